@@ -9,8 +9,8 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
-	"github.com/holdfastdev/holdfast/internal/cli/jobs"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/queues"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -53,7 +53,7 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 		"unique":          completeUnique,
 		app.FlagLogLevel:  words("debug", "info", "warn", "error"),
 		app.FlagLogFormat: words(app.LogShort, app.LogText, app.LogJSON),
-		"queue":           lastOf(app.TakesNamespaces, a.fromDatabase(jobs.QueueNames)),
+		"queue":           lastOf(app.TakesNamespaces, a.fromDatabase(queues.Names)),
 		"kind":            a.fromDatabase(kindNames, builtinKinds...),
 		"tag":             a.fromDatabase(tagNames),
 		"parent":          a.fromDatabase(jobsIn(arg.States)),
@@ -95,7 +95,7 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		states = arg.States
 	}
 	look := map[string]lookup{
-		"ID": jobsIn(states), "QUEUE": jobs.QueueNames,
+		"ID": jobsIn(states), "QUEUE": queues.Names,
 		"send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
 	}
 	word := strings.Trim(takes[min(len(args), len(takes)-1)], "[.]")

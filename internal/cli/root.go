@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/jobs"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/queues"
 )
 
 func (a verbs) rootCommand() *cobra.Command {
@@ -56,11 +57,25 @@ To get started, run "holdfast dev".`,
 	}
 
 	root.AddCommand(jobs.Commands(a.App)...)
+	root.AddCommand(queues.Commands(a.App, jobs.DrainCommand(a.App))...)
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(bench.Command(a.App), a.migrateCommand(), a.vetCommand(), a.versionCommand())
+	addAliases(root)
 	arg.ReadDurations(root)
 	a.completions(root)
 	return root
+}
+
+// aliases are words that people bring from other commands, by ours.
+var aliases = map[string][]string{
+	"list": {"ls"}, "get": {"show", "describe", "inspect"}, "delete": {"rm"}, "enqueue": {"add"},
+}
+
+func addAliases(cmd *cobra.Command) {
+	cmd.Aliases = append(cmd.Aliases, aliases[cmd.Name()]...)
+	for _, c := range cmd.Commands() {
+		addAliases(c)
+	}
 }
 
 // check finds mistakes before a verb starts: empty values, flags that exclude each other, and

@@ -99,7 +99,7 @@ func TestExamplesParse(t *testing.T) {
 // checkExample checks each call of holdfast in a line of shell.
 func checkExample(t *testing.T, line string) {
 	t.Helper()
-	for part := range strings.SplitSeq(line, " | ") {
+	for part := range strings.SplitSeq(strings.ReplaceAll(line, " && ", " | "), " | ") {
 		words := shellWords(part)
 		for len(words) > 0 && (words[0] == "xargs" || strings.Contains(words[0], "=") && !strings.HasPrefix(words[0], "-")) {
 			words = words[1:]
@@ -458,6 +458,10 @@ func TestNoSuchDatabase(t *testing.T) {
 		{"queue", "list"},
 		{"queue", "pause", "x"},
 		{"queue", "resume", "x"},
+		{"queue", "get", "x"},
+		{"queue", "delete", "x"},
+		{"queue", "drain", "x"},
+		{"kind", "list"},
 		{"node", "list"},
 	} {
 		s.expect(s.run(args...), 1, "no such database: sqlite:"+s.db, `create it with "holdfast migrate up" or "holdfast dev"`)
@@ -645,6 +649,10 @@ func TestReference(t *testing.T) {
 		views.Enqueued{},
 		views.Changed{},
 		views.Paused{},
+		views.DeletedQueue{},
+		views.QueueNode{},
+		views.Kind{},
+		views.Unserved{},
 		views.Schema{},
 		views.Finding{},
 		views.Bench{},

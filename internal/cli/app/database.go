@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -166,4 +167,23 @@ func (a *App) Find(ctx context.Context, client *holdfast.Client, id holdfast.ID)
 		return record, err
 	}
 	return record, nil
+}
+
+// FindQueue returns a queue of the client's namespace.
+func FindQueue(ctx context.Context, client *holdfast.Client, name string) (store.Queue, error) {
+	queues, err := client.Queues(ctx)
+	if err != nil {
+		return store.Queue{}, err
+	}
+	for i := range queues {
+		if queues[i].Name == name {
+			return queues[i], nil
+		}
+	}
+	return store.Queue{}, NoQueue(client, name)
+}
+
+// NoQueue is the error of a queue that is not there.
+func NoQueue(client *holdfast.Client, name string) error {
+	return fmt.Errorf("no such queue in namespace %q: %s; \"holdfast queue list\" lists the queues", client.Namespace(), output.OneLine(name))
 }

@@ -51,6 +51,8 @@ func (nowhere) Apply(context.Context, *store.Batch) error { return nil }
 
 func (nowhere) Pause(context.Context, store.PauseParams) error { return nil }
 
+func (nowhere) DeleteQueue(context.Context, store.DeleteQueueParams) error { return nil }
+
 func (nowhere) Notify(...store.Wake) {}
 
 func (nowhere) Close() error { return nil }

@@ -13,12 +13,42 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// cancelling is how jobs are cancelled.
+type cancelling struct {
+	reason    string
+	terminate bool
+}
+
+func (c *cancelling) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.reason, "reason", "", "`TEXT` to record with the jobs as the reason")
+	cmd.Flags().BoolVar(&c.terminate, "terminate", false, "end jobs at once, without compensation")
+}
+
+// doing says what it does.
+func (c *cancelling) doing() string {
+	if c.terminate {
+		return "terminates"
+	}
+	return "cancels"
+}
+
+// change cancels jobs and returns the result of each.
+func (c *cancelling) change(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+	end := client.Cancel
+	if c.terminate {
+		end = client.Terminate
+	}
+	results, err := end(ctx, c.reason, ids...)
+	changes := make([]changed, len(results))
+	for i, r := range results {
+		changes[i] = changed{state: r.State, err: r.Err, words: cancelWords(r.State)}
+	}
+	return changes, err
+}
+
 func (a verbs) jobCancelCommand() *cobra.Command {
-	var (
-		reason    string
-		terminate bool
-		all       bulk
-	)
+	var how cancelling
+	all := bulk{otherwise: arg.Unfinished}
 	cmd := &cobra.Command{
 		Use:   "cancel [ID...]",
 		Short: "Cancel jobs",
@@ -36,28 +66,11 @@ With --terminate, jobs end at once: their handlers lose the lease, and nothing i
 		Args:        arg.Takes(0, -1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			all.change = func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
-				end := client.Cancel
-				if terminate {
-					end = client.Terminate
-				}
-				results, err := end(ctx, reason, ids...)
-				changes := make([]changed, len(results))
-				for i, r := range results {
-					changes[i] = changed{state: r.State, err: r.Err, words: cancelWords(r.State)}
-				}
-				return changes, err
-			}
-			all.doing = "cancels"
-			if terminate {
-				all.doing = "terminates"
-			}
+			all.change, all.doing = how.change, how.doing()
 			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
-	cmd.Flags().BoolVar(&terminate, "terminate", false, "end jobs at once, without compensation")
-	all.otherwise = arg.Unfinished
+	how.add(cmd)
 	all.add(cmd)
 	return cmd
 }

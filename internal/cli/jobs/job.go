@@ -6,10 +6,10 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 )
 
-// Commands are the commands on jobs, and on their queues, signals and callbacks.
+// Commands are the commands on jobs, and on their signals and callbacks.
 func Commands(a *app.App) []*cobra.Command {
 	v := verbs{a}
-	return []*cobra.Command{v.jobCommand(), v.queueCommand(), v.signalCommand(), v.callbackCommand()}
+	return []*cobra.Command{v.jobCommand(), v.signalCommand(), v.callbackCommand()}
 }
 
 func (a verbs) jobCommand() *cobra.Command {

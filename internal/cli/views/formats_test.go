@@ -68,16 +68,25 @@ func samples() []sample {
 	}
 	now := sampleTime.Add(time.Minute)
 	cause := []why.Cause{{Code: why.Paused, Text: "queue mail has been paused", Until: sampleTime}}
+	unserved := []store.Unserved{{Namespace: "default", Queue: "mail", Kind: "send", Version: "1", Known: true, OldestDue: sampleTime}}
+	kind := KindsOf("default", []store.Node{*node}, unserved, sampleTime)[1]
 	return []sample{
 		{value: NewWholeJob(r, cause), print: func(p *output.Printer) { PrintJob(p, now, r, cause) }},
 		{value: NewJob(r), list: JobHeader, row: func() []string { return JobRow(now, r) }},
 		{value: NewQueue(queue), list: QueueHeader, row: func() []string { return QueueRow(now, queue) }},
 		{value: NewNode(node, now), list: NodeHeader, row: func() []string { return NodeRow(now, node) }},
+		{value: NewWholeQueue(queue, []store.Node{*node}, unserved, sampleTime), print: func(p *output.Printer) {
+			v := NewWholeQueue(queue, []store.Node{*node}, unserved, sampleTime)
+			PrintQueue(p, now, queue, &v)
+		}},
+		{value: kind, list: KindHeader, row: func() []string { return KindRow(now, &kind) }},
 		{value: Enqueued{ID: r.ID.String(), Existing: true}},
 		{value: Enqueued{ID: r.ID.String(), Line: 7}, list: []string{"-"}},
 		{value: Changed{ID: r.ID.String(), State: "cancelled"}, list: []string{"-"}},
 		{value: Changed{ID: r.ID.String(), State: "completed", Error: "it has completed"}, list: []string{"-"}},
 		{value: Paused{Namespace: "default", Queue: "mail", Paused: true, New: true}, list: []string{"-"}},
+		{value: DeletedQueue{Namespace: "default", Queue: "mail", Deleted: true}, list: []string{"-"}},
+		{value: DeletedQueue{Namespace: "default", Queue: "mail", Error: "it has unfinished jobs"}, list: []string{"-"}},
 		{value: Forked{ID: r.ID.String(), ForkedFrom: r.ID.String()}},
 		{value: Sent{ID: r.ID.String(), Signal: "approved", Key: "mail-1", Message: 1<<60 + 1}},
 		{value: Answered{Token: "hfc_x", Answer: "completed"}},

@@ -7,6 +7,7 @@ const (
 	aJob   = "job"
 	aQueue = "queue"
 	aNode  = "node"
+	aKind  = "kind"
 )
 
 // Identity implements output.Identified, and so do those below.
@@ -35,5 +36,16 @@ func (v Queue) Identity() (kind, id string) { return aQueue, v.Name }
 // Identity is that of the queue.
 func (v Paused) Identity() (kind, id string) { return aQueue, v.Queue }
 
+// Identity is that of the queue, if it was deleted.
+func (v DeletedQueue) Identity() (kind, id string) {
+	if v.Error != "" {
+		return aQueue, ""
+	}
+	return aQueue, v.Queue
+}
+
 // Identity is that of the node, its number.
 func (v Node) Identity() (kind, id string) { return aNode, strconv.FormatInt(int64(v.ID), 10) }
+
+// Identity is that of the kind, its name.
+func (v Kind) Identity() (kind, id string) { return aKind, v.Name }

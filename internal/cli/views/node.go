@@ -35,7 +35,7 @@ func NewNode(n *store.Node, now time.Time) Node {
 	queueSlots := map[string]int{} // not null
 	maps.Copy(queueSlots, n.Info.QueueSlots)
 	return Node{
-		ID: Big(n.ID), Name: n.Info.Name, Version: Text(n.Info.Version), Alive: n.DeadAt.IsZero() && !isSilent(n, now), Leader: n.Leader,
+		ID: Big(n.ID), Name: n.Info.Name, Version: Text(n.Info.Version), Alive: isAlive(n, now), Leader: n.Leader,
 		Namespace: Text(n.Info.Namespace),
 		Slots:     n.Info.Slots, Running: n.Running,
 		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds), DeadAfter: span(n.Info.DeadAfter),
@@ -55,6 +55,9 @@ func isSilent(n *store.Node, now time.Time) bool {
 	}
 	return n.DeadAt.IsZero() && now.Sub(n.BeatAt) > after
 }
+
+// isAlive reports whether a node lives, as far as one can tell.
+func isAlive(n *store.Node, now time.Time) bool { return n.DeadAt.IsZero() && !isSilent(n, now) }
 
 // NodeHeader is the header of a table of nodes.
 var NodeHeader = []string{"ID", "NAME", "NAMESPACE", "STATUS", "RUNNING", "QUEUES", "KINDS", "STARTED", "BEAT"}
