@@ -168,6 +168,27 @@ func (c *Client) pause(ctx context.Context, name string, paused bool) error {
 	return c.engine.Pause(ctx, store.PauseParams{Namespace: c.Namespace(), Queue: name, Paused: paused, Actor: c.actor})
 }
 
+// DeleteQueue takes a queue off the list, with its pause. It is listed again while it has jobs that
+// are not finished; PauseQueue and ResumeQueue bring it back for good. Finished jobs of the queue
+// are kept as long as others. The errors are ErrNotFound if there is no such queue, and ErrConflict
+// if it has jobs that are not finished.
+func (c *Client) DeleteQueue(ctx context.Context, name string) error {
+	if err := checkName("queue", name); err != nil {
+		return err
+	}
+	return c.engine.DeleteQueue(ctx, store.DeleteQueueParams{Namespace: c.Namespace(), Queue: name, Actor: c.actor})
+}
+
+// Unserved lists the kinds of the client's namespace whose jobs wait in vain, as no live node
+// claims them in their queue: first those whose jobs have waited longest.
+func (c *Client) Unserved(ctx context.Context) ([]store.Unserved, error) {
+	found, err := c.engine.Store.Unserved(ctx, maxUnserved)
+	return slices.DeleteFunc(found, func(u store.Unserved) bool { return u.Namespace != c.namespace }), err
+}
+
+// maxUnserved is how many kinds of all namespaces Unserved looks at.
+const maxUnserved = 10_000
+
 // Nodes lists the nodes of the database, including those that ended within the last day.
 func (c *Client) Nodes(ctx context.Context) ([]store.Node, error) {
 	return c.engine.Store.Nodes(ctx)

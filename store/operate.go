@@ -49,6 +49,16 @@ type PauseParams struct {
 	Actor     string
 }
 
+// DeleteQueueParams takes a queue off the list, and ends its pause. One that has jobs that are not
+// finished is left as it is, with ErrConflict; ErrNotFound is one that is not listed. Finished jobs
+// stay, and find their queue if they run again. From then on the queue is listed while it has jobs
+// that are not finished, until it is paused or resumed, or removed by Retain and used again.
+type DeleteQueueParams struct {
+	Namespace string
+	Queue     string
+	Actor     string
+}
+
 // PauseJobsParams pauses jobs. One that has a pointer is Waiting then, held, until Resume. One that
 // runs is asked, as Beat.Pauses tells its node; it is held when it is put back, and finishes if it
 // does. In the results State is Waiting of a job that is held now, and Running of one that was

@@ -336,7 +336,7 @@ func TestPauseThatFailsHalfWay(t *testing.T) {
 	s := migrated(t)
 	s.statement("CREATE TRIGGER no BEFORE INSERT ON holdfast_queue WHEN NEW.name = 'b' BEGIN SELECT RAISE(ABORT, 'not this one'); END")
 	var paused []views.Paused
-	s.decode(s.expect(s.run("queue", "pause", "a", "b", "c", "-q"), 1, "not this one"), &paused)
+	s.decode(s.expect(s.run("queue", "pause", "a", "b", "c", "-q", "-o", "json"), 1, "not this one"), &paused)
 	if diff := cmp.Diff([]views.Paused{{Namespace: "default", Queue: "a", Paused: true, New: true}}, paused); diff != "" {
 		t.Error(diff)
 	}

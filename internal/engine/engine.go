@@ -169,6 +169,15 @@ func (e *Engine) Pause(ctx context.Context, params store.PauseParams) error {
 	return nil
 }
 
+// DeleteQueue takes a queue off the list, and ends its pause.
+func (e *Engine) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
+	if err := e.Store.DeleteQueue(ctx, params); err != nil {
+		return err
+	}
+	e.announce(store.Wake{Kind: store.WakeQueue, Namespace: params.Namespace, Queue: params.Queue})
+	return nil
+}
+
 // Wait returns when the job has finished.
 func (e *Engine) Wait(ctx context.Context, namespace string, id store.ID) (ended store.Ended, err error) {
 	failed := e.WaitEach(ctx, namespace, []store.ID{id}, func(e store.Ended, why error) bool {

@@ -164,6 +164,7 @@ var layers = []layer{
 		imports: append([]string{".", "internal/builtin", "store", "store/dsn"}, ofVerbs...),
 		tests:   support,
 	},
+	{pattern: "internal/cli/queues", imports: append([]string{".", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/bench", imports: append([]string{".", "store/dsn"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli",

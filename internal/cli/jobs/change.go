@@ -74,7 +74,7 @@ func (a verbs) reportChanges(ids []holdfast.ID, changes []changed) error {
 			why := whyNot(view.ID, c.err)
 			failed = append(failed, fmt.Errorf("job %s was not changed: %w", view.ID, why))
 			view.Error = views.Text(app.Explain(why))
-			if out.Format == output.FormatTable {
+			if out.Format == output.FormatTable || out.ByID() {
 				continue
 			}
 		}

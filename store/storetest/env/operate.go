@@ -64,6 +64,11 @@ func (e *Env) Pause(queue string, paused bool) {
 	e.NoError("Pause", err)
 }
 
+// TryDeleteQueue takes a queue off the list.
+func (e *Env) TryDeleteQueue(queue string) error {
+	return e.Store.DeleteQueue(e.Ctx, store.DeleteQueueParams{Namespace: Namespace, Queue: queue, Actor: "ada"})
+}
+
 // Sweep applies what cancel requests are left over.
 func (e *Env) Sweep() int {
 	e.Helper()
