@@ -6,8 +6,8 @@
 // # Parts
 //
 // Parts that need no node are packages of their own: internal/commit, the group commit;
-// internal/replay, durable functions; internal/news, waiting for jobs. This package has the engine,
-// which ties them to a store, and the node.
+// internal/replay, durable functions; internal/loader, what they read; internal/news, waiting for
+// jobs. This package has the engine, which ties them to a store, and the node.
 //
 //	types       the structs of an engine and a node
 //	starts      fast start: an enqueue claims its own job in the same commit
@@ -22,7 +22,6 @@
 //	pulse       failure detector of the leader: which nodes are dead
 //	promoter    makes deferred jobs available when they are due, by a timer on the next due time
 //	duties      periodic duties of the leader: rescue, cancel sweep, retention
-//	loader      loads the journals of runs that start at the same moment in one query
 //	ending      an outcome on its way to the store
 //	report      logging of runs
 //	unserved    logs jobs that no living node serves

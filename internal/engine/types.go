@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
 	"github.com/holdfastdev/holdfast/internal/portion"
@@ -29,9 +30,9 @@ type Engine struct {
 	outage *logs.Outage
 	guard  *supervise.Guard
 	commit *commit.Committer
-	loader *loader
 
-	news *news.Hub
+	journals *loader.Loader[store.Journal] // of runs that begin at the same moment in one query
+	news     *news.Hub
 
 	nodes atomic.Pointer[[]*node] // running in this process; read by every commit
 
