@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
 	"github.com/holdfastdev/holdfast/internal/portion"
+	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
@@ -157,7 +158,7 @@ type asks struct {
 // heart is the state of the heartbeat. Only the beat loop uses it, except what the mutex guards.
 type heart struct {
 	node     *node
-	pulses   pulses
+	pulses   pulse.Detector
 	holdings holdings
 
 	mu   sync.Mutex

@@ -113,6 +113,7 @@ var layers = []layer{
 		imports: []string{"internal/logs", "internal/portion", "internal/supervise", "store"},
 		tests:   []string{"store/storetest/..."},
 	},
+	{pattern: "internal/pulse", imports: []string{"store"}},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{
 		pattern: "internal/replay",
@@ -127,8 +128,8 @@ var layers = []layer{
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"internal/commit", "internal/loader", "internal/logs", "internal/news", "internal/portion", "internal/replay",
-			"internal/supervise", "internal/usercode", "store",
+			"internal/commit", "internal/loader", "internal/logs", "internal/news", "internal/portion", "internal/pulse",
+			"internal/replay", "internal/supervise", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},
