@@ -46,6 +46,9 @@ var (
 	ErrCancelled = usercode.ErrCancelled
 	// ErrTimeout is the cause of a handler's context when its attempt or its job took too long.
 	ErrTimeout = usercode.ErrTimeout
+	// ErrHeartbeat, also an ErrTimeout, is the cause of a handler's or a step's context when it
+	// made no progress for longer than its HeartbeatTimeout.
+	ErrHeartbeat = usercode.ErrHeartbeat
 	// ErrShutdown is the cause of a handler's context when its node stops and the stop timeout is
 	// over.
 	ErrShutdown = usercode.ErrShutdown
@@ -73,7 +76,7 @@ type StepError struct {
 	Type      string // the Go type of the error, for people
 	Attempts  int    // how often the step was tried
 	Permanent bool   // the error was from Fail: no retry helps
-	TimedOut  bool   // the last attempt took too long
+	TimedOut  bool   // the last attempt took too long, or made no progress
 
 	recorded *usercode.StepError
 }

@@ -170,6 +170,36 @@ func ExampleRetryAfter() {
 	// true failed terminal no address
 }
 
+// An attempt that makes no progress is retried.
+func ExampleHeartbeatTimeout() {
+	ctx := context.Background()
+	crawl := holdfast.NewKind[[]string, string]("crawl", holdfast.Backoff(time.Millisecond, time.Millisecond))
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := crawl.Handle(hf, func(run *holdfast.Run, pages []string) (string, error) {
+		for _, page := range pages {
+			if page == "slow" && run.Attempt() == 1 {
+				<-run.Done() // a server that never answers
+				return "", context.Cause(run)
+			}
+			run.Heartbeat()
+		}
+		return fmt.Sprintf("%d pages in attempt %d", len(pages), run.Attempt()), nil
+	}, holdfast.HeartbeatTimeout(50*time.Millisecond))
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(crawl.Enqueue(ctx, hf, []string{"fast", "slow", "fast"}))
+	fmt.Println(must(job.Wait(ctx)))
+	fmt.Println("before that:", must(job.Get(ctx)).Attempts[0].Reason)
+	// Output:
+	// 3 pages in attempt 2
+	// before that: heartbeat
+}
+
 // A job that is enqueued in a transaction exists if and when the transaction commits.
 func ExampleKind_EnqueueTx() {
 	ctx := context.Background()

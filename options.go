@@ -125,6 +125,30 @@ func Timeout(d time.Duration) JobOption {
 	}
 }
 
+// HeartbeatTimeout limits how long an attempt may go without progress. When it is over, the context
+// of the attempt ends with ErrHeartbeat, within a second, and the attempt fails with reason
+// heartbeat; it is retried as after any failure. Progress is Run.Heartbeat, Progress,
+// SaveCheckpoint, and each operation of a durable function that begins or ends. While the run is
+// parked, or waits for the database, the time stands still.
+//
+// For a step it limits its function, which reports progress by the first three. The attempt of the
+// step fails, with StepError.TimedOut, and is retried as its options say.
+//
+// Default: no limit. A duration that is not positive is an ErrInvalid.
+func HeartbeatTimeout(d time.Duration) JobOption {
+	check := func() error {
+		if d <= 0 {
+			return invalid("heartbeat timeout", "%v is not positive", d)
+		}
+		return nil
+	}
+	return jobOption{
+		func(s *enqueueSpec) error { s.enqueue.Job.Options.Heartbeat = d; return check() },
+		func(h *engine.Handler) error { h.Heartbeat = d; return check() },
+		func(p *replay.StepPolicy) error { p.Heartbeat = d; return check() },
+	}
+}
+
 // Deadline is the time by which the whole job must be done, retries and waits included. After it no
 // attempt begins, a running one ends with ErrTimeout, and the job fails with reason deadline.
 // Default, and for a zero time: none. A deadline that is not after the run time is an ErrInvalid.

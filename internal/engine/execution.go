@@ -137,7 +137,11 @@ func (n *node) settleGone(x *execution, p any) {
 func (n *node) startContext(x *execution) context.Context {
 	r := x.run
 	r.started = n.store.Now()
-	return r.replay.Start(r.started, x.handler.timeout(&r.claimed.Job))
+	ctx := r.replay.Start(r.started, x.handler.timeout(&r.claimed.Job))
+	if limit := x.handler.heartbeat(&r.claimed.Job); limit > 0 {
+		r.replay.ExpectBeats(limit)
+	}
+	return ctx
 }
 
 // settleFirst settles the run unless another goroutine has done so.

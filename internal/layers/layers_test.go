@@ -100,6 +100,7 @@ var layers = []layer{
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{"."})},
 
+	{pattern: "internal/heartbeat"},
 	{pattern: "internal/usercode", imports: []string{"store"}},
 	{pattern: "internal/logs", imports: []string{"store"}, tests: []string{"internal/logs/logstest"}},
 	{pattern: "internal/logs/logstest", imports: []string{"store"}},
@@ -117,8 +118,10 @@ var layers = []layer{
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{
 		pattern: "internal/replay",
-		imports: []string{"internal/journal", "internal/logs", "internal/supervise", "internal/usercode", "store"},
-		tests:   []string{"internal/logs/logstest"},
+		imports: []string{
+			"internal/heartbeat", "internal/journal", "internal/logs", "internal/supervise", "internal/usercode", "store",
+		},
+		tests: []string{"internal/logs/logstest"},
 	},
 	{
 		pattern: "internal/loader",

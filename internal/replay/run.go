@@ -54,6 +54,7 @@ func (r *Run) Stop() {
 	if r.untime != nil {
 		r.untime()
 	}
+	r.watch.Stop()
 	if r.life.base != nil {
 		r.life.endAll(context.Canceled)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/heartbeat"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -17,7 +18,8 @@ type Run struct {
 	main Strand // of the handler itself
 	life Contexts
 
-	untime func() // ends what watches the time of the handler's context; nil: nothing does
+	untime func()           // ends what watches the time of the handler's context; nil: nothing does
+	watch  *heartbeat.Watch // over the progress of the handler; nil: none
 
 	remembering sync.Mutex
 	state       atomic.Pointer[replayState] // of a run that asked for it
@@ -102,6 +104,8 @@ type Strand struct {
 	fault   *fault      // of the strands that fail together
 	over    atomic.Bool // its function has returned
 	misused bool        // while something was under way: that is not remembered
+
+	watch atomic.Pointer[heartbeat.Watch] // over the progress of the step under way; nil: none
 
 	undo bool // it compensates, and so goes on while the run is ending
 }

@@ -7,6 +7,7 @@ package usercode
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -17,6 +18,8 @@ var (
 	ErrCancelled = errors.New("holdfast: job cancelled")
 	// ErrTimeout: the attempt, or the whole job, took longer than it may.
 	ErrTimeout = errors.New("holdfast: timed out")
+	// ErrHeartbeat, which is an ErrTimeout: the attempt made no progress for longer than it may.
+	ErrHeartbeat = fmt.Errorf("%w: no heartbeat", ErrTimeout)
 	// ErrShutdown: the node stops.
 	ErrShutdown = errors.New("holdfast: node is shutting down")
 )
