@@ -87,3 +87,18 @@ func resume(ctx context.Context, hf *holdfast.Client, reason string, id holdfast
 	}
 	return results[0].State, results[0].Err
 }
+
+// openOn opens a client on a database until the test ends.
+func openOn(t *testing.T, source store.Source, opts ...holdfast.Option) *holdfast.Client {
+	t.Helper()
+	hf, err := holdfast.Open(t.Context(), source, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := hf.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return hf
+}

@@ -67,13 +67,8 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 		Namespace: c.Namespace(), Queue: "default", Kind: kind, Priority: defaultPriority, Args: args,
 	}}}
 	for _, list := range [][]EnqueueOption{kindOpts, opts} {
-		for _, opt := range list {
-			if opt == nil {
-				return nil, errNoOption
-			}
-			if err := opt.enqueue(&spec); err != nil {
-				return nil, err
-			}
+		if err := spec.apply(list); err != nil {
+			return nil, err
 		}
 	}
 	e := &spec.enqueue

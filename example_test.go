@@ -200,6 +200,64 @@ func ExampleHeartbeatTimeout() {
 	// before that: heartbeat
 }
 
+// A kind, a handler and a step without results; options that are named.
+func ExampleNewTask() {
+	ctx := context.Background()
+	urgent := holdfast.Options(holdfast.Priority(1), holdfast.Tags("urgent"))
+	mail := holdfast.NewTask[string]("mail.send")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := mail.Handle(hf, func(run *holdfast.Run, to string) error {
+		return holdfast.Do(run, "send", func(ctx context.Context) error {
+			if holdfast.StepAttempt(ctx) == 1 {
+				return errors.New("the server is busy")
+			}
+			fmt.Println("sent to", to, run.Tags(), "in attempt", holdfast.StepAttempt(ctx))
+			return nil
+		}, holdfast.Backoff(time.Millisecond, time.Millisecond))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(mail.Enqueue(ctx, hf, "ada", urgent))
+	fmt.Println(mail.Wait(ctx, hf, job.ID))
+	// Output:
+	// sent to ada [urgent] in attempt 2
+	// <nil>
+}
+
+// Values given to a run are in the contexts of its steps, and the run is found from them.
+func ExampleRun_WithContext() {
+	ctx := context.Background()
+	type customerKey struct{}
+	bill := holdfast.NewTask[string]("bill")
+	charge := func(ctx context.Context) error { // far below the handler
+		run, _ := holdfast.RunFrom(ctx)
+		fmt.Println("charging", ctx.Value(customerKey{}), "for a job of kind", run.Kind())
+		return nil
+	}
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := bill.Handle(hf, func(run *holdfast.Run, customer string) error {
+		run = run.WithContext(context.WithValue(run, customerKey{}, customer))
+		return holdfast.Do(run, "charge", charge)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(bill.Enqueue(ctx, hf, "acme"))
+	fmt.Println(bill.Wait(ctx, hf, job.ID))
+	// Output:
+	// charging acme for a job of kind bill
+	// <nil>
+}
+
 // A job that is enqueued in a transaction exists if and when the transaction commits.
 func ExampleKind_EnqueueTx() {
 	ctx := context.Background()

@@ -43,6 +43,25 @@ type enqueueOption func(*enqueueSpec) error
 
 func (f enqueueOption) enqueue(s *enqueueSpec) error { return f(s) }
 
+// Options makes one option of several, so that they can be named and shared. They apply in the
+// order given, after those before them and before those after them.
+func Options(opts ...EnqueueOption) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error { return s.apply(opts) })
+}
+
+// apply applies options, up to the first that is wrong.
+func (s *enqueueSpec) apply(opts []EnqueueOption) error {
+	for _, opt := range opts {
+		if opt == nil {
+			return errNoOption
+		}
+		if err := opt.enqueue(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 type jobOption struct {
 	onEnqueue func(*enqueueSpec) error
 	onHandle  func(*engine.Handler) error

@@ -27,11 +27,7 @@ type Run struct {
 	run    engine.Attempt
 	client *Client
 	strand *replay.Strand
-}
-
-// with returns the run for another strand of it.
-func (r *Run) with(ctx context.Context, strand *replay.Strand) *Run {
-	return &Run{Context: ctx, run: r.run, client: r.client, strand: strand}
+	values context.Context // given to WithContext; nil: none
 }
 
 // ID returns the job's id.
