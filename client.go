@@ -29,6 +29,7 @@ type Client struct {
 type database struct {
 	engine *engine.Engine
 	limit  int // of a payload, in bytes
+	around []Middleware
 
 	mu      sync.Mutex
 	members map[string]*member // by namespace
@@ -45,7 +46,7 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 		if opt == nil {
 			return nil, errNoOption
 		}
-		if err := opt(&s); err != nil {
+		if err := opt.open(&s); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +60,7 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
 	}
-	shared := &database{engine: engine.New(st, s.engine), limit: s.limit, members: map[string]*member{}}
+	shared := &database{engine: engine.New(st, s.engine), limit: s.limit, around: s.around, members: map[string]*member{}}
 	return &Client{database: shared, namespace: s.namespace, actor: s.actor}, nil
 }
 

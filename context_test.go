@@ -15,7 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-type tenantKey struct{}
+type customerKey struct{}
 
 // seen collects what places in the code find in their contexts.
 type seen struct {
@@ -30,7 +30,7 @@ func (s *seen) note(place string, ctx context.Context, want *holdfast.Run) {
 	found, ok := holdfast.RunFrom(derived)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = append(s.lines, fmt.Sprint(place, " ", derived.Value(tenantKey{}), " ", ok && found.ID() == want.ID(), " ", holdfast.StepAttempt(derived)))
+	s.lines = append(s.lines, fmt.Sprint(place, " ", derived.Value(customerKey{}), " ", ok && found.ID() == want.ID(), " ", holdfast.StepAttempt(derived)))
 }
 
 func (s *seen) all() string {
@@ -50,7 +50,7 @@ func TestValuesReachEverything(t *testing.T) {
 		kind := holdfast.NewKind[string, int]("values", holdfast.MaxAttempts(1))
 		err := kind.Handle(hf, func(run *holdfast.Run, tenant string) (int, error) {
 			s.note("handler before", run, run)
-			run = run.WithContext(context.WithValue(run, tenantKey{}, tenant))
+			run = run.WithContext(context.WithValue(run, customerKey{}, tenant))
 			s.note("handler", run, run)
 			err := run.OnFailure("undo", func(run *holdfast.Run) error {
 				s.note("compensation", run, run)
@@ -81,7 +81,7 @@ func TestValuesReachEverything(t *testing.T) {
 			}
 			future, err := holdfast.Go(run, "strand", func(own *holdfast.Run) (int, error) {
 				s.note("strand", own, own)
-				own = own.WithContext(context.WithValue(context.Background(), tenantKey{}, "of the strand"))
+				own = own.WithContext(context.WithValue(context.Background(), customerKey{}, "of the strand"))
 				return 1, holdfast.Do(own, "step of a strand", func(ctx context.Context) error {
 					s.note("step of a strand", ctx, own)
 					return nil
@@ -129,7 +129,7 @@ func TestContextsEndAsBefore(t *testing.T) {
 		over, stop := context.WithCancel(t.Context())
 		stop() // its end means nothing to the run
 		job := begin(f, 0, func(run *holdfast.Run, _ int) (string, error) {
-			run = run.WithContext(context.WithValue(over, tenantKey{}, "acme"))
+			run = run.WithContext(context.WithValue(over, customerKey{}, "acme"))
 			if err := run.Err(); err != nil {
 				t.Errorf("the run has ended: %v", err)
 			}

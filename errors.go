@@ -53,6 +53,10 @@ var (
 	// over.
 	ErrShutdown = usercode.ErrShutdown
 
+	// ErrParked is what a Middleware gets instead of the end of a handler whose run is parked: it
+	// waits, is paused, or is held. The handler is called again when it goes on.
+	ErrParked = usercode.ErrParked
+
 	// ErrWaitTimeout is the error of a wait of a durable function whose time limit is over.
 	ErrWaitTimeout = replay.ErrWaitTimeout
 

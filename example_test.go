@@ -229,6 +229,49 @@ func ExampleNewTask() {
 	// <nil>
 }
 
+// A metric counts each end once, however often the run parks.
+func ExampleWithMiddleware() {
+	ctx := context.Background()
+	nap := holdfast.NewTask[int]("nap", holdfast.Backoff(time.Millisecond, time.Millisecond))
+	ends := map[string]int{}
+	measure := func(run *holdfast.Run, next func(*holdfast.Run) error) error {
+		err := next(run)
+		switch {
+		case errors.Is(err, holdfast.ErrParked): // it goes on later
+		case err != nil:
+			ends["failed"]++
+		default:
+			ends["completed"]++
+		}
+		return err
+	}
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithMiddleware(measure)))
+	err := nap.Handle(hf, func(run *holdfast.Run, times int) error {
+		for range times {
+			if err := run.Sleep(60 * time.Millisecond); err != nil {
+				return err
+			}
+		}
+		if run.Attempt() == 1 {
+			return errors.New("still tired")
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(nap.Enqueue(ctx, hf, 3))
+	fmt.Println(nap.Wait(ctx, hf, job.ID))
+	hf.Close(ctx) // after which nothing counts any more
+	fmt.Println(ends)
+	// Output:
+	// <nil>
+	// map[completed:1 failed:1]
+}
+
 // Values given to a run are in the contexts of its steps, and the run is found from them.
 func ExampleRun_WithContext() {
 	ctx := context.Background()

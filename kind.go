@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/usercode"
@@ -54,7 +55,7 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 	if handler == nil {
 		return fmt.Errorf("kind %q: %w", k.name, invalid("handler", "must not be nil"))
 	}
-	h := &engine.Handler{Kind: k.name}
+	h := &handlerSpec{Handler: engine.Handler{Kind: k.name}}
 	for _, opt := range opts {
 		if opt == nil {
 			return fmt.Errorf("kind %q: %w", k.name, errNoOption)
@@ -63,18 +64,26 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 			return fmt.Errorf("kind %q: %w", k.name, err)
 		}
 	}
-	h.Run = func(ctx context.Context, r engine.Attempt) ([]byte, error) {
+	call := func(run *Run) ([]byte, error) {
 		var in In
-		if err := json.Unmarshal(r.Job().Args, &in); err != nil {
+		if err := json.Unmarshal(run.run.Job().Args, &in); err != nil {
 			return nil, Fail(fmt.Errorf("cannot decode the args into %T: %w", in, err))
 		}
-		out, err := handler(&Run{Context: ctx, run: r, client: c, strand: r.Main()}, in)
+		out, err := handler(run, in)
 		if err != nil {
 			return nil, err
 		}
 		return c.encodeResult(out)
 	}
-	return c.engine.Runner(c.namespace).Handle(h)
+	chain := slices.Concat(c.around, h.around)
+	h.Run = func(ctx context.Context, r engine.Attempt) ([]byte, error) {
+		run := &Run{Context: ctx, run: r, client: c, strand: r.Main()}
+		if len(chain) == 0 {
+			return call(run)
+		}
+		return run.inside(chain, call)
+	}
+	return c.engine.Runner(c.namespace).Handle(&h.Handler)
 }
 
 // encodeResult encodes a result; an empty struct is stored as nothing.

@@ -17,7 +17,14 @@ type EnqueueOption interface {
 
 // HandleOption says how a handler runs its jobs. Options of the job itself override it.
 type HandleOption interface {
-	handle(*engine.Handler) error
+	handle(*handlerSpec) error
+}
+
+// handlerSpec collects the options of a handler.
+type handlerSpec struct {
+	engine.Handler
+
+	around []Middleware
 }
 
 // StepOption sets the retries of a step of a durable function.
@@ -64,13 +71,13 @@ func (s *enqueueSpec) apply(opts []EnqueueOption) error {
 
 type jobOption struct {
 	onEnqueue func(*enqueueSpec) error
-	onHandle  func(*engine.Handler) error
+	onHandle  func(*handlerSpec) error
 	onStep    func(*replay.StepPolicy) error
 }
 
 func (o jobOption) enqueue(s *enqueueSpec) error { return o.onEnqueue(s) }
 
-func (o jobOption) handle(h *engine.Handler) error { return o.onHandle(h) }
+func (o jobOption) handle(h *handlerSpec) error { return o.onHandle(h) }
 
 func (o jobOption) step(p *replay.StepPolicy) error { return o.onStep(p) }
 
@@ -123,7 +130,7 @@ func MaxAttempts(n int) JobOption {
 	}
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.MaxAttempts = n; return check() },
-		func(h *engine.Handler) error { h.MaxAttempts = n; return check() },
+		func(h *handlerSpec) error { h.MaxAttempts = n; return check() },
 		func(p *replay.StepPolicy) error { p.Attempts = n; return check() },
 	}
 }
@@ -139,7 +146,7 @@ func Timeout(d time.Duration) JobOption {
 	}
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Timeout = d; return check() },
-		func(h *engine.Handler) error { h.Timeout = d; return check() },
+		func(h *handlerSpec) error { h.Timeout = d; return check() },
 		func(p *replay.StepPolicy) error { p.Timeout = d; return check() },
 	}
 }
@@ -163,7 +170,7 @@ func HeartbeatTimeout(d time.Duration) JobOption {
 	}
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Heartbeat = d; return check() },
-		func(h *engine.Handler) error { h.Heartbeat = d; return check() },
+		func(h *handlerSpec) error { h.Heartbeat = d; return check() },
 		func(p *replay.StepPolicy) error { p.Heartbeat = d; return check() },
 	}
 }
@@ -191,7 +198,7 @@ func Backoff(base, limit time.Duration) JobOption {
 	}
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Backoff = b; return check() },
-		func(h *engine.Handler) error { h.Backoff, h.BackoffFunc = b, nil; return check() },
+		func(h *handlerSpec) error { h.Backoff, h.BackoffFunc = b, nil; return check() },
 		func(p *replay.StepPolicy) error { p.Backoff = b; return check() },
 	}
 }
@@ -219,7 +226,7 @@ func RetryIf(f func(error) bool) StepOption {
 // of versions 2 and 1, which move to version 3. Runs that have not been parked yet, and plain jobs,
 // go to any node.
 func Version(v string, takesOver ...string) HandleOption {
-	return handleOption(func(h *engine.Handler) error {
+	return handleOption(func(h *handlerSpec) error {
 		h.Version, h.Pinned, h.Accepts = v, true, takesOver
 		for _, v := range append([]string{v}, takesOver...) {
 			if err := checkName("version", v); err != nil {
@@ -231,9 +238,9 @@ func Version(v string, takesOver ...string) HandleOption {
 }
 
 // handleOption is an option only for handlers.
-type handleOption func(*engine.Handler) error
+type handleOption func(*handlerSpec) error
 
-func (f handleOption) handle(h *engine.Handler) error { return f(h) }
+func (f handleOption) handle(h *handlerSpec) error { return f(h) }
 
 // BackoffFunc replaces the backoff of a handler: f returns the wait after the given attempt; the
 // first attempt is 1. A job enqueued with Backoff keeps its own. When a node starts, it also calls
@@ -241,7 +248,7 @@ func (f handleOption) handle(h *engine.Handler) error { return f(h) }
 // not have the handler, retry its jobs after these waits. If f panics, the last of these waits that
 // it returned applies.
 func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
-	return handleOption(func(h *engine.Handler) error {
+	return handleOption(func(h *handlerSpec) error {
 		if f == nil {
 			return invalid("BackoffFunc", "the function must not be nil")
 		}

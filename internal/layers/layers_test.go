@@ -101,6 +101,7 @@ var layers = []layer{
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{"."})},
 
 	{pattern: "internal/heartbeat"},
+	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/usercode", imports: []string{"store"}},
 	{pattern: "internal/logs", imports: []string{"store"}, tests: []string{"internal/logs/logstest"}},
 	{pattern: "internal/logs/logstest", imports: []string{"store"}},
@@ -141,7 +142,7 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"internal/access", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay", "internal/usercode", "store",
+			"internal/access", "internal/around", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay", "internal/usercode", "store",
 			"why",
 		},
 		tests: support,

@@ -41,7 +41,7 @@ func (r *Run) AfterGoexit() *store.Outcome {
 	if o, left := r.left(); left {
 		return o
 	}
-	return r.host.Again(store.ReasonError, "the handler ended its goroutine (runtime.Goexit)", "", -1)
+	return r.host.Again(store.ReasonError, usercode.ErrGoexit.Error(), "", -1)
 }
 
 // TimedOut is the outcome of a run that has used up its time, or made no progress.

@@ -24,6 +24,14 @@ var (
 	ErrShutdown = errors.New("holdfast: node is shutting down")
 )
 
+var (
+	// ErrParked is what is around a handler gets whose run is parked: it waits, is paused, or is
+	// held.
+	ErrParked = errors.New("holdfast: run parked")
+	// ErrGoexit is the error of a handler that ended its goroutine, as testing.T.FailNow does.
+	ErrGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")
+)
+
 // SnoozeError makes a job run again later, without counting the attempt.
 type SnoozeError struct{ Delay time.Duration }
 
