@@ -29,7 +29,9 @@ type Client struct {
 type database struct {
 	engine *engine.Engine
 	limit  int // of a payload, in bytes
-	around []Middleware
+
+	around         []Middleware
+	aroundEnqueues []enqueueMiddleware
 
 	mu      sync.Mutex
 	members map[string]*member // by namespace
@@ -60,7 +62,9 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
 	}
-	shared := &database{engine: engine.New(st, s.engine), limit: s.limit, around: s.around, members: map[string]*member{}}
+	shared := &database{
+		engine: engine.New(st, s.engine), limit: s.limit, around: s.around, aroundEnqueues: s.aroundEnqueues, members: map[string]*member{},
+	}
 	return &Client{database: shared, namespace: s.namespace, actor: s.actor}, nil
 }
 

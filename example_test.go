@@ -13,6 +13,7 @@ import (
 	_ "modernc.org/sqlite" // a driver for the caller's own transactions
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
@@ -270,6 +271,34 @@ func ExampleWithMiddleware() {
 	// Output:
 	// <nil>
 	// map[completed:1 failed:1]
+}
+
+// What is stored with each job comes from the context of its enqueue.
+func ExampleWithEnqueueMiddleware() {
+	ctx := context.Background()
+	type requestKey struct{}
+	request := func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error {
+		id, ok := ctx.Value(requestKey{}).(string)
+		if !ok {
+			return errors.New("no request enqueues this")
+		}
+		for _, job := range jobs {
+			job.Tags = append(job.Tags, "request "+id)
+		}
+		return next(ctx)
+	}
+	mail := holdfast.NewTask[string]("mail.send")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithEnqueueMiddleware(request)))
+	defer hf.Close(ctx)
+
+	job := must(mail.Enqueue(context.WithValue(ctx, requestKey{}, "r1"), hf, "ada"))
+	fmt.Println(must(job.Get(ctx)).Tags)
+	_, err := mail.EnqueueMany(ctx, hf, []string{"ada", "bob"})
+	fmt.Println(err)
+	// Output:
+	// [request r1]
+	// no request enqueues this
 }
 
 // Values given to a run are in the contexts of its steps, and the run is found from them.

@@ -1,9 +1,11 @@
 package holdfast
 
 import (
+	"context"
 	"runtime"
 
 	"github.com/holdfastdev/holdfast/internal/around"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Middleware is put around handlers, for what concerns all of them: metrics, traces, values in
@@ -75,4 +77,63 @@ func (r *Run) inside(chain []Middleware, call func(*Run) ([]byte, error)) (resul
 		panic(panicked)
 	}
 	return result, err
+}
+
+type enqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error
+
+// WithEnqueueMiddleware puts functions around all enqueues of the client: of one job and of many,
+// in a transaction of the caller, and of the children of runs. Each call of an enqueue is one of
+// the first function, which is outermost, with all its jobs. It calls next once, which enqueues
+// them and returns nil, or why that failed; what became of single jobs next does not say. An error
+// without next refuses all of them, and nil without next is an ErrInvalid.
+//
+// Before it calls next, a function may change the args, metadata, tags, priority, queue, run time,
+// options, attempts and ordering key of the jobs; everything is validated after that, and unique
+// keys are computed. RunAt is zero for as soon as possible and for a Delay, which a RunAt replaces.
+//
+// A child is passed once, with the run as ctx, and not when its parent is replayed: next returns
+// nil at once, and the child is stored with the entry that remembers it.
+func WithEnqueueMiddleware(mw ...func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error) Option {
+	return option(func(s *settings) error {
+		for _, one := range mw {
+			if one == nil {
+				return noFunction("enqueue middleware")
+			}
+		}
+		s.aroundEnqueues = append(s.aroundEnqueues, mw...)
+		return nil
+	})
+}
+
+// pass calls write inside of the middleware, if there is some. The enqueues are to be completed by
+// write then, which those show that have a before; nil ones are passed over.
+func (c *Client) pass(ctx context.Context, specs []*enqueueSpec, write func(context.Context) error) error {
+	if len(c.aroundEnqueues) == 0 {
+		return write(ctx)
+	}
+	jobs := make([]*store.Job, 0, len(specs))
+	for _, spec := range specs {
+		if spec != nil {
+			before := spec.enqueue.Job
+			spec.before = &before
+			jobs = append(jobs, &spec.enqueue.Job)
+		}
+	}
+	if len(jobs) == 0 {
+		return write(ctx)
+	}
+	return around.Enqueue(ctx, jobs, c.aroundEnqueues, write)
+}
+
+// passOne is pass for one enqueue, which it completes.
+func (c *Client) passOne(ctx context.Context, spec *enqueueSpec, write func(context.Context) error) error {
+	if len(c.aroundEnqueues) == 0 {
+		return write(ctx)
+	}
+	return c.pass(ctx, []*enqueueSpec{spec}, func(ctx context.Context) error {
+		if err := c.complete(spec); err != nil {
+			return err
+		}
+		return write(ctx)
+	})
 }

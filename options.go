@@ -44,6 +44,7 @@ type JobOption interface {
 type enqueueSpec struct {
 	enqueue store.Enqueue
 	unique  *Unique
+	before  *store.Job // as it was given to middleware; nil: it was not
 }
 
 type enqueueOption func(*enqueueSpec) error
@@ -94,10 +95,7 @@ func Queue(name string) EnqueueOption {
 func Priority(p int) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Priority = p
-		if p < 1 || p > 4 {
-			return invalid("priority", "%d is not between 1 (most urgent) and 4", p)
-		}
-		return nil
+		return checkPriority(p)
 	})
 }
 
@@ -122,12 +120,7 @@ func Delay(d time.Duration) EnqueueOption {
 // times its function is called before its failure is recorded. Default: once, or 25 times if the
 // step has a Backoff or a RetryIf.
 func MaxAttempts(n int) JobOption {
-	check := func() error {
-		if n < 1 || n > 1000 {
-			return invalid("max attempts", "%d is not between 1 and 1000", n)
-		}
-		return nil
-	}
+	check := func() error { return checkAttempts(n) }
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.MaxAttempts = n; return check() },
 		func(h *handlerSpec) error { h.MaxAttempts = n; return check() },
@@ -261,15 +254,7 @@ func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
 func Tags(tags ...string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Tags = tags
-		if len(tags) > maxTags {
-			return invalid("tags", "%d exceed the limit of %d", len(tags), maxTags)
-		}
-		for _, tag := range tags {
-			if err := checkName("tag", tag); err != nil {
-				return err
-			}
-		}
-		return nil
+		return checkTags(tags)
 	})
 }
 

@@ -20,10 +20,12 @@ func (f option) open(s *settings) error { return f(s) }
 
 type settings struct {
 	engine    engine.Config
-	around    []Middleware
 	namespace string
 	actor     string
 	limit     int
+
+	around         []Middleware
+	aroundEnqueues []enqueueMiddleware
 }
 
 // WithLogger sets the logger of the client. Default, and for nil: slog.Default(), as it is when

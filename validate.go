@@ -2,12 +2,16 @@ package holdfast
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Limits of what a job may carry.
@@ -86,6 +90,32 @@ func isInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner
 }
 
+func checkPriority(p int) error {
+	if p < 1 || p > 4 {
+		return invalid("priority", "%d is not between 1 (most urgent) and 4", p)
+	}
+	return nil
+}
+
+func checkAttempts(n int) error {
+	if n < 1 || n > 1000 {
+		return invalid("max attempts", "%d is not between 1 and 1000", n)
+	}
+	return nil
+}
+
+func checkTags(tags []string) error {
+	if len(tags) > maxTags {
+		return invalid("tags", "%d exceed the limit of %d", len(tags), maxTags)
+	}
+	for _, tag := range tags {
+		if err := checkName("tag", tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkKind checks the name of a kind. An @ would separate a version.
 func checkKind(name string) error {
 	if strings.Contains(name, "@") {
@@ -147,3 +177,29 @@ func noFunction(of string) error { return invalid(of, "its function must not be 
 
 // errNoOption is the error of an option that is nil.
 var errNoOption = invalid("options", "an option must not be nil")
+
+// checkChanged checks a job that middleware may have changed: what it must leave as it is, and what
+// options check. The rest is checked in any case.
+func checkChanged(j, before *store.Job) error {
+	same := j.ID == before.ID && j.Namespace == before.Namespace && j.Kind == before.Kind && j.Codec == before.Codec &&
+		j.Parent == before.Parent && j.Answers == before.Answers && j.UniqueKey == nil
+	var key, metadata, attempts error
+	if j.OrderingKey != "" {
+		key = checkName("ordering key", j.OrderingKey)
+	}
+	if j.Metadata != nil {
+		metadata = checkObject("metadata", j.Metadata, maxMetadata)
+	}
+	if j.MaxAttempts != 0 {
+		attempts = checkAttempts(j.MaxAttempts)
+	}
+	o := &j.Options
+	o.Deadline = o.Deadline.UTC().Truncate(time.Microsecond)
+	if b := o.Backoff; min(o.Timeout, o.Heartbeat, b.Base, b.Cap) < 0 || b.Jitter < 0 {
+		return invalid("middleware", "it has set an option of job %s to less than nothing: %+v", before.ID, *o)
+	}
+	if !same {
+		return invalid("middleware", "it has changed the id, kind, namespace, codec, parent or unique key of job %s, which it must not", before.ID)
+	}
+	return cmp.Or(checkName("queue", j.Queue), checkPriority(j.Priority), checkTags(j.Tags), key, metadata, attempts)
+}
