@@ -18,7 +18,7 @@ type Run struct {
 	main Strand // of the handler itself
 	life Contexts
 
-	untime func()           // ends what watches the time of the handler's context; nil: nothing does
+	untime func()           // ends what watches the time of the handler's context; nil: it does not end by itself
 	watch  *heartbeat.Watch // over the progress of the handler; nil: none
 
 	remembering sync.Mutex
@@ -105,9 +105,9 @@ type Strand struct {
 	over    atomic.Bool // its function has returned
 	misused bool        // while something was under way: that is not remembered
 
-	watch atomic.Pointer[heartbeat.Watch] // over the progress of the step under way; nil: none
-
 	undo bool // it compensates, and so goes on while the run is ending
+
+	watch atomic.Pointer[heartbeat.Watch] // over the progress of the step under way; nil: none
 }
 
 // operation is an operation of a strand as the code names it, for messages.
