@@ -149,9 +149,10 @@ type RescueParams struct {
 	Lost []Lease
 }
 
-// Rescued is the answer of Rescue.
+// Rescued is the answer of Rescue. With an error it tells what has happened before that.
 type Rescued struct {
 	Jobs  []RescuedJob
+	Died  []int64 // nodes that this call has declared dead
 	Wakes []Wake
 }
 

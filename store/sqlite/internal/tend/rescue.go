@@ -78,7 +78,7 @@ func (v Verbs) Rescue(ctx context.Context, params store.RescueParams) (store.Res
 	for _, node := range ended {
 		v.d.Lives.Drop(node) // one of ours that was too slow
 	}
-	return store.Rescued{Jobs: rescued, Wakes: wakes}, nil
+	return store.Rescued{Jobs: rescued, Died: ended, Wakes: wakes}, nil
 }
 
 // aliveNodes returns the last beats of the nodes that are not declared dead.
