@@ -19,6 +19,8 @@ type Health struct {
 	DeadAfter time.Duration
 	Running   int // jobs in its slots
 	Pending   int // outcomes of jobs that are not stored yet
+	// HooksDropped is how many events hooks were not told of, because they are too slow.
+	HooksDropped int64
 	// Panics are the panics in Holdfast's own loops, which continued afterwards.
 	Panics []LoopPanic
 }
@@ -57,6 +59,7 @@ func (c *Client) Health() Health {
 	e := c.engine.Runner(c.namespace).Health()
 	h := Health{
 		Node: e.Node, Leader: e.Leader, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running, Pending: e.Pending,
+		HooksDropped: e.Dropped,
 	}
 	for _, t := range e.Troubles {
 		h.Panics = append(h.Panics, LoopPanic{t.Part, t.Panics, t.Last, t.At, t.Down})

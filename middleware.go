@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 
+	"github.com/holdfastdev/holdfast/hooks"
 	"github.com/holdfastdev/holdfast/internal/around"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -77,6 +78,15 @@ func (r *Run) inside(chain []Middleware, call func(*Run) ([]byte, error)) (resul
 		panic(panicked)
 	}
 	return result, err
+}
+
+// WithHooks tells hooks of events in the lives of jobs, runs and nodes; see package hooks. Several
+// add up.
+func WithHooks(h hooks.Hooks) Option {
+	return option(func(s *settings) error {
+		s.engine.Hooks = append(s.engine.Hooks, h)
+		return nil
+	})
 }
 
 type enqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error

@@ -158,11 +158,12 @@ type Rescued struct {
 
 // RescuedJob is one job that was taken from a dead node, or from a living one that gave it up.
 type RescuedJob struct {
-	Job    ID
-	Kind   string // without the version
-	Node   int64
-	State  State // Retryable, Failed or Cancelled
-	Reason Reason
-	Queue  string
-	RunAt  time.Time
+	Job       ID
+	Namespace string
+	Kind      string // without the version
+	Node      int64
+	State     State // Retryable, Failed or Cancelled
+	Reason    Reason
+	Queue     string
+	RunAt     time.Time
 }

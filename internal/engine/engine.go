@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/hookqueue"
 	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
@@ -58,6 +59,7 @@ func New(st store.Store, cfg Config) *Engine {
 	e.lines = logs.NewLimiter(e.log)
 	e.outage = logs.NewOutage(e.log)
 	e.guard = supervise.New(e.lines)
+	e.hooks = hookqueue.New(cfg.Hooks, st, e.lines)
 	e.news = news.New(news.Parts{
 		Store: st, Guard: e.guard, Outage: e.outage, Elsewhere: e.elsewhere, Wake: e.wake, Fatal: e.fatal,
 	})
@@ -81,8 +83,11 @@ func (e *Engine) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
 // Cancel asks jobs to stop; runs on this node are told at once.
 func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	results, wakes, err := e.Store.Cancel(ctx, params)
-	var running, ended []store.ID
+	var running, ended, now []store.ID
 	for _, r := range results {
+		if r.Ended {
+			now = append(now, r.Job)
+		}
 		switch {
 		case r.Err == nil && r.State == store.Running:
 			running = append(running, r.Job)
@@ -101,6 +106,7 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 			store.Wake{Kind: store.WakeLeader})            // there may be children to close
 	}
 	e.announce(wakes...)
+	e.hooks.Cancelled(now)
 	return results, err
 }
 
@@ -202,6 +208,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Unlock()
 	e.news.Close()
 	e.commit.Close(ctx)
+	e.hooks.Close()
 	e.lines.Flush()
 	return e.Store.Close()
 }
@@ -221,6 +228,7 @@ func (e *Engine) committed(batch *store.Batch) {
 			n.slots.over(batch.Outcomes)
 		}
 	}
+	e.hooks.Committed(batch) // first: what is announced may start at once
 	e.announce(append(wakes, e.news.Committed(batch)...)...)
 }
 

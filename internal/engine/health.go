@@ -14,7 +14,8 @@ type Health struct {
 	Silent   time.Duration
 	DeadBy   time.Duration // how long it may be silent
 	Running  int
-	Pending  int // outcomes that are not stored yet
+	Pending  int   // outcomes that are not stored yet
+	Dropped  int64 // events that hooks were not told of
 	Troubles []supervise.Trouble
 }
 
@@ -23,7 +24,7 @@ func (r *Runner) Health() Health {
 	r.engine.mu.Lock()
 	n := r.node
 	r.engine.mu.Unlock()
-	h := Health{Troubles: r.engine.guard.Troubles()}
+	h := Health{Troubles: r.engine.guard.Troubles(), Dropped: r.engine.hooks.Dropped()}
 	if n == nil {
 		return h
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/hookqueue"
 	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
@@ -34,6 +35,7 @@ type Engine struct {
 
 	journals *loader.Loader[store.Journal] // of runs that begin at the same moment in one query
 	news     *news.Hub
+	hooks    *hookqueue.Queue // nil: none are to be told
 
 	nodes atomic.Pointer[[]*node] // running in this process; read by every commit
 

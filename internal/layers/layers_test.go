@@ -100,6 +100,12 @@ var layers = []layer{
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{"."})},
 
+	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
+	{
+		pattern: "internal/hookqueue",
+		imports: []string{"hooks", "internal/logs", "internal/usercode", "store"},
+		tests:   []string{"store/storetest/model"},
+	},
 	{pattern: "internal/heartbeat"},
 	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/usercode", imports: []string{"store"}},
@@ -132,8 +138,8 @@ var layers = []layer{
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"internal/commit", "internal/loader", "internal/logs", "internal/news", "internal/portion", "internal/pulse",
-			"internal/replay", "internal/supervise", "internal/usercode", "store",
+			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/portion",
+			"internal/pulse", "internal/replay", "internal/supervise", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},
@@ -142,7 +148,7 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"internal/access", "internal/around", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay", "internal/usercode", "store",
+			"hooks", "internal/access", "internal/around", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay", "internal/usercode", "store",
 			"why",
 		},
 		tests: support,

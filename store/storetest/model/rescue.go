@@ -72,7 +72,7 @@ func (s *Store) rescue(j *job, e ending, now time.Time) store.RescuedJob {
 	s.end(j, e, now)
 	last := j.attempts[len(j.attempts)-1]
 	return store.RescuedJob{
-		Job: j.ID, Kind: j.Kind, Node: node, State: j.state, Reason: last.Reason, Queue: j.Queue, RunAt: j.RunAt,
+		Job: j.ID, Namespace: j.Namespace, Kind: j.Kind, Node: node, State: j.state, Reason: last.Reason, Queue: j.Queue, RunAt: j.RunAt,
 	}
 }
 

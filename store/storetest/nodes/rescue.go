@@ -36,7 +36,8 @@ func rescueJobs(e *env.Env) {
 		}
 		now := e.Clock.Now()
 		e.Equal("rescued", rescued, []store.RescuedJob{{
-			Job: run.Job.ID, Kind: "push", Node: run.Lease.Node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "a", RunAt: now,
+			Job: run.Job.ID, Namespace: env.Namespace, Kind: "push", Node: run.Lease.Node, State: store.Retryable,
+			Reason: store.ReasonNodeLost, Queue: "a", RunAt: now,
 		}})
 		want := store.Record{Job: run.Job, State: store.Retryable, ClaimedAt: run.ClaimedAt}
 		want.RunAt = now
@@ -143,8 +144,8 @@ func rescueNamed(e *env.Env) {
 	e.End(silent, store.Completed)
 }
 
-// rescueTells: of nodes that hold something and of those that do not; not of one that lives, or that
-// has left.
+// rescueTells: of nodes that hold something and of those that do not; not of one that lives, or
+// that has left.
 func rescueTells(e *env.Env) {
 	busy, idle, lives, left := e.Started().Lease.Node, e.Join(), e.Join(), e.Join()
 	e.Leave(left)

@@ -209,8 +209,8 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 }
 
 // declareDead marks nodes as dead, and tells which it has marked, and whether a dead node may hold
-// something. A node that cannot be marked is at work, or its machine has vanished in the middle of a transaction, whose
-// connection is ended then.
+// something. A node that cannot be marked is at work, or its machine has vanished in the middle of
+// a transaction, whose connection is ended then.
 func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (died []int64, found bool, err error) {
 	ids, beats := make([]int64, len(dead)), make([]int64, len(dead))
 	for i, d := range dead {
@@ -287,8 +287,8 @@ func (r *rescue) take(ctx context.Context, find func(t pg.Session) ([]*heldRun, 
 		}
 		r.freed = r.freed || h.Final.Finished() && h.job.OrderingKey != ""
 		r.rescued = append(r.rescued, store.RescuedJob{
-			Job: h.Lease.Job, Kind: h.job.Kind, Node: h.Lease.Node, State: h.Final, Reason: h.FinalReason, Queue: h.job.Queue,
-			RunAt: pg.TimeOf(h.FinalRunAt),
+			Job: h.Lease.Job, Namespace: h.job.Namespace, Kind: h.job.Kind, Node: h.Lease.Node, State: h.Final, Reason: h.FinalReason,
+			Queue: h.job.Queue, RunAt: pg.TimeOf(h.FinalRunAt),
 		})
 	}
 	return held, nil

@@ -229,7 +229,7 @@ func rescueJob(t *core.Tx, r *core.ClaimRecord, slot int) (rescued store.Rescued
 	}
 	state, reason, err := work.EndRun(t, b, r, l, e)
 	rescued = store.RescuedJob{
-		Job: b.ID, Kind: b.Kind, Node: r.Node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt,
+		Job: b.ID, Namespace: b.Namespace, Kind: b.Kind, Node: r.Node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt,
 	}
 	return rescued, true, err
 }
