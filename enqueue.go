@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -87,7 +88,7 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 func (c *Client) complete(spec *enqueueSpec) error {
 	e := &spec.enqueue
 	if spec.before != nil {
-		if err := checkChanged(&e.Job, spec.before); err != nil {
+		if err := valid.Changed(&e.Job, spec.before); err != nil {
 			return err
 		}
 	}

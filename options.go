@@ -1,11 +1,11 @@
 package holdfast
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -95,7 +95,7 @@ func Queue(name string) EnqueueOption {
 func Priority(p int) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Priority = p
-		return checkPriority(p)
+		return valid.Priority(p)
 	})
 }
 
@@ -120,7 +120,7 @@ func Delay(d time.Duration) EnqueueOption {
 // times its function is called before its failure is recorded. Default: once, or 25 times if the
 // step has a Backoff or a RetryIf.
 func MaxAttempts(n int) JobOption {
-	check := func() error { return checkAttempts(n) }
+	check := func() error { return valid.Attempts(n) }
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.MaxAttempts = n; return check() },
 		func(h *handlerSpec) error { h.MaxAttempts = n; return check() },
@@ -254,7 +254,7 @@ func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
 func Tags(tags ...string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Tags = tags
-		return checkTags(tags)
+		return valid.Tags(tags)
 	})
 }
 
@@ -266,7 +266,7 @@ func Metadata(v any) EnqueueOption {
 		if err != nil {
 			return invalid("metadata", "%v", err)
 		}
-		if err := checkObject("metadata", data, maxMetadata); err != nil {
+		if err := checkObject("metadata", data, valid.MaxMetadata); err != nil {
 			return err
 		}
 		s.enqueue.Job.Metadata = data
@@ -298,8 +298,4 @@ func checkID(id ID) error {
 		return invalid("id", "%s is not a UUIDv7; make ids with NewID", id)
 	}
 	return nil
-}
-
-func invalid(what, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", ErrInvalid, what, fmt.Sprintf(format, args...))
 }

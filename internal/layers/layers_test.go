@@ -106,6 +106,7 @@ var layers = []layer{
 		imports: []string{"hooks", "internal/logs", "internal/usercode", "store"},
 		tests:   []string{"store/storetest/model"},
 	},
+	{pattern: "internal/valid", imports: []string{"store"}},
 	{pattern: "internal/heartbeat"},
 	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/usercode", imports: []string{"store"}},
@@ -148,8 +149,8 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"hooks", "internal/access", "internal/around", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay", "internal/usercode", "store",
-			"why",
+			"hooks", "internal/access", "internal/around", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay",
+			"internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
 	},
