@@ -10,7 +10,9 @@ import (
 // database.
 type Health struct {
 	// Node is the id of the node, 0 if none runs.
-	Node   int64
+	Node int64
+	// Ended is the error with which the last node ended, if none runs.
+	Ended  error
 	Leader bool // it does the maintenance of the database
 	// BeatAt is the time of the last heartbeat, and Silent the time since. After DeadAfter other
 	// nodes take its jobs.
@@ -34,11 +36,13 @@ type LoopPanic struct {
 	Down  bool      // the part is waiting to restart
 }
 
-// Err returns what is wrong with the node, or nil: no node runs, it could not beat for half of the
-// time after which it is declared dead, or a part of it is down.
+// Err returns what is wrong with the node, or nil: no node runs, and why if it has ended by itself;
+// it could not beat for half of the time after which it is declared dead; or a part of it is down.
 func (h Health) Err() error {
 	var errs []error
 	switch {
+	case h.Node == 0 && h.Ended != nil:
+		return fmt.Errorf("the node has ended: %w", h.Ended)
 	case h.Node == 0:
 		return fmt.Errorf("%w: no node is running", ErrConflict)
 	case h.BeatAt.IsZero():
@@ -60,6 +64,11 @@ func (c *Client) Health() Health {
 	h := Health{
 		Node: e.Node, Leader: e.Leader, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running, Pending: e.Pending,
 		HooksDropped: e.Dropped,
+	}
+	if h.Node == 0 {
+		c.mu.Lock()
+		h.Ended = c.member(c.namespace).ended
+		c.mu.Unlock()
 	}
 	for _, t := range e.Troubles {
 		h.Panics = append(h.Panics, LoopPanic{t.Part, t.Panics, t.Last, t.At, t.Down})

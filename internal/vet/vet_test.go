@@ -82,6 +82,7 @@ var reads = []string{
 	"Client.Published",
 	"Client.Queues",
 	"Client.Run",
+	"Client.Start",
 	"Client.Stop",
 	"Client.Stream",
 	"Client.Wait",
