@@ -19,8 +19,20 @@ type Health struct {
 	BeatAt    time.Time
 	Silent    time.Duration
 	DeadAfter time.Duration
-	Running   int // jobs in its slots
-	Pending   int // outcomes of jobs that are not stored yet
+	// RoundTrip is how long the last heartbeat took, and AwaySince the time since when the database
+	// does not answer; zero if it does.
+	RoundTrip time.Duration
+	AwaySince time.Time
+	// Loops has the node's loops and duties by name, and when each last did its work. One that has
+	// nothing to do rests: claims look for jobs every 10 s at the latest while the node has a free
+	// slot, duties of the leader only on the leader.
+	Loops map[string]time.Time
+	// Lag is about how late the first job is that waits for a slot of the node; 0 if the node knows
+	// of none. It comes from claims and wake-ups, and not from a look into the database: while all
+	// slots are taken it counts on from the last job that was claimed late.
+	Lag     time.Duration
+	Running int // jobs in its slots
+	Pending int // outcomes of jobs that are not stored yet
 	// HooksDropped is how many events hooks were not told of, because they are too slow.
 	HooksDropped int64
 	// Panics are the panics in Holdfast's own loops, which continued afterwards.
@@ -63,7 +75,7 @@ func (c *Client) Health() Health {
 	e := c.engine.Runner(c.namespace).Health()
 	h := Health{
 		Node: e.Node, Leader: e.Leader, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running, Pending: e.Pending,
-		HooksDropped: e.Dropped,
+		HooksDropped: e.Dropped, RoundTrip: e.RoundTrip, AwaySince: e.AwaySince, Loops: e.Loops, Lag: e.Lag,
 	}
 	if h.Node == 0 {
 		c.mu.Lock()

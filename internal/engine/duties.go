@@ -53,6 +53,7 @@ func (n *node) perform(ctx context.Context, d duty) {
 		call, cancel := context.WithTimeout(ctx, max(store.CallTimeout, d.every))
 		err := d.do(call)
 		cancel()
+		n.turns.Note(d.name)
 		if err != nil && ctx.Err() == nil {
 			n.engine.fatal(err)
 			n.outage.Stumbled(d.name, err)

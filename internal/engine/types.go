@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/internal/turns"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -77,6 +78,7 @@ type node struct {
 	joins sync.Mutex   // one rejoin at a time
 
 	leader   atomic.Bool
+	turns    turns.Turns
 	unserved unserved
 	pending  atomic.Int64 // outcomes that may still hold up a slot
 
@@ -165,6 +167,7 @@ type heart struct {
 
 	mu   sync.Mutex
 	at   time.Time        // when the last beat succeeded, by the monotonic clock
+	took time.Duration    // how long that beat took
 	dead []store.NodeBeat // nodes found dead, to be rescued
 	lost []store.Lease    // leaked leases, to be given up
 }

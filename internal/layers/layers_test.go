@@ -108,6 +108,7 @@ var layers = []layer{
 	},
 	{pattern: "internal/valid", imports: []string{"store"}},
 	{pattern: "internal/heartbeat"},
+	{pattern: "internal/turns"},
 	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/usercode", imports: []string{"store"}},
 	{pattern: "internal/logs", imports: []string{"store"}, tests: []string{"internal/logs/logstest"}},
@@ -140,7 +141,7 @@ var layers = []layer{
 		pattern: "internal/engine/...",
 		imports: []string{
 			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/portion",
-			"internal/pulse", "internal/replay", "internal/supervise", "internal/usercode", "store",
+			"internal/pulse", "internal/replay", "internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},
@@ -161,6 +162,7 @@ var layers = []layer{
 		},
 		tests: support,
 	},
+	{pattern: "health", imports: []string{"."}, tests: support},
 	{
 		pattern: "internal/builtin/...",
 		imports: []string{"."},
