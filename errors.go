@@ -3,6 +3,7 @@ package holdfast
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/replay"
@@ -143,9 +144,15 @@ func (e *JobError) Error() string {
 		text += fmt.Sprintf(" (%s)", e.Reason) // else it would say "cancelled (cancelled)"
 	}
 	if e.Message != "" {
-		text += ": " + e.Message
+		text += ": " + e.once()
 	}
 	return text
+}
+
+// once is the message without what is said before it.
+func (e *JobError) once() string {
+	job := "job " + e.ID.String()
+	return strings.NewReplacer("holdfast: ", "", job+": ", "", job, "the job").Replace(e.Message)
 }
 
 // Unwrap makes the error an ErrFailed or an ErrCancelled.

@@ -31,7 +31,9 @@ type layer struct {
 }
 
 // support is what the tests of everything above the stores may import.
-var support = []string{"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "store/...", "why"}
+var support = []string{
+	"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "internal/saidonce", "store/...", "why",
+}
 
 // ofVerbs is what the verbs of the command line are made of.
 var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/output", "internal/cli/views"}
@@ -97,6 +99,7 @@ var layers = []layer{
 	{pattern: "internal/vet/..."},
 	{pattern: "internal/pgtest/..."},
 	{pattern: "internal/crashtest/process"},
+	{pattern: "internal/saidonce"},
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{"."})},
 

@@ -80,7 +80,13 @@ type stepTimeoutError struct {
 	err  error
 }
 
-func (e *stepTimeoutError) Error() string { return fmt.Sprintf("%s: %v", e.late, e.err) }
+func (e *stepTimeoutError) Error() string {
+	switch e.err { //nolint:errorlint // the very errors of a context, which say no more
+	case context.DeadlineExceeded, context.Canceled, errStepTimeout, silentStepError{}:
+		return e.late
+	}
+	return fmt.Sprintf("%s: %v", e.late, e.err)
+}
 
 func (e *stepTimeoutError) Unwrap() error { return e.err }
 
