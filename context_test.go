@@ -24,13 +24,14 @@ type seen struct {
 }
 
 // note adds what a context holds: the tenant, whether the run is there, and the attempt of a step.
-func (s *seen) note(place string, ctx context.Context, want *holdfast.Run) {
+func (s *seen) note(ctx context.Context, place string, want *holdfast.Run) {
 	derived, stop := context.WithTimeout(ctx, time.Hour)
 	defer stop()
 	found, ok := holdfast.RunFrom(derived)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = append(s.lines, fmt.Sprint(place, " ", derived.Value(customerKey{}), " ", ok && found.ID() == want.ID(), " ", holdfast.StepAttempt(derived)))
+	finds := ok && found.ID() == want.ID()
+	s.lines = append(s.lines, fmt.Sprint(place, " ", derived.Value(customerKey{}), " ", finds, " ", holdfast.StepAttempt(derived)))
 }
 
 func (s *seen) all() string {
@@ -49,13 +50,13 @@ func TestValuesReachEverything(t *testing.T) {
 		var s seen
 		kind := holdfast.NewKind[string, int]("values", holdfast.MaxAttempts(1))
 		err := kind.Handle(hf, func(run *holdfast.Run, tenant string) (int, error) {
-			s.note("handler before", run, run)
+			s.note(run, "handler before", run)
 			run = run.WithContext(context.WithValue(run, customerKey{}, tenant))
-			s.note("handler", run, run)
+			s.note(run, "handler", run)
 			err := run.OnFailure("undo", func(run *holdfast.Run) error {
-				s.note("compensation", run, run)
+				s.note(run, "compensation", run)
 				return holdfast.Do(run, "undo step", func(ctx context.Context) error {
-					s.note("step of a compensation", ctx, run)
+					s.note(ctx, "step of a compensation", run)
 					return nil
 				})
 			})
@@ -63,7 +64,7 @@ func TestValuesReachEverything(t *testing.T) {
 				return 0, err
 			}
 			err = holdfast.Do(run, "retried", func(ctx context.Context) error {
-				s.note("retried step", ctx, run)
+				s.note(ctx, "retried step", run)
 				if holdfast.StepAttempt(ctx) == 1 {
 					return errors.New("again")
 				}
@@ -73,17 +74,17 @@ func TestValuesReachEverything(t *testing.T) {
 				return 0, err
 			}
 			err = holdfast.Do(run, "timed", func(ctx context.Context) error {
-				s.note("step with a timeout", ctx, run)
+				s.note(ctx, "step with a timeout", run)
 				return nil
 			}, holdfast.Timeout(time.Hour))
 			if err != nil {
 				return 0, err
 			}
 			future, err := holdfast.Go(run, "strand", func(own *holdfast.Run) (int, error) {
-				s.note("strand", own, own)
+				s.note(own, "strand", own)
 				own = own.WithContext(context.WithValue(context.Background(), customerKey{}, "of the strand"))
 				return 1, holdfast.Do(own, "step of a strand", func(ctx context.Context) error {
-					s.note("step of a strand", ctx, own)
+					s.note(ctx, "step of a strand", own)
 					return nil
 				})
 			})
@@ -96,7 +97,7 @@ func TestValuesReachEverything(t *testing.T) {
 			if err := run.Sleep(60 * time.Millisecond); err != nil {
 				return 0, err
 			}
-			s.note("handler after", run, run)
+			s.note(run, "handler after", run)
 			return 0, holdfast.Fail(errors.New("undo it"))
 		})
 		if err != nil {
@@ -156,7 +157,7 @@ func TestContextsEndAsBefore(t *testing.T) {
 			}
 			return text, nil
 		})
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if _, err := f.hf.Cancel(t.Context(), "enough", job.ID); err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func (c *told) hooks() hooks.Hooks {
 		Started:  func(e hooks.Started) { c.add(e.Job, "started", e.Attempt) },
 		Retried:  func(e hooks.Retried) { c.add(e.Job, "retried", e.State, e.Reason) },
 		Parked:   func(e hooks.Parked) { c.add(e.Job, "parked", e.Reason) },
-		Finished: func(e hooks.Finished) { c.add(e.Job, "finished", e.State, e.Reason) },
+		Finished: func(e hooks.Finished) { c.add(e.Job, "finished", e.State, "("+e.Reason+")") },
 		Rescued:  func(e hooks.Rescued) { c.add(e.Job, "rescued", e.State, e.Reason) },
 		NodeDied: func(e hooks.NodeDied) { c.mu.Lock(); c.died = append(c.died, e.Node); c.mu.Unlock() },
 	}
@@ -63,13 +63,12 @@ func (c *told) eventually(t *testing.T, what string, id holdfast.ID, want string
 	sorted := strings.Split(want, ", ")
 	slices.Sort(sorted)
 	want = strings.Join(sorted, ", ")
-	late := time.Now().Add(20 * time.Second)
-	for c.about(id) != want && time.Now().Before(late) {
-		time.Sleep(time.Millisecond)
-	}
-	if got := c.about(id); got != want {
-		t.Errorf("%s: told were\n%s\nnot\n%s", what, got, want)
-	}
+	defer func() {
+		if got := c.about(id); got != want {
+			t.Errorf("%s: told were\n%s\nnot\n%s", what, got, want)
+		}
+	}()
+	eventually(t, what, func() bool { return c.about(id) == want })
 }
 
 // TestHooksAreToldOfEachEndOnce: of each run one end, and of each job.
@@ -137,14 +136,15 @@ func TestHooksAreToldOfEachEndOnce(t *testing.T) {
 			return job.ID
 		}
 		for how, want := range map[string]string{
-			"completes": "enqueued, started 1, finished completed",
-			"retried":   "enqueued, started 1, retried retryable error, started 2, retried retryable error, started 3, finished completed",
-			"exhausted": "enqueued, started 1, retried retryable error, started 2, retried retryable error, started 3, finished failed attempts_exhausted",
-			"fails":     "enqueued, started 1, finished failed terminal",
-			"cancels":   "enqueued, started 1, finished cancelled cancelled",
-			"snoozes":   "enqueued, started 1, retried scheduled snoozed, started 1, finished completed",
-			"parks":     "enqueued, started 1, parked, started 1, parked, started 1, parked, started 1, finished completed",
-			"continues": "enqueued, started 1, retried available, started 1, finished completed",
+			"completes": "enqueued, started 1, finished completed ()",
+			"retried":   "enqueued, started 1, retried retryable error, started 2, retried retryable error, started 3, finished completed ()",
+			"exhausted": "enqueued, started 1, retried retryable error, started 2, retried retryable error, started 3, " +
+				"finished failed (attempts_exhausted)",
+			"fails":     "enqueued, started 1, finished failed (terminal)",
+			"cancels":   "enqueued, started 1, finished cancelled (cancelled)",
+			"snoozes":   "enqueued, started 1, retried scheduled snoozed, started 1, finished completed ()",
+			"parks":     "enqueued, started 1, parked, started 1, parked, started 1, parked, started 1, finished completed ()",
+			"continues": "enqueued, started 1, retried available, started 1, finished completed ()",
 		} {
 			c.eventually(t, how, enqueue(how), want)
 		}
@@ -164,21 +164,21 @@ func TestHooksAreToldOfEachEndOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c.eventually(t, "cancelled before it started", scheduled, "enqueued, finished cancelled cancelled")
-		c.eventually(t, "cancelled while it waits", waits, "enqueued, started 1, parked, started 1, finished cancelled cancelled")
-		c.eventually(t, "cancelled while it runs", runs, "enqueued, started 1, finished cancelled cancelled")
-		c.eventually(t, "terminated", killed, "enqueued, started 1, finished cancelled terminated")
+		c.eventually(t, "cancelled before it started", scheduled, "enqueued, finished cancelled (cancelled)")
+		c.eventually(t, "cancelled while it waits", waits, "enqueued, started 1, parked, started 1, finished cancelled (cancelled)")
+		c.eventually(t, "cancelled while it runs", runs, "enqueued, started 1, finished cancelled (cancelled)")
+		c.eventually(t, "terminated", killed, "enqueued, started 1, finished cancelled (terminated)")
 
 		// A retry by a person leads to another end.
 		if _, err := hf.Retry(ctx, "once more", scheduled); err != nil {
 			t.Fatal(err)
 		}
 		c.eventually(t, "retried by a person", scheduled,
-			"enqueued, finished cancelled cancelled, started 1, finished completed")
+			"enqueued, finished cancelled (cancelled), started 1, finished completed ()")
 
 		// A child ends with its parent, and an enqueue that finds its job is none.
 		parent := enqueue("has a child", holdfast.Unique{ByKey: "once", While: store.States})
-		c.eventually(t, "a parent", parent, "enqueued, started 1, finished completed")
+		c.eventually(t, "a parent", parent, "enqueued, started 1, finished completed ()")
 		if again := enqueue("has a child", holdfast.Unique{ByKey: "once"}); again != parent {
 			t.Errorf("the enqueue made a new job")
 		}
@@ -186,8 +186,8 @@ func TestHooksAreToldOfEachEndOnce(t *testing.T) {
 		if err != nil || len(page.Jobs) != 1 {
 			t.Fatalf("%d children, %v", len(page.Jobs), err)
 		}
-		c.eventually(t, "a child", page.Jobs[0].ID, "enqueued, finished cancelled cancelled")
-		c.eventually(t, "the parent, still", parent, "enqueued, started 1, finished completed")
+		c.eventually(t, "a child", page.Jobs[0].ID, "enqueued, finished cancelled (cancelled)")
+		c.eventually(t, "the parent, still", parent, "enqueued, started 1, finished completed ()")
 
 		if _, err := kind.EnqueueMany(ctx, hf, []string{"completes", "completes"}); err != nil {
 			t.Fatal(err)
@@ -291,12 +291,10 @@ func TestHooksAreToldOfARescueOnce(t *testing.T) {
 			t.Errorf("%q, %v", out, err)
 		}
 		cut.Store(false) // and the first one learns of its death, and its outcomes are refused
-		c.eventually(t, "it goes on", goesOn.ID, "enqueued, started 1, rescued retryable node_lost, started 2, finished completed")
-		c.eventually(t, "it fails", fails.ID, "enqueued, started 1, rescued failed crash_loop, finished failed crash_loop")
-		for first.Health().Node == node {
-			time.Sleep(time.Millisecond) // until it has joined again
-		}
-		c.eventually(t, "it goes on, still", goesOn.ID, "enqueued, started 1, rescued retryable node_lost, started 2, finished completed")
+		c.eventually(t, "it goes on", goesOn.ID, "enqueued, started 1, rescued retryable node_lost, started 2, finished completed ()")
+		c.eventually(t, "it fails", fails.ID, "enqueued, started 1, rescued failed crash_loop, finished failed (crash_loop)")
+		eventually(t, "it has joined again", func() bool { return first.Health().Node != node })
+		c.eventually(t, "it goes on, still", goesOn.ID, "enqueued, started 1, rescued retryable node_lost, started 2, finished completed ()")
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if !slices.Equal(c.died, []int64{node}) || len(c.odd) > 0 {
@@ -371,6 +369,6 @@ func TestAHookThatPanics(t *testing.T) {
 		if got := result(f, job); got != 1 {
 			t.Error(got)
 		}
-		c.eventually(t, "the other hook", job.ID, "enqueued, started 1, finished completed")
+		c.eventually(t, "the other hook", job.ID, "enqueued, started 1, finished completed ()")
 	})
 }

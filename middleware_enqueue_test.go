@@ -71,7 +71,7 @@ func onDatabasesWithTx(t *testing.T, test func(t *testing.T, source store.Source
 		t.Parallel()
 		url := pgtest.Shared(t).Database(t)
 		db := openDB(t, "pgx", url)
-		test(t, postgres.URL(url), begin(db, func(tx *sql.Tx) store.Tx { return postgres.SQLTx(tx) }))
+		test(t, postgres.URL(url), begin(db, postgres.SQLTx))
 	})
 }
 
@@ -306,7 +306,7 @@ func TestEnqueueMiddlewareInItsOrder(t *testing.T) {
 	var trace strings.Builder
 	named := func(name string) func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error {
 		return func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error {
-			trace.WriteString(name + " ")
+			trace.WriteString(">" + name + " ")
 			defer trace.WriteString(name + " ")
 			jobs[0].Tags = append(jobs[0].Tags, name)
 			return next(ctx)
@@ -318,7 +318,7 @@ func TestEnqueueMiddlewareInItsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	record, err := job.Get(t.Context())
-	if err != nil || strings.Join(record.Tags, "") != "abc" || trace.String() != "a b c c b a " {
+	if err != nil || strings.Join(record.Tags, "") != "abc" || trace.String() != ">a >b >c c b a " {
 		t.Errorf("%v, %q, %v", record.Tags, trace.String(), err)
 	}
 }

@@ -211,7 +211,7 @@ func TestMiddlewareDecides(t *testing.T) {
 		},
 		"next in another goroutine": {
 			func(run *holdfast.Run, next func(*holdfast.Run) error) error {
-				go next(run) // which it does not wait for, though it may have been called by then
+				go func() { _ = next(run) }() // which it does not wait for, though it may have been called by then
 				runtime.Gosched()
 				return errors.New("impatient")
 			},
@@ -298,11 +298,11 @@ func TestMiddlewareIsToldHowARunIsInterrupted(t *testing.T) {
 						}
 					}
 				}, holdfast.WithMiddleware(m.measure))
-				time.Sleep(1500 * time.Millisecond)
+				<-time.After(1500 * time.Millisecond)
 				if err := c.interrupt(t, f, job.ID); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(10 * time.Second)
+				<-time.After(10 * time.Second)
 				synctest.Wait()
 				if got := m.String(); got != c.want {
 					t.Errorf("it counts %s, want %s", got, c.want)

@@ -36,7 +36,8 @@ func TestJobsSayOnceWhyTheyFailed(t *testing.T) {
 			return holdfast.Do(run, "outer", func(context.Context) error { return run.Sleep(1) })
 		}, `failed (attempts_exhausted): invalid request: run.Sleep was called during holdfast.Step "outer"`},
 		"a step that is late": {func(run *holdfast.Run) error {
-			return holdfast.Do(run, "slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, holdfast.Timeout(time.Second))
+			return holdfast.Do(run, "slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+				holdfast.Timeout(time.Second))
 		}, "failed (attempts_exhausted): step slow: timed out after 1s"},
 		"a step that is silent": {func(run *holdfast.Run) error {
 			return holdfast.Do(run, "slow", func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) },
@@ -57,7 +58,9 @@ func TestJobsSayOnceWhyTheyFailed(t *testing.T) {
 			_, err := holdfast.NewSignal[int]("bad").Wait(run)
 			return err
 		}, `failed (attempts_exhausted): invalid request: cannot decode message 1 (signal "bad")`},
-		"a middleware": {func(*holdfast.Run) error { return nil }, "failed (attempts_exhausted): invalid request: middleware: next was called twice"},
+		"a middleware": {
+			func(*holdfast.Run) error { return nil }, "failed (attempts_exhausted): invalid request: middleware: next was called twice",
+		},
 	}
 	inFlow(t, func(t *testing.T, f *flow) {
 		hf, err := holdfast.Open(t.Context(), memorySource{f.st}, holdfast.WithMaxJournal(50, 1<<20))

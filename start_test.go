@@ -43,15 +43,14 @@ func TestStart(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 		stop()
-		for hf.Health().Node != 0 {
-			time.Sleep(time.Millisecond)
-		}
-		for err := hf.Start(t.Context()); err != nil; err = hf.Start(t.Context()) { // as soon as the first has ended
-			if !errors.Is(err, holdfast.ErrConflict) {
+		eventually(t, "the node has left", func() bool { return hf.Health().Node == 0 })
+		eventually(t, "another one may start", func() bool {
+			err := hf.Start(t.Context())
+			if err != nil && !errors.Is(err, holdfast.ErrConflict) {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Millisecond)
-		}
+			return err == nil
+		})
 		if err := hf.Stop(t.Context()); err != nil || hf.Health().Node != 0 {
 			t.Errorf("node %d runs after its stop, %v", hf.Health().Node, err)
 		}
@@ -117,7 +116,7 @@ func TestStartThatFails(t *testing.T) {
 			t.Errorf("a node that runs: %v", err)
 		}
 		st.beat = fmt.Errorf("%w: somebody removed it", store.ErrDatabaseGone)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		health := hf.Health()
 		if !errors.Is(health.Err(), holdfast.ErrDatabaseGone) || !errors.Is(health.Ended, holdfast.ErrDatabaseGone) || health.Node != 0 {
 			t.Errorf("after the end of the node: %+v, %v", health, health.Err())

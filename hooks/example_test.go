@@ -24,7 +24,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = greet.Handle(hf, func(run *holdfast.Run, name string) error {
+	err = greet.Handle(hf, func(run *holdfast.Run, _ string) error {
 		if run.Attempt() == 1 {
 			return errors.New("nobody is at home")
 		}

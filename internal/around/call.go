@@ -21,7 +21,9 @@ type Inside[R any] struct {
 // left reports that the run has ended the goroutine of its code, and that its outcome does not
 // depend on what the functions have returned. A panic is a *usercode.PanicError with the stack of
 // where it was.
-func Call[R any, F ~func(run R, next func(R) error) error](run R, chain []F, in Inside[R]) (left bool, panicked *usercode.PanicError, err error) {
+func Call[R any, F ~func(run R, next func(R) error) error](
+	run R, chain []F, in Inside[R],
+) (left bool, panicked *usercode.PanicError, err error) {
 	c := &call[R]{Inside: in}
 	func() {
 		defer func() {

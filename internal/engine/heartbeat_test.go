@@ -13,9 +13,10 @@ import (
 // handler.
 func TestAnOutageIsNoSilence(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
+		step := func(context.Context, int) ([]byte, error) { return []byte(`1`), nil }
 		h := b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			for _, name := range []string{"first", "second"} {
-				if _, err := r.Main().Step(name, replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil }); err != nil {
+				if _, err := r.Main().Step(name, replay.StepPolicy{}, step); err != nil {
 					return nil, err
 				}
 			}

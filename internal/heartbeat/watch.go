@@ -34,7 +34,7 @@ const stall = time.Second
 // Begin begins to watch. late is called once, in a goroutine of its own, when the limit has passed
 // without a beat; until the first beat it counts from now.
 func Begin(limit time.Duration, late func()) *Watch {
-	w := &Watch{limit: limit, late: late, began: time.Now(), due: limit} //nolint:forbidigo // the monotonic clock
+	w := &Watch{limit: limit, late: late, began: time.Now(), due: limit}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(limit, w.check)
@@ -75,7 +75,7 @@ func (w *Watch) Stop() {
 	w.timer.Stop()
 }
 
-func (w *Watch) now() time.Duration { return time.Since(w.began) } //nolint:forbidigo // the monotonic clock
+func (w *Watch) now() time.Duration { return time.Since(w.began) }
 
 // check calls late if the limit is over, and otherwise looks again when it may be.
 func (w *Watch) check() {

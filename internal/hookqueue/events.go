@@ -62,7 +62,8 @@ func (q *Queue) enqueued(e *store.Enqueue, now time.Time) {
 // Started tells of a run that begins.
 func (q *Queue) Started(c *store.Claimed, at time.Time) {
 	if q != nil {
-		put(q, startedOf, hooks.Started{Run: hooks.Run{Job: jobOf(&c.Job), Attempt: c.Job.Attempt, Lease: c.Lease.Number, Node: c.Lease.Node}, At: at})
+		run := hooks.Run{Job: jobOf(&c.Job), Attempt: c.Job.Attempt, Lease: c.Lease.Number, Node: c.Lease.Node}
+		put(q, startedOf, hooks.Started{Run: run, At: at})
 	}
 }
 

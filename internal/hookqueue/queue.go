@@ -54,7 +54,7 @@ func New(list []hooks.Hooks, st store.Store, lines *logs.Limiter) *Queue {
 		hooks: list, lines: lines, store: st, events: make(chan func(*hooks.Hooks), hooks.QueueSize),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	q.life, q.die = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the queue's own life
+	q.life, q.die = context.WithCancel(context.Background())
 	go q.run()
 	return q
 }
@@ -126,13 +126,14 @@ func wants[E any](q *Queue, of func(*hooks.Hooks) func(E)) bool {
 func (q *Queue) sayDropped(last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now() //nolint:forbidigo // a duration, not the time of day
+	now := time.Now()
 	more := q.dropped.Load() - q.said
 	if more == 0 || !last && !q.saidAt.IsZero() && now.Sub(q.saidAt) < sayDropped {
 		return
 	}
 	q.saidAt, q.said = now, q.said+more
-	q.lines.SayLater(slog.LevelWarn, logs.About{}, "hooks are slow, or one does not return: events were dropped", slog.Int64(logs.KeyEvents, more))
+	q.lines.SayLater(slog.LevelWarn, logs.About{}, "hooks are slow, or one does not return: events were dropped",
+		slog.Int64(logs.KeyEvents, more))
 }
 
 // run tells hooks of events until the queue is closed. A hook that ends its goroutine ends this
@@ -178,14 +179,13 @@ func (q *Queue) call(hook func()) {
 		if returned {
 			return
 		}
-		var failure error = usercode.ErrGoexit
-		stack := ""
+		text, stack := usercode.ErrGoexit.Error(), ""
 		if p := recover(); p != nil {
 			panicked := usercode.PanicOf(p)
-			failure, stack = panicked, usercode.CutTrace(panicked.Stack)
+			text, stack = usercode.ErrorText(panicked), usercode.CutTrace(panicked.Stack)
 		}
 		q.lines.Say(slog.LevelError, logs.About{}, "a hook panicked, or ended its goroutine",
-			slog.String(logs.KeyError, usercode.ErrorText(failure)), slog.String(logs.KeyStack, stack))
+			slog.String(logs.KeyError, text), slog.String(logs.KeyStack, stack))
 	}()
 	hook()
 	returned = true

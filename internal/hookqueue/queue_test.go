@@ -92,7 +92,8 @@ func TestDropsAreCountedAndSaidNowAndThen(t *testing.T) {
 // TestCloseTellsTheRest: events that were put before are told, and those after it are not.
 func TestCloseTellsTheRest(t *testing.T) {
 	told := 0
-	inQueue(t, hooks.Hooks{Started: func(hooks.Started) { told++; time.Sleep(time.Millisecond) }}, func(t *testing.T, q *hookqueue.Queue, _ *written) {
+	slowly := hooks.Hooks{Started: func(hooks.Started) { told++; time.Sleep(time.Millisecond) }}
+	inQueue(t, slowly, func(t *testing.T, q *hookqueue.Queue, _ *written) {
 		for range 100 {
 			start(q)
 		}

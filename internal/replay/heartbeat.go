@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -82,10 +83,11 @@ func (s *Strand) expectBeats(ctx context.Context, limit time.Duration) (watched 
 
 // lateness is what a step's error says first if the step has taken too long, or made no progress.
 func (p StepPolicy) lateness(cause error) string {
-	switch cause { //nolint:errorlint // those of this very step
-	case errStepTimeout:
+	var silent silentStepError
+	switch {
+	case errors.Is(cause, errStepTimeout):
 		return fmt.Sprintf("timed out after %v", p.Timeout)
-	case silentStepError{}:
+	case errors.As(cause, &silent):
 		return fmt.Sprintf("no heartbeat for %v", p.Heartbeat)
 	}
 	return ""

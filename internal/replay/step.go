@@ -81,9 +81,10 @@ type stepTimeoutError struct {
 }
 
 func (e *stepTimeoutError) Error() string {
-	switch e.err { //nolint:errorlint // the very errors of a context, which say no more
-	case context.DeadlineExceeded, context.Canceled, errStepTimeout, silentStepError{}:
-		return e.late
+	for _, bare := range []error{context.DeadlineExceeded, context.Canceled, errStepTimeout, silentStepError{}} {
+		if e.err == bare { //nolint:errorlint // one of a context, which says no more
+			return e.late
+		}
 	}
 	return fmt.Sprintf("%s: %v", e.late, e.err)
 }

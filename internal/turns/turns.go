@@ -17,7 +17,7 @@ type Turns struct {
 
 // Note notes a turn.
 func (t *Turns) Note(loop string) {
-	now := time.Now() //nolint:forbidigo // for people
+	now := time.Now() // for people
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.at == nil {
