@@ -31,6 +31,9 @@ type database struct {
 	limit  int  // of a payload, in bytes
 	stub   stub // nil but in tests
 
+	around         []Middleware
+	aroundEnqueues []enqueueMiddleware
+
 	mu      sync.Mutex
 	members map[string]*member // by namespace
 	closed  bool
@@ -46,7 +49,7 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 		if opt == nil {
 			return nil, errNoOption
 		}
-		if err := opt(&s); err != nil {
+		if err := opt.open(&s); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +63,10 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
 	}
-	shared := &database{engine: engine.New(st, s.engine), limit: s.limit, stub: s.stub, members: map[string]*member{}}
+	shared := &database{
+		engine: engine.New(st, s.engine), limit: s.limit, stub: s.stub,
+		around: s.around, aroundEnqueues: s.aroundEnqueues, members: map[string]*member{},
+	}
 	return &Client{database: shared, namespace: s.namespace, actor: s.actor}, nil
 }
 

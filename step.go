@@ -40,8 +40,8 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 }
 
 func step[T any](run *Run, name string, policy replay.StepPolicy, fn func(ctx context.Context) (T, error)) (T, error) {
-	data, err := run.strand.Step(name, policy, func(ctx context.Context, _ int) ([]byte, error) {
-		v, err := fn(ctx)
+	data, err := run.strand.Step(name, policy, func(ctx context.Context, attempt int) ([]byte, error) {
+		v, err := fn(run.stepContext(ctx, attempt))
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,8 @@ func StepTx[T, Tx any](
 	if err != nil {
 		return out, err
 	}
-	data, err := run.strand.StepTx(name, policy, func(ctx context.Context, _ int, commit func(store.Tx, []byte) error) error {
+	data, err := run.strand.StepTx(name, policy, func(ctx context.Context, attempt int, commit func(store.Tx, []byte) error) error {
+		ctx = run.stepContext(ctx, attempt)
 		return db.Transact(ctx, func(tx Tx, wrapped store.Tx) error {
 			if err := run.client.checkTx(wrapped); err != nil {
 				return err

@@ -25,6 +25,8 @@ type Result struct {
 	// Running, until its node has heard of it; of one that had finished before, which is left as it
 	// is, how it finished. What else it may be, each operation says.
 	State State
+	// Ended tells, of a cancel, that this very call has finished the job: State is how.
+	Ended bool
 	// Err is ErrNotFound, ErrConflict if the job is in no state for it, ErrBusy if a caller's
 	// transaction holds the job, or a *UniqueError. What each operation refuses, it says.
 	Err error

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/hooks"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -14,6 +15,9 @@ type Config struct {
 
 	// MaxJournal is the size limit of a journal.
 	MaxJournal replay.JournalLimit
+
+	// Hooks are told of events.
+	Hooks []hooks.Hooks
 
 	// EnqueuePatience is how long an enqueue is retried while the database does not answer; 15 s.
 	EnqueuePatience time.Duration

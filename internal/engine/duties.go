@@ -54,6 +54,7 @@ func (n *node) perform(ctx context.Context, d duty) {
 		call, cancel := context.WithTimeout(ctx, max(store.CallTimeout, d.every))
 		err := d.do(call)
 		cancel()
+		n.turns.Note(d.name)
 		if err != nil && ctx.Err() == nil {
 			n.engine.fatal(err)
 			n.outage.Stumbled(d.name, err)
@@ -98,9 +99,10 @@ func (n *node) logRescued(r store.RescuedJob) {
 	n.lines.Say(slog.LevelWarn, job, "job taken from a dead node", attrs...)
 }
 
-// announce notifies the waiters of rescued jobs that have ended, and the nodes of what the rescue
-// made available or due.
+// announce notifies the hooks of what was rescued, the waiters of rescued jobs that have ended, and
+// the nodes of what the rescue made available or due.
 func (n *node) announce(rescued store.Rescued) {
+	n.engine.hooks.Rescued(&rescued)
 	var ended []store.ID
 	for _, r := range rescued.Jobs {
 		if r.State.Finished() {
@@ -116,6 +118,7 @@ func (n *node) sweep(ctx context.Context) error {
 		swept.Wakes = append(swept.Wakes, n.engine.news.MayHaveEnded()...)
 	}
 	n.engine.announce(swept.Wakes...)
+	n.engine.hooks.Cancelled(swept.Ended)
 	return err
 }
 
@@ -123,6 +126,7 @@ func (n *node) sweep(ctx context.Context) error {
 func (n *node) closeChildren(ctx context.Context) error {
 	for ctx.Err() == nil {
 		closed, err := n.store.CloseChildren(ctx, closeLimit)
+		n.engine.hooks.Cancelled(closed.Ended)
 		n.engine.announce(slices.Concat(closed.Wakes, toStop(closed.Running), n.engine.news.Ended(closed.Ended...))...)
 		if err != nil {
 			return err

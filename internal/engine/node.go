@@ -81,14 +81,27 @@ type Stop struct {
 	Hard context.Context // done: end the contexts of handlers now
 }
 
-// Run joins as a node, serves jobs until ctx ends or it is told to stop, and returns when the node
-// has left. The package comment says what becomes of running handlers. It fails at once if there is
-// no handler or the database cannot be reached.
+// Run is Start, and serves.
 func (r *Runner) Run(ctx context.Context, stop Stop) error {
-	n, err := r.start(ctx, stop, "")
+	serve, err := r.Start(ctx, stop)
 	if err != nil {
 		return err
 	}
+	return serve()
+}
+
+// Start joins as a node. It fails at once if there is no handler or the database cannot be reached.
+// serve, which is to be called, serves jobs until ctx ends or the node is told to stop, and returns
+// when the node has left. The package comment says what becomes of running handlers.
+func (r *Runner) Start(ctx context.Context, stop Stop) (serve func() error, err error) {
+	n, err := r.start(ctx, stop, "")
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return r.serve(ctx, n, stop) }, nil
+}
+
+func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
 	n.log.Info("node started", logs.KeyName, n.cfg.Name, logs.KeySlots, n.cfg.Slots, logs.KeyKinds, n.kinds)
 	// The loops outlive claiming: while handlers finish, the node keeps beating.
 	stopClaiming := n.begin(ctx, map[string]func(context.Context){"claims": n.dispatch.loop})

@@ -59,6 +59,7 @@ func (p *promoter) loop(ctx context.Context) {
 		case <-timer.C:
 		}
 		at = p.look(ctx)
+		p.node.turns.Note("promotion")
 		timer.Reset(max(at.Sub(p.node.store.Now()), 0))
 	}
 }

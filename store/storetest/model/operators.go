@@ -18,6 +18,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 	for _, id := range params.Jobs {
 		result := store.Result{Job: id}
 		j := s.in(params.Namespace, id)
+		over := j != nil && j.state.Finished()
 		switch {
 		case j == nil:
 			result.Err = store.NoJob(id)
@@ -33,7 +34,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 			s.cancel(j, params.Reason, params.Actor, now)
 		}
 		if j != nil {
-			result.State = j.state
+			result.State, result.Ended = j.state, !over && j.state.Finished()
 		}
 		results = append(results, result)
 	}
