@@ -20,7 +20,7 @@ import (
 )
 
 // Welcome sends a mail to an address.
-var Welcome = holdfast.NewKind[string, struct{}]("mail.welcome")
+var Welcome = holdfast.NewTask[string]("mail.welcome")
 
 // signUp answers POST /users?email=…
 func signUp(hf *holdfast.Client, db *sql.DB) http.HandlerFunc {
@@ -59,26 +59,30 @@ func main() {
 // run serves until ctx ends. Then it stops in this order: requests, which enqueue jobs; jobs, which
 // use the database; and the database.
 func run(ctx context.Context, file, address string) error {
+	rest := context.WithoutCancel(ctx) // for what has to go on after the signal
 	hf, err := holdfast.Open(ctx, sqlite.File(file))
 	if err != nil {
 		return err
 	}
+	defer hf.Close(rest)
 	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(5000)&_txlock=immediate")
-	if err == nil {
-		_, err = db.Exec("CREATE TABLE IF NOT EXISTS users (email TEXT PRIMARY KEY)")
-	}
 	if err != nil {
 		return err
 	}
-	err = Welcome.Handle(hf, func(_ *holdfast.Run, email string) (struct{}, error) {
+	defer db.Close()
+	if _, err := db.Exec("CREATE TABLE IF NOT EXISTS users (email TEXT PRIMARY KEY)"); err != nil {
+		return err
+	}
+	err = Welcome.Handle(hf, func(_ *holdfast.Run, email string) error {
 		log.Println("mail to", email)
-		return struct{}{}, nil
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	working := make(chan error, 1)
-	go func() { working <- hf.Run(context.WithoutCancel(ctx)) }()
+	if err := hf.Start(rest); err != nil {
+		return err
+	}
 
 	mux := http.NewServeMux()
 	mux.Handle("POST /users", signUp(hf, db))
@@ -87,10 +91,10 @@ func run(ctx context.Context, file, address string) error {
 	go func() { serving <- server.ListenAndServe() }()
 	log.Println("try: curl -X POST 'http://" + address + "/users?email=ada@example.org'")
 	select {
-	case err := <-serving:
-		return err
+	case err = <-serving:
 	case <-ctx.Done():
 	}
-	rest := context.WithoutCancel(ctx)
-	return errors.Join(server.Shutdown(rest), hf.Stop(rest), <-working, db.Close(), hf.Close(rest))
+	soon, cancel := context.WithTimeout(rest, 10*time.Second)
+	defer cancel()
+	return errors.Join(err, server.Shutdown(soon), hf.Stop(rest))
 }
