@@ -22,7 +22,7 @@ import (
 // Welcome sends a mail to an address.
 var Welcome = holdfast.NewTask[string]("mail.welcome")
 
-// signUp answers POST /users?email=…
+// signUp answers POST /users?email=ADDRESS.
 func signUp(hf *holdfast.Client, db *sql.DB) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		tx, err := db.BeginTx(r.Context(), nil)
@@ -32,7 +32,7 @@ func signUp(hf *holdfast.Client, db *sql.DB) http.HandlerFunc {
 		}
 		defer tx.Rollback() //nolint:errcheck // after the commit it does nothing
 		email := r.FormValue("email")
-		if _, err := tx.Exec("INSERT INTO users (email) VALUES (?)", email); err != nil {
+		if _, err := tx.ExecContext(r.Context(), "INSERT INTO users (email) VALUES (?)", email); err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
 			return
 		}
@@ -50,8 +50,9 @@ func signUp(hf *holdfast.Client, db *sql.DB) http.HandlerFunc {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, "signup.db", "127.0.0.1:8080"); err != nil {
+	err := run(ctx, "signup.db", "127.0.0.1:8080")
+	stop()
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -70,7 +71,7 @@ func run(ctx context.Context, file, address string) error {
 		return err
 	}
 	defer db.Close()
-	if _, err := db.Exec("CREATE TABLE IF NOT EXISTS users (email TEXT PRIMARY KEY)"); err != nil {
+	if _, err := db.ExecContext(rest, "CREATE TABLE IF NOT EXISTS users (email TEXT PRIMARY KEY)"); err != nil {
 		return err
 	}
 	err = Welcome.Handle(hf, func(_ *holdfast.Run, email string) error {
