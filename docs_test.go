@@ -93,3 +93,60 @@ func compile(t *testing.T, dir string, programs map[string]string) {
 		t.Errorf("a program in the docs does not compile: %v\n%s", err, out)
 	}
 }
+
+// TestLinksOfTheDocs: the files and the headings that the pages link to are there.
+func TestLinksOfTheDocs(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, looked := regexp.MustCompile(`\]\(([^)\s#]*)(?:#([^)\s]+))?\)`), 0
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "examples/README.md") {
+		for _, found := range link.FindAllStringSubmatch(prose(t, page), -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			looked++
+			target := page
+			if found[1] != "" {
+				target = filepath.Join(filepath.Dir(page), found[1])
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %v", page, err)
+			} else if found[2] != "" && !headings(t, target)[found[2]] {
+				t.Errorf("%s: %s has no heading #%s", page, target, found[2])
+			}
+		}
+	}
+	if looked < 50 {
+		t.Errorf("%d links found", looked)
+	}
+}
+
+// prose returns a page without its code.
+func prose(t *testing.T, page string) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile("(?s)```.*?```|`[^`]*`").ReplaceAllString(string(text), "")
+}
+
+// headings returns the names by which the headings of a page are linked to.
+func headings(t *testing.T, page string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, link, mark := map[string]bool{}, regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`), regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	for line := range strings.Lines(string(text)) {
+		if level, title, ok := strings.Cut(line, " "); ok && strings.Trim(level, "#") == "" && level != "" {
+			title = mark.ReplaceAllString(link.ReplaceAllString(strings.TrimSpace(title), "$1"), "")
+			names[strings.ReplaceAll(strings.ToLower(title), " ", "-")] = true
+		}
+	}
+	return names
+}
