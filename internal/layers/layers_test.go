@@ -76,7 +76,8 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/read", imports: onPostgres},
-	{pattern: "store/postgres/internal/write", imports: onPostgres},
+	{pattern: "store/postgres/internal/claims", imports: onPostgres},
+	{pattern: "store/postgres/internal/write", imports: slices.Concat(onPostgres, []string{"store/postgres/internal/claims"})},
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
@@ -86,7 +87,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/write",
+			"store/postgres/internal/claims", "store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schema",
+			"store/postgres/internal/write",
 		}),
 		tests: []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
 	},

@@ -25,7 +25,8 @@
 //   - schema: the steps of the schema (internal/schema/migrations), and the partitions of the days;
 //   - local: what one process remembers of the database (lanes, where claims begin) and hears of others (wake-ups);
 //   - read: questions;
-//   - write: what nodes and clients do all the time: batches, claims, promotion, callers' transactions;
+//   - claims: jobs are handed to nodes;
+//   - write: what nodes and clients do all the time: batches, promotion, callers' transactions;
 //   - operate: what people ask for, nodes that come and go, and what the leader does.
 //
 // The state of a job is where its pointer is; the tables are in

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -110,6 +111,7 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 func newStore(db *pg.DB, ownPool bool) *Store {
 	s := &Store{ownPool: ownPool, db: db, local: local.New(db), tables: &schema.Tables{DB: db}}
 	s.read = &read.Store{Store: s.local}
+	s.claims = &claims.Store{Store: s.local}
 	s.write = &write.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)
 	return s

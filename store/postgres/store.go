@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -21,6 +22,7 @@ type Store struct {
 	local   *local.Store
 	tables  *schema.Tables
 	read    *read.Store
+	claims  *claims.Store
 	write   *write.Store
 	operate *operate.Store
 	close   sync.Once
@@ -40,7 +42,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 // to a lane that had no work, without this process hearing of it, may have to wait for 250 ms while
 // there is other work: see cursors.
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
-	claimed, err := s.write.Claim(ctx, params)
+	claimed, err := s.claims.Claim(ctx, params)
 	return claimed, pg.Classify(ctx, "claim", err)
 }
 

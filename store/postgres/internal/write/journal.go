@@ -61,7 +61,7 @@ func writing(appends []*appending, now int64) []pg.Statement {
 		leases = append(leases, a.Lease)
 		n += len(a.Entries)
 	}
-	slices.SortFunc(leases, compareLeases)
+	slices.SortFunc(leases, pg.CompareLeases)
 	leases = slices.CompactFunc(leases, func(a, b store.Lease) bool { return a == b })
 	g := groupLeases(len(leases), func(i int) store.Lease { return leases[i] })
 	ids, seqs, numbers, kinds := make([]pgtype.UUID, 0, n), make([]int64, 0, n), make([]int64, 0, n), make([]int32, 0, n)

@@ -1,4 +1,4 @@
-package write
+package claims
 
 import (
 	"context"
@@ -11,6 +11,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
+
+// Store hands jobs to nodes.
+type Store struct{ *local.Store }
 
 // maxClaim is the most that one claim takes. The statement's LIMIT says the same.
 const maxClaim = 1000
@@ -191,14 +194,14 @@ func (s *Store) named(ctx context.Context, node int64, a *claimAnswer) ([]store.
 		}
 	}
 	// Nearly always they come in order, and moving them is not cheap.
-	if inOrder := func(x, y store.Claimed) int { return compareLeases(x.Lease, y.Lease) }; !slices.IsSortedFunc(a.claimed, inOrder) {
+	if inOrder := func(x, y store.Claimed) int { return pg.CompareLeases(x.Lease, y.Lease) }; !slices.IsSortedFunc(a.claimed, inOrder) {
 		slices.SortStableFunc(a.claimed, inOrder)
 	}
 	return slices.Clone(a.claimed), nil
 }
 
-// ClaimArgs are the arguments of the statement claim.
-func (s *Store) ClaimArgs(params store.ClaimParams, now int64, look *local.Look) []any {
+// Args are the arguments of the statement claim.
+func (s *Store) Args(params store.ClaimParams, now int64, look *local.Look) []any {
 	var queues []string
 	var limits []int32
 	if params.Queues != nil {
@@ -230,7 +233,7 @@ func (s *Store) claim(
 	var lanes []int32
 	statement := pg.Statement{
 		Name: "claim",
-		Args: s.ClaimArgs(params, now, look),
+		Args: s.Args(params, now, look),
 		Each: func(r pg.Row) error {
 			answer.alive = true
 			if err := r.Scan(columns...); err != nil {
@@ -273,7 +276,7 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 	ask := func(st pg.Statement) error {
 		return s.Send(ctx, pg.Statement{Name: "claim_note", Args: []any{params.Node, params.Seq, until}}, st)
 	}
-	claimed, happened, err := s.claimsFrom(ctx, params, ask)
+	claimed, happened, err := s.From(ctx, params, ask)
 	if err != nil || happened || params.After.Claim != 0 {
 		return claimed, err
 	}
@@ -283,13 +286,13 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 	}
 	// Either there is nothing to claim, or the lost claim was still on its way and has come through
 	// just now: it took all there was, or the number.
-	claimed, _, err = s.claimsFrom(ctx, params, ask)
+	claimed, _, err = s.From(ctx, params, ask)
 	return claimed, err
 }
 
-// claimsFrom reads the claim records from params.Seq on, of a claim or of jobs that started as they
+// From reads the claim records from params.Seq on, of a claim or of jobs that started as they
 // were enqueued.
-func (s *Store) claimsFrom(
+func (s *Store) From(
 	ctx context.Context, params store.ClaimParams, ask func(pg.Statement) error,
 ) (claimed []store.Claimed, happened bool, err error) {
 	most := params.Records() * store.MaxClaimSlots
