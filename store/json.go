@@ -43,6 +43,8 @@ type jobJSON struct {
 	Backoff       *backoffJSON `json:"backoff"`
 	OrderingKey   textJSON     `json:"ordering_key"`
 	Unique        bool         `json:"unique"`
+	Key           textJSON     `json:"key"`
+	KeepKey       keepJSON     `json:"keep_key"`
 	LeaseNumber   bigJSON      `json:"lease_number"`
 	Closing       bool         `json:"closing"`
 	Version       textJSON     `json:"version"`
@@ -92,7 +94,7 @@ func (j Job) json() *jobJSON {
 		Args: payloadJSON{j.Args, j.Codec}, Codec: j.Codec, Metadata: payloadJSON{j.Metadata, 0}, Tags: append([]string{}, j.Tags...),
 		CreatedAt: timeJSON(j.CreatedAt), RunAt: timeJSON(j.RunAt), Attempt: j.Attempt, MaxAttempts: numberJSON(j.MaxAttempts),
 		Timeout: durationJSON(j.Options.Timeout), Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
-		Unique: j.UniqueKey != nil, LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
+		Unique: j.UniqueKey != nil, Key: textJSON(j.Options.Key), KeepKey: keepJSON(j.Options.KeepKey), LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
 		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source),
 	}
 	if b := j.Options.Backoff; b != (Backoff{}) {
@@ -111,6 +113,7 @@ func (v *jobJSON) job() Job {
 		CreatedAt: time.Time(v.CreatedAt), RunAt: time.Time(v.RunAt), Attempt: v.Attempt, MaxAttempts: int(v.MaxAttempts),
 		Options: Options{
 			Timeout: time.Duration(v.Timeout), Deadline: time.Time(v.Deadline), Source: string(v.Source),
+			Key: string(v.Key), KeepKey: time.Duration(v.KeepKey),
 		},
 		OrderingKey: string(v.OrderingKey), LeaseNumber: int64(v.LeaseNumber), Version: string(v.Version), Closing: v.Closing,
 		OnParentClose: ClosePolicy(v.OnParentClose),
@@ -481,6 +484,24 @@ func (d *durationJSON) UnmarshalJSON(data []byte) error {
 	parsed, err := time.ParseDuration(text)
 	*d = durationJSON(parsed)
 	return err
+}
+
+// keepJSON is for how long a key is kept, null if it is not, or "forever".
+type keepJSON time.Duration
+
+func (d keepJSON) MarshalJSON() ([]byte, error) {
+	if d < 0 {
+		return []byte(`"forever"`), nil
+	}
+	return durationJSON(d).MarshalJSON()
+}
+
+func (d *keepJSON) UnmarshalJSON(data []byte) error {
+	if string(data) == `"forever"` {
+		*d = keepJSON(KeepForever)
+		return nil
+	}
+	return (*durationJSON)(d).UnmarshalJSON(data)
 }
 
 // numberJSON is a small integer, or null if it is zero.

@@ -92,7 +92,8 @@ type ForkParams struct {
 	// meanwhile, or it is not there any more, as after the job has continued as new, nothing is
 	// done and the error is ErrConflict. Nil: whatever there is.
 	Next *Entry
-	// Job is the new one, as in an Enqueue, without a unique key. If its id exists nothing is done.
+	// Job is the new one, as in an Enqueue, without a unique key or a business key. If its id
+	// exists nothing is done.
 	Job    Job
 	Reason string
 	Actor  string

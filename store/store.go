@@ -23,6 +23,7 @@ type Store interface {
 	Operators
 	Queues
 	Reader
+	Keys
 	Journals
 	Maintenance
 
@@ -145,6 +146,14 @@ type Reader interface {
 	Obstacles(ctx context.Context, namespace string, id ID) (Obstacles, error)
 	// Ended returns those of the jobs that have finished; unknown ids are returned with State 0.
 	Ended(ctx context.Context, namespace string, ids []ID) ([]Ended, error)
+}
+
+// Keys answers for business keys.
+type Keys interface {
+	// Find returns the job that holds a business key, or, if no job does, the one that held it
+	// last, as long as that is there. A job that keeps its key may have been removed: its id is
+	// returned. The error is ErrNotFound.
+	Find(ctx context.Context, key JobKey) (ID, error)
 }
 
 // Journals reads what jobs remember, what they published, and what was sent to them.

@@ -40,7 +40,7 @@ var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/out
 var words = []string{"store", "store/storetest/env", "store/storetest/faults"}
 
 // onPostgres are what the verbs of store/postgres stand on.
-var onPostgres = []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}
+var onPostgres = []string{"store", "store/postgres/internal/keys", "store/postgres/internal/local", "store/postgres/internal/pg"}
 
 // onSQLite is what the verbs of the SQLite store stand on.
 var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/internal/db"}
@@ -54,6 +54,7 @@ var layers = []layer{
 	{pattern: "store/storetest/durable", imports: words},
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
+	{pattern: "store/storetest/keys", imports: words},
 	{pattern: "store/storetest/nodes", imports: words},
 	{pattern: "store/storetest/operate", imports: words},
 	{pattern: "store/storetest/race", imports: words},
@@ -64,9 +65,10 @@ var layers = []layer{
 	{pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."}, tests: []string{"store/sqlite"}},
 	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/sqlite/internal/db"}},
-	{pattern: "store/sqlite/internal/work", imports: onSQLite},
-	{pattern: "store/sqlite/internal/tend", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
-	{pattern: "store/sqlite/internal/view", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
+	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
+	{pattern: "store/sqlite/internal/work", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys"})},
+	{pattern: "store/sqlite/internal/tend", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/work"})},
+	{pattern: "store/sqlite/internal/view", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/work"})},
 	{
 		pattern: "store/sqlite/...",
 		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},
@@ -75,6 +77,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/read", imports: onPostgres},
 	{pattern: "store/postgres/internal/claims", imports: onPostgres},
 	{pattern: "store/postgres/internal/write", imports: slices.Concat(onPostgres, []string{"store/postgres/internal/claims"})},

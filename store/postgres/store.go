@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -96,6 +97,12 @@ func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.R
 func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
 	ended, err := s.read.Ended(ctx, namespace, ids)
 	return ended, pg.Classify(ctx, "read ended jobs", err)
+}
+
+// Find implements store.Keys.
+func (s *Store) Find(ctx context.Context, key store.JobKey) (store.ID, error) {
+	id, err := keys.Find(ctx, s.db, key)
+	return id, pg.Classify(ctx, "find a job by its key", err)
 }
 
 // List implements store.Reader. The cursor is the id after which to go on. A page is read in one

@@ -36,6 +36,8 @@ type Job struct {
 	Backoff         *Backoff        `json:"backoff"`
 	OrderingKey     Text            `json:"ordering_key"`
 	Unique          bool            `json:"unique"`
+	Key             Text            `json:"key"`
+	KeepKey         Text            `json:"keep_key"`
 	Blocked         bool            `json:"blocked"`
 	CancelRequested bool            `json:"cancel_requested"`
 	LeaseNumber     Big             `json:"lease_number"`
@@ -129,7 +131,7 @@ func NewJob(r *store.Record) Job {
 		ResultCodec: r.ResultCodec, Fingerprint: fingerprint(r.Fingerprint),
 		Attempt: r.Attempt, MaxAttempts: Number(r.MaxAttempts),
 		Timeout: span(r.Options.Timeout), Deadline: timestamp(r.Options.Deadline),
-		OrderingKey: Text(r.OrderingKey), Unique: r.UniqueKey != nil, Blocked: r.Blocked, CancelRequested: r.CancelRequested,
+		OrderingKey: Text(r.OrderingKey), Unique: r.UniqueKey != nil, Key: Text(r.Options.Key), KeepKey: Text(KeepText(r.Options.KeepKey)), Blocked: r.Blocked, CancelRequested: r.CancelRequested,
 		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),
 		Journal: Number(r.Journal), Messages: Number(r.Messages),

@@ -122,6 +122,10 @@ func (p persistent) Get(ctx context.Context, namespace string, id store.ID) (sto
 	return persistFor(func() (store.Record, error) { return p.Store.Get(ctx, namespace, id) })
 }
 
+func (p persistent) Find(ctx context.Context, key store.JobKey) (store.ID, error) {
+	return persistFor(func() (store.ID, error) { return p.Store.Find(ctx, key) })
+}
+
 func (p persistent) List(ctx context.Context, params store.ListParams) (store.Page, error) {
 	return persistFor(func() (store.Page, error) { return p.Store.List(ctx, params) })
 }

@@ -129,10 +129,11 @@ func (s *Store) live(lease store.Lease) *job {
 }
 
 // isTaken reports whether an open transaction has inserted the enqueue's job, or one with its
-// unique key.
+// unique key or its business key.
 func (s *Store) isTaken(q *store.Enqueue) bool {
 	return slices.ContainsFunc(s.open, func(t *transaction) bool {
-		return t.ids[q.Job.ID] || len(q.Job.UniqueKey) > 0 && t.keys[string(q.Job.UniqueKey)]
+		return t.ids[q.Job.ID] || len(q.Job.UniqueKey) > 0 && t.keys[string(q.Job.UniqueKey)] ||
+			q.Job.Options.Key != "" && t.names[q.Job.Key()]
 	})
 }
 

@@ -102,11 +102,33 @@ type ending struct {
 type transaction struct {
 	store *Store
 	wrote []written
-	jobs  map[store.ID]bool // that it has written to; true: by an append
-	nodes map[int64]bool    // whose leases it has written under
-	ids   map[store.ID]bool // of jobs that it has inserted
-	keys  map[string]bool   // unique keys of such jobs
-	ended chan struct{}     // closed when it is over
+	jobs  map[store.ID]bool     // that it has written to; true: by an append
+	nodes map[int64]bool        // whose leases it has written under
+	ids   map[store.ID]bool     // of jobs that it has inserted
+	keys  map[string]bool       // unique keys of such jobs
+	names map[store.JobKey]bool // business keys of such jobs
+	ended chan struct{}         // closed when it is over
+}
+
+// businessKey is who has a business key, or had it last.
+type businessKey struct {
+	job   store.ID
+	keep  time.Duration
+	args  string    // a hash of those that it was enqueued with
+	until time.Time // of a job that was removed: until when it keeps the key, but for those that do for ever
+}
+
+// sentAlong is what became of an enqueue with a Send.
+type sentAlong struct {
+	job store.ID
+	seq int64
+	at  time.Time
+}
+
+// enqueueID names an enqueue.
+type enqueueID struct {
+	namespace string
+	id        store.ID
 }
 
 // written is what one call wrote, and when.
@@ -153,7 +175,9 @@ type Store struct {
 	shut   bool
 	jobs   map[store.ID]*job
 	queues map[queueName]*queue
-	unique map[string]store.ID  // who holds a unique key
+	unique map[string]store.ID // who holds a unique key
+	keys   map[store.JobKey]businessKey
+	sent   map[enqueueID]sentAlong
 	turns  map[keyName]store.ID // who has the turn of an ordering key
 	nodes  map[int64]*store.Node
 	claims map[claimName]bool // the claim records that were ever written
@@ -220,6 +244,8 @@ func New(clock func() time.Time) *Store {
 		jobs:   map[store.ID]*job{},
 		queues: map[queueName]*queue{},
 		unique: map[string]store.ID{},
+		keys:   map[store.JobKey]businessKey{},
+		sent:   map[enqueueID]sentAlong{},
 		turns:  map[keyName]store.ID{},
 		nodes:  map[int64]*store.Node{},
 		claims: map[claimName]bool{},

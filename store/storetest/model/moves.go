@@ -142,6 +142,7 @@ func (s *Store) remove(j *job) {
 	if s.holdsKey(j) {
 		delete(s.unique, string(j.UniqueKey))
 	}
+	s.leaveKey(j)
 	delete(s.jobs, j.ID)
 	s.queues[j.queueName()].used = s.Now()
 }

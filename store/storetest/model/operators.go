@@ -117,13 +117,16 @@ func (s *Store) retry(j *job, now time.Time) error {
 }
 
 // restart lets a job that failed or was cancelled run again, from the first attempt, as if it had
-// just been enqueued: it needs its unique key again. Its journal stays.
+// just been enqueued: it needs its unique key or its business key again. Its journal stays.
 func (s *Store) restart(j *job, now time.Time) error {
 	if len(j.UniqueKey) > 0 {
 		if holder, taken := s.unique[string(j.UniqueKey)]; taken && holder != j.ID {
 			return &store.UniqueError{Holder: holder}
 		}
 		s.unique[string(j.UniqueKey)] = j.ID
+	}
+	if err := s.takeKey(j, now); err != nil {
+		return err
 	}
 	delete(s.closed, j.ID)
 	j.Attempt, j.Closing = 0, false

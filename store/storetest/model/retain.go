@@ -29,6 +29,7 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		s.remove(j)
 		retained.Jobs++
 	}
+	s.forgetKeys(now)
 	for name, q := range s.queues {
 		if q.PausedAt.IsZero() && now.Sub(q.used) >= queueKept && !s.isUsed(name) {
 			delete(s.queues, name)

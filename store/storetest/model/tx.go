@@ -14,6 +14,7 @@ import (
 func (s *Store) Begin() Tx {
 	t := &transaction{
 		store: s, jobs: map[store.ID]bool{}, nodes: map[int64]bool{}, ids: map[store.ID]bool{}, keys: map[string]bool{},
+		names: map[store.JobKey]bool{},
 		ended: make(chan struct{}),
 	}
 	s.mu.Lock()
@@ -123,11 +124,20 @@ func (t *transaction) note(batch *store.Batch, now time.Time) {
 		}
 	}
 	for _, q := range batch.Enqueues {
-		if q.Err == nil {
-			one := *q
-			kept.Enqueues = append(kept.Enqueues, &one)
-			t.ids[q.Job.ID] = true
-			t.keys[string(q.Job.UniqueKey)] = !q.Result.Existing
+		if q.Err != nil || q.Job.Options.Key != "" && q.Send == nil && q.Result.Existing {
+			continue // the holder of a business key is not held
+		}
+		one := *q
+		if q.Send != nil {
+			along := *q.Send
+			one.Send = &along
+			t.jobs[along.Job] = t.isAppending(along.Job)
+		}
+		kept.Enqueues = append(kept.Enqueues, &one)
+		t.ids[q.Job.ID] = true
+		t.keys[string(q.Job.UniqueKey)] = !q.Result.Existing
+		if !q.Result.Existing {
+			t.names[q.Job.Key()] = true
 		}
 	}
 	t.wrote = append(t.wrote, written{kept, now})
@@ -198,6 +208,7 @@ func (s *Store) clone() *Store {
 		c.nodes[id] = &copied
 	}
 	c.unique, c.turns, c.claims, c.closed = maps.Clone(s.unique), maps.Clone(s.turns), maps.Clone(s.claims), maps.Clone(s.closed)
+	c.keys, c.sent = maps.Clone(s.keys), maps.Clone(s.sent)
 	c.leader, c.open = s.leader, slices.Clone(s.open)
 	return c
 }
@@ -206,5 +217,6 @@ func (s *Store) clone() *Store {
 func (s *Store) restore(c *Store) {
 	s.jobs, s.queues, s.nodes = c.jobs, c.queues, c.nodes
 	s.unique, s.turns, s.claims, s.closed = c.unique, c.turns, c.claims, c.closed
+	s.keys, s.sent = c.keys, c.sent
 	s.leader, s.open = c.leader, c.open
 }

@@ -93,8 +93,11 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Obstacles": {"look up what blocks job {job}", func(ctx c) error { return second(s.Obstacles(ctx, "", id)) }},
 		"List":      {"list jobs", func(ctx c) error { return second(s.List(ctx, store.ListParams{Limit: 1})) }},
 		"Queues":    {"list the queues", func(ctx c) error { return second(s.Queues(ctx, env.Namespace)) }},
-		"Unserved":  {"look for unserved jobs", func(ctx c) error { return second(s.Unserved(ctx, 1)) }},
-		"Journals":  {"read journals", func(ctx c) error { return second(s.Journals(ctx, "", these)) }},
+		"Find": {"find a job by its key", func(ctx c) error {
+			return second(s.Find(ctx, store.JobKey{Namespace: env.Namespace, Kind: "send", Key: "order-42"}))
+		}},
+		"Unserved": {"look for unserved jobs", func(ctx c) error { return second(s.Unserved(ctx, 1)) }},
+		"Journals": {"read journals", func(ctx c) error { return second(s.Journals(ctx, "", these)) }},
 		"Entries": {"read the journal of job {job}", func(ctx c) error {
 			return second(s.Entries(ctx, store.JournalParams{Job: id, Limit: 1}))
 		}},

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -44,7 +45,7 @@ func (s *Store) retryOwn(
 }
 
 func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryParams, w write.Woken) ([]store.Result, error) {
-	done := retried{w, map[store.ID]store.ID{}}
+	done := retried{w, map[store.ID]*store.UniqueError{}}
 	busy, err := write.RetryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
 		var now retried
 		err = pg.RetryOnConflict(ctx, func() error {
@@ -55,7 +56,7 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 					return err
 				}
 				busy = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
-				return t.RunAll(ctx, now.retrying(pg.UUIDsOf(free), s.Micros(), params))
+				return now.retry(ctx, t, pg.UUIDsOf(free), s.Micros(), params)
 			})
 		})
 		if err == nil {
@@ -89,7 +90,7 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 			r.Err = store.NoJob(id)
 		case r.State == store.Available:
 		case taken && r.State.Finished() && r.State != store.Completed:
-			r.Err = &store.UniqueError{Holder: holder}
+			r.Err = holder
 		default:
 			r.Err = store.JobIs(id, r.State)
 		}
@@ -97,13 +98,13 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 	return results, nil
 }
 
-// retried are jobs that run again, and those who have the unique keys of the others.
+// retried are jobs that run again, and who has the keys of the others.
 type retried struct {
 	again   write.Woken
-	holders map[store.ID]store.ID
+	holders map[store.ID]*store.UniqueError
 }
 
-func newRetried() retried { return retried{write.Woken{}, map[store.ID]store.ID{}} }
+func newRetried() retried { return retried{write.Woken{}, map[store.ID]*store.UniqueError{}} }
 
 func (to retried) isAgain(id store.ID) bool {
 	_, is := to.again[id]
@@ -118,6 +119,18 @@ func (to retried) scanAgain(r pg.Row) error {
 	return err
 }
 
+// retry lets jobs run again whose bodies are locked, if they get their keys.
+func (to retried) retry(ctx context.Context, t pg.Session, ids []pgtype.UUID, now int64, params store.RetryParams) error {
+	wanted, err := keys.TakeAgain(ctx, t, ids, now)
+	if err != nil {
+		return err
+	}
+	if err := t.RunAll(ctx, to.retrying(ids, now, params)); err != nil {
+		return err
+	}
+	return keys.NoteHolders(ctx, t, wanted, now, to.holders)
+}
+
 // retrying are the statements that let jobs run again whose bodies are locked. They note those that
 // do, and who has the keys of the others.
 func (to retried) retrying(ids []pgtype.UUID, now int64, params store.RetryParams) []pg.Statement {
@@ -125,11 +138,16 @@ func (to retried) retrying(ids []pgtype.UUID, now int64, params store.RetryParam
 	return []pg.Statement{
 		{Name: "retry_finished", Args: []any{ids, now, actor, "retry", reason}, Each: to.scanAgain},
 		{Name: "retry_deferred", Args: []any{ids, now, actor, reason}, Each: to.scanAgain},
-		{Name: "key_holders_of", Args: []any{ids}, Each: func(r pg.Row) error {
-			var id, holder pgtype.UUID
-			err := r.Scan(&id, &holder)
-			to.holders[id.Bytes] = holder.Bytes
-			return err
-		}},
+		noteUniqueHolders(ids, to.holders),
 	}
+}
+
+// noteUniqueHolders is the statement that notes who holds the unique keys of other jobs.
+func noteUniqueHolders(ids []pgtype.UUID, holders map[store.ID]*store.UniqueError) pg.Statement {
+	return pg.Statement{Name: "key_holders_of", Args: []any{ids}, Each: func(r pg.Row) error {
+		var id, holder pgtype.UUID
+		err := r.Scan(&id, &holder)
+		holders[id.Bytes] = &store.UniqueError{Holder: holder.Bytes}
+		return err
+	}}
 }

@@ -24,6 +24,11 @@ type Statement struct {
 // Row is what a query answers with, one at a time.
 type Row interface{ Scan(dest ...any) error }
 
+// On runs the statement.
+func (st Statement) On(ctx context.Context, t Runner) error {
+	return t.Run(ctx, st.Name, st.Each, st.Args...)
+}
+
 // Runner runs statements by name inside of a transaction.
 type Runner interface {
 	Run(ctx context.Context, name string, each func(Row) error, args ...any) error

@@ -20,10 +20,14 @@ func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.En
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	if err := s.enqueueForCaller(ctx, t, entries, now); err != nil {
+	woken, err := enqueueAndSend(ctx, t, entries, now, func(left []*Entry) error { return s.enqueueForCaller(ctx, t, left, now) })
+	if err != nil {
 		return err
 	}
-	return s.notifyTx(ctx, t, wakesOf(entries, now))
+	if err := s.notifyTx(ctx, t, wakesOf(entries, now)); err != nil {
+		return err
+	}
+	return s.notifyWoken(ctx, t, woken, now)
 }
 
 // notifyTx sends notifications when a caller's transaction commits.
@@ -52,8 +56,16 @@ func (s *Store) SendTx(ctx context.Context, t pg.Runner, sends []*store.Send) er
 	}
 	now := s.Micros()
 	w, err := deliver(ctx, t, possible, now)
-	if err != nil || len(w) == 0 {
+	if err != nil {
 		return err
+	}
+	return s.notifyWoken(ctx, t, w, now)
+}
+
+// notifyWoken tells of jobs that signals woke when a caller's transaction commits.
+func (s *Store) notifyWoken(ctx context.Context, t pg.Runner, w Woken, now int64) error {
+	if len(w) == 0 {
+		return nil
 	}
 	// Their lanes are read in the same transaction: the caller's may hold the last connection of
 	// the pool.

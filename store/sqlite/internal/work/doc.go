@@ -1,7 +1,7 @@
 // Package work is what happens to single jobs: what a batch applies, what a claim takes, and what
 // people ask of a job.
 //
-//	apply, enqueue, unique, start     jobs come, and may run at once
+//	apply, enqueue, unique, key, start   jobs come, and may run at once
 //	claim, checkpoint                 jobs are handed to nodes
 //	finish, ends, answers, children   runs end, and who waits for that is told
 //	journal, appends, entries         steps of durable functions
@@ -34,5 +34,5 @@
 //
 // # Imports
 //
-// Of ours, store, core and db.
+// Of ours, store, core, db and keys.
 package work

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
 // Retry implements store.Operators.
@@ -79,7 +80,7 @@ func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
 }
 
 // reopen undoes the end of a job, which starts from its first attempt. What it remembers stays. It
-// fails with a *UniqueError, before anything has changed, if another job has its unique key.
+// fails with a *UniqueError, before anything has changed, if another job has its key.
 func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 	if len(b.UniqueKey) > 0 {
 		holder, taken, err := uniqueHolder(t, b.UniqueKey)
@@ -94,6 +95,9 @@ func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 				return err
 			}
 		}
+	}
+	if err := keys.TakeAgain(t, &b.Job); err != nil {
+		return err
 	}
 	if b.Closing {
 		if err := t.ReopenEnd(b); err != nil {

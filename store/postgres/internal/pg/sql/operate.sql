@@ -162,13 +162,14 @@ WHERE k.ids && @jobs AND {{slot_open}} AND s.id = ANY (@jobs) ORDER BY k.node;
 -- params: @jobs uuid[], @now bigint, @reason text, @actor text
 INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'terminate', id, @reason FROM unnest(@jobs) AS t (id);
 
--- Failed and cancelled jobs become available, if they get their unique keys. Their bodies are
--- locked. @action is what is recorded. What was to be done about their children is not done any
--- more.
+-- Failed and cancelled jobs become available, if they get their unique keys, and have their
+-- business keys, which are taken before (keys_take). Their bodies are locked. @action is what is
+-- recorded. What was to be done about their children is not done any more.
 -- name: retry_finished
 -- params: @jobs uuid[], @now bigint, @actor text, @action text, @detail text
 WITH over AS MATERIALIZED (
-  SELECT f.id, t.place, f.lease, j.lease AS body_lease, j.lane, j.ordering_key, j.unique_key, l.queue, l.priority
+  SELECT f.id, t.place, f.lease, j.lease AS body_lease, j.lane, j.ordering_key, j.unique_key, l.queue, l.priority,
+    j.options ->> 'key' IS NOT NULL AS named
   FROM (SELECT id, min(place) AS place FROM unnest(@jobs) WITH ORDINALITY AS t (id, place) GROUP BY id) t
   CROSS JOIN LATERAL (SELECT a.id, a.lease FROM {schema}.finished a WHERE a.id = t.id AND a.state IN ({failed_states}) FOR UPDATE) f
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
@@ -181,7 +182,9 @@ WITH over AS MATERIALIZED (
   ORDER BY unique_key, place
   ON CONFLICT (key) DO NOTHING RETURNING id
 ), again AS MATERIALIZED (
-  SELECT * FROM over WHERE unique_key IS NULL OR id IN (SELECT id FROM kept UNION ALL SELECT id FROM taken)
+  SELECT * FROM over o WHERE (unique_key IS NULL OR id IN (SELECT id FROM kept UNION ALL SELECT id FROM taken)) AND (
+    NOT named OR EXISTS (SELECT 1 FROM {schema}.job_key k WHERE k.id = o.id AND k.until IS NULL OFFSET 0)
+  )
 ), unfinished AS (
   DELETE FROM {schema}.finished f USING again a WHERE f.id = a.id
 ), bodies AS (

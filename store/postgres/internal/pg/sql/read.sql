@@ -106,6 +106,18 @@ SELECT id, fits FROM (
   ) s CROSS JOIN LATERAL (SELECT b.lane, b.tags FROM {schema}.job b WHERE b.id = s.id OFFSET 0) j
 ) t WHERE fits OR from_end = 1 ORDER BY id DESC;
 
+-- The same for the jobs that have a business key, or had it last.
+-- name: list_key
+-- params: @before uuid, @look_at int, @lanes int[], @tags jsonb, @namespace text, @kinds text[]
+-- params: @key text
+SELECT j.id, (@lanes IS NULL OR j.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(j.tags @> @tags, false))
+FROM (SELECT DISTINCT kind FROM unnest(@kinds) AS t (kind)) u
+CROSS JOIN LATERAL (
+  SELECT a.id FROM {schema}.job_key a WHERE a.namespace = @namespace AND a.kind = u.kind AND a.key = @key OFFSET 0
+) k
+CROSS JOIN LATERAL (SELECT b.id, b.lane, b.tags FROM {schema}.job b WHERE b.id = k.id AND b.id < @before OFFSET 0) j
+ORDER BY j.id DESC LIMIT @look_at;
+
 -- The same for jobs that run.
 -- name: list_running
 -- params: @before uuid, @look_at int, @lanes int[], @tags jsonb
