@@ -70,7 +70,8 @@ func (m *machine) terminateJobs(t *rapid.T) {
 
 func (m *machine) forkJob(t *rapid.T) {
 	q := m.newEnqueue(t)
-	q.Job.UniqueKey, q.Job.UniqueStates, q.OnConflict, q.Delay = nil, 0, 0, 0
+	withoutKeys(&q)
+	q.Delay = 0
 	params := store.ForkParams{From: m.anyJob(t), Keep: rapid.Int64Range(0, 6).Draw(t, "keep"), Job: q.Job, Reason: "what if", Actor: "ada"}
 	t.Logf("fork %v, keep %d", m.names([]store.ID{params.From}), params.Keep)
 	_, err := m.store.Fork(m.ctx, params)

@@ -84,6 +84,21 @@ func (s *Store) forgetKeys(now time.Time) {
 	}
 }
 
+// ForgetKeys does what Retain does about keys, for a property test that follows a store.
+func (s *Store) ForgetKeys() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetKeys(s.Now())
+}
+
+// Holds reports whether a job holds a business key, or keeps it.
+func (s *Store) Holds(key store.JobKey) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, known := s.keys[key]
+	return known && k.holds(s, s.Now())
+}
+
 // Find implements store.Keys.
 func (s *Store) Find(ctx context.Context, key store.JobKey) (store.ID, error) {
 	now, err := s.begin(ctx)
