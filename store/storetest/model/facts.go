@@ -131,10 +131,14 @@ func (s *Store) live(lease store.Lease) *job {
 // isTaken reports whether an open transaction has inserted the enqueue's job, or one with its
 // unique key or its business key.
 func (s *Store) isTaken(q *store.Enqueue) bool {
-	return slices.ContainsFunc(s.open, func(t *transaction) bool {
-		return t.ids[q.Job.ID] || len(q.Job.UniqueKey) > 0 && t.keys[string(q.Job.UniqueKey)] ||
-			q.Job.Options.Key != "" && t.names[q.Job.Key()]
+	return s.isNaming(q.Job.Key()) || slices.ContainsFunc(s.open, func(t *transaction) bool {
+		return t.ids[q.Job.ID] || len(q.Job.UniqueKey) > 0 && t.keys[string(q.Job.UniqueKey)]
 	})
+}
+
+// isNaming reports whether an open transaction has inserted a job with a business key.
+func (s *Store) isNaming(key store.JobKey) bool {
+	return key.Key != "" && slices.ContainsFunc(s.open, func(t *transaction) bool { return t.names[key] })
 }
 
 // isWriting reports whether an open transaction is fenced by a lease of the node.

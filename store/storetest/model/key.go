@@ -45,6 +45,8 @@ func (s *Store) takeKey(j *job, now time.Time) error {
 	name := j.Key()
 	k, known := s.keys[name]
 	switch {
+	case s.isNaming(name):
+		return store.ErrBusy
 	case known && k.job == j.ID:
 	case known && k.holds(s, now):
 		return &store.UniqueError{Holder: k.job, Key: name.Key}

@@ -83,15 +83,20 @@ func (o Obstacle) Answer() (store.EnqueueResult, error) {
 }
 
 // TakeAgain gives jobs their keys that failed or were cancelled and are to run again, as far as
-// they can be had. Their bodies are locked. It returns the keys that they want.
-func TakeAgain(ctx context.Context, t pg.Runner, jobs []pgtype.UUID, now int64) (wanted []Wanted, err error) {
+// they can be had. Their bodies are locked. It returns the keys that they want, and the jobs whose
+// keys another transaction is taking: these must not run again now.
+func TakeAgain(ctx context.Context, t pg.Runner, jobs []pgtype.UUID, now int64) (wanted []Wanted, busy []store.ID, err error) {
 	err = t.Run(ctx, "keys_of_finished", func(r pg.Row) error {
 		var id pgtype.UUID
 		var job store.Job
 		var keep *int64
 		var codec int32
-		err := r.Scan(&id, &job.Namespace, &job.Kind, &job.Options.Key, &keep, &job.Args, &codec)
-		job.ID, job.Codec = id.Bytes, int(codec)
+		var isBusy bool
+		err := r.Scan(&id, &job.Namespace, &job.Kind, &job.Options.Key, &keep, &job.Args, &codec, &isBusy)
+		if job.ID, job.Codec = id.Bytes, int(codec); isBusy {
+			busy = append(busy, job.ID)
+			return err
+		}
 		if keep != nil {
 			job.Options.KeepKey = time.Duration(*keep)
 		}
@@ -101,7 +106,7 @@ func TakeAgain(ctx context.Context, t pg.Runner, jobs []pgtype.UUID, now int64) 
 	if err == nil && len(wanted) > 0 {
 		err = take(wanted, now, true).On(ctx, t)
 	}
-	return wanted, err
+	return wanted, busy, err
 }
 
 // NoteHolders notes who holds the keys that other jobs want.

@@ -252,9 +252,12 @@ func (s *Store) resumeHeld(ctx context.Context, t pg.Session, params store.Resum
 
 func (s *Store) resumeFinished(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
 	ids, now := []pgtype.UUID{pg.UUIDOf(params.Job)}, s.Micros()
-	wanted, err := keys.TakeAgain(ctx, t, ids, now)
-	if err != nil {
+	wanted, busy, err := keys.TakeAgain(ctx, t, ids, now)
+	switch {
+	case err != nil:
 		return err
+	case len(busy) > 0:
+		return errHeld
 	}
 	err = t.Run(ctx, "retry_finished", func(r pg.Row) error {
 		var id pgtype.UUID

@@ -56,7 +56,9 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 					return err
 				}
 				busy = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
-				return now.retry(ctx, t, pg.UUIDsOf(free), s.Micros(), params)
+				taken, err := now.retry(ctx, t, free, s.Micros(), params)
+				busy = append(busy, taken...)
+				return err
 			})
 		})
 		if err == nil {
@@ -119,16 +121,18 @@ func (to retried) scanAgain(r pg.Row) error {
 	return err
 }
 
-// retry lets jobs run again whose bodies are locked, if they get their keys.
-func (to retried) retry(ctx context.Context, t pg.Session, ids []pgtype.UUID, now int64, params store.RetryParams) error {
-	wanted, err := keys.TakeAgain(ctx, t, ids, now)
+// retry lets jobs run again whose bodies are locked, if they get their keys. It returns those whose
+// keys another transaction is taking.
+func (to retried) retry(ctx context.Context, t pg.Session, ids []store.ID, now int64, params store.RetryParams) ([]store.ID, error) {
+	wanted, busy, err := keys.TakeAgain(ctx, t, pg.UUIDsOf(ids), now)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := t.RunAll(ctx, to.retrying(ids, now, params)); err != nil {
-		return err
+	free := slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(busy, id) })
+	if err := t.RunAll(ctx, to.retrying(pg.UUIDsOf(free), now, params)); err != nil {
+		return nil, err
 	}
-	return keys.NoteHolders(ctx, t, wanted, now, to.holders)
+	return busy, keys.NoteHolders(ctx, t, wanted, now, to.holders)
 }
 
 // retrying are the statements that let jobs run again whose bodies are locked. They note those that

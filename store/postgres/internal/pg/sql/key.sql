@@ -54,15 +54,23 @@ WHERE o.run_at IS NOT NULL OR k.id IS NOT NULL;
 SELECT k.id FROM (SELECT @namespace AS namespace, @kind AS kind, @key AS key) t
 CROSS JOIN LATERAL ({{key_row}}) k WHERE k.held OR k.run_at IS NOT NULL;
 
--- The business keys of those of the jobs that failed or were cancelled.
+-- The business keys of those of the jobs that failed or were cancelled. Their rows are locked; busy
+-- are those that another transaction has locked, which may be taking the key.
 -- name: keys_of_finished
 -- params: @jobs uuid[]
-SELECT j.id, q.namespace, split_part(l.kind, '@', 1), j.options ->> 'key', (j.options ->> 'keep_key')::bigint, j.args, j.codec
+SELECT j.id, q.namespace, l.kind, j.key, (j.options ->> 'keep_key')::bigint, j.args, j.codec, k.yes IS TRUE AND free.yes IS NULL AS busy
 FROM (SELECT id, min(place) AS place FROM unnest(@jobs) WITH ORDINALITY AS t (id, place) GROUP BY id) t
-CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id AND b.options IS NOT NULL OFFSET 0) j
-CROSS JOIN LATERAL (SELECT a.queue, a.kind FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
+CROSS JOIN LATERAL (SELECT *, b.options ->> 'key' AS key FROM {schema}.job b WHERE b.id = t.id AND b.options IS NOT NULL OFFSET 0) j
+CROSS JOIN LATERAL (SELECT a.queue, split_part(a.kind, '@', 1) AS kind FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
 CROSS JOIN LATERAL (SELECT a.namespace FROM {schema}.queue a WHERE a.id = l.queue OFFSET 0) q
-WHERE j.options ->> 'key' IS NOT NULL
+LEFT JOIN LATERAL (
+  SELECT true AS yes FROM {schema}.job_key a WHERE a.namespace = q.namespace AND a.kind = l.kind AND a.key = j.key OFFSET 0
+) k ON true
+LEFT JOIN LATERAL (
+  SELECT true AS yes FROM {schema}.job_key a WHERE a.namespace = q.namespace AND a.kind = l.kind AND a.key = j.key
+  FOR UPDATE SKIP LOCKED
+) free ON true
+WHERE j.key IS NOT NULL
   AND EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = j.id AND f.state IN ({failed_states}) OFFSET 0)
 ORDER BY t.place;
 
