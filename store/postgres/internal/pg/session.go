@@ -240,6 +240,26 @@ func (t Session) Run(ctx context.Context, name string, each func(Row) error, arg
 	return runPgx(ctx, t.Tx, t.DB.Text(name), each, args)
 }
 
+// Together runs statements one after the other; in a transaction of ours in one round trip.
+func Together(ctx context.Context, t Runner, list ...Statement) error {
+	if own, ok := t.(Session); ok {
+		batch := &pgx.Batch{}
+		for _, st := range list {
+			queued := batch.Queue(own.DB.Text(st.Name), st.Args...)
+			if st.Each != nil {
+				queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
+			}
+		}
+		return own.Tx.SendBatch(ctx, batch).Close()
+	}
+	for _, st := range list {
+		if err := st.On(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // RunAll runs statements one after the other.
 func (t Session) RunAll(ctx context.Context, list []Statement) error {
 	for _, st := range list {

@@ -257,20 +257,9 @@ func (s *Store) applyFast(ctx context.Context, b *batch) error {
 // enqueueUnique returns the statements for the enqueues with keys. They note which were stored, and
 // what the others met.
 func (b *batch) enqueueUnique() []pg.Statement {
-	list := []pg.Statement{pg.WaitAtMost(b.patience.wait)}
-	if _, _, wanted := named(b.unique); wanted != nil {
-		list = append(list, keys.Take(wanted, b.now))
-	}
 	var asking []pg.Statement
 	b.unique, asking = obstacles(b.unique, b.now, true, b.met)
-	list = append(list, pg.Statement{Name: "enqueue_careful", Args: enqueueArgs(b.unique, b.now, true), Each: func(r pg.Row) error {
-		var place int64
-		if err := r.Scan(&place); err != nil {
-			return err
-		}
-		b.won[place-1] = true
-		return nil
-	}})
+	list := append([]pg.Statement{pg.WaitAtMost(b.patience.wait)}, carefully(b.unique, b.now, func(place int64) { b.won[place-1] = true })...)
 	return append(append(list, asking...), pg.WaitAtMost(Briefly))
 }
 

@@ -24,7 +24,7 @@ func (s *Store) enqueueEach(ctx context.Context, t pg.Session, b *batch) error {
 	if err := s.enqueueParts(ctx, t, b, inOrder(contested), len(contested)); err != nil {
 		return err
 	}
-	return t.RunAll(ctx, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(b.entries, b.now)...))
+	return pg.Together(ctx, t, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(b.entries, b.now)...)...)
 }
 
 // inOrder sorts enqueues by their keys: business keys, which are taken before the others, and then

@@ -243,22 +243,12 @@ func (s *Store) enqueueOnce(ctx context.Context, t pg.Runner, entries []*Entry, 
 		seen[e.Job.ID] = true
 		fresh = append(fresh, e)
 	}
-	if _, _, wanted := named(fresh); wanted != nil {
-		if err := keys.Take(wanted, now).On(ctx, t); err != nil {
-			return nil, err
-		}
-	}
 	won := make([]bool, len(fresh))
-	err = t.Run(ctx, "enqueue_careful", func(r pg.Row) error {
-		var place int64
-		if err := r.Scan(&place); err != nil {
-			return err
-		}
+	list := carefully(fresh, now, func(place int64) {
 		won[place-1] = true
 		fresh[place-1].stored(now)
-		return nil
-	}, enqueueArgs(fresh, now, true)...)
-	if err != nil {
+	})
+	if err := pg.Together(ctx, t, list...); err != nil {
 		return nil, err
 	}
 	for i, e := range fresh {
@@ -270,6 +260,22 @@ func (s *Store) enqueueOnce(ctx context.Context, t pg.Runner, entries []*Entry, 
 		return nil, nil
 	}
 	return s.settleLosers(ctx, t, losers, now)
+}
+
+// carefully are the statements that insert enqueues, after they have taken business keys if some
+// have one. stored is called for each that was inserted, with its place from 1 on.
+func carefully(entries []*Entry, now int64, stored func(place int64)) (list []pg.Statement) {
+	if _, _, wanted := named(entries); wanted != nil {
+		list = append(list, keys.Take(wanted, now))
+	}
+	return append(list, pg.Statement{Name: "enqueue_careful", Args: enqueueArgs(entries, now, true), Each: func(r pg.Row) error {
+		var place int64
+		err := r.Scan(&place)
+		if err == nil {
+			stored(place)
+		}
+		return err
+	}})
 }
 
 // settleLosers finds out what enqueues have met that were not stored, and what they do then. It
