@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // FuzzHoldsNUL compares the scan for NUL with what a decoder finds.
@@ -56,11 +58,11 @@ func FuzzCanonicalJSON(f *testing.F) {
 		if !json.Valid(data) {
 			t.Skip()
 		}
-		once, err := canonicalJSON(data)
+		once, err := store.CanonicalJSON(data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		twice, err := canonicalJSON(once)
+		twice, err := store.CanonicalJSON(once)
 		if err != nil || string(once) != string(twice) {
 			t.Errorf("%q: %q then %q, %v", data, once, twice, err)
 		}

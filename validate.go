@@ -55,12 +55,15 @@ var encoders = sync.Pool{New: func() any {
 }}
 
 // checkName checks the name of a queue, kind, tag, namespace or ordering key.
-func checkName(what, name string) error {
+func checkName(what, name string) error { return checkText(what, name, maxName) }
+
+// checkText checks a name of at most so many bytes.
+func checkText(what, name string, limit int) error {
 	switch {
 	case name == "":
 		return invalid(what, "must not be empty")
-	case len(name) > maxName:
-		return invalid(what, "%d bytes exceed the limit of %d", len(name), maxName)
+	case len(name) > limit:
+		return invalid(what, "%d bytes exceed the limit of %d", len(name), limit)
 	case !utf8.ValidString(name):
 		return invalid(what, "not valid UTF-8")
 	}

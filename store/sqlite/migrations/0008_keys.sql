@@ -16,14 +16,15 @@ CREATE TABLE holdfast_job_key (
 CREATE INDEX holdfast_job_key_job ON holdfast_job_key (id) WHERE until IS NULL;
 CREATE INDEX holdfast_job_key_until ON holdfast_job_key (until) WHERE until < 9223372036854775807;
 
--- The signals that were sent along with enqueues, by the id and the namespace of the enqueue: the job that each has reached, and its number there. A
--- repeated enqueue is recognised by it, also after another job has taken the key.
+-- The signals that were sent along with enqueues, by the id and the namespace of the enqueue: the job that each has reached, its number there, and
+-- whether that job was enqueued with other args. A repeated enqueue is recognised by it, also after another job has taken the key.
 CREATE TABLE holdfast_key_sent (
   id        BLOB NOT NULL,
   namespace TEXT NOT NULL,
   job       BLOB NOT NULL,
   seq       INTEGER NOT NULL,
   at        INTEGER NOT NULL,
+  differs   INTEGER NOT NULL,
   PRIMARY KEY (id, namespace)
 ) WITHOUT ROWID;
 

@@ -11,6 +11,7 @@ import (
 var keyTests = env.Tests{
 	"UniqueIsUnique_within_a_batch_the_first_gets_the_key":      keyWithinBatch,
 	"a_key_is_held_until_its_job_finishes_or_longer":            keyStates,
+	"a_key_is_free_when_its_job_has_finished_by_any_clock":      keyClock,
 	"a_key_is_one_of_a_namespace_and_a_kind":                    keySpaces,
 	"a_key_is_any_text_of_512_bytes":                            keyTexts,
 	"UniqueIsUnique_a_repeated_enqueue_does_not_take_it_back":   keyRepeated,
@@ -90,6 +91,24 @@ func keyStates(e *env.Env) {
 		e.WantKey(c.key, next)
 		e.Cancel(next)
 	}
+}
+
+// keyClock ends jobs in a process whose clock is ahead of that of the next one.
+func keyClock(e *env.Env) {
+	const ahead = time.Minute
+	free, kept := e.TakeKey("free"), e.TakeKey("kept", env.KeepKey(time.Hour))
+	e.Clock.Advance(ahead)
+	e.Cancel(free)
+	e.Cancel(kept)
+	e.Clock.Advance(-ahead)
+	next := e.SendOrStart("free", "note")
+	if next.Err != nil || next.Result.Existing {
+		e.Fatalf("the key is not free: %+v, %v", next.Result, next.Err)
+	}
+	e.WantKey("free", next.Job.ID)
+	e.WantKey("kept", kept)
+	e.Clock.Advance(ahead + time.Hour)
+	e.WantKey("kept", e.TakeKey("kept"))
 }
 
 func keySpaces(e *env.Env) {

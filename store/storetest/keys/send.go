@@ -147,7 +147,7 @@ func repeat(e *env.Env, q *store.Enqueue) *store.Enqueue {
 func wantSame(e *env.Env, q *store.Enqueue, messages ...string) {
 	e.Helper()
 	again := repeat(e, q)
-	if again.Result.ID != q.Result.ID || !again.Result.Existing || again.Send.Job != q.Result.ID ||
+	if again.Result.ID != q.Result.ID || !again.Result.Existing || again.Result.Differs != q.Result.Differs || again.Send.Job != q.Result.ID ||
 		again.Send.Result != (store.SendResult{Seq: q.Send.Result.Seq, Duplicate: true}) {
 		e.Fatalf("repeated: %+v, %+v; before: %+v, %+v", again.Result, again.Send.Result, q.Result, q.Send.Result)
 	}
@@ -184,7 +184,7 @@ func sendRepeated(e *env.Env) {
 func sendKnown(e *env.Env) {
 	node := e.Join()
 	first := e.SendOrStart("k", "one")
-	second := e.SendOrStart("k", "two")
+	second := e.SendOrStart("k", "two", env.Args("2"))
 	e.End(e.ClaimOne(node, first.Job.ID), store.Completed)
 	wantSame(e, first, "one", "two")
 	wantSame(e, second, "one", "two")

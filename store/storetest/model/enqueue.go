@@ -54,7 +54,7 @@ func (s *Store) enqueueSending(q *store.Enqueue, now time.Time) (store.EnqueueRe
 		return store.EnqueueResult{}, err
 	}
 	if before, known := s.sent[enqueueIDOf(q)]; known {
-		result := store.EnqueueResult{ID: before.job, Existing: true}
+		result := store.EnqueueResult{ID: before.job, Existing: true, Differs: before.differs}
 		if j := s.jobs[before.job]; j != nil {
 			result.RunAt = j.RunAt
 		}
@@ -74,7 +74,7 @@ func (s *Store) enqueueSending(q *store.Enqueue, now time.Time) (store.EnqueueRe
 		}
 		return store.EnqueueResult{}, err
 	}
-	s.sent[enqueueIDOf(q)] = sentAlong{result.ID, q.Send.Result.Seq, now}
+	s.sent[enqueueIDOf(q)] = sentAlong{result.ID, q.Send.Result.Seq, now, result.Differs}
 	return result, nil
 }
 

@@ -19,7 +19,7 @@ func (k businessKey) holds(s *Store, now time.Time) bool {
 	case j == nil:
 		return k.until.After(now)
 	case j.state.Finished():
-		return j.finishedAt.Add(k.keep).After(now)
+		return k.keep > 0 && j.finishedAt.Add(k.keep).After(now) // finished perhaps by a clock that is ahead
 	}
 	return true
 }

@@ -123,6 +123,8 @@ type sentAlong struct {
 	job store.ID
 	seq int64
 	at  time.Time
+
+	differs bool
 }
 
 // enqueueID names an enqueue.

@@ -21,15 +21,16 @@ func WereSent(ctx context.Context, t pg.Runner, enqueues []*store.Enqueue) (map[
 	err := t.Run(ctx, "key_sent", func(r pg.Row) error {
 		var place, seq int64
 		var job string
+		var differs bool
 		var runAt *int64
-		if err := r.Scan(&place, &job, &seq, &runAt); err != nil {
+		if err := r.Scan(&place, &job, &seq, &differs, &runAt); err != nil {
 			return err
 		}
 		id, err := uuid.Parse(job)
 		q := enqueues[place-1]
 		were[q], q.Send.Job = true, id
 		q.Send.Result = store.SendResult{Seq: seq, Duplicate: true}
-		q.Result, q.Err = store.EnqueueResult{ID: q.Send.Job, Existing: true, RunAt: pg.OptTime(runAt)}, nil
+		q.Result, q.Err = store.EnqueueResult{ID: id, Existing: true, RunAt: pg.OptTime(runAt), Differs: differs}, nil
 		return err
 	}, ids, namespaces)
 	return were, err
@@ -43,12 +44,14 @@ var ErrSentMeanwhile = fmt.Errorf("%w: the enqueue has just happened in another 
 // nothing of the transaction may be kept.
 func NoteSent(ctx context.Context, t pg.Runner, enqueues []*store.Enqueue, now int64) error {
 	n := len(enqueues)
-	ids, namespaces, jobs, seqs := make([]pgtype.UUID, n), make([]string, n), make([]pgtype.UUID, n), make([]int64, n)
+	ids, namespaces, jobs := make([]pgtype.UUID, n), make([]string, n), make([]pgtype.UUID, n)
+	seqs, differs := make([]int64, n), make([]bool, n)
 	for i, q := range enqueues {
-		ids[i], namespaces[i], jobs[i], seqs[i] = pg.UUIDOf(q.Job.ID), q.Job.Namespace, pg.UUIDOf(q.Send.Job), q.Send.Result.Seq
+		ids[i], namespaces[i], jobs[i] = pg.UUIDOf(q.Job.ID), q.Job.Namespace, pg.UUIDOf(q.Send.Job)
+		seqs[i], differs[i] = q.Send.Result.Seq, q.Result.Differs
 	}
 	noted := 0
-	err := t.Run(ctx, "key_sent_note", func(pg.Row) error { noted++; return nil }, ids, namespaces, jobs, seqs, now)
+	err := t.Run(ctx, "key_sent_note", func(pg.Row) error { noted++; return nil }, ids, namespaces, jobs, seqs, differs, now)
 	if err == nil && noted < n {
 		err = ErrSentMeanwhile
 	}

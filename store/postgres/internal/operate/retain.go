@@ -158,7 +158,7 @@ func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retenti
 		}
 		return s.replacePartition(ctx, t, p, existing[p], survivors.ids)
 	})
-	if code := pg.CodeOf(err); code == pg.CodeLockTimeout || code == pg.CodeDeadlock {
+	if pg.IsLockTimeout(err) || pg.CodeOf(err) == pg.CodeDeadlock {
 		err = errNotNow
 	}
 	if err != nil {

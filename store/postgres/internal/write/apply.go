@@ -61,7 +61,7 @@ func (s *Store) applyAll(ctx context.Context, in *store.Batch, b *batch) (err er
 			return nil
 		}
 	}
-	if pg.CodeOf(err) == pg.CodeLockTimeout {
+	if pg.IsLockTimeout(err) {
 		b.patience.lose()
 	}
 	if b.slow || needsSlowPath(err) {
@@ -188,8 +188,7 @@ func (b *batch) split(runs []*Run) (plain, others []*Run) {
 
 // needsSlowPath reports whether a batch that was rolled back may go through the slow path.
 func needsSlowPath(err error) bool {
-	code := pg.CodeOf(err)
-	return code == pg.CodeRefused || code == pg.CodeLockTimeout || pg.IsData(err) || errors.Is(err, errTwins)
+	return pg.CodeOf(err) == pg.CodeRefused || pg.IsLockTimeout(err) || pg.IsData(err) || errors.Is(err, errTwins)
 }
 
 // applyFast writes the batch in one round trip. The statements take their locks in one order: lanes

@@ -171,7 +171,7 @@ func (s *Store) enqueueApart(ctx context.Context, b *batch, entries []*Entry) er
 	switch {
 	case err == nil:
 		s.Blocked.freeKeys(entries)
-	case pg.CodeOf(err) == pg.CodeLockTimeout || pg.IsCollision(err):
+	case pg.IsLockTimeout(err) || pg.IsCollision(err):
 		putAside(entries)
 		return nil
 	}

@@ -36,7 +36,7 @@ func (p *patience) isOver() bool { return p.tries <= 0 }
 // longer than the batch has patience for.
 func (b *batch) contend(ctx context.Context, t pg.Session, f func(pg.Session) error) (held bool, err error) {
 	err = t.Try(ctx, b.patience.wait, f)
-	if held = pg.CodeOf(err) == pg.CodeLockTimeout; held {
+	if held = pg.IsLockTimeout(err); held {
 		b.patience.lose()
 	}
 	return held, err

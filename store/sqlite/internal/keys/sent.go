@@ -18,7 +18,7 @@ func WasSent(t *core.Tx, q *store.Enqueue) (bool, error) {
 	defer s.Done()
 	q.Send.Job = db.ReadID(s)
 	q.Send.Result = store.SendResult{Seq: s.ReadInt(), Duplicate: true}
-	q.Result = store.EnqueueResult{ID: q.Send.Job, Existing: true}
+	q.Result = store.EnqueueResult{ID: q.Send.Job, Existing: true, Differs: s.ReadInt() != 0}
 	if !s.ReadNull() {
 		q.Result.RunAt = core.DueTime(s.ReadInt())
 	}
@@ -33,5 +33,6 @@ func NoteSent(t *core.Tx, q *store.Enqueue) error {
 	db.BindID(s, q.Send.Job)
 	s.BindInt(q.Send.Result.Seq)
 	s.BindInt(t.Now)
+	s.BindInt(db.BoolInt(q.Result.Differs))
 	return db.Exec(s)
 }

@@ -4,10 +4,12 @@
 -- key since then, be it another who took it, or a finished job that runs again.
 
 -- Who has the key of t, or had it last, and whether it is held: no other job may have it then. A
--- job that is over has finished, or was removed and has no run time.
+-- job that is over has finished, or was removed and has no run time. One that keeps nothing holds
+-- nothing when it is over, whatever the clock says: that of the process which finished it may be
+-- ahead.
 -- fragment: key_row
 SELECT k.id, k.taken, k.args, b.run_at, b.run_at IS NULL OR f.finished_at IS NOT NULL AS over,
-    coalesce(k.keep < 0 OR b.run_at IS NOT NULL AND f.finished_at IS NULL OR coalesce(k.until, f.finished_at + k.keep) > @now, false) AS held
+    coalesce(k.keep < 0 OR b.run_at IS NOT NULL AND f.finished_at IS NULL OR k.keep > 0 AND coalesce(k.until, f.finished_at + k.keep) > @now, false) AS held
   FROM {schema}.job_key k
   LEFT JOIN LATERAL (SELECT j.run_at FROM {schema}.job j WHERE j.id = k.id OFFSET 0) b ON true
   LEFT JOIN LATERAL (SELECT a.finished_at FROM {schema}.finished a WHERE a.id = k.id OFFSET 0) f ON true
@@ -77,17 +79,19 @@ ORDER BY t.place;
 -- What became of enqueues whose signals were sent before.
 -- name: key_sent
 -- params: @ids uuid[], @namespaces text[]
-SELECT t.place, s.job::text, s.seq, j.run_at
+SELECT t.place, s.job::text, s.seq, s.differs, j.run_at
 FROM unnest(@ids, @namespaces) WITH ORDINALITY AS t (id, namespace, place)
-CROSS JOIN LATERAL (SELECT a.job, a.seq FROM {schema}.key_sent a WHERE a.id = t.id AND a.namespace = t.namespace OFFSET 0) s
+CROSS JOIN LATERAL (SELECT a.job, a.seq, a.differs FROM {schema}.key_sent a WHERE a.id = t.id AND a.namespace = t.namespace OFFSET 0) s
 LEFT JOIN LATERAL (SELECT b.run_at FROM {schema}.job b WHERE b.id = s.job OFFSET 0) j ON true;
 
 -- Remembers them. Answers with those that no other transaction has
 -- remembered.
 -- name: key_sent_note
--- params: @ids uuid[], @namespaces text[], @jobs uuid[], @seqs bigint[], @now bigint
-INSERT INTO {schema}.key_sent (id, namespace, job, seq, at)
-SELECT id, namespace, job, seq, @now FROM unnest(@ids, @namespaces, @jobs, @seqs) AS t (id, namespace, job, seq) ORDER BY id
+-- params: @ids uuid[], @namespaces text[], @jobs uuid[], @seqs bigint[], @differs boolean[]
+-- params: @now bigint
+INSERT INTO {schema}.key_sent (id, namespace, job, seq, differs, at)
+SELECT id, namespace, job, seq, differs, @now
+FROM unnest(@ids, @namespaces, @jobs, @seqs, @differs) AS t (id, namespace, job, seq, differs) ORDER BY id
 ON CONFLICT (id, namespace) DO NOTHING RETURNING 1;
 
 -- What becomes of the keys of jobs of a range that are over: their states and until when they ended

@@ -17,13 +17,14 @@ CREATE TABLE {schema}.job_key (
 CREATE INDEX job_key_job ON {schema}.job_key (id) WHERE until IS NULL;
 CREATE INDEX job_key_until ON {schema}.job_key (until) WHERE until < 9223372036854775807;
 
--- The signals that were sent along with enqueues, by the id and the namespace of the enqueue: the job that each has reached, and its number there. A
--- repeated enqueue is recognised by it, also after another job has taken the key.
+-- The signals that were sent along with enqueues, by the id and the namespace of the enqueue: the job that each has reached, its number there, and
+-- whether that job was enqueued with other args. A repeated enqueue is recognised by it, also after another job has taken the key.
 CREATE TABLE {schema}.key_sent (
   id        uuid NOT NULL,
   job       uuid NOT NULL,
   seq       bigint NOT NULL,
   at        bigint NOT NULL,
+  differs   boolean NOT NULL,
   namespace text NOT NULL,
   PRIMARY KEY (id, namespace)
 );

@@ -1,11 +1,13 @@
 -- Business keys.
 
 -- Who has a key: a job that is unfinished, or one that keeps it; held tells that. If no job holds
--- it this is the last one that did. One that was removed has no run time.
+-- it this is the last one that did. One that was removed has no run time. One that keeps nothing
+-- holds nothing when it has finished, whatever the clock says: that of the process which finished
+-- it may be ahead.
 -- name: key_row
 -- params: @now, @namespace, @kind, @key
 SELECT k.id, k.args, j.run_at,
-  k.keep < 0 OR j.run_at IS NOT NULL AND f.finished_at IS NULL OR coalesce(k.until, f.finished_at + k.keep, 0) > @now
+  k.keep < 0 OR j.run_at IS NOT NULL AND f.finished_at IS NULL OR k.keep > 0 AND coalesce(k.until, f.finished_at + k.keep, 0) > @now
 FROM holdfast_job_key k
 LEFT JOIN holdfast_job j ON j.id = k.id
 LEFT JOIN holdfast_finished f ON f.id = k.id
@@ -35,10 +37,10 @@ DELETE FROM holdfast_job_key WHERE (namespace, kind, key) IN (
   WHERE until < {never} AND until <= ? ORDER BY until LIMIT ? + 0);
 
 -- name: key_sent
-SELECT s.job, s.seq, j.run_at FROM holdfast_key_sent s LEFT JOIN holdfast_job j ON j.id = s.job WHERE s.id = ? AND s.namespace = ?;
+SELECT s.job, s.seq, s.differs, j.run_at FROM holdfast_key_sent s LEFT JOIN holdfast_job j ON j.id = s.job WHERE s.id = ? AND s.namespace = ?;
 
 -- name: key_sent_insert
-INSERT INTO holdfast_key_sent (id, namespace, job, seq, at) VALUES (?, ?, ?, ?, ?);
+INSERT INTO holdfast_key_sent (id, namespace, job, seq, at, differs) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: key_sent_over
 SELECT 1 FROM holdfast_key_sent INDEXED BY holdfast_key_sent_at WHERE at <= ? LIMIT 1;
