@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -23,7 +24,7 @@ import (
 func Key(text string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Options.Key = text
-		return checkText("key", text, store.MaxKey)
+		return valid.Key(text)
 	})
 }
 
@@ -33,25 +34,29 @@ func Key(text string) EnqueueOption {
 // one row in the database, which nothing removes.
 func KeepKey(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
-		if d < 0 {
-			d = store.KeepForever
-		}
 		s.enqueue.Job.Options.KeepKey = d
 		return nil
 	})
 }
 
-// checkKey settles the options of a job that are about its business key.
+// checkKey settles the options of a job that are about its business key, which middleware may have
+// set.
 func (s *enqueueSpec) checkKey() error {
-	o := &s.enqueue.Job.Options
-	if o.Key == "" {
+	job := &s.enqueue.Job
+	o := &job.Options
+	switch {
+	case o.Key == "":
 		o.KeepKey = 0
 		return nil
-	}
-	if s.unique != nil {
+	case s.unique != nil:
 		return invalid("key", "a job with a business key cannot have the option Unique, too")
+	case job.Answers:
+		return invalid("key", "a child cannot have a business key")
 	}
-	return nil
+	if o.KeepKey < 0 {
+		o.KeepKey = store.KeepForever
+	}
+	return valid.Key(o.Key)
 }
 
 // Find returns the handle of the job that holds a business key, or, if no job does, of the one that
@@ -71,7 +76,7 @@ func (k Kind[In, Out]) Find(ctx context.Context, c *Client, key string) (*Job[Ou
 
 // FindKey does the same as Kind.Find for programs that do not know the types of the kind.
 func (c *Client) FindKey(ctx context.Context, kind, key string) (ID, error) {
-	err := errors.Join(checkKind(kind), checkText("key", key, store.MaxKey))
+	err := errors.Join(checkKind(kind), valid.Key(key))
 	if err != nil {
 		return ID{}, err
 	}

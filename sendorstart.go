@@ -22,11 +22,12 @@ import (
 // repeat it with JobID(Job) within a day is safe, whatever became of the job that the signal went
 // to.
 func (s Signal[T]) SendOrStart(ctx context.Context, c *Client, item BatchItem, v T, opts ...SendOption) (SendResult, error) {
-	e, err := s.along(c, item, v, opts)
+	spec, err := s.along(c, item, v, opts)
 	if err != nil {
 		return SendResult{}, err
 	}
-	if err := c.engine.Enqueue(ctx, []*store.Enqueue{e}); err != nil {
+	e := &spec.enqueue
+	if err := c.passKeyed(ctx, spec, func(ctx context.Context) error { return c.engine.Enqueue(ctx, []*store.Enqueue{e}) }); err != nil {
 		return SendResult{Job: e.Job.ID}, fmt.Errorf("sending signal %s to job %s of kind %q: %w", s.name, e.Job.ID, item.kind, err)
 	}
 	return s.sentAlong(e)
@@ -35,30 +36,38 @@ func (s Signal[T]) SendOrStart(ctx context.Context, c *Client, item BatchItem, v
 // SendOrStartTx does the same in the caller's own transaction: it happens if and when that commits.
 // Until then other signals to the same key wait.
 func (s Signal[T]) SendOrStartTx(ctx context.Context, c *Client, tx store.Tx, item BatchItem, v T, opts ...SendOption) (SendResult, error) {
-	e, err := s.along(c, item, v, opts)
+	spec, err := s.along(c, item, v, opts)
 	if err != nil {
 		return SendResult{}, err
 	}
-	if err := c.enqueueTx(ctx, tx, []*store.Enqueue{e}); err != nil {
+	e := &spec.enqueue
+	if err := c.passKeyed(ctx, spec, func(ctx context.Context) error { return c.enqueueTx(ctx, tx, []*store.Enqueue{e}) }); err != nil {
 		return SendResult{}, fmt.Errorf("sending signal %s to a job of kind %q: %w", s.name, item.kind, err)
 	}
 	return s.sentAlong(e)
 }
 
 // along makes the enqueue of an item, with the signal.
-func (s Signal[T]) along(c *Client, item BatchItem, v T, opts []SendOption) (*store.Enqueue, error) {
+func (s Signal[T]) along(c *Client, item BatchItem, v T, opts []SendOption) (*enqueueSpec, error) {
 	if item.build == nil {
 		return nil, invalid("item", "make it with Kind.Item")
 	}
-	e, err := item.build(c)
+	spec, err := item.build(c)
 	if err != nil {
 		return nil, err
 	}
-	if e.Job.Options.Key == "" {
-		return nil, invalid("item", "kind %q: it needs the option Key, by which the job is found", item.kind)
-	}
-	e.Send, err = s.build(c, e.Job.ID, v, opts)
-	return e, err
+	spec.enqueue.Send, err = s.build(c, spec.enqueue.Job.ID, v, opts)
+	return spec, err
+}
+
+// passKeyed is passOne for an enqueue that needs a business key.
+func (c *Client) passKeyed(ctx context.Context, spec *enqueueSpec, write func(context.Context) error) error {
+	return c.passOne(ctx, spec, func(ctx context.Context) error {
+		if spec.enqueue.Job.Options.Key == "" {
+			return invalid("item", "it needs the option Key, by which the job is found")
+		}
+		return write(ctx)
+	})
 }
 
 // sentAlong is the result of an enqueue with a signal.

@@ -11,6 +11,7 @@ type Enqueued struct {
 	ID       string `json:"id"`
 	Existing bool   `json:"existing"`
 	Replaced bool   `json:"replaced"`
+	Differs  bool   `json:"differs"` // the job that holds the key was enqueued with other args
 	Line     Number `json:"line"` // of the file, with --file
 }
 
@@ -29,6 +30,14 @@ type Paused struct {
 	New       bool   `json:"new"` // the queue did not exist before
 }
 
+// DeletedQueue is a queue that was to be deleted.
+type DeletedQueue struct {
+	Namespace string `json:"namespace"`
+	Queue     string `json:"queue"`
+	Deleted   bool   `json:"deleted"`
+	Error     Text   `json:"error"`
+}
+
 // Forked is a new job and the one whose journal it starts with.
 type Forked struct {
 	ID         string `json:"id"`
@@ -39,7 +48,7 @@ type Forked struct {
 type Sent struct {
 	ID        string `json:"id"` // of the job
 	Signal    string `json:"signal"`
-	Key       Text   `json:"key"`
+	DedupKey  Text   `json:"dedup_key"`
 	Message   Big    `json:"message"`
 	Duplicate bool   `json:"duplicate"`
 }
