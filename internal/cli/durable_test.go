@@ -196,16 +196,16 @@ func TestDurableJob(t *testing.T) {
 		s.holds(shape(t, s.ok("job", "get", id, "-o", "jsonl")), want+`"journal":3,"messages":null`, `"run_at":null,`)
 		s.holds(shape(t, s.ok("job", "list", "-o", "jsonl")), want+`"journal":null,"messages":null`)
 
-		sent := s.ok("signal", "send", id, "approved", `"bob"`, "--key", "once", "-o", "jsonl")
-		if want := `{"id":"` + id + `","signal":"approved","key":"once","message":"1","duplicate":false}` + "\n"; sent != want {
+		sent := s.ok("signal", "send", id, "approved", `"bob"`, "--dedup-key", "once", "-o", "jsonl")
+		if want := `{"id":"` + id + `","signal":"approved","dedup_key":"once","message":"1","duplicate":false}` + "\n"; sent != want {
 			t.Errorf("%s", sent)
 		}
 		s.waits(id, "callback paid")
-		sent = s.ok("signal", "send", id, "approved", `"eve"`, "--key", "once", "-o", "jsonl")
-		if want := `{"id":"` + id + `","signal":"approved","key":"once","message":"1","duplicate":true}` + "\n"; sent != want {
+		sent = s.ok("signal", "send", id, "approved", `"eve"`, "--dedup-key", "once", "-o", "jsonl")
+		if want := `{"id":"` + id + `","signal":"approved","dedup_key":"once","message":"1","duplicate":true}` + "\n"; sent != want {
 			t.Errorf("%s", sent)
 		}
-		sent = s.ok("signal", "send", id, "approved", `"eve"`, "--key", "once", "-o", "table")
+		sent = s.ok("signal", "send", id, "approved", `"eve"`, "--dedup-key", "once", "-o", "table")
 		if want := "job " + id + " already has a message with the key once; nothing was sent\n"; sent != want {
 			t.Errorf("%s", sent)
 		}

@@ -12,7 +12,7 @@ type Enqueued struct {
 	Existing bool   `json:"existing"`
 	Replaced bool   `json:"replaced"`
 	Differs  bool   `json:"differs"` // the job that holds the key was enqueued with other args
-	Line     Number `json:"line"` // of the file, with --file
+	Line     Number `json:"line"`    // of the file, with --file
 }
 
 // Changed is the result for one job that was to be cancelled or retried.
