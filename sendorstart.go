@@ -8,8 +8,8 @@ import (
 )
 
 // SendOrStart sends the signal to the job that holds the business key of item, or, if no job does,
-// enqueues the job of item and sends it the signal: in one transaction, so that of many who do so at
-// the same moment one starts the job, and all signals arrive at it. The item needs a Key:
+// enqueues the job of item and sends it the signal: in one transaction, so that of many who do so
+// at the same moment one starts the job, and all signals arrive at it. The item needs a Key:
 //
 //	sent, err := paid.SendOrStart(ctx, hf, Order.Item(in, holdfast.Key("order-42")), amount)
 //
@@ -17,8 +17,8 @@ import (
 // enqueued with other args. If the job that holds the key has finished, and keeps it (KeepKey), the
 // error is ErrConflict, and nothing has happened.
 //
-// If the answer of the database is lost, Holdfast repeats it as it does an enqueue. If that does not
-// help the error is ErrUnavailable, and Job is the id that the item's job has or would have: to
+// If the answer of the database is lost, Holdfast repeats it as it does an enqueue. If that does
+// not help the error is ErrUnavailable, and Job is the id that the item's job has or would have: to
 // repeat it with JobID(Job) within a day is safe, whatever became of the job that the signal went
 // to.
 func (s Signal[T]) SendOrStart(ctx context.Context, c *Client, item BatchItem, v T, opts ...SendOption) (SendResult, error) {

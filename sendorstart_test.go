@@ -214,7 +214,8 @@ func postgresTransacted(t *testing.T) transacted {
 	}}
 }
 
-// TestKeyInTransactions: what a caller's transaction does with a key happens if and when it commits.
+// TestKeyInTransactions: what a caller's transaction does with a key happens if and when it
+// commits.
 func TestKeyInTransactions(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func(*testing.T) transacted{"sqlite": sqliteTransacted, "postgres": postgresTransacted} {

@@ -43,13 +43,13 @@ func TestBusinessKeys(t *testing.T) {
 			t.Errorf("%+v", j.Messages)
 		}
 		s.expect(s.run(append([]string{"job", "wait", "--timeout", "1ms"}, named...)...), app.ExitTimeout, id)
-		s.expect(s.run(append([]string{"job", "pause"}, named...)...), 0, "job "+id+" is paused")
-		s.expect(s.run(append([]string{"job", "resume"}, named...)...), 0, "job "+id)
+		s.holds(s.ok(append([]string{"job", "pause", "-o", "table"}, named...)...), "job "+id+" is paused")
+		s.holds(s.ok(append([]string{"job", "resume", "-o", "table"}, named...)...), "job "+id+" is scheduled")
 		s.expect(s.run(append([]string{"job", "cancel"}, named...)...), 0, "1 job is cancelled")
 		s.expect(s.run(append([]string{"job", "wait"}, named...)...), app.ExitError, "cancelled")
 		s.expect(s.run(append([]string{"signal", "send", "approved"}, named...)...), app.ExitError, "job "+id+" has finished")
 		s.expect(s.run(append([]string{"job", "retry", "--state", "cancelled"}, named...)...), 0, "1 job is available")
-		s.holds(s.ok("job", "get", "-o", "table", "--kind", "order", "--key", "order-42"), "order-42", "forever")
+		s.holds(s.ok("job", "get", "-o", "table", "--kind", "order", "--key", "order-42"), "order-42, kept for ever")
 
 		none := `no such job in namespace "default": no job of kind "order" has the key "x"`
 		s.expect(s.run("job", "get", "--kind", "order", "--key", "x"), app.ExitError, none)
@@ -118,7 +118,10 @@ func TestEveryVerbOfOneJobTakesKeys(t *testing.T) {
 			return
 		}
 		verbs++
-		command := append(strings.Fields(cmd.CommandPath())[1:], enough(cmd)[1:]...)
+		command := strings.Fields(cmd.CommandPath())[1:]
+		for range enough(cmd)[1:] {
+			command = append(command, "name")
+		}
 		if cmd.Flags().Lookup("from") != nil {
 			command = append(command, "--from", "1")
 		}

@@ -38,7 +38,8 @@ func CodeOf(err error) string {
 
 // IsLockTimeout reports whether a statement has waited for a lock for longer than it may. A timeout
 // in the moment in which the lock is had, or another wait begins, is what PostgreSQL takes for a
-// user's request to cancel the statement. One that a person does cancel is repeated like the others.
+// user's request to cancel the statement. One that a person does cancel is repeated like the
+// others.
 func IsLockTimeout(err error) bool {
 	code := CodeOf(err)
 	return code == codeLockTimeout || code == codeCancelled
