@@ -384,3 +384,70 @@ func TestSendByKeyToTheNextHolder(t *testing.T) {
 		t.Errorf("%+v, %v; want it at %s", sent, err, second.ID)
 	}
 }
+
+// TestKeyOfMiddleware: a business key that middleware sets is checked like one of an option, and
+// the args that it sets are those that Differs compares.
+func TestKeyOfMiddleware(t *testing.T) {
+	ctx := t.Context()
+	set := func(*store.Job) {}
+	hf, err := holdfast.Open(ctx, memorySource{model.New(time.Now)}, holdfast.WithEnqueueMiddleware(
+		func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error {
+			for _, job := range jobs {
+				set(job)
+			}
+			return next(ctx)
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = hf.Close(context.Background()) })
+	note := holdfast.NewSignal[int]("note")
+	set = func(job *store.Job) {
+		job.Options.Key, job.Options.KeepKey, job.Args = "k", -time.Hour, []byte(`{"id":1}`)
+	}
+	first, err := fulfil.Enqueue(ctx, hf, order{ID: 7}, later)
+	if err != nil || first.Existing {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	wantHolder(t, hf, "k", first.ID)
+	if record, err := first.Get(ctx); err != nil || record.Options.KeepKey != store.KeepForever {
+		t.Errorf("it is kept for %s, %v", record.Options.KeepKey, err)
+	}
+	sent, err := note.SendOrStart(ctx, hf, fulfil.Item(order{ID: 8}, holdfast.Key("other"), later), 1)
+	if err != nil || sent.Job != first.ID || sent.Started || sent.Differs {
+		t.Errorf("%+v, %v", sent, err)
+	}
+	if results, err := hf.EnqueueBatch(ctx, []holdfast.BatchItem{fulfil.Item(order{ID: 8})}); err != nil || results[0].ID != first.ID || !results[0].Existing {
+		t.Errorf("%+v, %v", results, err)
+	}
+
+	for what, c := range map[string]struct {
+		set  func(*store.Job)
+		says string
+	}{
+		"too long":    {func(job *store.Job) { job.Options.Key = strings.Repeat("k", 513) }, "key"},
+		"a control":   {func(job *store.Job) { job.Options.Key = "a\nb" }, "key"},
+		"with Unique": {func(job *store.Job) { job.Options.Key = "u" }, "Unique"},
+	} {
+		set = c.set
+		var opts []holdfast.EnqueueOption
+		if what == "with Unique" {
+			opts = append(opts, holdfast.Unique{ByArgs: true})
+		}
+		_, err := fulfil.Enqueue(ctx, hf, order{}, opts...)
+		_, batchErr := hf.EnqueueBatch(ctx, []holdfast.BatchItem{fulfil.Item(order{}, opts...)})
+		_, startErr := note.SendOrStart(ctx, hf, fulfil.Item(order{}, append(opts, holdfast.Key("x"))...), 1)
+		for _, err := range []error{err, batchErr, startErr} {
+			if !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	set = func(job *store.Job) { job.Options.Key = "" }
+	if _, err := note.SendOrStart(ctx, hf, fulfil.Item(order{}, holdfast.Key("x")), 1); !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "Key") {
+		t.Errorf("a key that middleware has removed: %v", err)
+	}
+	if page, err := hf.List(ctx, store.Filter{}, "", 10); err != nil || len(page.Jobs) != 1 {
+		t.Errorf("%d jobs, %v", len(page.Jobs), err)
+	}
+}
