@@ -72,6 +72,7 @@ func TestOperations(t *testing.T) {
 var reads = []string{
 	"Client.Close",
 	"Client.Ends",
+	"Client.FindKey",
 	"Client.Follow",
 	"Client.Get",
 	"Client.Journal",
@@ -92,6 +93,7 @@ var reads = []string{
 	"Client.Why",
 	"Job.Get",
 	"Job.Wait",
+	"Kind.Find",
 	"Open",
 	"Run.WithContext",
 	"RunFrom",

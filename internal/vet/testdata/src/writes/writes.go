@@ -38,6 +38,15 @@ func wrong(run *holdfast.Run, in string) (int, error) {
 	if _, err := hf.SendSignal(run, run.ID(), "approved", nil); err != nil { // want `^Client\.SendSignal happens again`
 		return 0, err
 	}
+	if _, err := approved.SendByKey(run, hf, "mail", "key", in); err != nil { // want `^Signal\.SendByKey happens again on every replay; do it in a Step$`
+		return 0, err
+	}
+	if _, err := approved.SendOrStart(run, hf, mail.Item(in), in); err != nil { // want `^Signal\.SendOrStart happens again`
+		return 0, err
+	}
+	if _, err := hf.SendSignalByKey(run, "mail", "key", "approved", nil); err != nil { // want `^Client\.SendSignalByKey happens again`
+		return 0, err
+	}
 	_, err1 := hf.Cancel(run, "enough", run.ID())               // want `^Client\.Cancel happens again on every replay; do it in a Step$`
 	_, err2 := hf.Terminate(run, "enough", run.ID())            // want `^Client\.Terminate happens again`
 	_, err3 := hf.Retry(run, "", run.ID())                      // want `^Client\.Retry happens again`
@@ -54,10 +63,11 @@ func wrong(run *holdfast.Run, in string) (int, error) {
 }
 
 func wrongTx(run *holdfast.Run, tx store.Tx) error {
-	_, err1 := mail.EnqueueTx(run, run.Client(), tx, "")            // want `^Kind\.EnqueueTx happens again on every replay; do it in a StepTx$`
-	_, err2 := approved.SendTx(run, run.Client(), tx, run.ID(), "") // want `^Signal\.SendTx happens again`
-	_, err3 := run.Client().EnqueueBatchTx(run, tx, nil)            // want `^Client\.EnqueueBatchTx happens again`
-	return errors.Join(err1, err2, err3, run.Sleep(1))
+	_, err1 := mail.EnqueueTx(run, run.Client(), tx, "")                        // want `^Kind\.EnqueueTx happens again on every replay; do it in a StepTx$`
+	_, err2 := approved.SendTx(run, run.Client(), tx, run.ID(), "")             // want `^Signal\.SendTx happens again`
+	_, err3 := run.Client().EnqueueBatchTx(run, tx, nil)                        // want `^Client\.EnqueueBatchTx happens again`
+	_, err4 := approved.SendOrStartTx(run, run.Client(), tx, mail.Item(""), "") // want `^Signal\.SendOrStartTx happens again on every replay; do it in a StepTx$`
+	return errors.Join(err1, err2, err3, err4, run.Sleep(1))
 }
 
 // What strands and compensations do is replayed, too.

@@ -184,6 +184,24 @@ func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v
 
 func (c *Client) Get(ctx context.Context, id ID) (store.Record, error) { return store.Record{}, nil }
 
+func (s Signal[T]) SendByKey(ctx context.Context, c *Client, kind, key string, v T, opts ...SendOption) (SendResult, error) {
+	return SendResult{}, nil
+}
+
+func (s Signal[T]) SendOrStart(ctx context.Context, c *Client, item BatchItem, v T, opts ...SendOption) (SendResult, error) {
+	return SendResult{}, nil
+}
+
+func (s Signal[T]) SendOrStartTx(ctx context.Context, c *Client, tx store.Tx, item BatchItem, v T, opts ...SendOption) (SendResult, error) {
+	return SendResult{}, nil
+}
+
+func (c *Client) SendSignalByKey(
+	ctx context.Context, kind, key, signal string, payload json.RawMessage, opts ...SendOption,
+) (SendResult, error) {
+	return SendResult{}, nil
+}
+
 func (c *Client) EnqueueBatch(ctx context.Context, items []BatchItem) ([]EnqueueResult, error) {
 	return nil, nil
 }
