@@ -71,7 +71,8 @@ func TestKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	var taken *store.UniqueError
-	if err := results[0].Err; !errors.As(err, &taken) || taken.Holder != next.ID || taken.Key != "order-42" || !errors.Is(err, holdfast.ErrConflict) {
+	err = results[0].Err
+	if !errors.As(err, &taken) || taken.Holder != next.ID || taken.Key != "order-42" || !errors.Is(err, holdfast.ErrConflict) {
 		t.Errorf("retrying the first: %v", err)
 	}
 }
@@ -327,10 +328,12 @@ func TestKeysOfDescendants(t *testing.T) {
 		if got, err := job.Wait(ctx); err != nil || got != 2 {
 			t.Errorf("%d, %v", got, err)
 		}
-		if _, err := next.SendByKey(ctx, f.hf, "keyed", "k", 3); !errors.Is(err, holdfast.ErrConflict) || !strings.Contains(err.Error(), job.ID.String()) {
+		_, err = next.SendByKey(ctx, f.hf, "keyed", "k", 3)
+		if !errors.Is(err, holdfast.ErrConflict) || !strings.Contains(err.Error(), job.ID.String()) {
 			t.Errorf("to a finished job: %v", err)
 		}
-		if _, err := next.SendByKey(ctx, f.hf, "keyed", "another", 3); !errors.Is(err, holdfast.ErrNotFound) || !strings.Contains(err.Error(), "another") {
+		_, err = next.SendByKey(ctx, f.hf, "keyed", "another", 3)
+		if !errors.Is(err, holdfast.ErrNotFound) || !strings.Contains(err.Error(), "another") {
 			t.Errorf("to nothing: %v", err)
 		}
 	})
@@ -417,7 +420,8 @@ func TestKeyOfMiddleware(t *testing.T) {
 	if err != nil || sent.Job != first.ID || sent.Started || sent.Differs {
 		t.Errorf("%+v, %v", sent, err)
 	}
-	if results, err := hf.EnqueueBatch(ctx, []holdfast.BatchItem{fulfil.Item(order{ID: 8})}); err != nil || results[0].ID != first.ID || !results[0].Existing {
+	results, err := hf.EnqueueBatch(ctx, []holdfast.BatchItem{fulfil.Item(order{ID: 8})})
+	if err != nil || results[0].ID != first.ID || !results[0].Existing {
 		t.Errorf("%+v, %v", results, err)
 	}
 
@@ -444,7 +448,8 @@ func TestKeyOfMiddleware(t *testing.T) {
 		}
 	}
 	set = func(job *store.Job) { job.Options.Key = "" }
-	if _, err := note.SendOrStart(ctx, hf, fulfil.Item(order{}, holdfast.Key("x")), 1); !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "Key") {
+	_, err = note.SendOrStart(ctx, hf, fulfil.Item(order{}, holdfast.Key("x")), 1)
+	if !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "Key") {
 		t.Errorf("a key that middleware has removed: %v", err)
 	}
 	if page, err := hf.List(ctx, store.Filter{}, "", 10); err != nil || len(page.Jobs) != 1 {

@@ -69,8 +69,14 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/sqlite/internal/db"}},
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/work", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys"})},
-	{pattern: "store/sqlite/internal/tend", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/work"})},
-	{pattern: "store/sqlite/internal/view", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/work"})},
+	{
+		pattern: "store/sqlite/internal/tend",
+		imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/work"}),
+	},
+	{
+		pattern: "store/sqlite/internal/view",
+		imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/work"}),
+	},
 	{
 		pattern: "store/sqlite/...",
 		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},

@@ -142,7 +142,8 @@ func keySpaces(e *env.Env) {
 
 func keyTexts(e *env.Env) {
 	for _, text := range []string{
-		"x", strings.Repeat("k", store.MaxKey), strings.Repeat("😀", store.MaxKey/4), "a b", "'\"\\ %_", "  ", "a\u2028b", "ü", "u\u0308", "<&>",
+		"x", strings.Repeat("k", store.MaxKey), strings.Repeat("😀", store.MaxKey/4),
+		"a b", "'\"\\ %_", "  ", "a\u2028b", "ü", "u\u0308", "<&>",
 		"\u202e", "null", "{}",
 	} {
 		id := e.TakeKey(text)

@@ -15,13 +15,17 @@ func TestTheMachineNoticesKeys(t *testing.T) {
 		breaks func(store.Store) store.Store
 		mode   mode
 	}{
-		"a business key that is not looked at": {onApply(eachEnqueue(func(q *store.Enqueue) { q.Job.Options.Key, q.Send = "", nil }), nil), mode{}},
-		"a key that is kept for too long":      {onApply(eachEnqueue(keepLonger), nil), mode{}},
-		"other args that are not told":         {onApply(nil, eachEnqueue(func(q *store.Enqueue) { q.Result.Differs = false })), mode{}},
-		"a holder that is not found":           {func(s store.Store) store.Store { return &findsNothing{s} }, mode{}},
-		"a signal that does not go along":      {onApply(eachEnqueue(func(q *store.Enqueue) { q.Send = nil }), nil), durable},
-		"a signal that is not told":            {onApply(nil, eachEnqueue(forgetSignal)), durable},
-		"a repeated signal that is sent again": {func(s store.Store) store.Store { return &sendsAgain{Store: s, sent: map[store.ID]bool{}} }, lossy},
+		"a business key that is not looked at": {
+			onApply(eachEnqueue(func(q *store.Enqueue) { q.Job.Options.Key, q.Send = "", nil }), nil), mode{},
+		},
+		"a key that is kept for too long": {onApply(eachEnqueue(keepLonger), nil), mode{}},
+		"other args that are not told":    {onApply(nil, eachEnqueue(func(q *store.Enqueue) { q.Result.Differs = false })), mode{}},
+		"a holder that is not found":      {func(s store.Store) store.Store { return &findsNothing{s} }, mode{}},
+		"a signal that does not go along": {onApply(eachEnqueue(func(q *store.Enqueue) { q.Send = nil }), nil), durable},
+		"a signal that is not told":       {onApply(nil, eachEnqueue(forgetSignal)), durable},
+		"a repeated signal that is sent again": {
+			func(s store.Store) store.Store { return &sendsAgain{Store: s, sent: map[store.ID]bool{}} }, lossy,
+		},
 	} {
 		notices(t, name, c.breaks, c.mode)
 	}

@@ -189,7 +189,8 @@ func runAgain(e *env.Env, id store.ID, retry bool) error {
 		} else {
 			_, _, err = e.Store.Resume(e.Ctx, env.Resumption(id))
 		}
-		if taken := (&store.UniqueError{}); errors.As(err, &taken) || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrConflict) {
+		taken := (&store.UniqueError{})
+		if errors.As(err, &taken) || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}

@@ -53,7 +53,8 @@ func txKey(e *txEnv) {
 
 func txAlong(e *txEnv) {
 	run := e.Parked(env.ForSignals(), env.Key("parked"))
-	starts, again, wakes := e.Job(env.Key("k"), env.Along("one")), e.Job(env.Key("k"), env.Along("two")), e.Job(env.Key("parked"), env.Along("go"))
+	starts, again := e.Job(env.Key("k"), env.Along("one")), e.Job(env.Key("k"), env.Along("two"))
+	wakes := e.Job(env.Key("parked"), env.Along("go"))
 	e.both(func(tx store.Tx) {
 		e.enqueueTx(tx, starts, again, wakes)
 		if starts.Result.Existing || again.Send.Job != starts.Job.ID || again.Send.Result.Seq != 2 || !wakes.Send.Result.Woken {
