@@ -1,9 +1,9 @@
 // Package postgres keeps jobs in PostgreSQL, 14 or newer. It is the store for more than one
 // machine: nodes share nothing else.
 //
-// URL and Pool name a database for holdfast.Open; Config is the same with options, such as another
-// schema. Tx and SQLTx wrap a transaction of the caller's own, of pgx and of database/sql, for
-// EnqueueTx and SendTx; Begin and BeginSQL a database, for StepTx:
+// URL, Pool and DB name a database for holdfast.Open; Config is the same with options, such as
+// another schema. Tx and SQLTx wrap a transaction of the caller's own, of pgx and of database/sql,
+// for EnqueueTx and SendTx; Begin and BeginSQL a database, for StepTx:
 //
 //	hf, err := holdfast.Open(ctx, postgres.URL("postgres://app@db/app"))
 //	…

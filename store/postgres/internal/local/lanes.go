@@ -293,7 +293,7 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (
 	}
 	commit := func() error { return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error { return work(t.Tx) }) }
 	if foreign {
-		conn, err := pgx.ConnectConfig(ctx, s.ConnConfig())
+		conn, err := s.Beside(ctx, "")
 		if err != nil {
 			return nil, err
 		}
