@@ -50,6 +50,9 @@ func (c Config) withDefaults() (Config, error) {
 	if len(c.SchemaName) > 48 || strings.ContainsAny(c.SchemaName, "\x00{}") {
 		return c, fmt.Errorf("%w: the schema name %q is longer than 48 bytes or contains NUL, { or }", store.ErrInvalid, c.SchemaName)
 	}
+	if c.SchemaName == "$user" {
+		return c, fmt.Errorf(`%w: the schema name "$user" stands for the name of the role in search paths; choose another`, store.ErrInvalid)
+	}
 	given := 0
 	for _, is := range []bool{c.URL != "", c.Pool != nil, c.DB != nil} {
 		if is {

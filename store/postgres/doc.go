@@ -31,6 +31,13 @@
 // The state of a job is where its pointer is; the tables are in
 // internal/schema/migrations/0001_jobs.sql.
 //
+// # From SQL
+//
+// The schema has a function, enqueue, for producers that are not this program: in the transaction
+// of its caller it checks what package holdfast checks, and writes what EnqueueTx writes
+// (internal/schema/migrations). Go and SQL are held against the same vectors, and against each
+// other with random enqueues. Who changes what an enqueue writes, or what is refused, changes both.
+//
 // # Poolers
 //
 // Config.NoSession does without LISTEN, settings of connections, and named statements. A URL whose
