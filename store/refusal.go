@@ -19,6 +19,14 @@ func TakenID(id ID) error { return fmt.Errorf("%w: the id %s is taken", ErrConfl
 // JobIs is the ErrConflict of a job in a state in which it cannot do what is asked.
 func JobIs(id ID, state State) error { return fmt.Errorf("%w: job %s is %s", ErrConflict, id, state) }
 
+// NoQueue is the ErrNotFound of a queue that is not listed.
+func NoQueue(name string) error { return fmt.Errorf("%w: queue %s", ErrNotFound, name) }
+
+// QueueInUse is the ErrConflict of a queue that cannot be deleted.
+func QueueInUse(name string) error {
+	return fmt.Errorf("%w: queue %s has jobs that are not finished", ErrConflict, name)
+}
+
 // LostLease is the ErrLeaseLost of a write for a job.
 func LostLease(id ID) error { return fmt.Errorf("%w: job %s", ErrLeaseLost, id) }
 

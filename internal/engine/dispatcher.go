@@ -21,7 +21,7 @@ func newDispatcher(n *node) *dispatcher {
 
 // wake notes that there may be jobs in a queue, or in any queue if it is "".
 func (d *dispatcher) wake(queue string) {
-	d.node.slots.heard(queue)
+	d.node.slots.heard(queue, d.node.store.Now())
 	supervise.Signal(d.woken)
 }
 
@@ -37,6 +37,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 		}
 		jobs, limit, err := d.take(ctx, min(want.limit, d.asks.limit()), want.queues)
 		d.last = d.node.store.Now()
+		d.node.turns.Note("claims")
 		if err != nil {
 			d.node.slots.learnNothing()
 			if ctx.Err() == nil {
@@ -57,7 +58,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 // slowest is the longest poll interval.
 func (d *dispatcher) slowest() time.Duration {
 	if d.node.store.Traits().Wakeups {
-		return idlePoll
+		return d.node.engine.cfg.every(idlePoll)
 	}
 	return blindPoll
 }
