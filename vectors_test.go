@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -151,11 +152,11 @@ func (e *enqCall) build(c *Client) (*store.Enqueue, error) {
 	if e.Args != nil {
 		args = *e.Args
 	}
-	q, err := c.build(e.Kind, []byte(args), nil, e.options())
+	spec, err := c.build(e.Kind, []byte(args), nil, e.options())
 	if err != nil {
 		return nil, err
 	}
-	return q, q.Job.Check()
+	return &spec.enqueue, spec.enqueue.Job.Check()
 }
 
 // plainError is the text of an error without what only the one side says, and without ids of jobs.
@@ -205,8 +206,8 @@ func largeVectors() []vector {
 		of("args: far too deep", nested(400_000), nil),
 		of("args: wide", new("["+strings.Repeat("[],", 20_000)+"[]]"), nil),
 		of("args: brackets in strings are no depth", new(`["`+strings.Repeat("[", 10_001)+`","\\\"[",{}]`), nil),
-		of("metadata: as large as can be", nil, object(maxMetadata)),
-		of("metadata: too large", nil, object(maxMetadata+1)),
+		of("metadata: as large as can be", nil, object(valid.MaxMetadata)),
+		of("metadata: too large", nil, object(valid.MaxMetadata+1)),
 	}
 }
 

@@ -1,5 +1,5 @@
-// Pgxtx takes orders and ships them, with PostgreSQL and pgx. An order and the job that ships it are
-// stored in one transaction, and so are a parcel and the step that made it.
+// Pgxtx takes orders and ships them, with PostgreSQL and pgx. An order and the job that ships it
+// are stored in one transaction, and so are a parcel and the step that made it.
 //
 //	HOLDFAST_DATABASE=postgres://user@host/database go run ./examples/pgxtx lamp chair
 package main
