@@ -211,7 +211,7 @@ func TestStepTxOnPostgreSQL(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		playLedger(t, postgres.URL(url), sqlLedger(t, db, postgres.BeginSQL(db), "INSERT INTO ledger VALUES ($1)"))
+		playLedger(t, postgres.DB(db), sqlLedger(t, db, postgres.BeginSQL(db), "INSERT INTO ledger VALUES ($1)"))
 	})
 	t.Run("pgx", func(t *testing.T) {
 		t.Parallel()

@@ -108,17 +108,17 @@ func opened(t *testing.T) (*pg.DB, *pgx.Conn) {
 		t.Fatal(err)
 	}
 	d := s.(*Store).db //nolint:errcheck // what else would it be
-	conn, err := d.Pool.Acquire(t.Context())
+	conn, err := d.Beside(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		conn.Release()
+		_ = conn.Close(context.Background())
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return d, conn.Conn()
+	return d, conn
 }
 
 // explain returns the generic plan of a statement.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -329,12 +329,14 @@ func (n *Notifier) take(now time.Time) (payloads []string, wait time.Duration, m
 func (n *Notifier) send(payloads []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), notifyTimeout)
 	defer cancel()
-	_ = notifyOn(ctx, n.store.Pool, n.store, payloads)
+	_ = n.store.sendNotifications(ctx, payloads)
 }
 
-func notifyOn(ctx context.Context, pool *pgxpool.Pool, s *Store, payloads []string) error {
-	_, err := pool.Exec(ctx, s.Text("notify"), s.Channel(), payloads)
-	return err
+func (s *Store) sendNotifications(ctx context.Context, payloads []string) error {
+	return s.Conns.With(ctx, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, s.Text("notify"), s.Channel(), payloads)
+		return err
+	})
 }
 
 // stop ends the goroutine when it has sent what it was sending. What is pending gets one short
@@ -351,9 +353,9 @@ func (n *Notifier) stop() {
 	n.mu.Unlock()
 	n.end()
 	n.done.Wait()
-	if len(payloads) > 0 && n.store.Pool != nil {
+	if len(payloads) > 0 && n.store.Conns != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout/4)
 		defer cancel()
-		_ = notifyOn(ctx, n.store.Pool, n.store, payloads)
+		_ = n.store.sendNotifications(ctx, payloads)
 	}
 }
