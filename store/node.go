@@ -81,7 +81,7 @@ type NodeBeat struct {
 type Work struct {
 	Rescue        bool // a node that is declared dead holds something, or one may have been killed
 	SweepCancels  bool
-	CloseChildren bool
+	CloseChildren bool // or answers to deliver
 }
 
 // CancelRequest asks a running job to stop.

@@ -39,6 +39,10 @@ type RetryParams struct {
 	Jobs      []ID
 	Reason    string // for people; kept with the job
 	Actor     string
+	// Keep, of RetryTx only, says of a finished job with a journal the Seq of the last entry that
+	// stays, as in ResumeParams; nil: all stay. Its error is that of the job. It is called while
+	// the transaction has the job.
+	Keep func(Journal) (int64, error)
 }
 
 // PauseParams pauses or resumes a queue. Running jobs go on.

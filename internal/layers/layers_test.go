@@ -56,6 +56,7 @@ var layers = []layer{
 	{pattern: "store/storetest/jobs", imports: words},
 	{pattern: "store/storetest/nodes", imports: words},
 	{pattern: "store/storetest/operate", imports: words},
+	{pattern: "store/storetest/outside", imports: words},
 	{pattern: "store/storetest/race", imports: words},
 	{pattern: "store/storetest/starts", imports: words},
 	{pattern: "store/storetest/tx", imports: words},

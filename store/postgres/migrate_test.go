@@ -138,7 +138,9 @@ func TestMigrateFromVersion6(t *testing.T) {
 		conn := connect(t, config.URL)
 		for _, text := range []string{
 			"ALTER TABLE {schema}.finished DROP COLUMN started_at, DROP COLUMN codec, DROP COLUMN fingerprint",
-			"ALTER TABLE {schema}.journal DROP COLUMN took", "DELETE FROM {schema}.migration WHERE version >= 7",
+			"ALTER TABLE {schema}.journal DROP COLUMN took",
+			"ALTER TABLE {schema}.deferred DROP COLUMN handed_over", "DROP TABLE {schema}.untold",
+			"DELETE FROM {schema}.migration WHERE version >= 7",
 		} {
 			if _, err := conn.Exec(t.Context(), strings.ReplaceAll(text, "{schema}", config.SchemaName)); err != nil {
 				t.Fatal(text, err)

@@ -113,7 +113,7 @@ func (w *waiting) info() *store.WaitInfo {
 	if w == nil {
 		return nil
 	}
-	info := &store.WaitInfo{Since: w.since, Until: w.Until, Held: w.Held, For: bytes.Clone(w.For)}
+	info := &store.WaitInfo{Since: w.since, Until: w.Until, Held: w.Held, HandedOver: w.HandedOver, For: bytes.Clone(w.For)}
 	if w.Held {
 		info.Until, info.Reason, info.Error = time.Time{}, w.reason, w.err
 	}

@@ -22,7 +22,7 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 	deferred := s.selected((*job).deferred)
 	slices.SortStableFunc(deferred, func(a, b *job) int { return a.RunAt.Compare(b.RunAt) })
 	for _, j := range deferred {
-		if len(promoted) < limit && !j.RunAt.After(now) {
+		if len(promoted) < limit && !j.RunAt.After(now) && !s.isKept(j.ID) {
 			s.enter(j, store.Available)
 			promoted[j] = true
 		}
@@ -33,7 +33,7 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt))
 	})
 	for _, j := range waiting {
-		if _, taken := s.turns[j.keyName()]; !taken && (promoted[j] || len(promoted) < limit) {
+		if _, taken := s.turns[j.keyName()]; !taken && !s.isKept(j.ID) && (promoted[j] || len(promoted) < limit) {
 			s.turns[j.keyName()] = j.ID
 			promoted[j] = true
 		}
@@ -67,7 +67,7 @@ func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 		return store.Swept{}, err
 	}
 	defer s.mu.Unlock()
-	left := s.selected((*job).leftAsked)
+	left := slices.DeleteFunc(s.selected((*job).leftAsked), func(j *job) bool { return s.isKept(j.ID) })
 	for _, j := range left {
 		s.cancel(j, j.cancel.Reason, j.cancel.Actor, now)
 	}

@@ -13,7 +13,8 @@ SELECT t.now, t.now, 0, @name, @version, @info::json FROM (SELECT {schema}.clock
 --
 -- No row: the node is not alive. Otherwise rows of several sorts, by their first column:
 --   beat_self    the node: its beat, the time by the server's clock, the epoch if it leads, and whether there
---                may be something to rescue, a request that was not applied, a job that has left children
+--                may be something to rescue, a request that was not applied, a job that has left children or
+--                whose parent is still to be told of its end
 --   beat_cancel, beat_pause  the requests for the node's jobs: since when, the job, the reason, the actor
 --   beat_other   the other living nodes: id and beat
 --   beat_held    leases that are not done: record, slot, lease number, the job
@@ -58,7 +59,7 @@ SELECT {beat_self}, a.beat_at, a.at, l.epoch, NULL::uuid, NULL::text, NULL::text
 FROM alive a LEFT JOIN leads l ON true LEFT JOIN LATERAL (
   SELECT {{to_rescue}} AS dead,
   EXISTS (SELECT 1 FROM asked) AS asked,
-  EXISTS (SELECT 1 FROM {schema}.closed_parent) AS ended
+  EXISTS (SELECT 1 FROM {schema}.closed_parent) OR EXISTS (SELECT 1 FROM {schema}.untold) AS ended
   WHERE @lead AND l.epoch IS NOT NULL
 ) w ON true
 UNION ALL
