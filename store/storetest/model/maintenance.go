@@ -58,9 +58,10 @@ func (s *Store) waitingForTurns() []*job {
 	return s.selected(func(j *job) bool { return j.state == store.Available && !s.hasTurn(j) })
 }
 
-// SweepCancels implements store.Maintenance. Here a request and its job move together, so there is
-// one case only: a job that was to end itself has nothing left to do so with, since a person took
-// its journal away. One that has a journal is left to its next run.
+// SweepCancels implements store.Maintenance. Here a request and its job move together, so there are
+// two cases only: a caller's transaction had the job when it was asked, or one that was to end
+// itself has nothing left to do so with, since a person took its journal away. Any other one that
+// has a journal is left to its next run.
 func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
@@ -69,6 +70,7 @@ func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 	defer s.mu.Unlock()
 	left := slices.DeleteFunc(s.selected((*job).leftAsked), func(j *job) bool { return s.isKept(j.ID) })
 	for _, j := range left {
+		j.askedLate = false
 		s.cancel(j, j.cancel.Reason, j.cancel.Actor, now)
 	}
 	return store.Swept{Jobs: len(left), Wakes: s.woken}, nil
@@ -76,4 +78,6 @@ func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 
 // leftAsked tells whether the job was asked to cancel and does not run, so that it would not see
 // it.
-func (j *job) leftAsked() bool { return j.cancel != nil && j.state != store.Running && !j.durable() }
+func (j *job) leftAsked() bool {
+	return j.cancel != nil && j.state != store.Running && (!j.durable() || j.askedLate)
+}

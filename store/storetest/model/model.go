@@ -191,6 +191,7 @@ type job struct {
 	claimedAt time.Time            // of the current or last run
 	cancel    *store.CancelRequest // for the current run; of a job with a journal, until it is finished
 	pause     *pauseRequest        // for the current run
+	askedLate bool                 // to cancel, while a transaction had it
 	wait      *waiting             // while it is Waiting
 
 	// How it finished. endedBy is the lease of the run that finished it, zero if it was not

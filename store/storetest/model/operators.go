@@ -60,6 +60,7 @@ func (s *Store) cancel(j *job, reason, actor string, now time.Time) {
 		s.answer(j, now)
 		return
 	}
+	j.askedLate = j.askedLate || s.isKept(j.ID)
 	if j.cancel == nil {
 		j.cancel = &store.CancelRequest{Job: j.ID, Reason: reason, Actor: actor, At: now}
 	}
@@ -149,6 +150,9 @@ func (s *Store) retry(j *job, keep func(store.Journal) (int64, error), now time.
 // just been enqueued: it needs its unique key again. Its journal stays.
 func (s *Store) restart(j *job, now time.Time) error {
 	if len(j.UniqueKey) > 0 {
+		if s.isMoving(j.UniqueKey) {
+			return store.ErrBusy
+		}
 		if holder, taken := s.unique[string(j.UniqueKey)]; taken && holder != j.ID {
 			return &store.UniqueError{Holder: holder}
 		}

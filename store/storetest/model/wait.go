@@ -41,6 +41,9 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 		if j != nil {
 			result.State = j.state
 		}
+		if s.isKept(id) && result.Err == nil {
+			result.State = store.Running
+		}
 		results = append(results, result)
 	}
 	return results, s.woken, nil

@@ -69,12 +69,13 @@ SELECT id FROM over;
 -- name: fail_undoing
 -- params: @jobs uuid[], @paths text[], @data bytea[], @codecs int[], @now bigint, @actor text
 WITH body AS MATERIALIZED (
-  SELECT t.*, j.run_at, j.lane, j.lease, j.ordering_key, l.queue, l.priority
+  SELECT t.*, j.run_at, j.lane, j.lease, j.ordering_key, l.queue, l.priority, {handed_over_undo} AS undoes
   FROM unnest(@jobs, @paths, @data, @codecs) AS t (id, path, data, codec)
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
 ), gone AS (
-  DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id AND d.handed_over = {handed_over_undo} RETURNING d.id
+  DELETE FROM {schema}.deferred d USING body b
+  WHERE d.due = b.run_at AND d.id = b.id AND d.handed_over = b.undoes RETURNING d.id
 ), going AS MATERIALIZED (
   SELECT b.*, coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = b.id ORDER BY a.seq DESC LIMIT 1), 0) + 1 AS seq,
     b.ordering_key IS NULL OR EXISTS (
