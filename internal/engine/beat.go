@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -15,7 +16,7 @@ import (
 
 func newHeart(n *node) *heart {
 	return &heart{
-		node: n, pulses: pulses{beat: n.cfg.Beat, deadAfter: n.cfg.DeadAfter}, holdings: holdings{patience: n.cfg.Beat / 2},
+		node: n, pulses: pulse.NewDetector(n.cfg.Beat, n.cfg.DeadAfter), holdings: holdings{patience: n.cfg.Beat / 2},
 	}
 }
 
@@ -57,7 +58,7 @@ func (h *heart) beat(ctx context.Context) bool {
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrNodeDead):
-		h.pulses.lost()
+		h.pulses.Lost()
 		n.declaredDead(ctx, id)
 		return true
 	case ctx.Err() != nil:
@@ -72,7 +73,7 @@ func (h *heart) beat(ctx context.Context) bool {
 	if n.leader.Swap(beat.Leader) != beat.Leader {
 		n.log.Debug("leadership changed", logs.KeyLeader, beat.Leader, logs.KeyEpoch, beat.Epoch)
 	}
-	h.setDead(h.pulses.see(now, beat))
+	h.setDead(h.pulses.See(now, beat))
 	n.request(beat.Work)
 	for _, c := range beat.Cancels {
 		n.slots.cancel(c.Job, usercode.CancelCause(c.Reason))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
 	"github.com/holdfastdev/holdfast/internal/supervise"
@@ -60,7 +61,8 @@ func New(st store.Store, cfg Config) *Engine {
 	e.news = news.New(news.Parts{
 		Store: st, Guard: e.guard, Outage: e.outage, Elsewhere: e.elsewhere, Wake: e.wake, Fatal: e.fatal,
 	})
-	e.loader = newLoader(st, e.guard, e.outage)
+	e.journals = loader.New(loader.Parts{Call: logs.CallJournals, Guard: e.guard, Outage: e.outage},
+		func(ctx context.Context, jobs []store.ID) ([]store.Journal, error) { return st.Journals(ctx, "", jobs) })
 	e.commit = commit.New(commit.Parts{
 		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,
 		After: e.committed, Reserve: e.reserve, Fatal: e.fatal,

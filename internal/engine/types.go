@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
 	"github.com/holdfastdev/holdfast/internal/portion"
+	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
@@ -29,9 +31,9 @@ type Engine struct {
 	outage *logs.Outage
 	guard  *supervise.Guard
 	commit *commit.Committer
-	loader *loader
 
-	news *news.Hub
+	journals *loader.Loader[store.Journal] // of runs that begin at the same moment in one query
+	news     *news.Hub
 
 	nodes atomic.Pointer[[]*node] // running in this process; read by every commit
 
@@ -156,7 +158,7 @@ type asks struct {
 // heart is the state of the heartbeat. Only the beat loop uses it, except what the mutex guards.
 type heart struct {
 	node     *node
-	pulses   pulses
+	pulses   pulse.Detector
 	holdings holdings
 
 	mu   sync.Mutex

@@ -114,16 +114,23 @@ var layers = []layer{
 		imports: []string{"internal/logs", "internal/portion", "internal/supervise", "store"},
 		tests:   []string{"store/storetest/..."},
 	},
+	{pattern: "internal/pulse", imports: []string{"store"}},
+	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{
 		pattern: "internal/replay",
-		imports: []string{"internal/logs", "internal/supervise", "internal/usercode", "store"},
+		imports: []string{"internal/journal", "internal/logs", "internal/supervise", "internal/usercode", "store"},
 		tests:   []string{"internal/logs/logstest"},
+	},
+	{
+		pattern: "internal/loader",
+		imports: []string{"internal/commit", "internal/logs", "internal/portion", "internal/supervise", "store"},
+		tests:   []string{"internal/logs/logstest", "store/..."},
 	},
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"internal/commit", "internal/logs", "internal/news", "internal/portion", "internal/replay", "internal/supervise",
-			"internal/usercode", "store",
+			"internal/commit", "internal/loader", "internal/logs", "internal/news", "internal/portion", "internal/pulse",
+			"internal/replay", "internal/supervise", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},
@@ -132,14 +139,17 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"internal/access", "internal/engine/...", "internal/explain", "internal/replay", "internal/usercode", "store", "why",
+			"internal/access", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay", "internal/usercode", "store",
+			"why",
 		},
 		tests: support,
 	},
 	{
 		pattern: "holdfasttest/...",
-		imports: []string{".", "internal/access", "internal/engine", "internal/replay", "store", "store/storetest/model"},
-		tests:   support,
+		imports: []string{
+			".", "internal/access", "internal/engine", "internal/journal", "internal/replay", "store", "store/storetest/model",
+		},
+		tests: support,
 	},
 	{
 		pattern: "internal/builtin/...",

@@ -1,6 +1,7 @@
 // Package replay is durable functions: code whose operations are remembered in a journal, so that
 // another attempt, on another node, comes to where the last one was, and how such an attempt ends.
-// It needs no node and no database: what it wants from outside is its Host.
+// It needs no node and no database: what it wants from outside is its Host. What the entries of a
+// journal hold is told by package internal/journal.
 //
 //	types       what a run consists of: Run, its replay state, its strands, what they wait for
 //	host        the attempt that the run is of: reads and writes the journal, tells the time, logs
@@ -38,5 +39,5 @@
 //
 // # Imports
 //
-// Of ours, store, internal/logs, supervise and usercode.
+// Of ours, store, internal/journal, logs, supervise and usercode.
 package replay

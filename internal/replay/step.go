@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -133,13 +134,13 @@ func stepBefore(entries []*store.Entry) (result []byte, ended bool, attempt int,
 	for _, e := range entries {
 		switch e.Kind {
 		case store.EntryStep:
-			result, err = Unpack(e.Data, e.Codec)
+			result, err = journal.Unpack(e.Data, e.Codec)
 			return result, true, attempt, until, err
 		case store.EntryStepFailed:
-			return nil, true, attempt, until, failureOf(e)
+			return nil, true, attempt, until, journal.FailureOf(e)
 		default:
-			var r retryData
-			if err := decodeEntry(e, &r); err != nil {
+			var r journal.Retry
+			if err := journal.Decode(e, &r); err != nil {
 				return nil, false, attempt, until, err
 			}
 			attempt, until = r.Failure.Attempts+1, r.Until
@@ -189,11 +190,13 @@ func (s *Strand) step(
 		told.Step = name
 		took := s.since(began)
 		if !failure.again {
-			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: encodeEntry(told), Took: took})
+			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(told), Took: took})
 			return nil, told
 		}
 		until = s.run.host.Now().Add(failure.delay)
-		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: name, Data: encodeEntry(retryData{*told, until}), Took: took})
+		m.add(store.Entry{
+			Kind: store.EntryStepRetry, Path: path, Name: name, Took: took, Data: journal.Encode(journal.Retry{Failure: *told, Until: until}),
+		})
 		if err := m.flush(); err != nil {
 			return nil, err
 		}

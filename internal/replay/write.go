@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -89,7 +90,7 @@ func (m *replayState) portion() (entries, enqueues int) {
 	bytes := int64(0)
 	for i := range m.pending {
 		e := &m.pending[i]
-		if bytes += weight(e); i > 0 && (i == maxAppend || bytes > maxAppendBytes) {
+		if bytes += journal.Weight(e); i > 0 && (i == maxAppend || bytes > maxAppendBytes) {
 			return i, enqueues
 		}
 		if e.Kind == store.EntryChild {

@@ -1,4 +1,4 @@
-package engine
+package loader
 
 import (
 	"context"
@@ -13,58 +13,65 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// loader loads the journals of runs that start, and the inboxes of those that go on. Concurrent
-// requests share a query. While the database does not answer it is asked again, as long as a run
-// waits: an attempt is not lost because a connection broke.
-type loader struct {
-	store  store.Store
-	guard  *supervise.Guard
-	outage *logs.Outage
+// Loader loads one thing of each job, a T.
+type Loader[T any] struct {
+	Parts
+
+	read func(ctx context.Context, jobs []store.ID) ([]T, error)
 
 	mu      sync.Mutex
-	waiting []*loading
+	waiting []*loading[T]
 	running bool
 }
 
-type loading struct {
+// Parts are the dependencies of a loader.
+type Parts struct {
+	Call   string // what the log calls the query, such as logs.CallJournals
+	Guard  *supervise.Guard
+	Outage *logs.Outage
+}
+
+type loading[T any] struct {
 	ctx    context.Context // of the run
 	job    store.ID
-	answer chan loaded
+	answer chan loaded[T]
 }
 
-type loaded struct {
-	journal store.Journal
-	err     error
+type loaded[T any] struct {
+	value T
+	err   error
 }
 
-// loadLimit is how many journals one query reads at the most.
-const loadLimit = 100
+// limit is how many jobs one query is about at the most.
+const limit = 100
 
-func newLoader(st store.Store, guard *supervise.Guard, outage *logs.Outage) *loader {
-	return &loader{store: st, guard: guard, outage: outage}
+// New returns a loader. read answers for each of the jobs, in the order given.
+func New[T any](p Parts, read func(ctx context.Context, jobs []store.ID) ([]T, error)) *Loader[T] {
+	return &Loader[T]{Parts: p, read: read}
 }
 
-// load returns the journal of a job, or why ctx has ended.
-func (l *loader) load(ctx context.Context, job store.ID) (store.Journal, error) {
-	one := &loading{ctx, job, make(chan loaded, 1)}
+// Load returns what there is of a job, or why ctx has ended.
+func (l *Loader[T]) Load(ctx context.Context, job store.ID) (T, error) {
+	one := &loading[T]{ctx, job, make(chan loaded[T], 1)}
 	l.mu.Lock()
 	l.waiting = append(l.waiting, one)
 	if !l.running {
 		l.running = true
-		go l.guard.Supervise(context.WithoutCancel(ctx), "journals", l.run)
+		go l.Guard.Supervise(context.WithoutCancel(ctx), l.Call, l.run)
 	}
 	l.mu.Unlock()
 	select {
 	case a := <-one.answer:
-		return a.journal, a.err
+		return a.value, a.err
 	case <-ctx.Done():
-		return store.Journal{}, context.Cause(ctx)
+		var none T
+		return none, context.Cause(ctx)
 	}
 }
 
 // run serves requests until none is waiting. ctx never ends.
-func (l *loader) run(ctx context.Context) {
-	p, failures := portion.New(loadLimit, portion.SlowBatch), 0
+func (l *Loader[T]) run(ctx context.Context) {
+	p, failures := portion.New(limit, portion.SlowBatch), 0
 	for {
 		some := l.take(p.Count)
 		if len(some) == 0 {
@@ -82,7 +89,7 @@ func (l *loader) run(ctx context.Context) {
 }
 
 // take takes up to limit requests whose runs still wait. If there is none, the loader has ended.
-func (l *loader) take(limit int) (some []*loading) {
+func (l *Loader[T]) take(limit int) (some []*loading[T]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := 0
@@ -101,39 +108,39 @@ func (l *loader) take(limit int) (some []*loading) {
 	return some
 }
 
-func (l *loader) putBack(some []*loading) {
+func (l *Loader[T]) putBack(some []*loading[T]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting = append(some, l.waiting...)
 }
 
-// ask reads journals and answers the requests. It returns false if that is to be repeated.
-func (l *loader) ask(ctx context.Context, some []*loading, p *portion.Portion) (answered bool) {
+// ask reads, and answers the requests. It returns false if that is to be repeated.
+func (l *Loader[T]) ask(ctx context.Context, some []*loading[T], p *portion.Portion) (answered bool) {
 	ids := make([]store.ID, len(some))
 	for i, one := range some {
 		ids[i] = one.job
 	}
 	call, cancel := context.WithTimeout(ctx, store.CallTimeout)
-	var journals []store.Journal
+	var values []T
 	err := supervise.ErrPanicked
 	began := time.Now() //nolint:forbidigo // a duration, not the time of day
-	l.guard.Try("journals", func() { journals, err = l.store.Journals(call, "", ids) })
+	l.Guard.Try(l.Call, func() { values, err = l.read(call, ids) })
 	took := time.Since(began) //nolint:forbidigo // as above
 	cancel()
 	switch {
 	case err == nil:
-		l.outage.Succeeded(logs.CallJournals)
+		l.Outage.Succeeded(l.Call)
 		p.Went(len(some), 0, took)
 	case commit.Transient(err) || errors.Is(err, context.DeadlineExceeded):
-		l.outage.Stumbled(logs.CallJournals, err)
+		l.Outage.Stumbled(l.Call, err)
 		p.Failed(len(some), 0, took)
 		return false
 	}
 	for i, one := range some {
 		if err != nil {
-			one.answer <- loaded{err: err}
+			one.answer <- loaded[T]{err: err}
 		} else {
-			one.answer <- loaded{journal: journals[i]}
+			one.answer <- loaded[T]{value: values[i]}
 		}
 	}
 	return true

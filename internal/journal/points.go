@@ -1,4 +1,4 @@
-package replay
+package journal
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ func LastSuccess(entries []store.Entry) (seq int64, err error) {
 			return 0, fmt.Errorf("%w: its compensations have run; fork it from the first undone step or an earlier one", store.ErrConflict)
 		case store.EntryStep, store.EntryTimer, store.EntryChild, store.EntryCallback, store.EntryPublished, store.EntryStreamed,
 			store.EntryContinued:
-			if !isCompensation(e.Path) {
+			if !IsCompensation(e.Path) {
 				return e.Seq, nil
 			}
 		default: // decided or failed after the last success
@@ -42,7 +42,7 @@ func ForkPoint(j store.Journal, from string) (keep int64, next *store.Entry, err
 	for _, e := range j.Entries[:i] {
 		switch e.Kind {
 		case store.EntryChild:
-			var child childData
+			var child Child
 			if err := json.Unmarshal(e.Data, &child); err == nil && !answered[child.ID] {
 				return 0, nil, fmt.Errorf("%w: child %s (entry %d) has not finished, %s", store.ErrConflict, child.ID, e.Seq, forkHint)
 			}

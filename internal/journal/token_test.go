@@ -1,4 +1,4 @@
-package replay
+package journal
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 func TestTokenCutOff(t *testing.T) {
 	id := store.NewID()
 	for range 200 {
-		token := newToken(id)
+		token := NewToken(id)
 		if job, err := JobOfToken(token); err != nil || job != id {
 			t.Fatalf("%q is of job %s, %v; want %s", token, job, err, id)
 		}

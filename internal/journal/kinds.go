@@ -1,92 +1,11 @@
-package replay
+package journal
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
-	"time"
 
-	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-func encodeEntry(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // they are structs of plain fields
-	}
-	return data
-}
-
-func decodeEntry(e *store.Entry, v any) error {
-	data, err := Unpack(e.Data, e.Codec)
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot read entry %d of the journal: %w", e.Seq, err)
-	}
-	return nil
-}
-
-// retryData is the data of an EntryStepRetry.
-type retryData struct {
-	Failure usercode.StepError `json:"failure"`
-	Until   time.Time          `json:"until"`
-}
-
-func failureOf(e *store.Entry) error {
-	failure := &usercode.StepError{}
-	if err := decodeEntry(e, failure); err != nil {
-		return err
-	}
-	return failure
-}
-
-// continued is the data of an EntryContinued.
-type continued struct {
-	Times    int  `json:"times"`
-	Children bool `json:"children,omitempty"` // of an earlier generation, which may be open
-}
-
-// timer is the data of an EntryTimer.
-type timer struct {
-	Until time.Time `json:"until"`
-}
-
-// childData is the data of an EntryChild.
-type childData struct {
-	ID      string            `json:"id"`
-	OnClose store.ClosePolicy `json:"on_close,omitempty"`
-	Answers bool              `json:"answers,omitempty"`
-}
-
-// callbackData is the data of an EntryCallback.
-type callbackData struct {
-	Name string `json:"name"`
-}
-
-// closingData is the data of an EntryClosing: the end that was decided, and the paths of the
-// compensations that were registered by then. A later run may know of more that has happened since,
-// and come farther: what it registers there is not to be run.
-type closingData struct {
-	State  store.State  `json:"state"`
-	Reason store.Reason `json:"reason,omitempty"`
-	Error  string       `json:"error,omitempty"`
-	Undo   []string     `json:"undo,omitempty"` // nil: all, written by a program that did not say
-}
-
-// problemData is the data of an EntryReceived whose message did not decode.
-type problemData struct {
-	Problem string `json:"problem"`
-}
-
-// undoPrefix begins the paths of entries of compensations.
-const undoPrefix = "~"
-
-// isCompensation reports whether a path is one of a compensation.
-func isCompensation(path string) bool { return strings.HasPrefix(path, undoPrefix) }
 
 // kindNames are for messages.
 var kindNames = map[store.EntryKind]string{
@@ -97,7 +16,8 @@ var kindNames = map[store.EntryKind]string{
 	store.EntryCompensated: "a compensation",
 }
 
-func isNamed(k store.EntryKind) bool {
+// IsNamed reports whether an entry of the kind has a name that the code gives.
+func IsNamed(k store.EntryKind) bool {
 	switch k {
 	case store.EntryStep, store.EntryStepFailed, store.EntryStepRetry, store.EntryChild, store.EntryPublished, store.EntryStreamed:
 		return true
@@ -106,19 +26,17 @@ func isNamed(k store.EntryKind) bool {
 	}
 }
 
-func describe(k store.EntryKind, name string) string {
+// Describe says in words what an entry of the kind and name is of.
+func Describe(k store.EntryKind, name string) string {
 	text := kindNames[k]
 	if text == "" {
 		text = fmt.Sprintf("entry of kind %d", k)
 	}
-	if isNamed(k) || name != "" && k != store.EntryCallback {
+	if IsNamed(k) || name != "" && k != store.EntryCallback {
 		text += " " + strconv.Quote(name)
 	}
 	return text
 }
-
-// weight is what an entry counts against the limit of its journal.
-func weight(e *store.Entry) int64 { return int64(len(e.Data) + len(e.Name) + len(e.Path)) }
 
 // entryKinds and messageKinds are the names of kinds in journals that people and programs read.
 var entryKinds = map[store.EntryKind]string{
