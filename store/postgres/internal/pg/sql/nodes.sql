@@ -184,10 +184,11 @@ SELECT t.node, t.seq, t.slot::bigint, t.id, t.lease FROM (
 -- name: held_jobs
 -- params: @jobs uuid[]
 SELECT t.place, b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key, b.parent, b.link, b.closing,
-  (SELECT a.lease FROM {schema}.journal a WHERE a.id = t.id ORDER BY a.seq DESC LIMIT 1),
+  w.lease, w.kind IS NOT DISTINCT FROM {entry_ended},
   EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = t.id AND c.link & {policy_bits} <> {abandon_child} OFFSET 0)
 FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
-CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b;
+CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
+LEFT JOIN LATERAL (SELECT a.lease, a.kind FROM {schema}.journal a WHERE a.id = t.id ORDER BY a.seq DESC LIMIT 1) w ON true;
 
 -- Slots of jobs whose body is gone. There is nothing to do for them but to let go of the record.
 -- name: slot_drop
