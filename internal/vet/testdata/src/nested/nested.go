@@ -49,6 +49,11 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 	}); err != nil {
 		return 0, err
 	}
+	if _, err := holdfast.Step(run, "end", func(context.Context) (int, error) {
+		return 1, run.CompleteTx(nil, 1) // want `^steps do not nest: run\.CompleteTx`
+	}); err != nil {
+		return 0, err
+	}
 	fn := func(context.Context) (int, error) { return 1, run.Sleep(1) } // want `^steps do not nest: run\.Sleep`
 	if _, err := holdfast.Step(run, "variable", fn); err != nil {
 		return 0, err
