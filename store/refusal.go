@@ -30,6 +30,14 @@ func OfAnotherKind(id ID, kind, taken string) error {
 	return fmt.Errorf("%w: job %s is of kind %q, not of kind %q", ErrConflict, id, kind, taken)
 }
 
+// NoQueue is the ErrNotFound of a queue that is not listed.
+func NoQueue(name string) error { return fmt.Errorf("%w: queue %s", ErrNotFound, name) }
+
+// QueueInUse is the ErrConflict of a queue that cannot be deleted.
+func QueueInUse(name string) error {
+	return fmt.Errorf("%w: queue %s has jobs that are not finished", ErrConflict, name)
+}
+
 // LostLease is the ErrLeaseLost of a write for a job.
 func LostLease(id ID) error { return fmt.Errorf("%w: job %s", ErrLeaseLost, id) }
 

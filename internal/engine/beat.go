@@ -41,6 +41,7 @@ func (h *heart) loop(ctx context.Context) {
 		}
 		timer.Reset(wait)
 		n.lookForEnded(ctx, young)
+		n.turns.Note("heartbeat")
 	}
 }
 
@@ -52,6 +53,7 @@ func (h *heart) beat(ctx context.Context) bool {
 	before := n.worksOn()
 	// A beat that hangs is no use; the next one may find another connection.
 	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
+	began := time.Now() //nolint:forbidigo // as below
 	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 2 * n.cfg.Beat, Lead: true, Held: asked})
 	cancel()
 	now := time.Now() //nolint:forbidigo // the monotonic clock, which cannot be set
@@ -68,7 +70,7 @@ func (h *heart) beat(ctx context.Context) bool {
 		h.failed(now, err)
 		return false
 	}
-	h.noteAt(now)
+	h.note(now, now.Sub(began))
 	n.outage.Succeeded(logs.CallBeat)
 	if n.leader.Swap(beat.Leader) != beat.Leader {
 		n.log.Debug("leadership changed", logs.KeyLeader, beat.Leader, logs.KeyEpoch, beat.Epoch)
@@ -95,7 +97,7 @@ func (d *dispatcher) waitForBeat(ctx context.Context) {
 	supervise.Signal(d.node.beatNow)
 	for waited := time.Duration(0); waited < d.node.cfg.Beat && ctx.Err() == nil; waited += look {
 		supervise.Sleep(ctx, look)
-		if d.node.heart.beatAt().After(since) {
+		if at, _ := d.node.heart.lastBeat(); at.After(since) {
 			return
 		}
 	}

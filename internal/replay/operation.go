@@ -15,6 +15,7 @@ import (
 // begin begins an operation, which lasts until end, and returns the run's replay state, locked. If
 // the run is over for this process the goroutine ends here.
 func (s *Strand) begin(verb, name string) (*replayState, error) {
+	s.run.watch.Beat()
 	begins := operation{verb, name}
 	if s.over.Load() {
 		return nil, s.tooLate(begins)
@@ -44,6 +45,7 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 func (s *Strand) end(m *replayState) {
 	s.doing = operation{}
 	m.mu.Unlock()
+	s.run.watch.Beat()
 }
 
 // Context is what functions of the strand are called with.

@@ -48,7 +48,9 @@ func (m *replayState) write() error {
 	a := m.take()
 	m.flushing = true
 	m.mu.Unlock()
+	m.run.watch.Hold()
 	err := m.run.host.Append(a)
+	m.run.watch.Release()
 	m.mu.Lock()
 	m.written(a, err)
 	return err

@@ -138,7 +138,7 @@ func TestMigrateFromVersion6(t *testing.T) {
 		conn := connect(t, config.URL)
 		for _, text := range []string{
 			"ALTER TABLE {schema}.finished DROP COLUMN started_at, DROP COLUMN codec, DROP COLUMN fingerprint",
-			"ALTER TABLE {schema}.journal DROP COLUMN took",
+			"ALTER TABLE {schema}.journal DROP COLUMN took", "ALTER TABLE {schema}.queue DROP COLUMN deleted_at",
 			"ALTER TABLE {schema}.deferred DROP COLUMN handed_over", "DROP TABLE {schema}.untold",
 			"DELETE FROM {schema}.migration WHERE version >= 7",
 		} {

@@ -70,6 +70,7 @@ func (s *Store) finishEach(params store.FinishParams, now time.Time) []store.Res
 func (s *Store) finishOutside(params store.FinishParams, e *store.End, now time.Time) store.Result {
 	r := store.Result{Job: e.Job}
 	j := s.in(params.Namespace, e.Job)
+	over := j != nil && j.state.Finished()
 	switch {
 	case j == nil:
 		r.Err = store.NoJob(e.Job)
@@ -102,7 +103,7 @@ func (s *Store) finishOutside(params store.FinishParams, e *store.End, now time.
 		j.act(e.Action(), params.Actor, "", now)
 	}
 	if j != nil {
-		r.State = j.state
+		r.State, r.Ended = j.state, !over && j.state.Finished()
 	}
 	return r
 }

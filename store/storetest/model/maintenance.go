@@ -68,12 +68,18 @@ func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 		return store.Swept{}, err
 	}
 	defer s.mu.Unlock()
-	left := slices.DeleteFunc(s.selected((*job).leftAsked), func(j *job) bool { return s.isKept(j.ID) })
-	for _, j := range left {
+	var ended []store.ID
+	for _, j := range s.selected((*job).leftAsked) {
+		if s.isKept(j.ID) {
+			continue
+		}
 		j.askedLate = false
 		s.cancel(j, j.cancel.Reason, j.cancel.Actor, now)
+		if j.state.Finished() {
+			ended = append(ended, j.ID)
+		}
 	}
-	return store.Swept{Jobs: len(left), Wakes: s.woken}, nil
+	return store.Swept{Jobs: len(ended), Ended: ended, Wakes: s.woken}, nil
 }
 
 // leftAsked tells whether the job was asked to cancel and does not run, so that it would not see

@@ -55,8 +55,11 @@ func (s *Store) inCallers(
 		}
 	}
 	results := make([]store.Result, len(ids))
+	ended := setOf(v.news.ended)
 	for i, id := range ids {
 		results[i] = v.result(id)
+		results[i].Ended = ended[id]
+		delete(ended, id) // of a job that is named twice the first answer tells
 	}
 	return results, v.tell(ctx)
 }
@@ -72,6 +75,14 @@ func distinct(ids []store.ID, but map[store.ID]bool) []store.ID {
 		seen[id] = true
 		return again
 	})
+}
+
+func setOf(ids []store.ID) map[store.ID]bool {
+	set := make(map[store.ID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 // result is what became of a job.

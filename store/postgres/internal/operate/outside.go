@@ -65,7 +65,7 @@ func (s *Store) Finish(ctx context.Context, params store.FinishParams) ([]store.
 	if err != nil {
 		return nil, wakes, err
 	}
-	return f.answer(left), wakes, nil
+	return f.answer(left, setOf(ended)), wakes, nil
 }
 
 // finishOnce ends those of the jobs that can be had, and tells their parents.
@@ -263,11 +263,11 @@ func (f *finishing) note(once *finished) {
 	maps.Copy(f.errs, once.errs)
 }
 
-// answer tells what became of the jobs, of which some are left.
-func (f *finishing) answer(left []store.ID) []store.Result {
+// answer tells what became of the jobs, of which some are left and some have ended.
+func (f *finishing) answer(left []store.ID, ended map[store.ID]bool) []store.Result {
 	results := make([]store.Result, len(f.ids))
 	for i, id := range f.ids {
-		r := store.Result{Job: id, State: f.states[id], Err: f.errs[id]}
+		r := store.Result{Job: id, State: f.states[id], Ended: ended[id], Err: f.errs[id]}
 		switch {
 		case slices.Contains(left, id):
 			r.State, r.Err = 0, write.ErrBlocked("finish job "+id.String())

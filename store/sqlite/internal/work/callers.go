@@ -117,6 +117,7 @@ func finishOutside(t *core.Tx, r *store.Result, e *store.End, actor string) erro
 	if e.State == store.Failed {
 		end = &Ending{State: e.State, Reason: store.ReasonTerminal, err: e.Error, fingerprint: e.Fingerprint}
 	}
+	r.Ended = true
 	return finish(t, b, end, nil, 0)
 }
 

@@ -16,4 +16,4 @@ CREATE TABLE {schema}.untold (
 );
 CREATE INDEX untold_seq ON {schema}.untold (seq);
 
-INSERT INTO {schema}.migration (version, name, applied_at) VALUES (8, 'handed_over', {schema}.clock(NULL));
+INSERT INTO {schema}.migration (version, name, applied_at) VALUES (9, 'handed_over', {schema}.clock(NULL));

@@ -2,4 +2,4 @@
 ALTER TABLE holdfast_deferred ADD COLUMN handed_over INTEGER;
 
 INSERT INTO holdfast_migration (version, name, applied_at)
-VALUES (8, 'handed_over', CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER));
+VALUES (9, 'handed_over', CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER));
