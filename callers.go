@@ -65,9 +65,9 @@ func (r *Run) CompleteTx(tx store.Tx, out any) error {
 // FailTx is CompleteTx for a job that fails with err, even if attempts are left. Compensations that
 // the run has registered (OnFailure) run after it, as with Fail.
 func (r *Run) FailTx(tx store.Tx, err error) error {
-	text, refused := failureText(err)
+	text, refused := usercode.Failure(err)
 	if refused != nil {
-		return refused
+		return invalid("error", "%v", refused)
 	}
 	return r.endTx(replay.VerbFailTx, tx, journal.Ended{State: store.Failed, Reason: store.ReasonTerminal, Error: text})
 }
@@ -77,15 +77,4 @@ func (r *Run) endTx(verb string, tx store.Tx, end journal.Ended) error {
 		return err
 	}
 	return r.strand.EndTx(verb, tx, end)
-}
-
-// failureText is what is stored of an error that a job is to fail with.
-func failureText(err error) (string, error) {
-	switch {
-	case err == nil:
-		return "", invalid("error", "must not be nil")
-	case usercode.ForHandlers(err) != nil:
-		return "", invalid("error", "%v", usercode.ForHandlers(err))
-	}
-	return usercode.ValidText(usercode.CutError(usercode.ErrorText(err))), nil
 }

@@ -24,10 +24,7 @@ func HandOver(d time.Duration) error { return &usercode.HandOverError{Limit: max
 // what became of it.
 func (k Kind[In, Out]) Complete(ctx context.Context, c *Client, id ID, out Out) error {
 	end, err := k.end(c, id, out)
-	if err != nil {
-		return err
-	}
-	return c.finish(ctx, end)
+	return c.finish(ctx, end, err)
 }
 
 // CompleteTx is Complete in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or
@@ -36,10 +33,7 @@ func (k Kind[In, Out]) Complete(ctx context.Context, c *Client, id ID, out Out) 
 // See CancelTx.
 func (k Kind[In, Out]) CompleteTx(ctx context.Context, c *Client, tx store.Tx, id ID, out Out) error {
 	end, err := k.end(c, id, out)
-	if err != nil {
-		return err
-	}
-	return c.finishTx(ctx, tx, end)
+	return c.finishTx(ctx, tx, end, err)
 }
 
 func (k Kind[In, Out]) end(c *Client, id ID, out Out) (store.End, error) {
@@ -57,19 +51,13 @@ func (k Kind[In, Out]) end(c *Client, id ID, out Out) (store.End, error) {
 // that do not know its type.
 func (c *Client) Complete(ctx context.Context, id ID, result json.RawMessage) error {
 	end, err := c.completion(id, result)
-	if err != nil {
-		return err
-	}
-	return c.finish(ctx, end)
+	return c.finish(ctx, end, err)
 }
 
 // CompleteTx does the same as Kind.CompleteTx with a result that is already JSON, or nil.
 func (c *Client) CompleteTx(ctx context.Context, tx store.Tx, id ID, result json.RawMessage) error {
 	end, err := c.completion(id, result)
-	if err != nil {
-		return err
-	}
-	return c.finishTx(ctx, tx, end)
+	return c.finishTx(ctx, tx, end, err)
 }
 
 func (c *Client) completion(id ID, result json.RawMessage) (store.End, error) {
@@ -85,27 +73,21 @@ func (c *Client) completion(id ID, result json.RawMessage) (store.End, error) {
 // (OnFailure), they run first, by a node that has the handler. Errors are those of Complete.
 func (c *Client) Fail(ctx context.Context, id ID, err error) error {
 	end, err := c.failure(ctx, id, err)
-	if err != nil {
-		return err
-	}
-	return c.finish(ctx, end)
+	return c.finish(ctx, end, err)
 }
 
 // FailTx is Fail in the caller's own transaction; see Kind.CompleteTx.
 func (c *Client) FailTx(ctx context.Context, tx store.Tx, id ID, err error) error {
 	end, err := c.failure(ctx, id, err)
-	if err != nil {
-		return err
-	}
-	return c.finishTx(ctx, tx, end)
+	return c.finishTx(ctx, tx, end, err)
 }
 
 // failure is the end of a job that is to fail. Its kind is looked up, because failures that are
 // alike are counted by kind.
 func (c *Client) failure(ctx context.Context, id ID, err error) (store.End, error) {
-	text, err := failureText(err)
-	if err != nil {
-		return store.End{}, err
+	text, refused := usercode.Failure(err)
+	if refused != nil {
+		return store.End{}, invalid("error", "%v", refused)
 	}
 	record, err := c.Get(ctx, id)
 	if err != nil {
@@ -118,13 +100,20 @@ func (c *Client) failure(ctx context.Context, id ID, err error) (store.End, erro
 	}, nil
 }
 
-func (c *Client) finish(ctx context.Context, end store.End) error {
+// finish ends a job, unless err tells why it cannot.
+func (c *Client) finish(ctx context.Context, end store.End, err error) error {
+	if err != nil {
+		return err
+	}
 	results, err := c.engine.Finish(ctx, c.finishing(end))
 	return finished(end.Job, results, err)
 }
 
-func (c *Client) finishTx(ctx context.Context, tx store.Tx, end store.End) error {
-	if err := c.checkTx(tx); err != nil {
+func (c *Client) finishTx(ctx context.Context, tx store.Tx, end store.End, err error) error {
+	if err == nil {
+		err = c.checkTx(tx)
+	}
+	if err != nil {
 		return err
 	}
 	results, err := c.engine.Store.FinishTx(ctx, tx, c.finishing(end))

@@ -104,7 +104,8 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 	return results, err
 }
 
-// tellEnded tells this process that jobs have ended without a run, and returns what others are told.
+// tellEnded tells this process that jobs have ended without a run, and returns what others are
+// told.
 func (e *Engine) tellEnded(ended []store.ID) []store.Wake {
 	if len(ended) == 0 {
 		return nil

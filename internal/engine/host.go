@@ -59,8 +59,8 @@ func (r *Run) EntryAt(ctx context.Context, seq int64) (*store.Entry, error) {
 // Ended starts the time limit of a handler that ignores the end of its context.
 func (r *Run) Ended(cause error) { r.node.abandonLater(r.execution, cause) }
 
-// GiveUpLater gives up a transaction that is still open, and the strand that is in it, if any, after
-// StuckAfter.
+// GiveUpLater gives up a transaction that is still open, and the strand that is in it, if any,
+// after StuckAfter.
 func (r *Run) GiveUpLater(giveUp func() bool) (stop func()) {
 	timer := time.AfterFunc(r.node.cfg.StuckAfter, func() {
 		defer r.node.engine.guard.Catch("giving up a stuck transaction")

@@ -151,6 +151,7 @@ var replaced = map[string]instead{
 	library + ".Client.Resume":            {happensAgain, useStep},
 	library + ".Client.Fork":              {happensAgain, useStep},
 	library + ".Client.PauseQueue":        {happensAgain, useStep},
+	library + ".Client.DeleteQueue":       {happensAgain, useStep},
 	library + ".Client.ResumeQueue":       {happensAgain, useStep},
 }
 

@@ -230,6 +230,8 @@ func (c *Client) PauseQueue(ctx context.Context, name string) error { return nil
 
 func (c *Client) ResumeQueue(ctx context.Context, name string) error { return nil }
 
+func (c *Client) DeleteQueue(ctx context.Context, name string) error { return nil }
+
 func (c *Client) CancelTx(ctx context.Context, tx store.Tx, reason string, ids ...ID) ([]store.Result, error) {
 	return nil, nil
 }
