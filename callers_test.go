@@ -91,7 +91,7 @@ func (c *callers[Tx]) handle() error {
 		}, holdfast.Backoff(time.Millisecond, time.Millisecond)),
 		handsOver.Handle(c.hf, func(*holdfast.Run, string) (string, error) { return "", holdfast.HandOver(0) }),
 		asksOver.Handle(c.hf, func(run *holdfast.Run, in string) (string, error) { return handsOver.Call(run, in) }),
-		stops.Handle(c.hf, func(run *holdfast.Run, in string) (string, error) {
+		stops.Handle(c.hf, func(run *holdfast.Run, _ string) (string, error) {
 			n, err := holdfast.Step(run, "once", func(context.Context) (string, error) {
 				if failed[run.ID()] {
 					return "", holdfast.Fail(errors.New("the step runs again"))
@@ -117,7 +117,9 @@ func (c *callers[Tx]) ended(id holdfast.ID) holdfast.Ended {
 	return ends[0]
 }
 
-func enqueued[In, Out any](t *testing.T, hf *holdfast.Client, kind holdfast.Kind[In, Out], in In, opts ...holdfast.EnqueueOption) holdfast.ID {
+func enqueued[In, Out any](
+	t *testing.T, hf *holdfast.Client, kind holdfast.Kind[In, Out], in In, opts ...holdfast.EnqueueOption,
+) holdfast.ID {
 	t.Helper()
 	job, err := kind.Enqueue(t.Context(), hf, in, opts...)
 	if err != nil {
@@ -142,7 +144,7 @@ func playCallers[Tx any](t *testing.T, source func() store.Source, l ledger[Tx])
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer opened.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // reported by others
+		defer opened.Close(context.WithoutCancel(t.Context()))
 		*hf = opened
 	}
 	if err := c.handle(); err != nil {
@@ -210,18 +212,19 @@ func (c *callers[Tx]) finishers() {
 	}
 }
 
-func (c *callers[Tx]) childOf(parent holdfast.ID) holdfast.ID {
+func (c *callers[Tx]) childOf(parent holdfast.ID) (child holdfast.ID) {
 	c.t.Helper()
-	for {
+	eventually(c.t, "a child", func() bool {
 		page, err := c.other.List(c.t.Context(), store.Filter{Parent: parent}, "", 1)
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		if len(page.Jobs) == 1 {
-			return page.Jobs[0].ID
+			child = page.Jobs[0].ID
 		}
-		time.Sleep(time.Millisecond)
-	}
+		return len(page.Jobs) == 1
+	})
+	return child
 }
 
 // operators: jobs are cancelled, and failed ones retried after the last step that succeeded.

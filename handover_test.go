@@ -15,18 +15,16 @@ import (
 )
 
 // handedOver waits until a job is.
-func handedOver(t *testing.T, hf *holdfast.Client, id holdfast.ID) store.Record {
+func handedOver(t *testing.T, hf *holdfast.Client, id holdfast.ID) (record store.Record) {
 	t.Helper()
-	for {
-		record, err := hf.Get(t.Context(), id)
-		if err != nil {
+	eventually(t, "handed over", func() bool {
+		var err error
+		if record, err = hf.Get(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		if record.State == store.Waiting && record.Wait.HandedOver {
-			return record
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return record.State == store.Waiting && record.Wait.HandedOver
+	})
+	return record
 }
 
 // TestHandOver: a job that was handed over is finished from outside as its handler would have.
@@ -35,7 +33,7 @@ func TestHandOver(t *testing.T) {
 	hf := open(t, holdfast.WithActor("the bank"))
 	pay := holdfast.NewKind[order, receipt]("pay")
 	var called atomic.Int64
-	handle := func(run *holdfast.Run, _ order) (receipt, error) {
+	handle := func(_ *holdfast.Run, _ order) (receipt, error) {
 		called.Add(1)
 		return receipt{}, holdfast.HandOver(0)
 	}
@@ -65,7 +63,8 @@ func TestHandOver(t *testing.T) {
 	if got, err := first.Wait(ctx); err != nil || got.Total != 7 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if err := pay.Complete(ctx, hf, first.ID, receipt{}); !errors.Is(err, holdfast.ErrConflict) || !strings.Contains(err.Error(), "completed") {
+	err = pay.Complete(ctx, hf, first.ID, receipt{})
+	if !errors.Is(err, holdfast.ErrConflict) || !strings.Contains(err.Error(), "completed") {
 		t.Errorf("completed twice: %v", err)
 	}
 	done, err := hf.Get(ctx, first.ID)

@@ -24,12 +24,12 @@ func completeIn(r Attempt, tx store.Tx) error {
 	return r.Main().EndTx(replay.VerbCompleteTx, tx, journal.Ended{State: store.Completed, Result: []byte(`"in a transaction"`)})
 }
 
-// expectInTx expects that the transaction has completed a job, whose handler was called so often.
-func (b *bed) expectInTx(id store.ID, called *atomic.Int64, times int64) {
+// expectInTx expects that the transaction has completed a job, whose handler was called once.
+func (b *bed) expectInTx(id store.ID, called *atomic.Int64) {
 	b.t.Helper()
 	ended := b.wait(id)
 	b.expect(ended, store.Completed, "")
-	if string(ended.Result) != `"in a transaction"` || called.Load() != times {
+	if string(ended.Result) != `"in a transaction"` || called.Load() != 1 {
 		b.t.Errorf("the result is %s, after %d calls of the handler", ended.Result, called.Load())
 	}
 }
@@ -46,7 +46,7 @@ func TestHandlerThatCompletesInItsTransaction(t *testing.T) {
 		})
 		b.run()
 		id := b.enqueue(b.job("k"))
-		b.expectInTx(id, &called, 1)
+		b.expectInTx(id, &called)
 		if rec := b.get(id); rec.Attempt != 1 || len(b.journal(id)) != 1 {
 			t.Errorf("%+v, %d entries", rec, len(b.journal(id)))
 		}
@@ -88,7 +88,7 @@ func TestTransactionThatOutlivesItsHandler(t *testing.T) {
 					return
 				}
 				b.must(tx.Commit())
-				b.expectInTx(id, &called, 1)
+				b.expectInTx(id, &called)
 			})
 		})
 	}
@@ -119,7 +119,7 @@ func TestCancelAfterTheCommit(t *testing.T) {
 				b.expect(b.wait(id), store.Cancelled, store.ReasonTerminated)
 				return
 			}
-			b.expectInTx(id, &called, 1)
+			b.expectInTx(id, &called)
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestOutageAfterTheCommit(t *testing.T) {
 		})
 		b.run()
 		began := time.Now()
-		b.expectInTx(b.enqueue(b.job("k")), &called, 1)
+		b.expectInTx(b.enqueue(b.job("k")), &called)
 		if took := time.Since(began); took < time.Minute || took > 2*time.Minute {
 			t.Errorf("it took %v", took)
 		}
@@ -167,7 +167,7 @@ func TestStoppedAfterTheCommit(t *testing.T) {
 			t.Errorf("when the node has stopped the job is %v", rec.State)
 		}
 		b.run()
-		b.expectInTx(id, &called, 1)
+		b.expectInTx(id, &called)
 	})
 }
 

@@ -78,10 +78,12 @@ func (e HandlersOnlyError) Error() string {
 	return "it returned " + string(e) + ", which only a handler may return"
 }
 
+var errNil = errors.New("must not be nil")
+
 // Failure returns what is stored of an error that a job is to fail with, or why it cannot be one.
 func Failure(err error) (text string, refused error) {
 	if err == nil {
-		return "", errors.New("must not be nil")
+		return "", errNil
 	}
 	if refused := ForHandlers(err); refused != nil {
 		return "", refused
