@@ -95,8 +95,8 @@ func (f *ender) live(m *mortal) {
 	_, _ = endMain.Enqueue(ctx, hf, 0, holdfast.JobID(f.id), holdfast.MaxAttempts(3)) // a dead process fails below
 	var node sync.WaitGroup
 	node.Go(func() { _ = hf.Run(ctx) })
-	ended := make(chan error, 1)
-	go func() { ended <- hf.Wait(ctx, f.id) }()
+	ended := make(chan bool, 1)
+	go func() { ended <- hf.Wait(ctx, f.id) == nil }()
 	select {
 	case <-m.died:
 	case <-ended:
