@@ -30,7 +30,7 @@ func TestHotPlans(t *testing.T) {
 	}
 	defer conn.Close(context.Background())
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
-	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|claim)\b`)
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim)\b`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
 	// What is kept to be read again may be a whole table. Here it is the nodes.
 	again, few := regexp.MustCompile(`Materialize`), "beat"
@@ -44,6 +44,7 @@ func TestHotPlans(t *testing.T) {
 		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close",
 		"parents_of", "close_children", "list_children",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
+		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "tell_parents",
 	} {
 		for _, line := range explain(t, conn, s.Text(name)) {
 			if bad.MatchString(line) && !small.MatchString(line) || again.MatchString(line) && name != few {
