@@ -18,7 +18,7 @@ func TestHotPlans(t *testing.T) {
 	t.Parallel()
 	s, conn := opened(t)
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
-	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|claim)\b`)
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim)\b`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
 	// What is kept to be read again may be a whole table. Here it is the nodes.
 	again, few := regexp.MustCompile(`Materialize`), "beat"
@@ -33,6 +33,7 @@ func TestHotPlans(t *testing.T) {
 		"parents_of", "close_children", "list_children",
 		"keys_take", "key_obstacles", "key_find", "keys_of_finished", "key_sent", "key_sent_note", "list_key",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
+		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "tell_parents",
 	} {
 		for _, line := range explain(t, conn, s.Text(name)) {
 			if bad.MatchString(line) && !small.MatchString(line) || again.MatchString(line) && name != few {

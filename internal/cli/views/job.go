@@ -78,6 +78,7 @@ type Wait struct {
 	Since  timestamp       `json:"since"`
 	Until  timestamp       `json:"until"`
 	Held   bool            `json:"held"`
+	Handed bool            `json:"handed_over"`
 	Reason Text            `json:"reason"`
 	Error  Text            `json:"error"`
 	For    json.RawMessage `json:"for"`
@@ -156,7 +157,7 @@ func viewWait(r *store.Record) *Wait {
 		return nil
 	}
 	return &Wait{
-		Since: timestamp(w.Since), Until: timestamp(w.Until), Held: w.Held, Reason: Text(w.Reason), Error: Text(w.Error),
+		Since: timestamp(w.Since), Until: timestamp(w.Until), Held: w.Held, Handed: w.HandedOver, Reason: Text(w.Reason), Error: Text(w.Error),
 		For: payload(w.For, 0),
 	}
 }

@@ -1,6 +1,7 @@
 package tx
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -15,6 +16,8 @@ var keyTests = tests{
 	"a_signal_that_goes_along_holds_up_what_needs_its_job_and_nothing_else":     busyAlong,
 	"an_enqueue_that_finds_a_business_key_held_holds_up_nothing":                busyAttached,
 	"a_finished_job_whose_key_is_being_taken_runs_again_only_if_that_is_undone": busyAgain,
+	"a_job_that_is_retried_takes_its_business_key_again_and_no_other_job_s":     txKeyRetried,
+	"NoLoss_a_retry_that_takes_a_business_key_holds_up_that_key_alone":          busyRetried,
 }
 
 // txKey: what is rolled back leaves no key, nor takes one from the job that had it.
@@ -229,6 +232,55 @@ func busyAgain(e *txEnv) {
 		} else {
 			e.NoError("a retry of the job that had the key", err)
 			e.WantKey(key, old)
+		}
+	}
+}
+
+// txKeyRetried: of two failed jobs that had keys, one finds it free and one finds it taken.
+func txKeyRetried(e *txEnv) {
+	free, taken := e.TakeKey("free"), e.TakeKey("taken")
+	e.Cancel(free)
+	e.Cancel(taken)
+	holder := e.TakeKey("taken")
+	e.both(func(tx store.Tx) {
+		results := e.retryTx(tx, free, taken)
+		if results[0].Err != nil || results[0].State != store.Available {
+			e.Fatalf("the key is free: %+v", results[0])
+		}
+		var held *store.UniqueError
+		if !errors.As(results[1].Err, &held) || held.Holder != holder || held.Key != "taken" || results[1].State != store.Cancelled {
+			e.Fatalf("the key is taken: %+v", results[1])
+		}
+	}, func(committed bool) {
+		e.WantKey("taken", holder)
+		if !committed {
+			e.WantState(free, store.Cancelled)
+			other := e.TakeKey("free")
+			e.Terminate(other)
+			return
+		}
+		e.WantKey("free", free)
+	})
+}
+
+func busyRetried(e *txEnv) {
+	e.needsWriters()
+	for _, commit := range []bool{true, false} {
+		key := fmt.Sprint("held ", commit)
+		old := e.TakeKey(key)
+		e.Cancel(old)
+		tx := e.begin(e.T)
+		e.done(e.retryTx(tx.Tx, old), store.Available)
+		next, beside := e.Job(env.Key(key)), e.Job(env.Key(key+" beside"))
+		e.applySoon(&store.Batch{Enqueues: []*store.Enqueue{next, beside}})
+		wantBusy(e, "an enqueue with the key", next.Err)
+		e.NoError("an enqueue with another key", beside.Err)
+		e.finish(tx, commit)
+		if commit {
+			e.WantKey(key, old)
+		} else {
+			e.WantState(old, store.Cancelled)
+			e.TakeKey(key)
 		}
 	}
 }

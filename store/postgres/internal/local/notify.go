@@ -64,8 +64,8 @@ const (
 	notifyTimeout = 2 * time.Second
 	// maxPayload is a little less than PostgreSQL takes.
 	maxPayload = 7800
-	// maxWakeJobs is how many jobs one notification names, so that it fits.
-	maxWakeJobs = 100
+	// MaxWakeJobs is how many jobs one notification names, so that it fits.
+	MaxWakeJobs = 100
 )
 
 const (
@@ -247,8 +247,8 @@ func merge(a, b store.Wake) store.Wake {
 // maxMerged is how many jobs one wake-up names before it stands for all: more is better looked for
 // than told.
 var maxMerged = map[store.WakeKind]int{
-	store.WakeCancel: 10 * maxWakeJobs, store.WakeNews: 50 * maxWakeJobs, store.WakeWanted: 200 * maxWakeJobs,
-	store.WakeStillWanted: 200 * maxWakeJobs,
+	store.WakeCancel: 10 * MaxWakeJobs, store.WakeNews: 50 * MaxWakeJobs, store.WakeWanted: 200 * MaxWakeJobs,
+	store.WakeStillWanted: 200 * MaxWakeJobs,
 }
 
 // work is run for a goroutine of its own. A panic loses the wake-ups that were being sent, as a
@@ -311,7 +311,7 @@ func (n *Notifier) take(now time.Time) (payloads []string, wait time.Duration, m
 		}
 		for jobs := w.Jobs; ; {
 			part := w
-			part.Jobs = jobs[:min(len(jobs), maxWakeJobs)]
+			part.Jobs = jobs[:min(len(jobs), MaxWakeJobs)]
 			payloads = append(payloads, EncodeWake(part, t.origin))
 			if jobs = jobs[len(part.Jobs):]; len(jobs) == 0 {
 				break
@@ -345,7 +345,7 @@ func (n *Notifier) stop() {
 	n.mu.Lock()
 	var payloads []string
 	for t, w := range n.pending {
-		if len(w.Jobs) <= maxWakeJobs {
+		if len(w.Jobs) <= MaxWakeJobs {
 			payloads = append(payloads, EncodeWake(w, t.origin))
 		}
 	}

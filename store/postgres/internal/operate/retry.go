@@ -82,19 +82,13 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 	for i, id := range ids {
 		r := &results[i]
 		r.Job, r.State = id, states[id]
-		holder, taken := done.holders[id]
 		switch {
 		case done.isAgain(id):
 			r.State = store.Available
 		case slices.Contains(busy, id):
 			r.Err = write.ErrBlocked("retry job " + id.String())
-		case r.State == 0:
-			r.Err = store.NoJob(id)
-		case r.State == store.Available:
-		case taken && r.State.Finished() && r.State != store.Completed:
-			r.Err = holder
 		default:
-			r.Err = store.JobIs(id, r.State)
+			r.Err = done.refusal(id, r.State)
 		}
 	}
 	return results, nil
@@ -113,6 +107,21 @@ func (to retried) isAgain(id store.ID) bool {
 	return is
 }
 
+// refusal is why a job does not run again that is in that state now, 0 if it is not there; nil if
+// it was available before.
+func (to retried) refusal(id store.ID, state store.State) error {
+	holder, taken := to.holders[id]
+	switch {
+	case state == 0:
+		return store.NoJob(id)
+	case state == store.Available:
+		return nil
+	case taken && state.Finished() && state != store.Completed:
+		return holder
+	}
+	return store.JobIs(id, state)
+}
+
 func (to retried) scanAgain(r pg.Row) error {
 	var id pgtype.UUID
 	var lane int32
@@ -123,14 +132,16 @@ func (to retried) scanAgain(r pg.Row) error {
 
 // retry lets jobs run again whose bodies are locked, if they get their keys. It returns those whose
 // keys another transaction is taking.
-func (to retried) retry(ctx context.Context, t pg.Session, ids []store.ID, now int64, params store.RetryParams) ([]store.ID, error) {
+func (to retried) retry(ctx context.Context, t pg.Runner, ids []store.ID, now int64, params store.RetryParams) ([]store.ID, error) {
 	wanted, busy, err := keys.TakeAgain(ctx, t, pg.UUIDsOf(ids), now)
 	if err != nil {
 		return nil, err
 	}
 	free := slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(busy, id) })
-	if err := t.RunAll(ctx, to.retrying(pg.UUIDsOf(free), now, params)); err != nil {
-		return nil, err
+	for _, st := range to.retrying(pg.UUIDsOf(free), now, params) {
+		if err := st.On(ctx, t); err != nil {
+			return nil, err
+		}
 	}
 	return busy, keys.NoteHolders(ctx, t, wanted, now, to.holders)
 }

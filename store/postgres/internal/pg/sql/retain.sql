@@ -126,12 +126,12 @@ ORDER BY s.seq DESC LIMIT 1;
 DROP TABLE {schema}.{table}_{day};
 
 -- Jobs whose time is over and whose partition stays, one by one: of states and until when they are
--- over, and of states of which only the default partition is looked at. One whose business key a
--- transaction is taking at this moment is left to the next time.
+-- over, and of states of which only the default partition is looked at. One that a caller's
+-- transaction has, or whose business key a transaction is taking, is left to the next time.
 -- name: delete_finished
 -- params: @states int[], @until bigint[], @default_states int[], @default_until bigint[]
 -- params: @limit int
-WITH finished AS MATERIALIZED (
+WITH expired AS MATERIALIZED (
   SELECT f.id FROM unnest(@states, @until) AS k (state, until) CROSS JOIN LATERAL (
     SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> {completed} AND a.finished_at <= k.until
       ORDER BY a.id LIMIT @limit FOR UPDATE SKIP LOCKED
@@ -143,8 +143,9 @@ WITH finished AS MATERIALIZED (
   ) f
   LIMIT @limit
 ), over AS MATERIALIZED (
-  SELECT id FROM finished WHERE id NOT IN (
-    SELECT k.id FROM finished f
+  SELECT e.id FROM expired e CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = e.id FOR UPDATE SKIP LOCKED) b
+  WHERE e.id NOT IN (
+    SELECT k.id FROM expired f
     CROSS JOIN LATERAL (SELECT a.id, a.namespace, a.kind, a.key FROM {schema}.job_key a WHERE a.id = f.id AND a.until IS NULL OFFSET 0) k
     LEFT JOIN LATERAL (
       SELECT true AS yes FROM {schema}.job_key a

@@ -31,4 +31,4 @@ CREATE TABLE {schema}.key_sent (
 
 CREATE INDEX key_sent_at ON {schema}.key_sent (at);
 
-INSERT INTO {schema}.migration (version, name, applied_at) VALUES (10, 'keys', {schema}.clock(NULL));
+INSERT INTO {schema}.migration (version, name, applied_at) VALUES (11, 'keys', {schema}.clock(NULL));

@@ -31,4 +31,4 @@ CREATE TABLE holdfast_key_sent (
 CREATE INDEX holdfast_key_sent_at ON holdfast_key_sent (at);
 
 INSERT INTO holdfast_migration (version, name, applied_at)
-VALUES (10, 'keys', CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER));
+VALUES (11, 'keys', CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER));
