@@ -65,8 +65,8 @@ func (v *visit) cuts(
 	return cuts, err
 }
 
-// retry lets jobs run again whose bodies are locked, and returns those whose keys another transaction
-// is taking or giving back: these are not waited for long.
+// retry lets jobs run again whose bodies are locked, and returns those whose keys another
+// transaction is taking or giving back: these are not waited for long.
 func (v *visit) retry(ctx context.Context, ids []store.ID, params store.RetryParams, cuts map[store.ID]int64) (held []store.ID, err error) {
 	wait := write.Briefly
 	for parts := [][]store.ID{ids}; len(parts) > 0; {
