@@ -24,7 +24,7 @@ type Child[Out any] struct {
 }
 
 // Start enqueues a job as a child of the run, in the transaction that journals it: the child is
-// started once, even if the run is repeated. Options are those of Enqueue, except Unique and
+// started once, even if the run is repeated. Options are those of Enqueue, except Unique, Key and
 // JobID.
 func (k Kind[In, Out]) Start(run *Run, in In, opts ...EnqueueOption) (*Child[Out], error) {
 	c, err := run.strand.StartChild(k.name, func() (*store.Enqueue, error) { return k.child(run, in, opts) })
@@ -43,6 +43,8 @@ func (k Kind[In, Out]) child(run *Run, in In, opts []EnqueueOption) (*store.Enqu
 	switch {
 	case spec.unique != nil:
 		return nil, invalid("child", "kind %q: a child cannot have a unique key; remove the option Unique", k.name)
+	case e.Job.Options.Key != "":
+		return nil, invalid("child", "kind %q: a child cannot have a business key; remove the option Key", k.name)
 	case e.KnownID:
 		return nil, invalid("child", "kind %q: the journal gives a child its id; remove the option JobID", k.name)
 	}

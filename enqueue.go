@@ -84,7 +84,7 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 	return spec, nil
 }
 
-// complete validates an enqueue completely, and computes its unique key.
+// complete validates an enqueue completely, its business key too, and computes its unique key.
 func (c *Client) complete(spec *enqueueSpec) error {
 	e := &spec.enqueue
 	if spec.before != nil {
@@ -104,6 +104,9 @@ func (c *Client) complete(spec *enqueueSpec) error {
 			return invalid("deadline", "%s is not after the run time", deadline.Format("2006-01-02T15:04:05Z07:00"))
 		}
 	}
+	if err := spec.checkKey(); err != nil {
+		return err
+	}
 	if spec.unique != nil {
 		key, err := spec.unique.keyOf(&e.Job, c.engine.Store.Now(), e.Delay)
 		if err != nil {
@@ -112,6 +115,12 @@ func (c *Client) complete(spec *enqueueSpec) error {
 		e.Job.UniqueKey, e.Job.UniqueStates = key, spec.unique.states()
 	}
 	return nil
+}
+
+// isExisting reports that an enqueue inserted nothing. If it chose the id and finds a job with it,
+// that was inserted by an earlier try, whose answer was lost.
+func isExisting(e *store.Enqueue) bool {
+	return e.Result.Existing && (e.KnownID || e.Result.ID != e.Job.ID)
 }
 
 // enqueueAll stores enqueues, batch by batch, until the database refuses one. It returns how many
@@ -160,8 +169,9 @@ func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) BatchItem {
 // EnqueueResult is the outcome of a BatchItem.
 type EnqueueResult struct {
 	ID       ID   // of the job, even if Err is an ErrUnavailable: repeat the item with it
-	Existing bool // the id existed already, or this job holds the unique key
+	Existing bool // the id existed already, or this job holds the unique key or the business key
 	Replaced bool // Existing, and its args, metadata and run time were replaced
+	Differs  bool // Existing, and the job that holds the business key was enqueued with other args
 	Err      error
 }
 
@@ -244,7 +254,7 @@ func (b *batch) end(err error) error {
 			continue
 		}
 		r := &b.results[b.places[i]]
-		r.ID, r.Existing, r.Replaced = e.Result.ID, e.Result.Existing, e.Result.Replaced
+		r.ID, r.Existing, r.Replaced, r.Differs = e.Result.ID, isExisting(e), e.Result.Replaced, e.Result.Differs
 	}
 	answered := len(b.results)
 	for _, place := range slices.Backward(b.places[b.answered:]) {

@@ -387,6 +387,76 @@ func ExampleUnique() {
 	// Output: true true false
 }
 
+// A job is found by the name that its business has for it, and a second enqueue with that attaches
+// to it.
+func ExampleKey() {
+	ctx := context.Background()
+	type order struct {
+		Article string `json:"article"`
+	}
+	fulfil := holdfast.NewKind[order, struct{}]("order.fulfil")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	key := holdfast.Key("order-42")
+	first := must(fulfil.Enqueue(ctx, hf, order{"lamp"}, key, holdfast.KeepKey(24*time.Hour)))
+	again := must(fulfil.Enqueue(ctx, hf, order{"lamp"}, key))
+	other := must(fulfil.Enqueue(ctx, hf, order{"chair"}, key))
+	fmt.Println(again.ID == first.ID, again.Differs)
+	fmt.Println(other.ID == first.ID, other.Differs)
+
+	found := must(fulfil.Find(ctx, hf, "order-42"))
+	fmt.Println(found.ID == first.ID, found.Cancel(ctx, "the customer has changed her mind"))
+	_, err := fulfil.Find(ctx, hf, "order-43")
+	fmt.Println(errors.Is(err, holdfast.ErrNotFound))
+	// Output:
+	// true false
+	// true true
+	// true <nil>
+	// true
+}
+
+// The first payment starts the job of an order; the others are signals to it.
+func ExampleSignal_SendOrStart() {
+	ctx := context.Background()
+	paid := holdfast.NewSignal[int]("paid")
+	collect := holdfast.NewKind[int, string]("order.collect")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := collect.Handle(hf, func(run *holdfast.Run, price int) (string, error) {
+		sum, payments := 0, 0
+		for ; sum < price; payments++ {
+			amount, err := paid.Wait(run)
+			if err != nil {
+				return "", err
+			}
+			sum += amount
+		}
+		return fmt.Sprintf("%d in %d payments", sum, payments), nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	item := collect.Item(100, holdfast.Key("order-42"), holdfast.KeepKey(-1))
+	for _, amount := range []int{20, 30, 50} {
+		sent := must(paid.SendOrStart(ctx, hf, item, amount))
+		fmt.Println("started:", sent.Started)
+	}
+	job := must(collect.Find(ctx, hf, "order-42"))
+	fmt.Println(must(job.Wait(ctx)))
+	_, err = paid.SendOrStart(ctx, hf, item, 10)
+	fmt.Println("paid already:", errors.Is(err, holdfast.ErrConflict))
+	// Output:
+	// started: true
+	// started: false
+	// started: false
+	// 100 in 3 payments
+	// paid already: true
+}
+
 // A checkpoint lets the next attempt continue where the last one stopped.
 func ExampleRun_SaveCheckpoint() {
 	ctx := context.Background()

@@ -45,6 +45,7 @@ func (f *Fork) check() error {
 // old one had published and streamed by then, including the generations before it last continued as
 // new; a fork from the beginning has none of it. The error is ErrConflict if the fork would
 // remember children or callbacks that have not answered: their answers go to the old job alone.
+// It has no business key: that stays with the old job.
 func (c *Client) Fork(ctx context.Context, reason string, id ID, f Fork) (ID, error) {
 	if err := f.check(); err != nil {
 		return uuid.Nil, err
@@ -96,7 +97,7 @@ func (c *Client) forkJob(ctx context.Context, id ID, reason string, f *Fork) (ma
 	}
 	job.UniqueKey, job.UniqueStates, job.RunAt, job.Closing = nil, 0, time.Time{}, false
 	job.Parent, job.Answers, job.Options.Deadline = uuid.Nil, false, time.Time{}
-	job.Options.Source = f.source(id)
+	job.Options.Source, job.Options.Key, job.Options.KeepKey = f.source(id), "", 0
 	if f.Args != nil {
 		job.Args, job.Codec = f.Args, 0
 	}

@@ -3,6 +3,8 @@ package holdfast
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // FuzzCanonicalJSON checks that the canonical form of a document is a document with the same
@@ -15,11 +17,11 @@ func FuzzCanonicalJSON(f *testing.F) {
 		if !json.Valid(data) {
 			t.Skip()
 		}
-		once, err := canonicalJSON(data)
+		once, err := store.CanonicalJSON(data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		twice, err := canonicalJSON(once)
+		twice, err := store.CanonicalJSON(once)
 		if err != nil || string(once) != string(twice) {
 			t.Errorf("%q: %q then %q, %v", data, once, twice, err)
 		}

@@ -16,17 +16,19 @@ type ID = store.ID
 type Job[Out any] struct {
 	ID ID
 	// Existing reports that the enqueue inserted nothing: the id existed already, or this job holds
-	// the unique key.
+	// the unique key or the business key.
 	Existing bool
 	// Replaced reports that the enqueue put its args, metadata and run time on this job, which
 	// existed and had not started.
 	Replaced bool
+	// Differs reports that this job, which holds the business key, was enqueued with other args.
+	Differs bool
 
 	client *Client
 }
 
 func jobOf[Out any](c *Client, e *store.Enqueue) *Job[Out] {
-	return &Job[Out]{ID: e.Result.ID, Existing: e.Result.Existing, Replaced: e.Result.Replaced, client: c}
+	return &Job[Out]{ID: e.Result.ID, Existing: isExisting(e), Replaced: e.Result.Replaced, Differs: e.Result.Differs, client: c}
 }
 
 // Wait returns the job's result when it has completed, or a *JobError if it failed or was

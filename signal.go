@@ -89,6 +89,11 @@ func DedupKey(key string) SendOption {
 
 // SendResult is a message that has arrived.
 type SendResult struct {
+	// Job is the job that it was sent to.
+	Job ID
+	// Started reports that SendOrStart has enqueued the job; Differs, that the job which holds the
+	// key was enqueued with other args.
+	Started, Differs bool
 	// Message is its number among the messages of the job.
 	Message int64
 	// Duplicate reports that nothing was sent, because the job already had a message with this key:
@@ -198,7 +203,7 @@ func sent(send *store.Send) (SendResult, error) {
 	if send.Err != nil {
 		return SendResult{}, store.About(send.Job, "sending to", send.Err)
 	}
-	return SendResult{Message: send.Result.Seq, Duplicate: send.Result.Duplicate}, nil
+	return SendResult{Job: send.Job, Message: send.Result.Seq, Duplicate: send.Result.Duplicate}, nil
 }
 
 func decodeMessage[T any](what string, msg *store.Message) (T, error) {

@@ -93,9 +93,9 @@ func (u Unique) keyOf(job *store.Job, now time.Time, delay time.Duration) ([]byt
 		part("queue", []byte(job.Queue))
 	}
 	if u.ByArgs {
-		canonical, err := canonicalJSON(job.Args)
+		canonical, err := store.CanonicalJSON(job.Args)
 		if err != nil {
-			return nil, err
+			return nil, invalid("args", "%v", err)
 		}
 		part("args", canonical)
 	}
@@ -115,16 +115,6 @@ func (u Unique) keyOf(job *store.Job, now time.Time, delay time.Duration) ([]byt
 		part("period", binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro()/u.ByPeriod.Microseconds())))
 	}
 	return hash.Sum(nil)[:16], nil
-}
-
-// canonicalJSON writes a document with the keys of its objects sorted and without white space.
-// Numbers are copied.
-func canonicalJSON(data []byte) ([]byte, error) {
-	v, err := decodeExact(data)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(v)
 }
 
 func decodeExact(data []byte) (v any, err error) {

@@ -238,6 +238,9 @@ func (b *Batch) forget() {
 		if q.Result = (EnqueueResult{}); !q.Required {
 			q.Err = nil
 		}
+		if q.Send != nil {
+			q.Send.Result = SendResult{}
+		}
 	}
 }
 

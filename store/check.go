@@ -28,6 +28,9 @@ func (j *Job) Check() error {
 	case len(j.Metadata) > 0 && !json.Valid(j.Metadata):
 		return fmt.Errorf("%w: job %s: the metadata is not JSON", ErrInvalid, j.ID)
 	}
+	if err := j.checkKey(); err != nil {
+		return err
+	}
 	for _, text := range [...]string{j.Namespace, j.Queue, j.Kind, j.Version, j.OrderingKey, string(j.Metadata)} {
 		if !isText(text) {
 			return fmt.Errorf("%w: job %s: %.60q is not valid UTF-8 or contains NUL", ErrInvalid, j.ID, text)
@@ -59,6 +62,8 @@ func (o *Outcome) Check() error {
 	switch {
 	case o.State == Waiting && o.Wait == nil:
 		return fmt.Errorf("%w: job %s: a parked run must say what it waits for", ErrInvalid, o.Lease.Job)
+	case o.State == Waiting && o.Wait.Held && o.Wait.HandedOver:
+		return fmt.Errorf("%w: job %s: a job that is held cannot be handed over", ErrInvalid, o.Lease.Job)
 	case o.State != Available && o.Continue != nil:
 		return fmt.Errorf("%w: job %s: a run that ends as %s cannot continue as new", ErrInvalid, o.Lease.Job, o.State)
 	case !isText(o.Version):
@@ -138,6 +143,9 @@ func (a *Append) CheckChildren() error {
 func (p *ForkParams) Check() error {
 	if len(p.Job.UniqueKey) > 0 || p.Keep < 0 {
 		return fmt.Errorf("%w: a fork of job %s cannot have a unique key, or keep %d entries", ErrInvalid, p.From, p.Keep)
+	}
+	if p.Job.Options.Key != "" {
+		return fmt.Errorf("%w: a fork of job %s cannot have a business key", ErrInvalid, p.From)
 	}
 	return p.Job.Check()
 }

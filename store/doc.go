@@ -36,7 +36,8 @@
 // A connection can break between the commit and its acknowledgement. Then the caller does not know,
 // and asks again: an enqueue with the same id is done once and succeeds twice; a claim with the
 // same node and sequence returns the jobs that it took; an Outcome with Repeat set is recognised as
-// already applied. Nothing else is repeated blindly.
+// already applied; a signal that goes along with an enqueue (Enqueue.Send) is sent once. Nothing
+// else is repeated blindly.
 //
 // # Namespaces
 //

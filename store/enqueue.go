@@ -1,6 +1,9 @@
 package store
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // OnConflict says what an enqueue does when its unique key is taken.
 type OnConflict uint8
@@ -36,6 +39,17 @@ type Enqueue struct {
 	// Delay, when positive and RunAt is zero, makes RunAt the store's clock plus Delay.
 	Delay time.Duration
 
+	// Send, if set, is a signal that is sent in the same transaction to the job that the enqueue
+	// results in: the new one, or the one that holds its business key, which it needs to have. The
+	// store sets Send.Job and Send.Result; Send.Err is not used: if the signal cannot be sent
+	// nothing is enqueued, and Err says why. If the holder of the key has finished, and keeps it,
+	// that is ErrConflict.
+	//
+	// An enqueue with a Send that is repeated within SentKept is recognised by its id, also if the
+	// signal went to a job that has finished since: the answer is that of the first one, and the
+	// signal a duplicate.
+	Send *Send
+
 	// Required makes the enqueue refuse its batch if it has an Err, so that all happens or nothing;
 	// see Unit.
 	Required bool
@@ -43,27 +57,33 @@ type Enqueue struct {
 	// Result is set by the store when the transaction has committed (or, in the caller's
 	// transaction, when the statements have run).
 	Result EnqueueResult
-	// Err is this enqueue's own failure: a *UniqueError, ErrInvalid or ErrBusy. Unless it is
-	// Required the others of the batch are not affected.
+	// Err is this enqueue's own failure: a *UniqueError, ErrConflict, ErrInvalid or ErrBusy. Unless
+	// it is Required the others of the batch are not affected.
 	Err error
 }
 
 // EnqueueResult tells what an enqueue did.
 type EnqueueResult struct {
-	ID       ID        // the job's id, or that of the job that holds the unique key
+	ID       ID        // the job's id, or that of the job that holds the unique key or the business key
 	State    State     // Available or Scheduled if it was inserted; 0 otherwise
-	Existing bool      // nothing was inserted: the id was known already, or the unique key was taken
+	Existing bool      // nothing was inserted: the id was known already, or the key was taken
 	Replaced bool      // Existing, and the holder's args and run time were replaced
 	RunAt    time.Time // of a job that existed before: as the store knows it, or zero
+	// Differs: another job holds the business key, which was enqueued with other args than these.
+	Differs bool
 }
 
 // UniqueError is returned when a unique key is taken and the enqueue asked for Reject, or when an
 // operator's retry would need a key that another job holds. It is an ErrConflict.
 type UniqueError struct {
-	Holder ID // the job that holds the key
+	Holder ID     // the job that holds the key
+	Key    string // the business key; "": it is about a unique key
 }
 
 func (e *UniqueError) Error() string {
+	if e.Key != "" {
+		return fmt.Sprintf("holdfast: conflict: its key %q is held by job %s", e.Key, e.Holder)
+	}
 	return "holdfast: conflict: its unique key is held by job " + e.Holder.String()
 }
 

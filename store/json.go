@@ -44,6 +44,8 @@ type jobJSON struct {
 	Backoff       *backoffJSON `json:"backoff"`
 	OrderingKey   textJSON     `json:"ordering_key"`
 	Unique        bool         `json:"unique"`
+	Key           textJSON     `json:"key"`
+	KeepKey       keepJSON     `json:"keep_key"`
 	LeaseNumber   bigJSON      `json:"lease_number"`
 	Closing       bool         `json:"closing"`
 	Version       textJSON     `json:"version"`
@@ -94,7 +96,8 @@ func (j Job) json() *jobJSON {
 		CreatedAt: timeJSON(j.CreatedAt), RunAt: timeJSON(j.RunAt), Attempt: j.Attempt, MaxAttempts: numberJSON(j.MaxAttempts),
 		Timeout: durationJSON(j.Options.Timeout), Heartbeat: durationJSON(j.Options.Heartbeat),
 		Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
-		Unique: j.UniqueKey != nil, LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
+		Unique: j.UniqueKey != nil, Key: textJSON(j.Options.Key), KeepKey: keepJSON(j.Options.KeepKey),
+		LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
 		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source),
 	}
 	if b := j.Options.Backoff; b != (Backoff{}) {
@@ -113,6 +116,7 @@ func (v *jobJSON) job() Job {
 		CreatedAt: time.Time(v.CreatedAt), RunAt: time.Time(v.RunAt), Attempt: v.Attempt, MaxAttempts: int(v.MaxAttempts),
 		Options: Options{
 			Timeout: time.Duration(v.Timeout), Heartbeat: time.Duration(v.Heartbeat), Deadline: time.Time(v.Deadline), Source: string(v.Source),
+			Key: string(v.Key), KeepKey: time.Duration(v.KeepKey),
 		},
 		OrderingKey: string(v.OrderingKey), LeaseNumber: int64(v.LeaseNumber), Version: string(v.Version), Closing: v.Closing,
 		OnParentClose: ClosePolicy(v.OnParentClose),
@@ -266,6 +270,7 @@ type waitJSON struct {
 	Since  timeJSON    `json:"since"`
 	Until  timeJSON    `json:"until"`
 	Held   bool        `json:"held"`
+	Handed bool        `json:"handed_over"`
 	Reason textJSON    `json:"reason"`
 	Error  textJSON    `json:"error"`
 	For    payloadJSON `json:"for"`
@@ -274,7 +279,7 @@ type waitJSON struct {
 // MarshalJSON writes the wait with what it is for as the JSON that it is.
 func (w WaitInfo) MarshalJSON() ([]byte, error) {
 	return encodeJSON(waitJSON{
-		timeJSON(w.Since), timeJSON(w.Until), w.Held, textJSON(w.Reason), textJSON(w.Error), payloadJSON{w.For, 0},
+		timeJSON(w.Since), timeJSON(w.Until), w.Held, w.HandedOver, textJSON(w.Reason), textJSON(w.Error), payloadJSON{w.For, 0},
 	})
 }
 
@@ -285,7 +290,8 @@ func (w *WaitInfo) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*w = WaitInfo{
-		Since: time.Time(v.Since), Until: time.Time(v.Until), Held: v.Held, Reason: Reason(v.Reason), Error: string(v.Error), For: v.For.data,
+		Since: time.Time(v.Since), Until: time.Time(v.Until), Held: v.Held, HandedOver: v.Handed,
+		Reason: Reason(v.Reason), Error: string(v.Error), For: v.For.data,
 	}
 	return nil
 }
@@ -483,6 +489,24 @@ func (d *durationJSON) UnmarshalJSON(data []byte) error {
 	parsed, err := time.ParseDuration(text)
 	*d = durationJSON(parsed)
 	return err
+}
+
+// keepJSON is for how long a key is kept, null if it is not, or "forever".
+type keepJSON time.Duration
+
+func (d keepJSON) MarshalJSON() ([]byte, error) {
+	if d < 0 {
+		return []byte(`"forever"`), nil
+	}
+	return durationJSON(d).MarshalJSON()
+}
+
+func (d *keepJSON) UnmarshalJSON(data []byte) error {
+	if string(data) == `"forever"` {
+		*d = keepJSON(KeepForever)
+		return nil
+	}
+	return (*durationJSON)(d).UnmarshalJSON(data)
 }
 
 // numberJSON is a small integer, or null if it is zero.

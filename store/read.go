@@ -66,6 +66,9 @@ type Filter struct {
 	Kinds     []string
 	Tags      []string // all of them
 	Parent    ID       // the children of this job
+	// Key is a business key: the job that has it, or had it last, of each of Kinds. It needs a
+	// Namespace and Kinds, and is found by an index.
+	Key string
 }
 
 // ListParams is a page of jobs. Jobs come newest first (by id). A page may be shorter than Limit

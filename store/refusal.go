@@ -19,6 +19,28 @@ func TakenID(id ID) error { return fmt.Errorf("%w: the id %s is taken", ErrConfl
 // JobIs is the ErrConflict of a job in a state in which it cannot do what is asked.
 func JobIs(id ID, state State) error { return fmt.Errorf("%w: job %s is %s", ErrConflict, id, state) }
 
+// KeyKept is the ErrConflict of a signal that is to be sent to the holder of a business key, which
+// has finished.
+func KeyKept(key string, holder ID) error {
+	return fmt.Errorf("%w: job %s has finished and keeps the key %q", ErrConflict, holder, key)
+}
+
+// NoKey is the ErrNotFound of a business key that no job has.
+func NoKey(key JobKey) error {
+	return fmt.Errorf("%w: no job of kind %q has the key %q", ErrNotFound, key.Kind, key.Key)
+}
+
+// NotHandedOver is the ErrConflict of a job that is to be finished from outside and was not handed
+// over.
+func NotHandedOver(id ID, state State) error {
+	return fmt.Errorf("%w: job %s is %s and was not handed over", ErrConflict, id, state)
+}
+
+// OfAnotherKind is the ErrConflict of a job that is not of the kind that it is taken for.
+func OfAnotherKind(id ID, kind, taken string) error {
+	return fmt.Errorf("%w: job %s is of kind %q, not of kind %q", ErrConflict, id, kind, taken)
+}
+
 // NoQueue is the ErrNotFound of a queue that is not listed.
 func NoQueue(name string) error { return fmt.Errorf("%w: queue %s", ErrNotFound, name) }
 

@@ -21,8 +21,10 @@ type Store interface {
 	Claims
 	Nodes
 	Operators
+	Callers
 	Queues
 	Reader
+	Keys
 	Journals
 	Maintenance
 
@@ -149,6 +151,14 @@ type Reader interface {
 	Ended(ctx context.Context, namespace string, ids []ID) ([]Ended, error)
 }
 
+// Keys answers for business keys.
+type Keys interface {
+	// Find returns the job that holds a business key, or, if no job does, the one that held it
+	// last, as long as that is there. A job that keeps its key may have been removed: its id is
+	// returned. The error is ErrNotFound.
+	Find(ctx context.Context, key JobKey) (ID, error)
+}
+
 // Journals reads what jobs remember, what they published, and what was sent to them.
 type Journals interface {
 	// Journals returns what jobs remember and what was sent to them, in the order given, in one
@@ -176,7 +186,8 @@ type Maintenance interface {
 	SweepCancels(ctx context.Context) (Swept, error)
 	// CloseChildren does for up to limit children of jobs that have finished what their
 	// OnParentClose says. Finishing a job that may have such children makes a note of it in the
-	// same transaction, so that nothing is forgotten.
+	// same transaction, so that nothing is forgotten. So does what ends a job in a caller's
+	// transaction and has yet to answer its parent: CloseChildren delivers those answers, too.
 	CloseChildren(ctx context.Context, limit int) (Closed, error)
 	// Retain removes what is over: finished jobs, with everything that belongs to them, nodes that
 	// ended long ago, records of what people did, and queues that have been without a job for so

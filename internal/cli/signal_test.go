@@ -73,7 +73,7 @@ func TestDurableUsage(t *testing.T) {
 		{[]string{"signal", "send", arg.ExampleID}, "takes ID NAME [PAYLOAD]"},
 		{[]string{"signal", "send", arg.ExampleID, ""}, "NAME is empty"},
 		{[]string{"signal", "send", arg.ExampleID, long}, "300 bytes exceed the limit of 200"},
-		{[]string{"signal", "send", arg.ExampleID, "x", "--key", ""}, "--key is empty"},
+		{[]string{"signal", "send", arg.ExampleID, "x", "--dedup-key", ""}, "--dedup-key is empty"},
 		{[]string{"signal", "send", arg.ExampleID, "x", "yes"}, "PAYLOAD: not JSON"},
 		{[]string{"signal", "send", arg.ExampleID, "x", "@" + filepath.Join(s.dir, "gone")}, "PAYLOAD: "},
 		{[]string{"signal", "send", arg.ExampleID, "x", "-"}, "standard input: empty"},
@@ -108,7 +108,7 @@ func TestSignalPayloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ok("signal", "send", id, "a")
-	s.ok("signal", "send", id, "b", `9007199254740993`, "--key", "k")
+	s.ok("signal", "send", id, "b", `9007199254740993`, "--dedup-key", "k")
 	s.ok("signal", "send", id, "c", "@"+file)
 	s.expect(s.feed(`[1, 2]`, "signals", "send", id, "d", "-"), 0)
 	if out := s.ok("signal", "send", id, "e", "null", "-o", "table"); out != "sent signal e to job "+id+", which was scheduled\n" {

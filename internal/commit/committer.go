@@ -89,7 +89,7 @@ func (c *Committer) Close(ctx context.Context) {
 // same ids is idempotent.
 func (c *Committer) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
 	b := c.main
-	if slices.ContainsFunc(enqueues, func(e *store.Enqueue) bool { return e.Job.UniqueKey != nil || e.KnownID }) {
+	if slices.ContainsFunc(enqueues, (*store.Enqueue).MayWait) {
 		b = c.contested
 	}
 	return c.wait(ctx, b, op{Unit: store.Unit{Enqueues: enqueues}, apart: true})

@@ -10,7 +10,7 @@ import (
 func (o *op) weight() int {
 	n := portion.WeightOf(o.Enqueues)
 	for _, s := range o.Sends {
-		n += portion.RowWeight + len(s.Message.Name) + len(s.Message.Data) + len(s.Message.Error)
+		n += portion.WeightOfSend(s)
 	}
 	if o.Checkpoint != nil {
 		n += portion.RowWeight + len(o.Checkpoint.Checkpoint.Message) + len(o.Checkpoint.Checkpoint.Value)

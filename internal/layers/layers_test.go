@@ -42,7 +42,7 @@ var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/out
 var words = []string{"store", "store/storetest/env", "store/storetest/faults"}
 
 // onPostgres are what the verbs of store/postgres stand on.
-var onPostgres = []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}
+var onPostgres = []string{"store", "store/postgres/internal/keys", "store/postgres/internal/local", "store/postgres/internal/pg"}
 
 // onSQLite is what the verbs of the SQLite store stand on.
 var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/internal/db"}
@@ -56,8 +56,10 @@ var layers = []layer{
 	{pattern: "store/storetest/durable", imports: words},
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
+	{pattern: "store/storetest/keys", imports: words},
 	{pattern: "store/storetest/nodes", imports: words},
 	{pattern: "store/storetest/operate", imports: words},
+	{pattern: "store/storetest/outside", imports: words},
 	{pattern: "store/storetest/race", imports: words},
 	{pattern: "store/storetest/starts", imports: words},
 	{pattern: "store/storetest/tx", imports: words},
@@ -66,9 +68,16 @@ var layers = []layer{
 	{pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."}, tests: []string{"store/sqlite"}},
 	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/sqlite/internal/db"}},
-	{pattern: "store/sqlite/internal/work", imports: onSQLite},
-	{pattern: "store/sqlite/internal/tend", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
-	{pattern: "store/sqlite/internal/view", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
+	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
+	{pattern: "store/sqlite/internal/work", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys"})},
+	{
+		pattern: "store/sqlite/internal/tend",
+		imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/work"}),
+	},
+	{
+		pattern: "store/sqlite/internal/view",
+		imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/work"}),
+	},
 	{
 		pattern: "store/sqlite/...",
 		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},
@@ -77,8 +86,10 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/read", imports: onPostgres},
-	{pattern: "store/postgres/internal/write", imports: onPostgres},
+	{pattern: "store/postgres/internal/claims", imports: onPostgres},
+	{pattern: "store/postgres/internal/write", imports: slices.Concat(onPostgres, []string{"store/postgres/internal/claims"})},
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
@@ -88,7 +99,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/write",
+			"store/postgres/internal/claims", "store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schema",
+			"store/postgres/internal/write",
 		}),
 		tests: []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
 	},
@@ -146,7 +158,7 @@ var layers = []layer{
 			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/portion",
 			"internal/pulse", "internal/replay", "internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
-		tests: []string{"internal/logs/logstest", "store/..."},
+		tests: []string{"internal/journal", "internal/logs/logstest", "store/..."},
 	},
 
 	{pattern: "internal/access", imports: []string{"internal/engine"}},

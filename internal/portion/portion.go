@@ -73,13 +73,21 @@ const RowWeight = 200
 func WeightOf(enqueues []*store.Enqueue) (n int) {
 	for _, q := range enqueues {
 		n += WeightOfJob(&q.Job)
+		if q.Send != nil {
+			n += WeightOfSend(q.Send)
+		}
 	}
 	return n
 }
 
+// WeightOfSend is about how many bytes of a message travel to the database.
+func WeightOfSend(q *store.Send) int {
+	return RowWeight + len(q.Message.Name) + len(q.Message.Data) + len(q.Message.Error)
+}
+
 // WeightOfJob is about how many bytes of a job travel to or from it.
 func WeightOfJob(j *store.Job) int {
-	n := RowWeight + len(j.Args) + len(j.Metadata) + len(j.UniqueKey) + len(j.OrderingKey)
+	n := RowWeight + len(j.Args) + len(j.Metadata) + len(j.UniqueKey) + len(j.OrderingKey) + len(j.Options.Key)
 	for _, t := range j.Tags {
 		n += len(t)
 	}

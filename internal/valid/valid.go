@@ -66,12 +66,18 @@ var encoders = sync.Pool{New: func() any {
 }}
 
 // Name checks the name of a queue, kind, tag, namespace or ordering key.
-func Name(what, name string) error {
+func Name(what, name string) error { return Text(what, name, maxName) }
+
+// Key checks a business key.
+func Key(key string) error { return Text("key", key, store.MaxKey) }
+
+// Text checks a name of at most so many bytes.
+func Text(what, name string, limit int) error {
 	switch {
 	case name == "":
 		return Error(what, "must not be empty")
-	case len(name) > maxName:
-		return Error(what, "%d bytes exceed the limit of %d", len(name), maxName)
+	case len(name) > limit:
+		return Error(what, "%d bytes exceed the limit of %d", len(name), limit)
 	case !utf8.ValidString(name):
 		return Error(what, "not valid UTF-8")
 	}

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -84,8 +87,11 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 		return nil, err
 	}
 	options := pg.Options{SchemaName: c.SchemaName, NoSession: c.NoSession, Clock: c.Clock}
-	if c.Pool != nil {
+	switch {
+	case c.Pool != nil:
 		return newStore(pg.OnPool(c.Pool, options), false), nil
+	case c.DB != nil:
+		return newStore(pg.OnSQL(c.DB, options), false), nil
 	}
 	config, err := c.parse()
 	if err != nil {
@@ -110,6 +116,7 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 func newStore(db *pg.DB, ownPool bool) *Store {
 	s := &Store{ownPool: ownPool, db: db, local: local.New(db), tables: &schema.Tables{DB: db}}
 	s.read = &read.Store{Store: s.local}
+	s.claims = &claims.Store{Store: s.local}
 	s.write = &write.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)
 	return s
@@ -164,7 +171,10 @@ func (c Config) withStore(
 func (c Config) Drop(ctx context.Context) error {
 	s, err := c.connect(ctx)
 	if err == nil {
-		_, err = s.db.Pool.Exec(ctx, s.db.Text("schema_drop"))
+		err = s.db.Conns.With(ctx, func(conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, s.db.Text("schema_drop"))
+			return err
+		})
 		_ = s.Close() // never fails
 	}
 	return pg.Classify(ctx, "drop "+c.String(), err)

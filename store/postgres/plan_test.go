@@ -16,21 +16,9 @@ import (
 // and were never analysed, which is when the planner would rather read all of them.
 func TestHotPlans(t *testing.T) {
 	t.Parallel()
-	url, schema := pgtest.Shared(t).Schema(t)
-	config := Config{URL: url, SchemaName: schema}
-	opened, err := config.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.Close()
-	s := opened.(*Store).db //nolint:errcheck // what else would it be
-	conn, err := s.Pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Release()
+	s, conn := opened(t)
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
-	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|claim)\b`)
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim)\b`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
 	// What is kept to be read again may be a whole table. Here it is the nodes.
 	again, few := regexp.MustCompile(`Materialize`), "beat"
@@ -43,12 +31,36 @@ func TestHotPlans(t *testing.T) {
 		"entries", "entries_newest", "entries_named", "entries_named_newest",
 		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close",
 		"parents_of", "close_children", "list_children",
+		"keys_take", "key_obstacles", "key_find", "keys_of_finished", "key_sent", "key_sent_note", "list_key",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
+		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "tell_parents",
 	} {
-		for _, line := range explain(t, conn.Conn(), s.Text(name)) {
+		for _, line := range explain(t, conn, s.Text(name)) {
 			if bad.MatchString(line) && !small.MatchString(line) || again.MatchString(line) && name != few {
 				t.Errorf("%s: %s", name, strings.TrimSpace(line))
 			}
+		}
+	}
+}
+
+// TestOneReadByKey: the job that has a business key is found by one row of one index, and what is
+// known of that job by its id.
+func TestOneReadByKey(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	for _, fill := range []string{
+		"SELECT 1",
+		pg.InSchema(`INSERT INTO {schema}.job_key (id, keep, taken, namespace, kind, key, args)
+			SELECT gen_random_uuid(), i % 2 - 1, 0, 'default', 'k' || i % 3, 'order ' || i, '' FROM generate_series(1, 20000) i`, s.SchemaName),
+		pg.InSchema("ANALYZE {schema}.job_key", s.SchemaName),
+	} {
+		if _, err := conn.Exec(t.Context(), fill); err != nil {
+			t.Fatal(err)
+		}
+		plan := strings.Join(explain(t, conn, s.Text("key_find")), "\n")
+		if n := strings.Count(plan, " on job_key "); n != 1 || !strings.Contains(plan, "Index Scan using job_key_pkey on job_key k") ||
+			!strings.Contains(plan, "((namespace = $1) AND (kind = $2) AND (key = $3))") {
+			t.Errorf("after %.40s…: %s", fill, plan)
 		}
 	}
 }
@@ -57,32 +69,20 @@ func TestHotPlans(t *testing.T) {
 // first row of a lane, however long that is.
 func TestUnservedReadsFirstRows(t *testing.T) {
 	t.Parallel()
-	url, schema := pgtest.Shared(t).Schema(t)
-	config := Config{URL: url, SchemaName: schema}
-	opened, err := config.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.Close()
-	s := opened.(*Store).db //nolint:errcheck // what else would it be
-	conn, err := s.Pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Release()
+	s, conn := opened(t)
 	for _, fill := range []string{
 		"SELECT 1",
-		pg.InSchema("INSERT INTO {schema}.queue (namespace, name) SELECT 'default', 'q' || i FROM generate_series(1, 50) i", schema),
+		pg.InSchema("INSERT INTO {schema}.queue (namespace, name) SELECT 'default', 'q' || i FROM generate_series(1, 50) i", s.SchemaName),
 		pg.InSchema(`INSERT INTO {schema}.lane (queue, kind, priority, used_on)
-			SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i`, schema),
+			SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i`, s.SchemaName),
 		pg.InSchema(`INSERT INTO {schema}.ready (run_at, id, lane)
-			SELECT i, gen_random_uuid(), 1 + i % 1000 FROM generate_series(1, 50000) i`, schema),
-		pg.InSchema("ANALYZE {schema}.ready, {schema}.lane, {schema}.queue", schema),
+			SELECT i, gen_random_uuid(), 1 + i % 1000 FROM generate_series(1, 50000) i`, s.SchemaName),
+		pg.InSchema("ANALYZE {schema}.ready, {schema}.lane, {schema}.queue", s.SchemaName),
 	} {
 		if _, err := conn.Exec(t.Context(), fill); err != nil {
 			t.Fatal(err)
 		}
-		plan := explain(t, conn.Conn(), s.Text("unserved"))
+		plan := explain(t, conn, s.Text("unserved"))
 		onReady := 0
 		for i, line := range plan {
 			if !strings.Contains(line, " on ready ") {
@@ -97,6 +97,29 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 			t.Errorf("after %.40s… ready is read in %d places: %s", fill, onReady, strings.Join(plan, "\n"))
 		}
 	}
+}
+
+// opened returns an empty database and a connection to it.
+func opened(t *testing.T) (*pg.DB, *pgx.Conn) {
+	t.Helper()
+	url, schema := pgtest.Shared(t).Schema(t)
+	config := Config{URL: url, SchemaName: schema}
+	s, err := config.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.(*Store).db //nolint:errcheck // what else would it be
+	conn, err := d.Beside(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close(context.Background())
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d, conn
 }
 
 // explain returns the generic plan of a statement.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -21,6 +23,7 @@ type Store struct {
 	local   *local.Store
 	tables  *schema.Tables
 	read    *read.Store
+	claims  *claims.Store
 	write   *write.Store
 	operate *operate.Store
 	close   sync.Once
@@ -40,7 +43,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 // to a lane that had no work, without this process hearing of it, may have to wait for 250 ms while
 // there is other work: see cursors.
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
-	claimed, err := s.write.Claim(ctx, params)
+	claimed, err := s.claims.Claim(ctx, params)
 	return claimed, pg.Classify(ctx, "claim", err)
 }
 
@@ -94,6 +97,12 @@ func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.R
 func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
 	ended, err := s.read.Ended(ctx, namespace, ids)
 	return ended, pg.Classify(ctx, "read ended jobs", err)
+}
+
+// Find implements store.Keys.
+func (s *Store) Find(ctx context.Context, key store.JobKey) (store.ID, error) {
+	id, err := keys.Find(ctx, s.db, key)
+	return id, pg.Classify(ctx, "find a job by its key", err)
 }
 
 // List implements store.Reader. The cursor is the id after which to go on. A page is read in one
@@ -171,6 +180,30 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
 	wakes, err := s.operate.Fork(ctx, params)
 	return wakes, pg.Classify(ctx, "fork job "+params.From.String(), err)
+}
+
+// CancelTx implements store.Callers. The bodies of the jobs stay locked until the transaction ends,
+// as with SendTx: they are not claimed, sent to or put back meanwhile, and what people ask for them
+// is ErrBusy, or a request that is applied later.
+func (s *Store) CancelTx(ctx context.Context, wrapped store.Tx, params store.CancelParams) ([]store.Result, error) {
+	return s.inCallers(ctx, wrapped, "cancel", func(t pg.Runner) ([]store.Result, error) { return s.operate.CancelTx(ctx, t, params) })
+}
+
+// RetryTx implements store.Callers, with the same locks. A unique key that another transaction is
+// taking, or giving back, is waited for for 50 ms, and then the job is ErrBusy.
+func (s *Store) RetryTx(ctx context.Context, wrapped store.Tx, params store.RetryParams) ([]store.Result, error) {
+	return s.inCallers(ctx, wrapped, "retry", func(t pg.Runner) ([]store.Result, error) { return s.operate.RetryTx(ctx, t, params) })
+}
+
+// Finish implements store.Callers.
+func (s *Store) Finish(ctx context.Context, params store.FinishParams) ([]store.Result, []store.Wake, error) {
+	results, wakes, err := s.operate.Finish(ctx, params)
+	return results, wakes, pg.Classify(ctx, "finish jobs", err)
+}
+
+// FinishTx implements store.Callers, with the locks of CancelTx.
+func (s *Store) FinishTx(ctx context.Context, wrapped store.Tx, params store.FinishParams) ([]store.Result, error) {
+	return s.inCallers(ctx, wrapped, "finish jobs", func(t pg.Runner) ([]store.Result, error) { return s.operate.FinishTx(ctx, t, params) })
 }
 
 // Pause implements store.Queues.
@@ -279,6 +312,20 @@ func (s *Store) Notify(wakes ...store.Wake) { s.local.Notify(wakes...) }
 // nothing.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 	return s.local.Watch(ctx, wake)
+}
+
+// inCallers does something to jobs in a caller's transaction.
+func (s *Store) inCallers(
+	ctx context.Context, wrapped store.Tx, doing string, do func(t pg.Runner) ([]store.Result, error),
+) (results []store.Result, err error) {
+	t, err := s.callers(wrapped)
+	if err == nil {
+		results, err = do(t)
+	}
+	if err != nil {
+		return nil, pg.Classify(ctx, doing+" in the caller's transaction", err)
+	}
+	return results, nil
 }
 
 // callers returns what runs statements in a caller's transaction. It must be on the same database

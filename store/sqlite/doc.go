@@ -19,12 +19,13 @@
 //
 // # The parts
 //
-// This package opens files and brings their schema up to date. A Store consists of three sets of
+// This package opens files and brings their schema up to date. A Store consists of four sets of
 // verbs over one database:
 //
 //	internal/work   what happens to single jobs
 //	internal/tend   nodes, rescue, retention, forks
 //	internal/view   what only looks
+//	internal/keys   business keys, which work and tend use, too
 //	internal/core   the database and its transactions, on which the verbs stand
 //	internal/db     the file: connections, statements, errors, locks; and the texts of all statements
 //

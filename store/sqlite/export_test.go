@@ -72,6 +72,9 @@ func PrepareAll(t *testing.T, s store.Store) error {
 	return nil
 }
 
+// Text returns a statement.
+func Text(name string) string { return db.TextOf(name) }
+
 // Path returns where the file is.
 func Path(s store.Store) string { return own(s).Path }
 

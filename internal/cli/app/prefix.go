@@ -80,11 +80,10 @@ func (a *App) replacePrefixes(ctx context.Context, texts []*string) (found bool,
 			}
 		}
 	}
-	client, err := a.open(ctx)
+	client, err := a.keep(ctx)
 	if err != nil {
 		return false, err
 	}
-	a.kept = client
 	for _, text := range prefixes {
 		id, err := FindID(ctx, client, *text)
 		if err != nil {

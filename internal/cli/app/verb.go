@@ -97,7 +97,7 @@ func (a *App) Do(work func(ctx context.Context, cmd *cobra.Command, args []strin
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, stop := a.Interruptible(cmd.Context())
 		defer stop()
-		args, err := a.wholeIDs(ctx, cmd, args)
+		args, err := a.withIDs(ctx, cmd, args)
 		if err == nil {
 			err = work(ctx, cmd, args)
 		}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // ReadDurations makes every duration flag use parseDuration.
@@ -77,6 +79,21 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	return whole + d, nil
 }
+
+// ParseKeep parses for how long a finished job keeps its business key.
+func ParseKeep(text string) (time.Duration, error) {
+	if text == forever {
+		return store.KeepForever, nil
+	}
+	d, err := parseDuration(text)
+	if err == nil && d < 0 {
+		err = Usagef("%s is negative; to keep the key for ever, write %s", text, forever)
+	}
+	return d, err
+}
+
+// forever is the word for a time that does not end.
+const forever = "forever"
 
 func notADuration(text string) error {
 	return Usagef("%q is not a duration such as 90s, 1h30m or 7d", text)

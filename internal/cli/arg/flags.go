@@ -14,6 +14,9 @@ import (
 // value is an unset variable of a script, or a mistake; it never means "not given".
 func CheckValues(cmd *cobra.Command, args []string) error {
 	words := strings.Fields(cmd.Use)[1:]
+	if _, given, err := KeyOf(cmd, args); given && err == nil {
+		words = words[1:]
+	}
 	for i, arg := range args {
 		if strings.TrimSpace(arg) == "" && len(words) > 0 {
 			return Usagef("%s is empty", strings.Trim(words[min(i, len(words)-1)], "[.]"))

@@ -110,6 +110,8 @@ func (a verbs) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opt
 		switch {
 		case job.Replaced:
 			words = "job " + job.ID.String() + " already exists and had not started: replaced its args, metadata and run time"
+		case job.Differs:
+			words = "job " + job.ID.String() + " already holds the key and was enqueued with other args; nothing was enqueued"
 		case job.Existing:
 			words = "job " + job.ID.String() + " already exists; nothing was enqueued"
 		}
@@ -117,7 +119,7 @@ func (a verbs) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opt
 			a.Notef("%s", words)
 			return a.wait(ctx, client, job.ID, f.patience)
 		}
-		view := views.Enqueued{ID: job.ID.String(), Existing: job.Existing, Replaced: job.Replaced}
+		view := views.Enqueued{ID: job.ID.String(), Existing: job.Existing, Replaced: job.Replaced, Differs: job.Differs}
 		return a.Object(view, func() { a.Printf("%s", words) })
 	})
 }

@@ -36,6 +36,8 @@ type enqueueFlags struct {
 	orderingKey string
 	unique      string
 	onConflict  string
+	key         string
+	keepKey     string
 	id          string
 }
 
@@ -63,11 +65,17 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
 	flags.StringVar(&f.onConflict, "on-conflict", "",
 		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace its args, metadata and time")
+	flags.StringVar(&f.key, "key", "",
+		"business `KEY` of the job, such as order-42; if a job of the kind holds it already, enqueue nothing and return that job's id")
+	flags.StringVar(&f.keepKey, "keep-key", "",
+		"with --key: the job holds the key for `DURATION` after its end, or forever (default: until it has finished)")
 	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
 	cmd.MarkFlagsMutuallyExclusive("args", "file")
 	cmd.MarkFlagsMutuallyExclusive("in", "at")
 	cmd.MarkFlagsMutuallyExclusive("id", "file")
 	cmd.MarkFlagsMutuallyExclusive("wait", "file")
+	cmd.MarkFlagsMutuallyExclusive("key", "file")
+	cmd.MarkFlagsMutuallyExclusive("key", "unique")
 }
 
 // options turns the given flags into options of the library.
@@ -85,12 +93,20 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	add("timeout", func() holdfast.EnqueueOption { return holdfast.Timeout(f.timeout) })
 	add("heartbeat-timeout", func() holdfast.EnqueueOption { return holdfast.HeartbeatTimeout(f.heartbeat) })
 	add("tag", func() holdfast.EnqueueOption { return holdfast.Tags(f.tags...) })
+	add("key", func() holdfast.EnqueueOption { return holdfast.Key(f.key) })
 	add("ordering-key", func() holdfast.EnqueueOption { return holdfast.OrderingKey(f.orderingKey) })
 	if given("metadata") {
 		if !json.Valid([]byte(f.metadata)) {
 			return nil, arg.Usagef("--metadata is not JSON: %s", output.Clip(f.metadata, 60))
 		}
 		opts = append(opts, holdfast.Metadata(json.RawMessage(f.metadata)))
+	}
+	if given("keep-key") {
+		keep, err := arg.ParseKeep(f.keepKey)
+		if err != nil {
+			return nil, fmt.Errorf("--keep-key: %w", err)
+		}
+		opts = append(opts, holdfast.KeepKey(keep))
 	}
 	times, err := f.timeOptions(given, now)
 	if err != nil {
@@ -112,6 +128,8 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 		return nil, arg.Usagef("--keep-going requires --file")
 	case given("wait-timeout") && !f.wait:
 		return nil, arg.Usagef("--wait-timeout requires --wait")
+	case given("keep-key") && !given("key"):
+		return nil, arg.Usagef("--keep-key requires --key")
 	case f.patience < 0:
 		return nil, arg.Usagef("--wait-timeout %v is negative", f.patience)
 	}

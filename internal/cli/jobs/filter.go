@@ -24,11 +24,12 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.filter.Queues, "queue", nil, "only jobs in `QUEUE`; repeatable")
 	flags.StringArrayVar(&f.filter.Kinds, "kind", nil, "only jobs of `KIND`; repeatable")
 	flags.StringArrayVar(&f.filter.Tags, "tag", nil, "only jobs with `TAG`; repeatable")
+	flags.StringVar(&f.filter.Key, "key", "", "only the job that has the business `KEY`, or had it last; requires --kind")
 	flags.StringVar(&f.parent, "parent", "", "only children of job `ID`")
 	app.TakesID(flags, "parent")
 }
 
-var filterNames = []string{"state", "queue", "kind", "tag", "parent"}
+var filterNames = []string{"state", "queue", "kind", "tag", "key", "parent"}
 
 // parse returns the filter of the flags.
 func (f *filterFlags) parse() (store.Filter, error) {
@@ -38,6 +39,9 @@ func (f *filterFlags) parse() (store.Filter, error) {
 			return f.filter, arg.Usagef("--state %q: must be one of %s", name, strings.Join(arg.StateNames(arg.States), ", "))
 		}
 		f.filter.States = append(f.filter.States, state)
+	}
+	if f.filter.Key != "" && len(f.filter.Kinds) == 0 {
+		return f.filter, arg.Usagef("--key requires --kind")
 	}
 	if f.parent != "" {
 		var err error

@@ -70,7 +70,7 @@ first step has path 1.`,
 	flags.StringVar(&args, "args", "", "new args: `JSON`, @FILE, or - for standard input (default: the args of the old job)")
 	flags.StringVar(&forkID, "id", "", "`ID` of the new job, a UUIDv7; forking with the same id again does nothing")
 	flags.StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 func (a verbs) fork(

@@ -50,7 +50,7 @@ is resumed or continues as new, its new entries reuse the numbers of those it dr
 		}),
 	}
 	cmd.Flags().BoolVar(&follow, "follow", false, "print new entries until the job finishes")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 // printJournal writes a whole journal.

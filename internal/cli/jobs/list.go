@@ -80,12 +80,13 @@ func (a verbs) listJobs(ctx context.Context, client *holdfast.Client, out *outpu
 }
 
 func (a verbs) jobGetCommand() *cobra.Command {
-	return &cobra.Command{
+	return arg.ByKey(&cobra.Command{
 		Use:   "get ID",
 		Short: "Show a job",
 		Long: `Show a job: its state, why it is not running, its args and result, its failed attempts with their
 errors and stacks, and what people did to it: who, when and why.`,
 		Example: `  holdfast job get ` + arg.ExampleID + `
+  holdfast job get --kind order --key order-42
   holdfast job get ` + arg.ExampleID + ` --output json | jq .attempts`,
 		Args:        arg.Takes(1, 1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
@@ -108,5 +109,5 @@ errors and stacks, and what people did to it: who, when and why.`,
 				return a.Object(views.NewWholeJob(&r, why.Causes), func() { views.PrintJob(&a.Printer, a.Env.Now(), &r, why.Causes) })
 			})
 		}),
-	}
+	})
 }

@@ -61,7 +61,7 @@ the last one as --after.`,
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait for a value until the job finishes")
 	cmd.Flags().Int64Var(&after, "after", 0, "only a value newer than the one at `OFFSET`")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 // published is WaitPublished without waiting.
@@ -118,7 +118,7 @@ items as they arrive, as a table or as lines of JSON, until the job finishes.`,
 	}
 	cmd.Flags().BoolVar(&follow, "follow", false, "print new items until the job finishes")
 	cmd.Flags().Int64Var(&after, "after", 0, "only items after `OFFSET`")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 // parseOffset checks the remaining arguments.

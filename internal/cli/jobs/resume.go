@@ -40,7 +40,7 @@ a paused job is not an error; a finished job cannot be paused.`,
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 func pauseWords(state store.State) string {
@@ -71,7 +71,7 @@ A job that has compensated cannot be resumed, only forked.`,
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 // resumeAll resumes jobs one by one. If the database stops answering it gives up the rest, but

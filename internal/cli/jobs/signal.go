@@ -36,23 +36,24 @@ func (a verbs) signalSendCommand() *cobra.Command {
 the signal yet receives it when it does; a finished job accepts no signals. PAYLOAD is JSON, @FILE,
 or - for standard input.
 
-To make sending repeatable, use --key: a job receives only the first signal with a given key.
+To make sending repeatable, use --dedup-key: a job receives only the first signal with a given key.
 Sending another one is not an error.`,
 		Example: `  holdfast signal send ` + arg.ExampleID + ` approved '{"by":"ada"}'
-  holdfast signal send ` + arg.ExampleID + ` approved '"a text is in quotes"' --key mail-4711
+  holdfast signal send --kind order --key order-42 approved '{"by":"ada"}'
+  holdfast signal send ` + arg.ExampleID + ` approved '"a text is in quotes"' --dedup-key mail-4711
   jq -c .approval order.json | holdfast signal send ` + arg.ExampleID + ` approved -`,
 		Args:        arg.Takes(2, 3),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			var opts []holdfast.SendOption
-			if cmd.Flags().Changed("key") {
+			if cmd.Flags().Changed("dedup-key") {
 				opts = append(opts, holdfast.DedupKey(key))
 			}
 			return a.sendSignal(ctx, args, key, opts)
 		}),
 	}
-	cmd.Flags().StringVar(&key, "key", "", "send the signal only if the job has none with the same `KEY`")
-	return cmd
+	cmd.Flags().StringVar(&key, "dedup-key", "", "send the signal only if the job has none with the same `KEY`")
+	return arg.ByKey(cmd)
 }
 
 // sendSignal sends a signal and prints what the job was doing.
@@ -91,7 +92,7 @@ func (a verbs) sendSignal(ctx context.Context, args []string, key string, opts [
 		case begun:
 			a.Notef("The job has started and has no journal. If it is not a durable function, nothing will read the signal.")
 		}
-		view := views.Sent{ID: id.String(), Signal: name, Key: views.Text(key), Message: views.Big(sent.Message), Duplicate: sent.Duplicate}
+		view := views.Sent{ID: id.String(), Signal: name, DedupKey: views.Text(key), Message: views.Big(sent.Message), Duplicate: sent.Duplicate}
 		return a.Object(view, func() {
 			if sent.Duplicate {
 				a.Printf("job %s already has a message with the key %s; nothing was sent", id, output.OneLine(key))

@@ -58,7 +58,7 @@ the job continues.`,
 		}),
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after `DURATION`, such as 30s (default: wait until it finishes)")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 // wait waits for a job and prints its result. Its errors have the exit codes documented for "job

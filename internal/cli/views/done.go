@@ -11,7 +11,8 @@ type Enqueued struct {
 	ID       string `json:"id"`
 	Existing bool   `json:"existing"`
 	Replaced bool   `json:"replaced"`
-	Line     Number `json:"line"` // of the file, with --file
+	Differs  bool   `json:"differs"` // the job that holds the key was enqueued with other args
+	Line     Number `json:"line"`    // of the file, with --file
 }
 
 // Changed is the result for one job that was to be cancelled or retried.
@@ -47,7 +48,7 @@ type Forked struct {
 type Sent struct {
 	ID        string `json:"id"` // of the job
 	Signal    string `json:"signal"`
-	Key       Text   `json:"key"`
+	DedupKey  Text   `json:"dedup_key"`
 	Message   Big    `json:"message"`
 	Duplicate bool   `json:"duplicate"`
 }

@@ -37,6 +37,8 @@ type Job struct {
 	Backoff         *Backoff        `json:"backoff"`
 	OrderingKey     Text            `json:"ordering_key"`
 	Unique          bool            `json:"unique"`
+	Key             Text            `json:"key"`
+	KeepKey         Text            `json:"keep_key"`
 	Blocked         bool            `json:"blocked"`
 	CancelRequested bool            `json:"cancel_requested"`
 	LeaseNumber     Big             `json:"lease_number"`
@@ -76,6 +78,7 @@ type Wait struct {
 	Since  timestamp       `json:"since"`
 	Until  timestamp       `json:"until"`
 	Held   bool            `json:"held"`
+	Handed bool            `json:"handed_over"`
 	Reason Text            `json:"reason"`
 	Error  Text            `json:"error"`
 	For    json.RawMessage `json:"for"`
@@ -130,7 +133,8 @@ func NewJob(r *store.Record) Job {
 		ResultCodec: r.ResultCodec, Fingerprint: fingerprint(r.Fingerprint),
 		Attempt: r.Attempt, MaxAttempts: Number(r.MaxAttempts),
 		Timeout: span(r.Options.Timeout), Heartbeat: span(r.Options.Heartbeat), Deadline: timestamp(r.Options.Deadline),
-		OrderingKey: Text(r.OrderingKey), Unique: r.UniqueKey != nil, Blocked: r.Blocked, CancelRequested: r.CancelRequested,
+		OrderingKey: Text(r.OrderingKey), Unique: r.UniqueKey != nil,
+		Key: Text(r.Options.Key), KeepKey: Text(KeepText(r.Options.KeepKey)), Blocked: r.Blocked, CancelRequested: r.CancelRequested,
 		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),
 		Journal: Number(r.Journal), Messages: Number(r.Messages),
@@ -153,7 +157,7 @@ func viewWait(r *store.Record) *Wait {
 		return nil
 	}
 	return &Wait{
-		Since: timestamp(w.Since), Until: timestamp(w.Until), Held: w.Held, Reason: Text(w.Reason), Error: Text(w.Error),
+		Since: timestamp(w.Since), Until: timestamp(w.Until), Held: w.Held, Handed: w.HandedOver, Reason: Text(w.Reason), Error: Text(w.Error),
 		For: payload(w.For, 0),
 	}
 }

@@ -100,6 +100,7 @@ func (p jobPrint) times(r *store.Record) {
 func (p jobPrint) rest(r *store.Record) {
 	p.line("version", r.Version)
 	p.line("ordering key", r.OrderingKey)
+	p.line("key", key(r))
 	p.line("tags", strings.Join(r.Tags, ", "))
 	p.line("parent", IDText(r.Parent))
 	p.line("source", r.Options.Source)
@@ -110,6 +111,17 @@ func (p jobPrint) rest(r *store.Record) {
 	p.line("metadata", OnOneLine(r.Metadata, 0))
 	p.line("args", OnOneLine(r.Args, r.Codec))
 	p.line("result", OnOneLine(r.Result, r.Codec))
+}
+
+// key is the business key of the job, and for how long it keeps that.
+func key(r *store.Record) string {
+	switch keep := r.Options.KeepKey; {
+	case keep < 0:
+		return r.Options.Key + ", kept for ever"
+	case keep > 0:
+		return r.Options.Key + ", kept for " + keep.String() + " after its end"
+	}
+	return r.Options.Key
 }
 
 func entries(n int64) string {

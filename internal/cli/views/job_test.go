@@ -29,7 +29,7 @@ func TestJobAsRecord(t *testing.T) {
 			ID: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"), Namespace: "default", Queue: "mail", Kind: "send", Priority: 2,
 			Args: []byte(`{"to": "<ada>"}`), CreatedAt: at, RunAt: at, Attempt: 3, MaxAttempts: 5,
 			Options: store.Options{
-				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at, Source: "cli",
+				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at, Source: "cli", Key: "order-42", KeepKey: 90 * time.Minute,
 				Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
 			Tags: []string{"a"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte("key"), LeaseNumber: 9,
@@ -48,7 +48,7 @@ func TestJobAsRecord(t *testing.T) {
 		Job: store.Job{ID: whole.ID, Priority: 1}, State: store.Available, Attempts: []store.Attempt{}, Actions: []store.Action{},
 	}
 	other := whole
-	other.Codec, other.Args = 7, []byte("\x00\xff")
+	other.Codec, other.Args, other.Options.KeepKey = 7, []byte("\x00\xff"), store.KeepForever
 	for name, r := range map[string]store.Record{"whole": whole, "bare": bare, "of another codec": other} {
 		ours, theirs := membersOf(t, NewWholeJob(&r, nil)), membersOf(t, r)
 		for _, name := range onlyHere {
@@ -94,6 +94,7 @@ func TestViewOfEverything(t *testing.T) {
 	r.Options.Backoff.Base, r.Options.Backoff.Cap, r.Options.Backoff.Jitter = time.Second, time.Minute, 0.25
 	r.Parent, r.Options.Source = holdfast.NewID(), "s"
 	r.OrderingKey, r.UniqueKey, r.Blocked, r.CancelRequested = "o", []byte{1}, true, true
+	r.Options.Key, r.Options.KeepKey = "order-42", store.KeepForever
 	r.LeaseNumber, r.Lease.Node = 1<<60+1, 7
 	r.PauseRequested, r.Closing, r.Version, r.Journal, r.Messages = true, true, "2", 9, 4
 	r.Wait = &store.WaitInfo{Since: at, Until: at, Held: true, Reason: "paused", Error: "lunch", For: []byte(`{"waits_for":["signal go"]}`)}

@@ -43,6 +43,20 @@ func (d span) MarshalJSON() ([]byte, error) {
 	return json.Marshal(time.Duration(d).String())
 }
 
+// Forever is the word for the time for which a key is kept for ever.
+const Forever = "forever"
+
+// KeepText is for how long a finished job keeps its key; "" if it does not.
+func KeepText(d time.Duration) string {
+	switch {
+	case d < 0:
+		return Forever
+	case d == 0:
+		return ""
+	}
+	return d.String()
+}
+
 // Number is a small integer, or null if it is zero.
 type Number int
 

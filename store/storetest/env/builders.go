@@ -61,6 +61,26 @@ func Unique(key string, states ...store.State) func(*store.Enqueue) {
 	}
 }
 
+// Key gives the job a business key.
+func Key(text string) func(*store.Enqueue) {
+	return func(q *store.Enqueue) { q.Job.Options.Key = text }
+}
+
+// KeepKey says for how long the job keeps its business key.
+func KeepKey(d time.Duration) func(*store.Enqueue) {
+	return func(q *store.Enqueue) { q.Job.Options.KeepKey = d }
+}
+
+// Along sends a signal with the enqueue.
+func Along(signal string) func(*store.Enqueue) {
+	return func(q *store.Enqueue) { q.Send = &store.Send{Message: Signal(signal)} }
+}
+
+// Args gives the job args.
+func Args(text string) func(*store.Enqueue) {
+	return func(q *store.Enqueue) { q.Job.Args = []byte(text) }
+}
+
 // OnConflict says what happens if the unique key is taken.
 func OnConflict(c store.OnConflict) func(*store.Enqueue) {
 	return func(q *store.Enqueue) { q.OnConflict = c }

@@ -106,6 +106,10 @@ func (p persistent) Resume(ctx context.Context, params store.ResumeParams) (stor
 	return persistTold(func() (store.State, []store.Wake, error) { return p.Store.Resume(ctx, params) })
 }
 
+func (p persistent) Finish(ctx context.Context, params store.FinishParams) ([]store.Result, []store.Wake, error) {
+	return persistTold(func() ([]store.Result, []store.Wake, error) { return p.Store.Finish(ctx, params) })
+}
+
 func (p persistent) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
 	return persistFor(func() ([]store.Wake, error) { return p.Store.Fork(ctx, params) })
 }
@@ -124,6 +128,10 @@ func (p persistent) CloseChildren(ctx context.Context, limit int) (store.Closed,
 
 func (p persistent) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	return persistFor(func() (store.Record, error) { return p.Store.Get(ctx, namespace, id) })
+}
+
+func (p persistent) Find(ctx context.Context, key store.JobKey) (store.ID, error) {
+	return persistFor(func() (store.ID, error) { return p.Store.Find(ctx, key) })
 }
 
 func (p persistent) List(ctx context.Context, params store.ListParams) (store.Page, error) {

@@ -43,6 +43,11 @@ func copyEnqueues(enqueues []*store.Enqueue) []*store.Enqueue {
 	for _, q := range enqueues {
 		one := *q
 		one.Result, one.Err = store.EnqueueResult{}, nil
+		if q.Send != nil {
+			along := *q.Send
+			along.Result = store.SendResult{}
+			one.Send = &along
+		}
 		copied = append(copied, &one)
 	}
 	return copied
@@ -72,7 +77,9 @@ func deliver(from, to *store.Batch) {
 
 func deliverEnqueues(from, to []*store.Enqueue) {
 	for i, q := range from {
-		to[i].Result, to[i].Err = q.Result, q.Err
+		if to[i].Result, to[i].Err = q.Result, q.Err; q.Send != nil {
+			to[i].Send.Job, to[i].Send.Result = q.Send.Job, q.Send.Result
+		}
 	}
 }
 

@@ -315,6 +315,11 @@ func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, erro
 	return answer(ctx, s, "Unserved", func() ([]store.Unserved, error) { return s.inner.Unserved(ctx, limit) })
 }
 
+// Find implements store.Keys.
+func (s *Store) Find(ctx context.Context, key store.JobKey) (store.ID, error) {
+	return answer(ctx, s, "Find", func() (store.ID, error) { return s.inner.Find(ctx, key) })
+}
+
 // Journals implements store.Journals.
 func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	return answer(ctx, s, "Journals", func() ([]store.Journal, error) { return s.inner.Journals(ctx, namespace, ids) })

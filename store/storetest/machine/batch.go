@@ -29,8 +29,8 @@ func (m *machine) applyBatch(t *rapid.T) {
 		if start {
 			m.makeStart(t, &q, runs)
 		}
-		a, b := q, q
-		batch.Enqueues, model.Enqueues = append(batch.Enqueues, &a), append(model.Enqueues, &b)
+		a, b := forTwo(q)
+		batch.Enqueues, model.Enqueues = append(batch.Enqueues, a), append(model.Enqueues, b)
 	}
 	node := -1
 	if start && len(batch.Enqueues) > 0 {

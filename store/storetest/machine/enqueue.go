@@ -11,6 +11,11 @@ import (
 
 // anyEnqueue draws a new job, or now and then one that was enqueued before.
 func (m *machine) anyEnqueue(t *rapid.T) store.Enqueue {
+	if len(m.along) > 0 && chance(t, "along again", 8) {
+		if q := one(t, "of those", m.along); m.find(q.Job.ID) == nil {
+			return q
+		}
+	}
 	if len(m.jobs) > 0 && chance(t, "again", 8) {
 		if k := one(t, "job", m.jobs); !k.removed {
 			return k.enqueue
@@ -31,7 +36,9 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	if m.mode.durable && chance(t, "bound", 15) {
 		q.Job.Version = "v1"
 	}
-	if chance(t, "unique", 40) {
+	if chance(t, "named", 30) {
+		m.drawKey(t, &q)
+	} else if chance(t, "unique", 40) {
 		q.Job.UniqueKey = []byte(m.namespace + pick(t, "key", "a", "b"))
 		q.Job.UniqueStates = pick(t, "states", store.Unfinished, store.SetOf(store.Scheduled, store.Available),
 			store.SetOf(store.Scheduled, store.Available, store.Running), store.SetOf(store.States...))
@@ -74,6 +81,7 @@ func (m *machine) checkEnqueues(plain, batch, model *store.Batch) {
 			got, wantResult = store.EnqueueResult{ID: got.ID}, store.EnqueueResult{ID: wantResult.ID}
 		}
 		m.same("enqueue", got, wantResult)
+		m.checkAlong(plain.Enqueues[i], q, want)
 		if q.Result.ID == q.Job.ID && m.find(q.Job.ID) == nil {
 			m.jobs = append(m.jobs, &known{enqueue: *plain.Enqueues[i]})
 		}

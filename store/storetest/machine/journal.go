@@ -66,7 +66,7 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 			entry.Kind, entry.Ref = kind, rapid.Int64Range(1, messages+1).Draw(t, "ref")
 		case store.EntryChild:
 			q := m.newEnqueue(t)
-			q.Job.UniqueKey, q.Job.UniqueStates, q.OnConflict = nil, 0, 0
+			withoutKeys(&q)
 			q.Job.OrderingKey = "" // when a free one is handed on is the store's choice, in the middle of a batch too
 			q.Job.Parent, q.Job.Answers = r.store.Job.ID, chance(t, "answers", 80)
 			q.Job.OnParentClose = pick(t, "policy", store.CancelChild, store.TerminateChild, store.AbandonChild)

@@ -35,6 +35,7 @@ func (m *machine) check(*rapid.T) {
 	}
 	m.same("List", got, want)
 	m.invariants(got)
+	m.checkKeys(got)
 	m.last = got
 
 	if m.looks++; m.looks%3 == 0 { // the counts follow from what List has shown, at a price

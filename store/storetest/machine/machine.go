@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -36,11 +35,12 @@ type machine struct {
 
 	nodes    []node
 	jobs     []*known
-	runs     []*run  // live and stale
-	outcomes []sent  // that may be sent again
-	appends  []noted // that may be sent again
-	claims   []claim // that may be sent again
-	begun    []begun // batches that may be sent again
+	runs     []*run          // live and stale
+	outcomes []sent          // that may be sent again
+	appends  []noted         // that may be sent again
+	claims   []claim         // that may be sent again
+	begun    []begun         // batches that may be sent again
+	along    []store.Enqueue // whose signals went to other jobs, which may be sent again
 	epoch    int64
 	looks    int // how often the states were compared
 	last     []store.Record
@@ -179,17 +179,6 @@ func (m *machine) sameErr(what string, got, want error) {
 	}
 }
 
-// sameResult compares answers about one job. If the answer of the call that ended it was lost, its
-// repetition has not ended it.
-func (m *machine) sameResult(what string, got, want store.Result) {
-	m.t.Helper()
-	m.sameErr(what, got.Err, want.Err)
-	if m.mode.lossy && !got.Ended {
-		want.Ended = false
-	}
-	m.same(what, got, want, cmpopts.IgnoreFields(store.Result{}, "Err"))
-}
-
 // find returns what the machine knows of a job, or nil.
 func (m *machine) find(id store.ID) *known {
 	for _, k := range m.jobs {
@@ -269,8 +258,9 @@ func (m *machine) logBatch(batch *store.Batch) {
 	for _, q := range batch.Enqueues {
 		j := q.Job
 		m.t.Logf("apply: enqueue %v in %s, %s, priority %d, attempts %d, at %v, delay %v, unique %q in %b, conflict %d, key %q, deadline %v, "+
-			"start %v", m.names([]store.ID{j.ID}), j.Queue, j.Kind, j.Priority, j.MaxAttempts, j.RunAt, q.Delay, j.UniqueKey, j.UniqueStates,
-			q.OnConflict, j.OrderingKey, j.Options.Deadline, q.Start)
+			"start %v, business key %q for %v, along %v",
+			m.names([]store.ID{j.ID}), j.Queue, j.Kind, j.Priority, j.MaxAttempts, j.RunAt, q.Delay, j.UniqueKey, j.UniqueStates,
+			q.OnConflict, j.OrderingKey, j.Options.Deadline, q.Start, j.Options.Key, j.Options.KeepKey, q.Send != nil)
 	}
 	if start := batch.Start; start != nil {
 		m.t.Logf("apply: start on node %d with the number %d", m.place(start.Node, storeSide), start.Seq)

@@ -53,6 +53,7 @@ func (m *machine) retainJobs(t *rapid.T) {
 			k.removed = true
 		}
 	}
+	m.model.ForgetKeys()
 	m.followQueues()
 }
 

@@ -19,7 +19,7 @@ func (m *machine) makeStart(t *rapid.T, q *store.Enqueue, ended []*run) {
 	if m.find(q.Job.ID) != nil || !q.Start || !chance(t, "simple", 88) {
 		return
 	}
-	q.Job.UniqueKey, q.Job.UniqueStates, q.OnConflict = nil, 0, 0
+	withoutKeys(q)
 	q.Job.OrderingKey, q.Job.Version, q.Delay = "", "", 0
 	if q.Job.RunAt.After(m.clock.Now()) {
 		q.Job.RunAt = time.Time{}

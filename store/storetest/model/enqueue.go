@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -29,6 +30,9 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	if id, taken := s.unique[string(body.UniqueKey)]; taken && len(body.UniqueKey) > 0 {
 		return s.onConflict(q.OnConflict, s.jobs[id], body, runAt, now)
 	}
+	if result, held := s.keyHolder(q, now); held {
+		return result, nil
+	}
 	j := &job{Job: body, endings: map[store.Lease]store.State{}}
 	j.CreatedAt, j.Attempt, j.LeaseNumber, j.Closing = now, 0, 0, false
 	j.Options.Deadline = j.Options.Deadline.Truncate(time.Microsecond)
@@ -37,8 +41,41 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	}
 	s.touch(j.Namespace, j.Queue, now)
 	s.jobs[j.ID] = j
+	if err := s.takeKey(j, now); err != nil {
+		return store.EnqueueResult{}, err
+	}
 	s.put(j, runAt, now)
 	return store.EnqueueResult{ID: j.ID, State: j.state, RunAt: j.RunAt}, nil
+}
+
+// enqueueSending is an enqueue with a Send: both happen or neither.
+func (s *Store) enqueueSending(q *store.Enqueue, now time.Time) (store.EnqueueResult, error) {
+	if err := q.Check(); err != nil {
+		return store.EnqueueResult{}, err
+	}
+	if before, known := s.sent[enqueueIDOf(q)]; known {
+		result := store.EnqueueResult{ID: before.job, Existing: true, Differs: before.differs}
+		if j := s.jobs[before.job]; j != nil {
+			result.RunAt = j.RunAt
+		}
+		q.Send.Job, q.Send.Result = before.job, store.SendResult{Seq: before.seq, Duplicate: true}
+		return result, nil
+	}
+	before := s.clone()
+	result, err := s.enqueue(q, now)
+	if err != nil {
+		return result, err
+	}
+	q.Send.Job = result.ID
+	if q.Send.Result, err = s.send(q.Send, now); err != nil {
+		s.restore(before)
+		if q.Send.Result = (store.SendResult{}); result.ID != q.Job.ID && !errors.Is(err, store.ErrBusy) {
+			err = store.KeyKept(q.Job.Options.Key, result.ID)
+		}
+		return store.EnqueueResult{}, err
+	}
+	s.sent[enqueueIDOf(q)] = sentAlong{result.ID, q.Send.Result.Seq, now, result.Differs}
+	return result, nil
 }
 
 func (s *Store) onConflict(rule store.OnConflict, holder *job, body store.Job, runAt, now time.Time) (store.EnqueueResult, error) {

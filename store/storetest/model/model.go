@@ -34,7 +34,8 @@
 //     the job's deadline either; one without a request to cancel is, whatever it says that it knew.
 //   - What people did to a job is told as long as there is the job, whatever RetainParams.Audit is.
 //   - A node that was declared dead leads until its lease ends, unless it left before.
-//   - What people ask for meets a job that a caller's transaction holds without waiting for that.
+//   - What people ask for meets a job that a caller's transaction holds without waiting for that, unless that has moved it.
+//   - No end of a run goes past a transaction that has asked its job to end.
 package model
 
 import (
@@ -103,17 +104,43 @@ type ending struct {
 type transaction struct {
 	store *Store
 	wrote []written
-	jobs  map[store.ID]bool // that it has written to; true: by an append
-	nodes map[int64]bool    // whose leases it has written under
-	ids   map[store.ID]bool // of jobs that it has inserted
-	keys  map[string]bool   // unique keys of such jobs
-	ended chan struct{}     // closed when it is over
+	jobs  map[store.ID]bool     // that it has written to; true: by an append
+	nodes map[int64]bool        // whose leases it has written under
+	ids   map[store.ID]bool     // of jobs that it has inserted
+	keys  map[string]bool       // unique keys of such jobs, and of those that it has moved
+	kept  map[store.ID]bool     // that it has moved, or asked to end
+	names map[store.JobKey]bool // business keys of such jobs
+	ended chan struct{}         // closed when it is over
+}
+
+// businessKey is who has a business key, or had it last.
+type businessKey struct {
+	job   store.ID
+	keep  time.Duration
+	args  string    // a hash of those that it was enqueued with
+	until time.Time // of a job that was removed: until when it keeps the key, but for those that do for ever
+}
+
+// sentAlong is what became of an enqueue with a Send.
+type sentAlong struct {
+	job store.ID
+	seq int64
+	at  time.Time
+
+	differs bool
+}
+
+// enqueueID names an enqueue.
+type enqueueID struct {
+	namespace string
+	id        store.ID
 }
 
 // written is what one call wrote, and when.
 type written struct {
 	batch *store.Batch
 	at    time.Time
+	do    func(*Store) // instead of a batch
 }
 
 // Tx is a caller's transaction of a Store. What is written in one that Begin returned happens at
@@ -154,7 +181,9 @@ type Store struct {
 	shut   bool
 	jobs   map[store.ID]*job
 	queues map[queueName]*queue
-	unique map[string]store.ID  // who holds a unique key
+	unique map[string]store.ID // who holds a unique key
+	keys   map[store.JobKey]businessKey
+	sent   map[enqueueID]sentAlong
 	turns  map[keyName]store.ID // who has the turn of an ordering key
 	nodes  map[int64]*store.Node
 	claims map[claimName]bool // the claim records that were ever written
@@ -189,6 +218,7 @@ type job struct {
 	claimedAt time.Time            // of the current or last run
 	cancel    *store.CancelRequest // for the current run; of a job with a journal, until it is finished
 	pause     *pauseRequest        // for the current run
+	askedLate bool                 // to cancel, while a transaction had it
 	wait      *waiting             // while it is Waiting
 
 	// How it finished. endedBy is the lease of the run that finished it, zero if it was not
@@ -221,6 +251,8 @@ func New(clock func() time.Time) *Store {
 		jobs:   map[store.ID]*job{},
 		queues: map[queueName]*queue{},
 		unique: map[string]store.ID{},
+		keys:   map[store.JobKey]businessKey{},
+		sent:   map[enqueueID]sentAlong{},
 		turns:  map[keyName]store.ID{},
 		nodes:  map[int64]*store.Node{},
 		claims: map[claimName]bool{},

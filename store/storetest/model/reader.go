@@ -100,6 +100,9 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, 
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return store.Page{}, err
 	}
+	if err := params.Filter.CheckKey(); err != nil {
+		return store.Page{}, err
+	}
 	var after store.ID
 	if params.After != "" {
 		var err error
@@ -108,7 +111,8 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, 
 		}
 	}
 	found := s.selected(func(j *job) bool {
-		return (params.After == "" || compareIDs(j.ID, after) < 0) && matches(j, params.Filter)
+		return (params.After == "" || compareIDs(j.ID, after) < 0) && matches(j, params.Filter) &&
+			(params.Filter.Key == "" || params.Filter.Key == j.Options.Key && s.keys[j.Key()].job == j.ID)
 	})
 	slices.Reverse(found)
 	var page store.Page

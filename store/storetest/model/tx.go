@@ -14,6 +14,7 @@ import (
 func (s *Store) Begin() Tx {
 	t := &transaction{
 		store: s, jobs: map[store.ID]bool{}, nodes: map[int64]bool{}, ids: map[store.ID]bool{}, keys: map[string]bool{},
+		names: map[store.JobKey]bool{}, kept: map[store.ID]bool{},
 		ended: make(chan struct{}),
 	}
 	s.mu.Lock()
@@ -89,9 +90,8 @@ func (s *Store) writeTx(ctx context.Context, tx store.Tx, batch *store.Batch) er
 	if theirs.store != s || theirs.isOver() {
 		return fmt.Errorf("%w: not an open transaction of this store", store.ErrInvalid)
 	}
-	view := s.clone()
-	view.open = slices.DeleteFunc(view.open, func(open *transaction) bool { return open == theirs.transaction })
-	if err := view.replay(theirs.wrote); err != nil {
+	view, err := theirs.view()
+	if err != nil {
 		return err
 	}
 	view.write(batch, now)
@@ -123,19 +123,32 @@ func (t *transaction) note(batch *store.Batch, now time.Time) {
 		}
 	}
 	for _, q := range batch.Enqueues {
-		if q.Err == nil {
-			one := *q
-			kept.Enqueues = append(kept.Enqueues, &one)
-			t.ids[q.Job.ID] = true
-			t.keys[string(q.Job.UniqueKey)] = !q.Result.Existing
+		if q.Err != nil || q.Job.Options.Key != "" && q.Send == nil && q.Result.Existing {
+			continue // the holder of a business key is not held
+		}
+		one := *q
+		if q.Send != nil {
+			along := *q.Send
+			one.Send = &along
+			t.jobs[along.Job] = t.isAppending(along.Job)
+		}
+		kept.Enqueues = append(kept.Enqueues, &one)
+		t.ids[q.Job.ID] = true
+		t.keys[string(q.Job.UniqueKey)] = !q.Result.Existing
+		if !q.Result.Existing {
+			t.names[q.Job.Key()] = true
 		}
 	}
-	t.wrote = append(t.wrote, written{kept, now})
+	t.wrote = append(t.wrote, written{batch: kept, at: now})
 }
 
 // replay does again what has succeeded before.
 func (s *Store) replay(wrote []written) error {
 	for _, w := range wrote {
+		if w.do != nil {
+			w.do(s)
+			continue
+		}
 		s.write(w.batch, w.at)
 		for _, a := range w.batch.Appends {
 			if a.Err != nil {
@@ -198,6 +211,7 @@ func (s *Store) clone() *Store {
 		c.nodes[id] = &copied
 	}
 	c.unique, c.turns, c.claims, c.closed = maps.Clone(s.unique), maps.Clone(s.turns), maps.Clone(s.claims), maps.Clone(s.closed)
+	c.keys, c.sent = maps.Clone(s.keys), maps.Clone(s.sent)
 	c.leader, c.open = s.leader, slices.Clone(s.open)
 	return c
 }
@@ -206,5 +220,6 @@ func (s *Store) clone() *Store {
 func (s *Store) restore(c *Store) {
 	s.jobs, s.queues, s.nodes = c.jobs, c.queues, c.nodes
 	s.unique, s.turns, s.claims, s.closed = c.unique, c.turns, c.claims, c.closed
+	s.keys, s.sent = c.keys, c.sent
 	s.leader, s.open = c.leader, c.open
 }

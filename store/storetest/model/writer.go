@@ -64,7 +64,11 @@ func (s *Store) enqueueAll(batch *store.Batch, now time.Time) {
 	mayStart := start != nil && s.mayStart(batch, now)
 	n := 0
 	for _, q := range batch.Enqueues {
-		q.Result, q.Err = s.enqueue(q, now)
+		if q.Send != nil {
+			q.Result, q.Err = s.enqueueSending(q, now)
+		} else {
+			q.Result, q.Err = s.enqueue(q, now)
+		}
 		if j := s.jobs[q.Job.ID]; mayStart && q.MayStart() && q.Err == nil && q.Result.State == store.Available {
 			s.start(j, start.Node, start.Seq+int64(n/store.MaxClaimSlots), n%store.MaxClaimSlots, now)
 			q.Result.State = store.Running

@@ -182,16 +182,27 @@ func refusedNodesAndReads(e *env.Env, p places) []saying {
 	}
 }
 
-// refusedEnqueues are an enqueue whose unique key is taken, and a child of another job.
+// refusedEnqueues are an enqueue whose unique key is taken, one with a signal to a job that has
+// finished and keeps its key, and a child of another job.
 func refusedEnqueues(e *env.Env, p places) []saying {
 	taken := e.Add(env.Unique("key"))
 	refused := e.Try(env.Unique("key"), env.OnConflict(store.Reject))
+	kept := e.Add(env.Key("order-42"), env.KeepKey(time.Hour))
+	e.Cancel(kept)
+	late := e.Try(env.Key("order-42"), env.Along("paid"))
+	again := e.Add(env.Key("order-43"))
+	e.Cancel(again)
+	holder := e.Add(env.Key("order-43"))
 	child := e.Job()
 	stranger := &store.Append{
 		Lease: p.running.Lease, Entries: []store.Entry{{Seq: 3, Kind: store.EntryChild}}, Enqueues: []*store.Enqueue{child},
 	}
 	return []saying{
 		{"an enqueue", taken, refused.Err, "holdfast: conflict: its unique key is held by job {job}"},
+		{"a signal with an enqueue", kept, late.Err, `holdfast: conflict: job {job} has finished and keeps the key "order-42"`},
+		{"Retry", holder, e.TryRetry(again).Err, `holdfast: conflict: its key "order-43" is held by job {job}`},
+		{"Resume", holder, tryResume(e, env.Resumption(again)), `holdfast: conflict: its key "order-43" is held by job {job}`},
+		{"Find", taken, findKey(e, "order-44"), `holdfast: not found: no job of kind "send" has the key "order-44"`},
 		{
 			"a child", child.Job.ID, e.TryAppend(stranger),
 			"holdfast: invalid request: job {job} is not a child of the job that enqueues it",
@@ -219,6 +230,10 @@ func wordsOfEndedContexts(e *env.Env) {
 func second[T any](_ T, err error) error { return err }
 
 func third[T any](_ T, _ []store.Wake, err error) error { return err }
+
+func findKey(e *env.Env, key string) error {
+	return second(e.Store.Find(e.Ctx, store.JobKey{Namespace: env.Namespace, Kind: "send", Key: key}))
+}
 
 func cancelOne(e *env.Env, id store.ID, terminate bool) error {
 	e.Helper()

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -250,26 +251,33 @@ func (s *Store) resumeHeld(ctx context.Context, t pg.Session, params store.Resum
 }
 
 func (s *Store) resumeFinished(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
-	ids := []pgtype.UUID{pg.UUIDOf(params.Job)}
-	err := t.Run(ctx, "retry_finished", func(r pg.Row) error {
+	ids, now := []pgtype.UUID{pg.UUIDOf(params.Job)}, s.Micros()
+	wanted, busy, err := keys.TakeAgain(ctx, t, ids, now)
+	switch {
+	case err != nil:
+		return err
+	case len(busy) > 0:
+		return errHeld
+	}
+	err = t.Run(ctx, "retry_finished", func(r pg.Row) error {
 		var id pgtype.UUID
 		var lane int32
 		err := r.Scan(&id, &lane)
 		to.state, to.woken[id.Bytes] = store.Available, write.WokenJob{Lane: lane}
 		return err
-	}, ids, s.Micros(), params.Actor, "resume", pg.OptText(params.Reason))
+	}, ids, now, params.Actor, "resume", pg.OptText(params.Reason))
 	if err != nil || to.state != 0 {
 		return err
 	}
-	err = fmt.Errorf("%w: the unique key of job %s keeps changing hands", store.ErrUnavailable, params.Job)
-	scanErr := t.Run(ctx, "key_holders_of", func(r pg.Row) error {
-		var id, holder pgtype.UUID
-		scanErr := r.Scan(&id, &holder)
-		err = &store.UniqueError{Holder: holder.Bytes}
-		return scanErr
-	}, ids)
-	if scanErr != nil {
-		return scanErr
+	holders := map[store.ID]*store.UniqueError{}
+	if err := noteUniqueHolders(ids, holders).On(ctx, t); err != nil {
+		return err
 	}
-	return err
+	if err := keys.NoteHolders(ctx, t, wanted, now, holders); err != nil {
+		return err
+	}
+	if holder := holders[params.Job]; holder != nil {
+		return holder
+	}
+	return fmt.Errorf("%w: the key of job %s keeps changing hands", store.ErrUnavailable, params.Job)
 }

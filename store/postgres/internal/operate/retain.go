@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
@@ -38,7 +40,12 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 }
 
 func (s *Store) retain(ctx context.Context, r retention) (retained store.Retained, err error) {
-	if err := s.Send(ctx, pg.Statement{Name: "nodes_forget", Args: []any{s.Injected(), read.NodesKept.Microseconds()}}); err != nil {
+	err = pg.RetryOnConflict(ctx, func() error {
+		return s.Send(ctx,
+			pg.Statement{Name: "nodes_forget", Args: []any{s.Injected(), read.NodesKept.Microseconds()}},
+			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}})
+	})
+	if err != nil {
 		return retained, err
 	}
 	if err := s.tables.ExtendPartitions(ctx); err != nil {
@@ -47,8 +54,8 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if err := s.forgetActions(ctx, r); err != nil {
 		return retained, err
 	}
-	if r.shortest() == 0 {
-		return retained, nil
+	if retained.More, err = keys.Sweep(ctx, s.DB, s.Micros(), cmp.Or(max(r.Limit, 0), deleteLimit)); err != nil || r.shortest() == 0 {
+		return retained, err
 	}
 	var list schema.Days
 	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
@@ -79,7 +86,7 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	}
 	deleted, more, err := s.deleteFinished(ctx, r)
 	retained.Jobs += deleted
-	retained.More = more
+	retained.More = retained.More || more
 	return retained, err
 }
 
@@ -120,6 +127,9 @@ func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retenti
 	bounds := slices.Clip([]any{pg.UUIDOf(from), pg.UUIDOf(to)})
 	bound := int32(maxSurvivors + 1)
 	states, since := r.since()
+	if err := keys.Settle(ctx, s.DB, from, to, states, since); err != nil {
+		return 0, err
+	}
 	err = s.InTx(ctx, pg.BeginBulk, func(t pg.Session) error {
 		free := false
 		try := t.Tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint)", s.tables.LockKey("partitions"))
@@ -153,7 +163,7 @@ func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retenti
 		}
 		return s.replacePartition(ctx, t, p, existing[p], survivors.ids)
 	})
-	if code := pg.CodeOf(err); code == pg.CodeLockTimeout || code == pg.CodeDeadlock {
+	if pg.IsLockTimeout(err) || pg.CodeOf(err) == pg.CodeDeadlock {
 		err = errNotNow
 	}
 	if err != nil {
@@ -198,6 +208,9 @@ func (s *Store) replacePartition(ctx context.Context, t pg.Session, p schema.Par
 	if survivors == nil {
 		survivors = []pgtype.UUID{}
 	}
+	if err := t.Run(ctx, "keys_keep", nil, pg.UUIDOf(from), pg.UUIDOf(to), survivors); err != nil {
+		return err
+	}
 	if err := t.Exec(ctx, s.tables.Scripts("partition_detach", tables, p)); err != nil {
 		return err
 	}
@@ -211,7 +224,8 @@ func (s *Store) replacePartition(ctx context.Context, t pg.Session, p schema.Par
 		}
 	}
 	for _, name := range []string{
-		"forget_checkpoints", "forget_requests", "forget_pauses", "forget_unique_keys", "forget_journals", "forget_inboxes", "forget_generations",
+		"forget_checkpoints", "forget_requests", "forget_pauses", "forget_unique_keys", "forget_keys", "forget_journals", "forget_inboxes",
+		"forget_generations",
 	} {
 		if err := t.Run(ctx, name, nil, pg.UUIDOf(from), pg.UUIDOf(to), survivors); err != nil {
 			return err

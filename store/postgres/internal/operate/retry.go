@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -44,7 +45,7 @@ func (s *Store) retryOwn(
 }
 
 func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryParams, w write.Woken) ([]store.Result, error) {
-	done := retried{w, map[store.ID]store.ID{}}
+	done := retried{w, map[store.ID]*store.UniqueError{}}
 	busy, err := write.RetryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
 		var now retried
 		err = pg.RetryOnConflict(ctx, func() error {
@@ -55,7 +56,9 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 					return err
 				}
 				busy = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
-				return t.RunAll(ctx, now.retrying(pg.UUIDsOf(free), s.Micros(), params))
+				taken, err := now.retry(ctx, t, free, s.Micros(), params)
+				busy = append(busy, taken...)
+				return err
 			})
 		})
 		if err == nil {
@@ -79,35 +82,44 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 	for i, id := range ids {
 		r := &results[i]
 		r.Job, r.State = id, states[id]
-		holder, taken := done.holders[id]
 		switch {
 		case done.isAgain(id):
 			r.State = store.Available
 		case slices.Contains(busy, id):
 			r.Err = write.ErrBlocked("retry job " + id.String())
-		case r.State == 0:
-			r.Err = store.NoJob(id)
-		case r.State == store.Available:
-		case taken && r.State.Finished() && r.State != store.Completed:
-			r.Err = &store.UniqueError{Holder: holder}
 		default:
-			r.Err = store.JobIs(id, r.State)
+			r.Err = done.refusal(id, r.State)
 		}
 	}
 	return results, nil
 }
 
-// retried are jobs that run again, and those who have the unique keys of the others.
+// retried are jobs that run again, and who has the keys of the others.
 type retried struct {
 	again   write.Woken
-	holders map[store.ID]store.ID
+	holders map[store.ID]*store.UniqueError
 }
 
-func newRetried() retried { return retried{write.Woken{}, map[store.ID]store.ID{}} }
+func newRetried() retried { return retried{write.Woken{}, map[store.ID]*store.UniqueError{}} }
 
 func (to retried) isAgain(id store.ID) bool {
 	_, is := to.again[id]
 	return is
+}
+
+// refusal is why a job does not run again that is in that state now, 0 if it is not there; nil if
+// it was available before.
+func (to retried) refusal(id store.ID, state store.State) error {
+	holder, taken := to.holders[id]
+	switch {
+	case state == 0:
+		return store.NoJob(id)
+	case state == store.Available:
+		return nil
+	case taken && state.Finished() && state != store.Completed:
+		return holder
+	}
+	return store.JobIs(id, state)
 }
 
 func (to retried) scanAgain(r pg.Row) error {
@@ -118,6 +130,22 @@ func (to retried) scanAgain(r pg.Row) error {
 	return err
 }
 
+// retry lets jobs run again whose bodies are locked, if they get their keys. It returns those whose
+// keys another transaction is taking.
+func (to retried) retry(ctx context.Context, t pg.Runner, ids []store.ID, now int64, params store.RetryParams) ([]store.ID, error) {
+	wanted, busy, err := keys.TakeAgain(ctx, t, pg.UUIDsOf(ids), now)
+	if err != nil {
+		return nil, err
+	}
+	free := slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(busy, id) })
+	for _, st := range to.retrying(pg.UUIDsOf(free), now, params) {
+		if err := st.On(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return busy, keys.NoteHolders(ctx, t, wanted, now, to.holders)
+}
+
 // retrying are the statements that let jobs run again whose bodies are locked. They note those that
 // do, and who has the keys of the others.
 func (to retried) retrying(ids []pgtype.UUID, now int64, params store.RetryParams) []pg.Statement {
@@ -125,11 +153,16 @@ func (to retried) retrying(ids []pgtype.UUID, now int64, params store.RetryParam
 	return []pg.Statement{
 		{Name: "retry_finished", Args: []any{ids, now, actor, "retry", reason}, Each: to.scanAgain},
 		{Name: "retry_deferred", Args: []any{ids, now, actor, reason}, Each: to.scanAgain},
-		{Name: "key_holders_of", Args: []any{ids}, Each: func(r pg.Row) error {
-			var id, holder pgtype.UUID
-			err := r.Scan(&id, &holder)
-			to.holders[id.Bytes] = holder.Bytes
-			return err
-		}},
+		noteUniqueHolders(ids, to.holders),
 	}
+}
+
+// noteUniqueHolders is the statement that notes who holds the unique keys of other jobs.
+func noteUniqueHolders(ids []pgtype.UUID, holders map[store.ID]*store.UniqueError) pg.Statement {
+	return pg.Statement{Name: "key_holders_of", Args: []any{ids}, Each: func(r pg.Row) error {
+		var id, holder pgtype.UUID
+		err := r.Scan(&id, &holder)
+		holders[id.Bytes] = &store.UniqueError{Holder: holder.Bytes}
+		return err
+	}}
 }

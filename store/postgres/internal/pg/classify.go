@@ -47,7 +47,7 @@ var sentinels = []error{
 func classOf(err error) (hint string, class error) {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
-		if strings.Contains(err.Error(), "closed pool") {
+		if strings.Contains(err.Error(), "closed pool") || strings.Contains(err.Error(), "database is closed") {
 			return "", store.ErrClosed
 		}
 		if _, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
@@ -75,7 +75,7 @@ func classOf(err error) (hint string, class error) {
 		return "this looks like a pooler in transaction mode; set session=off (Config.NoSession)", store.ErrInvalid
 	case code == codeProtocol && strings.Contains(pgErr.Message, "startup parameter"):
 		return "this looks like a pooler; set session=off (Config.NoSession)", store.ErrInvalid
-	case code == CodeLockTimeout:
+	case code == codeLockTimeout:
 		return "another transaction holds a lock that this one needs", store.ErrUnavailable
 	case IsData(err), strings.HasPrefix(code, "0A"), strings.HasPrefix(code, "42"):
 		return "", store.ErrInvalid

@@ -17,8 +17,9 @@ const (
 	CodeRefused       = "HF001" // by the schema's function refuse
 	CodeUnique        = "23505"
 	CodeForeignKey    = "23503"
-	CodeLockTimeout   = "55P03"
 	CodeDeadlock      = "40P01"
+	codeLockTimeout   = "55P03"
+	codeCancelled     = "57014"
 	codeSerialization = "40001"
 	codeUndefined     = "42P01"
 	codeProtocol      = "08P01"
@@ -33,6 +34,15 @@ func CodeOf(err error) string {
 		return pgErr.Code
 	}
 	return ""
+}
+
+// IsLockTimeout reports whether a statement has waited for a lock for longer than it may. A timeout
+// in the moment in which the lock is had, or another wait begins, is what PostgreSQL takes for a
+// user's request to cancel the statement. One that a person does cancel is repeated like the
+// others.
+func IsLockTimeout(err error) bool {
+	code := CodeOf(err)
+	return code == codeLockTimeout || code == codeCancelled
 }
 
 // IsCollision reports whether a transaction was ended because of another one: it may be repeated as

@@ -24,6 +24,11 @@ type Statement struct {
 // Row is what a query answers with, one at a time.
 type Row interface{ Scan(dest ...any) error }
 
+// On runs the statement.
+func (st Statement) On(ctx context.Context, t Runner) error {
+	return t.Run(ctx, st.Name, st.Each, st.Args...)
+}
+
 // Runner runs statements by name inside of a transaction.
 type Runner interface {
 	Run(ctx context.Context, name string, each func(Row) error, args ...any) error
@@ -145,20 +150,11 @@ func (d *DB) sendOnce(ctx context.Context, list []Statement) error {
 	if d.IsClosed() {
 		return ErrClosed
 	}
-	conn, err := d.Pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	return d.sendOn(ctx, conn, list)
+	return d.Conns.With(ctx, func(conn *pgx.Conn) error { return d.sendOn(ctx, conn, list) })
 }
 
 // sendOn is send on a connection.
-func (d *DB) sendOn(ctx context.Context, conn interface {
-	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}, list []Statement,
-) error {
+func (d *DB) sendOn(ctx context.Context, conn *pgx.Conn, list []Statement) error {
 	batch := &pgx.Batch{}
 	if d.begins {
 		batch.Queue(begin)
@@ -215,7 +211,7 @@ func (d *DB) Read(ctx context.Context, list ...Statement) error {
 		batch.Queue(d.Text(st.Name), st.Args...).Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
 	}
 	batch.Queue("COMMIT")
-	return d.denied(ctx, d.Pool.SendBatch(ctx, batch).Close())
+	return d.denied(ctx, d.Conns.With(ctx, func(conn *pgx.Conn) error { return conn.SendBatch(ctx, batch).Close() }))
 }
 
 var readPrelude = prelude(reads)
@@ -233,6 +229,26 @@ func eachOf(rows pgx.Rows, each func(Row) error) error {
 // Run implements Runner.
 func (t Session) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
 	return runPgx(ctx, t.Tx, t.DB.Text(name), each, args)
+}
+
+// Together runs statements one after the other; in a transaction of ours in one round trip.
+func Together(ctx context.Context, t Runner, list ...Statement) error {
+	if own, ok := t.(Session); ok {
+		batch := &pgx.Batch{}
+		for _, st := range list {
+			queued := batch.Queue(own.DB.Text(st.Name), st.Args...)
+			if st.Each != nil {
+				queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
+			}
+		}
+		return own.Tx.SendBatch(ctx, batch).Close()
+	}
+	for _, st := range list {
+		if err := st.On(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RunAll runs statements one after the other.
@@ -281,24 +297,21 @@ func (d *DB) inOneTx(ctx context.Context, begin string, f func(Session) error) e
 	if d.IsClosed() {
 		return ErrClosed
 	}
-	conn, err := d.Pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	end, done := withGrace(ctx)
-	defer done()
-	tx, err := conn.BeginTx(end, pgx.TxOptions{BeginQuery: begin})
-	if err != nil {
-		return err
-	}
-	if err := f(Session{d, tx}); err != nil {
-		// The first error is the one to tell. Nothing of the transaction happens, whatever the
-		// second one is.
-		_ = tx.Rollback(end)
-		return err
-	}
-	return tx.Commit(end)
+	return d.Conns.With(ctx, func(conn *pgx.Conn) error {
+		end, done := withGrace(ctx)
+		defer done()
+		tx, err := conn.BeginTx(end, pgx.TxOptions{BeginQuery: begin})
+		if err != nil {
+			return err
+		}
+		if err := f(Session{d, tx}); err != nil {
+			// The first error is the one to tell. Nothing of the transaction happens, whatever the
+			// second one is.
+			_ = tx.Rollback(end)
+			return err
+		}
+		return tx.Commit(end)
+	})
 }
 
 // RetryOnConflict repeats an operation that PostgreSQL ended because two transactions were in each

@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -91,4 +92,9 @@ func IfAnyBytes(list [][]byte) [][]byte {
 		}
 	}
 	return nil
+}
+
+// CompareLeases orders leases as statements lock their claim records.
+func CompareLeases(a, b store.Lease) int {
+	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.Slot, b.Slot))
 }

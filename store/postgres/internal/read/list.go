@@ -3,6 +3,7 @@ package read
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/google/uuid"
@@ -25,7 +26,7 @@ var newest = store.ID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
 
 // List is that of store.Reader, without the class of its error.
 func (s *Store) List(ctx context.Context, params store.ListParams) (page store.Page, err error) {
-	if err := store.CheckLimit(params.Limit); err != nil {
+	if err := errors.Join(store.CheckLimit(params.Limit), params.Filter.CheckKey()); err != nil {
 		return page, err
 	}
 	after := newest
@@ -37,7 +38,10 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (page store.P
 		}
 	}
 	f := params.Filter
-	for _, text := range slices.Concat([]string{f.Namespace}, f.Queues, f.Kinds, f.Tags) {
+	if f.Key != "" && f.Parent != (store.ID{}) {
+		return page, nil // no child has a business key
+	}
+	for _, text := range slices.Concat([]string{f.Namespace, f.Key}, f.Queues, f.Kinds, f.Tags) {
 		if !pg.IsText(text) {
 			return page, nil // no job can have it
 		}
@@ -81,14 +85,17 @@ func orNil(list []string) []string {
 // listPlan is how a page of jobs is looked for.
 type listPlan struct {
 	statement string
-	extra     any // the last parameter of list_not_completed and list_children
+	extra     []any // the last parameters of list_not_completed, list_children and list_key
 }
 
 // planList chooses where to look: children, what did not complete and what runs are found without a
 // look at all that completed.
 func planList(f store.Filter) listPlan {
+	if f.Key != "" {
+		return listPlan{"list_key", []any{f.Namespace, f.Kinds, f.Key}}
+	}
 	if f.Parent != (store.ID{}) {
-		return listPlan{"list_children", pg.UUIDOf(f.Parent)}
+		return listPlan{"list_children", []any{pg.UUIDOf(f.Parent)}}
 	}
 	states := f.States
 	ended, running := len(states) > 0, len(states) > 0
@@ -100,7 +107,7 @@ func planList(f store.Filter) listPlan {
 	}
 	switch {
 	case ended:
-		return listPlan{"list_not_completed", list}
+		return listPlan{"list_not_completed", []any{list}}
 	case running:
 		return listPlan{"list_running", nil}
 	}
@@ -129,10 +136,7 @@ func (s *Store) fillPage(
 	}
 	args := func() []any {
 		args := []any{pg.UUIDOf(after), int32(listStep), lanes, tags}
-		if plan.extra != nil {
-			args = append(args, plan.extra)
-		}
-		return args
+		return append(args, plan.extra...)
 	}
 	for range listSteps {
 		var ids []store.ID

@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
 // Apply is that of store.Writer, without the class of its error.
 func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 	s.Freshen(ctx, pg.One{DB: s.DB}, in.Enqueues)
-	b := &batch{now: s.Micros(), patient: in.Patient, start: in.Start, starting: in.Starting()}
+	b := &batch{now: s.Micros(), patient: in.Patient, start: in.Start, starting: in.Starting(), woken: Woken{}}
 	in.Reset()
 	b.take(in)
 	err := s.takeEnqueues(ctx, b, in)
@@ -60,7 +61,7 @@ func (s *Store) applyAll(ctx context.Context, in *store.Batch, b *batch) (err er
 			return nil
 		}
 	}
-	if pg.CodeOf(err) == pg.CodeLockTimeout {
+	if pg.IsLockTimeout(err) {
 		b.patience.lose()
 	}
 	if b.slow || needsSlowPath(err) {
@@ -126,7 +127,7 @@ func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (er
 	}
 	entries, err := s.EntriesOf(ctx, all, b.now, false)
 	for _, e := range entries {
-		b.slow = b.slow || e.Required && len(e.Job.UniqueKey) > 0 // as of sends
+		b.slow = b.slow || e.Required && e.hasKey() || e.Send != nil // as of sends
 	}
 	if err != nil || len(all) == len(in.Enqueues) {
 		b.entries = entries
@@ -187,8 +188,7 @@ func (b *batch) split(runs []*Run) (plain, others []*Run) {
 
 // needsSlowPath reports whether a batch that was rolled back may go through the slow path.
 func needsSlowPath(err error) bool {
-	code := pg.CodeOf(err)
-	return code == pg.CodeRefused || code == pg.CodeLockTimeout || pg.IsData(err) || errors.Is(err, errTwins)
+	return pg.CodeOf(err) == pg.CodeRefused || pg.IsLockTimeout(err) || pg.IsData(err) || errors.Is(err, errTwins)
 }
 
 // applyFast writes the batch in one round trip. The statements take their locks in one order: lanes
@@ -214,17 +214,17 @@ func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	b.unique = nil
 	entries := b.newEntries()
 	for _, e := range entries {
-		if len(e.Job.UniqueKey) == 0 {
-			simple = append(simple, e)
-		} else {
+		if e.hasKey() {
 			b.unique = append(b.unique, e)
+		} else {
+			simple = append(simple, e)
 		}
 	}
 	starting, waiting := b.startable(simple)
 	started := false
 	if len(waiting) > 0 {
 		enqueue := pg.Statement{Name: "enqueue", Args: enqueueArgs(waiting, b.now, false)}
-		if slices.ContainsFunc(waiting, (*Entry).mayWait) {
+		if slices.ContainsFunc(waiting, (*Entry).MayWait) {
 			list = append(list, pg.WaitAtMost(b.patience.wait), enqueue, pg.WaitAtMost(Briefly))
 		} else {
 			list = append(list, enqueue)
@@ -233,7 +233,7 @@ func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	if len(starting) > 0 {
 		list = append(list, s.starts(b, starting, &started))
 	}
-	b.won, b.met = make([]bool, len(b.unique)), make([]*obstacle, len(b.unique))
+	b.won, b.met = make([]bool, len(b.unique)), make([]*keys.Obstacle, len(b.unique))
 	if len(b.unique) > 0 {
 		if hasTwins(b.unique) {
 			return errTwins
@@ -253,32 +253,17 @@ func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// enqueueUnique returns the statements for the enqueues with unique keys. They note which were
-// stored, and what the others met.
+// enqueueUnique returns the statements for the enqueues with keys. They note which were stored, and
+// what the others met.
 func (b *batch) enqueueUnique() []pg.Statement {
-	return []pg.Statement{
-		pg.WaitAtMost(b.patience.wait),
-		{Name: "enqueue_careful", Args: enqueueArgs(b.unique, b.now, true), Each: func(r pg.Row) error {
-			var place int64
-			if err := r.Scan(&place); err != nil {
-				return err
-			}
-			b.won[place-1] = true
-			return nil
-		}},
-		{Name: "enqueue_obstacles", Args: obstacleArgs(b.unique, true), Each: func(r pg.Row) error {
-			o, err := scanObstacle(r)
-			if err == nil {
-				b.met[o.place-1] = &o
-			}
-			return err
-		}},
-		pg.WaitAtMost(Briefly),
-	}
+	var asking []pg.Statement
+	b.unique, asking = obstacles(b.unique, b.now, true, b.met)
+	list := append([]pg.Statement{pg.WaitAtMost(b.patience.wait)}, carefully(b.unique, b.now, func(place int64) { b.won[place-1] = true })...)
+	return append(append(list, asking...), pg.WaitAtMost(Briefly))
 }
 
-// settleUnique says what became of the enqueues with unique keys: each was stored, or yields to
-// what it met.
+// settleUnique says what became of the enqueues with keys: each was stored, or yields to what it
+// met.
 func (b *batch) settleUnique(ctx context.Context) {
 	for i, e := range b.unique {
 		switch {

@@ -104,7 +104,7 @@ func (b *Blocked) patience() patience {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if time.Since(b.keysMet) < cautiousFor {
-		return patience{wait: atOnce, tries: mostTries}
+		return patience{wait: AtOnce, tries: mostTries}
 	}
 	return patience{wait: Briefly, tries: mostTries}
 }
@@ -155,7 +155,7 @@ func (b *Blocked) freeKeys(entries []*Entry) {
 		return
 	}
 	for _, e := range entries {
-		if e.mayWait() && (e.Err == nil || errors.Is(e.Err, store.ErrConflict)) {
+		if e.MayWait() && (e.Err == nil || errors.Is(e.Err, store.ErrConflict)) {
 			delete(b.keys, e.key())
 		}
 	}
@@ -188,7 +188,7 @@ func (b *Blocked) oldest(entries []*Entry, now time.Time) (key string, wait time
 			key, age = e.key(), now.Sub(k.since)
 		}
 	}
-	if wait = min(age/10, longest); wait <= atOnce {
+	if wait = min(age/10, longest); wait <= AtOnce {
 		wait = 0
 	}
 	return key, wait
@@ -278,7 +278,10 @@ func ErrBlocked(what string) error {
 
 // blocked is ErrBlocked for an enqueue.
 func (e *Entry) blocked() error {
-	if len(e.Job.UniqueKey) > 0 {
+	switch {
+	case e.isNamed():
+		return ErrBlocked("enqueue job " + e.Job.ID.String() + ": its key")
+	case len(e.Job.UniqueKey) > 0:
 		return ErrBlocked("enqueue job " + e.Job.ID.String() + ": its unique key")
 	}
 	return ErrBlocked("enqueue job " + e.Job.ID.String() + ": its id")
@@ -366,10 +369,10 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 	if err := s.setAsideBodies(ctx, b); err != nil {
 		return err
 	}
-	b.keepApart(func(e *Entry) bool { return !e.Required && e.mayWait() && s.Blocked.hasKey(e.key()) })
+	b.keepApart(func(e *Entry) bool { return !e.Required && e.MayWait() && s.Blocked.hasKey(e.key()) })
 	now := time.Now()
 	b.entries = slices.DeleteFunc(b.entries, func(e *Entry) bool {
-		held := e.Required && e.mayWait() && s.Blocked.hasKey(e.key()) && !s.Blocked.isDue(e.key(), now)
+		held := e.Required && e.MayWait() && s.Blocked.hasKey(e.key()) && !s.Blocked.isDue(e.key(), now)
 		if held {
 			e.Err = e.blocked()
 		}
@@ -422,7 +425,7 @@ func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
 func (b *batch) setAsideAppends(isHeld func(*Entry) bool) {
 	busy := map[store.ID]bool{}
 	for _, a := range b.appends {
-		if slices.ContainsFunc(a.entries, func(e *Entry) bool { return e.mayWait() && isHeld(e) }) {
+		if slices.ContainsFunc(a.entries, func(e *Entry) bool { return e.MayWait() && isHeld(e) }) {
 			busy[a.Lease.Job] = true
 		}
 	}
@@ -457,7 +460,11 @@ func (b *batch) keepApart(mayWait func(*Entry) bool) {
 
 // key names what an enqueue may have to wait for.
 func (e *Entry) key() string {
-	if len(e.Job.UniqueKey) > 0 {
+	switch {
+	case e.isNamed():
+		key := e.Job.Key()
+		return "name " + key.Namespace + "\x00" + key.Kind + "\x00" + key.Key
+	case len(e.Job.UniqueKey) > 0:
 		return "key " + string(e.Job.UniqueKey)
 	}
 	return "id " + string(e.Job.ID[:])

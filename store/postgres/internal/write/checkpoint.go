@@ -11,7 +11,7 @@ import (
 // checkpoints is the statement that writes checkpoints, which must be of different jobs. It fails
 // with pg.CodeRefused if not all of their leases live.
 func checkpoints(writes []*store.CheckpointWrite, now int64) pg.Statement {
-	slices.SortFunc(writes, func(a, b *store.CheckpointWrite) int { return compareLeases(a.Lease, b.Lease) })
+	slices.SortFunc(writes, func(a, b *store.CheckpointWrite) int { return pg.CompareLeases(a.Lease, b.Lease) })
 	g := groupLeases(len(writes), func(i int) store.Lease { return writes[i].Lease })
 	percents, messages, values := make([]float64, len(writes)), make([]*string, len(writes)), make([]*string, len(writes))
 	for i, w := range writes {

@@ -3,33 +3,44 @@ package write
 import (
 	"bytes"
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
-
-// mayWait reports whether an enqueue may have to wait for a transaction of a caller's.
-func (e *Entry) mayWait() bool { return len(e.Job.UniqueKey) > 0 || e.KnownID }
 
 // enqueueEach enqueues what the batch enqueues itself, as much of it together as can be. Keys come
 // last, and in their order, as everybody takes them.
 func (s *Store) enqueueEach(ctx context.Context, t pg.Session, b *batch) error {
-	contested := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return !e.mayWait() })
-	others := slices.DeleteFunc(slices.Clone(b.entries), (*Entry).mayWait)
+	contested := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return !e.MayWait() })
+	others := slices.DeleteFunc(slices.Clone(b.entries), (*Entry).MayWait)
 	if err := s.enqueueParts(ctx, t, b, others, len(others)); err != nil {
 		return err
 	}
 	if err := s.enqueueParts(ctx, t, b, inOrder(contested), len(contested)); err != nil {
 		return err
 	}
-	return t.RunAll(ctx, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(b.entries, b.now)...))
+	return pg.Together(ctx, t, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(b.entries, b.now)...)...)
 }
 
-// inOrder sorts enqueues by their keys.
+// inOrder sorts enqueues by their keys: business keys, which are taken before the others, and then
+// unique keys.
 func inOrder(entries []*Entry) []*Entry {
-	slices.SortStableFunc(entries, func(a, b *Entry) int { return bytes.Compare(a.Job.UniqueKey, b.Job.UniqueKey) })
+	slices.SortStableFunc(entries, func(a, b *Entry) int {
+		switch {
+		case a.isNamed() && b.isNamed():
+			return keys.Compare(a.Job.Key(), b.Job.Key())
+		case a.isNamed():
+			return -1
+		case b.isNamed():
+			return 1
+		}
+		return bytes.Compare(a.Job.UniqueKey, b.Job.UniqueKey)
+	})
 	return entries
 }
 
@@ -40,7 +51,7 @@ func (s *Store) enqueueParts(ctx context.Context, t pg.Session, b *batch, left [
 	for len(left) > 0 {
 		size = min(size, len(left))
 		part := left[:size]
-		if part[0].mayWait() && b.patience.isOver() {
+		if part[0].MayWait() && b.patience.isOver() {
 			s.Blocked.suspectKeys(left)
 			putAside(left)
 			return nil
@@ -78,11 +89,16 @@ func (s *Store) enqueuePart(ctx context.Context, t pg.Session, b *batch, part []
 	for _, e := range part {
 		e.Result, e.Err = store.EnqueueResult{}, nil
 	}
-	enqueue := func(t pg.Session) error { return s.EnqueueCarefully(ctx, t, part, b.now) }
-	if part[0].mayWait() {
-		return b.contend(ctx, t, enqueue)
+	enqueue := func(t pg.Session) error {
+		woken, err := enqueueAndSend(ctx, t, part, b.now, func(left []*Entry) error { return s.EnqueueCarefully(ctx, t, left, b.now) })
+		maps.Copy(b.woken, woken)
+		return err
 	}
-	return false, t.Try(ctx, Briefly, enqueue)
+	if !part[0].MayWait() {
+		return false, t.Try(ctx, Briefly, enqueue)
+	}
+	held, err = b.contend(ctx, t, enqueue)
+	return held || errors.Is(err, keys.ErrSentMeanwhile), err
 }
 
 // putAside makes enqueues such that a caller's transaction is in the way of, as far as is known.
@@ -109,7 +125,7 @@ func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 	some := min(len(tried), recheckAtOnce)
 	putAside(tried[some:])
 	tried = tried[:some]
-	b.patience.wait = atOnce
+	b.patience.wait = AtOnce
 	if b.alone {
 		return s.enqueueAlone(ctx, b, tried)
 	}
@@ -155,7 +171,7 @@ func (s *Store) enqueueApart(ctx context.Context, b *batch, entries []*Entry) er
 	switch {
 	case err == nil:
 		s.Blocked.freeKeys(entries)
-	case pg.CodeOf(err) == pg.CodeLockTimeout || pg.IsCollision(err):
+	case pg.IsLockTimeout(err) || pg.IsCollision(err):
 		putAside(entries)
 		return nil
 	}

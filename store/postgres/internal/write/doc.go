@@ -1,12 +1,12 @@
-// Package write does what nodes and clients do all the time: it applies batches, claims jobs, wakes
-// and promotes them, and writes in the transactions of callers.
+// Package write does what nodes and clients do all the time: it applies batches, wakes and promotes
+// jobs, and writes in the transactions of callers.
 //
 // # How it writes
 //
 // The state of a job is where its pointer is. On the way of a job that succeeds the body is
 // inserted once and never changed. A claim deletes the pointers and writes one record for 60 jobs;
 // completing adds a narrow row and sets bits in the record. That is about 780 bytes of log for a
-// job of 63 bytes, from insert to completion. A claim leaves no versions of its node's row behind.
+// job of 63 bytes, from insert to completion.
 //
 // Statements on the fast path assume that all is well (every lease lives, every id is new) and fail
 // as a whole if it is not; then nothing has happened, and the batch is done again on the slow path,
@@ -40,7 +40,7 @@
 // batch a wait, each further one next to nothing. Whatever takes jobs from their runs takes what it
 // can have, and leaves the rest to the next time.
 //
-//   - A claim locks the row of its node, if that is alive, and then takes pointers, passing over those that others are taking. A batch
+//   - A claim (package claims) locks the row of its node, and then takes pointers, passing over those that others are taking. A batch
 //     whose jobs start on a node locks its row before everything that is written under a lease, as a node that leaves does.
 //   - Whatever is written under a lease locks the claim record first.
 //   - An append shares the fence of its node, an advisory lock. To mark the node dead or to take a job from it takes that lock
@@ -62,5 +62,5 @@
 //
 // # Imports
 //
-// Package store, packages pg and local, and pgx.
+// Package store, packages pg, local and claims, and pgx.
 package write

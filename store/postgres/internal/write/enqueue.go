@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// EntriesOf validates enqueues and gives them their lanes. Those that are invalid get their error
-// and are left out.
+// EntriesOf validates enqueues and gives them their lanes. Those that are invalid, or whose lane a
+// transaction of a caller is making, get their error and are left out.
 func (s *Store) EntriesOf(ctx context.Context, enqueues []*store.Enqueue, now int64, foreign bool) ([]*Entry, error) {
 	entries := make([]*Entry, 0, len(enqueues))
 	jobs := make([]*store.Job, 0, len(enqueues))
@@ -31,9 +31,11 @@ func (s *Store) EntriesOf(ctx context.Context, enqueues []*store.Enqueue, now in
 		return nil, err
 	}
 	for i, e := range entries {
-		e.Lane = lanes[i]
+		if e.Lane = lanes[i]; e.Lane.ID == 0 {
+			e.Err = fmt.Errorf("%w: it is making the lane of job %s", store.ErrBusy, e.Job.ID)
+		}
 	}
-	return entries, nil
+	return slices.DeleteFunc(entries, func(e *Entry) bool { return e.Lane.ID == 0 }), nil
 }
 
 func (e *Entry) prepare(now int64) (err error) {
@@ -46,7 +48,7 @@ func (e *Entry) prepare(now int64) (err error) {
 	default:
 		e.RunAt = now
 	}
-	if err := job.Check(); err != nil {
+	if err := e.Check(); err != nil {
 		return err
 	}
 	if e.options, err = pg.EncodeOptions(job.Options); err != nil {
@@ -113,13 +115,19 @@ func enqueueArgs(entries []*Entry, now int64, slow bool) []any {
 	if !slow {
 		return list
 	}
-	uniqueKeys, uniqueStates := make([][]byte, n), make([]int32, n)
+	uniqueKeys, uniqueStates, named := make([][]byte, n), make([]int32, n), []bool(nil)
 	for i, e := range entries {
 		if len(e.Job.UniqueKey) > 0 {
 			uniqueKeys[i], uniqueStates[i] = e.Job.UniqueKey, int32(e.Job.UniqueStates)
 		}
+		if e.isNamed() {
+			if named == nil {
+				named = make([]bool, n)
+			}
+			named[i] = true
+		}
 	}
-	return append(list, pg.IfAnyBytes(uniqueKeys), uniqueStates)
+	return append(list, pg.IfAnyBytes(uniqueKeys), uniqueStates, named)
 }
 
 // obstacleArgs returns the parameters of enqueue_obstacles. If strict, the statement fails with
@@ -162,34 +170,35 @@ func UsedNow(entries []*Entry) (queues []int32) {
 	return queues
 }
 
-func scanObstacle(r pg.Row) (o obstacle, err error) {
+func scanObstacle(r pg.Row) (o keys.Obstacle, err error) {
 	var refused *int32 // always NULL: a refusal is an error
-	err = r.Scan(&o.place, &o.runAt, &o.namespace, &o.holder, &o.due, &refused)
+	err = r.Scan(&o.Place, &o.RunAt, &o.Namespace, &o.Holder, &o.Due, &refused)
 	return o, err
 }
 
 // yield sets the result of an enqueue that was not inserted. It returns false if the holder is to
 // be replaced, which is left to the caller.
-func (e *Entry) yield(o obstacle) (done bool, err error) {
+func (e *Entry) yield(o keys.Obstacle) (done bool, err error) {
 	switch {
-	case o.runAt == nil:
-	case pg.TextOf(o.namespace) != e.Job.Namespace:
+	case o.RunAt == nil:
+	case pg.TextOf(o.Namespace) != e.Job.Namespace:
 		e.Err = store.TakenID(e.Job.ID)
 		return true, nil
 	default:
-		e.Result = store.EnqueueResult{ID: e.Job.ID, Existing: true, RunAt: pg.TimeOf(*o.runAt)}
+		e.Result = store.EnqueueResult{ID: e.Job.ID, Existing: true, RunAt: pg.TimeOf(*o.RunAt)}
 		return true, nil
 	}
-	holder, err := uuid.Parse(pg.TextOf(o.holder))
-	if err != nil {
+	if e.Result, err = o.Answer(); err != nil {
 		return false, err
 	}
-	if e.OnConflict == store.Reject {
-		e.Err = &store.UniqueError{Holder: holder}
-		return true, nil
+	switch e.kept = o.Over; {
+	case e.isNamed():
+	case e.OnConflict == store.Reject:
+		e.Result, e.Err = store.EnqueueResult{}, &store.UniqueError{Holder: e.Result.ID}
+	case e.OnConflict == store.Replace:
+		return false, nil
 	}
-	e.Result = store.EnqueueResult{ID: holder, Existing: true, RunAt: pg.OptTime(o.due)}
-	return e.OnConflict != store.Replace, nil
+	return true, nil
 }
 
 // EnqueueCarefully inserts what can be inserted, and finds out of the rest what stands in its way.
@@ -206,7 +215,7 @@ func (s *Store) EnqueueCarefully(ctx context.Context, t pg.Runner, entries []*En
 // statements: it may be free now. That is for another transaction to find out. This one has keys,
 // and would take a lower one now than some that it has, which is how two wait for each other.
 func (e *Entry) changedHands() {
-	e.Result, e.Err = store.EnqueueResult{}, fmt.Errorf("%w: the unique key of job %s is changing hands", store.ErrBusy, e.Job.ID)
+	e.Result, e.Err = store.EnqueueResult{}, fmt.Errorf("%w: the key of job %s is changing hands", store.ErrBusy, e.Job.ID)
 }
 
 // enqueueForCaller is EnqueueCarefully in a caller's transaction, which cannot come back later.
@@ -237,16 +246,11 @@ func (s *Store) enqueueOnce(ctx context.Context, t pg.Runner, entries []*Entry, 
 		fresh = append(fresh, e)
 	}
 	won := make([]bool, len(fresh))
-	err = t.Run(ctx, "enqueue_careful", func(r pg.Row) error {
-		var place int64
-		if err := r.Scan(&place); err != nil {
-			return err
-		}
+	list := carefully(fresh, now, func(place int64) {
 		won[place-1] = true
 		fresh[place-1].stored(now)
-		return nil
-	}, enqueueArgs(fresh, now, true)...)
-	if err != nil {
+	})
+	if err := pg.Together(ctx, t, list...); err != nil {
 		return nil, err
 	}
 	for i, e := range fresh {
@@ -260,24 +264,39 @@ func (s *Store) enqueueOnce(ctx context.Context, t pg.Runner, entries []*Entry, 
 	return s.settleLosers(ctx, t, losers, now)
 }
 
+// carefully are the statements that insert enqueues, after they have taken business keys if some
+// have one. stored is called for each that was inserted, with its place from 1 on.
+func carefully(entries []*Entry, now int64, stored func(place int64)) (list []pg.Statement) {
+	if _, _, wanted := named(entries); wanted != nil {
+		list = append(list, keys.Take(wanted, now))
+	}
+	return append(list, pg.Statement{Name: "enqueue_careful", Args: enqueueArgs(entries, now, true), Each: func(r pg.Row) error {
+		var place int64
+		err := r.Scan(&place)
+		if err == nil {
+			stored(place)
+		}
+		return err
+	}})
+}
+
 // settleLosers finds out what enqueues have met that were not stored, and what they do then. It
 // returns those that met nothing any more.
 func (s *Store) settleLosers(ctx context.Context, t pg.Runner, losers []*Entry, now int64) (unresolved []*Entry, err error) {
-	var obstacles []obstacle
-	err = t.Run(ctx, "enqueue_obstacles", func(r pg.Row) error {
-		o, err := scanObstacle(r)
-		obstacles = append(obstacles, o)
-		return err
-	}, obstacleArgs(losers, false)...)
-	if err != nil {
-		return nil, err
+	met := make([]*keys.Obstacle, len(losers))
+	losers, asking := obstacles(losers, now, false, met)
+	for _, st := range asking {
+		if err := st.On(ctx, t); err != nil {
+			return nil, err
+		}
 	}
-	met := make([]bool, len(losers))
 	var replacing []*Entry
-	for _, o := range obstacles {
-		met[o.place-1] = true
-		e := losers[o.place-1]
-		done, err := e.yield(o)
+	for i, e := range losers {
+		if met[i] == nil {
+			unresolved = append(unresolved, e)
+			continue
+		}
+		done, err := e.yield(*met[i])
 		if err != nil {
 			return nil, err
 		}
@@ -293,12 +312,31 @@ func (s *Store) settleLosers(ctx context.Context, t pg.Runner, losers []*Entry, 
 			return nil, err
 		}
 	}
-	for i, e := range losers {
-		if !met[i] {
-			unresolved = append(unresolved, e)
-		}
-	}
 	return unresolved, nil
+}
+
+// obstacles are the statements that find out what enqueues meet, of which some were not stored; of
+// those with unique keys and of those with business keys. It returns the enqueues in the order in
+// which it is noted, those with business keys first.
+func obstacles(entries []*Entry, now int64, strict bool, met []*keys.Obstacle) ([]*Entry, []pg.Statement) {
+	with, without, wanted := named(entries)
+	var list []pg.Statement
+	if len(with) > 0 {
+		list = append(list, keys.Obstacles(wanted, now, func(o keys.Obstacle) error {
+			met[o.Place-1] = &o
+			return nil
+		}))
+	}
+	if len(without) > 0 {
+		list = append(list, pg.Statement{Name: "enqueue_obstacles", Args: obstacleArgs(without, strict), Each: func(r pg.Row) error {
+			o, err := scanObstacle(r)
+			if err == nil {
+				met[len(with)+int(o.Place)-1] = &o
+			}
+			return err
+		}})
+	}
+	return slices.Concat(with, without), list
 }
 
 // replace puts the enqueue's payload and run time on the job that holds its unique key, if that has

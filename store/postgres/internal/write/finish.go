@@ -1,7 +1,6 @@
 package write
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -120,10 +119,6 @@ func (r *Run) settle() {
 // in a statement.
 func IsPossible(l store.Lease) bool { return l.Slot >= 0 && l.Slot < store.MaxClaimSlots }
 
-func compareLeases(a, b store.Lease) int {
-	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.Slot, b.Slot))
-}
-
 // groups are leases by their claim records, as the statements of finish.sql want them.
 type groups struct {
 	nodes, records, masks []int64
@@ -158,7 +153,7 @@ func (g *groups) args() []any {
 // groupRuns sorts runs by their leases, in place, and groups these. What a statement answers by the
 // place of a run is by this order.
 func groupRuns(runs []*Run) *groups {
-	slices.SortFunc(runs, func(a, b *Run) int { return compareLeases(a.Lease, b.Lease) })
+	slices.SortFunc(runs, func(a, b *Run) int { return pg.CompareLeases(a.Lease, b.Lease) })
 	return groupLeases(len(runs), func(i int) store.Lease { return runs[i].Lease })
 }
 

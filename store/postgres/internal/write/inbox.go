@@ -139,10 +139,8 @@ func deliver(ctx context.Context, t pg.Runner, sends []*store.Send, now int64) (
 	jobs, n := receivers(sends)
 	w := Woken{}
 	list := append([]pg.Statement{lockBodies(jobs, nil)}, sendings(sends, now)...)
-	for _, st := range append(list, w.Wake(n, now)) {
-		if err := t.Run(ctx, st.Name, st.Each, st.Args...); err != nil {
-			return nil, err
-		}
+	if err := pg.Together(ctx, t, append(list, w.Wake(n, now))...); err != nil {
+		return nil, err
 	}
 	w.settleSends(sends)
 	return w, nil

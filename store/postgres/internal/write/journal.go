@@ -61,7 +61,7 @@ func writing(appends []*appending, now int64) []pg.Statement {
 		leases = append(leases, a.Lease)
 		n += len(a.Entries)
 	}
-	slices.SortFunc(leases, compareLeases)
+	slices.SortFunc(leases, pg.CompareLeases)
 	leases = slices.CompactFunc(leases, func(a, b store.Lease) bool { return a == b })
 	g := groupLeases(len(leases), func(i int) store.Lease { return leases[i] })
 	ids, seqs, numbers, kinds := make([]pgtype.UUID, 0, n), make([]int64, 0, n), make([]int64, 0, n), make([]int32, 0, n)
@@ -171,12 +171,14 @@ func (s *Store) appendPart(ctx context.Context, t pg.Session, b *batch, part []*
 }
 
 // mayWait reports whether an append may have to wait for a transaction of a caller's.
-func (a *appending) mayWait() bool { return slices.ContainsFunc(a.entries, (*Entry).mayWait) }
+func (a *appending) mayWait() bool {
+	return slices.ContainsFunc(a.entries, (*Entry).MayWait)
+}
 
 // keys are what it may have to wait for.
 func (a *appending) keys() (keys []string) {
 	for _, e := range a.entries {
-		if e.mayWait() {
+		if e.MayWait() {
 			keys = append(keys, e.key())
 		}
 	}
@@ -186,7 +188,7 @@ func (a *appending) keys() (keys []string) {
 // putAside sets the error of an append that a caller's transaction is in the way of.
 func (a *appending) putAside() {
 	for _, e := range a.entries {
-		if e.Result, e.Err = (store.EnqueueResult{}), nil; e.mayWait() {
+		if e.Result, e.Err = (store.EnqueueResult{}), nil; e.MayWait() {
 			e.Err = e.blocked()
 		}
 	}
@@ -298,8 +300,8 @@ func (s *Store) settleRepeated(ctx context.Context, t pg.Runner, entries []*Entr
 	}
 	return t.Run(ctx, "enqueue_obstacles", func(r pg.Row) error {
 		o, err := scanObstacle(r)
-		if err == nil && o.runAt != nil {
-			entries[o.place-1].Result.RunAt = pg.TimeOf(*o.runAt)
+		if err == nil && o.RunAt != nil {
+			entries[o.Place-1].Result.RunAt = pg.TimeOf(*o.RunAt)
 		}
 		return err
 	}, obstacleArgs(entries, false)...)

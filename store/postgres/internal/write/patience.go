@@ -11,9 +11,9 @@ const (
 	// Briefly is how long a batch waits for the first lock that another transaction holds: longer
 	// than any transaction of ours takes, and too short to be noticed by the batches behind it.
 	Briefly = 50 * time.Millisecond
-	// atOnce is how long it waits for each further one, and for the first one while a transaction
+	// AtOnce is how long it waits for each further one, and for the first one while a transaction
 	// of a caller is known: what holds one thing mostly holds many.
-	atOnce = 2 * time.Millisecond
+	AtOnce = 2 * time.Millisecond
 	// mostTries bounds how often it does. All in all that is another 50 ms.
 	mostTries = 25
 	// besideTries is how often, if others wait with it, for what was found held before.
@@ -22,8 +22,8 @@ const (
 
 // lose notes that a lock was waited for in vain.
 func (p *patience) lose() {
-	if p.wait > atOnce {
-		p.wait, p.waited = atOnce, true
+	if p.wait > AtOnce {
+		p.wait, p.waited = AtOnce, true
 		return
 	}
 	p.tries--
@@ -36,7 +36,7 @@ func (p *patience) isOver() bool { return p.tries <= 0 }
 // longer than the batch has patience for.
 func (b *batch) contend(ctx context.Context, t pg.Session, f func(pg.Session) error) (held bool, err error) {
 	err = t.Try(ctx, b.patience.wait, f)
-	if held = pg.CodeOf(err) == pg.CodeLockTimeout; held {
+	if held = pg.IsLockTimeout(err); held {
 		b.patience.lose()
 	}
 	return held, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -55,7 +56,7 @@ func (b *batch) settleStarted(starting []*Entry) {
 func (s *Store) startedBefore(ctx context.Context, t pg.Session, b *batch) (err error) {
 	params := store.ClaimParams{Node: b.start.Node, Seq: b.start.Seq, Limit: b.starting}
 	ask := func(st pg.Statement) error { return t.Run(ctx, st.Name, st.Each, st.Args...) }
-	b.start.Claimed, _, err = s.claimsFrom(ctx, params, ask)
+	b.start.Claimed, _, err = (&claims.Store{Store: s.Store}).From(ctx, params, ask)
 	if errors.Is(err, store.ErrNodeDead) {
 		b.start.Claimed, err = nil, nil
 	}

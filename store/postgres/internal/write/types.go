@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 )
 
@@ -36,10 +37,10 @@ type batch struct {
 	start    *store.Start // nil if nothing is to run at once
 	starting int          // how many enqueues are to
 
-	// What the fast path found of the entries with unique keys.
-	unique []*Entry
+	// What the fast path found of the entries with keys.
+	unique []*Entry // those with business keys first
 	won    []bool
-	met    []*obstacle
+	met    []*keys.Obstacle
 }
 
 // Run is one run that writes or ends, with what the statements of finish.sql need of it. outcome is
@@ -85,15 +86,7 @@ type Entry struct {
 	RunAt         int64
 	options, tags *string
 	appended      bool // by an append, not by the batch itself
-}
-
-// obstacle is what stands in the way of an enqueue.
-type obstacle struct {
-	place     int64
-	runAt     *int64  // of the job with the same id
-	namespace *string // of that job
-	holder    *string
-	due       *int64 // run time of the holder
+	kept          bool // the holder of its business key has finished
 }
 
 // wait is a store.Wait as it is stored.

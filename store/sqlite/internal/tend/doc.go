@@ -5,6 +5,7 @@
 //	nodes, lead      nodes join, beat and leave; one of them leads
 //	rescue           takes runs from nodes that are dead, and those that a node has lost
 //	retain, retire   jobs go, and lanes and queues that are not used
+//	keys             business keys that are free
 //	fork             a job that begins with the memory of another
 //
 // # What goes
@@ -26,5 +27,5 @@
 //
 // # Imports
 //
-// Of ours, store, core, db, and work: a rescue ends runs as their handlers would.
+// Of ours, store, core, db, keys, and work: a rescue ends runs as their handlers would.
 package tend

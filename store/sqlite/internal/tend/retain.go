@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
@@ -31,6 +32,7 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 	steps := []func(limit int) (done int, more bool, err error){
 		func(limit int) (int, bool, error) { return v.removeLeftovers(ctx, limit) },
 		func(limit int) (int, bool, error) { return v.retainAudit(ctx, params.Audit, limit) },
+		func(limit int) (int, bool, error) { return v.retainKeys(ctx, limit) },
 		func(limit int) (int, bool, error) { return v.markLanes(ctx, limit) },
 		func(limit int) (int, bool, error) { return v.removeLanes(ctx, limit) },
 	}
@@ -130,13 +132,16 @@ func (v Verbs) retainJobs(
 }
 
 // remove deletes a finished job with everything that belongs to it, and returns how many rows that
-// was. The unique key goes before the body that names it. What people did to the job is kept as
-// long as it is to be.
+// was. The keys go before the body and the end that say what becomes of them. What people did to
+// the job is kept as long as it is to be.
 func remove(t *core.Tx, id store.ID) (rows int64, err error) {
 	s := t.Stmt("retain_unique_key")
 	db.BindID(s, id)
 	db.BindID(s, id)
 	if err := db.Exec(s); err != nil {
+		return 0, err
+	}
+	if err := keys.Leave(t, id); err != nil {
 		return 0, err
 	}
 	for _, name := range []string{

@@ -22,5 +22,6 @@
 //
 // # Imports
 //
-// Of ours, store, core, db, and work, which knows how memories, waits and requests are written.
+// Of ours, store, core, db, keys, and work, which knows how memories, waits and requests are
+// written.
 package view

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 
 // List implements store.Reader. The cursor is the id of the last job that was looked at.
 func (v Verbs) List(ctx context.Context, params store.ListParams) (store.Page, error) {
-	if err := store.CheckLimit(params.Limit); err != nil {
+	if err := errors.Join(store.CheckLimit(params.Limit), params.Filter.CheckKey()); err != nil {
 		return store.Page{}, err
 	}
 	before := uuid.Max
@@ -72,6 +74,8 @@ func (l *lister) run(before store.ID) error {
 	}
 	next := l.fromBodies
 	switch {
+	case l.params.Filter.Parent != uuid.Nil && l.params.Filter.Key != "":
+		return nil // no child has a business key
 	case l.params.Filter.Parent != uuid.Nil:
 		next = l.fromParent
 	case l.pointers:
@@ -197,6 +201,9 @@ func (l *lister) fromParent(before store.ID, n int) ([]candidate, error) {
 // completed jobs, is served from the pointers, so that what is rare is found without a walk through
 // all that is not; unless too much waits.
 func (l *lister) choose() error {
+	if l.params.Filter.Key != "" {
+		return l.chooseKey()
+	}
 	states := l.params.Filter.States
 	if l.params.Filter.Parent != uuid.Nil || len(states) == 0 || slices.Contains(states, store.Completed) {
 		return nil
@@ -237,6 +244,23 @@ func (l *lister) choose() error {
 	slices.SortFunc(ids, newestFirst)
 	slices.Sort(ended)
 	l.pointers, l.ids, l.ended = true, slices.Compact(ids), slices.Compact(ended)
+	return nil
+}
+
+// chooseKey makes those the candidates that have a business key, or had it last.
+func (l *lister) chooseKey() error {
+	f := l.params.Filter
+	for _, kind := range f.Kinds {
+		h, found, err := keys.HolderOf(l.Tx, store.JobKey{Namespace: f.Namespace, Kind: kind, Key: f.Key})
+		if err != nil {
+			return err
+		}
+		if found {
+			l.ids = append(l.ids, h.Job)
+		}
+	}
+	slices.SortFunc(l.ids, newestFirst)
+	l.pointers, l.ids = true, slices.Compact(l.ids)
 	return nil
 }
 

@@ -1,13 +1,14 @@
 // Package work is what happens to single jobs: what a batch applies, what a claim takes, and what
 // people ask of a job.
 //
-//	apply, enqueue, unique, start     jobs come, and may run at once
+//	apply, enqueue, unique, key, start   jobs come, and may run at once
 //	claim, checkpoint                 jobs are handed to nodes
 //	finish, ends, answers, children   runs end, and who waits for that is told
 //	journal, appends, entries         steps of durable functions
 //	inbox, wait                       messages, and jobs that wait for them
 //	generation, memory, leftover      functions that continue as new, and what they leave behind
 //	cancel, requests, hold, operate   cancel, pause, resume and retry
+//	callers                           the same, and ends from outside, in callers' transactions
 //	promote, await                    what is due, and who waits for a caller's transaction
 //
 // # How it works
@@ -34,5 +35,5 @@
 //
 // # Imports
 //
-// Of ours, store, core and db.
+// Of ours, store, core, db and keys.
 package work

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
 // enqueueAll inserts jobs in the order given. Each has its own result; an error ends the
@@ -17,10 +18,10 @@ import (
 func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
 	for _, q := range enqueues {
 		q.Result, q.Err = store.EnqueueResult{}, nil
-		if q.Err = q.Job.Check(); q.Err != nil {
+		if q.Err = q.Check(); q.Err != nil {
 			continue
 		}
-		if t.Own != nil && len(q.Job.UniqueKey) == 0 && q.Job.Parent == uuid.Nil {
+		if t.Own != nil && len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Parent == uuid.Nil {
 			if err := enqueueLater(t, q); err != nil {
 				return err
 			}
@@ -29,14 +30,14 @@ func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
 		if err := writeJobs(t); err != nil {
 			return err
 		}
-		if err := Enqueue(t, q); err != nil {
+		if err := enqueueAndSend(t, q); err != nil {
 			return err
 		}
 	}
 	return writeJobs(t)
 }
 
-// Enqueue adds a job, unless it is known, or another one has its unique key.
+// Enqueue adds a job, unless it is known, or another one has its unique key or its business key.
 func Enqueue(t *core.Tx, q *store.Enqueue) error {
 	job := &q.Job
 	runAt := runAtOf(q, t.Now)
@@ -53,6 +54,11 @@ func Enqueue(t *core.Tx, q *store.Enqueue) error {
 			return onConflict(t, q, holder, runAt)
 		}
 	}
+	if job.Options.Key != "" {
+		if answered, err := answerKey(t, q); answered || err != nil {
+			return err
+		}
+	}
 	n, err := newJob(t, q, runAt)
 	if err != nil {
 		return err
@@ -67,6 +73,11 @@ func Enqueue(t *core.Tx, q *store.Enqueue) error {
 	}
 	if len(job.UniqueKey) > 0 {
 		if err := takeUnique(t, job.UniqueKey, job.ID); err != nil {
+			return err
+		}
+	}
+	if job.Options.Key != "" {
+		if err := keys.Take(t, job); err != nil {
 			return err
 		}
 	}

@@ -67,18 +67,19 @@ SELECT EXISTS (SELECT 1 FROM going);
 -- The slow path: ids that are known and unique keys that are taken are passed over. Answers with
 -- the places of those that were stored. An id is looked at before its unique key: were the key
 -- taken first, a repeat would give it to a job that has already released it. Keys are taken in
--- their order, so that two batches cannot wait for each other. The odd IN … IS TRUE keeps a hashed
--- lookup where joins are pinned to nested loops.
+-- their order, so that two batches cannot wait for each other. Business keys were taken before
+-- (keys_take): a job that is @named is stored if the row of its key names it. The odd IN … IS TRUE
+-- keeps a hashed lookup where joins are pinned to nested loops.
 -- name: enqueue_careful
 -- params: @ids uuid[], @lanes int[], @run_at bigint[], @max_attempts int[], @codecs int[]
 -- params: @args bytea[], @options text[], @tags text[], @metadata text[], @ordering_keys text[]
 -- params: @queues int[], @priorities int[], @now bigint, @parents uuid[], @links int[]
--- params: @unique_keys bytea[], @unique_states int[]
+-- params: @unique_keys bytea[], @unique_states int[], @named boolean[]
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest(@ids, @lanes, @run_at, @max_attempts, @codecs, @args, @options, @tags,
-    @metadata, @ordering_keys, @queues, @priorities, @parents, @links, @unique_keys, @unique_states)
+    @metadata, @ordering_keys, @queues, @priorities, @parents, @links, @unique_keys, @unique_states, @named)
     WITH ORDINALITY AS t (id, lane, run_at, max_attempts, codec, args, options, tags, metadata, ordering_key, queue, priority,
-      parent, link, unique_key, unique_states, place)
+      parent, link, unique_key, unique_states, named, place)
 ), fresh AS MATERIALIZED (
   SELECT * FROM input i WHERE NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = i.id OFFSET 0)
 ), wanted AS MATERIALIZED (
@@ -91,7 +92,9 @@ WITH input AS MATERIALIZED (
     ordering_key, unique_key, unique_states, parent, link)
   SELECT id, lane, run_at, @now, 0, 0, max_attempts, codec, args, options::json, tags::jsonb, metadata::json,
     ordering_key, unique_key, unique_states, parent, link
-  FROM fresh WHERE unique_key IS NULL OR id IN (SELECT id FROM taken)
+  FROM fresh i WHERE (unique_key IS NULL OR id IN (SELECT id FROM taken)) AND (
+    named IS NOT TRUE OR EXISTS (SELECT 1 FROM {schema}.job_key k WHERE k.id = i.id AND k.until IS NULL OFFSET 0)
+  )
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), entered AS MATERIALIZED (
   SELECT * FROM input WHERE (id IN (SELECT id FROM stored)) IS TRUE
@@ -120,12 +123,7 @@ SELECT place FROM entered;
 SELECT t.place, j.run_at, j.namespace, h.id::text, h.run_at,
   CASE WHEN j.run_at IS NULL AND @strict AND h.id IS NOT NULL AND t.replaces THEN {schema}.refuse('a job is to be replaced') END
 FROM unnest(@ids, @keys, @replaces) WITH ORDINALITY AS t (id, key, replaces, place)
-LEFT JOIN LATERAL (
-  SELECT b.run_at, (
-    SELECT q.namespace FROM {schema}.lane l, {schema}.queue q WHERE l.id = b.lane AND q.id = l.queue
-  ) AS namespace
-  FROM {schema}.job b WHERE b.id = t.id OFFSET 0
-) j ON true
+LEFT JOIN LATERAL ({{known_job}}) j ON true
 LEFT JOIN LATERAL (
   SELECT u.id, b.run_at FROM {schema}.unique_key u
   CROSS JOIN LATERAL (SELECT c.run_at FROM {schema}.job c WHERE c.id = u.id OFFSET 0) b

@@ -80,6 +80,13 @@ SELECT * FROM unnest(@ids, @lanes, @run_at, @max_attempts, @codecs, @args, @opti
   @metadata, @ordering_keys, @queues, @priorities, @parents, @links)
   AS t (id, lane, run_at, max_attempts, codec, args, options, tags, metadata, ordering_key, queue, priority, parent, link)
 
+-- The run time and the namespace of the job with the id of t.
+-- fragment: known_job
+SELECT b.run_at, (
+    SELECT q.namespace FROM {schema}.lane l, {schema}.queue q WHERE l.id = b.lane AND q.id = l.queue
+  ) AS namespace
+  FROM {schema}.job b WHERE b.id = t.id OFFSET 0
+
 -- The entry with which a job last continued as new, and its journal begins; NULL if it never did.
 -- fragment: generation
 (SELECT g.first FROM {schema}.generation g WHERE g.id = @job)

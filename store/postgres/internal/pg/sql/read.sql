@@ -17,7 +17,7 @@ WITH open AS MATERIALIZED (
 SELECT t.place, b.lane, b.run_at, {{body}},
   f.state, f.reason, f.error, f.result, f.codec, f.fingerprint, f.lease, f.node, f.claimed_at, f.started_at, f.finished_at,
   k.node, k.seq, k.slot, k.lease, k.claimed_at,
-  d.state, d.held, d.since, d.until, d.reason, d.error, d.waits_for,
+  d.state, d.held, d.since, d.until, d.reason, d.error, d.waits_for, d.handed_over IS NOT NULL,
   o.id IS NOT NULL AND o.id <> t.id AND f.state IS NULL AND k.node IS NULL AND d.state IS NULL,
   q.yes, p.yes,
   CASE WHEN last.lease = b.lease THEN last.claimed_at ELSE coalesce(b.claimed_at, last.claimed_at) END,
@@ -105,6 +105,18 @@ SELECT id, fits FROM (
     ) f ORDER BY f.id DESC LIMIT @look_at
   ) s CROSS JOIN LATERAL (SELECT b.lane, b.tags FROM {schema}.job b WHERE b.id = s.id OFFSET 0) j
 ) t WHERE fits OR from_end = 1 ORDER BY id DESC;
+
+-- The same for the jobs that have a business key, or had it last.
+-- name: list_key
+-- params: @before uuid, @look_at int, @lanes int[], @tags jsonb, @namespace text, @kinds text[]
+-- params: @key text
+SELECT j.id, (@lanes IS NULL OR j.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(j.tags @> @tags, false))
+FROM (SELECT DISTINCT kind FROM unnest(@kinds) AS t (kind)) u
+CROSS JOIN LATERAL (
+  SELECT a.id FROM {schema}.job_key a WHERE a.namespace = @namespace AND a.kind = u.kind AND a.key = @key OFFSET 0
+) k
+CROSS JOIN LATERAL (SELECT b.id, b.lane, b.tags FROM {schema}.job b WHERE b.id = k.id AND b.id < @before OFFSET 0) j
+ORDER BY j.id DESC LIMIT @look_at;
 
 -- The same for jobs that run.
 -- name: list_running

@@ -126,11 +126,12 @@ ORDER BY s.seq DESC LIMIT 1;
 DROP TABLE {schema}.{table}_{day};
 
 -- Jobs whose time is over and whose partition stays, one by one: of states and until when they are
--- over, and of states of which only the default partition is looked at.
+-- over, and of states of which only the default partition is looked at. One that a caller's
+-- transaction has, or whose business key a transaction is taking, is left to the next time.
 -- name: delete_finished
 -- params: @states int[], @until bigint[], @default_states int[], @default_until bigint[]
 -- params: @limit int
-WITH over AS MATERIALIZED (
+WITH expired AS MATERIALIZED (
   SELECT f.id FROM unnest(@states, @until) AS k (state, until) CROSS JOIN LATERAL (
     SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> {completed} AND a.finished_at <= k.until
       ORDER BY a.id LIMIT @limit FOR UPDATE SKIP LOCKED
@@ -141,6 +142,16 @@ WITH over AS MATERIALIZED (
       ORDER BY a.finished_at LIMIT @limit FOR UPDATE SKIP LOCKED
   ) f
   LIMIT @limit
+), over AS MATERIALIZED (
+  SELECT e.id FROM expired e CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = e.id FOR UPDATE SKIP LOCKED) b
+  WHERE e.id NOT IN (
+    SELECT k.id FROM expired f
+    CROSS JOIN LATERAL (SELECT a.id, a.namespace, a.kind, a.key FROM {schema}.job_key a WHERE a.id = f.id AND a.until IS NULL OFFSET 0) k
+    LEFT JOIN LATERAL (
+      SELECT true AS yes FROM {schema}.job_key a
+      WHERE a.namespace = k.namespace AND a.kind = k.kind AND a.key = k.key FOR UPDATE SKIP LOCKED
+    ) l ON true WHERE l.yes IS NULL
+  )
 ), attempts AS (
   DELETE FROM {schema}.attempt a USING over o WHERE a.id = o.id
 ), checkpoints AS (
@@ -158,6 +169,12 @@ WITH over AS MATERIALIZED (
 ), keys AS (
   DELETE FROM {schema}.unique_key u USING over o CROSS JOIN LATERAL (SELECT j.unique_key FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b
   WHERE b.unique_key IS NOT NULL AND u.key = b.unique_key AND u.id = o.id
+), names_kept AS (
+  UPDATE {schema}.job_key k SET until = CASE WHEN k.keep < 0 THEN {never} ELSE f.finished_at + k.keep END
+  FROM over o CROSS JOIN LATERAL (SELECT a.finished_at FROM {schema}.finished a WHERE a.id = o.id OFFSET 0) f
+  WHERE k.id = o.id AND k.until IS NULL AND k.keep <> 0
+), names AS (
+  DELETE FROM {schema}.job_key k USING over o WHERE k.id = o.id AND k.until IS NULL AND k.keep = 0
 ), bodies AS (
   DELETE FROM {schema}.job a USING over o WHERE a.id = o.id
 )

@@ -1,0 +1,63 @@
+package keys
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// settleAtOnce is how many keys of jobs that are over are looked at in one transaction.
+const settleAtOnce = 1000
+
+// Settle says of the keys of jobs of a range that are over until when they are kept, or removes
+// them: so that little is left to do under the lock under which the jobs are removed. states and
+// until say which are over.
+func Settle(ctx context.Context, d *pg.DB, from, to store.ID, states []int32, until []int64) error {
+	for after := before(from); ; {
+		looked := false
+		err := pg.RetryOnConflict(ctx, func() error {
+			looked = false
+			return d.Send(ctx, pg.Statement{
+				Name: "keys_settle", Args: []any{pg.UUIDOf(after), pg.UUIDOf(to), states, until, int32(settleAtOnce)},
+				Each: func(r pg.Row) error {
+					var last pgtype.UUID
+					err := r.Scan(&last)
+					looked, after = true, last.Bytes
+					return err
+				},
+			})
+		})
+		if err != nil || !looked {
+			return err
+		}
+	}
+}
+
+// before is the id before another one.
+func before(id store.ID) store.ID {
+	for i := len(id) - 1; i >= 0; i-- {
+		if id[i]--; id[i] != 0xff {
+			break
+		}
+	}
+	return id
+}
+
+// Sweep removes up to limit keys that jobs which were removed do not keep any more, and as much of
+// what is remembered of signals that were sent along with enqueues. It tells whether there is more.
+func Sweep(ctx context.Context, d *pg.DB, now int64, limit int) (more bool, err error) {
+	var keys, sent int
+	count := func(n *int) func(pg.Row) error {
+		return func(pg.Row) error { *n++; return nil }
+	}
+	err = pg.RetryOnConflict(ctx, func() error {
+		keys, sent = 0, 0
+		return d.Send(ctx,
+			pg.Statement{Name: "keys_over", Args: []any{now, int32(limit)}, Each: count(&keys)},
+			pg.Statement{Name: "key_sent_over", Args: []any{now - store.SentKept.Microseconds(), int32(limit)}, Each: count(&sent)})
+	})
+	return keys >= limit || sent >= limit, err
+}
