@@ -205,7 +205,7 @@ func TestSignals(t *testing.T) {
 		for i, text := range []string{"a", "b", "b", "c"} {
 			time.Sleep(time.Minute)
 			key := text
-			want := holdfast.SendResult{Message: []int64{1, 2, 2, 3}[i], Duplicate: i == 2}
+			want := holdfast.SendResult{Job: job.ID, Message: []int64{1, 2, 2, 3}[i], Duplicate: i == 2}
 			if sent, err := approved.Send(t.Context(), f.hf, job.ID, text, holdfast.DedupKey(key)); err != nil || sent != want {
 				t.Fatalf("%d: %+v, %v", i, sent, err)
 			}

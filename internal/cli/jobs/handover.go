@@ -13,7 +13,7 @@ import (
 )
 
 func (a verbs) jobCompleteCommand() *cobra.Command {
-	return &cobra.Command{
+	return arg.ByKey(&cobra.Command{
 		Use:   "complete ID [RESULT]",
 		Short: "Complete a job that was handed over",
 		Long: `Complete a job that its handler has handed over to an outside system and that waits to be finished.
@@ -31,11 +31,11 @@ RESULT is JSON, @FILE, or - for standard input; without it the job has no result
 				return finished(store.Completed, "is completed", client.Complete(ctx, ids[0], result))
 			})
 		}),
-	}
+	})
 }
 
 func (a verbs) jobFailCommand() *cobra.Command {
-	return &cobra.Command{
+	return arg.ByKey(&cobra.Command{
 		Use:   "fail ID MESSAGE",
 		Short: "Fail a job that was handed over",
 		Long: `Fail a job that its handler has handed over to an outside system and that waits to be finished.
@@ -58,7 +58,7 @@ MESSAGE is its error. If its handler has registered compensations, a node runs t
 				return finished(store.Failed, "has failed", nil)
 			})
 		}),
-	}
+	})
 }
 
 // finished is the result of finishing one job. An error of the database alone is that of the
