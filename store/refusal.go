@@ -34,6 +34,11 @@ func CallbackAnswered(job ID) error {
 	return fmt.Errorf("%w: the callback of job %s is already answered", ErrConflict, job)
 }
 
+// NoUpdate is the ErrNotFound of a request that was not sent to a job, or is forgotten.
+func NoUpdate(job ID, key string) error {
+	return fmt.Errorf("%w: job %s has no update with the id %.60q", ErrNotFound, job, key)
+}
+
 // JournalMoved is the ErrConflict of a journal that has not the entries, last being the last one,
 // that the caller has read.
 func JournalMoved(job ID, last int64) error {

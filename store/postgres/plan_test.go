@@ -43,6 +43,7 @@ func TestHotPlans(t *testing.T) {
 		"entries", "entries_newest", "entries_named", "entries_named_newest",
 		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close",
 		"parents_of", "close_children", "list_children",
+		"send_updates", "wake_for_updates", "answer_updates", "updates_open", "update", "update_forget", "updates_forget_accepted",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
 	} {
 		for _, line := range explain(t, conn.Conn(), s.Text(name)) {

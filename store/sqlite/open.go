@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/tend"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/view"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
@@ -31,6 +32,7 @@ type Store struct {
 	working
 	tending
 	viewing
+	updating
 
 	d         *core.Database
 	config    Config
@@ -39,9 +41,10 @@ type Store struct {
 }
 
 type (
-	working = work.Verbs
-	tending = tend.Verbs
-	viewing = view.Verbs
+	working  = work.Verbs
+	tending  = tend.Verbs
+	viewing  = view.Verbs
+	updating = updates.Verbs
 )
 
 var _ store.Store = (*Store)(nil)
@@ -105,7 +108,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
+	s.working, s.tending, s.viewing, s.updating = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll), updates.New(s.d)
 	return s, nil
 }
 

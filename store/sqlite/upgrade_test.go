@@ -237,7 +237,7 @@ func TestUpgradeFrom6(t *testing.T) {
 		for _, text := range []string{
 			"ALTER TABLE holdfast_finished DROP COLUMN started_at", "ALTER TABLE holdfast_finished DROP COLUMN codec",
 			"ALTER TABLE holdfast_finished DROP COLUMN fingerprint", "ALTER TABLE holdfast_journal DROP COLUMN took",
-			"DELETE FROM holdfast_migration WHERE version >= 7",
+			"DROP TABLE holdfast_job_update", "DELETE FROM holdfast_migration WHERE version >= 7",
 		} {
 			if _, err := db.ExecContext(t.Context(), text); err != nil {
 				t.Fatal(text, err)

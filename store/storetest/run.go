@@ -14,11 +14,12 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/operate"
 	"github.com/holdfastdev/holdfast/store/storetest/race"
 	"github.com/holdfastdev/holdfast/store/storetest/starts"
+	"github.com/holdfastdev/holdfast/store/storetest/updates"
 )
 
 // groups are all tests, by what they are about.
 var groups = env.Merged(
-	jobs.Groups, starts.Groups, durable.Groups, family.Groups, nodes.Groups, operate.Groups, race.Groups, machine.Groups,
+	jobs.Groups, starts.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups, race.Groups, machine.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are

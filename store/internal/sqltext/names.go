@@ -27,11 +27,14 @@ func Codes(more map[string]int64) map[string]string {
 		"entry_published": number(store.EntryPublished),
 		"entry_streamed":  number(store.EntryStreamed),
 		"entry_continued": number(store.EntryContinued),
+		"entry_updated":   number(store.EntryUpdated),
 		"kept_entries":    list(store.EntryPublished, store.EntryStreamed),                      // when a job continues as new
 		"named_entries":   list(store.EntryCallback, store.EntryPublished, store.EntryStreamed), // that have an index by name
 
 		"message_signal":    number(store.MessageSignal),
 		"message_child":     number(store.MessageChild),
+		"message_update":    number(store.MessageUpdate),
+		"update_refused":    number(store.UpdateRefused),
 		"callback_messages": list(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat),
 		"callback_answers":  list(store.MessageCallback, store.MessageCallbackFailed),
 		"answer_messages":   list(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat, store.MessageChild),

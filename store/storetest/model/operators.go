@@ -126,6 +126,7 @@ func (s *Store) restart(j *job, now time.Time) error {
 		s.unique[string(j.UniqueKey)] = j.ID
 	}
 	delete(s.closed, j.ID)
+	j.forgetOpen()
 	j.Attempt, j.Closing = 0, false
 	j.reason, j.err, j.finishedAt, j.endedBy = "", "", time.Time{}, store.Lease{}
 	j.startedAt, j.likeness = time.Time{}, 0

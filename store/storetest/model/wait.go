@@ -84,6 +84,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 		if j.journal[0].Kind == store.EntryContinued {
 			keep = max(keep, j.journal[0].Seq)
 		}
+		j.forgetAnswered(keep)
 		j.journal = j.upTo(keep)
 		j.Closing = j.Closing && j.decided <= params.Keep
 	}

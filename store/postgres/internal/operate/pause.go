@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
@@ -227,7 +228,8 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 		return store.JournalMoved(params.Job, p.last)
 	}
 	if params.Keep >= 0 && params.Keep < p.last {
-		if err := t.Run(ctx, "resume_cut", nil, pg.UUIDOf(params.Job), params.Keep); err != nil {
+		cut := pg.Statement{Name: "resume_cut", Args: []any{pg.UUIDOf(params.Job), params.Keep}}
+		if err := t.RunAll(ctx, []pg.Statement{updates.ForgetAccepted(params.Job, params.Keep), cut}); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
 // Retry implements store.Operators.
@@ -78,7 +79,8 @@ func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
 	return Audit(t, params.Actor, "retry", &result.Job, 0, params.Reason)
 }
 
-// reopen undoes the end of a job, which starts from its first attempt. What it remembers stays. It
+// reopen undoes the end of a job, which starts from its first attempt. What it remembers stays, but
+// for the requests that were open: their callers were told that they are not handled. It
 // fails with a *UniqueError, before anything has changed, if another job has its unique key.
 func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 	if len(b.UniqueKey) > 0 {
@@ -94,6 +96,9 @@ func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 				return err
 			}
 		}
+	}
+	if err := updates.ForgetOpen(t, b.ID); err != nil {
+		return err
 	}
 	if b.Closing {
 		if err := t.ReopenEnd(b); err != nil {
