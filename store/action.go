@@ -13,6 +13,7 @@ const (
 	ActionPause     ActionKind = "pause"     // held it, or asked its run to stop
 	ActionResume    ActionKind = "resume"    // let it go on
 	ActionFork      ActionKind = "fork"      // made it out of another job's journal
+	ActionContinue  ActionKind = "continue"  // let it start over
 )
 
 // Action is something that a person did to a job. It is recorded in the transaction that does it,

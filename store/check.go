@@ -21,7 +21,7 @@ func (j *Job) Check() error {
 		return fmt.Errorf("%w: job %s: priority %d is not between 1 and 4", ErrInvalid, j.ID, j.Priority)
 	case j.MaxAttempts < 0 || j.MaxAttempts > math.MaxInt32, j.Codec < 0 || j.Codec > math.MaxInt32:
 		return fmt.Errorf("%w: job %s: max attempts %d or codec %d is out of range", ErrInvalid, j.ID, j.MaxAttempts, j.Codec)
-	case j.OnParentClose > TerminateChild:
+	case j.OnParentClose > CancelAndWait:
 		return fmt.Errorf("%w: job %s: unknown close policy %d", ErrInvalid, j.ID, j.OnParentClose)
 	case !isTime(j.RunAt) || !isTime(j.Options.Deadline):
 		return fmt.Errorf("%w: job %s: its run time or its deadline is not between the years 1 and 9999", ErrInvalid, j.ID)

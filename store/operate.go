@@ -16,6 +16,8 @@ type CancelParams struct {
 	// is durable and has begun (it has a journal) is made available with the request, so that its
 	// run ends it in order; until that run it is Available, and not Cancelled.
 	Terminate bool
+	// Unrecorded: no action is recorded, as no person asked.
+	Unrecorded bool
 }
 
 // Result says what became of one job of an operation on several.
@@ -78,8 +80,12 @@ type ResumeParams struct {
 	// Expect is the Seq of the last entry that the caller knows of; another one is ErrConflict.
 	// Negative: whatever there is.
 	Expect int64
-	Reason string
-	Actor  string
+	// Continue makes the job start over instead, as that of an outcome does: it is Available then,
+	// and Keep is not looked at. The job may also wait for something else than a person. One that
+	// runs is not asked to, and one whose end is decided and that has not finished is ErrConflict.
+	Continue *Continue
+	Reason   string
+	Actor    string
 }
 
 // ForkParams makes a new job out of the beginning of another one's journal: the entries up to the

@@ -19,6 +19,11 @@ func TakenID(id ID) error { return fmt.Errorf("%w: the id %s is taken", ErrConfl
 // JobIs is the ErrConflict of a job in a state in which it cannot do what is asked.
 func JobIs(id ID, state State) error { return fmt.Errorf("%w: job %s is %s", ErrConflict, id, state) }
 
+// JobIsEnding is the ErrConflict of a job that must not start over before it has ended.
+func JobIsEnding(id ID) error {
+	return fmt.Errorf("%w: job %s is ending, and what it compensates would not be done; let it end, or terminate it", ErrConflict, id)
+}
+
 // LostLease is the ErrLeaseLost of a write for a job.
 func LostLease(id ID) error { return fmt.Errorf("%w: job %s", ErrLeaseLost, id) }
 

@@ -18,7 +18,6 @@ func Codes(more map[string]int64) map[string]string {
 		"failed_states": list(store.Failed, store.Cancelled),
 		"claim_slots":   number(store.MaxClaimSlots),
 
-		"cancel_child":    number(store.CancelChild),
 		"abandon_child":   number(store.AbandonChild),
 		"terminate_child": number(store.TerminateChild),
 

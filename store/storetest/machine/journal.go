@@ -73,7 +73,7 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 			q.Job.UniqueKey, q.Job.UniqueStates, q.OnConflict = nil, 0, 0
 			q.Job.OrderingKey = "" // when a free one is handed on is the store's choice, in the middle of a batch too
 			q.Job.Parent, q.Job.Answers = r.store.Job.ID, chance(t, "answers", 80)
-			q.Job.OnParentClose = pick(t, "policy", store.CancelChild, store.TerminateChild, store.AbandonChild)
+			q.Job.OnParentClose = pick(t, "policy", store.CancelChild, store.TerminateChild, store.AbandonChild, store.CancelAndWait)
 			entry.Kind, entry.Name = kind, q.Job.Kind
 			a.Enqueues = append(a.Enqueues, &q)
 		case store.EntryPublished, store.EntryStreamed:

@@ -22,12 +22,12 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 		case j == nil:
 			result.Err = store.NoJob(id)
 		case params.Terminate:
-			if !j.state.Finished() {
+			if !j.state.Finished() && !params.Unrecorded {
 				j.act(store.ActionTerminate, params.Actor, params.Reason, now)
 			}
 			s.terminate(j, params.Reason, now)
 		default:
-			if !j.state.Finished() && j.cancel == nil {
+			if !j.state.Finished() && j.cancel == nil && !params.Unrecorded {
 				j.act(store.ActionCancel, params.Actor, params.Reason, now)
 			}
 			s.cancel(j, params.Reason, params.Actor, now)

@@ -55,6 +55,9 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 	if j == nil {
 		return 0, nil, store.NoJob(params.Job)
 	}
+	if params.Continue != nil {
+		return s.startOver(j, &params, now)
+	}
 	if j.state == store.Running && j.pause != nil {
 		j.pause = nil
 		j.act(store.ActionResume, params.Actor, params.Reason, now)
@@ -89,5 +92,28 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 		j.Closing = j.Closing && j.decided <= params.Keep
 	}
 	j.act(store.ActionResume, params.Actor, params.Reason, now)
+	return j.state, s.woken, nil
+}
+
+// startOver lets a person make a job continue as new.
+func (s *Store) startOver(j *job, params *store.ResumeParams, now time.Time) (State, []store.Wake, error) {
+	switch {
+	case j.state != store.Waiting && j.state != store.Failed && j.state != store.Cancelled:
+		return 0, nil, store.JobIs(j.ID, j.state)
+	case j.state == store.Waiting && j.Closing:
+		return 0, nil, store.JobIsEnding(j.ID)
+	case params.Expect >= 0 && params.Expect != j.lastEntry():
+		return 0, nil, store.JournalMoved(j.ID, j.lastEntry())
+	}
+	if j.state.Finished() {
+		if err := s.restart(j, now); err != nil {
+			return 0, nil, err
+		}
+	} else {
+		j.RunAt = now
+		s.enter(j, store.Available)
+	}
+	s.beginAnew(j, params.Continue, now)
+	j.act(store.ActionContinue, params.Actor, params.Reason, now)
 	return j.state, s.woken, nil
 }

@@ -20,7 +20,10 @@ type cancelling struct {
 func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	var results []store.Result
 	how := cancelling{reason: params.Reason, actor: params.Actor, terminate: params.Terminate, audit: "cancel"}
-	if params.Terminate {
+	switch {
+	case params.Unrecorded:
+		how.audit = ""
+	case params.Terminate:
 		how.audit = "terminate"
 	}
 	wakes, err := v.d.Move(ctx, "cancel", nil, func(t *core.Tx) (err error) {
