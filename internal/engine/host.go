@@ -27,6 +27,11 @@ func (r *Run) Journal(ctx context.Context) (store.Journal, error) {
 	return r.node.engine.journals.Load(ctx, r.claimed.Job.ID)
 }
 
+// Updates loads the open requests to the job after a number.
+func (r *Run) Updates(ctx context.Context, after int64) ([]store.Update, error) {
+	return r.node.engine.updates.Load(ctx, store.UpdatesAfter{Job: r.claimed.Job.ID, Seq: after})
+}
+
 // Append appends to the journal, and returns when that is durable or the run has ended.
 func (r *Run) Append(a *store.Append) error {
 	if r.appending == nil {

@@ -79,6 +79,12 @@ type Closing struct {
 	Undo   []string     `json:"undo,omitempty"` // nil: all, written by a program that did not say
 }
 
+// Update is the data of an EntryUpdated: the request that was accepted. Its name is the entry's.
+type Update struct {
+	Key string          `json:"key"`
+	In  json.RawMessage `json:"in,omitempty"`
+}
+
 // Problem is the data of an EntryReceived whose message did not decode.
 type Problem struct {
 	Problem string `json:"problem"`

@@ -122,9 +122,10 @@ var layers = []layer{
 		tests:   []string{"store/storetest/..."},
 	},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
+	{pattern: "internal/updates", imports: []string{"internal/journal", "store"}},
 	{
 		pattern: "internal/replay",
-		imports: []string{"internal/journal", "internal/logs", "internal/supervise", "internal/usercode", "store"},
+		imports: []string{"internal/journal", "internal/logs", "internal/supervise", "internal/updates", "internal/usercode", "store"},
 		tests:   []string{"internal/logs/logstest"},
 	},
 	{

@@ -100,7 +100,10 @@ func (s *Strand) AwaitCallback(c *Callback, limit Limit, decode func([]byte) err
 	if err := s.own(m, c); err != nil {
 		return nil, err
 	}
-	path, entries := s.enter(m, "", store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	path, entries, err := s.arrive(m, "", store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	if err != nil {
+		return nil, err
+	}
 	if limit.Set && limit.Until.IsZero() {
 		for i := range m.messages {
 			if msg := &m.messages[i]; msg.Kind == store.MessageHeartbeat && msg.Name == c.Token {

@@ -116,6 +116,9 @@ func (s *Strand) AwaitChild(c *Child) (*store.Message, error) {
 
 // answer waits for a child's answer.
 func (s *Strand) answer(m *replayState, c *Child) (*store.Message, error) {
+	if err := s.arriveUnplaced(m); err != nil {
+		return nil, err
+	}
 	if msg := m.settled(c); msg != nil {
 		return msg, nil
 	}
@@ -179,6 +182,9 @@ type fan struct {
 
 func (f *fan) run() error {
 	f.m.visit(f.path)
+	if err := f.s.recall(f.m); err != nil {
+		return err
+	}
 	if f.m.byPath[f.path] != nil {
 		return f.recall()
 	}

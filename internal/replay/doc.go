@@ -12,6 +12,7 @@
 //	misuse      code that uses its run as it must not
 //	operation   how an operation begins, finds its place, waits, and ends
 //	step, timer, signal, callback, select, children, strand, values, opentx: the operations
+//	update      requests to the run, which its strands handle while they wait
 //	compensate  what is undone if the run fails or is cancelled
 //	run, end    what an attempt does with its run, and how that ends
 //	attempt     calls the handler, and makes an outcome of what it returns
@@ -39,5 +40,5 @@
 //
 // # Imports
 //
-// Of ours, store, internal/journal, logs, supervise and usercode.
+// Of ours, store, internal/journal, logs, supervise, updates and usercode.
 package replay

@@ -92,6 +92,7 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	keeps := (over || o.State == store.Waiting || m.pausesHere) && !m.unwritten
 	if !keeps || m.tx != nil {
 		m.pending, m.enqueues = m.refusals(o), nil
+		m.updates.TakeAnswers()
 	}
 	if keeps && !over && len(m.undos) > 0 && m.stored == 0 && len(m.pending) == 0 {
 		// A job without a journal would be cancelled without being called.
@@ -99,19 +100,21 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	}
 	if o.Continue != nil {
 		o.Continue.Data = journal.Encode(journal.Continued{Times: m.times() + 1, Children: m.children})
+		m.giveUpUpdates()
 	}
 	// All but the last portion is stored before the outcome.
 	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
 		if err := m.writeLast(); err != nil {
 			m.pending, m.enqueues, m.unwritten = nil, nil, true
+			m.updates.TakeAnswers()
 			m.run.endsUnwritten(o, unwritten(m.run.claimed.Job.ID, err))
 		}
 	}
 	var a *store.Append
-	if len(m.pending) > 0 || len(m.enqueues) > 0 {
+	if m.unsaved() {
 		a = m.take()
 	}
-	o.Durable, o.InTx = m.stored > 0 || a != nil || m.tx != nil || m.unwritten, m.tx != nil
+	o.Durable, o.InTx = m.stored > 0 || a != nil && len(a.Entries) > 0 || m.tx != nil || m.unwritten, m.tx != nil
 	return a
 }
 

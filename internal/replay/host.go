@@ -17,6 +17,8 @@ type Host interface {
 	MaxJournal() JournalLimit
 	// Journal reads what the job remembers, and its inbox.
 	Journal(ctx context.Context) (store.Journal, error)
+	// Updates reads the open requests to the job after a number, at most store.UpdateBound.
+	Updates(ctx context.Context, after int64) ([]store.Update, error)
 	// Append stores what the run remembers, and returns when it is durable or the run's life has
 	// ended. Calls follow one another.
 	Append(a *store.Append) error

@@ -47,7 +47,11 @@ func (m *replayState) received(messages []store.Message) {
 
 // note takes an entry into the index.
 func (m *replayState) note(e *store.Entry) {
-	put(&m.byPath, e.Path, append(m.byPath[e.Path], e))
+	before := m.byPath[e.Path]
+	put(&m.byPath, e.Path, append(before, e))
+	if before == nil && isPlace(e.Path) && !m.visited[e.Path] {
+		m.behind++
+	}
 	switch e.Kind {
 	case store.EntryReceived:
 		put(&m.taken, e.Ref, true)
@@ -57,6 +61,8 @@ func (m *replayState) note(e *store.Entry) {
 		put(&m.patches, e.Name, true)
 	case store.EntryChild:
 		m.children = true
+	case store.EntryUpdated:
+		m.accepted = true
 	case store.EntryContinued:
 		var c journal.Continued
 		m.children = m.children || journal.Decode(e, &c) == nil && c.Children
@@ -97,8 +103,8 @@ func (m *replayState) add(e store.Entry) { m.remind(m.addPending(e)) }
 
 // remind makes an entry of this very run known to it.
 func (m *replayState) remind(e store.Entry) {
-	m.note(&e)
 	m.visit(e.Path)
+	m.note(&e)
 }
 
 // addPending is add for an entry that only later runs ask for. Nothing is stored before flush.
@@ -109,8 +115,18 @@ func (m *replayState) addPending(e store.Entry) store.Entry {
 	return e
 }
 
-// visit notes that the code came past a path that the journal holds.
-func (m *replayState) visit(path string) { put(&m.visited, path, true) }
+// visit notes that the code came past a path.
+func (m *replayState) visit(path string) {
+	if !m.visited[path] && m.byPath[path] != nil && isPlace(path) {
+		if m.behind--; m.behind == 0 && m.updates != nil {
+			m.wakeAll() // requests may be taken from now on
+		}
+	}
+	put(&m.visited, path, true)
+}
+
+// isPlace reports whether a path is that of a place in the code that every run comes past again.
+func isPlace(path string) bool { return path != "" && !journal.IsCompensation(path) }
 
 // account counts an entry against what the journal may hold.
 func (m *replayState) account(e *store.Entry) {
@@ -202,7 +218,7 @@ func (m *replayState) unvisited() string {
 	defer m.mu.Unlock()
 	var first *store.Entry
 	for path, entries := range m.byPath {
-		if path == "" || journal.IsCompensation(path) || m.visited[path] {
+		if !isPlace(path) || m.visited[path] {
 			continue
 		}
 		if e := entries[0]; first == nil || e.Seq < first.Seq {

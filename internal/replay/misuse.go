@@ -69,7 +69,7 @@ func (s *Strand) beside(begins operation) error {
 			"or in a function started with holdfast.Go, on the run passed to that function", begins, s.doing)
 	}
 	return s.misuse("%s was called while %s of the same run had not returned; use a run in one goroutine only: the run that "+
-		"holdfast.Go or run.OnFailure passes to the function", begins, s.doing)
+		"holdfast.Go, run.OnFailure or Update.Handle passes to the function", begins, s.doing)
 }
 
 // foreign is the misuse of something that another run has made.

@@ -58,6 +58,7 @@ func (s *Strand) Context() context.Context {
 // reserve takes the next place and returns its path.
 func (s *Strand) reserve() string {
 	s.place++
+	s.unplaced, s.served = 0, 0
 	return s.prefix + strconv.Itoa(s.place)
 }
 
@@ -66,6 +67,12 @@ func (s *Strand) reserve() string {
 func (s *Strand) enter(m *replayState, name string, kinds ...store.EntryKind) (path string, entries []*store.Entry) {
 	path = s.reserve()
 	return path, s.at(m, path, name, kinds...)
+}
+
+// arrive is enter of an operation that may wait: what was handled while it waited comes first.
+func (s *Strand) arrive(m *replayState, name string, kinds ...store.EntryKind) (path string, entries []*store.Entry, err error) {
+	path, entries = s.enter(m, name, kinds...)
+	return path, entries, s.recall(m)
 }
 
 // at returns what the journal holds at a path.
@@ -157,14 +164,24 @@ func (s *Strand) await(m *replayState, ready func() bool, what func() blockedOn)
 		if s.fault.err != nil {
 			return s.fault.err
 		}
+		if err := s.serve(m); err != nil {
+			return err
+		}
 		if ready() {
 			return nil
 		}
 		p := what()
+		s.listen(m, &p)
 		if m.ending != nil && (!p.strand || m.active == 1 || m.hopeless) {
 			if err := s.mayBegin(m); err != nil {
 				return err
 			}
+		}
+		if m.updates.HasAnswers() { // of another strand's, or of requests that were answered before
+			if err := m.flush(); err != nil {
+				return err
+			}
+			continue
 		}
 		b := &block{pause: p, wake: make(chan struct{}, 1)}
 		put(&m.blocked, s, b)

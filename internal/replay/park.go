@@ -85,7 +85,7 @@ func (m *replayState) idle() {
 	if m.deadlocked() {
 		return
 	}
-	w := &store.Wait{Seen: m.seen()}
+	w := &store.Wait{Seen: m.seen(), SeenUpdate: m.updates.Seen()}
 	var what []string
 	for _, b := range m.blocked {
 		p := b.pause
@@ -98,6 +98,9 @@ func (m *replayState) idle() {
 			w.Count = p.count
 		}
 		what = append(what, p.what)
+		for _, name := range p.updates {
+			what = append(what, "update "+name)
+		}
 	}
 	if !w.Until.IsZero() {
 		if left := w.Until.Sub(m.run.host.Now()); left <= linger {
@@ -105,6 +108,9 @@ func (m *replayState) idle() {
 				defer m.run.host.Catch("a short wait")
 				m.mu.Lock()
 				defer m.mu.Unlock()
+				if m.updates != nil {
+					m.updates.Stale = true // the run would have been told as it parks
+				}
 				m.wakeAll()
 			})
 			return

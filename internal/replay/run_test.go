@@ -27,8 +27,11 @@ type attempt struct {
 	writes  []int // entries of each
 	refuse  error // what the next write returns
 	said    []string
-	run     *Run
-	handler func(*Run) ([]byte, error)
+	asked   int // for requests
+
+	requests []store.Update
+	run      *Run
+	handler  func(*Run) ([]byte, error)
 }
 
 func newAttempt(t *testing.T) *attempt {
@@ -50,13 +53,36 @@ func (*attempt) MaxJournal() JournalLimit { return JournalLimit{Entries: 1000, B
 
 func (a *attempt) Journal(context.Context) (store.Journal, error) { return a.journal, nil }
 
+// Updates returns what was sent, but for what has an answer.
+func (a *attempt) Updates(_ context.Context, after int64) ([]store.Update, error) {
+	a.asked++
+	var open []store.Update
+	for _, u := range a.requests {
+		if u.Seq > after && u.Answer == nil {
+			open = append(open, u)
+		}
+	}
+	return open, nil
+}
+
 func (a *attempt) Append(w *store.Append) error {
 	if a.refuse != nil {
 		return a.refuse
 	}
 	a.writes = append(a.writes, len(w.Entries))
-	a.journal.Entries = append(a.journal.Entries, w.Entries...)
+	a.store(w)
 	return nil
+}
+
+func (a *attempt) store(w *store.Append) {
+	a.journal.Entries = append(a.journal.Entries, w.Entries...)
+	for _, answer := range w.Answers {
+		for i := range a.requests {
+			if u := &a.requests[i]; u.Seq == answer.Seq && u.Answer == nil {
+				u.Answer = &answer
+			}
+		}
+	}
 }
 
 func (a *attempt) AppendLast(w *store.Append) error { return a.Append(w) }
@@ -102,7 +128,7 @@ func (a *attempt) call(handler func(s *Strand) ([]byte, error)) *store.Outcome {
 	o := run.Play(run.Start(a.Now(), 0))
 	if o != nil {
 		if last, _ := run.FinishJournal(o); last != nil {
-			a.journal.Entries = append(a.journal.Entries, last.Entries...)
+			a.store(last)
 		}
 	}
 	return o

@@ -19,7 +19,10 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 	if err := s.own(m, all...); err != nil {
 		return 0, err
 	}
-	path, entries := s.enter(m, "", store.EntrySelected, store.EntryReceived)
+	path, entries, err := s.arrive(m, "", store.EntrySelected, store.EntryReceived)
+	if err != nil {
+		return 0, err
+	}
 	for _, e := range entries {
 		if e.Kind == store.EntryReceived {
 			continue

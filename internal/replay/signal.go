@@ -51,7 +51,10 @@ func (s *Strand) receiveAs(verb string, g *Signal, limit Limit) (*store.Message,
 		return nil, err
 	}
 	defer s.end(m)
-	path, entries := s.enter(m, g.Name, store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	path, entries, err := s.arrive(m, g.Name, store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	if err != nil {
+		return nil, err
+	}
 	if err := m.look(); err != nil {
 		return nil, err
 	}

@@ -158,7 +158,10 @@ func (s *Strand) step(
 		return nil, err
 	}
 	defer s.end(m)
-	path, entries := s.enter(m, name, store.EntryStep, store.EntryStepFailed, store.EntryStepRetry)
+	path, entries, err := s.arrive(m, name, store.EntryStep, store.EntryStepFailed, store.EntryStepRetry)
+	if err != nil {
+		return nil, err
+	}
 	result, ended, attempt, until, err := stepBefore(entries)
 	if ended || err != nil {
 		return result, err
@@ -167,8 +170,10 @@ func (s *Strand) step(
 		return nil, err
 	}
 	for ; ; attempt++ {
-		if err := s.until(m, until, func() string { return fmt.Sprintf("step %s, attempt %d", name, attempt) }); err != nil {
-			return nil, err
+		if !until.IsZero() {
+			if err := s.until(m, until, func() string { return fmt.Sprintf("step %s, attempt %d", name, attempt) }); err != nil {
+				return nil, err
+			}
 		}
 		// What was decided until here is stored before the step acts on it.
 		if err := m.flush(); err != nil {

@@ -71,6 +71,9 @@ func (s *Strand) Await(f *Future) (any, error) {
 	if err := s.own(m, f); err != nil {
 		return nil, err
 	}
+	if err := s.arriveUnplaced(m); err != nil {
+		return nil, err
+	}
 	if err := s.await(m, func() bool { return f.done }, func() blockedOn { return f.pause(m) }); err != nil {
 		return nil, err
 	}

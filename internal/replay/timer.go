@@ -41,7 +41,10 @@ func (s *Strand) Timer(limit Limit) (*Timer, error) {
 
 // timer begins a timer.
 func (s *Strand) timer(m *replayState, limit Limit) (*Timer, error) {
-	path, entries := s.enter(m, "", store.EntryTimer)
+	path, entries, err := s.arrive(m, "", store.EntryTimer)
+	if err != nil {
+		return nil, err
+	}
 	if entries == nil {
 		if err := s.mayBegin(m); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/updates"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -43,8 +44,11 @@ type replayState struct {
 	unread   bool           // the inbox was not read: it is the first run, which finds no journal, and seldom messages
 	taken    map[int64]bool // messages that were received
 	answers  map[store.ID]*store.Message
-	closed   *store.Entry // the EntryClosing, if the end is decided
-	children bool         // there are children that the end of the run may have to close
+	accepted bool          // the journal has accepted requests
+	behind   int           // places that the journal held at the start and the code did not come past yet
+	updates  *updates.Book // nil: no strand handles requests
+	closed   *store.Entry  // the EntryClosing, if the end is decided
+	children bool          // there are children that the end of the run may have to close
 
 	stored    int64         // Seq of the last entry in the database
 	entries   int64         // how many there are, those to be stored included
@@ -97,6 +101,10 @@ type Strand struct {
 	place  int    // of the last operation
 	undos  int    // compensations registered
 
+	handlers map[string]*UpdateHandler // by the names of the requests
+	unplaced int                       // waits without a place since the last one that has one
+	served   int                       // requests handled in the wait that is under way
+
 	// What tells a misuse, see misuseError. The state's lock is held for all but over.
 	doing   operation   // what is under way
 	fault   *fault      // of the strands that fail together
@@ -122,8 +130,9 @@ type blockedOn struct {
 	kinds    store.MessageSet
 	count    int64
 	failures bool
-	strand   bool   // another strand may end it
-	what     string // for people, such as "signal approved"
+	strand   bool     // another strand may end it
+	what     string   // for people, such as "signal approved"
+	updates  []string // names of the requests that may be handled meanwhile
 }
 
 // endsWithin reports whether only another strand of the run can end it.

@@ -28,7 +28,7 @@ func (m *replayState) flush() error {
 	if m.exiting {
 		m.exit()
 	}
-	for len(m.pending) > 0 || len(m.enqueues) > 0 {
+	for m.unsaved() {
 		if err := m.endIfUnwritten(m.write()); err != nil {
 			return err
 		}
@@ -40,6 +40,11 @@ func (m *replayState) flush() error {
 		}
 	}
 	return nil
+}
+
+// unsaved reports whether there is something to be stored.
+func (m *replayState) unsaved() bool {
+	return len(m.pending) > 0 || len(m.enqueues) > 0 || m.updates.HasAnswers()
 }
 
 // write stores the first portion of what is pending. No other strand writes. It releases the lock
@@ -80,6 +85,7 @@ func (m *replayState) take() *store.Append {
 	m.pending, m.enqueues = m.pending[entries:], m.enqueues[enqueues:]
 	if len(m.pending) == 0 {
 		m.pending, m.enqueues = nil, nil
+		a.Answers = m.updates.TakeAnswers() // what they rest on is stored before them, or with them
 	}
 	return a
 }
