@@ -122,10 +122,11 @@ var layers = []layer{
 		tests:   []string{"store/storetest/..."},
 	},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
-	{pattern: "internal/updates", imports: []string{"internal/journal", "store"}},
+	{pattern: "internal/blocked", imports: []string{"store"}},
+	{pattern: "internal/memory", imports: []string{"internal/journal", "store"}},
 	{
 		pattern: "internal/replay",
-		imports: []string{"internal/journal", "internal/logs", "internal/supervise", "internal/updates", "internal/usercode", "store"},
+		imports: []string{"internal/blocked", "internal/journal", "internal/logs", "internal/memory", "internal/supervise", "internal/usercode", "store"},
 		tests:   []string{"internal/logs/logstest"},
 	},
 	{

@@ -94,8 +94,8 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var data journal.Closing
-	if m.closed != nil {
-		if err := journal.Decode(m.closed, &data); err != nil {
+	if m.Closed != nil {
+		if err := journal.Decode(m.Closed, &data); err != nil {
 			return o
 		}
 		o = &store.Outcome{State: data.State, Reason: data.Reason, Error: data.Error}
@@ -113,12 +113,12 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 		return o
 	}
 	r.undoing.Store(true)
-	if m.closed == nil {
+	if m.Closed == nil {
 		data = journal.Closing{State: o.State, Reason: o.Reason, Error: o.Error}
 		for _, u := range m.undos {
 			data.Undo = append(data.Undo, u.path)
 		}
-		m.add(store.Entry{Kind: store.EntryClosing, Path: journal.UndoPrefix, Data: journal.Encode(data)})
+		m.Add(store.Entry{Kind: store.EntryClosing, Path: journal.UndoPrefix, Data: journal.Encode(data)})
 	}
 	if err := m.flush(); err != nil {
 		// Nothing is lost: the next run decides again.
@@ -136,7 +136,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 func (r *Run) undoOne(m *replayState, u undo) error {
 	path := u.path
 	keeper := &Strand{run: r, undo: true, fault: &fault{}}
-	entries := m.byPath[path]
+	entries := m.At(path)
 	attempt := 1
 	var until time.Time
 	for _, e := range entries {
@@ -166,14 +166,14 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 			m.exit()
 		}
 		if failure == nil {
-			m.add(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
+			m.Add(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
 			return m.flush()
 		}
 		told := &failure.told
 		told.Step = u.name
-		m.forget(path + ".")
+		m.Forget(path + ".")
 		if !failure.again {
-			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
+			m.Add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
 			if failed := m.flush(); failed != nil {
 				return errors.Join(told, failed)
 			}
@@ -181,7 +181,7 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 			return told
 		}
 		until = r.host.Now().Add(failure.delay)
-		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: journal.Encode(journal.Retry{Failure: *told, Until: until})})
+		m.Add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: journal.Encode(journal.Retry{Failure: *told, Until: until})})
 		if err := m.flush(); err != nil {
 			return err
 		}

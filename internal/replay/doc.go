@@ -1,12 +1,13 @@
 // Package replay is durable functions: code whose operations are remembered in a journal, so that
 // another attempt, on another node, comes to where the last one was, and how such an attempt ends.
 // It needs no node and no database: what it wants from outside is its Host. What the entries of a
-// journal hold is told by package internal/journal.
+// journal hold is told by package internal/journal, and what a run remembers while it runs is kept
+// by package internal/memory.
 //
 //	types       what a run consists of: Run, its replay state, its strands, what they wait for
 //	host        the attempt that the run is of: reads and writes the journal, tells the time, logs
 //	life        how a run's contexts end
-//	journal     the journal and the inbox as they were read, and what was added since
+//	journal     where the code is in the journal
 //	park        who of the strands waits; when all do, the run is parked
 //	write       what is to be stored, in order
 //	misuse      code that uses its run as it must not
@@ -40,5 +41,5 @@
 //
 // # Imports
 //
-// Of ours, store, internal/journal, logs, supervise, updates and usercode.
+// Of ours, store, internal/blocked, journal, logs, memory, supervise and usercode.
 package replay

@@ -86,36 +86,45 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	for m.flushing && (over || m.tx == nil) {
 		m.flushed.Wait()
 	}
-	o.HasChildren = m.children
+	o.HasChildren = m.Children
 	// What is pending is kept if the job is over, or continues from exactly here, and it is known
 	// where the journal ends. The rest is decided again next time: nothing went on from there.
 	keeps := (over || o.State == store.Waiting || m.pausesHere) && !m.unwritten
 	if !keeps || m.tx != nil {
-		m.pending, m.enqueues = m.refusals(o), nil
-		m.updates.TakeAnswers()
+		m.dropUnsaved(o)
 	}
-	if keeps && !over && len(m.undos) > 0 && m.stored == 0 && len(m.pending) == 0 {
+	if keeps && !over && len(m.undos) > 0 && m.IsEmpty() {
 		// A job without a journal would be cancelled without being called.
-		m.add(store.Entry{Kind: store.EntryRegistered, Path: journal.UndoPrefix})
+		m.Add(store.Entry{Kind: store.EntryRegistered, Path: journal.UndoPrefix})
 	}
 	if o.Continue != nil {
-		o.Continue.Data = journal.Encode(journal.Continued{Times: m.times() + 1, Children: m.children})
-		m.giveUpUpdates()
+		o.Continue.Data = journal.Encode(journal.Continued{Times: m.Times() + 1, Children: m.Children})
+		m.GiveUp("the run continued as new before the request was handled to its end")
 	}
 	// All but the last portion is stored before the outcome.
-	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
+	for !m.IsLast() {
 		if err := m.writeLast(); err != nil {
-			m.pending, m.enqueues, m.unwritten = nil, nil, true
-			m.updates.TakeAnswers()
+			m.DropAll()
+			m.unwritten = true
 			m.run.endsUnwritten(o, unwritten(m.run.claimed.Job.ID, err))
 		}
 	}
 	var a *store.Append
-	if m.unsaved() {
-		a = m.take()
+	if !m.IsSaved() {
+		a = m.Portion(m.run.claimed.Lease)
 	}
-	o.Durable, o.InTx = m.stored > 0 || a != nil && len(a.Entries) > 0 || m.tx != nil || m.unwritten, m.tx != nil
+	o.Durable, o.InTx = m.Stored > 0 || a != nil && len(a.Entries) > 0 || m.tx != nil || m.unwritten, m.tx != nil
 	return a
+}
+
+// dropUnsaved drops what is to be stored when a run ends that cannot go on from it. After an
+// attempt that has failed, the signals that did not decode are received all the same.
+func (m *replayState) dropUnsaved(o *store.Outcome) {
+	if o.State != store.Retryable || m.tx != nil || m.unwritten || m.fault.err != nil {
+		m.DropAll()
+		return
+	}
+	m.KeepRefusals()
 }
 
 // endsUnwritten makes the outcome of a run that of one that failed, because its journal could not

@@ -23,11 +23,11 @@ func (r *Run) remember() (*replayState, error) {
 		if err != nil {
 			return nil, store.About(r.claimed.Job.ID, "reading the journal of", err)
 		}
-		m.index(journal)
+		m.Index(journal)
 	}
 	m.mu.Lock()
 	switch {
-	case m.closed != nil:
+	case m.Closed != nil:
 		m.ending = ErrClosing
 	case r.ending != nil:
 		m.ending = r.ending
@@ -62,8 +62,6 @@ func (m *replayState) refresh() error {
 		return store.About(m.run.claimed.Job.ID, "reading the messages to", err)
 	}
 	m.unread = false
-	if len(journal.Messages) > len(m.messages) {
-		m.received(journal.Messages)
-	}
+	m.Receive(journal.Messages)
 	return nil
 }

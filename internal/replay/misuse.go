@@ -96,7 +96,7 @@ func (s *Strand) refuse(m *replayState, begins operation) error {
 	case s.doing != operation{}:
 		err := s.beside(begins)
 		s.misused = true
-		m.drop(s.underWay())
+		m.Drop(s.underWay())
 		s.spoil(m, err)
 		return err
 	}

@@ -53,7 +53,7 @@ func (s *Strand) StepTx(
 			err = nil
 		}
 		if err == nil {
-			m.account(&a.Entries[0])
+			m.Account(&a.Entries[0])
 		}
 		m.endTx(tx, a, err)
 		ended = true
@@ -62,7 +62,7 @@ func (s *Strand) StepTx(
 		}
 		if err == nil {
 			if s.undo {
-				m.remind(a.Entries[0])
+				m.Remind(a.Entries[0])
 			}
 			return data, nil
 		}
@@ -104,7 +104,7 @@ func (m *replayState) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.App
 		return nil, fmt.Errorf("%w: the run of job %s ended without waiting for this transaction", store.ErrLeaseLost, m.run.claimed.Job.ID)
 	}
 	tx.wrote = true
-	e.Seq = m.stored + 1
+	e.Seq = m.Stored + 1
 	return &store.Append{Lease: m.run.claimed.Lease, Entries: []store.Entry{e}}, nil
 }
 

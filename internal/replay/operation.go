@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/memory"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -77,14 +79,14 @@ func (s *Strand) arrive(m *replayState, name string, kinds ...store.EntryKind) (
 
 // at returns what the journal holds at a path.
 func (s *Strand) at(m *replayState, path, name string, kinds ...store.EntryKind) []*store.Entry {
-	entries := m.byPath[path]
+	entries := m.At(path)
 	if len(entries) == 0 {
-		if len(m.last) == 0 { // the journal was empty
+		dot := strings.LastIndexByte(path, '.') + 1
+		last, some := m.LastPlace(path[:dot])
+		if !some { // the journal was empty
 			return nil
 		}
-		dot := strings.LastIndexByte(path, '.') + 1
-		place, err := strconv.Atoi(path[dot:])
-		if err == nil && place <= m.last[path[:dot]] {
+		if place, err := strconv.Atoi(path[dot:]); err == nil && place <= last {
 			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal has no entry but continues after it",
 				journal.Describe(kinds[0], name), path))
 		}
@@ -144,7 +146,7 @@ func (s *Strand) roomFor(m *replayState) error {
 // once the end of the run is in the journal, what is not there was not decided before it, and is
 // not any more.
 func (s *Strand) decides(m *replayState) error {
-	if m.closed == nil {
+	if m.Closed == nil {
 		return s.roomFor(m)
 	}
 	return s.mayBegin(m)
@@ -156,7 +158,7 @@ func (s *Strand) decides(m *replayState) error {
 //
 // Who waits for another strand does not give up before that has: it is the one that knows how far
 // the journal goes.
-func (s *Strand) await(m *replayState, ready func() bool, what func() blockedOn) error {
+func (s *Strand) await(m *replayState, ready func() bool, what func() blocked.On) error {
 	for {
 		if m.exiting {
 			m.exit()
@@ -172,19 +174,19 @@ func (s *Strand) await(m *replayState, ready func() bool, what func() blockedOn)
 		}
 		p := what()
 		s.listen(m, &p)
-		if m.ending != nil && (!p.strand || m.active == 1 || m.hopeless) {
+		if m.ending != nil && (!p.Strand || m.active == 1 || m.hopeless) {
 			if err := s.mayBegin(m); err != nil {
 				return err
 			}
 		}
-		if m.updates.HasAnswers() { // of another strand's, or of requests that were answered before
+		if m.Requests.HasAnswers() { // of another strand's, or of requests that were answered before
 			if err := m.flush(); err != nil {
 				return err
 			}
 			continue
 		}
-		b := &block{pause: p, wake: make(chan struct{}, 1)}
-		put(&m.blocked, s, b)
+		b := &block{on: p, wake: make(chan struct{}, 1)}
+		memory.Put(&m.blocked, s, b)
 		m.active--
 		if m.active == 0 {
 			m.idle()

@@ -1,13 +1,11 @@
 package replay
 
 import (
-	"encoding/json"
 	"errors"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -82,73 +80,41 @@ func (m *replayState) idle() {
 		m.wakeAll()
 		return
 	}
-	if m.deadlocked() {
+	var on []blocked.On
+	for _, b := range m.blocked {
+		on = append(on, b.on)
+	}
+	if what := blocked.Deadlock(on); what != "" {
+		m.deadlocked(what)
 		return
 	}
-	w := &store.Wait{Seen: m.seen(), SeenUpdate: m.updates.Seen()}
-	var what []string
-	for _, b := range m.blocked {
-		p := b.pause
-		if !p.until.IsZero() && (w.Until.IsZero() || p.until.Before(w.Until)) {
-			w.Until = p.until
-		}
-		w.Kinds |= p.kinds
-		w.Failures = w.Failures || p.failures
-		if p.count > 0 && (w.Count == 0 || p.count < w.Count) {
-			w.Count = p.count
-		}
-		what = append(what, p.what)
-		for _, name := range p.updates {
-			what = append(what, "update "+name)
-		}
-	}
+	w := blocked.Wait(on)
+	w.Seen, w.SeenUpdate = m.Seen(), m.Requests.Seen()
 	if !w.Until.IsZero() {
 		if left := w.Until.Sub(m.run.host.Now()); left <= linger {
 			m.lingering = time.AfterFunc(max(left, 0), func() {
 				defer m.run.host.Catch("a short wait")
 				m.mu.Lock()
 				defer m.mu.Unlock()
-				if m.updates != nil {
-					m.updates.Stale = true // the run would have been told as it parks
+				if m.Requests != nil {
+					m.Requests.Stale = true // the run would have been told as it parks
 				}
 				m.wakeAll()
 			})
 			return
 		}
 	}
-	slices.Sort(what)
-	w.For = waitText(what)
 	m.leave(&store.Outcome{State: store.Waiting, Wait: w})
 }
 
-// deadlocked reports whether the strands that wait, wait for each other alone: nothing would ever
-// wake the run. Then the waits are misuses.
-func (m *replayState) deadlocked() bool {
-	var what []string
-	for _, b := range m.blocked {
-		if !b.pause.endsWithin() {
-			return false
-		}
-		what = append(what, b.pause.what)
-	}
-	slices.Sort(what)
+// deadlocked makes the waits of strands misuses that wait for each other alone.
+func (m *replayState) deadlocked(what string) {
 	for s := range m.blocked {
 		if s.fault.err == nil {
-			s.fault.err = s.misuse("its functions wait for each other and for nothing else, so that none would ever return: they wait for %s",
-				strings.Join(what, "; "))
+			s.fault.err = s.misuse("its functions wait for each other and for nothing else, so that none would ever return: they wait for %s", what)
 		}
 	}
 	m.wakeAll()
-	return true
-}
-
-// waitText is what people read of a wait.
-func waitText(what []string) []byte {
-	data, err := json.Marshal(map[string][]string{"waits_for": what})
-	if err != nil {
-		return nil
-	}
-	return data
 }
 
 func nondeterminism(what string) *store.Outcome {

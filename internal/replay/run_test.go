@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"github.com/holdfastdev/holdfast/internal/memory"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -216,7 +218,8 @@ func TestWritesThatFail(t *testing.T) {
 // any alone.
 func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
 	a := newAttempt(t)
-	sizes := []int{100, maxAppendBytes + 1, 100, maxAppendBytes / 2, maxAppendBytes / 2, maxAppendBytes / 2, 2 * maxAppendBytes}
+	const most = memory.MaxAppendBytes
+	sizes := []int{100, most + 1, 100, most / 2, most / 2, most / 2, 2 * most}
 	o := a.call(func(s *Strand) ([]byte, error) {
 		m, err := s.begin("a test", "")
 		if err != nil {
@@ -224,7 +227,9 @@ func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
 		}
 		defer s.end(m)
 		for i, size := range sizes {
-			m.pending = append(m.pending, store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: make([]byte, size)})
+			data := make([]byte, size)
+			_, _ = rand.Read(data) // does not compress
+			m.AddPending(store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: data})
 		}
 		return nil, m.flush()
 	})

@@ -36,9 +36,9 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 		}
 		e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: data, Took: took}
 		if s.undo {
-			m.add(e) // a compensation that is tried again comes past it
+			m.Add(e) // a compensation that is tried again comes past it
 		} else {
-			m.addPending(e)
+			m.AddPending(e)
 		}
 		return data, m.flush()
 	})
@@ -170,10 +170,8 @@ func (s *Strand) step(
 		return nil, err
 	}
 	for ; ; attempt++ {
-		if !until.IsZero() {
-			if err := s.until(m, until, func() string { return fmt.Sprintf("step %s, attempt %d", name, attempt) }); err != nil {
-				return nil, err
-			}
+		if err := s.untilNext(m, until, name, attempt); err != nil {
+			return nil, err
 		}
 		// What was decided until here is stored before the step acts on it.
 		if err := m.flush(); err != nil {
@@ -195,11 +193,11 @@ func (s *Strand) step(
 		told.Step = name
 		took := s.since(began)
 		if !failure.again {
-			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(told), Took: took})
+			m.Add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(told), Took: took})
 			return nil, told
 		}
 		until = s.run.host.Now().Add(failure.delay)
-		m.add(store.Entry{
+		m.Add(store.Entry{
 			Kind: store.EntryStepRetry, Path: path, Name: name, Took: took, Data: journal.Encode(journal.Retry{Failure: *told, Until: until}),
 		})
 		if err := m.flush(); err != nil {
@@ -209,6 +207,14 @@ func (s *Strand) step(
 			slog.String(logs.KeyStep, name), slog.Int(logs.KeyTries, attempt), slog.String(logs.KeyError, told.Message),
 			slog.Time(logs.KeyRetryAt, until))
 	}
+}
+
+// untilNext waits for the next attempt of a step, if there was one before.
+func (s *Strand) untilNext(m *replayState, at time.Time, name string, attempt int) error {
+	if at.IsZero() {
+		return nil
+	}
+	return s.until(m, at, func() string { return fmt.Sprintf("step %s, attempt %d", name, attempt) })
 }
 
 // since is how long ago a time of the store's clock is.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 )
 
@@ -74,7 +75,7 @@ func (s *Strand) Await(f *Future) (any, error) {
 	if err := s.arriveUnplaced(m); err != nil {
 		return nil, err
 	}
-	if err := s.await(m, func() bool { return f.done }, func() blockedOn { return f.pause(m) }); err != nil {
+	if err := s.await(m, func() bool { return f.done }, func() blocked.On { return f.pause(m) }); err != nil {
 		return nil, err
 	}
 	if p := f.panic(); p != nil {
@@ -98,8 +99,8 @@ func (f *Future) describe() string {
 
 func (f *Future) ready(*replayState, time.Time) bool { return f.done }
 
-func (f *Future) pause(*replayState) blockedOn {
-	return blockedOn{strand: true, what: "strand " + f.name}
+func (f *Future) pause(*replayState) blocked.On {
+	return blocked.On{Strand: true, What: "strand " + f.name}
 }
 
 // panic is the panic of the strand, or nil.

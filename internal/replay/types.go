@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/updates"
+	"github.com/holdfastdev/holdfast/internal/blocked"
+	"github.com/holdfastdev/holdfast/internal/memory"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -37,25 +38,10 @@ type replayState struct {
 	mu      sync.Mutex
 	flushed sync.Cond // told when a write of entries has ended
 
-	byPath   map[string][]*store.Entry
-	last     map[string]int // of each strand's prefix the highest place that the journal held at the start
-	visited  map[string]bool
-	messages []store.Message
-	unread   bool           // the inbox was not read: it is the first run, which finds no journal, and seldom messages
-	taken    map[int64]bool // messages that were received
-	answers  map[store.ID]*store.Message
-	accepted bool          // the journal has accepted requests
-	behind   int           // places that the journal held at the start and the code did not come past yet
-	updates  *updates.Book // nil: no strand handles requests
-	closed   *store.Entry  // the EntryClosing, if the end is decided
-	children bool          // there are children that the end of the run may have to close
+	memory.Memory
 
-	stored    int64         // Seq of the last entry in the database
-	entries   int64         // how many there are, those to be stored included
-	bytes     int64         // what the entries weigh, those to be stored included
-	warned    bool          // that they are many
-	pending   []store.Entry // what is to be stored with the next write
-	enqueues  []*store.Enqueue
+	unread    bool // the inbox was not read: it is the first run, which finds no journal, and seldom messages
+	warned    bool // that the entries are many
 	flushing  bool
 	unwritten bool    // a write has failed, or was not waited for: it is unknown what the journal holds
 	tx        *openTx // what is being written is in a transaction of the user's
@@ -80,15 +66,13 @@ type replayState struct {
 	decided  *store.Outcome // how the run ends when its strands have ended, unless there is something to undo
 
 	undos     []undo // what OnFailure registered
-	randoms   map[string]uint64
-	patches   map[string]bool
 	lingering *time.Timer
 }
 
 // block is a strand that waits.
 type block struct {
-	pause blockedOn
-	wake  chan struct{}
+	on   blocked.On
+	wake chan struct{}
 }
 
 // Strand is one line of control of a durable run: the handler itself, a function that it started
@@ -124,26 +108,10 @@ type operation struct {
 // of a compensation.
 type fault struct{ err error }
 
-// blockedOn is what a strand waits for.
-type blockedOn struct {
-	until    time.Time // zero: no time limit
-	kinds    store.MessageSet
-	count    int64
-	failures bool
-	strand   bool     // another strand may end it
-	what     string   // for people, such as "signal approved"
-	updates  []string // names of the requests that may be handled meanwhile
-}
-
-// endsWithin reports whether only another strand of the run can end it.
-func (p *blockedOn) endsWithin() bool {
-	return p.strand && p.until.IsZero() && p.kinds == 0 && p.count == 0 && !p.failures
-}
-
 // Awaitable is something that a strand can wait for.
 type Awaitable interface {
 	ready(m *replayState, now time.Time) bool
-	pause(m *replayState) blockedOn
+	pause(m *replayState) blocked.On
 	// madeBy reports whether a run may wait for it. It may be nil.
 	madeBy(r *Run) bool
 	// describe names it in messages. It may be nil.

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
-	"github.com/holdfastdev/holdfast/internal/updates"
+	"github.com/holdfastdev/holdfast/internal/memory"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -36,26 +37,26 @@ func (s *Strand) HandleUpdate(h *UpdateHandler) error {
 		s.spoil(m, err)
 		return err
 	}
-	if m.updates == nil {
-		m.updates = &updates.Book{Stale: true}
+	if m.Requests == nil {
+		m.Requests = &memory.Requests{Stale: true}
 		if err := m.readUpdates(); err != nil {
 			return err
 		}
 	}
-	put(&s.handlers, h.Name, h)
+	memory.Put(&s.handlers, h.Name, h)
 	return nil
 }
 
 // readUpdates reads the requests that have come since, and leaves the book stale if there are more.
 // It lets go of the lock meanwhile.
 func (m *replayState) readUpdates() error {
-	m.updates.Stale = false
-	after := m.updates.Seen()
+	m.Requests.Stale = false
+	after := m.Requests.Seen()
 	m.mu.Unlock()
 	open, err := m.run.host.Updates(m.run.life.lasting(), after)
 	m.mu.Lock()
 	if err != nil || len(open) == store.UpdateBound {
-		m.updates.Stale = true
+		m.Requests.Stale = true
 	}
 	if m.exiting {
 		m.exit()
@@ -63,35 +64,35 @@ func (m *replayState) readUpdates() error {
 	if err != nil {
 		return store.About(m.run.claimed.Job.ID, "reading the updates of", err)
 	}
-	m.updates.Add(open)
+	m.Requests.Add(open)
 	return nil
 }
 
 // mayServe reports whether the strand may accept a request now. What the run has done before comes
 // first: a request that is accepted has its place after all that the journal holds.
 func (s *Strand) mayServe(m *replayState) bool {
-	return len(s.handlers) > 0 && m.behind == 0 && m.ending == nil && m.closed == nil && !m.pauses() && m.full() == nil
+	return len(s.handlers) > 0 && !m.IsBehind() && m.ending == nil && m.Closed == nil && !m.pauses() && m.full() == nil
 }
 
 // serve handles the requests that have come, one after the other. What waits goes on after them, so
 // that the order is the same on every replay.
 func (s *Strand) serve(m *replayState) error {
 	for s.mayServe(m) {
-		u, found := m.updates.Next(func(name string) bool { return s.handlers[name] != nil })
+		u, found := m.Requests.Next(func(name string) bool { return s.handlers[name] != nil })
 		switch {
 		case found:
 			if err := s.accept(m, &u); err != nil {
 				return err
 			}
-		case m.updates.Stale:
+		case m.Requests.Stale:
 			if err := m.readUpdates(); err != nil {
 				return err
 			}
-		case m.updates.HasAnswers():
+		case m.Requests.HasAnswers():
 			if err := m.flush(); err != nil {
 				return err
 			}
-			m.updates.Stale = true // more may have come meanwhile
+			m.Requests.Stale = true // more may have come meanwhile
 		default:
 			return nil
 		}
@@ -100,13 +101,13 @@ func (s *Strand) serve(m *replayState) error {
 }
 
 // listen adds to what a strand waits for that requests may wake it.
-func (s *Strand) listen(m *replayState, p *blockedOn) {
+func (s *Strand) listen(m *replayState, p *blocked.On) {
 	if !s.mayServe(m) {
 		return
 	}
-	p.kinds |= store.MessagesOf(store.MessageUpdate)
+	p.Kinds |= store.MessagesOf(store.MessageUpdate)
 	for name := range s.handlers {
-		p.updates = append(p.updates, name)
+		p.Updates = append(p.Updates, name)
 	}
 }
 
@@ -120,13 +121,13 @@ func (s *Strand) accept(m *replayState, u *store.Update) error {
 	case s.fault.err != nil:
 		return s.fault.err
 	case why != "":
-		m.updates.Refuse(*u, why)
+		m.Requests.Refuse(*u, why)
 		return nil
 	}
-	m.updates.Accept(*u)
+	m.Requests.Accept(*u)
 	path := s.nextRequest()
 	s.served++
-	m.add(store.Entry{
+	m.Add(store.Entry{
 		Kind: store.EntryUpdated, Path: path, Name: u.Name, Ref: u.Seq, Data: journal.Encode(journal.Update{Key: u.Key, In: data}),
 	})
 	return s.handle(m, path, u.Key, handle)
@@ -169,7 +170,7 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 	case s.fault.err != nil:
 		return s.fault.err
 	case err == nil:
-		m.updates.Done(key, result, "")
+		m.Requests.Done(key, result, "")
 	case m.ending != nil, usercode.Is(err, usercode.ErrJournalFull):
 		return nil // it was not handled to its end, and is not: so says the end of the run
 	default:
@@ -178,9 +179,9 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 			s.spoil(m, err)
 			return err
 		}
-		m.updates.Done(key, nil, said(err))
+		m.Requests.Done(key, nil, said(err))
 	}
-	if count, bytes := m.updates.Weight(); count >= maxAppend || bytes >= maxAppendBytes {
+	if count, bytes := m.Requests.Weight(); count >= memory.MaxAppend || bytes >= memory.MaxAppendBytes {
 		return m.flush()
 	}
 	return nil
@@ -213,9 +214,9 @@ func (s *Strand) arriveUnplaced(m *replayState) error {
 
 // recall handles the requests again that were handled in the wait which begins.
 func (s *Strand) recall(m *replayState) error {
-	for m.accepted {
+	for m.Accepted {
 		path := s.nextRequest()
-		entries := m.byPath[path]
+		entries := m.At(path)
 		if len(entries) == 0 {
 			return nil
 		}
@@ -223,7 +224,7 @@ func (s *Strand) recall(m *replayState) error {
 		m.visit(path)
 		s.served++
 		key, handle := s.reopen(m, e)
-		m.updates.Recall(key)
+		m.Requests.Recall(key)
 		if err := s.handle(m, path, key, handle); err != nil {
 			return err
 		}
@@ -257,23 +258,4 @@ func unlockedOpen(m *replayState, h *UpdateHandler, data []byte) (func(*Strand) 
 	m.mu.Unlock()
 	defer m.mu.Lock() // also if a decoder panics
 	return h.Open(data, true)
-}
-
-// giveUpUpdates answers the requests that the run has accepted and not handled to their end, as it
-// begins a new journal: what it did for them is not known there.
-func (m *replayState) giveUpUpdates() {
-	if !m.accepted {
-		return
-	}
-	if m.updates == nil {
-		m.updates = &updates.Book{}
-	}
-	for _, entries := range m.byPath {
-		for _, e := range entries {
-			var u journal.Update
-			if e.Kind == store.EntryUpdated && journal.Decode(e, &u) == nil {
-				m.updates.GiveUp(u.Key, e.Ref, "the run continued as new before the request was handled to its end")
-			}
-		}
-	}
 }
