@@ -85,6 +85,13 @@ type Update struct {
 	In  json.RawMessage `json:"in,omitempty"`
 }
 
+// Awaited is the data of an EntryAwaited, and of the EntryTimeout of a wait for a condition: where
+// the other strands of the run were then. Each was in an operation, whose path this is, with the
+// number of the requests that were handled in it, if any, such as "3.1" or "2:4".
+type Awaited struct {
+	Others []string `json:"others,omitempty"`
+}
+
 // Problem is the data of an EntryReceived whose message did not decode.
 type Problem struct {
 	Problem string `json:"problem"`

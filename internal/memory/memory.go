@@ -27,6 +27,8 @@ type Memory struct {
 	patches map[string]bool
 	seeds   map[string]uint64 // how many were derived
 
+	meetings meetings
+
 	messages []store.Message
 	received map[int64]bool
 	answers  map[store.ID]*store.Message
@@ -50,6 +52,7 @@ func (m *Memory) Index(j store.Journal) {
 		m.Stored = e.Seq
 		m.Account(e)
 		m.note(e)
+		m.meet(e)
 		if e.Path == "" {
 			continue
 		}
@@ -103,14 +106,14 @@ func (m *Memory) LastPlace(prefix string) (place int, some bool) {
 func (m *Memory) Visit(path string) (caughtUp bool) {
 	if !m.visited[path] && m.byPath[path] != nil && isPlace(path) {
 		m.behind--
-		caughtUp = m.behind == 0
+		caughtUp = !m.IsBehind()
 	}
 	Put(&m.visited, path, true)
 	return caughtUp
 }
 
-// IsBehind reports whether the journal holds places that the code did not come past yet.
-func (m *Memory) IsBehind() bool { return m.behind > 0 }
+// IsBehind reports whether the journal held places at the start that the code did not come past yet.
+func (m *Memory) IsBehind() bool { return m.behind > 0 || m.MayMeet() }
 
 // Unvisited returns the first entry that the code did not come past, or nil.
 func (m *Memory) Unvisited() (first *store.Entry) {

@@ -16,8 +16,11 @@ func (r *Run) remember() (*replayState, error) {
 	m := &replayState{
 		run: r, active: 1,
 	}
-	m.flushed.L, m.strandEnded.L = &m.mu, &m.mu
+	m.flushed.L, m.strandEnded.L, m.evaluated.L = &m.mu, &m.mu, &m.mu
 	r.main.fault = &m.fault
+	if !r.main.over.Load() {
+		m.join(&r.main)
+	}
 	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
 		journal, err := r.host.Journal(r.life.lasting())
 		if err != nil {

@@ -38,12 +38,15 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 		runtime.Goexit()
 	}
 	s.doing = begins
+	m.coding--
 	return m, nil
 }
 
 // end ends an operation and unlocks the replay state. It is deferred: an operation may end by a
 // panic or by runtime.Goexit, and what is deferred by the code around it may begin another.
 func (s *Strand) end(m *replayState) {
+	s.hold(m)
+	m.code()
 	s.doing = operation{}
 	m.mu.Unlock()
 }
@@ -61,8 +64,10 @@ func (s *Strand) Context() context.Context {
 func (s *Strand) reserve() string {
 	s.place++
 	s.unplaced, s.served = 0, 0
-	return s.prefix + strconv.Itoa(s.place)
+	return s.path()
 }
+
+func (s *Strand) path() string { return s.prefix + strconv.Itoa(s.place) }
 
 // enter begins an operation that leaves entries of the given kinds: it returns its path and what
 // the journal holds of it. A journal that holds something else ends the run, to wait for a person.
@@ -185,14 +190,20 @@ func (s *Strand) await(m *replayState, ready func() bool, what func() blocked.On
 			}
 			continue
 		}
-		b := &block{on: p, wake: make(chan struct{}, 1)}
-		memory.Put(&m.blocked, s, b)
-		m.active--
-		if m.active == 0 {
-			m.idle()
-		}
-		m.mu.Unlock()
-		<-b.wake
-		m.mu.Lock()
+		s.block(m, p)
 	}
+}
+
+// block makes the strand wait until it is woken.
+func (s *Strand) block(m *replayState, on blocked.On) {
+	m.settled()
+	b := &block{on: on, wake: make(chan struct{}, 1)}
+	memory.Put(&m.blocked, s, b)
+	m.active--
+	if m.active == 0 {
+		m.idle()
+	}
+	m.mu.Unlock()
+	<-b.wake
+	m.mu.Lock()
 }

@@ -45,10 +45,14 @@ func (m *replayState) exit() {
 // wakeAll lets every strand that waits look again.
 func (m *replayState) wakeAll() {
 	for s, b := range m.blocked {
-		delete(m.blocked, s)
-		m.active++
-		b.wake <- struct{}{}
+		m.wake(s, b)
 	}
+}
+
+func (m *replayState) wake(s *Strand, b *block) {
+	delete(m.blocked, s)
+	m.active++
+	b.wake <- struct{}{}
 }
 
 // pauses reports whether the run stops for a pause: one that is being cancelled goes on until it
@@ -78,6 +82,10 @@ func (m *replayState) idle() {
 	case m.ending != nil && !m.hopeless && !m.run.undoing.Load():
 		m.hopeless = true
 		m.wakeAll()
+		return
+	}
+	if what := m.missed(); what != "" {
+		m.leave(nondeterminism(what))
 		return
 	}
 	var on []blocked.On

@@ -90,7 +90,7 @@ func (s *Strand) take(m *replayState, r receiver, path string, choice *store.Ent
 		e.Name = msg.Name
 	}
 	m.Take(msg.Seq) // by no other strand, while it is decoded
-	problem, err := decoded(m, r, msg)
+	problem, err := s.decoded(m, r, msg)
 	if err != nil {
 		m.PutBack(msg.Seq)
 		return nil, err
@@ -124,7 +124,7 @@ func (s *Strand) receivedBefore(m *replayState, r receiver, e *store.Entry) (*st
 		}
 		return nil, s.undecoded(r, msg, p.Problem)
 	}
-	problem, err := decoded(m, r, msg)
+	problem, err := s.decoded(m, r, msg)
 	switch {
 	case err != nil:
 		return nil, err
@@ -146,13 +146,15 @@ func (s *Strand) undecoded(r receiver, msg *store.Message, problem string) error
 // decoded decodes a message without the state's lock, since that is the user's code, and returns
 // why it does not decode. An error is that of a message which this program cannot even unpack;
 // another one may.
-func decoded(m *replayState, r receiver, msg *store.Message) (problem string, err error) {
+func (s *Strand) decoded(m *replayState, r receiver, msg *store.Message) (problem string, err error) {
 	decode := r.decode(msg)
 	if decode == nil {
 		return "", nil
 	}
+	s.hold(m) // it writes where a condition may look
+	m.code()
 	m.mu.Unlock()
-	defer m.mu.Lock()
+	defer func() { m.mu.Lock(); m.coding-- }()
 	data, err := journal.Unpack(msg.Data, msg.Codec)
 	if err != nil {
 		return "", err

@@ -177,6 +177,7 @@ func (s *Strand) step(
 		if err := m.flush(); err != nil {
 			return nil, err
 		}
+		m.settled()
 		began := s.run.host.Now()
 		data, err := try(s.Context(), m, path, attempt)
 		failure, ok := err.(*stepFailedError) //nolint:errorlint // it is never wrapped

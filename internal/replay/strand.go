@@ -23,6 +23,7 @@ func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) 
 	strand := &Strand{run: s.run, prefix: path + ".", undo: s.undo, fault: s.fault}
 	m.active++
 	m.strands++
+	m.join(strand)
 	go strand.carry(m, future, f)
 	return future, nil
 }
@@ -39,6 +40,7 @@ func (s *Strand) carry(m *replayState, future *Future, f func(*Strand) (any, err
 		defer m.mu.Unlock()
 		m.active--
 		m.strands--
+		m.quit(s)
 		m.strandEnded.Broadcast()
 		if failure != nil {
 			future.err, future.done = failure, true

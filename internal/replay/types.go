@@ -39,6 +39,9 @@ type replayState struct {
 	flushed sync.Cond // told when a write of entries has ended
 
 	memory.Memory
+	crowd
+
+	evaluated sync.Cond // told when a condition was looked at
 
 	unread    bool // the inbox was not read: it is the first run, which finds no journal, and seldom messages
 	warned    bool // that the entries are many
@@ -88,6 +91,10 @@ type Strand struct {
 	handlers map[string]*UpdateHandler // by the names of the requests
 	unplaced int                       // waits without a place since the last one that has one
 	served   int                       // requests handled in the wait that is under way
+	inner    *Strand                   // handles one
+
+	next, before *Strand // of the run's
+	conditional  bool    // it waits for a condition
 
 	// What tells a misuse, see misuseError. The state's lock is held for all but over.
 	doing   operation   // what is under way

@@ -39,7 +39,10 @@ func (s *Strand) HandleUpdate(h *UpdateHandler) error {
 	}
 	if m.Requests == nil {
 		m.Requests = &memory.Requests{Stale: true}
-		if err := m.readUpdates(); err != nil {
+		m.coding++ // it is in no place in which a condition may find it
+		err := m.readUpdates()
+		m.coding--
+		if err != nil {
 			return err
 		}
 	}
@@ -126,7 +129,6 @@ func (s *Strand) accept(m *replayState, u *store.Update) error {
 	}
 	m.Requests.Accept(*u)
 	path := s.nextRequest()
-	s.served++
 	m.Add(store.Entry{
 		Kind: store.EntryUpdated, Path: path, Name: u.Name, Ref: u.Seq, Data: journal.Encode(journal.Update{Key: u.Key, In: data}),
 	})
@@ -163,7 +165,14 @@ func said(err error) string {
 // handle calls the handler of a request that was accepted, and answers the request. A panic is one
 // of the strand.
 func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byte, error)) error {
-	result, err := unlockedHandle(m, &Strand{run: s.run, prefix: path + ".", fault: s.fault}, f)
+	s.hold(m)
+	if m.exiting {
+		m.exit()
+	}
+	s.served++
+	s.inner = &Strand{run: s.run, prefix: path + ".", fault: s.fault}
+	result, err := s.inner.unlockedHandle(m, f)
+	s.inner = nil
 	switch {
 	case m.exiting:
 		m.exit()
@@ -187,22 +196,25 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 	return nil
 }
 
-func unlockedHandle(m *replayState, s *Strand, f func(*Strand) ([]byte, error)) ([]byte, error) {
+func (s *Strand) unlockedHandle(m *replayState, f func(*Strand) ([]byte, error)) ([]byte, error) {
+	m.code()
 	m.mu.Unlock()
-	defer m.mu.Lock() // also if f panics
+	defer func() { m.mu.Lock(); m.coding-- }() // also if f panics
 	defer s.over.Store(true)
 	return f(s)
 }
 
-// nextRequest is the path of the next request that is handled in the wait under way: "3:1", or
-// "3+2:1" in the second wait after place 3 that has no place of its own.
-func (s *Strand) nextRequest() string {
-	path := s.prefix + strconv.Itoa(s.place)
+// waits is the path of the wait under way: "3", or "3+2" for the second wait after place 3 that has
+// no place of its own.
+func (s *Strand) waits() string {
 	if s.unplaced > 0 {
-		path += "+" + strconv.Itoa(s.unplaced)
+		return s.path() + "+" + strconv.Itoa(s.unplaced)
 	}
-	return path + ":" + strconv.Itoa(s.served+1)
+	return s.path()
 }
+
+// nextRequest is the path of the next request that is handled in the wait under way, such as "3:1".
+func (s *Strand) nextRequest() string { return s.waits() + ":" + strconv.Itoa(s.served+1) }
 
 // arriveUnplaced begins a wait that has no place of its own: what was handled while it waited comes
 // first.
@@ -222,7 +234,6 @@ func (s *Strand) recall(m *replayState) error {
 		}
 		e := entries[0]
 		m.visit(path)
-		s.served++
 		key, handle := s.reopen(m, e)
 		m.Requests.Recall(key)
 		if err := s.handle(m, path, key, handle); err != nil {
