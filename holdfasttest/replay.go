@@ -47,7 +47,7 @@ func ReplayJournal(t *testing.T, j holdfast.Journal, register func(*holdfast.Cli
 		// The clock starts at the end of the journal, so that the timers in it have fired.
 		ahead := time.Until(endOf(raw))
 		clock := func() time.Time { return time.Now().Add(ahead) }
-		client := open(t, model.New(clock), nil)
+		client := open(t, newMemory(model.New(clock)).process(), nil)
 		defer func() {
 			if err := client.Close(context.WithoutCancel(t.Context())); err != nil {
 				t.Errorf("holdfasttest: closing: %v", err)

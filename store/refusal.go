@@ -24,6 +24,14 @@ func JobIsEnding(id ID) error {
 	return fmt.Errorf("%w: job %s is ending, and what it compensates would not be done; let it end, or terminate it", ErrConflict, id)
 }
 
+// NoQueue is the ErrNotFound of a queue that is not listed.
+func NoQueue(name string) error { return fmt.Errorf("%w: queue %s", ErrNotFound, name) }
+
+// QueueInUse is the ErrConflict of a queue that cannot be deleted.
+func QueueInUse(name string) error {
+	return fmt.Errorf("%w: queue %s has jobs that are not finished", ErrConflict, name)
+}
+
 // LostLease is the ErrLeaseLost of a write for a job.
 func LostLease(id ID) error { return fmt.Errorf("%w: job %s", ErrLeaseLost, id) }
 

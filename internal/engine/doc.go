@@ -7,7 +7,8 @@
 //
 // Parts that need no node are packages of their own: internal/commit, the group commit;
 // internal/replay, durable functions; internal/loader, what they read; internal/news, waiting for
-// jobs. This package has the engine, which ties them to a store, and the node.
+// jobs; internal/pulse, the failure detector. This package has the engine, which ties them to a
+// store, and the node.
 //
 //	types       the structs of an engine and a node
 //	starts      fast start: an enqueue claims its own job in the same commit
@@ -19,7 +20,6 @@
 //	host        what an attempt provides to its durable function
 //	beat        the heartbeat; it returns requests, the leader lease, and the leases that the node holds
 //	held        compares those leases with what the node works on, and gives up leaked ones
-//	pulse       failure detector of the leader: which nodes are dead
 //	promoter    makes deferred jobs available when they are due, by a timer on the next due time
 //	duties      periodic duties of the leader: rescue, cancel sweep, retention
 //	ending      an outcome on its way to the store

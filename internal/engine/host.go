@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
@@ -59,6 +61,45 @@ func (r *Run) Appended(ctx context.Context, a *store.Append) (bool, error) {
 		return false, err
 	}
 	return found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number, nil
+}
+
+var unfinished = slices.DeleteFunc(slices.Clone(store.States), store.State.Finished)
+
+// CancelChildren cancels the children of the job that have not ended and whose policy is
+// CancelAndWait, and returns how many have not ended yet.
+func (r *Run) CancelChildren(ctx context.Context) (open int64, err error) {
+	job := &r.claimed.Job
+	list := store.ListParams{
+		Filter: store.Filter{Namespace: job.Namespace, Parent: job.ID, States: unfinished}, Limit: 1000,
+	}
+	for {
+		page, err := r.node.store.List(ctx, list)
+		if err != nil {
+			return 0, err
+		}
+		var ids []store.ID
+		for i := range page.Jobs {
+			if page.Jobs[i].OnParentClose == store.CancelAndWait {
+				ids = append(ids, page.Jobs[i].ID)
+			}
+		}
+		if len(ids) > 0 {
+			results, err := r.node.engine.Cancel(ctx, store.CancelParams{
+				Jobs: ids, Reason: "its parent is ending", Actor: "parent " + job.ID.String(), Unrecorded: true,
+			})
+			if err != nil {
+				return 0, err
+			}
+			for _, result := range results {
+				if result.Err == nil && !result.State.Finished() || errors.Is(result.Err, store.ErrBusy) {
+					open++
+				}
+			}
+		}
+		if list.After = page.Next; list.After == "" {
+			return open, nil
+		}
+	}
 }
 
 // Ended starts the time limit of a handler that ignores the end of its context.

@@ -31,7 +31,9 @@ type layer struct {
 }
 
 // support is what the tests of everything above the stores may import.
-var support = []string{"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "store/...", "why"}
+var support = []string{
+	"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "internal/saidonce", "store/...", "why",
+}
 
 // ofVerbs is what the verbs of the command line are made of.
 var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/output", "internal/cli/views"}
@@ -105,9 +107,20 @@ var layers = []layer{
 	{pattern: "internal/vet/..."},
 	{pattern: "internal/pgtest/..."},
 	{pattern: "internal/crashtest/process"},
+	{pattern: "internal/saidonce"},
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{"."})},
 
+	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
+	{
+		pattern: "internal/hookqueue",
+		imports: []string{"hooks", "internal/logs", "internal/usercode", "store"},
+		tests:   []string{"store/storetest/model"},
+	},
+	{pattern: "internal/valid", imports: []string{"store"}},
+	{pattern: "internal/heartbeat"},
+	{pattern: "internal/turns"},
+	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/usercode", imports: []string{"store"}},
 	{pattern: "internal/logs", imports: []string{"store"}, tests: []string{"internal/logs/logstest"}},
 	{pattern: "internal/logs/logstest", imports: []string{"store"}},
@@ -121,13 +134,18 @@ var layers = []layer{
 		imports: []string{"internal/logs", "internal/portion", "internal/supervise", "store"},
 		tests:   []string{"store/storetest/..."},
 	},
+	{pattern: "internal/pulse", imports: []string{"store"}},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/blocked", imports: []string{"store"}},
 	{pattern: "internal/memory", imports: []string{"internal/journal", "store"}},
+	{pattern: "internal/tries", imports: []string{"internal/journal", "internal/usercode", "store"}},
 	{
 		pattern: "internal/replay",
-		imports: []string{"internal/blocked", "internal/journal", "internal/logs", "internal/memory", "internal/supervise", "internal/usercode", "store"},
-		tests:   []string{"internal/logs/logstest"},
+		imports: []string{
+			"internal/blocked", "internal/heartbeat", "internal/journal", "internal/logs", "internal/memory", "internal/supervise",
+			"internal/tries", "internal/usercode", "store",
+		},
+		tests: []string{"internal/logs/logstest"},
 	},
 	{
 		pattern: "internal/loader",
@@ -137,8 +155,8 @@ var layers = []layer{
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"internal/commit", "internal/loader", "internal/logs", "internal/news", "internal/portion", "internal/replay",
-			"internal/supervise", "internal/usercode", "store",
+			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/portion",
+			"internal/pulse", "internal/replay", "internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},
@@ -147,8 +165,8 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"internal/access", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay", "internal/usercode", "store",
-			"why",
+			"hooks", "internal/access", "internal/around", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay",
+			"internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
 	},
@@ -159,6 +177,7 @@ var layers = []layer{
 		},
 		tests: support,
 	},
+	{pattern: "health", imports: []string{"."}, tests: support},
 	{
 		pattern: "internal/builtin/...",
 		imports: []string{"."},
@@ -183,6 +202,7 @@ var layers = []layer{
 		imports: append([]string{".", "internal/builtin", "store", "store/dsn"}, ofVerbs...),
 		tests:   support,
 	},
+	{pattern: "internal/cli/queues", imports: append([]string{".", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/bench", imports: append([]string{".", "store/dsn"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli",

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 
@@ -143,6 +144,26 @@ func (m *Memory) Times() int {
 		}
 	}
 	return c.Times
+}
+
+// Next is the data with which the run continues as new.
+func (m *Memory) Next() journal.Continued { return journal.Next(m.all()) }
+
+// AwaitsChildren reports whether there may be children that the run, if it fails or is cancelled,
+// cancels and waits for.
+func (m *Memory) AwaitsChildren() bool { return m.Children && journal.Awaits(m.all()) }
+
+// all yields the entries, in no order.
+func (m *Memory) all() iter.Seq[*store.Entry] {
+	return func(yield func(*store.Entry) bool) {
+		for _, entries := range m.byPath {
+			for _, e := range entries {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Patch notes whether the run takes part in a change of its code.

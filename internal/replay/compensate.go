@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/tries"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -109,12 +111,13 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 		return nondeterminism("the code no longer registers the compensation at place " + missing +
 			", which was registered when its end was decided")
 	}
-	if len(m.undos) == 0 {
+	awaits := m.AwaitsChildren()
+	if len(m.undos) == 0 && !awaits {
 		return o
 	}
 	r.undoing.Store(true)
 	if m.Closed == nil {
-		data = journal.Closing{State: o.State, Reason: o.Reason, Error: o.Error}
+		data = journal.Closing{State: o.State, Reason: o.Reason, Error: o.Error, Undo: []string{}}
 		for _, u := range m.undos {
 			data.Undo = append(data.Undo, u.path)
 		}
@@ -124,12 +127,46 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 		// Nothing is lost: the next run decides again.
 		return unreadable(err)
 	}
+	if awaits {
+		if err := r.endChildren(m); err != nil {
+			return unreadable(err)
+		}
+	}
 	for _, u := range slices.Backward(m.undos) {
 		if err := r.undoOne(m, u); err != nil {
 			o.Error = usercode.CutError(o.Error + fmt.Sprintf("; compensation %s failed: %v", u.name, err))
 		}
 	}
 	return o
+}
+
+// endChildren cancels the children that have the policy CancelAndWait, and waits until they have
+// ended. The database tells which have not: an answer may have gone to the job before it continued
+// as new. Each that has not ended yet sends one, so that the run, which parks, comes back.
+func (r *Run) endChildren(m *replayState) error {
+	open, err := r.unlockedCancel(m)
+	if r.life.Ended() != nil {
+		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+	}
+	if m.exiting {
+		m.exit()
+	}
+	if err != nil {
+		return store.About(r.claimed.Job.ID, "cancelling the children of", err)
+	}
+	if open == 0 {
+		return nil
+	}
+	keeper := &Strand{run: r, undo: true, fault: &fault{}}
+	return keeper.await(m, func() bool { return false }, func() blocked.On {
+		return blocked.On{Count: open, What: fmt.Sprintf("the end of %d children that it has cancelled", open)}
+	})
+}
+
+func (r *Run) unlockedCancel(m *replayState) (open int64, err error) {
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	return r.host.CancelChildren(r.life.lasting())
 }
 
 // undoOne runs a compensation until it has succeeded or was tried often enough.
@@ -169,18 +206,18 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 			m.Add(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
 			return m.flush()
 		}
-		told := &failure.told
+		told := &failure.Told
 		told.Step = u.name
 		m.Forget(path + ".")
-		if !failure.again {
+		if !failure.Again {
 			m.Add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
-			if failed := m.flush(); failed != nil {
-				return errors.Join(told, failed)
+			if err := m.flush(); err != nil {
+				return errors.Join(told, err)
 			}
 			r.tellUndo(failure, time.Time{})
 			return told
 		}
-		until = r.host.Now().Add(failure.delay)
+		until = r.host.Now().Add(failure.Delay)
 		m.Add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: journal.Encode(journal.Retry{Failure: *told, Until: until})})
 		if err := m.flush(); err != nil {
 			return err
@@ -191,18 +228,18 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 
 // callUndo calls a compensation, and looks at its error, without the state's lock. Its panic is an
 // error of it, and so is a misuse that it does not return.
-func callUndo(m *replayState, u undo, s *Strand, attempt int) (failure *stepFailedError) {
+func callUndo(m *replayState, u undo, s *Strand, attempt int) (failure *tries.FailedError) {
 	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()
-		if s.fault.err != nil && (failure == nil || failure.misuse == nil) {
-			failure = undoPolicy.failed(s.fault.err, attempt)
+		if s.fault.err != nil && (failure == nil || failure.Misuse == nil) {
+			failure = failed(&undoPolicy, s.fault.err, attempt)
 		}
 	}()
 	defer s.over.Store(true)
 	defer func() {
 		if p := recover(); p != nil {
-			failure = undoPolicy.failed(usercode.PanicOf(p), attempt)
+			failure = failed(&undoPolicy, usercode.PanicOf(p), attempt)
 		}
 	}()
 	err := u.f(s)
@@ -212,20 +249,20 @@ func callUndo(m *replayState, u undo, s *Strand, attempt int) (failure *stepFail
 	if only := usercode.ForHandlers(err); only != nil {
 		err = only
 	}
-	return undoPolicy.failed(err, attempt)
+	return failed(&undoPolicy, err, attempt)
 }
 
 // tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is
 // given up.
-func (r *Run) tellUndo(failure *stepFailedError, again time.Time) {
-	told := &failure.told
+func (r *Run) tellUndo(failure *tries.FailedError, again time.Time) {
+	told := &failure.Told
 	facts := []slog.Attr{
 		slog.String(logs.KeyCompensation, told.Step), slog.Int(logs.KeyTries, told.Attempts), slog.String(logs.KeyError, told.Message),
 	}
 	level := slog.LevelWarn
-	if failure.stack != "" {
+	if failure.Stack != "" {
 		level = slog.LevelError
-		facts = append(facts, slog.String(logs.KeyStack, failure.stack))
+		facts = append(facts, slog.String(logs.KeyStack, failure.Stack))
 	}
 	if again.IsZero() {
 		r.host.Say(slog.LevelError, "compensation given up: undo by hand what it should have undone", facts...)

@@ -6,7 +6,8 @@
 //
 //	types       what a run consists of: Run, its replay state, its strands, what they wait for
 //	host        the attempt that the run is of: reads and writes the journal, tells the time, logs
-//	life        how a run's contexts end
+//	runcontexts how a run's contexts end
+//	heartbeat   a handler, or a step, that makes no progress
 //	journal     where the code is in the journal
 //	park        who of the strands waits; when all do, the run is parked
 //	write       what is to be stored, in order
@@ -14,6 +15,7 @@
 //	operation   how an operation begins, finds its place, waits, and ends
 //	step, timer, signal, callback, select, children, strand, values, opentx: the operations
 //	update      requests to the run, which its strands handle while they wait
+//	condition   conditions over what strands share, looked at while none of them runs
 //	compensate  what is undone if the run fails or is cancelled
 //	run, end    what an attempt does with its run, and how that ends
 //	attempt     calls the handler, and makes an outcome of what it returns
@@ -41,5 +43,6 @@
 //
 // # Imports
 //
-// Of ours, store, internal/blocked, journal, logs, memory, supervise and usercode.
+// Of ours, store, internal/blocked, heartbeat, journal, logs, memory, supervise, tries and
+// usercode.
 package replay

@@ -38,7 +38,8 @@ func (r *Run) left() (o *store.Outcome, left bool) {
 	return m.outcome, m.exiting
 }
 
-// decided is the outcome of a run whose end is decided, and that has nothing to undo, or nil.
+// decided is the outcome of a run whose end is decided, and that has nothing to do before it, or
+// nil.
 func (r *Run) decided() *store.Outcome {
 	m := r.state.Load()
 	if m == nil {
@@ -46,7 +47,7 @@ func (r *Run) decided() *store.Outcome {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.decided == nil || len(m.undos) > 0 {
+	if m.decided == nil || len(m.undos) > 0 || m.AwaitsChildren() {
 		return nil
 	}
 	o := *m.decided
@@ -98,7 +99,7 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 		m.Add(store.Entry{Kind: store.EntryRegistered, Path: journal.UndoPrefix})
 	}
 	if o.Continue != nil {
-		o.Continue.Data = journal.Encode(journal.Continued{Times: m.Times() + 1, Children: m.Children})
+		o.Continue.Data = journal.Encode(m.Next())
 		m.GiveUp("the run continued as new before the request was handled to its end")
 	}
 	// All but the last portion is stored before the outcome.

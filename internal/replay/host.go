@@ -29,6 +29,10 @@ type Host interface {
 	// Appended reports whether a transaction with an append, which has ended, was committed.
 	Appended(ctx context.Context, a *store.Append) (bool, error)
 
+	// CancelChildren cancels the children of the job that have not ended and whose policy is
+	// CancelAndWait. It returns how many of them have not ended yet.
+	CancelChildren(ctx context.Context) (open int64, err error)
+
 	// Call calls the handler.
 	Call(ctx context.Context) ([]byte, error)
 	// Again is the outcome of an attempt that failed: the job is tried again after the delay, or

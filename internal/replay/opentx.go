@@ -31,7 +31,7 @@ func (s *Strand) StepTx(
 		}()
 		var a *store.Append
 		var data []byte
-		_, err := unlocked(ctx, m, policy, attempt, func(ctx context.Context, attempt int) ([]byte, error) {
+		_, err := s.unlocked(ctx, m, policy, attempt, func(ctx context.Context, attempt int) ([]byte, error) {
 			return nil, transact(ctx, attempt, func(theirs store.Tx, result []byte) error {
 				packed, codec := journal.Pack(result)
 				e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: packed, Codec: codec, Took: s.since(began)}

@@ -17,6 +17,7 @@ import (
 // begin begins an operation, which lasts until end, and returns the run's replay state, locked. If
 // the run is over for this process the goroutine ends here.
 func (s *Strand) begin(verb, name string) (*replayState, error) {
+	s.run.watch.Beat()
 	begins := operation{verb, name}
 	if s.over.Load() {
 		return nil, s.tooLate(begins)
@@ -49,6 +50,7 @@ func (s *Strand) end(m *replayState) {
 	m.code()
 	s.doing = operation{}
 	m.mu.Unlock()
+	s.run.watch.Beat()
 }
 
 // Context is what functions of the strand are called with.

@@ -29,7 +29,9 @@ type attempt struct {
 	writes  []int // entries of each
 	refuse  error // what the next write returns
 	said    []string
-	asked   int // for requests
+	asked   int   // for requests
+	cancels int   // of children
+	open    int64 // children that a cancel does not end at once
 
 	requests []store.Update
 	run      *Run
@@ -94,6 +96,11 @@ func (a *attempt) AppendTx(context.Context, store.Tx, *store.Append) error {
 }
 
 func (a *attempt) Appended(context.Context, *store.Append) (bool, error) { return false, nil }
+
+func (a *attempt) CancelChildren(context.Context) (open int64, err error) {
+	a.cancels++
+	return a.open, a.refuse
+}
 
 func (a *attempt) Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
 	return &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace, Delay: delay}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/blocked"
+	"github.com/holdfastdev/holdfast/internal/heartbeat"
 	"github.com/holdfastdev/holdfast/internal/memory"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -19,7 +20,8 @@ type Run struct {
 	main Strand // of the handler itself
 	life Contexts
 
-	untime func() // ends what watches the time of the handler's context; nil: nothing does
+	untime func()           // ends what watches the time of the handler's context; nil: it does not end by itself
+	watch  *heartbeat.Watch // over the progress of the handler; nil: none
 
 	remembering sync.Mutex
 	state       atomic.Pointer[replayState] // of a run that asked for it
@@ -43,9 +45,9 @@ type replayState struct {
 
 	evaluated sync.Cond // told when a condition was looked at
 
-	unread    bool // the inbox was not read: it is the first run, which finds no journal, and seldom messages
-	warned    bool // that the entries are many
-	flushing  bool
+	unread    bool    // the inbox was not read: it is the first run, which finds no journal, and seldom messages
+	warned    bool    // that the entries are many
+	flushing  bool    // a write, or a transaction of the user's, is under way
 	unwritten bool    // a write has failed, or was not waited for: it is unknown what the journal holds
 	tx        *openTx // what is being written is in a transaction of the user's
 
@@ -103,6 +105,8 @@ type Strand struct {
 	misused bool        // while something was under way: that is not remembered
 
 	undo bool // it compensates, and so goes on while the run is ending
+
+	watch atomic.Pointer[heartbeat.Watch] // over the progress of the step under way; nil: none
 }
 
 // operation is an operation of a strand as the code names it, for messages.

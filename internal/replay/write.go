@@ -40,7 +40,9 @@ func (m *replayState) write() error {
 	a := m.Portion(m.run.claimed.Lease)
 	m.flushing = true
 	m.mu.Unlock()
+	m.run.watch.Hold()
 	err := m.run.host.Append(a)
+	m.run.watch.Release()
 	m.mu.Lock()
 	m.written(a, err)
 	return err

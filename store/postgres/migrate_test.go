@@ -138,8 +138,8 @@ func TestMigrateFromVersion6(t *testing.T) {
 		conn := connect(t, config.URL)
 		for _, text := range []string{
 			"ALTER TABLE {schema}.finished DROP COLUMN started_at, DROP COLUMN codec, DROP COLUMN fingerprint",
-			"ALTER TABLE {schema}.journal DROP COLUMN took", "DROP TABLE {schema}.job_update",
-			"DELETE FROM {schema}.migration WHERE version >= 7",
+			"ALTER TABLE {schema}.journal DROP COLUMN took", "ALTER TABLE {schema}.queue DROP COLUMN deleted_at",
+			"DROP TABLE {schema}.job_update", "DELETE FROM {schema}.migration WHERE version >= 7",
 		} {
 			if _, err := conn.Exec(t.Context(), strings.ReplaceAll(text, "{schema}", config.SchemaName)); err != nil {
 				t.Fatal(text, err)

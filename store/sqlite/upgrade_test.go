@@ -237,7 +237,8 @@ func TestUpgradeFrom6(t *testing.T) {
 		for _, text := range []string{
 			"ALTER TABLE holdfast_finished DROP COLUMN started_at", "ALTER TABLE holdfast_finished DROP COLUMN codec",
 			"ALTER TABLE holdfast_finished DROP COLUMN fingerprint", "ALTER TABLE holdfast_journal DROP COLUMN took",
-			"DROP TABLE holdfast_job_update", "DELETE FROM holdfast_migration WHERE version >= 7",
+			"ALTER TABLE holdfast_queue DROP COLUMN deleted_at", "DROP TABLE holdfast_job_update",
+			"DELETE FROM holdfast_migration WHERE version >= 7",
 		} {
 			if _, err := db.ExecContext(t.Context(), text); err != nil {
 				t.Fatal(text, err)

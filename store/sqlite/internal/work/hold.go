@@ -176,7 +176,7 @@ func startOver(t *core.Tx, params store.ResumeParams, b *core.Body, f core.Finis
 		if err := t.DeletePointer(b, store.Waiting, false); err != nil {
 			return err
 		}
-		if err := enter(t, &b.Job, store.Available); err != nil {
+		if err := releaseUnique(t, &b.Job, store.Available); err != nil {
 			return err
 		}
 	} else if err := reopen(t, b, f); err != nil {
@@ -237,7 +237,7 @@ func resumeHeld(t *core.Tx, b *core.Body, w Waiter) (store.State, error) {
 	if w.was.state != store.Available && w.was.due > t.Now {
 		state, due = w.was.state, w.was.due
 	}
-	if err := enter(t, &b.Job, state); err != nil {
+	if err := releaseUnique(t, &b.Job, state); err != nil {
 		return 0, err
 	}
 	if err := t.PutBack(b, due); err != nil {

@@ -1,4 +1,4 @@
-package jobs
+package queues
 
 import (
 	"context"
@@ -15,65 +15,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-// QueueNames are the names of the queues that are not in args.
-func QueueNames(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
-	queues, err := client.Queues(ctx)
-	var found []string
-	for i := range queues {
-		if name := queues[i].Name; !slices.Contains(args, name) {
-			found = append(found, name)
-		}
-	}
-	return found, err
-}
-
-func (a verbs) queueCommand() *cobra.Command {
-	queue := app.Group("queue", "List, pause and resume queues", "List, pause and resume queues.",
-		`  holdfast queue list
-  holdfast queue pause mail`)
-	queue.Aliases = []string{"queues"}
-	queue.AddCommand(a.queueListCommand(),
-		a.pauseCommand("pause", "Pause queues",
-			"Pause queues on all nodes: no job starts. Running jobs continue. Pausing a paused queue is not an\n"+
-				"error.", true),
-		a.pauseCommand("resume", "Resume queues",
-			"Resume queues: their jobs start again. Resuming a queue that is not paused is not an error. If one\n"+
-				"of the queues does not exist, none is resumed.", false))
-	return queue
-}
-
-func (a verbs) queueListCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List queues with job counts",
-		Long: `List the queues of the namespace with the number of unfinished jobs in each state. Counting stops at
-10000, shown as 10000+.`,
-		Example: `  holdfast queue list
-  holdfast queue list --output json | jq -r '.[] | select(.paused).name'`,
-		Args:        arg.Takes(0, 0),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
-				queues, err := client.Queues(ctx)
-				if err != nil {
-					return err
-				}
-				out := a.NewList("QUEUE", "AVAILABLE", "RUNNING", "SCHEDULED", "RETRYABLE", "WAITING", "OLDEST", "PAUSED")
-				for i := range queues {
-					q := &queues[i]
-					if err := out.Add(views.NewQueue(q), func() []string { return views.QueueRow(a.Env.Now(), q) }); err != nil {
-						return err
-					}
-				}
-				if len(queues) == 0 && out.Format == output.FormatTable {
-					a.Notef("No queues yet; enqueue a job to create one.")
-				}
-				return out.End()
-			})
-		}),
-	}
-}
-
 func (a verbs) pauseCommand(verb, short, long string, pause bool) *cobra.Command {
 	return &cobra.Command{
 		Use:         verb + " QUEUE...",
@@ -81,7 +22,7 @@ func (a verbs) pauseCommand(verb, short, long string, pause bool) *cobra.Command
 		Long:        long,
 		Example:     "  holdfast queue " + verb + " mail\n  holdfast queue " + verb + " mail reports --namespace staging",
 		Args:        arg.Takes(1, -1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, names []string) error {
 			change := (*holdfast.Client).ResumeQueue
 			if pause {
@@ -99,7 +40,7 @@ func (a verbs) pauseCommand(verb, short, long string, pause bool) *cobra.Command
 				return err
 			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
-				known, err := QueueNames(ctx, client, nil)
+				known, err := Names(ctx, client, nil)
 				if err != nil {
 					return err
 				}

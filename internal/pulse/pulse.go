@@ -1,4 +1,8 @@
-package engine
+// Package pulse is the failure detector of a node that leads: it decides by the answers to the
+// node's own beats which of the others are dead.
+//
+// Of ours, it imports only store.
+package pulse
 
 import (
 	"time"
@@ -6,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// pulses is the failure detector of a leader: it tells which of the other nodes are dead.
+// Detector is the failure detector of a leader: it tells which of the other nodes are dead.
 //
 // It relies on what it observes and on the monotonic clock: a node is dead if its stamp has not
 // changed for DeadAfter. Beats are stamped by the database's clock, which may jump, so a stamp only
@@ -20,12 +24,18 @@ import (
 // leader that starts right after an outage does not declare all nodes dead that could not beat. It
 // computes the age of a stamp from its own beats, each of which relates the database's clock to the
 // monotonic one: a stamp from before a jump is as old as the beat after the jump.
-type pulses struct {
+type Detector struct {
 	beat, deadAfter time.Duration
 
 	own   []moment      // own successful beats of the last DeadAfter and some more
 	led   time.Duration // how long it has watched since it leads
 	nodes map[int64]*pulse
+}
+
+// NewDetector returns the failure detector of a node that beats at an interval, among nodes that
+// are dead after being silent for so long.
+func NewDetector(beat, deadAfter time.Duration) Detector {
+	return Detector{beat: beat, deadAfter: deadAfter}
 }
 
 // moment is one of the node's own beats: its stamp, and when its answer arrived by the monotonic
@@ -39,8 +49,8 @@ type pulse struct {
 	seen    bool          // in the last answer
 }
 
-// see evaluates the answer to a successful beat, and returns the nodes that are dead.
-func (p *pulses) see(now time.Time, b store.Beat) (dead []store.NodeBeat) {
+// See evaluates the answer to a successful beat, and returns the nodes that are dead.
+func (p *Detector) See(now time.Time, b store.Beat) (dead []store.NodeBeat) {
 	watched := p.note(moment{b.At, now})
 	if !b.Leader {
 		p.led, p.nodes = 0, nil
@@ -74,7 +84,7 @@ func (p *pulses) see(now time.Time, b store.Beat) (dead []store.NodeBeat) {
 }
 
 // note adds an own beat, and returns how much of the time since the previous one counts.
-func (p *pulses) note(m moment) (watched time.Duration) {
+func (p *Detector) note(m moment) (watched time.Duration) {
 	if n := len(p.own); n > 0 {
 		watched = min(m.seen.Sub(p.own[n-1].seen), p.beat+p.beat/2)
 	}
@@ -85,7 +95,7 @@ func (p *pulses) note(m moment) (watched time.Duration) {
 	return watched
 }
 
-func (p *pulses) isDead(n *pulse, now time.Time) bool {
+func (p *Detector) isDead(n *pulse, now time.Time) bool {
 	if n.silence >= p.deadAfter {
 		return true
 	}
@@ -93,7 +103,7 @@ func (p *pulses) isDead(n *pulse, now time.Time) bool {
 }
 
 // age is a lower bound of the age of a stamp, computed from the own beats.
-func (p *pulses) age(stamp, now time.Time) time.Duration {
+func (p *Detector) age(stamp, now time.Time) time.Duration {
 	for i := len(p.own) - 1; i > 0; i-- {
 		from, to := p.own[i-1], p.own[i]
 		jumped := (to.at.Sub(from.at) - to.seen.Sub(from.seen)).Abs()
@@ -110,6 +120,6 @@ func (p *pulses) age(stamp, now time.Time) time.Duration {
 	return 0
 }
 
-// lost is called when this node was declared dead: after it has joined again it must observe the
+// Lost is called when this node was declared dead: after it has joined again it must observe the
 // others from scratch.
-func (p *pulses) lost() { p.nodes, p.led = nil, 0 }
+func (p *Detector) Lost() { p.nodes, p.led = nil, 0 }

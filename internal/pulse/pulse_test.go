@@ -1,4 +1,4 @@
-package engine
+package pulse
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // watcher is a leader, and what it observes of one other node.
 type watcher struct {
 	*testing.T
-	pulses
+	Detector
 	now  time.Time // the monotonic clock
 	db   time.Time // the database's clock
 	at   time.Time // the stamp of the other's last beat
@@ -19,7 +19,7 @@ type watcher struct {
 
 func newWatcher(t *testing.T) *watcher {
 	t.Helper()
-	w := &watcher{T: t, pulses: pulses{beat: 5 * time.Second, deadAfter: 20 * time.Second}, lead: true}
+	w := &watcher{T: t, Detector: NewDetector(5*time.Second, 20*time.Second), lead: true}
 	w.now, w.db = time.Unix(1_000, 0), time.Unix(1_000_000, 0)
 	w.at = w.db
 	return w
@@ -33,7 +33,7 @@ func (w *watcher) beats(n int, alive, dead bool) {
 		if alive {
 			w.at = w.db.Add(-time.Second)
 		}
-		found := w.see(w.now, store.Beat{Leader: w.lead, At: w.db, Nodes: []store.NodeBeat{{Node: 7, At: w.at}}})
+		found := w.See(w.now, store.Beat{Leader: w.lead, At: w.db, Nodes: []store.NodeBeat{{Node: 7, At: w.at}}})
 		if is := len(found) > 0; is != (dead && i == n-1) {
 			w.Fatalf("beat %d: dead is %v", i+1, is)
 		}
