@@ -11,7 +11,7 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 		return c.engine.Runner(c.namespace)
 	}
 	access.WithTests = func(t access.Tests) any {
-		return Option(func(s *settings) error {
+		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub
 			return nil
 		})
