@@ -3,11 +3,11 @@ package holdfast
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/ask"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
@@ -135,70 +135,12 @@ func (c *Client) CallUpdate(ctx context.Context, job ID, name string, payload js
 	if err := c.message(send, "update "+name, payload, opts); err != nil {
 		return nil, err
 	}
-	for {
-		if _, err := c.send(ctx, send); err != nil {
-			return nil, err
-		}
-		answer, err := c.awaitAnswer(ctx, send)
-		if err == nil && answer == nil {
-			err = c.unanswered(ctx, send)
-		}
-		switch {
-		case err != nil:
-			return nil, err
-		case answer != nil:
-			return c.tell(ctx, send, answer)
-		}
+	answer, err := ask.Ask(ctx, c.engine, send)
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.Verdict != store.UpdateDone:
+		return nil, &UpdateError{Job: job, Update: name, Refused: answer.Verdict == store.UpdateRefused, Message: answer.Error}
 	}
-}
-
-// awaitAnswer waits for the answer to a request. Nil: there is none, since the job has ended, or
-// the request is not known any more.
-func (c *Client) awaitAnswer(ctx context.Context, send *store.Send) (*store.UpdateAnswer, error) {
-	var answer *store.UpdateAnswer
-	err := c.engine.Follow(ctx, c.namespace, send.Job, func() (bool, bool, error) {
-		u, err := c.engine.Store.GetUpdate(ctx, c.namespace, send.Job, send.Key)
-		switch {
-		case errors.Is(err, ErrNotFound):
-			return true, true, nil
-		case err != nil:
-			return false, false, err
-		case u.Name != send.Message.Name:
-			return false, false, fmt.Errorf("%w: the id %q of job %s is that of a request to update %q, not %q",
-				ErrConflict, send.Key, send.Job, u.Name, send.Message.Name)
-		}
-		answer = u.Answer
-		return answer != nil, answer != nil, nil
-	})
-	if err != nil {
-		return nil, store.About(send.Job, "waiting for the answer to update "+send.Message.Name+" of", err)
-	}
-	return answer, nil
-}
-
-// unanswered is the error of a request that its job has not answered, or nil if that may handle it
-// still: it was let run again, or the request was refused to another caller with the same id.
-func (c *Client) unanswered(ctx context.Context, send *store.Send) error {
-	record, err := c.Get(ctx, send.Job)
-	if err != nil || !record.State.Finished() {
-		return err
-	}
-	how := ""
-	if record.Error != "" {
-		how = ": " + record.Error
-	}
-	return fmt.Errorf("%w, and has not answered this request to update %q%s", store.JobIs(send.Job, record.State), send.Message.Name, how)
-}
-
-// tell makes of an answer what a caller gets. What was refused need not be known any longer.
-func (c *Client) tell(ctx context.Context, send *store.Send, a *store.UpdateAnswer) (json.RawMessage, error) {
-	if a.Verdict == store.UpdateDone {
-		return journal.Unpack(a.Data, a.Codec)
-	}
-	if a.Verdict == store.UpdateRefused {
-		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), store.CallTimeout)
-		defer cancel()
-		_ = c.engine.Store.ForgetUpdate(call, c.namespace, send.Job, send.Key) // it goes by itself later
-	}
-	return nil, &UpdateError{Job: send.Job, Update: send.Message.Name, Refused: a.Verdict == store.UpdateRefused, Message: a.Error}
+	return journal.Unpack(answer.Data, answer.Codec)
 }

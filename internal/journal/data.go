@@ -54,6 +54,17 @@ type Continued struct {
 	Awaits   bool `json:"awaits,omitempty"`   // of those, some with store.CancelAndWait
 }
 
+// All yields entries.
+func All(entries []store.Entry) iter.Seq[*store.Entry] {
+	return func(yield func(*store.Entry) bool) {
+		for i := range entries {
+			if !yield(&entries[i]) {
+				return
+			}
+		}
+	}
+}
+
 // Next returns the data of the EntryContinued with which a job starts over that has these entries.
 // Those that cannot be read count as if they said nothing.
 func Next(entries iter.Seq[*store.Entry]) Continued {

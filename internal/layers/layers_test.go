@@ -161,12 +161,14 @@ var layers = []layer{
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},
 
+	{pattern: "internal/again", imports: []string{"internal/engine", "internal/journal", "store"}},
+	{pattern: "internal/ask", imports: []string{"internal/engine", "store"}},
 	{pattern: "internal/access", imports: []string{"internal/engine"}},
 	{
 		pattern: ".",
 		imports: []string{
-			"hooks", "internal/access", "internal/around", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay",
-			"internal/usercode", "internal/valid", "store", "why",
+			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/engine/...", "internal/explain", "internal/journal",
+			"internal/replay", "internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
 	},

@@ -5,6 +5,7 @@
 //	memory    the journal by its places, and how much of it the code has come past
 //	inbox     the messages, and which of them were received
 //	pending   what is to be stored, in which portions, and what is taken back
+//	put       maps that are made with their first element
 //	meetings  the conditions that strands have awaited, and where the others were
 //	requests  the requests: which are open, which were taken, and the answers to be stored
 //

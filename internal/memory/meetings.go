@@ -21,7 +21,7 @@ type meeting struct {
 }
 
 // meet takes in the end of a wait for a condition.
-func (m *Memory) meet(e *store.Entry) {
+func (m *meetings) meet(e *store.Entry) {
 	if e.Kind != store.EntryAwaited && (e.Kind != store.EntryTimeout || len(e.Data) == 0) {
 		return
 	}
@@ -29,21 +29,21 @@ func (m *Memory) meet(e *store.Entry) {
 	if journal.Decode(e, &a) != nil {
 		return // whatever reads the entry says so
 	}
-	Put(&m.meetings.byPath, e.Path, &meeting{e, a.Others})
+	Put(&m.byPath, e.Path, &meeting{e, a.Others})
 	for _, at := range a.Others {
-		Put(&m.meetings.places, at, m.meetings.places[at]+1)
+		Put(&m.places, at, m.places[at]+1)
 	}
 }
 
 // MayMeet reports whether there are meetings to come.
-func (m *Memory) MayMeet() bool { return len(m.meetings.byPath) > 0 }
+func (m *meetings) MayMeet() bool { return len(m.byPath) > 0 }
 
 // StaysAt reports whether a strand that has come to a place stays there for a meeting.
-func (m *Memory) StaysAt(place string) bool { return m.meetings.places[place] > 0 }
+func (m *meetings) StaysAt(place string) bool { return m.places[place] > 0 }
 
 // IsAttended reports whether strands are where the meeting at a path wants all but its own.
-func (m *Memory) IsAttended(path string, others []string) bool {
-	one := m.meetings.byPath[path]
+func (m *meetings) IsAttended(path string, others []string) bool {
+	one := m.byPath[path]
 	if one == nil {
 		return true
 	}
@@ -51,20 +51,20 @@ func (m *Memory) IsAttended(path string, others []string) bool {
 }
 
 // Met ends the meeting at a path.
-func (m *Memory) Met(path string) {
-	one := m.meetings.byPath[path]
+func (m *meetings) Met(path string) {
+	one := m.byPath[path]
 	if one == nil {
 		return
 	}
-	delete(m.meetings.byPath, path)
+	delete(m.byPath, path)
 	for _, at := range one.others {
-		m.meetings.places[at]--
+		m.places[at]--
 	}
 }
 
 // NextMeeting returns the entry of the first meeting to come, or nil.
-func (m *Memory) NextMeeting() (first *store.Entry) {
-	for _, one := range m.meetings.byPath {
+func (m *meetings) NextMeeting() (first *store.Entry) {
+	for _, one := range m.byPath {
 		if first == nil || one.entry.Seq < first.Seq {
 			first = one.entry
 		}

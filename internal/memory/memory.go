@@ -16,6 +16,7 @@ type Memory struct {
 	Children bool         // there are children that the end of the run may have to close
 	Accepted bool         // the journal has accepted requests
 	Requests *Requests    // nil: the run handles none
+	meetings
 
 	Stored  int64 // Seq of the last entry in the database
 	Entries int64 // how many there are, those to be stored included
@@ -28,22 +29,12 @@ type Memory struct {
 	patches map[string]bool
 	seeds   map[string]uint64 // how many were derived
 
-	meetings meetings
-
 	messages []store.Message
 	received map[int64]bool
 	answers  map[store.ID]*store.Message
 
 	pending  []store.Entry // what is to be stored with the next writes
 	enqueues []*store.Enqueue
-}
-
-// Put sets a value in a map that is made with its first one.
-func Put[K comparable, V any](m *map[K]V, key K, value V) {
-	if *m == nil {
-		*m = map[K]V{}
-	}
-	(*m)[key] = value
 }
 
 // Index takes in the journal and the inbox as they were read at the start.
@@ -113,7 +104,8 @@ func (m *Memory) Visit(path string) (caughtUp bool) {
 	return caughtUp
 }
 
-// IsBehind reports whether the journal held places at the start that the code did not come past yet.
+// IsBehind reports whether the journal held places at the start that the code did not come past
+// yet.
 func (m *Memory) IsBehind() bool { return m.behind > 0 || m.MayMeet() }
 
 // Unvisited returns the first entry that the code did not come past, or nil.

@@ -37,17 +37,20 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 }
 
 // endStrands ends the strands that the handler left behind, each at its next operation, and waits
-// for them: what they have done is to be undone, too.
+// for them: what they have done is to be undone, too. One that waits for another comes as far as
+// that lets it.
 func (m *replayState) endStrands() {
 	if m.ending == nil {
 		m.ending = ErrClosing
 	}
-	m.hopeless = true
 	m.run.endMain(m.ending)
+	m.active-- // so that it is seen when all of them wait
 	m.wakeAll()
 	for m.strands > 0 && !m.exiting {
 		m.strandEnded.Wait()
 	}
+	m.active++
+	m.hopeless = true
 	if m.exiting {
 		m.exit()
 	}
@@ -159,7 +162,11 @@ func (r *Run) endChildren(m *replayState) error {
 	}
 	keeper := &Strand{run: r, undo: true, fault: &fault{}}
 	return keeper.await(m, func() bool { return false }, func() blocked.On {
-		return blocked.On{Count: open, What: fmt.Sprintf("the end of %d children that it has cancelled", open)}
+		what := fmt.Sprintf("the end of %d children that it has cancelled", open)
+		if open == 1 {
+			what = "the end of 1 child that it has cancelled"
+		}
+		return blocked.On{Count: open, What: what}
 	})
 }
 

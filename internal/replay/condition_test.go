@@ -51,7 +51,8 @@ func (a *attempt) replays(handler func(s *Strand) ([]byte, error), want string) 
 	}
 }
 
-// cut makes the journal what is given. What it has not accepted has no answer, unless it was refused.
+// cut makes the journal what is given. What it has not accepted has no answer, unless it was
+// refused.
 func (a *attempt) cut(entries []store.Entry) {
 	a.journal.Entries = slices.Clone(entries)
 	for i := range a.requests {

@@ -181,7 +181,7 @@ func (s *Strand) await(m *replayState, ready func() bool, what func() blocked.On
 		}
 		p := what()
 		s.listen(m, &p)
-		if m.ending != nil && (!p.Strand || m.active == 1 || m.hopeless) {
+		if m.ending != nil && (!p.Strand || m.active == 1 && !m.MayMeet() || m.hopeless) {
 			if err := s.mayBegin(m); err != nil {
 				return err
 			}
