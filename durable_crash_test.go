@@ -537,7 +537,7 @@ func (w *world) handle(t *testing.T, hf *holdfast.Client) {
 	})
 	if err == nil {
 		err = tendedChild.Handle(hf, func(run *holdfast.Run, n int) (int, error) {
-			late := time.Duration(n) * time.Second
+			late := 20 * time.Duration(n) * time.Second
 			if err := run.OnFailure("wait", func(run *holdfast.Run) error { return run.Sleep(late) }); err != nil {
 				return 0, err
 			}
