@@ -12,6 +12,7 @@ import (
 var (
 	mail     = holdfast.NewKind[string, int]("mail")
 	approved = holdfast.NewSignal[string]("approved")
+	ask      = holdfast.NewUpdate[string, int]("ask")
 )
 
 func wrong(run *holdfast.Run, in string) (int, error) {
@@ -50,6 +51,10 @@ func wrong(run *holdfast.Run, in string) (int, error) {
 	err10 := hf.FailCallback(run, in, "no")                     // want `^Client\.FailCallback happens again`
 	err11 := hf.HeartbeatCallback(run, in)                      // want `^Client\.HeartbeatCallback happens again`
 	err12 := mail.Job(hf, run.ID()).Cancel(run, "enough")       // want `^Job\.Cancel happens again`
+	err13 := hf.ContinueAsNew(run, "", run.ID(), nil)           // want `^Client\.ContinueAsNew happens again`
+	_, err14 := hf.CallUpdate(run, run.ID(), "ask", nil)        // want `^Client\.CallUpdate happens again`
+	_, err15 := ask.Call(run, hf, run.ID(), in)                 // want `^Update\.Call happens again`
+	err1 = errors.Join(err1, err13, err14, err15)
 	return 0, errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12)
 }
 
