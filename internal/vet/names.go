@@ -146,6 +146,7 @@ var replaced = map[string]instead{
 	library + ".Update.Call":              {happensAgain, useStep},
 	library + ".Client.PauseQueue":        {happensAgain, useStep},
 	library + ".Client.ResumeQueue":       {happensAgain, useStep},
+	library + ".Client.DeleteQueue":       {happensAgain, useStep},
 }
 
 // generator is a package whose functions return random values, with some exceptions.
