@@ -252,4 +252,3 @@ func (c *Client) PauseQueue(ctx context.Context, name string) error { return nil
 
 func (c *Client) ResumeQueue(ctx context.Context, name string) error { return nil }
 func (c *Client) DeleteQueue(ctx context.Context, name string) error { return nil }
-
