@@ -168,8 +168,8 @@ func TestCancelAndWaitOfACompletedParent(t *testing.T) {
 	})
 }
 
-// TestCancelAndWaitGoesOn: while the parent waits for its children it is parked, says so, and may be
-// terminated.
+// TestCancelAndWaitGoesOn: while the parent waits for its children it is parked, says so, and may
+// be terminated.
 func TestCancelAndWaitGoesOn(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {

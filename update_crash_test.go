@@ -71,8 +71,8 @@ func (w *world) addAll(run *holdfast.Run, in adding) (int, error) {
 	return in.Sum, nil
 }
 
-// asking calls the adder from processes that may die, with one id for each number, until there is an
-// answer.
+// asking calls the adder from processes that may die, with one id for each number, until there is
+// an answer.
 type asking struct {
 	t       *testing.T
 	id      holdfast.ID
@@ -187,8 +187,8 @@ func (a *asking) check(w *world, hf *holdfast.Client) {
 	}
 }
 
-// TestUpdatesSurviveCrashes kills the process at every write in turn, before it and after it, and at
-// two of them: what was asked is added once, and the same id has the same answer.
+// TestUpdatesSurviveCrashes kills the process at every write in turn, before it and after it, and
+// the next process at another: what was asked is added once, and the same id has the same answer.
 func TestUpdatesSurviveCrashes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -96,7 +96,8 @@ func TestUpdates(t *testing.T) {
 	})
 }
 
-// TestUpdatesWithOneID: two calls with one id are one request, whose answer both get, now and later.
+// TestUpdatesWithOneID: two calls with one id are one request, whose answer both get, now and
+// later.
 func TestUpdatesWithOneID(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {

@@ -36,7 +36,7 @@ input. After two seconds, print on standard error what the job is doing.
 To make a call repeatable, use --key: another call with the same key sends nothing and prints the
 same answer.
 
-The exit code is 0 if there is an answer, 1 if the request was refused, failed, or met a job that has
+The exit code is 0 if there is an answer, 1 if the request was refused or failed or the job has
 finished, and 2 if --timeout passed; the request stays, and another call with the same key waits for
 its answer.`,
 		Example: `  holdfast update call ` + arg.ExampleID + ` "add line" '{"item":"tea","cents":450}' --key line-7 --timeout 30s
