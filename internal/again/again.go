@@ -37,8 +37,8 @@ func Resume(ctx context.Context, e *engine.Engine, params store.ResumeParams) (s
 
 // StartOver makes a job continue as new: with args, or with its own if they are nil.
 func StartOver(ctx context.Context, e *engine.Engine, params store.ResumeParams, args []byte) error {
-	// The journal is read first: the args are those that belong to it, or it has moved and the job is
-	// left as it is.
+	// The journal is read first: the args belong to it, or it has moved and the job stays as it
+	// is.
 	raw, err := journalOf(ctx, e, params)
 	if err != nil {
 		return err
