@@ -14,12 +14,14 @@ const (
 	ActionResume    ActionKind = "resume"    // let it go on
 	ActionFork      ActionKind = "fork"      // made it out of another job's journal
 	ActionContinue  ActionKind = "continue"  // let it start over
+	ActionComplete  ActionKind = "complete"  // completed it, which was handed over
+	ActionFail      ActionKind = "fail"      // failed it, which was handed over
 )
 
-// Action is something that a person did to a job. It is recorded in the transaction that does it,
-// once, and not if nothing was changed: a second request to cancel a job that runs, or to pause one
-// that is held, leaves none. What follows from a request later, and what the end of a parent does
-// to its children, is not recorded as an action.
+// Action is something that a person, or an outside system, did to a job. It is recorded in the
+// transaction that does it, once, and not if nothing was changed: a second request to cancel a job
+// that runs, or to pause one that is held, leaves none. What follows from a request later, and what
+// the end of a parent does to its children, is not recorded as an action.
 type Action struct {
 	At     time.Time
 	Kind   ActionKind

@@ -47,7 +47,7 @@ var entryKinds = map[store.EntryKind]string{
 	store.EntryValue: "value", store.EntryPatched: "patched", store.EntryPublished: "published",
 	store.EntryStreamed: "streamed", store.EntryClosing: "closing", store.EntryCompensated: "compensated",
 	store.EntryContinued: "continued", store.EntryRegistered: "registered", store.EntryUpdated: "updated",
-	store.EntryAwaited: "awaited",
+	store.EntryAwaited: "awaited", store.EntryEnded: "ended",
 }
 
 var messageKinds = map[store.MessageKind]string{

@@ -13,6 +13,7 @@ import (
 // theirs.
 type Memory struct {
 	Closed   *store.Entry // the EntryClosing, if the end is decided
+	Ended    *store.Entry // the EntryEnded, if a transaction of the handler's has ended the job
 	Children bool         // there are children that the end of the run may have to close
 	Accepted bool         // the journal has accepted requests
 	Requests *Requests    // nil: the run handles none
@@ -68,6 +69,8 @@ func (m *Memory) note(e *store.Entry) {
 		m.Take(e.Ref)
 	case store.EntryClosing:
 		m.Closed = e
+	case store.EntryEnded:
+		m.Ended = e
 	case store.EntryPatched:
 		m.Patch(e.Name, true)
 	case store.EntryChild:

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/holdfastdev/holdfast/internal/journal"
@@ -44,6 +45,18 @@ func (m *Memory) IsSaved() bool {
 func (m *Memory) DropAll() {
 	m.pending, m.enqueues = nil, nil
 	m.Requests.TakeAnswers()
+}
+
+// Pending returns copies of what is to be stored, but for answers.
+func (m *Memory) Pending() ([]store.Entry, []*store.Enqueue) {
+	return slices.Clone(m.pending), slices.Clone(m.enqueues)
+}
+
+// Adopt takes in an entry that was stored, by other means, after all that is pending.
+func (m *Memory) Adopt(e *store.Entry) {
+	m.Stored = e.Seq
+	m.pending, m.enqueues = nil, nil
+	m.note(e)
 }
 
 // Drop takes entries back that are not stored yet, and the children that are to be enqueued with

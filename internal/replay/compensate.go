@@ -120,11 +120,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	r.undoing.Store(true)
 	if m.Closed == nil {
-		data = journal.Closing{State: o.State, Reason: o.Reason, Error: o.Error, Undo: []string{}}
-		for _, u := range m.undos {
-			data.Undo = append(data.Undo, u.path)
-		}
-		m.Add(store.Entry{Kind: store.EntryClosing, Path: journal.UndoPrefix, Data: journal.Encode(data)})
+		m.Add(m.closingEntry(o))
 	}
 	if err := m.flush(); err != nil {
 		// Nothing is lost: the next run decides again.
@@ -174,6 +170,15 @@ func (r *Run) unlockedCancel(m *replayState) (open int64, err error) {
 	m.mu.Unlock()
 	defer m.mu.Lock()
 	return r.host.CancelChildren(r.life.lasting())
+}
+
+// closingEntry decides the end of the run, and what is undone before.
+func (m *replayState) closingEntry(o *store.Outcome) store.Entry {
+	data := journal.Closing{State: o.State, Reason: o.Reason, Error: o.Error, Undo: []string{}}
+	for _, u := range m.undos {
+		data.Undo = append(data.Undo, u.path)
+	}
+	return store.Entry{Kind: store.EntryClosing, Path: journal.UndoPrefix, Data: journal.Encode(data)}
 }
 
 // undoOne runs a compensation until it has succeeded or was tried often enough.

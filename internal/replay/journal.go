@@ -18,6 +18,11 @@ func (m *replayState) visit(path string) {
 func (m *replayState) unvisited() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.notAskedFor()
+}
+
+// notAskedFor is unvisited for callers that hold the lock.
+func (m *replayState) notAskedFor() string {
 	first := m.Unvisited()
 	if first == nil {
 		return ""

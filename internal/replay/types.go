@@ -43,6 +43,8 @@ type replayState struct {
 	memory.Memory
 	crowd
 
+	own *ownEnd // what this run has ended its job with
+
 	evaluated sync.Cond // told when a condition was looked at
 
 	unread    bool    // the inbox was not read: it is the first run, which finds no journal, and seldom messages
@@ -140,6 +142,7 @@ type undo struct {
 // to be stored.
 type openTx struct {
 	wrote bool // the entry: whether it is there the end of the transaction tells
+	ends  bool // the entry is the end of the job
 	left  bool // the run has ended meanwhile, and no longer waits for it: nothing is to be written in it any more
 }
 

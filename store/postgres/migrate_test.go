@@ -139,7 +139,10 @@ func TestMigrateFromVersion6(t *testing.T) {
 		for _, text := range []string{
 			"ALTER TABLE {schema}.finished DROP COLUMN started_at, DROP COLUMN codec, DROP COLUMN fingerprint",
 			"ALTER TABLE {schema}.journal DROP COLUMN took", "ALTER TABLE {schema}.queue DROP COLUMN deleted_at",
-			"DROP TABLE {schema}.job_update", "DELETE FROM {schema}.migration WHERE version >= 7",
+			"DROP TABLE {schema}.job_update",
+			"DROP TABLE {schema}.lane_use", dropFunctionsBut("clock", "refuse"),
+			"ALTER TABLE {schema}.deferred DROP COLUMN handed_over", "DROP TABLE {schema}.untold",
+			"DELETE FROM {schema}.migration WHERE version >= 7",
 		} {
 			if _, err := conn.Exec(t.Context(), strings.ReplaceAll(text, "{schema}", config.SchemaName)); err != nil {
 				t.Fatal(text, err)
@@ -147,4 +150,10 @@ func TestMigrateFromVersion6(t *testing.T) {
 		}
 		return open(t, config)
 	})
+}
+
+// dropFunctionsBut drops the functions of a schema that were not always there.
+func dropFunctionsBut(kept ...string) string {
+	return "DO $$ DECLARE f text; BEGIN FOR f IN SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = '{schema}'::regnamespace" +
+		" AND proname <> ALL ('{" + strings.Join(kept, ",") + "}') LOOP EXECUTE 'DROP FUNCTION ' || f; END LOOP; END $$"
 }

@@ -14,7 +14,7 @@ func Commands(a *app.App) []*cobra.Command {
 
 func (a verbs) jobCommand() *cobra.Command {
 	job := app.Group("job", "Enqueue, inspect, wait for and change jobs",
-		`Enqueue, inspect, wait for, cancel, retry, pause, resume and fork jobs.
+		`Enqueue, inspect, wait for, cancel, retry, pause, resume, fork, complete and fail jobs.
 
 A job is named by its id. The first 8 or more characters will do if no other job of the namespace
 begins with them.`,
@@ -23,6 +23,7 @@ begins with them.`,
 	job.Aliases = []string{"jobs"}
 	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobGetCommand(), a.jobWaitCommand(),
 		a.jobCancelCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobForkCommand(), a.jobContinueAsNewCommand(),
+		a.jobCompleteCommand(), a.jobFailCommand(),
 		a.jobJournalCommand(), a.jobPublishedCommand(), a.jobStreamCommand())
 	return job
 }

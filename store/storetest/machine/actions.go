@@ -51,6 +51,7 @@ func (m *machine) durableActions() map[string]func(*rapid.T) {
 		"fork":      m.forkJob,
 		"close":     m.closeChildren,
 		"forget":    m.forgetUpdate,
+		"finish":    m.finishOutside,
 	}
 	for i := range 2 {
 		all[fmt.Sprintf("resume%d", i)] = m.resumeJob

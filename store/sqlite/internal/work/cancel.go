@@ -19,6 +19,17 @@ type cancelling struct {
 // Cancel implements store.Operators.
 func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	var results []store.Result
+	wakes, err := v.d.Move(ctx, "cancel", nil, func(t *core.Tx) (err error) {
+		results, err = cancelEach(t, params)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return results, wakes, nil
+}
+
+func cancelEach(t *core.Tx, params store.CancelParams) ([]store.Result, error) {
 	how := cancelling{reason: params.Reason, actor: params.Actor, terminate: params.Terminate, audit: "cancel"}
 	switch {
 	case params.Unrecorded:
@@ -26,19 +37,12 @@ func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.R
 	case params.Terminate:
 		how.audit = "terminate"
 	}
-	wakes, err := v.d.Move(ctx, "cancel", nil, func(t *core.Tx) (err error) {
-		results, err = t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) (err error) {
-			if r.State, r.Ended, err = cancel(t, r.Job, how); r.State == 0 {
-				r.Err = store.NoJob(r.Job)
-			}
-			return err
-		})
+	return t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) (err error) {
+		if r.State, r.Ended, err = cancel(t, r.Job, how); r.State == 0 {
+			r.Err = store.NoJob(r.Job)
+		}
 		return err
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return results, wakes, nil
 }
 
 // cancel returns the state of the job then, or 0 if there is none, and whether it has ended it.

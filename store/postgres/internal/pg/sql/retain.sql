@@ -130,11 +130,12 @@ ORDER BY s.seq DESC LIMIT 1;
 DROP TABLE {schema}.{table}_{day};
 
 -- Jobs whose time is over and whose partition stays, one by one: of states and until when they are
--- over, and of states of which only the default partition is looked at.
+-- over, and of states of which only the default partition is looked at. One that a caller's
+-- transaction has is left to the next time.
 -- name: delete_finished
 -- params: @states int[], @until bigint[], @default_states int[], @default_until bigint[]
 -- params: @limit int
-WITH over AS MATERIALIZED (
+WITH expired AS MATERIALIZED (
   SELECT f.id FROM unnest(@states, @until) AS k (state, until) CROSS JOIN LATERAL (
     SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> {completed} AND a.finished_at <= k.until
       ORDER BY a.id LIMIT @limit FOR UPDATE SKIP LOCKED
@@ -145,6 +146,8 @@ WITH over AS MATERIALIZED (
       ORDER BY a.finished_at LIMIT @limit FOR UPDATE SKIP LOCKED
   ) f
   LIMIT @limit
+), over AS MATERIALIZED (
+  SELECT e.id FROM expired e CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = e.id FOR UPDATE SKIP LOCKED) b
 ), attempts AS (
   DELETE FROM {schema}.attempt a USING over o WHERE a.id = o.id
 ), checkpoints AS (

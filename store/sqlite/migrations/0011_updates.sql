@@ -22,4 +22,4 @@ CREATE INDEX holdfast_job_update_open ON holdfast_job_update (id, seq) WHERE ver
 CREATE INDEX holdfast_job_update_refused ON holdfast_job_update (answered_at) WHERE verdict = 3;
 
 INSERT INTO holdfast_migration (version, name, applied_at)
-VALUES (9, 'updates', CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER));
+VALUES (11, 'updates', CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER));

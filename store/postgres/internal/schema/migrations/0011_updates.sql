@@ -19,4 +19,4 @@ CREATE UNIQUE INDEX job_update_key ON {schema}.job_update (id, key);
 CREATE INDEX job_update_open ON {schema}.job_update (id, seq) WHERE verdict IS NULL;
 CREATE INDEX job_update_refused ON {schema}.job_update (answered_at) WHERE verdict = 3;
 
-INSERT INTO {schema}.migration (version, name, applied_at) VALUES (9, 'updates', {schema}.clock(NULL));
+INSERT INTO {schema}.migration (version, name, applied_at) VALUES (11, 'updates', {schema}.clock(NULL));
