@@ -139,12 +139,15 @@ var layers = []layer{
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/blocked", imports: []string{"store"}},
 	{pattern: "internal/memory", imports: []string{"internal/journal", "store"}},
+	{pattern: "internal/lifetime"},
+	{pattern: "internal/misuse", imports: []string{"store"}},
+	{pattern: "internal/host", imports: []string{"store"}},
 	{pattern: "internal/tries", imports: []string{"internal/journal", "internal/usercode", "store"}},
 	{
 		pattern: "internal/replay",
 		imports: []string{
-			"internal/blocked", "internal/heartbeat", "internal/journal", "internal/logs", "internal/memory", "internal/supervise",
-			"internal/tries", "internal/usercode", "store",
+			"internal/blocked", "internal/heartbeat", "internal/host", "internal/journal", "internal/lifetime", "internal/logs",
+			"internal/memory", "internal/misuse", "internal/supervise", "internal/tries", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest"},
 	},
@@ -159,7 +162,7 @@ var layers = []layer{
 			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/portion",
 			"internal/pulse", "internal/replay", "internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
-		tests: []string{"internal/journal", "internal/logs/logstest", "store/..."},
+		tests: []string{"internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
 	},
 
 	{pattern: "internal/again", imports: []string{"internal/engine", "internal/journal", "store"}},

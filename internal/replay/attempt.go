@@ -53,7 +53,7 @@ func (r *Run) TimedOut(text, trace string) *store.Outcome {
 		return &store.Outcome{State: store.Failed, Reason: store.ReasonDeadline, Error: text, Trace: trace}
 	}
 	reason := store.ReasonTimeout
-	if errors.Is(context.Cause(r.life.base), usercode.ErrHeartbeat) {
+	if errors.Is(context.Cause(r.life.Base), usercode.ErrHeartbeat) {
 		reason = store.ReasonHeartbeat
 	}
 	return r.host.Again(reason, text, trace, -1)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -152,7 +153,7 @@ const fanOutBatch = 500
 func (s *Strand) StartChildren(
 	kind string, n int, build func(i int) (*store.Enqueue, error), out FanOut,
 ) ([]*Child, []*store.Message, error) {
-	m, err := s.begin(verbCallAll, kind)
+	m, err := s.begin(misuse.VerbCallAll, kind)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -169,7 +169,7 @@ func (r *Run) endChildren(m *replayState) error {
 func (r *Run) unlockedCancel(m *replayState) (open int64, err error) {
 	m.mu.Unlock()
 	defer m.mu.Lock()
-	return r.host.CancelChildren(r.life.lasting())
+	return r.host.CancelChildren(r.life.Lasting())
 }
 
 // closingEntry decides the end of the run, and what is undone before.

@@ -5,8 +5,6 @@
 // by package internal/memory.
 //
 //	types       what a run consists of: Run, its replay state, its strands, what they wait for
-//	host        the attempt that the run is of: reads and writes the journal, tells the time, logs
-//	runcontexts how a run's contexts end
 //	heartbeat   a handler, or a step, that makes no progress
 //	journal     where the code is in the journal
 //	park        who of the strands waits; when all do, the run is parked
@@ -43,6 +41,6 @@
 //
 // # Imports
 //
-// Of ours, store, internal/blocked, heartbeat, journal, logs, memory, supervise, tries and
-// usercode.
+// Of ours, store, internal/blocked, heartbeat, host, journal, lifetime, logs, memory, misuse,
+// supervise, tries and usercode.
 package replay

@@ -165,5 +165,5 @@ func (r *Run) isBehind() bool {
 
 // SawCancel reports whether the run knows that a cancel of its job was requested.
 func (r *Run) SawCancel() bool {
-	return r.claimed.CancelRequested || r.life.base != nil && errors.Is(context.Cause(r.life.base), usercode.ErrCancelled)
+	return r.claimed.CancelRequested || r.life.Base != nil && errors.Is(context.Cause(r.life.Base), usercode.ErrCancelled)
 }

@@ -8,7 +8,14 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/store"
+)
+
+// The verbs of EndTx.
+const (
+	VerbCompleteTx = misuse.VerbCompleteTx
+	VerbFailTx     = misuse.VerbFailTx
 )
 
 // ownEnd is an end that a handler has written in a transaction of its own, or several of which at
@@ -35,7 +42,7 @@ func (s *Strand) EndTx(verb string, tx store.Tx, end journal.Ended) error {
 	open := m.beginTx()
 	open.wrote, open.ends = true, true
 	m.mu.Unlock()
-	err = s.run.host.AppendTx(s.run.life.lasting(), tx, a)
+	err = s.run.host.AppendTx(s.run.life.Lasting(), tx, a)
 	m.mu.Lock()
 	m.endTx(open, a, errNothing)
 	job := s.run.claimed.Job.ID
@@ -146,7 +153,7 @@ func (m *replayState) askOwn() (e *store.Entry, known bool) {
 	}
 	m.mu.Unlock()
 	defer m.mu.Lock()
-	ctx, stop := context.WithCancel(r.life.lasting())
+	ctx, stop := context.WithCancel(r.life.Lasting())
 	defer stop()
 	defer r.host.GiveUpLater(func() bool {
 		waits := ctx.Err() == nil

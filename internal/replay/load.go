@@ -23,7 +23,7 @@ func (r *Run) remember() (*replayState, error) {
 	}
 	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
 		r.watch.Hold()
-		journal, err := r.host.Journal(r.life.lasting())
+		journal, err := r.host.Journal(r.life.Lasting())
 		r.watch.Release()
 		if err != nil {
 			return nil, store.About(r.claimed.Job.ID, "reading the journal of", err)
@@ -41,8 +41,8 @@ func (r *Run) remember() (*replayState, error) {
 	m.mu.Unlock()
 	r.state.Store(m)
 	// What ended before is not told of.
-	if r.life.base.Err() != nil {
-		go m.toldOf(context.Cause(r.life.base))
+	if r.life.Base.Err() != nil {
+		go m.toldOf(context.Cause(r.life.Base))
 	}
 	if cause := r.life.Ended(); cause != nil {
 		go m.toldOf(cause)
@@ -62,7 +62,7 @@ func (m *replayState) look() error {
 func (m *replayState) refresh() error {
 	m.mu.Unlock()
 	m.run.watch.Hold()
-	journal, err := m.run.host.Journal(m.run.life.lasting())
+	journal, err := m.run.host.Journal(m.run.life.Lasting())
 	m.run.watch.Release()
 	m.mu.Lock()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/memory"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -18,7 +19,7 @@ import (
 // the run is over for this process the goroutine ends here.
 func (s *Strand) begin(verb, name string) (*replayState, error) {
 	s.run.watch.Beat()
-	begins := operation{verb, name}
+	begins := misuse.Operation{Verb: verb, Name: name}
 	if s.over.Load() {
 		return nil, s.tooLate(begins)
 	}
@@ -48,7 +49,7 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 func (s *Strand) end(m *replayState) {
 	s.hold(m)
 	m.code()
-	s.doing = operation{}
+	s.doing = misuse.Operation{}
 	m.mu.Unlock()
 	s.run.watch.Beat()
 }
@@ -57,9 +58,9 @@ func (s *Strand) end(m *replayState) {
 func (s *Strand) Context() context.Context {
 	if s.undo {
 		// Their time is their own: the end of the handler's context has begun them, perhaps.
-		return s.run.life.lasting()
+		return s.run.life.Lasting()
 	}
-	return s.run.life.base
+	return s.run.life.Base
 }
 
 // reserve takes the next place and returns its path.

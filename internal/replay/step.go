@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/internal/tries"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -18,7 +19,7 @@ type StepPolicy = tries.Policy
 
 // Step runs f, unless the journal knows how it ended, and stores its result.
 func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context, attempt int) ([]byte, error)) ([]byte, error) {
-	return s.step(verbStep, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
+	return s.step(misuse.VerbStep, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
 		began := s.run.host.Now()
 		data, err := s.unlocked(ctx, m, policy, attempt, f)
 		if err != nil {
@@ -64,8 +65,8 @@ func (s *Strand) unlocked(
 // failed looks at the error of a step's function.
 func failed(p *StepPolicy, err error, attempt int) *tries.FailedError {
 	e := p.Failed(err, attempt)
-	if misuse := misuseIn(err); misuse != nil {
-		e.Misuse = misuse
+	if m := misuse.In(err); m != nil {
+		e.Misuse = m
 	}
 	return e
 }

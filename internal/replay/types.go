@@ -7,8 +7,17 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/heartbeat"
+	"github.com/holdfastdev/holdfast/internal/host"
+	"github.com/holdfastdev/holdfast/internal/lifetime"
 	"github.com/holdfastdev/holdfast/internal/memory"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/store"
+)
+
+// Host and JournalLimit are those of package host.
+type (
+	Host         = host.Host
+	JournalLimit = host.JournalLimit
 )
 
 // Run is one run of a durable function: one attempt of its job. It costs next to nothing until the
@@ -18,7 +27,7 @@ type Run struct {
 	claimed *store.Claimed
 
 	main Strand // of the handler itself
-	life Contexts
+	life lifetime.Contexts
 
 	untime func()           // ends what watches the time of the handler's context; nil: it does not end by itself
 	watch  *heartbeat.Watch // over the progress of the handler; nil: none
@@ -100,21 +109,15 @@ type Strand struct {
 	next, before *Strand // of the run's
 	conditional  bool    // it waits for a condition
 
-	// What tells a misuse, see misuseError. The state's lock is held for all but over.
-	doing   operation   // what is under way
-	fault   *fault      // of the strands that fail together
-	over    atomic.Bool // its function has returned
-	misused bool        // while something was under way: that is not remembered
+	// What tells a misuse, see misuse.Error. The state's lock is held for all but over.
+	doing   misuse.Operation // what is under way
+	fault   *fault           // of the strands that fail together
+	over    atomic.Bool      // its function has returned
+	misused bool             // while something was under way: that is not remembered
 
 	undo bool // it compensates, and so goes on while the run is ending
 
 	watch atomic.Pointer[heartbeat.Watch] // over the progress of the step under way; nil: none
-}
-
-// operation is an operation of a strand as the code names it, for messages.
-type operation struct {
-	verb string // such as "run.Sleep"
-	name string // such as that of a step; may be empty
 }
 
 // fault is what spoiled the strands that fail together: those of the handler, or those of one call

@@ -56,7 +56,7 @@ func (m *replayState) readUpdates() error {
 	m.Requests.Stale = false
 	after := m.Requests.Seen()
 	m.mu.Unlock()
-	open, err := m.run.host.Updates(m.run.life.lasting(), after)
+	open, err := m.run.host.Updates(m.run.life.Lasting(), after)
 	m.mu.Lock()
 	if err != nil || len(open) == store.UpdateBound {
 		m.Requests.Stale = true

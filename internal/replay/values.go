@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -105,7 +106,7 @@ func (s *Strand) Patched(name string) (bool, error) {
 // one after the run has continued as new. It is no operation, and may be asked for in a step.
 func (s *Strand) IdempotencyKey(step string) (string, error) {
 	if s.over.Load() {
-		return "", s.tooLate(operation{verb: "run.IdempotencyKey"})
+		return "", s.tooLate(misuse.Operation{Verb: "run.IdempotencyKey"})
 	}
 	m, err := s.run.remember()
 	if err != nil {

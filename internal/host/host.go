@@ -1,4 +1,9 @@
-package replay
+// Package host is what a run needs from outside.
+//
+// # Imports
+//
+// Of ours, store.
+package host
 
 import (
 	"context"
