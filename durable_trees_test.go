@@ -286,3 +286,25 @@ func TestContinueAsNewByPeople(t *testing.T) {
 		}
 	})
 }
+
+// TestCancelAndWaitOfAHandedOverParent: one that is failed from outside waits, too.
+func TestCancelAndWaitOfAHandedOverParent(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var d diary
+		children := tender(f, &d)
+		parent := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			if _, err := children.Start(run, "child", holdfast.OnParentClose(store.CancelAndWait)); err != nil {
+				return 0, err
+			}
+			return 0, holdfast.HandOver(0)
+		})
+		time.Sleep(time.Hour)
+		if err := f.hf.Fail(t.Context(), parent.ID, errors.New("the bank said no")); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.hf.Wait(t.Context(), parent.ID); !errors.Is(err, holdfast.ErrFailed) || d.String() != "child undone" {
+			t.Errorf("%v, %s", err, &d)
+		}
+	})
+}
