@@ -146,6 +146,13 @@ func (w *world) step(path string) int {
 	return w.done[path]
 }
 
+// times is how often a step's function has returned.
+func (w *world) times(path string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.done[path]
+}
+
 var (
 	flowSignal  = holdfast.NewSignal[int]("flow")
 	neverSent   = holdfast.NewSignal[int]("never")

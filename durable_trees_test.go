@@ -119,7 +119,7 @@ func TestCancelAndWait(t *testing.T) {
 				}
 				d.note("parent ended")
 				time.Sleep(2 * time.Hour)
-				lines := slices.Clone(d.lines)
+				lines := strings.Split(d.String(), ", ")
 				slices.Sort(lines[:2])
 				want := "first undone, second undone, parent undone, parent ended, other undone"
 				if !c.undo {

@@ -158,7 +158,7 @@ func (a *asking) check(w *world, hf *holdfast.Client) {
 		t.Errorf("answers: %v", a.answers)
 	}
 	for n := 1; n <= 6; n++ {
-		if w.done["add "+strconv.Itoa(n)] == 0 {
+		if w.times("add "+strconv.Itoa(n)) == 0 {
 			t.Errorf("%d was not added", n)
 		}
 		if again, err := a.call(n); again != a.answers[n] || err != nil {
