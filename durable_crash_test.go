@@ -118,7 +118,7 @@ func (o op) String() string {
 func genOps(depth int) *rapid.Generator[[]op] {
 	kinds := []string{
 		"step", "step", "failing", "flaky", "sleep", "signal", "never", "child", "broken child", "fan", "timer", "publish", "try",
-		"panic", "patch",
+		"panic", "patch", "until", "tended child",
 	}
 	if depth > 0 {
 		kinds = append(kinds, "go", "select")
@@ -146,11 +146,19 @@ func (w *world) step(path string) int {
 	return w.done[path]
 }
 
+// times is how often a step's function has returned.
+func (w *world) times(path string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.done[path]
+}
+
 var (
-	flowSignal = holdfast.NewSignal[int]("flow")
-	neverSent  = holdfast.NewSignal[int]("never")
-	flowChild  = holdfast.NewKind[int, int]("child")
-	flowMain   = holdfast.NewKind[[]op, string]("main")
+	flowSignal  = holdfast.NewSignal[int]("flow")
+	neverSent   = holdfast.NewSignal[int]("never")
+	flowChild   = holdfast.NewKind[int, int]("child")
+	tendedChild = holdfast.NewKind[int, int]("tended child")
+	flowMain    = holdfast.NewKind[[]op, string]("main")
 )
 
 // play runs a flow and returns what it has seen, which must not depend on crashes.
@@ -255,11 +263,38 @@ func (w *world) do(run *holdfast.Run, o op, path string) (string, error) {
 		})
 	case "publish":
 		return "", run.Publish(path, o.N)
+	case "tended child":
+		_, err := tendedChild.Start(run, o.N, holdfast.OnParentClose(store.CancelAndWait))
+		return "", err
+	case "until":
+		return "", w.until(run, o.N)
 	case "patch":
 		in, err := run.Patched(path)
 		return strconv.FormatBool(in), err
 	}
 	return w.strands(run, o, path)
+}
+
+// until waits until another strand has counted far enough.
+func (w *world) until(run *holdfast.Run, least int) error {
+	counted := 0
+	counter, err := holdfast.Go(run, "counter", func(run *holdfast.Run) (int, error) {
+		for range least + 1 {
+			if err := run.Sleep(time.Second); err != nil {
+				return 0, err
+			}
+			counted++
+		}
+		return 0, nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := run.WaitUntil("counted", func() bool { return counted >= least }); err != nil {
+		return err
+	}
+	_, err = counter.Wait(run)
+	return err
 }
 
 func at(path string) string { return path }
@@ -315,7 +350,7 @@ type outcome struct {
 func TestCancelledFlowsCompensate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		ops := strew(genOps(1).Draw(rt, "flow"))
+		ops := strew(genOps(2).Draw(rt, "flow"))
 		after := time.Duration(rapid.IntRange(0, 20_000).Draw(rt, "cancelled after, ms")) * time.Millisecond
 		deaths := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) death {
 			return death{rapid.IntRange(0, 30).Draw(t, "write"), rapid.Bool().Draw(t, "after")}
@@ -357,6 +392,7 @@ func checkUndone(t *testing.T, st store.Store, id holdfast.ID) {
 	if err != nil || record.State != store.Completed && record.State != store.Cancelled {
 		t.Fatalf("%v, %v (%s: %s) %+v", err, record.State, record.Reason, record.Error, record.Wait)
 	}
+	checkTended(t, st, &record)
 	journals, err := st.Journals(t.Context(), "", []store.ID{id})
 	if err != nil {
 		t.Fatal(err)
@@ -381,6 +417,22 @@ func checkUndone(t *testing.T, st store.Store, id holdfast.ID) {
 			if isUndo(record.Args, e.Name) {
 				t.Errorf("%s is not undone", e.Name)
 			}
+		}
+	}
+}
+
+// checkTended checks that the children that a cancelled flow waits for have ended before it.
+func checkTended(t *testing.T, st store.Store, parent *store.Record) {
+	t.Helper()
+	children, err := st.List(t.Context(), store.ListParams{Filter: store.Filter{Parent: parent.ID}, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range children.Jobs {
+		child := &children.Jobs[i]
+		late := !child.State.Finished() || child.FinishedAt.After(parent.FinishedAt)
+		if child.OnParentClose == store.CancelAndWait && late && parent.State == store.Cancelled {
+			t.Errorf("child %s is %v since %v, and its parent ended at %v", child.ID, child.State, child.FinishedAt, parent.FinishedAt)
 		}
 	}
 }
@@ -463,13 +515,24 @@ type death struct {
 // live runs one process until its end. It reports whether the flow has ended in it.
 func (w *world) live(t *testing.T, m *mortal, ops []op, id *holdfast.ID) bool {
 	t.Helper()
-	ctx, kill := context.WithCancel(context.Background())
-	defer kill()
-	hf, err := holdfast.Open(ctx, memorySource{m}, holdfast.WithStopTimeout(time.Nanosecond), holdfast.WithStuckAfter(time.Second))
-	if err != nil {
-		t.Fatal(err)
+	if *id == (holdfast.ID{}) {
+		*id = holdfast.NewID()
 	}
-	err = flowChild.Handle(hf, func(run *holdfast.Run, n int) (int, error) {
+	return inProcess(t, m, *id, func(ctx context.Context, hf *holdfast.Client) {
+		w.handle(t, hf)
+		// Like a client that retries, because it does not know the result.
+		if _, err := flowMain.Enqueue(ctx, hf, ops, holdfast.JobID(*id), holdfast.MaxAttempts(1000)); err == nil {
+			for n := range 20 {
+				_, _ = flowSignal.Send(ctx, hf, *id, n, holdfast.DedupKey(strconv.Itoa(n))) // a dead process fails below
+			}
+		}
+	})
+}
+
+// handle registers the handlers of flows.
+func (w *world) handle(t *testing.T, hf *holdfast.Client) {
+	t.Helper()
+	err := flowChild.Handle(hf, func(run *holdfast.Run, n int) (int, error) {
 		if n < 0 {
 			return 0, holdfast.Fail(errors.New("negative"))
 		}
@@ -480,27 +543,37 @@ func (w *world) live(t *testing.T, m *mortal, ops []op, id *holdfast.ID) bool {
 		return twice, run.Sleep(time.Duration(n) * time.Second)
 	})
 	if err == nil {
+		err = tendedChild.Handle(hf, func(run *holdfast.Run, n int) (int, error) {
+			late := 20 * time.Duration(n) * time.Second
+			if err := run.OnFailure("wait", func(run *holdfast.Run) error { return run.Sleep(late) }); err != nil {
+				return 0, err
+			}
+			return 0, run.Sleep(time.Hour)
+		})
+	}
+	if err == nil {
 		err = flowMain.Handle(hf, func(run *holdfast.Run, ops []op) (string, error) { return w.play(run, ops, "") })
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *id == (holdfast.ID{}) {
-		*id = holdfast.NewID()
+}
+
+// inProcess runs one process until it dies, or a job has ended, and reports whether that has
+// completed. begin has it do something before it runs jobs.
+func inProcess(t *testing.T, m *mortal, id holdfast.ID, begin func(ctx context.Context, hf *holdfast.Client)) bool {
+	t.Helper()
+	ctx, kill := context.WithCancel(context.Background())
+	defer kill()
+	hf, err := holdfast.Open(ctx, memorySource{m}, holdfast.WithStopTimeout(time.Nanosecond), holdfast.WithStuckAfter(time.Second))
+	if err != nil {
+		t.Fatal(err)
 	}
-	// Like a client that retries, because it does not know the result.
-	if _, err := flowMain.Enqueue(ctx, hf, ops, holdfast.JobID(*id), holdfast.MaxAttempts(1000)); err == nil {
-		for n := range 20 {
-			_, _ = flowSignal.Send(ctx, hf, *id, n, holdfast.DedupKey(strconv.Itoa(n))) // a dead process fails below
-		}
-	}
+	begin(ctx, hf)
 	var node sync.WaitGroup
 	node.Go(func() { _ = hf.Run(ctx) })
 	ended := make(chan bool, 1)
-	go func() {
-		_, err := flowMain.Job(hf, *id).Wait(ctx)
-		ended <- err == nil
-	}()
+	go func() { ended <- hf.Wait(ctx, id) == nil }()
 	lived := false
 	select {
 	case <-m.died:
@@ -553,6 +626,7 @@ func TestCrashSweep(t *testing.T) {
 		{Kind: "broken child", N: 2},
 		{Kind: "never", N: 1},
 		{Kind: "panic"},
+		{Kind: "until", N: 2},
 		{Kind: "step"},
 	}
 	var calm outcome

@@ -41,6 +41,7 @@ type foreigners struct {
 var (
 	misuseChild  = holdfast.NewKind[int, int]("misuse.child")
 	misuseSignal = holdfast.NewSignal[int]("misuse")
+	misuseUpdate = holdfast.NewUpdate[int, int]("misuse")
 )
 
 func openMisuses(t *testing.T, source store.Source) *misuses {
@@ -117,6 +118,10 @@ var operationsOf = map[string]func(*holdfast.Run) error{
 	"Kind.CallAll": func(run *holdfast.Run) error {
 		_, err := misuseChild.CallAll(run, []int{1, 2}, holdfast.FanOut{})
 		return err
+	},
+	"run.WaitUntil": func(run *holdfast.Run) error { return run.WaitUntil("it", func() bool { return true }) },
+	"Update.Handle": func(run *holdfast.Run) error {
+		return misuseUpdate.Handle(run, nil, func(*holdfast.Run, int) (int, error) { return 1, nil })
 	},
 	"holdfast.Go": func(run *holdfast.Run) error {
 		_, err := holdfast.Go(run, "inner", func(*holdfast.Run) (int, error) { return 1, nil })

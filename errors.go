@@ -124,7 +124,7 @@ func failure(err error) error {
 		return &StepError{
 			Step: e.Step, Message: e.Message, Type: e.Type, Attempts: e.Attempts, Permanent: e.Permanent, TimedOut: e.TimedOut, recorded: e,
 		}
-	case *replay.MessageError:
+	case *usercode.MessageError:
 		return &MessageError{Job: e.Job, Message: e.Message, Signal: e.Signal, Callback: e.Callback, Problem: e.Problem, recorded: e}
 	}
 	return err

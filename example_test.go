@@ -44,6 +44,50 @@ func Example() {
 	// Output: Hello, world
 }
 
+// Requests are handled where the run waits. Each is validated, handled once, and answered.
+func ExampleUpdate() {
+	ctx := context.Background()
+	cart := holdfast.NewKind[string, int]("cart")
+	add := holdfast.NewUpdate[int, int]("add")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := cart.Handle(hf, func(run *holdfast.Run, customer string) (int, error) {
+		total := 0
+		err := add.Handle(run, func(cents int) error {
+			if cents <= 0 {
+				return errors.New("that costs nothing")
+			}
+			return nil
+		}, func(run *holdfast.Run, cents int) (int, error) {
+			total += cents
+			return total, nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		return total, run.WaitUntil("the cart is full", func() bool { return total >= 1000 })
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(cart.Enqueue(ctx, hf, "ada"))
+	fmt.Println(must(add.Call(ctx, hf, job.ID, 450, holdfast.DedupKey("request 1"))))
+	fmt.Println(must(add.Call(ctx, hf, job.ID, 450, holdfast.DedupKey("request 1"))), "again")
+	_, err = add.Call(ctx, hf, job.ID, -5)
+	var told *holdfast.UpdateError
+	fmt.Println(errors.As(err, &told) && told.Refused, told.Message)
+	fmt.Println(must(add.Call(ctx, hf, job.ID, 600)))
+	must(job.Wait(ctx))
+	// Output:
+	// 450
+	// 450 again
+	// true that costs nothing
+	// 1050
+}
+
 // A handler that uses its run is a durable function: after a crash it continues from its journal.
 func ExampleStep() {
 	ctx := context.Background()

@@ -2,10 +2,11 @@ package holdfast
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
-	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/again"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -37,7 +38,7 @@ func (c *Client) Pause(ctx context.Context, reason string, ids ...ID) ([]store.R
 func (c *Client) Resume(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	results := make([]store.Result, len(ids))
 	for i, id := range ids {
-		state, err := c.resume(ctx, reason, id)
+		state, err := again.Resume(ctx, c.engine, c.resumption(id, reason))
 		if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) && !errors.Is(err, store.ErrBusy) {
 			return nil, err
 		}
@@ -46,27 +47,8 @@ func (c *Client) Resume(ctx context.Context, reason string, ids ...ID) ([]store.
 	return results, nil
 }
 
-func (c *Client) resume(ctx context.Context, reason string, id ID) (store.State, error) {
-	record, err := c.Get(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	params := store.ResumeParams{Namespace: c.namespace, Job: id, Keep: -1, Expect: -1, Reason: reason, Actor: c.actor}
-	if record.State.Finished() {
-		raw, err := c.journal(ctx, id)
-		if err != nil {
-			return record.State, err
-		}
-		if params.Keep, err = journal.LastSuccess(raw.Entries); err != nil {
-			return record.State, store.About(id, "resuming", err)
-		}
-		params.Expect = raw.LastSeq()
-	}
-	state, err := c.engine.Resume(ctx, params)
-	if err != nil {
-		return state, store.About(id, "resuming", err)
-	}
-	return state, nil
+func (c *Client) resumption(id ID, reason string) store.ResumeParams {
+	return store.ResumeParams{Namespace: c.namespace, Job: id, Reason: reason, Actor: c.actor}
 }
 
 // Retry makes jobs run again at once. Failed and cancelled jobs begin again with the first attempt;
@@ -110,6 +92,24 @@ func (c *Client) Retry(ctx context.Context, reason string, ids ...ID) ([]store.R
 		all[i] = byID[id]
 	}
 	return all, nil
+}
+
+// ContinueAsNew lets a job start over that does not run, as if its handler had returned
+// Kind.ContinueAsNew: with these args, which are JSON, or with its own if they are nil, and with an
+// empty journal. The job may wait, for a person or for anything else, or have failed or been
+// cancelled. Children, published values and streams stay, as do signals that were not received and
+// requests that were not answered, but for those to a finished job: one that the old journal had
+// accepted is handled again. Compensations do not run.
+//
+// The error is ErrConflict if the job is in another state, or is ending, since its compensations
+// would not run any more. Pause a job first that waits for its next attempt.
+func (c *Client) ContinueAsNew(ctx context.Context, reason string, id ID, args json.RawMessage) error {
+	if args != nil {
+		if err := checkJSON("args", args, c.limit); err != nil {
+			return err
+		}
+	}
+	return again.StartOver(ctx, c.engine, c.resumption(id, reason), args)
 }
 
 func (c *Client) isFinished(ctx context.Context, id ID) (bool, error) {

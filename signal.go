@@ -166,18 +166,23 @@ func (c *Client) SendSignal(ctx context.Context, job ID, name string, payload js
 
 func (c *Client) signal(job ID, name string, data []byte, opts []SendOption) (*store.Send, error) {
 	send := &store.Send{Namespace: c.namespace, Job: job, Message: store.Message{Kind: store.MessageSignal, Name: name}}
-	if err := c.payload(send, "signal "+name, data); err != nil {
-		return nil, err
+	return send, c.message(send, "signal "+name, data, opts)
+}
+
+// message sets the payload of a message, and what the options say.
+func (c *Client) message(send *store.Send, what string, data []byte, opts []SendOption) error {
+	if err := c.payload(send, what, data); err != nil {
+		return err
 	}
 	for _, opt := range opts {
 		if opt == nil {
-			return nil, errNoOption
+			return errNoOption
 		}
 		if err := opt(send); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return send, nil
+	return nil
 }
 
 // payload sets the payload of a message.

@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -91,6 +92,29 @@ func Select(run *Run, among ...Waitable) (int, error) {
 		return i, fmt.Errorf("argument %d of Select: %w", i+1, err)
 	}
 	return i, nil
+}
+
+// WaitUntil waits until a condition over the memory of the run holds, such as one that its strands
+// or the handlers of its updates bring about. what names the condition, in the journal and for
+// people.
+//
+// cond is called when the wait begins, and again whenever the run has gone on, but only while each
+// strand of the run is in an operation: it sees what they share as it is between their operations,
+// and needs no lock. It must only read: no operation of a run, no clock, nothing outside. When it
+// has returned true, the run goes on with that on every replay, from where the other strands were
+// then. A strand that is in the function of a step is in an operation.
+//
+// With a time limit it may return ErrWaitTimeout. If all that the run waits for is that a condition
+// holds, and it does not, nothing could change that any more: it is a misuse of the run.
+func (r *Run) WaitUntil(what string, cond func() bool, opts ...WaitOption) error {
+	limit, err := limitOf(opts)
+	if err = errors.Join(checkName("condition", what), err); err != nil {
+		return err
+	}
+	if cond == nil {
+		return noFunction("condition " + what)
+	}
+	return failure(r.strand.WaitUntil(what, cond, limit))
 }
 
 // WaitOption limits a wait. Of several the last one counts.

@@ -140,6 +140,12 @@ func (r *replayed) Journal(context.Context) (store.Journal, error) {
 	return j, nil
 }
 
+// Updates returns none: what the journal has accepted is in the journal.
+func (*replayed) Updates(context.Context, int64) ([]store.Update, error) { return nil, nil }
+
+// CancelChildren cancels none: it is called after an Append.
+func (*replayed) CancelChildren(context.Context) (open int64, err error) { return 0, nil }
+
 // Append records that the run has written beyond its journal, and ends it. That is an error only if
 // the run now fails and compensates where the journal's run did not.
 func (r *replayed) Append(a *store.Append) error {

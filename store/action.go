@@ -13,6 +13,7 @@ const (
 	ActionPause     ActionKind = "pause"     // held it, or asked its run to stop
 	ActionResume    ActionKind = "resume"    // let it go on
 	ActionFork      ActionKind = "fork"      // made it out of another job's journal
+	ActionContinue  ActionKind = "continue"  // let it start over
 	ActionComplete  ActionKind = "complete"  // completed it, which was handed over
 	ActionFail      ActionKind = "fail"      // failed it, which was handed over
 )

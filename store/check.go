@@ -21,7 +21,7 @@ func (j *Job) Check() error {
 		return fmt.Errorf("%w: job %s: priority %d is not between 1 and 4", ErrInvalid, j.ID, j.Priority)
 	case j.MaxAttempts < 0 || j.MaxAttempts > math.MaxInt32, j.Codec < 0 || j.Codec > math.MaxInt32:
 		return fmt.Errorf("%w: job %s: max attempts %d or codec %d is out of range", ErrInvalid, j.ID, j.MaxAttempts, j.Codec)
-	case j.OnParentClose > TerminateChild:
+	case j.OnParentClose > CancelAndWait:
 		return fmt.Errorf("%w: job %s: unknown close policy %d", ErrInvalid, j.ID, j.OnParentClose)
 	case !isTime(j.RunAt) || !isTime(j.Options.Deadline):
 		return fmt.Errorf("%w: job %s: its run time or its deadline is not between the years 1 and 9999", ErrInvalid, j.ID)
@@ -96,8 +96,12 @@ func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune
 // Check reports why no store takes the message, an ErrInvalid.
 func (q *Send) Check() error {
 	m := &q.Message
-	if m.Kind < MessageSignal || m.Kind >= MessageChild || m.Codec < 0 || m.Codec > math.MaxInt32 {
+	switch {
+	case m.Kind < MessageSignal || m.Kind == MessageChild || m.Kind > MessageUpdate || m.Codec < 0 || m.Codec > math.MaxInt32:
 		return fmt.Errorf("%w: job %s: a message of kind %d with codec %d cannot be sent", ErrInvalid, q.Job, m.Kind, m.Codec)
+	case m.Kind == MessageUpdate && (q.Key == "" || !isText(q.Key) || !isText(m.Name)):
+		return fmt.Errorf("%w: job %s: the update %.60q lacks a key, or has one (%.60q) that is not valid UTF-8 or contains NUL",
+			ErrInvalid, q.Job, m.Name, q.Key)
 	}
 	return nil
 }
@@ -105,7 +109,7 @@ func (q *Send) Check() error {
 // lastKind is the highest kind of entry of which a set of kinds can be asked.
 const lastKind = 62
 
-// CheckEntries reports why no store takes the entries, an ErrInvalid.
+// CheckEntries reports why no store takes the entries or the answers, an ErrInvalid.
 func (a *Append) CheckEntries() error {
 	for i := range a.Entries {
 		e := &a.Entries[i]
@@ -114,6 +118,13 @@ func (a *Append) CheckEntries() error {
 			return fmt.Errorf("%w: job %s: entry %d does not follow the one before it", ErrInvalid, a.Lease.Job, e.Seq)
 		case e.Kind > lastKind || e.Codec < 0 || e.Codec > math.MaxInt32:
 			return fmt.Errorf("%w: job %s: entry %d has an invalid kind (%d) or codec (%d)", ErrInvalid, a.Lease.Job, e.Seq, e.Kind, e.Codec)
+		}
+	}
+	for i := range a.Answers {
+		u := &a.Answers[i]
+		if u.Seq < 1 || u.Verdict < UpdateDone || u.Verdict > UpdateRefused || u.Codec < 0 || u.Codec > math.MaxInt32 {
+			return fmt.Errorf("%w: job %s: an answer to update %d has an invalid number, verdict (%d) or codec (%d)",
+				ErrInvalid, a.Lease.Job, u.Seq, u.Verdict, u.Codec)
 		}
 	}
 	return nil

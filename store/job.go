@@ -59,6 +59,9 @@ const (
 	CancelChild    ClosePolicy = 0 // it is cancelled
 	AbandonChild   ClosePolicy = 1 // it goes on
 	TerminateChild ClosePolicy = 2 // it is terminated
+	// CancelAndWait is CancelChild for a store. The run of a parent that fails or is cancelled
+	// cancels such a child by itself, and waits for its end before it compensates and ends.
+	CancelAndWait ClosePolicy = 3
 )
 
 // Options are the settings of a job that the claim does not look at. The store keeps them as one

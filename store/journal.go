@@ -26,6 +26,8 @@ const (
 	EntryContinued   EntryKind = 16 // the first entry after the run continued as new; Data says how often it has
 	EntryRegistered  EntryKind = 17 // compensations are registered, and nothing else was to be remembered when the run parked
 	EntryEnded       EntryKind = 18 // the run has ended its job in a transaction of the caller; Data says how
+	EntryUpdated     EntryKind = 19 // a request was accepted; Ref is its Update.Seq, Name its name, Data the request. Resume looks at it
+	EntryAwaited     EntryKind = 20 // a condition has become true; Name is what was waited for, Data where other strands were
 )
 
 // Entry is one line of a job's journal: what a run of it has durably done.
@@ -34,7 +36,7 @@ type Entry struct {
 	Kind  EntryKind
 	Path  string // the operation's place in the run, such as "3" or "2.1"
 	Name  string // of the step, child, callback, …
-	Ref   int64  // of a message; 0: none
+	Ref   int64  // of a message or an update; 0: none
 	Data  []byte // as its codec wrote it, or nil
 	Codec int    // 0: JSON
 	// Took is how long what the entry remembers took, of a step its last try; 0: it took no time,
@@ -46,8 +48,8 @@ type Entry struct {
 	LeaseNumber int64 // of the run that wrote it; 0: it was copied by a fork
 }
 
-// Append adds entries to the journal of a running job, fenced by its lease, and enqueues its
-// children in the same fate: all of it happens or nothing.
+// Append adds entries to the journal of a running job, fenced by its lease, enqueues its children
+// and answers requests to it in the same fate: all of it happens or nothing.
 //
 // The caller numbers the entries without gaps, from the journal's last Seq + 1 (it is the only
 // writer, by its lease). A Seq that exists is ErrLeaseLost, unless Repeat is set and this very
@@ -59,6 +61,9 @@ type Append struct {
 	// Enqueues are children: Job.Parent is the lease's job, and they have no unique key. An Err of
 	// one of them fails the whole.
 	Enqueues []*Enqueue
+	// Answers are those to open requests to the lease's job. One to a request that is not open is
+	// passed over: the first answer stays.
+	Answers []UpdateAnswer
 	// Closing says that the end of the run is decided, see Job.Closing. It is never taken back but
 	// by Resume.
 	Closing bool

@@ -568,6 +568,7 @@ type closeJSON ClosePolicy
 
 var closeNames = map[closeJSON]string{
 	closeJSON(CancelChild): "cancel", closeJSON(AbandonChild): "abandon", closeJSON(TerminateChild): "terminate",
+	closeJSON(CancelAndWait): "cancel and wait",
 }
 
 func (p closeJSON) MarshalText() ([]byte, error) {

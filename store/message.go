@@ -13,6 +13,7 @@ const (
 	MessageCallbackFailed MessageKind = 3 // a callback was failed; Name is its token, Error says why
 	MessageHeartbeat      MessageKind = 4 // a callback is still worked on; Name is its token
 	MessageChild          MessageKind = 5 // a child finished; written by the store in the transaction that finishes it
+	MessageUpdate         MessageKind = 6 // a request that its run answers; Name says what of the run it is for. See Update
 )
 
 // MessageSet is a set of kinds of messages: bit 1<<kind.
@@ -54,12 +55,16 @@ type Message struct {
 // A job that has finished takes none: the error is ErrConflict. A callback's message needs the
 // job's EntryCallback with the token as its name, else the error is ErrNotFound; once a callback
 // was completed or failed, further messages for it are ErrConflict.
+//
+// A MessageUpdate is kept as an Update, and not as a message of the inbox: it has no Seq there, and
+// no Wait.Count counts it. It needs a Key.
 type Send struct {
 	Namespace string // of the job; "": any
 	Job       ID
 	Message   Message // its Kind, Name, Data, Codec and Error; not MessageChild
 	// Key makes a repeated send do nothing: of one job and key only the first message is stored,
-	// for as long as it is kept. "": none. It is looked at before everything else.
+	// for as long as it is kept, and so of updates. "": none. It is looked at before everything
+	// else.
 	Key string
 
 	// Required makes the send refuse its batch if it has an Err, so that all happens or nothing;
@@ -74,7 +79,7 @@ type Send struct {
 
 // SendResult tells what a send did.
 type SendResult struct {
-	Seq       int64 // of the message; of the first one if it is a duplicate
+	Seq       int64 // of the message, or of the update; of the first one if it is a duplicate
 	Duplicate bool  // a message with the same key was there before
 	Woken     bool  // the job became available
 }
@@ -96,13 +101,16 @@ type Wait struct {
 	Seen int64
 	// Kinds are the kinds of messages of which any one with a Seq greater than Seen wakes it.
 	Kinds MessageSet
+	// SeenUpdate is the Seq of the last update that the run knows. If MessageUpdate is among Kinds,
+	// a later one that is open may wake it at once.
+	SeenUpdate int64
 	// Count, if positive, wakes it when the last message, of whatever kind, has a Seq of Seen +
 	// Count or more. So a parent of ten thousand children is woken once.
 	Count int64
 	// Failures: a MessageChild of a child that did not complete wakes it, whatever Kinds says.
 	Failures bool
-	// Held: nothing wakes it but a person's Resume. Until, Kinds, Count and Failures are not looked
-	// at.
+	// Held: nothing wakes it but a person's Resume. Until, Kinds, SeenUpdate, Count and Failures
+	// are not looked at.
 	Held bool
 	// HandedOver: the run has handed its job over to an outside system, which ends it (Finish).
 	// Until that time wakes it; Kinds, Count and Failures are not looked at. One that a person

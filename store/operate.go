@@ -16,6 +16,8 @@ type CancelParams struct {
 	// is durable and has begun (it has a journal) is made available with the request, so that its
 	// run ends it in order; until that run it is Available, and not Cancelled.
 	Terminate bool
+	// Unrecorded: no action is recorded, as no person asked.
+	Unrecorded bool
 }
 
 // Result says what became of one job of an operation on several.
@@ -81,20 +83,26 @@ type PauseJobsParams struct {
 // ResumeParams lets a job go on: one that is held, or that failed or was cancelled. A job that was
 // paused while it was scheduled or retryable becomes that again, if its time has not come; all
 // others become Available. One that runs, and was asked to pause, goes on. A finished one starts
-// with its attempts from the first, and is not closing; nor is one whose journal does not keep the
-// entry with which that was decided, the last of the append that says so.
+// with its attempts from the first, and is not closing, and its open updates are removed; nor is
+// one closing whose journal does not keep the entry with which that was decided, the last of the
+// append that says so.
 type ResumeParams struct {
 	Namespace string // of the job; "": any
 	Job       ID
 	// Keep is the Seq of the last entry of the journal that stays; the later ones are removed, but
-	// for an EntryContinued, and messages that they received count as not received. Negative: all
-	// stay.
+	// for an EntryContinued. Messages that they received count as not received; requests that they
+	// accepted (EntryUpdated) and that have an answer are removed, so that they may be sent again.
+	// Negative: all stay.
 	Keep int64
 	// Expect is the Seq of the last entry that the caller knows of; another one is ErrConflict.
 	// Negative: whatever there is.
 	Expect int64
-	Reason string
-	Actor  string
+	// Continue makes the job start over instead, as that of an outcome does: it is Available then,
+	// and Keep is not looked at. The job may also wait for something else than a person. One that
+	// runs is not asked to, and one whose end is decided and that has not finished is ErrConflict.
+	Continue *Continue
+	Reason   string
+	Actor    string
 }
 
 // ForkParams makes a new job out of the beginning of another one's journal: the entries up to the

@@ -30,6 +30,11 @@ func NoKey(key JobKey) error {
 	return fmt.Errorf("%w: no job of kind %q has the key %q", ErrNotFound, key.Kind, key.Key)
 }
 
+// JobIsEnding is the ErrConflict of a job that must not start over before it has ended.
+func JobIsEnding(id ID) error {
+	return fmt.Errorf("%w: job %s is ending, and what it compensates would not be done; let it end, or terminate it", ErrConflict, id)
+}
+
 // NotHandedOver is the ErrConflict of a job that is to be finished from outside and was not handed
 // over.
 func NotHandedOver(id ID, state State) error {
@@ -62,6 +67,11 @@ func NoCallback(job ID) error { return fmt.Errorf("%w: job %s has no such callba
 // CallbackAnswered is the ErrConflict of a callback that was completed or failed.
 func CallbackAnswered(job ID) error {
 	return fmt.Errorf("%w: the callback of job %s is already answered", ErrConflict, job)
+}
+
+// NoUpdate is the ErrNotFound of a request that was not sent to a job, or is forgotten.
+func NoUpdate(job ID, key string) error {
+	return fmt.Errorf("%w: job %s has no update with the id %.60q", ErrNotFound, job, key)
 }
 
 // JournalMoved is the ErrConflict of a journal that has not the entries, last being the last one,

@@ -26,6 +26,7 @@ type Store interface {
 	Reader
 	Keys
 	Journals
+	Updates
 	Maintenance
 
 	// Traits tells what kind of store this is. It may change while the store is open.
@@ -112,9 +113,9 @@ type Operators interface {
 	Retry(ctx context.Context, params RetryParams) ([]Result, []Wake, error)
 	// PauseJobs pauses jobs. It answers for each in the order given, and records who asked.
 	PauseJobs(ctx context.Context, params PauseJobsParams) ([]Result, []Wake, error)
-	// Resume lets a job go on, and records who asked and why. It returns the state in which the job
-	// is then. The errors are ErrNotFound, a *UniqueError, and ErrConflict for a job that is not
-	// held, failed or cancelled, or whose journal has changed.
+	// Resume lets a job go on, or start over, and records who asked and why. It returns the state
+	// in which the job is then. The errors are ErrNotFound, a *UniqueError, and ErrConflict for a
+	// job that is not held, failed or cancelled, or whose journal has changed.
 	Resume(ctx context.Context, params ResumeParams) (State, []Wake, error)
 	// Fork makes a new job out of the beginning of another one's journal, and records who asked and
 	// why. The errors are ErrNotFound and ErrInvalid.
@@ -171,6 +172,19 @@ type Journals interface {
 	Messages(ctx context.Context, params InboxParams) ([]Message, error)
 }
 
+// Updates has the requests to runs. They come with Send, and are answered with Append.
+type Updates interface {
+	// OpenUpdates returns the open requests to jobs after a number, those of each job in the order
+	// of their arrival, at most UpdateBound of them, in one query for all. A job that is not there
+	// has none.
+	OpenUpdates(ctx context.Context, of []UpdatesAfter) ([][]Update, error)
+	// GetUpdate returns a request to a job of a namespace, "" for any, or ErrNotFound.
+	GetUpdate(ctx context.Context, namespace string, job ID, key string) (Update, error)
+	// ForgetUpdate removes a request that was refused, since its caller has heard of it. Any other,
+	// and one that is not there, is left alone, without an error.
+	ForgetUpdate(ctx context.Context, namespace string, job ID, key string) error
+}
+
 // Maintenance is what the engine does by the clock.
 type Maintenance interface {
 	// Promote makes up to limit deferred jobs that are due available, and gives ordering keys that
@@ -190,7 +204,7 @@ type Maintenance interface {
 	// transaction and has yet to answer its parent: CloseChildren delivers those answers, too.
 	CloseChildren(ctx context.Context, limit int) (Closed, error)
 	// Retain removes what is over: finished jobs, with everything that belongs to them, nodes that
-	// ended long ago, records of what people did, and queues that have been without a job for so
-	// long that nothing refers to them.
+	// ended long ago, records of what people did, requests that were refused more than RefusedKept
+	// ago, and queues that have been without a job for so long that nothing refers to them.
 	Retain(ctx context.Context, params Retention) (Retained, error)
 }

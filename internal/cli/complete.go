@@ -87,9 +87,10 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		return nil, noFiles
 	}
 	states := map[string][]store.State{
-		"cancel": arg.Unfinished, "pause": arg.Unfinished, "send": arg.Unfinished, "wait": arg.Unfinished,
+		"cancel": arg.Unfinished, "pause": arg.Unfinished, "send": arg.Unfinished, "call": arg.Unfinished, "wait": arg.Unfinished,
 		"retry":  {store.Failed, store.Cancelled, store.Retryable, store.Scheduled},
-		"resume": {store.Waiting, store.Failed, store.Cancelled}, "complete": {store.Waiting}, "fail": {store.Waiting},
+		"resume": {store.Waiting, store.Failed, store.Cancelled}, "continue-as-new": {store.Waiting, store.Failed, store.Cancelled},
+		"complete": {store.Waiting}, "fail": {store.Waiting},
 	}[cmd.Name()]
 	if states == nil {
 		states = arg.States

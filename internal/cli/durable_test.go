@@ -408,6 +408,74 @@ func TestPauseAndResume(t *testing.T) {
 	})
 }
 
+// TestUpdates asks a job, lets it start over, and asks again.
+func TestUpdates(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *shell) {
+		var handled atomic.Int64
+		add := holdfast.NewUpdate[int, string]("add")
+		s.serve(func(client *holdfast.Client) error {
+			return holdfast.NewKind[int, int]("sum").Handle(client, func(run *holdfast.Run, sum int) (int, error) {
+				err := add.Handle(run, func(n int) error {
+					if n < 0 {
+						return errors.New("it is negative")
+					}
+					return nil
+				}, func(run *holdfast.Run, n int) (string, error) {
+					if _, err := holdfast.Step(run, "count", func(context.Context) (int64, error) { return handled.Add(1), nil }); err != nil {
+						return "", err
+					}
+					if sum += n; n == 13 {
+						return "", errors.New("not lucky")
+					}
+					return fmt.Sprint("now ", sum), nil
+				})
+				if err != nil {
+					return 0, err
+				}
+				return sum, run.WaitUntil("enough", func() bool { return sum >= 100 })
+			})
+		})
+		id := s.enqueue("sum", "--args", "1")
+		for range 2 {
+			if out := s.ok("update", "call", id, "add", "4", "--key", "four", "--timeout", "1m"); out != "\"now 5\"\n" {
+				t.Errorf("%s", out)
+			}
+		}
+		s.expect(s.feed("-1", "update", "call", id, "add", "-"), 1, "job "+id+" refused the request: it is negative")
+		s.expect(s.run("update", "call", id, "add", "13"), 1, "the request to job "+id+" failed: not lucky")
+		if n := handled.Load(); n != 2 {
+			t.Errorf("%d requests were handled, want 2", n)
+		}
+		s.expect(s.run("update", "call", id, "other", "--timeout", "1ms"), app.ExitTimeout, "has not answered after 1ms; the request stays")
+		s.waits(id, "condition enough")
+		s.holds(s.ok("job", "get", id, "-o", "jsonl"), "update add")
+
+		var changes []views.Changed
+		s.decode(s.ok("job", "continue-as-new", id, "--args", "50", "--reason", "it went astray"), &changes)
+		if diff := cmp.Diff([]views.Changed{{ID: id, State: "available"}}, changes); diff != "" {
+			t.Errorf("continue-as-new:\n%s", diff)
+		}
+		if out := s.ok("update", "call", id, "add", "50", "--timeout", "1m"); out != "\"now 100\"\n" {
+			t.Errorf("%s", out)
+		}
+		if out := s.ok("job", "wait", id, "--timeout", "1m"); out != "100\n" {
+			t.Errorf("%s", out)
+		}
+		if out := s.ok("update", "call", id, "add", "4", "--key", "four"); out != "\"now 5\"\n" {
+			t.Errorf("the answer of before is %s", out)
+		}
+		s.expect(s.run("update", "call", id, "add", "5"), 1, "job "+id+" is completed")
+		s.expect(s.run("job", "continue-as-new", id), 1, id+" was not changed: it has completed; to do it again, enqueue another one")
+		s.expect(s.run("job", "continue-as-new", s.enqueue("mail", "--in", "1h")), 1, "was not changed: it is scheduled; pause it first")
+		var v struct{ Actions []actionRead }
+		s.decode(s.ok("job", "get", id, "-o", "json"), &v)
+		if len(v.Actions) != 1 || v.Actions[0].What() != "continue it went astray" {
+			t.Errorf("actions: %+v", v.Actions)
+		}
+	})
+}
+
 // TestResumeFailed resumes a durable job that has failed without compensations, and retries it.
 func TestResumeFailed(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,8 @@ func durableVerbs(id string) [][]string {
 		{"job", "stream", id, "x"},
 		{"job", "stream", id, "x", "--follow"},
 		{"signal", "send", id, "x"},
+		{"update", "call", id, "x"},
+		{"job", "continue-as-new", id},
 	}
 }
 
@@ -77,6 +79,12 @@ func TestDurableUsage(t *testing.T) {
 		{[]string{"signal", "send", arg.ExampleID, "x", "yes"}, "PAYLOAD: not JSON"},
 		{[]string{"signal", "send", arg.ExampleID, "x", "@" + filepath.Join(s.dir, "gone")}, "PAYLOAD: "},
 		{[]string{"signal", "send", arg.ExampleID, "x", "-"}, "standard input: empty"},
+		{[]string{"update", "call", arg.ExampleID}, "takes ID NAME [PAYLOAD]"},
+		{[]string{"update", "call", arg.ExampleID, ""}, "NAME is empty"},
+		{[]string{"update", "call", arg.ExampleID, "x", "--key", ""}, "--key is empty"},
+		{[]string{"update", "call", arg.ExampleID, "x", "--timeout", "-1s"}, "--timeout -1s is negative"},
+		{[]string{"update", "call", arg.ExampleID, "x", "yes"}, "PAYLOAD: not JSON"},
+		{[]string{"job", "continue-as-new", arg.ExampleID, "--args", "{"}, "--args: not JSON"},
 		{[]string{"callback", "complete", "token"}, `"token" is not a callback token`},
 		{[]string{"callback", "complete", someToken, "yes"}, "PAYLOAD: not JSON"},
 		{[]string{"callback", "fail", someToken}, "--message is required"},

@@ -49,7 +49,7 @@ func (o *op) markCommitted() {
 func (o *op) size() int {
 	n := len(o.Enqueues) + len(o.Sends)
 	if o.Append != nil {
-		n += len(o.Append.Entries) + len(o.Append.Enqueues)
+		n += len(o.Append.Entries) + len(o.Append.Enqueues) + len(o.Append.Answers)
 	}
 	if o.Checkpoint != nil {
 		n++

@@ -20,6 +20,9 @@ func (o *op) weight() int {
 			n += portion.RowWeight + len(a.Entries[i].Path) + len(a.Entries[i].Name) + len(a.Entries[i].Data)
 		}
 		n += portion.WeightOf(a.Enqueues)
+		for i := range a.Answers {
+			n += portion.RowWeight + len(a.Answers[i].Data) + len(a.Answers[i].Error)
+		}
 	}
 	if e := o.Outcome; e != nil {
 		n += portion.RowWeight + len(e.Error) + len(e.Trace) + len(e.Result)

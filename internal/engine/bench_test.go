@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/lifetime"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -127,7 +128,7 @@ func BenchmarkCommit(b *testing.B) {
 		"append": func(_ *nothing, c *commit.Committer) func(context.Context) error {
 			a := &store.Append{Lease: lease, Entries: []store.Entry{{Seq: 1, Kind: store.EntryStep, Path: "1", Name: "step"}}}
 			w := commit.NewCall()
-			l := &replay.Contexts{}
+			l := &lifetime.Contexts{}
 			return func(context.Context) error { return c.Append(l, a, w) }
 		},
 		"outcome": func(st *nothing, c *commit.Committer) func(context.Context) error {

@@ -66,6 +66,7 @@ func New(st store.Store, cfg Config) *Engine {
 	})
 	e.journals = loader.New(loader.Parts{Call: logs.CallJournals, Guard: e.guard, Outage: e.outage},
 		func(ctx context.Context, jobs []store.ID) ([]store.Journal, error) { return st.Journals(ctx, "", jobs) })
+	e.updates = loader.New(loader.Parts{Call: logs.CallUpdates, Guard: e.guard, Outage: e.outage}, st.OpenUpdates)
 	e.commit = commit.New(commit.Parts{
 		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,
 		After: e.committed, Reserve: e.reserve, Fatal: e.fatal,

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
@@ -25,6 +27,11 @@ func (r *Run) MaxJournal() replay.JournalLimit { return r.node.engine.cfg.MaxJou
 // Journal loads the journal and the inbox of the job.
 func (r *Run) Journal(ctx context.Context) (store.Journal, error) {
 	return r.node.engine.journals.Load(ctx, r.claimed.Job.ID)
+}
+
+// Updates loads the open requests to the job after a number.
+func (r *Run) Updates(ctx context.Context, after int64) ([]store.Update, error) {
+	return r.node.engine.updates.Load(ctx, store.UpdatesAfter{Job: r.claimed.Job.ID, Seq: after})
 }
 
 // Append appends to the journal, and returns when that is durable or the run has ended.
@@ -54,6 +61,45 @@ func (r *Run) EntryAt(ctx context.Context, seq int64) (*store.Entry, error) {
 		return nil, err
 	}
 	return &found[0], nil
+}
+
+var unfinished = slices.DeleteFunc(slices.Clone(store.States), store.State.Finished)
+
+// CancelChildren cancels the children of the job that have not ended and whose policy is
+// CancelAndWait, and returns how many have not ended yet.
+func (r *Run) CancelChildren(ctx context.Context) (open int64, err error) {
+	job := &r.claimed.Job
+	list := store.ListParams{
+		Filter: store.Filter{Namespace: job.Namespace, Parent: job.ID, States: unfinished}, Limit: 1000,
+	}
+	for {
+		page, err := r.node.store.List(ctx, list)
+		if err != nil {
+			return 0, err
+		}
+		var ids []store.ID
+		for i := range page.Jobs {
+			if page.Jobs[i].OnParentClose == store.CancelAndWait {
+				ids = append(ids, page.Jobs[i].ID)
+			}
+		}
+		if len(ids) > 0 {
+			results, err := r.node.engine.Cancel(ctx, store.CancelParams{
+				Jobs: ids, Reason: "its parent is ending", Actor: "parent " + job.ID.String(), Unrecorded: true,
+			})
+			if err != nil {
+				return 0, err
+			}
+			for _, result := range results {
+				if result.Err == nil && !result.State.Finished() || errors.Is(result.Err, store.ErrBusy) {
+					open++
+				}
+			}
+		}
+		if list.After = page.Next; list.After == "" {
+			return open, nil
+		}
+	}
 }
 
 // Ended starts the time limit of a handler that ignores the end of its context.

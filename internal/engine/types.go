@@ -34,7 +34,8 @@ type Engine struct {
 	guard  *supervise.Guard
 	commit *commit.Committer
 
-	journals *loader.Loader[store.Journal] // of runs that begin at the same moment in one query
+	journals *loader.Loader[store.ID, store.Journal] // of runs that begin at the same moment in one query
+	updates  *loader.Loader[store.UpdatesAfter, []store.Update]
 	news     *news.Hub
 	hooks    *hookqueue.Queue // nil: none are to be told
 

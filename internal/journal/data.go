@@ -3,6 +3,7 @@ package journal
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -50,6 +51,61 @@ func FailureOf(e *store.Entry) error {
 type Continued struct {
 	Times    int  `json:"times"`
 	Children bool `json:"children,omitempty"` // of an earlier generation, which may be open
+	Awaits   bool `json:"awaits,omitempty"`   // of those, some with store.CancelAndWait
+}
+
+// All yields entries.
+func All(entries []store.Entry) iter.Seq[*store.Entry] {
+	return func(yield func(*store.Entry) bool) {
+		for i := range entries {
+			if !yield(&entries[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Next returns the data of the EntryContinued with which a job starts over that has these entries.
+// Those that cannot be read count as if they said nothing.
+func Next(entries iter.Seq[*store.Entry]) Continued {
+	next := Continued{Times: 1}
+	for e := range entries {
+		switch e.Kind {
+		case store.EntryChild:
+			next.Children = true
+		case store.EntryContinued:
+			var c Continued
+			if Decode(e, &c) == nil {
+				next.Times, next.Children = c.Times+1, next.Children || c.Children
+			}
+		default:
+		}
+		next.Awaits = next.Awaits || awaits(e)
+	}
+	return next
+}
+
+// Awaits reports whether there may be children that a run which fails cancels and waits for.
+func Awaits(entries iter.Seq[*store.Entry]) bool {
+	for e := range entries {
+		if awaits(e) {
+			return true
+		}
+	}
+	return false
+}
+
+func awaits(e *store.Entry) bool {
+	switch e.Kind {
+	case store.EntryChild:
+		var c Child
+		return Decode(e, &c) == nil && c.OnClose == store.CancelAndWait
+	case store.EntryContinued:
+		var c Continued
+		return Decode(e, &c) == nil && c.Awaits
+	default:
+		return false
+	}
 }
 
 // Timer is the data of an EntryTimer.
@@ -76,7 +132,7 @@ type Closing struct {
 	State  store.State  `json:"state"`
 	Reason store.Reason `json:"reason,omitempty"`
 	Error  string       `json:"error,omitempty"`
-	Undo   []string     `json:"undo,omitempty"` // nil: all; written from outside, or by a program that did not say
+	Undo   []string     `json:"undo"` // nil: all; written from outside, or by a program that did not say
 }
 
 // Ended is the data of an EntryEnded: how the job ends.
@@ -85,6 +141,19 @@ type Ended struct {
 	Reason store.Reason    `json:"reason,omitempty"`
 	Error  string          `json:"error,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
+}
+
+// Update is the data of an EntryUpdated: the request that was accepted. Its name is the entry's.
+type Update struct {
+	Key string          `json:"key"`
+	In  json.RawMessage `json:"in,omitempty"`
+}
+
+// Awaited is the data of an EntryAwaited, and of the EntryTimeout of a wait for a condition: where
+// the other strands of the run were then. Each was in an operation, whose path this is, with the
+// number of the requests that were handled in it, if any, such as "3.1" or "2:4".
+type Awaited struct {
+	Others []string `json:"others,omitempty"`
 }
 
 // Problem is the data of an EntryReceived whose message did not decode.

@@ -13,13 +13,14 @@ var kindNames = map[store.EntryKind]string{
 	store.EntryTimeout: "a time limit", store.EntryReceived: "a wait for a message", store.EntryChild: "child",
 	store.EntryCallback: "a callback",
 	store.EntrySelected: "a choice", store.EntryValue: "a value", store.EntryPublished: "published key", store.EntryStreamed: "item of stream",
-	store.EntryCompensated: "a compensation",
+	store.EntryCompensated: "a compensation", store.EntryUpdated: "update", store.EntryAwaited: "a condition",
 }
 
 // IsNamed reports whether an entry of the kind has a name that the code gives.
 func IsNamed(k store.EntryKind) bool {
 	switch k {
-	case store.EntryStep, store.EntryStepFailed, store.EntryStepRetry, store.EntryChild, store.EntryPublished, store.EntryStreamed:
+	case store.EntryStep, store.EntryStepFailed, store.EntryStepRetry, store.EntryChild, store.EntryPublished, store.EntryStreamed,
+		store.EntryUpdated, store.EntryAwaited:
 		return true
 	default:
 		return false
@@ -45,8 +46,8 @@ var entryKinds = map[store.EntryKind]string{
 	store.EntryChild: "child", store.EntryCallback: "callback", store.EntrySelected: "selected",
 	store.EntryValue: "value", store.EntryPatched: "patched", store.EntryPublished: "published",
 	store.EntryStreamed: "streamed", store.EntryClosing: "closing", store.EntryCompensated: "compensated",
-	store.EntryContinued: "continued", store.EntryRegistered: "registered",
-	store.EntryEnded: "ended",
+	store.EntryContinued: "continued", store.EntryRegistered: "registered", store.EntryUpdated: "updated",
+	store.EntryAwaited: "awaited", store.EntryEnded: "ended",
 }
 
 var messageKinds = map[store.MessageKind]string{

@@ -17,7 +17,7 @@ func LastSuccess(entries []store.Entry) (seq int64, err error) {
 		case store.EntryCompensated:
 			return 0, fmt.Errorf("%w: its compensations have run; fork it from the first undone step or an earlier one", store.ErrConflict)
 		case store.EntryStep, store.EntryTimer, store.EntryChild, store.EntryCallback, store.EntryPublished, store.EntryStreamed,
-			store.EntryContinued:
+			store.EntryContinued, store.EntryUpdated:
 			if !IsCompensation(e.Path) {
 				return e.Seq, nil
 			}

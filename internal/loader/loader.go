@@ -13,14 +13,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Loader loads one thing of each job, a T.
-type Loader[T any] struct {
+// Loader loads what runs ask for: for each K a T.
+type Loader[K, T any] struct {
 	Parts
 
-	read func(ctx context.Context, jobs []store.ID) ([]T, error)
+	read func(ctx context.Context, of []K) ([]T, error)
 
 	mu      sync.Mutex
-	waiting []*loading[T]
+	waiting []*loading[K, T]
 	running bool
 }
 
@@ -31,9 +31,9 @@ type Parts struct {
 	Outage *logs.Outage
 }
 
-type loading[T any] struct {
+type loading[K, T any] struct {
 	ctx    context.Context // of the run
-	job    store.ID
+	of     K
 	answer chan loaded[T]
 }
 
@@ -42,17 +42,17 @@ type loaded[T any] struct {
 	err   error
 }
 
-// limit is how many jobs one query is about at the most.
+// limit is how many runs share one query at the most.
 const limit = 100
 
-// New returns a loader. read answers for each of the jobs, in the order given.
-func New[T any](p Parts, read func(ctx context.Context, jobs []store.ID) ([]T, error)) *Loader[T] {
-	return &Loader[T]{Parts: p, read: read}
+// New returns a loader. read answers for each of what is asked for, in the order given.
+func New[K, T any](p Parts, read func(ctx context.Context, of []K) ([]T, error)) *Loader[K, T] {
+	return &Loader[K, T]{Parts: p, read: read}
 }
 
-// Load returns what there is of a job, or why ctx has ended.
-func (l *Loader[T]) Load(ctx context.Context, job store.ID) (T, error) {
-	one := &loading[T]{ctx, job, make(chan loaded[T], 1)}
+// Load returns what is asked for, or why ctx has ended.
+func (l *Loader[K, T]) Load(ctx context.Context, of K) (T, error) {
+	one := &loading[K, T]{ctx, of, make(chan loaded[T], 1)}
 	l.mu.Lock()
 	l.waiting = append(l.waiting, one)
 	if !l.running {
@@ -70,7 +70,7 @@ func (l *Loader[T]) Load(ctx context.Context, job store.ID) (T, error) {
 }
 
 // run serves requests until none is waiting. ctx never ends.
-func (l *Loader[T]) run(ctx context.Context) {
+func (l *Loader[K, T]) run(ctx context.Context) {
 	p, failures := portion.New(limit, portion.SlowBatch), 0
 	for {
 		some := l.take(p.Count)
@@ -89,7 +89,7 @@ func (l *Loader[T]) run(ctx context.Context) {
 }
 
 // take takes up to limit requests whose runs still wait. If there is none, the loader has ended.
-func (l *Loader[T]) take(limit int) (some []*loading[T]) {
+func (l *Loader[K, T]) take(limit int) (some []*loading[K, T]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := 0
@@ -108,23 +108,23 @@ func (l *Loader[T]) take(limit int) (some []*loading[T]) {
 	return some
 }
 
-func (l *Loader[T]) putBack(some []*loading[T]) {
+func (l *Loader[K, T]) putBack(some []*loading[K, T]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting = append(some, l.waiting...)
 }
 
 // ask reads, and answers the requests. It returns false if that is to be repeated.
-func (l *Loader[T]) ask(ctx context.Context, some []*loading[T], p *portion.Portion) (answered bool) {
-	ids := make([]store.ID, len(some))
+func (l *Loader[K, T]) ask(ctx context.Context, some []*loading[K, T], p *portion.Portion) (answered bool) {
+	of := make([]K, len(some))
 	for i, one := range some {
-		ids[i] = one.job
+		of[i] = one.of
 	}
 	call, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	var values []T
 	err := supervise.ErrPanicked
 	began := time.Now() //nolint:forbidigo // a duration, not the time of day
-	l.Guard.Try(l.Call, func() { values, err = l.read(call, ids) })
+	l.Guard.Try(l.Call, func() { values, err = l.read(call, of) })
 	took := time.Since(began) //nolint:forbidigo // as above
 	cancel()
 	switch {

@@ -42,6 +42,7 @@ const (
 	CallCommit   = "commit"
 	CallJournals = "journals"
 	CallPromote  = "promotion"
+	CallUpdates  = "updates"
 )
 
 // Failed records the failure of a call that is retried until it succeeds.

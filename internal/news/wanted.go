@@ -138,11 +138,12 @@ func (w *wanted) purge(now time.Time) {
 	w.some.Store(len(w.until)+len(w.since) > 0)
 }
 
-// hasNews lists the jobs that ended or published something in a committed batch.
+// hasNews lists the jobs that ended, published something, or answered a request in a committed
+// batch.
 func hasNews(batch *store.Batch) []store.ID {
 	jobs := make([]store.ID, 0, len(batch.Outcomes))
 	for _, a := range batch.Appends {
-		if a.Err == nil && slices.ContainsFunc(a.Entries, func(e store.Entry) bool { return isPublished(e.Kind) }) {
+		if a.Err == nil && (len(a.Answers) > 0 || slices.ContainsFunc(a.Entries, func(e store.Entry) bool { return isPublished(e.Kind) })) {
 			jobs = append(jobs, a.Lease.Job)
 		}
 	}

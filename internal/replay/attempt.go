@@ -53,7 +53,7 @@ func (r *Run) TimedOut(text, trace string) *store.Outcome {
 		return &store.Outcome{State: store.Failed, Reason: store.ReasonDeadline, Error: text, Trace: trace}
 	}
 	reason := store.ReasonTimeout
-	if errors.Is(context.Cause(r.life.base), usercode.ErrHeartbeat) {
+	if errors.Is(context.Cause(r.life.Base), usercode.ErrHeartbeat) {
 		reason = store.ReasonHeartbeat
 	}
 	return r.host.Again(reason, text, trace, -1)
@@ -101,7 +101,7 @@ func (r *Run) callAndJudge(ctx context.Context) *store.Outcome {
 // invoke calls the handler, and makes a panic an error with its stack.
 func (r *Run) invoke(ctx context.Context) (result []byte, trace string, err error) {
 	defer r.watch.Stop()
-	defer r.main.over.Store(true) // its operations are misuses from then on
+	defer r.mainReturned()
 	defer func() {
 		if p := recover(); p != nil {
 			failure := usercode.PanicOf(p)
@@ -110,6 +110,16 @@ func (r *Run) invoke(ctx context.Context) (result []byte, trace string, err erro
 	}()
 	result, err = r.host.Call(ctx)
 	return result, "", err
+}
+
+// mainReturned makes operations of the handler misuses, and lets those go on that wait for it.
+func (r *Run) mainReturned() {
+	r.main.over.Store(true)
+	if m := r.state.Load(); m != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.quit(&r.main)
+	}
 }
 
 // judge makes an outcome of what a handler returned. Nil means that nothing can be written any

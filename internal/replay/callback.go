@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -26,7 +28,7 @@ func (s *Strand) OpenCallback(name string) (*Callback, error) {
 	defer s.end(m)
 	path := s.reserve()
 	// The token is the entry's name; what the code says is in its data.
-	for _, e := range m.byPath[path] {
+	for _, e := range m.At(path) {
 		if e.Kind != store.EntryCallback {
 			continue
 		}
@@ -38,7 +40,7 @@ func (s *Strand) OpenCallback(name string) (*Callback, error) {
 		return nil, err
 	}
 	token := journal.NewToken(s.run.claimed.Job.ID)
-	m.add(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: journal.Encode(journal.Callback{Name: name})})
+	m.Add(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: journal.Encode(journal.Callback{Name: name})})
 	return &Callback{Token: token, run: s.run, name: name, path: path}, m.flush()
 }
 
@@ -53,19 +55,11 @@ func (c *Callback) describe() string {
 
 func (c *Callback) ready(m *replayState, _ time.Time) bool { return c.message(m) != nil }
 
-func (c *Callback) message(m *replayState) *store.Message {
-	for i := range m.messages {
-		msg := &m.messages[i]
-		if msg.Name == c.Token && (msg.Kind == store.MessageCallback || msg.Kind == store.MessageCallbackFailed) {
-			return msg
-		}
-	}
-	return nil
-}
+func (c *Callback) message(m *replayState) *store.Message { return m.Callback(c.Token) }
 
-func (c *Callback) pause(*replayState) blockedOn {
-	return blockedOn{
-		kinds: store.MessagesOf(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat), what: "callback " + c.name,
+func (c *Callback) pause(*replayState) blocked.On {
+	return blocked.On{
+		Kinds: store.MessagesOf(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat), What: "callback " + c.name,
 	}
 }
 
@@ -73,7 +67,7 @@ func (c *Callback) set(msg *store.Message) { c.got = msg }
 
 func (*Callback) decode(*store.Message) func([]byte) error { return nil } // a choice is decoded by who asks for its result
 
-func (c *Callback) failed(problem *MessageError) { problem.Callback = c.name }
+func (c *Callback) failed(problem *usercode.MessageError) { problem.Callback = c.name }
 
 // callbackWait is a wait for one callback.
 type callbackWait struct {
@@ -100,12 +94,13 @@ func (s *Strand) AwaitCallback(c *Callback, limit Limit, decode func([]byte) err
 	if err := s.own(m, c); err != nil {
 		return nil, err
 	}
-	path, entries := s.enter(m, "", store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	path, entries, err := s.arrive(m, "", store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	if err != nil {
+		return nil, err
+	}
 	if limit.Set && limit.Until.IsZero() {
-		for i := range m.messages {
-			if msg := &m.messages[i]; msg.Kind == store.MessageHeartbeat && msg.Name == c.Token {
-				limit.Until = msg.At.Add(limit.Within)
-			}
+		if beat := m.Heartbeat(c.Token); beat != nil {
+			limit.Until = beat.At.Add(limit.Within)
 		}
 	}
 	return s.receive(m, path, "", entries, &callbackWait{c, decode}, limit)

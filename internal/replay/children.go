@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -64,10 +66,10 @@ func (s *Strand) child(m *replayState, path, kind string, build func() (*store.E
 	if err := e.Job.Check(); err != nil {
 		return nil, err
 	}
-	m.add(store.Entry{Kind: store.EntryChild, Path: path, Name: kind, Data: journal.Encode(journal.Child{
+	m.Add(store.Entry{Kind: store.EntryChild, Path: path, Name: kind, Data: journal.Encode(journal.Child{
 		ID: e.Job.ID.String(), OnClose: e.Job.OnParentClose, Answers: e.Job.Answers,
 	})})
-	m.enqueues = append(m.enqueues, e)
+	m.Enqueue(e)
 	return &Child{ID: e.Job.ID, Kind: kind, run: s.run, path: path}, nil
 }
 
@@ -94,10 +96,10 @@ func (c *Child) describe() string {
 	return "child " + c.ID.String()
 }
 
-func (c *Child) ready(m *replayState, _ time.Time) bool { return m.answers[c.ID] != nil }
+func (c *Child) ready(m *replayState, _ time.Time) bool { return m.Answer(c.ID) != nil }
 
-func (c *Child) pause(*replayState) blockedOn {
-	return blockedOn{kinds: store.MessagesOf(store.MessageChild), what: "child " + c.ID.String() + " (" + c.Kind + ")"}
+func (c *Child) pause(*replayState) blocked.On {
+	return blocked.On{Kinds: store.MessagesOf(store.MessageChild), What: "child " + c.ID.String() + " (" + c.Kind + ")"}
 }
 
 // AwaitChild waits until a child has finished, and returns its answer. That a child failed is
@@ -116,15 +118,18 @@ func (s *Strand) AwaitChild(c *Child) (*store.Message, error) {
 
 // answer waits for a child's answer.
 func (s *Strand) answer(m *replayState, c *Child) (*store.Message, error) {
-	if msg := m.settled(c); msg != nil {
+	if err := s.arriveUnplaced(m); err != nil {
+		return nil, err
+	}
+	if msg := m.Settled(c.path); msg != nil {
 		return msg, nil
 	}
 	if err := s.waitFor(m, c); err != nil {
 		return nil, err
 	}
-	msg := m.answers[c.ID]
+	msg := m.Answer(c.ID)
 	if msg.State != store.Completed {
-		m.add(store.Entry{Kind: store.EntryReceived, Path: c.path, Ref: msg.Seq})
+		m.Add(store.Entry{Kind: store.EntryReceived, Path: c.path, Ref: msg.Seq})
 	}
 	return msg, nil
 }
@@ -148,7 +153,7 @@ const fanOutBatch = 500
 func (s *Strand) StartChildren(
 	kind string, n int, build func(i int) (*store.Enqueue, error), out FanOut,
 ) ([]*Child, []*store.Message, error) {
-	m, err := s.begin(verbCallAll, kind)
+	m, err := s.begin(misuse.VerbCallAll, kind)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -179,7 +184,10 @@ type fan struct {
 
 func (f *fan) run() error {
 	f.m.visit(f.path)
-	if f.m.byPath[f.path] != nil {
+	if err := f.s.recall(f.m); err != nil {
+		return err
+	}
+	if f.m.At(f.path) != nil {
 		return f.recall()
 	}
 	for {
@@ -226,9 +234,9 @@ func (f *fan) collect() int {
 	left := f.open[:0]
 	found := 0
 	for _, i := range f.open {
-		msg := f.m.settled(f.children[i])
+		msg := f.m.Settled(f.children[i].path)
 		if msg == nil {
-			msg = f.m.answers[f.children[i].ID]
+			msg = f.m.Answer(f.children[i].ID)
 		}
 		if msg == nil {
 			left = append(left, i)
@@ -248,22 +256,22 @@ func (f *fan) collect() int {
 
 func (f *fan) arrived() bool {
 	for _, i := range f.open {
-		if f.m.answers[f.children[i].ID] != nil {
+		if f.m.Answer(f.children[i].ID) != nil {
 			return true
 		}
 	}
 	return false
 }
 
-func (f *fan) pause() blockedOn {
-	p := blockedOn{failures: f.out.Failures, what: fmt.Sprintf("%d of %d children of kind %s", len(f.open), len(f.children), f.kind)}
+func (f *fan) pause() blocked.On {
+	p := blocked.On{Failures: f.out.Failures, What: fmt.Sprintf("%d of %d children of kind %s", len(f.open), len(f.children), f.kind)}
 	switch {
 	case f.out.Enough != nil && !f.out.Failures:
-		p.kinds = store.MessagesOf(store.MessageChild)
+		p.Kinds = store.MessagesOf(store.MessageChild)
 	case f.started < len(f.children):
-		p.count = int64(max(1, len(f.open)/2))
+		p.Count = int64(max(1, len(f.open)/2))
 	default:
-		p.count = int64(max(1, len(f.open)))
+		p.Count = int64(max(1, len(f.open)))
 	}
 	return p
 }
@@ -272,12 +280,12 @@ func (f *fan) pause() blockedOn {
 // have answered, which had.
 func (f *fan) decide() error {
 	for i, msg := range f.answers {
-		if msg != nil && (f.out.Enough != nil || msg.State != store.Completed) && f.m.settled(f.children[i]) == nil {
-			f.m.add(store.Entry{Kind: store.EntryReceived, Path: f.children[i].path, Ref: msg.Seq})
+		if msg != nil && (f.out.Enough != nil || msg.State != store.Completed) && f.m.Settled(f.children[i].path) == nil {
+			f.m.Add(store.Entry{Kind: store.EntryReceived, Path: f.children[i].path, Ref: msg.Seq})
 		}
 	}
 	if f.out.Enough != nil {
-		f.m.add(store.Entry{Kind: store.EntrySelected, Path: f.path, Data: journal.Encode(f.completed + f.failed)})
+		f.m.Add(store.Entry{Kind: store.EntrySelected, Path: f.path, Data: journal.Encode(f.completed + f.failed)})
 	}
 	return nil
 }
@@ -286,14 +294,14 @@ func (f *fan) decide() error {
 func (f *fan) recall() error {
 	for i := range f.children {
 		path := f.path + "." + strconv.Itoa(i+1)
-		if f.m.byPath[path] == nil {
+		if f.m.At(path) == nil {
 			return nil
 		}
 		child, err := f.s.child(f.m, path, f.kind, nil)
 		if err != nil {
 			return err
 		}
-		f.children[i], f.answers[i] = child, f.m.settled(child)
+		f.children[i], f.answers[i] = child, f.m.Settled(child.path)
 	}
 	return nil
 }

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/tries"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -35,17 +37,20 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 }
 
 // endStrands ends the strands that the handler left behind, each at its next operation, and waits
-// for them: what they have done is to be undone, too.
+// for them: what they have done is to be undone, too. One that waits for another comes as far as
+// that lets it.
 func (m *replayState) endStrands() {
 	if m.ending == nil {
 		m.ending = ErrClosing
 	}
-	m.hopeless = true
 	m.run.endMain(m.ending)
+	m.active-- // so that it is seen when all of them wait
 	m.wakeAll()
 	for m.strands > 0 && !m.exiting {
 		m.strandEnded.Wait()
 	}
+	m.active++
+	m.hopeless = true
 	if m.exiting {
 		m.exit()
 	}
@@ -94,8 +99,8 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var data journal.Closing
-	if m.closed != nil {
-		if err := journal.Decode(m.closed, &data); err != nil {
+	if m.Closed != nil {
+		if err := journal.Decode(m.Closed, &data); err != nil {
 			return o
 		}
 		o = &store.Outcome{State: data.State, Reason: data.Reason, Error: data.Error}
@@ -109,16 +114,22 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 		return nondeterminism("the code no longer registers the compensation at place " + missing +
 			", which was registered when its end was decided")
 	}
-	if len(m.undos) == 0 {
+	awaits := m.AwaitsChildren()
+	if len(m.undos) == 0 && !awaits {
 		return o
 	}
 	r.undoing.Store(true)
-	if m.closed == nil {
-		m.add(m.closingEntry(o))
+	if m.Closed == nil {
+		m.Add(m.closingEntry(o))
 	}
 	if err := m.flush(); err != nil {
 		// Nothing is lost: the next run decides again.
 		return unreadable(err)
+	}
+	if awaits {
+		if err := r.endChildren(m); err != nil {
+			return unreadable(err)
+		}
 	}
 	for _, u := range slices.Backward(m.undos) {
 		if err := r.undoOne(m, u); err != nil {
@@ -128,9 +139,42 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	return o
 }
 
+// endChildren cancels the children that have the policy CancelAndWait, and waits until they have
+// ended. The database tells which have not: an answer may have gone to the job before it continued
+// as new. Each that has not ended yet sends one, so that the run, which parks, comes back.
+func (r *Run) endChildren(m *replayState) error {
+	open, err := r.unlockedCancel(m)
+	if r.life.Ended() != nil {
+		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+	}
+	if m.exiting {
+		m.exit()
+	}
+	if err != nil {
+		return store.About(r.claimed.Job.ID, "cancelling the children of", err)
+	}
+	if open == 0 {
+		return nil
+	}
+	keeper := &Strand{run: r, undo: true, fault: &fault{}}
+	return keeper.await(m, func() bool { return false }, func() blocked.On {
+		what := fmt.Sprintf("the end of %d children that it has cancelled", open)
+		if open == 1 {
+			what = "the end of 1 child that it has cancelled"
+		}
+		return blocked.On{Count: open, What: what}
+	})
+}
+
+func (r *Run) unlockedCancel(m *replayState) (open int64, err error) {
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	return r.host.CancelChildren(r.life.Lasting())
+}
+
 // closingEntry decides the end of the run, and what is undone before.
 func (m *replayState) closingEntry(o *store.Outcome) store.Entry {
-	data := journal.Closing{State: o.State, Reason: o.Reason, Error: o.Error}
+	data := journal.Closing{State: o.State, Reason: o.Reason, Error: o.Error, Undo: []string{}}
 	for _, u := range m.undos {
 		data.Undo = append(data.Undo, u.path)
 	}
@@ -141,7 +185,7 @@ func (m *replayState) closingEntry(o *store.Outcome) store.Entry {
 func (r *Run) undoOne(m *replayState, u undo) error {
 	path := u.path
 	keeper := &Strand{run: r, undo: true, fault: &fault{}}
-	entries := m.byPath[path]
+	entries := m.At(path)
 	attempt := 1
 	var until time.Time
 	for _, e := range entries {
@@ -171,22 +215,22 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 			m.exit()
 		}
 		if failure == nil {
-			m.add(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
+			m.Add(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
 			return m.flush()
 		}
-		told := &failure.told
+		told := &failure.Told
 		told.Step = u.name
-		m.forget(path + ".")
-		if !failure.again {
-			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
-			if failed := m.flush(); failed != nil {
-				return errors.Join(told, failed)
+		m.Forget(path + ".")
+		if !failure.Again {
+			m.Add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
+			if err := m.flush(); err != nil {
+				return errors.Join(told, err)
 			}
 			r.tellUndo(failure, time.Time{})
 			return told
 		}
-		until = r.host.Now().Add(failure.delay)
-		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: journal.Encode(journal.Retry{Failure: *told, Until: until})})
+		until = r.host.Now().Add(failure.Delay)
+		m.Add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: journal.Encode(journal.Retry{Failure: *told, Until: until})})
 		if err := m.flush(); err != nil {
 			return err
 		}
@@ -196,18 +240,18 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 
 // callUndo calls a compensation, and looks at its error, without the state's lock. Its panic is an
 // error of it, and so is a misuse that it does not return.
-func callUndo(m *replayState, u undo, s *Strand, attempt int) (failure *stepFailedError) {
+func callUndo(m *replayState, u undo, s *Strand, attempt int) (failure *tries.FailedError) {
 	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()
-		if s.fault.err != nil && (failure == nil || failure.misuse == nil) {
-			failure = undoPolicy.failed(s.fault.err, attempt)
+		if s.fault.err != nil && (failure == nil || failure.Misuse == nil) {
+			failure = failed(&undoPolicy, s.fault.err, attempt)
 		}
 	}()
 	defer s.over.Store(true)
 	defer func() {
 		if p := recover(); p != nil {
-			failure = undoPolicy.failed(usercode.PanicOf(p), attempt)
+			failure = failed(&undoPolicy, usercode.PanicOf(p), attempt)
 		}
 	}()
 	err := u.f(s)
@@ -217,20 +261,20 @@ func callUndo(m *replayState, u undo, s *Strand, attempt int) (failure *stepFail
 	if only := usercode.ForHandlers(err); only != nil {
 		err = only
 	}
-	return undoPolicy.failed(err, attempt)
+	return failed(&undoPolicy, err, attempt)
 }
 
 // tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is
 // given up.
-func (r *Run) tellUndo(failure *stepFailedError, again time.Time) {
-	told := &failure.told
+func (r *Run) tellUndo(failure *tries.FailedError, again time.Time) {
+	told := &failure.Told
 	facts := []slog.Attr{
 		slog.String(logs.KeyCompensation, told.Step), slog.Int(logs.KeyTries, told.Attempts), slog.String(logs.KeyError, told.Message),
 	}
 	level := slog.LevelWarn
-	if failure.stack != "" {
+	if failure.Stack != "" {
 		level = slog.LevelError
-		facts = append(facts, slog.String(logs.KeyStack, failure.stack))
+		facts = append(facts, slog.String(logs.KeyStack, failure.Stack))
 	}
 	if again.IsZero() {
 		r.host.Say(slog.LevelError, "compensation given up: undo by hand what it should have undone", facts...)

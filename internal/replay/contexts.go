@@ -16,17 +16,17 @@ func (r *Run) Cancel(cause error) {
 		r.endMain(cause)
 		return
 	}
-	if r.life.endAll(cause) && r.life.base != nil {
+	if r.life.EndAll(cause) && r.life.Base != nil {
 		r.tell(cause)
 	}
 }
 
 // endMain ends the handler's context.
 func (r *Run) endMain(cause error) {
-	if r.life.base.Err() != nil {
+	if r.life.Base.Err() != nil {
 		return
 	}
-	r.life.endBase(cause)
+	r.life.EndBase(cause)
 	if r.untime == nil { // else its context tells
 		r.tell(cause)
 	}

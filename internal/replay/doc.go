@@ -1,18 +1,19 @@
 // Package replay is durable functions: code whose operations are remembered in a journal, so that
 // another attempt, on another node, comes to where the last one was, and how such an attempt ends.
 // It needs no node and no database: what it wants from outside is its Host. What the entries of a
-// journal hold is told by package internal/journal.
+// journal hold is told by package internal/journal, and what a run remembers while it runs is kept
+// by package internal/memory.
 //
 //	types       what a run consists of: Run, its replay state, its strands, what they wait for
-//	host        the attempt that the run is of: reads and writes the journal, tells the time, logs
-//	runcontexts how a run's contexts end
 //	heartbeat   a handler, or a step, that makes no progress
-//	journal     the journal and the inbox as they were read, and what was added since
+//	journal     where the code is in the journal
 //	park        who of the strands waits; when all do, the run is parked
 //	write       what is to be stored, in order
 //	misuse      code that uses its run as it must not
 //	operation   how an operation begins, finds its place, waits, and ends
 //	step, timer, signal, callback, select, children, strand, values, opentx: the operations
+//	update      requests to the run, which its strands handle while they wait
+//	condition   conditions over what strands share, looked at while none of them runs
 //	compensate  what is undone if the run fails or is cancelled
 //	run, end    what an attempt does with its run, and how that ends
 //	attempt     calls the handler, and makes an outcome of what it returns
@@ -40,5 +41,6 @@
 //
 // # Imports
 //
-// Of ours, store, internal/heartbeat, journal, logs, supervise and usercode.
+// Of ours, store, internal/blocked, heartbeat, host, journal, lifetime, logs, memory, misuse,
+// supervise, tries and usercode.
 package replay

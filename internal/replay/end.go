@@ -38,7 +38,8 @@ func (r *Run) left() (o *store.Outcome, left bool) {
 	return m.outcome, m.exiting
 }
 
-// decided is the outcome of a run whose end is decided, and that has nothing to undo, or nil.
+// decided is the outcome of a run whose end is decided, and that has nothing to do before it, or
+// nil.
 func (r *Run) decided() *store.Outcome {
 	m := r.state.Load()
 	if m == nil {
@@ -46,7 +47,7 @@ func (r *Run) decided() *store.Outcome {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.decided == nil || len(m.undos) > 0 {
+	if m.decided == nil || len(m.undos) > 0 || m.AwaitsChildren() {
 		return nil
 	}
 	o := *m.decided
@@ -92,37 +93,49 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	for m.flushing && (over || m.tx == nil) {
 		m.flushed.Wait()
 	}
-	o.HasChildren = m.children
+	o.HasChildren = m.Children
 	if o.Wait != nil && o.Wait.HandedOver {
-		o.Wait.Compensates = len(m.undos) > 0
+		o.Wait.Compensates = len(m.undos) > 0 || m.AwaitsChildren()
 	}
 	// What is pending is kept if the job is over, or continues from exactly here, and it is known
 	// where the journal ends. The rest is decided again next time: nothing went on from there.
 	keeps := (over || o.State == store.Waiting || m.pausesHere) && !m.unwritten
 	if !keeps || m.tx != nil {
-		m.pending, m.enqueues = m.refusals(o), nil
+		m.dropUnsaved(o)
 	}
-	if keeps && !over && len(m.undos) > 0 && m.stored == 0 && len(m.pending) == 0 {
+	if keeps && !over && len(m.undos) > 0 && m.IsEmpty() {
 		// A job without a journal would be cancelled without being called.
-		m.add(store.Entry{Kind: store.EntryRegistered, Path: journal.UndoPrefix})
+		m.Add(store.Entry{Kind: store.EntryRegistered, Path: journal.UndoPrefix})
 	}
 	if o.Continue != nil {
-		o.Continue.Data = journal.Encode(journal.Continued{Times: m.times() + 1, Children: m.children})
+		o.Continue.Data = journal.Encode(m.Next())
+		m.GiveUp("the run continued as new before the request was handled to its end")
 	}
 	// All but the last portion is stored before the outcome.
-	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
+	for !m.IsLast() {
 		if err := m.writeLast(); err != nil {
-			m.pending, m.enqueues, m.unwritten = nil, nil, true
+			m.DropAll()
+			m.unwritten = true
 			m.run.endsUnwritten(o, unwritten(m.run.claimed.Job.ID, err))
 		}
 	}
 	var a *store.Append
-	if len(m.pending) > 0 || len(m.enqueues) > 0 {
-		a = m.take()
+	if !m.IsSaved() {
+		a = m.Portion(m.run.claimed.Lease)
 	}
 	inTx := m.tx != nil || m.own != nil
-	o.Durable, o.InTx = m.stored > 0 || a != nil || inTx || m.unwritten, inTx
+	o.Durable, o.InTx = m.Stored > 0 || a != nil && len(a.Entries) > 0 || inTx || m.unwritten, inTx
 	return a
+}
+
+// dropUnsaved drops what is to be stored when a run ends that cannot go on from it. After an
+// attempt that has failed, the signals that did not decode are received all the same.
+func (m *replayState) dropUnsaved(o *store.Outcome) {
+	if o.State != store.Retryable || m.tx != nil || m.unwritten || m.fault.err != nil {
+		m.DropAll()
+		return
+	}
+	m.KeepRefusals()
 }
 
 // endsUnwritten makes the outcome of a run that of one that failed, because its journal could not
@@ -152,5 +165,5 @@ func (r *Run) isBehind() bool {
 
 // SawCancel reports whether the run knows that a cancel of its job was requested.
 func (r *Run) SawCancel() bool {
-	return r.claimed.CancelRequested || r.life.base != nil && errors.Is(context.Cause(r.life.base), usercode.ErrCancelled)
+	return r.claimed.CancelRequested || r.life.Base != nil && errors.Is(context.Cause(r.life.Base), usercode.ErrCancelled)
 }

@@ -4,11 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/store"
+)
+
+// The verbs of EndTx.
+const (
+	VerbCompleteTx = misuse.VerbCompleteTx
+	VerbFailTx     = misuse.VerbFailTx
 )
 
 // ownEnd is an end that a handler has written in a transaction of its own, or several of which at
@@ -35,7 +42,7 @@ func (s *Strand) EndTx(verb string, tx store.Tx, end journal.Ended) error {
 	open := m.beginTx()
 	open.wrote, open.ends = true, true
 	m.mu.Unlock()
-	err = s.run.host.AppendTx(s.run.life.lasting(), tx, a)
+	err = s.run.host.AppendTx(s.run.life.Lasting(), tx, a)
 	m.mu.Lock()
 	m.endTx(open, a, errNothing)
 	job := s.run.claimed.Job.ID
@@ -62,7 +69,7 @@ func (s *Strand) mayEnd(m *replayState) error {
 		err = s.misuse("%s was called in a function of the run; call it in the handler itself", s.doing)
 	case m.strands > 0 || len(m.abandoned) > 0:
 		err = s.misuse("%s was called while functions started with holdfast.Go had not returned or were not awaited; await them first", s.doing)
-	case m.closed != nil:
+	case m.Closed != nil:
 		return s.mayBegin(m)
 	}
 	if err != nil {
@@ -79,16 +86,15 @@ func (s *Strand) mayEnd(m *replayState) error {
 // the transaction may be rolled back.
 func (m *replayState) endWith(end journal.Ended) *store.Append {
 	e := store.Entry{Kind: store.EntryEnded, Data: journal.Encode(end)}
-	if end.State != store.Completed && len(m.undos) > 0 {
+	if end.State != store.Completed && (len(m.undos) > 0 || m.AwaitsChildren()) {
 		e = m.closingEntry(&store.Outcome{State: end.State, Reason: end.Reason, Error: end.Error})
 	}
 	e.Data, e.Codec = journal.Pack(e.Data)
-	a := &store.Append{
-		Lease: m.run.claimed.Lease, Closing: e.Kind == store.EntryClosing,
-		Entries: append(slices.Clone(m.pending), e), Enqueues: slices.Clone(m.enqueues),
-	}
+	a := &store.Append{Lease: m.run.claimed.Lease, Closing: e.Kind == store.EntryClosing}
+	a.Entries, a.Enqueues = m.Pending()
+	a.Entries = append(a.Entries, e)
 	for i := range a.Entries {
-		a.Entries[i].Seq = m.stored + int64(i) + 1
+		a.Entries[i].Seq = m.Stored + int64(i) + 1
 	}
 	return a
 }
@@ -121,18 +127,17 @@ func (m *replayState) ownOutcome() *store.Outcome {
 		}
 		m.own = nil
 		if e != nil {
-			m.stored, m.pending, m.enqueues = e.Seq, nil, nil
-			m.note(e)
-			if m.closed != nil {
+			m.Adopt(e)
+			if m.Closed != nil {
 				return next
 			}
 		}
 	}
-	if m.end == nil {
+	if m.Ended == nil {
 		return nil
 	}
 	var end journal.Ended
-	if err := journal.Decode(m.end, &end); err != nil {
+	if err := journal.Decode(m.Ended, &end); err != nil {
 		return unreadable(err)
 	}
 	return &store.Outcome{State: end.State, Reason: end.Reason, Error: end.Error, Result: end.Result}
@@ -148,7 +153,7 @@ func (m *replayState) askOwn() (e *store.Entry, known bool) {
 	}
 	m.mu.Unlock()
 	defer m.mu.Lock()
-	ctx, stop := context.WithCancel(r.life.lasting())
+	ctx, stop := context.WithCancel(r.life.Lasting())
 	defer stop()
 	defer r.host.GiveUpLater(func() bool {
 		waits := ctx.Err() == nil
@@ -170,7 +175,8 @@ func (m *replayState) askOwn() (e *store.Entry, known bool) {
 // handedOver is the outcome of a run whose job is finished from outside, or goes on here after the
 // limit, if that is positive.
 func (r *Run) handedOver(limit time.Duration) *store.Outcome {
-	w := &store.Wait{HandedOver: true, For: waitText([]string{"its completion from outside"})}
+	w := blocked.Wait([]blocked.On{{What: "its completion from outside"}})
+	w.HandedOver = true
 	if limit > 0 {
 		w.Until = r.host.Now().Add(limit)
 	}

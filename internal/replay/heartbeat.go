@@ -2,12 +2,11 @@ package replay
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/heartbeat"
+	"github.com/holdfastdev/holdfast/internal/tries"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 )
 
@@ -38,14 +37,6 @@ func (s *Strand) Release() {
 	s.watch.Load().Release()
 }
 
-// silentStepError is the cause with which the context of a step ends that made no progress. It is
-// an ErrHeartbeat, but not the run's.
-type silentStepError struct{}
-
-func (silentStepError) Error() string { return usercode.ErrHeartbeat.Error() }
-
-func (silentStepError) Unwrap() error { return usercode.ErrHeartbeat }
-
 // expectBeats returns a context for the function of a step, which ends when the function makes no
 // progress for a limit of time. A function that ignores that holds up its strand: the attempt ends,
 // as that of a stuck handler. done is called when the function has returned.
@@ -55,7 +46,7 @@ func (s *Strand) expectBeats(ctx context.Context, limit time.Duration) (watched 
 	returned, unstick := false, func() {}
 	w := heartbeat.Begin(limit, func() {
 		defer s.run.host.Catch("the heartbeat of a step")
-		end(silentStepError{})
+		end(tries.SilentError{})
 		mu.Lock()
 		defer mu.Unlock()
 		if !returned {
@@ -79,16 +70,4 @@ func (s *Strand) expectBeats(ctx context.Context, limit time.Duration) (watched 
 		unstick()
 		end(nil)
 	}
-}
-
-// lateness is what a step's error says first if the step has taken too long, or made no progress.
-func (p StepPolicy) lateness(cause error) string {
-	var silent silentStepError
-	switch {
-	case errors.Is(cause, errStepTimeout):
-		return fmt.Sprintf("timed out after %v", p.Timeout)
-	case errors.As(cause, &silent):
-		return fmt.Sprintf("no heartbeat for %v", p.Heartbeat)
-	}
-	return ""
 }

@@ -16,20 +16,23 @@ func (r *Run) remember() (*replayState, error) {
 	m := &replayState{
 		run: r, active: 1,
 	}
-	m.flushed.L, m.strandEnded.L = &m.mu, &m.mu
+	m.flushed.L, m.strandEnded.L, m.evaluated.L = &m.mu, &m.mu, &m.mu
 	r.main.fault = &m.fault
+	if !r.main.over.Load() {
+		m.join(&r.main)
+	}
 	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
 		r.watch.Hold()
-		journal, err := r.host.Journal(r.life.lasting())
+		journal, err := r.host.Journal(r.life.Lasting())
 		r.watch.Release()
 		if err != nil {
 			return nil, store.About(r.claimed.Job.ID, "reading the journal of", err)
 		}
-		m.index(journal)
+		m.Index(journal)
 	}
 	m.mu.Lock()
 	switch {
-	case m.closed != nil:
+	case m.Closed != nil:
 		m.ending = ErrClosing
 	case r.ending != nil:
 		m.ending = r.ending
@@ -38,8 +41,8 @@ func (r *Run) remember() (*replayState, error) {
 	m.mu.Unlock()
 	r.state.Store(m)
 	// What ended before is not told of.
-	if r.life.base.Err() != nil {
-		go m.toldOf(context.Cause(r.life.base))
+	if r.life.Base.Err() != nil {
+		go m.toldOf(context.Cause(r.life.Base))
 	}
 	if cause := r.life.Ended(); cause != nil {
 		go m.toldOf(cause)
@@ -59,15 +62,13 @@ func (m *replayState) look() error {
 func (m *replayState) refresh() error {
 	m.mu.Unlock()
 	m.run.watch.Hold()
-	journal, err := m.run.host.Journal(m.run.life.lasting())
+	journal, err := m.run.host.Journal(m.run.life.Lasting())
 	m.run.watch.Release()
 	m.mu.Lock()
 	if err != nil {
 		return store.About(m.run.claimed.Job.ID, "reading the messages to", err)
 	}
 	m.unread = false
-	if len(journal.Messages) > len(m.messages) {
-		m.received(journal.Messages)
-	}
+	m.Receive(journal.Messages)
 	return nil
 }

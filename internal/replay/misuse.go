@@ -1,84 +1,36 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/internal/usercode"
-	"github.com/holdfastdev/holdfast/store"
-)
-
-// misuseError tells that the code of a durable function used its run as it must not: an operation
-// inside of a step, one run in two goroutines, a run whose function has returned, something that
-// another run has made. It is a store.ErrInvalid.
-//
-// Go does not tell which goroutine calls. What is known is which operation of a strand is under
-// way: a caller that begins another one is in the function of that step, or in another goroutine.
-// It is always the second that is refused, whichever of the two was wrong.
-//
-// A misuse spoils its run: the attempt fails with it, whatever the code makes of the error, since
-// what it would go on to remember may have no place in the journal of the mended code. Nothing of
-// the operation that was under way is remembered but what was stored already, and no operation
-// begins any more. The job is tried again as after a panic, and goes on once the code is mended.
-type misuseError struct{ text string }
-
-func (e *misuseError) Error() string { return store.ErrInvalid.Error() + ": " + e.text }
-
-func (e *misuseError) Unwrap() error { return store.ErrInvalid }
-
-// misuseIn finds the misuse that an error of the user's code tells of, or nil.
-func misuseIn(err error) error {
-	if found, ok := errors.AsType[*misuseError](err); ok {
-		return found
-	}
-	return nil
-}
-
-func (o operation) String() string {
-	if o.name == "" {
-		return o.verb
-	}
-	return fmt.Sprintf("%s %q", o.verb, o.name)
-}
-
-func (o operation) isStep() bool { return o.verb == verbStep || o.verb == verbStepTx }
-
-func (o operation) ends() bool { return o.verb == VerbCompleteTx || o.verb == VerbFailTx }
-
-const (
-	verbStep   = "holdfast.Step"
-	verbStepTx = "holdfast.StepTx"
-
-	VerbCompleteTx = "run.CompleteTx"
-	VerbFailTx     = "run.FailTx"
-
-	verbCallAll = "Kind.CallAll"
 )
 
 func (s *Strand) misuse(format string, args ...any) error {
-	return &misuseError{fmt.Sprintf("job %s: ", s.run.claimed.Job.ID) + fmt.Sprintf(format, args...)}
+	return &misuse.Error{Text: fmt.Sprintf("job %s: ", s.run.claimed.Job.ID) + fmt.Sprintf(format, args...)}
 }
 
 // tooLate is the misuse of a strand whose function has returned.
-func (s *Strand) tooLate(begins operation) error {
+func (s *Strand) tooLate(begins misuse.Operation) error {
 	return s.misuse("%s was called on a run that is over: the function that it was passed to has returned or was parked; "+
 		"do not keep a run, use the one passed to the function", begins)
 }
 
 // beside is the misuse of a strand that has an operation under way.
-func (s *Strand) beside(begins operation) error {
-	if s.doing.isStep() {
+func (s *Strand) beside(begins misuse.Operation) error {
+	if s.doing.IsStep() {
 		return s.misuse("%s was called during %s, in its function or in another goroutine; call it before or after the step, "+
 			"or in a function started with holdfast.Go, on the run passed to that function", begins, s.doing)
 	}
 	return s.misuse("%s was called while %s of the same run had not returned; use a run in one goroutine only: the run that "+
-		"holdfast.Go or run.OnFailure passes to the function", begins, s.doing)
+		"holdfast.Go, run.OnFailure or Update.Handle passes to the function", begins, s.doing)
 }
 
 // foreign is the misuse of something that another run has made.
-func (s *Strand) foreign(begins operation, a Awaitable) error {
+func (s *Strand) foreign(begins misuse.Operation, a Awaitable) error {
 	return s.misuse("%s was given %s, which this run did not make; make it in each call of the handler, on the run "+
 		"passed to it", begins, a.describe())
 }
@@ -94,17 +46,17 @@ func (s *Strand) spoil(m *replayState, err error) {
 }
 
 // refuse tells why an operation must not begin: it would be a misuse, or there was one.
-func (s *Strand) refuse(m *replayState, begins operation) error {
+func (s *Strand) refuse(m *replayState, begins misuse.Operation) error {
 	switch {
 	case s.over.Load():
 		return s.tooLate(begins)
-	case s.doing != operation{}:
+	case s.doing != misuse.Operation{}:
 		err := s.beside(begins)
 		s.misused = true
-		m.drop(s.underWay())
+		m.Drop(s.underWay())
 		s.spoil(m, err)
 		return err
-	case m.own != nil && s.fault.err == nil && !begins.ends():
+	case m.own != nil && s.fault.err == nil && !begins.Ends():
 		s.spoil(m, s.misuse("%s was called after the handler had ended the job in a transaction; return, whatever became of it", begins))
 	}
 	return s.fault.err
@@ -113,7 +65,7 @@ func (s *Strand) refuse(m *replayState, begins operation) error {
 // underWay tells which entries the operation has left that is under way.
 func (s *Strand) underWay() func(path string) bool {
 	at := s.prefix + strconv.Itoa(s.place)
-	many := s.doing.verb == verbCallAll // whose children have places below it
+	many := s.doing.Verb == misuse.VerbCallAll // whose children have places below it
 	return func(path string) bool { return path == at || many && strings.HasPrefix(path, at+".") }
 }
 
@@ -138,11 +90,6 @@ func (s *Strand) own(m *replayState, among ...Awaitable) error {
 	return nil
 }
 
-// spoiledError is how a run fails that was spoiled, whatever its handler returned.
-type spoiledError struct{ text string }
-
-func (e *spoiledError) Error() string { return e.text }
-
 // blame returns the error of a run's handler, or the misuse that has spoiled the run.
 func (r *Run) blame(err error) error {
 	m := r.state.Load()
@@ -156,21 +103,21 @@ func (r *Run) blame(err error) error {
 	case fault == nil:
 		return err
 	case err == nil:
-		return &spoiledError{fault.Error()}
+		return &misuse.SpoiledError{Text: fault.Error()}
 	case usercode.Is(err, fault):
-		return &spoiledError{usercode.ErrorText(err)} // with what the code says about it
+		return &misuse.SpoiledError{Text: usercode.ErrorText(err)} // with what the code says about it
 	}
-	return &spoiledError{fmt.Sprintf("%v; the handler returned: %s", fault, usercode.ErrorText(err))}
+	return &misuse.SpoiledError{Text: fmt.Sprintf("%v; the handler returned: %s", fault, usercode.ErrorText(err))}
 }
 
 // cancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code,
 // which would not be seen otherwise.
 func cancelledBy(cause, err error) string {
-	if spoiled, ok := err.(*spoiledError); ok { //nolint:errorlint // blame does not wrap it
+	if spoiled, ok := err.(*misuse.SpoiledError); ok { //nolint:errorlint // blame does not wrap it
 		if said := usercode.CancelReason(cause); said != "" {
-			return said + "; " + spoiled.text
+			return said + "; " + spoiled.Text
 		}
-		return spoiled.text
+		return spoiled.Text
 	}
 	return usercode.CancelReason(cause)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -20,7 +21,7 @@ func (s *Strand) StepTx(
 	name string, policy StepPolicy,
 	transact func(ctx context.Context, attempt int, commit func(tx store.Tx, result []byte) error) error,
 ) ([]byte, error) {
-	return s.step(verbStepTx, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
+	return s.step(misuse.VerbStepTx, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
 		tx := m.beginTx()
 		began := s.run.host.Now()
 		ended := false
@@ -40,7 +41,7 @@ func (s *Strand) StepTx(
 					return err
 				}
 				a, data = written, result
-				if err := s.run.host.AppendTx(s.run.life.lasting(), theirs, a); err != nil {
+				if err := s.run.host.AppendTx(s.run.life.Lasting(), theirs, a); err != nil {
 					return err
 				}
 				return a.Err
@@ -53,7 +54,7 @@ func (s *Strand) StepTx(
 			err = nil
 		}
 		if err == nil {
-			m.account(&a.Entries[0])
+			m.Account(&a.Entries[0])
 		}
 		m.endTx(tx, a, err)
 		ended = true
@@ -62,7 +63,7 @@ func (s *Strand) StepTx(
 		}
 		if err == nil {
 			if s.undo {
-				m.remind(a.Entries[0])
+				m.Remind(a.Entries[0])
 			}
 			return data, nil
 		}
@@ -104,7 +105,7 @@ func (m *replayState) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.App
 		return nil, fmt.Errorf("%w: the run of job %s ended without waiting for this transaction", store.ErrLeaseLost, m.run.claimed.Job.ID)
 	}
 	tx.wrote = true
-	e.Seq = m.stored + 1
+	e.Seq = m.Stored + 1
 	return &store.Append{Lease: m.run.claimed.Lease, Entries: []store.Entry{e}}, nil
 }
 
@@ -140,7 +141,7 @@ var errNothing = errors.New("nothing was written")
 func (s *Strand) happened(m *replayState, tx *openTx, want store.Entry) bool {
 	for try := 1; !tx.left; try++ {
 		m.mu.Unlock()
-		e, err := s.run.entryAt(s.run.life.lasting(), want.Seq, "step "+want.Name, try)
+		e, err := s.run.entryAt(s.run.life.Lasting(), want.Seq, "step "+want.Name, try)
 		m.mu.Lock()
 		if err == nil {
 			return e != nil && e.Path == want.Path

@@ -8,7 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/memory"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -16,7 +19,7 @@ import (
 // the run is over for this process the goroutine ends here.
 func (s *Strand) begin(verb, name string) (*replayState, error) {
 	s.run.watch.Beat()
-	begins := operation{verb, name}
+	begins := misuse.Operation{Verb: verb, Name: name}
 	if s.over.Load() {
 		return nil, s.tooLate(begins)
 	}
@@ -37,13 +40,16 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 		runtime.Goexit()
 	}
 	s.doing = begins
+	m.coding--
 	return m, nil
 }
 
 // end ends an operation and unlocks the replay state. It is deferred: an operation may end by a
 // panic or by runtime.Goexit, and what is deferred by the code around it may begin another.
 func (s *Strand) end(m *replayState) {
-	s.doing = operation{}
+	s.hold(m)
+	m.code()
+	s.doing = misuse.Operation{}
 	m.mu.Unlock()
 	s.run.watch.Beat()
 }
@@ -52,16 +58,19 @@ func (s *Strand) end(m *replayState) {
 func (s *Strand) Context() context.Context {
 	if s.undo {
 		// Their time is their own: the end of the handler's context has begun them, perhaps.
-		return s.run.life.lasting()
+		return s.run.life.Lasting()
 	}
-	return s.run.life.base
+	return s.run.life.Base
 }
 
 // reserve takes the next place and returns its path.
 func (s *Strand) reserve() string {
 	s.place++
-	return s.prefix + strconv.Itoa(s.place)
+	s.unplaced, s.served = 0, 0
+	return s.path()
 }
+
+func (s *Strand) path() string { return s.prefix + strconv.Itoa(s.place) }
 
 // enter begins an operation that leaves entries of the given kinds: it returns its path and what
 // the journal holds of it. A journal that holds something else ends the run, to wait for a person.
@@ -70,16 +79,22 @@ func (s *Strand) enter(m *replayState, name string, kinds ...store.EntryKind) (p
 	return path, s.at(m, path, name, kinds...)
 }
 
+// arrive is enter of an operation that may wait: what was handled while it waited comes first.
+func (s *Strand) arrive(m *replayState, name string, kinds ...store.EntryKind) (path string, entries []*store.Entry, err error) {
+	path, entries = s.enter(m, name, kinds...)
+	return path, entries, s.recall(m)
+}
+
 // at returns what the journal holds at a path.
 func (s *Strand) at(m *replayState, path, name string, kinds ...store.EntryKind) []*store.Entry {
-	entries := m.byPath[path]
+	entries := m.At(path)
 	if len(entries) == 0 {
-		if len(m.last) == 0 { // the journal was empty
+		dot := strings.LastIndexByte(path, '.') + 1
+		last, some := m.LastPlace(path[:dot])
+		if !some { // the journal was empty
 			return nil
 		}
-		dot := strings.LastIndexByte(path, '.') + 1
-		place, err := strconv.Atoi(path[dot:])
-		if err == nil && place <= m.last[path[:dot]] {
+		if place, err := strconv.Atoi(path[dot:]); err == nil && place <= last {
 			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal has no entry but continues after it",
 				journal.Describe(kinds[0], name), path))
 		}
@@ -139,7 +154,7 @@ func (s *Strand) roomFor(m *replayState) error {
 // once the end of the run is in the journal, what is not there was not decided before it, and is
 // not any more.
 func (s *Strand) decides(m *replayState) error {
-	if m.closed == nil {
+	if m.Closed == nil {
 		return s.roomFor(m)
 	}
 	return s.mayBegin(m)
@@ -151,7 +166,7 @@ func (s *Strand) decides(m *replayState) error {
 //
 // Who waits for another strand does not give up before that has: it is the one that knows how far
 // the journal goes.
-func (s *Strand) await(m *replayState, ready func() bool, what func() blockedOn) error {
+func (s *Strand) await(m *replayState, ready func() bool, what func() blocked.On) error {
 	for {
 		if m.exiting {
 			m.exit()
@@ -159,23 +174,39 @@ func (s *Strand) await(m *replayState, ready func() bool, what func() blockedOn)
 		if s.fault.err != nil {
 			return s.fault.err
 		}
+		if err := s.serve(m); err != nil {
+			return err
+		}
 		if ready() {
 			return nil
 		}
 		p := what()
-		if m.ending != nil && (!p.strand || m.active == 1 || m.hopeless) {
+		s.listen(m, &p)
+		if m.ending != nil && (!p.Strand || m.active == 1 && !m.MayMeet() || m.hopeless) {
 			if err := s.mayBegin(m); err != nil {
 				return err
 			}
 		}
-		b := &block{pause: p, wake: make(chan struct{}, 1)}
-		put(&m.blocked, s, b)
-		m.active--
-		if m.active == 0 {
-			m.idle()
+		if m.Requests.HasAnswers() { // of another strand's, or of requests that were answered before
+			if err := m.flush(); err != nil {
+				return err
+			}
+			continue
 		}
-		m.mu.Unlock()
-		<-b.wake
-		m.mu.Lock()
+		s.block(m, p)
 	}
+}
+
+// block makes the strand wait until it is woken.
+func (s *Strand) block(m *replayState, on blocked.On) {
+	m.settled()
+	b := &block{on: on, wake: make(chan struct{}, 1)}
+	memory.Put(&m.blocked, s, b)
+	m.active--
+	if m.active == 0 {
+		m.idle()
+	}
+	m.mu.Unlock()
+	<-b.wake
+	m.mu.Lock()
 }

@@ -1,13 +1,11 @@
 package replay
 
 import (
-	"encoding/json"
 	"errors"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -47,10 +45,14 @@ func (m *replayState) exit() {
 // wakeAll lets every strand that waits look again.
 func (m *replayState) wakeAll() {
 	for s, b := range m.blocked {
-		delete(m.blocked, s)
-		m.active++
-		b.wake <- struct{}{}
+		m.wake(s, b)
 	}
+}
+
+func (m *replayState) wake(s *Strand, b *block) {
+	delete(m.blocked, s)
+	m.active++
+	b.wake <- struct{}{}
 }
 
 // pauses reports whether the run stops for a pause: one that is being cancelled goes on until it
@@ -82,67 +84,45 @@ func (m *replayState) idle() {
 		m.wakeAll()
 		return
 	}
-	if m.deadlocked() {
+	if what := m.missed(); what != "" {
+		m.leave(nondeterminism(what))
 		return
 	}
-	w := &store.Wait{Seen: m.seen()}
-	var what []string
+	var on []blocked.On
 	for _, b := range m.blocked {
-		p := b.pause
-		if !p.until.IsZero() && (w.Until.IsZero() || p.until.Before(w.Until)) {
-			w.Until = p.until
-		}
-		w.Kinds |= p.kinds
-		w.Failures = w.Failures || p.failures
-		if p.count > 0 && (w.Count == 0 || p.count < w.Count) {
-			w.Count = p.count
-		}
-		what = append(what, p.what)
+		on = append(on, b.on)
 	}
+	if what := blocked.Deadlock(on); what != "" {
+		m.deadlocked(what)
+		return
+	}
+	w := blocked.Wait(on)
+	w.Seen, w.SeenUpdate = m.Seen(), m.Requests.Seen()
 	if !w.Until.IsZero() {
 		if left := w.Until.Sub(m.run.host.Now()); left <= linger {
 			m.lingering = time.AfterFunc(max(left, 0), func() {
 				defer m.run.host.Catch("a short wait")
 				m.mu.Lock()
 				defer m.mu.Unlock()
+				if m.Requests != nil {
+					m.Requests.Stale = true // the run would have been told as it parks
+				}
 				m.wakeAll()
 			})
 			return
 		}
 	}
-	slices.Sort(what)
-	w.For = waitText(what)
 	m.leave(&store.Outcome{State: store.Waiting, Wait: w})
 }
 
-// deadlocked reports whether the strands that wait, wait for each other alone: nothing would ever
-// wake the run. Then the waits are misuses.
-func (m *replayState) deadlocked() bool {
-	var what []string
-	for _, b := range m.blocked {
-		if !b.pause.endsWithin() {
-			return false
-		}
-		what = append(what, b.pause.what)
-	}
-	slices.Sort(what)
+// deadlocked makes the waits of strands misuses that wait for each other alone.
+func (m *replayState) deadlocked(what string) {
 	for s := range m.blocked {
 		if s.fault.err == nil {
-			s.fault.err = s.misuse("its functions wait for each other and for nothing else, so that none would ever return: they wait for %s",
-				strings.Join(what, "; "))
+			s.fault.err = s.misuse("its functions wait for each other and for nothing else, so that none would ever return: they wait for %s", what)
 		}
 	}
 	m.wakeAll()
-	return true
-}
-
-// waitText is what people read of a wait.
-func waitText(what []string) []byte {
-	data, err := json.Marshal(map[string][]string{"waits_for": what})
-	if err != nil {
-		return nil
-	}
-	return data
 }
 
 func nondeterminism(what string) *store.Outcome {

@@ -4,33 +4,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// MessageError is the error of a wait whose message does not decode into what the code wants. It is
-// a store.ErrInvalid, and the same one when the run is replayed, whatever the code could decode by
-// then. Who goes on from it has received the message. If the attempt fails with it, the message is
-// refused: the next attempt does not get it again, so that no message stops a run for good.
-type MessageError struct {
-	Job      store.ID
-	Message  int64  // its number among the messages of the job
-	Signal   string // its name; "" for the answer to a callback
-	Callback string // the name of the callback; "" for a signal
-	Problem  string // why it does not decode
-}
-
-func (e *MessageError) Error() string {
-	what := fmt.Sprintf("signal %q", e.Signal)
-	if e.Callback != "" {
-		what = fmt.Sprintf("answer to callback %q", e.Callback)
-	}
-	return fmt.Sprintf("%v: job %s: cannot decode message %d (%s): %s", store.ErrInvalid, e.Job, e.Message, what, e.Problem)
-}
-
-// Unwrap makes the error an ErrInvalid.
-func (e *MessageError) Unwrap() error { return store.ErrInvalid }
 
 // receiver is an Awaitable that a message answers.
 type receiver interface {
@@ -39,7 +17,7 @@ type receiver interface {
 	message(m *replayState) *store.Message
 	set(msg *store.Message)
 	decode(msg *store.Message) func(data []byte) error // nil: it is not decoded
-	failed(problem *MessageError)                      // names what did not decode
+	failed(problem *usercode.MessageError)             // names what did not decode
 }
 
 // receive waits for a message, with a time limit or without.
@@ -55,7 +33,7 @@ func (s *Strand) receive(
 		default: // the timer
 		}
 	}
-	if m.closed != nil {
+	if m.Closed != nil {
 		if err := s.decides(m); err != nil {
 			return nil, err
 		}
@@ -77,7 +55,7 @@ func (s *Strand) receive(
 			err = (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID)
 		case limit.Within <= 0:
 			if err = m.refresh(); err == nil && !r.ready(m, time.Time{}) {
-				m.add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
+				m.Add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
 				err = ErrWaitTimeout
 			}
 		default:
@@ -88,9 +66,9 @@ func (s *Strand) receive(
 		}
 	}
 	now := s.run.host.Now
-	err := s.await(m, func() bool { return r.ready(m, now()) || !now().Before(at) }, func() blockedOn {
+	err := s.await(m, func() bool { return r.ready(m, now()) || !now().Before(at) }, func() blocked.On {
 		p := r.pause(m)
-		p.until = at
+		p.Until = at
 		return p
 	})
 	if err != nil {
@@ -99,7 +77,7 @@ func (s *Strand) receive(
 	if r.ready(m, now()) {
 		return s.take(m, r, path, nil)
 	}
-	m.add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
+	m.Add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
 	return nil, ErrWaitTimeout
 }
 
@@ -111,31 +89,31 @@ func (s *Strand) take(m *replayState, r receiver, path string, choice *store.Ent
 	if msg.Kind == store.MessageSignal {
 		e.Name = msg.Name
 	}
-	put(&m.taken, msg.Seq, true) // by no other strand, while it is decoded
-	problem, err := decoded(m, r, msg)
+	m.Take(msg.Seq) // by no other strand, while it is decoded
+	problem, err := s.decoded(m, r, msg)
 	if err != nil {
-		delete(m.taken, msg.Seq)
+		m.PutBack(msg.Seq)
 		return nil, err
 	}
 	if m.exiting {
 		m.exit()
 	}
 	if choice != nil {
-		m.add(*choice)
+		m.Add(*choice)
 	}
 	r.set(msg)
 	if problem == "" {
-		m.add(e)
+		m.Add(e)
 		return msg, nil
 	}
 	e.Data = journal.Encode(journal.Problem{Problem: problem})
-	m.add(e)
+	m.Add(e)
 	return nil, s.undecoded(r, msg, problem)
 }
 
 // receivedBefore gives a wait what the journal says that it received.
 func (s *Strand) receivedBefore(m *replayState, r receiver, e *store.Entry) (*store.Message, error) {
-	msg := m.message(e.Ref)
+	msg := m.Message(e.Ref)
 	if msg == nil {
 		return nil, fmt.Errorf("%w: message %d, received by entry %d of the journal", store.ErrNotFound, e.Ref, e.Seq)
 	}
@@ -146,7 +124,7 @@ func (s *Strand) receivedBefore(m *replayState, r receiver, e *store.Entry) (*st
 		}
 		return nil, s.undecoded(r, msg, p.Problem)
 	}
-	problem, err := decoded(m, r, msg)
+	problem, err := s.decoded(m, r, msg)
 	switch {
 	case err != nil:
 		return nil, err
@@ -160,7 +138,7 @@ func (s *Strand) receivedBefore(m *replayState, r receiver, e *store.Entry) (*st
 }
 
 func (s *Strand) undecoded(r receiver, msg *store.Message, problem string) error {
-	e := &MessageError{Job: s.run.claimed.Job.ID, Message: msg.Seq, Problem: problem}
+	e := &usercode.MessageError{Job: s.run.claimed.Job.ID, Message: msg.Seq, Problem: problem}
 	r.failed(e)
 	return e
 }
@@ -168,13 +146,15 @@ func (s *Strand) undecoded(r receiver, msg *store.Message, problem string) error
 // decoded decodes a message without the state's lock, since that is the user's code, and returns
 // why it does not decode. An error is that of a message which this program cannot even unpack;
 // another one may.
-func decoded(m *replayState, r receiver, msg *store.Message) (problem string, err error) {
+func (s *Strand) decoded(m *replayState, r receiver, msg *store.Message) (problem string, err error) {
 	decode := r.decode(msg)
 	if decode == nil {
 		return "", nil
 	}
+	s.hold(m) // it writes where a condition may look
+	m.code()
 	m.mu.Unlock()
-	defer m.mu.Lock()
+	defer func() { m.mu.Lock(); m.coding-- }()
 	data, err := journal.Unpack(msg.Data, msg.Codec)
 	if err != nil {
 		return "", err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/lifetime"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -25,12 +26,12 @@ func (r *Run) Start(now time.Time, limit time.Duration) context.Context {
 		}
 	}
 	l := &r.life
-	l.base, l.endBase = context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own context
+	l.Base, l.EndBase = context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own context
 	if limit <= 0 {
-		return l.base
+		return l.Base
 	}
-	timed, stop := context.WithTimeoutCause(l.base, limit, usercode.ErrTimeout)
-	l.base = timed
+	timed, stop := context.WithTimeoutCause(l.Base, limit, usercode.ErrTimeout)
+	l.Base = timed
 	unwatch := context.AfterFunc(timed, func() {
 		defer r.host.Catch("the end of a run's context")
 		r.tell(context.Cause(timed))
@@ -55,8 +56,8 @@ func (r *Run) Stop() {
 		r.untime()
 	}
 	r.watch.Stop()
-	if r.life.base != nil {
-		r.life.endAll(context.Canceled)
+	if r.life.Base != nil {
+		r.life.EndAll(context.Canceled)
 	}
 }
 
@@ -73,10 +74,10 @@ func endingOf(c *store.Claimed, now time.Time) error {
 }
 
 // HasEnded reports whether the handler's context has ended.
-func (r *Run) HasEnded() bool { return r.life.base.Err() != nil }
+func (r *Run) HasEnded() bool { return r.life.Base.Err() != nil }
 
 // Life returns the contexts of the run.
-func (r *Run) Life() *Contexts { return &r.life }
+func (r *Run) Life() *lifetime.Contexts { return &r.life }
 
 // IsCompensating reports whether compensations run, which have a time of their own.
 func (r *Run) IsCompensating() bool { return r.undoing.Load() && r.life.Ended() == nil }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"github.com/holdfastdev/holdfast/internal/memory"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -27,11 +29,16 @@ type attempt struct {
 	writes  []int // entries of each
 	refuse  error // what the next write returns
 	said    []string
+	asked   int                       // for requests
+	cancels int                       // of children
+	left    int64                     // children that a cancel does not end at once
 	open    *store.Append             // what a transaction has written that is open
 	inTx    func(*store.Append) error // nil: keep it in open
 	unsure  int                       // how often EntryAt fails
-	run     *Run
-	handler func(*Run) ([]byte, error)
+
+	requests []store.Update
+	run      *Run
+	handler  func(*Run) ([]byte, error)
 }
 
 func newAttempt(t *testing.T) *attempt {
@@ -53,13 +60,36 @@ func (*attempt) MaxJournal() JournalLimit { return JournalLimit{Entries: 1000, B
 
 func (a *attempt) Journal(context.Context) (store.Journal, error) { return a.journal, nil }
 
+// Updates returns what was sent, but for what has an answer.
+func (a *attempt) Updates(_ context.Context, after int64) ([]store.Update, error) {
+	a.asked++
+	var open []store.Update
+	for _, u := range a.requests {
+		if u.Seq > after && u.Answer == nil {
+			open = append(open, u)
+		}
+	}
+	return open, nil
+}
+
 func (a *attempt) Append(w *store.Append) error {
 	if a.refuse != nil {
 		return a.refuse
 	}
 	a.writes = append(a.writes, len(w.Entries))
-	a.journal.Entries = append(a.journal.Entries, w.Entries...)
+	a.store(w)
 	return nil
+}
+
+func (a *attempt) store(w *store.Append) {
+	a.journal.Entries = append(a.journal.Entries, w.Entries...)
+	for _, answer := range w.Answers {
+		for i := range a.requests {
+			if u := &a.requests[i]; u.Seq == answer.Seq && u.Answer == nil {
+				u.Answer = &answer
+			}
+		}
+	}
 }
 
 func (a *attempt) AppendLast(w *store.Append) error { return a.Append(w) }
@@ -102,6 +132,11 @@ func (a *attempt) EntryAt(ctx context.Context, seq int64) (*store.Entry, error) 
 	return nil, nil
 }
 
+func (a *attempt) CancelChildren(context.Context) (open int64, err error) {
+	a.cancels++
+	return a.left, a.refuse
+}
+
 func (a *attempt) Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
 	return &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace, Delay: delay}
 }
@@ -141,7 +176,7 @@ func (a *attempt) call(handler func(s *Strand) ([]byte, error)) *store.Outcome {
 	o := run.Play(run.Start(a.Now(), 0))
 	if o != nil {
 		if last, _ := run.FinishJournal(o); last != nil {
-			a.journal.Entries = append(a.journal.Entries, last.Entries...)
+			a.store(last)
 		}
 	}
 	return o
@@ -229,7 +264,8 @@ func TestWritesThatFail(t *testing.T) {
 // any alone.
 func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
 	a := newAttempt(t)
-	sizes := []int{100, maxAppendBytes + 1, 100, maxAppendBytes / 2, maxAppendBytes / 2, maxAppendBytes / 2, 2 * maxAppendBytes}
+	const most = memory.MaxAppendBytes
+	sizes := []int{100, most + 1, 100, most / 2, most / 2, most / 2, 2 * most}
 	o := a.call(func(s *Strand) ([]byte, error) {
 		m, err := s.begin("a test", "")
 		if err != nil {
@@ -237,7 +273,9 @@ func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
 		}
 		defer s.end(m)
 		for i, size := range sizes {
-			m.pending = append(m.pending, store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: make([]byte, size)})
+			data := make([]byte, size)
+			_, _ = rand.Read(data) // does not compress
+			m.AddPending(store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: data})
 		}
 		return nil, m.flush()
 	})

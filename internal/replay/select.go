@@ -2,8 +2,8 @@ package replay
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -19,7 +19,10 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 	if err := s.own(m, all...); err != nil {
 		return 0, err
 	}
-	path, entries := s.enter(m, "", store.EntrySelected, store.EntryReceived)
+	path, entries, err := s.arrive(m, "", store.EntrySelected, store.EntryReceived)
+	if err != nil {
+		return 0, err
+	}
 	for _, e := range entries {
 		if e.Kind == store.EntryReceived {
 			continue
@@ -50,7 +53,7 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 			}
 		}
 		return false
-	}, func() blockedOn { return together(m, all) })
+	}, func() blocked.On { return together(m, all) })
 	if err != nil {
 		return 0, err
 	}
@@ -59,7 +62,7 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 		_, err := s.take(m, r, path, &choice)
 		return chosen, err
 	}
-	m.add(choice)
+	m.Add(choice)
 	return chosen, nil
 }
 
@@ -79,20 +82,10 @@ func (s *Strand) chose(m *replayState, path string, entries []*store.Entry, a Aw
 	return err
 }
 
-// together is the pause of who waits for any of several things.
-func together(m *replayState, all []Awaitable) blockedOn {
-	var p blockedOn
-	var what []string
-	for _, a := range all {
-		one := a.pause(m)
-		if !one.until.IsZero() && (p.until.IsZero() || one.until.Before(p.until)) {
-			p.until = one.until
-		}
-		p.kinds |= one.kinds
-		p.failures = p.failures || one.failures
-		p.strand = p.strand || one.strand
-		what = append(what, one.what)
+func together(m *replayState, all []Awaitable) blocked.On {
+	on := make([]blocked.On, len(all))
+	for i, a := range all {
+		on[i] = a.pause(m)
 	}
-	p.what = "the first of: " + strings.Join(what, ", ")
-	return p
+	return blocked.Any(on)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -18,27 +20,19 @@ func (g *Signal) madeBy(*Run) bool { return g != nil }
 
 func (g *Signal) describe() string { return "a wait for a signal" }
 
-func (g *Signal) message(m *replayState) *store.Message {
-	for i := range m.messages {
-		msg := &m.messages[i]
-		if msg.Kind == store.MessageSignal && msg.Name == g.Name && !m.taken[msg.Seq] {
-			return msg
-		}
-	}
-	return nil
-}
+func (g *Signal) message(m *replayState) *store.Message { return m.Signal(g.Name) }
 
 func (g *Signal) ready(m *replayState, _ time.Time) bool { return g.message(m) != nil }
 
-func (g *Signal) pause(*replayState) blockedOn {
-	return blockedOn{kinds: store.MessagesOf(store.MessageSignal), what: "signal " + g.Name}
+func (g *Signal) pause(*replayState) blocked.On {
+	return blocked.On{Kinds: store.MessagesOf(store.MessageSignal), What: "signal " + g.Name}
 }
 
 func (g *Signal) set(msg *store.Message) { g.got = msg }
 
 func (g *Signal) decode(*store.Message) func([]byte) error { return g.Decode }
 
-func (g *Signal) failed(problem *MessageError) { problem.Signal = g.Name }
+func (g *Signal) failed(problem *usercode.MessageError) { problem.Signal = g.Name }
 
 // Receive waits for a signal. ErrWaitTimeout is its answer when the limit is over.
 func (s *Strand) Receive(g *Signal, limit Limit) (*store.Message, error) {
@@ -51,7 +45,10 @@ func (s *Strand) receiveAs(verb string, g *Signal, limit Limit) (*store.Message,
 		return nil, err
 	}
 	defer s.end(m)
-	path, entries := s.enter(m, g.Name, store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	path, entries, err := s.arrive(m, g.Name, store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	if err != nil {
+		return nil, err
+	}
 	if err := m.look(); err != nil {
 		return nil, err
 	}

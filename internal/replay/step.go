@@ -2,31 +2,24 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/misuse"
+	"github.com/holdfastdev/holdfast/internal/tries"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // StepPolicy is how a step is tried.
-type StepPolicy struct {
-	Attempts int           // how often at the most; 0 and 1: once
-	Backoff  store.Backoff // between them
-	Timeout  time.Duration // of one attempt; 0: none but the run's
-	// Heartbeat is how long an attempt may go without progress; 0: the run's limit holds.
-	Heartbeat time.Duration
-	// Retry reports whether an error is worth another attempt; nil: all are, but FailError.
-	Retry func(error) bool
-}
+type StepPolicy = tries.Policy
 
 // Step runs f, unless the journal knows how it ended, and stores its result.
 func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context, attempt int) ([]byte, error)) ([]byte, error) {
-	return s.step(verbStep, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
+	return s.step(misuse.VerbStep, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
 		began := s.run.host.Now()
 		data, err := s.unlocked(ctx, m, policy, attempt, f)
 		if err != nil {
@@ -38,9 +31,9 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 		}
 		e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: data, Took: took}
 		if s.undo {
-			m.add(e) // a compensation that is tried again comes past it
+			m.Add(e) // a compensation that is tried again comes past it
 		} else {
-			m.addPending(e)
+			m.AddPending(e)
 		}
 		return data, m.flush()
 	})
@@ -54,7 +47,7 @@ func (s *Strand) unlocked(
 	defer m.mu.Lock() // also if f panics
 	if policy.Timeout > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, policy.Timeout, errStepTimeout)
+		ctx, stop = context.WithTimeoutCause(ctx, policy.Timeout, tries.ErrTimeout)
 		defer stop()
 	}
 	if policy.Heartbeat > 0 {
@@ -66,66 +59,22 @@ func (s *Strand) unlocked(
 	if err == nil {
 		return data, nil
 	}
-	if late := policy.lateness(context.Cause(ctx)); late != "" {
-		err = &stepTimeoutError{late, err}
-	}
-	return nil, policy.failed(err, attempt)
+	return nil, failed(&policy, policy.Late(context.Cause(ctx), err), attempt)
 }
-
-var errStepTimeout = errors.New("holdfast: step timed out")
-
-// stepTimeoutError is the error of a step that has taken too long, or made no progress.
-type stepTimeoutError struct {
-	late string
-	err  error
-}
-
-func (e *stepTimeoutError) Error() string {
-	for _, bare := range []error{context.DeadlineExceeded, context.Canceled, errStepTimeout, silentStepError{}} {
-		if e.err == bare { //nolint:errorlint // one of a context, which says no more
-			return e.late
-		}
-	}
-	return fmt.Sprintf("%s: %v", e.late, e.err)
-}
-
-func (e *stepTimeoutError) Unwrap() error { return e.err }
-
-// stepFailedError marks an error as that of a step's function, and not of the run around it. It
-// holds all that is asked of that error: it and RetryIf are the user's code, which is not called
-// with the state's lock.
-type stepFailedError struct {
-	told   usercode.StepError // but for the step's name
-	misuse error              // that the function was told of, or is
-	stack  string             // of a panic
-	delay  time.Duration
-	again  bool // after the delay
-}
-
-func (e *stepFailedError) Error() string { return e.told.Message }
 
 // failed looks at the error of a step's function.
-func (p StepPolicy) failed(err error, attempt int) *stepFailedError {
-	e := &stepFailedError{misuse: misuseIn(err)}
-	e.told = usercode.StepError{Message: usercode.ErrorText(err), Type: fmt.Sprintf("%T", err), Attempts: attempt}
-	_, e.told.TimedOut = err.(*stepTimeoutError) //nolint:errorlint // that of this very step
-	if p, ok := errors.AsType[*usercode.PanicError](err); ok {
-		e.stack = usercode.CutTrace(p.Stack)
-	}
-	if e.misuse == nil {
-		e.misuse = usercode.ForHandlers(err)
-	}
-	if e.delay, e.again = p.next(err, attempt); !e.again {
-		var fail *usercode.FailError
-		e.told.Permanent = errors.As(err, &fail)
+func failed(p *StepPolicy, err error, attempt int) *tries.FailedError {
+	e := p.Failed(err, attempt)
+	if m := misuse.In(err); m != nil {
+		e.Misuse = m
 	}
 	return e
 }
 
 // misusedIn returns the misuse that a step which has failed did or was told of: that is no failure
 // of its own, to be tried again or remembered.
-func (s *Strand) misusedIn(m *replayState, failure *stepFailedError) error {
-	err := failure.misuse
+func (s *Strand) misusedIn(m *replayState, failure *tries.FailedError) error {
+	err := failure.Misuse
 	switch {
 	case s.misused:
 		return s.fault.err
@@ -140,28 +89,6 @@ func (s *Strand) misusedIn(m *replayState, failure *stepFailedError) error {
 	return err
 }
 
-// stepBefore is what the journal has of a step: how it ended, or its next attempt, and when that is
-// due.
-func stepBefore(entries []*store.Entry) (result []byte, ended bool, attempt int, until time.Time, err error) {
-	attempt = 1
-	for _, e := range entries {
-		switch e.Kind {
-		case store.EntryStep:
-			result, err = journal.Unpack(e.Data, e.Codec)
-			return result, true, attempt, until, err
-		case store.EntryStepFailed:
-			return nil, true, attempt, until, journal.FailureOf(e)
-		default:
-			var r journal.Retry
-			if err := journal.Decode(e, &r); err != nil {
-				return nil, false, attempt, until, err
-			}
-			attempt, until = r.Failure.Attempts+1, r.Until
-		}
-	}
-	return nil, false, attempt, until, nil
-}
-
 // step is a step of either sort: try runs it and stores its result.
 func (s *Strand) step(
 	verb, name string, try func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error),
@@ -171,25 +98,30 @@ func (s *Strand) step(
 		return nil, err
 	}
 	defer s.end(m)
-	path, entries := s.enter(m, name, store.EntryStep, store.EntryStepFailed, store.EntryStepRetry)
-	result, ended, attempt, until, err := stepBefore(entries)
-	if ended || err != nil {
-		return result, err
+	path, entries, err := s.arrive(m, name, store.EntryStep, store.EntryStepFailed, store.EntryStepRetry)
+	if err != nil {
+		return nil, err
+	}
+	before, err := tries.BeforeIn(entries)
+	if before.Ended || err != nil {
+		return before.Result, err
 	}
 	if err := s.mayBegin(m); err != nil {
 		return nil, err
 	}
-	for ; ; attempt++ {
-		if err := s.until(m, until, func() string { return fmt.Sprintf("step %s, attempt %d", name, attempt) }); err != nil {
+	until := before.Until
+	for attempt := before.Attempt; ; attempt++ {
+		if err := s.untilNext(m, until, name, attempt); err != nil {
 			return nil, err
 		}
 		// What was decided until here is stored before the step acts on it.
 		if err := m.flush(); err != nil {
 			return nil, err
 		}
+		m.settled()
 		began := s.run.host.Now()
 		data, err := try(s.Context(), m, path, attempt)
-		failure, ok := err.(*stepFailedError) //nolint:errorlint // it is never wrapped
+		failure, ok := err.(*tries.FailedError) //nolint:errorlint // it is never wrapped
 		if !ok {
 			return data, err
 		}
@@ -199,15 +131,15 @@ func (s *Strand) step(
 		if err := s.misusedIn(m, failure); err != nil {
 			return nil, err
 		}
-		told := &failure.told
+		told := &failure.Told
 		told.Step = name
 		took := s.since(began)
-		if !failure.again {
-			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(told), Took: took})
+		if !failure.Again {
+			m.Add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(told), Took: took})
 			return nil, told
 		}
-		until = s.run.host.Now().Add(failure.delay)
-		m.add(store.Entry{
+		until = s.run.host.Now().Add(failure.Delay)
+		m.Add(store.Entry{
 			Kind: store.EntryStepRetry, Path: path, Name: name, Took: took, Data: journal.Encode(journal.Retry{Failure: *told, Until: until}),
 		})
 		if err := m.flush(); err != nil {
@@ -219,23 +151,16 @@ func (s *Strand) step(
 	}
 }
 
+// untilNext waits for the next attempt of a step, if there was one before.
+func (s *Strand) untilNext(m *replayState, at time.Time, name string, attempt int) error {
+	if at.IsZero() {
+		return nil
+	}
+	return s.until(m, at, func() string { return fmt.Sprintf("step %s, attempt %d", name, attempt) })
+}
+
 // since is how long ago a time of the store's clock is.
 func (s *Strand) since(t time.Time) time.Duration { return max(0, s.run.host.Now().Sub(t)) }
-
-// next is how long to wait before another attempt, if there is one.
-func (p StepPolicy) next(err error, attempt int) (delay time.Duration, again bool) {
-	var fail *usercode.FailError
-	var retry *usercode.RetryError
-	switch {
-	case attempt >= p.Attempts, errors.As(err, &fail):
-		return 0, false
-	case errors.As(err, &retry):
-		return max(retry.Delay, 0), true
-	case p.Retry != nil && !p.Retry(err):
-		return 0, false
-	}
-	return p.Backoff.Delay(attempt), true
-}
 
 // interrupted tells why a step's error is not its own: the run is over here, or is ending.
 func (s *Strand) interrupted(m *replayState) error {

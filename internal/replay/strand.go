@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 )
@@ -24,6 +25,7 @@ func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) 
 	strand := &Strand{run: s.run, prefix: path + ".", undo: s.undo, fault: s.fault}
 	m.active++
 	m.strands++
+	m.join(strand)
 	go strand.carry(m, future, f)
 	return future, nil
 }
@@ -40,6 +42,7 @@ func (s *Strand) carry(m *replayState, future *Future, f func(*Strand) (any, err
 		defer m.mu.Unlock()
 		m.active--
 		m.strands--
+		m.quit(s)
 		m.strandEnded.Broadcast()
 		if failure != nil {
 			future.err, future.done = failure, true
@@ -73,7 +76,10 @@ func (s *Strand) Await(f *Future) (any, error) {
 	if err := s.own(m, f); err != nil {
 		return nil, err
 	}
-	if err := s.await(m, func() bool { return f.done }, func() blockedOn { return f.pause(m) }); err != nil {
+	if err := s.arriveUnplaced(m); err != nil {
+		return nil, err
+	}
+	if err := s.await(m, func() bool { return f.done }, func() blocked.On { return f.pause(m) }); err != nil {
 		return nil, err
 	}
 	if p := f.panic(); p != nil {
@@ -97,8 +103,8 @@ func (f *Future) describe() string {
 
 func (f *Future) ready(*replayState, time.Time) bool { return f.done }
 
-func (f *Future) pause(*replayState) blockedOn {
-	return blockedOn{strand: true, what: "strand " + f.name}
+func (f *Future) pause(*replayState) blocked.On {
+	return blocked.On{Strand: true, What: "strand " + f.name}
 }
 
 // panic is the panic of the strand, or nil.

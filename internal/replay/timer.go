@@ -3,6 +3,7 @@ package replay
 import (
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -17,7 +18,7 @@ func (s *Strand) Sleep(limit Limit) error {
 	if err != nil {
 		return err
 	}
-	if s.place < m.last[s.prefix] {
+	if last, _ := m.LastPlace(s.prefix); s.place < last {
 		return nil // the run has gone on from it before, whatever the clock says now
 	}
 	return s.waitFor(m, t)
@@ -41,7 +42,10 @@ func (s *Strand) Timer(limit Limit) (*Timer, error) {
 
 // timer begins a timer.
 func (s *Strand) timer(m *replayState, limit Limit) (*Timer, error) {
-	path, entries := s.enter(m, "", store.EntryTimer)
+	path, entries, err := s.arrive(m, "", store.EntryTimer)
+	if err != nil {
+		return nil, err
+	}
 	if entries == nil {
 		if err := s.mayBegin(m); err != nil {
 			return nil, err
@@ -60,6 +64,6 @@ func (t *Timer) describe() string { return "a timer" }
 
 func (t *Timer) ready(_ *replayState, now time.Time) bool { return !now.Before(t.at) }
 
-func (t *Timer) pause(*replayState) blockedOn {
-	return blockedOn{until: t.at, what: "timer until " + t.at.UTC().Format(time.RFC3339)}
+func (t *Timer) pause(*replayState) blocked.On {
+	return blocked.On{Until: t.at, What: "timer until " + t.at.UTC().Format(time.RFC3339)}
 }

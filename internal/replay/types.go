@@ -5,8 +5,19 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/heartbeat"
+	"github.com/holdfastdev/holdfast/internal/host"
+	"github.com/holdfastdev/holdfast/internal/lifetime"
+	"github.com/holdfastdev/holdfast/internal/memory"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/store"
+)
+
+// Host and JournalLimit are those of package host.
+type (
+	Host         = host.Host
+	JournalLimit = host.JournalLimit
 )
 
 // Run is one run of a durable function: one attempt of its job. It costs next to nothing until the
@@ -16,7 +27,7 @@ type Run struct {
 	claimed *store.Claimed
 
 	main Strand // of the handler itself
-	life Contexts
+	life lifetime.Contexts
 
 	untime func()           // ends what watches the time of the handler's context; nil: it does not end by itself
 	watch  *heartbeat.Watch // over the progress of the handler; nil: none
@@ -38,24 +49,15 @@ type replayState struct {
 	mu      sync.Mutex
 	flushed sync.Cond // told when a write of entries has ended
 
-	byPath   map[string][]*store.Entry
-	last     map[string]int // of each strand's prefix the highest place that the journal held at the start
-	visited  map[string]bool
-	messages []store.Message
-	unread   bool           // the inbox was not read: it is the first run, which finds no journal, and seldom messages
-	taken    map[int64]bool // messages that were received
-	answers  map[store.ID]*store.Message
-	closed   *store.Entry // the EntryClosing, if the end is decided
-	end      *store.Entry // the EntryEnded, if an earlier run has written one
-	own      *ownEnd      // this run has
-	children bool         // there are children that the end of the run may have to close
+	memory.Memory
+	crowd
 
-	stored    int64         // Seq of the last entry in the database
-	entries   int64         // how many there are, those to be stored included
-	bytes     int64         // what the entries weigh, those to be stored included
-	warned    bool          // that they are many
-	pending   []store.Entry // what is to be stored with the next write
-	enqueues  []*store.Enqueue
+	own *ownEnd // what this run has ended its job with
+
+	evaluated sync.Cond // told when a condition was looked at
+
+	unread    bool    // the inbox was not read: it is the first run, which finds no journal, and seldom messages
+	warned    bool    // that the entries are many
 	flushing  bool    // a write, or a transaction of the user's, is under way
 	unwritten bool    // a write has failed, or was not waited for: it is unknown what the journal holds
 	tx        *openTx // what is being written is in a transaction of the user's
@@ -80,15 +82,13 @@ type replayState struct {
 	decided  *store.Outcome // how the run ends when its strands have ended, unless there is something to undo
 
 	undos     []undo // what OnFailure registered
-	randoms   map[string]uint64
-	patches   map[string]bool
 	lingering *time.Timer
 }
 
 // block is a strand that waits.
 type block struct {
-	pause blockedOn
-	wake  chan struct{}
+	on   blocked.On
+	wake chan struct{}
 }
 
 // Strand is one line of control of a durable run: the handler itself, a function that it started
@@ -101,46 +101,33 @@ type Strand struct {
 	place  int    // of the last operation
 	undos  int    // compensations registered
 
-	// What tells a misuse, see misuseError. The state's lock is held for all but over.
-	doing   operation   // what is under way
-	fault   *fault      // of the strands that fail together
-	over    atomic.Bool // its function has returned
-	misused bool        // while something was under way: that is not remembered
+	handlers map[string]*UpdateHandler // by the names of the requests
+	unplaced int                       // waits without a place since the last one that has one
+	served   int                       // requests handled in the wait that is under way
+	inner    *Strand                   // handles one
+
+	next, before *Strand // of the run's
+	conditional  bool    // it waits for a condition
+
+	// What tells a misuse, see misuse.Error. The state's lock is held for all but over.
+	doing   misuse.Operation // what is under way
+	fault   *fault           // of the strands that fail together
+	over    atomic.Bool      // its function has returned
+	misused bool             // while something was under way: that is not remembered
 
 	undo bool // it compensates, and so goes on while the run is ending
 
 	watch atomic.Pointer[heartbeat.Watch] // over the progress of the step under way; nil: none
 }
 
-// operation is an operation of a strand as the code names it, for messages.
-type operation struct {
-	verb string // such as "run.Sleep"
-	name string // such as that of a step; may be empty
-}
-
 // fault is what spoiled the strands that fail together: those of the handler, or those of one call
 // of a compensation.
 type fault struct{ err error }
 
-// blockedOn is what a strand waits for.
-type blockedOn struct {
-	until    time.Time // zero: no time limit
-	kinds    store.MessageSet
-	count    int64
-	failures bool
-	strand   bool   // another strand may end it
-	what     string // for people, such as "signal approved"
-}
-
-// endsWithin reports whether only another strand of the run can end it.
-func (p *blockedOn) endsWithin() bool {
-	return p.strand && p.until.IsZero() && p.kinds == 0 && p.count == 0 && !p.failures
-}
-
 // Awaitable is something that a strand can wait for.
 type Awaitable interface {
 	ready(m *replayState, now time.Time) bool
-	pause(m *replayState) blockedOn
+	pause(m *replayState) blocked.On
 	// madeBy reports whether a run may wait for it. It may be nil.
 	madeBy(r *Run) bool
 	// describe names it in messages. It may be nil.

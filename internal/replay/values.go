@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -10,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -29,20 +28,8 @@ func (s *Strand) Now() (time.Time, error) {
 		return at, err
 	}
 	at = s.run.host.Now()
-	m.add(store.Entry{Kind: store.EntryValue, Path: path, Data: journal.Encode(at)})
+	m.Add(store.Entry{Kind: store.EntryValue, Path: path, Data: journal.Encode(at)})
 	return at, nil
-}
-
-// seed derives a number from the run and the strand, the same on every replay, and another one
-// after the run has continued as new. What it is for tells one use from the other.
-func (s *Strand) seed(m *replayState, what string) [32]byte {
-	put(&m.randoms, s.prefix+what, m.randoms[s.prefix+what]+1)
-	text := append([]byte(nil), s.run.claimed.Job.ID[:]...)
-	if n := m.times(); n > 0 {
-		text = binary.BigEndian.AppendUint64(text, uint64(n))
-	}
-	text = append(text, s.prefix+what...)
-	return sha256.Sum256(binary.BigEndian.AppendUint64(text, m.randoms[s.prefix+what]))
 }
 
 // Random returns a source of random numbers, the same ones on every replay.
@@ -52,7 +39,7 @@ func (s *Strand) Random() (*rand.Rand, error) {
 		return nil, err
 	}
 	defer s.end(m)
-	return rand.New(rand.NewChaCha8(s.seed(m, "random"))), nil
+	return rand.New(rand.NewChaCha8(m.Seed(s.run.claimed.Job.ID, s.prefix+"random"))), nil
 }
 
 // UUID returns a UUID, the same one on every replay, for the operation that the code has called.
@@ -62,7 +49,7 @@ func (s *Strand) UUID(verb, name string) (uuid.UUID, error) {
 		return uuid.UUID{}, err
 	}
 	defer s.end(m)
-	seed := s.seed(m, "uuid")
+	seed := m.Seed(s.run.claimed.Job.ID, s.prefix+"uuid")
 	id := uuid.UUID(seed[:16])
 	id[6] = id[6]&0x0F | 0x80 // version 8: made by a rule of its own
 	id[8] = id[8]&0x3F | 0x80
@@ -87,7 +74,7 @@ func (s *Strand) Publish(kind store.EntryKind, name string, data []byte) error {
 	if err := s.mayBegin(m); err != nil {
 		return err
 	}
-	m.add(store.Entry{Kind: kind, Path: path, Name: name, Data: data})
+	m.Add(store.Entry{Kind: kind, Path: path, Name: name, Data: data})
 	return m.flush()
 }
 
@@ -100,16 +87,17 @@ func (s *Strand) Patched(name string) (bool, error) {
 		return false, err
 	}
 	defer s.end(m)
-	if in, known := m.patches[name]; known {
+	if in, known := m.Patched(name); known {
 		return in, nil
 	}
-	in := s.place >= m.last[s.prefix]
+	last, _ := m.LastPlace(s.prefix)
+	in := s.place >= last
 	if err := s.roomFor(m); in && err != nil {
 		return false, err
 	}
-	put(&m.patches, name, in)
+	m.Patch(name, in)
 	if in {
-		m.add(store.Entry{Kind: store.EntryPatched, Path: "", Name: name})
+		m.Add(store.Entry{Kind: store.EntryPatched, Path: "", Name: name})
 	}
 	return in, nil
 }
@@ -118,7 +106,7 @@ func (s *Strand) Patched(name string) (bool, error) {
 // one after the run has continued as new. It is no operation, and may be asked for in a step.
 func (s *Strand) IdempotencyKey(step string) (string, error) {
 	if s.over.Load() {
-		return "", s.tooLate(operation{verb: "run.IdempotencyKey"})
+		return "", s.tooLate(misuse.Operation{Verb: "run.IdempotencyKey"})
 	}
 	m, err := s.run.remember()
 	if err != nil {
@@ -127,7 +115,7 @@ func (s *Strand) IdempotencyKey(step string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := s.run.claimed.Job.ID.String()
-	if n := m.times(); n > 0 {
+	if n := m.Times(); n > 0 {
 		key += "." + strconv.Itoa(n)
 	}
 	return key + "/" + step, nil

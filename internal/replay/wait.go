@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -28,7 +29,7 @@ func (l Limit) at(now time.Time) time.Time {
 // until waits for a time.
 func (s *Strand) until(m *replayState, at time.Time, what func() string) error {
 	now := s.run.host.Now
-	return s.await(m, func() bool { return !now().Before(at) }, func() blockedOn { return blockedOn{until: at, what: what()} })
+	return s.await(m, func() bool { return !now().Before(at) }, func() blocked.On { return blocked.On{Until: at, What: what()} })
 }
 
 // begun returns when the timer at a path ends, which is decided when it is first asked for.
@@ -44,12 +45,12 @@ func (s *Strand) begun(m *replayState, path, name string, entries []*store.Entry
 	if err := (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID); err != nil {
 		return time.Time{}, err
 	}
-	m.add(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: journal.Encode(journal.Timer{Until: at})})
+	m.Add(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: journal.Encode(journal.Timer{Until: at})})
 	return at, nil
 }
 
 // waitFor waits for one thing that needs no decision: a timer, or a strand.
 func (s *Strand) waitFor(m *replayState, a Awaitable) error {
 	now := s.run.host.Now
-	return s.await(m, func() bool { return a.ready(m, now()) }, func() blockedOn { return a.pause(m) })
+	return s.await(m, func() bool { return a.ready(m, now()) }, func() blocked.On { return a.pause(m) })
 }

@@ -5,17 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
-)
-
-const (
-	// maxAppend and maxAppendBytes bound what one write of a run carries, so that other runs do not
-	// wait long behind it.
-	maxAppend      = 500
-	maxAppendBytes = 1 << 20
 )
 
 // flush stores what is pending, together with children, and returns when that is durable. Strands
@@ -28,7 +20,7 @@ func (m *replayState) flush() error {
 	if m.exiting {
 		m.exit()
 	}
-	for len(m.pending) > 0 || len(m.enqueues) > 0 {
+	for !m.IsSaved() {
 		if err := m.endIfUnwritten(m.write()); err != nil {
 			return err
 		}
@@ -45,7 +37,7 @@ func (m *replayState) flush() error {
 // write stores the first portion of what is pending. No other strand writes. It releases the lock
 // meanwhile.
 func (m *replayState) write() error {
-	a := m.take()
+	a := m.Portion(m.run.claimed.Lease)
 	m.flushing = true
 	m.mu.Unlock()
 	m.run.watch.Hold()
@@ -59,7 +51,7 @@ func (m *replayState) write() error {
 // writeLast is write for a run whose end is decided, and whose life may be over. It lets go of the
 // lock meanwhile.
 func (m *replayState) writeLast() error {
-	a := m.take()
+	a := m.Portion(m.run.claimed.Lease)
 	m.flushing = true
 	m.mu.Unlock()
 	err := m.run.host.AppendLast(a)
@@ -68,45 +60,11 @@ func (m *replayState) writeLast() error {
 	return err
 }
 
-// take makes an append of the first portion of what is pending.
-func (m *replayState) take() *store.Append {
-	entries, enqueues := m.portion()
-	a := &store.Append{
-		Lease: m.run.claimed.Lease, Entries: m.pending[:entries:entries], Enqueues: m.enqueues[:enqueues:enqueues],
-	}
-	for i := range a.Entries {
-		e := &a.Entries[i]
-		e.Seq = m.stored + int64(i) + 1
-		a.Closing = a.Closing || e.Kind == store.EntryClosing
-	}
-	m.pending, m.enqueues = m.pending[entries:], m.enqueues[enqueues:]
-	if len(m.pending) == 0 {
-		m.pending, m.enqueues = nil, nil
-	}
-	return a
-}
-
-// portion is how many of the pending entries, and of the children that are enqueued with them, the
-// next write carries. Each child belongs to the entry that remembers it, in the same order.
-func (m *replayState) portion() (entries, enqueues int) {
-	bytes := int64(0)
-	for i := range m.pending {
-		e := &m.pending[i]
-		if bytes += journal.Weight(e); i > 0 && (i == maxAppend || bytes > maxAppendBytes) {
-			return i, enqueues
-		}
-		if e.Kind == store.EntryChild {
-			enqueues++
-		}
-	}
-	return len(m.pending), len(m.enqueues)
-}
-
 // written ends a write.
 func (m *replayState) written(a *store.Append, err error) {
 	m.flushing, m.tx = false, nil
 	if err == nil && len(a.Entries) > 0 {
-		m.stored = a.Entries[len(a.Entries)-1].Seq
+		m.Stored = a.Entries[len(a.Entries)-1].Seq
 		m.warnIfLong()
 	}
 	m.flushed.Broadcast()
@@ -143,23 +101,23 @@ func unwritten(job store.ID, err error) error {
 // full reports, as an error that says what to do, that the run remembers all it may.
 func (m *replayState) full() error {
 	limit := m.run.host.MaxJournal()
-	if m.entries < limit.Entries && m.bytes < limit.Bytes {
+	if m.Entries < limit.Entries && m.Bytes < limit.Bytes {
 		return nil
 	}
 	return fmt.Errorf(
 		"%w: job %s has %d of %d entries and %d of %d bytes (WithMaxJournal); return ContinueAsNew, or split the work into children",
-		usercode.ErrJournalFull, m.run.claimed.Job.ID, m.entries, limit.Entries, m.bytes, limit.Bytes)
+		usercode.ErrJournalFull, m.run.claimed.Job.ID, m.Entries, limit.Entries, m.Bytes, limit.Bytes)
 }
 
 // warnIfLong says once that the run remembers half of what it may: every resuming reads it.
 func (m *replayState) warnIfLong() {
 	limit := m.run.host.MaxJournal()
-	if m.warned || 2*m.entries < limit.Entries && 2*m.bytes < limit.Bytes {
+	if m.warned || 2*m.Entries < limit.Entries && 2*m.Bytes < limit.Bytes {
 		return
 	}
 	m.warned = true
 	m.run.host.Say(slog.LevelWarn,
 		"a run's journal is half full, and is read each time the run resumes; return ContinueAsNew, or split the work into children",
-		slog.Int64(logs.KeyEntries, m.entries), slog.Int64(logs.KeyBytes, m.bytes),
+		slog.Int64(logs.KeyEntries, m.Entries), slog.Int64(logs.KeyBytes, m.Bytes),
 		slog.Int64(logs.KeyMaxEntries, limit.Entries), slog.Int64(logs.KeyMaxBytes, limit.Bytes))
 }

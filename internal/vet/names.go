@@ -14,7 +14,7 @@ type role int
 const (
 	own    role = iota // declared, or a literal that takes a run: its operations are its own
 	part               // a literal that is a part of the function around it
-	strand             // passed to Go or OnFailure, and so replayed whatever it does
+	strand             // passed to Go, OnFailure or Update.Handle, and so replayed whatever it does
 	step               // passed to Step, Do or StepTx: it may do anything except durable operations
 	opaque             // a literal called with a context, perhaps as a step
 )
@@ -44,10 +44,12 @@ var operations = map[string]bool{
 	"Run.SleepUntil":    true,
 	"Run.Timer":         true,
 	"Run.UUID":          true,
+	"Run.WaitUntil":     true,
 	"Signal.SendFrom":   true,
 	"Signal.TryReceive": true,
 	"Signal.Wait":       true,
 	"Task.Call":         true,
+	"Update.Handle":     true,
 }
 
 // endings are operations that end the run. A function is not replayed because it has one: only what
@@ -62,6 +64,7 @@ var given = map[string]role{
 	"RetryIf":       opaque, // called after the step has failed, and not on replay
 	"Go":            strand,
 	"Run.OnFailure": strand,
+	"Update.Handle": strand, // the one that takes a run; the validation is not replayed
 }
 
 // Why a function must not be called in a durable one.
@@ -154,6 +157,9 @@ var replaced = map[string]instead{
 	library + ".Client.Pause":             {happensAgain, useStep},
 	library + ".Client.Resume":            {happensAgain, useStep},
 	library + ".Client.Fork":              {happensAgain, useStep},
+	library + ".Client.ContinueAsNew":     {happensAgain, useStep},
+	library + ".Client.CallUpdate":        {happensAgain, useStep},
+	library + ".Update.Call":              {happensAgain, useStep},
 	library + ".Client.PauseQueue":        {happensAgain, useStep},
 	library + ".Client.DeleteQueue":       {happensAgain, useStep},
 	library + ".Client.ResumeQueue":       {happensAgain, useStep},

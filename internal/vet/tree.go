@@ -47,7 +47,7 @@ type tree struct {
 	declared  map[*types.Func]*function
 	values    map[types.Object]*ast.FuncLit // variables that are only ever one literal
 	roles     map[*ast.FuncLit]role         // as far as calls show
-	strands   map[*types.Func]bool          // declared functions passed to Go or OnFailure
+	strands   map[*types.Func]bool          // declared functions passed to Go, OnFailure or Update.Handle
 }
 
 // assignRoles assigns roles to the functions passed to a call.
@@ -64,9 +64,11 @@ func (t *tree) assignRoles(call *ast.CallExpr) {
 	}
 	for _, arg := range call.Args {
 		switch lit, fn := t.resolve(arg); {
+		case lit != nil && r == strand && !t.takes(lit.Type, isRun):
+			t.roles[lit] = opaque
 		case lit != nil:
 			t.roles[lit] = r
-		case fn != nil && r == strand:
+		case fn != nil && r == strand && takesRun(fn):
 			t.strands[fn] = true
 		}
 	}
@@ -118,6 +120,15 @@ func (t *tree) resolve(e ast.Expr) (*ast.FuncLit, *types.Func) {
 }
 
 // takes reports whether a function has a parameter of a type.
+func takesRun(f *types.Func) bool {
+	for p := range f.Signature().Params().Variables() {
+		if isRun(p.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
 func (t *tree) takes(f *ast.FuncType, is func(types.Type) bool) bool {
 	return slices.ContainsFunc(f.Params.List, func(field *ast.Field) bool { return is(t.info.TypeOf(field.Type)) })
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
@@ -118,6 +119,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.read = &read.Store{Store: s.local}
 	s.claims = &claims.Store{Store: s.local}
 	s.write = &write.Store{Store: s.local}
+	s.updates = &updates.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)
 	return s
 }

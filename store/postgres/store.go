@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
@@ -26,6 +27,7 @@ type Store struct {
 	claims  *claims.Store
 	write   *write.Store
 	operate *operate.Store
+	updates *updates.Store
 	close   sync.Once
 }
 
@@ -128,6 +130,23 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
 	messages, err := s.read.Messages(ctx, params)
 	return messages, pg.Classify(ctx, "read the messages to job "+params.Job.String(), err)
+}
+
+// OpenUpdates implements store.Updates.
+func (s *Store) OpenUpdates(ctx context.Context, of []store.UpdatesAfter) ([][]store.Update, error) {
+	open, err := s.updates.OpenUpdates(ctx, of)
+	return open, pg.Classify(ctx, "read updates", err)
+}
+
+// GetUpdate implements store.Updates.
+func (s *Store) GetUpdate(ctx context.Context, namespace string, job store.ID, key string) (store.Update, error) {
+	u, err := s.updates.GetUpdate(ctx, namespace, job, key)
+	return u, pg.Classify(ctx, "read an update of job "+job.String(), err)
+}
+
+// ForgetUpdate implements store.Updates.
+func (s *Store) ForgetUpdate(ctx context.Context, namespace string, job store.ID, key string) error {
+	return pg.Classify(ctx, "forget an update of job "+job.String(), s.updates.ForgetUpdate(ctx, namespace, job, key))
 }
 
 // Obstacles implements store.Reader.

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/tend"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/view"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
@@ -33,6 +34,7 @@ type Store struct {
 	tending
 	viewing
 	naming
+	updating
 
 	d         *core.Database
 	config    Config
@@ -41,10 +43,11 @@ type Store struct {
 }
 
 type (
-	working = work.Verbs
-	tending = tend.Verbs
-	viewing = view.Verbs
-	naming  = keys.Verbs
+	working  = work.Verbs
+	tending  = tend.Verbs
+	viewing  = view.Verbs
+	naming   = keys.Verbs
+	updating = updates.Verbs
 )
 
 var _ store.Store = (*Store)(nil)
@@ -108,7 +111,8 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.working, s.tending, s.viewing, s.naming = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll), keys.New(s.d)
+	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
+	s.naming, s.updating = keys.New(s.d), updates.New(s.d)
 	return s, nil
 }
 

@@ -238,6 +238,7 @@ func TestUpgradeFrom6(t *testing.T) {
 			"ALTER TABLE holdfast_finished DROP COLUMN started_at", "ALTER TABLE holdfast_finished DROP COLUMN codec",
 			"ALTER TABLE holdfast_finished DROP COLUMN fingerprint", "ALTER TABLE holdfast_journal DROP COLUMN took",
 			"ALTER TABLE holdfast_queue DROP COLUMN deleted_at", "DROP TABLE holdfast_job_key", "DROP TABLE holdfast_key_sent",
+			"DROP TABLE holdfast_job_update",
 			"ALTER TABLE holdfast_deferred DROP COLUMN handed_over",
 			"DELETE FROM holdfast_migration WHERE version >= 7",
 		} {

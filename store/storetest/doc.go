@@ -11,10 +11,10 @@
 //
 // # What it holds
 //
-// Stories by what they are about: packages jobs, starts, durable, family, nodes and operate, each
-// with a file for a concern and tests whose names say what must hold. The invariants of the design
-// (docs/architecture.md, "What must always hold") appear by name where they are tested: NoLoss,
-// OneOwner, FinishedIsFinal, UniqueIsUnique, Remembered, LimitsHold (of a claim),
+// Stories by what they are about: packages jobs, starts, durable, updates, family, nodes and
+// operate, each with a file for a concern and tests whose names say what must hold. The invariants
+// of the design (docs/architecture.md, "What must always hold") appear by name where they are
+// tested: NoLoss, OneOwner, FinishedIsFinal, UniqueIsUnique, Remembered, LimitsHold (of a claim),
 // EveryDueThingHappens, Order, CancelArrives, AtomicTransitions. Rate limits are tested by what
 // adds them to the contract. All are told in the words of package env, which gives each test a
 // store and a clock of its own.

@@ -16,11 +16,13 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/outside"
 	"github.com/holdfastdev/holdfast/store/storetest/race"
 	"github.com/holdfastdev/holdfast/store/storetest/starts"
+	"github.com/holdfastdev/holdfast/store/storetest/updates"
 )
 
 // groups are all tests, by what they are about.
 var groups = env.Merged(
-	jobs.Groups, keys.Groups, starts.Groups, durable.Groups, family.Groups, nodes.Groups, operate.Groups, outside.Groups, race.Groups,
+	jobs.Groups, keys.Groups, starts.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups, outside.Groups,
+	race.Groups,
 	machine.Groups,
 )
 

@@ -117,6 +117,7 @@ func (c *client) register() error {
 			_, err := goOn.Wait(run)
 			return struct{}{}, err
 		}),
+		asked.Handle(c.hf, answer),
 		decides.Handle(c.hf, decide),
 		streams.Handle(c.hf, c.stream),
 		held.Handle(c.hf, c.hold),

@@ -84,6 +84,10 @@ func All() []Scenario {
 			Name: "fan-out", Title: "one parent and its children", measure: share(figures.Rate, "children/s"), run: fanOut,
 		},
 		Scenario{
+			Name: "update", Title: "from a request to a parked function to its answer",
+			measure: map[string]figures.Measure{"": {Figure: figures.P50, Unit: "p50 ms", Less: true}}, run: updates,
+		},
+		Scenario{
 			Name: "backlog", Title: "rate with a large backlog ÷ with a small one", Parts: 2, Peers: inserters,
 			measure: share("large_over_small", "large ÷ small"), run: backlog,
 		},

@@ -18,6 +18,16 @@ type Streaming interface {
 	Follow(ctx context.Context, job ID, each func(appended time.Time)) error
 }
 
+// Asking are clients that can ask a durable function something. Work has to be called first.
+type Asking interface {
+	// Asked starts a durable function that answers requests.
+	Asked(ctx context.Context) (ID, error)
+	// Parked returns when the function does nothing but wait, without a place in memory.
+	Parked(ctx context.Context, job ID) error
+	// Ask sends a request and returns when there is an answer.
+	Ask(ctx context.Context, job ID) error
+}
+
 // Awaiting are clients that can wait for jobs, whoever runs them.
 type Awaiting interface {
 	// InsertNamed stores jobs, and returns their names.

@@ -49,6 +49,11 @@ func (n nowhere) Now() time.Time { return n.now() }
 
 func (nowhere) Apply(context.Context, *store.Batch) error { return nil }
 
+// GetUpdate returns an error that is no mistake of a command line.
+func (nowhere) GetUpdate(context.Context, string, store.ID, string) (store.Update, error) {
+	return store.Update{}, store.ErrConflict
+}
+
 func (nowhere) Pause(context.Context, store.PauseParams) error { return nil }
 
 func (nowhere) DeleteQueue(context.Context, store.DeleteQueueParams) error { return nil }

@@ -6,10 +6,10 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 )
 
-// Commands are the commands on jobs, and on their signals and callbacks.
+// Commands are the commands on jobs, and on their signals, updates and callbacks.
 func Commands(a *app.App) []*cobra.Command {
 	v := verbs{a}
-	return []*cobra.Command{v.jobCommand(), v.signalCommand(), v.callbackCommand()}
+	return []*cobra.Command{v.jobCommand(), v.signalCommand(), v.updateCommand(), v.callbackCommand()}
 }
 
 func (a verbs) jobCommand() *cobra.Command {
@@ -22,7 +22,7 @@ begins with them. A job with a business key may be named by it instead, with --k
   holdfast job list --state failed --kind exec`)
 	job.Aliases = []string{"jobs"}
 	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobGetCommand(), a.jobWaitCommand(),
-		a.jobCancelCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobForkCommand(),
+		a.jobCancelCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobForkCommand(), a.jobContinueAsNewCommand(),
 		a.jobCompleteCommand(), a.jobFailCommand(),
 		a.jobJournalCommand(), a.jobPublishedCommand(), a.jobStreamCommand())
 	return job

@@ -77,6 +77,18 @@ A job that has compensated cannot be resumed, only forked.`,
 // resumeAll resumes jobs one by one. If the database stops answering it gives up the rest, but
 // returns what was done.
 func resumeAll(ctx context.Context, client *holdfast.Client, reason string, ids []holdfast.ID) []changed {
+	return oneByOne(ids, func(id holdfast.ID) (changed, error) {
+		state, err := resumed(client.Resume(ctx, reason, id))
+		c := changed{state: state, err: err, words: "is " + state.String()}
+		if errors.Is(err, holdfast.ErrConflict) {
+			c.state, c.err = whyNotResumed(ctx, client, id, err)
+		}
+		return c, err
+	})
+}
+
+// oneByOne changes jobs until the database stops answering.
+func oneByOne(ids []holdfast.ID, change func(holdfast.ID) (changed, error)) []changed {
 	changes := make([]changed, len(ids))
 	var down error
 	for i, id := range ids {
@@ -84,12 +96,9 @@ func resumeAll(ctx context.Context, client *holdfast.Client, reason string, ids 
 			changes[i].err = fmt.Errorf("not attempted: %w", down)
 			continue
 		}
-		state, err := resumed(client.Resume(ctx, reason, id))
-		changes[i] = changed{state: state, err: err, words: "is " + state.String()}
-		switch {
-		case errors.Is(err, holdfast.ErrConflict):
-			changes[i].state, changes[i].err = whyNotResumed(ctx, client, id, err)
-		case err != nil && !errors.Is(err, holdfast.ErrNotFound):
+		var err error
+		changes[i], err = change(id)
+		if err != nil && !errors.Is(err, holdfast.ErrConflict) && !errors.Is(err, holdfast.ErrNotFound) {
 			down = err
 		}
 	}

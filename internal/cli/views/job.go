@@ -164,7 +164,7 @@ func viewWait(r *store.Record) *Wait {
 
 // closeWords are the names of the close policies of children.
 var closeWords = map[store.ClosePolicy]string{
-	store.CancelChild: "cancel", store.AbandonChild: "abandon", store.TerminateChild: "terminate",
+	store.CancelChild: "cancel", store.AbandonChild: "abandon", store.TerminateChild: "terminate", store.CancelAndWait: "cancel and wait",
 }
 
 // NewWholeJob returns a job with all its fields.

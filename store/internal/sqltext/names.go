@@ -18,7 +18,6 @@ func Codes(more map[string]int64) map[string]string {
 		"failed_states": list(store.Failed, store.Cancelled),
 		"claim_slots":   number(store.MaxClaimSlots),
 
-		"cancel_child":    number(store.CancelChild),
 		"abandon_child":   number(store.AbandonChild),
 		"terminate_child": number(store.TerminateChild),
 
@@ -29,11 +28,14 @@ func Codes(more map[string]int64) map[string]string {
 		"entry_continued": number(store.EntryContinued),
 		"entry_closing":   number(store.EntryClosing),
 		"entry_ended":     number(store.EntryEnded),
+		"entry_updated":   number(store.EntryUpdated),
 		"kept_entries":    list(store.EntryPublished, store.EntryStreamed),                      // when a job continues as new
 		"named_entries":   list(store.EntryCallback, store.EntryPublished, store.EntryStreamed), // that have an index by name
 
 		"message_signal":    number(store.MessageSignal),
 		"message_child":     number(store.MessageChild),
+		"message_update":    number(store.MessageUpdate),
+		"update_refused":    number(store.UpdateRefused),
 		"callback_messages": list(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat),
 		"callback_answers":  list(store.MessageCallback, store.MessageCallbackFailed),
 		"answer_messages":   list(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat, store.MessageChild),

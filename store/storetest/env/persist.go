@@ -122,6 +122,18 @@ func (p persistent) Entries(ctx context.Context, params store.JournalParams) ([]
 	return persistFor(func() ([]store.Entry, error) { return p.Store.Entries(ctx, params) })
 }
 
+func (p persistent) OpenUpdates(ctx context.Context, of []store.UpdatesAfter) ([][]store.Update, error) {
+	return persistFor(func() ([][]store.Update, error) { return p.Store.OpenUpdates(ctx, of) })
+}
+
+func (p persistent) GetUpdate(ctx context.Context, namespace string, job store.ID, key string) (store.Update, error) {
+	return persistFor(func() (store.Update, error) { return p.Store.GetUpdate(ctx, namespace, job, key) })
+}
+
+func (p persistent) ForgetUpdate(ctx context.Context, namespace string, job store.ID, key string) error {
+	return persist(func(bool) error { return p.Store.ForgetUpdate(ctx, namespace, job, key) })
+}
+
 func (p persistent) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
 	return persistFor(func() (store.Closed, error) { return p.Store.CloseChildren(ctx, limit) })
 }

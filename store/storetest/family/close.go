@@ -71,13 +71,13 @@ func closeEveryEnd(e *env.Env) {
 func closePolicies(e *env.Env) {
 	node := e.Join()
 	parent := e.ClaimOne(node, e.Add())
-	policies := []store.ClosePolicy{store.CancelChild, store.AbandonChild, store.TerminateChild}
+	policies := []store.ClosePolicy{store.CancelChild, store.AbandonChild, store.TerminateChild, store.CancelAndWait}
 	var finished, running, available []store.ID
 	for i, policy := range policies {
 		born := e.Bear(&parent, 2, env.OnParentClose(policy))
 		finished, running = append(finished, born[0]), append(running, born[1])
 		brief := e.Join() // which gives back all but the first
-		e.End(e.ClaimRuns(brief)[born[0]], []store.State{store.Completed, store.Failed, store.Cancelled}[i])
+		e.End(e.ClaimRuns(brief)[born[0]], []store.State{store.Completed, store.Failed, store.Cancelled, store.Failed}[i])
 		e.Leave(brief)
 	}
 	runs := e.ClaimRuns(node)
@@ -91,14 +91,15 @@ func closePolicies(e *env.Env) {
 	e.End(parent, store.Completed, env.WithChildren)
 	e.Clock.Advance(time.Second)
 	closed := e.CloseOnce(100)
-	e.WantSameIDs("ended", closed.Ended, available[0], available[2], running[2])
-	e.WantSameIDs("asked", closed.Running, running[0])
+	e.WantSameIDs("ended", closed.Ended, available[0], available[2], running[2], available[3])
+	e.WantSameIDs("asked", closed.Running, running[0], running[3])
 	// Children that were asked once are not asked again.
 	if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 || closed.More {
 		e.Fatalf("closed again: %+v", closed)
 	}
 	for id, want := range map[store.ID]store.Reason{
 		available[0]: store.ReasonCancelled, available[2]: store.ReasonTerminated, running[2]: store.ReasonTerminated,
+		available[3]: store.ReasonCancelled,
 	} {
 		if record := e.Get(id); record.State != store.Cancelled || record.Reason != want {
 			e.Fatalf("child: %+v, want %v", record, want)

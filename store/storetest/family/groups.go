@@ -5,9 +5,10 @@ import "github.com/holdfastdev/holdfast/store/storetest/env"
 
 // Groups are the tests of this package, by what they are about.
 var Groups = env.Groups{
-	"Children": childrenTests,
-	"Close":    closeTests,
-	"Fork":     forkTests,
-	"Continue": continueTests,
-	"Earlier":  earlierTests,
+	"Children":  childrenTests,
+	"Close":     closeTests,
+	"Fork":      forkTests,
+	"Continue":  continueTests,
+	"Earlier":   earlierTests,
+	"StartOver": startOverTests,
 }

@@ -335,6 +335,21 @@ func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store
 	return answer(ctx, s, "Messages", func() ([]store.Message, error) { return s.inner.Messages(ctx, params) })
 }
 
+// OpenUpdates implements store.Updates.
+func (s *Store) OpenUpdates(ctx context.Context, of []store.UpdatesAfter) ([][]store.Update, error) {
+	return answer(ctx, s, "OpenUpdates", func() ([][]store.Update, error) { return s.inner.OpenUpdates(ctx, of) })
+}
+
+// GetUpdate implements store.Updates.
+func (s *Store) GetUpdate(ctx context.Context, namespace string, job store.ID, key string) (store.Update, error) {
+	return answer(ctx, s, "GetUpdate", func() (store.Update, error) { return s.inner.GetUpdate(ctx, namespace, job, key) })
+}
+
+// ForgetUpdate implements store.Updates.
+func (s *Store) ForgetUpdate(ctx context.Context, namespace string, job store.ID, key string) error {
+	return s.do(ctx, "ForgetUpdate", func(bool) error { return s.inner.ForgetUpdate(ctx, namespace, job, key) })
+}
+
 // Ended implements store.Reader.
 func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
 	return answer(ctx, s, "Ended", func() ([]store.Ended, error) { return s.inner.Ended(ctx, namespace, ids) })

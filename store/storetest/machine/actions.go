@@ -50,6 +50,7 @@ func (m *machine) durableActions() map[string]func(*rapid.T) {
 		"terminate": m.terminateJobs,
 		"fork":      m.forkJob,
 		"close":     m.closeChildren,
+		"forget":    m.forgetUpdate,
 		"finish":    m.finishOutside,
 	}
 	for i := range 2 {

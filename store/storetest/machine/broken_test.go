@@ -78,6 +78,18 @@ func eachSend(f func(*store.Send)) func(*store.Batch) {
 	}
 }
 
+func eachRequest(f func(*store.Send)) func(*store.Batch) {
+	return eachSend(func(q *store.Send) {
+		if q.Message.Kind == store.MessageUpdate {
+			f(q)
+		}
+	})
+}
+
+type grudging struct{ store.Store }
+
+func (s *grudging) ForgetUpdate(context.Context, string, store.ID, string) error { return nil }
+
 // eachWait changes a copy, since the machine looks at what it sent.
 func eachWait(f func(*store.Wait)) func(*store.Batch) {
 	return eachOutcome(func(o *store.Outcome) {

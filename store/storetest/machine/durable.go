@@ -38,7 +38,10 @@ func (m *machine) resumeJob(t *rapid.T) {
 		params.Keep = pick(t, "keep", -1, -1, last, last-1, 1, 0)
 		params.Expect = pick(t, "expect", -1, last, last, last+1)
 	}
-	t.Logf("resume %v, keep %d, expect %d of %d", m.names(ids[:1]), params.Keep, params.Expect, last)
+	if k := m.find(params.Job); chance(t, "over", 25) && (k == nil || !k.live || !m.mode.lossy) {
+		params.Continue = &store.Continue{Args: []byte(pick(t, "args", "1", "2", "3")), Data: []byte(`{}`)}
+	}
+	t.Logf("resume %v, keep %d, expect %d of %d, over %v", m.names(ids[:1]), params.Keep, params.Expect, last, params.Continue != nil)
 	got, _, err := m.store.Resume(m.ctx, params)
 	want, _, err2 := m.model.Resume(m.ctx, params)
 	if !m.mode.lossy { // see persistent

@@ -44,7 +44,7 @@ func (m *machine) family(t *rapid.T) {
 	children := rapid.IntRange(2, 4).Draw(t, "children")
 	for range children {
 		job.Parent, job.Answers = parent.store.Job.ID, true
-		job.OnParentClose = pick(t, "policy", store.CancelChild, store.TerminateChild, store.AbandonChild)
+		job.OnParentClose = pick(t, "policy", store.CancelChild, store.TerminateChild, store.AbandonChild, store.CancelAndWait)
 		add(job, parent)
 	}
 	claim()

@@ -21,6 +21,10 @@ func (m *machine) drawAppends(t *rapid.T, batch, model *store.Batch) []*run {
 		x, y := a, a
 		x.Lease, y.Lease = r.store.Lease, r.model.Lease
 		x.Enqueues, y.Enqueues = nil, nil
+		x.Entries = m.accepting(m.store, a.Lease.Job, a.Entries)
+		y.Entries = m.accepting(m.model, a.Lease.Job, a.Entries)
+		x.Answers = m.answering(m.store, a.Lease.Job, a.Answers)
+		y.Answers = m.answering(m.model, a.Lease.Job, a.Answers)
 		for _, q := range a.Enqueues {
 			p, o := *q, *q
 			x.Enqueues, y.Enqueues = append(x.Enqueues, &p), append(y.Enqueues, &o)
@@ -49,7 +53,7 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 		return nil, store.Append{}
 	}
 	first, last, messages := m.lengths(r.store.Job.ID)
-	a := store.Append{Closing: chance(t, "closing", 5)}
+	a := store.Append{Lease: r.store.Lease, Closing: chance(t, "closing", 5), Answers: m.drawAnswers(t)}
 	seq := last + 1
 	// One that was lost, and is repeated with a number that its own run has written, would be taken
 	// for that.
@@ -59,7 +63,7 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 	for i := range rapid.Int64Range(1, 3).Draw(t, "entries") {
 		entry := store.Entry{Seq: seq + i, Path: "1", Data: []byte(strconv.Itoa(len(m.appends))), Took: time.Duration(seq+i) * 1500}
 		switch kind := pick(t, "entry", store.EntryStep, store.EntryStep, store.EntryCallback, store.EntryReceived, store.EntryChild,
-			store.EntryPublished, store.EntryStreamed); kind {
+			store.EntryPublished, store.EntryStreamed, store.EntryUpdated); kind {
 		case store.EntryCallback:
 			entry.Kind, entry.Name = kind, pick(t, "token", "a", "b")
 		case store.EntryReceived:
@@ -69,11 +73,13 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 			withoutKeys(&q)
 			q.Job.OrderingKey = "" // when a free one is handed on is the store's choice, in the middle of a batch too
 			q.Job.Parent, q.Job.Answers = r.store.Job.ID, chance(t, "answers", 80)
-			q.Job.OnParentClose = pick(t, "policy", store.CancelChild, store.TerminateChild, store.AbandonChild)
+			q.Job.OnParentClose = pick(t, "policy", store.CancelChild, store.TerminateChild, store.AbandonChild, store.CancelAndWait)
 			entry.Kind, entry.Name = kind, q.Job.Kind
 			a.Enqueues = append(a.Enqueues, &q)
 		case store.EntryPublished, store.EntryStreamed:
 			entry.Kind, entry.Name = kind, pick(t, "key", "a", "b")
+		case store.EntryUpdated:
+			entry.Kind, entry.Data = kind, []byte(pick(t, "accepted", updateKeys...))
 		default:
 			entry.Kind, entry.Name = kind, "charge"
 		}
@@ -95,7 +101,7 @@ func (m *machine) checkAppends(runs, ended []*run, batch, model *store.Batch) {
 			continue
 		}
 		if !want.Repeat {
-			plain := store.Append{Entries: want.Entries, Enqueues: copyPlain(want.Enqueues), Closing: want.Closing}
+			plain := store.Append{Lease: want.Lease, Entries: want.Entries, Enqueues: copyPlain(want.Enqueues), Closing: want.Closing}
 			m.appends = append(m.appends, noted{runs[i], plain})
 		}
 		for n, q := range want.Enqueues {
@@ -133,9 +139,18 @@ func (m *machine) drawSends(t *rapid.T, batch, model *store.Batch) {
 		if chance(t, "key", 30) && (k == nil || !k.forked) && (!m.mode.lossy || q.Message.Kind == store.MessageSignal) {
 			q.Key = pick(t, "of", "k1", "k2")
 		}
+		if chance(t, "request", 30) {
+			m.anyUpdate(t, &q)
+		}
 		x, y := q, q
 		batch.Sends, model.Sends = append(batch.Sends, &x), append(model.Sends, &y)
 	}
+}
+
+// wakes reports whether a send of the batch woke a job. Reading: whether it was a message or a
+// request is not promised if both have come.
+func wakes(batch *store.Batch, job store.ID) bool {
+	return slices.ContainsFunc(batch.Sends, func(q *store.Send) bool { return q.Job == job && q.Result.Woken })
 }
 
 func (m *machine) checkSends(batch, model *store.Batch) {
@@ -149,6 +164,10 @@ func (m *machine) checkSends(batch, model *store.Batch) {
 			continue
 		}
 		got, wanted := q.Result, want.Result
+		if q.Message.Kind == store.MessageUpdate { // the numbers are each side's own
+			got.Seq, wanted.Seq = 0, 0
+		}
+		got.Woken, wanted.Woken = wakes(batch, q.Job), wakes(model, q.Job)
 		if m.mode.lossy { // the second time it is a duplicate
 			got, wanted = store.SendResult{Seq: got.Seq}, store.SendResult{Seq: wanted.Seq}
 		}

@@ -189,6 +189,7 @@ func (m *machine) checkJournals(records []store.Record) {
 	for _, r := range records {
 		sleeping[r.ID] = r.State == store.Waiting && !r.Wait.Held
 	}
+	m.checkUpdates(ids, sleeping)
 	for i, journal := range got {
 		if n := env.Misnumbered(journal.Entries); n >= 0 {
 			m.t.Fatalf("Remembered: entry %d of job %d has the number %d", n+1, i, journal.Entries[n].Seq)

@@ -112,6 +112,10 @@ func (m *machine) anyWait(t *rapid.T, id store.ID, messages int64) *store.Wait {
 			wait.Kinds |= store.MessagesOf(kind)
 		}
 	}
+	if chance(t, "requests", 35) {
+		wait.Kinds |= store.MessagesOf(store.MessageUpdate)
+		wait.SeenUpdate = m.seenUpdate(t, id)
+	}
 	if chance(t, "count", 30) {
 		wait.Count = rapid.Int64Range(1, 4).Draw(t, "of")
 	}
@@ -148,7 +152,7 @@ func (m *machine) drawOutcomes(t *rapid.T, start bool, appended []*run, batch, m
 			break
 		}
 		m.makeKnowing(t, r, &o)
-		a, b := o, o
+		a, b := o, m.forModel(o, r.store.Job.ID)
 		a.Lease, b.Lease = r.store.Lease, r.model.Lease
 		batch.Outcomes, model.Outcomes = append(batch.Outcomes, &a), append(model.Outcomes, &b)
 		runs = append(runs, r)

@@ -96,10 +96,13 @@ func (m *machine) tidyJournal(k *known, got, want *store.Journal) {
 	}
 }
 
-// tidyEntries leaves out when the entries of a fork were written.
+// tidyEntries leaves out when the entries of a fork were written, and the numbers of requests.
 func tidyEntries(entries []store.Entry) {
 	for i := range entries {
 		entry := &entries[i]
+		if entry.Kind == store.EntryUpdated {
+			entry.Ref = 0 // each side's own
+		}
 		if entry.At = entry.At.UTC(); entry.LeaseNumber == 0 {
 			entry.At = time.Time{}
 		}

@@ -228,4 +228,4 @@ func (s *Store) isUsed(name queueName) bool {
 }
 
 // isToClose tells whether a child whose parent has finished was not asked to end yet.
-func (j *job) isToClose() bool { return j.cancel == nil || j.OnParentClose != store.CancelChild }
+func (j *job) isToClose() bool { return j.cancel == nil || j.OnParentClose == store.TerminateChild }

@@ -18,6 +18,9 @@ func (s *Store) send(q *store.Send, now time.Time) (store.SendResult, error) {
 	if j == nil {
 		return store.SendResult{}, store.NoJob(q.Job)
 	}
+	if q.Message.Kind == store.MessageUpdate {
+		return s.request(j, q, now)
+	}
 	for _, m := range j.inbox {
 		if q.Key != "" && m.key == q.Key {
 			return store.SendResult{Seq: m.Seq, Duplicate: true}, nil

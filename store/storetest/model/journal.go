@@ -50,6 +50,7 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 		entry.At, entry.LeaseNumber, entry.Took = now, a.Lease.Number, entry.Took.Truncate(time.Microsecond)
 		j.journal = append(j.journal, entry)
 	}
+	j.answerUpdates(a.Answers, now)
 	if a.Closing && !j.Closing {
 		j.Closing, j.decided = true, a.LastSeq()
 	}

@@ -238,6 +238,8 @@ type job struct {
 	journal    []store.Entry
 	earlier    []store.Entry // what it published and streamed before the journal began
 	inbox      []message
+	updates    []store.Update
+	requests   int64                       // the number of the last update
 	endings    map[store.Lease]store.State // what each Outcome led to, to recognise it when it is repeated
 }
 

@@ -34,12 +34,12 @@ func (s *Store) cancelOne(params store.CancelParams, id store.ID, now time.Time)
 		result.Err = store.ErrBusy
 		return result
 	case params.Terminate:
-		if !j.state.Finished() {
+		if !j.state.Finished() && !params.Unrecorded {
 			j.act(store.ActionTerminate, params.Actor, params.Reason, now)
 		}
 		s.terminate(j, params.Reason, now)
 	default:
-		if !j.state.Finished() && j.cancel == nil {
+		if !j.state.Finished() && j.cancel == nil && !params.Unrecorded {
 			j.act(store.ActionCancel, params.Actor, params.Reason, now)
 		}
 		s.cancel(j, params.Reason, params.Actor, now)
@@ -163,6 +163,7 @@ func (s *Store) restart(j *job, now time.Time) error {
 		return err
 	}
 	delete(s.closed, j.ID)
+	j.forgetOpen()
 	j.Attempt, j.Closing = 0, false
 	j.reason, j.err, j.finishedAt, j.endedBy = "", "", time.Time{}, store.Lease{}
 	j.startedAt, j.likeness = time.Time{}, 0

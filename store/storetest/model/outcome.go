@@ -172,7 +172,7 @@ func (s *Store) goal(j *job, e *ending, now time.Time) goal {
 	switch {
 	case g.state == store.Completed:
 		g.reason, g.err = "", ""
-	case g.state == store.Waiting && j.awaited(e.wait):
+	case g.state == store.Waiting && (j.awaited(e.wait) || j.requested(e.wait)):
 		g.state = store.Available
 	}
 	return g

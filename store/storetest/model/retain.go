@@ -31,6 +31,9 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		retained.Jobs++
 	}
 	s.forgetKeys(now)
+	for _, j := range s.jobs {
+		j.forgetRefused(now.Add(-store.RefusedKept))
+	}
 	for name, q := range s.queues {
 		if q.PausedAt.IsZero() && now.Sub(q.used) >= queueKept && !s.isUsed(name) {
 			delete(s.queues, name)

@@ -199,6 +199,7 @@ func (s *Store) clone() *Store {
 		copied := *j
 		copied.attempts, copied.actions = slices.Clone(j.attempts), slices.Clone(j.actions)
 		copied.journal, copied.inbox = slices.Clone(j.journal), slices.Clone(j.inbox)
+		copied.updates = slices.Clone(j.updates)
 		copied.endings = maps.Clone(j.endings)
 		c.jobs[id] = &copied
 	}

@@ -63,6 +63,9 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 	if s.isKept(j.ID) {
 		return 0, nil, store.ErrBusy
 	}
+	if params.Continue != nil {
+		return s.startOver(j, &params, now)
+	}
 	if j.state == store.Running && j.pause != nil {
 		j.pause = nil
 		j.act(store.ActionResume, params.Actor, params.Reason, now)
@@ -94,6 +97,29 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 	return j.state, s.woken, nil
 }
 
+// startOver lets a person make a job continue as new.
+func (s *Store) startOver(j *job, params *store.ResumeParams, now time.Time) (State, []store.Wake, error) {
+	switch {
+	case j.state != store.Waiting && j.state != store.Failed && j.state != store.Cancelled:
+		return 0, nil, store.JobIs(j.ID, j.state)
+	case j.state == store.Waiting && j.Closing:
+		return 0, nil, store.JobIsEnding(j.ID)
+	case params.Expect >= 0 && params.Expect != j.lastEntry():
+		return 0, nil, store.JournalMoved(j.ID, j.lastEntry())
+	}
+	if j.state.Finished() {
+		if err := s.restart(j, now); err != nil {
+			return 0, nil, err
+		}
+	} else {
+		j.RunAt = now
+		s.enter(j, store.Available)
+	}
+	s.beginAnew(j, params.Continue, now)
+	j.act(store.ActionContinue, params.Actor, params.Reason, now)
+	return j.state, s.woken, nil
+}
+
 // cut removes the entries of a journal after one, but for that with which its generation begins.
 func (j *job) cut(last int64) {
 	if last >= j.lastEntry() {
@@ -103,6 +129,7 @@ func (j *job) cut(last int64) {
 	if j.journal[0].Kind == store.EntryContinued {
 		keep = max(keep, j.journal[0].Seq)
 	}
+	j.forgetAnswered(keep)
 	j.journal = j.upTo(keep)
 	j.Closing = j.Closing && j.decided <= last
 }

@@ -12,6 +12,7 @@ var actionTests = env.Tests{
 	"who_did_what_and_why_is_recorded":                actionKinds,
 	"a_request_that_changes_nothing_leaves_no_action": actionOnce,
 	"what_follows_is_nobodys_action":                  actionFollows,
+	"what_no_person_asked_for_is_no_action":           actionUnrecorded,
 	"a_record_tells_of_the_last_actions":              actionBound,
 }
 
@@ -138,6 +139,25 @@ func actionFollows(e *env.Env) {
 	for _, id := range children {
 		e.WantState(id, store.Cancelled)
 		wantActions(e, id)
+	}
+}
+
+func actionUnrecorded(e *env.Env) {
+	for _, terminate := range []bool{false, true} {
+		run, durable, plain := e.Started(), e.Durable(1), e.Add()
+		ids := []store.ID{run.Job.ID, durable.Job.ID, plain}
+		_, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "why", Actor: "a run", Terminate: terminate, Unrecorded: true})
+		e.NoError("Cancel", err)
+		if !terminate {
+			if cancels := e.Beat(run.Lease.Node).Cancels; len(cancels) != 1 || cancels[0].Reason != "why" {
+				e.Fatalf("the node is asked: %+v", cancels)
+			}
+		}
+		e.WantState(plain, store.Cancelled)
+		for _, id := range ids {
+			wantActions(e, id)
+			e.Terminate(id)
+		}
 	}
 }
 

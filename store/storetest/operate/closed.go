@@ -89,9 +89,10 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Finish": {"finish jobs", func(ctx c) error {
 			return third(s.Finish(ctx, store.FinishParams{Ends: []store.End{env.CompletedBy(id)}}))
 		}},
-		"PauseJobs": {"pause jobs", func(ctx c) error { return third(s.PauseJobs(ctx, store.PauseJobsParams{Jobs: these})) }},
-		"Resume":    {"resume job {job}", func(ctx c) error { return third(s.Resume(ctx, env.Resumption(id))) }},
-		"Fork":      {"fork job {job}", func(ctx c) error { return second(s.Fork(ctx, store.ForkParams{From: id, Job: e.Job().Job})) }},
+		"PauseJobs":    {"pause jobs", func(ctx c) error { return third(s.PauseJobs(ctx, store.PauseJobsParams{Jobs: these})) }},
+		"Resume":       {"resume job {job}", func(ctx c) error { return third(s.Resume(ctx, env.Resumption(id))) }},
+		"Fork":         {"fork job {job}", func(ctx c) error { return second(s.Fork(ctx, store.ForkParams{From: id, Job: e.Job().Job})) }},
+		"ForgetUpdate": {"forget an update of job {job}", func(ctx c) error { return s.ForgetUpdate(ctx, "", id, "k") }},
 		"Pause": {"pause queue mail", func(ctx c) error {
 			return s.Pause(ctx, store.PauseParams{Namespace: env.Namespace, Queue: "mail", Paused: true})
 		}},
@@ -114,6 +115,8 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Messages": {"read the messages to job {job}", func(ctx c) error {
 			return second(s.Messages(ctx, store.InboxParams{Job: id, Limit: 1}))
 		}},
-		"Ended": {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
+		"OpenUpdates": {"read updates", func(ctx c) error { return second(s.OpenUpdates(ctx, env.AllOf(id))) }},
+		"GetUpdate":   {"read an update of job {job}", func(ctx c) error { return second(s.GetUpdate(ctx, "", id, "k")) }},
+		"Ended":       {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
 	})
 }

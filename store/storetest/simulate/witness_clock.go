@@ -80,7 +80,7 @@ func (w *witness) CloseChildren(ctx context.Context, limit int) (store.Closed, e
 // must have been closed by now.
 func (w *witness) sawBereft(ctx context.Context, j *job, due bool) {
 	switch {
-	case j.cancel && j.body.OnParentClose == store.CancelChild:
+	case j.cancel && j.body.OnParentClose != store.TerminateChild:
 	case j.durable() && !j.running() && due && j.unsure && w.read(ctx, j).State == j.state:
 		j.cancel, j.unsure = true, false // it was asked before
 	case j.durable() && !j.running() && due:

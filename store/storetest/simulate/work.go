@@ -144,7 +144,7 @@ func (w *world) entries(d *dice, r *run) *store.Append {
 				q := w.job(d)
 				q.OnConflict, q.Job.UniqueKey, q.Job.UniqueStates, q.Job.OrderingKey = 0, nil, 0, ""
 				q.Job.Parent, q.Job.Answers = r.claimed.Job.ID, d.chance(80)
-				q.Job.OnParentClose = among(d, store.CancelChild, store.TerminateChild, store.AbandonChild)
+				q.Job.OnParentClose = among(d, store.CancelChild, store.TerminateChild, store.AbandonChild, store.CancelAndWait)
 				e.Kind, e.Name = store.EntryChild, q.Job.Kind
 				a.Enqueues = append(a.Enqueues, q)
 			}

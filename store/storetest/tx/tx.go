@@ -22,6 +22,7 @@ var txTests = env.Merged(tests{
 	"an_enqueue_that_fails_leaves_the_transaction_usable":                   txFailures,
 	"a_job_is_what_it_would_be_without_a_transaction":                       txAlike,
 	"messages_arrive_when_their_transaction_commits":                        txSend,
+	"requests_arrive_when_their_transaction_commits":                        txRequest,
 	"Remembered_entries_are_there_when_their_transaction_commits":           txAppend,
 	"NoLoss_a_queue_that_was_removed_comes_back_when_a_transaction_commits": txQueueBack,
 	"what_is_no_transaction_is_refused":                                     txForeign,
@@ -156,6 +157,30 @@ func txSend(e *txEnv) {
 		if n := len(e.Messages(run.Job.ID)); n != messages {
 			e.Fatalf("%d messages have arrived", n)
 		}
+	})
+}
+
+func txRequest(e *txEnv) {
+	run := e.Parked(env.ForUpdates(0))
+	e.both(func(tx store.Tx) {
+		q := &store.Send{Job: run.Job.ID, Message: env.Request("add"), Key: "k"}
+		again := *q
+		if err := e.Store.SendTx(e.Ctx, tx, []*store.Send{q}); err != nil || q.Err != nil || !q.Result.Woken || q.Result.Seq < 1 {
+			e.Fatalf("SendTx: %v, %v, %+v", err, q.Err, q.Result)
+		}
+		if err := e.Store.SendTx(e.Ctx, tx, []*store.Send{&again}); err != nil || !again.Result.Duplicate || again.Result.Seq != q.Result.Seq {
+			e.Fatalf("repeated SendTx: %v, %+v", err, again.Result)
+		}
+		e.WantState(run.Job.ID, store.Waiting)
+		e.WantOpen(run.Job.ID)
+	}, func(committed bool) {
+		if !committed {
+			e.WantState(run.Job.ID, store.Waiting)
+			e.WantOpen(run.Job.ID)
+			return
+		}
+		e.WantState(run.Job.ID, store.Available)
+		e.WantOpen(run.Job.ID, "k")
 	})
 }
 

@@ -27,7 +27,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) (results 
 
 // cancelOwn cancels jobs whose namespace is known.
 func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
-	c, err := s.cancelAll(ctx, params, true)
+	c, err := s.cancelAll(ctx, params, !params.Unrecorded)
 	if err != nil {
 		return nil, c.wakes, err
 	}

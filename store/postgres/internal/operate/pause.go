@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
@@ -121,6 +122,8 @@ type place struct {
 	held, running bool
 	state         store.State // of one that neither has finished nor runs
 	last          int64       // entry of its journal
+	closing       bool
+	lease         int64 // the last one
 }
 
 // is the state of the job.
@@ -140,7 +143,7 @@ func lookAt(ctx context.Context, t pg.Runner, id store.ID) (p place, err error) 
 		var finished *int32
 		var state int32
 		p.there = true
-		err := r.Scan(&finished, &p.held, &p.running, &p.last, &state)
+		err := r.Scan(&finished, &p.held, &p.running, &p.last, &state, &p.closing, &p.lease)
 		p.state = store.State(state)
 		if finished != nil {
 			p.finished = store.State(*finished)
@@ -194,7 +197,7 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 	if err != nil {
 		return err
 	}
-	if p.there && p.finished == 0 && !p.held {
+	if p.there && p.finished == 0 && !p.held && params.Continue == nil {
 		// It runs, or moved whenever it was to be paused. Its body is not locked: what puts the job
 		// back locks the request first, and then the body.
 		asked := false
@@ -219,6 +222,9 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 	if p, err = lookAt(ctx, t, params.Job); err != nil {
 		return err
 	}
+	if params.Continue != nil {
+		return s.startOver(ctx, t, params, p, to)
+	}
 	switch {
 	case !p.there:
 		return store.NoJob(params.Job)
@@ -228,7 +234,8 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 		return store.JournalMoved(params.Job, p.last)
 	}
 	if params.Keep >= 0 && params.Keep < p.last {
-		if err := t.Run(ctx, "resume_cut", nil, pg.UUIDOf(params.Job), params.Keep); err != nil {
+		cut := pg.Statement{Name: "resume_cut", Args: []any{pg.UUIDOf(params.Job), params.Keep}}
+		if err := t.RunAll(ctx, []pg.Statement{updates.ForgetAccepted(params.Job, params.Keep), cut}); err != nil {
 			return err
 		}
 	}
@@ -247,7 +254,36 @@ func (s *Store) resumeHeld(ctx context.Context, t pg.Session, params store.Resum
 			to.woken[id.Bytes], to.due = write.WokenJob{Lane: lane}, nil
 		}
 		return err
-	}, pg.UUIDOf(params.Job), s.Micros(), params.Actor, params.Reason)
+	}, pg.UUIDOf(params.Job), s.Micros(), params.Actor, actionOf(params), params.Reason, params.Continue != nil)
+}
+
+// actionOf is what is recorded.
+func actionOf(params store.ResumeParams) string {
+	if params.Continue != nil {
+		return string(store.ActionContinue)
+	}
+	return string(store.ActionResume)
+}
+
+// startOver makes a job continue as new whose body is locked.
+func (s *Store) startOver(ctx context.Context, t pg.Session, params store.ResumeParams, p place, to *resumed) error {
+	switch is := p.is(); {
+	case !p.there:
+		return store.NoJob(params.Job)
+	case is != store.Waiting && is != store.Failed && is != store.Cancelled:
+		return store.JobIs(params.Job, is)
+	case is == store.Waiting && p.closing:
+		return store.JobIsEnding(params.Job)
+	case params.Expect >= 0 && params.Expect != p.last:
+		return store.JournalMoved(params.Job, p.last)
+	}
+	if err := t.RunAll(ctx, write.StartOver(params.Job, p.lease, params.Continue, s.Micros())); err != nil {
+		return err
+	}
+	if p.finished != 0 {
+		return s.resumeFinished(ctx, t, params, to)
+	}
+	return s.resumeHeld(ctx, t, params, to)
 }
 
 func (s *Store) resumeFinished(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
@@ -265,7 +301,7 @@ func (s *Store) resumeFinished(ctx context.Context, t pg.Session, params store.R
 		err := r.Scan(&id, &lane)
 		to.state, to.woken[id.Bytes] = store.Available, write.WokenJob{Lane: lane}
 		return err
-	}, ids, now, params.Actor, "resume", pg.OptText(params.Reason))
+	}, ids, now, params.Actor, actionOf(params), pg.OptText(params.Reason))
 	if err != nil || to.state != 0 {
 		return err
 	}

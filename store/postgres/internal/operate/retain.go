@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 )
 
 const (
@@ -46,6 +47,9 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}})
 	})
 	if err != nil {
+		return retained, err
+	}
+	if err := s.Send(ctx, updates.ForgetRefused(s.Micros())); err != nil {
 		return retained, err
 	}
 	if err := s.tables.ExtendPartitions(ctx); err != nil {
@@ -225,7 +229,7 @@ func (s *Store) replacePartition(ctx context.Context, t pg.Session, p schema.Par
 	}
 	for _, name := range []string{
 		"forget_checkpoints", "forget_requests", "forget_pauses", "forget_unique_keys", "forget_keys", "forget_journals", "forget_inboxes",
-		"forget_generations",
+		"forget_generations", "forget_updates",
 	} {
 		if err := t.Run(ctx, name, nil, pg.UUIDOf(from), pg.UUIDOf(to), survivors); err != nil {
 			return err

@@ -204,12 +204,11 @@ func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	if len(b.appends) > 0 {
 		list = append(list, writing(b.appends, b.now)...)
 	}
-	list = append(list, sendings(b.sends, b.now)...)
+	list = append(list, b.woken.sendings(b.sends, b.now)...)
 	list = append(list, fastEndings(plain, others, b.runs, b.now)...)
 	_, n := receivers(b.sends)
-	if n.AddRuns(others); !n.IsEmpty() {
-		list = append(list, b.woken.Wake(n, b.now))
-	}
+	n.AddRuns(others)
+	list = append(list, b.woken.waking(n, b.now)...)
 	var simple []*Entry
 	b.unique = nil
 	entries := b.newEntries()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 )
 
 func isOfCallback(kind store.MessageKind) bool {
@@ -97,35 +98,68 @@ func sending(wave []*store.Send, now int64) pg.Statement {
 	}}
 }
 
-// sendings are the statements that store sends. Their jobs are locked, and waking is left to the
-// end of the transaction.
-func sendings(sends []*store.Send, now int64) []pg.Statement {
+// sendings are the statements that store sends. Their jobs are locked. Updates wake those that wait
+// for them; for messages that is left to the end of the transaction.
+func (w Woken) sendings(sends []*store.Send, now int64) []pg.Statement {
 	var list []pg.Statement
 	for _, wave := range waves(sends) {
-		list = append(list, sending(wave, now))
+		messages, requests := apart(wave)
+		if len(messages) > 0 {
+			list = append(list, sending(messages, now))
+		}
+		if len(requests) > 0 {
+			list = append(list, updates.Sending(requests, now, w.note))
+		}
 	}
 	return list
+}
+
+func isUpdate(q *store.Send) bool { return q.Message.Kind == store.MessageUpdate }
+
+// apart tells updates from messages.
+func apart(sends []*store.Send) (messages, requests []*store.Send) {
+	if !slices.ContainsFunc(sends, isUpdate) {
+		return sends, nil
+	}
+	for _, q := range sends {
+		if isUpdate(q) {
+			requests = append(requests, q)
+		} else {
+			messages = append(messages, q)
+		}
+	}
+	return messages, requests
 }
 
 // receivers returns the jobs of sends, and what is new for each of them.
 func receivers(sends []*store.Send) (jobs []pgtype.UUID, n WakeCandidates) {
 	count := make(map[store.ID]int64, len(sends))
 	for _, q := range sends {
-		count[q.Job]++
+		if number := count[q.Job]; isUpdate(q) {
+			count[q.Job] = number // which is no message
+		} else {
+			count[q.Job] = number + 1
+		}
 	}
 	for _, q := range sends {
-		if number := count[q.Job]; number > 0 {
+		number, open := count[q.Job]
+		if open {
 			jobs = append(jobs, pg.UUIDOf(q.Job))
-			n.add(q.Job, number)
 			delete(count, q.Job)
+		}
+		if number > 0 {
+			n.add(q.Job, number)
 		}
 	}
 	return jobs, n
 }
 
-// settleSends tells the sends that woke their jobs.
+// settleSends tells the messages that woke their jobs.
 func (w Woken) settleSends(sends []*store.Send) {
 	for _, q := range sends {
+		if isUpdate(q) {
+			continue // it has told itself
+		}
 		job, ok := w[q.Job]
 		q.Result.Woken = ok && q.Err == nil && !q.Result.Duplicate && q.Result.Seq == job.seq
 	}
@@ -138,8 +172,8 @@ func deliver(ctx context.Context, t pg.Runner, sends []*store.Send, now int64) (
 	}
 	jobs, n := receivers(sends)
 	w := Woken{}
-	list := append([]pg.Statement{lockBodies(jobs, nil)}, sendings(sends, now)...)
-	if err := pg.Together(ctx, t, append(list, w.Wake(n, now))...); err != nil {
+	list := append([]pg.Statement{lockBodies(jobs, nil)}, w.sendings(sends, now)...)
+	if err := pg.Together(ctx, t, append(list, w.waking(n, now)...)...); err != nil {
 		return nil, err
 	}
 	w.settleSends(sends)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 )
 
 // checkAppend returns why an append can never be written. What else may be wrong with its enqueues
@@ -67,7 +68,9 @@ func writing(appends []*appending, now int64) []pg.Statement {
 	ids, seqs, numbers, kinds := make([]pgtype.UUID, 0, n), make([]int64, 0, n), make([]int64, 0, n), make([]int32, 0, n)
 	paths, names := make([]string, 0, n), make([]*string, 0, n)
 	refs, codecs, data, took := make([]*int64, 0, n), make([]int32, 0, n), make([][]byte, 0, n), make([]*int64, 0, n)
+	var answers updates.Answers
 	for _, a := range appends {
+		answers.Add(a.Append)
 		for i := range a.Entries {
 			e := &a.Entries[i]
 			ids, seqs, numbers = append(ids, pg.UUIDOf(a.Lease.Job)), append(seqs, e.Seq), append(numbers, a.Lease.Number)
@@ -84,6 +87,7 @@ func writing(appends []*appending, now int64) []pg.Statement {
 	}
 	list := []pg.Statement{{Name: "append", Args: append(g.args(),
 		ids, seqs, numbers, kinds, paths, pg.IfAny(names), pg.IfSet(refs), codecs, pg.IfAnyBytes(data), pg.IfSet(took), now)}}
+	list = append(list, answers.Answering(now)...)
 	if ids, seqs := closing(appends); ids != nil {
 		list = append(list, pg.Statement{Name: "append_closing", Args: []any{ids, seqs}})
 	}

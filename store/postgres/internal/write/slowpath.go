@@ -248,9 +248,6 @@ func (b *batch) endRuns(ctx context.Context, t pg.Session) error {
 		return err
 	}
 	var n WakeCandidates
-	if n.AddRuns(others); n.IsEmpty() {
-		return nil
-	}
-	st := b.woken.Wake(n, b.now)
-	return t.Run(ctx, st.Name, st.Each, st.Args...)
+	n.AddRuns(others)
+	return t.RunAll(ctx, b.woken.waking(n, b.now))
 }

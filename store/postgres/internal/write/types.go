@@ -8,6 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 )
 
 // batch is a store.Batch on its way.
@@ -104,6 +105,7 @@ type WakeCandidates struct {
 	jobs     []pgtype.UUID
 	numbers  []int64
 	Children []pgtype.UUID // whose parents are not known: these have one more each
+	parked   updates.Parked
 }
 
 // Woken are jobs that waited and became available.
@@ -112,7 +114,7 @@ type Woken map[store.ID]WokenJob
 // WokenJob says of a job that woke where it is.
 type WokenJob struct {
 	Lane int32
-	seq  int64 // of the message that woke it
+	seq  int64 // of the message that woke it; 0: an update did
 }
 
 // told is the message that a child has answered with.

@@ -88,6 +88,7 @@ func (n *WakeCandidates) AddRuns(runs []*Run) {
 	for _, r := range runs {
 		if r.wait != nil {
 			n.add(r.Lease.Job, all)
+			n.parked.Add(r.Lease.Job, r.outcome.Wait)
 		}
 	}
 	n.addAnswers(runs)
@@ -125,6 +126,17 @@ func (w Woken) Wake(n WakeCandidates, now int64) pg.Statement {
 		return err
 	}}
 }
+
+// waking are the statements that wake all those for whom something has come.
+func (w Woken) waking(n WakeCandidates, now int64) []pg.Statement {
+	if n.IsEmpty() {
+		return nil
+	}
+	return append([]pg.Statement{w.Wake(n, now)}, n.parked.Waking(now, w.note)...)
+}
+
+// note notes a job that an update woke.
+func (w Woken) note(job store.ID, lane int32) { w[job] = WokenJob{Lane: lane} }
 
 // settleRuns tells runs that have parked and found the message that they wanted: unless it is the
 // answer of a child that comes later in the batch, and has woken them.

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
@@ -35,6 +36,7 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 		func(limit int) (int, bool, error) { return v.retainKeys(ctx, limit) },
 		func(limit int) (int, bool, error) { return v.markLanes(ctx, limit) },
 		func(limit int) (int, bool, error) { return v.removeLanes(ctx, limit) },
+		func(limit int) (int, bool, error) { return updates.RetainRefused(ctx, v.d, limit) },
 	}
 	for _, kept := range []struct {
 		state store.State

@@ -31,7 +31,10 @@ func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.R
 
 func cancelEach(t *core.Tx, params store.CancelParams) ([]store.Result, error) {
 	how := cancelling{reason: params.Reason, actor: params.Actor, terminate: params.Terminate, audit: "cancel"}
-	if params.Terminate {
+	switch {
+	case params.Unrecorded:
+		how.audit = ""
+	case params.Terminate:
 		how.audit = "terminate"
 	}
 	return t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) (err error) {

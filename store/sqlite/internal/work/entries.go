@@ -4,6 +4,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
 // insertEntry adds an entry to a journal. It returns false if the number is taken.
@@ -60,14 +61,19 @@ func LastWritten(t *core.Tx, id store.ID) (lease int64, ends, durable bool, err 
 	return lease, store.EntryKind(s.ReadInt()) == store.EntryEnded, true, nil
 }
 
-// trim removes the entries of a journal after one, but for that with which its generation begins.
+// trim removes the entries of a journal after one, but for that with which its generation begins,
+// and the answers to the requests that they accepted.
 func trim(t *core.Tx, id store.ID, keep int64) error {
 	g, err := GenerationOf(t, id)
 	if err != nil {
 		return err
 	}
+	keep = max(keep, g.First)
+	if err := updates.ForgetAccepted(t, id, keep); err != nil {
+		return err
+	}
 	s := t.Stmt("journal_trim")
 	db.BindID(s, id)
-	s.BindInt(max(keep, g.First))
+	s.BindInt(keep)
 	return db.Exec(s)
 }

@@ -94,7 +94,11 @@ func (v Verbs) Resume(ctx context.Context, params store.ResumeParams) (store.Sta
 		if state, err = resume(t, params); err != nil {
 			return err
 		}
-		return Audit(t, params.Actor, "resume", &params.Job, 0, params.Reason)
+		action := store.ActionResume
+		if params.Continue != nil {
+			action = store.ActionContinue
+		}
+		return Audit(t, params.Actor, string(action), &params.Job, 0, params.Reason)
 	})
 	if err != nil {
 		return 0, nil, err
@@ -119,9 +123,12 @@ func resume(t *core.Tx, params store.ResumeParams) (store.State, error) {
 		if state, held, err = heldState(t, b); err != nil {
 			return 0, err
 		}
-		if state == 0 {
+		if state == 0 && params.Continue == nil {
 			return store.Running, resumeRunning(t, b)
 		}
+	}
+	if params.Continue != nil {
+		return store.Available, startOver(t, params, b, f, state)
 	}
 	if !held.Held && state != store.Failed && state != store.Cancelled {
 		return 0, store.JobIs(b.ID, state)
@@ -147,6 +154,48 @@ func resume(t *core.Tx, params store.ResumeParams) (store.State, error) {
 		return resumeHeld(t, b, held)
 	}
 	return store.Available, resumeFinished(t, b, f)
+}
+
+// startOver makes a job continue as new that is in that state, 0 if it runs.
+func startOver(t *core.Tx, params store.ResumeParams, b *core.Body, f core.Finished, state store.State) error {
+	switch state {
+	case 0:
+		return store.JobIs(b.ID, store.Running)
+	case store.Waiting, store.Failed, store.Cancelled:
+	default:
+		return store.JobIs(b.ID, state)
+	}
+	if state == store.Waiting && b.Closing {
+		return store.JobIsEnding(b.ID)
+	}
+	if last, err := LastEntry(t, b.ID); err != nil {
+		return err
+	} else if params.Expect >= 0 && params.Expect != last {
+		return store.JournalMoved(b.ID, last)
+	}
+	if state == store.Waiting {
+		if err := t.DeletePointer(b, store.Waiting, false); err != nil {
+			return err
+		}
+		if err := releaseUnique(t, &b.Job, store.Available); err != nil {
+			return err
+		}
+	} else if err := reopen(t, b, f); err != nil {
+		return err
+	}
+	if err := continueAsNew(t, b, params.Continue); err != nil {
+		return err
+	}
+	if b.LeaseNumber == 0 { // it has never run
+		b.Forked = true
+		if err := t.WriteMarks(b); err != nil {
+			return err
+		}
+	}
+	if err := t.PutBack(b, t.Now); err != nil {
+		return err
+	}
+	return t.MakeAvailable(b.Pointer())
 }
 
 // heldState returns the state of a job that is not finished, 0 if it runs, and how it waits.

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
 // SendTx implements store.Writer.
@@ -41,6 +42,9 @@ func send(t *core.Tx, q *store.Send) error {
 		q.Err = store.NoJob(q.Job)
 		return nil
 	}
+	if q.Message.Kind == store.MessageUpdate {
+		return request(t, q, to)
+	}
 	if q.Key != "" {
 		if known, err := sentBefore(t, q, to); known || err != nil {
 			return err
@@ -61,6 +65,29 @@ func send(t *core.Tx, q *store.Send) error {
 	q.Result.Woken, err = deliver(t, q.Job, to, &m, q.Key)
 	q.Result.Seq = m.Seq
 	return err
+}
+
+// request keeps an update, unless it is known, and wakes its job if that waits for one.
+func request(t *core.Tx, q *store.Send, to *addressee) error {
+	seq, known, err := updates.Known(t, q.Job, q.Key)
+	switch {
+	case err != nil:
+		return err
+	case known:
+		q.Result = store.SendResult{Seq: seq, Duplicate: true}
+		return nil
+	case to.ended != 0:
+		q.Err = store.JobIs(q.Job, to.ended)
+		return nil
+	}
+	if q.Result.Seq, err = updates.Insert(t, q); err != nil {
+		return err
+	}
+	if to.wait == nil || to.wait.Held || !to.wait.Kinds.Has(store.MessageUpdate) {
+		return nil
+	}
+	q.Result.Woken = true
+	return wake(t, q.Job, to)
 }
 
 // sentBefore answers a send whose key is known.

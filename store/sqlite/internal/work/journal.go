@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
 // AppendTx implements store.Writer. The first thing it does is a write to the claim record: from
@@ -65,9 +66,12 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 		} else if !follows {
 			return recogniseAppend(t, a, true)
 		}
-		if t.Own != nil && len(a.Enqueues) == 0 && !a.Closing {
-			return planEntries(t, a)
-		}
+	}
+	if err := updates.Answer(t, a.Lease.Job, a.Answers); err != nil {
+		return nil, err
+	}
+	if t.Own != nil && len(a.Entries) > 0 && len(a.Enqueues) == 0 && !a.Closing {
+		return planEntries(t, a)
 	}
 	for i := range a.Entries {
 		written, err := insertEntry(t, a.Lease.Job, a.Lease.Number, &a.Entries[i])

@@ -100,8 +100,8 @@ func LookAt(t *core.Tx, id store.ID, after, upTo, limit int64) (last, n int64, e
 	return db.ReadOptInt(s), s.ReadInt(), nil
 }
 
-// RemoveAll removes the journal and the inbox of a job that is removed, or leaves what is left of
-// them for later.
+// RemoveAll removes the journal, the inbox and the updates of a job that is removed, or leaves what
+// is left of them for later.
 func RemoveAll(t *core.Tx, id store.ID) (rows int64, err error) {
 	rows, more, err := removeSome(t, id)
 	switch {
@@ -120,7 +120,7 @@ func RemoveAll(t *core.Tx, id store.ID) (rows int64, err error) {
 
 // removeSome removes some of all rows of a job, and reports whether there may be more.
 func removeSome(t *core.Tx, id store.ID) (rows int64, more bool, err error) {
-	for _, name := range []string{"leftover_journal", "leftover_inbox"} {
+	for _, name := range []string{"leftover_journal", "leftover_inbox", "leftover_updates"} {
 		n, err := removeRows(t, name, id, math.MaxInt64)
 		if err != nil {
 			return 0, false, err
@@ -130,7 +130,7 @@ func removeSome(t *core.Tx, id store.ID) (rows int64, more bool, err error) {
 	return rows, more, nil
 }
 
-// removeRows removes a portion of a journal or an inbox, the first rows up to a number.
+// removeRows removes a portion of a journal, an inbox or the updates of a job, rows up to a number.
 func removeRows(t *core.Tx, of string, id store.ID, upTo int64) (removed int64, err error) {
 	s := t.Stmt(of)
 	db.BindID(s, id)
@@ -163,7 +163,7 @@ func clearLeftovers(t *core.Tx, id store.ID) error {
 	if n, err := s.Exec(); err != nil || n == 0 {
 		return err
 	}
-	for _, name := range []string{"retain_journal", "retain_inbox"} {
+	for _, name := range []string{"retain_journal", "retain_inbox", "retain_updates"} {
 		s := t.Stmt(name)
 		db.BindID(s, id)
 		if err := db.Exec(s); err != nil {

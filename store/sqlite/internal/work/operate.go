@@ -8,6 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
 // Retry implements store.Operators.
@@ -106,8 +107,9 @@ func kept(t *core.Tx, id store.ID, keep func(store.Journal) (int64, error)) (las
 	return last, refused, nil
 }
 
-// reopen undoes the end of a job, which starts from its first attempt. What it remembers stays. It
-// fails with a *UniqueError, before anything has changed, if another job has its key.
+// reopen undoes the end of a job, which starts from its first attempt. What it remembers stays, but
+// for the requests that were open: their callers were told that they are not handled. It fails with
+// a *UniqueError, before anything has changed, if another job has its key.
 func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 	if len(b.UniqueKey) > 0 {
 		holder, taken, err := uniqueHolder(t, b.UniqueKey)
@@ -124,6 +126,9 @@ func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 		}
 	}
 	if err := keys.TakeAgain(t, &b.Job); err != nil {
+		return err
+	}
+	if err := updates.ForgetOpen(t, b.ID); err != nil {
 		return err
 	}
 	if b.Closing {

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
 // before is what a held job becomes again.
@@ -125,11 +126,14 @@ func putWaiting(t *core.Tx, b *core.Body, due int64, w store.Wait, was before, a
 	return db.Exec(s)
 }
 
-// arrived reports whether a message that wakes such a wait is there already. There is one writer:
-// what comes later finds the job waiting.
+// arrived reports whether a message or a request that wakes such a wait is there already. There is
+// one writer: what comes later finds the job waiting.
 func arrived(t *core.Tx, id store.ID, w *store.Wait) (bool, error) {
 	if w.Held || w.HandedOver {
 		return false, nil
+	}
+	if requested, err := updates.Arrived(t, id, w); requested || err != nil {
+		return requested, err
 	}
 	g, err := GenerationOf(t, id)
 	if err != nil {

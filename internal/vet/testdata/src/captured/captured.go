@@ -17,6 +17,8 @@ type embedding struct{ *holdfast.Run }
 
 var global *holdfast.Run
 
+var update = holdfast.NewUpdate[int, int]("update")
+
 func wrong(run *holdfast.Run, in int) (int, error) {
 	o, e := &order{run, in}, embedding{run}
 	runs, all := []*holdfast.Run{run}, []order{*o}
@@ -56,6 +58,11 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 			return 0, err
 		}
 		return g.Wait(inner)
+	}
+	if err := update.Handle(run, func(int) error { o.n++; return nil }, func(inner *holdfast.Run, n int) (int, error) {
+		return n, run.Sleep(1) // want `^run is the run`
+	}); err != nil {
+		return 0, err
 	}
 	if _, err := holdfast.Go(run, "b", body); err != nil {
 		return 0, err

@@ -25,10 +25,12 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 	helper(run)                                            // want `^the error of helper is dropped`
 	a, _ := 1, run.Append("x", 1)                          // want `^the error of run\.Append is dropped`
 	save := func() error { return run.Publish("saved", true) }
-	save()                                 // want `^the error of save is dropped`
-	(run.Sleep(1))                         // want `^the error of run\.Sleep is dropped`
-	generic(run, 1)                        // want `^the error of generic is dropped`
-	func() error { return run.Sleep(1) }() // want `^the error of the function literal is dropped`
+	save()                                                      // want `^the error of save is dropped`
+	(run.Sleep(1))                                              // want `^the error of run\.Sleep is dropped`
+	generic(run, 1)                                             // want `^the error of generic is dropped`
+	func() error { return run.Sleep(1) }()                      // want `^the error of the function literal is dropped`
+	run.WaitUntil("x", func() bool { return n > 0 })            // want `^the error of run\.WaitUntil is dropped`
+	holdfast.NewUpdate[int, int]("x").Handle(run, nil, handled) // want `^the error of Update\.Handle is dropped`
 	_, _ = now, id
 	return n + a, nil
 }
@@ -42,6 +44,8 @@ func ends(run *holdfast.Run, tx store.Tx) error {
 func one(context.Context) (int, error) { return 1, nil }
 
 func none(context.Context) error { return nil }
+
+func handled(run *holdfast.Run, in int) (int, error) { return in, nil }
 
 func strand(run *holdfast.Run) (int, error) { return 1, run.Sleep(1) }
 

@@ -12,6 +12,7 @@ import (
 var (
 	mail     = holdfast.NewKind[string, int]("mail")
 	approved = holdfast.NewSignal[string]("approved")
+	ask      = holdfast.NewUpdate[string, int]("ask")
 )
 
 func wrong(run *holdfast.Run, in string) (int, error) {
@@ -62,7 +63,10 @@ func wrong(run *holdfast.Run, in string) (int, error) {
 	err13 := mail.Complete(run, hf, run.ID(), 1)                // want `^Kind\.Complete happens again`
 	err14 := hf.Complete(run, run.ID(), nil)                    // want `^Client\.Complete happens again`
 	err15 := hf.Fail(run, run.ID(), err14)                      // want `^Client\.Fail happens again`
-	err16 := errors.Join(err13, err14, err15)
+	err16 := hf.ContinueAsNew(run, "", run.ID(), nil)           // want `^Client\.ContinueAsNew happens again`
+	_, err17 := hf.CallUpdate(run, run.ID(), "ask", nil)        // want `^Client\.CallUpdate happens again`
+	_, err18 := ask.Call(run, hf, run.ID(), in)                 // want `^Update\.Call happens again`
+	err16 = errors.Join(err13, err14, err15, err16, err17, err18)
 	return 0, errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12, err16)
 }
 

@@ -14,7 +14,8 @@ LEFT JOIN LATERAL (
   SELECT j.id, j.link & {policy_bits} AS policy FROM {schema}.job j
   WHERE j.parent = n.id AND j.id > coalesce(n.after, '00000000-0000-0000-0000-000000000000') AND j.link & {policy_bits} <> {abandon_child}
     AND NOT EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = j.id OFFSET 0)
-    AND NOT (j.link & {policy_bits} = {cancel_child} AND EXISTS (SELECT 1 FROM {schema}.cancel_request q WHERE q.id = j.id OFFSET 0))
+    AND NOT (j.link & {policy_bits} <> {terminate_child}
+      AND EXISTS (SELECT 1 FROM {schema}.cancel_request q WHERE q.id = j.id OFFSET 0))
   ORDER BY j.id LIMIT @limit
 ) c ON true
 ORDER BY n.id, c.id LIMIT @limit;

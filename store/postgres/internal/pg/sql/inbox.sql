@@ -206,7 +206,7 @@ SELECT id, last + 1, @now, lease, 0, {entry_continued}, '', data FROM ends;
 -- @jobs jobs, @args args, @codecs codecs.
 -- name: continue_job
 -- params: @jobs uuid[], @args bytea[], @codecs int[]
-UPDATE {schema}.job j SET args = t.args, codec = t.codec, attempt = 0, closing = NULL
+UPDATE {schema}.job j SET args = t.args, codec = t.codec, attempt = 0, closing = NULL, remembers = true
 FROM unnest(@jobs, @args, @codecs) AS t (id, args, codec) WHERE j.id = t.id;
 
 -- A page of what was sent to a job.

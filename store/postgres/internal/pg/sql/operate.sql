@@ -171,7 +171,7 @@ INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor,
 -- Failed and cancelled jobs become available, if they get their unique keys, and have their
 -- business keys, which are taken before (keys_take). Their bodies are locked. @action is what is
 -- recorded. What was to be done about their children is not done any more, nor is their parent told
--- of an end that it has not heard of.
+-- of an end that it has not heard of. Requests that were open when they finished are forgotten.
 -- name: retry_finished
 -- params: @jobs uuid[], @now bigint, @actor text, @action text, @detail text
 WITH over AS MATERIALIZED (
@@ -200,6 +200,11 @@ WITH over AS MATERIALIZED (
   FROM again a WHERE j.id = a.id
 ), open AS (
   DELETE FROM {schema}.closed_parent p USING again a WHERE p.id = a.id
+), open_updates AS MATERIALIZED (
+  SELECT u.id, u.seq FROM again a
+  CROSS JOIN LATERAL (SELECT b.id, b.seq FROM {schema}.job_update b WHERE b.id = a.id AND b.verdict IS NULL OFFSET 0) u
+), updates AS (
+  DELETE FROM {schema}.job_update u USING open_updates o WHERE u.id = o.id AND u.seq = o.seq
 ), unsaid AS (
   DELETE FROM {schema}.untold u USING again a WHERE u.id = a.id
 ), now_ready AS (

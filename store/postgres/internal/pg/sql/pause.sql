@@ -90,14 +90,15 @@ DELETE FROM {schema}.pause_request q WHERE q.id = ANY (@jobs)
 RETURNING q.id;
 
 -- Where a job is: of a finished one its state, of a waiting one whether it is held, whether it
--- runs; the last entry of its journal; and its state if it neither runs nor has finished.
+-- runs; the last entry of its journal; its state if it neither runs nor has finished; whether its
+-- end is decided; and its last lease.
 -- name: resume_look
 -- params: @job uuid
 SELECT f.state, d.held IS TRUE, k.yes IS TRUE,
   coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = j.id ORDER BY a.seq DESC LIMIT 1), 0),
-  coalesce(d.state, {available})
+  coalesce(d.state, {available}), j.closing IS NOT NULL, greatest(j.lease, f.lease)
 FROM {schema}.job j
-LEFT JOIN LATERAL (SELECT a.state FROM {schema}.finished a WHERE a.id = j.id OFFSET 0) f ON true
+LEFT JOIN LATERAL (SELECT a.state, a.lease FROM {schema}.finished a WHERE a.id = j.id OFFSET 0) f ON true
 LEFT JOIN LATERAL (SELECT a.held, a.state FROM {schema}.deferred a WHERE a.due = j.run_at AND a.id = j.id OFFSET 0) d ON f.state IS NULL
 LEFT JOIN LATERAL (
   SELECT true AS yes FROM {schema}.claim c WHERE c.ids @> ARRAY[j.id] AND (c.done >> (array_position(c.ids, j.id) - 1)) & 1 = 0 LIMIT 1
@@ -126,14 +127,15 @@ UPDATE {schema}.job SET closing = CASE WHEN closing <= @last THEN closing END,
     OR EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = @job AND a.seq <= @last OFFSET 0) THEN true END
 WHERE id = @job;
 
--- A held job becomes what it was. Answers with its state, and with when it is due if that is not
--- available.
+-- A held job becomes what it was, or, if it starts over, available, whatever it waits for. Answers
+-- with its state, and with when it is due if that is not available. @action is what is recorded.
 -- name: resume_held
--- params: @job uuid, @now bigint, @actor text, @reason text
+-- params: @job uuid, @now bigint, @actor text, @action text, @reason text, @over boolean
 WITH gone AS (
-  DELETE FROM {schema}.deferred d USING {schema}.job j WHERE j.id = @job AND d.due = j.run_at AND d.id = j.id AND d.held
+  DELETE FROM {schema}.deferred d USING {schema}.job j
+  WHERE j.id = @job AND d.due = j.run_at AND d.id = j.id AND d.state = {waiting} AND (d.held OR @over)
   RETURNING d.id, d.lane, d.ordering_key, j.unique_key, j.unique_states,
-    CASE WHEN d.was_state IN ({scheduled}, {retryable}) AND d.was_due > @now THEN d.was_state ELSE {available} END AS state, d.was_due
+    CASE WHEN NOT @over AND d.was_state IN ({scheduled}, {retryable}) AND d.was_due > @now THEN d.was_state ELSE {available} END AS state, d.was_due
 ), again AS MATERIALIZED (
   SELECT g.*, l.queue, l.priority, g.ordering_key IS NULL OR EXISTS (
     SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = g.ordering_key AND k.id = g.id
@@ -157,7 +159,7 @@ WITH gone AS (
 ), forgotten AS (
   DELETE FROM {schema}.pause_request q USING again a WHERE q.id = a.id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'resume', id, @reason FROM again
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, @action, id, @reason FROM again
 )
 SELECT state, lane, id, was_due FROM again;
 

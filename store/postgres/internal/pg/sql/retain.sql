@@ -86,6 +86,10 @@ DELETE FROM {schema}.checkpoint WHERE id >= @from AND id < @to AND id <> ALL (@s
 -- params: @from uuid, @to uuid, @survivors uuid[]
 DELETE FROM {schema}.generation WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
 
+-- name: forget_updates
+-- params: @from uuid, @to uuid, @survivors uuid[]
+DELETE FROM {schema}.job_update WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
+
 -- name: forget_requests
 -- params: @from uuid, @to uuid, @survivors uuid[]
 DELETE FROM {schema}.cancel_request WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
@@ -162,6 +166,8 @@ WITH expired AS MATERIALIZED (
   DELETE FROM {schema}.inbox a USING over o WHERE a.id = o.id
 ), generations AS (
   DELETE FROM {schema}.generation a USING over o WHERE a.id = o.id
+), updates AS (
+  DELETE FROM {schema}.job_update a USING over o WHERE a.id = o.id
 ), requests AS (
   DELETE FROM {schema}.cancel_request a USING over o WHERE a.id = o.id
 ), pauses AS (

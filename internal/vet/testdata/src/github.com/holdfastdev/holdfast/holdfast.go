@@ -107,6 +107,28 @@ func (s Signal[T]) Into(v *T) Waitable { return nil }
 
 func (s Signal[T]) SendFrom(run *Run, job ID, v T) error { return nil }
 
+type Update[In, Out any] struct{ out Out }
+
+func NewUpdate[In, Out any](name string) Update[In, Out] { return Update[In, Out]{} }
+
+func (u Update[In, Out]) Handle(run *Run, validate func(in In) error, fn func(run *Run, in In) (Out, error)) error {
+	return nil
+}
+
+func (u Update[In, Out]) Call(ctx context.Context, c *Client, job ID, in In, opts ...SendOption) (Out, error) {
+	return u.out, nil
+}
+
+func (c *Client) CallUpdate(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) (json.RawMessage, error) {
+	return nil, nil
+}
+
+func (c *Client) ContinueAsNew(ctx context.Context, reason string, id ID, args json.RawMessage) error {
+	return nil
+}
+
+func (r *Run) WaitUntil(what string, cond func() bool, opts ...WaitOption) error { return nil }
+
 type Callback struct{ Token string }
 
 func (r *Run) Callback(name string) (*Callback, error) { return nil, nil }

@@ -1,4 +1,9 @@
-package replay
+// Package host is what a run needs from outside.
+//
+// # Imports
+//
+// Of ours, store.
+package host
 
 import (
 	"context"
@@ -17,6 +22,8 @@ type Host interface {
 	MaxJournal() JournalLimit
 	// Journal reads what the job remembers, and its inbox.
 	Journal(ctx context.Context) (store.Journal, error)
+	// Updates reads the open requests to the job after a number, at most store.UpdateBound.
+	Updates(ctx context.Context, after int64) ([]store.Update, error)
 	// Append stores what the run remembers, and returns when it is durable or the run's life has
 	// ended. Calls follow one another.
 	Append(a *store.Append) error
@@ -27,6 +34,10 @@ type Host interface {
 	// EntryAt returns the entry of that Seq, or nil, when no transaction with an append is open any
 	// more.
 	EntryAt(ctx context.Context, seq int64) (*store.Entry, error)
+
+	// CancelChildren cancels the children of the job that have not ended and whose policy is
+	// CancelAndWait. It returns how many of them have not ended yet.
+	CancelChildren(ctx context.Context) (open int64, err error)
 
 	// Call calls the handler.
 	Call(ctx context.Context) ([]byte, error)

@@ -1,20 +1,23 @@
-package replay
+// Package lifetime is how the contexts of a run end.
+//
+// It imports nothing of ours.
+package lifetime
 
 import (
 	"context"
 	"sync"
 )
 
-// Contexts are the contexts of a run. base, the handler's context, ends when the run is cancelled,
+// Contexts are the contexts of a run. Base, the handler's context, ends when the run is cancelled,
 // takes too long, or has lost its lease. The context of the whole run ends only when its lease is
 // lost or its node stops. Compensations have one in between.
 //
-// Most runs need only base, and no goroutine that waits for its end: making contexts is a good part
+// Most runs need only Base, and no goroutine that waits for its end: making contexts is a good part
 // of what a short job costs. So the other context is made when it is first used, and whatever ends
 // a context calls those that must know.
 type Contexts struct {
-	base    context.Context
-	endBase context.CancelCauseFunc
+	Base    context.Context
+	EndBase context.CancelCauseFunc
 
 	mu    sync.Mutex
 	whole context.Context
@@ -23,8 +26,8 @@ type Contexts struct {
 	cause error         // of the end of the whole; nil while it lasts
 }
 
-// lasting returns the context of the whole run.
-func (l *Contexts) lasting() context.Context {
+// Lasting returns the context of the whole run.
+func (l *Contexts) Lasting() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.whole == nil {
@@ -56,8 +59,8 @@ func (l *Contexts) Ended() error {
 	return l.cause
 }
 
-// endAll ends all contexts of the run. It returns false if they had ended.
-func (l *Contexts) endAll(cause error) bool {
+// EndAll ends all contexts of the run. It returns false if they had ended.
+func (l *Contexts) EndAll(cause error) bool {
 	l.mu.Lock()
 	first := l.cause == nil
 	if first {
@@ -70,6 +73,6 @@ func (l *Contexts) endAll(cause error) bool {
 		l.end(cause)
 	}
 	l.mu.Unlock()
-	l.endBase(cause)
+	l.EndBase(cause)
 	return first
 }

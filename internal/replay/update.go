@@ -1,0 +1,272 @@
+package replay
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/holdfastdev/holdfast/internal/blocked"
+	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/memory"
+	"github.com/holdfastdev/holdfast/internal/usercode"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// UpdateHandler is what a strand does with the requests of a name.
+type UpdateHandler struct {
+	Name string
+	// Open decodes a request, and validates it unless it was accepted before. It returns what
+	// handles the request.
+	Open func(data []byte, accepted bool) (func(s *Strand) ([]byte, error), error)
+}
+
+// HandleUpdate makes the strand handle the requests of a name, from now on and while it waits. It
+// takes no place.
+func (s *Strand) HandleUpdate(h *UpdateHandler) error {
+	m, err := s.begin("Update.Handle", h.Name)
+	if err != nil {
+		return err
+	}
+	defer s.end(m)
+	switch {
+	case s.undo:
+		err := s.misuse("%s was called in a compensation, which handles no requests; call it in the handler", s.doing)
+		s.spoil(m, err)
+		return err
+	case s.handlers[h.Name] != nil:
+		err := s.misuse("%s was called again on the same run; handle the requests of a name in one place", s.doing)
+		s.spoil(m, err)
+		return err
+	}
+	if m.Requests == nil {
+		m.Requests = &memory.Requests{Stale: true}
+		m.coding++ // it is in no place in which a condition may find it
+		err := m.readUpdates()
+		m.coding--
+		if err != nil {
+			return err
+		}
+	}
+	memory.Put(&s.handlers, h.Name, h)
+	return nil
+}
+
+// readUpdates reads the requests that have come since, and leaves the book stale if there are more.
+// It lets go of the lock meanwhile.
+func (m *replayState) readUpdates() error {
+	m.Requests.Stale = false
+	after := m.Requests.Seen()
+	m.mu.Unlock()
+	open, err := m.run.host.Updates(m.run.life.Lasting(), after)
+	m.mu.Lock()
+	if err != nil || len(open) == store.UpdateBound {
+		m.Requests.Stale = true
+	}
+	if m.exiting {
+		m.exit()
+	}
+	if err != nil {
+		return store.About(m.run.claimed.Job.ID, "reading the updates of", err)
+	}
+	m.Requests.Add(open)
+	return nil
+}
+
+// mayServe reports whether the strand may accept a request now. What the run has done before comes
+// first: a request that is accepted has its place after all that the journal holds.
+func (s *Strand) mayServe(m *replayState) bool {
+	return len(s.handlers) > 0 && !m.IsBehind() && m.ending == nil && m.Closed == nil && !m.pauses() && m.full() == nil
+}
+
+// serve handles the requests that have come, one after the other. What waits goes on after them, so
+// that the order is the same on every replay.
+func (s *Strand) serve(m *replayState) error {
+	for s.mayServe(m) {
+		u, found := m.Requests.Next(func(name string) bool { return s.handlers[name] != nil })
+		switch {
+		case found:
+			if err := s.accept(m, &u); err != nil {
+				return err
+			}
+		case m.Requests.Stale:
+			if err := m.readUpdates(); err != nil {
+				return err
+			}
+		case m.Requests.HasAnswers():
+			if err := m.flush(); err != nil {
+				return err
+			}
+			m.Requests.Stale = true // more may have come meanwhile
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// listen adds to what a strand waits for that requests may wake it.
+func (s *Strand) listen(m *replayState, p *blocked.On) {
+	if !s.mayServe(m) {
+		return
+	}
+	p.Kinds |= store.MessagesOf(store.MessageUpdate)
+	for name := range s.handlers {
+		p.Updates = append(p.Updates, name)
+	}
+}
+
+// accept validates a request, and handles it if that has no objection.
+func (s *Strand) accept(m *replayState, u *store.Update) error {
+	h := s.handlers[u.Name]
+	data, handle, why := s.validate(m, h, u)
+	switch {
+	case m.exiting:
+		m.exit()
+	case s.fault.err != nil:
+		return s.fault.err
+	case why != "":
+		m.Requests.Refuse(*u, why)
+		return nil
+	}
+	m.Requests.Accept(*u)
+	path := s.nextRequest()
+	m.Add(store.Entry{
+		Kind: store.EntryUpdated, Path: path, Name: u.Name, Ref: u.Seq, Data: journal.Encode(journal.Update{Key: u.Key, In: data}),
+	})
+	return s.handle(m, path, u.Key, handle)
+}
+
+// validate opens a request without the state's lock, and returns why it is refused, if it is.
+func (s *Strand) validate(m *replayState, h *UpdateHandler, u *store.Update) (data []byte, handle func(*Strand) ([]byte, error), why string) {
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	defer func() {
+		if p := recover(); p != nil {
+			why = usercode.CutError(fmt.Sprintf("panic: %v", p))
+		}
+	}()
+	data, err := journal.Unpack(u.Data, u.Codec)
+	if err == nil {
+		handle, err = h.Open(data, false)
+	}
+	if err != nil {
+		return nil, nil, said(err)
+	}
+	return data, handle, ""
+}
+
+// said is the text of an error for the caller of a request, which is not empty.
+func said(err error) string {
+	if text := usercode.ErrorText(err); text != "" {
+		return text
+	}
+	return "an error without text"
+}
+
+// handle calls the handler of a request that was accepted, and answers the request. A panic is one
+// of the strand.
+func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byte, error)) error {
+	s.hold(m)
+	if m.exiting {
+		m.exit()
+	}
+	s.served++
+	s.inner = &Strand{run: s.run, prefix: path + ".", fault: s.fault}
+	result, err := s.inner.unlockedHandle(m, f)
+	s.inner = nil
+	switch {
+	case m.exiting:
+		m.exit()
+	case s.fault.err != nil:
+		return s.fault.err
+	case err == nil:
+		m.Requests.Done(key, result, "")
+	case m.ending != nil, usercode.Is(err, usercode.ErrJournalFull):
+		return nil // it was not handled to its end, and is not: so says the end of the run
+	default:
+		if only := usercode.ForHandlers(err); only != nil {
+			err := s.misuse("%s: the handler of a request returned %v, which only the handler of a kind may return", s.doing, only)
+			s.spoil(m, err)
+			return err
+		}
+		m.Requests.Done(key, nil, said(err))
+	}
+	if count, bytes := m.Requests.Weight(); count >= memory.MaxAppend || bytes >= memory.MaxAppendBytes {
+		return m.flush()
+	}
+	return nil
+}
+
+func (s *Strand) unlockedHandle(m *replayState, f func(*Strand) ([]byte, error)) ([]byte, error) {
+	m.code()
+	m.mu.Unlock()
+	defer func() { m.mu.Lock(); m.coding-- }() // also if f panics
+	defer s.over.Store(true)
+	return f(s)
+}
+
+// waits is the path of the wait under way: "3", or "3+2" for the second wait after place 3 that has
+// no place of its own.
+func (s *Strand) waits() string {
+	if s.unplaced > 0 {
+		return s.path() + "+" + strconv.Itoa(s.unplaced)
+	}
+	return s.path()
+}
+
+// nextRequest is the path of the next request that is handled in the wait under way, such as "3:1".
+func (s *Strand) nextRequest() string { return s.waits() + ":" + strconv.Itoa(s.served+1) }
+
+// arriveUnplaced begins a wait that has no place of its own: what was handled while it waited comes
+// first.
+func (s *Strand) arriveUnplaced(m *replayState) error {
+	s.unplaced++
+	s.served = 0
+	return s.recall(m)
+}
+
+// recall handles the requests again that were handled in the wait which begins.
+func (s *Strand) recall(m *replayState) error {
+	for m.Accepted {
+		path := s.nextRequest()
+		entries := m.At(path)
+		if len(entries) == 0 {
+			return nil
+		}
+		e := entries[0]
+		m.visit(path)
+		key, handle := s.reopen(m, e)
+		m.Requests.Recall(key)
+		if err := s.handle(m, path, key, handle); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reopen opens a request that the journal has accepted.
+func (s *Strand) reopen(m *replayState, e *store.Entry) (key string, handle func(*Strand) ([]byte, error)) {
+	var u journal.Update
+	h := s.handlers[e.Name]
+	if e.Kind != store.EntryUpdated || h == nil {
+		s.contradict(m, fmt.Sprintf("the code has no handler at place %s for %s, which the journal has (entry %d)",
+			e.Path, journal.Describe(e.Kind, e.Name), e.Seq))
+	}
+	err := journal.Decode(e, &u)
+	if err == nil {
+		handle, err = unlockedOpen(m, h, u.In)
+	}
+	if m.exiting {
+		m.exit()
+	}
+	if err != nil {
+		s.contradict(m, fmt.Sprintf("the code cannot decode %s at place %s, which the journal has (entry %d): %s",
+			journal.Describe(e.Kind, e.Name), e.Path, e.Seq, said(err)))
+	}
+	return u.Key, handle
+}
+
+func unlockedOpen(m *replayState, h *UpdateHandler, data []byte) (func(*Strand) ([]byte, error), error) {
+	m.mu.Unlock()
+	defer m.mu.Lock() // also if a decoder panics
+	return h.Open(data, true)
+}
