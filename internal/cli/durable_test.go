@@ -438,7 +438,7 @@ func TestUpdates(t *testing.T) {
 		})
 		id := s.enqueue("sum", "--args", "1")
 		for range 2 {
-			if out := s.ok("update", "call", id, "add", "4", "--key", "four", "--timeout", "1m"); out != "\"now 5\"\n" {
+			if out := s.ok("update", "call", id, "add", "4", "--dedup-key", "four", "--timeout", "1m"); out != "\"now 5\"\n" {
 				t.Errorf("%s", out)
 			}
 		}
@@ -462,7 +462,7 @@ func TestUpdates(t *testing.T) {
 		if out := s.ok("job", "wait", id, "--timeout", "1m"); out != "100\n" {
 			t.Errorf("%s", out)
 		}
-		if out := s.ok("update", "call", id, "add", "4", "--key", "four"); out != "\"now 5\"\n" {
+		if out := s.ok("update", "call", id, "add", "4", "--dedup-key", "four"); out != "\"now 5\"\n" {
 			t.Errorf("the answer of before is %s", out)
 		}
 		s.expect(s.run("update", "call", id, "add", "5"), 1, "job "+id+" is completed")

@@ -45,7 +45,7 @@ A job that is compensating cannot start over until it has ended.`,
 	}
 	cmd.Flags().StringVar(&args, "args", "", "new args: `JSON`, @FILE, or - for standard input (default: the args of the job)")
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 // startOverAll lets jobs start over one by one. If the database stops answering it gives up the

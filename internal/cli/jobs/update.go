@@ -33,13 +33,13 @@ func (a verbs) updateCallCommand() *cobra.Command {
 request waits until the job handles requests of that name. PAYLOAD is JSON, @FILE, or - for standard
 input. After two seconds, print on standard error what the job is doing.
 
-To make a call repeatable, use --key: another call with the same key sends nothing and prints the
-same answer.
+To make a call repeatable, use --dedup-key: another call with the same key sends nothing and prints
+the same answer.
 
 The exit code is 0 if there is an answer, 1 if the request was refused or failed or the job has
 finished, and 2 if --timeout passed; the request stays, and another call with the same key waits for
 its answer.`,
-		Example: `  holdfast update call ` + arg.ExampleID + ` "add line" '{"item":"tea","cents":450}' --key line-7 --timeout 30s
+		Example: `  holdfast update call ` + arg.ExampleID + ` "add line" '{"item":"tea","cents":450}' --dedup-key line-7 --timeout 30s
   jq -c .line order.json | holdfast update call ` + arg.ExampleID + ` "add line" -`,
 		Args:        arg.Takes(2, 3),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet),
@@ -47,15 +47,15 @@ its answer.`,
 			if timeout < 0 {
 				return arg.Usagef("--timeout %v is negative", timeout)
 			}
-			if !cmd.Flags().Changed("key") {
+			if !cmd.Flags().Changed("dedup-key") {
 				key = holdfast.NewID().String()
 			}
 			return a.callUpdate(ctx, args, key, timeout)
 		}),
 	}
-	cmd.Flags().StringVar(&key, "key", "", "send the request only if the job has none with the same `KEY`")
+	cmd.Flags().StringVar(&key, "dedup-key", "", "send the request only if the job has none with the same `KEY`")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after `DURATION`, such as 30s (default: wait for the answer)")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 func (a verbs) callUpdate(ctx context.Context, args []string, key string, timeout time.Duration) error {
