@@ -3,6 +3,7 @@
 //
 //	read       what is known of a job
 //	list       jobs by what they have in common
+//	obstacles  why a job does not start
 //	queues     how many jobs a queue has, and how old they are
 //	unserved   jobs whose kind no node knows
 //	watch      tells of commits of others

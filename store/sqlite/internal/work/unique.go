@@ -1,8 +1,6 @@
 package work
 
 import (
-	"context"
-
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -80,37 +78,4 @@ func onConflict(t *core.Tx, q *store.Enqueue, holder store.ID, runAt int64) erro
 	}
 	q.Result.Replaced, q.Result.RunAt = true, db.TimeOf(runAt)
 	return releaseUnique(t, &b.Job, state)
-}
-
-// Obstacles implements store.Reader.
-func (v Verbs) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
-	var o store.Obstacles
-	err := v.d.Read(ctx, "look up what blocks job "+id.String(), func(t *core.Tx) error {
-		o = store.Obstacles{}
-		b, found, err := t.Body(id)
-		if err != nil {
-			return err
-		}
-		if !found || namespace != "" && b.Namespace != namespace {
-			return store.NoJob(id)
-		}
-		st := t.Stmt("queue_paused")
-		st.BindInt(b.Lane.Queue)
-		if found, err = st.Next(); err != nil {
-			return err
-		}
-		if found {
-			o.QueuePausedAt, o.QueuePausedBy = db.ReadOptTime(st), db.ReadOptText(st)
-			st.Done()
-		}
-		if b.OrderingKey == "" {
-			return nil
-		}
-		holder, held, err := t.KeyHolder(core.KeyName{Queue: b.Lane.Queue, Key: b.OrderingKey})
-		if held && holder != id {
-			o.Turn = holder
-		}
-		return err
-	})
-	return o, err
 }
