@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/move"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/tend"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/view"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
@@ -32,6 +33,7 @@ type Store struct {
 	working
 	tending
 	viewing
+	moving
 	naming
 
 	d         *core.Database
@@ -44,10 +46,14 @@ type (
 	working = work.Verbs
 	tending = tend.Verbs
 	viewing = view.Verbs
+	moving  = move.Verbs
 	naming  = keys.Verbs
 )
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store  = (*Store)(nil)
+	_ store.Copies = (*Store)(nil)
+)
 
 // Open implements store.Source. It fails with ErrInvalid if the directory does not exist or the
 // file is damaged or not a database, ErrReadOnly if the file cannot be written, or, with NoMigrate,
@@ -108,7 +114,8 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.working, s.tending, s.viewing, s.naming = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll), keys.New(s.d)
+	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
+	s.naming, s.moving = keys.New(s.d), move.New(s.d)
 	return s, nil
 }
 
