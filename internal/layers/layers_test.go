@@ -53,6 +53,7 @@ var layers = []layer{
 	{pattern: "store/storetest/model", imports: []string{"store"}, tests: []string{"store/storetest"}},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
+	{pattern: "store/storetest/copies", imports: words},
 	{pattern: "store/storetest/durable", imports: words},
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
@@ -68,6 +69,7 @@ var layers = []layer{
 	{pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."}, tests: []string{"store/sqlite"}},
 	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/sqlite/internal/db"}},
+	{pattern: "store/sqlite/internal/move", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/work", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys"})},
 	{
@@ -86,6 +88,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/move", imports: onPostgres},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/read", imports: onPostgres},
 	{pattern: "store/postgres/internal/claims", imports: onPostgres},
@@ -99,7 +102,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/claims", "store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schema",
+			"store/postgres/internal/claims", "store/postgres/internal/move", "store/postgres/internal/operate", "store/postgres/internal/read",
+			"store/postgres/internal/schema",
 			"store/postgres/internal/write",
 		}),
 		tests: []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
@@ -130,6 +134,7 @@ var layers = []layer{
 	{pattern: "internal/logs/logstest", imports: []string{"store"}},
 	{pattern: "why", imports: []string{"store"}},
 	{pattern: "internal/explain", imports: []string{"store", "why"}},
+	{pattern: "internal/copier", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
 	{pattern: "internal/portion", imports: []string{"store"}},
 	{pattern: "internal/supervise", imports: []string{"internal/logs", "store"}},
 	{pattern: "internal/news", imports: []string{"internal/logs", "internal/supervise", "store"}},
@@ -203,6 +208,11 @@ var layers = []layer{
 		tests:   support,
 	},
 	{pattern: "internal/cli/queues", imports: append([]string{".", "store"}, ofVerbs...), tests: support},
+	{
+		pattern: "internal/cli/databases",
+		imports: append([]string{".", "internal/copier", "store", "store/dsn"}, ofVerbs...),
+		tests:   support,
+	},
 	{pattern: "internal/cli/bench", imports: append([]string{".", "store/dsn"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli",
