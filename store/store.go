@@ -90,7 +90,8 @@ type Claims interface {
 
 // Nodes keeps the register of nodes.
 type Nodes interface {
-	// Join registers a node and returns its id, which was never used before.
+	// Join registers a node and returns its id, which was never used before. It fails with
+	// ErrConflict while a copy into the database is not complete (see Copies).
 	Join(ctx context.Context, info NodeInfo) (int64, error)
 	// Beat says that the node lives. It fails with ErrNodeDead if it was declared dead or left.
 	Beat(ctx context.Context, params BeatParams) (Beat, error)

@@ -419,3 +419,40 @@ func openTo(t *testing.T, dir string) {
 		}
 	}
 }
+
+// TestCopyIsKilled: the process of a copy is killed in the middle, again and again, and the last
+// one finds everything there.
+func TestCopyIsKilled(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	const jobs = 6000
+	s.expect(s.feed(strings.Repeat("{}\n", jobs), "job", "enqueue", "mail", "--file", "-", "-q"), 0)
+	target := filepath.Join(s.dir, "target.db")
+	s.ok("migrate", "up", "--database", target)
+	copied := func() int {
+		return strings.Count(s.ok("job", "list", "--database", target, "--all", "-o", "id"), "\n")
+	}
+	args := []string{"copy", "--from", s.db, "--to", target}
+	killed := 0
+	for copied() < jobs {
+		before := copied()
+		cmd := exec.Command(binary(t), args...)
+		cmd.Env = environ()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "a page is copied", func() bool { return copied() > before })
+		_ = cmd.Process.Kill()
+		if err := cmd.Wait(); err != nil {
+			killed++
+		}
+	}
+	if killed == 0 {
+		t.Error("no copy was killed before its end")
+	}
+	var last views.Copied
+	s.decode(s.ok(args...), &last)
+	if last.Source != jobs || last.Target != jobs || copied() != jobs {
+		t.Errorf("%+v", last)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/bench"
+	"github.com/holdfastdev/holdfast/internal/cli/databases"
 	"github.com/holdfastdev/holdfast/internal/cli/jobs"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
@@ -59,6 +60,7 @@ To get started, run "holdfast dev".`,
 	root.AddCommand(jobs.Commands(a.App)...)
 	root.AddCommand(queues.Commands(a.App, jobs.DrainCommand(a.App))...)
 	root.AddCommand(nodes.Commands(a.App)...)
+	root.AddCommand(databases.Commands(a.App)...)
 	root.AddCommand(bench.Command(a.App), a.migrateCommand(), a.vetCommand(), a.versionCommand())
 	addAliases(root)
 	arg.ReadDurations(root)

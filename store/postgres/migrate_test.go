@@ -140,7 +140,7 @@ func TestMigrateFromVersion6(t *testing.T) {
 			"ALTER TABLE {schema}.finished DROP COLUMN started_at, DROP COLUMN codec, DROP COLUMN fingerprint",
 			"ALTER TABLE {schema}.journal DROP COLUMN took", "ALTER TABLE {schema}.queue DROP COLUMN deleted_at",
 			"DROP TABLE {schema}.job_update",
-			"DROP TABLE {schema}.lane_use, {schema}.job_key, {schema}.key_sent", dropFunctionsBut("clock", "refuse"),
+			"DROP TABLE {schema}.lane_use, {schema}.job_key, {schema}.key_sent, {schema}.meta", dropFunctionsBut("clock", "refuse"),
 			"ALTER TABLE {schema}.deferred DROP COLUMN handed_over", "DROP TABLE {schema}.untold",
 			"DELETE FROM {schema}.migration WHERE version >= 7",
 		} {

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/move"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
@@ -25,7 +26,10 @@ const connectTimeout = 10 * time.Second
 
 var _ store.Source = Config{}
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store  = (*Store)(nil)
+	_ store.Copies = (*Store)(nil)
+)
 
 // Open implements store.Source. It fails with ErrUnavailable if the server cannot be reached,
 // ErrReadOnly if it is a standby whose schema is to be brought up to date, ErrInvalid if the server
@@ -120,6 +124,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.claims = &claims.Store{Store: s.local}
 	s.write = &write.Store{Store: s.local}
 	s.updates = &updates.Store{Store: s.local}
+	s.move = &move.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)
 	return s
 }

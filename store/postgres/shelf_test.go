@@ -189,13 +189,13 @@ func putBack(t *testing.T, s shelved) {
 const emptied = `DO $$
 DECLARE r record; space oid := current_setting('shelf.schema')::regnamespace;
 BEGIN
-  FOR r IN SELECT oid::regclass AS name, relkind FROM pg_class WHERE relnamespace = space
+  FOR r IN SELECT oid::regclass AS name, relkind, relname FROM pg_class WHERE relnamespace = space
     AND (relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migration' OR relkind = 'S')
     ORDER BY oid DESC LOOP -- what was made later may refer to what was there
     IF r.relkind = 'S' THEN
       PERFORM setval(r.name, 1, false);
     ELSE
-      EXECUTE format('DELETE FROM %s', r.name);
+      EXECUTE format('DELETE FROM %s', r.name) || CASE WHEN r.relname = 'meta' THEN $q$ WHERE name <> 'database_id'$q$ ELSE '' END;
     END IF;
   END LOOP;
 END $$`

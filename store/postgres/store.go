@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/move"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
@@ -28,6 +29,7 @@ type Store struct {
 	write   *write.Store
 	operate *operate.Store
 	updates *updates.Store
+	move    *move.Store
 	close   sync.Once
 }
 
@@ -314,6 +316,23 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
 	retained, err := s.operate.Retain(ctx, params)
 	return retained, pg.Classify(ctx, "remove old jobs", err)
+}
+
+// Survey implements store.Copies.
+func (s *Store) Survey(ctx context.Context) (store.Survey, error) {
+	found, err := s.move.Survey(ctx)
+	return found, pg.Classify(ctx, "survey", err)
+}
+
+// Export implements store.Copies.
+func (s *Store) Export(ctx context.Context, params store.ExportParams) (store.Exported, error) {
+	page, err := s.move.Export(ctx, params)
+	return page, pg.Classify(ctx, "export jobs", err)
+}
+
+// Import implements store.Copies. Lanes are made before the transaction of the page.
+func (s *Store) Import(ctx context.Context, params store.ImportParams) error {
+	return pg.Classify(ctx, "import jobs", s.move.Import(ctx, params))
 }
 
 // Now implements store.Store: the clock of the database, told by the local one and the offset

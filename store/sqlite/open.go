@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/move"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/tend"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/view"
@@ -33,6 +34,7 @@ type Store struct {
 	working
 	tending
 	viewing
+	moving
 	naming
 	updating
 
@@ -48,9 +50,13 @@ type (
 	viewing  = view.Verbs
 	naming   = keys.Verbs
 	updating = updates.Verbs
+	moving   = move.Verbs
 )
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store  = (*Store)(nil)
+	_ store.Copies = (*Store)(nil)
+)
 
 // Open implements store.Source. It fails with ErrInvalid if the directory does not exist or the
 // file is damaged or not a database, ErrReadOnly if the file cannot be written, or, with NoMigrate,
@@ -112,7 +118,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 		return nil, err
 	}
 	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
-	s.naming, s.updating = keys.New(s.d), updates.New(s.d)
+	s.naming, s.updating, s.moving = keys.New(s.d), updates.New(s.d), move.New(s.d)
 	return s, nil
 }
 

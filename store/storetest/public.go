@@ -3,6 +3,7 @@ package storetest
 import (
 	"testing"
 
+	"github.com/holdfastdev/holdfast/store/storetest/copies"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/tx"
 )
@@ -34,3 +35,6 @@ type (
 // RunTx checks what the store writes into transactions of callers, and what it does while they are
 // open. A store runs it for each kind of transaction that it takes.
 func RunTx(t *testing.T, open TxFactory) { tx.Run(t, open) }
+
+// RunCopies checks that jobs move as wholes from one kind of store to another.
+func RunCopies(t *testing.T, from, to Factory) { copies.Run(t, from, to) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/store/storetest/copies"
 	"github.com/holdfastdev/holdfast/store/storetest/durable"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/family"
@@ -21,9 +22,8 @@ import (
 
 // groups are all tests, by what they are about.
 var groups = env.Merged(
-	jobs.Groups, keys.Groups, starts.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups, outside.Groups,
-	race.Groups,
-	machine.Groups,
+	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
+	outside.Groups, race.Groups, machine.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are

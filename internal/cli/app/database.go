@@ -28,7 +28,12 @@ const MaxPage = 1000
 
 // Source is the database that the user named. It must be visible to other processes.
 func (a *App) Source(opts ...dsn.Option) (store.Source, error) {
-	source, err := dsn.Parse(a.Database, opts...)
+	return a.SourceOf(a.Database, opts...)
+}
+
+// SourceOf is Source for a database that another flag names.
+func (a *App) SourceOf(database string, opts ...dsn.Option) (store.Source, error) {
+	source, err := dsn.Parse(database, opts...)
 	if err != nil {
 		return nil, arg.Usage(err)
 	}

@@ -29,6 +29,9 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 		Args: []any{pg.CleanText(info.Name), pg.CleanText(info.Version), string(text), s.Injected()},
 		Each: func(r pg.Row) error { return r.Scan(&id) },
 	})
+	if err == nil && id == 0 {
+		err = store.CopyUnfinished()
+	}
 	return id, err
 }
 

@@ -31,7 +31,7 @@ func (t *Tx) awaitTurn(p Pointer) error {
 	s.BindInt(p.RunAt)
 	db.BindID(s, p.ID)
 	s.BindInt(p.Lane.ID)
-	t.touchKey(KeyName{p.Lane.Queue, p.Key})
+	t.TouchKey(KeyName{p.Lane.Queue, p.Key})
 	return db.Exec(s)
 }
 
@@ -45,7 +45,7 @@ func (t *Tx) ReleaseTurn(b *Body) error {
 	s.BindInt(k.Queue)
 	s.BindText(k.Key)
 	db.BindID(s, b.ID)
-	t.touchKey(k)
+	t.TouchKey(k)
 	return db.Exec(s)
 }
 
@@ -57,7 +57,8 @@ func (t *Tx) NoteLined(id store.ID) {
 	t.lined[id] = true
 }
 
-func (t *Tx) touchKey(k KeyName) {
+// TouchKey has an ordering key handed on that is free at the end of the transaction.
+func (t *Tx) TouchKey(k KeyName) {
 	if len(t.keys) == 0 || t.keys[len(t.keys)-1] != k {
 		t.keys = append(t.keys, k)
 	}

@@ -72,8 +72,22 @@ func (b *Body) Scan(s db.Stmt) (laneID int64, err error) {
 }
 
 // BindMarks binds the column marks of a job that is not closing.
-func BindMarks(s db.Stmt, job *store.Job, forked bool) {
-	marks := db.BoolInt(job.Answers)*db.MarkAnswers | db.BoolInt(forked)*db.MarkForked | int64(job.OnParentClose)<<db.MarkPolicy
+func BindMarks(s db.Stmt, job *store.Job, forked bool) { bindMarks(s, job, marksOf(job, forked)) }
+
+// BindAllMarks binds the column marks of a body.
+func BindAllMarks(s db.Stmt, b *Body) {
+	marks := marksOf(&b.Job, b.Forked)
+	if b.Closing {
+		marks |= db.MarkClosing | b.Decided<<db.MarkDecided
+	}
+	bindMarks(s, &b.Job, marks)
+}
+
+func marksOf(job *store.Job, forked bool) int64 {
+	return db.BoolInt(job.Answers)*db.MarkAnswers | db.BoolInt(forked)*db.MarkForked | int64(job.OnParentClose)<<db.MarkPolicy
+}
+
+func bindMarks(s db.Stmt, job *store.Job, marks int64) {
 	if job.Parent == uuid.Nil && marks == 0 {
 		s.BindNull()
 	} else {

@@ -125,6 +125,17 @@ func (c *Conn) One(text string) (string, error) {
 	return value, errors.Join(err, s.Finalize())
 }
 
+// VacuumInto writes a copy of the database, in one snapshot, into an empty file.
+func (c *Conn) VacuumInto(path string) error {
+	s, _, err := c.c.PrepareTransient("VACUUM INTO ?")
+	if err != nil {
+		return err
+	}
+	s.BindText(1, path)
+	_, err = s.Step()
+	return errors.Join(err, s.Finalize())
+}
+
 // Changes is how many rows the last statement has changed, though it failed.
 func (c *Conn) Changes() int { return c.c.Changes() }
 

@@ -25,6 +25,11 @@ func (v Verbs) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	node := int64(0)
 	err = v.d.Write(ctx, "join", func(t *core.Tx) error {
 		v.d.Lives.Drop(node) // of a try before this one
+		if waits, err := db.Exists(t.Stmt("node_waits")); err != nil {
+			return err
+		} else if waits {
+			return store.CopyUnfinished()
+		}
 		st := t.Stmt("node_insert")
 		st.BindText(info.Name)
 		st.BindText(info.Version)

@@ -236,15 +236,20 @@ func isNamed(kind store.EntryKind) bool {
 func scanEntries(s db.Stmt) ([]store.Entry, error) {
 	var entries []store.Entry
 	return entries, db.Each(s, func() error {
-		e := store.Entry{
-			Seq: s.ReadInt(), Kind: store.EntryKind(s.ReadInt()), Path: db.ReadOptText(s), Name: db.ReadOptText(s), Ref: db.ReadOptInt(s),
-			Data: db.ReadOptBlob(s), Codec: int(s.ReadInt()), At: db.ReadTime(s), LeaseNumber: s.ReadInt(),
-			Took: time.Duration(db.ReadOptInt(s)) * time.Microsecond,
-		}
-		if e.Kind == store.EntryContinued {
-			e.Ref = 0 // see generation
-		}
-		entries = append(entries, e)
+		entries = append(entries, ScanEntry(s))
 		return nil
 	})
+}
+
+// ScanEntry reads an entry.
+func ScanEntry(s db.Stmt) store.Entry {
+	e := store.Entry{
+		Seq: s.ReadInt(), Kind: store.EntryKind(s.ReadInt()), Path: db.ReadOptText(s), Name: db.ReadOptText(s), Ref: db.ReadOptInt(s),
+		Data: db.ReadOptBlob(s), Codec: int(s.ReadInt()), At: db.ReadTime(s), LeaseNumber: s.ReadInt(),
+		Took: time.Duration(db.ReadOptInt(s)) * time.Microsecond,
+	}
+	if e.Kind == store.EntryContinued {
+		e.Ref = 0 // see generation
+	}
+	return e
 }

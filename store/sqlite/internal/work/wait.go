@@ -29,8 +29,8 @@ const (
 	compensates = 2 // and its run has registered compensations
 )
 
-// handing is what that column says of a wait.
-func handing(w *store.Wait) int64 {
+// Handing is what that column says of a wait.
+func Handing(w *store.Wait) int64 {
 	switch {
 	case w == nil || !w.HandedOver:
 		return 0
@@ -38,6 +38,11 @@ func handing(w *store.Wait) int64 {
 		return compensates
 	}
 	return handedOver
+}
+
+// ReadHanding says of a wait what that column does.
+func ReadHanding(column int64, w *store.Wait) {
+	w.HandedOver, w.Compensates = column != 0, column == compensates
 }
 
 // heldFrom is how a job is held that a person pauses: one that was handed over stays so.
@@ -122,7 +127,7 @@ func putWaiting(t *core.Tx, b *core.Body, due int64, w store.Wait, was before, a
 	db.BindOptInt(s, int64(was.state))
 	db.BindOptInt(s, was.due)
 	s.BindText(string(text))
-	db.BindOptInt(s, handing(&w))
+	db.BindOptInt(s, Handing(&w))
 	return db.Exec(s)
 }
 
@@ -208,4 +213,33 @@ func WaiterOf(t *core.Tx, b *core.Body) (Waiter, error) {
 		w.For = []byte(about.For)
 	}
 	return w, nil
+}
+
+// ReadWait completes how a job waits by the text that is kept of it.
+func ReadWait(text string, p *store.Parked) error {
+	var about storedWait
+	if err := json.Unmarshal([]byte(text), &about); err != nil {
+		return fmt.Errorf("%w: a wait: %w", store.ErrInvalid, err)
+	}
+	p.Since, p.Reason, p.Error = db.TimeOf(about.Since), about.Reason, about.Error
+	if about.Until != 0 {
+		p.Until = db.TimeOf(about.Until)
+	}
+	if about.For != "" {
+		p.For = []byte(about.For)
+	}
+	return nil
+}
+
+// WriteWait is the text that is kept of how a job waits.
+func WriteWait(p *store.Parked) (string, error) {
+	about := storedWait{Since: p.Since.UnixMicro(), For: string(p.For), Reason: p.Reason, Error: p.Error}
+	if !p.Until.IsZero() {
+		about.Until = p.Until.UnixMicro()
+	}
+	text, err := json.Marshal(about)
+	if err != nil {
+		return "", fmt.Errorf("%w: a wait: %w", store.ErrInvalid, err)
+	}
+	return string(text), nil
 }

@@ -1,10 +1,13 @@
 -- Nodes and the leader. Liveness is told by the database's clock at the moment of the statement;
 -- the injected clock of tests, or NULL, is the last parameter.
 
+-- No row: a copy into the database is not complete.
 -- name: node_join
 -- params: @name text, @version text, @info text, @clock bigint
 INSERT INTO {schema}.node (started_at, beat_at, last_seq, name, version, info)
-SELECT t.now, t.now, 0, @name, @version, @info::json FROM (SELECT {schema}.clock(@clock) AS now) t RETURNING id;
+SELECT t.now, t.now, 0, @name, @version, @info::json FROM (SELECT {schema}.clock(@clock) AS now) t
+WHERE NOT EXISTS (SELECT 1 FROM {schema}.meta m WHERE m.name = 'copied_from' AND NOT (m.value::json ->> 'done')::boolean)
+RETURNING id;
 
 -- A heartbeat, in one statement because an idle node sends little else. @leader_ttl is how long the
 -- lease of the leader is, 0 if the node does not want it; @lead says whether a node that leads is

@@ -3,6 +3,10 @@
 -- name: node_insert
 INSERT INTO holdfast_node (name, version, started_at, beat_at, last_seq, info) VALUES (?, ?, ?, ?, 0, ?) RETURNING id;
 
+-- Whether a copy into the database is not complete.
+-- name: node_waits
+SELECT 1 FROM holdfast_meta WHERE name = 'copied_from' AND json_extract(value, '$.done') = 0;
+
 -- name: node_alive
 SELECT last_seq FROM holdfast_node WHERE id = ? AND dead_at IS NULL;
 

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+)
+
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	target := filepath.Join(s.dir, "target.db")
+	s.expect(s.run("copy", "--to", target), app.ExitUsage, "--from is missing")
+	s.expect(s.run("copy", "--from", s.db, "--to", target), 1, "no such database: sqlite:"+target)
+	if _, err := os.Stat(target); err == nil {
+		t.Error("a copy that was refused has made its target")
+	}
+	s.ok("migrate", "up", "--database", target)
+	s.ok("job", "enqueue", "mail", "--args", "{}", "--queue", "bulk")
+	s.ok("job", "enqueue", "mail", "--args", "{}", "--in", "1h", "--namespace", "other")
+	s.ok("queue", "pause", "bulk")
+
+	n := s.start("dev")
+	s.expect(s.run("copy", "--from", s.db, "--to", target), 1, "node 1 (", "lives in the source; stop it")
+	n.stop(t)
+
+	var copied views.Copied
+	got := s.run("copy", "--from", s.db, "--to", target)
+	s.decode(s.expect(got, 0), &copied)
+	if copied.Source != 2 || copied.Target != 2 || len(copied.States) != 2 || copied.To != "sqlite:"+target {
+		t.Errorf("%+v", copied)
+	}
+	if !strings.Contains(got.stderr, "Copying 2 jobs from sqlite:"+s.db) || !strings.Contains(got.stderr, "The copy is complete.") {
+		t.Errorf("it said %q", got.stderr)
+	}
+	got = s.run("copy", "--from", s.db, "--to", target, "-o", "table")
+	s.expect(got, 0)
+	if got.stdout != "STATE      SOURCE  TARGET\nscheduled  1       1\navailable  1       1\nall        2       2\n" {
+		t.Errorf("%s", got.stdout)
+	}
+	if !strings.Contains(got.stderr, "Everything was copied before.") {
+		t.Errorf("it said %q", got.stderr)
+	}
+	if out := s.ok("queue", "list", "--database", target, "-o", "table"); !strings.Contains(out, " by ") {
+		t.Errorf("%s", out)
+	}
+	s.ok("job", "enqueue", "mail", "--args", "{}")
+	s.expect(s.run("copy", "--from", s.db, "--to", target), 1, "the copy was completed before, and the jobs have changed since")
+	s.expect(s.run("copy", "--from", target, "--to", s.db), 1, "the target has jobs of its own")
+}
+
+func TestCopyToPostgres(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	url := pgtest.Shared(t).Database(t)
+	s.ok("job", "enqueue", "exec", "--args", `{"command":["echo","hello"]}`)
+	s.expect(s.run("copy", "--from", s.db, "--to", url), 1, " has no Holdfast schema")
+	s.ok("migrate", "up", "--database", url)
+	s.ok("copy", "--from", s.db, "--to", url)
+	var jobs []struct{ Kind string }
+	s.decode(s.ok("job", "list", "--database", url), &jobs)
+	if len(jobs) != 1 || jobs[0].Kind != "exec" {
+		t.Errorf("%+v", jobs)
+	}
+}
+
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	s.ok("job", "enqueue", "mail", "--args", "{}")
+	s.start("dev")
+	file := filepath.Join(s.dir, "backup.db")
+	var backup views.Backup
+	s.decode(s.ok("backup", file), &backup)
+	if info, err := os.Stat(file); err != nil || backup.Jobs != 1 || backup.Bytes != info.Size() || backup.File != file {
+		t.Errorf("%+v, %v", backup, err)
+	}
+	if out := s.ok("job", "list", "--database", file, "-o", "id"); strings.Count(out, "\n") != 1 {
+		t.Errorf("%s", out)
+	}
+	s.expect(s.run("backup", file), 1, file+" exists; name a new file")
+	s.expect(s.run("backup", file+"2", "--database", s.db+"-nosuch"), 1, "no such database")
+	s.expect(s.run("backup", file+"2", "--database", "postgres://localhost/app"), app.ExitUsage, "pg_dump")
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	var health struct {
+		Healthy       bool
+		Problems      []string
+		Schema, Nodes int
+		Queue         string
+	}
+	wantIll := func(problem string, args ...string) {
+		t.Helper()
+		got := s.run(append([]string{"health"}, args...)...)
+		s.expect(got, 1, problem)
+		s.decode(got.stdout, &health)
+		if health.Healthy || len(health.Problems) == 0 || !strings.Contains(fmt.Sprint(health.Problems), problem) {
+			t.Errorf("%+v", health)
+		}
+	}
+	wantIll("no such database")
+	s.ok("migrate", "up")
+	wantIll(`0 nodes are alive in namespace "default", not 1`)
+	s.ok("health", "--nodes", "0")
+	s.start("dev")
+	s.decode(s.ok("health"), &health)
+	if !health.Healthy || health.Nodes != 1 || health.Schema == 0 || len(health.Problems) != 0 {
+		t.Errorf("%+v", health)
+	}
+	wantIll(`1 nodes are alive in namespace "default", not 2`, "--nodes", "2")
+	wantIll(`0 nodes are alive in namespace "other"`, "--namespace", "other")
+
+	s.ok("job", "enqueue", "mail", "--args", "{}", "--queue", "slow")
+	s.now = func() time.Time { return time.Now().Add(10 * time.Second) }
+	s.ok("health", "--max-lag", "1h")
+	wantIll("a job of queue slow is available for 1", "--max-lag", "2s")
+	if health.Queue != "slow" {
+		t.Errorf("%+v", health)
+	}
+	s.ok("queue", "pause", "slow")
+	s.ok("health", "--max-lag", "2s")
+	s.expect(s.run("health", "--max-lag", "0s"), app.ExitUsage, "--max-lag must be more than 0")
+	s.expect(s.run("health", "--nodes", "-1"), app.ExitUsage, "--nodes -1")
+}

@@ -1,0 +1,264 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Copies moves jobs as wholes from one database to another, whatever the two are. A Store that is a
+// database implements it beside Store.
+//
+// A copy takes a database in which nothing works: no node lives, and no job runs. What was enqueued
+// meanwhile is found by reading on; what people did meanwhile is told by the Origin, which then is
+// another one. The target has a note of the copy (CopyNote), so that one that was interrupted goes
+// on, and no other one begins there. No node joins the target before the copy is complete.
+type Copies interface {
+	// Survey tells what a copy has to know of a database, in one snapshot. It counts all jobs.
+	Survey(ctx context.Context) (Survey, error)
+	// Export returns a page of whole jobs of all namespaces, by id; behind them, pages of business
+	// keys, which may outlive their jobs. It changes nothing. A job that
+	// runs is ErrConflict.
+	Export(ctx context.Context, params ExportParams) (Exported, error)
+	// Import writes a page of whole jobs, as they are, in one transaction, with the note of the
+	// copy. A job that is there already is left as it is, so a page may be imported again.
+	//
+	// The first one needs a database without jobs and living nodes, all of them the note of the
+	// same copy, which is not Done, and that no node has joined since; else nothing is written and
+	// the error is ErrConflict.
+	Import(ctx context.Context, params ImportParams) error
+}
+
+// Survey is what a copy has to know of a database.
+type Survey struct {
+	Origin Origin
+	// Counts are the jobs of all namespaces by their state. A job that is in none of the states
+	// (which none is) is not counted.
+	Counts map[State]int64
+	Queues []QueueSettings
+	// Note is what is known of a copy into this database; nil if there was none.
+	Note *CopyNote
+}
+
+// Jobs is how many jobs there are.
+func (s *Survey) Jobs() (n int64) {
+	for _, c := range s.Counts {
+		n += c
+	}
+	return n
+}
+
+// Origin tells databases apart, and whether one was worked on: it is another one after a node has
+// joined, or a person did something to a job or a queue.
+type Origin struct {
+	Database string `json:"database"` // its id, drawn when it was made
+	Nodes    int64  `json:"nodes"`    // the last id of a node
+	Actions  int64  `json:"actions"`  // the number of the last action
+}
+
+// QueueSettings are what is kept of a queue beside its jobs.
+type QueueSettings struct {
+	Namespace string
+	Name      string
+	CreatedAt time.Time
+	PausedAt  time.Time // zero: it is not paused
+	PausedBy  string
+	DeletedAt time.Time // zero: it was not deleted
+}
+
+// CopyNote is what a database knows of the copy into it.
+type CopyNote struct {
+	From Origin `json:"from"`
+	// Nodes is the last id of a node of this database when the copy began. It is not below that of
+	// the origin, so that no id means two nodes.
+	Nodes int64 `json:"nodes"`
+	// Last is the greatest id up to which jobs were copied, and Done that all were.
+	Last ID   `json:"last"`
+	Done bool `json:"done"`
+}
+
+// KeyHold is a business key and the job that has it, or had it last.
+type KeyHold struct {
+	Namespace string
+	Kind      string
+	Key       string
+	Job       ID
+	Keep      time.Duration // for which a finished job holds it; negative: for ever
+	// Until is when the key is free, as the database knows it; zero: not before its job is removed.
+	Until time.Time
+	Args  []byte // a hash of the args that the job was enqueued with
+}
+
+// Place is where a page begins: after a job, or within one; or, behind all jobs, after a business
+// key.
+type Place struct {
+	Job ID
+	// Within: the job itself follows, with its entries after one Seq and its messages after
+	// another.
+	Within         bool
+	Entry, Message int64
+	// Keys: a page of business keys follows, after this one.
+	Keys bool
+	Key  KeyHold
+}
+
+// ExportParams is a page of jobs.
+type ExportParams struct {
+	After Place // the zero value: from the beginning
+	// Limit bounds the jobs of a page, and its entries and messages together. 1 to 1000.
+	Limit int
+	// Bytes is how large the page becomes, about, with one job or one entry at least.
+	Bytes int
+}
+
+// Exported is a page of whole jobs, or of business keys.
+type Exported struct {
+	Jobs []Whole
+	Keys []KeyHold
+	Next Place
+	End  bool // there is no further page
+}
+
+// ImportParams is a page to write.
+type ImportParams struct {
+	From   Origin // of the database that is copied
+	Queues []QueueSettings
+	Jobs   []Whole
+	Keys   []KeyHold
+	// Last is what CopyNote.Last becomes, if it is greater than that.
+	Last ID
+	Done bool // the copy is complete
+}
+
+// Check reports why a database does not take a page of a copy, an ErrConflict: nodes is the last id
+// of a node there.
+func (n *CopyNote) Check(from Origin, nodes int64) error {
+	switch {
+	case n.From.Database != from.Database:
+		return fmt.Errorf("%w: the target holds the copy of another database", ErrConflict)
+	case n.Nodes != nodes:
+		return fmt.Errorf("%w: a node has joined the target since the copy began", ErrConflict)
+	case n.From != from:
+		return fmt.Errorf("%w: the source was worked on since the copy began", ErrConflict)
+	case n.Done:
+		return fmt.Errorf("%w: the copy is complete", ErrConflict)
+	}
+	return nil
+}
+
+// CopyUnfinished is the ErrConflict of a node that would join a database which has a part of the
+// jobs of another one.
+func CopyUnfinished() error {
+	return fmt.Errorf("%w: a copy into the database is not complete; finish it with holdfast copy", ErrConflict)
+}
+
+// CopyNeedsEmpty is the ErrConflict of a target that has jobs of its own.
+func CopyNeedsEmpty() error {
+	return fmt.Errorf("%w: the target has jobs of its own; copy into a database without jobs", ErrConflict)
+}
+
+// CopyNeedsQuiet is the ErrConflict of a database in which a node lives.
+func CopyNeedsQuiet(node int64) error {
+	return fmt.Errorf("%w: node %d lives in the database; stop it, and copy then", ErrConflict, node)
+}
+
+// Whole is all that a database keeps of one job. It says what the rows mean, not how they are
+// stored: another kind of database makes its own rows of it, and the job goes on there. What
+// belongs to a job must be in it; see Copies.
+type Whole struct {
+	// Job is the body as it is stored: LeaseNumber, Attempt and RunAt do not count the run that
+	// finished the job, which End tells. RunAt of a job that is held is the run time that it had
+	// before; zero: no time.
+	Job
+	// State is where the pointer of the job is. It is never Running.
+	State State
+	// Decided is the Seq of the entry with which the end of a closing job was decided.
+	Decided int64
+	// Durable tells that the job has a journal.
+	Durable bool
+	// RanAt is the ClaimedAt of the last run that did not finish the job; zero: none, or unknown.
+	RanAt time.Time
+
+	HoldsKey bool // it holds its unique key
+	HasTurn  bool // it has the turn of its ordering key
+	// Closes tells of a finished job that its children are still to be closed.
+	Closes bool
+
+	Parked *Parked   // of a waiting job
+	End    *WholeEnd // of a finished one
+
+	Checkpoint *Checkpoint
+	// CheckpointLease is the number of the lease under which the checkpoint was written.
+	CheckpointLease int64
+
+	// Cancel and Pause are what people asked for and no run has answered yet.
+	Cancel, Pause *Request
+
+	Attempts []Attempt // that did not complete, oldest first
+	Actions  []Action  // of people, oldest first, all of them
+
+	// Entries are a portion of the journal, by Seq, with what has stayed of before the job last
+	// continued as new; Messages are a portion of what was sent to it, by Seq.
+	Entries  []Entry
+	Messages []KeyedMessage
+	// Unfinished tells that more entries or messages follow, on the next page. The job is not there
+	// before the last portion is.
+	Unfinished bool
+}
+
+// Parked is how a job waits.
+type Parked struct {
+	Wait
+	Since  time.Time
+	Reason Reason // why it is held
+	Error  string
+	// Was is the state of a held job before it was held, and WasDue when it was due then; zero: at
+	// once.
+	Was    State
+	WasDue time.Time
+}
+
+// WholeEnd is how a job finished. LeaseNumber, Node and ClaimedAt are those of the run that
+// finished it; zero if it did not run.
+type WholeEnd struct {
+	Reason      Reason
+	Error       string
+	Result      []byte
+	Codec       int // of the result
+	Fingerprint int64
+	LeaseNumber int64
+	Node        int64
+	ClaimedAt   time.Time
+	StartedAt   time.Time
+	FinishedAt  time.Time
+}
+
+// Request is what a person asked of a job.
+type Request struct {
+	At     time.Time
+	Reason string
+	Actor  string
+	Seen   bool // a run knew of it when it ended. SQLite has other means to tell, and does not keep it
+}
+
+// KeyedMessage is a message with the key under which it was sent; "": none.
+type KeyedMessage struct {
+	Message
+
+	Key string
+}
+
+// Size is about how many bytes the job takes.
+func (w *Whole) Size() int {
+	n := 500 + len(w.Args) + len(w.Metadata)
+	if w.End != nil {
+		n += len(w.End.Result) + len(w.End.Error)
+	}
+	if w.Checkpoint != nil {
+		n += len(w.Checkpoint.Value)
+	}
+	for i := range w.Attempts {
+		n += len(w.Attempts[i].Error) + len(w.Attempts[i].Trace)
+	}
+	return n
+}

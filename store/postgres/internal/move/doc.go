@@ -1,0 +1,23 @@
+// Package move reads and writes jobs as wholes, for a copy from one database to another.
+//
+//	survey    what a copy has to know of a database
+//	export    a page of whole jobs: read, memory
+//	import    writes one: insert, whose rows are those of rows
+//
+// # What it promises
+//
+// A page is read in one snapshot and written in one transaction, with the note of the copy. Copies
+// into one database take turns, by a lock on the row of its id.
+//
+// The entries and messages of a job may come in several pages, before the job itself: they are
+// nothing that a read finds until it is there.
+//
+// # What belongs to a job
+//
+// A new table or column that belongs to a job is a field of store.Whole, read in whole and written
+// in insert.
+//
+// # Imports
+//
+// Of ours, store, pg and local.
+package move

@@ -1,0 +1,202 @@
+package move
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// page is one that is being read.
+type page struct {
+	store.Exported
+
+	t           pg.Session
+	rows, bytes int // that it may still have
+}
+
+// Export is that of store.Copies, without the class of its error.
+func (s *Store) Export(ctx context.Context, params store.ExportParams) (store.Exported, error) {
+	if err := store.CheckLimit(params.Limit); err != nil {
+		return store.Exported{}, err
+	}
+	p := &page{rows: params.Limit, bytes: params.Bytes}
+	p.Next = params.After
+	var lanes []int32
+	err := s.InTx(ctx, pg.BeginRead, func(t pg.Session) error {
+		p.t = t
+		if params.After.Keys {
+			return p.keys(ctx, params)
+		}
+		ids, last, err := next(ctx, t, params)
+		if err != nil {
+			return err
+		}
+		jobs, of, err := wholes(ctx, t, ids)
+		if err != nil {
+			return err
+		}
+		sent, err := addressees(ctx, t, ids)
+		if err != nil {
+			return err
+		}
+		for i := range jobs {
+			lanes = append(lanes, of[i])
+			if err := p.add(ctx, &jobs[i], sent[jobs[i].ID]); err != nil {
+				return err
+			}
+			if p.Next.Within || p.bytes <= 0 || p.rows <= 0 {
+				return nil
+			}
+		}
+		if last {
+			p.Next = store.Place{Job: p.Next.Job, Keys: true}
+		}
+		return nil
+	})
+	if err != nil {
+		return store.Exported{}, err
+	}
+	if err := s.KnowLanes(ctx, lanes); err != nil {
+		return store.Exported{}, err
+	}
+	for i := range p.Jobs {
+		if err := s.Describe(&p.Jobs[i].Job, lanes[i]); err != nil {
+			return store.Exported{}, err
+		}
+	}
+	return p.Exported, nil
+}
+
+// next lists the jobs from which a page is made, and tells whether there are no others.
+func next(ctx context.Context, t pg.Session, params store.ExportParams) (ids []store.ID, last bool, err error) {
+	room, n := params.Bytes, 0
+	err = t.Run(ctx, "copy_next", func(r pg.Row) error {
+		var id pgtype.UUID
+		var size int
+		if err := r.Scan(&id, &size); err != nil {
+			return err
+		}
+		if n++; room > 0 {
+			ids = append(ids, id.Bytes)
+		}
+		room -= size
+		return nil
+	}, pg.UUIDOf(params.After.Job), params.After.Within, int32(params.Limit))
+	if err != nil {
+		return nil, false, err
+	}
+	running := ""
+	err = t.Run(ctx, "copy_running", func(r pg.Row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		running = store.ID(id.Bytes).String()
+		return err
+	}, pg.UUIDsOf(ids))
+	if err == nil && running != "" {
+		err = fmt.Errorf("%w: job %s is running", store.ErrConflict, running)
+	}
+	return ids, n < params.Limit && len(ids) == n, err
+}
+
+// addressees are those of the jobs to which something was sent.
+func addressees(ctx context.Context, t pg.Session, ids []store.ID) (map[store.ID]bool, error) {
+	sent := map[store.ID]bool{}
+	return sent, t.Run(ctx, "copy_has_messages", func(r pg.Row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		sent[id.Bytes] = true
+		return err
+	}, pg.UUIDsOf(ids))
+}
+
+// add takes a job, and as much of its memory as the page may still have.
+func (p *page) add(ctx context.Context, w *store.Whole, sent bool) error {
+	from := store.Place{Job: w.ID}
+	if p.Next.Within && p.Next.Job == w.ID {
+		from = p.Next
+	}
+	from.Within = false
+	if w.Durable {
+		if err := p.entries(ctx, w, &from); err != nil {
+			return err
+		}
+	}
+	if sent && !from.Within {
+		if err := p.messages(ctx, w, &from); err != nil {
+			return err
+		}
+	}
+	w.Unfinished = from.Within
+	p.bytes -= w.Size()
+	p.rows--
+	p.Jobs, p.Next = append(p.Jobs, *w), from
+	return nil
+}
+
+// entries reads the next entries of a job, and moves the place, which is within the job if there
+// are more.
+func (p *page) entries(ctx context.Context, w *store.Whole, from *store.Place) error {
+	if p.rows <= 0 || p.bytes <= 0 {
+		from.Within = true
+		return nil
+	}
+	more := false
+	err := p.t.Run(ctx, "copy_entries", func(r pg.Row) error {
+		var m pg.MessageRow
+		err := r.Scan(&m.Seq, &m.At, &m.Kind, &m.Codec, &m.Name, &m.Data, &m.Path, &m.Lease, &m.Ref, &m.Took, &more)
+		w.Entries = append(w.Entries, m.Entry())
+		return err
+	}, pg.UUIDOf(w.ID), from.Entry, int32(p.rows), int64(p.bytes))
+	for i := range w.Entries {
+		from.Entry = w.Entries[i].Seq
+		p.bytes -= 100 + len(w.Entries[i].Data)
+	}
+	p.rows -= len(w.Entries)
+	from.Within = more
+	return err
+}
+
+// messages is entries for messages.
+func (p *page) messages(ctx context.Context, w *store.Whole, from *store.Place) error {
+	if p.rows <= 0 || p.bytes <= 0 {
+		from.Within = true
+		return nil
+	}
+	more := false
+	err := p.t.Run(ctx, "copy_messages", func(r pg.Row) error {
+		var m pg.MessageRow
+		var key *string
+		err := r.Scan(&m.Seq, &m.At, &m.Kind, &m.Codec, &m.Name, &m.Data, &m.From, &m.State, &m.Reason, &m.Words, &key, &more)
+		w.Messages = append(w.Messages, store.KeyedMessage{Message: m.Message(), Key: pg.TextOf(key)})
+		return err
+	}, pg.UUIDOf(w.ID), from.Message, int32(p.rows), int64(p.bytes))
+	for i := range w.Messages {
+		from.Message = w.Messages[i].Seq
+		p.bytes -= 100 + len(w.Messages[i].Data)
+	}
+	p.rows -= len(w.Messages)
+	from.Within = more
+	return err
+}
+
+// keys reads business keys.
+func (p *page) keys(ctx context.Context, params store.ExportParams) error {
+	after := params.After.Key
+	err := p.t.Run(ctx, "copy_keys", func(r pg.Row) error {
+		var k store.KeyHold
+		var id pgtype.UUID
+		var keep int64
+		var until *int64
+		err := r.Scan(&k.Namespace, &k.Kind, &k.Key, &id, &keep, &until, &k.Args)
+		k.Job, k.Keep, k.Until = id.Bytes, time.Duration(keep)*time.Microsecond, pg.OptTime(until)
+		p.Keys, p.Next.Key = append(p.Keys, k), k
+		return err
+	}, after.Namespace, after.Kind, after.Key, int32(params.Limit))
+	p.End = len(p.Keys) < params.Limit
+	return err
+}

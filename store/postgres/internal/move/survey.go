@@ -1,0 +1,65 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// Store reads and writes whole jobs.
+type Store struct{ *local.Store }
+
+// Survey is that of store.Copies, without the class of its error.
+func (s *Store) Survey(ctx context.Context) (found store.Survey, err error) {
+	err = s.InTx(ctx, pg.BeginScan, func(t pg.Session) (err error) {
+		found = store.Survey{Counts: map[store.State]int64{}}
+		if found.Origin, found.Note, err = origin(ctx, t); err != nil {
+			return err
+		}
+		if found.Queues, err = queues(ctx, t); err != nil {
+			return err
+		}
+		return t.Run(ctx, "copy_counts", func(r pg.Row) error {
+			var state int32
+			var n int64
+			if err := r.Scan(&state, &n); err != nil || n == 0 {
+				return err
+			}
+			found.Counts[store.State(state)] += n
+			return nil
+		})
+	})
+	return found, err
+}
+
+// origin returns what tells the database from others, and the note of a copy into it, nil if there
+// was none.
+func origin(ctx context.Context, t pg.Session) (o store.Origin, n *store.CopyNote, err error) {
+	note := ""
+	err = t.Run(ctx, "copy_origin", func(r pg.Row) error { return r.Scan(&o.Database, &o.Nodes, &o.Actions, &note) })
+	if err != nil || note == "" {
+		return o, nil, err
+	}
+	n = &store.CopyNote{}
+	if err := json.Unmarshal([]byte(note), n); err != nil {
+		return o, nil, fmt.Errorf("%w: the note of a copy: %w", store.ErrInvalid, err)
+	}
+	return o, n, nil
+}
+
+func queues(ctx context.Context, t pg.Session) (list []store.QueueSettings, err error) {
+	err = t.Run(ctx, "copy_queues", func(r pg.Row) error {
+		var q store.QueueSettings
+		var created, paused, deleted *int64
+		var by *string
+		err := r.Scan(&q.Namespace, &q.Name, &created, &paused, &by, &deleted)
+		q.CreatedAt, q.PausedAt, q.PausedBy, q.DeletedAt = pg.OptTime(created), pg.OptTime(paused), pg.TextOf(by), pg.OptTime(deleted)
+		list = append(list, q)
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,137 @@
+package move
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+)
+
+// Import implements store.Copies.
+func (v Verbs) Import(ctx context.Context, params store.ImportParams) error {
+	return v.d.Write(ctx, "import jobs", func(t *core.Tx) error {
+		n, err := begin(t, params.From)
+		if err != nil {
+			return err
+		}
+		for i := range params.Queues {
+			if err := putQueue(t, &params.Queues[i]); err != nil {
+				return err
+			}
+		}
+		for i := range params.Jobs {
+			if err := put(t, &params.Jobs[i]); err != nil {
+				return err
+			}
+		}
+		for i := range params.Keys {
+			if err := putKey(t, &params.Keys[i]); err != nil {
+				return err
+			}
+		}
+		if bytes.Compare(params.Last[:], n.Last[:]) > 0 {
+			n.Last = params.Last
+		}
+		if n.Done = params.Done; n.Done {
+			if err := giveTurns(t); err != nil {
+				return err
+			}
+		}
+		return putNote(t, n)
+	})
+}
+
+// begin returns the note of the copy, which is a new one if this is its beginning.
+func begin(t *core.Tx, from store.Origin) (*store.CopyNote, error) {
+	here, err := origin(t)
+	if err != nil {
+		return nil, err
+	}
+	n, err := note(t)
+	if err != nil {
+		return nil, err
+	}
+	if n != nil {
+		return n, n.Check(from, here.Nodes)
+	}
+	s := t.Stmt("nodes_alive")
+	found, err := s.Next()
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		node := s.ReadInt()
+		s.Done()
+		return nil, store.CopyNeedsQuiet(node)
+	}
+	if taken, err := db.Exists(t.Stmt("copy_any_job")); err != nil {
+		return nil, err
+	} else if taken {
+		return nil, store.CopyNeedsEmpty()
+	}
+	n = &store.CopyNote{From: from, Nodes: max(here.Nodes, from.Nodes)}
+	if err := db.Exec(t.Stmt("copy_nodes_forget")); err != nil {
+		return nil, err
+	}
+	s = t.Stmt("copy_nodes_begin")
+	s.BindInt(n.Nodes)
+	return n, db.Exec(s)
+}
+
+func putQueue(t *core.Tx, q *store.QueueSettings) error {
+	s := t.Stmt("copy_queue_put")
+	s.BindText(q.Namespace)
+	s.BindText(q.Name)
+	s.BindInt(q.CreatedAt.UnixMicro())
+	db.BindOptTime(s, q.PausedAt)
+	db.BindOptText(s, q.PausedBy)
+	db.BindOptTime(s, q.DeletedAt)
+	return db.Exec(s)
+}
+
+func putKey(t *core.Tx, k *store.KeyHold) error {
+	s := t.Stmt("copy_key_insert")
+	s.BindText(k.Namespace)
+	s.BindText(k.Kind)
+	s.BindText(k.Key)
+	db.BindID(s, k.Job)
+	s.BindInt(k.Keep.Microseconds())
+	db.BindOptTime(s, k.Until)
+	s.BindBlob(k.Args)
+	return db.Exec(s)
+}
+
+// giveTurns hands on the ordering keys that are free. Other databases may not have come to it.
+func giveTurns(t *core.Tx) error {
+	s := t.Stmt("copy_keys_free")
+	return db.Each(s, func() error {
+		t.TouchKey(core.KeyName{Queue: s.ReadInt(), Key: s.ReadText()})
+		return nil
+	})
+}
+
+// put writes a job, or a portion of its memory. One that is there has all of it.
+func put(t *core.Tx, w *store.Whole) error {
+	if there, err := t.IsThere(w.ID); there || err != nil {
+		return err
+	}
+	if err := insertMemory(t, w); err != nil || w.Unfinished {
+		return err
+	}
+	lane, err := t.Lane(core.LaneName{
+		Namespace: w.Namespace, QueueName: w.Queue, Kind: core.Bound(w.Kind, w.Version), Priority: w.Priority,
+	})
+	if err != nil {
+		return err
+	}
+	for _, insert := range []func(*core.Tx, *store.Whole, *core.Lane) error{
+		insertBody, insertPlace, insertKeys, insertRequests, insertCheckpoint, insertHistory,
+	} {
+		if err := insert(t, w, lane); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package copies
+
+import (
+	"errors"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var copyTests = map[string]func(*pair){
+	"AtomicTransitions_all_of_every_job_is_there":      copied,
+	"in_pages_of_any_size":                             copiedInPortions,
+	"NoLoss_one_that_was_interrupted_goes_on":          copyGoesOn,
+	"Remembered_runs_go_on_where_they_were":            goesOn,
+	"UniqueIsUnique_keys_are_held":                     keysAreHeld,
+	"UniqueIsUnique_business_keys_outlive_their_jobs":  businessKeys,
+	"a_job_that_was_handed_over_is_ended_from_outside": handedOver,
+	"Order_turns_are_handed_on":                        turnsGoOn,
+	"children_of_finished_parents_are_closed":          childrenAreClosed,
+	"OneOwner_a_job_that_runs_is_not_exported":         runningRefused,
+	"a_target_with_jobs_or_nodes_is_refused":           targetRefused,
+	"a_copy_of_another_database_or_state_is_refused":   otherRefused,
+	"an_id_of_a_node_means_one_node":                   nodesGoOn,
+	"nothing_of_the_origin_changes_and_all_is_counted": surveyed,
+}
+
+func copied(p *pair) {
+	variety(p.from)
+	before := everything(p.from)
+	p.copy(1000, 1<<20)
+	p.wantAlike()
+	p.from.Equal("the source", everything(p.from), before)
+}
+
+func copiedInPortions(p *pair) {
+	variety(p.from)
+	p.copy(1, 1)
+	p.wantAlike()
+}
+
+// copyGoesOn: each page is imported twice, as if its answer was lost, and then all of them again
+// from the beginning.
+func copyGoesOn(p *pair) {
+	variety(p.from)
+	from := survey(p.from)
+	var seen store.ID
+	for range 2 {
+		for exported := (store.Exported{}); !exported.End; {
+			exported = page(p.from, exported.Next, 3, 2000)
+			for range 2 {
+				p.put(store.ImportParams{From: from.Origin, Queues: from.Queues, Jobs: exported.Jobs, Keys: exported.Keys, Last: exported.Next.Job})
+			}
+			seen = exported.Next.Job
+		}
+	}
+	note := survey(p.to).Note
+	if note == nil || note.Done || note.Last != seen || note.From != from.Origin {
+		p.to.Fatalf("the note is %+v", note)
+	}
+	p.put(store.ImportParams{From: from.Origin, Done: true})
+	if note := survey(p.to).Note; !note.Done || note.Last != seen {
+		p.to.Fatalf("the note is %+v", note)
+	}
+	p.wantAlike()
+}
+
+// goesOn: what wakes a job in the source wakes it in the target, and its journal is continued.
+func goesOn(p *pair) {
+	parked := p.from.Parked(&store.Wait{Seen: 1, Kinds: store.MessagesOf(store.MessageSignal)})
+	p.from.TrySend(parked.Job.ID, env.Signal("before"), "once")
+	p.from.Later(parked.Lease.Node, time.Second)
+	held := p.from.Held()
+	due := p.from.Parked(&store.Wait{Until: p.from.Clock.Now().Add(time.Minute)})
+	failed := p.from.Durable(2)
+	p.from.End(failed, store.Failed)
+	parent := p.from.Durable(2)
+	child := p.from.Bear(&parent, 1)[0]
+	p.from.Park(parent, &store.Wait{Kinds: store.MessagesOf(store.MessageChild)})
+	stop(p.from)
+	p.copy(10, 10_000)
+
+	node := p.to.Join()
+	p.to.End(p.to.ClaimOne(node, child), store.Completed)
+	parentRun := p.to.ClaimOne(node, parent.Job.ID)
+	if answers := p.to.Answers(parent.Job.ID); len(answers) != 1 || answers[0].From != child {
+		p.to.Errorf("the answers are %+v", answers)
+	}
+	p.to.End(parentRun, store.Completed)
+	if again := p.to.TrySend(parked.Job.ID, env.Signal("before"), "once"); !again.Result.Duplicate || again.Result.Seq != 1 {
+		p.to.Errorf("a message that was sent before the copy: %+v, %v", again.Result, again.Err)
+	}
+	if !p.to.Send(parked.Job.ID, env.Signal("go")).Woken {
+		p.to.Errorf("the signal woke nothing")
+	}
+	run := p.to.ClaimOne(node, parked.Job.ID)
+	if !run.Durable || run.Lease.Number != parked.Lease.Number+1 {
+		p.to.Errorf("the run after the copy: %+v", run)
+	}
+	last := int64(len(p.from.Journal(parked.Job.ID).Entries))
+	p.to.Write(&run, env.Step(last+1))
+	p.to.End(run, store.Completed)
+	p.to.WantState(held.Job.ID, store.Waiting)
+	p.to.GoOn(held.Job.ID)
+	p.to.End(p.to.ClaimOne(node, held.Job.ID), store.Completed)
+	p.to.Retry(failed.Job.ID)
+	p.to.End(p.to.ClaimOne(node, failed.Job.ID), store.Completed)
+	p.to.WantNothing(node)
+	p.to.Later(node, time.Minute)
+	p.to.Promote()
+	p.to.End(p.to.ClaimOne(node, due.Job.ID), store.Completed)
+	p.to.WantNothing(node)
+}
+
+func keysAreHeld(p *pair) {
+	p.from.End(p.from.Started(env.Unique("free")), store.Completed)
+	holder := p.from.Add(env.Unique("held"))
+	stop(p.from)
+	p.copy(10, 10_000)
+	p.to.WantTaken("held", holder)
+	p.to.WantFree("free")
+	node := p.to.Join()
+	p.to.End(p.to.ClaimOne(node, holder), store.Completed)
+	p.to.WantFree("held")
+}
+
+func businessKeys(p *pair) {
+	node := p.from.Join()
+	kept := p.from.TakeKey("kept", env.KeepKey(store.KeepForever))
+	p.from.End(p.from.ClaimOne(node, kept), store.Completed)
+	p.from.Retire(node)
+	p.from.WantGone(kept)
+	free := p.from.TakeKey("free")
+	p.from.End(p.from.ClaimOne(node, free), store.Completed)
+	open := p.from.TakeKey("open")
+	stop(p.from)
+	p.copy(1, 1)
+	p.to.WantKey("kept", kept)
+	p.to.WantKey("open", open)
+	p.to.TakeKey("free")
+}
+
+func handedOver(p *pair) {
+	run := p.from.HandedOver()
+	stop(p.from)
+	p.copy(1, 1)
+	p.to.Finish(env.CompletedBy(run.Job.ID))
+}
+
+func turnsGoOn(p *pair) {
+	first := p.from.Add(env.Ordered("k"), env.Priority(4))
+	p.from.Promote()
+	second, third := p.from.Add(env.Ordered("k")), p.from.Add(env.Ordered("k"))
+	p.copy(1, 1)
+	node := p.to.Join()
+	for _, id := range []store.ID{first, second, third} {
+		p.to.Promote()
+		run := p.to.ClaimOne(node, id)
+		p.to.Promote()
+		p.to.WantNothing(node)
+		p.to.End(run, store.Completed)
+	}
+}
+
+func childrenAreClosed(p *pair) {
+	parent := p.from.Durable(1)
+	children := p.from.Bear(&parent, 2)
+	p.from.End(parent, store.Completed, env.WithChildren)
+	stop(p.from)
+	p.copy(1, 1)
+	p.to.WantSameIDs("closed children", p.to.CloseChildren(10), children...)
+}
+
+func runningRefused(p *pair) {
+	p.from.Started()
+	_, err := facet(p.from).Export(p.from.Ctx, store.ExportParams{Limit: 10, Bytes: 1000})
+	p.from.WantErr("an export of a job that runs", err, store.ErrConflict)
+}
+
+func (p *pair) wantRefused(what string, params store.ImportParams) {
+	p.to.Helper()
+	before := survey(p.to)
+	p.to.WantErr(what, facet(p.to).Import(p.to.Ctx, params), store.ErrConflict)
+	p.to.Equal(what, survey(p.to), before)
+}
+
+func targetRefused(p *pair) {
+	from := survey(p.from).Origin
+	node := p.to.Join()
+	p.wantRefused("a target in which a node lives", store.ImportParams{From: from})
+	p.to.Leave(node)
+	own := p.to.Add()
+	p.wantRefused("a target with a job", store.ImportParams{From: from})
+	p.to.Cancel(own)
+	p.wantRefused("a target with a finished job", store.ImportParams{From: from})
+}
+
+func otherRefused(p *pair) {
+	p.from.Add()
+	from := survey(p.from).Origin
+	params := store.ImportParams{From: from}
+	p.put(params)
+	other, worked, acted := params, params, params
+	other.From.Database = "other"
+	worked.From.Nodes++
+	acted.From.Actions++
+	p.wantRefused("another database", other)
+	p.wantRefused("a source in which a node worked", worked)
+	p.wantRefused("a source in which a person did something", acted)
+	p.put(store.ImportParams{From: from, Done: true})
+	p.wantRefused("a copy that is complete", params)
+}
+
+func nodesGoOn(p *pair) {
+	p.from.Add()
+	for range 3 {
+		p.from.Leave(p.from.Join())
+	}
+	from := survey(p.from).Origin
+	p.put(store.ImportParams{From: from})
+	_, err := p.to.Store.Join(p.to.Ctx, store.NodeInfo{Name: "early"})
+	p.to.WantErr("a node before the copy is complete", err, store.ErrConflict)
+	p.put(store.ImportParams{From: from, Done: true})
+	if node := p.to.Join(); node <= from.Nodes {
+		p.to.Errorf("node %d of the target, and the source had %d", node, from.Nodes)
+	}
+	p.wantRefused("a target that a node has joined", store.ImportParams{From: from})
+}
+
+func surveyed(p *pair) {
+	variety(p.from)
+	s := survey(p.from)
+	var listed int64
+	for _, state := range store.States {
+		listed += int64(len(p.from.List(store.Filter{States: []store.State{state}}, 100)))
+	}
+	if s.Jobs() != listed || s.Counts[store.Running] != 0 || s.Counts[store.Waiting] == 0 || s.Counts[store.Failed] == 0 {
+		p.from.Errorf("counted %v, listed %d", s.Counts, listed)
+	}
+	p.from.Equal("the second survey", survey(p.from), s)
+	p.from.Leave(p.from.Join())
+	if again := survey(p.from).Origin; again == s.Origin || again.Database != s.Origin.Database {
+		p.from.Errorf("after a node: %+v, before %+v", again, s.Origin)
+	}
+	if _, err := facet(p.from).Export(p.from.Ctx, store.ExportParams{Bytes: 1}); !errors.Is(err, store.ErrInvalid) {
+		p.from.Errorf("a page of nothing: %v", err)
+	}
+}

@@ -1,0 +1,122 @@
+package copies
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// pair are the store that is copied, and the one into which it is.
+type pair struct{ from, to *env.Env }
+
+func facet(e *env.Env) store.Copies {
+	c, ok := e.Store.(store.Copies)
+	if !ok {
+		e.Skip("the store is no database")
+	}
+	return c
+}
+
+func survey(e *env.Env) store.Survey {
+	e.Helper()
+	s, err := facet(e).Survey(e.Ctx)
+	e.NoError("survey", err)
+	return s
+}
+
+// stop lets all nodes leave.
+func stop(e *env.Env) {
+	e.Helper()
+	for id, n := range e.Nodes() {
+		if n.DeadAt.IsZero() {
+			e.Leave(id)
+		}
+	}
+}
+
+// page exports a page.
+func page(e *env.Env, after store.Place, limit, size int) store.Exported {
+	e.Helper()
+	exported, err := facet(e).Export(e.Ctx, store.ExportParams{After: after, Limit: limit, Bytes: size})
+	e.NoError("export", err)
+	return exported
+}
+
+func (p *pair) put(params store.ImportParams) {
+	p.to.Helper()
+	p.to.NoError("import", facet(p.to).Import(p.to.Ctx, params))
+}
+
+// copy copies everything in pages of a size.
+func (p *pair) copy(limit, size int) {
+	p.to.Helper()
+	from := survey(p.from)
+	p.put(store.ImportParams{From: from.Origin, Queues: from.Queues})
+	pages := 0
+	for exported := (store.Exported{}); !exported.End; pages++ {
+		exported = page(p.from, exported.Next, limit, size)
+		p.put(store.ImportParams{From: from.Origin, Jobs: exported.Jobs, Keys: exported.Keys, Last: exported.Next.Job})
+		if pages > 10_000 {
+			p.to.Fatalf("the pages do not end")
+		}
+	}
+	p.put(store.ImportParams{From: from.Origin, Done: true})
+}
+
+// all is everything that can be read of the jobs of a store.
+type all struct {
+	Records  []store.Record
+	Journals []store.Journal
+	Earlier  [][]store.Entry
+	Queues   []store.Queue
+	Counts   map[store.State]int64
+}
+
+// everything reads it, the records by their ids.
+func everything(e *env.Env) (a all) {
+	e.Helper()
+	a.Counts = survey(e).Counts
+	for _, listed := range e.List(store.Filter{}, 100) {
+		record, err := e.Store.Get(e.Ctx, "", listed.ID)
+		e.NoError("get", err)
+		a.Records = append(a.Records, record)
+		journals, err := e.Store.Journals(e.Ctx, "", []store.ID{listed.ID})
+		e.NoError("journals", err)
+		a.Journals = append(a.Journals, journals...)
+		earlier, err := e.Store.Entries(e.Ctx, store.JournalParams{
+			Job: listed.ID, Kinds: []store.EntryKind{store.EntryStreamed, store.EntryPublished}, Earlier: true, Limit: 1000,
+		})
+		e.NoError("entries", err)
+		a.Earlier = append(a.Earlier, earlier)
+	}
+	for _, space := range []string{env.Namespace, env.OtherSpace} {
+		queues, err := e.Store.Queues(e.Ctx, space)
+		e.NoError("queues", err)
+		a.Queues = append(a.Queues, queues...)
+	}
+	slices.SortFunc(a.Records, func(a, b store.Record) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
+	return a
+}
+
+// wantAlike checks that both stores tell the same, and would be copied alike.
+func (p *pair) wantAlike() {
+	p.to.Helper()
+	p.to.Equal("the copy", everything(p.to), everything(p.from))
+	// Reading: whether a run has seen a request to cancel is told by one of the stores only.
+	p.to.Equal("the copy of the copy", wholes(p.to), wholes(p.from), cmpopts.IgnoreFields(store.Request{}, "Seen"))
+}
+
+// wholes exports everything as one page of jobs and one of keys.
+func wholes(e *env.Env) store.Exported {
+	e.Helper()
+	exported := page(e, store.Place{}, 1000, 1<<30)
+	keys := page(e, exported.Next, 1000, 1<<30)
+	if !exported.Next.Keys || !keys.End {
+		e.Fatalf("%d jobs and %d keys are not all", len(exported.Jobs), len(keys.Keys))
+	}
+	return store.Exported{Jobs: exported.Jobs, Keys: keys.Keys}
+}
