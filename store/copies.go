@@ -195,6 +195,7 @@ type Whole struct {
 	Cancel, Pause *Request
 
 	Attempts []Attempt // that did not complete, oldest first
+	Updates  []Update  // requests to its runs with their answers, by Seq, which they keep
 	Actions  []Action  // of people, oldest first, all of them
 
 	// Entries are a portion of the journal, by Seq, with what has stayed of before the job last
@@ -256,6 +257,12 @@ func (w *Whole) Size() int {
 	}
 	if w.Checkpoint != nil {
 		n += len(w.Checkpoint.Value)
+	}
+	for i := range w.Updates {
+		u := &w.Updates[i]
+		if n += 100 + len(u.Data); u.Answer != nil {
+			n += len(u.Answer.Data)
+		}
 	}
 	for i := range w.Attempts {
 		n += len(w.Attempts[i].Error) + len(w.Attempts[i].Trace)

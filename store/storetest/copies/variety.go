@@ -77,6 +77,14 @@ func durable(e *env.Env) {
 	e.PauseJob(paused.Job.ID, store.Waiting)
 	e.Park(started(e), &store.Wait{Held: true}, func(o *store.Outcome) { o.Reason, o.Error = store.ReasonNondeterminism, "it does not fit" })
 
+	asked := remembering(e, 1)
+	done, failed, refused := e.Ask(asked.Job.ID, "done"), e.Ask(asked.Job.ID, "failed"), e.Ask(asked.Job.ID, "refused")
+	e.Answer(asked, env.Answered(done, `"\u0007"`), env.RefusedAs(refused, "not now"),
+		store.UpdateAnswer{Seq: failed, Verdict: store.UpdateFailed, Error: "not today"})
+	e.Park(asked, env.ForUpdates(refused))
+	e.PauseJob(asked.Job.ID, store.Waiting)
+	e.Ask(asked.Job.ID, "open")
+
 	e.HandOver(remembering(e, 1), &store.Wait{Until: e.Clock.Now().Add(time.Hour)})
 	e.HandOver(started(e), &store.Wait{Compensates: true})
 	handed := started(e)

@@ -16,6 +16,7 @@ type tables struct {
 	available   []availableRow
 	deferred    []deferredRow
 	finished    []finishedRow
+	updates     []updateRow
 	attempts    []attemptRow
 	checkpoints []checkpointRow
 	unique      []uniqueRow
@@ -36,6 +37,7 @@ func (t *tables) write(ctx context.Context, s pg.Session) error {
 		func() error { return putRows(ctx, s, "copy_available_put", t.available) },
 		func() error { return putRows(ctx, s, "copy_deferred_put", t.deferred) },
 		func() error { return putRows(ctx, s, "copy_finished_put", t.finished) },
+		func() error { return putUpdates(ctx, s, t.updates) },
 		func() error { return putRows(ctx, s, "copy_attempts_put", t.attempts) },
 		func() error { return putRows(ctx, s, "copy_checkpoints_put", t.checkpoints) },
 		func() error { return putRows(ctx, s, "copy_unique_put", t.unique) },
@@ -63,6 +65,7 @@ func (t *tables) add(w *store.Whole, lane *local.Lane) error {
 	}
 	t.addPlace(w, lane)
 	t.addHistory(w)
+	t.addUpdates(w)
 	if w.HoldsKey {
 		t.unique = append(t.unique, uniqueRow{hexOf(w.UniqueKey), w.ID})
 	}

@@ -24,6 +24,7 @@ type rest struct {
 	Checkpoint *checkpointRow `json:"checkpoint"`
 	Cancel     *requestRow    `json:"cancel"`
 	Pause      *requestRow    `json:"pause"`
+	Updates    []updateRow    `json:"updates"`
 	Attempts   []attemptRow   `json:"attempts"`
 	Actions    []actionRow    `json:"actions"`
 }
@@ -55,6 +56,9 @@ func wholes(ctx context.Context, t pg.Session, ids []store.ID) (jobs []store.Who
 			return err
 		}
 		more.describe(&w, out)
+		if w.Updates, err = updatesOf(more.Updates); err != nil {
+			return fmt.Errorf("%w: the updates of job %s: %w", store.ErrInvalid, id, err)
+		}
 		jobs, lanes = append(jobs, w), append(lanes, b.Lane)
 		return nil
 	}, pg.UUIDsOf(ids))

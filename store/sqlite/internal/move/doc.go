@@ -3,6 +3,7 @@
 //	survey    what a copy has to know of a database
 //	export    a page of whole jobs: read, memory
 //	import    writes one: insert, place
+//	updates   the requests to a job
 //
 // # What it promises
 //

@@ -127,7 +127,7 @@ func put(t *core.Tx, w *store.Whole) error {
 		return err
 	}
 	for _, insert := range []func(*core.Tx, *store.Whole, *core.Lane) error{
-		insertBody, insertPlace, insertKeys, insertRequests, insertCheckpoint, insertHistory,
+		insertBody, insertPlace, insertKeys, insertRequests, insertCheckpoint, insertUpdates, insertHistory,
 	} {
 		if err := insert(t, w, lane); err != nil {
 			return err

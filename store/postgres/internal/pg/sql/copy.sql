@@ -32,6 +32,7 @@ SELECT t.place, b.lane, b.run_at, {{body}}, f.result, json_build_object(
     'value', a.value::text) FROM {schema}.checkpoint a WHERE a.id = t.id OFFSET 0),
   'cancel', (SELECT row_to_json(a) FROM {schema}.cancel_request a WHERE a.id = t.id OFFSET 0),
   'pause', (SELECT row_to_json(a) FROM {schema}.pause_request a WHERE a.id = t.id OFFSET 0),
+  'updates', (SELECT json_agg(a ORDER BY a.seq) FROM {schema}.job_update a WHERE a.id = t.id),
   'attempts', (SELECT json_agg(a ORDER BY a.lease) FROM {schema}.attempt a WHERE a.id = t.id),
   'actions', (SELECT json_agg(json_build_object('at', a.at, 'actor', a.actor, 'action', a.action, 'detail', a.detail) ORDER BY a.seq)
     FROM {schema}.audit a WHERE a.job = t.id)
@@ -69,6 +70,20 @@ SELECT seq, at, kind, codec, name, data, from_id, state, reason, error, key, num
 -- name: copy_has_messages
 -- params: @jobs uuid[]
 SELECT t.id FROM unnest(@jobs) AS t (id) WHERE EXISTS (SELECT 1 FROM {schema}.inbox a WHERE a.id = t.id OFFSET 0);
+
+-- Requests keep their numbers, which journals name, and later ones get greater ones.
+-- name: copy_updates_put
+-- params: @rows text
+INSERT INTO {schema}.job_update (id, seq, at, answered_at, codec, answer_codec, verdict, key, name, error, data, answer)
+OVERRIDING SYSTEM VALUE
+SELECT id, seq, at, answered_at, codec, answer_codec, verdict, key, name, error, data, answer FROM json_to_recordset(@rows::json)
+  AS t (id uuid, seq bigint, at bigint, answered_at bigint, codec int, answer_codec int, verdict smallint, key text, name text, error text,
+    data bytea, answer bytea);
+
+-- name: copy_updates_begin
+-- params: @last bigint
+SELECT setval(s.name, greatest(@last, coalesce(pg_sequence_last_value(s.name), 0)))
+FROM (SELECT pg_get_serial_sequence(quote_ident({schema_name}) || '.job_update', 'seq')::regclass AS name) s;
 
 -- name: copy_keys
 -- params: @namespace text, @kind text, @key text, @limit int

@@ -25,6 +25,14 @@ ORDER BY seq LIMIT ? + 0;
 -- name: copy_checkpoint
 SELECT percent, updated_at, message, value, lease FROM holdfast_checkpoint WHERE id = ?;
 
+-- name: copy_updates
+SELECT seq, key, name, at, codec, data, verdict, answered_at, answer_codec, answer, error
+FROM holdfast_job_update INDEXED BY holdfast_job_update_key WHERE id = ? ORDER BY seq;
+
+-- name: copy_update_insert
+INSERT INTO holdfast_job_update (id, seq, key, name, at, codec, data, verdict, answered_at, answer_codec, answer, error)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
 -- name: copy_closes
 SELECT 1 FROM holdfast_closed_parent WHERE id = ?;
 
