@@ -13,15 +13,33 @@ type backlog struct {
 	waiting []*op
 	flying  []*op // outcomes that were taken and not answered
 	wake    chan struct{}
+	ended   bool // nothing is taken any more
 }
 
 func newBacklog() *backlog { return &backlog{wake: make(chan struct{}, 1)} }
 
+// put adds an op, or answers it with ErrClosed if none is taken any more: a caller may have found
+// the committer open a moment ago, and would wait for ever.
 func (l *backlog) put(o *op) {
 	l.mu.Lock()
-	l.waiting = append(l.waiting, o)
+	ended := l.ended
+	if !ended {
+		l.waiting = append(l.waiting, o)
+	}
 	l.mu.Unlock()
+	if ended {
+		o.done(store.ErrClosed)
+		return
+	}
 	supervise.Signal(l.wake)
+}
+
+// end reports whether nothing waits; then nothing will any more.
+func (l *backlog) end() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = len(l.waiting) == 0
+	return l.ended
 }
 
 // take removes ops from the head, up to limit operations but at least one op if there is one.
@@ -71,6 +89,7 @@ func (l *backlog) ending(jobs map[store.ID]bool) {
 		o.ending(jobs)
 	}
 }
+
 
 func (l *backlog) length() int {
 	l.mu.Lock()

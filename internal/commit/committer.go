@@ -243,7 +243,7 @@ func (c *Committer) serve(w *worker) {
 		select {
 		case <-w.wake:
 		case <-c.stop:
-			if w.length() == 0 {
+			if w.end() {
 				return
 			}
 		}
