@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
 // head is a lane with something to claim, and how far a merge has read it.
@@ -337,7 +338,7 @@ func writeClaims(t *core.Tx, params store.ClaimParams, claimed []store.Claimed) 
 // startRun releases a unique key that is not held while its job runs, and reads what earlier runs
 // left. The first run of a job finds nothing, unless it is a fork.
 func startRun(t *core.Tx, c *store.Claimed) error {
-	if err := releaseUnique(t, &c.Job, store.Running); err != nil || c.Lease.Number == 1 && !c.Durable {
+	if err := keys.ReleaseUnique(t, &c.Job, store.Running); err != nil || c.Lease.Number == 1 && !c.Durable {
 		return err
 	}
 	return readTraces(t, c)

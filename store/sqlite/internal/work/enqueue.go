@@ -46,7 +46,7 @@ func Enqueue(t *core.Tx, q *store.Enqueue) error {
 		if known, err := t.Known(q); known || err != nil {
 			return err
 		}
-		holder, taken, err := uniqueHolder(t, job.UniqueKey)
+		holder, taken, err := keys.UniqueHolder(t, job.UniqueKey)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func Enqueue(t *core.Tx, q *store.Enqueue) error {
 		return err
 	}
 	if len(job.UniqueKey) > 0 {
-		if err := takeUnique(t, job.UniqueKey, job.ID); err != nil {
+		if err := keys.TakeUnique(t, job.UniqueKey, job.ID); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
 // applyOutcome ends the run of an outcome and sets its result.
@@ -210,7 +211,7 @@ func goOn(t *core.Tx, b *core.Body, e *Ending) (store.State, error) {
 	case e.State == store.Waiting:
 		return store.Waiting, park(t, b, e)
 	}
-	if err := releaseUnique(t, &b.Job, e.State); err != nil {
+	if err := keys.ReleaseUnique(t, &b.Job, e.State); err != nil {
 		return 0, err
 	}
 	if err := t.PutBack(b, e.RunAt); err != nil {
@@ -240,7 +241,7 @@ func bind(t *core.Tx, b *core.Body, version string) (err error) {
 // finish ends a job whose pointer is gone, with all that its end brings with it. r is nil if it was
 // not running.
 func finish(t *core.Tx, b *core.Body, e *Ending, r *core.ClaimRecord, lease int64) error {
-	if err := releaseUnique(t, &b.Job, e.State); err != nil {
+	if err := keys.ReleaseUnique(t, &b.Job, e.State); err != nil {
 		return err
 	}
 	if err := insertEnd(t, b, e, r, lease); err != nil {

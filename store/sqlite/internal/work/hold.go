@@ -6,6 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
 // PauseJobs implements store.Operators.
@@ -177,7 +178,7 @@ func startOver(t *core.Tx, params store.ResumeParams, b *core.Body, f core.Finis
 		if err := t.DeletePointer(b, store.Waiting, false); err != nil {
 			return err
 		}
-		if err := releaseUnique(t, &b.Job, store.Available); err != nil {
+		if err := keys.ReleaseUnique(t, &b.Job, store.Available); err != nil {
 			return err
 		}
 	} else if err := reopen(t, b, f); err != nil {
@@ -238,7 +239,7 @@ func resumeHeld(t *core.Tx, b *core.Body, w Waiter) (store.State, error) {
 	if w.was.state != store.Available && w.was.due > t.Now {
 		state, due = w.was.state, w.was.due
 	}
-	if err := releaseUnique(t, &b.Job, state); err != nil {
+	if err := keys.ReleaseUnique(t, &b.Job, state); err != nil {
 		return 0, err
 	}
 	if err := t.PutBack(b, due); err != nil {

@@ -112,7 +112,7 @@ func kept(t *core.Tx, id store.ID, keep func(store.Journal) (int64, error)) (las
 // a *UniqueError, before anything has changed, if another job has its key.
 func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 	if len(b.UniqueKey) > 0 {
-		holder, taken, err := uniqueHolder(t, b.UniqueKey)
+		holder, taken, err := keys.UniqueHolder(t, b.UniqueKey)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 			return &store.UniqueError{Holder: holder}
 		}
 		if !taken {
-			if err := takeUnique(t, b.UniqueKey, b.ID); err != nil {
+			if err := keys.TakeUnique(t, b.UniqueKey, b.ID); err != nil {
 				return err
 			}
 		}

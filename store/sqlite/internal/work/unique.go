@@ -4,38 +4,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
-
-func uniqueHolder(t *core.Tx, key []byte) (holder store.ID, taken bool, err error) {
-	s := t.Stmt("unique_holder")
-	s.BindBlob(key)
-	taken, err = s.Next()
-	if taken {
-		holder = db.ReadID(s)
-		s.Done()
-	}
-	return holder, taken, err
-}
-
-func takeUnique(t *core.Tx, key []byte, id store.ID) error {
-	s := t.Stmt("unique_insert")
-	s.BindBlob(key)
-	db.BindID(s, id)
-	return db.Exec(s)
-}
-
-// releaseUnique releases the job's unique key if the job does not hold it in the state that it
-// enters.
-// Nothing but an operator's retry takes it back.
-func releaseUnique(t *core.Tx, job *store.Job, state store.State) error {
-	if len(job.UniqueKey) == 0 || job.UniqueStates.Has(state) {
-		return nil
-	}
-	s := t.Stmt("unique_delete")
-	s.BindBlob(job.UniqueKey)
-	db.BindID(s, job.ID)
-	return db.Exec(s)
-}
 
 // onConflict answers an enqueue whose unique key is taken.
 func onConflict(t *core.Tx, q *store.Enqueue, holder store.ID, runAt int64) error {
@@ -77,5 +47,5 @@ func onConflict(t *core.Tx, q *store.Enqueue, holder store.ID, runAt int64) erro
 		return err
 	}
 	q.Result.Replaced, q.Result.RunAt = true, db.TimeOf(runAt)
-	return releaseUnique(t, &b.Job, state)
+	return keys.ReleaseUnique(t, &b.Job, state)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
@@ -107,7 +108,7 @@ func holdJob(t *core.Tx, b *core.Body, e *Ending) error {
 // putWaiting gives a job the pointer of one that waits, which says all that wakes it: nothing, if
 // it is held. The job keeps the turn of its ordering key, and its unique key as if it ran.
 func putWaiting(t *core.Tx, b *core.Body, due int64, w store.Wait, was before, about storedWait) error {
-	if err := releaseUnique(t, &b.Job, store.Running); err != nil {
+	if err := keys.ReleaseUnique(t, &b.Job, store.Running); err != nil {
 		return err
 	}
 	text, err := json.Marshal(about)
