@@ -141,7 +141,7 @@ func (w *runner) handle(run *holdfast.Run, job work) (done, error) {
 			return done{}, err
 		}
 		at.Stage++
-		if err := run.SaveCheckpoint(at); err != nil {
+		if err := save(run, at); err != nil {
 			if errors.Is(err, holdfast.ErrLeaseLost) {
 				w.tell(run, job, eventRefused, at.Stage)
 			}
@@ -167,6 +167,17 @@ func (w *runner) handle(run *holdfast.Run, job work) (done, error) {
 		return done{}, holdfast.Snooze(job.snooze())
 	}
 	return done{Lease: run.Lease().Number}, nil
+}
+
+// save saves a checkpoint, and tries again while the database is away: another node may be frozen
+// within a transaction for long, and the plan of the job says how its runs end.
+func save(run *holdfast.Run, at stage) error {
+	for {
+		err := run.SaveCheckpoint(at)
+		if !errors.Is(err, holdfast.ErrUnavailable) || run.Err() != nil {
+			return err
+		}
+	}
 }
 
 // spend takes the time that a handler takes.
