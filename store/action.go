@@ -13,6 +13,8 @@ const (
 	ActionPause     ActionKind = "pause"     // held it, or asked its run to stop
 	ActionResume    ActionKind = "resume"    // let it go on
 	ActionFork      ActionKind = "fork"      // made it out of another job's journal
+	ActionEdit      ActionKind = "edit"      // changed it
+	ActionDelete    ActionKind = "delete"    // removed it, with which the other actions are told no more
 )
 
 // Action is something that a person did to a job. It is recorded in the transaction that does it,

@@ -19,6 +19,12 @@ func TakenID(id ID) error { return fmt.Errorf("%w: the id %s is taken", ErrConfl
 // JobIs is the ErrConflict of a job in a state in which it cannot do what is asked.
 func JobIs(id ID, state State) error { return fmt.Errorf("%w: job %s is %s", ErrConflict, id, state) }
 
+// HasChildren is the ErrConflict of a job that cannot be removed while a child of its is not
+// finished.
+func HasChildren(id, child ID) error {
+	return fmt.Errorf("%w: job %s has a child that is not finished: %s", ErrConflict, id, child)
+}
+
 // LostLease is the ErrLeaseLost of a write for a job.
 func LostLease(id ID) error { return fmt.Errorf("%w: job %s", ErrLeaseLost, id) }
 

@@ -48,12 +48,14 @@ var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/int
 var layers = []layer{
 	{pattern: "store"},
 	{pattern: "store/internal/sqltext", imports: []string{"store"}},
-	{pattern: "store/storetest/model", imports: []string{"store"}, tests: []string{"store/storetest"}},
+	{pattern: "store/internal/lists", imports: []string{"store"}},
+	{pattern: "store/storetest/model", imports: []string{"store", "store/internal/lists"}, tests: []string{"store/storetest"}},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
 	{pattern: "store/storetest/durable", imports: words},
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
+	{pattern: "store/storetest/lists", imports: words},
 	{pattern: "store/storetest/nodes", imports: words},
 	{pattern: "store/storetest/operate", imports: words},
 	{pattern: "store/storetest/race", imports: words},
@@ -66,7 +68,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/sqlite/internal/db"}},
 	{pattern: "store/sqlite/internal/work", imports: onSQLite},
 	{pattern: "store/sqlite/internal/tend", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
-	{pattern: "store/sqlite/internal/view", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
+	{pattern: "store/sqlite/internal/view", imports: slices.Concat(onSQLite, []string{"store/internal/lists", "store/sqlite/internal/work"})},
 	{
 		pattern: "store/sqlite/...",
 		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},
@@ -75,7 +77,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
-	{pattern: "store/postgres/internal/read", imports: onPostgres},
+	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
 	{pattern: "store/postgres/internal/write", imports: onPostgres},
 	{
 		pattern: "store/postgres/internal/operate",

@@ -42,7 +42,7 @@ func TestHotPlans(t *testing.T) {
 		"fence", "append", "append_closing", "append_live", "append_written", "journals", "journal_sizes",
 		"entries", "entries_newest", "entries_named", "entries_named_newest",
 		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close",
-		"parents_of", "close_children", "list_children",
+		"parents_of", "close_children", "say", "edit_body", "edit_move", "edit_audit", "delete_look", "delete_audit", "forget_unique_keys_of",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
 	} {
 		for _, line := range explain(t, conn.Conn(), s.Text(name)) {
@@ -99,8 +99,8 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 	}
 }
 
-// explain returns the generic plan of a statement.
-func explain(t *testing.T, conn *pgx.Conn, text string) (lines []string) {
+// explain returns the generic plan of a statement, which is run with NULLs if no args are given.
+func explain(t *testing.T, conn *pgx.Conn, text string, args ...string) (lines []string) {
 	t.Helper()
 	ctx := context.Background()
 	prepared, err := conn.Prepare(ctx, "explained", text)
@@ -112,8 +112,10 @@ func explain(t *testing.T, conn *pgx.Conn, text string) (lines []string) {
 			t.Fatal(err)
 		}
 	}()
-	nulls := strings.TrimSuffix(strings.Repeat("NULL, ", len(prepared.ParamOIDs)), ", ")
-	rows, err := conn.Query(ctx, "EXPLAIN (COSTS OFF) EXECUTE explained ("+nulls+")", pgx.QueryExecModeSimpleProtocol)
+	for len(args) < len(prepared.ParamOIDs) {
+		args = append(args, "NULL")
+	}
+	rows, err := conn.Query(ctx, "EXPLAIN (COSTS OFF) EXECUTE explained ("+strings.Join(args, ", ")+")", pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		t.Fatal(err)
 	}

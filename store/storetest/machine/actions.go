@@ -22,6 +22,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"retain": m.retainJobs,
 		"repeat": m.repeatClaim,
 		"again":  m.repeatStart,
+		"edit":   m.editJob,
+		"delete": m.deleteJobs,
 	}
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())
@@ -36,6 +38,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	}
 	for i := range 2 {
 		all[fmt.Sprintf("clock%d", i)] = m.moveClock
+		all[fmt.Sprintf("list%d", i)] = m.listJobs
 	}
 	return all
 }

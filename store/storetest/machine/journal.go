@@ -49,7 +49,7 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 		return nil, store.Append{}
 	}
 	first, last, messages := m.lengths(r.store.Job.ID)
-	a := store.Append{Closing: chance(t, "closing", 5)}
+	a := store.Append{Closing: chance(t, "closing", 5), Meta: m.anyMeta(t)}
 	seq := last + 1
 	// One that was lost, and is repeated with a number that its own run has written, would be taken
 	// for that.
@@ -95,7 +95,7 @@ func (m *machine) checkAppends(runs, ended []*run, batch, model *store.Batch) {
 			continue
 		}
 		if !want.Repeat {
-			plain := store.Append{Entries: want.Entries, Enqueues: copyPlain(want.Enqueues), Closing: want.Closing}
+			plain := store.Append{Entries: want.Entries, Enqueues: copyPlain(want.Enqueues), Closing: want.Closing, Meta: want.Meta}
 			m.appends = append(m.appends, noted{runs[i], plain})
 		}
 		for n, q := range want.Enqueues {

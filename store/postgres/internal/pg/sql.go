@@ -41,6 +41,7 @@ const (
 	TraitFree                    // it is not counted as an attempt
 	TraitCancelSeen              // it knew of the request to cancel it
 	TraitContradicts             // its code contradicts its journal
+	TraitLost                    // its node died, or gave it up
 )
 
 // The verdicts of the statement send.
@@ -80,7 +81,7 @@ var codes = map[string]int64{
 	"claim_ranges": claimRanges, "claim_more": claimMore, "claim_seen": claimSeen,
 
 	"durable": TraitDurable, "continues": TraitContinues, "held": TraitHeld, "failures": TraitFailures, "free": TraitFree,
-	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts,
+	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts, "lost": TraitLost,
 
 	"send_stored": SendStored, "send_duplicate": SendDuplicate, "send_no_job": SendNoJob, "send_finished": SendFinished,
 	"send_no_callback": SendNoCallback, "send_answered": SendAnswered,

@@ -66,7 +66,7 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 		} else if !follows {
 			return refuseAppend(t, a, live)
 		}
-		if t.Own != nil && len(a.Enqueues) == 0 && !a.Closing {
+		if t.Own != nil && len(a.Enqueues) == 0 && !a.Closing && a.Meta.IsEmpty() {
 			return planEntries(t, a)
 		}
 	}
@@ -91,9 +91,11 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 		s := t.Stmt("job_closing")
 		s.BindInt(a.LastSeq())
 		db.BindID(s, a.Lease.Job)
-		return nil, db.Exec(s)
+		if err := db.Exec(s); err != nil {
+			return nil, err
+		}
 	}
-	return nil, nil
+	return nil, writeMeta(t, a.Lease.Job, a.Meta)
 }
 
 // Journals implements store.Journals. A statement is no round trip here: each job is a look

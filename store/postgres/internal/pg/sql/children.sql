@@ -41,12 +41,3 @@ DELETE FROM {schema}.closed_parent p USING unnest(@jobs, @noted_at) AS t (id, at
 -- name: parent_closing
 -- params: @job uuid, @noted_at bigint, @after uuid
 UPDATE {schema}.closed_parent SET after = @after WHERE id = @job AND at = @noted_at;
-
--- The newest children of a job, for lists: as list_scan.
--- name: list_children
--- params: @before uuid, @look_at int, @lanes int[], @tags jsonb, @parent uuid
-SELECT id, fits FROM (
-  SELECT s.id, (@lanes IS NULL OR s.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(s.tags @> @tags, false)) AS fits,
-    row_number() OVER (ORDER BY s.id) AS from_end
-  FROM (SELECT j.id, j.lane, j.tags FROM {schema}.job j WHERE j.parent = @parent AND j.id < @before ORDER BY j.id DESC LIMIT @look_at) s
-) t WHERE fits OR from_end = 1 ORDER BY id DESC;

@@ -77,35 +77,25 @@ ALTER TABLE {schema}.{table} DETACH PARTITION {schema}.{table}_{day};
 -- params: @survivors uuid[]
 INSERT INTO {schema}.{table} SELECT * FROM {schema}.{table}_{day} WHERE id = ANY (@survivors);
 
--- What belongs to jobs of the range that do not survive.
--- name: forget_checkpoints
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.checkpoint WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
+-- What belongs to jobs of the range that do not survive, and is not in the partition of their day.
+-- name: forget_between
+-- params: @from_id uuid, @to_id uuid, @survivors uuid[]
+DELETE FROM {schema}.{table} WHERE id >= @from_id AND id < @to_id AND id <> ALL (@survivors);
 
--- name: forget_generations
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.generation WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
+-- What belongs to jobs that are removed one by one.
+-- name: forget_of
+-- params: @jobs uuid[]
+DELETE FROM {schema}.{table} WHERE id = ANY (@jobs);
 
--- name: forget_requests
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.cancel_request WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
+-- name: forget_unique_keys_of
+-- params: @jobs uuid[]
+DELETE FROM {schema}.unique_key u USING unnest(@jobs) AS t (id)
+CROSS JOIN LATERAL (SELECT j.unique_key FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
+WHERE b.unique_key IS NOT NULL AND u.key = b.unique_key AND u.id = t.id;
 
--- name: forget_unique_keys
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.unique_key WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
-
--- name: forget_pauses
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.pause_request WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
-
--- Of days that an older program made partitions for, these are in the default partition.
--- name: forget_journals
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.journal WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
-
--- name: forget_inboxes
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.inbox WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
+-- name: forget_actions_of
+-- params: @jobs uuid[]
+UPDATE {schema}.audit SET gone = true WHERE job = ANY (@jobs);
 
 -- What people did before a time, but to jobs that are still there; so much of it is looked at,
 -- after a number.
@@ -125,40 +115,18 @@ ORDER BY s.seq DESC LIMIT 1;
 -- name: partition_drop
 DROP TABLE {schema}.{table}_{day};
 
--- Jobs whose time is over and whose partition stays, one by one: of states and until when they are
--- over, and of states of which only the default partition is looked at.
--- name: delete_finished
+-- Jobs whose time is over and whose partition stays: of states and until when they are over, and of
+-- states of which only the default partition is looked at. They are locked.
+-- name: finished_over
 -- params: @states int[], @until bigint[], @default_states int[], @default_until bigint[]
 -- params: @limit int
-WITH over AS MATERIALIZED (
-  SELECT f.id FROM unnest(@states, @until) AS k (state, until) CROSS JOIN LATERAL (
-    SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> {completed} AND a.finished_at <= k.until
-      ORDER BY a.id LIMIT @limit FOR UPDATE SKIP LOCKED
-  ) f
-  UNION
-  SELECT f.id FROM unnest(@default_states, @default_until) AS k (state, until) CROSS JOIN LATERAL (
-    SELECT a.id FROM {schema}.finished_default a WHERE a.state = k.state AND a.finished_at <= k.until
-      ORDER BY a.finished_at LIMIT @limit FOR UPDATE SKIP LOCKED
-  ) f
-  LIMIT @limit
-), attempts AS (
-  DELETE FROM {schema}.attempt a USING over o WHERE a.id = o.id
-), checkpoints AS (
-  DELETE FROM {schema}.checkpoint a USING over o WHERE a.id = o.id
-), journals AS (
-  DELETE FROM {schema}.journal a USING over o WHERE a.id = o.id
-), inboxes AS (
-  DELETE FROM {schema}.inbox a USING over o WHERE a.id = o.id
-), generations AS (
-  DELETE FROM {schema}.generation a USING over o WHERE a.id = o.id
-), requests AS (
-  DELETE FROM {schema}.cancel_request a USING over o WHERE a.id = o.id
-), pauses AS (
-  DELETE FROM {schema}.pause_request a USING over o WHERE a.id = o.id
-), keys AS (
-  DELETE FROM {schema}.unique_key u USING over o CROSS JOIN LATERAL (SELECT j.unique_key FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b
-  WHERE b.unique_key IS NOT NULL AND u.key = b.unique_key AND u.id = o.id
-), bodies AS (
-  DELETE FROM {schema}.job a USING over o WHERE a.id = o.id
-)
-DELETE FROM {schema}.finished a USING over o WHERE a.id = o.id RETURNING a.id;
+SELECT f.id FROM unnest(@states, @until) AS k (state, until) CROSS JOIN LATERAL (
+  SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> {completed} AND a.finished_at <= k.until
+    ORDER BY a.id LIMIT @limit FOR UPDATE SKIP LOCKED
+) f
+UNION
+SELECT f.id FROM unnest(@default_states, @default_until) AS k (state, until) CROSS JOIN LATERAL (
+  SELECT a.id FROM {schema}.finished_default a WHERE a.state = k.state AND a.finished_at <= k.until
+    ORDER BY a.finished_at LIMIT @limit FOR UPDATE SKIP LOCKED
+) f
+LIMIT @limit;
