@@ -87,3 +87,34 @@ func resume(ctx context.Context, hf *holdfast.Client, reason string, id holdfast
 	}
 	return results[0].State, results[0].Err
 }
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	late := time.NewTimer(time.Minute)
+	defer late.Stop()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for !condition() {
+		select {
+		case <-look.C:
+		case <-late.C:
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// openOn opens a client on a database until the test ends.
+func openOn(t *testing.T, source store.Source, opts ...holdfast.Option) *holdfast.Client {
+	t.Helper()
+	hf, err := holdfast.Open(t.Context(), source, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := hf.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return hf
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -87,7 +88,7 @@ func (c *Callback) Result(v any) error {
 	if c.message.Kind == store.MessageCallbackFailed {
 		return &CallbackError{c.message.Error}
 	}
-	data, err := replay.Unpack(c.message.Data, c.message.Codec)
+	data, err := journal.Unpack(c.message.Data, c.message.Codec)
 	if err != nil || v == nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (c *Client) HeartbeatCallback(ctx context.Context, token string) error {
 }
 
 func (c *Client) answer(ctx context.Context, token string, msg store.Message, data []byte) error {
-	job, err := replay.JobOfToken(token)
+	job, err := journal.JobOfToken(token)
 	if err != nil {
 		return err
 	}

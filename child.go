@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/holdfastdev/holdfast/internal/replay"
@@ -34,17 +35,22 @@ func (k Kind[In, Out]) Start(run *Run, in In, opts ...EnqueueOption) (*Child[Out
 }
 
 func (k Kind[In, Out]) child(run *Run, in In, opts []EnqueueOption) (*store.Enqueue, error) {
-	e, err := k.build(run.client, in, opts)
+	spec, err := k.build(run.client, in, opts)
 	if err != nil {
 		return nil, err
 	}
+	e := &spec.enqueue
 	switch {
-	case e.Job.UniqueKey != nil:
+	case spec.unique != nil:
 		return nil, invalid("child", "kind %q: a child cannot have a unique key; remove the option Unique", k.name)
 	case e.KnownID:
 		return nil, invalid("child", "kind %q: the journal gives a child its id; remove the option JobID", k.name)
 	}
 	e.Job.Answers = true
+	// The journal writes it, after the middleware.
+	if err := run.client.passOne(run, spec, func(context.Context) error { return nil }); err != nil {
+		return nil, fmt.Errorf("child of kind %q: %w", k.name, err)
+	}
 	return e, nil
 }
 

@@ -28,7 +28,11 @@ type Client struct {
 // database is shared by all clients made from one Open.
 type database struct {
 	engine *engine.Engine
-	limit  int // of a payload, in bytes
+	limit  int  // of a payload, in bytes
+	stub   stub // nil but in tests
+
+	around         []Middleware
+	aroundEnqueues []enqueueMiddleware
 
 	mu      sync.Mutex
 	members map[string]*member // by namespace
@@ -45,7 +49,7 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 		if opt == nil {
 			return nil, errNoOption
 		}
-		if err := opt(&s); err != nil {
+		if err := opt.open(&s); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +63,10 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
 	}
-	shared := &database{engine: engine.New(st, s.engine), limit: s.limit, members: map[string]*member{}}
+	shared := &database{
+		engine: engine.New(st, s.engine), limit: s.limit, stub: s.stub,
+		around: s.around, aroundEnqueues: s.aroundEnqueues, members: map[string]*member{},
+	}
 	return &Client{database: shared, namespace: s.namespace, actor: s.actor}, nil
 }
 
@@ -166,6 +173,27 @@ func (c *Client) pause(ctx context.Context, name string, paused bool) error {
 	}
 	return c.engine.Pause(ctx, store.PauseParams{Namespace: c.Namespace(), Queue: name, Paused: paused, Actor: c.actor})
 }
+
+// DeleteQueue takes a queue off the list, with its pause. It is listed again while it has jobs that
+// are not finished; PauseQueue and ResumeQueue bring it back for good. Finished jobs of the queue
+// are kept as long as others. The errors are ErrNotFound if there is no such queue, and ErrConflict
+// if it has jobs that are not finished.
+func (c *Client) DeleteQueue(ctx context.Context, name string) error {
+	if err := checkName("queue", name); err != nil {
+		return err
+	}
+	return c.engine.DeleteQueue(ctx, store.DeleteQueueParams{Namespace: c.Namespace(), Queue: name, Actor: c.actor})
+}
+
+// Unserved lists the kinds of the client's namespace whose jobs wait in vain, as no live node
+// claims them in their queue: first those whose jobs have waited longest.
+func (c *Client) Unserved(ctx context.Context) ([]store.Unserved, error) {
+	found, err := c.engine.Store.Unserved(ctx, maxUnserved)
+	return slices.DeleteFunc(found, func(u store.Unserved) bool { return u.Namespace != c.namespace }), err
+}
+
+// maxUnserved is how many kinds of all namespaces Unserved looks at.
+const maxUnserved = 10_000
 
 // Nodes lists the nodes of the database, including those that ended within the last day.
 func (c *Client) Nodes(ctx context.Context) ([]store.Node, error) {

@@ -46,6 +46,7 @@
 //	a run is misused                                 ErrInvalid             fix the handler; its job then continues
 //	a run lost its lease                             ErrLeaseLost           return; another run has the job
 //	a handler took too long                          ErrTimeout             return; the attempt has failed
+//	a handler made no progress                       ErrHeartbeat           return; the attempt has failed
 //	a handler still runs as its node stops           ErrShutdown            return; the job runs again
 //	a child that CallAll did not wait for            ErrNotWaitedFor        -
 //

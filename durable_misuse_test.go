@@ -259,7 +259,7 @@ func (m *misuses) handle(name string, mistake misuse) (check func(t *testing.T))
 			t.Fatal(err)
 		}
 		_, err = job.Wait(t.Context())
-		if err == nil || !strings.Contains(err.Error(), holdfast.ErrInvalid.Error()) || !strings.Contains(err.Error(), mistake.want) {
+		if err == nil || !strings.Contains(err.Error(), "invalid request: ") || !strings.Contains(err.Error(), mistake.want) {
 			t.Fatalf("the job ended with %v; its error should hold %q and %q", err, holdfast.ErrInvalid, mistake.want)
 		}
 		if got := kindsOf(t, m.hf, job.ID); got != "step 1" {

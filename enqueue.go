@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -61,27 +62,38 @@ func batchError(refused map[int]error, answered int, stopped error) error {
 	return &BatchError{Refused: refused, Stopped: stopped, Answered: answered}
 }
 
-// build makes an enqueue and validates it completely.
-func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption) (*store.Enqueue, error) {
-	spec := enqueueSpec{enqueue: store.Enqueue{Job: store.Job{
+// build makes an enqueue. It is complete, unless there is middleware: then it is not validated yet.
+func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption) (*enqueueSpec, error) {
+	spec := &enqueueSpec{enqueue: store.Enqueue{Job: store.Job{
 		Namespace: c.Namespace(), Queue: "default", Kind: kind, Priority: defaultPriority, Args: args,
 	}}}
 	for _, list := range [][]EnqueueOption{kindOpts, opts} {
-		for _, opt := range list {
-			if opt == nil {
-				return nil, errNoOption
-			}
-			if err := opt.enqueue(&spec); err != nil {
-				return nil, err
-			}
+		if err := spec.apply(list); err != nil {
+			return nil, err
 		}
 	}
 	e := &spec.enqueue
-	if err := checkJSON("args", args, c.limit); err != nil {
-		return nil, err
-	}
 	if e.KnownID = e.Job.ID != uuid.Nil; !e.KnownID {
 		e.Job.ID = NewID()
+	}
+	if len(c.aroundEnqueues) == 0 {
+		if err := c.complete(spec); err != nil {
+			return nil, err
+		}
+	}
+	return spec, nil
+}
+
+// complete validates an enqueue completely, and computes its unique key.
+func (c *Client) complete(spec *enqueueSpec) error {
+	e := &spec.enqueue
+	if spec.before != nil {
+		if err := valid.Changed(&e.Job, spec.before); err != nil {
+			return err
+		}
+	}
+	if err := checkJSON("args", e.Job.Args, c.limit); err != nil {
+		return err
 	}
 	if deadline := e.Job.Options.Deadline; !deadline.IsZero() {
 		runAt := e.Job.RunAt
@@ -89,17 +101,17 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 			runAt = now.Add(e.Delay)
 		}
 		if !runAt.Before(deadline) {
-			return nil, invalid("deadline", "%s is not after the run time", deadline.Format("2006-01-02T15:04:05Z07:00"))
+			return invalid("deadline", "%s is not after the run time", deadline.Format("2006-01-02T15:04:05Z07:00"))
 		}
 	}
 	if spec.unique != nil {
 		key, err := spec.unique.keyOf(&e.Job, c.engine.Store.Now(), e.Delay)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		e.Job.UniqueKey, e.Job.UniqueStates = key, spec.unique.states()
 	}
-	return e, nil
+	return nil
 }
 
 // enqueueAll stores enqueues, batch by batch, until the database refuses one. It returns how many
@@ -137,12 +149,12 @@ func (c *Client) checkTx(tx store.Tx) error {
 // Kind.Item makes one.
 type BatchItem struct {
 	kind  string
-	build func(c *Client) (*store.Enqueue, error)
+	build func(c *Client) (*enqueueSpec, error)
 }
 
 // Item prepares a job for Client.EnqueueBatch and Client.EnqueueBatchTx.
 func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) BatchItem {
-	return BatchItem{kind: k.name, build: func(c *Client) (*store.Enqueue, error) { return k.build(c, in, opts) }}
+	return BatchItem{kind: k.name, build: func(c *Client) (*enqueueSpec, error) { return k.build(c, in, opts) }}
 }
 
 // EnqueueResult is the outcome of a BatchItem.
@@ -157,12 +169,12 @@ type EnqueueResult struct {
 // result for each, in the order given. Invalid or refused jobs have their Err; the others are
 // stored. If any job was not stored, the error is a *BatchError.
 func (c *Client) EnqueueBatch(ctx context.Context, items []BatchItem) ([]EnqueueResult, error) {
-	return c.items(items, func(enqueues []*store.Enqueue) (int, error) { return c.enqueueAll(ctx, enqueues) })
+	return c.items(ctx, items, c.enqueueAll)
 }
 
 // EnqueueBatchTx does the same as EnqueueBatch in the caller's transaction.
 func (c *Client) EnqueueBatchTx(ctx context.Context, tx store.Tx, items []BatchItem) ([]EnqueueResult, error) {
-	return c.items(items, func(enqueues []*store.Enqueue) (int, error) {
+	return c.items(ctx, items, func(ctx context.Context, enqueues []*store.Enqueue) (int, error) {
 		if err := c.enqueueTx(ctx, tx, enqueues); err != nil {
 			return 0, err
 		}
@@ -170,33 +182,73 @@ func (c *Client) EnqueueBatchTx(ctx context.Context, tx store.Tx, items []BatchI
 	})
 }
 
-func (c *Client) items(items []BatchItem, commit func([]*store.Enqueue) (int, error)) ([]EnqueueResult, error) {
-	results := make([]EnqueueResult, len(items))
-	enqueues := make([]*store.Enqueue, 0, len(items))
-	places := make([]int, 0, len(items))
-	refused := map[int]error{}
-	refuse := func(i int, err error) { results[i].Err, refused[i] = err, err }
+func (c *Client) items(
+	ctx context.Context, items []BatchItem, commit func(context.Context, []*store.Enqueue) (int, error),
+) ([]EnqueueResult, error) {
+	b := batch{results: make([]EnqueueResult, len(items)), refused: map[int]error{}}
+	specs := make([]*enqueueSpec, len(items))
 	for i, item := range items {
-		e, err := item.build(c)
+		spec, err := item.build(c)
 		if err != nil {
-			refuse(i, err)
+			b.refuse(i, err)
 			continue
 		}
-		results[i].ID = e.Job.ID
-		enqueues, places = append(enqueues, e), append(places, i)
+		specs[i] = spec
+		b.results[i].ID = spec.enqueue.Job.ID
 	}
-	n, err := commit(enqueues)
-	for i, e := range enqueues[:n] {
+	err := c.pass(ctx, specs, func(ctx context.Context) (err error) {
+		for i, spec := range specs {
+			if spec == nil {
+				continue
+			}
+			if spec.before != nil {
+				if err := c.complete(spec); err != nil {
+					b.refuse(i, err)
+					continue
+				}
+			}
+			b.enqueues, b.places = append(b.enqueues, &spec.enqueue), append(b.places, i)
+		}
+		b.answered, err = commit(ctx, b.enqueues)
+		b.sent = true
+		return err
+	})
+	return b.results, b.end(err)
+}
+
+// batch is the enqueue of many jobs.
+type batch struct {
+	results  []EnqueueResult
+	refused  map[int]error
+	enqueues []*store.Enqueue // of those that are valid
+	places   []int            // of each, among the results
+	answered int              // how many of them have a result
+	sent     bool             // to the database
+}
+
+func (b *batch) refuse(i int, err error) { b.results[i].Err, b.refused[i] = err, err }
+
+// end sets the results, and returns the error of the batch. err is why it ended early.
+func (b *batch) end(err error) error {
+	if !b.sent { // the middleware has refused all
+		for i := range b.results {
+			if b.results[i].Err == nil && err != nil {
+				b.refuse(i, err)
+			}
+		}
+		return batchError(b.refused, len(b.results), nil)
+	}
+	for i, e := range b.enqueues[:b.answered] {
 		if e.Err != nil {
-			refuse(places[i], e.Err)
+			b.refuse(b.places[i], e.Err)
 			continue
 		}
-		r := &results[places[i]]
+		r := &b.results[b.places[i]]
 		r.ID, r.Existing, r.Replaced = e.Result.ID, e.Result.Existing, e.Result.Replaced
 	}
-	answered := len(items)
-	for _, place := range slices.Backward(places[n:]) {
-		results[place].Err, answered = err, place
+	answered := len(b.results)
+	for _, place := range slices.Backward(b.places[b.answered:]) {
+		b.results[place].Err, answered = err, place
 	}
-	return results, batchError(refused, answered, err)
+	return batchError(b.refused, answered, err)
 }

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/replay"
@@ -46,9 +47,16 @@ var (
 	ErrCancelled = usercode.ErrCancelled
 	// ErrTimeout is the cause of a handler's context when its attempt or its job took too long.
 	ErrTimeout = usercode.ErrTimeout
+	// ErrHeartbeat, also an ErrTimeout, is the cause of a handler's or a step's context when it
+	// made no progress for longer than its HeartbeatTimeout.
+	ErrHeartbeat = usercode.ErrHeartbeat
 	// ErrShutdown is the cause of a handler's context when its node stops and the stop timeout is
 	// over.
 	ErrShutdown = usercode.ErrShutdown
+
+	// ErrParked is what a Middleware gets instead of the end of a handler whose run is parked: it
+	// waits, is paused, or is held. The handler is called again when it goes on.
+	ErrParked = usercode.ErrParked
 
 	// ErrWaitTimeout is the error of a wait of a durable function whose time limit is over.
 	ErrWaitTimeout = replay.ErrWaitTimeout
@@ -73,7 +81,7 @@ type StepError struct {
 	Type      string // the Go type of the error, for people
 	Attempts  int    // how often the step was tried
 	Permanent bool   // the error was from Fail: no retry helps
-	TimedOut  bool   // the last attempt took too long
+	TimedOut  bool   // the last attempt took too long, or made no progress
 
 	recorded *usercode.StepError
 }
@@ -136,9 +144,15 @@ func (e *JobError) Error() string {
 		text += fmt.Sprintf(" (%s)", e.Reason) // else it would say "cancelled (cancelled)"
 	}
 	if e.Message != "" {
-		text += ": " + e.Message
+		text += ": " + e.once()
 	}
 	return text
+}
+
+// once is the message without what is said before it.
+func (e *JobError) once() string {
+	job := "job " + e.ID.String()
+	return strings.NewReplacer("holdfast: ", "", job+": ", "", job, "the job").Replace(e.Message)
 }
 
 // Unwrap makes the error an ErrFailed or an ErrCancelled.

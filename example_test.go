@@ -13,6 +13,7 @@ import (
 	_ "modernc.org/sqlite" // a driver for the caller's own transactions
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
@@ -168,6 +169,165 @@ func ExampleRetryAfter() {
 	// Output:
 	// attempts: 2
 	// true failed terminal no address
+}
+
+// An attempt that makes no progress is retried.
+func ExampleHeartbeatTimeout() {
+	ctx := context.Background()
+	crawl := holdfast.NewKind[[]string, string]("crawl", holdfast.Backoff(time.Millisecond, time.Millisecond))
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := crawl.Handle(hf, func(run *holdfast.Run, pages []string) (string, error) {
+		for _, page := range pages {
+			if page == "slow" && run.Attempt() == 1 {
+				<-run.Done() // a server that never answers
+				return "", context.Cause(run)
+			}
+			run.Heartbeat()
+		}
+		return fmt.Sprintf("%d pages in attempt %d", len(pages), run.Attempt()), nil
+	}, holdfast.HeartbeatTimeout(50*time.Millisecond))
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(crawl.Enqueue(ctx, hf, []string{"fast", "slow", "fast"}))
+	fmt.Println(must(job.Wait(ctx)))
+	fmt.Println("before that:", must(job.Get(ctx)).Attempts[0].Reason)
+	// Output:
+	// 3 pages in attempt 2
+	// before that: heartbeat
+}
+
+// A kind, a handler and a step without results; options that are named.
+func ExampleNewTask() {
+	ctx := context.Background()
+	urgent := holdfast.Options(holdfast.Priority(1), holdfast.Tags("urgent"))
+	mail := holdfast.NewTask[string]("mail.send")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := mail.Handle(hf, func(run *holdfast.Run, to string) error {
+		return holdfast.Do(run, "send", func(ctx context.Context) error {
+			if holdfast.StepAttempt(ctx) == 1 {
+				return errors.New("the server is busy")
+			}
+			fmt.Println("sent to", to, run.Tags(), "in attempt", holdfast.StepAttempt(ctx))
+			return nil
+		}, holdfast.Backoff(time.Millisecond, time.Millisecond))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(mail.Enqueue(ctx, hf, "ada", urgent))
+	fmt.Println(mail.Wait(ctx, hf, job.ID))
+	// Output:
+	// sent to ada [urgent] in attempt 2
+	// <nil>
+}
+
+// A metric counts each end once, however often the run parks.
+func ExampleWithMiddleware() {
+	ctx := context.Background()
+	nap := holdfast.NewTask[int]("nap", holdfast.Backoff(time.Millisecond, time.Millisecond))
+	ends := map[string]int{}
+	measure := func(run *holdfast.Run, next func(*holdfast.Run) error) error {
+		err := next(run)
+		switch {
+		case errors.Is(err, holdfast.ErrParked): // it goes on later
+		case err != nil:
+			ends["failed"]++
+		default:
+			ends["completed"]++
+		}
+		return err
+	}
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithMiddleware(measure)))
+	err := nap.Handle(hf, func(run *holdfast.Run, times int) error {
+		for range times {
+			if err := run.Sleep(60 * time.Millisecond); err != nil {
+				return err
+			}
+		}
+		if run.Attempt() == 1 {
+			return errors.New("still tired")
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(nap.Enqueue(ctx, hf, 3))
+	fmt.Println(nap.Wait(ctx, hf, job.ID))
+	hf.Close(ctx) // after which nothing counts any more
+	fmt.Println(ends)
+	// Output:
+	// <nil>
+	// map[completed:1 failed:1]
+}
+
+// What is stored with each job comes from the context of its enqueue.
+func ExampleWithEnqueueMiddleware() {
+	ctx := context.Background()
+	type requestKey struct{}
+	request := func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error {
+		id, ok := ctx.Value(requestKey{}).(string)
+		if !ok {
+			return errors.New("no request enqueues this")
+		}
+		for _, job := range jobs {
+			job.Tags = append(job.Tags, "request "+id)
+		}
+		return next(ctx)
+	}
+	mail := holdfast.NewTask[string]("mail.send")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithEnqueueMiddleware(request)))
+	defer hf.Close(ctx)
+
+	job := must(mail.Enqueue(context.WithValue(ctx, requestKey{}, "r1"), hf, "ada"))
+	fmt.Println(must(job.Get(ctx)).Tags)
+	_, err := mail.EnqueueMany(ctx, hf, []string{"ada", "bob"})
+	fmt.Println(err)
+	// Output:
+	// [request r1]
+	// no request enqueues this
+}
+
+// Values given to a run are in the contexts of its steps, and the run is found from them.
+func ExampleRun_WithContext() {
+	ctx := context.Background()
+	type customerKey struct{}
+	bill := holdfast.NewTask[string]("bill")
+	charge := func(ctx context.Context) error { // far below the handler
+		run, _ := holdfast.RunFrom(ctx)
+		fmt.Println("charging", ctx.Value(customerKey{}), "for a job of kind", run.Kind())
+		return nil
+	}
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := bill.Handle(hf, func(run *holdfast.Run, customer string) error {
+		run = run.WithContext(context.WithValue(run, customerKey{}, customer))
+		return holdfast.Do(run, "charge", charge)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(bill.Enqueue(ctx, hf, "acme"))
+	fmt.Println(bill.Wait(ctx, hf, job.ID))
+	// Output:
+	// charging acme for a job of kind bill
+	// <nil>
 }
 
 // A job that is enqueued in a transaction exists if and when the transaction commits.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -81,7 +81,7 @@ func (c *Client) forkJob(ctx context.Context, id ID, reason string, f *Fork) (ma
 	var keep int64
 	var next *store.Entry
 	if f.From != "" {
-		keep, next, err = replay.ForkPoint(raw, f.From)
+		keep, next, err = journal.ForkPoint(raw, f.From)
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return uuid.Nil, false, err

@@ -10,15 +10,31 @@ import (
 // database.
 type Health struct {
 	// Node is the id of the node, 0 if none runs.
-	Node   int64
+	Node int64
+	// Ended is the error with which the last node ended, if none runs.
+	Ended  error
 	Leader bool // it does the maintenance of the database
 	// BeatAt is the time of the last heartbeat, and Silent the time since. After DeadAfter other
 	// nodes take its jobs.
 	BeatAt    time.Time
 	Silent    time.Duration
 	DeadAfter time.Duration
-	Running   int // jobs in its slots
-	Pending   int // outcomes of jobs that are not stored yet
+	// RoundTrip is how long the last heartbeat took, and AwaySince the time since when the database
+	// does not answer; zero if it does.
+	RoundTrip time.Duration
+	AwaySince time.Time
+	// Loops has the node's loops and duties by name, and when each last did its work. One that has
+	// nothing to do rests: claims look for jobs every 10 s at the latest while the node has a free
+	// slot, duties of the leader only on the leader.
+	Loops map[string]time.Time
+	// Lag is about how late the first job is that waits for a slot of the node; 0 if the node knows
+	// of none. It comes from claims and wake-ups, and not from a look into the database: while all
+	// slots are taken it counts on from the last job that was claimed late.
+	Lag     time.Duration
+	Running int // jobs in its slots
+	Pending int // outcomes of jobs that are not stored yet
+	// HooksDropped is how many events hooks were not told of, because they are too slow.
+	HooksDropped int64
 	// Panics are the panics in Holdfast's own loops, which continued afterwards.
 	Panics []LoopPanic
 }
@@ -32,11 +48,13 @@ type LoopPanic struct {
 	Down  bool      // the part is waiting to restart
 }
 
-// Err returns what is wrong with the node, or nil: no node runs, it could not beat for half of the
-// time after which it is declared dead, or a part of it is down.
+// Err returns what is wrong with the node, or nil: no node runs, and why if it has ended by itself;
+// it could not beat for half of the time after which it is declared dead; or a part of it is down.
 func (h Health) Err() error {
 	var errs []error
 	switch {
+	case h.Node == 0 && h.Ended != nil:
+		return fmt.Errorf("the node has ended: %w", h.Ended)
 	case h.Node == 0:
 		return fmt.Errorf("%w: no node is running", ErrConflict)
 	case h.BeatAt.IsZero():
@@ -57,6 +75,12 @@ func (c *Client) Health() Health {
 	e := c.engine.Runner(c.namespace).Health()
 	h := Health{
 		Node: e.Node, Leader: e.Leader, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running, Pending: e.Pending,
+		HooksDropped: e.Dropped, RoundTrip: e.RoundTrip, AwaySince: e.AwaySince, Loops: e.Loops, Lag: e.Lag,
+	}
+	if h.Node == 0 {
+		c.mu.Lock()
+		h.Ended = c.member(c.namespace).ended
+		c.mu.Unlock()
 	}
 	for _, t := range e.Troubles {
 		h.Panics = append(h.Panics, LoopPanic{t.Part, t.Panics, t.Last, t.At, t.Down})

@@ -8,6 +8,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// ID is the id of a job: a UUIDv7, made by the client. What a store returns as it is has a type of
+// package store, such as Record, State, Filter and Queue.
+type ID = store.ID
+
 // Job is the handle of a job whose result is an Out.
 type Job[Out any] struct {
 	ID ID

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -68,7 +68,7 @@ func (c *Client) Journal(ctx context.Context, id ID) (Journal, error) {
 	for i := range raw.Entries {
 		ref := raw.Entries[i].Ref
 		received[ref] = true
-		if problems[ref], err = replay.ProblemOf(&raw.Entries[i]); err != nil {
+		if problems[ref], err = journal.ProblemOf(&raw.Entries[i]); err != nil {
 			return Journal{}, fmt.Errorf("journal of job %s: %w", id, err)
 		}
 		if j.Entries[i], err = journalEntry(id, &raw.Entries[i]); err != nil {
@@ -134,23 +134,23 @@ func checkLimit(limit int) error {
 }
 
 func journalEntry(id ID, e *store.Entry) (JournalEntry, error) {
-	data, err := replay.Unpack(e.Data, e.Codec)
+	data, err := journal.Unpack(e.Data, e.Codec)
 	if err != nil {
 		return JournalEntry{}, fmt.Errorf("entry %d of job %s: %w", e.Seq, id, err)
 	}
 	return JournalEntry{
-		Seq: e.Seq, At: e.At, Kind: replay.EntryName(e.Kind), Path: e.Path, Name: e.Name,
+		Seq: e.Seq, At: e.At, Kind: journal.EntryName(e.Kind), Path: e.Path, Name: e.Name,
 		Message: e.Ref, Lease: e.LeaseNumber, Took: e.Took, Data: data,
 	}, nil
 }
 
 func journalMessage(id ID, m *store.Message) (JournalMessage, error) {
-	data, err := replay.Unpack(m.Data, m.Codec)
+	data, err := journal.Unpack(m.Data, m.Codec)
 	if err != nil {
 		return JournalMessage{}, fmt.Errorf("message %d of job %s: %w", m.Seq, id, err)
 	}
 	return JournalMessage{
-		Seq: m.Seq, At: m.At, Kind: replay.MessageName(m.Kind), Name: m.Name, From: m.From,
+		Seq: m.Seq, At: m.At, Kind: journal.MessageName(m.Kind), Name: m.Name, From: m.From,
 		State: m.State, Reason: m.Reason, Error: m.Error, Data: data,
 	}, nil
 }

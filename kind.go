@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/usercode"
@@ -54,7 +55,7 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 	if handler == nil {
 		return fmt.Errorf("kind %q: %w", k.name, invalid("handler", "must not be nil"))
 	}
-	h := &engine.Handler{Kind: k.name}
+	h := &handlerSpec{Handler: engine.Handler{Kind: k.name}}
 	for _, opt := range opts {
 		if opt == nil {
 			return fmt.Errorf("kind %q: %w", k.name, errNoOption)
@@ -63,18 +64,26 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 			return fmt.Errorf("kind %q: %w", k.name, err)
 		}
 	}
-	h.Run = func(ctx context.Context, r engine.Attempt) ([]byte, error) {
+	call := func(run *Run) ([]byte, error) {
 		var in In
-		if err := json.Unmarshal(r.Job().Args, &in); err != nil {
+		if err := json.Unmarshal(run.run.Job().Args, &in); err != nil {
 			return nil, Fail(fmt.Errorf("cannot decode the args into %T: %w", in, err))
 		}
-		out, err := handler(&Run{Context: ctx, run: r, client: c, strand: r.Main()}, in)
+		out, err := handler(run, in)
 		if err != nil {
 			return nil, err
 		}
 		return c.encodeResult(out)
 	}
-	return c.engine.Runner(c.namespace).Handle(h)
+	chain := slices.Concat(c.around, h.around)
+	h.Run = func(ctx context.Context, r engine.Attempt) ([]byte, error) {
+		run := &Run{Context: ctx, run: r, client: c, strand: r.Main()}
+		if len(chain) == 0 {
+			return call(run)
+		}
+		return run.inside(chain, call)
+	}
+	return c.engine.Runner(c.namespace).Handle(&h.Handler)
 }
 
 // encodeResult encodes a result; an empty struct is stored as nothing.
@@ -97,11 +106,17 @@ func (c *Client) encodeResult(out any) ([]byte, error) {
 
 // Enqueue stores a job and returns when it is durable. Concurrent enqueues share commits.
 func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...EnqueueOption) (*Job[Out], error) {
-	e, err := k.build(c, in, opts)
+	spec, err := k.build(c, in, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.engine.Enqueue(ctx, []*store.Enqueue{e}); err != nil {
+	e := &spec.enqueue
+	if len(c.aroundEnqueues) == 0 {
+		err = c.engine.Enqueue(ctx, []*store.Enqueue{e})
+	} else {
+		err = c.passOne(ctx, spec, func(ctx context.Context) error { return c.engine.Enqueue(ctx, []*store.Enqueue{e}) })
+	}
+	if err != nil {
 		return nil, fmt.Errorf("enqueueing job %s of kind %q: %w", e.Job.ID, k.name, err)
 	}
 	if e.Err != nil {
@@ -117,15 +132,30 @@ func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...En
 //
 // Invalid args or options are an ErrInvalid before anything is stored.
 func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opts ...EnqueueOption) ([]*Job[Out], error) {
-	enqueues := make([]*store.Enqueue, len(ins))
+	specs, enqueues := make([]*enqueueSpec, len(ins)), make([]*store.Enqueue, len(ins))
 	for i, in := range ins {
-		e, err := k.build(c, in, opts)
+		spec, err := k.build(c, in, opts)
 		if err != nil {
 			return nil, fmt.Errorf("args %d of %d: %w", i+1, len(ins), err)
 		}
-		enqueues[i] = e
+		specs[i], enqueues[i] = spec, &spec.enqueue
 	}
-	answered, err := c.enqueueAll(ctx, enqueues)
+	answered, sent := 0, false
+	err := c.pass(ctx, specs, func(ctx context.Context) (err error) {
+		for i, spec := range specs {
+			if spec.before != nil {
+				if err := c.complete(spec); err != nil {
+					return fmt.Errorf("args %d of %d: kind %q: %w", i+1, len(ins), k.name, err)
+				}
+			}
+		}
+		sent = true
+		answered, err = c.enqueueAll(ctx, enqueues)
+		return err
+	})
+	if err != nil && !sent {
+		return nil, err
+	}
 	jobs := make([]*Job[Out], len(ins))
 	refused := map[int]error{}
 	for i, e := range enqueues[:answered] {
@@ -141,11 +171,13 @@ func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opt
 // EnqueueTx stores a job in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or
 // postgres.SQLTx: the job exists if and when the transaction commits.
 func (k Kind[In, Out]) EnqueueTx(ctx context.Context, c *Client, tx store.Tx, in In, opts ...EnqueueOption) (*Job[Out], error) {
-	e, err := k.build(c, in, opts)
+	spec, err := k.build(c, in, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err = c.enqueueTx(ctx, tx, []*store.Enqueue{e}); err == nil {
+	e := &spec.enqueue
+	err = c.passOne(ctx, spec, func(ctx context.Context) error { return c.enqueueTx(ctx, tx, []*store.Enqueue{e}) })
+	if err == nil {
 		err = e.Err
 	}
 	if err != nil {
@@ -159,8 +191,8 @@ func (k Kind[In, Out]) Job(c *Client, id ID) *Job[Out] {
 	return &Job[Out]{ID: id, client: c}
 }
 
-// build makes an enqueue and validates it completely.
-func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*store.Enqueue, error) {
+// build makes an enqueue, as Client.build does.
+func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*enqueueSpec, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
@@ -168,11 +200,11 @@ func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*store.Enq
 	if err != nil {
 		return nil, fmt.Errorf("kind %q: %w", k.name, invalid("args", "cannot encode %T: %v", in, err))
 	}
-	e, err := c.build(k.name, args, k.opts, opts)
+	spec, err := c.build(k.name, args, k.opts, opts)
 	if err != nil {
 		return nil, fmt.Errorf("kind %q: %w", k.name, err)
 	}
-	return e, nil
+	return spec, nil
 }
 
 // ContinueAsNew is returned by the kind's handler to start over with other args and an empty

@@ -269,6 +269,7 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 		"attempts":              {enqueue(`1`, holdfast.MaxAttempts(0)), "between 1 and 1000"},
 		"backoff":               {enqueue(`1`, holdfast.Backoff(time.Minute, time.Second)), "limit not below"},
 		"timeout":               {enqueue(`1`, holdfast.Timeout(0)), "not positive"},
+		"heartbeat timeout":     {enqueue(`1`, holdfast.HeartbeatTimeout(-1)), "not positive"},
 		"deadline":              {enqueue(`1`, holdfast.Delay(time.Hour), holdfast.Deadline(time.Now())), "not after the run time"},
 		"metadata":              {enqueue(`1`, holdfast.Metadata([]int{1})), "not a JSON object"},
 		"NUL in metadata":       {enqueue(`1`, holdfast.Metadata(map[string]string{"a": "\x00"})), "NUL"},

@@ -20,7 +20,8 @@ type running struct {
 // member is the node of a namespace in this process.
 type member struct {
 	runs    *running
-	stopped bool // by Stop, for good
+	stopped bool  // by Stop, for good
+	ended   error // of the last node, which has ended with it
 }
 
 // member returns the member of a namespace. d.mu is held.
@@ -38,31 +39,60 @@ func (d *database) member(namespace string) *member {
 // does, with the stop timeout, and Run may be called again. A second Run at the same time is an
 // ErrConflict. After Stop, Run returns nil at once, and after Close ErrClosed.
 func (c *Client) Run(ctx context.Context) error {
+	serve, err := c.join(ctx)
+	if err != nil {
+		return err
+	}
+	return serve()
+}
+
+// Start is Run that returns when the node has joined, or could not. The node then runs in the
+// background until ctx ends, or Stop or Close is called; Close, or a Stop, waits for its end. If it
+// ends by itself, because the database is gone for good, Health tells why.
+func (c *Client) Start(ctx context.Context) error {
+	serve, err := c.join(ctx)
+	if err != nil {
+		return err
+	}
+	go func() { _ = serve() }() // the member keeps its error
+	return nil
+}
+
+// join makes the process a node, unless it was stopped for good. serve is to be called.
+func (c *Client) join(ctx context.Context) (serve func() error, err error) {
 	c.mu.Lock()
 	m := c.member(c.namespace)
 	switch {
 	case c.closed:
 		c.mu.Unlock()
-		return ErrClosed
+		return nil, ErrClosed
 	case m.stopped:
 		c.mu.Unlock()
-		return nil
+		return func() error { return nil }, nil
 	case m.runs != nil:
 		c.mu.Unlock()
-		return fmt.Errorf("%w: the node is already running", ErrConflict)
+		return nil, fmt.Errorf("%w: the node is already running", ErrConflict)
 	}
 	force, now := context.WithCancel(context.WithoutCancel(ctx))
 	r := &running{stop: make(chan struct{}), force: force, now: now, done: make(chan struct{})}
-	m.runs = r
+	m.runs, m.ended = r, nil
 	c.mu.Unlock()
-	defer func() {
+	left := func(err error) {
 		c.mu.Lock()
-		m.runs = nil
+		m.runs, m.ended = nil, err
 		c.mu.Unlock()
 		now()
 		close(r.done)
-	}()
-	return c.engine.Runner(c.namespace).Run(ctx, engine.Stop{Soft: r.stop, Hard: force})
+	}
+	begun, err := c.engine.Runner(c.namespace).Start(ctx, engine.Stop{Soft: r.stop, Hard: force})
+	if err != nil {
+		left(nil)
+		return nil, err
+	}
+	return func() (err error) {
+		defer func() { left(err) }()
+		return begun()
+	}, nil
 }
 
 // Stop stops the node: it claims no more jobs and waits for its handlers. After the stop timeout,

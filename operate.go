@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -57,7 +57,7 @@ func (c *Client) resume(ctx context.Context, reason string, id ID) (store.State,
 		if err != nil {
 			return record.State, err
 		}
-		if params.Keep, err = replay.LastSuccess(raw.Entries); err != nil {
+		if params.Keep, err = journal.LastSuccess(raw.Entries); err != nil {
 			return record.State, store.About(id, "resuming", err)
 		}
 		params.Expect = raw.LastSeq()

@@ -1,11 +1,11 @@
 package holdfast
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -17,7 +17,14 @@ type EnqueueOption interface {
 
 // HandleOption says how a handler runs its jobs. Options of the job itself override it.
 type HandleOption interface {
-	handle(*engine.Handler) error
+	handle(*handlerSpec) error
+}
+
+// handlerSpec collects the options of a handler.
+type handlerSpec struct {
+	engine.Handler
+
+	around []Middleware
 }
 
 // StepOption sets the retries of a step of a durable function.
@@ -37,21 +44,41 @@ type JobOption interface {
 type enqueueSpec struct {
 	enqueue store.Enqueue
 	unique  *Unique
+	before  *store.Job // as it was given to middleware; nil: it was not
 }
 
 type enqueueOption func(*enqueueSpec) error
 
 func (f enqueueOption) enqueue(s *enqueueSpec) error { return f(s) }
 
+// Options makes one option of several, so that they can be named and shared. They apply in the
+// order given, after those before them and before those after them.
+func Options(opts ...EnqueueOption) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error { return s.apply(opts) })
+}
+
+// apply applies options, up to the first that is wrong.
+func (s *enqueueSpec) apply(opts []EnqueueOption) error {
+	for _, opt := range opts {
+		if opt == nil {
+			return errNoOption
+		}
+		if err := opt.enqueue(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 type jobOption struct {
 	onEnqueue func(*enqueueSpec) error
-	onHandle  func(*engine.Handler) error
+	onHandle  func(*handlerSpec) error
 	onStep    func(*replay.StepPolicy) error
 }
 
 func (o jobOption) enqueue(s *enqueueSpec) error { return o.onEnqueue(s) }
 
-func (o jobOption) handle(h *engine.Handler) error { return o.onHandle(h) }
+func (o jobOption) handle(h *handlerSpec) error { return o.onHandle(h) }
 
 func (o jobOption) step(p *replay.StepPolicy) error { return o.onStep(p) }
 
@@ -68,10 +95,7 @@ func Queue(name string) EnqueueOption {
 func Priority(p int) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Priority = p
-		if p < 1 || p > 4 {
-			return invalid("priority", "%d is not between 1 (most urgent) and 4", p)
-		}
-		return nil
+		return valid.Priority(p)
 	})
 }
 
@@ -96,15 +120,10 @@ func Delay(d time.Duration) EnqueueOption {
 // times its function is called before its failure is recorded. Default: once, or 25 times if the
 // step has a Backoff or a RetryIf.
 func MaxAttempts(n int) JobOption {
-	check := func() error {
-		if n < 1 || n > 1000 {
-			return invalid("max attempts", "%d is not between 1 and 1000", n)
-		}
-		return nil
-	}
+	check := func() error { return valid.Attempts(n) }
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.MaxAttempts = n; return check() },
-		func(h *engine.Handler) error { h.MaxAttempts = n; return check() },
+		func(h *handlerSpec) error { h.MaxAttempts = n; return check() },
 		func(p *replay.StepPolicy) error { p.Attempts = n; return check() },
 	}
 }
@@ -120,8 +139,32 @@ func Timeout(d time.Duration) JobOption {
 	}
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Timeout = d; return check() },
-		func(h *engine.Handler) error { h.Timeout = d; return check() },
+		func(h *handlerSpec) error { h.Timeout = d; return check() },
 		func(p *replay.StepPolicy) error { p.Timeout = d; return check() },
+	}
+}
+
+// HeartbeatTimeout limits how long an attempt may go without progress. When it is over, the context
+// of the attempt ends with ErrHeartbeat, within a second, and the attempt fails with reason
+// heartbeat; it is retried as after any failure. Progress is Run.Heartbeat, Progress,
+// SaveCheckpoint, and each operation of a durable function that begins or ends. While the run is
+// parked, or waits for the database, the time stands still.
+//
+// For a step it limits its function, which reports progress by the first three. The attempt of the
+// step fails, with StepError.TimedOut, and is retried as its options say.
+//
+// Default: no limit. A duration that is not positive is an ErrInvalid.
+func HeartbeatTimeout(d time.Duration) JobOption {
+	check := func() error {
+		if d <= 0 {
+			return invalid("heartbeat timeout", "%v is not positive", d)
+		}
+		return nil
+	}
+	return jobOption{
+		func(s *enqueueSpec) error { s.enqueue.Job.Options.Heartbeat = d; return check() },
+		func(h *handlerSpec) error { h.Heartbeat = d; return check() },
+		func(p *replay.StepPolicy) error { p.Heartbeat = d; return check() },
 	}
 }
 
@@ -148,7 +191,7 @@ func Backoff(base, limit time.Duration) JobOption {
 	}
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Backoff = b; return check() },
-		func(h *engine.Handler) error { h.Backoff, h.BackoffFunc = b, nil; return check() },
+		func(h *handlerSpec) error { h.Backoff, h.BackoffFunc = b, nil; return check() },
 		func(p *replay.StepPolicy) error { p.Backoff = b; return check() },
 	}
 }
@@ -176,7 +219,7 @@ func RetryIf(f func(error) bool) StepOption {
 // of versions 2 and 1, which move to version 3. Runs that have not been parked yet, and plain jobs,
 // go to any node.
 func Version(v string, takesOver ...string) HandleOption {
-	return handleOption(func(h *engine.Handler) error {
+	return handleOption(func(h *handlerSpec) error {
 		h.Version, h.Pinned, h.Accepts = v, true, takesOver
 		for _, v := range append([]string{v}, takesOver...) {
 			if err := checkName("version", v); err != nil {
@@ -188,9 +231,9 @@ func Version(v string, takesOver ...string) HandleOption {
 }
 
 // handleOption is an option only for handlers.
-type handleOption func(*engine.Handler) error
+type handleOption func(*handlerSpec) error
 
-func (f handleOption) handle(h *engine.Handler) error { return f(h) }
+func (f handleOption) handle(h *handlerSpec) error { return f(h) }
 
 // BackoffFunc replaces the backoff of a handler: f returns the wait after the given attempt; the
 // first attempt is 1. A job enqueued with Backoff keeps its own. When a node starts, it also calls
@@ -198,7 +241,7 @@ func (f handleOption) handle(h *engine.Handler) error { return f(h) }
 // not have the handler, retry its jobs after these waits. If f panics, the last of these waits that
 // it returned applies.
 func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
-	return handleOption(func(h *engine.Handler) error {
+	return handleOption(func(h *handlerSpec) error {
 		if f == nil {
 			return invalid("BackoffFunc", "the function must not be nil")
 		}
@@ -211,15 +254,7 @@ func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
 func Tags(tags ...string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Tags = tags
-		if len(tags) > maxTags {
-			return invalid("tags", "%d exceed the limit of %d", len(tags), maxTags)
-		}
-		for _, tag := range tags {
-			if err := checkName("tag", tag); err != nil {
-				return err
-			}
-		}
-		return nil
+		return valid.Tags(tags)
 	})
 }
 
@@ -231,7 +266,7 @@ func Metadata(v any) EnqueueOption {
 		if err != nil {
 			return invalid("metadata", "%v", err)
 		}
-		if err := checkObject("metadata", data, maxMetadata); err != nil {
+		if err := checkObject("metadata", data, valid.MaxMetadata); err != nil {
 			return err
 		}
 		s.enqueue.Job.Metadata = data
@@ -263,8 +298,4 @@ func checkID(id ID) error {
 		return invalid("id", "%s is not a UUIDv7; make ids with NewID", id)
 	}
 	return nil
-}
-
-func invalid(what, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", ErrInvalid, what, fmt.Sprintf(format, args...))
 }

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -144,6 +144,6 @@ func (c *Client) Follow(ctx context.Context, job ID, stream string, after int64)
 const followedAtOnce = 1000
 
 func itemOf(e *store.Entry) (StreamItem, error) {
-	data, err := replay.Unpack(e.Data, e.Codec)
+	data, err := journal.Unpack(e.Data, e.Codec)
 	return StreamItem{Offset: e.Seq, At: e.At, Value: data}, err
 }

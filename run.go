@@ -14,24 +14,20 @@ import (
 
 // Run is one run of one job, as its handler sees it. A function that is given a Run must use that
 // one, in its own goroutine, and only until it returns. An operation that breaks this rule returns
-// an ErrInvalid, and the attempt fails with it. Methods that only report (ID, Attempt, Logger …)
-// and Progress may be called from anywhere.
+// an ErrInvalid, and the attempt fails with it. Methods that only report (ID, Attempt, Logger …),
+// Progress and Heartbeat may be called from anywhere.
 //
 // A Run is the handler's context. It ends with a cause, which context.Cause returns, when the job
-// is cancelled (ErrCancelled), takes too long (ErrTimeout), was given to another node
-// (ErrLeaseLost) or its node stops (ErrShutdown). A handler should return soon after. If the node
-// stops, an error that it then returns does not count as an attempt.
+// is cancelled (ErrCancelled), takes too long (ErrTimeout), makes no progress (ErrHeartbeat), was
+// given to another node (ErrLeaseLost) or its node stops (ErrShutdown). A handler should return
+// soon after. If the node stops, an error that it then returns does not count as an attempt.
 type Run struct {
 	context.Context
 
 	run    engine.Attempt
 	client *Client
 	strand *replay.Strand
-}
-
-// with returns the run for another strand of it.
-func (r *Run) with(ctx context.Context, strand *replay.Strand) *Run {
-	return &Run{Context: ctx, run: r.run, client: r.client, strand: strand}
+	values context.Context // given to WithContext; nil: none
 }
 
 // ID returns the job's id.
@@ -70,7 +66,14 @@ func (r *Run) Logger(log *slog.Logger) *slog.Logger { return r.run.Logger(log) }
 
 // Progress reports the progress of the run to people: 0 to 100, and a message of at most 1 KiB. It
 // costs nothing to call often, because it is written at most twice a second.
-func (r *Run) Progress(percent float64, message string) { r.run.Progress(percent, message) }
+func (r *Run) Progress(percent float64, message string) {
+	r.Heartbeat()
+	r.run.Progress(percent, message)
+}
+
+// Heartbeat reports that the run makes progress; see HeartbeatTimeout. Without one it does nothing.
+// It costs nothing to call often. In the function of a step it counts for the step as well.
+func (r *Run) Heartbeat() { r.strand.Beat() }
 
 // SaveCheckpoint stores a value, as JSON, for the next attempt of the job, and returns when it is
 // durable. It replaces the previous checkpoint. The error is ErrLeaseLost if the run has lost its
@@ -83,6 +86,8 @@ func (r *Run) SaveCheckpoint(v any) error {
 	if err := checkJSON("checkpoint", data, r.client.limit); err != nil {
 		return err
 	}
+	r.strand.Hold()
+	defer r.strand.Release()
 	return r.run.SaveCheckpoint(r.Context, data)
 }
 

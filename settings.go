@@ -10,13 +10,23 @@ import (
 )
 
 // Option is a setting of Open.
-type Option func(*settings) error
+type Option interface {
+	open(*settings) error
+}
+
+type option func(*settings) error
+
+func (f option) open(s *settings) error { return f(s) }
 
 type settings struct {
 	engine    engine.Config
 	namespace string
 	actor     string
 	limit     int
+	stub      stub
+
+	around         []Middleware
+	aroundEnqueues []enqueueMiddleware
 }
 
 // WithLogger sets the logger of the client. Default, and for nil: slog.Default(), as it is when
@@ -25,67 +35,67 @@ type settings struct {
 //
 //	holdfast.WithLogger(slog.New(slog.DiscardHandler)) // turns it off
 func WithLogger(log *slog.Logger) Option {
-	return func(s *settings) error { s.engine.Logger = log; return nil }
+	return option(func(s *settings) error { s.engine.Logger = log; return nil })
 }
 
 // WithNamespace sets the namespace in which the client enqueues, runs and lists jobs. Default:
 // "default". Each namespace has its own queues, unique keys and ordering keys. Client.In returns a
 // client for another one on the same database.
 func WithNamespace(name string) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.namespace = name
 		return checkName("namespace", name)
-	}
+	})
 }
 
 // WithActor sets the name that is recorded for the client's actions on jobs, such as a cancel.
 // Default: host and process.
 func WithActor(name string) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.actor = name
 		return checkName("actor", name)
-	}
+	})
 }
 
 // WithMaxPayload limits the args and the result of a job, in bytes: 1 to 2^30. Default: MaxPayload.
 func WithMaxPayload(bytes int) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.limit = bytes
 		if bytes < 1 || bytes > 1<<30 {
 			return invalid("max payload", "%d is not between 1 and 2^30", bytes)
 		}
 		return nil
-	}
+	})
 }
 
 // WithMaxJournal limits the journal of a durable function. When it is full, operations return
 // ErrJournalFull. Default: 50,000 entries or 64 MiB. A warning is logged when it reaches half of
 // either. The whole journal is read whenever the function resumes.
 func WithMaxJournal(entries int, bytes int64) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.engine.MaxJournal = replay.JournalLimit{Entries: int64(entries), Bytes: bytes}
 		if entries < 1 || bytes < 1 {
 			return invalid("max journal", "%d entries and %d bytes: both must be positive", entries, bytes)
 		}
 		return nil
-	}
+	})
 }
 
 // WithSlots sets how many jobs the node runs at once. Default: 100.
 func WithSlots(n int) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.engine.Node.Slots = n
 		if n < 1 {
 			return invalid("slots", "%d is not positive", n)
 		}
 		return nil
-	}
+	})
 }
 
 // WithQueue makes the node serve a queue, with at most slots of its jobs at once; 0 means as many
 // as the node has slots. Without any WithQueue a node serves all queues of its namespace.
 func WithQueue(name string, slots int) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		if err := checkName("queue", name); err != nil {
 			return err
 		}
@@ -99,61 +109,61 @@ func WithQueue(name string, slots int) Option {
 			return invalid("queue", "%q: %d slots is negative; use 0 for no limit of its own", name, slots)
 		}
 		return nil
-	}
+	})
 }
 
 // WithNodeName sets the node's name, for people. Default: host and process.
 func WithNodeName(name string) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.engine.Node.Name = name
 		return checkName("node name", name)
-	}
+	})
 }
 
 // WithLeases sets the interval of the node's heartbeat (default 5 s) and the silence after which it
 // is dead (default 20 s, at least three beats). The next beat of the leader then gives its jobs to
 // other nodes. All nodes of a database should use the same values.
 func WithLeases(beat, deadAfter time.Duration) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.engine.Node.Beat, s.engine.Node.DeadAfter = beat, deadAfter
 		if beat <= 0 || deadAfter < 3*beat {
 			return invalid("leases", "beat %v and dead after %v: both must be positive, and the second at least three beats", beat, deadAfter)
 		}
 		return nil
-	}
+	})
 }
 
 // WithAging sets the wait after which a job gains one level of priority. Default: a minute; 0 or
 // less: never.
 func WithAging(d time.Duration) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.engine.Node.Aging = d
 		if d <= 0 {
 			s.engine.Node.Aging = -1
 		}
 		return nil
-	}
+	})
 }
 
 // WithStopTimeout sets how long handlers may keep running after the node is told to stop, before
 // their contexts end. Nothing, or less, ends them at once. Default: 20 s.
 func WithStopTimeout(d time.Duration) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.engine.Node.StopTimeout = max(d, time.Nanosecond)
 		return nil
-	}
+	})
 }
 
 // WithStuckAfter sets how long a handler may ignore the end of its context before it is reported
 // and abandoned. Default: 10 s.
 func WithStuckAfter(d time.Duration) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.engine.Node.StuckAfter = d
 		if d <= 0 {
 			return invalid("stuck after", "%v is not positive", d)
 		}
 		return nil
-	}
+	})
 }
 
 // WithRetention sets how long finished jobs are kept, counted from their end, by how they ended,
@@ -164,8 +174,8 @@ func WithStuckAfter(d time.Duration) Option {
 // Jobs are removed by the nodes, and may stay longer than that: a day on PostgreSQL, which drops
 // them by day.
 func WithRetention(r store.Retention) Option {
-	return func(s *settings) error {
+	return option(func(s *settings) error {
 		s.engine.Node.Retain = r
 		return nil
-	}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -182,7 +183,7 @@ func (c *Client) payload(send *store.Send, what string, data []byte) error {
 	if err := checkJSON(what, data, c.limit); err != nil {
 		return err
 	}
-	send.Message.Data, send.Message.Codec = replay.Pack(data)
+	send.Message.Data, send.Message.Codec = journal.Pack(data)
 	return nil
 }
 
@@ -201,7 +202,7 @@ func sent(send *store.Send) (SendResult, error) {
 }
 
 func decodeMessage[T any](what string, msg *store.Message) (T, error) {
-	data, err := replay.Unpack(msg.Data, msg.Codec)
+	data, err := journal.Unpack(msg.Data, msg.Codec)
 	if err != nil {
 		var none T
 		return none, err

@@ -30,20 +30,41 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 	if err == nil && fn == nil {
 		err = noFunction("step " + name)
 	}
+	if err == nil && run.client.stub != nil {
+		fn, err = stubbed(run, name, fn)
+	}
 	if err != nil {
 		return out, err
 	}
-	data, err := run.strand.Step(name, policy, func(ctx context.Context, _ int) ([]byte, error) {
-		v, err := fn(ctx)
+	return step(run, name, policy, fn)
+}
+
+func step[T any](run *Run, name string, policy replay.StepPolicy, fn func(ctx context.Context) (T, error)) (T, error) {
+	data, err := run.strand.Step(name, policy, func(ctx context.Context, attempt int) ([]byte, error) {
+		v, err := fn(run.stepContext(ctx, attempt))
 		if err != nil {
 			return nil, err
 		}
 		return run.client.encodeResult(v)
 	})
 	if err != nil {
-		return out, failure(err)
+		var none T
+		return none, failure(err)
 	}
 	return decodeResult[T]("step "+name, data)
+}
+
+// stub returns what a test has put in place of a step's function; see access.Tests.
+type stub func(kind, step string, fn any) (any, error)
+
+// stubbed returns what a test has put in place of a step's function, or fn. In place of the
+// function of a StepTx, which is of another type, fn is nil.
+func stubbed[T any](run *Run, name string, fn func(ctx context.Context) (T, error)) (func(ctx context.Context) (T, error), error) {
+	instead, err := run.client.stub(run.Kind(), name, fn)
+	if instead == nil || err != nil {
+		return fn, err
+	}
+	return instead.(func(ctx context.Context) (T, error)), nil //nolint:errcheck // of the type of fn
 }
 
 // Transactor runs functions in transactions of the database that holds the jobs: sqlite.Begin,
@@ -61,6 +82,12 @@ func StepTx[T, Tx any](
 ) (T, error) {
 	var out T
 	policy, err := stepPolicy(name, opts)
+	if err == nil && run.client.stub != nil {
+		var instead func(ctx context.Context) (T, error)
+		if instead, err = stubbed[T](run, name, nil); err == nil && instead != nil {
+			return step(run, name, policy, instead)
+		}
+	}
 	switch {
 	case err != nil:
 	case fn == nil:
@@ -71,7 +98,8 @@ func StepTx[T, Tx any](
 	if err != nil {
 		return out, err
 	}
-	data, err := run.strand.StepTx(name, policy, func(ctx context.Context, _ int, commit func(store.Tx, []byte) error) error {
+	data, err := run.strand.StepTx(name, policy, func(ctx context.Context, attempt int, commit func(store.Tx, []byte) error) error {
+		ctx = run.stepContext(ctx, attempt)
 		return db.Transact(ctx, func(tx Tx, wrapped store.Tx) error {
 			if err := run.client.checkTx(wrapped); err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/saidonce"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -96,6 +97,9 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 		t.Helper()
 		for name, s := range list {
 			want := strings.ReplaceAll(s.want, "{job}", s.job.String())
+			if twice := saidonce.Twice(want); twice != "" {
+				t.Errorf("%s says %q twice: %s", name, twice, want)
+			}
 			if s.err == nil || s.err.Error() != want {
 				t.Errorf("%s says\n     %v\nnot  %s", name, s.err, want)
 			}

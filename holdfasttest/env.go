@@ -2,52 +2,67 @@ package holdfasttest
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// Env is a Holdfast in memory, in virtual time.
-type Env struct {
-	T      *testing.T // the T of the bubble
-	Client *holdfast.Client
-
-	running sync.WaitGroup
-}
+const (
+	// rarely is how often a node does what is only there for lost wake-ups and dead nodes.
+	rarely = time.Hour
+	// longest is how long a test may take in virtual time. What is waited for after that does not
+	// come.
+	longest = 10 * 365 * 24 * time.Hour
+)
 
 // Run calls f in virtual time, with a database of its own. opts are options of holdfast.Open. Lines
 // at WARN or above are written to the output of the test, unless WithLogger sets another logger.
+//
+// A test may take ten years of virtual time. Then it fails, because what it waits for does not
+// come.
 func Run(t *testing.T, f func(env *Env), opts ...holdfast.Option) {
+	t.Helper()
+	run(t, time.Now, f, opts)
+}
+
+// run is Run with the clock of the database.
+func run(t *testing.T, clock func() time.Time, f func(env *Env), opts []holdfast.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		t.Helper()
-		env := &Env{T: t, Client: open(t, model.New(time.Now), opts)}
-		defer env.close() // also when the test fails: the bubble would not end otherwise
+		w := &world{memory: newMemory(model.New(clock)), resting: make(chan struct{}, 1)}
+		w.lasting, w.end = context.WithCancel(context.WithoutCancel(t.Context()))
+		defer w.end()
+		defer w.stubs.check(t)
+		env := w.open(t, opts)
+		defer w.close(t) // also when the test fails: the bubble would not end otherwise
+		tooLong := time.AfterFunc(longest, func() { env.giveUp() })
+		defer tooLong.Stop()
 		f(env)
 	})
 }
 
-func (e *Env) close() {
-	if err := e.Client.Close(context.WithoutCancel(e.T.Context())); err != nil {
-		e.T.Errorf("holdfasttest: closing: %v", err)
-	}
-	e.running.Wait()
+// open starts a process.
+func (w *world) open(t *testing.T, opts []holdfast.Option) *Env {
+	t.Helper()
+	tests := access.WithTests(access.Tests{Rarely: rarely, Stub: w.stubs.find(t)})
+	client := open(t, w.memory.process(), append([]holdfast.Option{tests.(holdfast.Option)}, opts...)) //nolint:errcheck // it is one
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clients = append(w.clients, client)
+	return &Env{T: t, Client: client, world: w}
 }
 
-func open(t *testing.T, st store.Store, opts []holdfast.Option) *holdfast.Client {
+func open(t *testing.T, source store.Source, opts []holdfast.Option) *holdfast.Client {
 	t.Helper()
-	client, err := holdfast.Open(t.Context(), source{st}, append([]holdfast.Option{holdfast.WithLogger(logger(t))}, opts...)...)
+	client, err := holdfast.Open(t.Context(), source, append([]holdfast.Option{holdfast.WithLogger(logger(t))}, opts...)...)
 	if err != nil {
 		t.Fatalf("holdfasttest: %v", err)
 	}
@@ -59,73 +74,81 @@ func logger(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
+// close ends all processes.
+func (w *world) close(t *testing.T) {
+	w.mu.Lock()
+	clients, nodes := w.clients, w.nodes
+	w.nodes = nil
+	w.mu.Unlock()
+	for _, client := range clients {
+		if err := client.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("holdfasttest: closing: %v", err)
+		}
+	}
+	for _, ended := range nodes {
+		if err := <-ended; err != nil {
+			t.Errorf("holdfasttest: the node: %v", err)
+		}
+	}
+	w.running.Wait()
+}
+
+// giveUp fails a test that takes too long, and ends what it waits for.
+func (e *Env) giveUp() {
+	e.T.Errorf("holdfasttest: the test waits for something that does not come: %d years of virtual time have passed; unfinished jobs:%s",
+		longest/(365*24*time.Hour), e.describe(e.unfinished()))
+	e.world.end()
+	e.world.mu.Lock()
+	defer e.world.mu.Unlock()
+	for _, client := range e.world.clients {
+		_ = client.Close(e.world.lasting) // Run tells of errors
+	}
+}
+
+// Open starts another process on the database of the test, with a client, handlers and a node of
+// its own, such as one with another version of the code. opts are options of holdfast.Open. It ends
+// with the test, or by Client.Close.
+func (e *Env) Open(opts ...holdfast.Option) *Env {
+	e.T.Helper()
+	return e.world.open(e.T, opts)
+}
+
+// In returns the same process in another namespace, where it has other handlers and another node.
+func (e *Env) In(namespace string) *Env {
+	e.T.Helper()
+	client, err := e.Client.In(namespace)
+	if err != nil {
+		e.T.Fatalf("holdfasttest: %v", err)
+	}
+	return &Env{T: e.T, Client: client, world: e.world}
+}
+
 // Start starts the node. Register handlers before.
 func (e *Env) Start() {
 	e.T.Helper()
-	e.running.Go(func() {
-		if err := e.Client.Run(context.WithoutCancel(e.T.Context())); err != nil {
-			e.T.Errorf("holdfasttest: the node: %v", err)
+	ended := make(chan error, 1)
+	e.world.running.Go(func() { ended <- e.Client.Run(context.WithoutCancel(e.T.Context())) })
+	e.rest()
+	select {
+	case err := <-ended:
+		if err == nil {
+			err = errStopped
 		}
-	})
-	synctest.Wait()
+		e.T.Fatalf("holdfasttest: Start: %v", err)
+	default:
+	}
+	e.world.mu.Lock()
+	defer e.world.mu.Unlock()
+	e.world.nodes = append(e.world.nodes, ended)
 }
+
+var errStopped = fmt.Errorf("%w: the client was stopped; Open starts another process", holdfast.ErrClosed)
 
 // After calls f when d of virtual time has passed. It returns at once; the test does not end before
 // f has returned.
 func (e *Env) After(d time.Duration, f func()) {
-	e.running.Go(func() {
+	e.world.running.Go(func() {
 		time.Sleep(d)
 		f()
 	})
 }
-
-// Journal returns the journal of a job.
-func (e *Env) Journal(id holdfast.ID) holdfast.Journal {
-	e.T.Helper()
-	j, err := e.Client.Journal(e.T.Context(), id)
-	if err != nil {
-		e.T.Fatalf("holdfasttest: the journal of job %s: %v", id, err)
-	}
-	return j
-}
-
-// RequireJournal fails the test unless the entries of a job's journal are those given: each is the
-// entry's kind, followed by its name if it has one, such as "step charge" or "selected".
-func (e *Env) RequireJournal(id holdfast.ID, want ...string) {
-	e.T.Helper()
-	var have []string
-	for _, entry := range e.Journal(id).Entries {
-		text := entry.Kind
-		if entry.Kind != "callback" { // its name is a random token
-			text = strings.TrimSpace(text + " " + entry.Name)
-		}
-		have = append(have, text)
-	}
-	if !slices.Equal(have, want) {
-		e.T.Fatalf("the journal of job %s has\n\t%s\nnot\n\t%s", id, strings.Join(have, "\n\t"), strings.Join(want, "\n\t"))
-	}
-}
-
-// SaveJournal writes a job's journal to a file, for Replay.
-func (e *Env) SaveJournal(id holdfast.ID, file string) {
-	e.T.Helper()
-	data, err := json.MarshalIndent(e.Journal(id), "", "  ")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(file), 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(file, append(data, '\n'), 0o644)
-	}
-	if err != nil {
-		e.T.Fatalf("holdfasttest: %v", err)
-	}
-}
-
-// source is a store.Source for a store that is open already.
-type source struct{ st store.Store }
-
-func (s source) Open(context.Context) (store.Store, error)   { return s.st, nil }
-func (source) Migrate(context.Context) (store.Schema, error) { return store.Schema{}, nil }
-func (source) Schema(context.Context) (store.Schema, error)  { return store.Schema{}, nil }
-func (source) Migrations() []store.Migration                 { return nil }
-func (source) String() string                                { return "memory" }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/access"
-	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -47,7 +47,7 @@ func ReplayJournal(t *testing.T, j holdfast.Journal, register func(*holdfast.Cli
 		// The clock starts at the end of the journal, so that the timers in it have fired.
 		ahead := time.Until(endOf(raw))
 		clock := func() time.Time { return time.Now().Add(ahead) }
-		client := open(t, model.New(clock), nil)
+		client := open(t, newMemory(model.New(clock)).process(), nil)
 		defer func() {
 			if err := client.Close(context.WithoutCancel(t.Context())); err != nil {
 				t.Errorf("holdfasttest: closing: %v", err)
@@ -78,7 +78,7 @@ func endOf(j store.Journal) time.Time {
 func stored(j *holdfast.Journal) (store.Journal, error) {
 	raw := store.Journal{Job: j.Job}
 	for _, e := range j.Entries {
-		kind, ok := replay.EntryOf(e.Kind)
+		kind, ok := journal.EntryOf(e.Kind)
 		if !ok {
 			return raw, fmt.Errorf("%w: entry %d of the journal has the unknown kind %q", store.ErrInvalid, e.Seq, e.Kind)
 		}
@@ -87,7 +87,7 @@ func stored(j *holdfast.Journal) (store.Journal, error) {
 		})
 	}
 	for _, m := range j.Messages {
-		kind, ok := replay.MessageOf(m.Kind)
+		kind, ok := journal.MessageOf(m.Kind)
 		if !ok {
 			return raw, fmt.Errorf("%w: message %d of the journal has the unknown kind %q", store.ErrInvalid, m.Seq, m.Kind)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -170,19 +171,25 @@ func (q *Send) isRefused() bool { return q.Required && q.Err != nil }
 
 func (q *Enqueue) isRefused() bool { return q.Required && q.Err != nil }
 
-// forgive accepts checkpoints of runs whose repeated outcomes were recognised: they were written
-// together with these.
+// forgive accepts checkpoints, and repeated appends, of runs whose repeated outcomes were
+// recognised: they were written together with these. Of an append nothing may be left, if its run
+// has continued as new.
 func (b *Batch) forgive() {
 	for _, c := range b.Checkpoints {
-		if !errors.Is(c.Err, ErrLeaseLost) {
-			continue
-		}
-		for _, o := range b.Outcomes {
-			if o.Lease == c.Lease && o.Repeat && o.Err == nil {
-				c.Err = nil
-			}
+		if errors.Is(c.Err, ErrLeaseLost) && b.recognised(c.Lease) {
+			c.Err = nil
 		}
 	}
+	for _, a := range b.Appends {
+		if a.Repeat && errors.Is(a.Err, ErrLeaseLost) && b.recognised(a.Lease) {
+			a.Err = nil
+		}
+	}
+}
+
+// recognised reports whether a repeated outcome of the run was applied before.
+func (b *Batch) recognised(l Lease) bool {
+	return slices.ContainsFunc(b.Outcomes, func(o *Outcome) bool { return o.Lease == l && o.Repeat && o.Err == nil })
 }
 
 // Reset clears what Apply has set.

@@ -146,9 +146,14 @@ func (p *ForkParams) Check() error {
 }
 
 // Check reports why there can be no such queue, an ErrInvalid.
-func (p *PauseParams) Check() error {
-	if p.Queue == "" || !isText(p.Queue) || !isText(p.Namespace) {
-		return fmt.Errorf("%w: the queue %.60q or the namespace %.60q is not a valid name", ErrInvalid, p.Queue, p.Namespace)
+func (p *PauseParams) Check() error { return checkQueue(p.Namespace, p.Queue) }
+
+// Check reports why no store takes the parameters, an ErrInvalid.
+func (p *DeleteQueueParams) Check() error { return checkQueue(p.Namespace, p.Queue) }
+
+func checkQueue(namespace, queue string) error {
+	if queue == "" || !isText(queue) || !isText(namespace) {
+		return fmt.Errorf("%w: the queue %.60q or the namespace %.60q is not a valid name", ErrInvalid, queue, namespace)
 	}
 	return nil
 }

@@ -58,12 +58,12 @@ type Claimed struct {
 	Job       Job
 	Lease     Lease
 	ClaimedAt time.Time
+	// Durable tells that the job has a journal.
+	Durable bool
 	// CancelRequested is set if a cancel was requested before this run, and CancelReason is its
 	// reason.
 	CancelRequested bool
 	CancelReason    string
-	// Durable tells that the job has a journal.
-	Durable bool
 	// Checkpoint is what earlier attempts left, or nil.
 	Checkpoint *Checkpoint
 }

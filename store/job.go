@@ -64,10 +64,11 @@ const (
 // Options are the settings of a job that the claim does not look at. The store keeps them as one
 // JSON document and does not interpret them, but for Deadline.
 type Options struct {
-	Timeout  time.Duration `json:"timeout,omitempty"` // of one attempt; 0: the handler's
-	Deadline time.Time     `json:"deadline,omitzero"` // of the whole job; zero: none
-	Backoff  Backoff       `json:"backoff,omitzero"`  // of this job; zero: the handler's
-	Source   string        `json:"source,omitempty"`  // what enqueued it, such as a schedule's name
+	Timeout   time.Duration `json:"timeout,omitempty"`   // of one attempt; 0: the handler's
+	Heartbeat time.Duration `json:"heartbeat,omitempty"` // how long an attempt may go without progress; 0: the handler's
+	Deadline  time.Time     `json:"deadline,omitzero"`   // of the whole job; zero: none
+	Backoff   Backoff       `json:"backoff,omitzero"`    // of this job; zero: the handler's
+	Source    string        `json:"source,omitempty"`    // what enqueued it, such as a schedule's name
 }
 
 // Backoff is an exponential backoff: attempt n waits Base * 2^(n-1), at most Cap, and up to Jitter

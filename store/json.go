@@ -39,6 +39,7 @@ type jobJSON struct {
 	Attempt       int          `json:"attempt"`
 	MaxAttempts   numberJSON   `json:"max_attempts"`
 	Timeout       durationJSON `json:"timeout"`
+	Heartbeat     durationJSON `json:"heartbeat_timeout"`
 	Deadline      timeJSON     `json:"deadline"`
 	Backoff       *backoffJSON `json:"backoff"`
 	OrderingKey   textJSON     `json:"ordering_key"`
@@ -91,7 +92,8 @@ func (j Job) json() *jobJSON {
 		ID: j.ID, Namespace: j.Namespace, Queue: j.Queue, Kind: j.Kind, Priority: j.Priority,
 		Args: payloadJSON{j.Args, j.Codec}, Codec: j.Codec, Metadata: payloadJSON{j.Metadata, 0}, Tags: append([]string{}, j.Tags...),
 		CreatedAt: timeJSON(j.CreatedAt), RunAt: timeJSON(j.RunAt), Attempt: j.Attempt, MaxAttempts: numberJSON(j.MaxAttempts),
-		Timeout: durationJSON(j.Options.Timeout), Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
+		Timeout: durationJSON(j.Options.Timeout), Heartbeat: durationJSON(j.Options.Heartbeat),
+		Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
 		Unique: j.UniqueKey != nil, LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
 		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source),
 	}
@@ -110,7 +112,7 @@ func (v *jobJSON) job() Job {
 		Args: v.Args.data, Codec: v.Codec, Metadata: v.Metadata.data,
 		CreatedAt: time.Time(v.CreatedAt), RunAt: time.Time(v.RunAt), Attempt: v.Attempt, MaxAttempts: int(v.MaxAttempts),
 		Options: Options{
-			Timeout: time.Duration(v.Timeout), Deadline: time.Time(v.Deadline), Source: string(v.Source),
+			Timeout: time.Duration(v.Timeout), Heartbeat: time.Duration(v.Heartbeat), Deadline: time.Time(v.Deadline), Source: string(v.Source),
 		},
 		OrderingKey: string(v.OrderingKey), LeaseNumber: int64(v.LeaseNumber), Version: string(v.Version), Closing: v.Closing,
 		OnParentClose: ClosePolicy(v.OnParentClose),

@@ -13,13 +13,14 @@ type Promoted struct {
 
 // Swept is the answer of SweepCancels.
 type Swept struct {
-	Jobs  int // requests that were applied
+	Jobs  int  // requests that were applied
+	Ended []ID // jobs that this call has finished, as cancelled
 	Wakes []Wake
 }
 
 // Closed is the answer of CloseChildren.
 type Closed struct {
-	Ended   []ID   // children that were ended at once
+	Ended   []ID   // children that were ended at once, by this call, as cancelled
 	Running []ID   // children that run and were asked to stop
 	Wakes   []Wake // children that are to end themselves, parents that the end of others woke, turns that were handed on
 	More    bool   // the limit was reached, or those that ended may have children: ask again

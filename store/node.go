@@ -149,19 +149,21 @@ type RescueParams struct {
 	Lost []Lease
 }
 
-// Rescued is the answer of Rescue.
+// Rescued is the answer of Rescue. With an error it tells what has happened before that.
 type Rescued struct {
 	Jobs  []RescuedJob
+	Died  []int64 // nodes that this call has declared dead
 	Wakes []Wake
 }
 
 // RescuedJob is one job that was taken from a dead node, or from a living one that gave it up.
 type RescuedJob struct {
-	Job    ID
-	Kind   string // without the version
-	Node   int64
-	State  State // Retryable, Failed or Cancelled
-	Reason Reason
-	Queue  string
-	RunAt  time.Time
+	Job       ID
+	Namespace string
+	Kind      string // without the version
+	Node      int64
+	State     State // Retryable, Failed or Cancelled
+	Reason    Reason
+	Queue     string
+	RunAt     time.Time
 }

@@ -25,6 +25,8 @@ type Result struct {
 	// Running, until its node has heard of it; of one that had finished before, which is left as it
 	// is, how it finished. What else it may be, each operation says.
 	State State
+	// Ended tells, of a cancel, that this very call has finished the job: State is how.
+	Ended bool
 	// Err is ErrNotFound, ErrConflict if the job is in no state for it, ErrBusy if a caller's
 	// transaction holds the job, or a *UniqueError. What each operation refuses, it says.
 	Err error
@@ -46,6 +48,16 @@ type PauseParams struct {
 	Namespace string
 	Queue     string
 	Paused    bool
+	Actor     string
+}
+
+// DeleteQueueParams takes a queue off the list, and ends its pause. One that has jobs that are not
+// finished is left as it is, with ErrConflict; ErrNotFound is one that is not listed. Finished jobs
+// stay, and find their queue if they run again. From then on the queue is listed while it has jobs
+// that are not finished, until it is paused or resumed, or removed by Retain and used again.
+type DeleteQueueParams struct {
+	Namespace string
+	Queue     string
 	Actor     string
 }
 

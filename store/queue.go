@@ -3,7 +3,7 @@ package store
 import "time"
 
 // Queue is a queue and a bounded look at what is in it. It exists once a job was enqueued to it or
-// it was paused.
+// it was paused. One that was deleted exists as long as it has jobs that are not finished.
 type Queue struct {
 	Namespace string
 	Name      string

@@ -25,6 +25,14 @@ func HasChildren(id, child ID) error {
 	return fmt.Errorf("%w: job %s has a child that is not finished: %s", ErrConflict, id, child)
 }
 
+// NoQueue is the ErrNotFound of a queue that is not listed.
+func NoQueue(name string) error { return fmt.Errorf("%w: queue %s", ErrNotFound, name) }
+
+// QueueInUse is the ErrConflict of a queue that cannot be deleted.
+func QueueInUse(name string) error {
+	return fmt.Errorf("%w: queue %s has jobs that are not finished", ErrConflict, name)
+}
+
 // LostLease is the ErrLeaseLost of a write for a job.
 func LostLease(id ID) error { return fmt.Errorf("%w: job %s", ErrLeaseLost, id) }
 

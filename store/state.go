@@ -88,6 +88,7 @@ const (
 	ReasonTerminal          Reason = "terminal"           // the handler, or its input, said that no retry helps
 	ReasonAttemptsExhausted Reason = "attempts_exhausted" // the last attempt failed
 	ReasonTimeout           Reason = "timeout"            // the attempt took longer than it may
+	ReasonHeartbeat         Reason = "heartbeat"          // the attempt made no progress for longer than it may
 	ReasonDeadline          Reason = "deadline"           // the whole job took longer than it may
 	ReasonNodeLost          Reason = "node_lost"          // the node that ran it died
 	ReasonCrashLoop         Reason = "crash_loop"         // the last attempt, too, died with its node

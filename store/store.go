@@ -134,6 +134,8 @@ type Queues interface {
 	// Pause pauses or resumes a queue, which is created if it does not exist, and records who
 	// asked. Doing it twice is no error.
 	Pause(ctx context.Context, params PauseParams) error
+	// DeleteQueue takes a queue off the list. The errors are ErrNotFound and ErrConflict.
+	DeleteQueue(ctx context.Context, params DeleteQueueParams) error
 	// Queues lists the queues of a namespace by name.
 	Queues(ctx context.Context, namespace string) ([]Queue, error)
 	// Unserved tells what waits in vain: kinds of jobs of which some are available, in queues that

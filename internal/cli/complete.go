@@ -9,8 +9,8 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
-	"github.com/holdfastdev/holdfast/internal/cli/jobs"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/queues"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -43,7 +43,7 @@ func beginning(list []string, typed string) []string {
 // completeFlags registers completions of the flags and arguments of a command and those below it.
 func (a verbs) completeFlags(cmd *cobra.Command) {
 	byFlag := map[string]cobra.CompletionFunc{
-		app.FlagOutput:   words(output.FormatTable, output.FormatJSON, output.FormatLines),
+		app.FlagOutput:   words(output.Formats...),
 		app.FlagDatabase: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, files },
 		"file":           func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, files },
 		"state":          words(arg.StateNames(arg.States)...),
@@ -53,12 +53,15 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 		"unique":          completeUnique,
 		app.FlagLogLevel:  words("debug", "info", "warn", "error"),
 		app.FlagLogFormat: words(app.LogShort, app.LogText, app.LogJSON),
-		"queue":           a.fromDatabase(jobs.QueueNames),
+		"queue":           lastOf(app.TakesNamespaces, a.fromDatabase(queues.Names)),
 		"kind":            a.fromDatabase(kindNames, builtinKinds...),
 		"tag":             a.fromDatabase(tagNames),
 		"parent":          a.fromDatabase(jobsIn(arg.States)),
 		"from":            a.fromDatabase(stepNames),
-		app.FlagNamespace: a.fromDatabase(namespaceNames),
+		app.FlagColumns: lastOf(always, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return beginning(app.ColumnNames(cmd), typed), noFiles | cobra.ShellCompDirectiveNoSpace
+		}),
+		app.FlagNamespace: lastOf(app.TakesNamespaces, a.fromDatabase(namespaceNames)),
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if complete := byFlag[f.Name]; complete != nil {
@@ -92,7 +95,7 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		states = arg.States
 	}
 	look := map[string]lookup{
-		"ID": jobsIn(states), "QUEUE": jobs.QueueNames,
+		"ID": jobsIn(states), "QUEUE": queues.Names,
 		"send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
 	}
 	word := strings.Trim(takes[min(len(args), len(takes)-1)], "[.]")
@@ -108,6 +111,26 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 	}
 	return nil, noFiles
 }
+
+// lastOf completes the last part of a list with commas, if a verb takes lists.
+func lastOf(takesLists func(*cobra.Command) bool, complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		cut := strings.LastIndex(typed, ",") + 1
+		if cut == 0 || !takesLists(cmd) {
+			return complete(cmd, args, typed)
+		}
+		found, directive := complete(cmd, args, typed[cut:])
+		given := strings.Split(typed[:cut], ",")
+		found = slices.DeleteFunc(found, func(word string) bool { return slices.Contains(given, word) })
+		for i := range found {
+			found[i] = typed[:cut] + found[i]
+		}
+		return found, directive
+	}
+}
+
+// always is a condition that holds for every verb.
+func always(*cobra.Command) bool { return true }
 
 // completeUnique completes the last part of a list.
 func completeUnique(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -23,11 +23,11 @@
 //
 // From the top down; a package does not import those above or beside it:
 //
-//	cli                   the root command, help, completion, and the verbs migrate, vet and version
-//	jobs, nodes, bench    the other verbs
-//	app                   one invocation: streams, global flags, database, exit codes
-//	arg, views, shortlog  parsing of arguments; output for people and programs; the log for people
-//	output                JSON, tables and texts
+//	cli                          the root command, help, completion, and the verbs migrate, vet and version
+//	jobs, queues, nodes, bench   the other verbs
+//	app                          one invocation: streams, global flags, database, exit codes
+//	arg, views, shortlog         parsing of arguments; output for people and programs; the log for people
+//	output                       JSON, tables and texts
 //
 // The tests here run command lines of all packages. Everything else is tested in its package.
 //

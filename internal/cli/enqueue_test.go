@@ -36,11 +36,13 @@ func TestEnqueueOptions(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	v := s.job(s.enqueue("mail", "--args", "[1]", "--queue", "slow", "--priority", "4", "--at", "2030-01-02T03:04:05+01:00",
-		"--max-attempts", "7", "--timeout", "90s", "--deadline", "2030-02-01T00:00:00Z", "--tag", "a,b", "--tag", "c",
+		"--max-attempts", "7", "--timeout", "90s", "--heartbeat-timeout", "20s",
+		"--deadline", "2030-02-01T00:00:00Z", "--tag", "a,b", "--tag", "c",
 		"--metadata", `{"by":"ada"}`, "--ordering-key", "k", "--unique", "args,queue,period:1h,while:completed"))
 	for field, want := range map[string]any{
 		"queue": "slow", "priority": 4.0, "state": "scheduled", "run_at": "2030-01-02T02:04:05.000000Z",
-		"max_attempts": 7.0, "timeout": "1m30s", "deadline": "2030-02-01T00:00:00.000000Z", "ordering_key": "k", "unique": true,
+		"max_attempts": 7.0, "timeout": "1m30s", "heartbeat_timeout": "20s",
+		"deadline": "2030-02-01T00:00:00.000000Z", "ordering_key": "k", "unique": true,
 	} {
 		if v[field] != want {
 			t.Errorf("%s is %v, want %v", field, v[field], want)
@@ -164,6 +166,7 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		"deadline first":    {[]string{"a", "--in", "2h", "--deadline", "1h"}, "deadline"},
 		"max attempts":      {[]string{"a", "--max-attempts", "0"}, "between 1 and 1000"},
 		"timeout":           {[]string{"a", "--timeout", "0s"}, "not positive"},
+		"heartbeat timeout": {[]string{"a", "--heartbeat-timeout", "0s"}, "not positive"},
 		"empty tag":         {[]string{"a", "--tag", ""}, "tag"},
 		"metadata":          {[]string{"a", "--metadata", "x"}, "--metadata"},
 		"metadata array":    {[]string{"a", "--metadata", "[]"}, "not a JSON object"},
@@ -181,7 +184,7 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		"on-conflict":       {[]string{"a", "--on-conflict", "reject"}, "--unique"},
 		"on-conflict word":  {[]string{"a", "--unique", "args", "--on-conflict", "explode"}, "return, reject or replace"},
 		"namespace":         {[]string{"a", "--namespace", ""}, "namespace"},
-		"output":            {[]string{"a", "--output", "xml"}, "table, json and jsonl"},
+		"output":            {[]string{"a", "--output", "xml"}, "the formats are table, json"},
 	}
 	t.Cleanup(func() {
 		if out := s.ok("job", "list", "--all"); out != "[]\n" {
@@ -237,11 +240,11 @@ func TestEnqueueFile(t *testing.T) {
 		t.Errorf("a file with empty lines and a mark: %+v", ids)
 	}
 	s.terminal = true
-	got = s.feed("1\n2\n", "job", "enqueue", "mail", "--file", "-", "--quiet")
+	got = s.feed("1\n2\n", "job", "enqueue", "mail", "--file", "-", "--quiet", "-o", "table")
 	if got.stdout != "enqueued 2 jobs\n" || got.stderr != "" {
 		t.Errorf("on a terminal: %q, %q", got.stdout, got.stderr)
 	}
-	if got = s.feed("", "job", "enqueue", "mail", "--file", "-", "--quiet"); got.stdout != "enqueued 0 jobs\n" || got.code != 0 {
+	if got = s.feed("", "job", "enqueue", "mail", "--file", "-", "--quiet", "-o", "table"); got.stdout != "enqueued 0 jobs\n" || got.code != 0 {
 		t.Errorf("nothing at all: %+v", got)
 	}
 	some := strings.Join(strings.SplitAfter(lines.String(), "\n")[:1100], "")
@@ -249,7 +252,7 @@ func TestEnqueueFile(t *testing.T) {
 	if !strings.Contains(got.stderr, "1000 jobs") || got.stdout != "enqueued 1100 jobs\n" {
 		t.Errorf("with a bar: %q, %q", got.stdout, got.stderr)
 	}
-	got = s.feed(some, "job", "enqueue", "mail", "--file", "-", "--unique", "args", "--quiet")
+	got = s.feed(some, "job", "enqueue", "mail", "--file", "-", "--unique", "args", "--quiet", "-o", "table")
 	if got.stdout != "enqueued 0 jobs; 1100 already existed\n" {
 		t.Errorf("again: %q", got.stdout)
 	}

@@ -37,7 +37,7 @@ func TestJobJSON(t *testing.T) {
 	want := `{"id":"ID","namespace":"default","queue":"default","kind":"mail","state":"available","reason":null,"error":null,` +
 		`"priority":2,"args":{"to":"<ada>"},"result":null,"metadata":null,"codec":0,"tags":["b","a"],"created_at":"TIME","run_at":"TIME",` +
 		`"claimed_at":null,"started_at":null,"finished_at":null,"result_codec":0,"fingerprint":null,` +
-		`"attempt":0,"max_attempts":null,"timeout":null,"deadline":null,"backoff":null,` +
+		`"attempt":0,"max_attempts":null,"timeout":null,"heartbeat_timeout":null,"deadline":null,"backoff":null,` +
 		`"ordering_key":null,"unique":false,"blocked":false,"cancel_requested":false,"lease_number":null,"node":null,"checkpoint":null,` +
 		`"wait":null,"pause_requested":false,"closing":false,"version":null,"journal":null,"messages":null,` +
 		`"parent":null,"on_parent_close":"cancel","source":null,"why":`
@@ -336,7 +336,7 @@ func TestPauseThatFailsHalfWay(t *testing.T) {
 	s := migrated(t)
 	s.statement("CREATE TRIGGER no BEFORE INSERT ON holdfast_queue WHEN NEW.name = 'b' BEGIN SELECT RAISE(ABORT, 'not this one'); END")
 	var paused []views.Paused
-	s.decode(s.expect(s.run("queue", "pause", "a", "b", "c", "-q"), 1, "not this one"), &paused)
+	s.decode(s.expect(s.run("queue", "pause", "a", "b", "c", "-q", "-o", "json"), 1, "not this one"), &paused)
 	if diff := cmp.Diff([]views.Paused{{Namespace: "default", Queue: "a", Paused: true, New: true}}, paused); diff != "" {
 		t.Error(diff)
 	}

@@ -20,12 +20,12 @@ func TestLogFlags(t *testing.T) {
 		}
 		s.expect(s.run(verb, "--log-format", "xml"), app.ExitUsage, `--log-format "xml": must be short, text or json`)
 		s.env[app.EnvLogLevel] = "loud"
-		s.expect(s.run(verb), app.ExitUsage, `$HOLDFAST_LOG_LEVEL "loud": must be debug, info, warn or error`)
+		s.expect(s.run(verb), app.ExitUsage, `HOLDFAST_LOG_LEVEL "loud": must be debug, info, warn or error`)
 		delete(s.env, app.EnvLogLevel)
 		s.env[app.EnvLogFormat] = "xml"
-		s.expect(s.run(verb), app.ExitUsage, `$HOLDFAST_LOG_FORMAT "xml": must be short, text or json`)
+		s.expect(s.run(verb), app.ExitUsage, `HOLDFAST_LOG_FORMAT "xml": must be short, text or json`)
 		s.env[app.EnvLogFormat] = "" // an empty variable is a mistake
-		s.expect(s.run(verb), app.ExitUsage, `$HOLDFAST_LOG_FORMAT "": must be short, text or json`)
+		s.expect(s.run(verb), app.ExitUsage, "HOLDFAST_LOG_FORMAT is set but empty")
 		delete(s.env, app.EnvLogFormat)
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
-	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
@@ -29,7 +28,7 @@ func (a verbs) fromDatabase(look lookup, always ...string) cobra.CompletionFunc 
 		ctx, cancel := context.WithTimeout(cmd.Context(), a.Env.CompletionTime)
 		defer cancel()
 		var found []string
-		_ = a.peek(ctx, func(client *holdfast.Client) (err error) {
+		_ = a.peek(ctx, cmd, func(client *holdfast.Client) (err error) {
 			found, err = look(ctx, client, args)
 			return err
 		})
@@ -38,8 +37,8 @@ func (a verbs) fromDatabase(look lookup, always ...string) cobra.CompletionFunc 
 }
 
 // peek opens the database that the incomplete command line names.
-func (a verbs) peek(ctx context.Context, look func(*holdfast.Client) error) error {
-	_ = a.ReadEnvironment(&cobra.Command{}) // ignores empty variables
+func (a verbs) peek(ctx context.Context, cmd *cobra.Command, look func(*holdfast.Client) error) error {
+	_ = a.ReadEnvironment(cmd) // ignores what is wrong
 	source, err := a.Source(dsn.NoMigrate())
 	if err != nil {
 		return err
@@ -126,7 +125,7 @@ func journalNames(kind string) lookup {
 		if len(args) == 0 {
 			return nil, nil
 		}
-		id, err := arg.ParseID(args[0])
+		id, err := app.FindID(ctx, client, args[0])
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +142,7 @@ func journalNames(kind string) lookup {
 
 // signalNames finds the signals that the job of the first argument waits for.
 func signalNames(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
-	id, err := arg.ParseID(args[0])
+	id, err := app.FindID(ctx, client, args[0])
 	if err != nil {
 		return nil, err
 	}

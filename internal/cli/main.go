@@ -37,6 +37,7 @@ func Main() int {
 			file, ok := stream.(*os.File)
 			return ok && term.IsTerminal(int(file.Fd()))
 		},
+		Width:   terminalWidth(),
 		Signals: signals,
 		// Not for SIGHUP, which a closing terminal may send several times.
 		Release: func() { signal.Reset(stops...) },
@@ -44,6 +45,15 @@ func Main() int {
 		OutlivePipes:   func() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) },
 		CompletionTime: time.Second,
 	})
+}
+
+// terminalWidth is how many columns the terminal of standard output has, 0 if it is none.
+func terminalWidth() int {
+	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 // Run runs one command and returns its exit code.

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/jobs"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/queues"
 )
 
 func (a verbs) rootCommand() *cobra.Command {
@@ -39,8 +40,10 @@ To get started, run "holdfast dev".`,
 		"`DATABASE` to use: a file, sqlite:PATH or postgres://… (default: $"+app.EnvDatabase+", or "+app.DefaultDatabase+")")
 	flags.StringVarP(&a.Namespace, app.FlagNamespace, "n", "",
 		"`NAMESPACE` to work in (default: $"+app.EnvNamespace+", or "+app.DefaultNamespace+")")
-	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "", "output `FORMAT`: table, json or jsonl (default: table on a terminal, json elsewhere)")
-	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false, "print only data and errors")
+	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "", "output `FORMAT`: table, json, jsonl, yaml, id or name (default: table on a terminal, json elsewhere)")
+	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false, "print no notes, and of jobs, queues and nodes only the ids unless --output is given")
+	app.Variable(flags, app.FlagDatabase, app.EnvDatabase)
+	app.Variable(flags, app.FlagNamespace, app.EnvNamespace)
 	version := root.Flags().Bool("version", false, "print the version") // no -v, which often means verbose
 	showHelp := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
@@ -54,11 +57,25 @@ To get started, run "holdfast dev".`,
 	}
 
 	root.AddCommand(jobs.Commands(a.App)...)
+	root.AddCommand(queues.Commands(a.App, jobs.DrainCommand(a.App))...)
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(bench.Command(a.App), a.migrateCommand(), a.vetCommand(), a.versionCommand())
+	addAliases(root)
 	arg.ReadDurations(root)
 	a.completions(root)
 	return root
+}
+
+// aliases are words that people bring from other commands, by ours.
+var aliases = map[string][]string{
+	"list": {"ls"}, "get": {"show", "describe", "inspect"}, "delete": {"rm"}, "enqueue": {"add"},
+}
+
+func addAliases(cmd *cobra.Command) {
+	cmd.Aliases = append(cmd.Aliases, aliases[cmd.Name()]...)
+	for _, c := range cmd.Commands() {
+		addAliases(c)
+	}
 }
 
 // check finds mistakes before a verb starts: empty values, flags that exclude each other, and
@@ -73,12 +90,13 @@ func (a verbs) check(cmd *cobra.Command, args []string) error {
 	if err := arg.CheckGroups(cmd); err != nil {
 		return err
 	}
-	switch a.Asked {
-	case "", output.FormatTable, output.FormatJSON, output.FormatLines:
-	default:
-		return arg.Usagef("--output %q: the formats are table, json and jsonl", a.Asked)
+	if err := a.ReadFormat(cmd); err != nil {
+		return err
 	}
-	return a.ReadEnvironment(cmd)
+	if err := a.ReadEnvironment(cmd); err != nil && !cmd.HasSubCommands() {
+		return err
+	}
+	return nil
 }
 
 // hideUnused hides the global flags that a verb does not use from its help.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +99,7 @@ func TestExamplesParse(t *testing.T) {
 // checkExample checks each call of holdfast in a line of shell.
 func checkExample(t *testing.T, line string) {
 	t.Helper()
-	for part := range strings.SplitSeq(line, " | ") {
+	for part := range strings.SplitSeq(strings.ReplaceAll(line, " && ", " | "), " | ") {
 		words := shellWords(part)
 		for len(words) > 0 && (words[0] == "xargs" || strings.Contains(words[0], "=") && !strings.HasPrefix(words[0], "-")) {
 			words = words[1:]
@@ -185,7 +186,14 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"job", "list", "--state", "done"}, "must be one of scheduled, available"},
 		{[]string{"job", "list", "--limit", "0"}, "not positive"},
 		{[]string{"job", "list", "--limit", "5", "--all"}, "--all and --limit cannot be used together"},
-		{[]string{"job", "list", "--output", "yaml"}, "table, json and jsonl"},
+		{[]string{"job", "list", "--output", "xml"}, "the formats are table, json, jsonl, yaml, id and name"},
+		{[]string{"vet", "--output", "id"}, "--output id: the output of holdfast vet has no ids"},
+		{[]string{"migrate", "status", "-o", "name"}, "has no ids"},
+		{[]string{"job", "list", "--columns", "id,nope"}, `--columns: no column is called "nope"; there are id, namespace, queue, kind, `},
+		{[]string{"job", "list", "-o", "table", "--columns", "id,id"}, "--columns: the column id is named twice"},
+		{[]string{"job", "list", "--columns", "id,,state"}, `--columns: no column is called ""`},
+		{[]string{"job", "list", "-o", "json", "--columns", "when"}, "--columns: only tables have the column when"},
+		{[]string{"job", "list", "-q", "--columns", "id"}, "--columns: the format id has no columns"},
 		{[]string{"job", "list", "--namespace", ""}, "namespace"},
 		{[]string{"job", "list", "--database", "mysql://localhost/x"}, "mysql:"},
 		{[]string{"job", "list", "--database", "postgres://h:port/x"}, "database: the port must be a number"},
@@ -194,21 +202,26 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"job", "list", "--database", s.db + "?sync=normal"}, `no option "sync"`},
 		{[]string{"bench", "--jobs", "0"}, "must be positive"},
 		{[]string{"bench", "--database", "mysql://localhost/x"}, "mysql:"},
-		{[]string{"vet", "--output", "yaml"}, "table, json and jsonl"},
+		{[]string{"vet", "--output", "xml"}, "the formats are table, json, jsonl, yaml, id and name"},
 		{[]string{"dev", "--slots", "0"}, "--slots 0"},
 		{[]string{"dev", "--database", ":memory:"}, "in memory"},
 		{[]string{"dev", "--database", "sqlite::memory:?readers=1"}, "in memory"},
 		{[]string{"migrate", "up", "--database", ":memory:"}, "in memory"},
 		{[]string{"migrate", "status", "--database", ":memory:"}, "in memory"},
 		{[]string{"job", "list", "--database", ":memory:"}, "in memory"},
-		{[]string{"dev", "--queue", "x"}, "unknown flag"},
 		{[]string{"dev", "--namespace", ""}, "namespace"},
 		{[]string{"worker", "--queue", ""}, "--queue is empty"},
-		{[]string{"worker", "--queue", "=2"}, "the name is empty"},
+		{[]string{"worker", "--queue", "=2"}, "--queue: a name is empty"},
 		{[]string{"worker", "--queue", "a", "--queue", "a=2"}, "the queue a is given twice"},
 		{[]string{"worker", "--queue", "a=0"}, "--queue"},
 		{[]string{"worker", "--queue", "a=many"}, "--queue"},
 		{[]string{"worker", "--queue", "a\nb"}, "control character"},
+		{[]string{"worker", "--queue", "a,,b"}, "--queue: a name is empty"},
+		{[]string{"dev", "--queue", "a,a"}, "the queue a is given twice"},
+		{[]string{"dev", "--beat", "0s"}, "--beat 0s is not positive"},
+		{[]string{"worker", "--beat", "10s"}, "--dead-after 20s is less than three times --beat 10s"},
+		{[]string{"worker", "--node-name", "{name}"}, "--node-name: {name} stands for nothing; there are {host}, {pid}, {version} and {id}"},
+		{[]string{"worker", "-n", "a,b,a"}, "--namespace names a twice"},
 		{[]string{"queue", "pause"}, "missing argument: queue pause takes QUEUE..."},
 	} {
 		s.expect(s.run(test.args...), app.ExitUsage, test.words)
@@ -445,6 +458,10 @@ func TestNoSuchDatabase(t *testing.T) {
 		{"queue", "list"},
 		{"queue", "pause", "x"},
 		{"queue", "resume", "x"},
+		{"queue", "get", "x"},
+		{"queue", "delete", "x"},
+		{"queue", "drain", "x"},
+		{"kind", "list"},
 		{"node", "list"},
 	} {
 		s.expect(s.run(args...), 1, "no such database: sqlite:"+s.db, `create it with "holdfast migrate up" or "holdfast dev"`)
@@ -519,6 +536,58 @@ func TestUnreachableDatabase(t *testing.T) {
 	}
 }
 
+// flagCells are the first cells of the rows of a table of flags.
+var (
+	flagCells = regexp.MustCompile("(?m)^\\| (`--.*?) \\|")
+	flagName  = regexp.MustCompile("`--([a-z-]+)")
+)
+
+// flagsIn returns the flags that the tables of a section list, sorted.
+func flagsIn(section string) (flags []string) {
+	for _, cell := range flagCells.FindAllStringSubmatch(section, -1) {
+		for _, name := range flagName.FindAllStringSubmatch(cell[1], -1) {
+			flags = append(flags, name[1])
+		}
+	}
+	slices.Sort(flags)
+	return flags
+}
+
+// variablesByFlag returns the flag and the verbs of each variable; "all commands" are all that take
+// a global flag.
+func variablesByFlag() map[string]string {
+	verbs := map[string][]string{}
+	commands(func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if name := app.VariableOf(f); name != "" {
+				verbs[name+" --"+f.Name] = append(verbs[name+" --"+f.Name], "`"+cmd.Name()+"`")
+			}
+		})
+	})
+	found := map[string]string{}
+	for variable, of := range verbs {
+		slices.Sort(of)
+		found[variable] = strings.Join(slices.Compact(of), ", ")
+		if found[variable] == "`holdfast`" {
+			found[variable] = "all commands"
+		}
+	}
+	return found
+}
+
+// variableRow is a row of the table of variables.
+var variableRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| `(--[a-z-]+)` \\| (.*?) \\|")
+
+func variablesIn(section string) map[string]string {
+	found := map[string]string{}
+	for _, row := range variableRow.FindAllStringSubmatch(section, -1) {
+		of := strings.Split(row[3], ", ")
+		slices.Sort(of)
+		found[row[1]+" "+row[2]] = strings.Join(of, ", ")
+	}
+	return found
+}
+
 // TestReference checks docs/cli.md against the commands: every verb, every flag, every field of the
 // JSON.
 func TestReference(t *testing.T) {
@@ -544,17 +613,24 @@ func TestReference(t *testing.T) {
 		if text == "" {
 			t.Errorf("docs/cli.md has no section `%s`", cmd.CommandPath())
 		}
+		var flags []string
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" && !strings.Contains(text, "`--"+f.Name) {
-				t.Errorf("docs/cli.md says nothing of --%s of %s", f.Name, cmd.CommandPath())
+			if f.Name != "help" {
+				flags = append(flags, f.Name)
 			}
 		})
+		if documented := flagsIn(text); !slices.Equal(flags, documented) {
+			t.Errorf("%s has the flags %v, and docs/cli.md lists %v", cmd.CommandPath(), flags, documented)
+		}
 		for _, flag := range []string{app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet} {
 			if has := strings.Contains(text, "`--"+flag+"`"); has != app.UsesFlag(cmd, flag) {
 				t.Errorf("docs/cli.md on %s and --%s: mentioned %t, used %t", cmd.CommandPath(), flag, has, app.UsesFlag(cmd, flag))
 			}
 		}
 	})
+	if diff := cmp.Diff(variablesByFlag(), variablesIn(sections["Environment variables"])); diff != "" {
+		t.Errorf("the variables of docs/cli.md differ from those of the program:\n%s", diff)
+	}
 	for _, view := range []any{
 		views.Job{},
 		views.Backoff{},
@@ -573,6 +649,10 @@ func TestReference(t *testing.T) {
 		views.Enqueued{},
 		views.Changed{},
 		views.Paused{},
+		views.DeletedQueue{},
+		views.QueueNode{},
+		views.Kind{},
+		views.Unserved{},
 		views.Schema{},
 		views.Finding{},
 		views.Bench{},
@@ -583,11 +663,6 @@ func TestReference(t *testing.T) {
 			if name := field.Tag.Get("json"); !strings.Contains(doc, "`"+name+"`") {
 				t.Errorf("docs/cli.md says nothing of the field %s of %s", name, of.Name())
 			}
-		}
-	}
-	for _, name := range []string{app.EnvDatabase, app.EnvNamespace, "NO_COLOR"} {
-		if !strings.Contains(doc, "`"+name+"`") {
-			t.Errorf("docs/cli.md says nothing of %s", name)
 		}
 	}
 	for _, code := range []int{app.ExitOK, app.ExitError, app.ExitTimeout, app.ExitUsage, app.ExitInterrupted} {

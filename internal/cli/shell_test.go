@@ -21,6 +21,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/saidonce"
 )
 
 // buildDir is the directory of the built command, if it was built.
@@ -162,6 +163,9 @@ func (s *shell) expect(got outcome, code int, words ...string) string {
 	}
 	if code != 0 && (strings.Count(got.stderr, "\n") != 1 || !strings.HasPrefix(got.stderr, "holdfast: ")) {
 		s.Errorf("standard error is not one line of an error: %q", got.stderr)
+	}
+	if twice := saidonce.Twice(got.stderr); code != 0 && twice != "" {
+		s.Errorf("standard error says %q twice: %q", twice, got.stderr)
 	}
 	for _, w := range words {
 		if !strings.Contains(got.stderr, w) {

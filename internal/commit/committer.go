@@ -234,7 +234,7 @@ func (c *Committer) serve(w *worker) {
 			w.ops = append(w.ops, w.take(w.limit-size)...)
 		}
 		if len(w.ops) > 0 {
-			if c.step(w) {
+			if c.commitSome(w) {
 				continue
 			}
 			supervise.Sleep(c.force, store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}.Delay(w.try))
@@ -250,9 +250,10 @@ func (c *Committer) serve(w *worker) {
 	}
 }
 
-// tryOps commits ops as one batch. It returns those to be retried, and still if some of these may
-// have started. Only the main worker starts jobs, because that locks the row of the node.
-func (c *Committer) tryOps(w *worker, ops []*op, starting *Starting) (again []*op, still *Starting) {
+// tryOps commits ops as one batch. It returns those to be retried, and unsettled if the jobs of
+// some of these may have started. Only the main worker starts jobs, because that locks the row of
+// the node.
+func (c *Committer) tryOps(w *worker, ops []*op, starting *Starting) (again []*op, unsettled *Starting) {
 	w.portion.Err = nil
 	if ops = c.drop(ops, nil); len(ops) == 0 {
 		return nil, nil

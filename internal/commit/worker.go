@@ -39,13 +39,14 @@ func startable(enqueues []*store.Enqueue) []*store.Enqueue {
 	return slices.DeleteFunc(slices.Clone(enqueues), func(q *store.Enqueue) bool { return q.Required })
 }
 
-// step commits a portion of the taken ops, and reports whether that succeeded. Ops taken later
-// queue behind the retried ones, and share their error if the database is away.
-func (c *Committer) step(w *worker) bool {
+// commitSome commits a portion of the taken ops, and reports whether that succeeded. Ops taken
+// later queue behind the retried ones, and share their error if the database is away.
+func (c *Committer) commitSome(w *worker) bool {
 	some, later := w.next()
 	answered := callers(some)
 	again, starting := c.tryOps(w, some, w.starting)
-	if w.starting = starting; w.portion.Err != nil {
+	w.starting = starting
+	if w.portion.Err != nil {
 		later = c.sift(later, w.portion.Err)
 	}
 	if len(some) == 1 && len(again) == 1 && starting == nil {
@@ -58,7 +59,8 @@ func (c *Committer) step(w *worker) bool {
 		w.try++
 		return false
 	}
-	if w.try = 0; len(later) == 0 {
+	w.try = 0
+	if len(later) == 0 {
 		w.delay.wait(w.backlog, answered)
 	}
 	return true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -15,7 +16,7 @@ import (
 
 func newHeart(n *node) *heart {
 	return &heart{
-		node: n, pulses: pulses{beat: n.cfg.Beat, deadAfter: n.cfg.DeadAfter}, holdings: holdings{patience: n.cfg.Beat / 2},
+		node: n, pulses: pulse.NewDetector(n.cfg.Beat, n.cfg.DeadAfter), holdings: holdings{patience: n.cfg.Beat / 2},
 	}
 }
 
@@ -40,6 +41,7 @@ func (h *heart) loop(ctx context.Context) {
 		}
 		timer.Reset(wait)
 		n.lookForEnded(ctx, young)
+		n.turns.Note("heartbeat")
 	}
 }
 
@@ -51,13 +53,14 @@ func (h *heart) beat(ctx context.Context) bool {
 	before := n.worksOn()
 	// A beat that hangs is no use; the next one may find another connection.
 	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
+	began := time.Now() //nolint:forbidigo // as below
 	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 2 * n.cfg.Beat, Lead: true, Held: asked})
 	cancel()
 	now := time.Now() //nolint:forbidigo // the monotonic clock, which cannot be set
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrNodeDead):
-		h.pulses.lost()
+		h.pulses.Lost()
 		n.declaredDead(ctx, id)
 		return true
 	case ctx.Err() != nil:
@@ -67,12 +70,12 @@ func (h *heart) beat(ctx context.Context) bool {
 		h.failed(now, err)
 		return false
 	}
-	h.noteAt(now)
+	h.note(now, now.Sub(began))
 	n.outage.Succeeded(logs.CallBeat)
 	if n.leader.Swap(beat.Leader) != beat.Leader {
 		n.log.Debug("leadership changed", logs.KeyLeader, beat.Leader, logs.KeyEpoch, beat.Epoch)
 	}
-	h.setDead(h.pulses.see(now, beat))
+	h.setDead(h.pulses.See(now, beat))
 	n.request(beat.Work)
 	for _, c := range beat.Cancels {
 		n.slots.cancel(c.Job, usercode.CancelCause(c.Reason))
@@ -94,7 +97,7 @@ func (d *dispatcher) waitForBeat(ctx context.Context) {
 	supervise.Signal(d.node.beatNow)
 	for waited := time.Duration(0); waited < d.node.cfg.Beat && ctx.Err() == nil; waited += look {
 		supervise.Sleep(ctx, look)
-		if d.node.heart.beatAt().After(since) {
+		if at, _ := d.node.heart.lastBeat(); at.After(since) {
 			return
 		}
 	}

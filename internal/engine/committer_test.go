@@ -327,3 +327,32 @@ func TestJoiningHoldsUpNobody(t *testing.T) {
 		b.expect(b.wait(id), store.Completed, "")
 	})
 }
+
+// TestAMessageWhoseAnswerIsLost arrives once, although it has no key and the committer repeats it.
+func TestAMessageWhoseAnswerIsLost(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		id := b.enqueue(b.job("k", func(q *store.Enqueue) { q.Delay = time.Hour }))
+		lost := false
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if len(batch.Sends) == 0 || lost {
+					return nil
+				}
+				lost = true
+				if err := store.ApplyEach(context.Background(), b.st.Store, batch); err != nil {
+					t.Error(err)
+				}
+				batch.Reset()
+				return store.ErrUnavailable
+			}
+		})
+		q := &store.Send{Job: id, Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
+		if err := b.e.Send(b.t.Context(), []*store.Send{q}); err != nil || q.Err != nil || q.Result.Duplicate {
+			t.Errorf("Send: %v, %v, %+v", err, q.Err, q.Result)
+		}
+		messages, err := b.st.Messages(b.t.Context(), store.InboxParams{Job: id, Limit: 10})
+		if err != nil || len(messages) != 1 || !lost {
+			t.Errorf("the job has %d messages (%v), want 1", len(messages), err)
+		}
+	})
+}

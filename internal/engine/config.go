@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/hooks"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -15,10 +16,16 @@ type Config struct {
 	// MaxJournal is the size limit of a journal.
 	MaxJournal replay.JournalLimit
 
+	// Hooks are told of events.
+	Hooks []hooks.Hooks
+
 	// EnqueuePatience is how long an enqueue is retried while the database does not answer; 15 s.
 	EnqueuePatience time.Duration
 
-	Node NodeConfig
+	// Rarely, if not 0, is the least interval of what is only there for lost wake-ups and dead
+	// nodes: beats, polls, periodic duties. It is for tests in memory, where there are none.
+	Rarely time.Duration
+	Node   NodeConfig
 }
 
 // NodeConfig configures a node.
@@ -76,12 +83,15 @@ func (c *Config) fill() {
 	def(&c.EnqueuePatience, 15*time.Second)
 	def(&c.MaxJournal.Entries, 50_000)
 	def(&c.MaxJournal.Bytes, 64<<20)
+	def(&c.Node.Beat, c.every(5*time.Second))
 	c.Node.fill()
 }
 
+// every is the interval of a safety net.
+func (c *Config) every(usual time.Duration) time.Duration { return max(usual, c.Rarely) }
+
 func (c *NodeConfig) fill() {
 	def(&c.Slots, 100)
-	def(&c.Beat, 5*time.Second)
 	def(&c.DeadAfter, 4*c.Beat)
 	def(&c.Aging, time.Minute)
 	c.Aging = max(c.Aging, 0)

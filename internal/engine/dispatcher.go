@@ -21,7 +21,7 @@ func newDispatcher(n *node) *dispatcher {
 
 // wake notes that there may be jobs in a queue, or in any queue if it is "".
 func (d *dispatcher) wake(queue string) {
-	d.node.slots.heard(queue)
+	d.node.slots.heard(queue, d.node.store.Now())
 	supervise.Signal(d.woken)
 }
 
@@ -37,6 +37,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 		}
 		jobs, limit, err := d.take(ctx, min(want.limit, d.asks.limit()), want.queues)
 		d.last = d.node.store.Now()
+		d.node.turns.Note("claims")
 		if err != nil {
 			d.node.slots.learnNothing()
 			if ctx.Err() == nil {
@@ -57,7 +58,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 // slowest is the longest poll interval.
 func (d *dispatcher) slowest() time.Duration {
 	if d.node.store.Traits().Wakeups {
-		return idlePoll
+		return d.node.engine.cfg.every(idlePoll)
 	}
 	return blindPoll
 }
@@ -127,7 +128,8 @@ func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDe
 	jobs, again, err := d.claim(ctx, params)
 	d.start(jobs)
 	for len(jobs) > 0 && again.Limit < again.Sent && err == nil {
-		// Only a part of the claimed jobs has arrived; it runs already.
+		// The repeat asked for fewer jobs than the claim took. Those that arrived run; fetch the
+		// others.
 		var more []store.Claimed
 		again.After = jobs[len(jobs)-1].Lease
 		if more, again, err = d.claim(ctx, again); len(more) == 0 {

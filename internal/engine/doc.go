@@ -6,8 +6,9 @@
 // # Parts
 //
 // Parts that need no node are packages of their own: internal/commit, the group commit;
-// internal/replay, durable functions; internal/news, waiting for jobs. This package has the engine,
-// which ties them to a store, and the node.
+// internal/replay, durable functions; internal/loader, what they read; internal/news, waiting for
+// jobs; internal/pulse, the failure detector. This package has the engine, which ties them to a
+// store, and the node.
 //
 //	types       the structs of an engine and a node
 //	starts      fast start: an enqueue claims its own job in the same commit
@@ -19,10 +20,8 @@
 //	host        what an attempt provides to its durable function
 //	beat        the heartbeat; it returns requests, the leader lease, and the leases that the node holds
 //	held        compares those leases with what the node works on, and gives up leaked ones
-//	pulse       failure detector of the leader: which nodes are dead
 //	promoter    makes deferred jobs available when they are due, by a timer on the next due time
 //	duties      periodic duties of the leader: rescue, cancel sweep, retention
-//	loader      loads the journals of runs that start at the same moment in one query
 //	ending      an outcome on its way to the store
 //	report      logging of runs
 //	unserved    logs jobs that no living node serves

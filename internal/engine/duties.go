@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -26,10 +27,10 @@ func (n *node) duties() []duty {
 		{name: "rescue", now: n.rescueNow, do: n.rescue},
 		{name: "cancel sweep", now: n.sweepNow, do: n.sweep},
 		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren},
-		{name: "retention", every: time.Minute, do: n.retain},
-		{name: "jobs that no node serves", every: unservedEvery, do: n.logUnserved},
+		{name: "retention", every: n.engine.cfg.every(time.Minute), do: n.retain},
+		{name: "jobs that no node serves", every: n.engine.cfg.every(unservedEvery), do: n.logUnserved},
 		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
-		{name: "stale prefetch", every: time.Second, everywhere: true, do: n.releaseStale},
+		{name: "stale prefetch", now: n.slots.waits, everywhere: true, do: n.releaseStale},
 	}
 }
 
@@ -53,6 +54,7 @@ func (n *node) perform(ctx context.Context, d duty) {
 		call, cancel := context.WithTimeout(ctx, max(store.CallTimeout, d.every))
 		err := d.do(call)
 		cancel()
+		n.turns.Note(d.name)
 		if err != nil && ctx.Err() == nil {
 			n.engine.fatal(err)
 			n.outage.Stumbled(d.name, err)
@@ -97,9 +99,10 @@ func (n *node) logRescued(r store.RescuedJob) {
 	n.lines.Say(slog.LevelWarn, job, "job taken from a dead node", attrs...)
 }
 
-// announce notifies the waiters of rescued jobs that have ended, and the nodes of what the rescue
-// made available or due.
+// announce notifies the hooks of what was rescued, the waiters of rescued jobs that have ended, and
+// the nodes of what the rescue made available or due.
 func (n *node) announce(rescued store.Rescued) {
+	n.engine.hooks.Rescued(&rescued)
 	var ended []store.ID
 	for _, r := range rescued.Jobs {
 		if r.State.Finished() {
@@ -115,6 +118,7 @@ func (n *node) sweep(ctx context.Context) error {
 		swept.Wakes = append(swept.Wakes, n.engine.news.MayHaveEnded()...)
 	}
 	n.engine.announce(swept.Wakes...)
+	n.engine.hooks.Cancelled(swept.Ended)
 	return err
 }
 
@@ -122,6 +126,7 @@ func (n *node) sweep(ctx context.Context) error {
 func (n *node) closeChildren(ctx context.Context) error {
 	for ctx.Err() == nil {
 		closed, err := n.store.CloseChildren(ctx, closeLimit)
+		n.engine.hooks.Cancelled(closed.Ended)
 		n.engine.announce(slices.Concat(closed.Wakes, toStop(closed.Running), n.engine.news.Ended(closed.Ended...))...)
 		if err != nil {
 			return err
@@ -152,9 +157,10 @@ func (n *node) retain(ctx context.Context) error {
 	return nil
 }
 
-// releaseStale gives back prefetched jobs that got no slot within a second, because handlers
-// suddenly take longer.
-func (n *node) releaseStale(context.Context) error {
+// releaseStale gives back prefetched jobs that get no slot within a second, because handlers
+// suddenly take longer. It is requested when jobs wait.
+func (n *node) releaseStale(ctx context.Context) error {
+	supervise.Sleep(ctx, time.Second)
 	for _, c := range n.slots.takeStale(n.store.Now().Add(-time.Second)) {
 		n.release(c)
 	}

@@ -64,8 +64,12 @@ func (e *ending) done(err error) {
 	if e.aside && n.slots.cameBack() {
 		n.dispatch.free()
 	}
-	if o := e.outcome; err == nil && o.Err != nil && !errors.Is(o.Err, store.ErrLeaseLost) {
+	switch o := e.outcome; {
+	case err != nil, errors.Is(o.Err, store.ErrLeaseLost):
+	case o.Err != nil:
 		n.refused(o, e.job)
+	default:
+		n.engine.hooks.Ended(o, e.job)
 	}
 	if e.took == unread && !needsAttention(e.outcome, err) {
 		e.freeSlot()

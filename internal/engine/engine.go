@@ -2,11 +2,14 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"slices"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/hookqueue"
+	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
 	"github.com/holdfastdev/holdfast/internal/supervise"
@@ -57,10 +60,12 @@ func New(st store.Store, cfg Config) *Engine {
 	e.lines = logs.NewLimiter(e.log)
 	e.outage = logs.NewOutage(e.log)
 	e.guard = supervise.New(e.lines)
+	e.hooks = hookqueue.New(cfg.Hooks, st, e.lines)
 	e.news = news.New(news.Parts{
-		Store: st, Guard: e.guard, Outage: e.outage, Elsewhere: e.elsewhere, Wake: e.wake, Fatal: e.fatal,
+		Store: st, Guard: e.guard, Outage: e.outage, Elsewhere: e.elsewhere, Wake: e.wake, Fatal: e.fatal, Rarely: cfg.Rarely,
 	})
-	e.loader = newLoader(st, e.guard, e.outage)
+	e.journals = loader.New(loader.Parts{Call: logs.CallJournals, Guard: e.guard, Outage: e.outage},
+		func(ctx context.Context, jobs []store.ID) ([]store.Journal, error) { return st.Journals(ctx, "", jobs) })
 	e.commit = commit.New(commit.Parts{
 		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,
 		After: e.committed, Reserve: e.reserve, Fatal: e.fatal,
@@ -79,8 +84,11 @@ func (e *Engine) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
 // Cancel asks jobs to stop; runs on this node are told at once.
 func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	results, wakes, err := e.Store.Cancel(ctx, params)
-	var running, ended []store.ID
+	var running, ended, now []store.ID
 	for _, r := range results {
+		if r.Ended {
+			now = append(now, r.Job)
+		}
 		switch {
 		case r.Err == nil && r.State == store.Running:
 			running = append(running, r.Job)
@@ -99,6 +107,7 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 			store.Wake{Kind: store.WakeLeader})            // there may be children to close
 	}
 	e.announce(wakes...)
+	e.hooks.Cancelled(now)
 	return results, err
 }
 
@@ -109,12 +118,27 @@ func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.R
 	return results, err
 }
 
-// Send delivers messages to jobs and returns when they are durable. Each has its own result.
+// Send delivers messages to jobs and returns when they are durable. Each has its own result. A send
+// without a key gets one that nothing else has, so that the committer may repeat it.
 func (e *Engine) Send(ctx context.Context, sends []*store.Send) error {
 	if e.isClosed() {
 		return store.ErrClosed
 	}
-	return e.commit.Send(ctx, sends)
+	var made []*store.Send
+	for _, q := range sends {
+		if q.Key == "" {
+			q.Key = rand.Text()
+			made = append(made, q)
+		}
+	}
+	err := e.commit.Send(ctx, sends)
+	if err != nil {
+		return err // and the committer may still be writing them
+	}
+	for _, q := range made {
+		q.Result.Duplicate = false // it is its own
+	}
+	return nil
 }
 
 // PauseJobs pauses jobs.
@@ -147,6 +171,15 @@ func (e *Engine) Fork(ctx context.Context, params store.ForkParams) error {
 // Pause pauses or resumes a queue.
 func (e *Engine) Pause(ctx context.Context, params store.PauseParams) error {
 	if err := e.Store.Pause(ctx, params); err != nil {
+		return err
+	}
+	e.announce(store.Wake{Kind: store.WakeQueue, Namespace: params.Namespace, Queue: params.Queue})
+	return nil
+}
+
+// DeleteQueue takes a queue off the list, and ends its pause.
+func (e *Engine) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
+	if err := e.Store.DeleteQueue(ctx, params); err != nil {
 		return err
 	}
 	e.announce(store.Wake{Kind: store.WakeQueue, Namespace: params.Namespace, Queue: params.Queue})
@@ -200,6 +233,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Unlock()
 	e.news.Close()
 	e.commit.Close(ctx)
+	e.hooks.Close()
 	e.lines.Flush()
 	return e.Store.Close()
 }
@@ -213,12 +247,13 @@ func (e *Engine) isClosed() bool {
 // committed sends the wake-ups of a commit: to the waiters of jobs, to this node, and to the other
 // nodes.
 func (e *Engine) committed(batch *store.Batch) {
-	wakes := append(wakesOf(batch, e.Store.Now()), batch.Woken...)
+	wakes := append(wakesOf(batch, e.Store.Now(), e.cfg.every(idlePoll)), batch.Woken...)
 	if len(batch.Outcomes) > 0 {
 		for _, n := range *e.nodes.Load() {
 			n.slots.over(batch.Outcomes)
 		}
 	}
+	e.hooks.Committed(batch) // first: what is announced may start at once
 	e.announce(append(wakes, e.news.Committed(batch)...)...)
 }
 

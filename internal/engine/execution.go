@@ -111,6 +111,7 @@ func (n *node) runJob(x *execution) *store.Outcome {
 		supervise.Signal(n.beatNow)
 	}
 	n.logStart(run)
+	n.engine.hooks.Started(&run.claimed, run.started)
 	if n.id.Load() != c.Lease.Node {
 		run.replay.Cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
 	}
@@ -137,7 +138,11 @@ func (n *node) settleGone(x *execution, p any) {
 func (n *node) startContext(x *execution) context.Context {
 	r := x.run
 	r.started = n.store.Now()
-	return r.replay.Start(r.started, x.handler.timeout(&r.claimed.Job))
+	ctx := r.replay.Start(r.started, x.handler.timeout(&r.claimed.Job))
+	if limit := x.handler.heartbeat(&r.claimed.Job); limit > 0 {
+		r.replay.ExpectBeats(limit)
+	}
+	return ctx
 }
 
 // settleFirst settles the run unless another goroutine has done so.
@@ -147,7 +152,7 @@ func (n *node) settleFirst(x *execution, o *store.Outcome) (following store.Clai
 		return store.Claimed{}, false, false
 	}
 	if o.State == store.Completed {
-		last = nil
+		last = nil // no attempt continues from it
 	}
 	following, ok = n.commitAndNext(x, o, last)
 	return following, ok, true

@@ -21,6 +21,9 @@ type Handler struct {
 	MaxAttempts int
 	// Timeout of one attempt, for jobs whose enqueue did not set it; none if 0.
 	Timeout time.Duration
+	// Heartbeat is how long an attempt may go without progress, for jobs whose enqueue did not set
+	// it; no limit if 0.
+	Heartbeat time.Duration
 	// Backoff applies to jobs whose enqueue did not set it. BackoffFunc, if set, returns the delay
 	// after the given attempt instead. It is also called before the node joins, for each attempt
 	// but the last and fifty at most, because other nodes rescue its jobs by that policy.
@@ -116,6 +119,13 @@ func (h *Handler) timeout(job *store.Job) time.Duration {
 		return job.Options.Timeout
 	}
 	return h.Timeout
+}
+
+func (h *Handler) heartbeat(job *store.Job) time.Duration {
+	if job.Options.Heartbeat > 0 {
+		return job.Options.Heartbeat
+	}
+	return h.Heartbeat
 }
 
 // backoff is the delay after the failure of the running attempt. promised is the policy that the

@@ -20,17 +20,17 @@ func (h *heart) failed(now time.Time, err error) {
 	}
 }
 
-func (h *heart) noteAt(now time.Time) {
+func (h *heart) note(now time.Time, took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.at = now
+	h.at, h.took = now, took
 }
 
-// beatAt is when the last beat succeeded.
-func (h *heart) beatAt() time.Time {
+// lastBeat is when the last beat succeeded, and how long it took.
+func (h *heart) lastBeat() (at time.Time, took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.at
+	return h.at, h.took
 }
 
 // setDead requests the rescue of nodes that were found dead.

@@ -24,7 +24,7 @@ func (r *Run) MaxJournal() replay.JournalLimit { return r.node.engine.cfg.MaxJou
 
 // Journal loads the journal and the inbox of the job.
 func (r *Run) Journal(ctx context.Context) (store.Journal, error) {
-	return r.node.engine.loader.load(ctx, r.claimed.Job.ID)
+	return r.node.engine.journals.Load(ctx, r.claimed.Job.ID)
 }
 
 // Append appends to the journal, and returns when that is durable or the run has ended.

@@ -29,8 +29,11 @@ func (r *Runner) setNode(n *node) {
 	e.nodes.Store(&running)
 }
 
-// nameNode makes the log lines of the engine name the node, if exactly one runs.
-func (e *Engine) nameNode() {
+// nameNode makes the log lines of a namespace name its node, and those of the engine the only one
+// that runs.
+func (r *Runner) nameNode(id int64) {
+	r.nodeID.Store(id)
+	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	only := int64(0)
@@ -74,9 +77,9 @@ func (n *node) join(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("joining as a node: %w", err)
 	}
+	n.numbers.begin(id)
 	n.id.Store(id)
-	n.runner.nodeID.Store(id)
-	n.engine.nameNode()
+	n.runner.nameNode(id)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,8 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// start joins. It does not hold the engine's lock meanwhile, because the database may be slow.
-func (r *Runner) start(ctx context.Context, stop Stop) (*node, error) {
+// start joins; see newNode. It does not hold the engine's lock, because the database may be slow.
+func (r *Runner) start(ctx context.Context, stop Stop, kind string) (*node, error) {
 	e := r.engine
 	e.mu.Lock()
 	switch {
@@ -28,7 +29,7 @@ func (r *Runner) start(ctx context.Context, stop Stop) (*node, error) {
 		return nil, fmt.Errorf("%w: no handler is registered; register one before Run", store.ErrInvalid)
 	}
 	r.starting = true
-	n := r.newNode()
+	n := r.newNode(kind)
 	e.mu.Unlock()
 
 	n.promise()
@@ -52,8 +53,8 @@ func (r *Runner) start(ctx context.Context, stop Stop) (*node, error) {
 	return n, nil
 }
 
-// newNode makes a node with the registered handlers. The engine's lock is held.
-func (r *Runner) newNode() *node {
+// newNode makes a node for the kinds with handlers, or for one of them. The engine's lock is held.
+func (r *Runner) newNode(kind string) *node {
 	n := &node{
 		engine: r.engine, runner: r, store: r.engine.Store, cfg: r.cfg, log: r.log, lines: r.lines, outage: r.engine.outage,
 		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
@@ -61,7 +62,9 @@ func (r *Runner) newNode() *node {
 		policies: map[string]store.Policy{},
 	}
 	for _, h := range r.handlers {
-		n.kinds = append(n.kinds, h.claims()...)
+		if kind == "" || kind == h.Kind {
+			n.kinds = append(n.kinds, h.claims()...)
+		}
 	}
 	slices.Sort(n.kinds)
 	n.slots = newSlots(n.cfg.Slots, n.cfg.Queues)
@@ -78,18 +81,27 @@ type Stop struct {
 	Hard context.Context // done: end the contexts of handlers now
 }
 
-// Run joins as a node, serves jobs until ctx ends or it is told to stop, and returns when the node
-// has left. The package comment says what becomes of running handlers. It fails at once if there is
-// no handler or the database cannot be reached.
+// Run is Start, and serves.
 func (r *Runner) Run(ctx context.Context, stop Stop) error {
-	n, err := r.start(ctx, stop)
+	serve, err := r.Start(ctx, stop)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		r.nodeID.Store(0)
-		r.engine.nameNode()
-	}()
+	return serve()
+}
+
+// Start joins as a node. It fails at once if there is no handler or the database cannot be reached.
+// serve, which is to be called, serves jobs until ctx ends or the node is told to stop, and returns
+// when the node has left. The package comment says what becomes of running handlers.
+func (r *Runner) Start(ctx context.Context, stop Stop) (serve func() error, err error) {
+	n, err := r.start(ctx, stop, "")
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return r.serve(ctx, n, stop) }, nil
+}
+
+func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
 	n.log.Info("node started", logs.KeyName, n.cfg.Name, logs.KeySlots, n.cfg.Slots, logs.KeyKinds, n.kinds)
 	// The loops outlive claiming: while handlers finish, the node keeps beating.
 	stopClaiming := n.begin(ctx, map[string]func(context.Context){"claims": n.dispatch.loop})
@@ -123,6 +135,31 @@ func (r *Runner) Run(ctx context.Context, stop Stop) error {
 	return n.leave(ctx, stop, timely, gone)
 }
 
+// WorkOne is Run for one due job of a kind, the one that a node would claim first, and returns when
+// its run has ended, with its id; zero if none is due. No job starts with its enqueue, as the slots
+// do not learn that there are no others. The end of ctx ends the handler's context.
+func (r *Runner) WorkOne(ctx context.Context, kind string) (worked store.ID, err error) {
+	n, err := r.start(ctx, Stop{Hard: ctx}, kind)
+	if err != nil {
+		return worked, err
+	}
+	defer r.engine.news.Listen()()
+	die := n.begin(ctx, map[string]func(context.Context){"heartbeat": n.heart.loop})
+	n.promote.look(ctx)
+	jobs, _, err := n.dispatch.take(ctx, 1, nil)
+	if len(jobs) > 0 {
+		worked = jobs[0].Job.ID
+	}
+	defer context.AfterFunc(ctx, func() { n.slots.cancelAll(usercode.ErrShutdown) })()
+	n.handlers.Wait()
+	close(n.endIdle)
+	n.rested.Wait()
+	n.outcomes.Wait()
+	err = errors.Join(err, n.closeChildren(ctx))
+	die()
+	return worked, errors.Join(err, n.leave(ctx, Stop{Hard: ctx}, true, nil))
+}
+
 // begin starts loops, which are restarted when they panic. stop returns when all have ended.
 func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)) (stop func()) {
 	living, die := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -148,6 +185,7 @@ func (n *node) loops() map[string]func(context.Context) {
 // leave leaves the cluster, unless the database is gone. timely reports that all outcomes are
 // stored.
 func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (err error) {
+	defer n.runner.nameNode(0)
 	wait := store.CallTimeout
 	if !timely {
 		wait = time.Second // the database has been away for long already

@@ -59,6 +59,7 @@ func (p *promoter) loop(ctx context.Context) {
 		case <-timer.C:
 		}
 		at = p.look(ctx)
+		p.node.turns.Note("promotion")
 		timer.Reset(max(at.Sub(p.node.store.Now()), 0))
 	}
 }
@@ -66,10 +67,6 @@ func (p *promoter) loop(ctx context.Context) {
 // look makes due jobs available, and returns when to look again.
 func (p *promoter) look(ctx context.Context) time.Time {
 	n := p.node
-	idle := idlePoll
-	if !n.store.Traits().Wakeups {
-		idle = blindPoll
-	}
 	for {
 		call, cancel := context.WithTimeout(ctx, store.CallTimeout)
 		promoted, err := n.store.Promote(call, promoteLimit)
@@ -93,7 +90,7 @@ func (p *promoter) look(ctx context.Context) time.Time {
 			p.blocked = min(max(2*p.blocked, firstBlocked), lastBlocked)
 			return now.Add(p.blocked)
 		}
-		again := now.Add(idle)
+		again := now.Add(n.dispatch.slowest())
 		if !promoted.NextDue.IsZero() && promoted.NextDue.Before(again) {
 			again = promoted.NextDue
 		}

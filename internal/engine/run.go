@@ -98,8 +98,8 @@ func (r *Run) flush() {
 	})
 }
 
-// finish ends the writes of the run. It returns first == false if another goroutine has ended them,
-// and the checkpoint that must be written with the outcome, if any.
+// stopWriting ends the writes of the run. It returns first == false if another goroutine has ended
+// them, and the checkpoint that must be written with the outcome, if any.
 func (r *Run) stopWriting() (last *store.CheckpointWrite, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

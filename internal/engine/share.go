@@ -19,8 +19,10 @@ type share struct {
 	buffer   []store.Claimed
 	pace     completionRate
 
-	news    int64 // counts wake-ups
-	emptied int64 // value of news at the last claim that left no job behind, or never
+	oldest  time.Time // about when the first job was due that waits in the database; zero: none is known
+	heardAt time.Time // the last wake-up
+	news    int64     // counts wake-ups
+	emptied int64     // value of news at the last claim that left no job behind, or never
 }
 
 // never is a value that news does not have.
@@ -38,6 +40,42 @@ func (q *share) room(now time.Time, mostAhead int) int {
 // mayHaveJobs reports whether there may be jobs to claim. There are none if the last claim left no
 // job behind and no wake-up has come since.
 func (q *share) mayHaveJobs() bool { return q.emptied != q.news }
+
+// heard notes a wake-up: if no job was known to wait, one does since now.
+func (q *share) heard(now time.Time) {
+	q.news++
+	if q.heardAt = now; q.oldest.IsZero() {
+		q.oldest = now
+	}
+}
+
+// backlog is how late a claimed job must be for those behind it to be taken for late.
+const backlog = time.Second
+
+// knows notes what a claim tells of jobs that are left: last is the last one that it took, if more
+// may be left, and news were the wake-ups when it was sent.
+func (q *share) knows(last *store.Claimed, news int64) {
+	switch {
+	case last != nil && last.ClaimedAt.Sub(last.Job.RunAt) >= backlog:
+		q.oldest = last.Job.RunAt // the next one is due then or later
+	case q.news != news:
+		q.oldest = q.heardAt // while the claim was on its way
+	default:
+		q.oldest = time.Time{}
+	}
+}
+
+// lag is how late the first job is that waits, here or in the database.
+func (q *share) lag(now time.Time) time.Duration {
+	late := time.Duration(0)
+	if q.mayHaveJobs() && !q.oldest.IsZero() {
+		late = now.Sub(q.oldest)
+	}
+	if len(q.buffer) > 0 {
+		late = max(late, now.Sub(q.buffer[0].Job.RunAt))
+	}
+	return max(late, 0)
+}
 
 // pop takes the first prefetched job.
 func (q *share) pop() store.Claimed {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -16,6 +17,7 @@ type slots struct {
 	most   int      // slots that the queues can use
 	shares []*share // one for each queue that the node serves, or one for all
 	named  map[string]*share
+	waits  chan struct{} // told when jobs wait for a slot
 
 	mu       sync.Mutex
 	used     int                     // slots in use
@@ -32,7 +34,7 @@ type slots struct {
 const maxAside = 10_000
 
 func newSlots(size int, queues []store.QueueDemand) *slots {
-	s := &slots{size: size, most: size, runsOf: map[store.ID]*execution{}, mayWait: maxAside}
+	s := &slots{size: size, most: size, runsOf: map[store.ID]*execution{}, mayWait: maxAside, waits: make(chan struct{}, 1)}
 	if len(queues) == 0 {
 		s.shares = []*share{newShare("", size)}
 		return s
@@ -65,14 +67,25 @@ func (s *slots) serves(queue string) bool {
 }
 
 // heard notes that there may be jobs in a queue, or in all queues if it is "".
-func (s *slots) heard(queue string) {
+func (s *slots) heard(queue string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, q := range s.shares {
 		if queue == "" || s.named == nil || q.queue == queue {
-			q.news++
+			q.heard(now)
 		}
 	}
+}
+
+// lag is how late the first job is that waits for a slot of the node, as far as the node knows from
+// claims and wake-ups.
+func (s *slots) lag(now time.Time) (most time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.shares {
+		most = max(most, q.lag(now))
+	}
+	return most
 }
 
 // room is how many jobs may be claimed now in all queues: the free slots, and as many more as are
@@ -122,18 +135,27 @@ func (s *slots) demand(now time.Time) demand {
 func (s *slots) learn(d demand, limit int, jobs []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	taken := make([]int, len(s.shares))
+	taken := make([]struct {
+		n    int
+		last *store.Claimed
+	}, len(s.shares))
 	for i := range jobs {
-		taken[s.shareOf(jobs[i].Job.Queue).place]++
+		of := &taken[s.shareOf(jobs[i].Job.Queue).place]
+		of.n++
+		of.last = &jobs[i]
 	}
 	full := limit < d.sum && len(jobs) >= limit
 	for i, q := range s.shares {
 		switch asked := min(d.parts[i].room, limit); {
 		case d.parts[i].room == 0:
-		case full || taken[i]*4 >= asked:
+		case full && taken[i].n == 0:
 			q.emptied = never
+		case full || taken[i].n*4 >= asked:
+			q.emptied = never
+			q.knows(taken[i].last, d.parts[i].news)
 		default:
 			q.emptied = d.parts[i].news
+			q.knows(nil, d.parts[i].news)
 		}
 	}
 }
@@ -173,6 +195,7 @@ func (s *slots) admitLocked(jobs []store.Claimed) (start []store.Claimed) {
 			i++
 		}
 		q.buffer = append(q.buffer, jobs[first:i+1]...)
+		supervise.Signal(s.waits)
 	}
 	return start
 }
@@ -290,6 +313,9 @@ func (s *slots) takeWaiting(which func(*store.Claimed) bool) (taken []store.Clai
 			}
 			return takes
 		})
+		if len(q.buffer) > 0 {
+			supervise.Signal(s.waits)
+		}
 	}
 	return taken
 }

@@ -77,17 +77,24 @@ func (s *starts) settle(start *store.Start, jobs []*store.Enqueue) {
 	n.outcomes.Done()
 }
 
+// begin starts a membership: it is called before the node has its new id.
+func (c *numbers) begin(id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.id, c.next, c.underway = id, 1, nil
+}
+
 // take returns the first of the record numbers for a claim of the given size. The caller calls
-// settle when the result of the claim is known.
+// settle when the result of the claim is known. If the node has joined again since the caller read
+// its id, the store refuses the claim, so its numbers do not matter: they are not taken back.
 func (c *numbers) take(id int64, jobs int) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.id != id {
-		c.id, c.next, c.underway = id, 1, nil
-	}
 	first := c.next
 	c.next += int64(store.ClaimRecords(jobs))
-	c.underway = append(c.underway, first)
+	if c.id == id {
+		c.underway = append(c.underway, first)
+	}
 	return first
 }
 

@@ -350,3 +350,27 @@ func TestRefusedStartDoesNotHappenLater(t *testing.T) {
 		}
 	})
 }
+
+// TestNumbersOfAPastMembership: who read the node's id before it joined again takes no number that
+// the new membership may use, and does not make it begin at 1 again.
+func TestNumbersOfAPastMembership(t *testing.T) {
+	t.Parallel()
+	var c numbers
+	c.begin(7)
+	c.take(7, 1)
+	c.begin(8)
+	seen := map[int64]bool{}
+	for _, id := range []int64{8, 7, 8, 7, 8} {
+		first := c.take(id, 61) // two records
+		for _, n := range []int64{first, first + 1} {
+			if seen[n] {
+				t.Errorf("number %d was given twice", n)
+			}
+			seen[n] = true
+		}
+		c.settle(id, first)
+	}
+	if got := c.settled(8); got != 11 {
+		t.Errorf("the low-water mark is %d, want 11", got)
+	}
+}

@@ -7,11 +7,15 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/hookqueue"
+	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
 	"github.com/holdfastdev/holdfast/internal/portion"
+	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/internal/turns"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -29,9 +33,10 @@ type Engine struct {
 	outage *logs.Outage
 	guard  *supervise.Guard
 	commit *commit.Committer
-	loader *loader
 
-	news *news.Hub
+	journals *loader.Loader[store.Journal] // of runs that begin at the same moment in one query
+	news     *news.Hub
+	hooks    *hookqueue.Queue // nil: none are to be told
 
 	nodes atomic.Pointer[[]*node] // running in this process; read by every commit
 
@@ -73,6 +78,7 @@ type node struct {
 	joins sync.Mutex   // one rejoin at a time
 
 	leader   atomic.Bool
+	turns    turns.Turns
 	unserved unserved
 	pending  atomic.Int64 // outcomes that may still hold up a slot
 
@@ -120,7 +126,8 @@ type Run struct {
 }
 
 // execution is a run in a slot. It ends once: when its handler returns, or when it is given up as
-// stuck.
+// stuck. An execution is the slot's view of a run, a Run the handler's, and a replay.Run the
+// journal's: there is one of each.
 type execution struct {
 	run     *Run
 	handler *Handler
@@ -156,11 +163,12 @@ type asks struct {
 // heart is the state of the heartbeat. Only the beat loop uses it, except what the mutex guards.
 type heart struct {
 	node     *node
-	pulses   pulses
+	pulses   pulse.Detector
 	holdings holdings
 
 	mu   sync.Mutex
 	at   time.Time        // when the last beat succeeded, by the monotonic clock
+	took time.Duration    // how long that beat took
 	dead []store.NodeBeat // nodes found dead, to be rescued
 	lost []store.Lease    // leaked leases, to be given up
 }

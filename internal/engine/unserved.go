@@ -25,13 +25,15 @@ func (n *node) logUnserved(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	every := n.engine.cfg.every(unservedEvery)
+	again := max(unservedAgain, 1000*n.engine.cfg.Rarely)
 	now := time.Now() //nolint:forbidigo // a duration, not the time of day
 	seen := make(map[store.Unserved]sighting, len(found))
 	for _, u := range found {
 		key := u
 		key.OldestDue = time.Time{}
 		s := n.unserved.seen[key]
-		if now.Sub(s.at) < 2*unservedEvery && (s.said.IsZero() || now.Sub(s.said) >= unservedAgain) {
+		if now.Sub(s.at) < 2*every && (s.said.IsZero() || now.Sub(s.said) >= again) {
 			n.sayUnserved(u)
 			s.said = now
 		}

@@ -9,7 +9,7 @@ import (
 // wakesOf lists the wake-ups of a committed batch: one for each queue that got an available job,
 // one for the earliest due time, and one for the leader if there may be children to close. It uses
 // the states and times that the store returned, not those that were requested.
-func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
+func wakesOf(batch *store.Batch, now time.Time, poll time.Duration) []store.Wake {
 	w := wakes{deferred: store.Wake{Kind: store.WakeDeferred}}
 	for _, e := range batch.Enqueues {
 		w.enqueued(e)
@@ -25,8 +25,7 @@ func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
 	for _, o := range batch.Outcomes {
 		w.ended(o, now)
 	}
-	if due := w.deferred.Due; !due.IsZero() && due.Before(now.Add(idlePoll)) {
-		// The idle poll finds what is due later.
+	if due := w.deferred.Due; !due.IsZero() && due.Before(now.Add(poll)) { // a poll finds what is due later
 		w.list = append(w.list, w.deferred)
 	}
 	return w.list

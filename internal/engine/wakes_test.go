@@ -20,7 +20,7 @@ func TestWakesOfWhatIsGivenBack(t *testing.T) {
 		batch.Outcomes = append(batch.Outcomes, o)
 	}
 	want := []store.Wake{{Kind: store.WakeReady, Namespace: "n", Queue: "a"}, {Kind: store.WakeReady, Namespace: "n", Queue: "b"}}
-	if diff := cmp.Diff(want, wakesOf(batch, time.Unix(1000, 0))); diff != "" {
+	if diff := cmp.Diff(want, wakesOf(batch, time.Unix(1000, 0), idlePoll)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -31,7 +31,9 @@ type layer struct {
 }
 
 // support is what the tests of everything above the stores may import.
-var support = []string{"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "store/...", "why"}
+var support = []string{
+	"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "internal/saidonce", "store/...", "why",
+}
 
 // ofVerbs is what the verbs of the command line are made of.
 var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/output", "internal/cli/views"}
@@ -99,9 +101,20 @@ var layers = []layer{
 	{pattern: "internal/vet/..."},
 	{pattern: "internal/pgtest/..."},
 	{pattern: "internal/crashtest/process"},
+	{pattern: "internal/saidonce"},
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{"."})},
 
+	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
+	{
+		pattern: "internal/hookqueue",
+		imports: []string{"hooks", "internal/logs", "internal/usercode", "store"},
+		tests:   []string{"store/storetest/model"},
+	},
+	{pattern: "internal/valid", imports: []string{"store"}},
+	{pattern: "internal/heartbeat"},
+	{pattern: "internal/turns"},
+	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/usercode", imports: []string{"store"}},
 	{pattern: "internal/logs", imports: []string{"store"}, tests: []string{"internal/logs/logstest"}},
 	{pattern: "internal/logs/logstest", imports: []string{"store"}},
@@ -115,16 +128,25 @@ var layers = []layer{
 		imports: []string{"internal/logs", "internal/portion", "internal/supervise", "store"},
 		tests:   []string{"store/storetest/..."},
 	},
+	{pattern: "internal/pulse", imports: []string{"store"}},
+	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{
 		pattern: "internal/replay",
-		imports: []string{"internal/logs", "internal/supervise", "internal/usercode", "store"},
-		tests:   []string{"internal/logs/logstest"},
+		imports: []string{
+			"internal/heartbeat", "internal/journal", "internal/logs", "internal/supervise", "internal/usercode", "store",
+		},
+		tests: []string{"internal/logs/logstest"},
+	},
+	{
+		pattern: "internal/loader",
+		imports: []string{"internal/commit", "internal/logs", "internal/portion", "internal/supervise", "store"},
+		tests:   []string{"internal/logs/logstest", "store/..."},
 	},
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"internal/commit", "internal/logs", "internal/news", "internal/portion", "internal/replay", "internal/supervise",
-			"internal/usercode", "store",
+			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/portion",
+			"internal/pulse", "internal/replay", "internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},
@@ -133,15 +155,19 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"internal/access", "internal/engine/...", "internal/explain", "internal/replay", "internal/usercode", "store", "why",
+			"hooks", "internal/access", "internal/around", "internal/engine/...", "internal/explain", "internal/journal", "internal/replay",
+			"internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
 	},
 	{
 		pattern: "holdfasttest/...",
-		imports: []string{".", "internal/access", "internal/engine", "internal/replay", "store", "store/storetest/model"},
-		tests:   support,
+		imports: []string{
+			".", "internal/access", "internal/engine", "internal/journal", "internal/replay", "store", "store/storetest/model",
+		},
+		tests: support,
 	},
+	{pattern: "health", imports: []string{"."}, tests: support},
 	{
 		pattern: "internal/builtin/...",
 		imports: []string{"."},
@@ -166,6 +192,7 @@ var layers = []layer{
 		imports: append([]string{".", "internal/builtin", "store", "store/dsn"}, ofVerbs...),
 		tests:   support,
 	},
+	{pattern: "internal/cli/queues", imports: append([]string{".", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/bench", imports: append([]string{".", "store/dsn"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli",

@@ -20,6 +20,7 @@ const (
 	KeyEntries      = "entries"
 	KeyEpoch        = "epoch"
 	KeyError        = "error"
+	KeyEvents       = "events"
 	KeyFailures     = "failures"
 	KeyJob          = "job"
 	KeyJobs         = "jobs"

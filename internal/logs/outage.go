@@ -83,6 +83,16 @@ func (o *Outage) note(call string, err error, lasts bool) {
 	o.log.Warn("a database call failed; it will be retried", attrs...)
 }
 
+// Since is since when calls fail that are retried until they succeed; zero: none does.
+func (o *Outage) Since() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.calls) == 0 {
+		return time.Time{}
+	}
+	return o.since
+}
+
 // Succeeded records the success of a call. Without an outage it costs an atomic load.
 func (o *Outage) Succeeded(call string) {
 	if o.failing.Load() == 0 {

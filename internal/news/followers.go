@@ -81,7 +81,7 @@ func (f *follower) leave() {
 // if it does not exist.
 func (f *follower) wait(ctx context.Context, over <-chan answer) (ended bool, err error) {
 	looked := time.Now() //nolint:forbidigo // a duration, not the time of day
-	again := followAgain
+	again := f.of.listening.every(followAgain)
 	if !f.of.listening.store.Traits().Wakeups {
 		again = f.interval
 		f.interval = min(2*f.interval, blindFollow)

@@ -3,6 +3,7 @@ package news
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/supervise"
@@ -32,13 +33,15 @@ type Parts struct {
 	Wake func(store.Wake)
 	// Fatal is called with an error after which nothing can be read any more.
 	Fatal func(error)
+	// Rarely, if not 0, is the least interval of looks for what wake-ups tell: none is lost.
+	Rarely time.Duration
 }
 
 // New returns a hub. It is idle until a caller waits.
 func New(p Parts) *Hub {
 	h := &Hub{store: p.Store, wake: p.Wake}
-	h.listening = newListening(p.Store, p.Guard, p.Outage, h.hear, p.Fatal)
-	h.wishes = newWishes(p.Store, p.Guard)
+	h.listening = newListening(p.Store, p.Guard, p.Outage, h.hear, p.Fatal, p.Rarely)
+	h.wishes = newWishes(p.Store, p.Guard, h.listening)
 	h.waiters = newWaiters(p.Store, p.Guard, h.listening, h.wishes, p.Elsewhere, p.Fatal)
 	h.followers = newFollowers(h.listening, h.wishes)
 	return h

@@ -22,6 +22,7 @@ type listening struct {
 	outage *logs.Outage
 	hear   func(store.Wake)
 	fatal  func(error) // called with permanent errors
+	rarely time.Duration
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -33,11 +34,16 @@ type listening struct {
 	stop  context.CancelFunc // ends the loop; nil: it does not run
 }
 
-func newListening(st store.Store, g *supervise.Guard, o *logs.Outage, hear func(store.Wake), fatal func(error)) *listening {
-	l := &listening{store: st, guard: g, outage: o, hear: hear, fatal: fatal}
+func newListening(
+	st store.Store, g *supervise.Guard, o *logs.Outage, hear func(store.Wake), fatal func(error), rarely time.Duration,
+) *listening {
+	l := &listening{store: st, guard: g, outage: o, hear: hear, fatal: fatal, rarely: rarely}
 	l.ctx, l.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the listening's own life
 	return l
 }
+
+// every is the interval of looks for what wake-ups tell.
+func (l *listening) every(usual time.Duration) time.Duration { return max(usual, l.rarely) }
 
 // use keeps listening until done is called.
 func (l *listening) use() (done func()) {
@@ -61,7 +67,11 @@ func (l *listening) leave() {
 	}
 	l.left++
 	left := l.left
-	time.AfterFunc(deafAfter, func() {
+	linger := deafAfter
+	if l.rarely > 0 {
+		linger = 0 // in memory there is no connection to be made again
+	}
+	time.AfterFunc(linger, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.users == 0 && l.left == left && l.stop != nil {

@@ -263,7 +263,7 @@ func tell(waits []wait, a answer) {
 // loop polls until there are no waiters.
 func (w *waiters) loop(ctx context.Context) {
 	defer w.listening.use()()
-	r := rounds{interval: firstLook}
+	r := rounds{interval: firstLook, every: w.listening.every(lookEvery)}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -297,6 +297,7 @@ func (w *waiters) loop(ctx context.Context) {
 // rounds schedules the polls that no wake-up asked for.
 type rounds struct {
 	heard    bool          // wake-ups arrive
+	every    time.Duration // poll interval with wake-ups
 	interval time.Duration // poll interval without wake-ups
 	tick     time.Time     // when the next poll is due
 	round    byte          // the next part of the targets
@@ -324,7 +325,7 @@ func (r *rounds) next(now time.Time, found bool) {
 	case r.heard:
 		r.interval = firstLook
 		if !now.Before(r.tick) {
-			r.tick = now.Add(lookEvery)
+			r.tick = now.Add(r.every)
 		}
 	case found:
 		r.interval = firstLook

@@ -26,8 +26,9 @@ const (
 // so that the one that ends such a job or writes what it publishes sends a wake-up. They cost this
 // process about one statement a second, however many callers wait, and other processes nothing.
 type wishes struct {
-	store store.Store
-	guard *supervise.Guard
+	store     store.Store
+	guard     *supervise.Guard
+	listening *listening
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -44,8 +45,8 @@ type wishes struct {
 	nudge   chan struct{}
 }
 
-func newWishes(st store.Store, g *supervise.Guard) *wishes {
-	w := &wishes{store: st, guard: g, users: map[store.ID]int{}, nudge: make(chan struct{}, 1)}
+func newWishes(st store.Store, g *supervise.Guard, l *listening) *wishes {
+	w := &wishes{store: st, guard: g, listening: l, users: map[store.ID]int{}, nudge: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the wishes' own life
 	return w
 }
@@ -85,7 +86,7 @@ func (w *wishes) drop(jobs ...store.ID) {
 
 // loop sends wishes until there are none.
 func (w *wishes) loop(ctx context.Context) {
-	ticker := time.NewTicker(tellEvery)
+	ticker := time.NewTicker(w.listening.every(tellEvery))
 	defer ticker.Stop()
 	for tick := 1; ; {
 		select {

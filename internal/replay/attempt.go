@@ -41,10 +41,10 @@ func (r *Run) AfterGoexit() *store.Outcome {
 	if o, left := r.left(); left {
 		return o
 	}
-	return r.host.Again(store.ReasonError, "the handler ended its goroutine (runtime.Goexit)", "", -1)
+	return r.host.Again(store.ReasonError, usercode.ErrGoexit.Error(), "", -1)
 }
 
-// TimedOut is the outcome of a run that has used up its time.
+// TimedOut is the outcome of a run that has used up its time, or made no progress.
 func (r *Run) TimedOut(text, trace string) *store.Outcome {
 	if o := r.behind(text, trace); o != nil {
 		return o
@@ -52,7 +52,11 @@ func (r *Run) TimedOut(text, trace string) *store.Outcome {
 	if deadline := r.claimed.Job.Options.Deadline; !deadline.IsZero() && !r.host.Now().Before(deadline) {
 		return &store.Outcome{State: store.Failed, Reason: store.ReasonDeadline, Error: text, Trace: trace}
 	}
-	return r.host.Again(store.ReasonTimeout, text, trace, -1)
+	reason := store.ReasonTimeout
+	if errors.Is(context.Cause(r.life.base), usercode.ErrHeartbeat) {
+		reason = store.ReasonHeartbeat
+	}
+	return r.host.Again(reason, text, trace, -1)
 }
 
 // Closing is the outcome of a run that has failed or was cancelled, and whose strands do not end.
@@ -95,6 +99,7 @@ func (r *Run) callAndJudge(ctx context.Context) *store.Outcome {
 
 // invoke calls the handler, and makes a panic an error with its stack.
 func (r *Run) invoke(ctx context.Context) (result []byte, trace string, err error) {
+	defer r.watch.Stop()
 	defer r.main.over.Store(true) // its operations are misuses from then on
 	defer func() {
 		if p := recover(); p != nil {

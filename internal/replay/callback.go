@@ -1,14 +1,10 @@
 package replay
 
 import (
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -41,35 +37,9 @@ func (s *Strand) OpenCallback(name string) (*Callback, error) {
 	if err := s.mayBegin(m); err != nil {
 		return nil, err
 	}
-	token := newToken(s.run.claimed.Job.ID)
-	m.add(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: encodeEntry(callbackData{name})})
+	token := journal.NewToken(s.run.claimed.Job.ID)
+	m.add(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: journal.Encode(journal.Callback{Name: name})})
 	return &Callback{Token: token, run: s.run, name: name, path: path}, m.flush()
-}
-
-const tokenPrefix = "hfc_"
-
-const (
-	tokenBytes  = 32
-	tokenLength = len(tokenPrefix) + 43 // of the prefix and the base64 of the bytes
-)
-
-// newToken makes a token out of a job's id and 128 random bits.
-func newToken(job store.ID) string {
-	secret := make([]byte, 16)
-	_, _ = rand.Read(secret) // never fails
-	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(job[:], secret...))
-}
-
-// JobOfToken returns the job that a callback's token belongs to, or ErrInvalid for what is no
-// token.
-func JobOfToken(token string) (store.ID, error) {
-	text, ok := strings.CutPrefix(token, tokenPrefix)
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if !ok || err != nil || len(raw) != tokenBytes || len(token) != tokenLength { // what decodes ignores line breaks
-		return store.ID{}, fmt.Errorf("%w: not a callback token: tokens begin with %s and have %d characters", store.ErrInvalid,
-			tokenPrefix, tokenLength)
-	}
-	return uuid.FromBytes(raw[:16])
 }
 
 func (c *Callback) madeBy(r *Run) bool { return c != nil && c.run == r }

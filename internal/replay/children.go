@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -39,8 +40,8 @@ func (s *Strand) child(m *replayState, path, kind string, build func() (*store.E
 		if e.Kind != store.EntryChild {
 			continue
 		}
-		var data childData
-		if err := decodeEntry(e, &data); err != nil {
+		var data journal.Child
+		if err := journal.Decode(e, &data); err != nil {
 			return nil, err
 		}
 		id, err := uuid.Parse(data.ID)
@@ -63,7 +64,7 @@ func (s *Strand) child(m *replayState, path, kind string, build func() (*store.E
 	if err := e.Job.Check(); err != nil {
 		return nil, err
 	}
-	m.add(store.Entry{Kind: store.EntryChild, Path: path, Name: kind, Data: encodeEntry(childData{
+	m.add(store.Entry{Kind: store.EntryChild, Path: path, Name: kind, Data: journal.Encode(journal.Child{
 		ID: e.Job.ID.String(), OnClose: e.Job.OnParentClose, Answers: e.Job.Answers,
 	})})
 	m.enqueues = append(m.enqueues, e)
@@ -276,7 +277,7 @@ func (f *fan) decide() error {
 		}
 	}
 	if f.out.Enough != nil {
-		f.m.add(store.Entry{Kind: store.EntrySelected, Path: f.path, Data: encodeEntry(f.completed + f.failed)})
+		f.m.add(store.Entry{Kind: store.EntrySelected, Path: f.path, Data: journal.Encode(f.completed + f.failed)})
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -28,7 +29,7 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 		return err
 	}
 	s.undos++
-	path := undoPrefix + strings.ReplaceAll(s.prefix, ".", "/") + strconv.Itoa(s.undos)
+	path := journal.UndoPrefix + strings.ReplaceAll(s.prefix, ".", "/") + strconv.Itoa(s.undos)
 	m.undos = append(m.undos, undo{path, name, f})
 	return nil
 }
@@ -92,9 +93,9 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var data closingData
+	var data journal.Closing
 	if m.closed != nil {
-		if err := decodeEntry(m.closed, &data); err != nil {
+		if err := journal.Decode(m.closed, &data); err != nil {
 			return o
 		}
 		o = &store.Outcome{State: data.State, Reason: data.Reason, Error: data.Error}
@@ -113,11 +114,11 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	r.undoing.Store(true)
 	if m.closed == nil {
-		data = closingData{State: o.State, Reason: o.Reason, Error: o.Error}
+		data = journal.Closing{State: o.State, Reason: o.Reason, Error: o.Error}
 		for _, u := range m.undos {
 			data.Undo = append(data.Undo, u.path)
 		}
-		m.add(store.Entry{Kind: store.EntryClosing, Path: undoPrefix, Data: encodeEntry(data)})
+		m.add(store.Entry{Kind: store.EntryClosing, Path: journal.UndoPrefix, Data: journal.Encode(data)})
 	}
 	if err := m.flush(); err != nil {
 		// Nothing is lost: the next run decides again.
@@ -143,10 +144,10 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 		case store.EntryCompensated:
 			return nil
 		case store.EntryStepFailed:
-			return failureOf(e)
+			return journal.FailureOf(e)
 		case store.EntryStepRetry:
-			var retry retryData
-			if err := decodeEntry(e, &retry); err != nil {
+			var retry journal.Retry
+			if err := journal.Decode(e, &retry); err != nil {
 				return err
 			}
 			attempt, until = retry.Failure.Attempts+1, retry.Until
@@ -172,7 +173,7 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 		told.Step = u.name
 		m.forget(path + ".")
 		if !failure.again {
-			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: encodeEntry(told)})
+			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
 			if failed := m.flush(); failed != nil {
 				return errors.Join(told, failed)
 			}
@@ -180,7 +181,7 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 			return told
 		}
 		until = r.host.Now().Add(failure.delay)
-		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: encodeEntry(retryData{*told, until})})
+		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: journal.Encode(journal.Retry{Failure: *told, Until: until})})
 		if err := m.flush(); err != nil {
 			return err
 		}

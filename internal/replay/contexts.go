@@ -27,7 +27,7 @@ func (r *Run) endMain(cause error) {
 		return
 	}
 	r.life.endBase(cause)
-	if !r.life.timed {
+	if r.untime == nil { // else its context tells
 		r.tell(cause)
 	}
 }

@@ -1,10 +1,12 @@
 // Package replay is durable functions: code whose operations are remembered in a journal, so that
 // another attempt, on another node, comes to where the last one was, and how such an attempt ends.
-// It needs no node and no database: what it wants from outside is its Host.
+// It needs no node and no database: what it wants from outside is its Host. What the entries of a
+// journal hold is told by package internal/journal.
 //
 //	types       what a run consists of: Run, its replay state, its strands, what they wait for
 //	host        the attempt that the run is of: reads and writes the journal, tells the time, logs
-//	life        how a run's contexts end
+//	runcontexts how a run's contexts end
+//	heartbeat   a handler, or a step, that makes no progress
 //	journal     the journal and the inbox as they were read, and what was added since
 //	park        who of the strands waits; when all do, the run is parked
 //	write       what is to be stored, in order
@@ -38,5 +40,5 @@
 //
 // # Imports
 //
-// Of ours, store, internal/logs, supervise and usercode.
+// Of ours, store, internal/heartbeat, journal, logs, supervise and usercode.
 package replay

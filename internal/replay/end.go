@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -94,10 +95,10 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	}
 	if keeps && !over && len(m.undos) > 0 && m.stored == 0 && len(m.pending) == 0 {
 		// A job without a journal would be cancelled without being called.
-		m.add(store.Entry{Kind: store.EntryRegistered, Path: undoPrefix})
+		m.add(store.Entry{Kind: store.EntryRegistered, Path: journal.UndoPrefix})
 	}
 	if o.Continue != nil {
-		o.Continue.Data = encodeEntry(continued{m.times() + 1, m.children})
+		o.Continue.Data = journal.Encode(journal.Continued{Times: m.times() + 1, Children: m.children})
 	}
 	// All but the last portion is stored before the outcome.
 	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -57,8 +58,8 @@ func (m *replayState) note(e *store.Entry) {
 	case store.EntryChild:
 		m.children = true
 	case store.EntryContinued:
-		var c continued
-		m.children = m.children || decodeEntry(e, &c) == nil && c.Children
+		var c journal.Continued
+		m.children = m.children || journal.Decode(e, &c) == nil && c.Children
 	default: // found by its path
 	}
 }
@@ -102,7 +103,7 @@ func (m *replayState) remind(e store.Entry) {
 
 // addPending is add for an entry that only later runs ask for. Nothing is stored before flush.
 func (m *replayState) addPending(e store.Entry) store.Entry {
-	e.Data, e.Codec = Pack(e.Data)
+	e.Data, e.Codec = journal.Pack(e.Data)
 	m.pending = append(m.pending, e)
 	m.account(&e)
 	return e
@@ -114,14 +115,14 @@ func (m *replayState) visit(path string) { put(&m.visited, path, true) }
 // account counts an entry against what the journal may hold.
 func (m *replayState) account(e *store.Entry) {
 	m.entries++
-	m.bytes += weight(e)
+	m.bytes += journal.Weight(e)
 }
 
 // times is how often the run has continued as new.
 func (m *replayState) times() int {
-	var c continued
+	var c journal.Continued
 	for _, e := range m.byPath[""] {
-		if e.Kind == store.EntryContinued && decodeEntry(e, &c) != nil {
+		if e.Kind == store.EntryContinued && journal.Decode(e, &c) != nil {
 			return 0
 		}
 	}
@@ -201,7 +202,7 @@ func (m *replayState) unvisited() string {
 	defer m.mu.Unlock()
 	var first *store.Entry
 	for path, entries := range m.byPath {
-		if path == "" || isCompensation(path) || m.visited[path] {
+		if path == "" || journal.IsCompensation(path) || m.visited[path] {
 			continue
 		}
 		if e := entries[0]; first == nil || e.Seq < first.Seq {
@@ -212,5 +213,5 @@ func (m *replayState) unvisited() string {
 		return ""
 	}
 	return fmt.Sprintf("the code completed without asking for %s at place %s, which the journal has (entry %d)",
-		describe(first.Kind, first.Name), first.Path, first.Seq)
+		journal.Describe(first.Kind, first.Name), first.Path, first.Seq)
 }

@@ -19,7 +19,9 @@ func (r *Run) remember() (*replayState, error) {
 	m.flushed.L, m.strandEnded.L = &m.mu, &m.mu
 	r.main.fault = &m.fault
 	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
+		r.watch.Hold()
 		journal, err := r.host.Journal(r.life.lasting())
+		r.watch.Release()
 		if err != nil {
 			return nil, store.About(r.claimed.Job.ID, "reading the journal of", err)
 		}
@@ -56,7 +58,9 @@ func (m *replayState) look() error {
 // refresh reads the inbox again. It lets go of the lock meanwhile.
 func (m *replayState) refresh() error {
 	m.mu.Unlock()
+	m.run.watch.Hold()
 	journal, err := m.run.host.Journal(m.run.life.lasting())
+	m.run.watch.Release()
 	m.mu.Lock()
 	if err != nil {
 		return store.About(m.run.claimed.Job.ID, "reading the messages to", err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
@@ -30,9 +31,9 @@ func (s *Strand) StepTx(
 		}()
 		var a *store.Append
 		var data []byte
-		_, err := unlocked(ctx, m, policy, attempt, func(ctx context.Context, attempt int) ([]byte, error) {
+		_, err := s.unlocked(ctx, m, policy, attempt, func(ctx context.Context, attempt int) ([]byte, error) {
 			return nil, transact(ctx, attempt, func(theirs store.Tx, result []byte) error {
-				packed, codec := Pack(result)
+				packed, codec := journal.Pack(result)
 				e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: packed, Codec: codec, Took: s.since(began)}
 				written, err := m.appendIn(tx, s, e)
 				if err != nil {

@@ -8,12 +8,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // begin begins an operation, which lasts until end, and returns the run's replay state, locked. If
 // the run is over for this process the goroutine ends here.
 func (s *Strand) begin(verb, name string) (*replayState, error) {
+	s.run.watch.Beat()
 	begins := operation{verb, name}
 	if s.over.Load() {
 		return nil, s.tooLate(begins)
@@ -43,6 +45,7 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 func (s *Strand) end(m *replayState) {
 	s.doing = operation{}
 	m.mu.Unlock()
+	s.run.watch.Beat()
 }
 
 // Context is what functions of the strand are called with.
@@ -78,15 +81,15 @@ func (s *Strand) at(m *replayState, path, name string, kinds ...store.EntryKind)
 		place, err := strconv.Atoi(path[dot:])
 		if err == nil && place <= m.last[path[:dot]] {
 			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal has no entry but continues after it",
-				describe(kinds[0], name), path))
+				journal.Describe(kinds[0], name), path))
 		}
 		return nil
 	}
 	m.visit(path)
 	for _, e := range entries {
-		if !slices.Contains(kinds, e.Kind) || e.Name != name && (isNamed(e.Kind) || e.Name != "" && name != "") {
+		if !slices.Contains(kinds, e.Kind) || e.Name != name && (journal.IsNamed(e.Kind) || e.Name != "" && name != "") {
 			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal (entry %d) has %s",
-				describe(kinds[0], name), path, e.Seq, describe(e.Kind, e.Name)))
+				journal.Describe(kinds[0], name), path, e.Seq, journal.Describe(e.Kind, e.Name)))
 		}
 	}
 	return entries

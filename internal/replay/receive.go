@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -127,7 +128,7 @@ func (s *Strand) take(m *replayState, r receiver, path string, choice *store.Ent
 		m.add(e)
 		return msg, nil
 	}
-	e.Data = encodeEntry(problemData{problem})
+	e.Data = journal.Encode(journal.Problem{Problem: problem})
 	m.add(e)
 	return nil, s.undecoded(r, msg, problem)
 }
@@ -139,8 +140,8 @@ func (s *Strand) receivedBefore(m *replayState, r receiver, e *store.Entry) (*st
 		return nil, fmt.Errorf("%w: message %d, received by entry %d of the journal", store.ErrNotFound, e.Ref, e.Seq)
 	}
 	if len(e.Data) > 0 {
-		var p problemData
-		if err := decodeEntry(e, &p); err != nil {
+		var p journal.Problem
+		if err := journal.Decode(e, &p); err != nil {
 			return nil, err
 		}
 		return nil, s.undecoded(r, msg, p.Problem)
@@ -174,7 +175,7 @@ func decoded(m *replayState, r receiver, msg *store.Message) (problem string, er
 	}
 	m.mu.Unlock()
 	defer m.mu.Lock()
-	data, err := Unpack(msg.Data, msg.Codec)
+	data, err := journal.Unpack(msg.Data, msg.Codec)
 	if err != nil {
 		return "", err
 	}
@@ -190,14 +191,4 @@ func decoded(m *replayState, r receiver, msg *store.Message) (problem string, er
 		}
 	}
 	return problem, nil
-}
-
-// ProblemOf tells why the message did not decode that an entry has received, or "" if it did.
-func ProblemOf(e *store.Entry) (string, error) {
-	if e.Kind != store.EntryReceived || len(e.Data) == 0 {
-		return "", nil
-	}
-	var p problemData
-	err := decodeEntry(e, &p)
-	return p.Problem, err
 }

@@ -30,7 +30,7 @@ func (r *Run) Start(now time.Time, limit time.Duration) context.Context {
 		return l.base
 	}
 	timed, stop := context.WithTimeoutCause(l.base, limit, usercode.ErrTimeout)
-	l.base, l.timed = timed, true
+	l.base = timed
 	unwatch := context.AfterFunc(timed, func() {
 		defer r.host.Catch("the end of a run's context")
 		r.tell(context.Cause(timed))
@@ -54,6 +54,7 @@ func (r *Run) Stop() {
 	if r.untime != nil {
 		r.untime()
 	}
+	r.watch.Stop()
 	if r.life.base != nil {
 		r.life.endAll(context.Canceled)
 	}

@@ -15,7 +15,6 @@ import (
 type Contexts struct {
 	base    context.Context
 	endBase context.CancelCauseFunc
-	timed   bool // base ends by itself, too
 
 	mu    sync.Mutex
 	whole context.Context

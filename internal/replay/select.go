@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -24,7 +25,7 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 			continue
 		}
 		var chosen int
-		if err := decodeEntry(e, &chosen); err != nil {
+		if err := journal.Decode(e, &chosen); err != nil {
 			return 0, err
 		}
 		if chosen >= len(all) {
@@ -53,7 +54,7 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	choice := store.Entry{Kind: store.EntrySelected, Path: path, Data: encodeEntry(chosen)}
+	choice := store.Entry{Kind: store.EntrySelected, Path: path, Data: journal.Encode(chosen)}
 	if r, ok := all[chosen].(receiver); ok {
 		_, err := s.take(m, r, path, &choice)
 		return chosen, err

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -17,6 +18,8 @@ type StepPolicy struct {
 	Attempts int           // how often at the most; 0 and 1: once
 	Backoff  store.Backoff // between them
 	Timeout  time.Duration // of one attempt; 0: none but the run's
+	// Heartbeat is how long an attempt may go without progress; 0: the run's limit holds.
+	Heartbeat time.Duration
 	// Retry reports whether an error is worth another attempt; nil: all are, but FailError.
 	Retry func(error) bool
 }
@@ -25,7 +28,7 @@ type StepPolicy struct {
 func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context, attempt int) ([]byte, error)) ([]byte, error) {
 	return s.step(verbStep, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
 		began := s.run.host.Now()
-		data, err := unlocked(ctx, m, policy, attempt, f)
+		data, err := s.unlocked(ctx, m, policy, attempt, f)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +47,7 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 }
 
 // unlocked calls a step's function without the state's lock.
-func unlocked(
+func (s *Strand) unlocked(
 	ctx context.Context, m *replayState, policy StepPolicy, attempt int, f func(context.Context, int) ([]byte, error),
 ) ([]byte, error) {
 	m.mu.Unlock()
@@ -54,25 +57,36 @@ func unlocked(
 		ctx, stop = context.WithTimeoutCause(ctx, policy.Timeout, errStepTimeout)
 		defer stop()
 	}
+	if policy.Heartbeat > 0 {
+		var done func()
+		ctx, done = s.expectBeats(ctx, policy.Heartbeat)
+		defer done()
+	}
 	data, err := f(ctx, attempt)
-	if err != nil && errors.Is(context.Cause(ctx), errStepTimeout) {
-		err = &stepTimeoutError{policy.Timeout, err}
+	if err == nil {
+		return data, nil
 	}
-	if err != nil {
-		return nil, policy.failed(err, attempt)
+	if late := policy.lateness(context.Cause(ctx)); late != "" {
+		err = &stepTimeoutError{late, err}
 	}
-	return data, nil
+	return nil, policy.failed(err, attempt)
 }
 
 var errStepTimeout = errors.New("holdfast: step timed out")
 
+// stepTimeoutError is the error of a step that has taken too long, or made no progress.
 type stepTimeoutError struct {
-	limit time.Duration
-	err   error
+	late string
+	err  error
 }
 
 func (e *stepTimeoutError) Error() string {
-	return fmt.Sprintf("timed out after %v: %v", e.limit, e.err)
+	for _, bare := range []error{context.DeadlineExceeded, context.Canceled, errStepTimeout, silentStepError{}} {
+		if e.err == bare { //nolint:errorlint // one of a context, which says no more
+			return e.late
+		}
+	}
+	return fmt.Sprintf("%s: %v", e.late, e.err)
 }
 
 func (e *stepTimeoutError) Unwrap() error { return e.err }
@@ -133,13 +147,13 @@ func stepBefore(entries []*store.Entry) (result []byte, ended bool, attempt int,
 	for _, e := range entries {
 		switch e.Kind {
 		case store.EntryStep:
-			result, err = Unpack(e.Data, e.Codec)
+			result, err = journal.Unpack(e.Data, e.Codec)
 			return result, true, attempt, until, err
 		case store.EntryStepFailed:
-			return nil, true, attempt, until, failureOf(e)
+			return nil, true, attempt, until, journal.FailureOf(e)
 		default:
-			var r retryData
-			if err := decodeEntry(e, &r); err != nil {
+			var r journal.Retry
+			if err := journal.Decode(e, &r); err != nil {
 				return nil, false, attempt, until, err
 			}
 			attempt, until = r.Failure.Attempts+1, r.Until
@@ -189,11 +203,13 @@ func (s *Strand) step(
 		told.Step = name
 		took := s.since(began)
 		if !failure.again {
-			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: encodeEntry(told), Took: took})
+			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(told), Took: took})
 			return nil, told
 		}
 		until = s.run.host.Now().Add(failure.delay)
-		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: name, Data: encodeEntry(retryData{*told, until}), Took: took})
+		m.add(store.Entry{
+			Kind: store.EntryStepRetry, Path: path, Name: name, Took: took, Data: journal.Encode(journal.Retry{Failure: *told, Until: until}),
+		})
 		if err := m.flush(); err != nil {
 			return nil, err
 		}

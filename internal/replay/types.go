@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/heartbeat"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -17,7 +18,8 @@ type Run struct {
 	main Strand // of the handler itself
 	life Contexts
 
-	untime func() // ends what watches the time of the handler's context; nil: nothing does
+	untime func()           // ends what watches the time of the handler's context; nil: it does not end by itself
+	watch  *heartbeat.Watch // over the progress of the handler; nil: none
 
 	remembering sync.Mutex
 	state       atomic.Pointer[replayState] // of a run that asked for it
@@ -52,7 +54,7 @@ type replayState struct {
 	warned    bool          // that they are many
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
-	flushing  bool
+	flushing  bool    // a write, or a transaction of the user's, is under way
 	unwritten bool    // a write has failed, or was not waited for: it is unknown what the journal holds
 	tx        *openTx // what is being written is in a transaction of the user's
 
@@ -104,6 +106,8 @@ type Strand struct {
 	misused bool        // while something was under way: that is not remembered
 
 	undo bool // it compensates, and so goes on while the run is ending
+
+	watch atomic.Pointer[heartbeat.Watch] // over the progress of the step under way; nil: none
 }
 
 // operation is an operation of a strand as the code names it, for messages.

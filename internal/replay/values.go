@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -22,13 +23,13 @@ func (s *Strand) Now() (time.Time, error) {
 	path, entries := s.enter(m, "", store.EntryValue)
 	var at time.Time
 	if len(entries) > 0 {
-		return at, decodeEntry(entries[0], &at)
+		return at, journal.Decode(entries[0], &at)
 	}
 	if err := s.roomFor(m); err != nil {
 		return at, err
 	}
 	at = s.run.host.Now()
-	m.add(store.Entry{Kind: store.EntryValue, Path: path, Data: encodeEntry(at)})
+	m.add(store.Entry{Kind: store.EntryValue, Path: path, Data: journal.Encode(at)})
 	return at, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -34,8 +35,8 @@ func (s *Strand) until(m *replayState, at time.Time, what func() string) error {
 func (s *Strand) begun(m *replayState, path, name string, entries []*store.Entry, limit Limit) (time.Time, error) {
 	for _, e := range entries {
 		if e.Kind == store.EntryTimer {
-			var t timer
-			err := decodeEntry(e, &t)
+			var t journal.Timer
+			err := journal.Decode(e, &t)
 			return t.Until, err
 		}
 	}
@@ -43,7 +44,7 @@ func (s *Strand) begun(m *replayState, path, name string, entries []*store.Entry
 	if err := (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID); err != nil {
 		return time.Time{}, err
 	}
-	m.add(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: encodeEntry(timer{at})})
+	m.add(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: journal.Encode(journal.Timer{Until: at})})
 	return at, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -47,7 +48,9 @@ func (m *replayState) write() error {
 	a := m.take()
 	m.flushing = true
 	m.mu.Unlock()
+	m.run.watch.Hold()
 	err := m.run.host.Append(a)
+	m.run.watch.Release()
 	m.mu.Lock()
 	m.written(a, err)
 	return err
@@ -89,7 +92,7 @@ func (m *replayState) portion() (entries, enqueues int) {
 	bytes := int64(0)
 	for i := range m.pending {
 		e := &m.pending[i]
-		if bytes += weight(e); i > 0 && (i == maxAppend || bytes > maxAppendBytes) {
+		if bytes += journal.Weight(e); i > 0 && (i == maxAppend || bytes > maxAppendBytes) {
 			return i, enqueues
 		}
 		if e.Kind == store.EntryChild {

@@ -7,6 +7,7 @@ package usercode
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -17,8 +18,18 @@ var (
 	ErrCancelled = errors.New("holdfast: job cancelled")
 	// ErrTimeout: the attempt, or the whole job, took longer than it may.
 	ErrTimeout = errors.New("holdfast: timed out")
+	// ErrHeartbeat, which is an ErrTimeout: the attempt made no progress for longer than it may.
+	ErrHeartbeat = fmt.Errorf("%w: no heartbeat", ErrTimeout)
 	// ErrShutdown: the node stops.
 	ErrShutdown = errors.New("holdfast: node is shutting down")
+)
+
+var (
+	// ErrParked is what is around a handler gets whose run is parked: it waits, is paused, or is
+	// held.
+	ErrParked = errors.New("holdfast: run parked")
+	// ErrGoexit is the error of a handler that ended its goroutine, as testing.T.FailNow does.
+	ErrGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")
 )
 
 // SnoozeError makes a job run again later, without counting the attempt.

@@ -15,12 +15,13 @@ const (
 	own    role = iota // declared, or a literal that takes a run: its operations are its own
 	part               // a literal that is a part of the function around it
 	strand             // passed to Go or OnFailure, and so replayed whatever it does
-	step               // passed to Step or StepTx: it may do anything except durable operations
+	step               // passed to Step, Do or StepTx: it may do anything except durable operations
 	opaque             // a literal called with a context, perhaps as a step
 )
 
 // operations are the durable operations of the library: they write to the journal or wait for it.
 var operations = map[string]bool{
+	"Do":     true,
 	"Go":     true,
 	"Select": true,
 	"Step":   true,
@@ -46,10 +47,12 @@ var operations = map[string]bool{
 	"Signal.SendFrom":   true,
 	"Signal.TryReceive": true,
 	"Signal.Wait":       true,
+	"Task.Call":         true,
 }
 
 // given is the role of functions passed to the library.
 var given = map[string]role{
+	"Do":            step,
 	"Step":          step,
 	"StepTx":        step,
 	"RetryIf":       opaque, // called after the step has failed, and not on replay

@@ -28,6 +28,7 @@ var harmless = []string{
 	"Run.Attempt",
 	"Run.Client",
 	"Run.EnqueuedAt",
+	"Run.Heartbeat",
 	"Run.ID",
 	"Run.IdempotencyKey",
 	"Run.Kind",
@@ -39,6 +40,8 @@ var harmless = []string{
 	"Run.Queue",
 	"Run.SaveCheckpoint",
 	"Run.Tags",
+	"Run.Value",
+	"Run.WithContext",
 }
 
 // TestOperations compares the table of operations with the library.
@@ -79,6 +82,7 @@ var reads = []string{
 	"Client.Published",
 	"Client.Queues",
 	"Client.Run",
+	"Client.Start",
 	"Client.Stop",
 	"Client.Stream",
 	"Client.Wait",
@@ -88,6 +92,10 @@ var reads = []string{
 	"Job.Get",
 	"Job.Wait",
 	"Open",
+	"Run.WithContext",
+	"RunFrom",
+	"StepAttempt",
+	"Task.Wait",
 }
 
 // TestWrites compares the table of a client's writes with the library.

@@ -130,11 +130,12 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
-	{7, []string{
+	{8, []string{
 		"DROP INDEX {schema}.finished_by_time, {schema}.finished_times, {schema}.attempt_lost, {schema}.deferred_lane",
 		"ALTER TABLE {schema}.finished DROP COLUMN lane", "ALTER TABLE {schema}.attempt DROP COLUMN lost",
 		"ALTER TABLE {schema}.audit DROP COLUMN gone", "CREATE INDEX deferred_lane ON {schema}.deferred (lane, state)",
 	}},
+	{7, []string{"ALTER TABLE {schema}.queue DROP COLUMN deleted_at"}},
 	{6, []string{
 		"ALTER TABLE {schema}.finished DROP COLUMN started_at, DROP COLUMN codec, DROP COLUMN fingerprint",
 		"ALTER TABLE {schema}.journal DROP COLUMN took",
@@ -145,6 +146,8 @@ var undo = []struct {
 func TestMigrateFromVersion6(t *testing.T) { migrateFrom(t, 6) }
 
 func TestMigrateFromVersion7(t *testing.T) { migrateFrom(t, 7) }
+
+func TestMigrateFromVersion8(t *testing.T) { migrateFrom(t, 8) }
 
 func migrateFrom(t *testing.T, version int) {
 	t.Helper()

@@ -199,6 +199,14 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	return pg.Classify(ctx, "pause queue "+params.Queue, s.operate.Pause(ctx, params))
 }
 
+// DeleteQueue implements store.Queues.
+func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
+	if err := params.Check(); err != nil {
+		return err
+	}
+	return pg.Classify(ctx, "delete queue "+params.Queue, s.operate.DeleteQueue(ctx, params))
+}
+
 // Join implements store.Nodes.
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
 	id, err = s.operate.Join(ctx, info)

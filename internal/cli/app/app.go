@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
@@ -24,6 +25,8 @@ type Env struct {
 	Now       func() time.Time
 	// Terminal reports whether a stream is a terminal.
 	Terminal func(stream any) bool
+	// Width is how many columns the terminal of Stdout has; 0 if that is not known.
+	Width int
 	// Signals are the requests to stop. After Release the next signal ends the process at once.
 	Signals <-chan os.Signal
 	Release func()
@@ -43,15 +46,23 @@ type App struct {
 	Env Env
 
 	// The global flags.
-	Database  string
-	ByFlag    bool // Database is from the flag, not from the environment
-	Namespace string
-	Quiet     bool
+	Database   string
+	ByFlag     bool     // Database is from the flag, not from the environment
+	Namespace  string   // the first of Namespaces
+	Namespaces []string // of a verb for which they may be many
+	Quiet      bool
+
+	variables map[string]string // that have set a flag, by its name
+	kept      *holdfast.Client  // that is open already, for WithClient; nil: none
 }
 
 // New returns an App.
 func New(env Env) *App {
-	return &App{Env: env, Printer: output.NewPrinter(env.Stdout, env.Terminal(env.Stdout))}
+	a := &App{Env: env, Printer: output.NewPrinter(env.Stdout, env.Terminal(env.Stdout))}
+	if env.Terminal(env.Stdout) {
+		a.Width = env.Width
+	}
+	return a
 }
 
 // Complain prints an error after which the command continues.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -139,9 +140,12 @@ func isThere(source store.Source) bool {
 
 // WithClient calls work with a client of an existing database.
 func (a *App) WithClient(ctx context.Context, work func(*holdfast.Client) error) error {
-	client, err := a.open(ctx)
-	if err != nil {
-		return err
+	client := a.kept
+	if a.kept = nil; client == nil {
+		var err error
+		if client, err = a.open(ctx); err != nil {
+			return err
+		}
 	}
 	return errors.Join(work(client), CloseClient(ctx, client))
 }
@@ -163,4 +167,23 @@ func (a *App) Find(ctx context.Context, client *holdfast.Client, id holdfast.ID)
 		return record, err
 	}
 	return record, nil
+}
+
+// FindQueue returns a queue of the client's namespace.
+func FindQueue(ctx context.Context, client *holdfast.Client, name string) (store.Queue, error) {
+	queues, err := client.Queues(ctx)
+	if err != nil {
+		return store.Queue{}, err
+	}
+	for i := range queues {
+		if queues[i].Name == name {
+			return queues[i], nil
+		}
+	}
+	return store.Queue{}, NoQueue(client, name)
+}
+
+// NoQueue is the error of a queue that is not there.
+func NoQueue(client *holdfast.Client, name string) error {
+	return fmt.Errorf("no such queue in namespace %q: %s; \"holdfast queue list\" lists the queues", client.Namespace(), output.OneLine(name))
 }

@@ -1,14 +1,17 @@
 package app
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
-// The variables for settings that have no flag on the command line.
+// The variables of the global flags, and what is used without both.
 const (
 	EnvDatabase      = "HOLDFAST_DATABASE"
 	EnvNamespace     = "HOLDFAST_NAMESPACE"
@@ -16,26 +19,102 @@ const (
 	DefaultNamespace = "default"
 )
 
-// ReadEnvironment reads settings without a flag from the environment. An empty variable is a
-// mistake, like an empty flag.
-func (a *App) ReadEnvironment(cmd *cobra.Command) error {
-	a.ByFlag = a.Database != ""
-	for _, v := range []struct {
-		flag, env, otherwise string
-		value                *string
-	}{
-		{FlagDatabase, EnvDatabase, DefaultDatabase, &a.Database},
-		{FlagNamespace, EnvNamespace, DefaultNamespace, &a.Namespace},
-	} {
-		if *v.value != "" {
-			continue
-		}
-		*v.value = v.otherwise
-		if text, set := a.Env.LookupEnv(v.env); set && strings.TrimSpace(text) != "" {
-			*v.value = text
-		} else if set && UsesFlag(cmd, v.flag) {
-			return arg.Usagef("%s is set but empty; unset it or give it a value", v.env)
-		}
+// variableKey is the annotation that names the variable of a flag.
+const variableKey = "variable"
+
+// Variable lets a variable of the environment set a flag that is not on the command line, and says
+// so in the help of the flag.
+func Variable(flags *pflag.FlagSet, flag, variable string) {
+	f := flags.Lookup(flag)
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
 	}
+	f.Annotations[variableKey] = []string{variable}
+	if !strings.Contains(f.Usage, "$"+variable) {
+		f.Usage += " [$" + variable + "]"
+	}
+}
+
+// VariableOf returns the variable of a flag, "" if there is none.
+func VariableOf(f *pflag.Flag) string {
+	if names := f.Annotations[variableKey]; len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}
+
+// ReadEnvironment sets the flags that are not on the command line from their variables. An empty
+// variable is a mistake, like an empty flag. What a verb does not use is not looked at.
+func (a *App) ReadEnvironment(cmd *cobra.Command) (err error) {
+	a.ByFlag = a.Database != ""
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if err == nil && !f.Changed && !isGlobalUnused(cmd, f.Name) {
+			err = a.readVariable(f)
+		}
+	})
+	if a.Database == "" {
+		a.Database = DefaultDatabase
+	}
+	if a.Namespace == "" {
+		a.Namespace = DefaultNamespace
+	}
+	if err == nil {
+		err = a.splitNamespaces(cmd)
+	}
+	return err
+}
+
+// splitNamespaces reads the list of --namespace. Most verbs work in one namespace: no list is taken
+// for a name, which would be that of an empty one.
+func (a *App) splitNamespaces(cmd *cobra.Command) error {
+	a.Namespaces = nil
+	if isGlobalUnused(cmd, FlagNamespace) {
+		a.Namespace = DefaultNamespace
+	}
+	for name := range strings.SplitSeq(a.Namespace, ",") {
+		name = strings.TrimSpace(name)
+		switch {
+		case name == "":
+			return arg.Usagef("%s: a name is empty in %q", a.NameOf(FlagNamespace), a.Namespace)
+		case slices.Contains(a.Namespaces, name):
+			return arg.Usagef("%s names %s twice", a.NameOf(FlagNamespace), name)
+		}
+		a.Namespaces = append(a.Namespaces, name)
+	}
+	if len(a.Namespaces) > 1 && !TakesNamespaces(cmd) {
+		return arg.Usagef("%s names %d namespaces; choose one with --namespace %s",
+			a.NameOf(FlagNamespace), len(a.Namespaces), output.Quote(a.Namespaces[0]))
+	}
+	a.Namespace = a.Namespaces[0]
 	return nil
+}
+
+func (a *App) readVariable(f *pflag.Flag) error {
+	variable := VariableOf(f)
+	if variable == "" {
+		return nil
+	}
+	text, set := a.Env.LookupEnv(variable)
+	if !set {
+		return nil
+	}
+	if strings.TrimSpace(text) == "" {
+		return arg.Usagef("%s is set but empty; unset it or give it a value", variable)
+	}
+	if err := f.Value.Set(text); err != nil {
+		return arg.ValueError(variable, f, text, err)
+	}
+	if a.variables == nil {
+		a.variables = map[string]string{}
+	}
+	a.variables[f.Name] = variable
+	return nil
+}
+
+// NameOf names where the value of a flag comes from, for errors: the flag or its variable.
+func (a *App) NameOf(flag string) string {
+	if variable := a.variables[flag]; variable != "" {
+		return variable
+	}
+	return "--" + flag
 }

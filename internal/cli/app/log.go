@@ -34,8 +34,10 @@ type LogFlags struct {
 // Add adds the flags to a command, with its defaults.
 func (f *LogFlags) Add(flags *pflag.FlagSet, level, format string) {
 	f.flags = flags
-	flags.StringVar(&f.level, FlagLogLevel, level, "lowest `LEVEL` to log: debug, info, warn or error; or set $"+EnvLogLevel)
-	flags.StringVar(&f.format, FlagLogFormat, format, "log `FORMAT`: short (for people), text or json; or set $"+EnvLogFormat)
+	flags.StringVar(&f.level, FlagLogLevel, level, "lowest `LEVEL` to log: debug, info, warn or error")
+	flags.StringVar(&f.format, FlagLogFormat, format, "log `FORMAT`: short (for people), text or json")
+	Variable(flags, FlagLogLevel, EnvLogLevel)
+	Variable(flags, FlagLogFormat, EnvLogFormat)
 }
 
 // LogSettings are the resulting settings.
@@ -46,11 +48,11 @@ type LogSettings struct {
 
 // LogSettings applies the flags, then --quiet, then the environment, then the defaults.
 func (a *App) LogSettings(f *LogFlags) (s LogSettings, err error) {
-	text, from := a.logText(f, FlagLogLevel, f.level, EnvLogLevel)
+	level := f.level
 	if a.Quiet && !f.flags.Changed(FlagLogLevel) {
-		text = "warn"
+		level = "warn"
 	}
-	switch text {
+	switch level {
 	case "debug":
 		s.level = slog.LevelDebug
 	case "info":
@@ -60,23 +62,15 @@ func (a *App) LogSettings(f *LogFlags) (s LogSettings, err error) {
 	case "error":
 		s.level = slog.LevelError
 	default:
-		return s, arg.Usagef("%s %q: must be debug, info, warn or error", from, text)
+		return s, arg.Usagef("%s %q: must be debug, info, warn or error", a.NameOf(FlagLogLevel), level)
 	}
-	s.Format, from = a.logText(f, FlagLogFormat, f.format, EnvLogFormat)
+	s.Format = f.format
 	switch s.Format {
 	case LogShort, LogText, LogJSON:
 		return s, nil
 	default:
-		return s, arg.Usagef("%s %q: must be short, text or json", from, s.Format)
+		return s, arg.Usagef("%s %q: must be short, text or json", a.NameOf(FlagLogFormat), s.Format)
 	}
-}
-
-// logText returns the value of a setting, and where it comes from.
-func (a *App) logText(f *LogFlags, flag, value, env string) (text, from string) {
-	if set, ok := a.Env.LookupEnv(env); ok && !f.flags.Changed(flag) {
-		return set, "$" + env
-	}
-	return value, "--" + flag
 }
 
 // Logger returns a logger to standard error. end flushes what it has held back.

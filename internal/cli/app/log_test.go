@@ -1,9 +1,10 @@
 package app
 
 import (
+	"errors"
 	"testing"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 )
 
 // TestLogSettings: flags override --quiet, which overrides the environment, which overrides the
@@ -33,10 +34,11 @@ func TestLogSettings(t *testing.T) {
 			Terminal:  func(any) bool { return false },
 		})
 		var f LogFlags
-		flags := pflag.NewFlagSet("worker", pflag.ContinueOnError)
+		cmd := &cobra.Command{Annotations: Uses(FlagQuiet)}
+		flags := cmd.Flags()
 		f.Add(flags, "info", LogText)
 		flags.BoolVarP(&a.Quiet, FlagQuiet, "q", false, "")
-		if err := flags.Parse(test.args); err != nil {
+		if err := errors.Join(flags.Parse(test.args), a.ReadEnvironment(cmd)); err != nil {
 			t.Fatal(err)
 		}
 		settings, err := a.LogSettings(&f)

@@ -32,6 +32,30 @@ func (a *App) NewProgress(size int64) *Progress {
 	)}
 }
 
+// NewCount shows how many things are done of total; negative: of an unknown number.
+func (a *App) NewCount(total int, doing string) *Progress {
+	if a.Quiet || !a.Env.Terminal(a.Env.Stderr) {
+		return &Progress{}
+	}
+	return &Progress{out: a.Env.Stderr, bar: progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(a.Env.Stderr),
+		progressbar.OptionSetDescription(doing),
+		progressbar.OptionShowCount(),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetSpinnerChangeInterval(0),
+		progressbar.OptionSetPredictTime(total >= 0),
+		progressbar.OptionClearOnFinish(),
+	)}
+}
+
+// Done updates a bar of NewCount.
+func (p *Progress) Done(n int) {
+	if p.bar != nil {
+		_ = p.bar.Set(n)
+	}
+}
+
 // Set updates the bar. Errors of drawing are ignored.
 func (p *Progress) Set(read int64, jobs int) {
 	if p.bar != nil {

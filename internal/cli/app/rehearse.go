@@ -14,8 +14,17 @@ import (
 // is then a mistake on the command line, found before a database is opened, input is read, or half
 // of the work is done. It is too fast to need Ctrl-C.
 func (a *App) Rehearse(ctx context.Context, work func(context.Context, *holdfast.Client) error) error {
+	return a.rehearse(ctx, work, holdfast.WithNamespace(a.Namespace))
+}
+
+// TryOptions reports what the library does not accept of options.
+func (a *App) TryOptions(ctx context.Context, opts ...holdfast.Option) error {
+	return a.rehearse(ctx, func(context.Context, *holdfast.Client) error { return nil }, opts...)
+}
+
+func (a *App) rehearse(ctx context.Context, work func(context.Context, *holdfast.Client) error, opts ...holdfast.Option) error {
 	ctx = context.WithoutCancel(ctx)
-	client, err := holdfast.Open(ctx, nowhere{now: a.Env.Now}, holdfast.WithLogger(Silent()), holdfast.WithNamespace(a.Namespace))
+	client, err := holdfast.Open(ctx, nowhere{now: a.Env.Now}, append(opts, holdfast.WithLogger(Silent()))...)
 	if err == nil {
 		err = errors.Join(work(ctx, client), CloseClient(ctx, client))
 	}
@@ -41,6 +50,8 @@ func (n nowhere) Now() time.Time { return n.now() }
 func (nowhere) Apply(context.Context, *store.Batch) error { return nil }
 
 func (nowhere) Pause(context.Context, store.PauseParams) error { return nil }
+
+func (nowhere) DeleteQueue(context.Context, store.DeleteQueueParams) error { return nil }
 
 func (nowhere) Notify(...store.Wake) {}
 

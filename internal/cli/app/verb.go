@@ -30,9 +30,40 @@ func Uses(flags ...string) map[string]string {
 	return map[string]string{UsesKey: strings.Join(flags, " ")}
 }
 
+// idsKey is the annotation of a verb whose output has ids.
+const idsKey = "ids"
+
+// PrintsIDs notes that a verb can print only the ids of what it is about: with --output id or name,
+// and with --quiet alone.
+func PrintsIDs(annotations map[string]string) map[string]string {
+	annotations[idsKey] = "yes"
+	return annotations
+}
+
+// namespacesKey is the annotation of a verb that works in several namespaces at once.
+const namespacesKey = "namespaces"
+
+// ManyNamespaces notes that --namespace of a verb may be a list.
+func ManyNamespaces(annotations map[string]string) map[string]string {
+	annotations[namespacesKey] = "many"
+	return annotations
+}
+
+// TakesNamespaces reports whether --namespace of a verb may be a list, as for nodes.
+func TakesNamespaces(cmd *cobra.Command) bool { return cmd.Annotations[namespacesKey] != "" }
+
 // UsesFlag reports whether a verb uses a global flag.
 func UsesFlag(cmd *cobra.Command, flag string) bool {
 	return slices.Contains(strings.Fields(cmd.Annotations[UsesKey]), flag)
+}
+
+// isGlobalUnused reports whether a flag is a global one that a verb does not use.
+func isGlobalUnused(cmd *cobra.Command, flag string) bool {
+	switch flag {
+	case FlagDatabase, FlagNamespace, FlagOutput, FlagQuiet:
+		return !cmd.HasSubCommands() && !UsesFlag(cmd, flag)
+	}
+	return false
 }
 
 // Group is a command that only has subcommands.
@@ -66,7 +97,13 @@ func (a *App) Do(work func(ctx context.Context, cmd *cobra.Command, args []strin
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, stop := a.Interruptible(cmd.Context())
 		defer stop()
-		err := work(ctx, cmd, args)
+		args, err := a.wholeIDs(ctx, cmd, args)
+		if err == nil {
+			err = work(ctx, cmd, args)
+		}
+		if a.kept != nil { // the work has not used it
+			err = errors.Join(err, CloseClient(ctx, a.kept))
+		}
 		if err == nil {
 			return nil
 		}

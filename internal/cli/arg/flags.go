@@ -21,19 +21,27 @@ func CheckValues(cmd *cobra.Command, args []string) error {
 	}
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if err == nil && slices.ContainsFunc(valuesOf(f), func(v string) bool { return strings.TrimSpace(v) == "" }) {
+		if err == nil && slices.ContainsFunc(ValuesOf(f), func(v string) bool { return strings.TrimSpace(v) == "" }) {
 			err = Usagef("--%s is empty", f.Name)
 		}
 	})
 	return err
 }
 
-// valuesOf returns the values of a flag that may be repeated.
-func valuesOf(f *pflag.Flag) []string {
+// ValuesOf returns the values of a flag that may be repeated.
+func ValuesOf(f *pflag.Flag) []string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return list.GetSlice()
 	}
 	return []string{f.Value.String()}
+}
+
+// SetValues replaces the values of a flag that was given.
+func SetValues(f *pflag.Flag, values []string) error {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.Replace(values)
+	}
+	return f.Value.Set(values[0])
 }
 
 // groupKey is where cobra keeps the groups of flags that exclude each other.
@@ -63,23 +71,29 @@ func FlagError(_ *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &missing):
 		return Usagef("--%s needs a value", missing.GetFlag().Name)
-	case errors.As(err, &value) && value.GetValue() == "":
-		return Usagef("--%s is empty", value.GetFlag().Name)
 	case errors.As(err, &value):
-		f := value.GetFlag()
-		var ours *UsageError
-		switch {
-		case errors.As(err, &ours):
-			return Usagef("--%s: %w", f.Name, ours)
-		case f.Value.Type() == "bool":
-			return Usagef("--%s=%s: must be true or false", f.Name, value.GetValue())
-		case errors.Is(err, strconv.ErrRange):
-			return Usagef("--%s %q is out of range", f.Name, value.GetValue())
-		case strings.HasPrefix(f.Value.Type(), "int"):
-			return Usagef("--%s %q is not an integer", f.Name, value.GetValue())
-		case strings.HasPrefix(f.Value.Type(), "float"):
-			return Usagef("--%s %q is not a number", f.Name, value.GetValue())
-		}
+		return ValueError("--"+value.GetFlag().Name, value.GetFlag(), value.GetValue(), err)
+	}
+	return Usage(err)
+}
+
+// ValueError explains why a flag does not take a text. name is where the text comes from: the flag
+// itself, or a variable.
+func ValueError(name string, f *pflag.Flag, text string, err error) error {
+	var ours *UsageError
+	switch {
+	case text == "":
+		return Usagef("%s is empty", name)
+	case errors.As(err, &ours):
+		return Usagef("%s: %w", name, ours)
+	case f.Value.Type() == "bool":
+		return Usagef("%s=%s: must be true or false", name, text)
+	case errors.Is(err, strconv.ErrRange):
+		return Usagef("%s %q is out of range", name, text)
+	case strings.HasPrefix(f.Value.Type(), "int"):
+		return Usagef("%s %q is not an integer", name, text)
+	case strings.HasPrefix(f.Value.Type(), "float"):
+		return Usagef("%s %q is not a number", name, text)
 	}
 	return Usage(err)
 }

@@ -1,6 +1,9 @@
 package arg
 
 import (
+	"regexp"
+	"strings"
+
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast"
@@ -9,13 +12,39 @@ import (
 // ExampleID is the id of a job in examples.
 const ExampleID = "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"
 
-// ParseID parses the id of a job.
+// LeastPrefix is how many characters of an id can stand for it.
+const LeastPrefix = 8
+
+// jobName is what --output name writes before the id of a job.
+const jobName = "job/"
+
+// ParseID parses the id of a job, or the name of a job.
 func ParseID(text string) (holdfast.ID, error) {
-	id, err := uuid.Parse(text)
-	if err != nil || len(text) != len(uuid.Nil.String()) {
-		return id, Usagef("%q is not a job id; ids look like %s", text, ExampleID)
+	plain := strings.TrimPrefix(text, jobName)
+	id, err := uuid.Parse(plain)
+	switch {
+	case err == nil && len(plain) == len(ExampleID):
+		return id, nil
+	case tooShort.MatchString(plain):
+		return id, Usagef("%q is not a job id; type at least %d characters of it", text, LeastPrefix)
 	}
-	return id, nil
+	return id, Usagef("%q is not a job id; ids look like %s, and the first %d characters may be enough", text, ExampleID, LeastPrefix)
+}
+
+// tooShort is what could be the beginning of an id.
+var tooShort = regexp.MustCompile(`^[0-9a-fA-F]{1,7}$`)
+
+// Prefix returns the beginning of an id that a text stands for, in small letters; "" if the text is
+// none, but perhaps a whole id.
+func Prefix(text string) string {
+	prefix := strings.ToLower(strings.TrimPrefix(text, jobName))
+	if len(prefix) < LeastPrefix || len(prefix) >= len(ExampleID) {
+		return ""
+	}
+	if _, err := uuid.Parse(prefix + ExampleID[len(prefix):]); err != nil {
+		return ""
+	}
+	return prefix
 }
 
 // ParseIDs parses the ids of jobs.

@@ -76,10 +76,12 @@ func (a verbs) bench(ctx context.Context, f *benchFlags) (err error) {
 	if err != nil {
 		return arg.Usage(err)
 	}
+	opened := false
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), app.OpenTimeout)
 		defer cancel()
-		if e := place.Drop(ctx); e != nil {
+		e := place.Drop(ctx)
+		if away := holdfast.ErrUnavailable; e != nil && (opened || !errors.Is(err, away) || !errors.Is(e, away)) {
 			err = errors.Join(err, fmt.Errorf("cannot remove %s: %w", place, e))
 		}
 	}()
@@ -89,6 +91,7 @@ func (a verbs) bench(ctx context.Context, f *benchFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	opened = true
 	return errors.Join(a.measure(ctx, client, f), app.CloseClient(ctx, client))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,9 @@ import (
 type bulk struct {
 	filterFlags
 
-	dryRun bool
+	doing   string // what it does, as in "cancels 5 jobs"
+	dryRun  bool
+	confirm app.Confirmation
 	// otherwise are the states without --state; if empty, --state is required.
 	otherwise []store.State
 	change    func(context.Context, *holdfast.Client, []holdfast.ID) ([]changed, error)
@@ -29,6 +32,7 @@ type bulk struct {
 func (b *bulk) add(cmd *cobra.Command) {
 	b.filterFlags.add(cmd)
 	cmd.Flags().BoolVar(&b.dryRun, "dry-run", false, "with filters: list the jobs without changing them")
+	b.confirm.Add(cmd, fmt.Sprintf("before more than %d jobs are changed", mostUnasked))
 }
 
 // asked reports whether jobs are selected by flags, not by ids.
@@ -50,20 +54,12 @@ func (b *bulk) asked(cmd *cobra.Command, ids []string) (bool, error) {
 // changeSome changes the jobs given by id, or those that flags select.
 func (a verbs) changeSome(ctx context.Context, cmd *cobra.Command, ids []string, b *bulk) error {
 	filtered, err := b.asked(cmd, ids)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case filtered:
-		return a.changeAll(ctx, b)
 	}
-	return a.change(ctx, ids, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) { return b.change(ctx, client, ids) })
-}
-
-// bulkSize is how many jobs one call changes.
-const bulkSize = 100
-
-// changeAll changes all jobs that the filter selects, page by page, and prints how many.
-func (a verbs) changeAll(ctx context.Context, b *bulk) error {
+	if !filtered {
+		return a.change(ctx, ids, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) { return b.change(ctx, client, ids) })
+	}
 	filter, err := b.parse()
 	if err != nil {
 		return err
@@ -71,67 +67,168 @@ func (a verbs) changeAll(ctx context.Context, b *bulk) error {
 	if len(filter.States) == 0 {
 		filter.States = b.otherwise
 	}
-	return a.WithClient(ctx, func(client *holdfast.Client) error {
-		if b.dryRun {
-			n, err := a.listJobs(ctx, client, filter, 0, true)
-			if err == nil {
-				a.Notef("%s would be changed.", output.Plural(n, "job"))
-			}
-			return err
-		}
-		return a.changePages(ctx, client, filter, b)
-	})
+	return a.WithClient(ctx, func(client *holdfast.Client) error { return a.changeAll(ctx, client, filter, b) })
 }
 
-func (a verbs) changePages(ctx context.Context, client *holdfast.Client, filter store.Filter, b *bulk) error {
-	out := a.NewList()
-	counts := map[string]int{}
-	failed := 0
+const (
+	// bulkSize is how many jobs one call changes.
+	bulkSize = 500
+	// mostUnasked is how many jobs are changed without the user being asked.
+	mostUnasked = 100
+)
+
+// changeAll changes all jobs that the filter selects, page by page, and prints how many.
+func (a verbs) changeAll(ctx context.Context, client *holdfast.Client, filter store.Filter, b *bulk) error {
+	if b.dryRun {
+		out := a.NewList(views.JobHeader...)
+		err := a.listJobs(ctx, client, out, filter, 0)
+		if err == nil {
+			a.Notef("%s would be changed.", output.Plural(out.Count, "job"))
+		}
+		return err
+	}
+	total, err := a.confirmMany(ctx, client, filter, b)
+	if err != nil {
+		return err
+	}
+	a.Env.OutlivePipes() // a reader that goes away is to stop it between two pages, and to be told how far it came
+	r := &bulkRun{app: a, out: a.NewList(), counts: map[string]int{}}
+	if r.out.Format == output.FormatTable {
+		r.progress = a.NewCount(total, "jobs")
+	}
+	return r.run(ctx, client, filter, b)
+}
+
+// confirmMany asks if there are many jobs, and returns how many; -1 if that is not known.
+func (a verbs) confirmMany(ctx context.Context, client *holdfast.Client, filter store.Filter, b *bulk) (int, error) {
+	if b.confirm.Given() {
+		return -1, nil
+	}
+	n, more, err := countJobs(ctx, client, filter)
+	if err != nil || n <= mostUnasked {
+		return n, err
+	}
+	source, err := a.Source()
+	if err != nil {
+		return n, err
+	}
+	number := strconv.Itoa(n)
+	if more {
+		n, number = -1, number+"+"
+	}
+	what := fmt.Sprintf("this %s %s jobs of namespace %s in %s", b.doing, number, output.OneLine(client.Namespace()), source)
+	return n, a.Confirm(ctx, &b.confirm, what, number)
+}
+
+// countJobs counts jobs, up to a bound, after which there are more.
+func countJobs(ctx context.Context, client *holdfast.Client, filter store.Filter) (n int, more bool, err error) {
+	for after := ""; ; {
+		page, err := client.List(ctx, filter, after, app.MaxPage)
+		if err != nil {
+			return n, false, err
+		}
+		if n += len(page.Jobs); n > store.CountBound {
+			return store.CountBound, true, nil
+		}
+		if after = page.Next; after == "" {
+			return n, false, nil
+		}
+	}
+}
+
+// bulkRun is a bulk on its way.
+type bulkRun struct {
+	app      verbs
+	out      *output.List
+	progress *app.Progress // nil: it is not shown
+
+	counts map[string]int // of what became of the jobs, in words
+	failed int
+}
+
+// run goes through the jobs from the newest to the oldest, as they were when it came to them. Each
+// job is changed once at the most, whatever states they move to meanwhile.
+func (r *bulkRun) run(ctx context.Context, client *holdfast.Client, filter store.Filter, b *bulk) error {
+	err := r.pages(ctx, client, filter, b)
+	if r.progress != nil {
+		r.progress.Close()
+	}
+	r.printCounts()
+	if err != nil {
+		return r.out.BreakOff(err)
+	}
+	if len(r.counts) == 0 && r.failed == 0 {
+		r.app.Notef("No jobs found.")
+	}
+	if err := r.out.End(); err != nil {
+		return err
+	}
+	if r.failed > 0 {
+		return fmt.Errorf("%s not changed", areNot(r.failed))
+	}
+	return nil
+}
+
+func (r *bulkRun) pages(ctx context.Context, client *holdfast.Client, filter store.Filter, b *bulk) error {
+	done := 0
 	for after := ""; ; {
 		page, err := client.List(ctx, filter, after, bulkSize)
-		var changes []changed
-		if err == nil && len(page.Jobs) > 0 {
+		if err != nil {
+			return err
+		}
+		if len(page.Jobs) > 0 {
 			ids := make([]holdfast.ID, len(page.Jobs))
 			for i := range page.Jobs {
 				ids[i] = page.Jobs[i].ID
 			}
-			changes, err = b.change(ctx, client, ids)
-		}
-		if err != nil {
-			a.printCounts(counts)
-			return out.BreakOff(err)
-		}
-		for i, c := range changes {
-			view := views.Changed{ID: page.Jobs[i].ID.String(), State: views.Text(c.state.String())}
-			if c.err != nil {
-				failed++
-				view.Error = views.Text(app.Explain(c.err))
-				a.Complain(fmt.Errorf("job %s was not changed: %w", view.ID, c.err))
-			} else {
-				counts[c.words]++
+			changes, err := b.change(ctx, client, ids)
+			if err != nil {
+				return err
 			}
-			if out.Format == output.FormatTable {
-				continue // a table has no line for each of a million jobs
-			}
-			if err := out.Add(view, nil); err != nil {
+			if err := r.note(ids, changes); err != nil {
 				return err
 			}
 		}
+		if done += len(page.Jobs); r.progress != nil {
+			r.progress.Done(done)
+		}
 		if after = page.Next; after == "" {
-			break
+			return nil
 		}
 	}
-	a.printCounts(counts)
-	if len(counts) == 0 && failed == 0 {
-		a.Notef("No jobs found.")
+}
+
+// note counts what became of jobs, and writes it.
+func (r *bulkRun) note(ids []holdfast.ID, changes []changed) error {
+	why := make([]error, len(ids))
+	for i, c := range changes {
+		if c.err == nil {
+			r.counts[c.words]++
+			continue
+		}
+		why[i] = whyNot(ids[i].String(), c.err)
+		r.failed++
+		if r.progress != nil {
+			r.progress.Clear()
+		}
+		r.app.Complain(fmt.Errorf("job %s was not changed: %w", ids[i], why[i]))
 	}
-	if err := out.End(); err != nil {
-		return err
+	if r.out.Format == output.FormatTable {
+		return nil // a table has no line for each of a million jobs
 	}
-	if failed > 0 {
-		return fmt.Errorf("%s not changed", areNot(failed))
+	for i, c := range changes {
+		view := views.Changed{ID: ids[i].String()}
+		if c.state != 0 {
+			view.State = views.Text(c.state.String())
+		}
+		if why[i] != nil {
+			view.Error = views.Text(app.Explain(why[i]))
+		}
+		if err := r.out.Add(view, nil); err != nil {
+			return err
+		}
 	}
-	return nil
+	return r.app.Flush() // what has happened is told, whatever comes
 }
 
 func areNot(n int) string {
@@ -142,17 +239,17 @@ func areNot(n int) string {
 }
 
 // printCounts prints how many jobs ended up in which state.
-func (a verbs) printCounts(counts map[string]int) {
-	words := make([]string, 0, len(counts))
-	for w := range counts {
+func (r *bulkRun) printCounts() {
+	words := make([]string, 0, len(r.counts))
+	for w := range r.counts {
 		words = append(words, w)
 	}
 	slices.Sort(words)
 	for _, w := range words {
-		n, said := counts[w], w
+		n, said := r.counts[w], w
 		if rest, ok := strings.CutPrefix(w, "is "); ok && n > 1 {
 			said = "are " + rest
 		}
-		a.Notef("%s %s.", output.Plural(n, "job"), said)
+		r.app.Notef("%s %s.", output.Plural(n, "job"), said)
 	}
 }

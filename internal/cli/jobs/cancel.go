@@ -13,12 +13,42 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// cancelling is how jobs are cancelled.
+type cancelling struct {
+	reason    string
+	terminate bool
+}
+
+func (c *cancelling) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.reason, "reason", "", "`TEXT` to record with the jobs as the reason")
+	cmd.Flags().BoolVar(&c.terminate, "terminate", false, "end jobs at once, without compensation")
+}
+
+// doing says what it does.
+func (c *cancelling) doing() string {
+	if c.terminate {
+		return "terminates"
+	}
+	return "cancels"
+}
+
+// change cancels jobs and returns the result of each.
+func (c *cancelling) change(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+	end := client.Cancel
+	if c.terminate {
+		end = client.Terminate
+	}
+	results, err := end(ctx, c.reason, ids...)
+	changes := make([]changed, len(results))
+	for i, r := range results {
+		changes[i] = changed{state: r.State, err: r.Err, words: cancelWords(r.State)}
+	}
+	return changes, err
+}
+
 func (a verbs) jobCancelCommand() *cobra.Command {
-	var (
-		reason    string
-		terminate bool
-		all       bulk
-	)
+	var how cancelling
+	all := bulk{otherwise: arg.Unfinished}
 	cmd := &cobra.Command{
 		Use:   "cancel [ID...]",
 		Short: "Cancel jobs",
@@ -27,34 +57,20 @@ A durable job that has started runs once more, to compensate what it has done. C
 job does nothing and is not an error.
 
 Select jobs by id, or with the filters of "job list"; without --state, filters select all unfinished
-jobs.
+jobs. They are cancelled 500 at a time, the newest first. If there are more than 100, you are asked
+to type their number; scripts use --yes.
 
 With --terminate, jobs end at once: their handlers lose the lease, and nothing is compensated.`,
 		Example: `  holdfast job cancel ` + arg.ExampleID + ` --reason "wrong customer"
   holdfast job cancel --queue mail --state scheduled --dry-run`,
 		Args:        arg.Takes(0, -1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			all.change = func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
-				end := client.Cancel
-				if terminate {
-					end = client.Terminate
-				}
-				results, err := end(ctx, reason, ids...)
-				changes := make([]changed, len(results))
-				for i, r := range results {
-					changes[i] = changed{state: r.State, err: r.Err, words: cancelWords(r.State)}
-				}
-				return changes, err
-			}
+			all.change, all.doing = how.change, how.doing()
 			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
-	cmd.Flags().BoolVar(&terminate, "terminate", false, "end jobs at once, without compensation")
-	all.otherwise = []store.State{
-		store.Scheduled, store.Available, store.Running, store.Retryable, store.Waiting,
-	}
+	how.add(cmd)
 	all.add(cmd)
 	return cmd
 }
@@ -78,7 +94,7 @@ func cancelWords(state store.State) string {
 
 func (a verbs) jobRetryCommand() *cobra.Command {
 	var reason string
-	all := bulk{change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+	all := bulk{doing: "retries", change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 		return retryJobs(ctx, client, reason, ids)
 	}}
 	cmd := &cobra.Command{
@@ -88,12 +104,14 @@ func (a verbs) jobRetryCommand() *cobra.Command {
 after its last completed step. A job that is waiting for a retry or for its run time keeps its
 attempt count. Running and completed jobs cannot be retried.
 
-Select jobs by id, or with the filters of "job list", of which --state is required.`,
+Select jobs by id, or with the filters of "job list", of which --state is required. They are retried
+500 at a time, the newest first. If there are more than 100, you are asked to type their number;
+scripts use --yes.`,
 		Example: `  holdfast job retry ` + arg.ExampleID + `
   holdfast job retry --state failed --queue mail --reason "the printer works again" --dry-run
   holdfast job list --all -o jsonl | jq -r 'select(.reason == "timeout").id' | xargs -r holdfast job retry`,
 		Args:        arg.Takes(0, -1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			return a.changeSome(ctx, cmd, args, &all)
 		}),

@@ -41,12 +41,15 @@ func (a verbs) change(
 
 // whyNot is the error of a job without its id, which the caller prints.
 func whyNot(id string, err error) error {
-	said := strings.TrimPrefix(err.Error(), holdfast.ErrConflict.Error()+": ")
+	said, wrapped := strings.CutPrefix(err.Error(), "resuming job "+id+": ")
+	said = strings.TrimPrefix(said, holdfast.ErrConflict.Error()+": ")
 	switch is, about := strings.CutPrefix(said, "job "+id+" "); {
 	case errors.Is(err, holdfast.ErrNotFound):
 		return &withoutIDError{err, "there is no such job in this namespace; it may have been removed after its retention"}
 	case about:
 		return &withoutIDError{err, "it " + is}
+	case wrapped:
+		return &withoutIDError{err, said}
 	}
 	return err
 }
@@ -74,7 +77,7 @@ func (a verbs) reportChanges(ids []holdfast.ID, changes []changed) error {
 			why := whyNot(view.ID, c.err)
 			failed = append(failed, fmt.Errorf("job %s was not changed: %w", view.ID, why))
 			view.Error = views.Text(app.Explain(why))
-			if out.Format == output.FormatTable {
+			if out.Format == output.FormatTable || out.ByID() {
 				continue
 			}
 		}

@@ -1,5 +1,5 @@
-// Package jobs has the verbs on the contents of a database: "job", "queue", "signal" and
-// "callback".
+// Package jobs has the verbs on jobs and on what is sent to them: "job", "signal" and "callback",
+// and "queue drain", which cancels jobs.
 //
 // A verb finds all mistakes of its command line before it opens the database. A verb on several
 // jobs changes those that it can, names the others, and exits with a code other than 0.

@@ -47,7 +47,7 @@ enqueued while the first job is unfinished:
   holdfast job enqueue report @report.json --unique args,period:24h --tag nightly
   find . -name '*.log' | jq -cR '{command:["gzip",.]}' | holdfast job enqueue exec --file -`,
 		Args:        arg.Takes(1, 2),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			return a.enqueue(ctx, cmd, args, &f)
 		}),
@@ -116,10 +116,6 @@ func (a verbs) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opt
 		if f.wait {
 			a.Notef("%s", words)
 			return a.wait(ctx, client, job.ID, f.patience)
-		}
-		if a.Quiet && a.Asked == "" {
-			a.Printf("%s", job.ID) // without a newline, for id=$(…)
-			return nil
 		}
 		view := views.Enqueued{ID: job.ID.String(), Existing: job.Existing, Replaced: job.Replaced}
 		return a.Object(view, func() { a.Printf("%s", words) })

@@ -29,6 +29,7 @@ type enqueueFlags struct {
 	at          string
 	maxAttempts int
 	timeout     time.Duration
+	heartbeat   time.Duration
 	deadline    string
 	tags        []string
 	metadata    string
@@ -52,6 +53,8 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "fail the job after `N` attempts (default: the handler's, or 25)")
 	flags.DurationVar(&f.timeout, "timeout", 0,
 		"limit each attempt to `DURATION` (default: the handler's timeout, or none); see also --wait-timeout")
+	flags.DurationVar(&f.heartbeat, "heartbeat-timeout", 0,
+		"fail an attempt that makes no progress for `DURATION` (default: the handler's, or no limit)")
 	flags.StringVar(&f.deadline, "deadline", "",
 		"fail the job if it has not finished by `TIME`, or a duration from now, even if attempts are left")
 	flags.StringArrayVar(&f.tags, "tag", nil, "`TAG` to find the job by; repeatable")
@@ -80,6 +83,7 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	add("in", func() holdfast.EnqueueOption { return holdfast.Delay(f.in) })
 	add("max-attempts", func() holdfast.EnqueueOption { return holdfast.MaxAttempts(f.maxAttempts) })
 	add("timeout", func() holdfast.EnqueueOption { return holdfast.Timeout(f.timeout) })
+	add("heartbeat-timeout", func() holdfast.EnqueueOption { return holdfast.HeartbeatTimeout(f.heartbeat) })
 	add("tag", func() holdfast.EnqueueOption { return holdfast.Tags(f.tags...) })
 	add("ordering-key", func() holdfast.EnqueueOption { return holdfast.OrderingKey(f.orderingKey) })
 	if given("metadata") {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -24,6 +25,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.filter.Kinds, "kind", nil, "only jobs of `KIND`; repeatable")
 	flags.StringArrayVar(&f.filter.Tags, "tag", nil, "only jobs with `TAG`; repeatable")
 	flags.StringVar(&f.parent, "parent", "", "only children of job `ID`")
+	app.TakesID(flags, "parent")
 }
 
 var filterNames = []string{"state", "queue", "kind", "tag", "parent"}

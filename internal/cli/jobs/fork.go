@@ -30,7 +30,7 @@ first step has path 1.`,
 		Example: `  holdfast job fork ` + arg.ExampleID + ` --from ship --reason "it went to the wrong address"
   holdfast job fork ` + arg.ExampleID + ` --from 1 --args '{"to":"bob"}' --output json | jq -r .id`,
 		Args:        arg.Takes(1, 1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, ids []string) error {
 			id, err := arg.ParseID(ids[0])
 			if err != nil {

@@ -6,15 +6,18 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 )
 
-// Commands are the commands on jobs, and on their queues, signals and callbacks.
+// Commands are the commands on jobs, and on their signals and callbacks.
 func Commands(a *app.App) []*cobra.Command {
 	v := verbs{a}
-	return []*cobra.Command{v.jobCommand(), v.queueCommand(), v.signalCommand(), v.callbackCommand()}
+	return []*cobra.Command{v.jobCommand(), v.signalCommand(), v.callbackCommand()}
 }
 
 func (a verbs) jobCommand() *cobra.Command {
 	job := app.Group("job", "Enqueue, inspect, wait for and change jobs",
-		"Enqueue, inspect, wait for, cancel, retry, pause, resume and fork jobs.",
+		`Enqueue, inspect, wait for, cancel, retry, pause, resume and fork jobs.
+
+A job is named by its id. The first 8 or more characters will do if no other job of the namespace
+begins with them.`,
 		`  holdfast job enqueue exec '{"command":["echo","hello"]}'
   holdfast job list --state failed --kind exec`)
 	job.Aliases = []string{"jobs"}

@@ -62,7 +62,7 @@ func (a verbs) followed(columns ...output.Column) (*output.Tail, error) {
 	if out := a.NewTail(columns...); out != nil {
 		return out, nil
 	}
-	return nil, arg.Usagef("--follow cannot write json, which is one value; use --output jsonl")
+	return nil, arg.Usagef("--follow cannot write %s, which is one value; use --output jsonl", a.Asked)
 }
 
 // follower prints a journal as it grows.

@@ -16,11 +16,7 @@ import (
 )
 
 func (a verbs) jobListCommand() *cobra.Command {
-	var (
-		f     filterFlags
-		limit int
-		all   bool
-	)
+	var f listFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List jobs, newest first",
@@ -30,61 +26,57 @@ and of --kind, and all values of --tag.
 The list omits results, attempts and actions; "job get" shows them.`,
 		Example: `  holdfast job list
   holdfast job list --state failed --state cancelled --queue mail --limit 20
+  holdfast job list --columns id,state,tags,created_at
   holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,
 		Args:        arg.Takes(0, 0),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			filter, err := f.parse()
 			if err != nil {
 				return err
 			}
-			if limit < 1 {
-				return arg.Usagef("--limit %d is not positive", limit)
+			out, err := a.List(&f.columns)
+			if err != nil {
+				return err
 			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
-				_, err := a.listJobs(ctx, client, filter, limit, all)
-				return err
+				return a.listJobs(ctx, client, out, filter, f.most())
 			})
 		}),
 	}
 	f.add(cmd)
-	flags := cmd.Flags()
-	flags.IntVar(&limit, "limit", 50, "list at most `N` jobs")
-	flags.BoolVar(&all, "all", false, "list all jobs")
-	cmd.MarkFlagsMutuallyExclusive("limit", "all")
 	return cmd
 }
 
-// listJobs lists jobs and returns how many.
-func (a verbs) listJobs(ctx context.Context, client *holdfast.Client, filter store.Filter, limit int, all bool) (int, error) {
-	out := a.NewList("ID", "STATE", "KIND", "QUEUE", "ATTEMPT", "WHEN", "ERROR")
-	for after := ""; all || out.Count < limit; {
+// listJobs lists at most that many jobs; 0: all.
+func (a verbs) listJobs(ctx context.Context, client *holdfast.Client, out *output.List, filter store.Filter, most int) error {
+	for after := ""; most == 0 || out.Count < most; {
 		size := app.MaxPage
-		if !all {
-			size = min(size, limit-out.Count)
+		if most > 0 {
+			size = min(size, most-out.Count)
 		}
 		page, err := client.List(ctx, filter, after, size)
 		if err != nil {
-			return out.Count, out.BreakOff(err)
+			return out.BreakOff(err)
 		}
 		for i := range page.Jobs {
 			r := &page.Jobs[i]
 			if err := out.Add(views.NewJob(r), func() []string { return views.JobRow(a.Env.Now(), r) }); err != nil {
-				return out.Count, err
+				return err
 			}
 		}
 		after = page.Next
 		if after == "" {
 			break
 		}
-		if !all && out.Count == limit {
-			a.Notef("Showing the newest %d; use --limit or --all for more.", limit)
+		if most > 0 && out.Count == most {
+			a.Notef("Showing the newest %d; use --limit or --all for more.", most)
 		}
 	}
 	if out.Count == 0 && out.Format == output.FormatTable {
 		a.Notef("No jobs found.")
 	}
-	return out.Count, out.End()
+	return out.End()
 }
 
 func (a verbs) jobGetCommand() *cobra.Command {
@@ -96,7 +88,7 @@ errors and stacks, and what people did to it: who, when and why.`,
 		Example: `  holdfast job get ` + arg.ExampleID + `
   holdfast job get ` + arg.ExampleID + ` --output json | jq .attempts`,
 		Args:        arg.Takes(1, 1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			id, err := arg.ParseID(args[0])
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
@@ -42,12 +43,12 @@ func TestAListThatBreaksOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pages := range []int{0, 1} {
-		for _, format := range []string{output.FormatJSON, output.FormatLines, output.FormatTable} {
+		for _, format := range []string{output.FormatJSON, output.FormatLines, output.FormatTable, output.FormatYAML} {
 			s.Plan(faults.Script(map[string][]faults.Fault{"List": append(make([]faults.Fault, pages), faults.Fault{Kind: faults.FailBefore})}))
 			var stdout bytes.Buffer
 			a := verbs{app.New(app.Env{Stdout: &stdout, Stderr: io.Discard, Now: time.Now, Terminal: func(any) bool { return false }})}
 			a.Asked = format
-			_, err := a.listJobs(t.Context(), client, store.Filter{}, 0, true)
+			err := a.listJobs(t.Context(), client, a.NewList(views.JobHeader...), store.Filter{}, 0)
 			if err := a.Flush(); err != nil {
 				t.Fatal(err)
 			}
@@ -58,8 +59,8 @@ func TestAListThatBreaksOff(t *testing.T) {
 			if n := strings.Count(text, store.Available.String()); n != pages*app.MaxPage {
 				t.Errorf("%s: %d jobs of %d pages are written", format, n, pages)
 			}
-			if format == output.FormatJSON && json.Valid([]byte(text)) {
-				t.Errorf("%d pages are taken for the whole", pages)
+			if format == output.FormatJSON && json.Valid([]byte(text)) || format == output.FormatYAML && !strings.HasSuffix(text, "\n[\n") && text != "[\n" {
+				t.Errorf("%s: %d pages are taken for the whole", format, pages)
 			}
 			if text != "" && !strings.HasSuffix(text, "\n") {
 				t.Errorf("%s: it ends within a line: %q", format, text[max(0, len(text)-20):])

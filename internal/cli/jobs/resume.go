@@ -24,7 +24,7 @@ a paused job is not an error; a finished job cannot be paused.`,
 		Example: `  holdfast job pause ` + arg.ExampleID + ` --reason "the printer is out of paper"
   holdfast job list --kind report --state waiting --all --output jsonl | jq -r .id | xargs -r holdfast job pause`,
 		Args:        arg.Takes(1, -1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 				results, err := client.Pause(ctx, reason, ids...)
@@ -63,7 +63,7 @@ A job that has compensated cannot be resumed, only forked.`,
 		Example: `  holdfast job resume ` + arg.ExampleID + ` --reason "there is paper"
   holdfast job list --state failed --kind report --all --output jsonl | jq -r .id | xargs -r holdfast job resume`,
 		Args:        arg.Takes(1, -1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 				return resumeAll(ctx, client, reason, ids), nil

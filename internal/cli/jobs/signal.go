@@ -42,7 +42,7 @@ Sending another one is not an error.`,
   holdfast signal send ` + arg.ExampleID + ` approved '"a text is in quotes"' --key mail-4711
   jq -c .approval order.json | holdfast signal send ` + arg.ExampleID + ` approved -`,
 		Args:        arg.Takes(2, 3),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			var opts []holdfast.SendOption
 			if cmd.Flags().Changed("key") {

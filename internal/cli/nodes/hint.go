@@ -11,7 +11,7 @@ import (
 )
 
 // hint prints commands to try. Each works as printed, in another terminal.
-func (a verbs) hint(database string, f *serveFlags) {
+func (a verbs) hint(database string, f *settings) {
 	kinds := "exec and http"
 	job := `exec '{"command":["echo","hello"]}'`
 	if !f.allowExec {

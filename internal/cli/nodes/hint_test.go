@@ -38,7 +38,7 @@ func hintOf(t *testing.T, program, flag, env string, args ...string) string {
 	if strings.Contains(a.Database, "://") || strings.Contains(a.Database, "host=") {
 		name = "postgres://h/app"
 	}
-	a.hint(name, &serveFlags{allowExec: true})
+	a.hint(name, &settings{allowExec: true})
 	return text.String()
 }
 
@@ -142,7 +142,7 @@ func TestHintsBesideTheEnvironment(t *testing.T) {
 	set := map[string]string{app.EnvNamespace: "other"}
 	a := inEnvironment(&text, set)
 	a.Database, a.ByFlag, a.Namespace = "/tmp/x.db", true, app.DefaultNamespace
-	a.hint("sqlite:x.db", &serveFlags{})
+	a.hint("sqlite:x.db", &settings{})
 	if want := "queue list --database /tmp/x.db --namespace default\n"; !strings.Contains(text.String(), want) {
 		t.Errorf("%q is not in %s", want, text.String())
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-// verbs has the verbs of nodes.
-type verbs struct{ *app.App }
-
 // Commands are the commands that run nodes, and the one that lists them.
 func Commands(a *app.App) []*cobra.Command {
 	v := verbs{a}
@@ -29,7 +26,8 @@ func (a verbs) nodeCommand() *cobra.Command {
 }
 
 func (a verbs) nodeListCommand() *cobra.Command {
-	return &cobra.Command{
+	var columns app.ColumnsFlag
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List nodes",
 		Long: `List the nodes of all namespaces: those that are alive, and those that ended within the last day.
@@ -37,14 +35,17 @@ The leader does the maintenance.`,
 		Example: `  holdfast node list
   holdfast node list --output json | jq '.[] | select(.alive).name'`,
 		Args:        arg.Takes(0, 0),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			out, err := a.List(&columns)
+			if err != nil {
+				return err
+			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				nodes, err := client.Nodes(ctx)
 				if err != nil {
 					return err
 				}
-				out := a.NewList("NODE", "NAME", "STATUS", "RUNNING", "QUEUES", "KINDS", "STARTED", "BEAT")
 				for i := range nodes {
 					n := &nodes[i]
 					if err := out.Add(views.NewNode(n, a.Env.Now()), func() []string { return views.NodeRow(a.Env.Now(), n) }); err != nil {
@@ -58,4 +59,6 @@ The leader does the maintenance.`,
 			})
 		}),
 	}
+	columns.Add(cmd, views.Node{}, views.NodeHeader...)
+	return cmd
 }

@@ -2,9 +2,11 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -82,7 +84,7 @@ func TestNodeStoppedInAHurry(t *testing.T) {
 				t.Fatal(err)
 			}
 			ended := make(chan error, 1)
-			go func() { ended <- a.runNode(t.Context(), client, source) }()
+			go func() { ended <- a.runNodes(t.Context(), []*holdfast.Client{client}, source) }()
 			<-test.database.asked
 			if !test.database.join {
 				<-joined
@@ -98,5 +100,98 @@ func TestNodeStoppedInAHurry(t *testing.T) {
 				t.Errorf("it says %q, want %q", got, test.says)
 			}
 		})
+	}
+}
+
+// partly is a database where the nodes of one namespace cannot join.
+type partly struct {
+	store.Source
+	store.Store
+
+	denied string
+	begun  chan struct{} // closed: a job runs on another node
+	left   atomic.Int64
+}
+
+var errDenied = errors.New("this role may not insert")
+
+func (p *partly) Open(context.Context) (store.Store, error) {
+	p.Store = model.New(time.Now)
+	return p, nil
+}
+
+func (p *partly) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+	if info.Namespace == p.denied {
+		<-p.begun
+		return 0, errDenied
+	}
+	return p.Store.Join(ctx, info)
+}
+
+func (p *partly) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
+	p.left.Add(1)
+	return p.Store.Leave(ctx, node)
+}
+
+// notes are what a command says; said is closed when it has.
+type notes struct {
+	strings.Builder
+
+	said chan struct{}
+}
+
+func (n *notes) Write(data []byte) (int, error) {
+	defer close(n.said)
+	return n.Builder.Write(data)
+}
+
+// TestOneOfSeveralNodesFails: the failure is told with the namespace, and the other nodes stop in
+// order: a job that runs completes.
+func TestOneOfSeveralNodesFails(t *testing.T) {
+	t.Parallel()
+	stderr := &notes{said: make(chan struct{})}
+	a := verbs{app.New(app.Env{
+		Stdout: io.Discard, Stderr: stderr, Terminal: func(any) bool { return false }, Signals: make(chan os.Signal), Release: func() {},
+	})}
+	database := &partly{denied: "b", begun: make(chan struct{})}
+	source := &nodeSource{Source: database}
+	client, err := holdfast.Open(t.Context(), source, holdfast.WithLogger(app.Silent()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close(context.Background()) })
+	kind := holdfast.NewKind[int, int]("k")
+	var nodes []*holdfast.Client
+	for _, namespace := range []string{"a", "b", "c"} {
+		node, err := client.In(namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = kind.Handle(node, func(run *holdfast.Run, n int) (int, error) {
+			close(database.begun)
+			<-stderr.said
+			return n, run.Err()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, node)
+	}
+	job, err := kind.Enqueue(t.Context(), nodes[0], 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = a.runNodes(t.Context(), nodes, source)
+	if !errors.Is(err, errDenied) || !strings.HasPrefix(err.Error(), "the node of namespace b: ") {
+		t.Errorf("it says %v", err)
+	}
+	if want := "The node of namespace b has ended. Stopping the others: waiting for running jobs.\n"; stderr.String() != want {
+		t.Errorf("it notes %q", stderr.String())
+	}
+	if n := database.left.Load(); n != 2 {
+		t.Errorf("%d nodes have left in order", n)
+	}
+	if record, err := job.Get(t.Context()); err != nil || record.State != store.Completed {
+		t.Errorf("the job is %s, %v", record.State, err)
 	}
 }

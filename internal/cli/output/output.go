@@ -14,12 +14,26 @@ const (
 	FormatTable = "table"
 	FormatJSON  = "json"
 	FormatLines = "jsonl"
+	FormatYAML  = "yaml"
+	FormatID    = "id"
+	FormatName  = "name"
 )
+
+// Formats are all of them.
+var Formats = []string{FormatTable, FormatJSON, FormatLines, FormatYAML, FormatID, FormatName}
+
+// Identified is what an id names, such as a job. The formats id and name print what Identity
+// returns, and nothing of values that are not Identified.
+type Identified interface {
+	// Identity returns what kind of thing it is and its id, "" for one that is not to be printed.
+	Identity() (kind, id string)
+}
 
 // Printer writes data in one format. It buffers them until Flush, which returns the errors of all
 // writes.
 type Printer struct {
 	Asked string // the format of --output, or ""
+	Width int    // of the terminal, in columns; 0: not known, or no terminal
 
 	out      *bufio.Writer
 	terminal bool // out is a terminal
@@ -61,11 +75,15 @@ type List struct {
 	Count  int
 	rows   [][]string
 	table  *Table
+
+	columns *Columns // nil: the usual ones
 }
 
 // NewList starts a list. The header is for tables.
 func (p *Printer) NewList(header ...string) *List {
-	return &List{out: p, Format: p.Format(), header: header, table: p.NewTable(2)}
+	table := p.NewTable(2)
+	table.fit = p.Width
+	return &List{out: p, Format: p.Format(), header: header, table: table}
 }
 
 const tableChunk = 1000
@@ -75,13 +93,27 @@ func (l *List) Add(value any, row func() []string) error {
 	l.Count++
 	switch l.Format {
 	case FormatTable:
-		l.rows = append(l.rows, row())
+		cells, err := l.columns.cells(value, row)
+		if err != nil {
+			return err
+		}
+		l.rows = append(l.rows, cells)
 		if len(l.rows) == tableChunk {
 			l.writeRows()
 		}
 		return nil
+	case FormatID, FormatName:
+		return l.out.writeIdentity(value)
+	}
+	value, err := l.columns.fields(value)
+	if err != nil {
+		return err
+	}
+	switch l.Format {
 	case FormatLines:
 		return l.out.WriteJSON(value, "")
+	case FormatYAML:
+		return l.out.writeYAML([]any{value}) // the elements of a block follow each other
 	}
 	start := ",\n  "
 	if l.Count == 1 {
@@ -95,6 +127,9 @@ func (l *List) Add(value any, row func() []string) error {
 	return err
 }
 
+// ByID reports whether only ids or names of elements are written.
+func (l *List) ByID() bool { return l.Format == FormatID || l.Format == FormatName }
+
 // End completes the list.
 func (l *List) End() error {
 	var text string
@@ -103,7 +138,7 @@ func (l *List) End() error {
 		if l.Count > 0 {
 			l.writeRows()
 		}
-	case l.Format == FormatJSON && l.Count == 0:
+	case (l.Format == FormatJSON || l.Format == FormatYAML) && l.Count == 0:
 		text = "[]\n"
 	case l.Format == FormatJSON:
 		text = "\n]\n"
@@ -112,14 +147,15 @@ func (l *List) End() error {
 	return err
 }
 
-// BreakOff writes what was added before the error, which it returns, and leaves an array open, so
-// that not even a program that ignores the exit code takes a part for the whole.
+// BreakOff writes what was added before the error, which it returns, and leaves an array open (in
+// YAML, another one at the end), so that not even a program that ignores the exit code takes a part
+// for the whole.
 func (l *List) BreakOff(err error) error {
 	text := ""
 	switch {
 	case l.Format == FormatTable && l.Count > 0:
 		l.writeRows()
-	case l.Format == FormatJSON && l.Count == 0:
+	case l.Format == FormatJSON && l.Count == 0, l.Format == FormatYAML:
 		text = "[\n"
 	case l.Format == FormatJSON:
 		text = ",\n"
@@ -148,8 +184,45 @@ func (p *Printer) Object(value any, table func()) error {
 		return nil
 	case FormatLines:
 		return p.WriteJSON(value, "")
+	case FormatYAML:
+		return p.writeYAML(value)
+	case FormatID, FormatName:
+		return p.writeIdentity(value)
 	}
 	return p.WriteJSON(value, "  ")
+}
+
+func (p *Printer) writeYAML(value any) error {
+	data, err := Encode(value, "", "")
+	if err != nil {
+		return err
+	}
+	text, err := yamlOf(data)
+	if err != nil {
+		return err
+	}
+	_, err = p.out.WriteString(text)
+	return err
+}
+
+// writeIdentity writes the id of a value, or, as a name, what it is and its id: job/ID.
+func (p *Printer) writeIdentity(value any) error {
+	v, ok := value.(Identified)
+	if !ok {
+		return nil
+	}
+	kind, id := v.Identity()
+	if id == "" {
+		return nil
+	}
+	if p.Format() == FormatName {
+		id = kind + "/" + id
+	}
+	if p.terminal {
+		id = OneLine(id)
+	}
+	_, err := p.out.WriteString(id + "\n")
+	return err
 }
 
 // Printf writes a line of a table.

@@ -21,12 +21,12 @@ type Column struct {
 	Width int
 }
 
-// NewTail starts a tail. A followed list is not one JSON value: so the default is lines, and
-// NewTail returns nil if json was requested.
+// NewTail starts a tail. A followed list is not one value of JSON or YAML: so the default is lines,
+// and NewTail returns nil if json or yaml was requested.
 func (p *Printer) NewTail(columns ...Column) *Tail {
 	format := p.Format()
 	switch {
-	case p.Asked == FormatJSON:
+	case p.Asked == FormatJSON || p.Asked == FormatYAML:
 		return nil
 	case format == FormatJSON:
 		format = FormatLines
@@ -36,7 +36,13 @@ func (p *Printer) NewTail(columns ...Column) *Tail {
 
 // Add writes one element: value as JSON, or what row returns.
 func (t *Tail) Add(value any, row func() []string) error {
-	if t.Format == FormatLines {
+	switch t.Format {
+	case FormatID, FormatName:
+		if err := t.out.writeIdentity(value); err != nil {
+			return err
+		}
+		return t.out.Flush()
+	case FormatLines:
 		if err := t.out.WriteJSON(value, ""); err != nil {
 			return err
 		}

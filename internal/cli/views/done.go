@@ -29,6 +29,14 @@ type Paused struct {
 	New       bool   `json:"new"` // the queue did not exist before
 }
 
+// DeletedQueue is a queue that was to be deleted.
+type DeletedQueue struct {
+	Namespace string `json:"namespace"`
+	Queue     string `json:"queue"`
+	Deleted   bool   `json:"deleted"`
+	Error     Text   `json:"error"`
+}
+
 // Forked is a new job and the one whose journal it starts with.
 type Forked struct {
 	ID         string `json:"id"`

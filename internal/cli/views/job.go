@@ -32,6 +32,7 @@ type Job struct {
 	Attempt         int             `json:"attempt"`
 	MaxAttempts     Number          `json:"max_attempts"`
 	Timeout         span            `json:"timeout"`
+	Heartbeat       span            `json:"heartbeat_timeout"`
 	Deadline        timestamp       `json:"deadline"`
 	Backoff         *Backoff        `json:"backoff"`
 	OrderingKey     Text            `json:"ordering_key"`
@@ -128,7 +129,7 @@ func NewJob(r *store.Record) Job {
 		ClaimedAt: timestamp(r.ClaimedAt), StartedAt: timestamp(r.StartedAt), FinishedAt: timestamp(r.FinishedAt),
 		ResultCodec: r.ResultCodec, Fingerprint: fingerprint(r.Fingerprint),
 		Attempt: r.Attempt, MaxAttempts: Number(r.MaxAttempts),
-		Timeout: span(r.Options.Timeout), Deadline: timestamp(r.Options.Deadline),
+		Timeout: span(r.Options.Timeout), Heartbeat: span(r.Options.Heartbeat), Deadline: timestamp(r.Options.Deadline),
 		OrderingKey: Text(r.OrderingKey), Unique: r.UniqueKey != nil, Blocked: r.Blocked, CancelRequested: r.CancelRequested,
 		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),

@@ -76,6 +76,9 @@ func (p jobPrint) times(r *store.Record) {
 	if r.Options.Timeout > 0 {
 		p.line("timeout", r.Options.Timeout.String())
 	}
+	if r.Options.Heartbeat > 0 {
+		p.line("heartbeat timeout", r.Options.Heartbeat.String())
+	}
 	if r.Lease.Node != 0 {
 		p.line("node", fmt.Sprintf("%d, lease %d", r.Lease.Node, r.LeaseNumber))
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// JobHeader is the header of a table of jobs.
+var JobHeader = []string{"ID", "STATE", "KIND", "QUEUE", "ATTEMPT", "WHEN", "ERROR"}
+
 // JobRow formats a job for a table.
 func JobRow(now time.Time, r *store.Record) []string {
 	state, why := r.State.String(), r.Error

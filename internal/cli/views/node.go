@@ -24,6 +24,7 @@ type Node struct {
 	Queues     []string       `json:"queues"`      // empty: all
 	QueueSlots map[string]int `json:"queue_slots"` // of queues with fewer than the node
 	Kinds      []string       `json:"kinds"`
+	DeadAfter  span           `json:"dead_after"`
 	StartedAt  timestamp      `json:"started_at"`
 	BeatAt     timestamp      `json:"beat_at"`
 	EndedAt    timestamp      `json:"ended_at"`
@@ -34,10 +35,10 @@ func NewNode(n *store.Node, now time.Time) Node {
 	queueSlots := map[string]int{} // not null
 	maps.Copy(queueSlots, n.Info.QueueSlots)
 	return Node{
-		ID: Big(n.ID), Name: n.Info.Name, Version: Text(n.Info.Version), Alive: n.DeadAt.IsZero() && !isSilent(n, now), Leader: n.Leader,
+		ID: Big(n.ID), Name: n.Info.Name, Version: Text(n.Info.Version), Alive: isAlive(n, now), Leader: n.Leader,
 		Namespace: Text(n.Info.Namespace),
 		Slots:     n.Info.Slots, Running: n.Running,
-		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds),
+		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds), DeadAfter: span(n.Info.DeadAfter),
 		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), EndedAt: timestamp(n.DeadAt),
 	}
 }
@@ -55,6 +56,12 @@ func isSilent(n *store.Node, now time.Time) bool {
 	return n.DeadAt.IsZero() && now.Sub(n.BeatAt) > after
 }
 
+// isAlive reports whether a node lives, as far as one can tell.
+func isAlive(n *store.Node, now time.Time) bool { return n.DeadAt.IsZero() && !isSilent(n, now) }
+
+// NodeHeader is the header of a table of nodes.
+var NodeHeader = []string{"ID", "NAME", "NAMESPACE", "STATUS", "RUNNING", "QUEUES", "KINDS", "STARTED", "BEAT"}
+
 // NodeRow formats a node for a table.
 func NodeRow(now time.Time, n *store.Node) []string {
 	status := "alive"
@@ -71,7 +78,7 @@ func NodeRow(now time.Time, n *store.Node) []string {
 		queues = strings.Join(sorted(n.Info.Queues), ",")
 	}
 	return []string{
-		strconv.FormatInt(n.ID, 10), output.Clip(n.Info.Name, output.MaxName), status, fmt.Sprintf("%d/%d", n.Running, n.Info.Slots),
+		strconv.FormatInt(n.ID, 10), output.Clip(n.Info.Name, output.MaxName), output.Clip(n.Info.Namespace, output.MaxName), status, fmt.Sprintf("%d/%d", n.Running, n.Info.Slots),
 		output.Clip(queues, 40), output.Clip(strings.Join(sorted(n.Info.Kinds), ","), 40),
 		output.Ago(now, n.StartedAt), output.Ago(now, n.BeatAt),
 	}

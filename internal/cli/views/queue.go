@@ -1,7 +1,9 @@
 package views
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/cli/output"
@@ -45,6 +47,9 @@ func NewQueue(q *store.Queue) Queue {
 	return v
 }
 
+// QueueHeader is the header of a table of queues.
+var QueueHeader = []string{"NAME", "AVAILABLE", "RUNNING", "SCHEDULED", "RETRYABLE", "WAITING", "OLDEST", "PAUSED"}
+
 // QueueRow formats a queue for a table.
 func QueueRow(now time.Time, q *store.Queue) []string {
 	row := []string{output.Clip(q.Name, output.MaxName)}
@@ -64,4 +69,80 @@ func QueueRow(now time.Time, q *store.Queue) []string {
 		paused = output.Ago(now, q.PausedAt) + " by " + q.PausedBy
 	}
 	return append(row, oldest, paused)
+}
+
+// WholeQueue is a queue with those who serve it.
+type WholeQueue struct {
+	Queue
+
+	Nodes    []QueueNode `json:"nodes"`
+	Unserved []Unserved  `json:"unserved"`
+}
+
+// QueueNode is a live node that serves a queue.
+type QueueNode struct {
+	ID    Big      `json:"id"`
+	Name  string   `json:"name"`
+	Slots int      `json:"slots"` // for jobs of the queue
+	Kinds []string `json:"kinds"`
+}
+
+// NewWholeQueue returns the view of a queue and of those who serve it.
+func NewWholeQueue(q *store.Queue, nodes []store.Node, unserved []store.Unserved, now time.Time) WholeQueue {
+	v := WholeQueue{Queue: NewQueue(q), Nodes: []QueueNode{}, Unserved: []Unserved{}}
+	for i := range nodes {
+		n := &nodes[i]
+		serves := (n.Info.Namespace == "" || n.Info.Namespace == q.Namespace) &&
+			(len(n.Info.Queues) == 0 || slices.Contains(n.Info.Queues, q.Name))
+		if !serves || !isAlive(n, now) {
+			continue
+		}
+		slots := n.Info.Slots
+		if own, limited := n.Info.QueueSlots[q.Name]; limited {
+			slots = own
+		}
+		v.Nodes = append(v.Nodes, QueueNode{ID: Big(n.ID), Name: n.Info.Name, Slots: slots, Kinds: sorted(n.Info.Kinds)})
+	}
+	for i := range unserved {
+		if unserved[i].Queue == q.Name {
+			v.Unserved = append(v.Unserved, newUnserved(&unserved[i]))
+		}
+	}
+	return v
+}
+
+// PrintQueue prints a queue for people.
+func PrintQueue(out *output.Printer, now time.Time, q *store.Queue, v *WholeQueue) {
+	w := out.NewTable(3)
+	w.Add("name", q.Name)
+	w.Add("namespace", q.Namespace)
+	w.Add("created", q.CreatedAt.UTC().Format("2006-01-02 15:04:05.000Z")+"  "+output.Ago(now, q.CreatedAt))
+	row := QueueRow(now, q)
+	for i, state := range countedStates {
+		w.Add(state.String(), row[1+i])
+	}
+	w.Add("oldest", row[len(row)-2])
+	if paused := row[len(row)-1]; paused != "" {
+		w.Add("paused", paused)
+	}
+	for i := range v.Unserved {
+		u := &v.Unserved[i]
+		why := "no live node serves the kind"
+		if u.Known {
+			why = "no live node serves the kind in this queue"
+		}
+		w.Add("unserved", output.OneLine(u.Kind)+", due "+output.Ago(now, time.Time(u.OldestDue))+": "+why)
+	}
+	w.Flush()
+	if len(v.Nodes) == 0 {
+		out.Printf("\nno live node serves this queue")
+		return
+	}
+	out.Printf("\nlive nodes that serve it:")
+	nodes := out.NewTable(2)
+	nodes.Add("ID", "NAME", "SLOTS", "KINDS")
+	for _, n := range v.Nodes {
+		nodes.Add(strconv.FormatInt(int64(n.ID), 10), output.Clip(n.Name, output.MaxName), strconv.Itoa(n.Slots), output.Clip(strings.Join(n.Kinds, ","), 60))
+	}
+	nodes.Flush()
 }

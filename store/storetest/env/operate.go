@@ -64,13 +64,24 @@ func (e *Env) Pause(queue string, paused bool) {
 	e.NoError("Pause", err)
 }
 
+// TryDeleteQueue takes a queue off the list.
+func (e *Env) TryDeleteQueue(queue string) error {
+	return e.Store.DeleteQueue(e.Ctx, store.DeleteQueueParams{Namespace: Namespace, Queue: queue, Actor: "ada"})
+}
+
 // Sweep applies what cancel requests are left over.
 func (e *Env) Sweep() int {
 	e.Helper()
-	n, err := e.Store.SweepCancels(e.Ctx)
-	e.told.Store(&n.Wakes)
+	return e.SweepOnce().Jobs
+}
+
+// SweepOnce does the same, and returns all that it says.
+func (e *Env) SweepOnce() store.Swept {
+	e.Helper()
+	swept, err := e.Store.SweepCancels(e.Ctx)
+	e.told.Store(&swept.Wakes)
 	e.NoError("SweepCancels", err)
-	return n.Jobs
+	return swept
 }
 
 // TryPause asks to pause jobs.

@@ -94,6 +94,10 @@ func (p persistent) Pause(ctx context.Context, params store.PauseParams) error {
 	return persist(func(bool) error { return p.Store.Pause(ctx, params) })
 }
 
+func (p persistent) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
+	return persist(func(bool) error { return p.Store.DeleteQueue(ctx, params) })
+}
+
 func (p persistent) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
 	return persistTold(func() ([]store.Result, []store.Wake, error) { return p.Store.PauseJobs(ctx, params) })
 }

@@ -17,6 +17,7 @@ var continueTests = env.Tests{
 	"keys_of_signals_that_stay_are_known":                  continueKeys,
 	"OneOwner_a_run_that_continued_is_over":                continueFenced,
 	"a_repeated_continuation_is_recognised":                continueRepeat,
+	"and_so_are_the_entries_that_were_written_with_it":     continueRepeatWhole,
 	"children_of_before_answer_to_the_job_that_began_anew": continueChildren,
 	"Remembered_a_fork_begins_where_the_job_continued":     continueForked,
 	"what_a_person_takes_away_is_not_that_it_continued":    continueCut,
@@ -183,6 +184,27 @@ func continueRepeat(e *env.Env) {
 	o = env.Repeated(env.Outcome(run, store.Available, env.AsNew("x")))
 	e.WantErr("repeated continuation of a lost run", e.TryEnd(o), store.ErrLeaseLost)
 	e.Equal("job", e.Get(run.Job.ID), before)
+}
+
+// continueRepeatWhole repeats the last entries of a run with its outcome: the run that continued
+// has removed them.
+func continueRepeatWhole(e *env.Env) {
+	run := e.Durable(2)
+	o := env.Outcome(run, store.Available, env.AsNew("x"))
+	a := &store.Append{Lease: run.Lease, Entries: env.Steps(3, 4)}
+	unit := &store.Unit{Append: a, Outcome: o}
+	for range 2 {
+		b := &store.Batch{}
+		b.Add(unit)
+		if err := e.Store.Apply(e.Ctx, b); err != nil || o.Final != store.Available {
+			e.Fatalf("the unit of a continuation, repeated %t: %v; the job is %s", o.Repeat, err, o.Final)
+		}
+		a.Repeat, o.Repeat = true, true
+	}
+	journal := e.Journal(run.Job.ID)
+	if len(journal.Entries) != 1 || journal.Entries[0].Kind != store.EntryContinued {
+		e.Fatalf("the journal of a run that continued as new: %+v", journal.Entries)
+	}
 }
 
 func continueChildren(e *env.Env) {

@@ -254,6 +254,16 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	return s.do(ctx, "Pause", func(bool) error { return s.inner.Pause(ctx, params) })
 }
 
+// DeleteQueue implements store.Queues. It is not duplicated: the second one would find no queue.
+func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
+	return s.do(ctx, "DeleteQueue", func(again bool) error {
+		if again {
+			return errOnce
+		}
+		return s.inner.DeleteQueue(ctx, params)
+	})
+}
+
 // PauseJobs implements store.Operators.
 func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
 	return told(ctx, s, "PauseJobs", func() ([]store.Result, []store.Wake, error) { return s.inner.PauseJobs(ctx, params) })

@@ -127,10 +127,20 @@ func cancelAnswers(e *env.Env) {
 	for _, how := range []struct {
 		terminate bool
 		running   store.State
-	}{{false, store.Running}, {true, store.Cancelled}, {false, store.Cancelled}} {
+		ended     []bool // whether this call has finished the job
+	}{
+		{false, store.Running, []bool{false, true, false, false, false}},
+		{true, store.Cancelled, []bool{false, false, true, false, false}},
+		{false, store.Cancelled, make([]bool, 5)},
+	} {
 		results, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "r", Actor: "a", Terminate: how.terminate})
 		e.WantAnswers(results, err, ids, store.Result{Err: store.ErrNotFound}, store.Result{State: store.Cancelled},
 			store.Result{State: how.running}, store.Result{State: store.Completed}, store.Result{State: store.Cancelled})
+		for i, r := range results {
+			if r.Ended != how.ended[i] {
+				e.Fatalf("answer %d is %+v, terminate %v", i, r, how.terminate)
+			}
+		}
 	}
 	if n := len(e.Get(running.Job.ID).Attempts); n != 1 {
 		e.Fatalf("%d attempts are recorded", n)

@@ -48,10 +48,11 @@ func bodySurvives(e *env.Env) {
 		q.Job.Tags = []string{"b", "a", "b c"}
 		q.Job.Metadata = []byte(`{"tenant":"x","n":[1,2,{"deep":null}]}`)
 		q.Job.Options = store.Options{
-			Timeout:  time.Minute,
-			Deadline: deadline,
-			Backoff:  store.Backoff{Base: time.Second, Cap: time.Hour, Jitter: 0.25},
-			Source:   "nightly",
+			Timeout:   time.Minute,
+			Heartbeat: 20 * time.Second,
+			Deadline:  deadline,
+			Backoff:   store.Backoff{Base: time.Second, Cap: time.Hour, Jitter: 0.25},
+			Source:    "nightly",
 		}
 		q.Job.Parent, q.Job.Answers, q.Job.OnParentClose = e.IDs.Next(), true, store.TerminateChild
 	}

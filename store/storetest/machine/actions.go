@@ -16,6 +16,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"cancel": m.cancelJobs,
 		"retry":  m.retryJobs,
 		"pause":  m.pauseQueue,
+		"drop":   m.deleteQueue,
 		"rescue": m.rescueNodes,
 		"giveup": m.giveUpRuns,
 		"sweep":  m.sweepCancels,

@@ -226,23 +226,29 @@ func (m *machine) rescueNodes(t *rapid.T) {
 	dead, modelDead := m.anyDead(t)
 	limit := pick(t, "limit", 100, 0, 1, 2)
 	t.Logf("rescue, with the limit %d", limit)
-	rescue := func(s store.Store, dead []store.NodeBeat, side func(node) int64) (all []store.RescuedJob) {
+	rescue := func(s store.Store, dead []store.NodeBeat, side func(node) int64) (all []store.RescuedJob, died []int64) {
 		for {
 			rescued, err := s.Rescue(m.ctx, store.RescueParams{Dead: dead, Limit: limit})
 			m.must("Rescue", err)
+			for _, id := range rescued.Died {
+				died = append(died, m.place(id, side))
+			}
 			if len(rescued.Jobs) == 0 {
 				break
 			}
 			all, dead = append(all, rescued.Jobs...), nil
 		}
-		return m.tidyRescued(all, side)
+		slices.Sort(died)
+		return m.tidyRescued(all, side), died
 	}
-	got, want := rescue(m.store, dead, storeSide), rescue(m.model, modelDead, modelSide)
+	got, died := rescue(m.store, dead, storeSide)
+	want, modelDied := rescue(m.model, modelDead, modelSide)
 	for _, r := range want {
 		m.find(r.Job).pass(r.State)
 	}
 	if !m.mode.lossy {
 		m.same("Rescue", got, want)
+		m.same("nodes declared dead", died, modelDied)
 	}
 	listed, err := m.model.Nodes(m.ctx)
 	m.must("Nodes", nil, err)

@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"errors"
+
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
@@ -48,6 +50,16 @@ func (m *machine) pauseQueue(t *rapid.T) {
 	}
 	t.Logf("pause %s: %v", params.Queue, params.Paused)
 	m.must("Pause", m.store.Pause(m.ctx, params), m.model.Pause(m.ctx, params))
+}
+
+func (m *machine) deleteQueue(t *rapid.T) {
+	params := store.DeleteQueueParams{Namespace: m.namespace, Queue: m.anyQueue(t), Actor: "ada"}
+	t.Logf("delete %s", params.Queue)
+	got, want := m.store.DeleteQueue(m.ctx, params), m.model.DeleteQueue(m.ctx, params)
+	if m.mode.lossy && want == nil && errors.Is(got, store.ErrNotFound) {
+		return // the call whose answer was lost has done it
+	}
+	m.sameErr("DeleteQueue", got, want)
 }
 
 func (m *machine) promoteDue(t *rapid.T) {

@@ -69,4 +69,19 @@ func (m *machine) followQueues() {
 			m.t.Fatalf("NoLoss: the queue %s was removed, which has jobs or is paused", q.Name)
 		}
 	}
+	// Of queues that are not listed it cannot be seen whether the store has removed them.
+	for _, name := range m.model.Unlisted(m.namespace) {
+		params := store.PauseParams{Namespace: m.namespace, Queue: name}
+		m.must("Pause", m.store.Pause(m.ctx, params))
+		got, err := m.store.Queues(m.ctx, m.namespace)
+		m.must("Queues", err)
+		i := slices.IndexFunc(got, func(q store.Queue) bool { return q.Name == name })
+		if i < 0 {
+			m.t.Fatalf("the queue %s is not listed, although it was resumed", name)
+		}
+		if got[i].CreatedAt.Equal(m.clock.Now()) {
+			m.model.ForgetQueue(m.namespace, name)
+		}
+		m.must("Pause", nil, m.model.Pause(m.ctx, params))
+	}
 }

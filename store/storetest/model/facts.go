@@ -202,6 +202,16 @@ func copyOfCheckpoint(c *store.Checkpoint) *store.Checkpoint {
 	return &copied
 }
 
+// isListed reports whether a queue is there for those who look.
+func (s *Store) isListed(q *queue) bool {
+	return !q.deleted || s.hasUnfinished(queueName{q.Namespace, q.Name})
+}
+
+// hasUnfinished reports whether the queue has a job that is not finished.
+func (s *Store) hasUnfinished(name queueName) bool {
+	return len(s.selected(func(j *job) bool { return j.queueName() == name && !j.state.Finished() })) > 0
+}
+
 // isUsed reports whether the queue has a job, in whatever state.
 func (s *Store) isUsed(name queueName) bool {
 	return len(s.selected(func(j *job) bool { return j.queueName() == name })) > 0

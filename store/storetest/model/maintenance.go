@@ -67,11 +67,12 @@ func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 		return store.Swept{}, err
 	}
 	defer s.mu.Unlock()
-	left := s.selected((*job).leftAsked)
-	for _, j := range left {
+	var ended []store.ID
+	for _, j := range s.selected((*job).leftAsked) {
 		s.cancel(j, j.cancel.Reason, j.cancel.Actor, now)
+		ended = append(ended, j.ID)
 	}
-	return store.Swept{Jobs: len(left), Wakes: s.woken}, nil
+	return store.Swept{Jobs: len(ended), Ended: ended, Wakes: s.woken}, nil
 }
 
 // leftAsked tells whether the job was asked to cancel and does not run, so that it would not see

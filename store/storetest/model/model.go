@@ -71,7 +71,8 @@ type pauseRequest struct{ reason string }
 // queue is one with the time since which it was not needed, if it has no job.
 type queue struct {
 	store.Queue
-	used time.Time
+	used    time.Time
+	deleted bool // it is listed only while it has jobs that are not finished
 }
 
 // ending is how a run ends: by its handler, its node's leave, a rescue, or a person who terminates

@@ -18,6 +18,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 	for _, id := range params.Jobs {
 		result := store.Result{Job: id}
 		j := s.in(params.Namespace, id)
+		over := j != nil && j.state.Finished()
 		switch {
 		case j == nil:
 			result.Err = store.NoJob(id)
@@ -33,7 +34,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 			s.cancel(j, params.Reason, params.Actor, now)
 		}
 		if j != nil {
-			result.State = j.state
+			result.State, result.Ended = j.state, !over && j.state.Finished()
 		}
 		results = append(results, result)
 	}
@@ -145,11 +146,33 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 		return err
 	}
 	q := s.touch(params.Namespace, params.Queue, now)
+	q.deleted = false
 	switch {
 	case params.Paused && q.PausedAt.IsZero():
 		q.PausedAt, q.PausedBy = now, params.Actor
 	case !params.Paused && !q.PausedAt.IsZero():
 		q.PausedAt, q.PausedBy = time.Time{}, ""
 	}
+	return nil
+}
+
+// DeleteQueue implements store.Queues.
+func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
+	if _, err := s.begin(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if err := params.Check(); err != nil {
+		return err
+	}
+	name := queueName{params.Namespace, params.Queue}
+	q := s.queues[name]
+	switch {
+	case q == nil || !s.isListed(q):
+		return store.NoQueue(params.Queue)
+	case s.hasUnfinished(name):
+		return store.QueueInUse(params.Queue)
+	}
+	q.PausedAt, q.PausedBy, q.deleted = time.Time{}, "", true
 	return nil
 }

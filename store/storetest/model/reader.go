@@ -95,7 +95,7 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 	defer s.mu.Unlock()
 	var queues []store.Queue
 	for _, q := range s.queues {
-		if q.Namespace != namespace {
+		if q.Namespace != namespace || !s.isListed(q) {
 			continue
 		}
 		queue := q.Queue

@@ -22,10 +22,12 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 		given := s.giveUp(params.Lost, now)
 		return store.Rescued{Jobs: given, Wakes: s.woken}, nil
 	}
+	var died []int64
 	for _, silent := range params.Dead {
 		// Another beat than the last one that was seen is a sign of life, whatever time it names.
 		if s.alive(silent.Node) && s.nodes[silent.Node].BeatAt.Equal(silent.At) && !s.isWriting(silent.Node) {
 			s.nodes[silent.Node].DeadAt = now
+			died = append(died, silent.Node)
 		}
 	}
 	limit := params.Limit
@@ -46,7 +48,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 		records[record] = true
 		rescued = append(rescued, s.rescue(j, e, now))
 	}
-	return store.Rescued{Jobs: rescued, Wakes: s.woken}, nil
+	return store.Rescued{Jobs: rescued, Died: died, Wakes: s.woken}, nil
 }
 
 // giveUp ends the runs of leases of which their node says that none of its runs has them.
@@ -71,7 +73,7 @@ func (s *Store) rescue(j *job, e ending, now time.Time) store.RescuedJob {
 	j.lost = append(j.lost, node)
 	last := j.attempts[len(j.attempts)-1]
 	return store.RescuedJob{
-		Job: j.ID, Kind: j.Kind, Node: node, State: j.state, Reason: last.Reason, Queue: j.Queue, RunAt: j.RunAt,
+		Job: j.ID, Namespace: j.Namespace, Kind: j.Kind, Node: node, State: j.state, Reason: last.Reason, Queue: j.Queue, RunAt: j.RunAt,
 	}
 }
 

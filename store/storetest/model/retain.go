@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -47,6 +48,19 @@ func (s *Store) Forget(ids ...store.ID) {
 			s.remove(j)
 		}
 	}
+}
+
+// Unlisted returns the queues of a namespace that were deleted and are not listed.
+func (s *Store) Unlisted(namespace string) (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.queues {
+		if q.Namespace == namespace && !s.isListed(q) {
+			names = append(names, q.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // ForgetQueue removes a queue at once, for the same use, and reports whether it may be: it is not

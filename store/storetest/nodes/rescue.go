@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -17,6 +18,7 @@ var rescueTests = env.Merged(env.Tests{
 	"a_run_that_has_only_read_its_journal_is_counted":              rescueNoProgress,
 	"a_node_that_has_given_another_sign_of_life_lives":             rescueSparesAlive,
 	"only_nodes_that_are_named_are_declared_dead":                  rescueNamed,
+	"a_death_is_told_once_by_the_call_that_declared_it":            rescueTells,
 	"NoLoss_a_node_that_was_named_once_is_rescued_from_to_the_end": rescueGoesOn,
 }, rescuePolicyTests, giveUpTests)
 
@@ -34,7 +36,8 @@ func rescueJobs(e *env.Env) {
 		}
 		now := e.Clock.Now()
 		e.Equal("rescued", rescued, []store.RescuedJob{{
-			Job: run.Job.ID, Kind: "push", Node: run.Lease.Node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "a", RunAt: now,
+			Job: run.Job.ID, Namespace: env.Namespace, Kind: "push", Node: run.Lease.Node, State: store.Retryable,
+			Reason: store.ReasonNodeLost, Queue: "a", RunAt: now,
 		}})
 		want := store.Record{Job: run.Job, State: store.Retryable, ClaimedAt: run.ClaimedAt}
 		want.RunAt = now
@@ -139,6 +142,27 @@ func rescueNamed(e *env.Env) {
 	}
 	e.Beat(silent.Lease.Node)
 	e.End(silent, store.Completed)
+}
+
+// rescueTells: of nodes that hold something and of those that do not; not of one that lives, or
+// that has left.
+func rescueTells(e *env.Env) {
+	busy, idle, lives, left := e.Started().Lease.Node, e.Join(), e.Join(), e.Join()
+	e.Leave(left)
+	params := store.RescueParams{}
+	for _, node := range []int64{busy, idle, lives, left} {
+		params.Dead = append(params.Dead, e.LastBeat(node))
+	}
+	e.Clock.Advance(env.DeadAfter)
+	e.Beat(lives)
+	for _, want := range [][]int64{{busy, idle}, nil} {
+		rescued, err := e.Store.Rescue(e.Ctx, params)
+		e.NoError("Rescue", err)
+		slices.Sort(rescued.Died)
+		if slices.Sort(want); !slices.Equal(rescued.Died, want) {
+			e.Fatalf("declared dead: %v, want %v", rescued.Died, want)
+		}
+	}
 }
 
 // rescueGoesOn: a node is declared dead once. Later rescues find what it still holds without naming

@@ -71,7 +71,8 @@ func policyOfNode(e *env.Env) {
 	want := map[store.ID]store.RescuedJob{}
 	expect := func(run store.Claimed, wait time.Duration) {
 		w := store.RescuedJob{
-			Job: run.Job.ID, Kind: run.Job.Kind, Node: run.Lease.Node, State: store.Failed, Reason: store.ReasonCrashLoop, Queue: run.Job.Queue,
+			Job: run.Job.ID, Namespace: env.Namespace, Kind: run.Job.Kind, Node: run.Lease.Node, State: store.Failed,
+			Reason: store.ReasonCrashLoop, Queue: run.Job.Queue,
 		}
 		if wait > 0 {
 			w.State, w.Reason, w.RunAt = store.Retryable, store.ReasonNodeLost, e.Clock.Now().Add(wait)

@@ -90,6 +90,9 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Pause": {"pause queue mail", func(ctx c) error {
 			return s.Pause(ctx, store.PauseParams{Namespace: env.Namespace, Queue: "mail", Paused: true})
 		}},
+		"DeleteQueue": {"delete queue mail", func(ctx c) error {
+			return s.DeleteQueue(ctx, store.DeleteQueueParams{Namespace: env.Namespace, Queue: "mail"})
+		}},
 	}, map[string]operation{ // that only look
 		"Get":       {"get job {job}", func(ctx c) error { return second(s.Get(ctx, "", id)) }},
 		"Obstacles": {"look up what blocks job {job}", func(ctx c) error { return second(s.Obstacles(ctx, "", id)) }},

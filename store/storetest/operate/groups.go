@@ -8,6 +8,7 @@ import "github.com/holdfastdev/holdfast/store/storetest/env"
 // Groups are the tests of this package, by what they are about.
 var Groups = env.Groups{
 	"Queues":       queuesTests,
+	"DeleteQueue":  deleteQueueTests,
 	"Unserved":     unservedTests,
 	"Namespace":    namespaceTests,
 	"Retain":       retainTests,

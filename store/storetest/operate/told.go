@@ -184,8 +184,9 @@ func toldBySweep(e *env.Env) {
 	if _, _, err := e.Store.Resume(e.Ctx, params); err != nil {
 		e.Fatal(err)
 	}
-	if n := e.Sweep(); n != 1 {
-		e.Fatalf("the sweep applied %d requests", n)
+	swept := e.SweepOnce()
+	if swept.Jobs != 1 || !slices.Equal(swept.Ended, []store.ID{run.Job.ID}) {
+		e.Fatalf("the sweep applied %+v", swept)
 	}
 	wantTold(e, "the parent")
 }

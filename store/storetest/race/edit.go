@@ -19,7 +19,7 @@ var raceEditTests = env.Tests{
 	"AtomicTransitions_a_job_is_changed_while_it_is_paused_and_goes_on":   raceEditPause,
 	"AtomicTransitions_a_job_is_deleted_while_it_is_retried":              raceDeleteRetry,
 	"AtomicTransitions_a_job_is_deleted_while_it_is_forked":               raceDeleteFork,
-	"of_many_deletes_and_retention_one_removes_a_job":                     raceDeletes,
+	"of_many_deletes_and_retention_one_removes_a_job":                     raceRemovals,
 	"AtomicTransitions_a_person_and_a_run_say_things_of_the_same_job":     raceMeta,
 	"NoLoss_a_parent_is_deleted_while_its_last_child_ends":                raceDeleteParent,
 	"what_is_listed_and_counted_while_jobs_are_changed_and_deleted_holds": raceLists,
@@ -346,7 +346,7 @@ func raceDeleteFork(e *env.Env) {
 	}
 }
 
-func raceDeletes(e *env.Env) {
+func raceRemovals(e *env.Env) {
 	ids := ended(e, 60, store.Completed)
 	e.Clock.Advance(time.Hour + env.Slack)
 	var removed tally

@@ -70,3 +70,50 @@ func raceQueues(e *env.Env) {
 		}
 	}
 }
+
+// raceDeletes: jobs come into queues at the very moment in which people delete these. Each job is
+// claimed, and a queue with jobs that are not finished is listed.
+func raceDeletes(e *env.Env) {
+	const rounds, queues, producers, deleters = 8, 6, 3, 2
+	node := e.Join()
+	var names []string
+	for i := range queues {
+		names = append(names, fmt.Sprint("q", i))
+	}
+	e.Used(node, names...)
+	for range rounds {
+		jobs := make([][]*store.Enqueue, producers)
+		var ids []store.ID
+		for i := range jobs {
+			for _, name := range names {
+				q := e.Job(env.Queue(name))
+				jobs[i], ids = append(jobs[i], q), append(ids, q.Job.ID)
+			}
+		}
+		together(e, producers+deleters, func(i int) error {
+			if i < producers {
+				for part := range slices.Chunk(jobs[i], 1+i) {
+					if err := tryNow(e, &store.Batch{Enqueues: part}); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			for _, name := range names {
+				err := e.TryDeleteQueue(name)
+				if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrUnavailable) {
+					return fmt.Errorf("DeleteQueue: %w", err)
+				}
+			}
+			return nil
+		})
+		for _, name := range names {
+			e.Equal("counts of "+name, env.Counted(e.Queue(name)), map[store.State]store.Count{store.Available: {N: producers}})
+		}
+		runs := e.Claim(node, 2*len(ids))
+		e.WantSameIDs("claimed", env.ClaimedIDs(runs), ids...)
+		for _, run := range runs {
+			e.End(run, store.Completed)
+		}
+	}
+}

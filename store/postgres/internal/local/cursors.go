@@ -62,10 +62,11 @@ const (
 // heard, is found like this:
 //
 //   - A claim that takes nothing has looked at everything: if it did not begin with a whole look it is repeated with one.
-//   - Of a claimer that does not come to an end one claim every 250 ms is a whole look.
-//   - If that turns out to be expensive it is done as rarely as to take a twentieth of the time, and every 30 s at the least. Every 250
-//     ms, and before it ends, such a claimer begins a second behind its cursors. What is farther behind, and was not told, waits; but
-//     where that was found a claim that takes nothing looks at everything for the next minute whatever it costs.
+//   - While claims keep taking jobs, one in 250 ms is a whole look.
+//   - If whole looks are expensive they take at most a twentieth of the time, but one comes every
+//     30 s. In between, every 250 ms and when it takes nothing, a claim begins a second behind the
+//     cursors. What is farther behind, and was not told, waits; but in lanes where such a thing was
+//     found, for the next minute a claim that takes nothing looks at everything, whatever it costs.
 //   - A claimer that has taken nothing for a second has the time: it pauses for a second between two
 //     whole looks, or, if it was woken for a queue, for as long as one takes.
 //
@@ -104,7 +105,7 @@ type scope struct {
 type cursor struct {
 	Position
 	key      laneKey
-	near     time.Time // when it was last looked at from a second before
+	rewound  time.Time // when a look last began nearBy before it
 	late     []hint    // run times before it, or before where claims that go on may bring it, at which there may be jobs
 	lastHint int       // the hintSeq of the lane's last one
 }
@@ -204,7 +205,7 @@ func (c *Cursors) Begin(params *store.ClaimParams, again bool, lanes *LaneCache)
 	l.rewinds, l.hintSeq = c.rewinds, c.hintSeq
 	c.going++
 	scope, since := scopeOf(params), l.began.Sub(c.looked)
-	if c.looked.IsZero() || since >= c.pause(params, again, l.began) || !c.scope.covers(scope) {
+	if c.looked.IsZero() || since >= c.untilWholeLook(params, again, l.began) || !c.scope.covers(scope) {
 		// Noted at once, so that others who are claiming now need not look, too.
 		c.scope, c.looked, c.woken = scope, l.began, false
 		return l
@@ -212,7 +213,7 @@ func (c *Cursors) Begin(params *store.ClaimParams, again bool, lanes *LaneCache)
 	c.comeTo(params, lanes)
 	l.near = again
 	for _, at := range c.byLane {
-		l.near = l.near || at.key.isIn(params) && l.began.Sub(at.near) >= lookEvery
+		l.near = l.near || at.key.isIn(params) && l.began.Sub(at.rewound) >= lookEvery
 	}
 	for id, at := range c.byLane {
 		if at.key.isIn(params) {
@@ -220,13 +221,13 @@ func (c *Cursors) Begin(params *store.ClaimParams, again bool, lanes *LaneCache)
 		}
 	}
 	l.Whole = l.Lanes == nil
-	l.Enough = l.Whole || l.near && since < c.pause(params, true, l.began)
+	l.Enough = l.Whole || l.near && since < c.untilWholeLook(params, true, l.began)
 	return l
 }
 
-// pause is how long after a whole look, from its beginning on, a claim does not need to be another
-// one. c.mu is held.
-func (c *Cursors) pause(params *store.ClaimParams, again bool, now time.Time) time.Duration {
+// untilWholeLook is how long after the beginning of a whole look a claim need not be another one.
+// c.mu is held.
+func (c *Cursors) untilWholeLook(params *store.ClaimParams, again bool, now time.Time) time.Duration {
 	every := max(lookEvery, min(lookShare*c.price, longestEvery))
 	switch {
 	case !again:
@@ -246,7 +247,7 @@ func (c *Cursors) pause(params *store.ClaimParams, again bool, now time.Time) ti
 func (at *cursor) ranges(id int32, l *Look) {
 	from := at.Position
 	if l.near {
-		at.near = l.began
+		at.rewound = l.began
 		from = Position{RunAt: max(from.RunAt, math.MinInt64+nearBy.Microseconds()) - nearBy.Microseconds()}
 	}
 	for _, late := range at.late {
@@ -265,7 +266,7 @@ func (c *Cursors) comeTo(params *store.ClaimParams, lanes *LaneCache) {
 	}
 	for wanted := 2 * max(params.Limit, 32); len(c.ahead) > 0 && len(c.byLane) < wanted; c.ahead = c.ahead[1:] {
 		if l, ok := lanes.Get(c.ahead[0].Lane); ok && c.byLane[l.ID] == nil {
-			c.byLane[l.ID] = &cursor{Position: Position{RunAt: c.ahead[0].First}, key: l.laneKey, near: c.looked}
+			c.byLane[l.ID] = &cursor{Position: Position{RunAt: c.ahead[0].First}, key: l.laneKey, rewound: c.looked}
 		}
 	}
 }
@@ -339,7 +340,7 @@ func (c *Cursors) End(l *Look, taken map[int32]Span, seen []Work, full bool, lan
 				if c.byLane == nil {
 					c.byLane = map[int32]*cursor{}
 				}
-				c.byLane[id] = &cursor{Position: t.last, key: known.laneKey, near: l.began}
+				c.byLane[id] = &cursor{Position: t.last, key: known.laneKey, rewound: l.began}
 			}
 			continue
 		}
@@ -394,7 +395,7 @@ func (c *Cursors) learn(l *Look, taken map[int32]Span, seen []Work) {
 // begin lets claims begin where a look at everything has seen the first job of the lane, or where
 // they were told of one since.
 func (at *cursor) begin(l *Look, runAt int64) {
-	at.Position, at.near = Position{RunAt: runAt}, l.began
+	at.Position, at.rewound = Position{RunAt: runAt}, l.began
 	at.dropHints(l, math.MaxInt64)
 }
 
@@ -461,7 +462,7 @@ func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
 			c.looked = time.Time{} // a lane that this process has not met
 			return
 		}
-		at = &cursor{Position: Position{RunAt: math.MinInt64}, key: l.laneKey, near: c.looked}
+		at = &cursor{Position: Position{RunAt: math.MinInt64}, key: l.laneKey, rewound: c.looked}
 		c.byLane[id] = at
 	}
 	at.lastHint = c.hintSeq

@@ -33,7 +33,8 @@ func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]sto
 	}
 	results := make([]store.Result, len(params.Jobs))
 	for i, id := range params.Jobs {
-		results[i] = store.Result{Job: id, State: c.states[id]}
+		results[i] = store.Result{Job: id, State: c.states[id], Ended: c.ended[id]}
+		delete(c.ended, id) // of a job that is named twice the first answer tells
 		switch {
 		case c.busy[id]:
 			results[i].State, results[i].Err = 0, write.ErrBlocked("terminate job "+id.String())
@@ -237,6 +238,9 @@ func (s *Store) SweepCancels(ctx context.Context) (swept store.Swept, err error)
 		}
 		if c.states[q.id] == store.Cancelled {
 			swept.Jobs++
+		}
+		if c.ended[q.id] {
+			swept.Ended = append(swept.Ended, q.id)
 		}
 	}
 	return swept, nil

@@ -17,3 +17,26 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 		return s.Send(ctx, pg.Statement{Name: name, Args: []any{params.Namespace, params.Queue, s.Micros(), pg.CleanText(params.Actor)}})
 	})
 }
+
+// DeleteQueue is that of store.Queues, without the class of its error.
+func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
+	var found, busy, deleted bool
+	st := pg.Statement{Name: "queue_delete", Args: []any{params.Namespace, params.Queue, s.Micros(), pg.CleanText(params.Actor)}}
+	st.Each = func(r pg.Row) error {
+		found = true
+		return r.Scan(&busy, &deleted)
+	}
+	err := pg.RetryOnConflict(ctx, func() error {
+		found = false
+		return s.Send(ctx, st)
+	})
+	switch {
+	case err != nil:
+		return err
+	case busy:
+		return store.QueueInUse(params.Queue)
+	case !found || deleted:
+		return store.NoQueue(params.Queue)
+	}
+	return nil
+}

@@ -30,6 +30,7 @@ type rescue struct {
 	node, record int64 // the last record that was looked at
 	policies     map[int64]map[string]store.Policy
 
+	died    []int64 // nodes that were declared dead before
 	rescued []store.RescuedJob
 	woken   write.Woken
 	freed   bool
@@ -187,11 +188,11 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 	if len(params.Lost) > 0 {
 		return s.giveUp(ctx, params.Lost)
 	}
-	found, err := s.declareDead(ctx, params.Dead)
+	died, found, err := s.declareDead(ctx, params.Dead)
 	if err != nil || !found {
-		return store.Rescued{}, err
+		return store.Rescued{Died: died}, err
 	}
-	rescue := rescue{store: s, limit: int32(params.Limit), policies: map[int64]map[string]store.Policy{}}
+	rescue := rescue{store: s, limit: int32(params.Limit), policies: map[int64]map[string]store.Policy{}, died: died}
 	if rescue.limit <= 0 {
 		rescue.limit = claimRecords
 	}
@@ -201,28 +202,32 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 			return err
 		})
 		if err != nil {
-			return store.Rescued{}, err
+			return store.Rescued{Died: died}, err
 		}
 	}
 	return rescue.answer(ctx), nil
 }
 
-// declareDead marks nodes as dead, and tells whether a dead node may hold something. A node that
-// cannot be marked is at work, or its machine has vanished in the middle of a transaction, whose
-// connection is ended then.
-func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (found bool, err error) {
+// declareDead marks nodes as dead, and tells which it has marked, and whether a dead node may hold
+// something. A node that cannot be marked is at work, or its machine has vanished in the middle of
+// a transaction, whose connection is ended then.
+func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (died []int64, found bool, err error) {
 	ids, beats := make([]int64, len(dead)), make([]int64, len(dead))
 	for i, d := range dead {
 		ids[i], beats[i] = d.Node, d.At.UnixMicro()
 	}
 	for try := 0; ; try++ {
-		var wanted, died int64
+		var wanted int64
+		var now []int64
 		die := pg.Statement{Name: "nodes_die", Args: []any{ids, beats, s.Injected()}, Each: func(r pg.Row) error {
-			return r.Scan(&wanted, &died, &found)
+			return r.Scan(&wanted, &now, &found)
 		}}
 		err = pg.RetryOnConflict(ctx, func() error { return s.Send(ctx, die) })
-		if err != nil || died >= wanted || try > 0 {
-			return found, err
+		if err == nil {
+			died = append(died, now...)
+		}
+		if err != nil || int64(len(now)) >= wanted || try > 0 {
+			return died, found, err
 		}
 		// Few may end the connections of others; then it is up to the server when they go.
 		_ = s.Send(ctx, s.EndSilent(silentFor))
@@ -282,8 +287,8 @@ func (r *rescue) take(ctx context.Context, find func(t pg.Session) ([]*heldRun, 
 		}
 		r.freed = r.freed || h.Final.Finished() && h.job.OrderingKey != ""
 		r.rescued = append(r.rescued, store.RescuedJob{
-			Job: h.Lease.Job, Kind: h.job.Kind, Node: h.Lease.Node, State: h.Final, Reason: h.FinalReason, Queue: h.job.Queue,
-			RunAt: pg.TimeOf(h.FinalRunAt),
+			Job: h.Lease.Job, Namespace: h.job.Namespace, Kind: h.job.Kind, Node: h.Lease.Node, State: h.Final, Reason: h.FinalReason,
+			Queue: h.job.Queue, RunAt: pg.TimeOf(h.FinalRunAt),
 		})
 	}
 	return held, nil
@@ -297,7 +302,7 @@ func (r *rescue) answer(ctx context.Context) store.Rescued {
 			wakes = store.AddWake(wakes, store.Wake{Kind: store.WakeDeferred, Due: j.RunAt})
 		}
 	}
-	return store.Rescued{Jobs: r.rescued, Wakes: wakes}
+	return store.Rescued{Jobs: r.rescued, Died: r.died, Wakes: wakes}
 }
 
 // decide says what becomes of a job whose run is lost, as its node has promised.

@@ -10,6 +10,7 @@ import (
 // Queues is that of store.Queues, without the class of its error.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	var queues []store.Queue
+	var deleted []bool
 	place := map[int32]int{}
 	list := pg.Statement{Name: "queues", Args: []any{namespace}, Each: func(r pg.Row) error {
 		q := store.Queue{Counts: map[store.State]store.Count{}}
@@ -17,10 +18,11 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 		var createdAt int64
 		var pausedAt *int64
 		var pausedBy *string
-		err := r.Scan(&id, &q.Namespace, &q.Name, &createdAt, &pausedAt, &pausedBy)
+		var isDeleted bool
+		err := r.Scan(&id, &q.Namespace, &q.Name, &createdAt, &pausedAt, &pausedBy, &isDeleted)
 		q.CreatedAt, q.PausedAt, q.PausedBy = pg.TimeOf(createdAt), pg.OptTime(pausedAt), pg.TextOf(pausedBy)
 		place[id] = len(queues)
-		queues = append(queues, q)
+		queues, deleted = append(queues, q), append(deleted, isDeleted)
 		return err
 	}}
 	counts := pg.Statement{Name: "queue_counts", Args: []any{namespace, int32(store.CountBound + 1)}, Each: func(r pg.Row) error {
@@ -45,5 +47,15 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 		return nil
 	}}
 	err := s.Read(ctx, list, counts)
-	return queues, err
+	return listed(queues, deleted), err
+}
+
+// listed returns the queues without those that were deleted and have no job that is not finished.
+func listed(queues []store.Queue, deleted []bool) (list []store.Queue) {
+	for i, q := range queues {
+		if !deleted[i] || len(q.Counts) > 0 {
+			list = append(list, q)
+		}
+	}
+	return list
 }

@@ -33,6 +33,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 		}
 	}
 	s.Blocked.freeKeys(b.newEntries())
+	// The batch is committed. An error of what follows is returned only if it had nothing else.
 	if err := s.enqueueDoubtful(ctx, b); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@
 // completing adds a narrow row and sets bits in the record. That is about 780 bytes of log for a
 // job of 63 bytes, from insert to completion. A claim leaves no versions of its node's row behind.
 //
-// Statements on the hot path assume that all is well (every lease lives, every id is new) and fail
+// Statements on the fast path assume that all is well (every lease lives, every id is new) and fail
 // as a whole if it is not; then nothing has happened, and the batch is done again on the slow path,
 // which asks first. Data that PostgreSQL refuses fails the operation that brought it, behind a
 // savepoint, and nothing else of the batch.

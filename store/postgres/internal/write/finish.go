@@ -71,8 +71,8 @@ func (r *Run) fingerprint() *int64 {
 	return &r.outcome.Fingerprint
 }
 
-// isPlain reports whether a run ends on the hot path: nothing but its claim record and the finished
-// row is written.
+// isPlain reports whether a run ends on the fast path: nothing but its claim record and the
+// finished row is written.
 func (r *Run) isPlain() bool { return r.completes() && !r.Answers && r.outcome.Meta.IsEmpty() }
 
 // completes reports whether that is all that the end of a run writes for its own job; it may answer

@@ -158,3 +158,32 @@ func (t *Tx) RunningJob(id store.ID) (job RunningJob, found bool, err error) {
 	})
 	return job, found, err
 }
+
+// RunningByQueue counts the running jobs of each queue. Claim records do not tell the queue, the
+// bodies do.
+func (t *Tx) RunningByQueue() (map[int64]int, error) {
+	runs, err := t.RunningJobs()
+	if err != nil {
+		return nil, err
+	}
+	counts := map[int64]int{}
+	for id := range runs {
+		s := t.Stmt("job_lane")
+		db.BindID(s, id)
+		found, err := s.Next()
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			continue
+		}
+		lane := s.ReadInt()
+		s.Done()
+		l, err := t.LaneOf(lane)
+		if err != nil {
+			return nil, err
+		}
+		counts[l.Queue]++
+	}
+	return counts, nil
+}

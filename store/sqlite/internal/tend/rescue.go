@@ -78,7 +78,7 @@ func (v Verbs) Rescue(ctx context.Context, params store.RescueParams) (store.Res
 	for _, node := range ended {
 		v.d.Lives.Drop(node) // one of ours that was too slow
 	}
-	return store.Rescued{Jobs: rescued, Wakes: wakes}, nil
+	return store.Rescued{Jobs: rescued, Died: ended, Wakes: wakes}, nil
 }
 
 // aliveNodes returns the last beats of the nodes that are not declared dead.
@@ -229,7 +229,7 @@ func rescueJob(t *core.Tx, r *core.ClaimRecord, slot int) (rescued store.Rescued
 	}
 	state, reason, err := work.EndRun(t, b, r, l, e)
 	rescued = store.RescuedJob{
-		Job: b.ID, Kind: b.Kind, Node: r.Node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt,
+		Job: b.ID, Namespace: b.Namespace, Kind: b.Kind, Node: r.Node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt,
 	}
 	return rescued, true, err
 }

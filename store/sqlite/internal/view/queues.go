@@ -14,6 +14,7 @@ func (v Verbs) Queues(ctx context.Context, namespace string) ([]store.Queue, err
 	err := v.d.Read(ctx, "list the queues", func(t *core.Tx) error {
 		queues = nil
 		var ids []int64
+		var deleted []bool
 		st := t.Stmt("queues_list")
 		st.BindText(namespace)
 		err := db.Each(st, func() error {
@@ -23,12 +24,13 @@ func (v Verbs) Queues(ctx context.Context, namespace string) ([]store.Queue, err
 				PausedAt: db.ReadOptTime(st), PausedBy: db.ReadOptText(st),
 				Counts: map[store.State]store.Count{},
 			})
+			deleted = append(deleted, !st.ReadNull())
 			return nil
 		})
 		if err != nil || len(queues) == 0 {
 			return err
 		}
-		runs, err := runningByQueue(t)
+		runs, err := t.RunningByQueue()
 		if err != nil {
 			return err
 		}
@@ -38,9 +40,20 @@ func (v Verbs) Queues(ctx context.Context, namespace string) ([]store.Queue, err
 			}
 			addCount(&queues[i], store.Running, runs[ids[i]])
 		}
+		queues = listed(queues, deleted)
 		return nil
 	})
 	return queues, err
+}
+
+// listed returns the queues without those that were deleted and have no job that is not finished.
+func listed(queues []store.Queue, deleted []bool) (list []store.Queue) {
+	for i, q := range queues {
+		if !deleted[i] || len(q.Counts) > 0 {
+			list = append(list, q)
+		}
+	}
+	return list
 }
 
 // addCount counts n more jobs in a state, up to the bound.
@@ -125,33 +138,4 @@ func noteDue(q *store.Queue, runAt int64) {
 	if due := db.TimeOf(runAt); q.OldestDue.IsZero() || due.Before(q.OldestDue) {
 		q.OldestDue = due
 	}
-}
-
-// runningByQueue counts the running jobs of each queue. Claim records do not tell the queue, the
-// bodies do.
-func runningByQueue(t *core.Tx) (map[int64]int, error) {
-	runs, err := t.RunningJobs()
-	if err != nil {
-		return nil, err
-	}
-	counts := map[int64]int{}
-	for id := range runs {
-		s := t.Stmt("job_lane")
-		db.BindID(s, id)
-		found, err := s.Next()
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			continue
-		}
-		lane := s.ReadInt()
-		s.Done()
-		l, err := t.LaneOf(lane)
-		if err != nil {
-			return nil, err
-		}
-		counts[l.Queue]++
-	}
-	return counts, nil
 }

@@ -46,7 +46,7 @@ func refuseEntry(t *core.Tx, p core.PlannedEntry) (err error) {
 	rest := len(p.Of.Entries) - 1
 	t.Entries.Rows = t.Entries.Rows[min(rest, len(t.Entries.Rows)):]
 	delete(t.Tails, p.Of.Lease.Job)
-	p.Of.Err, err = refuseAppend(t, p.Of, true)
+	p.Of.Err, err = recogniseAppend(t, p.Of, true)
 	return err
 }
 
@@ -71,9 +71,10 @@ func follows(t *core.Tx, a *store.Append) (bool, error) {
 	return db.Exists(s)
 }
 
-// refuseAppend answers an append whose lease is not live, or whose first number cannot be written:
-// the lease is lost, unless the append is repeated and this very lease wrote the entry before.
-func refuseAppend(t *core.Tx, a *store.Append, live bool) (refused, err error) {
+// recogniseAppend answers an append whose lease is not live, or whose first number cannot be
+// written: the lease is lost, unless the append is repeated and this very lease wrote the entry
+// before.
+func recogniseAppend(t *core.Tx, a *store.Append, live bool) (refused, err error) {
 	refused = store.LostLease(a.Lease.Job)
 	if len(a.Entries) == 0 {
 		return refused, nil

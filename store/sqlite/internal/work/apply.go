@@ -51,7 +51,7 @@ func apply(t *core.Tx, batch *store.Batch) error {
 	if err := writeSuccesses(t); err != nil {
 		return err
 	}
-	if err := mayStart(t, batch); err != nil {
+	if err := decideStarts(t, batch); err != nil {
 		return err
 	}
 	if err := enqueueAll(t, batch.Enqueues); err != nil {

@@ -25,7 +25,7 @@ func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.R
 	}
 	wakes, err := v.d.Move(ctx, "cancel", nil, func(t *core.Tx) (err error) {
 		results, err = t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) (err error) {
-			if r.State, err = cancel(t, r.Job, how); r.State == 0 {
+			if r.State, r.Ended, err = cancel(t, r.Job, how); r.State == 0 {
 				r.Err = store.NoJob(r.Job)
 			}
 			return err
@@ -38,47 +38,47 @@ func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.R
 	return results, wakes, nil
 }
 
-// cancel returns the state of the job then, or 0 if there is none.
-func cancel(t *core.Tx, id store.ID, how cancelling) (store.State, error) {
+// cancel returns the state of the job then, or 0 if there is none, and whether it has ended it.
+func cancel(t *core.Tx, id store.ID, how cancelling) (state store.State, ended bool, err error) {
 	b, found, err := t.Body(id)
 	if err != nil || !found {
-		return 0, err
+		return 0, false, err
 	}
 	if f, finished, err := t.Finished(id); finished || err != nil {
-		return f.State, err
+		return f.State, false, err
 	}
 	if how.terminate {
-		return store.Cancelled, terminate(t, b, how)
+		return store.Cancelled, true, terminate(t, b, how)
 	}
 	waits, blocked, err := t.PointerState(b)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	durable := false
 	if waits != 0 && (b.LeaseNumber > 0 || b.Forked) { // a job that is new remembers nothing
 		if durable, err = Durable(t, id); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 	}
 	if waits != 0 && !durable {
 		if err := t.DeletePointer(b, waits, blocked); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if err := auditCancel(t, id, how); err != nil {
-			return 0, err
+			return 0, false, err
 		}
-		return store.Cancelled, finishWaiting(t, b, store.ReasonCancelled, how.reason)
+		return store.Cancelled, true, finishWaiting(t, b, store.ReasonCancelled, how.reason)
 	}
 	if err := requestCancel(t, id, how); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	switch waits {
 	case 0:
-		return store.Running, nil
+		return store.Running, false, nil
 	case store.Available:
-		return store.Available, nil
+		return store.Available, false, nil
 	default:
-		return store.Available, makeReady(t, b, waits)
+		return store.Available, false, makeReady(t, b, waits)
 	}
 }
 
@@ -158,14 +158,14 @@ func finishWaiting(t *core.Tx, b *core.Body, reason store.Reason, text string) e
 // itself; what is left here are requests of jobs that completed all the same. Those of durable jobs
 // stay until the job has finished: its runs answer them.
 func (v Verbs) SweepCancels(ctx context.Context) (store.Swept, error) {
-	applied := 0
+	var ended []store.ID
 	wakes, err := v.d.Move(ctx, "sweep requests",
 		func(t *core.Tx) (bool, error) {
 			left, err := leftOver(t)
 			return len(left) > 0, err
 		},
 		func(t *core.Tx) error {
-			applied = 0
+			ended = nil
 			left, err := leftOver(t)
 			if err != nil {
 				return err
@@ -176,7 +176,7 @@ func (v Verbs) SweepCancels(ctx context.Context) (store.Swept, error) {
 					return err
 				}
 				if done {
-					applied++
+					ended = append(ended, id)
 				}
 			}
 			return nil
@@ -184,7 +184,7 @@ func (v Verbs) SweepCancels(ctx context.Context) (store.Swept, error) {
 	if err != nil {
 		return store.Swept{}, err
 	}
-	return store.Swept{Jobs: applied, Wakes: wakes}, nil
+	return store.Swept{Jobs: len(ended), Ended: ended, Wakes: wakes}, nil
 }
 
 // leftOver returns the jobs of which something was asked that no run will answer.

@@ -99,13 +99,13 @@ func closeChildrenOf(t *core.Tx, p closedParent, limit int, closed *store.Closed
 		}
 	}
 	for i, id := range children {
-		state, err := cancel(t, id, cancelling{
+		state, ended, err := cancel(t, id, cancelling{
 			reason: "its parent has finished", actor: "parent " + p.id.String(), terminate: policies[i] == store.TerminateChild,
 		})
 		switch {
 		case err != nil:
 			return 0, err
-		case state == store.Cancelled:
+		case ended:
 			closed.Ended = append(closed.Ended, id)
 		case state == store.Running:
 			closed.Running = append(closed.Running, id)

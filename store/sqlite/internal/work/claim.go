@@ -166,7 +166,7 @@ func takeOne(t *core.Tx, h *head, limit int) ([]store.Claimed, error) {
 	s.BindInt(int64(limit))
 	err := db.Each(s, func() error {
 		b := core.Body{Job: store.Job{ID: db.ReadID(s)}}
-		if s.ReadNull() { // a pointer without a body
+		if s.ReadNull() { // the lane is NULL: it is a pointer without a body
 			last = pointerKey{s.ReadInt(), b.ID}
 			return nil
 		}
@@ -262,9 +262,9 @@ func readOn(t *core.Tx, h *head, limit int) error {
 	return err
 }
 
-// effective is the priority of a lane's first job: one more urgent for each aging that it has
-// waited, if the clock knows that it has.
-func (m *merge) effective(h *head) int64 {
+// effectivePriority is that of a lane's first job: one better for each Aging that it has waited, if
+// the clock says so.
+func (m *merge) effectivePriority(h *head) int64 {
 	priority := int64(h.lane.Priority)
 	if m.aging > 0 {
 		priority = max(1, priority-max(0, m.now-h.rows[0].runAt)/m.aging)
@@ -276,7 +276,7 @@ func (m *merge) Len() int { return len(m.heads) }
 
 func (m *merge) Less(i, j int) bool {
 	a, b := m.heads[i], m.heads[j]
-	if p, q := m.effective(a), m.effective(b); p != q {
+	if p, q := m.effectivePriority(a), m.effectivePriority(b); p != q {
 		return p < q
 	}
 	return a.rows[0].isBefore(b.rows[0])
@@ -334,10 +334,10 @@ func writeClaims(t *core.Tx, params store.ClaimParams, claimed []store.Claimed) 
 	return db.Exec(s)
 }
 
-// startRun does what entering Running asks for, and reads what earlier runs left. The first run of
-// a job has no such things, unless it is a fork.
+// startRun releases a unique key that is not held while its job runs, and reads what earlier runs
+// left. The first run of a job finds nothing, unless it is a fork.
 func startRun(t *core.Tx, c *store.Claimed) error {
-	if err := enter(t, &c.Job, store.Running); err != nil || c.Lease.Number == 1 && !c.Durable {
+	if err := releaseUnique(t, &c.Job, store.Running); err != nil || c.Lease.Number == 1 && !c.Durable {
 		return err
 	}
 	return readTraces(t, c)

@@ -19,7 +19,7 @@ func applyOutcome(t *core.Tx, o *store.Outcome) error {
 		if err := writeSuccesses(t); err != nil { // it may repeat one of them
 			return err
 		}
-		return refuse(t, o)
+		return recognise(t, o)
 	}
 	if o.Err = o.Check(); o.Err != nil {
 		return nil //nolint:nilerr // it is the outcome's own
@@ -213,7 +213,7 @@ func goOn(t *core.Tx, b *core.Body, e *Ending) (store.State, error) {
 	case e.State == store.Waiting:
 		return store.Waiting, park(t, b, e)
 	}
-	if err := enter(t, &b.Job, e.State); err != nil {
+	if err := releaseUnique(t, &b.Job, e.State); err != nil {
 		return 0, err
 	}
 	if err := t.PutBack(b, e.RunAt); err != nil {
@@ -243,7 +243,7 @@ func bind(t *core.Tx, b *core.Body, version string) (err error) {
 // finish ends a job whose pointer is gone, with all that its end brings with it. r is nil if it was
 // not running.
 func finish(t *core.Tx, b *core.Body, e *Ending, r *core.ClaimRecord, lease int64) error {
-	if err := enter(t, &b.Job, e.State); err != nil {
+	if err := releaseUnique(t, &b.Job, e.State); err != nil {
 		return err
 	}
 	if err := insertEnd(t, b, e, r, lease); err != nil {
@@ -263,10 +263,10 @@ func finish(t *core.Tx, b *core.Body, e *Ending, r *core.ClaimRecord, lease int6
 	return nil
 }
 
-// refuse answers an outcome whose lease is not live: it is lost, unless the outcome is repeated and
-// had been applied. One that leaves no attempt is known by the lease number that it left with the
-// body.
-func refuse(t *core.Tx, o *store.Outcome) error {
+// recognise answers an outcome whose lease is not live: it is lost, unless the outcome is repeated
+// and was applied before. One that leaves no attempt is known by the lease number that it left with
+// the body.
+func recognise(t *core.Tx, o *store.Outcome) error {
 	o.Err = store.LostLease(o.Lease.Job)
 	if !o.Repeat {
 		return nil

@@ -188,7 +188,7 @@ func resumeHeld(t *core.Tx, b *core.Body, w Waiter) (store.State, error) {
 	if w.was.state != store.Available && w.was.due > t.Now {
 		state, due = w.was.state, w.was.due
 	}
-	if err := enter(t, &b.Job, state); err != nil {
+	if err := releaseUnique(t, &b.Job, state); err != nil {
 		return 0, err
 	}
 	if err := t.PutBack(b, due); err != nil {

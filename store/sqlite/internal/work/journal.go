@@ -36,7 +36,7 @@ func appendEntries(t *core.Tx, a *store.Append) (err error) {
 	return err
 }
 
-// tryAppend returns why an append is refused. All of that is found before the first write, but for
+// tryAppend returns why an append is refused. Every reason is found before the first write, but for
 // a number that is taken, which the first insert finds: the numbers of an append follow each other,
 // and those that are stored have no gaps, so that no later insert can fail alone. Entries without
 // anything else are only planned; then it is writeEntries that finds it.
@@ -48,9 +48,8 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 	if err != nil {
 		return nil, err
 	}
-	live := r.Holds(a.Lease)
-	if !live {
-		return refuseAppend(t, a, live)
+	if !r.Holds(a.Lease) {
+		return recogniseAppend(t, a, false)
 	}
 	if refused := a.CheckChildren(); refused != nil {
 		return refused, nil
@@ -64,7 +63,7 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 		if follows, err := follows(t, a); err != nil {
 			return nil, err
 		} else if !follows {
-			return refuseAppend(t, a, live)
+			return recogniseAppend(t, a, true)
 		}
 		if t.Own != nil && len(a.Enqueues) == 0 && !a.Closing && a.Meta.IsEmpty() {
 			return planEntries(t, a)
@@ -79,7 +78,7 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 			return nil, gapBefore(a, i)
 		}
 		if !written {
-			return refuseAppend(t, a, live)
+			return recogniseAppend(t, a, true)
 		}
 	}
 	for _, q := range a.Enqueues {

@@ -10,9 +10,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// mayStart finds out whether nothing is in the way of the jobs of the batch that are to run at
+// decideStarts sets t.Starts if nothing is in the way of the jobs of the batch that are to run at
 // once.
-func mayStart(t *core.Tx, batch *store.Batch) error {
+func decideStarts(t *core.Tx, batch *store.Batch) error {
 	t.Starts, t.Started = false, nil
 	start := batch.Start
 	if start == nil {

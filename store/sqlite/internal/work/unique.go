@@ -26,9 +26,10 @@ func takeUnique(t *core.Tx, key []byte, id store.ID) error {
 	return db.Exec(s)
 }
 
-// enter releases the job's unique key if the job does not hold it in the state that it enters.
+// releaseUnique releases the job's unique key if the job does not hold it in the state that it
+// enters.
 // Nothing but an operator's retry takes it back.
-func enter(t *core.Tx, job *store.Job, state store.State) error {
+func releaseUnique(t *core.Tx, job *store.Job, state store.State) error {
 	if len(job.UniqueKey) == 0 || job.UniqueStates.Has(state) {
 		return nil
 	}
@@ -78,7 +79,7 @@ func onConflict(t *core.Tx, q *store.Enqueue, holder store.ID, runAt int64) erro
 		return err
 	}
 	q.Result.Replaced, q.Result.RunAt = true, db.TimeOf(runAt)
-	return enter(t, &b.Job, state)
+	return releaseUnique(t, &b.Job, state)
 }
 
 // Obstacles implements store.Reader.

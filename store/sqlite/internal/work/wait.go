@@ -71,7 +71,7 @@ func holdJob(t *core.Tx, b *core.Body, state store.State, due int64, words strin
 // putWaiting gives a job the pointer of one that waits, which says all that wakes it: nothing, if
 // it is held. The job keeps the turn of its ordering key, and its unique key as if it ran.
 func putWaiting(t *core.Tx, b *core.Body, due int64, w store.Wait, was before, about storedWait) error {
-	if err := enter(t, &b.Job, store.Running); err != nil {
+	if err := releaseUnique(t, &b.Job, store.Running); err != nil {
 		return err
 	}
 	text, err := json.Marshal(about)

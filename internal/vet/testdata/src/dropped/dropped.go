@@ -13,6 +13,8 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 	_ = run.Publish("x", 1)                                // want `^the error of run\.Publish is dropped`
 	now, _ := run.Now()                                    // want `^the error of run\.Now is dropped`
 	n, _ := holdfast.Step(run, "x", one)                   // want `^the error of holdfast\.Step is dropped`
+	holdfast.Do(run, "x", none)                            // want `^the error of holdfast\.Do is dropped`
+	holdfast.Task[int]{}.Call(run, 1)                      // want `^the error of Task\.Call is dropped`
 	f, _ := holdfast.Go[int](run, "x", strand)             // want `^the error of holdfast\.Go is dropped`
 	_, _ = f.Wait(run)                                     // want `^the error of Future\.Wait is dropped`
 	_, _, _ = holdfast.NewSignal[int]("x").TryReceive(run) // want `^the error of Signal\.TryReceive is dropped`
@@ -30,6 +32,8 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 }
 
 func one(context.Context) (int, error) { return 1, nil }
+
+func none(context.Context) error { return nil }
 
 func strand(run *holdfast.Run) (int, error) { return 1, run.Sleep(1) }
 

@@ -7,7 +7,8 @@
 -- not look again once it may be taken from.)
 --
 -- The last column is NULL but in the first row: lanes that have work, and the run time of the first
--- row of each, best first, at most {claim_seen}. An idle node writes nothing.
+-- row of each, best first, at most {claim_seen}; none if there is one range only, of which the rows
+-- that were taken tell. An idle node writes nothing.
 -- name: claim
 -- params: @node bigint, @record bigint, @namespace text, @queues text[], @queue_limits int[]
 -- params: @kinds text[], @limit int, @now bigint, @aging bigint, @repeated boolean, @lanes int[]
@@ -29,10 +30,10 @@
 -- walk: heads, best, worst: those rows, merged in the order of the whole; and the last of a full
 -- walk:   measure.
 -- walk: deep, more: ranges whose rows were all among the best, and what else they have that is
--- walk:   better than the worst. That is exact, since the order within a lane is the order of the
--- walk:   whole: what is read here is older than the worst of the best, or would be no better. Only
--- walk:   if there are so many ranges, and one of them has more than {claim_more} rows of that
--- walk:   sort, the rest of them comes with the next claim.
+-- walk:   better than the worst. A row left out of heads can beat the worst only if its run time is
+-- walk:   at most last_at, so more reads up to there and no further. If there are more than
+-- walk:   {claim_ranges} ranges, and one of them has more than {claim_more} such rows, the rest of
+-- walk:   them comes with the next claim.
 -- walk: chosen, quotas: the best of both; and how many rows of each range that is, and from where
 -- walk:   on.
 -- walk: noted, node_locked, alive: locks the row of the node, if there is something to take. It is
@@ -79,7 +80,7 @@ WITH RECURSIVE member AS MATERIALIZED (
   FROM ranges
 ), heads AS MATERIALIZED (
   SELECT r.range, r.lane, r.queue, r.priority, r.most, h.run_at, h.id,
-    {{urgency}} AS urgency
+    {{effective_priority}} AS effective
   FROM ranges r CROSS JOIN LATERAL (
     SELECT a.run_at, a.id FROM {schema}.ready a
     WHERE a.lane = r.lane AND (a.run_at, a.id) >= (r.from_at, r.from_id) AND a.run_at <= r.until_at
@@ -87,24 +88,24 @@ WITH RECURSIVE member AS MATERIALIZED (
   ) h WHERE (SELECT n > 1 FROM shape) AND (@lanes IS NOT NULL OR (SELECT n <= {claim_ranges} FROM shape))
   UNION ALL
   SELECT r.range, r.lane, r.queue, r.priority, r.most, r.from_at, r.from_id,
-    {{urgency}}
+    {{effective_priority}}
   FROM ranges r CROSS JOIN LATERAL (SELECT r.from_at AS run_at) h WHERE @lanes IS NULL AND (SELECT n > {claim_ranges} FROM shape)
 ), best AS MATERIALIZED (
-  SELECT range, priority, urgency, run_at, id FROM (
-    SELECT *, row_number() OVER (PARTITION BY queue ORDER BY urgency, run_at, id) AS place FROM heads
-  ) h WHERE place <= most ORDER BY urgency, run_at, id LIMIT @limit
+  SELECT range, priority, effective, run_at, id FROM (
+    SELECT *, row_number() OVER (PARTITION BY queue ORDER BY effective, run_at, id) AS place FROM heads
+  ) h WHERE place <= most ORDER BY effective, run_at, id LIMIT @limit
 ), worst AS MATERIALIZED (
-  SELECT urgency, run_at FROM best WHERE (SELECT count(*) >= @limit FROM best) ORDER BY urgency DESC, run_at DESC LIMIT 1
+  SELECT effective, run_at FROM best WHERE (SELECT count(*) >= @limit FROM best) ORDER BY effective DESC, run_at DESC LIMIT 1
 ), deep AS MATERIALIZED (
   SELECT range FROM best GROUP BY range HAVING count(*) >= (SELECT depth FROM shape) AND (SELECT depth < @limit FROM shape)
 ), more AS MATERIALIZED (
   SELECT r.range, r.lane, r.queue, r.priority, r.most, h.run_at, h.id,
-    {{urgency}} AS urgency
+    {{effective_priority}} AS effective
   FROM deep d CROSS JOIN LATERAL (
     SELECT a.*, least(a.until_at, coalesce((
       SELECT CASE
-        WHEN a.priority < w.urgency THEN {never}
-        ELSE greatest(w.run_at, CASE WHEN @aging > 0 THEN @now - (a.priority - w.urgency + 1) * @aging ELSE w.run_at END)
+        WHEN a.priority < w.effective THEN {never}
+        ELSE greatest(w.run_at, CASE WHEN @aging > 0 THEN @now - (a.priority - w.effective + 1) * @aging ELSE w.run_at END)
       END FROM worst w
     ), {never})) AS last_at
     FROM ranges a WHERE a.range = d.range OFFSET 0
@@ -118,12 +119,12 @@ WITH RECURSIVE member AS MATERIALIZED (
   SELECT range, priority, run_at FROM best WHERE NOT EXISTS (SELECT 1 FROM deep)
   UNION ALL (
     SELECT range, priority, run_at FROM (
-      SELECT *, row_number() OVER (PARTITION BY queue ORDER BY urgency, run_at, id) AS place
+      SELECT *, row_number() OVER (PARTITION BY queue ORDER BY effective, run_at, id) AS place
       FROM (
-        SELECT range, queue, priority, most, run_at, id, urgency FROM heads WHERE EXISTS (SELECT 1 FROM deep)
-        UNION ALL SELECT range, queue, priority, most, run_at, id, urgency FROM more
+        SELECT range, queue, priority, most, run_at, id, effective FROM heads WHERE EXISTS (SELECT 1 FROM deep)
+        UNION ALL SELECT range, queue, priority, most, run_at, id, effective FROM more
       ) a
-    ) h WHERE place <= most ORDER BY urgency, run_at, id LIMIT @limit
+    ) h WHERE place <= most ORDER BY effective, run_at, id LIMIT @limit
   )
 ), quotas AS MATERIALIZED (
   SELECT c.range, r.lane, r.priority, c.most, r.until_at, c.from_at,
@@ -145,15 +146,15 @@ WITH RECURSIVE member AS MATERIALIZED (
 ), alive AS MATERIALIZED (
   SELECT id FROM noted UNION ALL SELECT id FROM node_locked
 ), locked AS MATERIALIZED (
-  SELECT t.lane, q.priority, t.place, t.run_at, t.id FROM quotas q CROSS JOIN LATERAL (
-    SELECT r.lane, r.run_at, r.id, r.ctid AS place FROM {schema}.ready r
+  SELECT t.lane, q.priority, t.tid, t.run_at, t.id FROM quotas q CROSS JOIN LATERAL (
+    SELECT r.lane, r.run_at, r.id, r.ctid AS tid FROM {schema}.ready r
     WHERE r.lane = q.lane AND (r.run_at, r.id) >= (q.from_at, q.from_id) AND r.run_at <= q.until_at
     ORDER BY r.run_at, r.id LIMIT q.most FOR UPDATE SKIP LOCKED
   ) t WHERE EXISTS (SELECT 1 FROM alive) LIMIT 1000
 ), gone AS (
-  DELETE FROM {schema}.ready WHERE ctid = ANY (ARRAY(SELECT place FROM locked))
+  DELETE FROM {schema}.ready WHERE ctid = ANY (ARRAY(SELECT tid FROM locked))
 ), ordered AS MATERIALIZED (
-  SELECT h.lane, h.run_at, h.id, row_number() OVER (ORDER BY {{urgency}}, h.run_at, h.id) - 1 AS n
+  SELECT h.lane, h.run_at, h.id, row_number() OVER (ORDER BY {{effective_priority}}, h.run_at, h.id) - 1 AS n
   FROM locked h CROSS JOIN LATERAL (SELECT h.priority) r
 ), jobs AS MATERIALIZED (
   SELECT o.n, o.lane, o.run_at, o.id, {{body}}, b.remembers
@@ -173,7 +174,7 @@ WITH RECURSIVE member AS MATERIALIZED (
 )
 SELECT b.n, b.lane, b.run_at, b.id, {{body}},
   b.remembers, r.yes, r.reason, c.percent, c.message, c.value, c.updated_at, CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
-    SELECT ARRAY[lane, first] FROM (SELECT lane, min(run_at) AS first, min(ARRAY[urgency, run_at]) AS best FROM heads GROUP BY lane) h
+    SELECT ARRAY[lane, first] FROM (SELECT lane, min(run_at) AS first, min(ARRAY[effective, run_at]) AS best FROM heads GROUP BY lane) h
     ORDER BY best LIMIT {claim_seen}
   ) END
 FROM member

@@ -3,7 +3,7 @@
 -- The leases of a batch come in groups, one for each claim record; see {{group_lives}} and
 -- {{locked_records}}.
 
--- Plain completions, the hot path. All or nothing.
+-- Plain completions, the fast path. All or nothing.
 -- name: complete
 -- params: @nodes bigint[], @records bigint[], @masks bigint[], @first int[], @last int[]
 -- params: @slots int[], @jobs uuid[], @leases bigint[], @results bytea[], @codecs int[]

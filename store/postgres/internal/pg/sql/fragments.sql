@@ -69,9 +69,9 @@ EXISTS (
 b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
   b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing
 
--- How urgent a row, h, of a range, r, is: its priority, which gets better by one for every @aging
--- that it waits.
--- fragment: urgency
+-- The effective priority of a row, h, of a range, r: its priority, one better for every @aging that
+-- it has waited.
+-- fragment: effective_priority
 greatest(1, r.priority - coalesce(greatest(0, @now - h.run_at) / nullif(@aging, 0), 0))
 
 -- New jobs that have no unique keys.

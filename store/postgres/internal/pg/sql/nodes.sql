@@ -107,7 +107,7 @@ WITH silent AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM unnest(@nodes, @beats) AS d (id, beat_at)
     JOIN {schema}.node n ON n.id = d.id AND n.beat_at = d.beat_at AND n.dead_at IS NULL),
-  (SELECT count(*) FROM died),
+  ARRAY(SELECT id FROM died),
   EXISTS (SELECT 1 FROM died) OR {{to_rescue}};
 
 -- Ends connections of ours whose programs have been silent for so long in the middle of a

@@ -245,7 +245,7 @@ SELECT j.id, u.id FROM {schema}.job j JOIN {schema}.unique_key u ON u.key = j.un
 WITH changed AS (
   INSERT INTO {schema}.queue (namespace, name, created_at, paused_at, paused_by) VALUES (@namespace, @queue, @now, @now, @actor)
   ON CONFLICT (namespace, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by,
-    created_at = coalesce(queue.created_at, excluded.created_at)
+    created_at = coalesce(queue.created_at, excluded.created_at), deleted_at = NULL
   WHERE queue.paused_at IS NULL RETURNING id
 )
 INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'pause', id FROM changed;
@@ -256,7 +256,32 @@ INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'paus
 WITH changed AS (
   INSERT INTO {schema}.queue (namespace, name, created_at) VALUES (@namespace, @queue, @now)
   ON CONFLICT (namespace, name) DO UPDATE SET paused_at = NULL, paused_by = NULL,
-    created_at = coalesce(queue.created_at, excluded.created_at)
-  WHERE queue.paused_at IS NOT NULL OR queue.created_at IS NULL RETURNING id
+    created_at = coalesce(queue.created_at, excluded.created_at), deleted_at = NULL
+  WHERE queue.paused_at IS NOT NULL OR queue.created_at IS NULL OR queue.deleted_at IS NOT NULL RETURNING id
 )
 INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'resume', id FROM changed;
+
+-- Marks a queue as deleted, unless it has jobs that are not finished: pointers, or claims. Tells
+-- whether it has, and whether it was deleted before. Its row stays, to which lanes refer.
+-- name: queue_delete
+-- params: @namespace text, @queue text, @now bigint, @actor text
+WITH found AS MATERIALIZED (
+  SELECT q.id, q.deleted_at, EXISTS (
+    SELECT 1 FROM {schema}.lane l WHERE l.queue = q.id AND (
+      EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = l.id OFFSET 0)
+      OR EXISTS (SELECT 1 FROM {schema}.deferred d WHERE d.lane = l.id OFFSET 0)
+    )
+  ) OR EXISTS (SELECT 1 FROM {schema}.keyed k WHERE k.queue = q.id) OR EXISTS (
+    SELECT 1 FROM {schema}.claim c CROSS JOIN LATERAL unnest(c.ids) WITH ORDINALITY AS u (id, place)
+    CROSS JOIN LATERAL (SELECT j.lane FROM {schema}.job j WHERE j.id = u.id OFFSET 0) b
+    CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
+    WHERE (c.done >> (u.place - 1)::int) & 1 = 0 AND l.queue = q.id
+  ) AS busy
+  FROM {schema}.queue q WHERE q.namespace = @namespace AND q.name = @queue AND q.created_at IS NOT NULL
+), changed AS (
+  UPDATE {schema}.queue q SET paused_at = NULL, paused_by = NULL, deleted_at = @now FROM found f
+  WHERE q.id = f.id AND NOT f.busy AND q.deleted_at IS NULL RETURNING q.id
+), audited AS (
+  INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'delete', id FROM changed
+)
+SELECT f.busy, f.deleted_at IS NOT NULL FROM found f;

@@ -75,8 +75,8 @@ ORDER BY t.place;
 
 -- name: queues
 -- params: @namespace text
-SELECT id, namespace, name, created_at, paused_at, paused_by FROM {schema}.queue WHERE namespace = @namespace AND created_at IS NOT NULL
-ORDER BY name;
+SELECT id, namespace, name, created_at, paused_at, paused_by, deleted_at IS NOT NULL
+FROM {schema}.queue WHERE namespace = @namespace AND created_at IS NOT NULL ORDER BY name;
 
 -- Counts of the states of each queue of a namespace, which stop at @most. Running jobs are found
 -- through their claims.

@@ -30,7 +30,7 @@ SELECT parent FROM holdfast_job WHERE id = ?;
 -- name: job_lane
 SELECT lane FROM holdfast_job WHERE id = ?;
 
--- The columns of a body from lane on are read by body.scan, in this order.
+-- The columns of a body from lane on are read by Body.Scan, in this order.
 -- name: job
 SELECT claimed_at, lane, run_at, created_at, lease, attempt, max_attempts, codec, ordering_key, unique_key, unique_states,
   options, tags, metadata, args, marks, parent

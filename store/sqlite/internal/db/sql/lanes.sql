@@ -39,13 +39,29 @@ SELECT id FROM holdfast_queue WHERE paused_at IS NOT NULL;
 SELECT paused_at, paused_by FROM holdfast_queue WHERE id = ?;
 
 -- name: queues_list
-SELECT id, name, created_at, paused_at, paused_by FROM holdfast_queue WHERE namespace = ? ORDER BY name;
+SELECT id, name, created_at, paused_at, paused_by, deleted_at FROM holdfast_queue WHERE namespace = ? ORDER BY name;
 
 -- name: queue_pause
-UPDATE holdfast_queue SET paused_at = ?, paused_by = ? WHERE id = ? AND paused_at IS NULL;
+UPDATE holdfast_queue SET paused_at = ?, paused_by = ?, deleted_at = NULL WHERE id = ? AND paused_at IS NULL;
 
 -- name: queue_resume
-UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL WHERE id = ? AND paused_at IS NOT NULL;
+UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL, deleted_at = NULL
+WHERE id = ? AND (paused_at IS NOT NULL OR deleted_at IS NOT NULL);
+
+-- name: queue_deleted
+SELECT id, deleted_at FROM holdfast_queue WHERE namespace = ? AND name = ?;
+
+-- name: queue_mark_deleted
+UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL, deleted_at = ? WHERE id = ?;
+
+-- Whether a queue has jobs that wait, each of which has a pointer.
+-- name: queue_waits
+-- params: @queue_1, @queue_2
+SELECT 1 FROM holdfast_lane l WHERE l.queue = @queue_1 AND (
+  EXISTS (SELECT 1 FROM holdfast_ready r WHERE r.lane = l.id)
+  OR EXISTS (SELECT 1 FROM holdfast_deferred d INDEXED BY holdfast_deferred_lane WHERE d.lane = l.id)
+)
+UNION ALL SELECT 1 FROM holdfast_keyed WHERE queue = @queue_2 LIMIT 1;
 
 -- name: audit_insert
 INSERT INTO holdfast_audit (at, actor, action, job, queue, detail) VALUES (?, ?, ?, ?, ?, ?);

@@ -52,6 +52,10 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 	return fn(run)
 }
 
+func Do(run *Run, name string, fn func(ctx context.Context) error, opts ...StepOption) error {
+	return fn(run)
+}
+
 type Transactor[Tx any] interface {
 	Transact(ctx context.Context, fn func(tx Tx, wrapped store.Tx) error) error
 }
@@ -129,6 +133,10 @@ func (k Kind[In, Out]) Call(run *Run, in In, opts ...EnqueueOption) (Out, error)
 	var out Out
 	return out, nil
 }
+
+type Task[In any] struct{ Kind[In, struct{}] }
+
+func (t Task[In]) Call(run *Run, in In, opts ...EnqueueOption) error { return nil }
 
 type ChildResult[Out any] struct{ Value Out }
 

@@ -1,0 +1,374 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/hooks"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// told collects what hooks are told of jobs, in the order in which it came, and of nodes.
+type told struct {
+	mu   sync.Mutex
+	of   map[holdfast.ID][]string
+	died []int64
+	odd  []string // events that lack something
+}
+
+func (c *told) add(job hooks.Job, what string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[holdfast.ID][]string{}
+	}
+	text := strings.TrimSpace(fmt.Sprintln(append([]any{what}, args...)...))
+	c.of[job.ID] = append(c.of[job.ID], text)
+	if job.Namespace != "default" || job.Kind == "" || job.Queue != "default" {
+		c.odd = append(c.odd, fmt.Sprintf("%s: %+v", text, job))
+	}
+}
+
+func (c *told) hooks() hooks.Hooks {
+	return hooks.Hooks{
+		Enqueued: func(e hooks.Enqueued) { c.add(e.Job, "enqueued") },
+		Started:  func(e hooks.Started) { c.add(e.Job, "started", e.Attempt) },
+		Retried:  func(e hooks.Retried) { c.add(e.Job, "retried", e.State, e.Reason) },
+		Parked:   func(e hooks.Parked) { c.add(e.Job, "parked", e.Reason) },
+		Finished: func(e hooks.Finished) { c.add(e.Job, "finished", e.State, "("+e.Reason+")") },
+		Rescued:  func(e hooks.Rescued) { c.add(e.Job, "rescued", e.State, e.Reason) },
+		NodeDied: func(e hooks.NodeDied) { c.mu.Lock(); c.died = append(c.died, e.Node); c.mu.Unlock() },
+	}
+}
+
+// about returns what was told of a job, sorted, because ends and beginnings may change places.
+func (c *told) about(id holdfast.ID) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sorted := slices.Sorted(slices.Values(c.of[id]))
+	return strings.Join(sorted, ", ")
+}
+
+// eventually waits until what was told of a job is as wanted.
+func (c *told) eventually(t *testing.T, what string, id holdfast.ID, want string) {
+	t.Helper()
+	sorted := strings.Split(want, ", ")
+	slices.Sort(sorted)
+	want = strings.Join(sorted, ", ")
+	defer func() {
+		if got := c.about(id); got != want {
+			t.Errorf("%s: told were\n%s\nnot\n%s", what, got, want)
+		}
+	}()
+	eventually(t, what, func() bool { return c.about(id) == want })
+}
+
+// TestHooksAreToldOfEachEndOnce: of each run one end, and of each job.
+func TestHooksAreToldOfEachEndOnce(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		ctx := t.Context()
+		var c told
+		hf := openOn(t, source, holdfast.WithHooks(c.hooks()))
+		began := make(chan struct{}, 10)
+		kind := holdfast.NewKind[string, string]("hooked", holdfast.MaxAttempts(3), holdfast.Backoff(time.Millisecond, time.Millisecond))
+		again := map[string]bool{} // of the snoozing one
+		err := kind.Handle(hf, func(run *holdfast.Run, how string) (string, error) {
+			switch how {
+			case "completes":
+				return how, nil
+			case "retried":
+				if run.Attempt() < 3 {
+					return "", errors.New("not yet")
+				}
+				return how, nil
+			case "exhausted":
+				return "", errors.New("never")
+			case "fails":
+				return "", holdfast.Fail(errors.New("no use"))
+			case "cancels":
+				return "", holdfast.Cancel("changed its mind")
+			case "snoozes":
+				if !again[how] {
+					again[how] = true
+					return "", holdfast.Snooze(0)
+				}
+				return how, nil
+			case "parks":
+				for range 3 {
+					if err := run.Sleep(60 * time.Millisecond); err != nil {
+						return "", err
+					}
+				}
+				return how, nil
+			case "continues":
+				return "", continueAsNew(run, "completes")
+			case "runs":
+				began <- struct{}{}
+				<-run.Done()
+				return "", context.Cause(run)
+			case "has a child":
+				if _, err := holdfast.NewTask[string]("nobody's").Start(run, "x"); err != nil {
+					return "", err
+				}
+				return how, nil
+			}
+			return "", run.Sleep(time.Hour)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, hf)
+		enqueue := func(how string, opts ...holdfast.EnqueueOption) holdfast.ID {
+			t.Helper()
+			job, err := kind.Enqueue(ctx, hf, how, opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return job.ID
+		}
+		for how, want := range map[string]string{
+			"completes": "enqueued, started 1, finished completed ()",
+			"retried":   "enqueued, started 1, retried retryable error, started 2, retried retryable error, started 3, finished completed ()",
+			"exhausted": "enqueued, started 1, retried retryable error, started 2, retried retryable error, started 3, " +
+				"finished failed (attempts_exhausted)",
+			"fails":     "enqueued, started 1, finished failed (terminal)",
+			"cancels":   "enqueued, started 1, finished cancelled (cancelled)",
+			"snoozes":   "enqueued, started 1, retried scheduled snoozed, started 1, finished completed ()",
+			"parks":     "enqueued, started 1, parked, started 1, parked, started 1, parked, started 1, finished completed ()",
+			"continues": "enqueued, started 1, retried available, started 1, finished completed ()",
+		} {
+			c.eventually(t, how, enqueue(how), want)
+		}
+
+		// What ends without a run is told once, however often it is asked for.
+		scheduled := enqueue("completes", holdfast.Delay(time.Hour))
+		waits := enqueue("waits")
+		c.eventually(t, "waits", waits, "enqueued, started 1, parked")
+		runs, killed := enqueue("runs"), enqueue("runs")
+		<-began
+		<-began
+		for range 2 {
+			if _, err := hf.Cancel(ctx, "enough", scheduled, scheduled, waits, runs); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := hf.Terminate(ctx, "enough", killed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.eventually(t, "cancelled before it started", scheduled, "enqueued, finished cancelled (cancelled)")
+		c.eventually(t, "cancelled while it waits", waits, "enqueued, started 1, parked, started 1, finished cancelled (cancelled)")
+		c.eventually(t, "cancelled while it runs", runs, "enqueued, started 1, finished cancelled (cancelled)")
+		c.eventually(t, "terminated", killed, "enqueued, started 1, finished cancelled (terminated)")
+
+		// A retry by a person leads to another end.
+		if _, err := hf.Retry(ctx, "once more", scheduled); err != nil {
+			t.Fatal(err)
+		}
+		c.eventually(t, "retried by a person", scheduled,
+			"enqueued, finished cancelled (cancelled), started 1, finished completed ()")
+
+		// A child ends with its parent, and an enqueue that finds its job is none.
+		parent := enqueue("has a child", holdfast.Unique{ByKey: "once", While: store.States})
+		c.eventually(t, "a parent", parent, "enqueued, started 1, finished completed ()")
+		if again := enqueue("has a child", holdfast.Unique{ByKey: "once"}); again != parent {
+			t.Errorf("the enqueue made a new job")
+		}
+		page, err := hf.List(ctx, store.Filter{Parent: parent}, "", 10)
+		if err != nil || len(page.Jobs) != 1 {
+			t.Fatalf("%d children, %v", len(page.Jobs), err)
+		}
+		c.eventually(t, "a child", page.Jobs[0].ID, "enqueued, finished cancelled (cancelled)")
+		c.eventually(t, "the parent, still", parent, "enqueued, started 1, finished completed ()")
+
+		if _, err := kind.EnqueueMany(ctx, hf, []string{"completes", "completes"}); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.odd) > 0 || hf.Health().HooksDropped != 0 {
+			t.Errorf("events without all of their job: %q; %d were dropped", c.odd, hf.Health().HooksDropped)
+		}
+	})
+}
+
+// cutSource is a database whose connections can be cut.
+type cutSource struct {
+	store.Source
+	cut *atomic.Bool
+}
+
+func (s cutSource) Open(ctx context.Context) (store.Store, error) {
+	st, err := s.Source.Open(ctx)
+	return cutStore{st, s.cut}, err
+}
+
+type cutStore struct {
+	store.Store
+	cut *atomic.Bool
+}
+
+func (s cutStore) check() error {
+	if s.cut.Load() {
+		return fmt.Errorf("%w: cut", store.ErrUnavailable)
+	}
+	return nil
+}
+
+func (s cutStore) Apply(ctx context.Context, b *store.Batch) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return s.Store.Apply(ctx, b)
+}
+
+func (s cutStore) Claim(ctx context.Context, p store.ClaimParams) ([]store.Claimed, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s.Store.Claim(ctx, p)
+}
+
+func (s cutStore) Beat(ctx context.Context, p store.BeatParams) (store.Beat, error) {
+	if err := s.check(); err != nil {
+		return store.Beat{}, err
+	}
+	return s.Store.Beat(ctx, p)
+}
+
+func (s cutStore) Rescue(ctx context.Context, p store.RescueParams) (store.Rescued, error) {
+	if err := s.check(); err != nil {
+		return store.Rescued{}, err
+	}
+	return s.Store.Rescue(ctx, p)
+}
+
+// TestHooksAreToldOfARescueOnce: by the process that declares a node dead, which others may hear
+// too late.
+func TestHooksAreToldOfARescueOnce(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		ctx := t.Context()
+		var c told // of both
+		leases := holdfast.WithLeases(100*time.Millisecond, 400*time.Millisecond)
+		kind := holdfast.NewKind[bool, string]("hooked", holdfast.Backoff(time.Millisecond, time.Millisecond))
+		var cut atomic.Bool
+		first := openOn(t, cutSource{source, &cut}, holdfast.WithHooks(c.hooks()), leases)
+		began := make(chan store.Lease, 2)
+		err := kind.Handle(first, func(run *holdfast.Run, _ bool) (string, error) {
+			began <- run.Lease()
+			<-run.Done()
+			return "too late", nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, first)
+		t.Cleanup(func() { cut.Store(false) })
+		goesOn, err := kind.Enqueue(ctx, first, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fails, err := kind.Enqueue(ctx, first, false, holdfast.MaxAttempts(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		node := (<-began).Node
+		<-began
+		cut.Store(true)
+		second := openOn(t, source, holdfast.WithHooks(c.hooks()), leases)
+		if err := kind.Handle(second, func(*holdfast.Run, bool) (string, error) { return "done", nil }); err != nil {
+			t.Fatal(err)
+		}
+		run(t, second)
+		if out, err := goesOn.Wait(ctx); err != nil || out != "done" {
+			t.Errorf("%q, %v", out, err)
+		}
+		cut.Store(false) // and the first one learns of its death, and its outcomes are refused
+		c.eventually(t, "it goes on", goesOn.ID, "enqueued, started 1, rescued retryable node_lost, started 2, finished completed ()")
+		c.eventually(t, "it fails", fails.ID, "enqueued, started 1, rescued failed crash_loop, finished failed (crash_loop)")
+		eventually(t, "it has joined again", func() bool { return first.Health().Node != node })
+		c.eventually(t, "it goes on, still", goesOn.ID, "enqueued, started 1, rescued retryable node_lost, started 2, finished completed ()")
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !slices.Equal(c.died, []int64{node}) || len(c.odd) > 0 {
+			t.Errorf("nodes that died: %v, want %d; events without all of their job: %q", c.died, node, c.odd)
+		}
+	})
+}
+
+// TestAHookThatHangsHoldsUpNothing: ten thousand jobs are drained, the node stops and the client is
+// closed while a hook does not return. What it was not told of is counted.
+func TestAHookThatHangsHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		const many = 10_000
+		ctx := t.Context()
+		leave := make(chan struct{})
+		left := make(chan struct{})
+		hf, err := holdfast.Open(ctx, source, holdfast.WithHooks(hooks.Hooks{
+			Started:  func(hooks.Started) { <-leave; close(left) }, // closing it twice would panic
+			Finished: func(hooks.Finished) {},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := holdfast.NewTask[int]("hooked")
+		if err := kind.Handle(hf, func(*holdfast.Run, int) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		jobs, err := kind.EnqueueMany(ctx, hf, make([]int, many))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran := make(chan error, 1)
+		go func() { ran <- hf.Run(ctx) }()
+		ids := make([]holdfast.ID, len(jobs))
+		for i, job := range jobs {
+			ids[i] = job.ID
+		}
+		if _, err := hf.WaitAll(ctx, ids...); err != nil {
+			t.Error(err)
+		}
+		if err := errors.Join(hf.Stop(ctx), <-ran); err != nil {
+			t.Error(err)
+		}
+		// Two events of each, of which one is being told and the queue has its fill.
+		if dropped := hf.Health().HooksDropped; dropped != 2*many-1-hooks.QueueSize {
+			t.Errorf("%d events were dropped", dropped)
+		}
+		if err := hf.Close(ctx); err != nil { // it returns, though the hook has not
+			t.Error(err)
+		}
+		close(leave)
+		<-left
+	})
+}
+
+// TestAHookThatPanics: neither the jobs nor the other hooks notice.
+func TestAHookThatPanics(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var c told
+		hf, err := holdfast.Open(t.Context(), memorySource{f.st},
+			holdfast.WithHooks(hooks.Hooks{Started: func(hooks.Started) { panic("in a hook") }}), holdfast.WithHooks(c.hooks()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.hf.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.hf = hf
+		job := begin(f, 1, func(_ *holdfast.Run, n int) (int, error) { return n, nil })
+		if got := result(f, job); got != 1 {
+			t.Error(got)
+		}
+		c.eventually(t, "the other hook", job.ID, "enqueued, started 1, finished completed ()")
+	})
+}

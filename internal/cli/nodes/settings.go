@@ -1,0 +1,177 @@
+package nodes
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+)
+
+// The flags of nodes.
+const (
+	flagAllowExec   = "allow-exec"
+	flagSlots       = "slots"
+	flagQueue       = "queue"
+	flagNodeName    = "node-name"
+	flagBeat        = "beat"
+	flagDeadAfter   = "dead-after"
+	flagStopTimeout = "stop-timeout"
+)
+
+// The variables of these flags.
+const (
+	EnvAllowExec   = "HOLDFAST_ALLOW_EXEC"
+	EnvSlots       = "HOLDFAST_SLOTS"
+	EnvQueues      = "HOLDFAST_QUEUES"
+	EnvNodeName    = "HOLDFAST_NODE_NAME"
+	EnvBeat        = "HOLDFAST_BEAT"
+	EnvDeadAfter   = "HOLDFAST_DEAD_AFTER"
+	EnvStopTimeout = "HOLDFAST_STOP_TIMEOUT"
+)
+
+// settings are the flags of "dev" and "worker".
+type settings struct {
+	allowExec   bool
+	slots       int
+	queues      []string
+	nodeName    string
+	beat        time.Duration
+	deadAfter   time.Duration
+	stopTimeout time.Duration
+	log         app.LogFlags
+}
+
+func (f *settings) add(cmd *cobra.Command, allowExec bool, format string) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.allowExec, flagAllowExec, allowExec, "run exec jobs: anyone who can enqueue can run commands as this user")
+	flags.IntVar(&f.slots, flagSlots, 100, "run at most `N` jobs at once, of each namespace")
+	flags.StringArrayVar(&f.queues, flagQueue, nil,
+		"serve queue `NAME[=SLOTS]`, with at most SLOTS of its jobs at once; repeatable, or a comma-separated list (default: all queues)")
+	flags.StringVar(&f.nodeName, flagNodeName, defaultNodeName, "name of the node, for people: a `TEMPLATE` with {host}, {pid}, {version} and {id}")
+	flags.DurationVar(&f.beat, flagBeat, 5*time.Second, "say every `DURATION` that the node lives")
+	flags.DurationVar(&f.deadAfter, flagDeadAfter, 20*time.Second, "be dead after this `DURATION` without a beat: others then take the jobs")
+	flags.DurationVar(&f.stopTimeout, flagStopTimeout, 20*time.Second, "give running jobs this `DURATION` to finish after the first signal")
+	f.log.Add(flags, "info", format)
+	for flag, variable := range map[string]string{
+		flagAllowExec: EnvAllowExec, flagSlots: EnvSlots, flagQueue: EnvQueues, flagNodeName: EnvNodeName, flagBeat: EnvBeat,
+		flagDeadAfter: EnvDeadAfter, flagStopTimeout: EnvStopTimeout,
+	} {
+		app.Variable(flags, flag, variable)
+	}
+}
+
+// nodeOptions turns settings into options of the library.
+func (a verbs) nodeOptions(ctx context.Context, f *settings) ([]holdfast.Option, error) {
+	switch {
+	case f.slots < 1:
+		return nil, arg.Usagef("%s %d is not positive", a.NameOf(flagSlots), f.slots)
+	case f.stopTimeout < 0:
+		return nil, arg.Usagef("%s %v is negative", a.NameOf(flagStopTimeout), f.stopTimeout)
+	case f.beat <= 0:
+		return nil, arg.Usagef("%s %v is not positive", a.NameOf(flagBeat), f.beat)
+	case f.deadAfter/3 < f.beat:
+		return nil, arg.Usagef("%s %v is less than three times %s %v", a.NameOf(flagDeadAfter), f.deadAfter, a.NameOf(flagBeat), f.beat)
+	}
+	opts := []holdfast.Option{
+		holdfast.WithSlots(f.slots), holdfast.WithStopTimeout(f.stopTimeout), holdfast.WithLeases(f.beat, f.deadAfter),
+	}
+	for _, namespace := range a.Namespaces {
+		if err := a.TryOptions(ctx, holdfast.WithNamespace(namespace)); err != nil {
+			return nil, arg.Usagef("%s: %w", a.NameOf(app.FlagNamespace), err)
+		}
+	}
+	name, err := expand(f.nodeName, placeholders())
+	if err == nil {
+		opts = append(opts, holdfast.WithNodeName(name))
+		err = a.TryOptions(ctx, opts...)
+	}
+	if err != nil {
+		return nil, arg.Usagef("%s: %w", a.NameOf(flagNodeName), err)
+	}
+	queues, err := queuesOf(f.queues)
+	if err == nil {
+		opts = append(opts, queues...)
+		err = a.TryOptions(ctx, opts...)
+	}
+	if err != nil {
+		return nil, arg.Usagef("%s: %w", a.NameOf(flagQueue), err)
+	}
+	return opts, nil
+}
+
+// queuesOf parses lists of queues, each NAME or NAME=SLOTS.
+func queuesOf(lists []string) (opts []holdfast.Option, err error) {
+	seen := map[string]bool{}
+	for _, list := range lists {
+		for item := range strings.SplitSeq(list, ",") {
+			item = strings.TrimSpace(item)
+			name, text, limited := strings.Cut(item, "=")
+			slots := 0
+			if limited {
+				if slots, err = strconv.Atoi(text); err != nil || slots < 1 {
+					return nil, arg.Usagef("%q must be NAME or NAME=SLOTS, such as mail=10", item)
+				}
+			}
+			switch {
+			case name == "":
+				return nil, arg.Usagef("a name is empty in %q", list)
+			case seen[name]:
+				return nil, arg.Usagef("the queue %s is given twice", name)
+			}
+			seen[name] = true
+			opts = append(opts, holdfast.WithQueue(name, slots))
+		}
+	}
+	return opts, nil
+}
+
+// defaultNodeName is what the library calls a node, too.
+const defaultNodeName = "{host}[{pid}]"
+
+// placeholder is a part of a template.
+var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+
+// placeholders are what the parts of a node's name stand for in this process.
+func placeholders() map[string]string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	var id [3]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return map[string]string{
+		"{host}": host, "{pid}": strconv.Itoa(os.Getpid()), "{version}": version, "{id}": hex.EncodeToString(id[:]),
+	}
+}
+
+// expand replaces the placeholders of a template.
+func expand(template string, values map[string]string) (string, error) {
+	unknown := ""
+	name := placeholder.ReplaceAllStringFunc(template, func(part string) string {
+		value, ok := values[part]
+		if !ok && unknown == "" {
+			unknown = part
+		}
+		return value
+	})
+	if unknown != "" {
+		return "", fmt.Errorf("%s stands for nothing; there are {host}, {pid}, {version} and {id}, and other text stays as it is", unknown)
+	}
+	return name, nil
+}

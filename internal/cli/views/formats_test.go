@@ -1,0 +1,151 @@
+package views
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/why"
+)
+
+var update = flag.Bool("update", false, "write testdata")
+
+// sampleTime is the time of the samples.
+var sampleTime = time.Date(2026, time.January, 31, 17, 30, 0, 123_456_000, time.UTC)
+
+// sampleRecord is a job of which everything is known.
+func sampleRecord() *store.Record {
+	at := sampleTime
+	id := uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64")
+	return &store.Record{
+		Job: store.Job{
+			ID: id, Namespace: "default", Queue: "mail", Kind: "send", Priority: 2, Args: []byte(`{"to":"<ada>","lines":["a\nb"],"n":1e3}`),
+			CreatedAt: at, RunAt: at, Attempt: 3, MaxAttempts: 5, Tags: []string{"nightly", "yes"}, Metadata: []byte(`{"customer":7}`),
+			Options: store.Options{Timeout: 90 * time.Second, Source: "cli", Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25}},
+			Version: "2", LeaseNumber: 9, OrderingKey: "é\u202e",
+		},
+		State: store.Failed, Reason: store.ReasonTerminal, Error: "the printer is: \"on fire\"\nand out of paper", Fingerprint: 1,
+		Lease: store.Lease{Number: 9, Node: 7}, ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Second),
+		Attempts: []store.Attempt{{
+			Number: 3, LeaseNumber: 9, Node: 7, ClaimedAt: at, StartedAt: at, EndedAt: at.Add(time.Second), Outcome: store.Failed,
+			Reason: store.ReasonTerminal, Error: "panic: oops", Trace: "goroutine 7 [running]:\nmain.send()\n\t/app/main.go:12 +0x1d\n",
+		}},
+		Actions: []store.Action{{At: at, Kind: store.ActionRetry, Actor: "ada@host", Reason: "there is paper"}},
+	}
+}
+
+// sample is a value of a view, as an object or as the only element of a list.
+type sample struct {
+	value any
+	list  []string                // the header, for a list
+	row   func() []string         // its row
+	print func(p *output.Printer) // an object as a table
+}
+
+func samples() []sample {
+	r := sampleRecord()
+	node := &store.Node{
+		ID: 7, StartedAt: sampleTime, BeatAt: sampleTime, Running: 3, Leader: true,
+		Info: store.NodeInfo{
+			Name: "host[12]", Version: "v1.2.3", Namespace: "default", Queues: []string{"mail"}, Kinds: []string{"send@2", "exec"}, Slots: 100,
+			QueueSlots: map[string]int{"mail": 10}, DeadAfter: 20 * time.Second,
+		},
+	}
+	queue := &store.Queue{
+		Namespace: "default", Name: "mail", CreatedAt: sampleTime, PausedAt: sampleTime, PausedBy: "ada@host", OldestDue: sampleTime,
+		Counts: map[store.State]store.Count{store.Available: {N: store.CountBound, More: true}, store.Running: {N: 3}},
+	}
+	now := sampleTime.Add(time.Minute)
+	cause := []why.Cause{{Code: why.Paused, Text: "queue mail has been paused", Until: sampleTime}}
+	unserved := []store.Unserved{{Namespace: "default", Queue: "mail", Kind: "send", Version: "1", Known: true, OldestDue: sampleTime}}
+	kind := KindsOf("default", []store.Node{*node}, unserved, sampleTime)[1]
+	return []sample{
+		{value: NewWholeJob(r, cause), print: func(p *output.Printer) { PrintJob(p, now, r, cause) }},
+		{value: NewJob(r), list: JobHeader, row: func() []string { return JobRow(now, r) }},
+		{value: NewQueue(queue), list: QueueHeader, row: func() []string { return QueueRow(now, queue) }},
+		{value: NewNode(node, now), list: NodeHeader, row: func() []string { return NodeRow(now, node) }},
+		{value: NewWholeQueue(queue, []store.Node{*node}, unserved, sampleTime), print: func(p *output.Printer) {
+			v := NewWholeQueue(queue, []store.Node{*node}, unserved, sampleTime)
+			PrintQueue(p, now, queue, &v)
+		}},
+		{value: kind, list: KindHeader, row: func() []string { return KindRow(now, &kind) }},
+		{value: Enqueued{ID: r.ID.String(), Existing: true}},
+		{value: Enqueued{ID: r.ID.String(), Line: 7}, list: []string{"-"}},
+		{value: Changed{ID: r.ID.String(), State: "cancelled"}, list: []string{"-"}},
+		{value: Changed{ID: r.ID.String(), State: "completed", Error: "it has completed"}, list: []string{"-"}},
+		{value: Paused{Namespace: "default", Queue: "mail", Paused: true, New: true}, list: []string{"-"}},
+		{value: DeletedQueue{Namespace: "default", Queue: "mail", Deleted: true}, list: []string{"-"}},
+		{value: DeletedQueue{Namespace: "default", Queue: "mail", Error: "it has unfinished jobs"}, list: []string{"-"}},
+		{value: Forked{ID: r.ID.String(), ForkedFrom: r.ID.String()}},
+		{value: Sent{ID: r.ID.String(), Signal: "approved", Key: "mail-1", Message: 1<<60 + 1}},
+		{value: Answered{Token: "hfc_x", Answer: "completed"}},
+		{value: Item{Offset: 3, At: timestamp(sampleTime), Value: json.RawMessage(`"approved"`)}},
+		{value: Schema{Database: "sqlite:holdfast.db", Version: 3, Latest: 7}},
+		{value: Finding{File: "a/b.go", Line: 3, Column: 7, Message: "time.Now in a durable function"}, list: []string{"-"}},
+		{value: Version{Version: "v1.2.3", Go: "go1.26", Platform: "linux/amd64"}},
+	}
+}
+
+// TestFormats compares every format of every view with what it was before: they are an interface.
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, s := range samples() {
+		for _, format := range output.Formats {
+			var out bytes.Buffer
+			p := output.NewPrinter(&out, false)
+			p.Asked = format
+			if err := write(&p, s); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if text := out.String(); text != "" {
+				fmt.Fprintf(&all, "### %T, %s\n%s", s.value, format, text)
+			}
+		}
+	}
+	path := filepath.Join("testdata", "formats.txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(all.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), all.String()); diff != "" {
+		t.Errorf("the output has changed; if it is meant, run: go test ./internal/cli/views -run TestFormats -update\n%s", diff)
+	}
+}
+
+func write(p *output.Printer, s sample) error {
+	if s.list == nil {
+		return p.Object(s.value, func() {
+			if s.print != nil {
+				s.print(p)
+			}
+		})
+	}
+	l := p.NewList(s.list...)
+	if s.row == nil && l.Format == output.FormatTable {
+		return nil // it is printed by its verb
+	}
+	if err := l.Add(s.value, s.row); err != nil {
+		return err
+	}
+	return l.End()
+}

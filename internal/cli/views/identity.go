@@ -1,0 +1,51 @@
+package views
+
+import "strconv"
+
+// The kinds of things that have an id, as output.Identified tells them.
+const (
+	aJob   = "job"
+	aQueue = "queue"
+	aNode  = "node"
+	aKind  = "kind"
+)
+
+// Identity implements output.Identified, and so do those below.
+func (v Job) Identity() (kind, id string) { return aJob, v.ID }
+
+// Identity is that of the job.
+func (v Enqueued) Identity() (kind, id string) { return aJob, v.ID }
+
+// Identity is that of the job, if it was changed.
+func (v Changed) Identity() (kind, id string) {
+	if v.Error != "" {
+		return aJob, ""
+	}
+	return aJob, v.ID
+}
+
+// Identity is that of the new job.
+func (v Forked) Identity() (kind, id string) { return aJob, v.ID }
+
+// Identity is that of the job to which a signal was sent.
+func (v Sent) Identity() (kind, id string) { return aJob, v.ID }
+
+// Identity is that of the queue, its name.
+func (v Queue) Identity() (kind, id string) { return aQueue, v.Name }
+
+// Identity is that of the queue.
+func (v Paused) Identity() (kind, id string) { return aQueue, v.Queue }
+
+// Identity is that of the queue, if it was deleted.
+func (v DeletedQueue) Identity() (kind, id string) {
+	if v.Error != "" {
+		return aQueue, ""
+	}
+	return aQueue, v.Queue
+}
+
+// Identity is that of the node, its number.
+func (v Node) Identity() (kind, id string) { return aNode, strconv.FormatInt(int64(v.ID), 10) }
+
+// Identity is that of the kind, its name.
+func (v Kind) Identity() (kind, id string) { return aKind, v.Name }

@@ -1,0 +1,104 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/usercode"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Encode makes the data of an entry.
+func Encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // they are structs of plain fields
+	}
+	return data
+}
+
+// Decode reads the data of an entry.
+func Decode(e *store.Entry, v any) error {
+	data, err := Unpack(e.Data, e.Codec)
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read entry %d of the journal: %w", e.Seq, err)
+	}
+	return nil
+}
+
+// Retry is the data of an EntryStepRetry.
+type Retry struct {
+	Failure usercode.StepError `json:"failure"`
+	Until   time.Time          `json:"until"`
+}
+
+// FailureOf returns the failure of a step that an entry remembers.
+func FailureOf(e *store.Entry) error {
+	failure := &usercode.StepError{}
+	if err := Decode(e, failure); err != nil {
+		return err
+	}
+	return failure
+}
+
+// Continued is the data of an EntryContinued.
+type Continued struct {
+	Times    int  `json:"times"`
+	Children bool `json:"children,omitempty"` // of an earlier generation, which may be open
+}
+
+// Timer is the data of an EntryTimer.
+type Timer struct {
+	Until time.Time `json:"until"`
+}
+
+// Child is the data of an EntryChild.
+type Child struct {
+	ID      string            `json:"id"`
+	OnClose store.ClosePolicy `json:"on_close,omitempty"`
+	Answers bool              `json:"answers,omitempty"`
+}
+
+// Callback is the data of an EntryCallback.
+type Callback struct {
+	Name string `json:"name"`
+}
+
+// Closing is the data of an EntryClosing: the end that was decided, and the paths of the
+// compensations that were registered by then. A later run may know of more that has happened since,
+// and come farther: what it registers there is not to be run.
+type Closing struct {
+	State  store.State  `json:"state"`
+	Reason store.Reason `json:"reason,omitempty"`
+	Error  string       `json:"error,omitempty"`
+	Undo   []string     `json:"undo,omitempty"` // nil: all, written by a program that did not say
+}
+
+// Problem is the data of an EntryReceived whose message did not decode.
+type Problem struct {
+	Problem string `json:"problem"`
+}
+
+// ProblemOf tells why the message did not decode that an entry has received, or "" if it did.
+func ProblemOf(e *store.Entry) (string, error) {
+	if e.Kind != store.EntryReceived || len(e.Data) == 0 {
+		return "", nil
+	}
+	var p Problem
+	err := Decode(e, &p)
+	return p.Problem, err
+}
+
+// UndoPrefix begins the paths of entries of compensations.
+const UndoPrefix = "~"
+
+// IsCompensation reports whether a path is one of a compensation.
+func IsCompensation(path string) bool { return strings.HasPrefix(path, UndoPrefix) }
+
+// Weight is what an entry counts against the limit of its journal.
+func Weight(e *store.Entry) int64 { return int64(len(e.Data) + len(e.Name) + len(e.Path)) }

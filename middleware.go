@@ -1,0 +1,149 @@
+package holdfast
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/holdfastdev/holdfast/hooks"
+	"github.com/holdfastdev/holdfast/internal/around"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Middleware is put around handlers, for what concerns all of them: metrics, traces, values in
+// contexts. It calls next once, with its run or one made from it by WithContext, and returns what
+// next returned, or another error. It is called for each run of a job, also when a parked run goes
+// on. What it returns is what the handler has returned: nil completes the job, without a result
+// unless the handler returned one, and an error decides as it would from the handler. If it does
+// not call next, the handler is not called.
+//
+// next returns the error of the handler, and ErrParked if its run is parked: the handler is called
+// again later, and a metric counts this end once if it leaves out ErrParked. A durable run that is
+// interrupted returns ErrShutdown, because its node stops, or ErrLeaseLost. In these three cases
+// the run ends in its own way, whatever the middleware returns. A panic of the handler comes out of
+// next as a panic, whose value is an error with the handler's stack; a panic of the middleware is
+// one of the handler. next called twice, or with another run, is an ErrInvalid.
+//
+// Compensations run outside of the middleware.
+type Middleware func(run *Run, next func(run *Run) error) error
+
+// WithMiddleware puts functions around all handlers of the client, or, as an option of Handle,
+// around one. The first is outermost; those of Open are outside those of Handle. Without any, there
+// is no cost.
+func WithMiddleware(mw ...Middleware) interface {
+	Option
+	HandleOption
+} {
+	return middlewares(mw)
+}
+
+type middlewares []Middleware
+
+func (m middlewares) open(s *settings) error { return m.addTo(&s.around) }
+
+func (m middlewares) handle(h *handlerSpec) error { return m.addTo(&h.around) }
+
+func (m middlewares) addTo(all *[]Middleware) error {
+	for _, one := range m {
+		if one == nil {
+			return noFunction("middleware")
+		}
+	}
+	*all = append(*all, m...)
+	return nil
+}
+
+// inside calls a handler with the middleware around it. A run that has ended the goroutine of its
+// code ends that of the middleware as well, which is how the node finds out.
+func (r *Run) inside(chain []Middleware, call func(*Run) ([]byte, error)) (result []byte, err error) {
+	left, panicked, err := around.Call(r, chain, around.Inside[*Run]{
+		Handler: func(run *Run) (err error) {
+			result, err = call(run)
+			return err
+		},
+		Check: func(run *Run) error {
+			if run == nil || run.strand != r.strand {
+				return invalid("middleware", "next was called with another run; pass the own one, or one made from it by WithContext")
+			}
+			return nil
+		},
+		Left: r.strand.Left,
+	})
+	switch {
+	case left && panicked != nil:
+		r.strand.SayPanic(panicked)
+		fallthrough
+	case left:
+		runtime.Goexit()
+	case panicked != nil:
+		panic(panicked)
+	}
+	return result, err
+}
+
+// WithHooks tells hooks of events in the lives of jobs, runs and nodes; see package hooks. Several
+// add up.
+func WithHooks(h hooks.Hooks) Option {
+	return option(func(s *settings) error {
+		s.engine.Hooks = append(s.engine.Hooks, h)
+		return nil
+	})
+}
+
+type enqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error
+
+// WithEnqueueMiddleware puts functions around all enqueues of the client: of one job and of many,
+// in a transaction of the caller, and of the children of runs. Each call of an enqueue is one of
+// the first function, which is outermost, with all its jobs. It calls next once, which enqueues
+// them and returns nil, or why that failed; what became of single jobs next does not say. An error
+// without next refuses all of them, and nil without next is an ErrInvalid.
+//
+// Before it calls next, a function may change the args, metadata, tags, priority, queue, run time,
+// options, attempts and ordering key of the jobs; everything is validated after that, and unique
+// keys are computed. RunAt is zero for as soon as possible and for a Delay, which a RunAt replaces.
+//
+// A child is passed once, with the run as ctx, and not when its parent is replayed: next returns
+// nil at once, and the child is stored with the entry that remembers it.
+func WithEnqueueMiddleware(mw ...func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error) Option {
+	return option(func(s *settings) error {
+		for _, one := range mw {
+			if one == nil {
+				return noFunction("enqueue middleware")
+			}
+		}
+		s.aroundEnqueues = append(s.aroundEnqueues, mw...)
+		return nil
+	})
+}
+
+// pass calls write inside of the middleware, if there is some. The enqueues are to be completed by
+// write then, which those show that have a before; nil ones are passed over.
+func (c *Client) pass(ctx context.Context, specs []*enqueueSpec, write func(context.Context) error) error {
+	if len(c.aroundEnqueues) == 0 {
+		return write(ctx)
+	}
+	jobs := make([]*store.Job, 0, len(specs))
+	for _, spec := range specs {
+		if spec != nil {
+			before := spec.enqueue.Job
+			spec.before = &before
+			jobs = append(jobs, &spec.enqueue.Job)
+		}
+	}
+	if len(jobs) == 0 {
+		return write(ctx)
+	}
+	return around.Enqueue(ctx, jobs, c.aroundEnqueues, write)
+}
+
+// passOne is pass for one enqueue, which it completes.
+func (c *Client) passOne(ctx context.Context, spec *enqueueSpec, write func(context.Context) error) error {
+	if len(c.aroundEnqueues) == 0 {
+		return write(ctx)
+	}
+	return c.pass(ctx, []*enqueueSpec{spec}, func(ctx context.Context) error {
+		if err := c.complete(spec); err != nil {
+			return err
+		}
+		return write(ctx)
+	})
+}
