@@ -26,6 +26,7 @@ type Edit struct {
 	RunAt       *time.Time
 	MaxAttempts *int           // 0: the handler's
 	Timeout     *time.Duration // 0: the handler's
+	Heartbeat   *time.Duration // 0: the handler's
 	Deadline    *time.Time     // zero: none
 	Backoff     *Backoff       // zero: the handler's
 	// Tags replaces all tags. AddTags and DropTags are applied after it.
@@ -140,8 +141,8 @@ func (p *EditParams) Check() error {
 // OnlyWords reports whether the change is one of tags and metadata, which those that run and those
 // that have finished take as well.
 func (e *Edit) OnlyWords() bool {
-	return e.Queue == nil && e.Priority == nil && e.RunAt == nil && e.MaxAttempts == nil && e.Timeout == nil && e.Deadline == nil &&
-		e.Backoff == nil && e.Args == nil
+	return e.Queue == nil && e.Priority == nil && e.RunAt == nil && e.MaxAttempts == nil && e.Timeout == nil && e.Heartbeat == nil &&
+		e.Deadline == nil && e.Backoff == nil && e.Args == nil
 }
 
 // Allowed reports why a job in a state cannot be changed like this, an ErrConflict. durable tells
@@ -172,6 +173,7 @@ func (e *Edit) Apply(job *Job) (changed bool) {
 	set(&job.Priority, e.Priority)
 	set(&job.MaxAttempts, e.MaxAttempts)
 	set(&job.Options.Timeout, e.Timeout)
+	set(&job.Options.Heartbeat, e.Heartbeat)
 	set(&job.Options.Backoff, e.Backoff)
 	if e.Deadline != nil {
 		job.Options.Deadline = e.Deadline.Truncate(time.Microsecond)

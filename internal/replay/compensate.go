@@ -104,6 +104,9 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 		return o
 	}
 	m.decided = o
+	if m.closed != nil {
+		r.said.Store(nil) // it was stored with the decision
+	}
 	m.endStrands()
 	if missing := m.keepPromised(data.Undo); missing != "" {
 		return nondeterminism("the code no longer registers the compensation at place " + missing +

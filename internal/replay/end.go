@@ -60,6 +60,7 @@ func (r *Run) decided() *store.Outcome {
 func (r *Run) FinishJournal(o *store.Outcome) (a *store.Append, remembers bool) {
 	m := r.state.Load()
 	if m == nil {
+		o.Meta, _ = r.Unsaid()
 		return nil, false
 	}
 	return m.finishJournal(o), true
@@ -110,6 +111,8 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	var a *store.Append
 	if len(m.pending) > 0 || len(m.enqueues) > 0 {
 		a = m.take()
+	} else if w := m.unsaid(); w != nil {
+		o.Meta = w.meta
 	}
 	o.Durable, o.InTx = m.stored > 0 || a != nil || m.tx != nil || m.unwritten, m.tx != nil
 	return a

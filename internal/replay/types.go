@@ -25,6 +25,7 @@ type Run struct {
 	state       atomic.Pointer[replayState] // of a run that asked for it
 	ending      error                       // it is ending, as its claim told
 	pausing     atomic.Bool                 // a pause of it was requested
+	said        atomic.Pointer[said]        // what is to be stored with the next write; nil: nothing
 	undoing     atomic.Bool                 // compensations run
 }
 
@@ -55,6 +56,7 @@ type replayState struct {
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
 	flushing  bool    // a write, or a transaction of the user's, is under way
+	said      *said   // what the write says of the job
 	unwritten bool    // a write has failed, or was not waited for: it is unknown what the journal holds
 	tx        *openTx // what is being written is in a transaction of the user's
 

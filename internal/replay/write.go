@@ -79,6 +79,9 @@ func (m *replayState) take() *store.Append {
 		e.Seq = m.stored + int64(i) + 1
 		a.Closing = a.Closing || e.Kind == store.EntryClosing
 	}
+	if m.said = m.unsaid(); m.said != nil {
+		a.Meta = m.said.meta
+	}
 	m.pending, m.enqueues = m.pending[entries:], m.enqueues[enqueues:]
 	if len(m.pending) == 0 {
 		m.pending, m.enqueues = nil, nil
@@ -105,6 +108,12 @@ func (m *replayState) portion() (entries, enqueues int) {
 // written ends a write.
 func (m *replayState) written(a *store.Append, err error) {
 	m.flushing, m.tx = false, nil
+	if m.said != nil {
+		if err == nil && a.Meta != nil {
+			m.run.said.CompareAndSwap(m.said, nil)
+		}
+		m.said = nil
+	}
 	if err == nil && len(a.Entries) > 0 {
 		m.stored = a.Entries[len(a.Entries)-1].Seq
 		m.warnIfLong()

@@ -80,7 +80,7 @@ func isDue(wakes []store.Wake, at time.Time) bool {
 // anyEdit draws a change, mostly of one or two things.
 func (m *machine) anyEdit(t *rapid.T) (e store.Edit) {
 	for range rapid.IntRange(1, 2).Draw(t, "changes") {
-		switch pick(t, "change", "queue", "priority", "run at", "run at", "attempts", "deadline", "timeout", "args", "metadata", "tags", "tag") {
+		switch pick(t, "change", "queue", "priority", "run at", "run at", "attempts", "deadline", "timeout", "heartbeat", "args", "metadata", "tags", "tag") {
 		case "queue":
 			e.Queue = new(m.anyQueue(t))
 		case "priority":
@@ -96,6 +96,8 @@ func (m *machine) anyEdit(t *rapid.T) (e store.Edit) {
 			}
 		case "timeout":
 			e.Timeout = new(pick(t, "timeout", time.Second, time.Minute))
+		case "heartbeat":
+			e.Heartbeat = new(pick(t, "heartbeat", time.Second, time.Minute))
 		case "args":
 			e.Args = []byte(pick(t, "args", machineArgs...))
 		case "metadata":

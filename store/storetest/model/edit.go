@@ -60,7 +60,7 @@ func (s *Store) edit(j *job, params *store.EditParams, now time.Time) State {
 		if !j.held() {
 			j.wait.due = due
 		}
-		if !j.due().IsZero() {
+		if moved && !j.due().IsZero() {
 			s.tell(store.Wake{Kind: store.WakeDeferred, Due: due})
 		}
 		return j.state
