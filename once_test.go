@@ -14,8 +14,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestJobsSayOnceWhyTheyFailed: the error of a wait names the job and the package once, whatever the
-// handler has returned.
+// TestJobsSayOnceWhyTheyFailed: the error of a wait names the job and the package once, whatever
+// the handler has returned.
 func TestJobsSayOnceWhyTheyFailed(t *testing.T) {
 	t.Parallel()
 	handlers := map[string]struct {

@@ -1,12 +1,14 @@
 package holdfasttest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
@@ -198,12 +200,11 @@ func TestWorkOneLeavesNothingBehind(t *testing.T) { //nolint:paralleltest // it 
 			return future.Wait(run)
 		})
 		enqueue(env, kind, 1)
-		before := runtime.NumGoroutine()
+		before, _ := goroutines()
 		for range 2 {
 			holdfasttest.WorkOne(env, kind)
-			if now := runtime.NumGoroutine(); now != before {
-				stacks := make([]byte, 1<<20)
-				t.Errorf("%d goroutines, and %d before:\n%s", now, before, stacks[:runtime.Stack(stacks, true)])
+			if now, stacks := goroutines(); now != before {
+				t.Errorf("%d goroutines, and %d before:\n%s", now, before, stacks)
 			}
 			env.Advance(time.Hour)
 		}
@@ -215,4 +216,12 @@ func TestWorkOneLeavesNothingBehind(t *testing.T) { //nolint:paralleltest // it 
 			t.Errorf("%+v", health)
 		}
 	})
+}
+
+// goroutines counts those of the test, without the runtime's, once they have come to rest.
+func goroutines() (n int, stacks []byte) {
+	synctest.Wait()
+	stacks = make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return bytes.Count(stacks, []byte(", synctest bubble ")), stacks
 }

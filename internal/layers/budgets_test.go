@@ -32,6 +32,17 @@ type size struct {
 // statement may be longer if it has a walk.
 var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, unwalked: 60}
 
+// publicBudget is that of the root package, in which the methods of its types have to be, with all
+// that they tell users. Its types name each other: a client makes jobs, and a job knows its client.
+var publicBudget = size{files: 36, lines: 5000, up: 20, function: 60, parameters: 6, unwalked: 60}
+
+func budgetOf(pkg string) size {
+	if pkg == "." {
+		return publicBudget
+	}
+	return budget
+}
+
 // legend explains the table that TestBudgets prints.
 const legend = `what each package costs:
 	arrows:    pairs of files of which one uses what the other declares
@@ -57,7 +68,7 @@ func TestBudgets(t *testing.T) {
 		if s.up > 0 {
 			t.Logf("    up: %s", strings.Join(s.upwards, ", "))
 		}
-		for _, over := range s.over(budget) {
+		for _, over := range s.over(budgetOf(pkg)) {
 			t.Errorf("%s is over budget: %s", pkg, over)
 		}
 	}

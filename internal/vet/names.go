@@ -140,6 +140,7 @@ var replaced = map[string]instead{
 	library + ".Client.Fork":              {happensAgain, useStep},
 	library + ".Client.PauseQueue":        {happensAgain, useStep},
 	library + ".Client.ResumeQueue":       {happensAgain, useStep},
+	library + ".Client.DeleteQueue":       {happensAgain, useStep},
 }
 
 // generator is a package whose functions return random values, with some exceptions.

@@ -85,6 +85,7 @@ var reads = []string{
 	"Client.Start",
 	"Client.Stop",
 	"Client.Stream",
+	"Client.Unserved",
 	"Client.Wait",
 	"Client.WaitAll",
 	"Client.WaitPublished",

@@ -14,15 +14,16 @@ func Commands(a *app.App) []*cobra.Command {
 
 func (a verbs) jobCommand() *cobra.Command {
 	job := app.Group("job", "Enqueue, inspect, wait for and change jobs",
-		`Enqueue, inspect, wait for, cancel, retry, pause, resume and fork jobs.
+		`Enqueue, inspect, count, wait for, cancel, retry, pause, resume, change, fork and delete jobs.
 
 A job is named by its id. The first 8 or more characters will do if no other job of the namespace
 begins with them.`,
 		`  holdfast job enqueue exec '{"command":["echo","hello"]}'
   holdfast job list --state failed --kind exec`)
 	job.Aliases = []string{"jobs"}
-	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobGetCommand(), a.jobWaitCommand(),
-		a.jobCancelCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobForkCommand(),
+	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobCountCommand(), a.jobGetCommand(), a.jobWaitCommand(),
+		a.jobCancelCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobSetCommand(), a.jobTagCommand(),
+		a.jobDeleteCommand(), a.jobForkCommand(),
 		a.jobJournalCommand(), a.jobPublishedCommand(), a.jobStreamCommand())
 	return job
 }
