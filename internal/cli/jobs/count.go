@@ -32,7 +32,7 @@ func (a verbs) jobCountCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Object(views.NewCount(count), func() { a.Printf("%s\n", views.CountText(count)) })
+				return a.Object(views.NewCount(count), func() { a.Printf("%s", views.CountText(count)) })
 			})
 		}),
 	}
