@@ -21,10 +21,10 @@ func (c *Client) Delete(ctx context.Context, reason string, ids ...ID) ([]store.
 	return c.engine.Store.Delete(ctx, store.DeleteParams{Namespace: c.namespace, Jobs: ids, Reason: reason, Actor: c.actor})
 }
 
-// Edit changes a job that does not run and has not finished, with the options of an enqueue: Queue,
+// Edit changes a job that does not run and has not finished, with options of an enqueue: Queue,
 // Priority, RunAt, Delay, MaxAttempts, Timeout, HeartbeatTimeout, Deadline, Backoff, Tags and
-// Metadata. Others are an ErrInvalid. Tags and Metadata can be changed of any job, and replace those
-// that it has. Either all of it happens, and the next run has all of it, or nothing.
+// Metadata. Others are an ErrInvalid. Tags and Metadata can be changed of any job, and replace
+// those that it has. Either all of it happens, and the next run has all of it, or nothing.
 //
 // The job takes its place by its priority and run time at once. A job that waits for a signal, a
 // child or a time of its own has no run time to change, and one that waits for it with an ordering

@@ -92,10 +92,10 @@ func (r *Run) SaveCheckpoint(v any) error {
 	return r.run.SaveCheckpoint(r.Context, data)
 }
 
-// SetMetadata replaces the metadata of the job: v marshals to a JSON object of at most 64 KiB. It is
-// stored with what the run writes next: a checkpoint, an operation of a durable function, which need
-// not return for that, or the outcome. It costs no write of its own. In List and Get it is seen from
-// then on. A run that loses its lease writes nothing more.
+// SetMetadata replaces the metadata of the job: v marshals to a JSON object of at most 64 KiB. It
+// is stored with what the run writes next, a checkpoint, an operation of a durable function or the
+// outcome, and costs no write of its own. From then on List and Get show it. A run that has lost
+// its lease writes nothing more.
 //
 // When a durable function is replayed, what it had set before an operation that is in the journal
 // is not stored again, so a change that people made since stays. Only the handler and compensations

@@ -110,7 +110,8 @@ func TestSetAndTag(t *testing.T) {
 	})
 }
 
-// TestDeleteJobs: finished jobs are deleted by id and by filters; above a hundred a person is asked.
+// TestDeleteJobs: finished jobs are deleted by id and by filters; above a hundred a person is
+// asked.
 func TestDeleteJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(_ *testing.T, s *shell) {
