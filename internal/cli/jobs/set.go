@@ -26,6 +26,9 @@ args, and so does a job with a unique key.`,
 		Args:        arg.Takes(1, 1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if _, err := arg.ParseID(args[0]); err != nil {
+				return err
+			}
 			given := cmd.Flags().Changed
 			opts, err := f.options(given, a.Env.Now())
 			switch {
@@ -63,6 +66,9 @@ func (a verbs) jobTagCommand() *cobra.Command {
 		Args:        arg.Takes(1, -1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if _, err := arg.ParseID(args[0]); err != nil {
+				return err
+			}
 			if len(args) == 1 && len(drop) == 0 {
 				return arg.Usagef("%s needs tags to add, or --remove", cmd.CommandPath())
 			}
