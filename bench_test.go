@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
@@ -96,6 +97,11 @@ func openBench(b *testing.B, database string, slots int) *holdfast.Client {
 	if err != nil {
 		b.Fatal(err)
 	}
+	return openBenchSource(b, source, slots)
+}
+
+func openBenchSource(b *testing.B, source store.Source, slots int) *holdfast.Client {
+	b.Helper()
 	hf, err := holdfast.Open(b.Context(), source, holdfast.WithSlots(slots))
 	if err != nil {
 		b.Fatal(err)

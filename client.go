@@ -39,9 +39,9 @@ type database struct {
 	closed  bool
 }
 
-// Open opens a database: sqlite.File("holdfast.db"), postgres.URL("postgres://…") or
-// postgres.Pool(pool). It first brings the schema up to date. The errors are ErrInvalid, ErrSchema,
-// ErrReadOnly, ErrPermission and ErrUnavailable.
+// Open opens a database: sqlite.File("holdfast.db"), postgres.URL("postgres://…"),
+// postgres.Pool(pool) or postgres.DB(db). It first brings the schema up to date. The errors are
+// ErrInvalid, ErrSchema, ErrReadOnly, ErrPermission and ErrUnavailable.
 func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, error) {
 	s := settings{namespace: defaultNamespace, limit: MaxPayload, actor: defaultActor()}
 	s.engine.Node.Name, s.engine.Node.Version = defaultActor(), programVersion()

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
@@ -211,7 +210,7 @@ func TestStepTxOnPostgreSQL(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		playLedger(t, postgres.URL(url), sqlLedger(t, db, postgres.BeginSQL(db), "INSERT INTO ledger VALUES ($1)"))
+		playLedger(t, postgres.DB(db), sqlLedger(t, db, postgres.BeginSQL(db), "INSERT INTO ledger VALUES ($1)"))
 	})
 	t.Run("pgx", func(t *testing.T) {
 		t.Parallel()
@@ -221,21 +220,6 @@ func TestStepTxOnPostgreSQL(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer pool.Close()
-		if _, err := pool.Exec(t.Context(), "CREATE TABLE ledger (note TEXT)"); err != nil {
-			t.Fatal(err)
-		}
-		playLedger(t, postgres.Pool(pool), ledger[pgx.Tx]{
-			db: postgres.Begin(pool),
-			add: func(ctx context.Context, tx pgx.Tx, note string) error {
-				_, err := tx.Exec(ctx, "INSERT INTO ledger VALUES ($1)", note)
-				return err
-			},
-			count: func(note string) (n int) {
-				if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM ledger WHERE note = $1", note).Scan(&n); err != nil {
-					t.Fatal(err)
-				}
-				return n
-			},
-		})
+		playLedger(t, postgres.Pool(pool), pgxLedger(t, pool))
 	})
 }

@@ -111,6 +111,8 @@ func TestHooksAreToldOfEachEndOnce(t *testing.T) {
 				return how, nil
 			case "continues":
 				return "", continueAsNew(run, "completes")
+			case "hands over":
+				return "", holdfast.HandOver(0)
 			case "runs":
 				began <- struct{}{}
 				<-run.Done()
@@ -168,6 +170,18 @@ func TestHooksAreToldOfEachEndOnce(t *testing.T) {
 		c.eventually(t, "cancelled while it waits", waits, "enqueued, started 1, parked, started 1, finished cancelled (cancelled)")
 		c.eventually(t, "cancelled while it runs", runs, "enqueued, started 1, finished cancelled (cancelled)")
 		c.eventually(t, "terminated", killed, "enqueued, started 1, finished cancelled (terminated)")
+
+		for what, end := range map[string]func(id holdfast.ID) error{
+			"completed ()":      func(id holdfast.ID) error { return kind.Complete(ctx, hf, id, "outside") },
+			"failed (terminal)": func(id holdfast.ID) error { return hf.Fail(ctx, id, errors.New("outside")) },
+		} {
+			handed := enqueue("hands over")
+			c.eventually(t, "handed over", handed, "enqueued, started 1, parked")
+			if err := end(handed); err != nil {
+				t.Fatal(err)
+			}
+			c.eventually(t, what+" from outside", handed, "enqueued, started 1, parked, finished "+what)
+		}
 
 		// A retry by a person leads to another end.
 		if _, err := hf.Retry(ctx, "once more", scheduled); err != nil {

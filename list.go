@@ -83,7 +83,7 @@ func (k Kind[In, Out]) is(r *store.Record) error {
 	if r.Kind == k.name {
 		return nil
 	}
-	return fmt.Errorf("%w: job %s is of kind %q, not %q", ErrConflict, r.ID, r.Kind, k.name)
+	return store.OfAnotherKind(r.ID, r.Kind, k.name)
 }
 
 func decodeField[T any](to *T, id ID, what string, data []byte, codec int) error {

@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -28,6 +29,28 @@ type settings struct {
 	around         []Middleware
 	aroundEnqueues []enqueueMiddleware
 }
+
+// Middleware is put around handlers, for what concerns all of them: metrics, traces, values in
+// contexts. It calls next once, with its run or one made from it by WithContext, and returns what
+// next returned, or another error. It is called for each run of a job, also when a parked run goes
+// on. What it returns is what the handler has returned: nil completes the job, without a result
+// unless the handler returned one, and an error decides as it would from the handler. If it does
+// not call next, the handler is not called.
+//
+// next returns the error of the handler, and ErrParked if its run is parked: the handler is called
+// again later, and a metric counts this end once if it leaves out ErrParked. A durable run that is
+// interrupted returns ErrShutdown, because its node stops, or ErrLeaseLost. In these three cases
+// the run ends in its own way, whatever the middleware returns. A panic of the handler comes out of
+// next as a panic, whose value is an error with the handler's stack; a panic of the middleware is
+// one of the handler. next called twice, or with another run, is an ErrInvalid.
+//
+// Compensations run outside of the middleware.
+type Middleware func(run *Run, next func(run *Run) error) error
+
+type enqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error
+
+// stub returns what a test has put in place of a step's function; see access.Tests.
+type stub func(kind, step string, fn any) (any, error)
 
 // WithLogger sets the logger of the client. Default, and for nil: slog.Default(), as it is when
 // Open is called. If all is well, a node logs one line when it starts and two when it stops.

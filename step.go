@@ -54,9 +54,6 @@ func step[T any](run *Run, name string, policy replay.StepPolicy, fn func(ctx co
 	return decodeResult[T]("step "+name, data)
 }
 
-// stub returns what a test has put in place of a step's function; see access.Tests.
-type stub func(kind, step string, fn any) (any, error)
-
 // stubbed returns what a test has put in place of a step's function, or fn. In place of the
 // function of a StepTx, which is of another type, fn is nil.
 func stubbed[T any](run *Run, name string, fn func(ctx context.Context) (T, error)) (func(ctx context.Context) (T, error), error) {

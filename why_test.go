@@ -305,6 +305,24 @@ func TestWhyTimes(t *testing.T) {
 	b.want(far, "scheduled for 2026-02-16T02:00:09Z, due in 41 days", why.Scheduled)
 }
 
+func TestWhyHandedOver(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	node := b.join(store.NodeInfo{Kinds: []string{"flow"}, Slots: 100})
+	hand := func(until time.Time) holdfast.ID {
+		t.Helper()
+		b.enqueue("flow")
+		run := b.claim(node, "flow")
+		b.end(&store.Outcome{Lease: run.Lease, State: store.Waiting, Wait: &store.Wait{HandedOver: true, Until: until}})
+		return run.Job.ID
+	}
+	never, soon := hand(time.Time{}), hand(b.now.Add(time.Minute))
+	b.now = b.now.Add(10 * time.Second)
+	b.want(never, "handed over for 10s, until it is completed or failed from outside", why.HandedOver)
+	b.want(soon, "handed over for 10s, until it is completed or failed from outside, or its handler is called again at "+
+		"2026-01-05T10:01:00Z, in 50s", why.HandedOver)
+}
+
 func TestWhyWaits(t *testing.T) {
 	t.Parallel()
 	b := newWhyBed(t)

@@ -84,7 +84,7 @@ func (r *replayed) judge(o *store.Outcome) error {
 func (r *replayed) failed(text string) error {
 	if n := len(r.journal.Entries); n > 0 {
 		switch last := r.journal.Entries[n-1]; last.Kind {
-		case store.EntryStepFailed, store.EntryTimeout, store.EntryClosing, store.EntryCompensated:
+		case store.EntryStepFailed, store.EntryTimeout, store.EntryClosing, store.EntryCompensated, store.EntryEnded:
 			return nil
 		case store.EntryReceived:
 			for _, m := range r.journal.Messages {
@@ -130,7 +130,15 @@ func (*replayed) MaxJournal() replay.JournalLimit {
 	return replay.JournalLimit{Entries: 1 << 40, Bytes: 1 << 50}
 }
 
-func (r *replayed) Journal(context.Context) (store.Journal, error) { return r.journal, nil }
+// Journal returns the journal, but for the end that the handler wrote in a transaction: with that
+// it would not be called.
+func (r *replayed) Journal(context.Context) (store.Journal, error) {
+	j := r.journal
+	if n := len(j.Entries); n > 0 && j.Entries[n-1].Kind == store.EntryEnded {
+		j.Entries = j.Entries[:n-1]
+	}
+	return j, nil
+}
 
 // Append records that the run has written beyond its journal, and ends it. That is an error only if
 // the run now fails and compensates where the journal's run did not.
@@ -155,7 +163,7 @@ func (r *replayed) AppendLast(a *store.Append) error { return r.Append(a) }
 
 func (r *replayed) AppendTx(_ context.Context, _ store.Tx, a *store.Append) error { return r.Append(a) }
 
-func (*replayed) Appended(context.Context, *store.Append) (bool, error) { return false, nil }
+func (*replayed) EntryAt(context.Context, int64) (*store.Entry, error) { return nil, nil }
 
 func (*replayed) Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
 	return &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace, Delay: max(delay, 0)}

@@ -26,8 +26,9 @@
 // The events of one job usually come in their order. Those that different processes tell, and the
 // end of a run and the beginning of the next one, may come the other way round.
 //
-// A job that is enqueued in a transaction of the caller is not told as Enqueued, because the
-// transaction may be rolled back. A fork is not told either.
+// What is done in a transaction of the caller is not told, because it may be rolled back: a job
+// that is enqueued there not as Enqueued, and one that is cancelled or finished there not as
+// Finished. A fork is not told either.
 //
 // # Imports
 //

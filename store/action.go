@@ -15,12 +15,14 @@ const (
 	ActionFork      ActionKind = "fork"      // made it out of another job's journal
 	ActionEdit      ActionKind = "edit"      // changed it
 	ActionDelete    ActionKind = "delete"    // removed it, with which the other actions are told no more
+	ActionComplete  ActionKind = "complete"  // completed it, which was handed over
+	ActionFail      ActionKind = "fail"      // failed it, which was handed over
 )
 
-// Action is something that a person did to a job. It is recorded in the transaction that does it,
-// once, and not if nothing was changed: a second request to cancel a job that runs, or to pause one
-// that is held, leaves none. What follows from a request later, and what the end of a parent does
-// to its children, is not recorded as an action.
+// Action is something that a person, or an outside system, did to a job. It is recorded in the
+// transaction that does it, once, and not if nothing was changed: a second request to cancel a job
+// that runs, or to pause one that is held, leaves none. What follows from a request later, and what
+// the end of a parent does to its children, is not recorded as an action.
 type Action struct {
 	At     time.Time
 	Kind   ActionKind

@@ -59,6 +59,8 @@ func (o *Outcome) Check() error {
 	switch {
 	case o.State == Waiting && o.Wait == nil:
 		return fmt.Errorf("%w: job %s: a parked run must say what it waits for", ErrInvalid, o.Lease.Job)
+	case o.State == Waiting && o.Wait.Held && o.Wait.HandedOver:
+		return fmt.Errorf("%w: job %s: a job that is held cannot be handed over", ErrInvalid, o.Lease.Job)
 	case o.State != Available && o.Continue != nil:
 		return fmt.Errorf("%w: job %s: a run that ends as %s cannot continue as new", ErrInvalid, o.Lease.Job, o.State)
 	case !isText(o.Version):

@@ -25,6 +25,7 @@ const (
 	EntryCompensated EntryKind = 15 // a compensation has run
 	EntryContinued   EntryKind = 16 // the first entry after the run continued as new; Data says how often it has
 	EntryRegistered  EntryKind = 17 // compensations are registered, and nothing else was to be remembered when the run parked
+	EntryEnded       EntryKind = 18 // the run has ended its job in a transaction of the caller; Data says how
 )
 
 // Entry is one line of a job's journal: what a run of it has durably done.

@@ -266,6 +266,7 @@ type waitJSON struct {
 	Since  timeJSON    `json:"since"`
 	Until  timeJSON    `json:"until"`
 	Held   bool        `json:"held"`
+	Handed bool        `json:"handed_over"`
 	Reason textJSON    `json:"reason"`
 	Error  textJSON    `json:"error"`
 	For    payloadJSON `json:"for"`
@@ -274,7 +275,7 @@ type waitJSON struct {
 // MarshalJSON writes the wait with what it is for as the JSON that it is.
 func (w WaitInfo) MarshalJSON() ([]byte, error) {
 	return encodeJSON(waitJSON{
-		timeJSON(w.Since), timeJSON(w.Until), w.Held, textJSON(w.Reason), textJSON(w.Error), payloadJSON{w.For, 0},
+		timeJSON(w.Since), timeJSON(w.Until), w.Held, w.HandedOver, textJSON(w.Reason), textJSON(w.Error), payloadJSON{w.For, 0},
 	})
 }
 
@@ -285,7 +286,8 @@ func (w *WaitInfo) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*w = WaitInfo{
-		Since: time.Time(v.Since), Until: time.Time(v.Until), Held: v.Held, Reason: Reason(v.Reason), Error: string(v.Error), For: v.For.data,
+		Since: time.Time(v.Since), Until: time.Time(v.Until), Held: v.Held, HandedOver: v.Handed,
+		Reason: Reason(v.Reason), Error: string(v.Error), For: v.For.data,
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func whole() Record {
 		Fingerprint: -2, Blocked: true, CancelRequested: true, PauseRequested: true,
 		Checkpoint: &Checkpoint{Percent: 12.5, Message: "half", Value: []byte(`{"line":3}`), UpdatedAt: at},
 		Wait: &WaitInfo{
-			Since: at, Until: at.Add(time.Hour), Held: true, For: []byte(`{"waits_for":["signal approved"]}`),
+			Since: at, Until: at.Add(time.Hour), Held: true, HandedOver: true, For: []byte(`{"waits_for":["signal approved"]}`),
 			Reason: ReasonPaused, Error: "look first",
 		},
 		Journal: 4, Messages: 2,
@@ -99,7 +99,7 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"started_at":"2026-03-04T05:06:07.000089Z","finished_at":"2026-03-04T05:07:07.000089Z",` +
 	`"blocked":true,"cancel_requested":true,"pause_requested":true,"node":"7",` +
 	`"checkpoint":{"percent":12.5,"message":"half","value":{"line":3},"updated_at":"2026-03-04T05:06:07.000089Z"},` +
-	`"wait":{"since":"2026-03-04T05:06:07.000089Z","until":"2026-03-04T06:06:07.000089Z","held":true,"reason":"paused",` +
+	`"wait":{"since":"2026-03-04T05:06:07.000089Z","until":"2026-03-04T06:06:07.000089Z","held":true,"handed_over":true,"reason":"paused",` +
 	`"error":"look first","for":{"waits_for":["signal approved"]}},"journal":4,"messages":2,` +
 	`"attempts":[{"number":1,"lease_number":"2","node":"7","claimed_at":"2026-03-04T05:06:07.000089Z",` +
 	`"started_at":"2026-03-04T05:06:07.000089Z","ended_at":"2026-03-04T05:06:07.000089Z","outcome":"retryable","reason":"error",` +

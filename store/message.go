@@ -104,13 +104,20 @@ type Wait struct {
 	// Held: nothing wakes it but a person's Resume. Until, Kinds, Count and Failures are not looked
 	// at.
 	Held bool
+	// HandedOver: the run has handed its job over to an outside system, which ends it (Finish).
+	// Until that time wakes it; Kinds, Count and Failures are not looked at. One that a person
+	// pauses stays handed over until it is resumed.
+	HandedOver bool
+	// Compensates, of one that is HandedOver, tells that the run has registered compensations,
+	// which a failure has to run: see End.
+	Compensates bool
 	// For says in JSON what it waits for, for people; or nil.
 	For []byte
 }
 
 // Wakes reports whether the message wakes a run that waits like this.
 func (w *Wait) Wakes(m *Message) bool {
-	if w.Held || m.Seq <= w.Seen {
+	if w.Held || w.HandedOver || m.Seq <= w.Seen {
 		return false
 	}
 	return w.Kinds.Has(m.Kind) || w.Count > 0 && m.Seq >= w.Seen+w.Count ||
@@ -123,6 +130,8 @@ type WaitInfo struct {
 	Until time.Time // zero: no time limit
 	Held  bool
 	For   []byte
+	// HandedOver: an outside system is to end it.
+	HandedOver bool
 	// Reason and Error say why it is held: ReasonPaused with the words of who asked, or those of
 	// the outcome that parked it.
 	Reason Reason

@@ -81,7 +81,7 @@ type NodeBeat struct {
 type Work struct {
 	Rescue        bool // a node that is declared dead holds something, or one may have been killed
 	SweepCancels  bool
-	CloseChildren bool
+	CloseChildren bool // or answers to deliver
 }
 
 // CancelRequest asks a running job to stop.
@@ -132,7 +132,8 @@ type RescueParams struct {
 	// it is Retryable after the delay with ReasonNodeLost, or Failed with ReasonCrashLoop. The lost
 	// run is counted, and the Job.Attempt that the policy is asked with includes it, unless the
 	// job's journal grew under its lease, whose number its last entry then has: a job that gets
-	// further each time does not use up its attempts. A requested cancel comes first (Cancelled),
+	// further each time does not use up its attempts; nor does one whose last entry is an
+	// EntryEnded, which has come to its end. A requested cancel comes first (Cancelled),
 	// then a deadline that is over by the next attempt (Failed, ReasonDeadline), then a requested
 	// pause. A job with a journal is treated as Outcome says of a Durable one whose run has seen
 	// the request to cancel: the next one ends the job, after the delay, if there is a next one.

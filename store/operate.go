@@ -25,7 +25,8 @@ type Result struct {
 	// Running, until its node has heard of it; of one that had finished before, which is left as it
 	// is, how it finished. What else it may be, each operation says.
 	State State
-	// Ended tells, of a cancel, that this very call has finished the job: State is how.
+	// Ended tells, of a cancel or a Finish, that this very call has finished the job: State is how.
+	// (In a caller's transaction: when it commits.)
 	Ended bool
 	// Err is ErrNotFound, ErrConflict if the job is in no state for it, ErrBusy if a caller's
 	// transaction holds the job, or a *UniqueError. What each operation refuses, it says.
@@ -41,6 +42,10 @@ type RetryParams struct {
 	Jobs      []ID
 	Reason    string // for people; kept with the job
 	Actor     string
+	// Keep, of RetryTx only, says of a finished job with a journal the Seq of the last entry that
+	// stays, as in ResumeParams; nil: all stay. Its error is that of the job. It is called while
+	// the transaction has the job.
+	Keep func(Journal) (int64, error)
 }
 
 // PauseParams pauses or resumes a queue. Running jobs go on.

@@ -25,6 +25,17 @@ func HasChildren(id, child ID) error {
 	return fmt.Errorf("%w: job %s has a child that is not finished: %s", ErrConflict, id, child)
 }
 
+// NotHandedOver is the ErrConflict of a job that is to be finished from outside and was not handed
+// over.
+func NotHandedOver(id ID, state State) error {
+	return fmt.Errorf("%w: job %s is %s and was not handed over", ErrConflict, id, state)
+}
+
+// OfAnotherKind is the ErrConflict of a job that is not of the kind that it is taken for.
+func OfAnotherKind(id ID, kind, taken string) error {
+	return fmt.Errorf("%w: job %s is of kind %q, not of kind %q", ErrConflict, id, kind, taken)
+}
+
 // NoQueue is the ErrNotFound of a queue that is not listed.
 func NoQueue(name string) error { return fmt.Errorf("%w: queue %s", ErrNotFound, name) }
 

@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// Source says where a store is and how to open it. sqlite.File, postgres.URL and postgres.Pool
-// return one. A program links only the databases whose packages it imports.
+// Source says where a store is and how to open it. sqlite.File, postgres.URL, postgres.Pool and
+// postgres.DB return one. A program links only the databases whose packages it imports.
 type Source interface {
 	// Open opens the store, bringing its schema up to date first unless the source was told not to.
 	Open(ctx context.Context) (Store, error)

@@ -22,6 +22,7 @@ type Store interface {
 	Nodes
 	Operators
 	Editors
+	Callers
 	Queues
 	Reader
 	Journals
@@ -188,7 +189,8 @@ type Maintenance interface {
 	SweepCancels(ctx context.Context) (Swept, error)
 	// CloseChildren does for up to limit children of jobs that have finished what their
 	// OnParentClose says. Finishing a job that may have such children makes a note of it in the
-	// same transaction, so that nothing is forgotten.
+	// same transaction, so that nothing is forgotten. So does what ends a job in a caller's
+	// transaction and has yet to answer its parent: CloseChildren delivers those answers, too.
 	CloseChildren(ctx context.Context, limit int) (Closed, error)
 	// Retain removes what is over: finished jobs, with everything that belongs to them, nodes that
 	// ended long ago, records of what people did, and queues that have been without a job for so

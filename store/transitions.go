@@ -28,6 +28,8 @@ var Transitions = []Transition{
 	{Scheduled, Waiting, "a person paused it", false},
 	{Available, Waiting, "a person paused it", false},
 	{Retryable, Waiting, "a person paused it", false},
+	{Waiting, Completed, "handed over by its handler, and completed from outside", false},
+	{Waiting, Failed, "handed over by its handler, and failed from outside", false},
 	{Running, Failed, "a terminal error, or no attempts left", true},
 	{Running, Cancelled, "a person, a parent or the handler asked", true},
 	{Scheduled, Cancelled, "a person or a parent asked", false},

@@ -54,6 +54,7 @@ const (
 	Timer       Code = "timer"        // a durable function sleeps until Until
 	Signal      Code = "signal"       // it waits for a signal
 	Callback    Code = "callback"     // it waits for an answer from outside
+	HandedOver  Code = "handed_over"  // it waits to be completed or failed from outside
 	Child       Code = "child"        // it waits for Job, or for several
 	Waiting     Code = "waiting"      // it waits for one of several things
 	Turn        Code = "turn"         // Job has the turn of its ordering key

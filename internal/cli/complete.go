@@ -93,7 +93,7 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 	states := map[string][]store.State{
 		"cancel": arg.Unfinished, "pause": arg.Unfinished, "send": arg.Unfinished, "wait": arg.Unfinished,
 		"retry":  {store.Failed, store.Cancelled, store.Retryable, store.Scheduled},
-		"resume": {store.Waiting, store.Failed, store.Cancelled},
+		"resume": {store.Waiting, store.Failed, store.Cancelled}, "complete": {store.Waiting}, "fail": {store.Waiting},
 		"delete": {store.Completed, store.Failed, store.Cancelled},
 		"set":    {store.Scheduled, store.Available, store.Retryable, store.Waiting},
 	}[cmd.Name()]

@@ -90,6 +90,8 @@ func TestCompletions(t *testing.T) {
 		{"job cancel " + job + " ", nil},
 		{"job retry ", []string{done}},
 		{"job resume ", []string{done}},
+		{"job complete ", nil},
+		{"job fail ", nil},
 		{"job get " + job + " ", nil},
 		{"job get " + job[:34], []string{done, job}},
 		{"job enqueue ", []string{"exec", "http", "mail", "push"}},

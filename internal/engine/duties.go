@@ -118,7 +118,7 @@ func (n *node) sweep(ctx context.Context) error {
 		swept.Wakes = append(swept.Wakes, n.engine.news.MayHaveEnded()...)
 	}
 	n.engine.announce(swept.Wakes...)
-	n.engine.hooks.Cancelled(swept.Ended)
+	n.engine.hooks.Over(swept.Ended)
 	return err
 }
 
@@ -126,7 +126,7 @@ func (n *node) sweep(ctx context.Context) error {
 func (n *node) closeChildren(ctx context.Context) error {
 	for ctx.Err() == nil {
 		closed, err := n.store.CloseChildren(ctx, closeLimit)
-		n.engine.hooks.Cancelled(closed.Ended)
+		n.engine.hooks.Over(closed.Ended)
 		n.engine.announce(slices.Concat(closed.Wakes, toStop(closed.Running), n.engine.news.Ended(closed.Ended...))...)
 		if err != nil {
 			return err

@@ -99,15 +99,35 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 			}
 		}
 	}
-	wakes = append(wakes, toStop(running)...)
-	if len(ended) > 0 {
-		e.news.EndedHere(ended)
-		wakes = append(wakes,
-			store.Wake{Kind: store.WakeNews, Jobs: ended}, // to all: this process may not know who waits for the jobs
-			store.Wake{Kind: store.WakeLeader})            // there may be children to close
+	e.announce(append(wakes, append(toStop(running), e.tellEnded(ended)...)...)...)
+	e.hooks.Over(now)
+	return results, err
+}
+
+// tellEnded tells this process that jobs have ended without a run, and returns what others are
+// told.
+func (e *Engine) tellEnded(ended []store.ID) []store.Wake {
+	if len(ended) == 0 {
+		return nil
 	}
-	e.announce(wakes...)
-	e.hooks.Cancelled(now)
+	e.news.EndedHere(ended)
+	return []store.Wake{
+		{Kind: store.WakeNews, Jobs: ended}, // to all: this process may not know who waits for the jobs
+		{Kind: store.WakeLeader},            // there may be children to close, and a parent to tell
+	}
+}
+
+// Finish ends jobs that were handed over.
+func (e *Engine) Finish(ctx context.Context, params store.FinishParams) ([]store.Result, error) {
+	results, wakes, err := e.Store.Finish(ctx, params)
+	var ended []store.ID
+	for _, r := range results {
+		if r.Ended {
+			ended = append(ended, r.Job)
+		}
+	}
+	e.announce(append(wakes, e.tellEnded(ended)...)...)
+	e.hooks.Over(ended)
 	return results, err
 }
 

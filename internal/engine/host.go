@@ -43,23 +43,24 @@ func (r *Run) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error 
 	return r.node.store.AppendTx(ctx, tx, a)
 }
 
-// Appended reports whether the journal has the entries of a transaction that has ended.
-func (r *Run) Appended(ctx context.Context, a *store.Append) (bool, error) {
-	st, e := r.node.store, &a.Entries[0]
-	if err := st.AwaitTx(ctx, a.Lease.Job); err != nil {
-		return false, err
+// EntryAt returns an entry of the journal when no transaction is open any more that appends to it.
+func (r *Run) EntryAt(ctx context.Context, seq int64) (*store.Entry, error) {
+	st, job := r.node.store, r.claimed.Job.ID
+	if err := st.AwaitTx(ctx, job); err != nil {
+		return nil, err
 	}
-	found, err := st.Entries(ctx, store.JournalParams{Job: a.Lease.Job, After: e.Seq - 1, Limit: 1})
-	if err != nil || len(found) == 0 {
-		return false, err
+	found, err := st.Entries(ctx, store.JournalParams{Job: job, After: seq - 1, Limit: 1})
+	if err != nil || len(found) == 0 || found[0].Seq != seq {
+		return nil, err
 	}
-	return found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number, nil
+	return &found[0], nil
 }
 
 // Ended starts the time limit of a handler that ignores the end of its context.
 func (r *Run) Ended(cause error) { r.node.abandonLater(r.execution, cause) }
 
-// GiveUpLater gives up a strand that is stuck in a transaction, after StuckAfter.
+// GiveUpLater gives up a transaction that is still open, and the strand that is in it, if any,
+// after StuckAfter.
 func (r *Run) GiveUpLater(giveUp func() bool) (stop func()) {
 	timer := time.AfterFunc(r.node.cfg.StuckAfter, func() {
 		defer r.node.engine.guard.Catch("giving up a stuck transaction")
@@ -68,7 +69,7 @@ func (r *Run) GiveUpLater(giveUp func() bool) (stop func()) {
 			return
 		}
 		r.node.lines.Say(slog.LevelError, r.about(),
-			"strand is stuck in a transaction after its run has ended: it ignores its context; it is left behind, its goroutine stays",
+			"a transaction of the handler's is still open after its run has ended; it is left behind, as is a goroutine that is stuck in it",
 			slog.String(logs.KeyStack, stack))
 	})
 	return func() { timer.Stop() }

@@ -222,6 +222,10 @@ func (w *finding) time() {
 	case store.Retryable:
 		w.due(why.Retry, fmt.Sprintf("attempt %d failed%s;", w.Attempt, because(w.Error)), w.RunAt)
 	case store.Waiting:
+		if w.Wait.HandedOver {
+			w.handedOver()
+			return
+		}
 		for _, what := range waitsFor(w.Wait.For) {
 			w.waits(what)
 		}
@@ -230,6 +234,14 @@ func (w *finding) time() {
 		}
 	default: // nothing of its own
 	}
+}
+
+func (w *finding) handedOver() {
+	text := "handed over for " + w.since(w.Wait.Since) + ", until it is completed or failed from outside"
+	if until := w.Wait.Until; !until.IsZero() {
+		text += ", or its handler is called again at " + until.UTC().Format(time.RFC3339) + ", in " + w.left(until)
+	}
+	w.add(why.HandedOver, "%s", text).Until = w.Wait.Until
 }
 
 // due adds something that is over at a time. A little later a node makes the job available.

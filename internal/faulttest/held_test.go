@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast"
@@ -25,6 +26,7 @@ type held struct {
 	producer *holdfast.Client
 	others   *others
 	tx       store.Tx
+	sql      pgx.Tx            // the same
 	end      func(commit bool) // ends the transaction
 
 	begun   time.Time
@@ -104,7 +106,7 @@ func (h *held) begin(open func(h *held)) {
 	}
 	h.t.Cleanup(func() { h.end(false) })
 	h.begun = time.Now()
-	h.tx = postgres.Tx(tx)
+	h.tx, h.sql = postgres.Tx(tx), tx
 	open(h)
 }
 

@@ -67,10 +67,10 @@ func (b *busy) until(n int64) {
 	}
 }
 
-// TestCommitBehindABusyNode keeps transactions with an EnqueueTx open until a node has gone on
-// by a thousand jobs and more of the same queue. Somebody's dump keeps the server from clearing
-// away what was taken, of which there is much. After its commit the turn of each job is long
-// past, and it starts soon: not only when there is nothing else to do.
+// TestCommitBehindABusyNode keeps transactions with an EnqueueTx, or an enqueue from SQL, open
+// until a node has gone on by a thousand jobs and more of the same queue. Somebody's dump keeps the
+// server from clearing away what was taken, of which there is much. After its commit the turn of
+// each job is long past, and it starts soon: not only when there is nothing else to do.
 func TestCommitBehindABusyNode(t *testing.T) {
 	t.Parallel()
 	const (
@@ -103,7 +103,12 @@ COMMIT`, taken))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := busyKind.EnqueueTx(t.Context(), b.hf, postgres.Tx(tx), n); err != nil {
+		if n%2 == 0 {
+			_, err = tx.Exec(t.Context(), "SELECT holdfast.enqueue('busy', $1)", fmt.Sprint(n))
+		} else {
+			_, err = busyKind.EnqueueTx(t.Context(), b.hf, postgres.Tx(tx), n)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		txs[n] = tx

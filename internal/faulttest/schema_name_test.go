@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store"
@@ -23,6 +25,21 @@ func TestSchemaNames(t *testing.T) {
 			liveOn(t, postgres.Config{URL: pgtest.Shared(t).Database(t), SchemaName: name})
 		})
 	}
+}
+
+// enqueueBySQL enqueues by the function of the schema, from a session of its own.
+func enqueueBySQL(t *testing.T, source postgres.Config, params string) (id holdfast.ID) {
+	t.Helper()
+	schema := source.SchemaName
+	if schema == "" {
+		schema = "holdfast"
+	}
+	text := value[string](t, connect(t, source.URL), "SELECT id::text FROM "+pgx.Identifier{schema}.Sanitize()+".enqueue("+params+")",
+		pgx.QueryExecModeExec) // a pooler may be in between
+	if err := id.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // liveOn does a little of everything that there is: it is for databases that are strange in
@@ -65,6 +82,12 @@ func liveOn(t *testing.T, source store.Source) {
 	}
 	if same := enqueue(t, producer, plain, 4, holdfast.Unique{ByArgs: true}); same.ID != ids[3] {
 		t.Errorf("the unique key led to %s", same.ID)
+	}
+	if config, ok := source.(postgres.Config); ok {
+		ids = append(ids, enqueueBySQL(t, config, `'plain', 5`), enqueueBySQL(t, config, `'plain', '6', ordering_key => 'key'`))
+		if same := enqueueBySQL(t, config, `'plain', 4, unique_by => '{args}'`); same != ids[3] {
+			t.Errorf("the unique key led to %s in SQL", same)
+		}
 	}
 	waiting, cancelled := enqueue(t, producer, durable, 1), enqueue(t, producer, parked, 0)
 	if _, err := answer.Send(t.Context(), producer, waiting.ID, 2); err != nil {

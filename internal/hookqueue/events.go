@@ -113,9 +113,9 @@ func reasonOf(o *store.Outcome) store.Reason {
 	return store.ReasonDeadline
 }
 
-// Cancelled tells of jobs that were finished without a run, by a cancel or because their parents
-// are over. What is not known of them is read.
-func (q *Queue) Cancelled(ids []store.ID) {
+// Over tells of jobs that were finished without a run: by a cancel, from outside, or because their
+// parents are over. What is not known of them is read.
+func (q *Queue) Over(ids []store.ID) {
 	if len(ids) == 0 || !wants(q, finishedOf) {
 		return
 	}

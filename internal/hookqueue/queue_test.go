@@ -148,7 +148,7 @@ func TestCloseEndsWhatIsRead(t *testing.T) {
 		list := []hooks.Hooks{{Finished: func(e hooks.Finished) { ended = append(ended, e) }}}
 		q := hookqueue.New(list, st, logs.NewLimiter(slog.New(slog.DiscardHandler)))
 		ids := []store.ID{store.NewID(), store.NewID(), store.NewID()}
-		q.Cancelled(ids)
+		q.Over(ids)
 		time.Sleep(6 * time.Second)
 		q.Close()
 		if len(ended) == 0 || ended[0].ID != ids[0] || ended[0].State != store.Cancelled || st.asked != 2 {
@@ -172,7 +172,7 @@ func TestNoHooks(t *testing.T) {
 		q.Started(claimed, time.Time{})
 		q.Ended(outcome, logs.About{})
 		q.Committed(batch)
-		q.Cancelled(nil)
+		q.Over(nil)
 		q.Rescued(rescued)
 	}); n != 0 || q.Dropped() != 0 {
 		t.Errorf("%v allocations", n)

@@ -76,7 +76,15 @@ type Closing struct {
 	State  store.State  `json:"state"`
 	Reason store.Reason `json:"reason,omitempty"`
 	Error  string       `json:"error,omitempty"`
-	Undo   []string     `json:"undo,omitempty"` // nil: all, written by a program that did not say
+	Undo   []string     `json:"undo,omitempty"` // nil: all; written from outside, or by a program that did not say
+}
+
+// Ended is the data of an EntryEnded: how the job ends.
+type Ended struct {
+	State  store.State     `json:"state"`
+	Reason store.Reason    `json:"reason,omitempty"`
+	Error  string          `json:"error,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // Problem is the data of an EntryReceived whose message did not decode.

@@ -46,6 +46,7 @@ var entryKinds = map[store.EntryKind]string{
 	store.EntryValue: "value", store.EntryPatched: "patched", store.EntryPublished: "published",
 	store.EntryStreamed: "streamed", store.EntryClosing: "closing", store.EntryCompensated: "compensated",
 	store.EntryContinued: "continued", store.EntryRegistered: "registered",
+	store.EntryEnded: "ended",
 }
 
 var messageKinds = map[store.MessageKind]string{

@@ -21,6 +21,11 @@ func LastSuccess(entries []store.Entry) (seq int64, err error) {
 			if !IsCompensation(e.Path) {
 				return e.Seq, nil
 			}
+		case store.EntryEnded:
+			var end Ended
+			if err := Decode(&e, &end); err != nil || end.State == store.Completed {
+				return e.Seq, err
+			}
 		default: // decided or failed after the last success
 		}
 	}

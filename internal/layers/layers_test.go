@@ -60,6 +60,7 @@ var layers = []layer{
 	{pattern: "store/storetest/lists", imports: words},
 	{pattern: "store/storetest/nodes", imports: words},
 	{pattern: "store/storetest/operate", imports: words},
+	{pattern: "store/storetest/outside", imports: words},
 	{pattern: "store/storetest/race", imports: words},
 	{pattern: "store/storetest/starts", imports: words},
 	{pattern: "store/storetest/tx", imports: words},
@@ -148,7 +149,7 @@ var layers = []layer{
 			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/portion",
 			"internal/pulse", "internal/replay", "internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
-		tests: []string{"internal/logs/logstest", "store/..."},
+		tests: []string{"internal/journal", "internal/logs/logstest", "store/..."},
 	},
 
 	{pattern: "internal/access", imports: []string{"internal/engine"}},

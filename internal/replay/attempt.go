@@ -71,20 +71,21 @@ func (r *Run) Closing(text, trace string) *store.Outcome {
 
 // callAndJudge calls the handler and judges what it returns.
 func (r *Run) callAndJudge(ctx context.Context) *store.Outcome {
-	if r.claimed.Job.Closing || r.ending != nil {
+	if r.claimed.Durable {
+		// It has children and compensations whether or not it comes to its first operation, and an
+		// earlier run may have ended it.
 		if err := r.load(); err != nil {
 			return unreadable(err)
+		}
+		if o := r.endedInTx(); o != nil {
+			return o
 		}
 	}
 	result, trace, err := r.invoke(ctx)
-	err = r.blame(err)
-	if r.claimed.Durable && !errors.Is(context.Cause(ctx), store.ErrLeaseLost) {
-		// It may have ended before its first operation, and has children and compensations all the
-		// same.
-		if err := r.load(); err != nil {
-			return unreadable(err)
-		}
+	if o := r.endedInTx(); o != nil {
+		return o
 	}
+	err = r.blame(err)
 	if err == nil {
 		p, o := r.incomplete()
 		switch {
@@ -145,6 +146,8 @@ func (r *Run) judge(ctx context.Context, result []byte, trace string, err error)
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(cancelledBy(told, err))}
 	case is.ContinueAsNew != nil && cause == nil:
 		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: is.ContinueAsNew.Args, Codec: is.ContinueAsNew.Codec}}
+	case is.HandOver != nil:
+		return r.handedOver(is.HandOver.Limit)
 	case is.Snooze != nil:
 		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(is.Snooze.Delay, 0)}
 	case errors.Is(cause, usercode.ErrShutdown):

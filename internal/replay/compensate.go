@@ -117,11 +117,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	r.undoing.Store(true)
 	if m.closed == nil {
-		data = journal.Closing{State: o.State, Reason: o.Reason, Error: o.Error}
-		for _, u := range m.undos {
-			data.Undo = append(data.Undo, u.path)
-		}
-		m.add(store.Entry{Kind: store.EntryClosing, Path: journal.UndoPrefix, Data: journal.Encode(data)})
+		m.add(m.closingEntry(o))
 	}
 	if err := m.flush(); err != nil {
 		// Nothing is lost: the next run decides again.
@@ -133,6 +129,15 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 		}
 	}
 	return o
+}
+
+// closingEntry decides the end of the run, and what is undone before.
+func (m *replayState) closingEntry(o *store.Outcome) store.Entry {
+	data := journal.Closing{State: o.State, Reason: o.Reason, Error: o.Error}
+	for _, u := range m.undos {
+		data.Undo = append(data.Undo, u.path)
+	}
+	return store.Entry{Kind: store.EntryClosing, Path: journal.UndoPrefix, Data: journal.Encode(data)}
 }
 
 // undoOne runs a compensation until it has succeeded or was tried often enough.

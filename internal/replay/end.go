@@ -61,6 +61,9 @@ func (r *Run) FinishJournal(o *store.Outcome) (a *store.Append, remembers bool) 
 	m := r.state.Load()
 	if m == nil {
 		o.Meta, _ = r.Unsaid()
+		if r.claimed.Durable && o.State.Finished() {
+			become(o, unreadable(errors.New("its journal was not read in time, so that it is unknown what there is to undo")))
+		}
 		return nil, false
 	}
 	return m.finishJournal(o), true
@@ -77,6 +80,9 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	if m.lingering != nil {
 		m.lingering.Stop()
 	}
+	if end := m.ownOutcome(); end != nil {
+		become(o, end)
+	}
 	over := o.State.Finished() || o.Continue != nil
 	if over && m.tx != nil {
 		// A strand is in a transaction of the user's still: what it writes comes before the end, or
@@ -88,6 +94,9 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 		m.flushed.Wait()
 	}
 	o.HasChildren = m.children
+	if o.Wait != nil && o.Wait.HandedOver {
+		o.Wait.Compensates = len(m.undos) > 0
+	}
 	// What is pending is kept if the job is over, or continues from exactly here, and it is known
 	// where the journal ends. The rest is decided again next time: nothing went on from there.
 	keeps := (over || o.State == store.Waiting || m.pausesHere) && !m.unwritten
@@ -114,7 +123,8 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	} else if w := m.unsaid(); w != nil {
 		o.Meta = w.meta
 	}
-	o.Durable, o.InTx = m.stored > 0 || a != nil || m.tx != nil || m.unwritten, m.tx != nil
+	inTx := m.tx != nil || m.own != nil
+	o.Durable, o.InTx = m.stored > 0 || a != nil || inTx || m.unwritten, inTx
 	return a
 }
 
@@ -122,9 +132,13 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 // be completed: an attempt like any other, with its backoff, and the last one if there is none
 // left.
 func (r *Run) endsUnwritten(o *store.Outcome, err error) {
-	failed := r.failed(err)
-	o.State, o.Reason, o.Error, o.Trace, o.Delay = failed.State, failed.Reason, failed.Error, failed.Trace, failed.Delay
-	o.Result, o.Wait, o.Continue = nil, nil, nil
+	become(o, r.failed(err))
+}
+
+// become makes an outcome another one of the same run.
+func become(o, other *store.Outcome) {
+	o.State, o.Reason, o.Error, o.Trace, o.Delay = other.State, other.Reason, other.Error, other.Trace, other.Delay
+	o.Result, o.Wait, o.Continue = other.Result, other.Wait, other.Continue
 }
 
 // unreadable is the outcome of a run that cannot go on before the database answers.

@@ -24,8 +24,9 @@ type Host interface {
 	AppendLast(a *store.Append) error
 	// AppendTx stores in a transaction of the user's.
 	AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error
-	// Appended reports whether a transaction with an append, which has ended, was committed.
-	Appended(ctx context.Context, a *store.Append) (bool, error)
+	// EntryAt returns the entry of that Seq, or nil, when no transaction with an append is open any
+	// more.
+	EntryAt(ctx context.Context, seq int64) (*store.Entry, error)
 
 	// Call calls the handler.
 	Call(ctx context.Context) ([]byte, error)

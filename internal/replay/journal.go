@@ -53,6 +53,8 @@ func (m *replayState) note(e *store.Entry) {
 		put(&m.taken, e.Ref, true)
 	case store.EntryClosing:
 		m.closed = e
+	case store.EntryEnded:
+		m.end = e
 	case store.EntryPatched:
 		put(&m.patches, e.Name, true)
 	case store.EntryChild:
@@ -200,6 +202,11 @@ func (m *replayState) refusals(o *store.Outcome) []store.Entry {
 func (m *replayState) unvisited() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.notAskedFor()
+}
+
+// notAskedFor is unvisited for callers that hold the lock.
+func (m *replayState) notAskedFor() string {
 	var first *store.Entry
 	for path, entries := range m.byPath {
 		if path == "" || journal.IsCompensation(path) || m.visited[path] {

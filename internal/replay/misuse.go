@@ -45,9 +45,14 @@ func (o operation) String() string {
 
 func (o operation) isStep() bool { return o.verb == verbStep || o.verb == verbStepTx }
 
+func (o operation) ends() bool { return o.verb == VerbCompleteTx || o.verb == VerbFailTx }
+
 const (
 	verbStep   = "holdfast.Step"
 	verbStepTx = "holdfast.StepTx"
+
+	VerbCompleteTx = "run.CompleteTx"
+	VerbFailTx     = "run.FailTx"
 
 	verbCallAll = "Kind.CallAll"
 )
@@ -99,6 +104,8 @@ func (s *Strand) refuse(m *replayState, begins operation) error {
 		m.drop(s.underWay())
 		s.spoil(m, err)
 		return err
+	case m.own != nil && s.fault.err == nil && !begins.ends():
+		s.spoil(m, s.misuse("%s was called after the handler had ended the job in a transaction; return, whatever became of it", begins))
 	}
 	return s.fault.err
 }

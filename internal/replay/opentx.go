@@ -49,7 +49,7 @@ func (s *Strand) StepTx(
 		if a == nil {
 			return nil, err
 		}
-		if err != nil && a.Err == nil && s.happened(m, tx, a) {
+		if err != nil && a.Err == nil && s.happened(m, tx, a.Entries[0]) {
 			err = nil
 		}
 		if err == nil {
@@ -138,11 +138,13 @@ var errNothing = errors.New("nothing was written")
 // a connection that breaks, or a context that ends during the commit, cannot tell. It may be under
 // way still, so it is waited for: what the journal says before that says nothing. It lets go of the
 // lock meanwhile.
-func (s *Strand) happened(m *replayState, tx *openTx, a *store.Append) bool {
+func (s *Strand) happened(m *replayState, tx *openTx, want store.Entry) bool {
 	for try := 1; !tx.left; try++ {
-		found, err := s.askFor(m, a, try)
+		m.mu.Unlock()
+		e, err := s.run.entryAt(s.run.life.lasting(), want.Seq, "step "+want.Name, try)
+		m.mu.Lock()
 		if err == nil {
-			return found
+			return e != nil && e.Path == want.Path
 		}
 		if s.run.life.Ended() != nil || errors.Is(err, store.ErrClosed) {
 			break
@@ -151,22 +153,19 @@ func (s *Strand) happened(m *replayState, tx *openTx, a *store.Append) bool {
 	return false // the run is over here, and the journal tells the next run
 }
 
-// askFor is lookFor that tells of an error, and waits a little after one. It lets go of the lock
-// meanwhile.
-func (s *Strand) askFor(m *replayState, a *store.Append, try int) (found bool, err error) {
-	m.mu.Unlock()
-	defer m.mu.Lock()
-	if found, err = s.lookFor(a); err != nil && s.run.life.Ended() == nil {
-		s.run.host.Say(slog.LevelWarn, "cannot tell yet whether a step's transaction was committed; asking again",
-			slog.String(logs.KeyStep, a.Entries[0].Name), slog.Any(logs.KeyError, err))
-		supervise.Sleep(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
-	}
-	return found, err
-}
-
-// lookFor reports whether the journal has what a transaction wrote to it that has ended.
-func (s *Strand) lookFor(a *store.Append) (bool, error) {
-	call, cancel := context.WithTimeout(s.run.life.lasting(), store.CallTimeout)
+// entryAt returns the entry that a transaction of this run's has left at a place in the journal, or
+// nil, once it is over. It waits a little after an error.
+func (r *Run) entryAt(ctx context.Context, seq int64, what string, try int) (*store.Entry, error) {
+	call, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	defer cancel()
-	return s.run.host.Appended(call, a)
+	e, err := r.host.EntryAt(call, seq)
+	if err != nil && ctx.Err() == nil {
+		r.host.Say(slog.LevelWarn, "cannot tell yet whether a transaction of the handler's was committed; asking again",
+			slog.String(logs.KeyStep, what), slog.Any(logs.KeyError, err))
+		supervise.Sleep(ctx, store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
+	}
+	if err != nil || e == nil || e.LeaseNumber != r.claimed.Lease.Number {
+		return nil, err
+	}
+	return e, nil
 }

@@ -27,6 +27,9 @@ type attempt struct {
 	writes  []int // entries of each
 	refuse  error // what the next write returns
 	said    []string
+	open    *store.Append             // what a transaction has written that is open
+	inTx    func(*store.Append) error // nil: keep it in open
+	unsure  int                       // how often EntryAt fails
 	run     *Run
 	handler func(*Run) ([]byte, error)
 }
@@ -61,11 +64,43 @@ func (a *attempt) Append(w *store.Append) error {
 
 func (a *attempt) AppendLast(w *store.Append) error { return a.Append(w) }
 
-func (a *attempt) AppendTx(context.Context, store.Tx, *store.Append) error {
-	return errors.ErrUnsupported
+func (a *attempt) AppendTx(_ context.Context, _ store.Tx, w *store.Append) error {
+	if a.inTx != nil {
+		return a.inTx(w)
+	}
+	if n := len(a.journal.Entries); n > 0 && a.journal.Entries[n-1].Seq >= w.Entries[0].Seq {
+		w.Err = store.ErrLeaseLost
+		return nil
+	}
+	a.open = w
+	return nil
 }
 
-func (a *attempt) Appended(context.Context, *store.Append) (bool, error) { return false, nil }
+// commit commits the transaction that is open.
+func (a *attempt) commit() {
+	for _, e := range a.open.Entries {
+		e.LeaseNumber = a.open.Lease.Number
+		a.journal.Entries = append(a.journal.Entries, e)
+	}
+	a.open = nil
+}
+
+func (a *attempt) EntryAt(ctx context.Context, seq int64) (*store.Entry, error) {
+	if a.open != nil { // it waits
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if a.unsure > 0 {
+		a.unsure--
+		return nil, store.ErrUnavailable
+	}
+	for i := range a.journal.Entries {
+		if e := a.journal.Entries[i]; e.Seq == seq {
+			return &e, nil
+		}
+	}
+	return nil, nil
+}
 
 func (a *attempt) Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
 	return &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace, Delay: delay}
@@ -75,7 +110,11 @@ func (a *attempt) Call(context.Context) ([]byte, error) { return a.handler(a.run
 
 func (a *attempt) Ended(error) {}
 
-func (a *attempt) GiveUpLater(func() bool) (stop func()) { return func() {} }
+// GiveUpLater gives up after a minute.
+func (a *attempt) GiveUpLater(giveUp func() bool) (stop func()) {
+	timer := time.AfterFunc(time.Minute, func() { giveUp() })
+	return func() { timer.Stop() }
+}
 
 func (a *attempt) Say(_ slog.Level, msg string, _ ...slog.Attr) { a.said = append(a.said, msg) }
 

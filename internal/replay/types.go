@@ -47,6 +47,8 @@ type replayState struct {
 	taken    map[int64]bool // messages that were received
 	answers  map[store.ID]*store.Message
 	closed   *store.Entry // the EntryClosing, if the end is decided
+	end      *store.Entry // the EntryEnded, if an earlier run has written one
+	own      *ownEnd      // this run has
 	children bool         // there are children that the end of the run may have to close
 
 	stored    int64         // Seq of the last entry in the database
@@ -158,6 +160,7 @@ type undo struct {
 // to be stored.
 type openTx struct {
 	wrote bool // the entry: whether it is there the end of the transaction tells
+	ends  bool // the entry is the end of the job
 	left  bool // the run has ended meanwhile, and no longer waits for it: nothing is to be written in it any more
 }
 

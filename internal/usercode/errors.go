@@ -37,6 +37,12 @@ type SnoozeError struct{ Delay time.Duration }
 
 func (e *SnoozeError) Error() string { return "snoozed for " + e.Delay.String() }
 
+// HandOverError hands a job over: it is finished from outside, or its handler is called again after
+// the limit, if that is positive.
+type HandOverError struct{ Limit time.Duration }
+
+func (e *HandOverError) Error() string { return "handed over" }
+
 // RetryError makes a job run again after a delay that the handler chose. The attempt counts.
 type RetryError struct {
 	Delay time.Duration

@@ -13,6 +13,7 @@ type Returned struct {
 	Fail          *FailError
 	Step          *StepError
 	ContinueAsNew *ContinueError
+	HandOver      *HandOverError
 	Snooze        *SnoozeError
 	Retry         *RetryError
 	Full          bool // ErrJournalFull
@@ -22,7 +23,7 @@ type Returned struct {
 func Look(err error) (r Returned) {
 	r.Text = ErrorText(err)
 	if p := recovered(func() {
-		for _, target := range []any{&r.Cancel, &r.Fail, &r.Step, &r.ContinueAsNew, &r.Snooze, &r.Retry} {
+		for _, target := range []any{&r.Cancel, &r.Fail, &r.Step, &r.ContinueAsNew, &r.HandOver, &r.Snooze, &r.Retry} {
 			errors.As(err, target)
 		}
 		r.Full = errors.Is(err, ErrJournalFull)
@@ -59,6 +60,8 @@ func ForHandlers(err error) error {
 	switch {
 	case r.ContinueAsNew != nil:
 		return HandlersOnlyError("ContinueAsNew")
+	case r.HandOver != nil:
+		return HandlersOnlyError("HandOver")
 	case r.Snooze != nil:
 		return HandlersOnlyError("Snooze")
 	case r.Cancel != nil:
@@ -73,4 +76,17 @@ type HandlersOnlyError string
 
 func (e HandlersOnlyError) Error() string {
 	return "it returned " + string(e) + ", which only a handler may return"
+}
+
+var errNil = errors.New("must not be nil")
+
+// Failure returns what is stored of an error that a job is to fail with, or why it cannot be one.
+func Failure(err error) (text string, refused error) {
+	if err == nil {
+		return "", errNil
+	}
+	if refused := ForHandlers(err); refused != nil {
+		return "", refused
+	}
+	return ValidText(CutError(ErrorText(err))), nil
 }

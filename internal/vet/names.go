@@ -50,6 +50,10 @@ var operations = map[string]bool{
 	"Task.Call":         true,
 }
 
+// endings are operations that end the run. A function is not replayed because it has one: only what
+// the journal holds beside it makes it so.
+var endings = map[string]bool{"Run.CompleteTx": true, "Run.FailTx": true}
+
 // given is the role of functions passed to the library.
 var given = map[string]role{
 	"Do":            step,
@@ -132,15 +136,23 @@ var replaced = map[string]instead{
 	library + ".Client.FailCallback":      {happensAgain, useStep},
 	library + ".Client.HeartbeatCallback": {happensAgain, useStep},
 	library + ".Client.Cancel":            {happensAgain, useStep},
+	library + ".Client.CancelTx":          {happensAgain, useStepTx},
 	library + ".Job.Cancel":               {happensAgain, useStep},
 	library + ".Client.Terminate":         {happensAgain, useStep},
 	library + ".Client.Retry":             {happensAgain, useStep},
+	library + ".Client.RetryTx":           {happensAgain, useStepTx},
+	library + ".Kind.Complete":            {happensAgain, useStep},
+	library + ".Kind.CompleteTx":          {happensAgain, useStepTx},
+	library + ".Client.Complete":          {happensAgain, useStep},
+	library + ".Client.CompleteTx":        {happensAgain, useStepTx},
+	library + ".Client.Fail":              {happensAgain, useStep},
+	library + ".Client.FailTx":            {happensAgain, useStepTx},
 	library + ".Client.Pause":             {happensAgain, useStep},
 	library + ".Client.Resume":            {happensAgain, useStep},
 	library + ".Client.Fork":              {happensAgain, useStep},
 	library + ".Client.PauseQueue":        {happensAgain, useStep},
-	library + ".Client.ResumeQueue":       {happensAgain, useStep},
 	library + ".Client.DeleteQueue":       {happensAgain, useStep},
+	library + ".Client.ResumeQueue":       {happensAgain, useStep},
 }
 
 // generator is a package whose functions return random values, with some exceptions.
@@ -198,7 +210,7 @@ func isValue(obj types.Object) bool {
 
 // operationOf returns the name of a durable operation, or "" for other objects.
 func operationOf(obj types.Object) string {
-	if name := inLibrary(obj); operations[name] {
+	if name := inLibrary(obj); operations[name] || endings[name] {
 		return name
 	}
 	return ""

@@ -34,11 +34,17 @@ func (t *tree) performsIn(n ast.Node, f *function) bool {
 			found = found || t.performsInside(t.of[n], f)
 			return false
 		case *ast.CallExpr:
-			found = found || t.performed(n) != ""
+			found = found || t.performed(n) != "" && !t.ends(n)
 		}
 		return !found
 	})
 	return found
+}
+
+// ends reports whether a call is one of the endings.
+func (t *tree) ends(call *ast.CallExpr) bool {
+	_, fn := t.resolve(call.Fun)
+	return fn != nil && endings[inLibrary(fn)]
 }
 
 // performsInside reports whether an operation of a literal counts for the function around it. A

@@ -19,7 +19,7 @@ import (
 // no number. Open does the same first. The errors are store.ErrInvalid.
 func (c Config) Validate() error {
 	c, err := c.withDefaults()
-	if err != nil || c.Pool != nil {
+	if err != nil || c.URL == "" {
 		return err
 	}
 	_, err = c.parse()
@@ -94,8 +94,11 @@ func wrongAddress(err error) string {
 	return "the address is not valid"
 }
 
-// String implements store.Source.
+// String implements store.Source. database/sql does not tell where its database is.
 func (c Config) String() string {
+	if c.DB != nil {
+		return c.ofDB()
+	}
 	config, err := c.connConfig()
 	if err != nil {
 		return "postgres:(invalid)"
@@ -126,6 +129,14 @@ func (c Config) String() string {
 	}
 	u.RawQuery = strings.ReplaceAll(query.Encode(), "%2F", "/")
 	return u.String()
+}
+
+// ofDB is what there is to say of a *sql.DB.
+func (c Config) ofDB() string {
+	if c.SchemaName == "" {
+		return "postgres:(*sql.DB)"
+	}
+	return "postgres:(*sql.DB)?" + url.Values{"schema": {c.SchemaName}}.Encode()
 }
 
 // connConfig returns the settings of connections, without ours.

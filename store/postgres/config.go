@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Config is a PostgreSQL database and how to use it. It is a store.Source. Set URL or Pool.
+// Config is a PostgreSQL database and how to use it. It is a store.Source. Set URL, Pool or DB.
 type Config struct {
 	// URL of the database, or a connection string of keywords, as pgx and libpq understand them.
 	// The environment variables of libpq (PGHOST, PGUSER, …) fill in what it leaves out. The store
@@ -20,6 +21,11 @@ type Config struct {
 	// open connections of their own with its settings; none of its connections is kept, changed, or
 	// listened on.
 	Pool *pgxpool.Pool
+	// DB is a pool of database/sql, whose driver is that of pgx (pgx/v5/stdlib); Open refuses
+	// others. It stays the caller's like a Pool, and connections beside it have the settings of one
+	// of its own, without what its hooks do. SetMaxIdleConns should allow ten or more: by default
+	// database/sql keeps two connections, and a busy node makes others again and again.
+	DB *sql.DB
 	// SchemaName is the database schema that holds the tables. Default: holdfast.
 	SchemaName string
 	// NoMigrate makes Open fail with store.ErrSchema instead of bringing the schema up to date.
@@ -44,13 +50,22 @@ func (c Config) withDefaults() (Config, error) {
 	if len(c.SchemaName) > 48 || strings.ContainsAny(c.SchemaName, "\x00{}") {
 		return c, fmt.Errorf("%w: the schema name %q is longer than 48 bytes or contains NUL, { or }", store.ErrInvalid, c.SchemaName)
 	}
-	if c.Pool == nil && c.URL == "" {
-		return c, fmt.Errorf("%w: neither a URL nor a pool is given; set one of them", store.ErrInvalid)
+	if c.SchemaName == "$user" {
+		return c, fmt.Errorf(`%w: the schema name "$user" stands for the name of the role in search paths; choose another`, store.ErrInvalid)
 	}
-	if c.Pool != nil && c.URL != "" {
-		return c, fmt.Errorf("%w: both a URL and a pool are given; set only one of them", store.ErrInvalid)
+	given := 0
+	for _, is := range []bool{c.URL != "", c.Pool != nil, c.DB != nil} {
+		if is {
+			given++
+		}
 	}
-	return c, nil
+	switch given {
+	case 0:
+		return c, fmt.Errorf("%w: no URL, pool or *sql.DB is given; set one of them", store.ErrInvalid)
+	case 1:
+		return c, nil
+	}
+	return c, fmt.Errorf("%w: more than one of URL, pool and *sql.DB is given; set only one of them", store.ErrInvalid)
 }
 
 // URL returns the source for a database, with the defaults of Config.
@@ -59,3 +74,11 @@ func URL(url string) Config { return Config{URL: url} }
 // Pool returns the source for the database of a pool that the caller keeps, with the defaults of
 // Config.
 func Pool(pool *pgxpool.Pool) Config { return Config{Pool: pool} }
+
+// DB returns the source for the database of a pool of database/sql that the caller keeps, with the
+// defaults of Config. Its driver must be that of pgx:
+//
+//	import _ "github.com/jackc/pgx/v5/stdlib"
+//
+//	db, err := sql.Open("pgx", "postgres://app@db/app")
+func DB(db *sql.DB) Config { return Config{DB: db} }

@@ -248,7 +248,11 @@ func TestValidate(t *testing.T) {
 	}{
 		{config: postgres.URL("postgres://u:secret@h/d?sslmode=allow")},
 		{config: postgres.URL("postgres://u:secret@h:port/d"), want: "the port must be a number from 1 to 65535"},
-		{config: postgres.Config{}, want: "neither a URL nor a pool is given; set one of them"},
+		{
+			config: postgres.Config{URL: "postgres://h/d", SchemaName: "$user"},
+			want:   `the schema name "$user" stands for the name of the role in search paths; choose another`,
+		},
+		{config: postgres.Config{}, want: "no URL, pool or *sql.DB is given; set one of them"},
 		{
 			"PGPORT", "secret", postgres.URL("postgres://u@h/d"),
 			"the port must be a number from 1 to 65535; it is set in the environment (PGPORT, PGSSLMODE, …)",

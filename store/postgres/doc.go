@@ -1,9 +1,9 @@
 // Package postgres keeps jobs in PostgreSQL, 14 or newer. It is the store for more than one
 // machine: nodes share nothing else.
 //
-// URL and Pool name a database for holdfast.Open; Config is the same with options, such as another
-// schema. Tx and SQLTx wrap a transaction of the caller's own, of pgx and of database/sql, for
-// EnqueueTx and SendTx; Begin and BeginSQL a database, for StepTx:
+// URL, Pool and DB name a database for holdfast.Open; Config is the same with options, such as
+// another schema. Tx and SQLTx wrap a transaction of the caller's own, of pgx and of database/sql,
+// for EnqueueTx and SendTx; Begin and BeginSQL a database, for StepTx:
 //
 //	hf, err := holdfast.Open(ctx, postgres.URL("postgres://app@db/app"))
 //	…
@@ -30,6 +30,13 @@
 //
 // The state of a job is where its pointer is; the tables are in
 // internal/schema/migrations/0001_jobs.sql.
+//
+// # From SQL
+//
+// The schema has a function, enqueue, for producers that are not this program: in the transaction
+// of its caller it checks what package holdfast checks, and writes what EnqueueTx writes
+// (internal/schema/migrations). Go and SQL are held against the same vectors, and against each
+// other with random enqueues. Who changes what an enqueue writes, or what is refused, changes both.
 //
 // # Poolers
 //

@@ -43,21 +43,20 @@ func AnswerPlan(ctx context.Context, s store.Store, jobs []store.ID) ([]string, 
 
 // tryout explains what a statement costs; it does not happen.
 func (s *Store) tryout(ctx context.Context, st pg.Statement) (lines []string, err error) {
-	conn, err := s.db.Pool.Acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Release()
-	tx, err := conn.Begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = tx.Rollback(ctx) }()
-	rows, err := tx.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+s.db.Text(st.Name), st.Args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	err = s.db.Conns.With(ctx, func(conn *pgx.Conn) error {
+		tx, err := conn.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback(ctx) }()
+		rows, err := tx.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+s.db.Text(st.Name), st.Args...)
+		if err != nil {
+			return err
+		}
+		lines, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return lines, err
 }
 
 // Break makes a statement of a store fail until it is mended.
@@ -102,7 +101,7 @@ func Connect(ctx context.Context, source Config) (*Lasting, error) {
 func (l *Lasting) Open(ctx context.Context, clock func() time.Time) (store.Store, error) {
 	options := l.first.db.Options
 	options.Clock = clock
-	s := newStore(&pg.DB{Options: options, Pool: l.first.db.Pool, Texts: l.first.db.Texts}, false)
+	s := newStore(&pg.DB{Options: options, Conns: l.first.db.Conns, Texts: l.first.db.Texts}, false)
 	if err := s.ready(ctx, false); err != nil {
 		return nil, err
 	}

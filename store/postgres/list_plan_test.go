@@ -1,11 +1,12 @@
 package postgres
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -32,7 +33,7 @@ var filled = []string{
 }
 
 // fill writes that into a schema.
-func fill(t *testing.T, conn *pgxpool.Conn, schema string) {
+func fill(t *testing.T, conn *pgx.Conn, schema string) {
 	t.Helper()
 	for _, text := range filled {
 		if _, err := conn.Exec(t.Context(), pg.InSchema(text, schema)); err != nil {
@@ -52,11 +53,11 @@ func TestListPlans(t *testing.T) {
 	}
 	defer opened.Close()
 	s := opened.(*Store).db //nolint:errcheck // what else would it be
-	conn, err := s.Pool.Acquire(t.Context())
+	conn, err := s.Beside(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Release()
+	defer conn.Close(context.Background())
 	small := regexp.MustCompile(`Seq Scan on (queue|lane|claim|keyed)\b`)
 	byAll, days := regexp.MustCompile(`Seq Scan|using finished_\w+_pkey`), regexp.MustCompile(`Bitmap Index Scan on finished_\d+_finished_at_idx`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join) on`)
@@ -66,7 +67,7 @@ func TestListPlans(t *testing.T) {
 			"list_keyed_few", "list_deferred_few", "list_claims_few", "list_ready", "list_deferred", "list_failed_few", "list_failed",
 			"list_failed_by_time", "edit_move", "delete_look", "finished_over",
 		} {
-			plan := explain(t, conn.Conn(), s.Text(name))
+			plan := explain(t, conn, s.Text(name))
 			for _, line := range plan {
 				if bad.MatchString(line) && !small.MatchString(line) {
 					t.Errorf("%s, %s: %s", when, name, strings.Join(plan, "\n"))
@@ -81,7 +82,7 @@ func TestListPlans(t *testing.T) {
 			"list_completed_by_time": {"900", "1000", "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "5000"},
 			"list_completed_at":      {"1000", "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "100"},
 		} {
-			plan := strings.Join(explain(t, conn.Conn(), s.Text(name), args...), "\n")
+			plan := strings.Join(explain(t, conn, s.Text(name), args...), "\n")
 			if bad, ranges := byAll.FindString(plan), days.FindAllString(plan, -1); bad != "" || len(ranges) == 0 {
 				t.Errorf("%s, %s: %s", when, name, plan)
 			}

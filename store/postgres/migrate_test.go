@@ -130,11 +130,13 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
-	{8, []string{
+	{10, []string{
 		"DROP INDEX {schema}.finished_by_time, {schema}.finished_times, {schema}.attempt_lost, {schema}.deferred_lane",
 		"ALTER TABLE {schema}.finished DROP COLUMN lane", "ALTER TABLE {schema}.attempt DROP COLUMN lost",
 		"ALTER TABLE {schema}.audit DROP COLUMN gone", "CREATE INDEX deferred_lane ON {schema}.deferred (lane, state)",
 	}},
+	{9, []string{"ALTER TABLE {schema}.deferred DROP COLUMN handed_over", "DROP TABLE {schema}.untold"}},
+	{8, []string{"DROP TABLE {schema}.lane_use", dropFunctionsBut("clock", "refuse")}},
 	{7, []string{"ALTER TABLE {schema}.queue DROP COLUMN deleted_at"}},
 	{6, []string{
 		"ALTER TABLE {schema}.finished DROP COLUMN started_at, DROP COLUMN codec, DROP COLUMN fingerprint",
@@ -147,7 +149,7 @@ func TestMigrateFromVersion6(t *testing.T) { migrateFrom(t, 6) }
 
 func TestMigrateFromVersion7(t *testing.T) { migrateFrom(t, 7) }
 
-func TestMigrateFromVersion8(t *testing.T) { migrateFrom(t, 8) }
+func TestMigrateFromVersion10(t *testing.T) { migrateFrom(t, 10) }
 
 func migrateFrom(t *testing.T, version int) {
 	t.Helper()
@@ -174,4 +176,10 @@ func migrateFrom(t *testing.T, version int) {
 		}
 		return open(t, config)
 	})
+}
+
+// dropFunctionsBut drops the functions of a schema that were not always there.
+func dropFunctionsBut(kept ...string) string {
+	return "DO $$ DECLARE f text; BEGIN FOR f IN SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = '{schema}'::regnamespace" +
+		" AND proname <> ALL ('{" + strings.Join(kept, ",") + "}') LOOP EXECUTE 'DROP FUNCTION ' || f; END LOOP; END $$"
 }

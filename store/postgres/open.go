@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
@@ -84,8 +86,11 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 		return nil, err
 	}
 	options := pg.Options{SchemaName: c.SchemaName, NoSession: c.NoSession, Clock: c.Clock}
-	if c.Pool != nil {
+	switch {
+	case c.Pool != nil:
 		return newStore(pg.OnPool(c.Pool, options), false), nil
+	case c.DB != nil:
+		return newStore(pg.OnSQL(c.DB, options), false), nil
 	}
 	config, err := c.parse()
 	if err != nil {
@@ -164,7 +169,10 @@ func (c Config) withStore(
 func (c Config) Drop(ctx context.Context) error {
 	s, err := c.connect(ctx)
 	if err == nil {
-		_, err = s.db.Pool.Exec(ctx, s.db.Text("schema_drop"))
+		err = s.db.Conns.With(ctx, func(conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, s.db.Text("schema_drop"))
+			return err
+		})
 		_ = s.Close() // never fails
 	}
 	return pg.Classify(ctx, "drop "+c.String(), err)

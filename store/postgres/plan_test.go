@@ -24,13 +24,13 @@ func TestHotPlans(t *testing.T) {
 	}
 	defer opened.Close()
 	s := opened.(*Store).db //nolint:errcheck // what else would it be
-	conn, err := s.Pool.Acquire(t.Context())
+	conn, err := s.Beside(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Release()
+	defer conn.Close(context.Background())
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
-	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|claim)\b`)
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim)\b`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
 	// What is kept to be read again may be a whole table. Here it is the nodes.
 	again, few := regexp.MustCompile(`Materialize`), "beat"
@@ -44,8 +44,9 @@ func TestHotPlans(t *testing.T) {
 		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close",
 		"parents_of", "close_children", "say", "edit_body", "edit_move", "edit_audit", "delete_look", "delete_audit", "forget_unique_keys_of",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
+		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "tell_parents",
 	} {
-		for _, line := range explain(t, conn.Conn(), s.Text(name)) {
+		for _, line := range explain(t, conn, s.Text(name)) {
 			if bad.MatchString(line) && !small.MatchString(line) || again.MatchString(line) && name != few {
 				t.Errorf("%s: %s", name, strings.TrimSpace(line))
 			}
@@ -65,11 +66,11 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 	}
 	defer opened.Close()
 	s := opened.(*Store).db //nolint:errcheck // what else would it be
-	conn, err := s.Pool.Acquire(t.Context())
+	conn, err := s.Beside(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Release()
+	defer conn.Close(context.Background())
 	for _, fill := range []string{
 		"SELECT 1",
 		pg.InSchema("INSERT INTO {schema}.queue (namespace, name) SELECT 'default', 'q' || i FROM generate_series(1, 50) i", schema),
@@ -82,7 +83,7 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), fill); err != nil {
 			t.Fatal(err)
 		}
-		plan := explain(t, conn.Conn(), s.Text("unserved"))
+		plan := explain(t, conn, s.Text("unserved"))
 		onReady := 0
 		for i, line := range plan {
 			if !strings.Contains(line, " on ready ") {

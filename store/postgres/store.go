@@ -191,6 +191,30 @@ func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.
 	return results, pg.Classify(ctx, "delete", err)
 }
 
+// CancelTx implements store.Callers. The bodies of the jobs stay locked until the transaction ends,
+// as with SendTx: they are not claimed, sent to or put back meanwhile, and what people ask for them
+// is ErrBusy, or a request that is applied later.
+func (s *Store) CancelTx(ctx context.Context, wrapped store.Tx, params store.CancelParams) ([]store.Result, error) {
+	return s.inCallers(ctx, wrapped, "cancel", func(t pg.Runner) ([]store.Result, error) { return s.operate.CancelTx(ctx, t, params) })
+}
+
+// RetryTx implements store.Callers, with the same locks. A unique key that another transaction is
+// taking, or giving back, is waited for for 50 ms, and then the job is ErrBusy.
+func (s *Store) RetryTx(ctx context.Context, wrapped store.Tx, params store.RetryParams) ([]store.Result, error) {
+	return s.inCallers(ctx, wrapped, "retry", func(t pg.Runner) ([]store.Result, error) { return s.operate.RetryTx(ctx, t, params) })
+}
+
+// Finish implements store.Callers.
+func (s *Store) Finish(ctx context.Context, params store.FinishParams) ([]store.Result, []store.Wake, error) {
+	results, wakes, err := s.operate.Finish(ctx, params)
+	return results, wakes, pg.Classify(ctx, "finish jobs", err)
+}
+
+// FinishTx implements store.Callers, with the locks of CancelTx.
+func (s *Store) FinishTx(ctx context.Context, wrapped store.Tx, params store.FinishParams) ([]store.Result, error) {
+	return s.inCallers(ctx, wrapped, "finish jobs", func(t pg.Runner) ([]store.Result, error) { return s.operate.FinishTx(ctx, t, params) })
+}
+
 // Pause implements store.Queues.
 func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	if err := params.Check(); err != nil {
@@ -297,6 +321,20 @@ func (s *Store) Notify(wakes ...store.Wake) { s.local.Notify(wakes...) }
 // nothing.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 	return s.local.Watch(ctx, wake)
+}
+
+// inCallers does something to jobs in a caller's transaction.
+func (s *Store) inCallers(
+	ctx context.Context, wrapped store.Tx, doing string, do func(t pg.Runner) ([]store.Result, error),
+) (results []store.Result, err error) {
+	t, err := s.callers(wrapped)
+	if err == nil {
+		results, err = do(t)
+	}
+	if err != nil {
+		return nil, pg.Classify(ctx, doing+" in the caller's transaction", err)
+	}
+	return results, nil
 }
 
 // callers returns what runs statements in a caller's transaction. It must be on the same database

@@ -226,7 +226,8 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
-	{8, []string{"DROP INDEX holdfast_attempt_lost", "UPDATE holdfast_attempt SET taken = 1 WHERE taken = 2"}},
+	{10, []string{"DROP INDEX holdfast_attempt_lost", "UPDATE holdfast_attempt SET taken = 1 WHERE taken = 2"}},
+	{9, []string{"ALTER TABLE holdfast_deferred DROP COLUMN handed_over"}},
 	{7, []string{"ALTER TABLE holdfast_queue DROP COLUMN deleted_at"}},
 	{6, []string{
 		"ALTER TABLE holdfast_finished DROP COLUMN started_at", "ALTER TABLE holdfast_finished DROP COLUMN codec",
@@ -239,7 +240,7 @@ func TestUpgradeFrom6(t *testing.T) { upgradeFrom(t, 6) }
 
 func TestUpgradeFrom7(t *testing.T) { upgradeFrom(t, 7) }
 
-func TestUpgradeFrom8(t *testing.T) { upgradeFrom(t, 8) }
+func TestUpgradeFrom10(t *testing.T) { upgradeFrom(t, 10) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()

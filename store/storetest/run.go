@@ -13,13 +13,15 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/machine"
 	"github.com/holdfastdev/holdfast/store/storetest/nodes"
 	"github.com/holdfastdev/holdfast/store/storetest/operate"
+	"github.com/holdfastdev/holdfast/store/storetest/outside"
 	"github.com/holdfastdev/holdfast/store/storetest/race"
 	"github.com/holdfastdev/holdfast/store/storetest/starts"
 )
 
 // groups are all tests, by what they are about.
 var groups = env.Merged(
-	jobs.Groups, starts.Groups, durable.Groups, family.Groups, nodes.Groups, operate.Groups, lists.Groups, race.Groups, machine.Groups,
+	jobs.Groups, starts.Groups, durable.Groups, family.Groups, nodes.Groups, operate.Groups, lists.Groups, outside.Groups, race.Groups,
+	machine.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are

@@ -14,7 +14,8 @@ func Commands(a *app.App) []*cobra.Command {
 
 func (a verbs) jobCommand() *cobra.Command {
 	job := app.Group("job", "Enqueue, inspect, wait for and change jobs",
-		`Enqueue, inspect, count, wait for, cancel, retry, pause, resume, change, fork and delete jobs.
+		`Enqueue, inspect, count, wait for, cancel, retry, pause, resume, change, fork, complete, fail and
+delete jobs.
 
 A job is named by its id. The first 8 or more characters will do if no other job of the namespace
 begins with them.`,
@@ -23,7 +24,7 @@ begins with them.`,
 	job.Aliases = []string{"jobs"}
 	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobCountCommand(), a.jobGetCommand(), a.jobWaitCommand(),
 		a.jobCancelCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobSetCommand(), a.jobTagCommand(),
-		a.jobDeleteCommand(), a.jobForkCommand(),
+		a.jobDeleteCommand(), a.jobForkCommand(), a.jobCompleteCommand(), a.jobFailCommand(),
 		a.jobJournalCommand(), a.jobPublishedCommand(), a.jobStreamCommand())
 	return job
 }

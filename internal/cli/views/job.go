@@ -76,6 +76,7 @@ type Wait struct {
 	Since  timestamp       `json:"since"`
 	Until  timestamp       `json:"until"`
 	Held   bool            `json:"held"`
+	Handed bool            `json:"handed_over"`
 	Reason Text            `json:"reason"`
 	Error  Text            `json:"error"`
 	For    json.RawMessage `json:"for"`
@@ -153,7 +154,7 @@ func viewWait(r *store.Record) *Wait {
 		return nil
 	}
 	return &Wait{
-		Since: timestamp(w.Since), Until: timestamp(w.Until), Held: w.Held, Reason: Text(w.Reason), Error: Text(w.Error),
+		Since: timestamp(w.Since), Until: timestamp(w.Until), Held: w.Held, Handed: w.HandedOver, Reason: Text(w.Reason), Error: Text(w.Error),
 		For: payload(w.For, 0),
 	}
 }

@@ -27,6 +27,8 @@ func Codes(more map[string]int64) map[string]string {
 		"entry_published": number(store.EntryPublished),
 		"entry_streamed":  number(store.EntryStreamed),
 		"entry_continued": number(store.EntryContinued),
+		"entry_closing":   number(store.EntryClosing),
+		"entry_ended":     number(store.EntryEnded),
 		"kept_entries":    list(store.EntryPublished, store.EntryStreamed),                      // when a job continues as new
 		"named_entries":   list(store.EntryCallback, store.EntryPublished, store.EntryStreamed), // that have an index by name
 

@@ -12,24 +12,28 @@ import (
 
 // lost are the circumstances in which a run of the second attempt is lost, with its node or by it.
 type lost struct {
-	durable, grown, closing, cancelled, paused, last bool // grown: under the lease that is lost; last: no attempt is left
+	// grown: under the lease that is lost; ended: by an earlier run; last: no attempt is left.
+	durable, grown, closing, cancelled, paused, last, ended bool
 
 	deadline time.Duration // from the rescue; 0: none
 	job      store.ID
 }
 
 func (l *lost) String() string {
-	return fmt.Sprintf("durable %v, grown %v, closing %v, cancelled %v, paused %v, last %v, deadline in %v",
-		l.durable, l.grown, l.closing, l.cancelled, l.paused, l.last, l.deadline)
+	return fmt.Sprintf("durable %v, grown %v, closing %v, cancelled %v, paused %v, last %v, ended %v, deadline in %v",
+		l.durable, l.grown, l.closing, l.cancelled, l.paused, l.last, l.ended, l.deadline)
 }
 
 func allLost() []*lost {
 	var all []*lost
 	for _, deadline := range []time.Duration{0, env.RescueBackoff / 2, env.RescueBackoff, time.Hour} {
-		for bits := range 1 << 6 {
+		for bits := range 1 << 7 {
 			l := &lost{
 				durable: bits&1 != 0, grown: bits&2 != 0, closing: bits&4 != 0, cancelled: bits&8 != 0, paused: bits&16 != 0,
-				last: bits&32 != 0, deadline: deadline,
+				last: bits&32 != 0, ended: bits&64 != 0, deadline: deadline,
+			}
+			if l.ended && (!l.durable || l.grown || l.closing) {
+				continue
 			}
 			if l.durable || !l.grown && !l.closing {
 				all = append(all, l)
@@ -42,14 +46,14 @@ func allLost() []*lost {
 // want says where the job must go.
 func (l *lost) want() end {
 	wait := env.RescueBackoff
-	if l.grown {
+	if l.grown || l.ended {
 		wait = 0 // as if it were the first attempt, since this one is not counted
 	}
 	late := l.deadline > 0 && !l.closing && l.deadline <= wait
 	switch {
 	case l.cancelled && !l.durable:
 		return end{State: store.Cancelled, Reason: store.ReasonCancelled}
-	case l.last && !l.grown && !l.closing:
+	case l.last && !l.grown && !l.closing && !l.ended:
 		return end{State: store.Failed, Reason: store.ReasonCrashLoop}
 	case l.cancelled: // the next run ends it in order, in its time
 	case late && !l.durable:
@@ -84,7 +88,11 @@ func beginLost(e *env.Env, all []*lost) (int64, map[store.ID]store.Claimed) {
 	for _, l := range all {
 		run := runs[l.job]
 		if l.durable {
-			batch.Appends = append(batch.Appends, &store.Append{Lease: run.Lease, Entries: env.Steps(1, 1), Closing: l.closing})
+			a := &store.Append{Lease: run.Lease, Entries: env.Steps(1, 1), Closing: l.closing}
+			if l.ended {
+				a.Entries[0].Kind = store.EntryEnded
+			}
+			batch.Appends = append(batch.Appends, a)
 		}
 		batch.Outcomes = append(batch.Outcomes,
 			env.Outcome(run, store.Retryable, func(o *store.Outcome) { o.Durable, o.Delay, o.Version = l.durable, 1000, "v1" }))
@@ -156,7 +164,7 @@ func wantLostEnds(e *env.Env, all []*lost, taken []store.RescuedJob) {
 			e.Fatalf("%v: the rescue says %+v, want %+v", l, r, want)
 		}
 		counted := 2
-		if l.grown && !want.State.Finished() {
+		if (l.grown || l.ended) && !want.State.Finished() {
 			counted = 1
 		}
 		reason := store.ReasonNodeLost

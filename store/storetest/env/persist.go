@@ -106,6 +106,10 @@ func (p persistent) Resume(ctx context.Context, params store.ResumeParams) (stor
 	return persistTold(func() (store.State, []store.Wake, error) { return p.Store.Resume(ctx, params) })
 }
 
+func (p persistent) Finish(ctx context.Context, params store.FinishParams) ([]store.Result, []store.Wake, error) {
+	return persistTold(func() ([]store.Result, []store.Wake, error) { return p.Store.Finish(ctx, params) })
+}
+
 func (p persistent) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
 	return persistFor(func() ([]store.Wake, error) { return p.Store.Fork(ctx, params) })
 }

@@ -80,3 +80,44 @@ func (s *Store) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) erro
 func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
 	return s.do(ctx, "AwaitTx", func(bool) error { return s.inner.AwaitTx(ctx, job) })
 }
+
+// CancelTx implements store.Callers.
+func (s *Store) CancelTx(ctx context.Context, tx store.Tx, params store.CancelParams) ([]store.Result, error) {
+	return answer(ctx, s, "CancelTx", func() ([]store.Result, error) { return s.inner.CancelTx(ctx, tx, params) })
+}
+
+// RetryTx implements store.Callers.
+func (s *Store) RetryTx(ctx context.Context, tx store.Tx, params store.RetryParams) ([]store.Result, error) {
+	return answer(ctx, s, "RetryTx", func() ([]store.Result, error) { return s.inner.RetryTx(ctx, tx, params) })
+}
+
+// Finish implements store.Callers. It is not duplicated: the second one would find jobs that have
+// finished already.
+func (s *Store) Finish(ctx context.Context, params store.FinishParams) (results []store.Result, wakes []store.Wake, err error) {
+	err = s.do(ctx, "Finish", func(again bool) (err error) {
+		if again {
+			return errOnce
+		}
+		results, wakes, err = s.inner.Finish(ctx, params)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return results, wakes, nil
+}
+
+// FinishTx implements store.Callers. It is not duplicated either.
+func (s *Store) FinishTx(ctx context.Context, tx store.Tx, params store.FinishParams) (results []store.Result, err error) {
+	err = s.do(ctx, "FinishTx", func(again bool) (err error) {
+		if again {
+			return errOnce
+		}
+		results, err = s.inner.FinishTx(ctx, tx, params)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}

@@ -187,6 +187,8 @@ func (w *walker) waits() map[edge]walk {
 		}
 	}
 	signal := func(id store.ID) { w.Send(id, env.Signal("s")) }
+	handedOver := func() store.ID { return w.HandedOver().Job.ID }
+	finished := func(end func(store.ID) store.End) func(store.ID) { return func(id store.ID) { w.Finish(end(id)) } }
 	end := func(id store.ID) { w.Terminate(id) }
 	const due, early, backoff = "its timer is due, what it waited for arrived, or a person resumed it",
 		"a person resumed it before its run time", "a person resumed it before its backoff was over"
@@ -195,6 +197,9 @@ func (w *walker) waits() map[edge]walk {
 		{store.Waiting, store.Scheduled, early}:                        resumed(w.delayed),
 		{store.Waiting, store.Retryable, backoff}:                      resumed(w.ended(store.Retryable)),
 		{store.Waiting, store.Cancelled, "a person or a parent asked"}: moved(w.parked, end),
+
+		{store.Waiting, store.Completed, "handed over by its handler, and completed from outside"}: moved(handedOver, finished(env.CompletedBy)),
+		{store.Waiting, store.Failed, "handed over by its handler, and failed from outside"}:       moved(handedOver, finished(env.FailedBy)),
 	}
 }
 

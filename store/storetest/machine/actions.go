@@ -53,6 +53,7 @@ func (m *machine) durableActions() map[string]func(*rapid.T) {
 		"terminate": m.terminateJobs,
 		"fork":      m.forkJob,
 		"close":     m.closeChildren,
+		"finish":    m.finishOutside,
 	}
 	for i := range 2 {
 		all[fmt.Sprintf("resume%d", i)] = m.resumeJob

@@ -59,11 +59,47 @@ func (m *machine) terminateJobs(t *rapid.T) {
 	got, _, err := m.store.Cancel(m.ctx, params)
 	want, _, err2 := m.model.Cancel(m.ctx, params)
 	m.must("Cancel", err, err2)
+	m.sameResults("Cancel", got, want)
+	m.settleLives()
+}
+
+// finishOutside ends jobs as an outside system does, most of them handed over. Reading: which of a
+// parent and its child is ended first is not promised.
+func (m *machine) finishOutside(t *rapid.T) {
+	var ids []store.ID
+	m.drawJobs(t, &ids, func(k *known) bool { return k.state == store.Waiting && k.wait != nil && k.wait.HandedOver })
+	params := store.FinishParams{Actor: "ada"}
+	for i, id := range ids {
+		if slices.ContainsFunc(ids[:i], func(other store.ID) bool { return m.related(id, other) }) {
+			ids = ids[:i]
+			break
+		}
+		end := env.CompletedBy(id)
+		if chance(t, "fail", 50) {
+			end = env.FailedBy(id)
+		}
+		params.Ends = append(params.Ends, end)
+	}
+	t.Logf("finish %v", m.names(ids))
+	got, _, err := m.store.Finish(m.ctx, params)
+	want, _, err2 := m.model.Finish(m.ctx, params)
+	m.must("Finish", err, err2)
 	m.same("number of answers", len(got), len(want))
 	for i := range want {
-		m.sameResult("Cancel", got[i], want[i])
+		if m.mode.lossy && want[i].Err == nil {
+			got[i] = want[i] // the call whose answer was lost may have done it, and the next one is refused
+		}
 	}
-	m.settleLives()
+	m.sameResults("Finish", got, want)
+}
+
+// related reports whether one of two jobs is the other's parent.
+func (m *machine) related(a, b store.ID) bool {
+	is := func(child, parent store.ID) bool {
+		k := m.find(child)
+		return k != nil && k.enqueue.Job.Parent == parent
+	}
+	return is(a, b) || is(b, a)
 }
 
 func (m *machine) forkJob(t *rapid.T) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -177,17 +176,6 @@ func (m *machine) sameErr(what string, got, want error) {
 	if errors.As(want, &wantKey) && (!errors.As(got, &gotKey) || gotKey.Holder != wantKey.Holder) {
 		m.t.Fatalf("%s: the store says %v, the model says %v", what, got, want)
 	}
-}
-
-// sameResult compares answers about one job. If the answer of the call that ended it was lost, its
-// repetition has not ended it.
-func (m *machine) sameResult(what string, got, want store.Result) {
-	m.t.Helper()
-	m.sameErr(what, got.Err, want.Err)
-	if m.mode.lossy && !got.Ended {
-		want.Ended = false
-	}
-	m.same(what, got, want, cmpopts.IgnoreFields(store.Result{}, "Err"))
 }
 
 // find returns what the machine knows of a job, or nil.

@@ -53,6 +53,7 @@ func TestTheMachineNotices(t *testing.T) {
 		"a claim of more than was asked":       {func(s store.Store) store.Store { return &claimsMore{s} }, mode{}},
 		"a pause that does nothing":            {func(s store.Store) store.Store { return &neverPauses{s} }, mode{}},
 		"a cancel that does not arrive":        {func(s store.Store) store.Store { return &deaf{s} }, mode{}},
+		"an end from outside that is lost":     {func(s store.Store) store.Store { return &finishesNothing{s} }, mode{durable: true}},
 		"a leader that is told of nothing":     {func(s store.Store) store.Store { return &tellsNothing{s} }, mode{durable: true}},
 		"a leader beside the leader":           {func(s store.Store) store.Store { return &allLead{s} }, mode{}},
 		"a rescue that gives up at once":       {func(s store.Store) store.Store { return &givesUp{s} }, mode{}},

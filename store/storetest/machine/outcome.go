@@ -118,6 +118,11 @@ func (m *machine) anyWait(t *rapid.T, id store.ID, messages int64) *store.Wait {
 	if chance(t, "until", 40) {
 		wait.Until = m.clock.Now().Add(pick(t, "within", time.Second, 20*time.Second, time.Hour))
 	}
+	if chance(t, "hand over", 25) {
+		wait.Kinds, wait.Count, wait.Failures = 0, 0, false
+		wait.HandedOver, wait.Compensates = true, chance(t, "compensates", 40)
+		return wait
+	}
 	// Reading: whose words are kept of a job that is to be paused, and parks itself held, is not
 	// promised.
 	if record, err := m.model.Get(m.ctx, "", id); err == nil && !record.PauseRequested {

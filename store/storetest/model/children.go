@@ -19,8 +19,13 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 	var answer store.Closed
 	done := 0
 	for _, parent := range slices.SortedFunc(maps.Keys(s.closed), compareIDs) {
+		left := false // until the next time
 		for _, child := range s.unfinishedChildren(parent) {
 			if !child.isToClose() {
+				continue
+			}
+			if s.isKept(child.ID) {
+				left = true
 				continue
 			}
 			if done == limit {
@@ -30,10 +35,12 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 			done++
 			s.closeChild(child, &answer, now)
 		}
-		delete(s.closed, parent)
+		if !left {
+			delete(s.closed, parent)
+		}
 	}
 	answer.Wakes = s.woken
-	answer.More = done == limit || len(s.closed) > 0 // of those that have just ended
+	answer.More = done == limit || done > 0 && len(s.closed) > 0 // of those that have just ended
 	return answer, nil
 }
 

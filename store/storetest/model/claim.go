@@ -64,7 +64,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 // claimable are the jobs that a claim may take, best first.
 func (s *Store) claimable(params store.ClaimParams, now time.Time) []*job {
 	due := s.selected(func(j *job) bool {
-		return j.Namespace == params.Namespace && j.state == store.Available && s.hasTurn(j) &&
+		return j.Namespace == params.Namespace && j.state == store.Available && s.hasTurn(j) && !s.isKept(j.ID) &&
 			slices.Contains(params.Kinds, j.lane()) && !s.isPaused(j.queueName())
 	})
 	slices.SortFunc(due, func(a, b *job) int {

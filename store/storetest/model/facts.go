@@ -113,7 +113,7 @@ func (w *waiting) info() *store.WaitInfo {
 	if w == nil {
 		return nil
 	}
-	info := &store.WaitInfo{Since: w.since, Until: w.Until, Held: w.Held, For: bytes.Clone(w.For)}
+	info := &store.WaitInfo{Since: w.since, Until: w.Until, Held: w.Held, HandedOver: w.HandedOver, For: bytes.Clone(w.For)}
 	if w.Held {
 		info.Until, info.Reason, info.Error = time.Time{}, w.reason, w.err
 	}
@@ -132,8 +132,13 @@ func (s *Store) live(lease store.Lease) *job {
 // unique key.
 func (s *Store) isTaken(q *store.Enqueue) bool {
 	return slices.ContainsFunc(s.open, func(t *transaction) bool {
-		return t.ids[q.Job.ID] || len(q.Job.UniqueKey) > 0 && t.keys[string(q.Job.UniqueKey)]
-	})
+		return t.ids[q.Job.ID]
+	}) || s.isMoving(q.Job.UniqueKey)
+}
+
+// isMoving reports whether an open transaction takes a unique key, or gives it back.
+func (s *Store) isMoving(key []byte) bool {
+	return len(key) > 0 && slices.ContainsFunc(s.open, func(t *transaction) bool { return t.keys[string(key)] })
 }
 
 // isWriting reports whether an open transaction is fenced by a lease of the node.

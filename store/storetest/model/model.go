@@ -34,7 +34,8 @@
 //     the job's deadline either; one without a request to cancel is, whatever it says that it knew.
 //   - What people did to a job is told as long as there is the job, whatever RetainParams.Audit is.
 //   - A node that was declared dead leads until its lease ends, unless it left before.
-//   - What people ask for meets a job that a caller's transaction holds without waiting for that.
+//   - What people ask for meets a job that a caller's transaction holds without waiting for that, unless that has moved it.
+//   - No end of a run goes past a transaction that has asked its job to end.
 package model
 
 import (
@@ -106,7 +107,8 @@ type transaction struct {
 	jobs  map[store.ID]bool // that it has written to; true: by an append
 	nodes map[int64]bool    // whose leases it has written under
 	ids   map[store.ID]bool // of jobs that it has inserted
-	keys  map[string]bool   // unique keys of such jobs
+	keys  map[string]bool   // unique keys of such jobs, and of those that it has moved
+	kept  map[store.ID]bool // that it has moved, or asked to end
 	ended chan struct{}     // closed when it is over
 }
 
@@ -114,6 +116,7 @@ type transaction struct {
 type written struct {
 	batch *store.Batch
 	at    time.Time
+	do    func(*Store) // instead of a batch
 }
 
 // Tx is a caller's transaction of a Store. What is written in one that Begin returned happens at
@@ -189,6 +192,7 @@ type job struct {
 	claimedAt time.Time            // of the current or last run
 	cancel    *store.CancelRequest // for the current run; of a job with a journal, until it is finished
 	pause     *pauseRequest        // for the current run
+	askedLate bool                 // to cancel, while a transaction had it
 	wait      *waiting             // while it is Waiting
 
 	// How it finished. endedBy is the lease of the run that finished it, zero if it was not

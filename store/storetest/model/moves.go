@@ -87,6 +87,13 @@ func (s *Store) hold(j *job, was State, runAt time.Time, asked *pauseRequest, no
 	s.enter(j, store.Waiting)
 }
 
+// staysHandedOver lets a job be finished from outside while it is held.
+func (w *waiting) staysHandedOver(was *store.Wait) {
+	if was != nil {
+		w.HandedOver, w.Compensates = was.HandedOver, was.Compensates
+	}
+}
+
 // wake notes that a job of a queue became available.
 func (s *Store) wake(j *job) {
 	s.woken = store.AddWake(s.woken, store.Wake{Kind: store.WakeReady, Namespace: j.Namespace, Queue: j.Queue})

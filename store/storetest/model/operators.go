@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -16,29 +17,35 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 	defer s.mu.Unlock()
 	var results []store.Result
 	for _, id := range params.Jobs {
-		result := store.Result{Job: id}
-		j := s.in(params.Namespace, id)
-		over := j != nil && j.state.Finished()
-		switch {
-		case j == nil:
-			result.Err = store.NoJob(id)
-		case params.Terminate:
-			if !j.state.Finished() {
-				j.act(store.ActionTerminate, params.Actor, params.Reason, now)
-			}
-			s.terminate(j, params.Reason, now)
-		default:
-			if !j.state.Finished() && j.cancel == nil {
-				j.act(store.ActionCancel, params.Actor, params.Reason, now)
-			}
-			s.cancel(j, params.Reason, params.Actor, now)
-		}
-		if j != nil {
-			result.State, result.Ended = j.state, !over && j.state.Finished()
-		}
-		results = append(results, result)
+		results = append(results, s.cancelOne(params, id, now))
 	}
 	return results, s.woken, nil
+}
+
+func (s *Store) cancelOne(params store.CancelParams, id store.ID, now time.Time) store.Result {
+	result := store.Result{Job: id}
+	j := s.in(params.Namespace, id)
+	over := j != nil && j.state.Finished()
+	switch {
+	case j == nil:
+		result.Err = store.NoJob(id)
+		return result
+	case params.Terminate && s.isKept(id):
+		result.Err = store.ErrBusy
+		return result
+	case params.Terminate:
+		if !j.state.Finished() {
+			j.act(store.ActionTerminate, params.Actor, params.Reason, now)
+		}
+		s.terminate(j, params.Reason, now)
+	default:
+		if !j.state.Finished() && j.cancel == nil {
+			j.act(store.ActionCancel, params.Actor, params.Reason, now)
+		}
+		s.cancel(j, params.Reason, params.Actor, now)
+	}
+	result.State, result.Ended = j.state, !over && j.state.Finished()
+	return result
 }
 
 // cancel ends a job, or asks it to end: if it runs, or if its run has to end it in order, since it
@@ -47,17 +54,18 @@ func (s *Store) cancel(j *job, reason, actor string, now time.Time) {
 	if j.state.Finished() {
 		return
 	}
-	if j.state != store.Running && !j.durable() {
+	if j.state != store.Running && !j.durable() && !s.isKept(j.ID) {
 		j.endedBy = store.Lease{}
 		s.finish(j, store.Cancelled, store.ReasonCancelled, reason, now)
 		s.close(j)
 		s.answer(j, now)
 		return
 	}
+	j.askedLate = j.askedLate || s.isKept(j.ID)
 	if j.cancel == nil {
 		j.cancel = &store.CancelRequest{Job: j.ID, Reason: reason, Actor: actor, At: now}
 	}
-	if j.state != store.Running && j.state != store.Available {
+	if j.state != store.Running && j.state != store.Available && !s.isKept(j.ID) {
 		j.RunAt = now
 		s.enter(j, store.Available)
 	}
@@ -86,29 +94,51 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 	defer s.mu.Unlock()
 	var results []store.Result
 	for _, id := range params.Jobs {
-		result := store.Result{Job: id}
-		if j := s.in(params.Namespace, id); j == nil {
-			result.Err = store.NoJob(id)
-		} else {
-			was := j.state
-			if result.Err = s.retry(j, now); result.Err == nil && was != store.Available {
-				j.act(store.ActionRetry, params.Actor, params.Reason, now)
-			}
-			result.State = j.state
-		}
-		results = append(results, result)
+		params.Keep = nil
+		results = append(results, s.retryOne(params, id, now))
 	}
 	return results, s.woken, nil
 }
 
-func (s *Store) retry(j *job, now time.Time) error {
+func (s *Store) retryOne(params store.RetryParams, id store.ID, now time.Time) store.Result {
+	result := store.Result{Job: id}
+	j := s.in(params.Namespace, id)
+	switch {
+	case j == nil:
+		result.Err = store.NoJob(id)
+		return result
+	case s.isKept(id):
+		result.Err = store.ErrBusy
+		return result
+	}
+	was := j.state
+	if result.Err = s.retry(j, params.Keep, now); result.Err == nil && was != store.Available {
+		j.act(store.ActionRetry, params.Actor, params.Reason, now)
+	}
+	result.State = j.state
+	return result
+}
+
+func (s *Store) retry(j *job, keep func(store.Journal) (int64, error), now time.Time) error {
 	switch j.state {
 	case store.Available:
 		return nil
 	case store.Scheduled, store.Retryable:
 		// At once, as promotion would have made it later: attempts and unique key stay as they are.
 	case store.Failed, store.Cancelled:
-		return s.restart(j, now)
+		last := j.lastEntry()
+		if keep != nil && last > 0 {
+			kept, err := keep(store.Journal{Job: j.ID, Entries: slices.Clone(j.journal)})
+			if err != nil {
+				return err
+			}
+			last = kept
+		}
+		if err := s.restart(j, now); err != nil {
+			return err
+		}
+		j.cut(last)
+		return nil
 	default:
 		return store.JobIs(j.ID, j.state)
 	}
@@ -121,6 +151,9 @@ func (s *Store) retry(j *job, now time.Time) error {
 // just been enqueued: it needs its unique key again. Its journal stays.
 func (s *Store) restart(j *job, now time.Time) error {
 	if len(j.UniqueKey) > 0 {
+		if s.isMoving(j.UniqueKey) {
+			return store.ErrBusy
+		}
 		if holder, taken := s.unique[string(j.UniqueKey)]; taken && holder != j.ID {
 			return &store.UniqueError{Holder: holder}
 		}

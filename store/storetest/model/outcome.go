@@ -131,6 +131,7 @@ func (s *Store) end(j *job, e ending, now time.Time) {
 	switch {
 	case goal.held:
 		s.hold(j, goal.state, goal.runAt, j.pause, now)
+		j.wait.staysHandedOver(e.wait)
 	case goal.state == store.Waiting:
 		s.park(j, e.wait, e.reason, e.err, now)
 	default:

@@ -108,8 +108,9 @@ func (s *Store) lost(j *job, now time.Time) ending {
 	return s.taken(j, e)
 }
 
-// hasGrown reports whether the current run has written to the job's journal.
+// hasGrown reports whether the current run has written to the job's journal, or that says how the
+// job ends.
 func (j *job) hasGrown() bool {
 	n := len(j.journal)
-	return n > 0 && j.journal[n-1].LeaseNumber == j.LeaseNumber
+	return n > 0 && (j.journal[n-1].LeaseNumber == j.LeaseNumber || j.journal[n-1].Kind == store.EntryEnded)
 }

@@ -13,7 +13,7 @@ import (
 // Begin begins a transaction.
 func (s *Store) Begin() Tx {
 	t := &transaction{
-		store: s, jobs: map[store.ID]bool{}, nodes: map[int64]bool{}, ids: map[store.ID]bool{}, keys: map[string]bool{},
+		store: s, jobs: map[store.ID]bool{}, nodes: map[int64]bool{}, ids: map[store.ID]bool{}, keys: map[string]bool{}, kept: map[store.ID]bool{},
 		ended: make(chan struct{}),
 	}
 	s.mu.Lock()
@@ -89,9 +89,8 @@ func (s *Store) writeTx(ctx context.Context, tx store.Tx, batch *store.Batch) er
 	if theirs.store != s || theirs.isOver() {
 		return fmt.Errorf("%w: not an open transaction of this store", store.ErrInvalid)
 	}
-	view := s.clone()
-	view.open = slices.DeleteFunc(view.open, func(open *transaction) bool { return open == theirs.transaction })
-	if err := view.replay(theirs.wrote); err != nil {
+	view, err := theirs.view()
+	if err != nil {
 		return err
 	}
 	view.write(batch, now)
@@ -130,12 +129,16 @@ func (t *transaction) note(batch *store.Batch, now time.Time) {
 			t.keys[string(q.Job.UniqueKey)] = !q.Result.Existing
 		}
 	}
-	t.wrote = append(t.wrote, written{kept, now})
+	t.wrote = append(t.wrote, written{batch: kept, at: now})
 }
 
 // replay does again what has succeeded before.
 func (s *Store) replay(wrote []written) error {
 	for _, w := range wrote {
+		if w.do != nil {
+			w.do(s)
+			continue
+		}
 		s.write(w.batch, w.at)
 		for _, a := range w.batch.Appends {
 			if a.Err != nil {

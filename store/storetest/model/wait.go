@@ -26,18 +26,23 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 			result.Err = store.NoJob(id)
 		case j.state.Finished():
 			result.Err = store.JobIs(id, j.state)
-		case j.state == store.Running:
+		case j.state == store.Running, s.isKept(id):
 			if j.pause == nil {
 				j.pause = &pauseRequest{params.Reason}
 			}
 		case j.held():
 		case j.state == store.Waiting:
+			was := &j.wait.Wait
 			s.hold(j, store.Available, time.Time{}, &pauseRequest{params.Reason}, now)
+			j.wait.staysHandedOver(was)
 		default:
 			s.hold(j, j.state, j.RunAt, &pauseRequest{params.Reason}, now)
 		}
 		if j != nil {
 			result.State = j.state
+		}
+		if s.isKept(id) && result.Err == nil {
+			result.State = store.Running
 		}
 		results = append(results, result)
 	}
@@ -54,6 +59,9 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 	j := s.in(params.Namespace, params.Job)
 	if j == nil {
 		return 0, nil, store.NoJob(params.Job)
+	}
+	if s.isKept(j.ID) {
+		return 0, nil, store.ErrBusy
 	}
 	if j.state == store.Running && j.pause != nil {
 		j.pause = nil
@@ -79,14 +87,22 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 		j.RunAt = now
 		s.enter(j, store.Available)
 	}
-	if params.Keep >= 0 && params.Keep < j.lastEntry() {
-		keep := params.Keep
-		if j.journal[0].Kind == store.EntryContinued {
-			keep = max(keep, j.journal[0].Seq)
-		}
-		j.journal = j.upTo(keep)
-		j.Closing = j.Closing && j.decided <= params.Keep
+	if params.Keep >= 0 {
+		j.cut(params.Keep)
 	}
 	j.act(store.ActionResume, params.Actor, params.Reason, now)
 	return j.state, s.woken, nil
+}
+
+// cut removes the entries of a journal after one, but for that with which its generation begins.
+func (j *job) cut(last int64) {
+	if last >= j.lastEntry() {
+		return
+	}
+	keep := last
+	if j.journal[0].Kind == store.EntryContinued {
+		keep = max(keep, j.journal[0].Seq)
+	}
+	j.journal = j.upTo(keep)
+	j.Closing = j.Closing && j.decided <= last
 }

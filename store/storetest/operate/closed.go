@@ -29,7 +29,7 @@ func closedSays(e *env.Env) {
 	all := operations(e, run)
 	for m := range reflect.TypeFor[store.Store]().Methods() {
 		asks := m.Type.NumIn() > 0 && m.Type.In(0) == reflect.TypeFor[context.Context]()
-		if _, known := all[m.Name]; asks && !known && !slices.Contains([]string{"EnqueueTx", "SendTx", "AppendTx", "Watch"}, m.Name) {
+		if _, known := all[m.Name]; asks && !known && !slices.Contains(inTransactions, m.Name) {
 			e.Errorf("%s is forgotten here", m.Name)
 		}
 	}
@@ -52,6 +52,10 @@ func closedSays(e *env.Env) {
 		e.Error("a closed store has forgotten what it is")
 	}
 }
+
+// inTransactions are what needs more than a context: a transaction of a caller, or a
+// function to call.
+var inTransactions = []string{"EnqueueTx", "SendTx", "AppendTx", "CancelTx", "RetryTx", "FinishTx", "Watch"}
 
 // operation is an operation of a store. Its words are what an error calls it; {job} stands for the
 // job that it is about.
@@ -80,8 +84,11 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Retain, lanes": {"remove old jobs", func(ctx c) error { return second(s.Retain(ctx, store.Retention{Limit: 1})) }},
 		"AwaitTx":       {"wait for a transaction on job {job}", func(ctx c) error { return s.AwaitTx(ctx, id) }},
 	}, map[string]operation{ // of people
-		"Cancel":    {"cancel", func(ctx c) error { return third(s.Cancel(ctx, store.CancelParams{Jobs: these})) }},
-		"Retry":     {"retry", func(ctx c) error { return third(s.Retry(ctx, store.RetryParams{Jobs: these})) }},
+		"Cancel": {"cancel", func(ctx c) error { return third(s.Cancel(ctx, store.CancelParams{Jobs: these})) }},
+		"Retry":  {"retry", func(ctx c) error { return third(s.Retry(ctx, store.RetryParams{Jobs: these})) }},
+		"Finish": {"finish jobs", func(ctx c) error {
+			return third(s.Finish(ctx, store.FinishParams{Ends: []store.End{env.CompletedBy(id)}}))
+		}},
 		"PauseJobs": {"pause jobs", func(ctx c) error { return third(s.PauseJobs(ctx, store.PauseJobsParams{Jobs: these})) }},
 		"Resume":    {"resume job {job}", func(ctx c) error { return third(s.Resume(ctx, env.Resumption(id))) }},
 		"Fork":      {"fork job {job}", func(ctx c) error { return second(s.Fork(ctx, store.ForkParams{From: id, Job: e.Job().Job})) }},

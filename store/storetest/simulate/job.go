@@ -106,10 +106,10 @@ func (j *job) entry(seq int64) *store.Entry {
 	return &j.journal[i]
 }
 
-// hasGrown reports whether the run of the job has written to its journal.
+// hasGrown reports whether the run of the job has written to its journal, or that says how it ends.
 func (j *job) hasGrown() bool {
 	n := len(j.journal)
-	return n > 0 && j.journal[n-1].LeaseNumber == j.body.LeaseNumber
+	return n > 0 && (j.journal[n-1].LeaseNumber == j.body.LeaseNumber || j.journal[n-1].Kind == store.EntryEnded)
 }
 
 // arrived reports whether a message is there that would wake a run which parks like this.

@@ -25,7 +25,7 @@ var txTests = env.Merged(tests{
 	"Remembered_entries_are_there_when_their_transaction_commits":           txAppend,
 	"NoLoss_a_queue_that_was_removed_comes_back_when_a_transaction_commits": txQueueBack,
 	"what_is_no_transaction_is_refused":                                     txForeign,
-}, awaitTests, busyTests, editTests, txRescueTests)
+}, awaitTests, busyTests, editTests, txRescueTests, callersTests, callersOpenTests)
 
 // Run checks what the store writes into transactions of callers, and what it does while they are
 // open. A store runs it for each kind of transaction that it takes.

@@ -153,7 +153,8 @@ type Look struct {
 	Until   []int64
 }
 
-func (l *Look) add(lane int32, from Position, until int64) {
+// Add adds a range of a lane.
+func (l *Look) Add(lane int32, from Position, until int64) {
 	l.Lanes, l.From = append(l.Lanes, lane), append(l.From, from.RunAt)
 	l.IDs, l.Until = append(l.IDs, pg.UUIDOf(from.ID)), append(l.Until, until)
 }
@@ -252,10 +253,10 @@ func (at *cursor) ranges(id int32, l *Look) {
 	}
 	for _, late := range at.late {
 		if late.runAt < from.RunAt {
-			l.add(id, Position{RunAt: late.runAt}, late.runAt)
+			l.Add(id, Position{RunAt: late.runAt}, late.runAt)
 		}
 	}
-	l.add(id, from, math.MaxInt64)
+	l.Add(id, from, math.MaxInt64)
 }
 
 // comeTo lets claims come to as many lanes as may be needed for one: the best of those that a whole

@@ -23,8 +23,8 @@
 //
 // # Mutexes
 //
-// LaneCache.mu, Notifier.mu, Cursors.mu and door.mu are held for moments. Nothing is taken under
-// one of them but LaneCache.mu under Cursors.mu.
+// LaneCache.mu, Notifier.mu, Cursors.mu, door.mu and making.mu are held for moments. Nothing is
+// taken under one of them but LaneCache.mu under Cursors.mu.
 //
 // # Imports
 //

@@ -3,14 +3,10 @@ package local
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -53,19 +49,6 @@ type laneTable struct {
 	byID  map[int32]Lane
 	queue map[QueueName][]int32 // the lanes of each queue
 	used  map[int32]bool        // queues that have had a job
-}
-
-// door admits one caller at a time. If that one finds that there is no connection to be had, those
-// that wait behind it get the same answer and do not try again.
-type door struct {
-	mu     sync.Mutex
-	inside *visit
-}
-
-// visit is that of one of them.
-type visit struct {
-	over chan struct{}
-	err  error // known when it is over
 }
 
 // maxLanes is how many lanes a generation of the cache keeps.
@@ -170,152 +153,9 @@ func keyOf(job *store.Job) laneKey {
 	return laneKey{job.Namespace, job.Queue, kind, int32(job.Priority)}
 }
 
-// LanesOf returns the lanes of jobs, and makes those that do not exist. They are made in a
-// transaction of their own, never in a caller's, whose locks may live long. With foreign set a
-// caller's transaction may hold the last connection of the pool, so a new connection is made for
-// it; that happens once a day per lane and process, and one at a time.
-func (s *Store) LanesOf(ctx context.Context, jobs []*store.Job, foreign bool) (lanes []Lane, err error) {
-	lanes, missing := s.lanesKnown(jobs, foreign)
-	if missing == nil {
-		return lanes, nil
-	}
-	if foreign {
-		var leave func(error)
-		if leave, err = s.beside.enter(ctx); err != nil {
-			return nil, err
-		}
-		defer func() { leave(err) }()
-		// The caller before this one may have needed the same lanes.
-		if lanes, missing = s.lanesKnown(jobs, foreign); missing == nil {
-			return lanes, nil
-		}
-	}
-	found, err := s.internLanes(ctx, missing, foreign)
-	if err != nil {
-		return nil, err
-	}
-	for i, job := range jobs {
-		if l, ok := found[keyOf(job)]; ok {
-			lanes[i] = l
-		}
-		if lanes[i].ID == 0 {
-			return nil, fmt.Errorf("%w: the lane of job %s vanished", store.ErrSchema, job.ID)
-		}
-	}
-	return lanes, nil
-}
-
-// lanesKnown returns the lanes of jobs as far as they need not be asked for, and the others.
-func (s *Store) lanesKnown(jobs []*store.Job, foreign bool) (lanes []Lane, missing []laneKey) {
-	lanes = make([]Lane, len(jobs))
-	today := s.Today()
-	for i, job := range jobs {
-		l, ok := s.Lanes.find(keyOf(job))
-		if !ok || l.day != today || foreign && !s.Lanes.IsUsed(l.QueueID) {
-			missing = append(missing, keyOf(job))
-		}
-		lanes[i] = l
-	}
-	return lanes, missing
-}
-
-// enter waits for the turn, which ends when leave is called with what came of it.
-func (d *door) enter(ctx context.Context) (leave func(error), err error) {
-	for {
-		d.mu.Lock()
-		before := d.inside
-		if before == nil {
-			mine := &visit{over: make(chan struct{})}
-			d.inside = mine
-			d.mu.Unlock()
-			return func(err error) { d.leave(ctx, mine, err) }, nil
-		}
-		d.mu.Unlock()
-		select {
-		case <-before.over:
-			if before.err != nil {
-				return nil, before.err
-			}
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-func (d *door) leave(ctx context.Context, v *visit, err error) {
-	if _, away := errors.AsType[*pgconn.ConnectError](err); away && ctx.Err() == nil {
-		v.err = err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.inside = nil
-	close(v.over)
-}
-
 func compareLaneKeys(a, b laneKey) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.kind, b.kind),
 		cmp.Compare(a.Priority, b.Priority))
-}
-
-// internLanes makes lanes that do not exist, and says of the others that they are used today.
-func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (map[laneKey]Lane, error) {
-	slices.SortFunc(keys, compareLaneKeys)
-	keys = slices.Compact(keys)
-	var namespaces, queues, kinds []string
-	var priorities []int32
-	for _, k := range keys {
-		namespaces, queues, kinds = append(namespaces, k.Namespace), append(queues, k.Queue), append(kinds, k.kind)
-		priorities = append(priorities, k.Priority)
-	}
-	today := s.Today()
-	// What was read is published only once it is committed.
-	var found []Lane
-	work := func(tx pgx.Tx) error {
-		t := pg.Session{DB: s.DB, Tx: tx}
-		if err := t.Run(ctx, "queues_intern", nil, namespaces, queues); err != nil {
-			return err
-		}
-		if err := t.Run(ctx, "lanes_intern", nil, namespaces, queues, kinds, priorities, today); err != nil {
-			return err
-		}
-		found = found[:0]
-		err := t.Run(ctx, "lanes_named", func(r pg.Row) error {
-			l, err := ScanLane(r)
-			l.used, l.day = l.used || foreign, today
-			found = append(found, l)
-			return err
-		}, namespaces, queues, kinds, priorities)
-		if err != nil || !foreign {
-			return err
-		}
-		ids := make([]int32, len(found))
-		for i, l := range found {
-			ids[i] = l.QueueID
-		}
-		return t.Run(ctx, "queues_used_soon", nil, ids, s.Micros())
-	}
-	commit := func() error { return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error { return work(t.Tx) }) }
-	if foreign {
-		conn, err := pgx.ConnectConfig(ctx, s.ConnConfig())
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = conn.Close(ctx) }() // nothing depends on it
-		commit = func() error { return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: pg.BeginHot}, work) }
-	}
-	err := pg.RetryOnConflict(ctx, commit)
-	if pg.CodeOf(err) == pg.CodeForeignKey { // an unused queue was removed between the two statements
-		err = pg.RetryOnConflict(ctx, commit)
-	}
-	if err != nil {
-		return nil, err
-	}
-	lanes := make(map[laneKey]Lane, len(found))
-	for _, l := range found {
-		s.Lanes.Add(l)
-		lanes[l.laneKey] = l
-	}
-	return lanes, nil
 }
 
 // ScanLane reads a row of the table lane.

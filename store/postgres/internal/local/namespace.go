@@ -21,6 +21,16 @@ func foreign(namespace string, ids []store.ID, found map[store.ID]bool) pg.State
 	}}
 }
 
+// Foreign returns those of the jobs that are not in a namespace, as a transaction sees them.
+func Foreign(ctx context.Context, t pg.Runner, namespace string, ids []store.ID) (map[store.ID]bool, error) {
+	if namespace == "" || len(ids) == 0 {
+		return nil, nil
+	}
+	others := map[store.ID]bool{}
+	look := foreign(namespace, ids, others)
+	return others, t.Run(ctx, look.Name, look.Each, look.Args...)
+}
+
 // LookIn reads something of jobs of a namespace, and returns which of them are not there.
 func (s *Store) LookIn(ctx context.Context, namespace string, ids []store.ID, look pg.Statement) (map[store.ID]bool, error) {
 	if namespace == "" {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -64,8 +64,8 @@ const (
 	notifyTimeout = 2 * time.Second
 	// maxPayload is a little less than PostgreSQL takes.
 	maxPayload = 7800
-	// maxWakeJobs is how many jobs one notification names, so that it fits.
-	maxWakeJobs = 100
+	// MaxWakeJobs is how many jobs one notification names, so that it fits.
+	MaxWakeJobs = 100
 )
 
 const (
@@ -247,8 +247,8 @@ func merge(a, b store.Wake) store.Wake {
 // maxMerged is how many jobs one wake-up names before it stands for all: more is better looked for
 // than told.
 var maxMerged = map[store.WakeKind]int{
-	store.WakeCancel: 10 * maxWakeJobs, store.WakeNews: 50 * maxWakeJobs, store.WakeWanted: 200 * maxWakeJobs,
-	store.WakeStillWanted: 200 * maxWakeJobs,
+	store.WakeCancel: 10 * MaxWakeJobs, store.WakeNews: 50 * MaxWakeJobs, store.WakeWanted: 200 * MaxWakeJobs,
+	store.WakeStillWanted: 200 * MaxWakeJobs,
 }
 
 // work is run for a goroutine of its own. A panic loses the wake-ups that were being sent, as a
@@ -311,7 +311,7 @@ func (n *Notifier) take(now time.Time) (payloads []string, wait time.Duration, m
 		}
 		for jobs := w.Jobs; ; {
 			part := w
-			part.Jobs = jobs[:min(len(jobs), maxWakeJobs)]
+			part.Jobs = jobs[:min(len(jobs), MaxWakeJobs)]
 			payloads = append(payloads, EncodeWake(part, t.origin))
 			if jobs = jobs[len(part.Jobs):]; len(jobs) == 0 {
 				break
@@ -329,12 +329,14 @@ func (n *Notifier) take(now time.Time) (payloads []string, wait time.Duration, m
 func (n *Notifier) send(payloads []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), notifyTimeout)
 	defer cancel()
-	_ = notifyOn(ctx, n.store.Pool, n.store, payloads)
+	_ = n.store.sendNotifications(ctx, payloads)
 }
 
-func notifyOn(ctx context.Context, pool *pgxpool.Pool, s *Store, payloads []string) error {
-	_, err := pool.Exec(ctx, s.Text("notify"), s.Channel(), payloads)
-	return err
+func (s *Store) sendNotifications(ctx context.Context, payloads []string) error {
+	return s.Conns.With(ctx, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, s.Text("notify"), s.Channel(), payloads)
+		return err
+	})
 }
 
 // stop ends the goroutine when it has sent what it was sending. What is pending gets one short
@@ -343,7 +345,7 @@ func (n *Notifier) stop() {
 	n.mu.Lock()
 	var payloads []string
 	for t, w := range n.pending {
-		if len(w.Jobs) <= maxWakeJobs {
+		if len(w.Jobs) <= MaxWakeJobs {
 			payloads = append(payloads, EncodeWake(w, t.origin))
 		}
 	}
@@ -351,9 +353,9 @@ func (n *Notifier) stop() {
 	n.mu.Unlock()
 	n.end()
 	n.done.Wait()
-	if len(payloads) > 0 && n.store.Pool != nil {
+	if len(payloads) > 0 && n.store.Conns != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout/4)
 		defer cancel()
-		_ = notifyOn(ctx, n.store.Pool, n.store, payloads)
+		_ = n.store.sendNotifications(ctx, payloads)
 	}
 }

@@ -65,11 +65,9 @@ func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 // listen passes on notifications until the connection breaks or ctx ends. It tells whether the
 // connection ever worked.
 func (s *Store) listen(ctx context.Context, wake func(store.Wake)) (worked bool, err error) {
-	config := s.ConnConfig()
-	config.RuntimeParams["application_name"] = "holdfast listen"
 	dial, cancel := context.WithTimeout(ctx, reconnectLast)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(dial, config)
+	conn, err := s.Beside(dial, "holdfast listen")
 	if err != nil {
 		return false, err
 	}
@@ -110,7 +108,7 @@ func (s *Store) sendProbe(ctx context.Context, probe string) error {
 	if err != nil {
 		return err
 	}
-	return notifyOn(ctx, s.Pool, s, []string{string(text)})
+	return s.sendNotifications(ctx, []string{string(text)})
 }
 
 // receive passes on notifications until the given probe arrives, which returns nil, or the time is

@@ -37,12 +37,20 @@ func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]sto
 		delete(c.ended, id) // of a job that is named twice the first answer tells
 		switch {
 		case c.busy[id]:
-			results[i].State, results[i].Err = 0, write.ErrBlocked("terminate job "+id.String())
+			results[i].State, results[i].Err = 0, write.ErrBlocked(c.doing()+" job "+id.String())
 		case c.states[id] == 0:
 			results[i].Err = store.NoJob(id)
 		}
 	}
 	return results, c.wakes, nil
+}
+
+// doing is what is done to a job, in words.
+func (c *cancelling) doing() string {
+	if c.Terminate {
+		return "terminate"
+	}
+	return "cancel"
 }
 
 // action is what is recorded, or nil.
@@ -139,9 +147,14 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	err = s.Send(ctx, pg.Statement{Name: "cancel_request_put", Args: []any{pg.UUIDsOf(left), s.Micros(), c.Reason, c.Actor, c.action()}})
+	busy, err := s.putRequests(ctx, left, func(ids []pgtype.UUID) pg.Statement {
+		return pg.Statement{Name: "cancel_request_put", Args: []any{ids, s.Micros(), c.Reason, c.Actor, c.action()}}
+	})
 	if err != nil {
 		return err
+	}
+	for _, id := range busy {
+		c.busy[id] = true
 	}
 	records, err := s.reader.RecordsOf(ctx, left)
 	for i := range records {
@@ -154,7 +167,7 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 // notes that they do.
 func (f *found) cancelling(c *cancelling, ids []pgtype.UUID, now int64) pg.Statement {
 	*f = found{map[store.ID]store.State{}, map[store.ID]bool{}, map[store.ID]bool{}, write.Woken{}}
-	args := []any{ids, now, c.Reason, c.Actor, c.Terminate, c.recorded}
+	args := []any{ids, now, c.Reason, c.Actor, c.Terminate, c.recorded, c.apart || c.Terminate}
 	return pg.Statement{Name: "cancel", Args: args, Each: func(r pg.Row) error {
 		var id pgtype.UUID
 		var state, lane int32

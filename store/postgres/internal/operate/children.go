@@ -27,6 +27,18 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (closed store.Clos
 	if limit = min(limit, jobsAtOnce); limit <= 0 {
 		return closed, nil
 	}
+	told, err := s.tellParents(ctx, limit, &closed)
+	if err != nil {
+		return closed, err
+	}
+	closed, err = s.closeChildren(ctx, limit, closed)
+	closed.More = closed.More || told >= limit
+	return closed, err
+}
+
+// closeChildren closes children, after what has happened already.
+func (s *Store) closeChildren(ctx context.Context, limit int, before store.Closed) (closed store.Closed, err error) {
+	closed = before
 	var parents []*closedParent
 	var children []store.ID
 	policies, parentOf := map[store.ID]store.ClosePolicy{}, map[store.ID]store.ID{}

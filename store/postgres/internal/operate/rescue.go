@@ -94,10 +94,11 @@ func (s *Store) describeHeld(ctx context.Context, t pg.Session, held []*heldRun)
 			place       int64
 			b           pg.Body
 			wrote       *int64
+			ends        bool // the journal says how the job ends
 			hasChildren bool
 		)
 		err := r.Scan(&place, &b.Lane, &b.RunAt, &b.CreatedAt, &b.Attempt, &b.MaxAttempts, &b.Options, &b.OrderingKey,
-			&b.Parent, &b.Link, &b.Closing, &wrote, &hasChildren)
+			&b.Parent, &b.Link, &b.Closing, &wrote, &ends, &hasChildren)
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (s *Store) describeHeld(ctx context.Context, t pg.Session, held []*heldRun)
 		if wrote != nil {
 			h.Traits |= pg.TraitDurable | pg.TraitCancelSeen
 		}
-		if wrote != nil && *wrote == h.Lease.Number {
+		if wrote != nil && *wrote == h.Lease.Number || ends {
 			h.Traits |= pg.TraitFree
 			h.job.Attempt--
 		}

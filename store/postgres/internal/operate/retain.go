@@ -38,7 +38,12 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 }
 
 func (s *Store) retain(ctx context.Context, r retention) (retained store.Retained, err error) {
-	if err := s.Send(ctx, pg.Statement{Name: "nodes_forget", Args: []any{s.Injected(), read.NodesKept.Microseconds()}}); err != nil {
+	err = pg.RetryOnConflict(ctx, func() error {
+		return s.Send(ctx,
+			pg.Statement{Name: "nodes_forget", Args: []any{s.Injected(), read.NodesKept.Microseconds()}},
+			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}})
+	})
+	if err != nil {
 		return retained, err
 	}
 	if err := s.tables.ExtendPartitions(ctx); err != nil {

@@ -44,15 +44,24 @@ func (s *Store) retireLanes(ctx context.Context) error {
 		return nil
 	}
 	for {
+		var old []int32
 		removed := 0
 		err := pg.RetryOnConflict(ctx, func() error {
-			removed = 0
+			old, removed = nil, 0
 			return s.InTx(ctx, pg.BeginBulk, func(t pg.Session) error {
 				if err := t.RunAll(ctx, []pg.Statement{pg.WaitAtMost(write.Briefly)}); err != nil {
 					return err
 				}
-				err := t.Run(ctx, "lanes_retire", func(pg.Row) error { removed++; return nil }, before, int32(retireLimit))
+				err := t.Run(ctx, "lanes_old", func(r pg.Row) error {
+					var lane int32
+					err := r.Scan(&lane)
+					old = append(old, lane)
+					return err
+				}, before, int32(retireLimit))
 				if err != nil {
+					return err
+				}
+				if err := t.Run(ctx, "lanes_retire", func(pg.Row) error { removed++; return nil }, old); err != nil {
 					return err
 				}
 				return t.Run(ctx, "queues_retire", nil, int64(before)*pg.Day.Microseconds())
@@ -61,7 +70,7 @@ func (s *Store) retireLanes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if removed < retireLimit {
+		if len(old) < retireLimit || removed == 0 {
 			s.retired.Store(int64(s.Today())<<32 | int64(before))
 			return nil
 		}

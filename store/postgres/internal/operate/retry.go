@@ -79,19 +79,13 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 	for i, id := range ids {
 		r := &results[i]
 		r.Job, r.State = id, states[id]
-		holder, taken := done.holders[id]
 		switch {
 		case done.isAgain(id):
 			r.State = store.Available
 		case slices.Contains(busy, id):
 			r.Err = write.ErrBlocked("retry job " + id.String())
-		case r.State == 0:
-			r.Err = store.NoJob(id)
-		case r.State == store.Available:
-		case taken && r.State.Finished() && r.State != store.Completed:
-			r.Err = &store.UniqueError{Holder: holder}
 		default:
-			r.Err = store.JobIs(id, r.State)
+			r.Err = done.refusal(id, r.State)
 		}
 	}
 	return results, nil
@@ -108,6 +102,21 @@ func newRetried() retried { return retried{write.Woken{}, map[store.ID]store.ID{
 func (to retried) isAgain(id store.ID) bool {
 	_, is := to.again[id]
 	return is
+}
+
+// refusal is why a job does not run again that is in that state now, 0 if it is not there; nil if
+// it was available before.
+func (to retried) refusal(id store.ID, state store.State) error {
+	holder, taken := to.holders[id]
+	switch {
+	case state == 0:
+		return store.NoJob(id)
+	case state == store.Available:
+		return nil
+	case taken && state.Finished() && state != store.Completed:
+		return &store.UniqueError{Holder: holder}
+	}
+	return store.JobIs(id, state)
 }
 
 func (to retried) scanAgain(r pg.Row) error {

@@ -47,7 +47,7 @@ var sentinels = []error{
 func classOf(err error) (hint string, class error) {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
-		if strings.Contains(err.Error(), "closed pool") {
+		if strings.Contains(err.Error(), "closed pool") || strings.Contains(err.Error(), "database is closed") {
 			return "", store.ErrClosed
 		}
 		if _, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {

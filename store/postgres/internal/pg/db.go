@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // DB is the connections to a database, the texts of the statements in its schema, and its clock.
 type DB struct {
 	Options
 
-	Pool    *pgxpool.Pool
+	Conns   Conns
 	Texts   map[string]string
 	prelude string // what pins plans for one pipeline, or "" if the connections do it
 	begins  bool   // a pipeline begins its transaction, because the default isolation is another one

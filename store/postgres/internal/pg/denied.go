@@ -37,19 +37,21 @@ func (d *DB) lacks(ctx context.Context) (string, error) {
 	)
 	schema := d.SchemaName
 	quoted := func(name string) string { return pgx.Identifier{name}.Sanitize() }
-	err := d.Pool.QueryRow(ctx, `SELECT current_user::text, current_database()::text`, pgx.QueryExecModeExec).Scan(&role, &database)
-	if err != nil {
-		return "", err
-	}
-	err = d.Pool.QueryRow(ctx, `
+	err := d.Conns.With(ctx, func(conn *pgx.Conn) error {
+		err := conn.QueryRow(ctx, `SELECT current_user::text, current_database()::text`, pgx.QueryExecModeExec).Scan(&role, &database)
+		if err != nil {
+			return err
+		}
+		return conn.QueryRow(ctx, `
 SELECT pg_get_userbyid(n.nspowner)::text, has_schema_privilege(n.oid, 'USAGE'), coalesce(l.rights, '{}'), coalesce(l.tables, '{}')
 FROM pg_namespace n CROSS JOIN LATERAL (
   SELECT array_agg(DISTINCT p.right_name) AS rights, array_agg(DISTINCT c.relname::text) AS tables
   FROM pg_class c CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p (right_name)
   WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT has_table_privilege(c.oid, p.right_name)
 ) l WHERE n.nspname = $1`, pgx.QueryExecModeExec, schema).Scan(&owner, &usage, &rights, &tables)
+	})
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
+	case role != "" && errors.Is(err, pgx.ErrNoRows):
 		return fmt.Sprintf("the role %q may not create the schema %q; run migrate up as a role that may, or: GRANT CREATE ON DATABASE %s TO %s",
 			role, schema, quoted(database), quoted(role)), nil
 	case err != nil:

@@ -13,6 +13,12 @@
 // The texts of all statements stand in sql/*.sql, which store/internal/sqltext explains. They are
 // put into a schema once, when a database is opened.
 //
+// # Connections
+//
+// The connections are those of a pool of pgx, or of a pool of database/sql with pgx's driver, which
+// has a connection of pgx inside each of its own (Conns). So pipelines and prepared statements are
+// the same in both. What must not wait for the pool opens a connection beside it (Beside).
+//
 // # Plans
 //
 // The hot tables are filled and emptied faster than statistics are collected, and PostgreSQL keeps

@@ -2,6 +2,7 @@ package pg
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +22,14 @@ const oldestServer = 14
 
 // OnPool returns the database of a pool of the caller's.
 func OnPool(pool *pgxpool.Pool, options Options) *DB {
-	return &DB{Options: options, Pool: pool, Texts: statementsIn(options.SchemaName), prelude: prelude(pins)}
+	return onCallers(pgxConns{pool}, options)
+}
+
+// OnSQL returns the database of a pool of the caller's of database/sql.
+func OnSQL(db *sql.DB, options Options) *DB { return onCallers(&sqlConns{db: db}, options) }
+
+func onCallers(conns Conns, options Options) *DB {
+	return &DB{Options: options, Conns: conns, Texts: statementsIn(options.SchemaName), prelude: prelude(pins)}
 }
 
 // Dial opens a pool of our own, whose connections have the pins and the vigils; or none of them,
@@ -31,15 +39,15 @@ func Dial(ctx context.Context, config *pgxpool.Config, options Options) (*DB, er
 	if config.ConnConfig.RuntimeParams["application_name"] == "" && !s.NoSession {
 		config.ConnConfig.RuntimeParams["application_name"] = ApplicationName(s.SchemaName)
 	}
-	var err error
 	if !s.NoSession {
 		pinned := config.Copy()
 		for _, p := range slices.Concat(pins, vigils) {
 			pinned.ConnConfig.RuntimeParams[p[0]] = p[1]
 		}
 		pinned.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
-		s.Pool, err = newPool(ctx, pinned)
+		pool, err := newPool(ctx, pinned)
 		if !refusesSettings(err) {
+			s.Conns = pgxConns{pool}
 			return s, err
 		}
 		s.NoSession = true
@@ -47,7 +55,8 @@ func Dial(ctx context.Context, config *pgxpool.Config, options Options) (*DB, er
 	}
 	s.prelude = prelude(pins)
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	s.Pool, err = newPool(ctx, config)
+	pool, err := newPool(ctx, config)
+	s.Conns = pgxConns{pool}
 	return s, err
 }
 
@@ -73,13 +82,19 @@ func refusesSettings(err error) bool {
 // IsConnection reports whether an error is of the connection and not an answer of the server.
 func IsConnection(err error) bool { return CodeOf(err) == "" }
 
-// ConnConfig returns the settings for a connection beside the pool.
-func (d *DB) ConnConfig() *pgx.ConnConfig {
-	config := d.Pool.Config().ConnConfig.Copy()
-	if d.NoSession {
-		config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	}
-	return config
+// Beside opens a connection beside the pool, all of whose connections may be in use. It is called
+// name on the server, if that is not empty. What it is notified of is not the caller's: a handler
+// that the caller has set, or that pgx has set for another connection, is left out.
+func (d *DB) Beside(ctx context.Context, name string) (*pgx.Conn, error) {
+	return d.Conns.Beside(ctx, func(config *pgx.ConnConfig) {
+		config.OnNotification = nil
+		if d.NoSession {
+			config.DefaultQueryExecMode = pgx.QueryExecModeExec
+		}
+		if name != "" {
+			config.RuntimeParams["application_name"] = name
+		}
+	})
 }
 
 // CheckServer refuses a server that is too old, and finds out whether transactions are at READ
@@ -87,23 +102,20 @@ func (d *DB) ConnConfig() *pgx.ConnConfig {
 // Connections of our own are told so as they begin, those of a caller's pool, or behind a pooler,
 // have the default of their role, database or address.
 func (d *DB) CheckServer(ctx context.Context) error {
-	conn, err := d.Pool.Acquire(ctx)
-	if err != nil {
+	return d.Conns.With(ctx, func(conn *pgx.Conn) error {
+		text := conn.PgConn().ParameterStatus("server_version")
+		major, _, _ := strings.Cut(text, ".")
+		if version, err := strconv.Atoi(major); err == nil && version < oldestServer {
+			return fmt.Errorf("%w: the server is PostgreSQL %s; Holdfast needs %d or newer", store.ErrInvalid, text, oldestServer)
+		}
+		if d.prelude == "" {
+			return nil
+		}
+		var level string
+		err := conn.QueryRow(ctx, "SELECT current_setting('default_transaction_isolation')", pgx.QueryExecModeExec).Scan(&level)
+		d.begins = level != "read committed"
 		return err
-	}
-	defer conn.Release()
-	text := conn.Conn().PgConn().ParameterStatus("server_version")
-	major, _, _ := strings.Cut(text, ".")
-	if version, err := strconv.Atoi(major); err == nil && version < oldestServer {
-		return fmt.Errorf("%w: the server is PostgreSQL %s; Holdfast needs %d or newer", store.ErrInvalid, text, oldestServer)
-	}
-	if d.prelude == "" {
-		return nil
-	}
-	var level string
-	err = conn.QueryRow(ctx, "SELECT current_setting('default_transaction_isolation')", pgx.QueryExecModeExec).Scan(&level)
-	d.begins = level != "read committed"
-	return err
+	})
 }
 
 // Close ends everything. A pool of the caller's stays open.
@@ -111,7 +123,7 @@ func (d *DB) Close(ownPool bool) {
 	d.closed.Store(true)
 	d.closeVital()
 	if ownPool {
-		d.Pool.Close()
+		d.Conns.Close()
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // WaitRow is what is scanned of a pointer in deferred, NULL if there is none.
 type WaitRow struct {
 	State                  *int32
-	held                   *bool
+	held, handedOver       *bool
 	since, until           *int64
 	reason, words, waitFor *string
 }
@@ -176,7 +176,7 @@ func (c *CheckpointRow) Checkpoint() *store.Checkpoint {
 
 // Columns are what the row is scanned into.
 func (w *WaitRow) Columns() []any {
-	return []any{&w.State, &w.held, &w.since, &w.until, &w.reason, &w.words, &w.waitFor}
+	return []any{&w.State, &w.held, &w.since, &w.until, &w.reason, &w.words, &w.waitFor, &w.handedOver}
 }
 
 // Info says what the job waits for, or nil if it does not.
@@ -184,7 +184,9 @@ func (w *WaitRow) Info() *store.WaitInfo {
 	if w.State == nil || store.State(*w.State) != store.Waiting {
 		return nil
 	}
-	info := &store.WaitInfo{Since: OptTime(w.since), Until: OptTime(w.until), Held: w.held != nil && *w.held}
+	info := &store.WaitInfo{
+		Since: OptTime(w.since), Until: OptTime(w.until), Held: w.held != nil && *w.held, HandedOver: w.handedOver != nil && *w.handedOver,
+	}
 	if info.Held {
 		info.Reason, info.Error = store.Reason(TextOf(w.reason)), TextOf(w.words)
 	}

@@ -145,20 +145,11 @@ func (d *DB) sendOnce(ctx context.Context, list []Statement) error {
 	if d.IsClosed() {
 		return ErrClosed
 	}
-	conn, err := d.Pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	return d.sendOn(ctx, conn, list)
+	return d.Conns.With(ctx, func(conn *pgx.Conn) error { return d.sendOn(ctx, conn, list) })
 }
 
 // sendOn is send on a connection.
-func (d *DB) sendOn(ctx context.Context, conn interface {
-	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}, list []Statement,
-) error {
+func (d *DB) sendOn(ctx context.Context, conn *pgx.Conn, list []Statement) error {
 	batch := &pgx.Batch{}
 	if d.begins {
 		batch.Queue(begin)
@@ -215,7 +206,7 @@ func (d *DB) Read(ctx context.Context, list ...Statement) error {
 		batch.Queue(d.Text(st.Name), st.Args...).Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
 	}
 	batch.Queue("COMMIT")
-	return d.denied(ctx, d.Pool.SendBatch(ctx, batch).Close())
+	return d.denied(ctx, d.Conns.With(ctx, func(conn *pgx.Conn) error { return conn.SendBatch(ctx, batch).Close() }))
 }
 
 var readPrelude = prelude(reads)
@@ -293,24 +284,21 @@ func (d *DB) inOneTx(ctx context.Context, begin string, f func(Session) error) e
 	if d.IsClosed() {
 		return ErrClosed
 	}
-	conn, err := d.Pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	end, done := withGrace(ctx)
-	defer done()
-	tx, err := conn.BeginTx(end, pgx.TxOptions{BeginQuery: begin})
-	if err != nil {
-		return err
-	}
-	if err := f(Session{d, tx}); err != nil {
-		// The first error is the one to tell. Nothing of the transaction happens, whatever the
-		// second one is.
-		_ = tx.Rollback(end)
-		return err
-	}
-	return tx.Commit(end)
+	return d.Conns.With(ctx, func(conn *pgx.Conn) error {
+		end, done := withGrace(ctx)
+		defer done()
+		tx, err := conn.BeginTx(end, pgx.TxOptions{BeginQuery: begin})
+		if err != nil {
+			return err
+		}
+		if err := f(Session{d, tx}); err != nil {
+			// The first error is the one to tell. Nothing of the transaction happens, whatever the
+			// second one is.
+			_ = tx.Rollback(end)
+			return err
+		}
+		return tx.Commit(end)
+	})
 }
 
 // RetryOnConflict repeats an operation that PostgreSQL ended because two transactions were in each

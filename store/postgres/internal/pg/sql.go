@@ -41,7 +41,15 @@ const (
 	TraitFree                    // it is not counted as an attempt
 	TraitCancelSeen              // it knew of the request to cancel it
 	TraitContradicts             // its code contradicts its journal
+	TraitHandsOver               // it hands its job over
+	TraitUndoes                  // and has registered compensations
 	TraitLost                    // its node died, or gave it up
+)
+
+// What the column handed_over says of a job that is.
+const (
+	HandedOver     = 1
+	HandedOverUndo = 2 // and its run has registered compensations
 )
 
 // The verdicts of the statement send.
@@ -81,7 +89,9 @@ var codes = map[string]int64{
 	"claim_ranges": claimRanges, "claim_more": claimMore, "claim_seen": claimSeen,
 
 	"durable": TraitDurable, "continues": TraitContinues, "held": TraitHeld, "failures": TraitFailures, "free": TraitFree,
-	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts, "lost": TraitLost,
+	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts, "hands_over": TraitHandsOver, "undoes": TraitUndoes, "lost": TraitLost,
+
+	"handed_over": HandedOver, "handed_over_undo": HandedOverUndo,
 
 	"send_stored": SendStored, "send_duplicate": SendDuplicate, "send_no_job": SendNoJob, "send_finished": SendFinished,
 	"send_no_callback": SendNoCallback, "send_answered": SendAnswered,

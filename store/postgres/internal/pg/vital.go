@@ -18,19 +18,20 @@ func (d *DB) SendVital(ctx context.Context, list ...Statement) error {
 		return ErrClosed
 	}
 	waiting, cancel := context.WithTimeout(ctx, vitalPatience)
-	conn, err := d.Pool.Acquire(waiting)
-	cancel()
-	switch {
-	case err == nil:
-		defer conn.Release()
+	sent := false
+	err := d.Conns.With(waiting, func(conn *pgx.Conn) error {
+		cancel()
+		sent = true
 		return d.sendOn(ctx, conn, list)
-	case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || d.Pool.Stat().IdleConns() > 0:
+	})
+	cancel()
+	if sent || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || d.Conns.HasIdle() {
 		return err
 	}
 	d.vital.mu.Lock()
 	defer d.vital.mu.Unlock()
 	if d.vital.conn == nil || d.vital.conn.IsClosed() {
-		if d.vital.conn, err = pgx.ConnectConfig(ctx, d.ConnConfig()); err != nil {
+		if d.vital.conn, err = d.Beside(ctx, ""); err != nil {
 			d.vital.conn = nil
 			return err
 		}

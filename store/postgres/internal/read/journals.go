@@ -15,11 +15,35 @@ func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) 
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	journals, look := journalsOf(ids)
+	others, err := s.LookIn(ctx, namespace, ids, look)
+	if err != nil {
+		return nil, err
+	}
+	for i := range journals {
+		if others[ids[i]] {
+			journals[i] = store.Journal{Job: ids[i]}
+		}
+	}
+	sortJournals(journals)
+	return journals, nil
+}
+
+// JournalsIn are what jobs remember, as a transaction sees it.
+func JournalsIn(ctx context.Context, t pg.Runner, ids []store.ID) ([]store.Journal, error) {
+	journals, look := journalsOf(ids)
+	err := t.Run(ctx, look.Name, look.Each, look.Args...)
+	sortJournals(journals)
+	return journals, err
+}
+
+// journalsOf is the statement that reads journals, and where it puts them.
+func journalsOf(ids []store.ID) ([]store.Journal, pg.Statement) {
 	journals := make([]store.Journal, len(ids))
 	for i, id := range ids {
 		journals[i].Job = id
 	}
-	others, err := s.LookIn(ctx, namespace, ids, pg.Statement{Name: "journals", Args: []any{pg.UUIDsOf(ids)}, Each: func(r pg.Row) error {
+	return journals, pg.Statement{Name: "journals", Args: []any{pg.UUIDsOf(ids)}, Each: func(r pg.Row) error {
 		var (
 			place int64
 			sent  bool
@@ -36,19 +60,15 @@ func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) 
 			j.Entries = append(j.Entries, m.Entry())
 		}
 		return nil
-	}})
-	if err != nil {
-		return nil, err
-	}
+	}}
+}
+
+// sortJournals sorts what came: in order from the primary keys, but nothing promises it.
+func sortJournals(journals []store.Journal) {
 	for i := range journals {
-		if others[ids[i]] {
-			journals[i] = store.Journal{Job: ids[i]}
-		}
-		// They come in order from their primary keys, but nothing promises it.
 		slices.SortFunc(journals[i].Entries, func(a, b store.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
 		slices.SortFunc(journals[i].Messages, func(a, b store.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 	}
-	return journals, nil
 }
 
 // Entries is that of store.Journals, without the class of its error.

@@ -104,7 +104,7 @@ func (b *Blocked) patience() patience {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if time.Since(b.keysMet) < cautiousFor {
-		return patience{wait: atOnce, tries: mostTries}
+		return patience{wait: AtOnce, tries: mostTries}
 	}
 	return patience{wait: Briefly, tries: mostTries}
 }
@@ -188,7 +188,7 @@ func (b *Blocked) oldest(entries []*Entry, now time.Time) (key string, wait time
 			key, age = e.key(), now.Sub(k.since)
 		}
 	}
-	if wait = min(age/10, longest); wait <= atOnce {
+	if wait = min(age/10, longest); wait <= AtOnce {
 		wait = 0
 	}
 	return key, wait

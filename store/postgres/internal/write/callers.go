@@ -43,17 +43,26 @@ func (s *Store) SendTx(ctx context.Context, t pg.Runner, sends []*store.Send) er
 			possible = append(possible, q)
 		}
 	}
-	var level string
-	if err := t.Run(ctx, "isolation", func(r pg.Row) error { return r.Scan(&level) }); err != nil {
-		return err
-	}
-	if err := checkIsolation(level); err != nil {
+	if err := CheckIsolation(ctx, t); err != nil {
 		return err
 	}
 	now := s.Micros()
 	w, err := deliver(ctx, t, possible, now)
-	if err != nil || len(w) == 0 {
+	if err != nil {
 		return err
+	}
+	return s.WakeTx(ctx, t, w, now)
+}
+
+// WakeTx notifies, when a caller's transaction commits, of jobs that became available in it, and of
+// what else is to be told.
+func (s *Store) WakeTx(ctx context.Context, t pg.Runner, w Woken, now int64, more ...store.Wake) error {
+	var payloads []string
+	for _, wake := range more {
+		payloads = append(payloads, local.EncodeWake(wake, ""))
+	}
+	if len(w) == 0 {
+		return s.notifyTx(ctx, t, payloads)
 	}
 	// Their lanes are read in the same transaction: the caller's may hold the last connection of
 	// the pool.
@@ -74,16 +83,24 @@ func (s *Store) SendTx(ctx context.Context, t pg.Runner, sends []*store.Send) er
 			places = append(places, at)
 		}
 	}
-	payloads := []string{local.EncodeLate(places, "")}
+	payloads = append(payloads, local.EncodeLate(places, ""))
 	for _, wake := range wakes {
 		payloads = append(payloads, local.EncodeWake(wake, ""))
 	}
 	return s.notifyTx(ctx, t, payloads)
 }
 
-// checkIsolation refuses transactions that see what was there when they began: whether a job still
+// CheckIsolation refuses a transaction that sees what was there when it began: whether a job still
 // runs, or may still be sent to, is asked after its body was locked, and is not to be told by an
 // older snapshot.
+func CheckIsolation(ctx context.Context, t pg.Runner) error {
+	var level string
+	if err := t.Run(ctx, "isolation", func(r pg.Row) error { return r.Scan(&level) }); err != nil {
+		return err
+	}
+	return checkIsolation(level)
+}
+
 func checkIsolation(level string) error {
 	if level == "read committed" || level == "read uncommitted" { // which are the same
 		return nil

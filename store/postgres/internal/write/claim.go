@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -36,16 +37,17 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 // claimNext takes what comes next, where the cursors say that there is work. If that is no more
 // than half of what was asked for it looks a second time, at everything or near the cursors: lanes
 // that were not looked at may have more. Not if a queue gave all that was asked of it: then there
-// is enough to do for now, and the engine claims again anyway, of all queues. There is no third
-// round, as what Begin returns for a claim that is done again is always Enough. If the second one
-// fails the claim has failed as a whole, although the first part has happened: whether the second
-// one has is not known, and a repeat by the first number finds both.
+// is enough to do for now, and the engine claims again anyway, of all queues. What Begin returns
+// for a claim that is done again is always Enough: then only lanes are looked at once more beside
+// which others hold jobs (claimBeside). If a later round fails the claim has failed as a whole,
+// although the first part has happened: whether the later one has is not known, and a repeat by the
+// first number finds both.
 func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var all []store.Claimed
 	records := store.ClaimRecords(params.Limit)
 	for again := false; ; again = true {
 		look := s.Cursors.Begin(&params, again, &s.Lanes)
-		claimed, err := s.claimAt(ctx, params, look)
+		claimed, seen, err := s.claimAt(ctx, params, look)
 		if err != nil {
 			return nil, err
 		}
@@ -55,11 +57,58 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 		params.Seq += int64(used)
 		short := params.Limit - len(claimed)
 		left := leftOf(params.Queues, claimed)
-		if look.Enough || anyUsedUp(params.Queues, left) || 2*short < params.Limit || records == 0 {
+		if anyUsedUp(params.Queues, left) || 2*short < params.Limit || records == 0 {
 			return all, nil
 		}
 		params.Limit, params.Queues = min(short, records*store.MaxClaimSlots), left
+		if look.Enough {
+			beside, err := s.claimBeside(ctx, params, seen)
+			return append(all, beside...), err
+		}
 	}
+}
+
+// mostBeside is how often a claim looks beside lanes that others hold.
+const mostBeside = 16
+
+// claimBeside takes what there is beside lanes that gave less than they were to: others hold jobs
+// of theirs, and a caller's transaction may do so for long.
+func (s *Store) claimBeside(ctx context.Context, params store.ClaimParams, seen sight) (claimed []store.Claimed, err error) {
+	for range mostBeside {
+		look := seen.beside()
+		if look == nil {
+			break
+		}
+		if claimed, seen, err = s.claim(ctx, params, look, map[int32]local.Span{}); err != nil || len(claimed) > 0 {
+			break
+		}
+	}
+	return claimed, err
+}
+
+// sight is what a claim has seen: lanes with jobs, best first, and those that gave less than they
+// were to.
+type sight struct {
+	work  []local.Work
+	short []int32
+}
+
+// beside returns a look at the lanes that were seen but for those that gave less; nil if that is
+// nothing else.
+func (s *sight) beside() *local.Look {
+	if len(s.short) == 0 {
+		return nil
+	}
+	l := &local.Look{}
+	for _, w := range s.work {
+		if !slices.Contains(s.short, w.Lane) {
+			l.Add(w.Lane, local.Position{RunAt: w.First}, math.MaxInt64)
+		}
+	}
+	if l.Lanes == nil {
+		return nil
+	}
+	return l
 }
 
 // leftOf returns what may still be taken of queues once some jobs are.
@@ -89,16 +138,16 @@ func anyUsedUp(queues, left []store.QueueDemand) bool {
 }
 
 // claimAt is one claim of what is looked at.
-func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *local.Look) ([]store.Claimed, error) {
+func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *local.Look) ([]store.Claimed, sight, error) {
 	taken := map[int32]local.Span{}
 	claimed, seen, err := s.claim(ctx, params, look, taken)
 	if err != nil {
 		s.Cursors.Fail()
-		return nil, err
+		return nil, seen, err
 	}
 	full := len(claimed) >= params.Limit || anyUsedUp(params.Queues, leftOf(params.Queues, claimed))
-	s.Cursors.End(look, taken, seen, full, &s.Lanes)
-	return claimed, nil
+	s.Cursors.End(look, taken, seen.work, full, &s.Lanes)
+	return claimed, seen, nil
 }
 
 // claimRow is what is scanned of a claimed job. One is used for all rows of a claim, so what is
@@ -116,6 +165,7 @@ type claimRow struct {
 	why                  *string
 	check                pg.CheckpointRow
 	work                 pgtype.FlatArray[int64] // lane, run time of its first job, and so on
+	short                pgtype.FlatArray[int32] // lanes
 }
 
 // columns are the places of the columns that both statements answer with, from lane to the end,
@@ -217,16 +267,15 @@ func (s *Store) ClaimArgs(params store.ClaimParams, now int64, look *local.Look)
 	}
 }
 
-// claim takes jobs of what is looked at, and notes which of each lane. It returns the lanes in
-// which it has seen jobs, best first.
+// claim takes jobs of what is looked at, and notes which of each lane. It returns what it has seen.
 func (s *Store) claim(
 	ctx context.Context, params store.ClaimParams, look *local.Look, taken map[int32]local.Span,
-) (claimed []store.Claimed, seen []local.Work, err error) {
+) (claimed []store.Claimed, seen sight, err error) {
 	now := s.Micros()
 	answer := newAnswer()
 	defer answer.free()
 	c := &answer.row
-	columns := append(c.columns(&c.n), &c.work)
+	columns := append(c.columns(&c.n), &c.work, &c.short)
 	var lanes []int32
 	statement := pg.Statement{
 		Name: "claim",
@@ -237,8 +286,9 @@ func (s *Store) claim(
 				return err
 			}
 			for w := range slices.Chunk(c.work, 2) {
-				lanes, seen = append(lanes, int32(w[0])), append(seen, local.Work{Lane: int32(w[0]), First: w[1]})
+				lanes, seen.work = append(lanes, int32(w[0])), append(seen.work, local.Work{Lane: int32(w[0]), First: w[1]})
 			}
+			seen.short = append(seen.short, c.short...)
 			if !c.n.Valid {
 				return nil
 			}
@@ -253,14 +303,14 @@ func (s *Store) claim(
 	err = pg.RetryOnConflict(ctx, func() error {
 		answer.empty() // a try may fail after its first rows
 		clear(taken)
-		lanes, seen = nil, nil
+		lanes, seen = nil, sight{}
 		return s.Send(ctx, statement)
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, sight{}, err
 	}
 	if claimed, err = s.named(ctx, params.Node, answer); err != nil {
-		return nil, nil, err
+		return nil, sight{}, err
 	}
 	return claimed, seen, s.KnowLanes(ctx, lanes)
 }

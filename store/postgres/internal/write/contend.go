@@ -109,7 +109,7 @@ func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 	some := min(len(tried), recheckAtOnce)
 	putAside(tried[some:])
 	tried = tried[:some]
-	b.patience.wait = atOnce
+	b.patience.wait = AtOnce
 	if b.alone {
 		return s.enqueueAlone(ctx, b, tried)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// EntriesOf validates enqueues and gives them their lanes. Those that are invalid get their error
-// and are left out.
+// EntriesOf validates enqueues and gives them their lanes. Those that are invalid, or whose lane a
+// transaction of a caller is making, get their error and are left out.
 func (s *Store) EntriesOf(ctx context.Context, enqueues []*store.Enqueue, now int64, foreign bool) ([]*Entry, error) {
 	entries := make([]*Entry, 0, len(enqueues))
 	jobs := make([]*store.Job, 0, len(enqueues))
@@ -31,9 +31,11 @@ func (s *Store) EntriesOf(ctx context.Context, enqueues []*store.Enqueue, now in
 		return nil, err
 	}
 	for i, e := range entries {
-		e.Lane = lanes[i]
+		if e.Lane = lanes[i]; e.Lane.ID == 0 {
+			e.Err = fmt.Errorf("%w: it is making the lane of job %s", store.ErrBusy, e.Job.ID)
+		}
 	}
-	return entries, nil
+	return slices.DeleteFunc(entries, func(e *Entry) bool { return e.Lane.ID == 0 }), nil
 }
 
 func (e *Entry) prepare(now int64) (err error) {

@@ -11,9 +11,9 @@ const (
 	// Briefly is how long a batch waits for the first lock that another transaction holds: longer
 	// than any transaction of ours takes, and too short to be noticed by the batches behind it.
 	Briefly = 50 * time.Millisecond
-	// atOnce is how long it waits for each further one, and for the first one while a transaction
+	// AtOnce is how long it waits for each further one, and for the first one while a transaction
 	// of a caller is known: what holds one thing mostly holds many.
-	atOnce = 2 * time.Millisecond
+	AtOnce = 2 * time.Millisecond
 	// mostTries bounds how often it does. All in all that is another 50 ms.
 	mostTries = 25
 	// besideTries is how often, if others wait with it, for what was found held before.
@@ -22,8 +22,8 @@ const (
 
 // lose notes that a lock was waited for in vain.
 func (p *patience) lose() {
-	if p.wait > atOnce {
-		p.wait, p.waited = atOnce, true
+	if p.wait > AtOnce {
+		p.wait, p.waited = AtOnce, true
 		return
 	}
 	p.tries--

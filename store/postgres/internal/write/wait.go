@@ -34,6 +34,18 @@ func (r *Run) park(w *store.Wait) {
 	if w.Failures {
 		r.Traits |= pg.TraitFailures
 	}
+	if w.HandedOver {
+		r.handOver(w)
+	}
+}
+
+// handOver makes a run that parks one that no message wakes.
+func (r *Run) handOver(w *store.Wait) {
+	r.wait.kinds, r.wait.enough = 0, nil
+	r.Traits = r.Traits&^pg.TraitFailures | pg.TraitHandsOver
+	if w.Compensates {
+		r.Traits |= pg.TraitUndoes
+	}
 }
 
 // waitArgs are the parameters of the statement conclude that only parking needs: NULL if no run

@@ -204,11 +204,11 @@ func rescueJob(t *core.Tx, r *core.ClaimRecord, slot int) (rescued store.Rescued
 	if err != nil || !found {
 		return rescued, false, err
 	}
-	last, durable, err := work.LastWriter(t, b.ID)
+	last, ends, durable, err := work.LastWritten(t, b.ID)
 	if err != nil {
 		return rescued, false, err
 	}
-	grown := durable && last == l.Number
+	grown := durable && last == l.Number || ends
 	lost := b.Job
 	if lost.LeaseNumber = l.Number; !grown {
 		lost.Attempt++

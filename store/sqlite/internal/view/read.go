@@ -91,7 +91,7 @@ func endedRecord(t *core.Tx, r *store.Record, b *core.Body, f core.Finished) (er
 		return err
 	}
 	r.Error = f.Err
-	if f.State == store.Completed && f.Lease > 1 {
+	if f.State == store.Completed && r.LeaseNumber > 1 {
 		r.Error, err = lastError(t, r.ID)
 	}
 	return err

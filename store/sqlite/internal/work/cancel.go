@@ -19,23 +19,27 @@ type cancelling struct {
 // Cancel implements store.Operators.
 func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	var results []store.Result
-	how := cancelling{reason: params.Reason, actor: params.Actor, terminate: params.Terminate, audit: "cancel"}
-	if params.Terminate {
-		how.audit = "terminate"
-	}
 	wakes, err := v.d.Move(ctx, "cancel", nil, func(t *core.Tx) (err error) {
-		results, err = t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) (err error) {
-			if r.State, r.Ended, err = cancel(t, r.Job, how); r.State == 0 {
-				r.Err = store.NoJob(r.Job)
-			}
-			return err
-		})
+		results, err = cancelEach(t, params)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	return results, wakes, nil
+}
+
+func cancelEach(t *core.Tx, params store.CancelParams) ([]store.Result, error) {
+	how := cancelling{reason: params.Reason, actor: params.Actor, terminate: params.Terminate, audit: "cancel"}
+	if params.Terminate {
+		how.audit = "terminate"
+	}
+	return t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) (err error) {
+		if r.State, r.Ended, err = cancel(t, r.Job, how); r.State == 0 {
+			r.Err = store.NoJob(r.Job)
+		}
+		return err
+	})
 }
 
 // cancel returns the state of the job then, or 0 if there is none, and whether it has ended it.

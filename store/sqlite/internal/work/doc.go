@@ -8,6 +8,7 @@
 //	inbox, wait                       messages, and jobs that wait for them
 //	generation, memory, leftover      functions that continue as new, and what they leave behind
 //	cancel, requests, hold, operate   cancel, pause, resume and retry
+//	callers                           the same, and ends from outside, in callers' transactions
 //	promote, await                    what is due, and who waits for a caller's transaction
 //
 // # How it works

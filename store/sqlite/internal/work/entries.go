@@ -47,16 +47,17 @@ func LastEntry(t *core.Tx, id store.ID) (int64, error) {
 	return s.ReadInt(), nil
 }
 
-// LastWriter returns the lease number under which the last entry of a journal was written, 0 of a
-// copy; there is none if the job is not durable.
-func LastWriter(t *core.Tx, id store.ID) (lease int64, durable bool, err error) {
+// LastWritten returns the lease number under which the last entry of a journal was written, 0 of a
+// copy, and whether it says how the job ends; there is none if the job is not durable.
+func LastWritten(t *core.Tx, id store.ID) (lease int64, ends, durable bool, err error) {
 	s := t.Stmt("journal_last_writer")
 	db.BindID(s, id)
 	if durable, err = s.Next(); err != nil || !durable {
-		return 0, false, err
+		return 0, false, false, err
 	}
 	defer s.Done()
-	return s.ReadInt(), true, nil
+	lease = s.ReadInt()
+	return lease, store.EntryKind(s.ReadInt()) == store.EntryEnded, true, nil
 }
 
 // trim removes the entries of a journal after one, but for that with which its generation begins.

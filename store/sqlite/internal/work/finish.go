@@ -209,7 +209,7 @@ func goOn(t *core.Tx, b *core.Body, e *Ending) (store.State, error) {
 	}
 	switch {
 	case e.pause != nil:
-		return store.Waiting, holdJob(t, b, e.State, e.RunAt, e.pause.reason)
+		return store.Waiting, holdJob(t, b, e)
 	case e.State == store.Waiting:
 		return store.Waiting, park(t, b, e)
 	}

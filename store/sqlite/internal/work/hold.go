@@ -49,19 +49,20 @@ func pauseJob(t *core.Tx, result *store.Result, params store.PauseJobsParams) er
 		return requestPause(t, b.ID, params)
 	}
 	result.State = store.Waiting
-	was := before{state, b.RunMicros}
+	was, held := before{state, b.RunMicros}, store.Wait{Held: true}
 	if state == store.Waiting {
 		w, err := WaiterOf(t, b)
 		if err != nil || w.Held {
 			return err
 		}
 		was = before{state: store.Available}
+		held.HandedOver, held.Compensates = w.HandedOver, w.compensates
 	}
 	if err := t.DeletePointer(b, state, blocked); err != nil {
 		return err
 	}
 	about := storedWait{Since: t.Now, Reason: store.ReasonPaused, Error: params.Reason}
-	if err := putWaiting(t, b, db.Never, store.Wait{Held: true}, was, about); err != nil {
+	if err := putWaiting(t, b, db.Never, held, was, about); err != nil {
 		return err
 	}
 	return Audit(t, params.Actor, "pause", &b.ID, 0, params.Reason)

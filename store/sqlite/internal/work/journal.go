@@ -120,10 +120,7 @@ func (v Verbs) Journals(ctx context.Context, namespace string, ids []store.ID) (
 			if !there {
 				continue
 			}
-			st := t.Stmt("journal")
-			db.BindID(st, id)
-			st.BindInt(g.First)
-			if j.Entries, err = scanEntries(st); err != nil {
+			if j.Entries, err = entriesFrom(t, id, g); err != nil {
 				return err
 			}
 			if j.Messages, err = readMessages(t, id, g, 0, -1); err != nil {
@@ -136,6 +133,22 @@ func (v Verbs) Journals(ctx context.Context, namespace string, ids []store.ID) (
 		return nil, err
 	}
 	return journals, nil
+}
+
+func entriesFrom(t *core.Tx, id store.ID, g Generation) ([]store.Entry, error) {
+	s := t.Stmt("journal")
+	db.BindID(s, id)
+	s.BindInt(g.First)
+	return scanEntries(s)
+}
+
+// journalOf returns what a job remembers that is there.
+func journalOf(t *core.Tx, id store.ID) ([]store.Entry, error) {
+	g, err := GenerationOf(t, id)
+	if err != nil {
+		return nil, err
+	}
+	return entriesFrom(t, id, g)
 }
 
 // Entries implements store.Journals.

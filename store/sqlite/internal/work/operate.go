@@ -37,15 +37,8 @@ func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
 		return err
 	}
 	if finished {
-		if result.State = f.State; f.State == store.Completed {
-			result.Err = store.JobIs(result.Job, store.Completed)
-			return nil
-		}
-		var taken *store.UniqueError
-		if err := reopen(t, b, f); errors.As(err, &taken) {
-			result.Err = taken
-			return nil
-		} else if err != nil {
+		result.State = f.State
+		if result.Err, err = retryFinished(t, b, f, params.Keep); result.Err != nil || err != nil {
 			return err
 		}
 	} else {
@@ -76,6 +69,40 @@ func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
 	}
 	result.State = store.Available
 	return Audit(t, params.Actor, "retry", &result.Job, 0, params.Reason)
+}
+
+// retryFinished undoes the end of a job that is to run again, or tells why it is not.
+func retryFinished(t *core.Tx, b *core.Body, f core.Finished, keep func(store.Journal) (int64, error)) (refused, err error) {
+	if f.State == store.Completed {
+		return store.JobIs(b.ID, f.State), nil
+	}
+	last, refused, err := kept(t, b.ID, keep)
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	var taken *store.UniqueError
+	if err := reopen(t, b, f); errors.As(err, &taken) {
+		return taken, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if last < 0 {
+		return nil, nil
+	}
+	return nil, trim(t, b.ID, last)
+}
+
+// kept returns how much of the journal of a finished job stays; -1: all, as of one that has none.
+func kept(t *core.Tx, id store.ID, keep func(store.Journal) (int64, error)) (last int64, refused, err error) {
+	if keep == nil {
+		return -1, nil, nil
+	}
+	entries, err := journalOf(t, id)
+	if err != nil || len(entries) == 0 {
+		return -1, nil, err
+	}
+	last, refused = keep(store.Journal{Job: id, Entries: entries})
+	return last, refused, nil
 }
 
 // reopen undoes the end of a job, which starts from its first attempt. What it remembers stays. It

@@ -18,7 +18,34 @@ type before struct {
 // Waiter is what the pointer of a waiting job tells people, and a resume.
 type Waiter struct {
 	store.WaitInfo
-	was before // of a held job
+	was         before // of a held job
+	compensates bool   // of one that is handed over
+}
+
+// What the column handed_over says of a job that is.
+const (
+	handedOver  = 1
+	compensates = 2 // and its run has registered compensations
+)
+
+// handing is what that column says of a wait.
+func handing(w *store.Wait) int64 {
+	switch {
+	case w == nil || !w.HandedOver:
+		return 0
+	case w.Compensates:
+		return compensates
+	}
+	return handedOver
+}
+
+// heldFrom is how a job is held that a person pauses: one that was handed over stays so.
+func heldFrom(w *store.Wait) store.Wait {
+	held := store.Wait{Held: true}
+	if w != nil {
+		held.HandedOver, held.Compensates = w.HandedOver, w.Compensates
+	}
+	return held
 }
 
 // storedWait is what is kept of store.WaitInfo. Times are in microseconds, 0 for none.
@@ -55,17 +82,20 @@ func park(t *core.Tx, b *core.Body, e *Ending) error {
 	if due != db.Never {
 		e.due = due
 	}
+	if e.wait.HandedOver {
+		return putWaiting(t, b, due, store.Wait{HandedOver: true, Compensates: e.wait.Compensates}, before{}, about)
+	}
 	return putWaiting(t, b, due, *e.wait, before{}, about)
 }
 
 // holdJob makes a job whose run has ended wait for a person, who will find it in the state in which
 // it would be otherwise.
-func holdJob(t *core.Tx, b *core.Body, state store.State, due int64, words string) error {
+func holdJob(t *core.Tx, b *core.Body, e *Ending) error {
 	if err := t.PutBack(b, b.RunMicros); err != nil {
 		return err
 	}
-	about := storedWait{Since: t.Now, Reason: store.ReasonPaused, Error: words}
-	return putWaiting(t, b, db.Never, store.Wait{Held: true}, before{state, due}, about)
+	about := storedWait{Since: t.Now, Reason: store.ReasonPaused, Error: e.pause.reason}
+	return putWaiting(t, b, db.Never, heldFrom(e.wait), before{e.State, e.RunAt}, about)
 }
 
 // putWaiting gives a job the pointer of one that waits, which says all that wakes it: nothing, if
@@ -91,13 +121,14 @@ func putWaiting(t *core.Tx, b *core.Body, due int64, w store.Wait, was before, a
 	db.BindOptInt(s, int64(was.state))
 	db.BindOptInt(s, was.due)
 	s.BindText(string(text))
+	db.BindOptInt(s, handing(&w))
 	return db.Exec(s)
 }
 
 // arrived reports whether a message that wakes such a wait is there already. There is one writer:
 // what comes later finds the job waiting.
 func arrived(t *core.Tx, id store.ID, w *store.Wait) (bool, error) {
-	if w.Held {
+	if w.Held || w.HandedOver {
 		return false, nil
 	}
 	g, err := GenerationOf(t, id)
@@ -163,6 +194,8 @@ func WaiterOf(t *core.Tx, b *core.Body) (Waiter, error) {
 	if err := json.Unmarshal([]byte(db.ReadOptText(s)), &about); err != nil {
 		return w, fmt.Errorf("%w: wait of job %v: %w", store.ErrInvalid, b.ID, err)
 	}
+	handed := db.ReadOptInt(s)
+	w.HandedOver, w.compensates = handed != 0, handed == compensates
 	w.Since, w.Reason, w.Error = db.TimeOf(about.Since), about.Reason, about.Error
 	if about.Until != 0 {
 		w.Until = db.TimeOf(about.Until)

@@ -4,8 +4,10 @@ package dropped
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 func wrong(run *holdfast.Run, in int) (int, error) {
@@ -29,6 +31,12 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 	func() error { return run.Sleep(1) }() // want `^the error of the function literal is dropped`
 	_, _ = now, id
 	return n + a, nil
+}
+
+func ends(run *holdfast.Run, tx store.Tx) error {
+	run.CompleteTx(tx, 1) // want `^the error of run\.CompleteTx is dropped; return it, or handle it$`
+	_ = time.Now()        // it is not replayed
+	return run.FailTx(tx, other())
 }
 
 func one(context.Context) (int, error) { return 1, nil }

@@ -49,6 +49,11 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 	}); err != nil {
 		return 0, err
 	}
+	if _, err := holdfast.Step(run, "end", func(context.Context) (int, error) {
+		return 1, run.CompleteTx(nil, 1) // want `^steps do not nest: run\.CompleteTx`
+	}); err != nil {
+		return 0, err
+	}
 	if err := holdfast.Do(run, "without a result", func(ctx context.Context) error {
 		return run.Sleep(1) // want `^steps do not nest: run\.Sleep`
 	}); err != nil {

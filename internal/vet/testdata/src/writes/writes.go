@@ -50,14 +50,25 @@ func wrong(run *holdfast.Run, in string) (int, error) {
 	err10 := hf.FailCallback(run, in, "no")                     // want `^Client\.FailCallback happens again`
 	err11 := hf.HeartbeatCallback(run, in)                      // want `^Client\.HeartbeatCallback happens again`
 	err12 := mail.Job(hf, run.ID()).Cancel(run, "enough")       // want `^Job\.Cancel happens again`
-	return 0, errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12)
+	err13 := mail.Complete(run, hf, run.ID(), 1)                // want `^Kind\.Complete happens again`
+	err14 := hf.Complete(run, run.ID(), nil)                    // want `^Client\.Complete happens again`
+	err15 := hf.Fail(run, run.ID(), err14)                      // want `^Client\.Fail happens again`
+	err16 := errors.Join(err13, err14, err15)
+	return 0, errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12, err16)
 }
 
 func wrongTx(run *holdfast.Run, tx store.Tx) error {
 	_, err1 := mail.EnqueueTx(run, run.Client(), tx, "")            // want `^Kind\.EnqueueTx happens again on every replay; do it in a StepTx$`
 	_, err2 := approved.SendTx(run, run.Client(), tx, run.ID(), "") // want `^Signal\.SendTx happens again`
 	_, err3 := run.Client().EnqueueBatchTx(run, tx, nil)            // want `^Client\.EnqueueBatchTx happens again`
-	return errors.Join(err1, err2, err3, run.Sleep(1))
+	_, err4 := run.Client().CancelTx(run, tx, "", run.ID())         // want `^Client\.CancelTx happens again`
+	_, err5 := run.Client().RetryTx(run, tx, "", run.ID())          // want `^Client\.RetryTx happens again`
+	err6 := run.Client().CompleteTx(run, tx, run.ID(), nil)         // want `^Client\.CompleteTx happens again`
+	err7 := run.Client().FailTx(run, tx, run.ID(), err6)            // want `^Client\.FailTx happens again`
+	err8 := mail.CompleteTx(run, run.Client(), tx, run.ID(), 1)     // want `^Kind\.CompleteTx happens again`
+	// It is the run's own, and the last thing that it does.
+	err9 := errors.Join(run.CompleteTx(tx, 1), run.FailTx(tx, err8))
+	return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, run.Sleep(1))
 }
 
 // What strands and compensations do is replayed, too.

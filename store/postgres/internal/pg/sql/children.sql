@@ -32,12 +32,20 @@ INSERT INTO {schema}.closed_parent (id, at)
 SELECT t.id, @now FROM unnest(@jobs) AS t (id) WHERE EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = t.id OFFSET 0) ORDER BY t.id
 ON CONFLICT (id) DO UPDATE SET at = excluded.at, after = NULL;
 
--- Parents whose children are closed. One that has finished again since it was noted stays.
+-- Parents whose children are closed. One that has finished again since it was noted stays, and one
+-- that a caller's transaction lets run again.
 -- name: parents_closed
 -- params: @jobs uuid[], @noted_at bigint[]
-DELETE FROM {schema}.closed_parent p USING unnest(@jobs, @noted_at) AS t (id, at) WHERE p.id = t.id AND p.at = t.at;
+WITH closed AS MATERIALIZED (
+  SELECT c.place FROM unnest(@jobs, @noted_at) AS t (id, at) CROSS JOIN LATERAL (
+    SELECT p.ctid AS place FROM {schema}.closed_parent p WHERE p.id = t.id AND p.at = t.at FOR UPDATE SKIP LOCKED
+  ) c
+)
+DELETE FROM {schema}.closed_parent WHERE ctid = ANY (ARRAY(SELECT place FROM closed));
 
 -- One that has more children than were closed: @after is the last that was.
 -- name: parent_closing
 -- params: @job uuid, @noted_at bigint, @after uuid
-UPDATE {schema}.closed_parent SET after = @after WHERE id = @job AND at = @noted_at;
+UPDATE {schema}.closed_parent SET after = @after WHERE ctid = ANY (ARRAY(
+  SELECT p.ctid FROM {schema}.closed_parent p WHERE p.id = @job AND p.at = @noted_at FOR UPDATE SKIP LOCKED
+));

@@ -6,9 +6,10 @@
 -- has the limit 0. (A look at everything sees its lanes, too: who remembers where claims go on need
 -- not look again once it may be taken from.)
 --
--- The last column is NULL but in the first row: lanes that have work, and the run time of the first
--- row of each, best first, at most {claim_seen}; none if there is one range only, of which the rows
--- that were taken tell. An idle node writes nothing.
+-- The last columns are NULL but in the first row: lanes that have work, and the run time of the
+-- first row of each, best first, at most {claim_seen}; none if there is one range only, of which
+-- the rows that were taken tell. And lanes of which others hold so much that they gave less than
+-- they were to. An idle node writes nothing.
 -- name: claim
 -- params: @node bigint, @record bigint, @namespace text, @queues text[], @queue_limits int[]
 -- params: @kinds text[], @limit int, @now bigint, @aging bigint, @repeated boolean, @lanes int[]
@@ -176,6 +177,9 @@ SELECT b.n, b.lane, b.run_at, b.id, {{body}},
   b.remembers, r.yes, r.reason, c.percent, c.message, c.value, c.updated_at, CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
     SELECT ARRAY[lane, first] FROM (SELECT lane, min(run_at) AS first, min(ARRAY[effective, run_at]) AS best FROM heads GROUP BY lane) h
     ORDER BY best LIMIT {claim_seen}
+  ) END, CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
+    SELECT lane FROM (SELECT lane, most FROM quotas UNION ALL SELECT lane, -1 FROM locked) t
+    WHERE (SELECT count(*) FROM locked) < (SELECT sum(most) FROM quotas) GROUP BY lane HAVING sum(most) > 0
   ) END
 FROM member
 LEFT JOIN (SELECT * FROM jobs WHERE created_at IS NOT NULL) b ON true

@@ -62,9 +62,9 @@ WITH body AS MATERIALIZED (
   WHERE @state = {available} AND ordering_key IS NOT NULL AND NOT keeps_turn
 ), later AS (
   INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key, seen, enough, since, until, was_due, was_run_at, was_state, kinds,
-    failures, held, reason, error, waits_for)
+    failures, held, reason, error, waits_for, handed_over)
   SELECT @due, m.id, @lane, @state, m.ordering_key, d.seen, d.enough, d.since, d.until, d.was_due, d.was_run_at, d.was_state, d.kinds,
-    d.failures, d.held, d.reason, d.error, d.waits_for
+    d.failures, d.held, d.reason, d.error, d.waits_for, d.handed_over
   FROM moved m LEFT JOIN deferred_gone d ON d.id = m.id WHERE @state <> {available}
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key)

@@ -157,14 +157,15 @@ WITH locked_records AS MATERIALIZED (
   INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM fates WHERE final = {available}
 ), later AS (
   INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key, since, held, was_state, was_due, was_run_at, reason, error, waits_for,
-    seen, enough, until, kinds, failures)
+    seen, enough, until, kinds, failures, handed_over)
   SELECT run_at, id, lane, final, ordering_key, CASE WHEN final = {waiting} THEN @now END, CASE WHEN final = {waiting} THEN is_held END,
     CASE WHEN is_held THEN state END, CASE WHEN is_held THEN was_due END, CASE WHEN is_held THEN due END,
     CASE WHEN pause_applies THEN 'paused' WHEN is_held THEN reason END,
     CASE WHEN pause_applies THEN pause_words WHEN is_held THEN error END,
     CASE WHEN pause_applies IS NOT TRUE THEN waits_for END, CASE WHEN NOT is_held THEN seen END, CASE WHEN NOT is_held THEN enough END,
     CASE WHEN NOT is_held THEN until END, CASE WHEN NOT is_held THEN kinds END,
-    CASE WHEN final = {waiting} AND NOT is_held THEN traits & {failures} <> 0 END
+    CASE WHEN final = {waiting} AND NOT is_held THEN traits & {failures} <> 0 END,
+    CASE WHEN final = {waiting} AND traits & {hands_over} <> 0 THEN CASE WHEN traits & {undoes} <> 0 THEN {handed_over_undo} ELSE {handed_over} END END
   FROM fates WHERE final IN ({scheduled}, {retryable}, {waiting})
 ), released AS (
   DELETE FROM {schema}.unique_key u USING fates f

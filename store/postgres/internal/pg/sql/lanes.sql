@@ -54,20 +54,40 @@ SELECT w.namespace, w.name, w.kind, min(w.run_at),
   EXISTS (SELECT 1 FROM served s WHERE s.kind = w.kind AND s.namespace IN ('', w.namespace))
 FROM waiting w GROUP BY w.namespace, w.name, w.kind ORDER BY min(w.run_at), w.namespace, w.name, w.kind LIMIT @limit;
 
--- Removes lanes that were last used before a day, and so have no jobs in the partitions of days,
--- unless there is one in the default partition. Pointers are looked at, too, although there cannot
--- be any.
--- name: lanes_retire
+-- Says of lanes into which transactions of callers have put jobs, from SQL, on which day they were
+-- used, and of their queues that they have had a job.
+-- name: lanes_noted
+-- params: @now bigint
+WITH noted AS MATERIALIZED (
+  DELETE FROM {schema}.lane_use RETURNING lane, day
+), last AS MATERIALIZED (
+  SELECT lane, max(day) AS day FROM noted GROUP BY lane ORDER BY lane
+), lanes AS (
+  UPDATE {schema}.lane l SET used_on = t.day FROM last t WHERE l.id = t.lane AND l.used_on < t.day
+)
+UPDATE {schema}.queue q SET created_at = @now
+WHERE q.created_at IS NULL AND q.id = ANY (ARRAY(SELECT l.queue FROM last t JOIN {schema}.lane l ON l.id = t.lane));
+
+-- Finds lanes that were last used before a day, and so have no jobs in the partitions of days,
+-- unless there is one in the default partition, and locks them. Lanes that a transaction of a
+-- caller's is using, from SQL, are passed over.
+-- name: lanes_old
 -- params: @day int, @limit int
 WITH kept AS MATERIALIZED (
   SELECT DISTINCT lane FROM {schema}.job_default
-), old AS MATERIALIZED (
-  SELECT l.id FROM {schema}.lane l WHERE l.used_on < @day AND (l.id IN (SELECT lane FROM kept)) IS NOT TRUE
-    AND NOT EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = l.id OFFSET 0)
-    AND NOT EXISTS (SELECT 1 FROM {schema}.deferred d WHERE d.lane = l.id OFFSET 0)
-  ORDER BY l.id LIMIT @limit FOR UPDATE SKIP LOCKED
 )
-DELETE FROM {schema}.lane l USING old o WHERE l.id = o.id AND l.used_on < @day RETURNING l.id;
+SELECT l.id FROM {schema}.lane l WHERE l.used_on < @day AND (l.id IN (SELECT lane FROM kept)) IS NOT TRUE
+ORDER BY l.id LIMIT @limit FOR UPDATE SKIP LOCKED;
+
+-- Removes those. It is a statement of its own, which sees what was committed before the locks were
+-- there: that a lane was used again. Pointers are looked at, too, although there cannot be any.
+-- name: lanes_retire
+-- params: @lanes int[]
+DELETE FROM {schema}.lane l WHERE l.id = ANY (@lanes)
+  AND NOT EXISTS (SELECT 1 FROM {schema}.lane_use u WHERE u.lane = l.id OFFSET 0)
+  AND NOT EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = l.id OFFSET 0)
+  AND NOT EXISTS (SELECT 1 FROM {schema}.deferred d WHERE d.lane = l.id OFFSET 0)
+RETURNING l.id;
 
 -- Removes queues that have no lanes any more and had their first job before that, but for paused
 -- ones.

@@ -13,7 +13,8 @@ SELECT t.now, t.now, 0, @name, @version, @info::json FROM (SELECT {schema}.clock
 --
 -- No row: the node is not alive. Otherwise rows of several sorts, by their first column:
 --   beat_self    the node: its beat, the time by the server's clock, the epoch if it leads, and whether there
---                may be something to rescue, a request that was not applied, a job that has left children
+--                may be something to rescue, a request that was not applied, a job that has left children or
+--                whose parent is still to be told of its end
 --   beat_cancel, beat_pause  the requests for the node's jobs: since when, the job, the reason, the actor
 --   beat_other   the other living nodes: id and beat
 --   beat_held    leases that are not done: record, slot, lease number, the job
@@ -58,7 +59,7 @@ SELECT {beat_self}, a.beat_at, a.at, l.epoch, NULL::uuid, NULL::text, NULL::text
 FROM alive a LEFT JOIN leads l ON true LEFT JOIN LATERAL (
   SELECT {{to_rescue}} AS dead,
   EXISTS (SELECT 1 FROM asked) AS asked,
-  EXISTS (SELECT 1 FROM {schema}.closed_parent) AS ended
+  EXISTS (SELECT 1 FROM {schema}.closed_parent) OR EXISTS (SELECT 1 FROM {schema}.untold) AS ended
   WHERE @lead AND l.epoch IS NOT NULL
 ) w ON true
 UNION ALL
@@ -183,10 +184,11 @@ SELECT t.node, t.seq, t.slot::bigint, t.id, t.lease FROM (
 -- name: held_jobs
 -- params: @jobs uuid[]
 SELECT t.place, b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key, b.parent, b.link, b.closing,
-  (SELECT a.lease FROM {schema}.journal a WHERE a.id = t.id ORDER BY a.seq DESC LIMIT 1),
+  w.lease, w.kind IS NOT DISTINCT FROM {entry_ended},
   EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = t.id AND c.link & {policy_bits} <> {abandon_child} OFFSET 0)
 FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
-CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b;
+CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
+LEFT JOIN LATERAL (SELECT a.lease, a.kind FROM {schema}.journal a WHERE a.id = t.id ORDER BY a.seq DESC LIMIT 1) w ON true;
 
 -- Slots of jobs whose body is gone. There is nothing to do for them but to let go of the record.
 -- name: slot_drop

@@ -1,20 +1,22 @@
 -- What people do.
 
 -- Cancels jobs, or terminates them. Their bodies are locked, and those of the parents that they
--- answer. Jobs that have a pointer are cancelled, or, if they have a journal and are not
--- terminated, made available with the request; of those that run it is asked, unless they are to be
--- terminated, which is done elsewhere. Answers with the state of each job that exists, its lane,
--- and whether it was cancelled just now; state 0 is one that moved at this moment: ask again.
+-- answer, unless these are told apart. Jobs that have a pointer are cancelled, or, if they have a
+-- journal and are not terminated, made available with the request; of those that run it is asked,
+-- unless they are to be terminated, which is done elsewhere. Answers with the state of each job
+-- that exists, its lane, and whether it was cancelled just now; state 0 is one that moved at this
+-- moment: ask again.
 -- name: cancel
 -- params: @jobs uuid[], @now bigint, @reason text, @actor text, @terminate boolean, @audit boolean
+-- params: @apart boolean
 --
 -- walk: body: the jobs, each once. durable: it is to end itself, in a run.
 -- walk: ready_gone, deferred_gone, keyed_gone: what deletes the pointer of a job decides about
 -- walk:   it. One that is durable and available already keeps it.
 -- walk: stopped, ended, released, freed: jobs that are cancelled now: their finished row, unique
 -- walk:   key, turn.
--- walk: told, answers: what their parents are sent, numbered behind all that they have. Of jobs
--- walk:   that are terminated nothing: that is done by statements of its own.
+-- walk: told, answers: what their parents are sent, numbered behind all that they have; nothing if
+-- walk:   that is done apart, by statements of its own.
 -- walk: closed: their children are to be closed.
 -- walk: roused, bodies, now_ready, in_line: durable jobs that waited are available at once, those
 -- walk:   with an ordering key in its line if they do not have the turn. Bodies change in the order
@@ -54,7 +56,7 @@ WITH body AS MATERIALIZED (
 ), told AS MATERIALIZED (
   SELECT b.parent, b.id, 0 AS codec, coalesce((SELECT m.seq FROM {schema}.inbox m WHERE m.id = b.parent ORDER BY m.seq DESC LIMIT 1), 0)
     + row_number() OVER (PARTITION BY b.parent ORDER BY b.place) AS seq
-  FROM stopped b WHERE NOT @terminate AND b.parent IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.job p WHERE p.id = b.parent OFFSET 0)
+  FROM stopped b WHERE NOT @apart AND b.parent IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.job p WHERE p.id = b.parent OFFSET 0)
     AND NOT EXISTS (SELECT 1 FROM {schema}.finished p WHERE p.id = b.parent AND p.state = {completed} OFFSET 0)
 ), answers AS (
   INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, reason, error)
@@ -144,12 +146,16 @@ WHERE NOT EXISTS (
 )
 ORDER BY q.id LIMIT @limit;
 
--- Forgets requests that have no job any more or a finished one.
+-- Forgets requests that have no job any more or a finished one, but for those that a caller's
+-- transaction has.
 -- name: cancel_requests_forget
 -- params: @jobs uuid[]
-DELETE FROM {schema}.cancel_request q WHERE q.id = ANY (@jobs)
-  AND (EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = q.id) OR NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = q.id))
-RETURNING q.id;
+WITH over AS MATERIALIZED (
+  SELECT q.ctid AS place FROM {schema}.cancel_request q WHERE q.id = ANY (@jobs)
+    AND (EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = q.id) OR NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = q.id))
+  ORDER BY q.id FOR UPDATE SKIP LOCKED
+)
+DELETE FROM {schema}.cancel_request WHERE ctid = ANY (ARRAY(SELECT place FROM over)) RETURNING id;
 
 -- Jobs that run are to be terminated: the nodes that they run on.
 -- name: nodes_of_jobs
@@ -164,7 +170,7 @@ INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor,
 
 -- Failed and cancelled jobs become available, if they get their unique keys. Their bodies are
 -- locked. @action is what is recorded. What was to be done about their children is not done any
--- more.
+-- more, nor is their parent told of an end that it has not heard of.
 -- name: retry_finished
 -- params: @jobs uuid[], @now bigint, @actor text, @action text, @detail text
 WITH over AS MATERIALIZED (
@@ -190,6 +196,8 @@ WITH over AS MATERIALIZED (
   FROM again a WHERE j.id = a.id
 ), open AS (
   DELETE FROM {schema}.closed_parent p USING again a WHERE p.id = a.id
+), unsaid AS (
+  DELETE FROM {schema}.untold u USING again a WHERE u.id = a.id
 ), now_ready AS (
   INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, @now, id FROM again WHERE ordering_key IS NULL
 ), in_line AS (

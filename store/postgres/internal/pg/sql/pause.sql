@@ -16,19 +16,21 @@ WITH body AS MATERIALIZED (
   WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
   RETURNING b.*
 ), deferred_gone AS (
-  DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id AND d.held IS NOT TRUE RETURNING b.*, d.state, d.due
+  DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id AND d.held IS NOT TRUE
+  RETURNING b.*, d.state, d.due, d.handed_over
 ), stopped AS MATERIALIZED (
   SELECT t.* FROM (
-    SELECT *, {available} AS state, NULL::bigint AS due FROM ready_gone
-    UNION ALL SELECT *, {available}, NULL FROM keyed_gone
+    SELECT *, {available} AS state, NULL::bigint AS due, NULL::smallint AS handed_over FROM ready_gone
+    UNION ALL SELECT *, {available}, NULL, NULL FROM keyed_gone
     UNION ALL SELECT * FROM deferred_gone
   ) t ORDER BY t.id
 ), bodies AS (
   UPDATE {schema}.job j SET run_at = {never} FROM stopped s WHERE j.id = s.id
 ), held AS (
-  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key, since, held, was_state, was_due, was_run_at, reason, error)
+  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key, since, held, was_state, was_due, was_run_at, reason, error,
+    handed_over)
   SELECT {never}, id, lane, {waiting}, ordering_key, @now, true, state,
-    CASE WHEN state IN ({scheduled}, {retryable}) THEN due END, run_at, 'paused', @reason
+    CASE WHEN state IN ({scheduled}, {retryable}) THEN due END, run_at, 'paused', @reason, handed_over
   FROM stopped
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM keyed_gone

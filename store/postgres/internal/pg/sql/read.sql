@@ -17,7 +17,7 @@ WITH open AS MATERIALIZED (
 SELECT t.place, b.lane, b.run_at, {{body}},
   f.state, f.reason, f.error, f.result, f.codec, f.fingerprint, f.lease, f.node, f.claimed_at, f.started_at, f.finished_at,
   k.node, k.seq, k.slot, k.lease, k.claimed_at,
-  d.state, d.held, d.since, d.until, d.reason, d.error, d.waits_for,
+  d.state, d.held, d.since, d.until, d.reason, d.error, d.waits_for, d.handed_over IS NOT NULL,
   o.id IS NOT NULL AND o.id <> t.id AND f.state IS NULL AND k.node IS NULL AND d.state IS NULL,
   q.yes, p.yes,
   CASE WHEN last.lease = b.lease THEN last.claimed_at ELSE coalesce(b.claimed_at, last.claimed_at) END,

@@ -116,17 +116,21 @@ ORDER BY s.seq DESC LIMIT 1;
 DROP TABLE {schema}.{table}_{day};
 
 -- Jobs whose time is over and whose partition stays: of states and until when they are over, and of
--- states of which only the default partition is looked at. They are locked.
+-- states of which only the default partition is looked at. They are locked; one that a caller's
+-- transaction has is left to the next time.
 -- name: finished_over
 -- params: @states int[], @until bigint[], @default_states int[], @default_until bigint[]
 -- params: @limit int
-SELECT f.id FROM unnest(@states, @until) AS k (state, until) CROSS JOIN LATERAL (
-  SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> {completed} AND a.finished_at <= k.until
-    ORDER BY a.id LIMIT @limit FOR UPDATE SKIP LOCKED
-) f
-UNION
-SELECT f.id FROM unnest(@default_states, @default_until) AS k (state, until) CROSS JOIN LATERAL (
-  SELECT a.id FROM {schema}.finished_default a WHERE a.state = k.state AND a.finished_at <= k.until
-    ORDER BY a.finished_at LIMIT @limit FOR UPDATE SKIP LOCKED
-) f
-LIMIT @limit;
+WITH expired AS MATERIALIZED (
+  SELECT f.id FROM unnest(@states, @until) AS k (state, until) CROSS JOIN LATERAL (
+    SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> {completed} AND a.finished_at <= k.until
+      ORDER BY a.id LIMIT @limit FOR UPDATE SKIP LOCKED
+  ) f
+  UNION
+  SELECT f.id FROM unnest(@default_states, @default_until) AS k (state, until) CROSS JOIN LATERAL (
+    SELECT a.id FROM {schema}.finished_default a WHERE a.state = k.state AND a.finished_at <= k.until
+      ORDER BY a.finished_at LIMIT @limit FOR UPDATE SKIP LOCKED
+  ) f
+  LIMIT @limit
+)
+SELECT e.id FROM expired e CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = e.id FOR UPDATE SKIP LOCKED) b;

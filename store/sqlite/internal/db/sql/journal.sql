@@ -25,9 +25,9 @@ SELECT 1 FROM holdfast_journal WHERE id = ? LIMIT 1;
 -- name: journal_last
 SELECT seq FROM holdfast_journal WHERE id = ? ORDER BY seq DESC LIMIT 1;
 
--- Who wrote last.
+-- Who wrote last, and what.
 -- name: journal_last_writer
-SELECT lease FROM holdfast_journal WHERE id = ? ORDER BY seq DESC LIMIT 1;
+SELECT lease, kind FROM holdfast_journal WHERE id = ? ORDER BY seq DESC LIMIT 1;
 
 -- name: journal
 SELECT seq, kind, path, name, ref, data, codec, at, lease, took FROM holdfast_journal WHERE id = ? AND seq >= ? ORDER BY seq;

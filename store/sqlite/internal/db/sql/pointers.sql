@@ -17,11 +17,12 @@ SELECT 1 FROM holdfast_ready WHERE lane = ? AND run_at = ? AND id = ?;
 INSERT INTO holdfast_deferred (due, id, lane, state, ordering_key) VALUES (?, ?, ?, ?, ?);
 
 -- name: wait_insert
-INSERT INTO holdfast_deferred (due, id, lane, state, ordering_key, seen, kinds, awaited, failures, held, before_state, before_due, wait)
-VALUES (?, ?, ?, {waiting}, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO holdfast_deferred (due, id, lane, state, ordering_key, seen, kinds, awaited, failures, held, before_state, before_due, wait,
+  handed_over)
+VALUES (?, ?, ?, {waiting}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: wait
-SELECT held, before_state, before_due, wait FROM holdfast_deferred WHERE due = ? AND id = ? AND state = {waiting};
+SELECT held, before_state, before_due, wait, handed_over FROM holdfast_deferred WHERE due = ? AND id = ? AND state = {waiting};
 
 -- name: deferred_delete
 DELETE FROM holdfast_deferred WHERE due = ? AND id = ?;

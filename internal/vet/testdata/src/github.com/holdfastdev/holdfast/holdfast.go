@@ -229,5 +229,33 @@ func (c *Client) Fork(ctx context.Context, reason string, id ID, f Fork) (ID, er
 func (c *Client) PauseQueue(ctx context.Context, name string) error { return nil }
 
 func (c *Client) ResumeQueue(ctx context.Context, name string) error { return nil }
+
 func (c *Client) DeleteQueue(ctx context.Context, name string) error { return nil }
 
+func (c *Client) CancelTx(ctx context.Context, tx store.Tx, reason string, ids ...ID) ([]store.Result, error) {
+	return nil, nil
+}
+
+func (c *Client) RetryTx(ctx context.Context, tx store.Tx, reason string, ids ...ID) ([]store.Result, error) {
+	return nil, nil
+}
+
+func (k Kind[In, Out]) Complete(ctx context.Context, c *Client, id ID, out Out) error { return nil }
+
+func (k Kind[In, Out]) CompleteTx(ctx context.Context, c *Client, tx store.Tx, id ID, out Out) error {
+	return nil
+}
+
+func (c *Client) Complete(ctx context.Context, id ID, result json.RawMessage) error { return nil }
+
+func (c *Client) CompleteTx(ctx context.Context, tx store.Tx, id ID, result json.RawMessage) error {
+	return nil
+}
+
+func (c *Client) Fail(ctx context.Context, id ID, err error) error { return nil }
+
+func (c *Client) FailTx(ctx context.Context, tx store.Tx, id ID, err error) error { return nil }
+
+func (r *Run) CompleteTx(tx store.Tx, out any) error { return nil }
+
+func (r *Run) FailTx(tx store.Tx, err error) error { return nil }

@@ -20,4 +20,4 @@ CREATE INDEX attempt_lost ON {schema}.attempt (node, id) WHERE NOT reported;
 -- The job was removed by a person: what was done to it is not told of another one with its id.
 ALTER TABLE {schema}.audit ADD COLUMN gone boolean;
 
-INSERT INTO {schema}.migration (version, name, applied_at) VALUES (9, 'lists', {schema}.clock(NULL));
+INSERT INTO {schema}.migration (version, name, applied_at) VALUES (11, 'lists', {schema}.clock(NULL));

@@ -3,4 +3,4 @@
 CREATE INDEX holdfast_attempt_lost ON holdfast_attempt (node, id) WHERE taken <> 0;
 
 INSERT INTO holdfast_migration (version, name, applied_at)
-VALUES (9, 'lists', CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER));
+VALUES (11, 'lists', CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER));
