@@ -114,6 +114,7 @@ var layers = []layer{
 	},
 	{pattern: "internal/valid", imports: []string{"store"}},
 	{pattern: "internal/heartbeat"},
+	{pattern: "internal/unsaid", imports: []string{"store"}},
 	{pattern: "internal/turns"},
 	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/usercode", imports: []string{"store"}},
@@ -134,7 +135,7 @@ var layers = []layer{
 	{
 		pattern: "internal/replay",
 		imports: []string{
-			"internal/heartbeat", "internal/journal", "internal/logs", "internal/supervise", "internal/usercode", "store",
+			"internal/heartbeat", "internal/journal", "internal/logs", "internal/supervise", "internal/unsaid", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest"},
 	},

@@ -99,14 +99,12 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 			return o
 		}
 		o = &store.Outcome{State: data.State, Reason: data.Reason, Error: data.Error}
+		r.said.Clear() // it was stored with the decision
 	}
 	if o.State != store.Failed && o.State != store.Cancelled {
 		return o
 	}
 	m.decided = o
-	if m.closed != nil {
-		r.said.Store(nil) // it was stored with the decision
-	}
 	m.endStrands()
 	if missing := m.keepPromised(data.Undo); missing != "" {
 		return nondeterminism("the code no longer registers the compensation at place " + missing +

@@ -60,7 +60,7 @@ func (r *Run) decided() *store.Outcome {
 func (r *Run) FinishJournal(o *store.Outcome) (a *store.Append, remembers bool) {
 	m := r.state.Load()
 	if m == nil {
-		o.Meta, _ = r.Unsaid()
+		o.Meta = r.Unsaid().Meta()
 		if r.claimed.Durable && o.State.Finished() {
 			become(o, unreadable(errors.New("its journal was not read in time, so that it is unknown what there is to undo")))
 		}
@@ -114,16 +114,15 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
 		if err := m.writeLast(); err != nil {
 			m.pending, m.enqueues, m.unwritten = nil, nil, true
-			m.run.endsUnwritten(o, unwritten(m.run.claimed.Job.ID, err))
+			m.run.endsUnwritten(o, store.About(m.run.claimed.Job.ID, unwritten, err))
 		}
 	}
 	var a *store.Append
 	if len(m.pending) > 0 || len(m.enqueues) > 0 {
 		a = m.take()
-	} else if w := m.unsaid(); w != nil {
-		o.Meta = w.meta
 	}
 	inTx := m.tx != nil || m.own != nil
+	o.Meta = m.run.said.Words(m.last).Meta()
 	o.Durable, o.InTx = m.stored > 0 || a != nil || inTx || m.unwritten, inTx
 	return a
 }

@@ -160,25 +160,14 @@ func (m *replayState) forget(prefix string) {
 		case !strings.HasPrefix(e.Path, prefix):
 			kept = append(kept, e)
 			continue
-		case isRefused(&e):
-			kept = append(kept, refusal(e))
+		case journal.IsRefused(&e):
+			kept = append(kept, journal.Refusal(e))
 		case e.Kind == store.EntryReceived:
 			delete(m.taken, e.Ref)
 		}
 		delete(m.byPath, e.Path)
 	}
 	m.pending = kept
-}
-
-// isRefused reports whether an entry that is to be stored is that of a signal which did not decode.
-func isRefused(e *store.Entry) bool {
-	return e.Kind == store.EntryReceived && len(e.Data) > 0 && e.Name != ""
-}
-
-// refusal is an entry that says of a signal only that it is not to be received any more.
-func refusal(e store.Entry) store.Entry {
-	e.Path = ""
-	return e
 }
 
 // refusals are what remains of the entries that are to be stored when an attempt has failed: the
@@ -190,8 +179,8 @@ func (m *replayState) refusals(o *store.Outcome) []store.Entry {
 	}
 	var refused []store.Entry
 	for _, e := range m.pending {
-		if isRefused(&e) {
-			refused = append(refused, refusal(e))
+		if journal.IsRefused(&e) {
+			refused = append(refused, journal.Refusal(e))
 		}
 	}
 	return refused

@@ -105,8 +105,8 @@ func (m *replayState) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.App
 	}
 	tx.wrote = true
 	e.Seq = m.stored + 1
-	m.said = m.unsaid()
-	return &store.Append{Lease: m.run.claimed.Lease, Entries: []store.Entry{e}, Meta: m.said.metaOf()}, nil
+	m.said = m.run.said.Words(m.last)
+	return &store.Append{Lease: m.run.claimed.Lease, Entries: []store.Entry{e}, Meta: m.said.Meta()}, nil
 }
 
 // leaveTxLater leaves the transaction behind that a run which ends is waiting for, if it still is

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/heartbeat"
+	"github.com/holdfastdev/holdfast/internal/unsaid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -25,7 +26,7 @@ type Run struct {
 	state       atomic.Pointer[replayState] // of a run that asked for it
 	ending      error                       // it is ending, as its claim told
 	pausing     atomic.Bool                 // a pause of it was requested
-	said        atomic.Pointer[said]        // what is to be stored with the next write; nil: nothing
+	said        unsaid.Slot                 // of its job, and to be stored with the next write
 	undoing     atomic.Bool                 // compensations run
 }
 
@@ -57,10 +58,10 @@ type replayState struct {
 	warned    bool          // that they are many
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
-	flushing  bool    // a write, or a transaction of the user's, is under way
-	said      *said   // what the write says of the job
-	unwritten bool    // a write has failed, or was not waited for: it is unknown what the journal holds
-	tx        *openTx // what is being written is in a transaction of the user's
+	flushing  bool          // a write, or a transaction of the user's, is under way
+	said      *unsaid.Words // what the write says of the job
+	unwritten bool          // a write has failed, or was not waited for: it is unknown what the journal holds
+	tx        *openTx       // what is being written is in a transaction of the user's
 
 	abandoned []*Future // strands that have panicked and were not awaited yet
 	concluded bool      // and will not be

@@ -79,9 +79,8 @@ func (m *replayState) take() *store.Append {
 		e.Seq = m.stored + int64(i) + 1
 		a.Closing = a.Closing || e.Kind == store.EntryClosing
 	}
-	if m.said = m.unsaid(); m.said != nil {
-		a.Meta = m.said.meta
-	}
+	m.said = m.run.said.Words(m.last)
+	a.Meta = m.said.Meta()
 	m.pending, m.enqueues = m.pending[entries:], m.enqueues[enqueues:]
 	if len(m.pending) == 0 {
 		m.pending, m.enqueues = nil, nil
@@ -108,13 +107,8 @@ func (m *replayState) portion() (entries, enqueues int) {
 // written ends a write.
 func (m *replayState) written(a *store.Append, err error) {
 	m.flushing, m.tx = false, nil
-	if m.said != nil {
-		if err == nil && a.Meta != nil {
-			m.run.said.CompareAndSwap(m.said, nil)
-		}
-		m.said = nil
-	}
 	if err == nil && len(a.Entries) > 0 {
+		m.run.said.Stored(m.said)
 		m.stored = a.Entries[len(a.Entries)-1].Seq
 		m.warnIfLong()
 	}
@@ -137,7 +131,7 @@ func (m *replayState) endIfUnwritten(err error) error {
 		m.unwritten = true
 		// What the run has decided since is lost with the write, so that it cannot go on from
 		// there.
-		m.leave(m.run.failed(unwritten(m.run.claimed.Job.ID, err)))
+		m.leave(m.run.failed(store.About(m.run.claimed.Job.ID, unwritten, err)))
 	}
 	if m.exiting {
 		m.exit()
@@ -145,9 +139,7 @@ func (m *replayState) endIfUnwritten(err error) error {
 	return m.ending
 }
 
-func unwritten(job store.ID, err error) error {
-	return store.About(job, "writing the journal of", err)
-}
+const unwritten = "writing the journal of"
 
 // full reports, as an error that says what to do, that the run remembers all it may.
 func (m *replayState) full() error {

@@ -207,7 +207,7 @@ func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	}
 	list = append(list, sendings(b.sends, b.now)...)
 	list = append(list, fastEndings(plain, others, b.runs, b.now)...)
-	list = append(list, saidBy(b.checkpoints, b.appends, b.runs).writing()...)
+	list = append(list, saidBy(b.checkpoints, b.appends, b.runs).Writing()...)
 	_, n := receivers(b.sends)
 	if n.AddRuns(others); !n.IsEmpty() {
 		list = append(list, b.woken.Wake(n, b.now))
@@ -326,7 +326,7 @@ func (b *batch) locks(others []*Run, sends []*store.Send, slow bool) []pg.Statem
 	bodies, _ := receivers(sends)
 	closed, _ := closing(b.appends)
 	bodies = append(bodies, closed...)
-	bodies = append(bodies, saidBy(b.checkpoints, b.appends, nil).jobs()...)
+	bodies = append(bodies, saidBy(b.checkpoints, b.appends, nil).Jobs()...)
 	for _, r := range others {
 		if r.needsBody() {
 			bodies = append(bodies, pg.UUIDOf(r.Lease.Job))

@@ -147,7 +147,7 @@ func (s *Store) AppendTx(ctx context.Context, t pg.Runner, in *store.Append) (er
 	case err != nil:
 		return err
 	}
-	for _, st := range saidBy(nil, appends, nil).writing() {
+	for _, st := range saidBy(nil, appends, nil).Writing() {
 		if err := t.Run(ctx, st.Name, st.Each, st.Args...); err != nil {
 			return err
 		}
