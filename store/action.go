@@ -14,6 +14,8 @@ const (
 	ActionResume    ActionKind = "resume"    // let it go on
 	ActionFork      ActionKind = "fork"      // made it out of another job's journal
 	ActionContinue  ActionKind = "continue"  // let it start over
+	ActionEdit      ActionKind = "edit"      // changed it
+	ActionDelete    ActionKind = "delete"    // removed it, with which the other actions are told no more
 	ActionComplete  ActionKind = "complete"  // completed it, which was handed over
 	ActionFail      ActionKind = "fail"      // failed it, which was handed over
 )

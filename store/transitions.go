@@ -38,9 +38,10 @@ var Transitions = []Transition{
 	{Waiting, Cancelled, "a person or a parent asked", false},
 	{Failed, Available, "a person's retry or resume, which is recorded", false},
 	{Cancelled, Available, "a person's retry or resume, which is recorded", false},
-	{Available, Scheduled, "replaced by a later enqueue with its unique key", false},
-	{Scheduled, Scheduled, "replaced by a later enqueue with its unique key", false},
-	{Available, Available, "replaced by a later enqueue with its unique key", false},
+	{Available, Scheduled, "replaced by a later enqueue with its unique key, or changed by a person", false},
+	{Scheduled, Scheduled, "replaced by a later enqueue with its unique key, or changed by a person", false},
+	{Available, Available, "replaced by a later enqueue with its unique key, or changed by a person", false},
+	{Retryable, Retryable, "changed by a person", false},
 }
 
 // Allowed reports whether a job may go from one state to the other.

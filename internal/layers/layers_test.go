@@ -50,13 +50,15 @@ var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/int
 var layers = []layer{
 	{pattern: "store"},
 	{pattern: "store/internal/sqltext", imports: []string{"store"}},
-	{pattern: "store/storetest/model", imports: []string{"store"}, tests: []string{"store/storetest"}},
+	{pattern: "store/internal/lists", imports: []string{"store"}},
+	{pattern: "store/storetest/model", imports: []string{"store", "store/internal/lists"}, tests: []string{"store/storetest"}},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
 	{pattern: "store/storetest/durable", imports: words},
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
 	{pattern: "store/storetest/keys", imports: words},
+	{pattern: "store/storetest/lists", imports: words},
 	{pattern: "store/storetest/nodes", imports: words},
 	{pattern: "store/storetest/operate", imports: words},
 	{pattern: "store/storetest/outside", imports: words},
@@ -80,7 +82,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "store/sqlite/internal/view",
-		imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/work"}),
+		imports: slices.Concat(onSQLite, []string{"store/internal/lists", "store/sqlite/internal/keys", "store/sqlite/internal/work"}),
 	},
 	{
 		pattern: "store/sqlite/...",
@@ -91,7 +93,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
-	{pattern: "store/postgres/internal/read", imports: onPostgres},
+	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
 	{pattern: "store/postgres/internal/claims", imports: onPostgres},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{
@@ -132,6 +134,7 @@ var layers = []layer{
 	},
 	{pattern: "internal/valid", imports: []string{"store"}},
 	{pattern: "internal/heartbeat"},
+	{pattern: "internal/unsaid", imports: []string{"store"}},
 	{pattern: "internal/turns"},
 	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/usercode", imports: []string{"store"}},
@@ -159,7 +162,7 @@ var layers = []layer{
 		pattern: "internal/replay",
 		imports: []string{
 			"internal/blocked", "internal/heartbeat", "internal/host", "internal/journal", "internal/lifetime", "internal/logs",
-			"internal/memory", "internal/misuse", "internal/supervise", "internal/tries", "internal/usercode", "store",
+			"internal/memory", "internal/misuse", "internal/supervise", "internal/tries", "internal/unsaid", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest"},
 	},

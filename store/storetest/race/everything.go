@@ -152,7 +152,7 @@ func (w *meddler) some() []store.ID {
 
 // meddle does one of the things that people and other nodes do.
 func (w *meddler) meddle() (err error) {
-	switch w.random.IntN(7) {
+	switch w.random.IntN(9) {
 	case 0:
 		_, _, err = w.store.Cancel(w.Ctx, store.CancelParams{Jobs: w.some(), Reason: "r", Actor: "a"})
 	case 1:
@@ -174,6 +174,39 @@ func (w *meddler) meddle() (err error) {
 		if errors.Is(err, store.ErrNodeDead) {
 			err = nil
 		}
+	case 7:
+		return w.edit()
+	case 8:
+		return w.delete()
 	}
 	return err
+}
+
+// edit changes jobs that do not run.
+func (w *meddler) edit() error {
+	for _, id := range w.some() {
+		change := store.Edit{AddTags: []string{w.name}, Queue: new(fmt.Sprint("q", w.random.IntN(3))), Priority: new(1 + w.random.IntN(4))}
+		if w.random.IntN(2) == 0 {
+			change.RunAt = new(w.Clock.Now().Add(time.Duration(w.random.IntN(3)) * time.Second))
+		}
+		_, _, err := w.store.Edit(w.Ctx, env.Edits(id, change))
+		if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrInvalid) {
+			return fmt.Errorf("Edit: %w", err)
+		}
+	}
+	return nil
+}
+
+// delete removes those that have finished. One that is not found was removed before.
+func (w *meddler) delete() error {
+	results, err := w.store.Delete(w.Ctx, store.DeleteParams{Jobs: w.some()})
+	if err != nil {
+		return fmt.Errorf("Delete: %w", err)
+	}
+	for _, r := range results {
+		if r.Err == nil || errors.Is(r.Err, store.ErrNotFound) {
+			w.made.forget(r.Job)
+		}
+	}
+	return nil
 }

@@ -58,6 +58,13 @@ func (t *tally) add(ids ...store.ID) {
 	}
 }
 
+// forget takes a job out.
+func (t *tally) forget(id store.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.seen, id)
+}
+
 // waitFor waits until so many jobs were seen.
 func (t *tally) waitFor(n int) {
 	for {

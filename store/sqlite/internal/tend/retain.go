@@ -7,7 +7,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
@@ -131,35 +130,6 @@ func (v Verbs) retainJobs(
 		return 0, false, err
 	}
 	return removed, more, nil
-}
-
-// remove deletes a finished job with everything that belongs to it, and returns how many rows that
-// was. The keys go before the body and the end that say what becomes of them. What people did to
-// the job is kept as long as it is to be.
-func remove(t *core.Tx, id store.ID) (rows int64, err error) {
-	s := t.Stmt("retain_unique_key")
-	db.BindID(s, id)
-	db.BindID(s, id)
-	if err := db.Exec(s); err != nil {
-		return 0, err
-	}
-	if err := keys.Leave(t, id); err != nil {
-		return 0, err
-	}
-	for _, name := range []string{
-		"retain_attempts", "retain_checkpoint", "cancel_request_delete", "pause_request_delete", "finished_delete", "job_delete",
-		"audit_gone",
-	} {
-		s := t.Stmt(name)
-		db.BindID(s, id)
-		n, err := s.Exec()
-		if err != nil {
-			return 0, err
-		}
-		rows += n
-	}
-	n, err := work.RemoveAll(t, id)
-	return rows + n, err
 }
 
 // retainAudit removes up to limit records of what people did, to queues or to jobs that were

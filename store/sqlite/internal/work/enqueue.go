@@ -93,7 +93,7 @@ func newJob(t *core.Tx, q *store.Enqueue, runAt int64) (n core.NewJob, err error
 		Namespace: q.Job.Namespace, QueueName: q.Job.Queue, Kind: core.Bound(q.Job.Kind, q.Job.Version), Priority: q.Job.Priority,
 	})
 	if err == nil {
-		n.Options, n.Tags, err = documents(&q.Job)
+		n.Options, n.Tags, err = Documents(&q.Job)
 	}
 	return n, err
 }
@@ -198,8 +198,8 @@ func bindJob(t *core.Tx, s db.Stmt, n core.NewJob) {
 	db.BindPayload(s, job.Args)
 }
 
-// documents writes the fields that are kept as JSON; "" for none.
-func documents(job *store.Job) (options, tags string, err error) {
+// Documents writes the fields that are kept as JSON; "" for none.
+func Documents(job *store.Job) (options, tags string, err error) {
 	if job.Options != (store.Options{}) {
 		o := job.Options
 		if !o.Deadline.IsZero() {

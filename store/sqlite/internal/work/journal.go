@@ -70,7 +70,7 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 	if err := updates.Answer(t, a.Lease.Job, a.Answers); err != nil {
 		return nil, err
 	}
-	if t.Own != nil && len(a.Entries) > 0 && len(a.Enqueues) == 0 && !a.Closing {
+	if t.Own != nil && len(a.Entries) > 0 && len(a.Enqueues) == 0 && !a.Closing && a.Meta.IsEmpty() {
 		return planEntries(t, a)
 	}
 	for i := range a.Entries {
@@ -94,9 +94,11 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 		s := t.Stmt("job_closing")
 		s.BindInt(a.LastSeq())
 		db.BindID(s, a.Lease.Job)
-		return nil, db.Exec(s)
+		if err := db.Exec(s); err != nil {
+			return nil, err
+		}
 	}
-	return nil, nil
+	return nil, writeMeta(t, a.Lease.Job, a.Meta)
 }
 
 // Journals implements store.Journals. A statement is no round trip here: each job is a look
