@@ -44,6 +44,8 @@ func (c *Client) Edit(ctx context.Context, reason string, id ID, opts ...Enqueue
 // EditArgs is Edit that replaces the args, too. A durable job that has begun keeps its args, and so
 // does one with a unique key, as the key may depend on them: an ErrConflict. With the Unique that
 // the job was enqueued with among the options, its args can be changed to others with the same key.
+// A job keeps its business key: whether an enqueue with that key differs is told by the args that
+// the job was enqueued with.
 func (c *Client) EditArgs(ctx context.Context, reason string, id ID, args json.RawMessage, opts ...EnqueueOption) error {
 	record, err := c.Get(ctx, id)
 	if err != nil {
@@ -133,6 +135,8 @@ func (c *Client) editOf(opts []EnqueueOption) (e store.Edit, unique *Unique, err
 	switch {
 	case job.OrderingKey != "":
 		return e, nil, invalid("edit", "an ordering key cannot be changed")
+	case job.Options.Key != "", job.Options.KeepKey != 0:
+		return e, nil, invalid("edit", "a business key cannot be changed")
 	case job.ID != ID{}:
 		return e, nil, invalid("edit", "an id cannot be changed")
 	}

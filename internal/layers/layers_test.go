@@ -51,18 +51,20 @@ var layers = []layer{
 	{pattern: "store"},
 	{pattern: "store/internal/sqltext", imports: []string{"store"}},
 	{pattern: "store/internal/lists", imports: []string{"store"}},
-	{pattern: "store/storetest/model", imports: []string{"store", "store/internal/lists"}, tests: []string{"store/storetest"}},
+	{pattern: "store/internal/edits", imports: []string{"store"}},
+	{pattern: "store/storetest/model", imports: []string{"store", "store/internal/edits", "store/internal/lists"}, tests: []string{"store/storetest"}},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
 	{pattern: "store/storetest/durable", imports: words},
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
 	{pattern: "store/storetest/keys", imports: words},
-	{pattern: "store/storetest/lists", imports: words},
+	{pattern: "store/storetest/crowd", imports: words},
+	{pattern: "store/storetest/lists", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
 	{pattern: "store/storetest/nodes", imports: words},
 	{pattern: "store/storetest/operate", imports: words},
 	{pattern: "store/storetest/outside", imports: words},
-	{pattern: "store/storetest/race", imports: words},
+	{pattern: "store/storetest/race", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
 	{pattern: "store/storetest/starts", imports: words},
 	{pattern: "store/storetest/tx", imports: words},
 	{pattern: "store/storetest/updates", imports: words},
@@ -73,16 +75,25 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/sqlite/internal/db"}},
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
-	{pattern: "store/sqlite/internal/work", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/updates"})},
+	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
+	{
+		pattern: "store/sqlite/internal/work",
+		imports: slices.Concat(onSQLite, []string{
+			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/updates",
+		}),
+	},
 	{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/keys", "store/sqlite/internal/updates", "store/sqlite/internal/work",
+			"store/internal/edits", "store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/updates",
+			"store/sqlite/internal/work",
 		}),
 	},
 	{
 		pattern: "store/sqlite/internal/view",
-		imports: slices.Concat(onSQLite, []string{"store/internal/lists", "store/sqlite/internal/keys", "store/sqlite/internal/work"}),
+		imports: slices.Concat(onSQLite, []string{
+			"store/internal/lists", "store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/work",
+		}),
 	},
 	{
 		pattern: "store/sqlite/...",
@@ -103,7 +114,7 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/updates",
+			"store/internal/edits", "store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/updates",
 			"store/postgres/internal/write",
 		}),
 	},
@@ -157,7 +168,7 @@ var layers = []layer{
 	{pattern: "internal/lifetime"},
 	{pattern: "internal/misuse", imports: []string{"store"}},
 	{pattern: "internal/host", imports: []string{"store"}},
-	{pattern: "internal/tries", imports: []string{"internal/journal", "internal/usercode", "store"}},
+	{pattern: "internal/tries", imports: []string{"internal/heartbeat", "internal/journal", "internal/usercode", "store"}},
 	{
 		pattern: "internal/replay",
 		imports: []string{

@@ -9,13 +9,14 @@ import (
 )
 
 // Say notes what the strand says of its job, to be stored with the next write. Of strands side by
-// side a replay does not know which spoke last: only the handler and compensations may.
+// side a replay does not know which spoke last, and what handles a request may never come past a
+// later operation: only the handler and compensations may.
 func (s *Strand) Say(meta *store.Meta) error {
 	switch says := (misuse.Operation{Verb: "run.SetMetadata or run.SetTags"}); {
 	case s.over.Load():
-		return s.tooLate(says)
+		return misuse.TooLate(s.run.claimed.Job.ID, says)
 	case s.prefix != "" && !(s.undo && strings.Count(s.prefix, ".") == 1):
-		return s.misuse("%s was called in a function started with holdfast.Go; call it in the handler", says)
+		return s.misuse("%s was called in a function started with holdfast.Go, or in one that handles requests; call it in the handler", says)
 	}
 	s.run.said.Say(s, meta)
 	return nil

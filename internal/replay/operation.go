@@ -21,7 +21,7 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 	s.run.watch.Beat()
 	begins := misuse.Operation{Verb: verb, Name: name}
 	if s.over.Load() {
-		return nil, s.tooLate(begins)
+		return nil, misuse.TooLate(s.run.claimed.Job.ID, begins)
 	}
 	m, err := s.run.remember()
 	if err != nil {

@@ -110,19 +110,16 @@ const unwritten = "writing the journal of"
 
 // full reports, as an error that says what to do, that the run remembers all it may.
 func (m *replayState) full() error {
-	limit := m.run.host.MaxJournal()
-	if m.Entries < limit.Entries && m.Bytes < limit.Bytes {
-		return nil
+	if what := m.run.host.MaxJournal().Full(m.Entries, m.Bytes); what != "" {
+		return fmt.Errorf("%w: job %s has %s", usercode.ErrJournalFull, m.run.claimed.Job.ID, what)
 	}
-	return fmt.Errorf(
-		"%w: job %s has %d of %d entries and %d of %d bytes (WithMaxJournal); return ContinueAsNew, or split the work into children",
-		usercode.ErrJournalFull, m.run.claimed.Job.ID, m.Entries, limit.Entries, m.Bytes, limit.Bytes)
+	return nil
 }
 
 // warnIfLong says once that the run remembers half of what it may: every resuming reads it.
 func (m *replayState) warnIfLong() {
 	limit := m.run.host.MaxJournal()
-	if m.warned || 2*m.Entries < limit.Entries && 2*m.Bytes < limit.Bytes {
+	if m.warned || !limit.IsHalfFull(m.Entries, m.Bytes) {
 		return
 	}
 	m.warned = true

@@ -29,7 +29,7 @@ args, and so does a job with a unique key.`,
 			if _, err := arg.ParseID(args[0]); err != nil {
 				return err
 			}
-			given := cmd.Flags().Changed
+			given := func(flag string) bool { return flag != "key" && cmd.Flags().Changed(flag) } // that names the job
 			opts, err := f.options(given, a.Env.Now())
 			switch {
 			case err != nil:
@@ -51,7 +51,7 @@ args, and so does a job with a unique key.`,
 	f.addChanges(cmd)
 	cmd.Flags().StringVar(&f.args, "args", "", "replace the args by `JSON`, @FILE, or - for standard input")
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the job as the reason")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 func (a verbs) jobTagCommand() *cobra.Command {
@@ -79,7 +79,7 @@ func (a verbs) jobTagCommand() *cobra.Command {
 	}
 	cmd.Flags().StringArrayVar(&drop, "remove", nil, "remove `TAG`; repeatable")
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the job as the reason")
-	return cmd
+	return arg.ByKey(cmd)
 }
 
 // edit changes one job, and prints its state.

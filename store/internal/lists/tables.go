@@ -88,8 +88,8 @@ type Tables interface {
 	// Ended does so with those that finished in a state, the last first.
 	Ended(state store.State, after *Place, times Span, n int) (Rows, error)
 
-	// Fits looks at all fields of the filter but IDs, UniqueKey, Key, the range of creation, Metadata
-	// and Args, and at the state of jobs whose State is 0.
+	// Fits looks at all fields of the filter but IDs, UniqueKey, Key, the range of creation,
+	// Metadata and Args, and at the state of jobs whose State is 0.
 	Fits(found []Found) ([]bool, error)
 	// Documents returns what jobs have of JSON, in the order given.
 	Documents(ids []store.ID) ([]Document, error)

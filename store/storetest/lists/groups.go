@@ -6,12 +6,13 @@ import "github.com/holdfastdev/holdfast/store/storetest/env"
 
 // Groups are the tests of this package, by what they are about.
 var Groups = env.Groups{
-	"Filter": filterTests,
-	"Match":  matchTests,
-	"Sort":   sortTests,
-	"Count":  countTests,
-	"Large":  largeTests,
-	"Edit":   env.Merged(editTests, editMovesTests),
-	"Delete": deleteTests,
-	"Meta":   metaTests,
+	"Filter":   filterTests,
+	"Match":    matchTests,
+	"Sort":     sortTests,
+	"Count":    countTests,
+	"Large":    largeTests,
+	"Edit":     env.Merged(editTests, editMovesTests),
+	"Delete":   deleteTests,
+	"Meta":     metaTests,
+	"RaceEdit": raceTests,
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/edits"
 )
 
 // Edit implements store.Editors.
@@ -24,7 +25,7 @@ func (s *Store) Edit(ctx context.Context, params store.EditParams) (State, []sto
 	if s.holder(j.ID) != nil {
 		return 0, nil, store.ErrBusy
 	}
-	if err := params.Edit.Allowed(&j.Job, j.state, j.durable()); err != nil {
+	if err := edits.Allowed(&params.Edit, &j.Job, j.state, j.durable()); err != nil {
 		return 0, nil, err
 	}
 	return s.edit(j, &params, now), s.woken, nil
@@ -33,9 +34,9 @@ func (s *Store) Edit(ctx context.Context, params store.EditParams) (State, []sto
 // edit changes a job that lets itself be changed, and returns its state then.
 func (s *Store) edit(j *job, params *store.EditParams, now time.Time) State {
 	change, was, turn := &params.Edit, *j, j.keyName()
-	changed := change.Apply(&j.Job)
+	changed := edits.Apply(change, &j.Job)
 	j.Job = copyOf(j.Job)
-	if change.OnlyWords() {
+	if edits.OnlyWords(change) {
 		if changed {
 			j.act(store.ActionEdit, params.Actor, params.Reason, now)
 		}
@@ -47,7 +48,7 @@ func (s *Store) edit(j *job, params *store.EditParams, now time.Time) State {
 		if j.state == store.Waiting {
 			until = j.wait.Until
 		}
-		state, due = change.Due(&j.Job, j.state, j.durable(), until, now)
+		state, due = edits.Due(change, &j.Job, j.state, j.durable(), until, now)
 	}
 	if !changed && state == j.state && due.Equal(j.RunAt) {
 		return j.state

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -17,9 +18,9 @@ import (
 func raceEverything(e *env.Env) {
 	const workers, rounds = 6, 25
 	s := env.Persist(e.Store)
-	var made tally
+	var made crowd.Tally
 	var clock atomic.Int64
-	together(e, workers, func(i int) error {
+	crowd.Together(e, workers, func(i int) error {
 		w := &meddler{Env: e, store: s, name: fmt.Sprint("n", i), random: rand.New(rand.NewPCG(uint64(i), 4)), made: &made}
 		if err := w.join(); err != nil {
 			return err
@@ -41,7 +42,7 @@ func raceEverything(e *env.Env) {
 		return nil
 	})
 	// Every job is there once, and comes to its end when nothing interferes any more.
-	e.WantSameIDs("listed", e.ListIDs(store.Filter{}), made.ids()...)
+	e.WantSameIDs("listed", e.ListIDs(store.Filter{}), made.IDs()...)
 	for i := range 3 {
 		e.Pause(fmt.Sprint("q", i), false)
 	}
@@ -49,18 +50,18 @@ func raceEverything(e *env.Env) {
 	e.Rescue()
 	e.Sweep()
 	node := e.Join()
-	for range patience {
+	for range crowd.Patience {
 		e.Clock.Advance(time.Minute)
 		e.Beat(node)
 		runs := e.Claim(node, 100)
-		e.Apply(&store.Batch{Outcomes: completions(runs)})
+		e.Apply(&store.Batch{Outcomes: crowd.Completions(runs)})
 		if len(runs) == 0 {
 			break
 		}
 	}
 	unfinished := []store.State{store.Scheduled, store.Available, store.Running, store.Retryable, store.Waiting}
 	if left := e.List(store.Filter{States: unfinished}, 100); len(left) != 0 {
-		e.Fatalf("NoLoss: %d of %d jobs never come to an end, such as %+v", len(left), len(made.seen), left[0])
+		e.Fatalf("NoLoss: %d of %d jobs never come to an end, such as %+v", len(left), len(made.Seen), left[0])
 	}
 }
 
@@ -70,7 +71,7 @@ type meddler struct {
 	store  store.Store
 	name   string
 	random *rand.Rand
-	made   *tally
+	made   *crowd.Tally
 
 	node int64
 	mine []store.ID
@@ -93,7 +94,7 @@ func (w *meddler) work(round int) error {
 	}
 	for _, q := range batch.Enqueues {
 		if q.Err == nil && q.Result.ID == q.Job.ID {
-			w.made.add(q.Job.ID)
+			w.made.Add(q.Job.ID)
 		}
 		if q.Err == nil {
 			w.mine = append(w.mine, q.Result.ID)
@@ -205,7 +206,7 @@ func (w *meddler) delete() error {
 	}
 	for _, r := range results {
 		if r.Err == nil || errors.Is(r.Err, store.ErrNotFound) {
-			w.made.forget(r.Job)
+			w.made.Forget(r.Job)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/edits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
@@ -71,7 +72,7 @@ func (s *Store) laneAfter(ctx context.Context, params store.EditParams) (lane lo
 		return lane, store.NoJob(params.Job)
 	}
 	job := records[0].Job
-	params.Edit.Apply(&job)
+	edits.Apply(&params.Edit, &job)
 	lanes, err := s.LanesOf(ctx, []*store.Job{&job}, false)
 	if err != nil {
 		return lane, err
@@ -101,15 +102,15 @@ func (s *Store) edit(ctx context.Context, t pg.Session, params store.EditParams,
 		}
 	}
 	change := &params.Edit
-	if err := change.Allowed(&r.Job, r.State, durable); err != nil {
+	if err := edits.Allowed(change, &r.Job, r.State, durable); err != nil {
 		return err
 	}
-	changed := change.Apply(&r.Job)
+	changed := edits.Apply(change, &r.Job)
 	now := s.Micros()
 	if e.job, e.state, e.due = r.Job, r.State, pg.Never; !r.RunAt.IsZero() {
 		e.due = r.RunAt.UnixMicro()
 	}
-	if before := e.due; !change.OnlyWords() {
+	if before := e.due; !edits.OnlyWords(change) {
 		e.place(&r, change, durable, now)
 		if !changed && e.state == r.State && e.due == before {
 			return nil
@@ -142,7 +143,7 @@ func (e *edited) place(r *store.Record, change *store.Edit, durable bool, now in
 		}
 	}
 	var due time.Time
-	if e.state, due = change.Due(&r.Job, r.State, durable, until, pg.TimeOf(now)); due.IsZero() {
+	if e.state, due = edits.Due(change, &r.Job, r.State, durable, until, pg.TimeOf(now)); due.IsZero() {
 		e.due = pg.Never
 	} else {
 		e.due = due.UnixMicro()

@@ -20,8 +20,8 @@ var ofJob = []string{
 // program has made partitions, journals and inboxes are in the default partition.
 var inPartitions = map[string]bool{"attempt": true, "finished": true, "job": true}
 
-// removeJobs removes finished jobs with everything that belongs to them. Their rows in finished, and
-// their business keys, are locked.
+// removeJobs removes finished jobs with everything that belongs to them. Their rows in finished,
+// and their business keys, are locked.
 func (s *Store) removeJobs(ctx context.Context, t pg.Session, ids []pgtype.UUID) error {
 	for _, name := range []string{"forget_unique_keys_of", "keys_leave", "forget_actions_of"} {
 		if err := t.Run(ctx, name, nil, ids); err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/edits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
@@ -48,15 +49,15 @@ func edit(t *core.Tx, params store.EditParams) (store.State, error) {
 		return 0, err
 	}
 	change := &params.Edit
-	if err := change.Allowed(&e.Job, e.state, e.durable); err != nil {
+	if err := edits.Allowed(change, &e.Job, e.state, e.durable); err != nil {
 		return 0, err
 	}
 	before, was := e.Job, *e.Body
-	changed := change.Apply(&e.Job)
+	changed := edits.Apply(change, &e.Job)
 	next, due := e.state, e.RunMicros
-	if !e.held && !change.OnlyWords() {
+	if !e.held && !edits.OnlyWords(change) {
 		var at time.Time
-		if next, at = change.Due(&e.Job, e.state, e.durable, e.until, db.TimeOf(t.Now)); at.IsZero() {
+		if next, at = edits.Due(change, &e.Job, e.state, e.durable, e.until, db.TimeOf(t.Now)); at.IsZero() {
 			due = db.Never
 		} else {
 			due = at.UnixMicro()
@@ -122,7 +123,7 @@ func writeEdited(t *core.Tx, e edited, before *store.Job, change *store.Edit, du
 			return err
 		}
 	}
-	if change.OnlyWords() {
+	if edits.OnlyWords(change) {
 		return nil
 	}
 	if change.Args != nil {

@@ -4,8 +4,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
 // ofJob are the statements that remove what belongs to a finished job, in all tables but those of
@@ -38,6 +38,6 @@ func remove(t *core.Tx, id store.ID) (rows int64, err error) {
 		}
 		rows += n
 	}
-	n, err := work.RemoveAll(t, id)
+	n, err := generations.RemoveAll(t, id)
 	return rows + n, err
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
 const (
@@ -194,18 +194,18 @@ func (v Verbs) forgetNodes(ctx context.Context) error {
 func (v Verbs) removeLeftovers(ctx context.Context, limit int) (done int, more bool, err error) {
 	err = v.d.WriteIf(ctx, "remove old jobs",
 		func(t *core.Tx) (bool, error) {
-			_, found, err := work.Leftover(t)
+			_, found, err := generations.Leftover(t)
 			done, more = 0, found
 			return found && limit > 0, err
 		},
 		func(t *core.Tx) error {
-			id, found, err := work.Leftover(t)
+			id, found, err := generations.Leftover(t)
 			done, more = 0, found
 			if err != nil || !found {
 				return err
 			}
 			done = 1
-			return work.RemoveLeft(t, id)
+			return generations.RemoveLeft(t, id)
 		})
 	return done, more, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
@@ -117,7 +118,7 @@ func (v Verbs) Journals(ctx context.Context, namespace string, ids []store.ID) (
 			if !own {
 				continue
 			}
-			g, there, err := memory(t, id)
+			g, there, err := generations.Visible(t, id)
 			if err != nil {
 				return err
 			}
@@ -139,7 +140,7 @@ func (v Verbs) Journals(ctx context.Context, namespace string, ids []store.ID) (
 	return journals, nil
 }
 
-func entriesFrom(t *core.Tx, id store.ID, g Generation) ([]store.Entry, error) {
+func entriesFrom(t *core.Tx, id store.ID, g generations.Generation) ([]store.Entry, error) {
 	s := t.Stmt("journal")
 	db.BindID(s, id)
 	s.BindInt(g.First)
@@ -148,7 +149,7 @@ func entriesFrom(t *core.Tx, id store.ID, g Generation) ([]store.Entry, error) {
 
 // journalOf returns what a job remembers that is there.
 func journalOf(t *core.Tx, id store.ID) ([]store.Entry, error) {
-	g, err := GenerationOf(t, id)
+	g, err := generations.Of(t, id)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func readEntries(t *core.Tx, params store.JournalParams) ([]store.Entry, error) 
 	if own, err := t.IsIn(params.Namespace, params.Job); !own {
 		return nil, err
 	}
-	g, there, err := memory(t, params.Job)
+	g, there, err := generations.Visible(t, params.Job)
 	if !there {
 		return nil, err
 	}

@@ -177,7 +177,8 @@ SELECT h.run_at, h.id, {available} FROM (SELECT id FROM {schema}.lane WHERE @lan
 SELECT due, id, state FROM {schema}.deferred WHERE (due, id) > (@after_at, @after_id) AND due <= @last ORDER BY due, id LIMIT @look_at;
 
 -- Jobs that failed or were cancelled, which have indexes of their own: by lane in any order, by id,
--- and by the time at which they did. The lane is not known of those that did so before migration 13.
+-- and by the time at which they did. The lane is not known of those that did so before
+-- migration 13.
 -- name: list_failed_few
 -- params: @lanes int[], @states int, @limit int
 SELECT h.id, h.state FROM (SELECT unnest(@lanes) UNION ALL SELECT NULL) l (id) CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
-package race
+package lists
 
 import (
 	"errors"
@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
 // What people change and remove while the jobs go somewhere else.
-var raceEditTests = env.Tests{
+var raceTests = env.Tests{
 	"AtomicTransitions_a_job_is_changed_while_it_is_claimed":              raceEditClaim,
 	"AtomicTransitions_a_job_is_put_off_while_it_is_claimed":              racePutOffClaim,
 	"EveryDueThingHappens_a_job_gets_another_time_while_it_is_promoted":   raceEditPromote,
@@ -58,7 +59,7 @@ func raceEditClaim(e *env.Env) {
 		ids := env.IDsOf(e.Many(n, []func(*store.Enqueue){env.Priority(2), env.Ordered(fmt.Sprint("k", round))}[:1+round%2]...))
 		node := e.Join()
 		changed, ran := map[store.ID]bool{}, map[store.ID]store.Claimed{}
-		together(e, 2, func(i int) error {
+		crowd.Together(e, 2, func(i int) error {
 			if i == 0 {
 				for _, id := range slices.Backward(ids) {
 					ok, err := editNow(e, id, change)
@@ -73,14 +74,14 @@ func raceEditClaim(e *env.Env) {
 				if _, err := e.Store.Promote(e.Ctx, 10); err != nil {
 					return fmt.Errorf("Promote: %w", err)
 				}
-				runs, err := claimNow(e, e.Demand(node, 2))
+				runs, err := crowd.ClaimNow(e, e.Demand(node, 2))
 				if err != nil {
 					return err
 				}
 				for _, run := range runs {
 					ran[run.Job.ID] = run
 				}
-				if err := endNow(e, &store.Batch{Outcomes: completions(runs)}); err != nil {
+				if err := crowd.EndNow(e, &store.Batch{Outcomes: crowd.Completions(runs)}); err != nil {
 					return err
 				}
 			}
@@ -112,7 +113,7 @@ func racePutOffClaim(e *env.Env) {
 	node := e.Join()
 	later := e.Clock.Now().Add(time.Hour)
 	changed, ran := map[store.ID]bool{}, map[store.ID]bool{}
-	together(e, 2, func(i int) error {
+	crowd.Together(e, 2, func(i int) error {
 		if i == 0 {
 			for _, id := range slices.Backward(ids) {
 				ok, err := editNow(e, id, store.Edit{RunAt: &later})
@@ -124,7 +125,7 @@ func racePutOffClaim(e *env.Env) {
 			return nil
 		}
 		for range n / 2 {
-			runs, err := claimNow(e, e.Demand(node, 2))
+			runs, err := crowd.ClaimNow(e, e.Demand(node, 2))
 			if err != nil {
 				return err
 			}
@@ -161,7 +162,7 @@ func raceEditPromote(e *env.Env) {
 		ids := env.IDsOf(e.Many(n, append(change, env.Delay(time.Second))...))
 		e.Clock.Advance(time.Second)
 		later := e.Clock.Now().Add(time.Hour)
-		together(e, 3, func(i int) error {
+		crowd.Together(e, 3, func(i int) error {
 			for at := range ids {
 				switch i {
 				case 0:
@@ -187,12 +188,12 @@ func raceEditPromote(e *env.Env) {
 			}
 		}
 		e.Later(node, time.Hour)
-		var ran tally
+		var ran crowd.Tally
 		for runs := e.Claim(node, n); len(runs) > 0; runs = e.Claim(node, n) {
-			ran.add(env.ClaimedIDs(runs)...)
+			ran.Add(env.ClaimedIDs(runs)...)
 			e.EndAll(runs, store.Completed)
 		}
-		wantOnce(e, "claimed", &ran, ids)
+		crowd.WantOnce(e, "claimed", &ran, ids)
 	}
 }
 
@@ -200,7 +201,7 @@ func raceEditPromote(e *env.Env) {
 func raceEdits(e *env.Env) {
 	ids := env.IDsOf(append(e.Many(6), e.Many(6, env.Ordered("k"))...))
 	queues := []string{"mail", "b", "c", "d"}
-	together(e, 4, func(i int) error {
+	crowd.Together(e, 4, func(i int) error {
 		for round := range 20 {
 			id := ids[(round*5+i)%len(ids)]
 			change := store.Edit{Queue: &queues[i], AddTags: []string{queues[i]}}
@@ -219,15 +220,15 @@ func raceEdits(e *env.Env) {
 		}
 	}
 	e.Clock.Advance(time.Minute)
-	var ran tally
-	finishRest(e, &ran)
-	wantOnce(e, "claimed", &ran, ids)
+	var ran crowd.Tally
+	crowd.FinishRest(e, &ran)
+	crowd.WantOnce(e, "claimed", &ran, ids)
 }
 
 // raceEditPause: a job that is held keeps its changes.
 func raceEditPause(e *env.Env) {
 	ids := env.IDsOf(e.Many(40))
-	together(e, 3, func(i int) error {
+	crowd.Together(e, 3, func(i int) error {
 		for at := range ids {
 			var err error
 			switch i {
@@ -257,15 +258,15 @@ func raceEditPause(e *env.Env) {
 			e.Fatalf("the job: %+v", r)
 		}
 	}
-	var ran tally
-	finishRest(e, &ran)
-	wantOnce(e, "claimed", &ran, ids)
+	var ran crowd.Tally
+	crowd.FinishRest(e, &ran)
+	crowd.WantOnce(e, "claimed", &ran, ids)
 }
 
 // ended makes n jobs that have finished and remember something.
 func ended(e *env.Env, n int, state store.State) []store.ID {
 	e.Helper()
-	runs := remembering(e, n)
+	runs := crowd.Remembering(e, n)
 	for i := range runs {
 		runs[i].Durable = true
 	}
@@ -278,7 +279,7 @@ func ended(e *env.Env, n int, state store.State) []store.ID {
 func raceDeleteRetry(e *env.Env) {
 	ids := ended(e, 60, store.Failed)
 	deleted, retried := map[store.ID]error{}, map[store.ID]error{}
-	together(e, 2, func(i int) error {
+	crowd.Together(e, 2, func(i int) error {
 		for at := range ids {
 			if i == 0 {
 				results, err := deleteNow(e, ids[at])
@@ -309,14 +310,14 @@ func raceDeleteRetry(e *env.Env) {
 			e.Fatalf("deleted: %v, retried: %v", d, r)
 		}
 	}
-	finishRest(e)
+	crowd.FinishRest(e)
 }
 
 // raceDeleteFork: a fork has all of its beginning, or there is none.
 func raceDeleteFork(e *env.Env) {
 	ids := ended(e, 40, store.Failed)
 	forks := map[store.ID]store.ID{}
-	together(e, 2, func(i int) error {
+	crowd.Together(e, 2, func(i int) error {
 		for at := range ids {
 			if i == 0 {
 				if results, err := deleteNow(e, ids[at]); err != nil || results[0].Err != nil {
@@ -349,9 +350,9 @@ func raceDeleteFork(e *env.Env) {
 func raceRemovals(e *env.Env) {
 	ids := ended(e, 60, store.Completed)
 	e.Clock.Advance(time.Hour + env.Slack)
-	var removed tally
+	var removed crowd.Tally
 	retained := 0
-	together(e, 4, func(i int) error {
+	crowd.Together(e, 4, func(i int) error {
 		if i == 3 {
 			for range 4 {
 				done, err := e.Store.Retain(e.Ctx, store.Retention{Completed: time.Hour, Limit: 10})
@@ -369,7 +370,7 @@ func raceRemovals(e *env.Env) {
 			}
 			for _, r := range results {
 				if r.Err == nil {
-					removed.add(r.Job)
+					removed.Add(r.Job)
 				} else if !errors.Is(r.Err, store.ErrNotFound) && !errors.Is(r.Err, store.ErrBusy) {
 					return fmt.Errorf("Delete: %w", r.Err)
 				}
@@ -379,25 +380,25 @@ func raceRemovals(e *env.Env) {
 	})
 	for _, r := range e.TryDelete(ids...) {
 		if r.Err == nil {
-			removed.add(r.Job)
+			removed.Add(r.Job)
 		}
 		e.WantGone(r.Job)
 	}
-	for id, n := range removed.seen {
+	for id, n := range removed.Seen {
 		if n != 1 {
 			e.Fatalf("job %v was removed %d times", id, n)
 		}
 	}
 	// Retention may count, before it removes, what people remove meanwhile.
-	if len(removed.seen)+retained < len(ids) {
-		e.Fatalf("people removed %d jobs and retention %d, of %d", len(removed.seen), retained, len(ids))
+	if len(removed.Seen)+retained < len(ids) {
+		e.Fatalf("people removed %d jobs and retention %d, of %d", len(removed.Seen), retained, len(ids))
 	}
 }
 
 // raceMeta: of what both say one word is the last, and tags and metadata are from one of them each.
 func raceMeta(e *env.Env) {
 	runs := e.Running(20)
-	together(e, 2, func(i int) error {
+	crowd.Together(e, 2, func(i int) error {
 		for _, run := range runs {
 			if i == 0 {
 				change := store.Edit{Metadata: []byte(`{"by":"person"}`), AddTags: []string{"person"}}
@@ -408,7 +409,7 @@ func raceMeta(e *env.Env) {
 			}
 			says := &store.Meta{Metadata: []byte(`{"by":"run"}`), Tags: []string{"run"}}
 			batch := &store.Batch{Appends: []*store.Append{{Lease: run.Lease, Entries: env.Steps(1, 1), Meta: says}}}
-			if err := tryNow(e, batch); err != nil || batch.Appends[0].Err != nil {
+			if err := crowd.TryNow(e, batch); err != nil || batch.Appends[0].Err != nil {
 				return fmt.Errorf("append: %w", errors.Join(err, batch.Appends[0].Err))
 			}
 		}
@@ -432,9 +433,9 @@ func raceDeleteParent(e *env.Env) {
 		e.End(parent, store.Completed)
 		child := e.ClaimKinds(parent.Lease.Node, "push")[0]
 		var deleted error
-		together(e, 2, func(i int) error {
+		crowd.Together(e, 2, func(i int) error {
 			if i == 0 {
-				return endNow(e, ending(env.Outcome(child, store.Completed)))
+				return crowd.EndNow(e, crowd.Ending(env.Outcome(child, store.Completed)))
 			}
 			results, err := deleteNow(e, parent.Job.ID)
 			if err == nil {
@@ -457,7 +458,7 @@ func raceLists(e *env.Env) {
 	still, moving := env.IDsOf(e.Many(20, env.Delay(time.Hour))), env.IDsOf(e.Many(20, env.Delay(time.Hour)))
 	node := e.Join()
 	done := make(chan struct{})
-	together(e, 3, func(i int) error {
+	crowd.Together(e, 3, func(i int) error {
 		if i == 0 {
 			defer close(done)
 			return moveAround(e, node, moving)
@@ -483,16 +484,16 @@ func moveAround(e *env.Env, node int64, ids []store.ID) error {
 			return err
 		}
 		if i%2 == 0 {
-			if _, err := cancelNow(e, []store.ID{id}); err != nil {
+			if _, err := crowd.CancelNow(e, []store.ID{id}); err != nil {
 				return err
 			}
 			if _, err := deleteNow(e, id); err != nil {
 				return err
 			}
 		}
-		runs, err := claimNow(e, e.Demand(node, 1))
+		runs, err := crowd.ClaimNow(e, e.Demand(node, 1))
 		if err == nil {
-			err = endNow(e, &store.Batch{Outcomes: completions(runs), Enqueues: []*store.Enqueue{e.Job()}})
+			err = crowd.EndNow(e, &store.Batch{Outcomes: crowd.Completions(runs), Enqueues: []*store.Enqueue{e.Job()}})
 		}
 		if err != nil {
 			return err
@@ -504,7 +505,7 @@ func moveAround(e *env.Env, node int64, ids []store.ID) error {
 // lookOnce reads all pages in all orders, and counts.
 func lookOnce(e *env.Env, still []store.ID, sorts []store.Sort) error {
 	for _, sort := range sorts {
-		var seen tally
+		var seen crowd.Tally
 		params := store.ListParams{Sort: sort, Limit: 7}
 		for more := true; more; more = params.After != "" {
 			page, err := e.Store.List(e.Ctx, params)
@@ -512,13 +513,13 @@ func lookOnce(e *env.Env, still []store.ID, sorts []store.Sort) error {
 				return fmt.Errorf("List: %w", err)
 			}
 			for i := range page.Jobs {
-				seen.add(page.Jobs[i].ID)
+				seen.Add(page.Jobs[i].ID)
 			}
 			params.After = page.Next
 		}
 		for _, id := range still {
-			if seen.seen[id] != 1 {
-				return fmt.Errorf("by %s job %v is listed %d times", sort, id, seen.seen[id])
+			if seen.Seen[id] != 1 {
+				return fmt.Errorf("by %s job %v is listed %d times", sort, id, seen.Seen[id])
 			}
 		}
 	}
