@@ -47,5 +47,5 @@ func TestNothingIsLeft(t *testing.T) {
 			found[c.Table] += int(value[int64](t, conn, "SELECT count(*) FROM "+table+" WHERE "+c.Column+is, id))
 		}
 		return found
-	}, "audit", "claim", "untold") // the last are answers on their way to its parent
+	}, "audit", "claim", "untold", "key_sent") // the last are answers on their way to its parent, and what goes by its time
 }

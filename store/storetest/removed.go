@@ -11,7 +11,7 @@ import (
 
 // Removed checks that nothing is left of a job that was removed, by people or by retention. naming
 // returns all tables of the store's that have a column that may name a job, and how many rows name
-// that one. kept are those that may go on naming it; before it is removed the job has been in each
+// that one. kept are those that may go on naming it; before they are removed jobs have been in each
 // of the others, so that none is forgotten.
 func Removed(t *testing.T, open Factory, naming func(t *testing.T, s store.Store, id store.ID) map[string]int, kept ...string) {
 	t.Helper()
@@ -23,37 +23,39 @@ func Removed(t *testing.T, open Factory, naming func(t *testing.T, s store.Store
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			e := env.New(t, open)
 			seen := map[string]bool{}
-			id := wholeLife(e, func(id store.ID) {
+			for _, named := range []func(*store.Enqueue){env.Unique("u", store.States...), env.Key("k")} {
+				e := env.New(t, open)
+				id := wholeLife(e, named, func(id store.ID) {
+					for table, n := range naming(t, e.Store, id) {
+						seen[table] = seen[table] || n > 0
+					}
+				})
+				remove(e, id)
+				e.WantGone(id)
+				e.Retain(store.Retention{Limit: 100}) // what a large job remembered goes a little later
 				for table, n := range naming(t, e.Store, id) {
-					seen[table] = seen[table] || n > 0
-				}
-			})
-			for table, was := range seen {
-				if !was && !slices.Contains(kept, table) {
-					t.Errorf("the job was never in %s: let it be there, to see whether it is removed from it", table)
+					if n > 0 && !slices.Contains(kept, table) {
+						t.Errorf("%s has %d rows of the job that was %s", table, n, what)
+					}
 				}
 			}
-			remove(e, id)
-			e.WantGone(id)
-			e.Retain(store.Retention{Limit: 100}) // what a large job remembered goes a little later
-			for table, n := range naming(t, e.Store, id) {
-				if n > 0 && !slices.Contains(kept, table) {
-					t.Errorf("%s has %d rows of the job that was %s", table, n, what)
+			for table, was := range seen {
+				if !was && !slices.Contains(kept, table) {
+					t.Errorf("no job was ever in %s: let one be there, to see whether it is removed from it", table)
 				}
 			}
 		})
 	}
 }
 
-// wholeLife lets a job go through all that a job can go through, and calls look at each station. In
+// wholeLife lets a job that is named by a key go through all that a job can go through, and calls look at each station. In
 // the end it has finished, and nothing else is there.
-func wholeLife(e *env.Env, look func(store.ID)) store.ID {
+func wholeLife(e *env.Env, named func(*store.Enqueue), look func(store.ID)) store.ID {
 	e.Helper()
 	node := e.Join()
 	turn := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	id := e.Add(env.Ordered("k"), env.Unique("u", store.States...), env.Delay(time.Minute), env.Attempts(100))
+	id := e.Add(env.Ordered("k"), named, env.Delay(time.Minute), env.Attempts(100))
 	look(id) // it waits for its time,
 	e.Later(node, time.Minute)
 	e.WantNothing(node)
@@ -70,6 +72,7 @@ func wholeLife(e *env.Env, look func(store.ID)) store.ID {
 	run = e.ClaimOne(node, id)
 	e.Write(&run, append(env.Steps(1, 3), env.Entry(4, store.EntryPublished, "v"), env.Entry(5, store.EntryStreamed, "s"))...)
 	e.Send(id, env.Signal("approved"))
+	e.Ask(id, "request")
 	e.PauseJob(id, store.Running)
 	look(id)
 	e.End(run, store.Available)

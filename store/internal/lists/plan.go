@@ -136,6 +136,9 @@ func (l *lister) useIDs(ids []store.ID) (err error) {
 	var found []Found
 	if byTime(l.sort) {
 		found, err = l.Times(l.sort, ids)
+		if times := RunTimes(l.filter); l.sort == store.SortRunAt {
+			found = slices.DeleteFunc(found, func(f Found) bool { return !times.Has(f.At) })
+		}
 	} else {
 		for _, id := range ids {
 			found = append(found, Found{Place: Place{ID: id}})

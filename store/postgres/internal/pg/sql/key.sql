@@ -143,11 +143,11 @@ WHERE free.yes IS NULL;
 -- name: keys_leave
 -- params: @jobs uuid[]
 WITH kept AS (
-  UPDATE {schema}.job_key k SET until = CASE WHEN k.keep < 0 THEN {never} ELSE f.finished_at + k.keep END
-  FROM unnest(@jobs) AS t (id) CROSS JOIN LATERAL (SELECT a.finished_at FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f
-  WHERE k.id = t.id AND k.until IS NULL AND k.keep <> 0
+  UPDATE {schema}.job_key k SET until = CASE WHEN k.keep < 0 THEN {never}
+    ELSE (SELECT f.finished_at FROM {schema}.finished f WHERE f.id = k.id) + k.keep END
+  WHERE k.id = ANY (@jobs) AND k.until IS NULL AND k.keep <> 0
 )
-DELETE FROM {schema}.job_key k USING unnest(@jobs) AS t (id) WHERE k.id = t.id AND k.until IS NULL AND k.keep = 0;
+DELETE FROM {schema}.job_key WHERE id = ANY (@jobs) AND until IS NULL AND keep = 0;
 
 -- Keys that are not kept any more by jobs that were removed.
 -- name: keys_over
