@@ -49,8 +49,8 @@ func Removed(t *testing.T, open Factory, naming func(t *testing.T, s store.Store
 	}
 }
 
-// wholeLife lets a job that is named by a key go through all that a job can go through, and calls look at each station. In
-// the end it has finished, and nothing else is there.
+// wholeLife lets a job that is named by a key go through all that a job can go through, and calls
+// look at each station. In the end it has finished, and nothing else is there.
 func wholeLife(e *env.Env, named func(*store.Enqueue), look func(store.ID)) store.ID {
 	e.Helper()
 	node := e.Join()
