@@ -143,13 +143,7 @@ func (c *Client) Get(ctx context.Context, id ID) (store.Record, error) {
 // after is the Next of the previous page, or "". A page may be short even if there are more; only
 // an empty Next marks the end.
 func (c *Client) List(ctx context.Context, filter store.Filter, after string, limit int) (store.Page, error) {
-	if filter.Namespace == "" {
-		filter.Namespace = c.Namespace()
-	}
-	if err := checkLimit(limit); err != nil {
-		return store.Page{}, err
-	}
-	return c.engine.Store.List(ctx, store.ListParams{Filter: filter, After: after, Limit: limit})
+	return c.ListBy(ctx, store.SortNewest, filter, after, limit)
 }
 
 // Queues lists the queues of the client's namespace.

@@ -261,17 +261,19 @@ func Tags(tags ...string) EnqueueOption {
 // Metadata is a JSON object kept with the job, at most 64 KiB: a struct or map that marshals to an
 // object, or a json.RawMessage.
 func Metadata(v any) EnqueueOption {
-	return enqueueOption(func(s *enqueueSpec) error {
-		data, err := encode(v)
-		if err != nil {
-			return invalid("metadata", "%v", err)
-		}
-		if err := checkObject("metadata", data, valid.MaxMetadata); err != nil {
-			return err
-		}
-		s.enqueue.Job.Metadata = data
-		return nil
+	return enqueueOption(func(s *enqueueSpec) (err error) {
+		s.enqueue.Job.Metadata, err = metadataOf(v)
+		return err
 	})
+}
+
+// metadataOf encodes and checks metadata.
+func metadataOf(v any) ([]byte, error) {
+	data, err := encode(v)
+	if err != nil {
+		return nil, invalid("metadata", "%v", err)
+	}
+	return data, checkObject("metadata", data, valid.MaxMetadata)
 }
 
 // OrderingKey makes the jobs of a queue that share the key run one at a time, in the order of

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -42,10 +43,10 @@ func (r *Run) Queue() string { return r.run.Job().Queue }
 // Attempt returns the number of the attempt; the first is 1.
 func (r *Run) Attempt() int { return r.run.Job().Attempt }
 
-// Tags returns the job's tags.
+// Tags returns the tags with which the run began.
 func (r *Run) Tags() []string { return r.run.Job().Tags }
 
-// Metadata returns the job's metadata, a JSON object, or nil.
+// Metadata returns the metadata with which the run began, a JSON object, or nil.
 func (r *Run) Metadata() json.RawMessage { return r.run.Job().Metadata }
 
 // EnqueuedAt returns the time at which the job was enqueued.
@@ -89,6 +90,30 @@ func (r *Run) SaveCheckpoint(v any) error {
 	r.strand.Hold()
 	defer r.strand.Release()
 	return r.run.SaveCheckpoint(r.Context, data)
+}
+
+// SetMetadata replaces the metadata of the job: v marshals to a JSON object of at most 64 KiB. It
+// is stored with what the run writes next, a checkpoint, an operation of a durable function or the
+// outcome, and costs no write of its own. From then on List and Get show it. A run that has lost
+// its lease writes nothing more.
+//
+// When a durable function is replayed, what it had set before an operation that is in the journal
+// is not stored again, so a change that people made since stays. Only the handler and compensations
+// may set it; in a function that Go has started it is an ErrInvalid.
+func (r *Run) SetMetadata(v any) error {
+	data, err := metadataOf(v)
+	if err != nil {
+		return err
+	}
+	return r.strand.Say(&store.Meta{Metadata: data})
+}
+
+// SetTags replaces the tags of the job, like SetMetadata. Without any, the job has none.
+func (r *Run) SetTags(tags ...string) error {
+	if err := valid.Tags(tags); err != nil {
+		return err
+	}
+	return r.strand.Say(&store.Meta{Tags: append([]string{}, tags...)})
 }
 
 // LoadCheckpoint decodes into v the checkpoint that this or an earlier attempt saved, and reports

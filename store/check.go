@@ -49,7 +49,7 @@ func (c *CheckpointWrite) Check() error {
 	if len(c.Checkpoint.Value) > 0 && !json.Valid(c.Checkpoint.Value) {
 		return fmt.Errorf("%w: checkpoint of job %s: the value is not JSON", ErrInvalid, c.Lease.Job)
 	}
-	return nil
+	return c.Meta.Check(c.Lease.Job)
 }
 
 // Check reports why no store takes the outcome, an ErrInvalid.
@@ -68,6 +68,9 @@ func (o *Outcome) Check() error {
 		return fmt.Errorf("%w: job %s: a run that ends as %s cannot continue as new", ErrInvalid, o.Lease.Job, o.State)
 	case !isText(o.Version):
 		return fmt.Errorf("%w: job %s: the version %.60q is not valid UTF-8 or contains NUL", ErrInvalid, o.Lease.Job, o.Version)
+	}
+	if err := o.Meta.Check(o.Lease.Job); err != nil {
+		return err
 	}
 	return o.checkTimes()
 }
@@ -127,7 +130,7 @@ func (a *Append) CheckEntries() error {
 				ErrInvalid, a.Lease.Job, u.Seq, u.Verdict, u.Codec)
 		}
 	}
-	return nil
+	return a.Meta.Check(a.Lease.Job)
 }
 
 // CheckChildren reports why no store takes the enqueues as children of the run's job, an

@@ -20,7 +20,7 @@
 //	completed,
 //	failed, cancelled finished
 //
-// The transitions between the states are the table in transitions.go.
+// The transitions between the states are the table in state.go.
 //
 // # Leases
 //

@@ -67,6 +67,8 @@ type Append struct {
 	// Closing says that the end of the run is decided, see Job.Closing. It is never taken back but
 	// by Resume.
 	Closing bool
+	// Meta is what the run says of its job; nil: nothing. It is written with the entries.
+	Meta *Meta
 	// Repeat says that it was sent before and its answer was lost.
 	Repeat bool
 	// Err is this append's own failure: ErrLeaseLost, ErrInvalid, ErrBusy, or that of an enqueue.

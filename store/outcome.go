@@ -50,6 +50,8 @@ type Outcome struct {
 	Wait *Wait
 	// Continue, of Available only, makes the job start over with other args: see Continue.
 	Continue *Continue
+	// Meta is what the run says of its job; nil: nothing. It is written with the outcome.
+	Meta *Meta
 	// Version binds the job to nodes that claim this version of its kind, from now on; "" leaves it
 	// as it is. Looked at if the job goes on.
 	Version string
@@ -102,7 +104,8 @@ type Outcome struct {
 type CheckpointWrite struct {
 	Lease      Lease
 	Checkpoint Checkpoint // UpdatedAt is set by the store
-	Err        error      // ErrLeaseLost, or ErrInvalid for a value that is not JSON
+	Meta       *Meta      // what the run says of its job; nil: nothing
+	Err        error      // ErrLeaseLost, ErrInvalid for a value that is not JSON, or, with Meta, ErrBusy
 }
 
 // Continue makes a durable job start over, in the transaction that ends the run: its journal is

@@ -58,34 +58,6 @@ type Obstacles struct {
 	Turn ID
 }
 
-// Filter selects jobs. Zero fields, and lists that are empty, select everything.
-type Filter struct {
-	Namespace string
-	States    []State
-	Queues    []string
-	Kinds     []string
-	Tags      []string // all of them
-	Parent    ID       // the children of this job
-	// Key is a business key: the job that has it, or had it last, of each of Kinds. It needs a
-	// Namespace and Kinds, and is found by an index.
-	Key string
-}
-
-// ListParams is a page of jobs. Jobs come newest first (by id). A page may be shorter than Limit
-// although there is more: the store looks at a bounded number of rows; Next is empty only at the
-// end.
-type ListParams struct {
-	Filter Filter
-	After  string // the cursor of the page before, or ""
-	Limit  int    // 1 to 1000
-}
-
-// Page is what List found.
-type Page struct {
-	Jobs []Record // Attempts, Actions and Result are not filled in
-	Next string   // the cursor of the next page; "" at the end
-}
-
 // Ended is the outcome of a finished job, for those who wait for it.
 type Ended struct {
 	ID     ID

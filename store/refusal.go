@@ -35,6 +35,12 @@ func JobIsEnding(id ID) error {
 	return fmt.Errorf("%w: job %s is ending, and what it compensates would not be done; let it end, or terminate it", ErrConflict, id)
 }
 
+// HasChildren is the ErrConflict of a job that cannot be removed while a child of its is not
+// finished.
+func HasChildren(id, child ID) error {
+	return fmt.Errorf("%w: job %s has a child that is not finished: %s", ErrConflict, id, child)
+}
+
 // NotHandedOver is the ErrConflict of a job that is to be finished from outside and was not handed
 // over.
 func NotHandedOver(id ID, state State) error {

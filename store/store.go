@@ -21,6 +21,7 @@ type Store interface {
 	Claims
 	Nodes
 	Operators
+	Editors
 	Callers
 	Queues
 	Reader
@@ -123,6 +124,15 @@ type Operators interface {
 	Fork(ctx context.Context, params ForkParams) ([]Wake, error)
 }
 
+// Editors is what people do to jobs besides letting them run or not.
+type Editors interface {
+	// Edit changes a job, and returns the state in which it is then. The errors are ErrNotFound,
+	// ErrInvalid, ErrConflict for what the job does not let be changed, and ErrBusy.
+	Edit(ctx context.Context, params EditParams) (State, []Wake, error)
+	// Delete removes finished jobs. It answers for each in the order given.
+	Delete(ctx context.Context, params DeleteParams) ([]Result, error)
+}
+
 // Queues is what people do to queues, and ask about them.
 type Queues interface {
 	// Pause pauses or resumes a queue, which is created if it does not exist, and records who
@@ -146,6 +156,8 @@ type Reader interface {
 	Get(ctx context.Context, namespace string, id ID) (Record, error)
 	// List returns a page of jobs.
 	List(ctx context.Context, params ListParams) (Page, error)
+	// Count counts jobs, of which it looks at a bounded number: see Counted.
+	Count(ctx context.Context, params CountParams) (Counted, error)
 	// Obstacles returns what keeps a job from being claimed whatever nodes there are, or
 	// ErrNotFound. It costs the same however many jobs wait.
 	Obstacles(ctx context.Context, namespace string, id ID) (Obstacles, error)

@@ -56,7 +56,11 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 		"queue":           lastOf(app.TakesNamespaces, a.fromDatabase(queues.Names)),
 		"kind":            a.fromDatabase(kindNames, builtinKinds...),
 		"tag":             a.fromDatabase(tagNames),
+		"remove":          a.fromDatabase(tagNames),
+		"sort":            words("newest", "oldest", "run_at\tunfinished jobs", "finished\tfinished jobs"),
 		"parent":          a.fromDatabase(jobsIn(arg.States)),
+		"root":            a.fromDatabase(jobsIn(arg.States)),
+		"id":              a.fromDatabase(jobsIn(arg.States)),
 		"from":            a.fromDatabase(stepNames),
 		app.FlagColumns: lastOf(always, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return beginning(app.ColumnNames(cmd), typed), noFiles | cobra.ShellCompDirectiveNoSpace
@@ -91,13 +95,15 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		"retry":  {store.Failed, store.Cancelled, store.Retryable, store.Scheduled},
 		"resume": {store.Waiting, store.Failed, store.Cancelled}, "continue-as-new": {store.Waiting, store.Failed, store.Cancelled},
 		"complete": {store.Waiting}, "fail": {store.Waiting},
+		"delete": {store.Completed, store.Failed, store.Cancelled},
+		"set":    {store.Scheduled, store.Available, store.Retryable, store.Waiting},
 	}[cmd.Name()]
 	if states == nil {
 		states = arg.States
 	}
 	look := map[string]lookup{
 		"ID": jobsIn(states), "QUEUE": queues.Names,
-		"send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
+		"TAG": tagNames, "send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
 	}
 	word := strings.Trim(takes[min(len(args), len(takes)-1)], "[.]")
 	switch {

@@ -122,8 +122,10 @@ func TestEveryVerbOfOneJobTakesKeys(t *testing.T) {
 		for range enough(cmd)[1:] {
 			command = append(command, "name")
 		}
-		if cmd.Flags().Lookup("from") != nil {
-			command = append(command, "--from", "1")
+		for _, required := range [][]string{{"--from", "1"}, {"--priority", "1"}, {"--remove", "new"}} {
+			if cmd.Flags().Lookup(strings.TrimPrefix(required[0], "--")) != nil {
+				command = append(command, required...)
+			}
 		}
 		s.expect(s.run(append(command, "--kind", "order", "--key", "k")...), app.ExitError,
 			`no such job in namespace "default": no job of kind "order" has the key "k"`)

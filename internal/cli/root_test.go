@@ -177,7 +177,7 @@ func TestUsageErrors(t *testing.T) {
 		words string
 	}{
 		{[]string{"jbo"}, `unknown command "jbo" for "holdfast"; did you mean job?; see: holdfast --help`},
-		{[]string{"job", "lst"}, `unknown command "lst" for "holdfast job"; did you mean list or get?; see: holdfast job --help`},
+		{[]string{"job", "lst"}, `unknown command "lst" for "holdfast job"; did you mean list, get or set?; see: holdfast job --help`},
 		{[]string{"job", "list", "--foo"}, "unknown flag: --foo; see: holdfast job list --help"},
 		{[]string{"--foo"}, "unknown flag: --foo"},
 		{[]string{"job", "list", "-x"}, "unknown shorthand flag"},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/portion"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // weight is about how many bytes of an op are sent to the database.
@@ -13,9 +14,11 @@ func (o *op) weight() int {
 		n += portion.WeightOfSend(s)
 	}
 	if o.Checkpoint != nil {
+		n += weightOf(o.Checkpoint.Meta)
 		n += portion.RowWeight + len(o.Checkpoint.Checkpoint.Message) + len(o.Checkpoint.Checkpoint.Value)
 	}
 	if a := o.Append; a != nil {
+		n += weightOf(a.Meta)
 		for i := range a.Entries {
 			n += portion.RowWeight + len(a.Entries[i].Path) + len(a.Entries[i].Name) + len(a.Entries[i].Data)
 		}
@@ -25,7 +28,7 @@ func (o *op) weight() int {
 		}
 	}
 	if e := o.Outcome; e != nil {
-		n += portion.RowWeight + len(e.Error) + len(e.Trace) + len(e.Result)
+		n += portion.RowWeight + len(e.Error) + len(e.Trace) + len(e.Result) + weightOf(e.Meta)
 		if e.Wait != nil {
 			n += len(e.Wait.For)
 		}
@@ -34,6 +37,17 @@ func (o *op) weight() int {
 		}
 	}
 	return n
+}
+
+// weightOf is about how many bytes are sent of what a run says of its job.
+func weightOf(m *store.Meta) (n int) {
+	if m == nil {
+		return 0
+	}
+	for _, tag := range m.Tags {
+		n += len(tag)
+	}
+	return n + len(m.Metadata)
 }
 
 // measure returns the number of operations and bytes of the ops.

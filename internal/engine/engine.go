@@ -189,6 +189,13 @@ func (e *Engine) Fork(ctx context.Context, params store.ForkParams) error {
 	return err
 }
 
+// Edit changes a job.
+func (e *Engine) Edit(ctx context.Context, params store.EditParams) (store.State, error) {
+	state, wakes, err := e.Store.Edit(ctx, params)
+	e.announce(wakes...)
+	return state, err
+}
+
 // Pause pauses or resumes a queue.
 func (e *Engine) Pause(ctx context.Context, params store.PauseParams) error {
 	if err := e.Store.Pause(ctx, params); err != nil {

@@ -64,6 +64,8 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 	r.has, r.dirty = true, false
 	write := &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
 	r.mu.Unlock()
+	said := r.replay.Unsaid()
+	write.Meta = said.Meta()
 	patient, stop := context.WithTimeout(context.WithoutCancel(ctx), checkpointPatience)
 	defer stop()
 	err := r.node.engine.commit.Checkpoint(patient, write)
@@ -77,6 +79,7 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 		r.mu.Unlock()
 		return store.About(r.claimed.Job.ID, "writing the checkpoint of", err)
 	}
+	r.replay.Said(said)
 	return nil
 }
 

@@ -7,6 +7,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -61,4 +62,19 @@ type Host interface {
 type JournalLimit struct {
 	Entries int64 // 50,000
 	Bytes   int64 // of data, names and paths; 64 MiB
+}
+
+// Full tells, for an error, how much a run remembers that remembers all it may; "": it does not.
+func (l JournalLimit) Full(entries, bytes int64) string {
+	if entries < l.Entries && bytes < l.Bytes {
+		return ""
+	}
+	return fmt.Sprintf(
+		"%d of %d entries and %d of %d bytes (WithMaxJournal); return ContinueAsNew, or split the work into children",
+		entries, l.Entries, bytes, l.Bytes)
+}
+
+// IsHalfFull reports whether a run remembers half of what it may.
+func (l JournalLimit) IsHalfFull(entries, bytes int64) bool {
+	return 2*entries >= l.Entries || 2*bytes >= l.Bytes
 }

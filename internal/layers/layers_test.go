@@ -50,7 +50,9 @@ var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/int
 var layers = []layer{
 	{pattern: "store"},
 	{pattern: "store/internal/sqltext", imports: []string{"store"}},
-	{pattern: "store/storetest/model", imports: []string{"store"}, tests: []string{"store/storetest"}},
+	{pattern: "store/internal/lists", imports: []string{"store"}},
+	{pattern: "store/internal/edits", imports: []string{"store"}},
+	{pattern: "store/storetest/model", imports: []string{"store", "store/internal/edits", "store/internal/lists"}, tests: []string{"store/storetest"}},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
 	{pattern: "store/storetest/copies", imports: words},
@@ -58,10 +60,12 @@ var layers = []layer{
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
 	{pattern: "store/storetest/keys", imports: words},
+	{pattern: "store/storetest/crowd", imports: words},
+	{pattern: "store/storetest/lists", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
 	{pattern: "store/storetest/nodes", imports: words},
 	{pattern: "store/storetest/operate", imports: words},
 	{pattern: "store/storetest/outside", imports: words},
-	{pattern: "store/storetest/race", imports: words},
+	{pattern: "store/storetest/race", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
 	{pattern: "store/storetest/starts", imports: words},
 	{pattern: "store/storetest/tx", imports: words},
 	{pattern: "store/storetest/updates", imports: words},
@@ -70,19 +74,31 @@ var layers = []layer{
 	{pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."}, tests: []string{"store/sqlite"}},
 	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/sqlite/internal/db"}},
-	{pattern: "store/sqlite/internal/move", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
+	{
+		pattern: "store/sqlite/internal/move",
+		imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/generations", "store/sqlite/internal/work"}),
+	},
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
-	{pattern: "store/sqlite/internal/work", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/updates"})},
+	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
+	{
+		pattern: "store/sqlite/internal/work",
+		imports: slices.Concat(onSQLite, []string{
+			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/updates",
+		}),
+	},
 	{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/keys", "store/sqlite/internal/updates", "store/sqlite/internal/work",
+			"store/internal/edits", "store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/updates",
+			"store/sqlite/internal/work",
 		}),
 	},
 	{
 		pattern: "store/sqlite/internal/view",
-		imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/work"}),
+		imports: slices.Concat(onSQLite, []string{
+			"store/internal/lists", "store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/work",
+		}),
 	},
 	{
 		pattern: "store/sqlite/...",
@@ -94,7 +110,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/move", imports: onPostgres},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
-	{pattern: "store/postgres/internal/read", imports: onPostgres},
+	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
 	{pattern: "store/postgres/internal/claims", imports: onPostgres},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{
@@ -104,7 +120,7 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/updates",
+			"store/internal/edits", "store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/updates",
 			"store/postgres/internal/write",
 		}),
 	},
@@ -135,6 +151,7 @@ var layers = []layer{
 	},
 	{pattern: "internal/valid", imports: []string{"store"}},
 	{pattern: "internal/heartbeat"},
+	{pattern: "internal/unsaid", imports: []string{"store"}},
 	{pattern: "internal/turns"},
 	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/usercode", imports: []string{"store"}},
@@ -158,12 +175,12 @@ var layers = []layer{
 	{pattern: "internal/lifetime"},
 	{pattern: "internal/misuse", imports: []string{"store"}},
 	{pattern: "internal/host", imports: []string{"store"}},
-	{pattern: "internal/tries", imports: []string{"internal/journal", "internal/usercode", "store"}},
+	{pattern: "internal/tries", imports: []string{"internal/heartbeat", "internal/journal", "internal/usercode", "store"}},
 	{
 		pattern: "internal/replay",
 		imports: []string{
 			"internal/blocked", "internal/heartbeat", "internal/host", "internal/journal", "internal/lifetime", "internal/logs",
-			"internal/memory", "internal/misuse", "internal/supervise", "internal/tries", "internal/usercode", "store",
+			"internal/memory", "internal/misuse", "internal/supervise", "internal/tries", "internal/unsaid", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest"},
 	},

@@ -88,8 +88,8 @@ func (m *Memory) Forget(prefix string) {
 		case !strings.HasPrefix(e.Path, prefix):
 			kept = append(kept, e)
 			continue
-		case isRefused(&e):
-			kept = append(kept, refusal(e))
+		case journal.IsRefused(&e):
+			kept = append(kept, journal.Refusal(e))
 		case e.Kind == store.EntryReceived:
 			m.PutBack(e.Ref)
 		}
@@ -98,25 +98,14 @@ func (m *Memory) Forget(prefix string) {
 	m.pending = kept
 }
 
-// isRefused reports whether an entry that is to be stored is that of a signal which did not decode.
-func isRefused(e *store.Entry) bool {
-	return e.Kind == store.EntryReceived && len(e.Data) > 0 && e.Name != ""
-}
-
-// refusal is an entry that says of a signal only that it is not to be received any more.
-func refusal(e store.Entry) store.Entry {
-	e.Path = ""
-	return e
-}
-
 // KeepRefusals takes back what is to be stored, but for the signals that did not decode: they are
 // received all the same, at no place in the code, so that the next attempt waits for the next one.
 // Otherwise it would fail at the same one, again and again.
 func (m *Memory) KeepRefusals() {
 	var refused []store.Entry
 	for _, e := range m.pending {
-		if isRefused(&e) {
-			refused = append(refused, refusal(e))
+		if journal.IsRefused(&e) {
+			refused = append(refused, journal.Refusal(e))
 		}
 	}
 	m.DropAll()

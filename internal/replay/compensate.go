@@ -104,6 +104,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 			return o
 		}
 		o = &store.Outcome{State: data.State, Reason: data.Reason, Error: data.Error}
+		r.said.Clear() // it was stored with the decision
 	}
 	if o.State != store.Failed && o.State != store.Cancelled {
 		return o

@@ -61,6 +61,7 @@ func (r *Run) decided() *store.Outcome {
 func (r *Run) FinishJournal(o *store.Outcome) (a *store.Append, remembers bool) {
 	m := r.state.Load()
 	if m == nil {
+		o.Meta = r.Unsaid().Meta()
 		if r.claimed.Durable && o.State.Finished() {
 			become(o, unreadable(errors.New("its journal was not read in time, so that it is unknown what there is to undo")))
 		}
@@ -116,14 +117,15 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 		if err := m.writeLast(); err != nil {
 			m.DropAll()
 			m.unwritten = true
-			m.run.endsUnwritten(o, unwritten(m.run.claimed.Job.ID, err))
+			m.run.endsUnwritten(o, store.About(m.run.claimed.Job.ID, unwritten, err))
 		}
 	}
 	var a *store.Append
 	if !m.IsSaved() {
-		a = m.Portion(m.run.claimed.Lease)
+		a = m.take()
 	}
 	inTx := m.tx != nil || m.own != nil
+	o.Meta = m.run.said.Words(&m.Memory).Meta()
 	o.Durable, o.InTx = m.Stored > 0 || a != nil && len(a.Entries) > 0 || inTx || m.unwritten, inTx
 	return a
 }

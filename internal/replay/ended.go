@@ -90,7 +90,7 @@ func (m *replayState) endWith(end journal.Ended) *store.Append {
 		e = m.closingEntry(&store.Outcome{State: end.State, Reason: end.Reason, Error: end.Error})
 	}
 	e.Data, e.Codec = journal.Pack(e.Data)
-	a := &store.Append{Lease: m.run.claimed.Lease, Closing: e.Kind == store.EntryClosing}
+	a := &store.Append{Lease: m.run.claimed.Lease, Closing: e.Kind == store.EntryClosing, Meta: m.run.said.Words(&m.Memory).Meta()}
 	a.Entries, a.Enqueues = m.Pending()
 	a.Entries = append(a.Entries, e)
 	for i := range a.Entries {

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/heartbeat"
@@ -38,36 +37,12 @@ func (s *Strand) Release() {
 }
 
 // expectBeats returns a context for the function of a step, which ends when the function makes no
-// progress for a limit of time. A function that ignores that holds up its strand: the attempt ends,
-// as that of a stuck handler. done is called when the function has returned.
+// progress for a limit of time. done is called when the function has returned.
 func (s *Strand) expectBeats(ctx context.Context, limit time.Duration) (watched context.Context, done func()) {
-	watched, end := context.WithCancelCause(ctx)
-	var mu sync.Mutex
-	returned, unstick := false, func() {}
-	w := heartbeat.Begin(limit, func() {
-		defer s.run.host.Catch("the heartbeat of a step")
-		end(tries.SilentError{})
-		mu.Lock()
-		defer mu.Unlock()
-		if !returned {
-			unstick = s.run.host.GiveUpLater(func() bool {
-				mu.Lock()
-				defer mu.Unlock()
-				if !returned {
-					s.run.Cancel(usercode.ErrHeartbeat)
-				}
-				return false
-			})
-		}
-	})
+	watched, w, stop := tries.ExpectBeats(ctx, limit, s.run.host, func() { s.run.Cancel(usercode.ErrHeartbeat) })
 	s.watch.Store(w)
 	return watched, func() {
 		s.watch.Store(nil)
-		w.Stop()
-		mu.Lock()
-		defer mu.Unlock()
-		returned = true
-		unstick()
-		end(nil)
+		stop()
 	}
 }

@@ -10,29 +10,7 @@ import (
 )
 
 func (s *Strand) misuse(format string, args ...any) error {
-	return &misuse.Error{Text: fmt.Sprintf("job %s: ", s.run.claimed.Job.ID) + fmt.Sprintf(format, args...)}
-}
-
-// tooLate is the misuse of a strand whose function has returned.
-func (s *Strand) tooLate(begins misuse.Operation) error {
-	return s.misuse("%s was called on a run that is over: the function that it was passed to has returned or was parked; "+
-		"do not keep a run, use the one passed to the function", begins)
-}
-
-// beside is the misuse of a strand that has an operation under way.
-func (s *Strand) beside(begins misuse.Operation) error {
-	if s.doing.IsStep() {
-		return s.misuse("%s was called during %s, in its function or in another goroutine; call it before or after the step, "+
-			"or in a function started with holdfast.Go, on the run passed to that function", begins, s.doing)
-	}
-	return s.misuse("%s was called while %s of the same run had not returned; use a run in one goroutine only: the run that "+
-		"holdfast.Go, run.OnFailure or Update.Handle passes to the function", begins, s.doing)
-}
-
-// foreign is the misuse of something that another run has made.
-func (s *Strand) foreign(begins misuse.Operation, a Awaitable) error {
-	return s.misuse("%s was given %s, which this run did not make; make it in each call of the handler, on the run "+
-		"passed to it", begins, a.describe())
+	return misuse.Of(s.run.claimed.Job.ID, format, args...)
 }
 
 // spoil ends the work of the strands that fail with this one: those that wait return the misuse,
@@ -49,9 +27,9 @@ func (s *Strand) spoil(m *replayState, err error) {
 func (s *Strand) refuse(m *replayState, begins misuse.Operation) error {
 	switch {
 	case s.over.Load():
-		return s.tooLate(begins)
+		return misuse.TooLate(s.run.claimed.Job.ID, begins)
 	case s.doing != misuse.Operation{}:
-		err := s.beside(begins)
+		err := misuse.Beside(s.run.claimed.Job.ID, begins, s.doing)
 		s.misused = true
 		m.Drop(s.underWay())
 		s.spoil(m, err)
@@ -82,7 +60,7 @@ func (s *Strand) ruined() error {
 func (s *Strand) own(m *replayState, among ...Awaitable) error {
 	for _, a := range among {
 		if !a.madeBy(s.run) {
-			err := s.foreign(s.doing, a)
+			err := misuse.Foreign(s.run.claimed.Job.ID, s.doing, a.describe())
 			s.spoil(m, err)
 			return err
 		}

@@ -106,7 +106,8 @@ func (m *replayState) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.App
 	}
 	tx.wrote = true
 	e.Seq = m.Stored + 1
-	return &store.Append{Lease: m.run.claimed.Lease, Entries: []store.Entry{e}}, nil
+	m.said = m.run.said.Words(&m.Memory)
+	return &store.Append{Lease: m.run.claimed.Lease, Entries: []store.Entry{e}, Meta: m.said.Meta()}, nil
 }
 
 // leaveTxLater leaves the transaction behind that a run which ends is waiting for, if it still is

@@ -21,7 +21,7 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 	s.run.watch.Beat()
 	begins := misuse.Operation{Verb: verb, Name: name}
 	if s.over.Load() {
-		return nil, s.tooLate(begins)
+		return nil, misuse.TooLate(s.run.claimed.Job.ID, begins)
 	}
 	m, err := s.run.remember()
 	if err != nil {
@@ -101,6 +101,7 @@ func (s *Strand) at(m *replayState, path, name string, kinds ...store.EntryKind)
 		return nil
 	}
 	m.visit(path)
+	s.run.said.Drop(s)
 	for _, e := range entries {
 		if !slices.Contains(kinds, e.Kind) || e.Name != name && (journal.IsNamed(e.Kind) || e.Name != "" && name != "") {
 			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal (entry %d) has %s",

@@ -19,7 +19,7 @@ func (r *Run) Init(host Host, claimed *store.Claimed) {
 // limit, if that is positive, and at the deadline of the job. A durable run that is ending from the
 // beginning, as its claim told, has no deadline any more.
 func (r *Run) Start(now time.Time, limit time.Duration) context.Context {
-	r.ending = endingOf(r.claimed, now)
+	r.ending = usercode.EndingOf(r.claimed, now)
 	if deadline := r.claimed.Job.Options.Deadline; !deadline.IsZero() && r.ending == nil {
 		if left := deadline.Sub(now); limit == 0 || left < limit {
 			limit = left
@@ -59,18 +59,6 @@ func (r *Run) Stop() {
 	if r.life.Base != nil {
 		r.life.EndAll(context.Canceled)
 	}
-}
-
-// endingOf tells why a durable run that begins is ending, if it is.
-func endingOf(c *store.Claimed, now time.Time) error {
-	switch deadline := c.Job.Options.Deadline; {
-	case !c.Durable:
-	case c.CancelRequested:
-		return usercode.CancelCause(c.CancelReason)
-	case !deadline.IsZero() && !now.Before(deadline):
-		return usercode.ErrTimeout
-	}
-	return nil
 }
 
 // HasEnded reports whether the handler's context has ended.

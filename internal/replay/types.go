@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/lifetime"
 	"github.com/holdfastdev/holdfast/internal/memory"
 	"github.com/holdfastdev/holdfast/internal/misuse"
+	"github.com/holdfastdev/holdfast/internal/unsaid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -36,6 +37,7 @@ type Run struct {
 	state       atomic.Pointer[replayState] // of a run that asked for it
 	ending      error                       // it is ending, as its claim told
 	pausing     atomic.Bool                 // a pause of it was requested
+	said        unsaid.Slot                 // of its job, and to be stored with the next write
 	undoing     atomic.Bool                 // compensations run
 }
 
@@ -56,11 +58,12 @@ type replayState struct {
 
 	evaluated sync.Cond // told when a condition was looked at
 
-	unread    bool    // the inbox was not read: it is the first run, which finds no journal, and seldom messages
-	warned    bool    // that the entries are many
-	flushing  bool    // a write, or a transaction of the user's, is under way
-	unwritten bool    // a write has failed, or was not waited for: it is unknown what the journal holds
-	tx        *openTx // what is being written is in a transaction of the user's
+	unread    bool          // the inbox was not read: it is the first run, which finds no journal, and seldom messages
+	warned    bool          // that the entries are many
+	flushing  bool          // a write, or a transaction of the user's, is under way
+	unwritten bool          // a write has failed, or was not waited for: it is unknown what the journal holds
+	said      *unsaid.Words // what the write under way says of the job
+	tx        *openTx       // what is being written is in a transaction of the user's
 
 	abandoned []*Future // strands that have panicked and were not awaited yet
 	concluded bool      // and will not be

@@ -106,7 +106,7 @@ func (s *Strand) Patched(name string) (bool, error) {
 // one after the run has continued as new. It is no operation, and may be asked for in a step.
 func (s *Strand) IdempotencyKey(step string) (string, error) {
 	if s.over.Load() {
-		return "", s.tooLate(misuse.Operation{Verb: "run.IdempotencyKey"})
+		return "", misuse.TooLate(s.run.claimed.Job.ID, misuse.Operation{Verb: "run.IdempotencyKey"})
 	}
 	m, err := s.run.remember()
 	if err != nil {

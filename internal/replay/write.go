@@ -37,7 +37,7 @@ func (m *replayState) flush() error {
 // write stores the first portion of what is pending. No other strand writes. It releases the lock
 // meanwhile.
 func (m *replayState) write() error {
-	a := m.Portion(m.run.claimed.Lease)
+	a := m.take()
 	m.flushing = true
 	m.mu.Unlock()
 	m.run.watch.Hold()
@@ -51,7 +51,7 @@ func (m *replayState) write() error {
 // writeLast is write for a run whose end is decided, and whose life may be over. It lets go of the
 // lock meanwhile.
 func (m *replayState) writeLast() error {
-	a := m.Portion(m.run.claimed.Lease)
+	a := m.take()
 	m.flushing = true
 	m.mu.Unlock()
 	err := m.run.host.AppendLast(a)
@@ -60,10 +60,22 @@ func (m *replayState) writeLast() error {
 	return err
 }
 
+// take takes out what the next write carries, with what the run has said of its job. Answers that
+// are written alone leave that for a write that has its place in the journal.
+func (m *replayState) take() *store.Append {
+	a := m.Portion(m.run.claimed.Lease)
+	if len(a.Entries) > 0 {
+		m.said = m.run.said.Words(&m.Memory)
+		a.Meta = m.said.Meta()
+	}
+	return a
+}
+
 // written ends a write.
 func (m *replayState) written(a *store.Append, err error) {
 	m.flushing, m.tx = false, nil
 	if err == nil && len(a.Entries) > 0 {
+		m.run.said.Stored(m.said)
 		m.Stored = a.Entries[len(a.Entries)-1].Seq
 		m.warnIfLong()
 	}
@@ -86,7 +98,7 @@ func (m *replayState) endIfUnwritten(err error) error {
 		m.unwritten = true
 		// What the run has decided since is lost with the write, so that it cannot go on from
 		// there.
-		m.leave(m.run.failed(unwritten(m.run.claimed.Job.ID, err)))
+		m.leave(m.run.failed(store.About(m.run.claimed.Job.ID, unwritten, err)))
 	}
 	if m.exiting {
 		m.exit()
@@ -94,25 +106,20 @@ func (m *replayState) endIfUnwritten(err error) error {
 	return m.ending
 }
 
-func unwritten(job store.ID, err error) error {
-	return store.About(job, "writing the journal of", err)
-}
+const unwritten = "writing the journal of"
 
 // full reports, as an error that says what to do, that the run remembers all it may.
 func (m *replayState) full() error {
-	limit := m.run.host.MaxJournal()
-	if m.Entries < limit.Entries && m.Bytes < limit.Bytes {
-		return nil
+	if what := m.run.host.MaxJournal().Full(m.Entries, m.Bytes); what != "" {
+		return fmt.Errorf("%w: job %s has %s", usercode.ErrJournalFull, m.run.claimed.Job.ID, what)
 	}
-	return fmt.Errorf(
-		"%w: job %s has %d of %d entries and %d of %d bytes (WithMaxJournal); return ContinueAsNew, or split the work into children",
-		usercode.ErrJournalFull, m.run.claimed.Job.ID, m.Entries, limit.Entries, m.Bytes, limit.Bytes)
+	return nil
 }
 
 // warnIfLong says once that the run remembers half of what it may: every resuming reads it.
 func (m *replayState) warnIfLong() {
 	limit := m.run.host.MaxJournal()
-	if m.warned || 2*m.Entries < limit.Entries && 2*m.Bytes < limit.Bytes {
+	if m.warned || !limit.IsHalfFull(m.Entries, m.Bytes) {
 		return
 	}
 	m.warned = true

@@ -2,7 +2,7 @@
 //
 // # Imports
 //
-// Of ours, store, internal/journal and usercode.
+// Of ours, store, internal/heartbeat, journal and usercode.
 package tries
 
 import (

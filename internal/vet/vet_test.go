@@ -39,6 +39,8 @@ var harmless = []string{
 	"Run.Progress",
 	"Run.Queue",
 	"Run.SaveCheckpoint",
+	"Run.SetMetadata",
+	"Run.SetTags",
 	"Run.Tags",
 	"Run.Value",
 	"Run.WithContext",
@@ -76,6 +78,7 @@ func TestOperations(t *testing.T) {
 // change again.
 var reads = []string{
 	"Client.Close",
+	"Client.Count",
 	"Client.Ends",
 	"Client.FindKey",
 	"Client.Follow",
@@ -84,6 +87,7 @@ var reads = []string{
 	"Client.JournalEntries",
 	"Client.JournalMessages",
 	"Client.List",
+	"Client.ListBy",
 	"Client.Nodes",
 	"Client.Published",
 	"Client.Queues",
@@ -99,6 +103,7 @@ var reads = []string{
 	"Job.Get",
 	"Job.Wait",
 	"Kind.Find",
+	"Kind.Get",
 	"Open",
 	"Run.WithContext",
 	"RunFrom",

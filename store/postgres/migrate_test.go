@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -124,8 +125,41 @@ func TestMigrateFromVersion5(t *testing.T) {
 	}
 }
 
+// undo makes a schema one that the migrations up to a version have made, the latest first.
+var undo = []struct {
+	to    int
+	texts []string
+}{
+	{13, []string{
+		"DROP INDEX {schema}.finished_by_time, {schema}.finished_times, {schema}.attempt_lost, {schema}.deferred_lane",
+		"ALTER TABLE {schema}.finished DROP COLUMN lane", "ALTER TABLE {schema}.attempt DROP COLUMN lost",
+		"ALTER TABLE {schema}.audit DROP COLUMN gone", "CREATE INDEX deferred_lane ON {schema}.deferred (lane, state)",
+	}},
+	{12, []string{"DROP TABLE {schema}.meta"}},
+	{11, []string{"DROP TABLE {schema}.job_update"}},
+	{10, []string{"DROP TABLE {schema}.job_key, {schema}.key_sent"}},
+	{9, []string{"ALTER TABLE {schema}.deferred DROP COLUMN handed_over", "DROP TABLE {schema}.untold"}},
+	{8, []string{"DROP TABLE {schema}.lane_use", dropFunctionsBut("clock", "refuse")}},
+	{7, []string{"ALTER TABLE {schema}.queue DROP COLUMN deleted_at"}},
+	{6, []string{
+		"ALTER TABLE {schema}.finished DROP COLUMN started_at, DROP COLUMN codec, DROP COLUMN fingerprint",
+		"ALTER TABLE {schema}.journal DROP COLUMN took",
+	}},
+}
+
 // TestMigrateFromVersion6 migrates a database that has jobs in every state.
-func TestMigrateFromVersion6(t *testing.T) {
+func TestMigrateFromVersion6(t *testing.T) { migrateFrom(t, 6) }
+
+func TestMigrateFromVersion7(t *testing.T) { migrateFrom(t, 7) }
+
+func TestMigrateFromVersion10(t *testing.T) { migrateFrom(t, 10) }
+
+func TestMigrateFromVersion12(t *testing.T) { migrateFrom(t, 12) }
+
+func TestMigrateFromVersion13(t *testing.T) { migrateFrom(t, 13) }
+
+func migrateFrom(t *testing.T, version int) {
+	t.Helper()
 	t.Parallel()
 	config := fresh(t)
 	storetest.Upgrade(t, func(t *testing.T, clock *storetest.Clock) store.Store {
@@ -136,14 +170,13 @@ func TestMigrateFromVersion6(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn := connect(t, config.URL)
-		for _, text := range []string{
-			"ALTER TABLE {schema}.finished DROP COLUMN started_at, DROP COLUMN codec, DROP COLUMN fingerprint",
-			"ALTER TABLE {schema}.journal DROP COLUMN took", "ALTER TABLE {schema}.queue DROP COLUMN deleted_at",
-			"DROP TABLE {schema}.job_update",
-			"DROP TABLE {schema}.lane_use, {schema}.job_key, {schema}.key_sent, {schema}.meta", dropFunctionsBut("clock", "refuse"),
-			"ALTER TABLE {schema}.deferred DROP COLUMN handed_over", "DROP TABLE {schema}.untold",
-			"DELETE FROM {schema}.migration WHERE version >= 7",
-		} {
+		texts := []string{fmt.Sprint("DELETE FROM {schema}.migration WHERE version > ", version)}
+		for _, step := range undo {
+			if step.to >= version {
+				texts = append(texts, step.texts...)
+			}
+		}
+		for _, text := range texts {
 			if _, err := conn.Exec(t.Context(), strings.ReplaceAll(text, "{schema}", config.SchemaName)); err != nil {
 				t.Fatal(text, err)
 			}

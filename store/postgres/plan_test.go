@@ -30,8 +30,8 @@ func TestHotPlans(t *testing.T) {
 		"fence", "append", "append_closing", "append_live", "append_written", "journals", "journal_sizes",
 		"entries", "entries_newest", "entries_named", "entries_named_newest",
 		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close",
-		"parents_of", "close_children", "list_children",
-		"keys_take", "key_obstacles", "key_find", "keys_of_finished", "key_sent", "key_sent_note", "list_key",
+		"parents_of", "close_children", "say", "edit_body", "edit_move", "edit_audit", "delete_look", "delete_audit", "forget_unique_keys_of",
+		"keys_take", "key_obstacles", "key_find", "keys_of_finished", "key_sent", "key_sent_note", "list_key", "keys_busy", "keys_leave",
 		"send_updates", "wake_for_updates", "answer_updates", "updates_open", "update", "update_forget", "updates_forget_accepted",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
 		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "tell_parents",
@@ -123,8 +123,8 @@ func opened(t *testing.T) (*pg.DB, *pgx.Conn) {
 	return d, conn
 }
 
-// explain returns the generic plan of a statement.
-func explain(t *testing.T, conn *pgx.Conn, text string) (lines []string) {
+// explain returns the generic plan of a statement, which is run with NULLs if no args are given.
+func explain(t *testing.T, conn *pgx.Conn, text string, args ...string) (lines []string) {
 	t.Helper()
 	ctx := context.Background()
 	prepared, err := conn.Prepare(ctx, "explained", text)
@@ -136,8 +136,10 @@ func explain(t *testing.T, conn *pgx.Conn, text string) (lines []string) {
 			t.Fatal(err)
 		}
 	}()
-	nulls := strings.TrimSuffix(strings.Repeat("NULL, ", len(prepared.ParamOIDs)), ", ")
-	rows, err := conn.Query(ctx, "EXPLAIN (COSTS OFF) EXECUTE explained ("+nulls+")", pgx.QueryExecModeSimpleProtocol)
+	for len(args) < len(prepared.ParamOIDs) {
+		args = append(args, "NULL")
+	}
+	rows, err := conn.Query(ctx, "EXPLAIN (COSTS OFF) EXECUTE explained ("+strings.Join(args, ", ")+")", pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		t.Fatal(err)
 	}

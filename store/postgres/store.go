@@ -109,11 +109,16 @@ func (s *Store) Find(ctx context.Context, key store.JobKey) (store.ID, error) {
 	return id, pg.Classify(ctx, "find a job by its key", err)
 }
 
-// List implements store.Reader. The cursor is the id after which to go on. A page is read in one
-// snapshot.
+// List implements store.Reader. A page is read in one snapshot.
 func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
 	page, err := s.read.List(ctx, params)
 	return page, pg.Classify(ctx, "list jobs", err)
+}
+
+// Count implements store.Reader. Each part is counted in one snapshot.
+func (s *Store) Count(ctx context.Context, params store.CountParams) (store.Counted, error) {
+	counted, err := s.read.Count(ctx, params)
+	return counted, pg.Classify(ctx, "count jobs", err)
 }
 
 // Journals implements store.Journals.
@@ -201,6 +206,19 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
 	wakes, err := s.operate.Fork(ctx, params)
 	return wakes, pg.Classify(ctx, "fork job "+params.From.String(), err)
+}
+
+// Edit implements store.Editors. A job that another transaction has locked is tried again a few
+// times; after that it is a caller's transaction, and ErrBusy.
+func (s *Store) Edit(ctx context.Context, params store.EditParams) (store.State, []store.Wake, error) {
+	state, wakes, err := s.operate.Edit(ctx, params)
+	return state, wakes, pg.Classify(ctx, "edit job "+params.Job.String(), err)
+}
+
+// Delete implements store.Editors. Each thousand of jobs is a transaction of its own.
+func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
+	results, err := s.operate.Delete(ctx, params)
+	return results, pg.Classify(ctx, "delete", err)
 }
 
 // CancelTx implements store.Callers. The bodies of the jobs stay locked until the transaction ends,

@@ -120,3 +120,6 @@ func CopyAhead(ctx context.Context, s store.Store, params store.ForkParams) (res
 		return mine.Write(ctx, "fork", func(t *core.Tx) error { return tend.Fork(t, params, c) })
 	}, err
 }
+
+// Statement is the text of a statement.
+func Statement(name string) string { return db.TextOf(name) }

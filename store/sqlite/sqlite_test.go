@@ -19,7 +19,7 @@ func TestConformanceInPortions(t *testing.T) {
 		t.Skip("it is the same suite once more")
 	}
 	conform(t, 1, "Action", "Checkpoint", "Claim", "ClockBack", "Closed", "Enqueue", "Fence", "Held", "Hold", "Invalid", "Leader", "Message",
-		"Namespace", "Nodes", "Obstacles", "Order", "OrderingKey", "Outcome", "Promote", "Queues", "Race", "Read", "Rescue", "RetainQueues",
+		"Namespace", "Nodes", "Obstacles", "Order", "OrderingKey", "Outcome", "Promote", "Queues", "Race", "RaceEdit", "Read", "Rescue", "RetainQueues",
 		"Start", "Told", "Transitions", "TurnTold", "Unique", "Unit", "Unserved", "Version", "Wait", "Words")
 }
 

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"fmt"
 	"testing"
 	"time"
 
@@ -220,8 +221,35 @@ func TestUpgradeFrom5(t *testing.T) {
 	}
 }
 
+// undo makes a database one that the migrations up to a version have made, the latest first.
+var undo = []struct {
+	to    int
+	texts []string
+}{
+	{13, []string{"DROP INDEX holdfast_attempt_lost", "UPDATE holdfast_attempt SET taken = 1 WHERE taken = 2"}},
+	{11, []string{"DROP TABLE holdfast_job_update"}},
+	{10, []string{"DROP TABLE holdfast_job_key", "DROP TABLE holdfast_key_sent"}},
+	{9, []string{"ALTER TABLE holdfast_deferred DROP COLUMN handed_over"}},
+	{7, []string{"ALTER TABLE holdfast_queue DROP COLUMN deleted_at"}},
+	{6, []string{
+		"ALTER TABLE holdfast_finished DROP COLUMN started_at", "ALTER TABLE holdfast_finished DROP COLUMN codec",
+		"ALTER TABLE holdfast_finished DROP COLUMN fingerprint", "ALTER TABLE holdfast_journal DROP COLUMN took",
+	}},
+}
+
 // TestUpgradeFrom6 migrates a database that has jobs in every state.
-func TestUpgradeFrom6(t *testing.T) {
+func TestUpgradeFrom6(t *testing.T) { upgradeFrom(t, 6) }
+
+func TestUpgradeFrom7(t *testing.T) { upgradeFrom(t, 7) }
+
+func TestUpgradeFrom10(t *testing.T) { upgradeFrom(t, 10) }
+
+func TestUpgradeFrom12(t *testing.T) { upgradeFrom(t, 12) }
+
+func TestUpgradeFrom13(t *testing.T) { upgradeFrom(t, 13) }
+
+func upgradeFrom(t *testing.T, version int) {
+	t.Helper()
 	source := sqlite.File(file(t))
 	storetest.Upgrade(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		source.Clock = clock.Now
@@ -234,14 +262,13 @@ func TestUpgradeFrom6(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{
-			"ALTER TABLE holdfast_finished DROP COLUMN started_at", "ALTER TABLE holdfast_finished DROP COLUMN codec",
-			"ALTER TABLE holdfast_finished DROP COLUMN fingerprint", "ALTER TABLE holdfast_journal DROP COLUMN took",
-			"ALTER TABLE holdfast_queue DROP COLUMN deleted_at", "DROP TABLE holdfast_job_key", "DROP TABLE holdfast_key_sent",
-			"DROP TABLE holdfast_job_update",
-			"ALTER TABLE holdfast_deferred DROP COLUMN handed_over",
-			"DELETE FROM holdfast_migration WHERE version >= 7",
-		} {
+		texts := []string{fmt.Sprint("DELETE FROM holdfast_migration WHERE version > ", version)}
+		for _, step := range undo {
+			if step.to >= version {
+				texts = append(texts, step.texts...)
+			}
+		}
+		for _, text := range texts {
 			if _, err := db.ExecContext(t.Context(), text); err != nil {
 				t.Fatal(text, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/family"
 	"github.com/holdfastdev/holdfast/store/storetest/jobs"
 	"github.com/holdfastdev/holdfast/store/storetest/keys"
+	"github.com/holdfastdev/holdfast/store/storetest/lists"
 	"github.com/holdfastdev/holdfast/store/storetest/machine"
 	"github.com/holdfastdev/holdfast/store/storetest/nodes"
 	"github.com/holdfastdev/holdfast/store/storetest/operate"
@@ -23,12 +24,12 @@ import (
 // groups are all tests, by what they are about.
 var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
-	outside.Groups, race.Groups, machine.Groups,
+	lists.Groups, outside.Groups, race.Groups, machine.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are
 // those that another run on the same kind of store has checked and that the difference between the
-// two cannot touch. With -short races and random sequences are left out.
+// two cannot touch. With -short races, random sequences, and lists of very many jobs are left out.
 func Run(t *testing.T, open Factory, without ...string) {
 	machine.LimitChecks()
 	for _, name := range without {
@@ -37,7 +38,7 @@ func Run(t *testing.T, open Factory, without ...string) {
 		}
 	}
 	if testing.Short() {
-		without = append(slices.Clip(without), "Race", "Property")
+		without = append(slices.Clip(without), "Race", "RaceEdit", "Property", "Large")
 	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		if slices.Contains(without, group) {

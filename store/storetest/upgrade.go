@@ -16,10 +16,37 @@ func Upgrade(t *testing.T, open Factory, upgraded func(t *testing.T, s store.Sto
 	t.Helper()
 	e := env.New(t, open)
 	all := everything(e)
-	before := known(e, all.ids())
+	before, list := known(e, all.ids()), listed(e)
 	e.Store = upgraded(t, e.Store)
 	e.Equal("what is known of the jobs", known(e, all.ids()), before)
+	e.Equal("what is listed", listed(e), list)
 	all.end(e)
+}
+
+// listed are the jobs that some filters select, in all orders.
+func listed(e *env.Env) map[string][]store.ID {
+	e.Helper()
+	all := map[string][]store.ID{}
+	for what, f := range map[string]store.Filter{
+		"all": {}, "of a lane": {Namespace: env.Namespace, Queues: []string{"mail"}, Kinds: []string{"send"}},
+		"of no lane": {Queues: []string{"none"}}, "since": {FinishedAfter: e.Clock.Now().Add(-time.Minute)},
+		"lost": {LostFrom: e.Get(lostID(e)).Attempts[0].Node},
+	} {
+		for _, sort := range store.Sorts {
+			all[what+" by "+sort.String()] = e.Sorted(sort, f, 3)
+		}
+		for _, state := range store.States {
+			f.States = []store.State{state}
+			all[what+", "+state.String()] = e.Sorted(store.SortOldest, f, 3)
+		}
+	}
+	return all
+}
+
+// lostID is the job whose run was lost.
+func lostID(e *env.Env) store.ID {
+	e.Helper()
+	return e.ListIDs(store.Filter{Queues: []string{"lost"}})[0]
 }
 
 // inventory are jobs in every state.
@@ -66,8 +93,11 @@ func everything(e *env.Env) *inventory {
 	e.Apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{{
 		Lease: durable.Lease, Checkpoint: store.Checkpoint{Percent: 50, Message: "half", Value: []byte(`{"line":3}`)},
 	}}})
-	turn := e.Started(env.Ordered("turn"))
-	a.running = append(a.running, e.Started(), durable, turn)
+	lost := e.Started(env.Queue("lost"))
+	e.Lose(lost)
+	a.waiting = append(a.waiting, lost.Job.ID)
+	turn := e.Started(env.Ordered("turn"), env.Priority(1))
+	a.running = append(a.running, e.Started(env.Priority(1)), durable, turn)
 	a.waiting = append(a.waiting, e.Add(env.Ordered("turn")), e.Add())
 	return a
 }

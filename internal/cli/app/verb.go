@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
 // The global flags.
@@ -83,7 +84,7 @@ func Group(use, short, long, example string) *cobra.Command {
 				slices.SortStableFunc(near, func(x, y string) int { // those with the same prefix first
 					return cmp.Compare(strings.Index(y[:1], args[0][:1]), strings.Index(x[:1], args[0][:1]))
 				})
-				text += "; did you mean " + strings.Join(near, " or ") + "?"
+				text += "; did you mean " + output.Or(near) + "?"
 			}
 			return arg.Usagef("%s", text)
 		},

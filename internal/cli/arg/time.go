@@ -7,6 +7,18 @@ func ParseTime(text string) (time.Time, error) {
 	return parseTimeIn(text, time.Local) //nolint:gosmopolitan // the user's clock
 }
 
+// ParseAgo parses a time, or a duration that says how long ago it was.
+func ParseAgo(text string, now time.Time) (time.Time, error) {
+	d, err := parseDuration(text)
+	switch {
+	case err != nil:
+		return ParseTime(text)
+	case d < 0:
+		return now, Usagef("%s ago is in the future", text)
+	}
+	return now.Add(-d), nil
+}
+
 func parseTimeIn(text string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil

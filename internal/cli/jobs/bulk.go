@@ -60,7 +60,7 @@ func (a verbs) changeSome(ctx context.Context, cmd *cobra.Command, ids []string,
 	if !filtered {
 		return a.change(ctx, ids, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) { return b.change(ctx, client, ids) })
 	}
-	filter, err := b.parse()
+	filter, err := b.parse(a.Env.Now())
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ const (
 func (a verbs) changeAll(ctx context.Context, client *holdfast.Client, filter store.Filter, b *bulk) error {
 	if b.dryRun {
 		out := a.NewList(views.JobHeader...)
-		err := a.listJobs(ctx, client, out, filter, 0)
+		err := a.listJobs(ctx, client, out, listing{filter: filter})
 		if err == nil {
 			a.Notef("%s would be changed.", output.Plural(out.Count, "job"))
 		}
@@ -104,36 +104,20 @@ func (a verbs) confirmMany(ctx context.Context, client *holdfast.Client, filter 
 	if b.confirm.Given() {
 		return -1, nil
 	}
-	n, more, err := countJobs(ctx, client, filter)
-	if err != nil || n <= mostUnasked {
-		return n, err
+	count, err := client.Count(ctx, filter)
+	if err != nil || count.N <= mostUnasked {
+		return count.N, err
 	}
 	source, err := a.Source()
 	if err != nil {
-		return n, err
+		return count.N, err
 	}
-	number := strconv.Itoa(n)
-	if more {
+	n, number := count.N, strconv.Itoa(count.N)
+	if count.More {
 		n, number = -1, number+"+"
 	}
 	what := fmt.Sprintf("this %s %s jobs of namespace %s in %s", b.doing, number, output.OneLine(client.Namespace()), source)
 	return n, a.Confirm(ctx, &b.confirm, what, number)
-}
-
-// countJobs counts jobs, up to a bound, after which there are more.
-func countJobs(ctx context.Context, client *holdfast.Client, filter store.Filter) (n int, more bool, err error) {
-	for after := ""; ; {
-		page, err := client.List(ctx, filter, after, app.MaxPage)
-		if err != nil {
-			return n, false, err
-		}
-		if n += len(page.Jobs); n > store.CountBound {
-			return store.CountBound, true, nil
-		}
-		if after = page.Next; after == "" {
-			return n, false, nil
-		}
-	}
 }
 
 // bulkRun is a bulk on its way.

@@ -48,6 +48,11 @@ func (m *million) List(_ context.Context, params store.ListParams) (page store.P
 	return page, nil
 }
 
+func (m *million) Count(ctx context.Context, params store.CountParams) (store.Counted, error) {
+	page, err := m.List(ctx, store.ListParams{Filter: params.Filter, After: params.After, Limit: app.MaxPage})
+	return store.Counted{N: len(page.Jobs), Next: page.Next}, err
+}
+
 func (m *million) Cancel(_ context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	if len(params.Jobs) > bulkSize {
 		m.t.Errorf("%d jobs at once", len(params.Jobs))

@@ -48,6 +48,26 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "with --file: skip lines that cannot be enqueued, and exit with code 1")
 	flags.BoolVar(&f.wait, "wait", false, "wait for the job and print its result, like \"job wait\"")
 	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait: stop waiting after `DURATION`, such as 30s; the job continues")
+	f.addChanges(cmd)
+	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
+	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
+	flags.StringVar(&f.onConflict, "on-conflict", "",
+		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace its args, metadata and time")
+	flags.StringVar(&f.key, "key", "",
+		"business `KEY` of the job, such as order-42; if a job of the kind holds it already, enqueue nothing and return that job's id")
+	flags.StringVar(&f.keepKey, "keep-key", "",
+		"with --key: the job holds the key for `DURATION` after its end, or forever (default: until it has finished)")
+	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
+	cmd.MarkFlagsMutuallyExclusive("args", "file")
+	cmd.MarkFlagsMutuallyExclusive("id", "file")
+	cmd.MarkFlagsMutuallyExclusive("wait", "file")
+	cmd.MarkFlagsMutuallyExclusive("key", "file")
+	cmd.MarkFlagsMutuallyExclusive("key", "unique")
+}
+
+// addChanges adds the flags that can change a job later, too.
+func (f *enqueueFlags) addChanges(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&f.queue, "queue", "", "`QUEUE` to put the job in (default \"default\")")
 	flags.IntVar(&f.priority, "priority", 0, "priority `N`, from 1 (highest) to 4 (default 2)")
 	flags.DurationVar(&f.in, "in", 0, "run the job after `DURATION`, such as 90s or 24h")
@@ -61,21 +81,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 		"fail the job if it has not finished by `TIME`, or a duration from now, even if attempts are left")
 	flags.StringArrayVar(&f.tags, "tag", nil, "`TAG` to find the job by; repeatable")
 	flags.StringVar(&f.metadata, "metadata", "", "JSON `OBJECT` to store with the job")
-	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
-	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
-	flags.StringVar(&f.onConflict, "on-conflict", "",
-		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace its args, metadata and time")
-	flags.StringVar(&f.key, "key", "",
-		"business `KEY` of the job, such as order-42; if a job of the kind holds it already, enqueue nothing and return that job's id")
-	flags.StringVar(&f.keepKey, "keep-key", "",
-		"with --key: the job holds the key for `DURATION` after its end, or forever (default: until it has finished)")
-	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
-	cmd.MarkFlagsMutuallyExclusive("args", "file")
 	cmd.MarkFlagsMutuallyExclusive("in", "at")
-	cmd.MarkFlagsMutuallyExclusive("id", "file")
-	cmd.MarkFlagsMutuallyExclusive("wait", "file")
-	cmd.MarkFlagsMutuallyExclusive("key", "file")
-	cmd.MarkFlagsMutuallyExclusive("key", "unique")
 }
 
 // options turns the given flags into options of the library.

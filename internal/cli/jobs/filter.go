@@ -1,21 +1,30 @@
 package jobs
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // filterFlags are the flags that select jobs.
 type filterFlags struct {
-	filter store.Filter
-	states []string
-	parent string
+	filter         store.Filter
+	states         []string
+	ids            []string
+	parent, root   string
+	lostFrom       int64
+	since, before  string
+	finishedSince  string
+	finishedBefore string
+	metadata, args []string
 }
 
 func (f *filterFlags) add(cmd *cobra.Command) {
@@ -26,13 +35,27 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.filter.Tags, "tag", nil, "only jobs with `TAG`; repeatable")
 	flags.StringVar(&f.filter.Key, "key", "", "only the job that has the business `KEY`, or had it last; requires --kind")
 	flags.StringVar(&f.parent, "parent", "", "only children of job `ID`")
-	app.TakesID(flags, "parent")
+	flags.StringVar(&f.root, "root", "", "only children of job `ID`, their children, and so on")
+	flags.StringArrayVar(&f.ids, "id", nil, "only job `ID`; repeatable")
+	flags.Int64Var(&f.lostFrom, "lost-from", 0, "only jobs of which a run was lost with node `ID`")
+	flags.StringVar(&f.since, "since", "", "only jobs created at `TIME` or later; a duration is how long ago, such as 24h")
+	flags.StringVar(&f.before, "before", "", "only jobs created before `TIME`, or longer ago")
+	flags.StringVar(&f.finishedSince, "finished-since", "", "only jobs that finished at `TIME` or later; a duration is how long ago")
+	flags.StringVar(&f.finishedBefore, "finished-before", "", "only jobs that finished before `TIME`, or longer ago")
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "only jobs whose metadata have a value, as `PATH=VALUE`; repeatable")
+	flags.StringArrayVar(&f.args, "args", nil, "only jobs whose args have a value, as `PATH=VALUE`; repeatable")
+	for _, name := range []string{"parent", "root", "id"} {
+		app.TakesID(flags, name)
+	}
 }
 
-var filterNames = []string{"state", "queue", "kind", "tag", "key", "parent"}
+var filterNames = []string{
+	"state", "queue", "kind", "tag", "key", "parent", "root", "id", "lost-from", "since", "before", "finished-since", "finished-before",
+	"metadata", "args",
+}
 
 // parse returns the filter of the flags.
-func (f *filterFlags) parse() (store.Filter, error) {
+func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
 	for _, name := range f.states {
 		state, err := store.ParseState(name)
 		if err != nil {
@@ -43,11 +66,74 @@ func (f *filterFlags) parse() (store.Filter, error) {
 	if f.filter.Key != "" && len(f.filter.Kinds) == 0 {
 		return f.filter, arg.Usagef("--key requires --kind")
 	}
+	f.filter.LostFrom = f.lostFrom
+	if err := f.parseIDs(); err != nil {
+		return f.filter, err
+	}
+	if err := f.parseTimes(now); err != nil {
+		return f.filter, err
+	}
+	var err error
+	if f.filter.Metadata, err = parseMatches("metadata", f.metadata); err != nil {
+		return f.filter, err
+	}
+	f.filter.Args, err = parseMatches("args", f.args)
+	return f.filter, err
+}
+
+func (f *filterFlags) parseIDs() (err error) {
 	if f.parent != "" {
-		var err error
 		if f.filter.Parent, err = arg.ParseID(f.parent); err != nil {
-			return f.filter, fmt.Errorf("--parent: %w", err)
+			return fmt.Errorf("--parent: %w", err)
 		}
 	}
-	return f.filter, nil
+	if f.root != "" {
+		if f.filter.Root, err = arg.ParseID(f.root); err != nil {
+			return fmt.Errorf("--root: %w", err)
+		}
+	}
+	if len(f.ids) > 0 {
+		if f.filter.IDs, err = arg.ParseIDs(f.ids); err != nil {
+			return fmt.Errorf("--id: %w", err)
+		}
+	}
+	return nil
+}
+
+func (f *filterFlags) parseTimes(now time.Time) (err error) {
+	for _, t := range []struct {
+		flag, text string
+		to         *time.Time
+	}{
+		{"since", f.since, &f.filter.CreatedAfter},
+		{"before", f.before, &f.filter.CreatedBefore},
+		{"finished-since", f.finishedSince, &f.filter.FinishedAfter},
+		{"finished-before", f.finishedBefore, &f.filter.FinishedBefore},
+	} {
+		if t.text == "" {
+			continue
+		}
+		if *t.to, err = arg.ParseAgo(t.text, now); err != nil {
+			return fmt.Errorf("--%s: %w", t.flag, err)
+		}
+	}
+	return nil
+}
+
+// parseMatches reads PATH=VALUE. A value that is no JSON is a text.
+func parseMatches(flag string, texts []string) (matches []store.Match, err error) {
+	for _, text := range texts {
+		path, value, found := strings.Cut(text, "=")
+		if !found || path == "" || value == "" {
+			return nil, arg.Usagef("--%s %q: must be PATH=VALUE, such as customer.city=Oslo", flag, output.Clip(text, 60))
+		}
+		m := store.Match{Path: path, Value: json.RawMessage(value)}
+		if !json.Valid(m.Value) {
+			if m.Value, err = json.Marshal(value); err != nil {
+				return nil, err
+			}
+		}
+		matches = append(matches, m)
+	}
+	return matches, nil
 }

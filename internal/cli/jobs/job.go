@@ -14,15 +14,17 @@ func Commands(a *app.App) []*cobra.Command {
 
 func (a verbs) jobCommand() *cobra.Command {
 	job := app.Group("job", "Enqueue, inspect, wait for and change jobs",
-		`Enqueue, inspect, wait for, cancel, retry, pause, resume, fork, complete and fail jobs.
+		`Enqueue, inspect, count, wait for, cancel, retry, pause, resume, change, fork, complete, fail and
+delete jobs.
 
 A job is named by its id. The first 8 or more characters will do if no other job of the namespace
 begins with them. A job with a business key may be named by it instead, with --kind and --key.`,
 		`  holdfast job enqueue exec '{"command":["echo","hello"]}'
   holdfast job list --state failed --kind exec`)
 	job.Aliases = []string{"jobs"}
-	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobGetCommand(), a.jobWaitCommand(),
-		a.jobCancelCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobForkCommand(), a.jobContinueAsNewCommand(),
+	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobCountCommand(), a.jobGetCommand(), a.jobWaitCommand(),
+		a.jobCancelCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobSetCommand(), a.jobTagCommand(),
+		a.jobDeleteCommand(), a.jobForkCommand(), a.jobContinueAsNewCommand(),
 		a.jobCompleteCommand(), a.jobFailCommand(),
 		a.jobJournalCommand(), a.jobPublishedCommand(), a.jobStreamCommand())
 	return job

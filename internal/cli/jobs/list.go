@@ -20,18 +20,22 @@ func (a verbs) jobListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List jobs, newest first",
-		Long: `List jobs, newest first. Filters combine: a job must match one of the values of --state, of --queue
-and of --kind, and all values of --tag.
+		Long: `List jobs, newest first. Filters combine: a job must match one of the values of --state, of --queue,
+of --kind and of --id, and all values of --tag, --metadata and --args.
+
+A PATH is names of fields and numbers of elements, joined by dots, such as items.0.sku; a VALUE is
+JSON, or else a text. --metadata and --args look at each job that the other filters select.
 
 The list omits results, attempts and actions; "job get" shows them.`,
 		Example: `  holdfast job list
   holdfast job list --state failed --state cancelled --queue mail --limit 20
+  holdfast job list --state failed --since 24h --args customer.id=7
   holdfast job list --columns id,state,tags,created_at
   holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			filter, err := f.parse()
+			filter, sort, err := f.parse(a.Env.Now())
 			if err != nil {
 				return err
 			}
@@ -40,7 +44,7 @@ The list omits results, attempts and actions; "job get" shows them.`,
 				return err
 			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
-				return a.listJobs(ctx, client, out, filter, f.most())
+				return a.listJobs(ctx, client, out, listing{filter, sort, f.most()})
 			})
 		}),
 	}
@@ -48,14 +52,21 @@ The list omits results, attempts and actions; "job get" shows them.`,
 	return cmd
 }
 
-// listJobs lists at most that many jobs; 0: all.
-func (a verbs) listJobs(ctx context.Context, client *holdfast.Client, out *output.List, filter store.Filter, most int) error {
+// listing is a list of jobs: which ones, in which order, and how many at most; 0: all.
+type listing struct {
+	filter store.Filter
+	sort   store.Sort
+	most   int
+}
+
+func (a verbs) listJobs(ctx context.Context, client *holdfast.Client, out *output.List, of listing) error {
+	most := of.most
 	for after := ""; most == 0 || out.Count < most; {
 		size := app.MaxPage
 		if most > 0 {
 			size = min(size, most-out.Count)
 		}
-		page, err := client.List(ctx, filter, after, size)
+		page, err := client.ListBy(ctx, of.sort, of.filter, after, size)
 		if err != nil {
 			return out.BreakOff(err)
 		}
@@ -70,13 +81,18 @@ func (a verbs) listJobs(ctx context.Context, client *holdfast.Client, out *outpu
 			break
 		}
 		if most > 0 && out.Count == most {
-			a.Notef("Showing the newest %d; use --limit or --all for more.", most)
+			a.Notef("Showing the %s %d; use --limit or --all for more.", firstWords[of.sort], most)
 		}
 	}
 	if out.Count == 0 && out.Format == output.FormatTable {
 		a.Notef("No jobs found.")
 	}
 	return out.End()
+}
+
+// firstWords say which jobs come first in an order.
+var firstWords = map[store.Sort]string{
+	store.SortNewest: "newest", store.SortOldest: "oldest", store.SortRunAt: "next", store.SortFinished: "last",
 }
 
 func (a verbs) jobGetCommand() *cobra.Command {

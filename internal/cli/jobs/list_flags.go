@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
@@ -14,6 +16,7 @@ type listFlags struct {
 	filterFlags
 
 	columns app.ColumnsFlag
+	sort    string
 	limit   int
 	all     bool
 }
@@ -22,18 +25,27 @@ func (f *listFlags) add(cmd *cobra.Command) {
 	f.filterFlags.add(cmd)
 	f.columns.Add(cmd, views.Job{}, views.JobHeader...)
 	flags := cmd.Flags()
+	flags.StringVar(&f.sort, "sort", store.SortNewest.String(),
+		"list jobs in `ORDER`: newest or oldest, run_at (of unfinished jobs) or finished (of finished ones)")
 	flags.IntVar(&f.limit, "limit", 50, "list at most `N` jobs")
 	flags.BoolVar(&f.all, "all", false, "list all jobs")
 	cmd.MarkFlagsMutuallyExclusive("limit", "all")
 }
 
-// parse returns the filter of the flags.
-func (f *listFlags) parse() (store.Filter, error) {
-	filter, err := f.filterFlags.parse()
+// parse returns the filter and the order of the flags.
+func (f *listFlags) parse(now time.Time) (store.Filter, store.Sort, error) {
+	filter, err := f.filterFlags.parse(now)
 	if err == nil && f.limit < 1 {
 		err = arg.Usagef("--limit %d is not positive", f.limit)
 	}
-	return filter, err
+	if err != nil {
+		return filter, 0, err
+	}
+	sort, err := store.ParseSort(f.sort)
+	if err != nil {
+		return filter, 0, arg.Usagef("--sort %q: must be newest, oldest, run_at or finished", f.sort)
+	}
+	return filter, sort, nil
 }
 
 // most is how many jobs to list, 0 for all.

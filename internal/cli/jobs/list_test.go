@@ -48,7 +48,7 @@ func TestAListThatBreaksOff(t *testing.T) {
 			var stdout bytes.Buffer
 			a := verbs{app.New(app.Env{Stdout: &stdout, Stderr: io.Discard, Now: time.Now, Terminal: func(any) bool { return false }})}
 			a.Asked = format
-			err := a.listJobs(t.Context(), client, a.NewList(views.JobHeader...), store.Filter{}, 0)
+			err := a.listJobs(t.Context(), client, a.NewList(views.JobHeader...), listing{most: 0})
 			if err := a.Flush(); err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,8 @@ type Enqueued struct {
 	Line     Number `json:"line"`    // of the file, with --file
 }
 
-// Changed is the result for one job that was to be cancelled or retried.
+// Changed is the result for one job that was to be cancelled, retried or deleted, or changed
+// otherwise.
 type Changed struct {
 	ID    string `json:"id"`
 	State Text   `json:"state"`

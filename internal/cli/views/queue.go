@@ -42,9 +42,20 @@ func NewQueue(q *store.Queue) Queue {
 	}
 	for _, state := range countedStates {
 		count := q.Counts[state]
-		v.Counts[state.String()] = Count{Jobs: count.N, Exact: !count.More}
+		v.Counts[state.String()] = NewCount(count)
 	}
 	return v
+}
+
+// NewCount returns the view of a count.
+func NewCount(c store.Count) Count { return Count{Jobs: c.N, Exact: !c.More} }
+
+// CountText formats a count for a table.
+func CountText(c store.Count) string {
+	if c.More {
+		return strconv.Itoa(c.N) + "+"
+	}
+	return strconv.Itoa(c.N)
 }
 
 // QueueHeader is the header of a table of queues.
@@ -54,12 +65,7 @@ var QueueHeader = []string{"NAME", "AVAILABLE", "RUNNING", "SCHEDULED", "RETRYAB
 func QueueRow(now time.Time, q *store.Queue) []string {
 	row := []string{output.Clip(q.Name, output.MaxName)}
 	for _, state := range countedStates {
-		count := q.Counts[state]
-		cell := strconv.Itoa(count.N)
-		if count.More {
-			cell += "+"
-		}
-		row = append(row, cell)
+		row = append(row, CountText(q.Counts[state]))
 	}
 	oldest, paused := "-", ""
 	if !q.OldestDue.IsZero() {

@@ -114,6 +114,14 @@ func (p persistent) Fork(ctx context.Context, params store.ForkParams) ([]store.
 	return persistFor(func() ([]store.Wake, error) { return p.Store.Fork(ctx, params) })
 }
 
+func (p persistent) Edit(ctx context.Context, params store.EditParams) (store.State, []store.Wake, error) {
+	return persistTold(func() (store.State, []store.Wake, error) { return p.Store.Edit(ctx, params) })
+}
+
+func (p persistent) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
+	return persistFor(func() ([]store.Result, error) { return p.Store.Delete(ctx, params) })
+}
+
 func (p persistent) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	return persistFor(func() ([]store.Journal, error) { return p.Store.Journals(ctx, namespace, ids) })
 }
@@ -148,6 +156,10 @@ func (p persistent) Find(ctx context.Context, key store.JobKey) (store.ID, error
 
 func (p persistent) List(ctx context.Context, params store.ListParams) (store.Page, error) {
 	return persistFor(func() (store.Page, error) { return p.Store.List(ctx, params) })
+}
+
+func (p persistent) Count(ctx context.Context, params store.CountParams) (store.Counted, error) {
+	return persistFor(func() (store.Counted, error) { return p.Store.Count(ctx, params) })
 }
 
 func (p persistent) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {

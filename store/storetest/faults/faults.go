@@ -290,6 +290,16 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake
 	return answer(ctx, s, "Fork", func() ([]store.Wake, error) { return s.inner.Fork(ctx, params) })
 }
 
+// Edit implements store.Editors.
+func (s *Store) Edit(ctx context.Context, params store.EditParams) (store.State, []store.Wake, error) {
+	return told(ctx, s, "Edit", func() (store.State, []store.Wake, error) { return s.inner.Edit(ctx, params) })
+}
+
+// Delete implements store.Editors.
+func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
+	return answer(ctx, s, "Delete", func() ([]store.Result, error) { return s.inner.Delete(ctx, params) })
+}
+
 // Get implements store.Reader.
 func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	return answer(ctx, s, "Get", func() (store.Record, error) { return s.inner.Get(ctx, namespace, id) })
@@ -298,6 +308,11 @@ func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.R
 // List implements store.Reader.
 func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
 	return answer(ctx, s, "List", func() (store.Page, error) { return s.inner.List(ctx, params) })
+}
+
+// Count implements store.Reader.
+func (s *Store) Count(ctx context.Context, params store.CountParams) (store.Counted, error) {
+	return answer(ctx, s, "Count", func() (store.Counted, error) { return s.inner.Count(ctx, params) })
 }
 
 // Obstacles implements store.Reader.

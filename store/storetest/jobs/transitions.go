@@ -145,7 +145,7 @@ func (w *walker) enqueues() map[edge]walk {
 			return id, func() { w.Try(env.Unique(key), env.OnConflict(store.Replace), env.Delay(after)) }
 		}
 	}
-	const again = "replaced by a later enqueue with its unique key"
+	const again = "replaced by a later enqueue with its unique key, or changed by a person"
 	return map[edge]walk{
 		{store.Scheduled, store.Available, "its run time came"}:       moved(w.delayed, later),
 		{store.Retryable, store.Available, "its backoff is over"}:     moved(w.ended(store.Retryable), later),
@@ -170,6 +170,9 @@ func (w *walker) verbs() map[edge]walk {
 		{store.Scheduled, store.Waiting, paused}:  moved(w.delayed, pause),
 		{store.Available, store.Waiting, paused}:  moved(w.due, pause),
 		{store.Retryable, store.Waiting, paused}:  moved(w.ended(store.Retryable), pause),
+		{store.Retryable, store.Retryable, "changed by a person"}: moved(w.ended(store.Retryable), func(id store.ID) {
+			w.Edit(id, store.Edit{RunAt: new(w.Clock.Now().Add(time.Hour))}, store.Retryable)
+		}),
 	}
 }
 

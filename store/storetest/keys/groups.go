@@ -10,4 +10,5 @@ var Groups = env.Groups{
 	"KeySend":      sendTests,
 	"KeyRetention": retentionTests,
 	"KeyAgain":     againTests,
+	"KeyChanges":   changesTests,
 }

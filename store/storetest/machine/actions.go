@@ -16,13 +16,15 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"cancel": m.cancelJobs,
 		"retry":  m.retryJobs,
 		"pause":  m.pauseQueue,
-		"delete": m.deleteQueue,
+		"drop":   m.deleteQueue,
 		"rescue": m.rescueNodes,
 		"giveup": m.giveUpRuns,
 		"sweep":  m.sweepCancels,
 		"retain": m.retainJobs,
 		"repeat": m.repeatClaim,
 		"again":  m.repeatStart,
+		"edit":   m.editJob,
+		"delete": m.deleteJobs,
 	}
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())
@@ -37,6 +39,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	}
 	for i := range 2 {
 		all[fmt.Sprintf("clock%d", i)] = m.moveClock
+		all[fmt.Sprintf("list%d", i)] = m.listJobs
 	}
 	return all
 }

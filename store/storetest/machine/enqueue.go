@@ -28,8 +28,11 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	q := store.Enqueue{Job: store.Job{
 		ID: m.ids.Next(), Namespace: m.namespace, Queue: m.anyQueue(t), Kind: pick(t, "kind", machineKinds...),
 		Priority: rapid.IntRange(1, 4).Draw(t, "priority"), MaxAttempts: pick(t, "attempts", 3, 2, 1, 0, 9),
-		Args: []byte(pick(t, "args", "1", "2", "3")),
+		Args: []byte(pick(t, "args", machineArgs...)),
 	}}
+	if chance(t, "words", 30) {
+		q.Job.Tags, q.Job.Metadata = m.anyTags(t), []byte(pick(t, "metadata", machineMetadata...))
+	}
 	if q.Job.Kind == machineKinds[2] || chance(t, "own backoff", 15) { // see anyPolicies
 		q.Job.Options.Backoff = store.Backoff{Base: 5 * time.Second, Cap: 20 * time.Second}
 	}

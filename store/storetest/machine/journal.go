@@ -53,7 +53,7 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 		return nil, store.Append{}
 	}
 	first, last, messages := m.lengths(r.store.Job.ID)
-	a := store.Append{Lease: r.store.Lease, Closing: chance(t, "closing", 5), Answers: m.drawAnswers(t)}
+	a := store.Append{Lease: r.store.Lease, Closing: chance(t, "closing", 5), Answers: m.drawAnswers(t), Meta: m.anyMeta(t)}
 	seq := last + 1
 	// One that was lost, and is repeated with a number that its own run has written, would be taken
 	// for that.
@@ -101,7 +101,9 @@ func (m *machine) checkAppends(runs, ended []*run, batch, model *store.Batch) {
 			continue
 		}
 		if !want.Repeat {
-			plain := store.Append{Lease: want.Lease, Entries: want.Entries, Enqueues: copyPlain(want.Enqueues), Closing: want.Closing}
+			plain := store.Append{
+				Lease: want.Lease, Entries: want.Entries, Enqueues: copyPlain(want.Enqueues), Closing: want.Closing, Meta: want.Meta,
+			}
 			m.appends = append(m.appends, noted{runs[i], plain})
 		}
 		for n, q := range want.Enqueues {

@@ -152,6 +152,9 @@ func (m *machine) drawOutcomes(t *rapid.T, start bool, appended []*run, batch, m
 			break
 		}
 		m.makeKnowing(t, r, &o)
+		if !o.Repeat {
+			o.Meta = m.anyMeta(t)
+		}
 		a, b := o, m.forModel(o, r.store.Job.ID)
 		a.Lease, b.Lease = r.store.Lease, r.model.Lease
 		batch.Outcomes, model.Outcomes = append(batch.Outcomes, &a), append(model.Outcomes, &b)

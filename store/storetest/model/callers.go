@@ -171,7 +171,7 @@ func (t *transaction) keep(view *Store, id store.ID) {
 	if j := view.jobs[id]; j != nil && len(j.UniqueKey) > 0 && view.unique[string(j.UniqueKey)] != t.store.unique[string(j.UniqueKey)] {
 		t.keys[string(j.UniqueKey)] = true
 	}
-	if j := view.jobs[id]; j != nil && j.Options.Key != "" && view.keys[j.Key()] != t.store.keys[j.Key()] {
+	if j := view.jobs[id]; j != nil && j.Options.Key != "" && !j.state.Finished() && t.store.jobs[id].state.Finished() {
 		t.names[j.Key()] = true
 	}
 }

@@ -235,6 +235,7 @@ type job struct {
 	checkpoint *store.Checkpoint
 	attempts   []store.Attempt
 	actions    []store.Action
+	lost       []int64 // nodes with which runs of it were lost
 	journal    []store.Entry
 	earlier    []store.Entry // what it published and streamed before the journal began
 	inbox      []message

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -44,9 +42,7 @@ func (s *Store) record(j *job) store.Record {
 		PauseRequested:  j.pause != nil,
 		Wait:            j.wait.info(),
 	}
-	if j.held() {
-		record.RunAt = time.Time{}
-	}
+	record.RunAt = j.due()
 	switch {
 	case j.state == store.Running:
 		record.Lease = j.lease
@@ -89,54 +85,6 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 		o.Turn = s.turns[j.keyName()]
 	}
 	return o, nil
-}
-
-// List implements store.Reader. The cursor is the last job's id.
-func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
-	if _, err := s.begin(ctx); err != nil {
-		return store.Page{}, err
-	}
-	defer s.mu.Unlock()
-	if err := store.CheckLimit(params.Limit); err != nil {
-		return store.Page{}, err
-	}
-	if err := params.Filter.CheckKey(); err != nil {
-		return store.Page{}, err
-	}
-	var after store.ID
-	if params.After != "" {
-		var err error
-		if after, err = uuid.Parse(params.After); err != nil {
-			return store.Page{}, store.BadCursor(params.After)
-		}
-	}
-	found := s.selected(func(j *job) bool {
-		return (params.After == "" || compareIDs(j.ID, after) < 0) && matches(j, params.Filter) &&
-			(params.Filter.Key == "" || params.Filter.Key == j.Options.Key && s.keys[j.Key()].job == j.ID)
-	})
-	slices.Reverse(found)
-	var page store.Page
-	for _, j := range found {
-		if len(page.Jobs) == params.Limit {
-			page.Next = page.Jobs[params.Limit-1].ID.String()
-			break
-		}
-		page.Jobs = append(page.Jobs, s.record(j))
-	}
-	return page, nil
-}
-
-func matches(j *job, f store.Filter) bool {
-	for _, tag := range f.Tags {
-		if !slices.Contains(j.Tags, tag) {
-			return false
-		}
-	}
-	return (f.Namespace == "" || f.Namespace == j.Namespace) &&
-		(len(f.States) == 0 || slices.Contains(f.States, j.state)) &&
-		(len(f.Queues) == 0 || slices.Contains(f.Queues, j.Queue)) &&
-		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, j.Kind)) &&
-		(f.Parent == store.ID{} || f.Parent == j.Parent)
 }
 
 // Queues implements store.Queues.

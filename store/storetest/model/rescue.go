@@ -70,6 +70,7 @@ func (s *Store) giveUp(lost []store.Lease, now time.Time) []store.RescuedJob {
 func (s *Store) rescue(j *job, e ending, now time.Time) store.RescuedJob {
 	node := j.lease.Node
 	s.end(j, e, now)
+	j.lost = append(j.lost, node)
 	last := j.attempts[len(j.attempts)-1]
 	return store.RescuedJob{
 		Job: j.ID, Namespace: j.Namespace, Kind: j.Kind, Node: node, State: j.state, Reason: last.Reason, Queue: j.Queue, RunAt: j.RunAt,

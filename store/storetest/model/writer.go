@@ -91,7 +91,11 @@ func (s *Store) writeCheckpoint(c *store.CheckpointWrite, now time.Time) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
+	if !c.Meta.IsEmpty() && s.holder(j.ID) != nil {
+		return store.ErrBusy
+	}
 	j.checkpoint = copyOfCheckpoint(&c.Checkpoint)
 	j.checkpoint.UpdatedAt = now
+	j.say(c.Meta)
 	return nil
 }

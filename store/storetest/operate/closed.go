@@ -93,6 +93,8 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Resume":       {"resume job {job}", func(ctx c) error { return third(s.Resume(ctx, env.Resumption(id))) }},
 		"Fork":         {"fork job {job}", func(ctx c) error { return second(s.Fork(ctx, store.ForkParams{From: id, Job: e.Job().Job})) }},
 		"ForgetUpdate": {"forget an update of job {job}", func(ctx c) error { return s.ForgetUpdate(ctx, "", id, "k") }},
+		"Edit":         {"edit job {job}", func(ctx c) error { return third(s.Edit(ctx, env.Edits(id, store.Edit{AddTags: []string{"x"}}))) }},
+		"Delete":       {"delete", func(ctx c) error { return second(s.Delete(ctx, store.DeleteParams{Jobs: these})) }},
 		"Pause": {"pause queue mail", func(ctx c) error {
 			return s.Pause(ctx, store.PauseParams{Namespace: env.Namespace, Queue: "mail", Paused: true})
 		}},
@@ -103,6 +105,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Get":       {"get job {job}", func(ctx c) error { return second(s.Get(ctx, "", id)) }},
 		"Obstacles": {"look up what blocks job {job}", func(ctx c) error { return second(s.Obstacles(ctx, "", id)) }},
 		"List":      {"list jobs", func(ctx c) error { return second(s.List(ctx, store.ListParams{Limit: 1})) }},
+		"Count":     {"count jobs", func(ctx c) error { return second(s.Count(ctx, store.CountParams{})) }},
 		"Queues":    {"list the queues", func(ctx c) error { return second(s.Queues(ctx, env.Namespace)) }},
 		"Find": {"find a job by its key", func(ctx c) error {
 			return second(s.Find(ctx, store.JobKey{Namespace: env.Namespace, Kind: "send", Key: "order-42"}))

@@ -104,6 +104,24 @@ func refusedVerbs(e *env.Env, p places) []saying {
 			"Resume of a journal that moved", p.failed, tryResume(e, store.ResumeParams{Job: p.failed, Keep: 1, Expect: 7}),
 			"holdfast: conflict: the journal of job {job} now ends at entry 1",
 		},
+		{"Edit", p.unknown, second(e.TryEdit(env.Edits(p.unknown, store.Edit{}))), "holdfast: not found: job {job}"},
+		{"Edit", p.completed, tryPriority(e, p.completed), "holdfast: conflict: job {job} is completed"},
+		{"Edit", run, tryPriority(e, run), "holdfast: conflict: job {job} is running"},
+		{
+			"Edit of the run time", p.waiting, second(e.TryEdit(env.Edits(p.waiting, store.Edit{RunAt: new(e.Clock.Now())}))),
+			"holdfast: conflict: job {job} is waiting",
+		},
+		{
+			"Edit of the args", p.waiting, second(e.TryEdit(env.Edits(p.waiting, store.Edit{Args: []byte(`1`)}))),
+			"holdfast: conflict: job {job} has a journal, which began with its args",
+		},
+		{
+			"Edit of the priority", run, second(e.TryEdit(env.Edits(run, store.Edit{Priority: new(7)}))),
+			"holdfast: invalid request: job {job}: priority 7 is not between 1 and 4",
+		},
+		{"Delete", p.unknown, e.TryDelete(p.unknown)[0].Err, "holdfast: not found: job {job}"},
+		{"Delete", run, e.TryDelete(run)[0].Err, "holdfast: conflict: job {job} is running"},
+		{"Delete", p.later, e.TryDelete(p.later)[0].Err, "holdfast: conflict: job {job} is scheduled"},
 		{"Fork", p.unknown, tryFork(e, store.ForkParams{From: p.unknown}), "holdfast: not found: job {job}"},
 		{
 			"Fork that keeps nothing", p.failed, tryFork(e, store.ForkParams{From: p.failed, Keep: -1}),
@@ -159,6 +177,7 @@ func refusedWrites(e *env.Env, p places) []saying {
 // refusedNodesAndReads are the calls of unknown nodes, and reads that ask for too much.
 func refusedNodesAndReads(e *env.Env, p places) []saying {
 	run := p.running.Job.ID
+	match := store.Filter{Metadata: []store.Match{{Path: "a..b", Value: []byte("1")}}}
 	return []saying{
 		{"Beat", run, second(e.Store.Beat(e.Ctx, store.BeatParams{Node: 77})), "holdfast: node declared dead: node 77"},
 		{"Claim", run, second(e.Store.Claim(e.Ctx, e.Demand(77, 1))), "holdfast: node declared dead: node 77"},
@@ -166,6 +185,20 @@ func refusedNodesAndReads(e *env.Env, p places) []saying {
 		{
 			"List", run, second(e.Store.List(e.Ctx, store.ListParams{Limit: 1, After: "here"})),
 			`holdfast: invalid request: unknown cursor "here"; use the one returned with the previous page`,
+		},
+		{
+			"List by a path", run, second(e.Store.List(e.Ctx, store.ListParams{Filter: match, Limit: 1})),
+			`holdfast: invalid request: the path "a..b" has an empty name`,
+		},
+		{
+			"Count by a path", run, second(e.Store.Count(e.Ctx, store.CountParams{Filter: match})),
+			`holdfast: invalid request: the path "a..b" has an empty name`,
+		},
+		{
+			"List by run time", run, second(e.Store.List(e.Ctx, store.ListParams{
+				Filter: store.Filter{States: []store.State{store.Failed}}, Sort: store.SortRunAt, Limit: 1,
+			})),
+			"holdfast: invalid request: failed jobs cannot be sorted by run_at",
 		},
 		{
 			"Entries", run, second(e.Store.Entries(e.Ctx, store.JournalParams{Job: run, Limit: 2000})),
@@ -248,6 +281,11 @@ func tryResume(e *env.Env, params store.ResumeParams) error {
 	e.Helper()
 	_, _, err := e.Store.Resume(e.Ctx, params)
 	return err
+}
+
+func tryPriority(e *env.Env, id store.ID) error {
+	e.Helper()
+	return second(e.TryEdit(env.Edits(id, store.Edit{Priority: new(1)})))
 }
 
 func tryFork(e *env.Env, params store.ForkParams) error {

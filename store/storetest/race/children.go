@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -48,13 +49,13 @@ func raceAnswers(e *env.Env) {
 	random := rand.New(rand.NewPCG(1, 15))
 	random.Shuffle(len(children), func(a, b int) { children[a], children[b] = children[b], children[a] })
 	var woken atomic.Int64
-	together(e, workers, func(i int) error {
+	crowd.Together(e, workers, func(i int) error {
 		random := rand.New(rand.NewPCG(uint64(i), 16))
 		mine := children[i*len(children)/workers : (i+1)*len(children)/workers]
 		for len(mine) > 0 {
 			n := min(len(mine), 1+random.IntN(7))
 			if n == 1 && random.IntN(2) == 0 {
-				if err := terminateNow(e, mine[0].Job.ID); err != nil {
+				if err := crowd.TerminateNow(e, mine[0].Job.ID); err != nil {
 					return err
 				}
 			} else {
@@ -63,7 +64,7 @@ func raceAnswers(e *env.Env) {
 					state := []store.State{store.Completed, store.Completed, store.Failed}[random.IntN(3)]
 					batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state))
 				}
-				if err := endNow(e, batch); err != nil {
+				if err := crowd.EndNow(e, batch); err != nil {
 					return err
 				}
 				woken.Add(int64(len(batch.Woken)))
@@ -97,7 +98,7 @@ func raceParentParks(e *env.Env) {
 	random.Shuffle(len(children), func(a, b int) { children[a], children[b] = children[b], children[a] })
 	var busy atomic.Int64
 	busy.Store(workers)
-	together(e, workers+1, func(i int) error {
+	crowd.Together(e, workers+1, func(i int) error {
 		random := rand.New(rand.NewPCG(uint64(i), 17))
 		if i == workers {
 			return parkEach(e, elders, each, &busy, random)
@@ -109,7 +110,7 @@ func raceParentParks(e *env.Env) {
 				state := []store.State{store.Completed, store.Completed, store.Completed, store.Failed}[random.IntN(4)]
 				batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state))
 			}
-			if err := tryNow(e, batch); err != nil {
+			if err := crowd.TryNow(e, batch); err != nil {
 				return err
 			}
 		}
@@ -131,7 +132,7 @@ func parkEach(e *env.Env, runs []store.Claimed, each int64, busy *atomic.Int64, 
 			runtime.Gosched()
 			idle = 0
 		}
-		if idle > patience {
+		if idle > crowd.Patience {
 			return fmt.Errorf("NoLoss: %d parents sleep for ever", left)
 		}
 		batch := &store.Batch{}
@@ -156,11 +157,11 @@ func parkEach(e *env.Env, runs []store.Claimed, each int64, busy *atomic.Int64, 
 			batch.Outcomes = append(batch.Outcomes,
 				env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait, o.Durable = wait, true }))
 		}
-		if err := endNow(e, batch); err != nil {
+		if err := crowd.EndNow(e, batch); err != nil {
 			return err
 		}
 		var err error
-		if runs, err = claimNow(e, e.Demand(node, 10)); err != nil {
+		if runs, err = crowd.ClaimNow(e, e.Demand(node, 10)); err != nil {
 			return err
 		}
 	}
@@ -184,30 +185,30 @@ func raceClose(e *env.Env) {
 		batch.Outcomes = append(batch.Outcomes, env.Outcome(parent, store.Failed, env.WithChildren))
 	}
 	e.Apply(batch)
-	var ended tally
-	together(e, 4, func(i int) error {
+	var ended crowd.Tally
+	crowd.Together(e, 4, func(i int) error {
 		if i == 0 {
 			for at := 1; at < len(children); at += 4 {
 				o := env.Outcome(children[at], store.Completed)
-				if err := tryNow(e, ending(o)); err != nil {
+				if err := crowd.TryNow(e, crowd.Ending(o)); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
-		for range patience {
+		for range crowd.Patience {
 			closed, err := e.Store.CloseChildren(e.Ctx, 3)
 			if err != nil {
 				return fmt.Errorf("CloseChildren: %w", err)
 			}
-			ended.add(closed.Ended...)
+			ended.Add(closed.Ended...)
 			if !closed.More {
 				return nil
 			}
 		}
 		return errors.New("CloseChildren says More for ever")
 	})
-	ended.add(e.CloseChildren(100)...)
+	ended.Add(e.CloseChildren(100)...)
 	// A child that one of the others had whenever it was looked at was asked to end, and the sweep
 	// sees to it.
 	swept, err := e.Store.SweepCancels(e.Ctx)
@@ -225,20 +226,20 @@ func raceClose(e *env.Env) {
 // wantClosed checks what has become of the children: every second one waited, and every fourth
 // finished by itself. Of those that waited so many were swept, and each of the others was closed
 // once.
-func wantClosed(e *env.Env, children []store.Claimed, ended *tally, swept int) {
+func wantClosed(e *env.Env, children []store.Claimed, ended *crowd.Tally, swept int) {
 	e.Helper()
 	unseen := 0
 	for i, run := range children {
 		record := e.Get(run.Job.ID)
 		switch {
 		case i%2 == 0:
-			if record.State != store.Cancelled || ended.seen[run.Job.ID] > 1 {
-				e.Fatalf("child %d is %v, and was closed %d times", i, record.State, ended.seen[run.Job.ID])
+			if record.State != store.Cancelled || ended.Seen[run.Job.ID] > 1 {
+				e.Fatalf("child %d is %v, and was closed %d times", i, record.State, ended.Seen[run.Job.ID])
 			}
-			unseen += 1 - ended.seen[run.Job.ID]
+			unseen += 1 - ended.Seen[run.Job.ID]
 		case i%4 == 1:
-			if record.State != store.Completed || ended.seen[run.Job.ID] != 0 {
-				e.Fatalf("child %d is %v, and was closed %d times", i, record.State, ended.seen[run.Job.ID])
+			if record.State != store.Completed || ended.Seen[run.Job.ID] != 0 {
+				e.Fatalf("child %d is %v, and was closed %d times", i, record.State, ended.Seen[run.Job.ID])
 			}
 		default:
 			if record.State != store.Running || !record.CancelRequested {
@@ -263,7 +264,7 @@ func raceFamily(e *env.Env) {
 	for _, parent := range elders {
 		old[parent.Job.ID] = true
 	}
-	together(e, 4, func(i int) error {
+	crowd.Together(e, 4, func(i int) error {
 		random := rand.New(rand.NewPCG(uint64(i), 18))
 		if i == 3 {
 			for range 10 {
@@ -280,7 +281,7 @@ func raceFamily(e *env.Env) {
 				state := []store.State{store.Completed, store.Failed, store.Retryable}[random.IntN(3)]
 				batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state, func(o *store.Outcome) { o.HasChildren = old[run.Job.ID] }))
 			}
-			if err := tryNow(e, batch); err != nil {
+			if err := crowd.TryNow(e, batch); err != nil {
 				return err
 			}
 			for _, o := range batch.Outcomes {

@@ -5,16 +5,17 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
 func raceClaims(e *env.Env) {
 	const producers, claimers, batches, size = 4, 4, 8, 12
-	nodes := joined(e, claimers)
-	var made, claimed tally
+	nodes := crowd.Joined(e, claimers)
+	var made, claimed crowd.Tally
 	var producing atomic.Int64
 	producing.Store(producers)
-	together(e, producers+claimers, func(i int) error {
+	crowd.Together(e, producers+claimers, func(i int) error {
 		if i < producers {
 			defer producing.Add(-1)
 			for range batches {
@@ -25,21 +26,21 @@ func raceClaims(e *env.Env) {
 					batch.Enqueues = append(batch.Enqueues,
 						e.Job(env.Queue(fmt.Sprintf("q%d", j%5)), env.Priority(1+j%4), env.Kind([]string{"send", "push"}[j%2])))
 				}
-				if err := tryNow(e, batch); err != nil {
+				if err := crowd.TryNow(e, batch); err != nil {
 					return err
 				}
-				made.add(env.IDsOf(batch.Enqueues)...)
+				made.Add(env.IDsOf(batch.Enqueues)...)
 			}
 			return nil
 		}
 		for {
 			last := producing.Load() == 0
-			runs, err := claimNow(e, e.Demand(nodes[i-producers], 7))
+			runs, err := crowd.ClaimNow(e, e.Demand(nodes[i-producers], 7))
 			if err != nil {
 				return err
 			}
-			claimed.add(env.ClaimedIDs(runs)...)
-			if err := endNow(e, &store.Batch{Outcomes: completions(runs)}); err != nil {
+			claimed.Add(env.ClaimedIDs(runs)...)
+			if err := crowd.EndNow(e, &store.Batch{Outcomes: crowd.Completions(runs)}); err != nil {
 				return err
 			}
 			if last && len(runs) == 0 {
@@ -49,13 +50,13 @@ func raceClaims(e *env.Env) {
 	})
 	// A claimer may find nothing while another one looks at the same jobs; they are there
 	// afterwards.
-	finishRest(e, &claimed)
-	if len(made.seen) != producers*batches*size {
-		e.Fatalf("made %d jobs", len(made.seen))
+	crowd.FinishRest(e, &claimed)
+	if len(made.Seen) != producers*batches*size {
+		e.Fatalf("made %d jobs", len(made.Seen))
 	}
-	wantOnce(e, "claimed", &claimed, made.ids())
-	if done := e.ListIDs(store.Filter{States: []store.State{store.Completed}}); len(done) != len(made.seen) {
-		e.Fatalf("%d jobs are completed, want %d", len(done), len(made.seen))
+	crowd.WantOnce(e, "claimed", &claimed, made.IDs())
+	if done := e.ListIDs(store.Filter{States: []store.State{store.Completed}}); len(done) != len(made.Seen) {
+		e.Fatalf("%d jobs are completed, want %d", len(done), len(made.Seen))
 	}
 }
 
@@ -70,7 +71,7 @@ func raceRepeatedClaim(e *env.Env) {
 		node := e.Join()
 		params := e.Demand(node, 3)
 		answers := make([][]store.Claimed, 4)
-		together(e, len(answers), func(i int) error {
+		crowd.Together(e, len(answers), func(i int) error {
 			params := params
 			params.Repeat = i > 0
 			for {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -27,7 +28,7 @@ func raceContext(e *env.Env) {
 		}
 		ctx, cancel := context.WithCancel(e.Ctx)
 		var err error
-		together(e, 2, func(i int) error {
+		crowd.Together(e, 2, func(i int) error {
 			if i == 0 {
 				for range round * 20 {
 					runtime.Gosched()
@@ -110,7 +111,7 @@ func raceContextElsewhere(e *env.Env) {
 			queue := fmt.Sprint(name, round)
 			ids := motley(e, node, queue)
 			ctx, cancel := context.WithCancel(e.Ctx)
-			together(e, 2, func(i int) error {
+			crowd.Together(e, 2, func(i int) error {
 				if i == 0 {
 					for range round * 30 {
 						runtime.Gosched()

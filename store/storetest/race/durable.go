@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -49,10 +50,10 @@ func work(e *env.Env, s *sleepers, node int64, wait func(seen, all int64) *store
 		if s.sending.Load() > 0 {
 			idle = 0
 		}
-		if idle > patience {
+		if idle > crowd.Patience {
 			return fmt.Errorf("NoLoss: %d jobs sleep for ever", s.left.Load())
 		}
-		runs, err := claimNow(e, e.Demand(node, 4))
+		runs, err := crowd.ClaimNow(e, e.Demand(node, 4))
 		if err != nil {
 			return err
 		}
@@ -82,7 +83,7 @@ func work(e *env.Env, s *sleepers, node int64, wait func(seen, all int64) *store
 			o.Durable = true
 			batch.Outcomes = append(batch.Outcomes, o)
 		}
-		if err := tryNow(e, batch); err != nil {
+		if err := crowd.TryNow(e, batch); err != nil {
 			return err
 		}
 		for i, o := range batch.Outcomes {
@@ -113,7 +114,7 @@ func signalAll(e *env.Env, s *sleepers, i, senders int) error {
 	random.Shuffle(len(sends), func(a, b int) { sends[a], sends[b] = sends[b], sends[a] })
 	for len(sends) > 0 {
 		n := min(len(sends), 1+random.IntN(5))
-		if err := tryNow(e, &store.Batch{Sends: sends[:n]}); err != nil {
+		if err := crowd.TryNow(e, &store.Batch{Sends: sends[:n]}); err != nil {
 			return err
 		}
 		for _, q := range sends[:n] {
@@ -159,8 +160,8 @@ func wantAllSent(e *env.Env, s *sleepers) {
 func raceParks(e *env.Env, wait func(seen, all int64) *store.Wait) {
 	const workers, senders = 3, 3
 	s := newSleepers(e, 8, 12, senders)
-	nodes := joined(e, workers)
-	together(e, workers+senders, func(i int) error {
+	nodes := crowd.Joined(e, workers)
+	crowd.Together(e, workers+senders, func(i int) error {
 		if i < workers {
 			return work(e, s, nodes[i], wait)
 		}
@@ -174,8 +175,8 @@ func raceParks(e *env.Env, wait func(seen, all int64) *store.Wait) {
 func racePauses(e *env.Env) {
 	const workers, senders, people = 2, 2, 2
 	s := newSleepers(e, 6, 8, senders)
-	nodes := joined(e, workers)
-	together(e, workers+senders+people, func(i int) error {
+	nodes := crowd.Joined(e, workers)
+	crowd.Together(e, workers+senders+people, func(i int) error {
 		switch {
 		case i < workers:
 			return work(e, s, nodes[i], func(seen, _ int64) *store.Wait { return &store.Wait{Seen: seen, Count: 1} })
@@ -186,9 +187,9 @@ func racePauses(e *env.Env) {
 		for round := 0; s.left.Load() > 0; round++ {
 			runtime.Gosched()
 			if s.sending.Load() > 0 {
-				round = min(round, patience/2)
+				round = min(round, crowd.Patience/2)
 			}
-			if round > patience {
+			if round > crowd.Patience {
 				return fmt.Errorf("NoLoss: %d jobs sleep for ever", s.left.Load())
 			}
 			id := s.ids[random.IntN(len(s.ids))]
@@ -221,8 +222,8 @@ func raceWakes(e *env.Env) {
 	}
 	e.Apply(batch)
 	e.Clock.Advance(time.Second)
-	var claimed tally
-	together(e, 4, func(i int) error {
+	var claimed crowd.Tally
+	crowd.Together(e, 4, func(i int) error {
 		for part := range slices.Chunk(runs, 5) {
 			switch i {
 			case 0:
@@ -230,9 +231,9 @@ func raceWakes(e *env.Env) {
 					return fmt.Errorf("Promote: %w", err)
 				}
 			case 1, 2:
-				sends := signals(part)
+				sends := crowd.Signals(part)
 				slices.Reverse(sends.Sends)
-				if err := tryNow(e, sends); err != nil {
+				if err := crowd.TryNow(e, sends); err != nil {
 					return err
 				}
 			case 3:
@@ -240,13 +241,13 @@ func raceWakes(e *env.Env) {
 				if err != nil {
 					return fmt.Errorf("Claim: %w", err)
 				}
-				claimed.add(env.ClaimedIDs(again)...)
+				claimed.Add(env.ClaimedIDs(again)...)
 			}
 		}
 		return nil
 	})
-	claimed.add(env.ClaimedIDs(e.Claim(node, 2*n))...)
-	wantOnce(e, "claimed", &claimed, env.ClaimedIDs(runs))
+	claimed.Add(env.ClaimedIDs(e.Claim(node, 2*n))...)
+	crowd.WantOnce(e, "claimed", &claimed, env.ClaimedIDs(runs))
 	for _, run := range runs {
 		if n := len(e.Messages(run.Job.ID)); n != 2 {
 			e.Fatalf("a job has %d messages, want 2", n)
@@ -258,7 +259,7 @@ func raceKeys(e *env.Env) {
 	const senders, keys = 6, 5
 	ids := []store.ID{e.Parked(env.ForSignals()).Job.ID, e.Add()}
 	results := make([][]*store.Send, senders)
-	together(e, senders, func(i int) error {
+	crowd.Together(e, senders, func(i int) error {
 		random := rand.New(rand.NewPCG(uint64(i), 13))
 		for _, id := range ids {
 			for k := range keys {
@@ -267,7 +268,7 @@ func raceKeys(e *env.Env) {
 		}
 		random.Shuffle(len(results[i]), func(a, b int) { results[i][a], results[i][b] = results[i][b], results[i][a] })
 		for part := range slices.Chunk(results[i], 3) {
-			if err := tryNow(e, &store.Batch{Sends: part}); err != nil {
+			if err := crowd.TryNow(e, &store.Batch{Sends: part}); err != nil {
 				return err
 			}
 		}
@@ -317,10 +318,10 @@ func raceCallbacks(e *env.Env) {
 		e.Write(&run, env.Entry(2, store.EntryCallback, "token"))
 		e.Park(run, env.ForSignals(store.MessageCallback, store.MessageCallbackFailed))
 		sends := make([]*store.Send, senders)
-		together(e, senders, func(i int) error {
+		crowd.Together(e, senders, func(i int) error {
 			kind := []store.MessageKind{store.MessageCallback, store.MessageCallbackFailed}[i%2]
 			sends[i] = &store.Send{Job: run.Job.ID, Message: env.Callback(kind, "token")}
-			return tryNow(e, &store.Batch{Sends: []*store.Send{sends[i]}})
+			return crowd.TryNow(e, &store.Batch{Sends: []*store.Send{sends[i]}})
 		})
 		won := 0
 		for _, q := range sends {
@@ -344,13 +345,13 @@ func raceSendEnd(e *env.Env) {
 	const n = 30
 	runs := e.Running(n)
 	sends := make([]*store.Send, n)
-	together(e, 2, func(i int) error {
+	crowd.Together(e, 2, func(i int) error {
 		random := rand.New(rand.NewPCG(uint64(i), 14))
 		for _, at := range random.Perm(n) {
 			run := runs[at]
 			if i == 0 {
 				sends[at] = &store.Send{Job: run.Job.ID, Message: env.Signal("s")}
-				if err := tryNow(e, &store.Batch{Sends: []*store.Send{sends[at]}}); err != nil {
+				if err := crowd.TryNow(e, &store.Batch{Sends: []*store.Send{sends[at]}}); err != nil {
 					return err
 				}
 				continue
@@ -358,11 +359,11 @@ func raceSendEnd(e *env.Env) {
 			switch at % 3 {
 			case 0, 1:
 				state := []store.State{store.Completed, store.Failed}[at%3]
-				if err := tryNow(e, ending(env.Outcome(run, state))); err != nil {
+				if err := crowd.TryNow(e, crowd.Ending(env.Outcome(run, state))); err != nil {
 					return err
 				}
 			case 2:
-				if err := terminateNow(e, run.Job.ID); err != nil {
+				if err := crowd.TerminateNow(e, run.Job.ID); err != nil {
 					return err
 				}
 			}
@@ -388,20 +389,20 @@ func raceAppendEnd(e *env.Env) {
 	e.Many(n)
 	runs := append(e.Claim(node, n/2), e.Claim(other, n/2)...)
 	appends := make([]*store.Append, n)
-	together(e, 3, func(i int) error {
+	crowd.Together(e, 3, func(i int) error {
 		switch i {
 		case 0:
 			for at, run := range runs {
 				appends[at] = &store.Append{
 					Lease: run.Lease, Entries: env.Steps(1, 2), Enqueues: []*store.Enqueue{e.Child(run.Job.ID, env.Kind("child"))},
 				}
-				if err := tryNow(e, &store.Batch{Appends: appends[at : at+1]}); err != nil {
+				if err := crowd.TryNow(e, &store.Batch{Appends: appends[at : at+1]}); err != nil {
 					return err
 				}
 			}
 		case 1:
 			for at := 0; at < n/2; at += 2 {
-				if err := terminateNow(e, runs[at].Job.ID); err != nil {
+				if err := crowd.TerminateNow(e, runs[at].Job.ID); err != nil {
 					return err
 				}
 			}
@@ -441,28 +442,28 @@ func raceContinue(e *env.Env) {
 		}
 	}
 	node := e.Join()
-	var received tally
-	together(e, 1+senders, func(i int) error {
+	var received crowd.Tally
+	crowd.Together(e, 1+senders, func(i int) error {
 		if i == 0 {
 			return receiveAll(e, s, node, byName, &received)
 		}
 		return signalAll(e, s, i-1, senders)
 	})
-	wantOnce(e, "received", &received, slices.Collect(maps.Values(byName)))
+	crowd.WantOnce(e, "received", &received, slices.Collect(maps.Values(byName)))
 }
 
 // receiveAll runs jobs that note which signals they find, and continue as new, until all have come.
-func receiveAll(e *env.Env, s *sleepers, node int64, byName map[string]store.ID, received *tally) error {
+func receiveAll(e *env.Env, s *sleepers, node int64, byName map[string]store.ID, received *crowd.Tally) error {
 	total := len(byName)
 	for idle := 0; total > 0; idle++ {
 		if s.sending.Load() > 0 {
 			runtime.Gosched()
 			idle = 0
 		}
-		if idle > patience {
+		if idle > crowd.Patience {
 			return fmt.Errorf("NoLoss: %d signals never arrive", total)
 		}
-		runs, err := claimNow(e, e.Demand(node, 2))
+		runs, err := crowd.ClaimNow(e, e.Demand(node, 2))
 		if err != nil {
 			return err
 		}
@@ -478,7 +479,7 @@ func receiveAll(e *env.Env, s *sleepers, node int64, byName map[string]store.ID,
 			for _, m := range journals[0].Messages {
 				last++
 				a.Entries = append(a.Entries, store.Entry{Seq: last, Kind: store.EntryReceived, Ref: m.Seq})
-				received.add(byName[run.Job.ID.String()+m.Name])
+				received.Add(byName[run.Job.ID.String()+m.Name])
 				total--
 			}
 			o := env.Outcome(run, store.Available, env.AsNew("x"))
@@ -488,7 +489,7 @@ func receiveAll(e *env.Env, s *sleepers, node int64, byName map[string]store.ID,
 			}
 			batch.Appends, batch.Outcomes = append(batch.Appends, a), append(batch.Outcomes, o)
 		}
-		if err := endNow(e, batch); err != nil {
+		if err := crowd.EndNow(e, batch); err != nil {
 			return err
 		}
 		for _, a := range batch.Appends {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -25,7 +26,7 @@ func raceUnique(e *env.Env) {
 			q[a], q[b] = q[b], q[a]
 		})
 	}
-	together(e, producers, func(i int) error { return tryNow(e, batches[i]) })
+	crowd.Together(e, producers, func(i int) error { return crowd.TryNow(e, batches[i]) })
 	holders := map[string]store.ID{}
 	for _, batch := range batches {
 		for _, q := range batch.Enqueues {
@@ -69,23 +70,23 @@ func raceRetryUnique(e *env.Env) {
 		ids = append(ids, id)
 		e.End(e.ClaimOne(node, id), store.Failed)
 	}
-	var won, lost tally
-	together(e, n, func(i int) error {
+	var won, lost crowd.Tally
+	crowd.Together(e, n, func(i int) error {
 		results, _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: []store.ID{ids[i]}, Actor: "ada"})
 		if err != nil || len(results) != 1 {
 			return fmt.Errorf("Retry: %d results, %w", len(results), err)
 		}
 		if errors.Is(results[0].Err, store.ErrConflict) {
-			lost.add(ids[i])
+			lost.Add(ids[i])
 			return nil
 		}
-		won.add(ids[i])
+		won.Add(ids[i])
 		return results[0].Err
 	})
-	if len(won.seen) != 1 || len(lost.seen) != n-1 {
-		e.Fatalf("%d retries won, %d lost", len(won.seen), len(lost.seen))
+	if len(won.Seen) != 1 || len(lost.Seen) != n-1 {
+		e.Fatalf("%d retries won, %d lost", len(won.Seen), len(lost.Seen))
 	}
-	if runs := e.Claim(node, n); len(runs) != 1 || won.seen[runs[0].Job.ID] != 1 {
+	if runs := e.Claim(node, n); len(runs) != 1 || won.Seen[runs[0].Job.ID] != 1 {
 		e.Fatalf("claimed %v", env.ClaimedIDs(runs))
 	}
 }
@@ -96,14 +97,14 @@ func raceSameID(e *env.Env) {
 	for i := range jobs {
 		originals = append(originals, e.Job(env.Unique(fmt.Sprint("key", i)), env.OnConflict(store.Reject)))
 	}
-	var inserted tally
-	together(e, producers, func(i int) error {
+	var inserted crowd.Tally
+	crowd.Together(e, producers, func(i int) error {
 		batch := &store.Batch{}
 		for j := range jobs {
 			q := *originals[(i+j)%jobs]
 			batch.Enqueues = append(batch.Enqueues, &q)
 		}
-		if err := tryNow(e, batch); err != nil {
+		if err := crowd.TryNow(e, batch); err != nil {
 			return err
 		}
 		for _, q := range batch.Enqueues {
@@ -111,11 +112,11 @@ func raceSameID(e *env.Env) {
 				return fmt.Errorf("enqueue of %v: %+v, %w", q.Job.ID, q.Result, q.Err)
 			}
 			if !q.Result.Existing {
-				inserted.add(q.Job.ID)
+				inserted.Add(q.Job.ID)
 			}
 		}
 		return nil
 	})
-	wantOnce(e, "inserted", &inserted, env.IDsOf(originals))
+	crowd.WantOnce(e, "inserted", &inserted, env.IDsOf(originals))
 	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(e.Join(), 100)), env.IDsOf(originals)...)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -17,9 +18,9 @@ import (
 func raceEverything(e *env.Env) {
 	const workers, rounds = 6, 25
 	s := env.Persist(e.Store)
-	var made tally
+	var made crowd.Tally
 	var clock atomic.Int64
-	together(e, workers, func(i int) error {
+	crowd.Together(e, workers, func(i int) error {
 		w := &meddler{Env: e, store: s, name: fmt.Sprint("n", i), random: rand.New(rand.NewPCG(uint64(i), 4)), made: &made}
 		if err := w.join(); err != nil {
 			return err
@@ -41,7 +42,7 @@ func raceEverything(e *env.Env) {
 		return nil
 	})
 	// Every job is there once, and comes to its end when nothing interferes any more.
-	e.WantSameIDs("listed", e.ListIDs(store.Filter{}), made.ids()...)
+	e.WantSameIDs("listed", e.ListIDs(store.Filter{}), made.IDs()...)
 	for i := range 3 {
 		e.Pause(fmt.Sprint("q", i), false)
 	}
@@ -49,18 +50,18 @@ func raceEverything(e *env.Env) {
 	e.Rescue()
 	e.Sweep()
 	node := e.Join()
-	for range patience {
+	for range crowd.Patience {
 		e.Clock.Advance(time.Minute)
 		e.Beat(node)
 		runs := e.Claim(node, 100)
-		e.Apply(&store.Batch{Outcomes: completions(runs)})
+		e.Apply(&store.Batch{Outcomes: crowd.Completions(runs)})
 		if len(runs) == 0 {
 			break
 		}
 	}
 	unfinished := []store.State{store.Scheduled, store.Available, store.Running, store.Retryable, store.Waiting}
 	if left := e.List(store.Filter{States: unfinished}, 100); len(left) != 0 {
-		e.Fatalf("NoLoss: %d of %d jobs never come to an end, such as %+v", len(left), len(made.seen), left[0])
+		e.Fatalf("NoLoss: %d of %d jobs never come to an end, such as %+v", len(left), len(made.Seen), left[0])
 	}
 }
 
@@ -70,7 +71,7 @@ type meddler struct {
 	store  store.Store
 	name   string
 	random *rand.Rand
-	made   *tally
+	made   *crowd.Tally
 
 	node int64
 	mine []store.ID
@@ -93,7 +94,7 @@ func (w *meddler) work(round int) error {
 	}
 	for _, q := range batch.Enqueues {
 		if q.Err == nil && q.Result.ID == q.Job.ID {
-			w.made.add(q.Job.ID)
+			w.made.Add(q.Job.ID)
 		}
 		if q.Err == nil {
 			w.mine = append(w.mine, q.Result.ID)
@@ -152,7 +153,7 @@ func (w *meddler) some() []store.ID {
 
 // meddle does one of the things that people and other nodes do.
 func (w *meddler) meddle() (err error) {
-	switch w.random.IntN(7) {
+	switch w.random.IntN(9) {
 	case 0:
 		_, _, err = w.store.Cancel(w.Ctx, store.CancelParams{Jobs: w.some(), Reason: "r", Actor: "a"})
 	case 1:
@@ -174,6 +175,39 @@ func (w *meddler) meddle() (err error) {
 		if errors.Is(err, store.ErrNodeDead) {
 			err = nil
 		}
+	case 7:
+		return w.edit()
+	case 8:
+		return w.delete()
 	}
 	return err
+}
+
+// edit changes jobs that do not run.
+func (w *meddler) edit() error {
+	for _, id := range w.some() {
+		change := store.Edit{AddTags: []string{w.name}, Queue: new(fmt.Sprint("q", w.random.IntN(3))), Priority: new(1 + w.random.IntN(4))}
+		if w.random.IntN(2) == 0 {
+			change.RunAt = new(w.Clock.Now().Add(time.Duration(w.random.IntN(3)) * time.Second))
+		}
+		_, _, err := w.store.Edit(w.Ctx, env.Edits(id, change))
+		if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrInvalid) {
+			return fmt.Errorf("Edit: %w", err)
+		}
+	}
+	return nil
+}
+
+// delete removes those that have finished. One that is not found was removed before.
+func (w *meddler) delete() error {
+	results, err := w.store.Delete(w.Ctx, store.DeleteParams{Jobs: w.some()})
+	if err != nil {
+		return fmt.Errorf("Delete: %w", err)
+	}
+	for _, r := range results {
+		if r.Err == nil || errors.Is(r.Err, store.ErrNotFound) {
+			w.made.Forget(r.Job)
+		}
+	}
+	return nil
 }

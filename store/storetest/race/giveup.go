@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -46,13 +47,13 @@ func raceGiveUpEnd(e *env.Env) {
 	runs := e.Running(n)
 	given, giveUp := giveUpEach(e, runs)
 	errs := make([]error, n)
-	together(e, 4, func(i int) error {
+	crowd.Together(e, 4, func(i int) error {
 		if i > 1 {
 			return giveUp()
 		}
 		for k := i; k < n; k += 2 {
 			o := env.Outcome(runs[k], store.Completed)
-			if err := tryNow(e, ending(o)); err != nil {
+			if err := crowd.TryNow(e, crowd.Ending(o)); err != nil {
 				return err
 			}
 			errs[k] = o.Err
@@ -80,13 +81,13 @@ func raceGiveUpAppend(e *env.Env) {
 	runs := e.Running(n, env.Attempts(1))
 	given, giveUp := giveUpEach(e, runs)
 	errs := make([]error, n)
-	together(e, 3, func(i int) error {
+	crowd.Together(e, 3, func(i int) error {
 		if i > 1 {
 			return giveUp()
 		}
 		for k := i; k < n; k += 2 {
 			a := &store.Append{Lease: runs[k].Lease, Entries: env.Steps(1, 1)}
-			if err := tryNow(e, &store.Batch{Appends: []*store.Append{a}}); err != nil {
+			if err := crowd.TryNow(e, &store.Batch{Appends: []*store.Append{a}}); err != nil {
 				return err
 			}
 			errs[k] = a.Err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -27,7 +28,7 @@ func raceSendOrStart(e *env.Env) {
 	for i := range enqueues {
 		enqueues[i] = e.Job(env.Key("order-42"), env.Along(fmt.Sprint("signal ", i)))
 	}
-	together(e, n, func(i int) error { return tryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]}) })
+	crowd.Together(e, n, func(i int) error { return crowd.TryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]}) })
 	wantDelivered(e, enqueues)
 	if ids := e.ListIDs(store.Filter{}); len(ids) != 1 || ids[0] != e.Find("order-42") {
 		e.Fatalf("there are the jobs %v", ids)
@@ -78,11 +79,11 @@ func raceHolderFinishes(e *env.Env) {
 		}
 		state := []store.State{store.Completed, store.Failed, store.Cancelled}[round%3]
 		end := env.Outcome(holder, state, func(o *store.Outcome) { o.Durable = round%2 == 0 })
-		together(e, senders+1, func(i int) error {
+		crowd.Together(e, senders+1, func(i int) error {
 			if i == senders {
-				return tryNow(e, &store.Batch{Outcomes: []*store.Outcome{end}})
+				return crowd.TryNow(e, &store.Batch{Outcomes: []*store.Outcome{end}})
 			}
-			return tryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]})
+			return crowd.TryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]})
 		})
 		if end.Err != nil || end.Final != state {
 			e.Fatalf("the holder ended as %v: %v", end.Final, end.Err)
@@ -122,7 +123,7 @@ func raceTakeKey(e *env.Env) {
 		for i := range enqueues {
 			enqueues[i] = e.Job(env.Key(key), env.Delay(time.Hour))
 		}
-		together(e, n, func(i int) error { return tryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]}) })
+		crowd.Together(e, n, func(i int) error { return crowd.TryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]}) })
 		holder := e.Find(key)
 		won := 0
 		for i, q := range enqueues {
@@ -153,9 +154,9 @@ func raceAgain(e *env.Env) {
 			enqueues[i] = e.Job(env.Key(key), env.Delay(time.Hour))
 		}
 		var again error
-		together(e, takers+1, func(i int) error {
+		crowd.Together(e, takers+1, func(i int) error {
 			if i < takers {
-				return tryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]})
+				return crowd.TryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]})
 			}
 			again = runAgain(e, old, round%2 == 0)
 			return nil
@@ -214,9 +215,9 @@ func raceRemoved(e *env.Env) {
 		for i := range enqueues {
 			enqueues[i] = e.Job(env.Key("k"), env.Delay(10_000*time.Hour))
 		}
-		together(e, takers+1, func(i int) error {
+		crowd.Together(e, takers+1, func(i int) error {
 			if i < takers {
-				return tryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]})
+				return crowd.TryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]})
 			}
 			_, err := e.Store.Retain(e.Ctx, retention)
 			return err
@@ -254,7 +255,7 @@ func raceKeyOrders(e *env.Env) {
 			q[a], q[b] = q[b], q[a]
 		})
 	}
-	together(e, producers, func(i int) error { return tryNow(e, batches[i]) })
+	crowd.Together(e, producers, func(i int) error { return crowd.TryNow(e, batches[i]) })
 	for k := range keys {
 		if n := len(e.Messages(e.Find(fmt.Sprint("key ", k)))); n != producers {
 			e.Fatalf("key %d has got %d signals", k, n)
@@ -280,7 +281,7 @@ func raceRepeatedAlong(e *env.Env) {
 			along := *original.Send
 			q.Send, enqueues[i] = &along, &q
 		}
-		together(e, copies, func(i int) error { return tryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]}) })
+		crowd.Together(e, copies, func(i int) error { return crowd.TryNow(e, &store.Batch{Enqueues: enqueues[i : i+1]}) })
 		holder := e.Find(key)
 		for i, q := range enqueues {
 			if q.Err != nil || q.Result.ID != holder || q.Send.Job != holder || q.Send.Result.Seq != 1 {

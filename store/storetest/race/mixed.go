@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -32,7 +33,7 @@ func racePromote(e *env.Env) {
 	e.Enqueue(jobs...)
 	e.Clock.Advance(time.Minute)
 	var promoted atomic.Int64
-	together(e, 4, func(i int) error {
+	crowd.Together(e, 4, func(i int) error {
 		for quiet := 0; quiet < 3; {
 			p, err := e.Store.Promote(e.Ctx, 5+i)
 			if err != nil {
@@ -85,13 +86,13 @@ func raceOrderingKeys(e *env.Env) {
 		}
 		batches = append(batches, batch)
 	}
-	nodes := joined(e, workers)
-	together(e, workers+1, func(i int) error {
+	nodes := crowd.Joined(e, workers)
+	crowd.Together(e, workers+1, func(i int) error {
 		if i < workers {
 			return workInOrder(e, nodes[i], rand.New(rand.NewPCG(uint64(i), 5)), lines, &left)
 		}
 		for _, batch := range batches {
-			if err := tryNow(e, &store.Batch{Enqueues: batch}); err != nil {
+			if err := crowd.TryNow(e, &store.Batch{Enqueues: batch}); err != nil {
 				return err
 			}
 		}
@@ -108,13 +109,13 @@ type line struct {
 // workInOrder works until no job is left, and returns an error if one runs that has not the turn.
 func workInOrder(e *env.Env, node int64, random *rand.Rand, lines map[string]*line, left *atomic.Int64) error {
 	for idle := 0; left.Load() > 0; idle++ {
-		if idle > patience {
+		if idle > crowd.Patience {
 			return fmt.Errorf("NoLoss: %d jobs are left and nobody gets them", left.Load())
 		}
 		if _, err := e.Store.Promote(e.Ctx, 10); err != nil {
 			return fmt.Errorf("Promote: %w", err)
 		}
-		runs, err := claimNow(e, e.Demand(node, 3))
+		runs, err := crowd.ClaimNow(e, e.Demand(node, 3))
 		if err != nil {
 			return err
 		}
@@ -136,7 +137,7 @@ func workInOrder(e *env.Env, node int64, random *rand.Rand, lines map[string]*li
 			}
 			line.running.Add(-1)
 		}
-		if err := endNow(e, batch); err != nil {
+		if err := crowd.EndNow(e, batch); err != nil {
 			return err
 		}
 	}
@@ -159,10 +160,10 @@ func raceReplaceClaim(e *env.Env) {
 	e.Enqueue(holders...)
 	node := e.Join()
 	var runs []store.Claimed
-	together(e, 2, func(i int) error {
+	crowd.Together(e, 2, func(i int) error {
 		if i == 0 {
 			for part := range slices.Chunk(replacing, 6) {
-				if err := tryNow(e, &store.Batch{Enqueues: part}); err != nil {
+				if err := crowd.TryNow(e, &store.Batch{Enqueues: part}); err != nil {
 					return err
 				}
 			}
@@ -213,11 +214,11 @@ func raceUniqueRelease(e *env.Env) {
 		for i := range asking {
 			asking[i] = e.Job(env.Unique("k"), env.OnConflict(rules[i]))
 		}
-		together(e, len(asking)+1, func(i int) error {
+		crowd.Together(e, len(asking)+1, func(i int) error {
 			if i == len(asking) {
-				return tryNow(e, ending(env.Outcome(run, store.Completed)))
+				return crowd.TryNow(e, crowd.Ending(env.Outcome(run, store.Completed)))
 			}
-			return tryNow(e, &store.Batch{Enqueues: []*store.Enqueue{asking[i]}})
+			return crowd.TryNow(e, &store.Batch{Enqueues: []*store.Enqueue{asking[i]}})
 		})
 		var inserted []store.ID
 		for _, q := range asking {
@@ -259,8 +260,8 @@ func raceMoveDeferred(e *env.Env) {
 	e.Enqueue(jobs...)
 	ids := env.IDsOf(jobs)
 	e.Clock.Advance(time.Minute)
-	var cancelled tally
-	together(e, 5, func(i int) error {
+	var cancelled crowd.Tally
+	crowd.Together(e, 5, func(i int) error {
 		random := rand.New(rand.NewPCG(uint64(i), 3))
 		mine := slices.Clone(ids)
 		random.Shuffle(n, func(a, b int) { mine[a], mine[b] = mine[b], mine[a] })
@@ -274,23 +275,23 @@ func raceMoveDeferred(e *env.Env) {
 	e.Sweep()
 	e.Clock.Advance(time.Hour)
 	node := e.Join()
-	var ran tally
-	ran.add(env.ClaimedIDs(e.Claim(node, 3*n))...)
+	var ran crowd.Tally
+	ran.Add(env.ClaimedIDs(e.Claim(node, 3*n))...)
 	e.WantNothing(node)
 	for _, id := range ids {
 		// A cancelled one may have been retried after it was cancelled, and then it runs.
 		state := e.Get(id).State
-		if ran.seen[id] > 1 || (ran.seen[id] == 1) != (state == store.Running) || (state != store.Running && state != store.Cancelled) {
-			e.Fatalf("job %v ran %d times, was cancelled %d times, and is %v", id, ran.seen[id], cancelled.seen[id], state)
+		if ran.Seen[id] > 1 || (ran.Seen[id] == 1) != (state == store.Running) || (state != store.Running && state != store.Cancelled) {
+			e.Fatalf("job %v ran %d times, was cancelled %d times, and is %v", id, ran.Seen[id], cancelled.Seen[id], state)
 		}
-		if state == store.Cancelled && cancelled.seen[id] == 0 {
+		if state == store.Cancelled && cancelled.Seen[id] == 0 {
 			e.Fatalf("job %v is cancelled, and nobody asked", id)
 		}
 	}
 }
 
 // moveDeferred does the operation of worker i with some of the jobs.
-func moveDeferred(e *env.Env, i int, some []store.ID, jobs []*store.Enqueue, random *rand.Rand, cancelled *tally) error {
+func moveDeferred(e *env.Env, i int, some []store.ID, jobs []*store.Enqueue, random *rand.Rand, cancelled *crowd.Tally) error {
 	switch i {
 	case 0, 1:
 		if _, err := e.Store.Promote(e.Ctx, 7); err != nil {
@@ -308,12 +309,12 @@ func moveDeferred(e *env.Env, i int, some []store.ID, jobs []*store.Enqueue, ran
 			batch.Enqueues = append(batch.Enqueues,
 				e.Job(env.Unique(string(jobs[at].Job.UniqueKey)), env.OnConflict(store.Replace), env.Delay(later)))
 		}
-		return tryNow(e, batch)
+		return crowd.TryNow(e, batch)
 	case 4:
 		if random.IntN(2) == 0 {
 			return nil
 		}
-		results, err := cancelNow(e, some)
+		results, err := crowd.CancelNow(e, some)
 		if err != nil {
 			return err
 		}
@@ -321,7 +322,7 @@ func moveDeferred(e *env.Env, i int, some []store.ID, jobs []*store.Enqueue, ran
 			if r.State == store.Running || r.State.Finished() && r.State != store.Cancelled || r.Err != nil {
 				return fmt.Errorf("cancel of a job that does not run: %+v", r)
 			}
-			cancelled.add(r.Job) // now, or by the sweep, if others moved it all the time
+			cancelled.Add(r.Job) // now, or by the sweep, if others moved it all the time
 		}
 	}
 	return nil

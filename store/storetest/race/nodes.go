@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -28,18 +29,18 @@ func raceCancelClaim(e *env.Env) {
 	ids := env.IDsOf(e.Many(n))
 	node := e.Join()
 	answers := map[store.ID]store.State{}
-	var claimed tally
-	together(e, 2, func(i int) error {
+	var claimed crowd.Tally
+	crowd.Together(e, 2, func(i int) error {
 		for at := 0; at < n; at += 5 {
 			if i == 0 {
-				runs, err := claimNow(e, e.Demand(node, 5))
+				runs, err := crowd.ClaimNow(e, e.Demand(node, 5))
 				if err != nil {
 					return err
 				}
-				claimed.add(env.ClaimedIDs(runs)...)
+				claimed.Add(env.ClaimedIDs(runs)...)
 				continue
 			}
-			results, err := cancelNow(e, ids[at:at+5])
+			results, err := crowd.CancelNow(e, ids[at:at+5])
 			if err != nil {
 				return err
 			}
@@ -57,12 +58,12 @@ func raceCancelClaim(e *env.Env) {
 	for _, id := range ids {
 		state := e.Get(id).State
 		switch {
-		case claimed.seen[id] > 1:
-			e.Fatalf("job %v was claimed %d times", id, claimed.seen[id])
-		case answers[id] == store.Cancelled && (claimed.seen[id] != 0 || state != store.Cancelled || told[id]):
-			e.Fatalf("job %v was cancelled, and claimed %d times; it is %v", id, claimed.seen[id], state)
-		case answers[id] == store.Running && (claimed.seen[id] != 1 || state != store.Running || !told[id]):
-			e.Fatalf("job %v was asked to stop, claimed %d times, told %v; it is %v", id, claimed.seen[id], told[id], state)
+		case claimed.Seen[id] > 1:
+			e.Fatalf("job %v was claimed %d times", id, claimed.Seen[id])
+		case answers[id] == store.Cancelled && (claimed.Seen[id] != 0 || state != store.Cancelled || told[id]):
+			e.Fatalf("job %v was cancelled, and claimed %d times; it is %v", id, claimed.Seen[id], state)
+		case answers[id] == store.Running && (claimed.Seen[id] != 1 || state != store.Running || !told[id]):
+			e.Fatalf("job %v was asked to stop, claimed %d times, told %v; it is %v", id, claimed.Seen[id], told[id], state)
 		case answers[id] != store.Cancelled && answers[id] != store.Running:
 			e.Fatalf("cancel of job %v answered %v", id, answers[id])
 		}
@@ -76,10 +77,10 @@ func raceCancelEnd(e *env.Env) {
 	runs := e.Running(n)
 	answers := map[store.ID]store.State{}
 	finals := map[store.ID]store.State{}
-	together(e, 2, func(i int) error {
+	crowd.Together(e, 2, func(i int) error {
 		for part := range slices.Chunk(runs, 4) {
 			if i == 0 {
-				results, err := cancelNow(e, env.ClaimedIDs(part))
+				results, err := crowd.CancelNow(e, env.ClaimedIDs(part))
 				if err != nil {
 					return err
 				}
@@ -92,7 +93,7 @@ func raceCancelEnd(e *env.Env) {
 			for j, run := range part {
 				batch.Outcomes = append(batch.Outcomes, env.Outcome(run, []store.State{store.Completed, store.Retryable}[j%2]))
 			}
-			if err := tryNow(e, batch); err != nil {
+			if err := crowd.TryNow(e, batch); err != nil {
 				return err
 			}
 			for _, o := range batch.Outcomes {
@@ -131,8 +132,8 @@ func raceRescue(e *env.Env) {
 	}
 	e.Clock.Advance(env.DeadAfter + time.Second)
 	dead := e.RescueParams().Dead
-	var rescued tally
-	together(e, 4, func(i int) error {
+	var rescued crowd.Tally
+	crowd.Together(e, 4, func(i int) error {
 		params := store.RescueParams{Dead: dead, Limit: 1 + i}
 		for quiet := 0; quiet < 3; quiet++ {
 			some, err := e.Store.Rescue(e.Ctx, params)
@@ -140,15 +141,15 @@ func raceRescue(e *env.Env) {
 				return fmt.Errorf("Rescue: %w", err)
 			}
 			for _, r := range some.Jobs {
-				rescued.add(r.Job)
+				rescued.Add(r.Job)
 				quiet = 0
 			}
 		}
 		return nil
 	})
 	// One leader may pass over what another has in hand.
-	rescued.add(env.RescuedIDs(e.Rescue())...)
-	wantOnce(e, "rescued", &rescued, env.IDsOf(jobs))
+	rescued.Add(env.RescuedIDs(e.Rescue())...)
+	crowd.WantOnce(e, "rescued", &rescued, env.IDsOf(jobs))
 	for _, id := range env.IDsOf(jobs) {
 		if record := e.Get(id); record.State != store.Retryable || record.Attempt != 1 || len(record.Attempts) != 1 {
 			e.Fatalf("record: %+v", record)
@@ -163,26 +164,26 @@ func raceRescueEnd(e *env.Env) {
 	runs := e.Claim(e.Join(), n)
 	e.Clock.Advance(env.DeadAfter + time.Second)
 	params := e.RescueParams()
-	var moved tally
-	var completed tally
-	together(e, 2, func(i int) error {
+	var moved crowd.Tally
+	var completed crowd.Tally
+	crowd.Together(e, 2, func(i int) error {
 		if i == 0 {
 			some, err := e.Store.Rescue(e.Ctx, params)
 			if err != nil {
 				return fmt.Errorf("Rescue: %w", err)
 			}
-			moved.add(env.RescuedIDs(some.Jobs)...)
+			moved.Add(env.RescuedIDs(some.Jobs)...)
 			return nil
 		}
 		for part := range slices.Chunk(runs, 5) {
-			batch := &store.Batch{Outcomes: completions(part)}
-			if err := tryNow(e, batch); err != nil {
+			batch := &store.Batch{Outcomes: crowd.Completions(part)}
+			if err := crowd.TryNow(e, batch); err != nil {
 				return err
 			}
 			for _, o := range batch.Outcomes {
 				if o.Err == nil {
-					moved.add(o.Lease.Job)
-					completed.add(o.Lease.Job)
+					moved.Add(o.Lease.Job)
+					completed.Add(o.Lease.Job)
 				} else if !errors.Is(o.Err, store.ErrLeaseLost) {
 					return fmt.Errorf("outcome: %w", o.Err)
 				}
@@ -190,11 +191,11 @@ func raceRescueEnd(e *env.Env) {
 		}
 		return nil
 	})
-	moved.add(env.RescuedIDs(e.Rescue())...)
-	wantOnce(e, "completed or rescued", &moved, ids)
+	moved.Add(env.RescuedIDs(e.Rescue())...)
+	crowd.WantOnce(e, "completed or rescued", &moved, ids)
 	for _, id := range ids {
 		want := store.Retryable
-		if completed.seen[id] == 1 {
+		if completed.Seen[id] == 1 {
 			want = store.Completed
 		}
 		e.WantState(id, want)
@@ -206,7 +207,7 @@ func raceLeave(e *env.Env) {
 	ids := env.IDsOf(e.Many(n))
 	for range 5 {
 		node := e.Join()
-		together(e, 3, func(i int) error {
+		crowd.Together(e, 3, func(i int) error {
 			if i == 2 {
 				_, err := e.Store.Leave(e.Ctx, node)
 				return err
@@ -232,7 +233,7 @@ func raceLeave(e *env.Env) {
 func raceJoin(e *env.Env) {
 	const n = 8
 	ids, led := make([]int64, n), make([]int, n)
-	together(e, n, func(i int) (err error) {
+	crowd.Together(e, n, func(i int) (err error) {
 		if ids[i], err = e.Store.Join(e.Ctx, store.NodeInfo{Name: fmt.Sprint("n", i)}); err != nil {
 			return fmt.Errorf("Join: %w", err)
 		}
@@ -267,7 +268,7 @@ func raceRescueClaim(e *env.Env) {
 		node := e.Join()
 		e.Clock.Advance(env.DeadAfter + time.Second)
 		params := e.RescueParams()
-		together(e, 3, func(i int) error {
+		crowd.Together(e, 3, func(i int) error {
 			if i == 0 {
 				_, err := e.Store.Rescue(e.Ctx, params)
 				return err
@@ -308,7 +309,7 @@ func raceCancelGone(e *env.Env) {
 			e.Clock.Advance(env.DeadAfter + time.Second)
 		}
 		params := e.RescueParams()
-		together(e, 3, func(i int) error {
+		crowd.Together(e, 3, func(i int) error {
 			switch {
 			case i == 0 && round%2 == 0:
 				_, err := e.Store.Leave(e.Ctx, node)
@@ -325,7 +326,7 @@ func raceCancelGone(e *env.Env) {
 				return nil
 			}
 			for part := range slices.Chunk(ids, 4) {
-				results, err := cancelNow(e, part)
+				results, err := crowd.CancelNow(e, part)
 				if err != nil {
 					return err
 				}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -23,9 +24,9 @@ func raceOutcomes(e *env.Env) {
 		random := rand.New(rand.NewPCG(uint64(i), 2))
 		random.Shuffle(n, func(a, b int) { outcomes[i][a], outcomes[i][b] = outcomes[i][b], outcomes[i][a] })
 	}
-	together(e, len(states), func(i int) error {
+	crowd.Together(e, len(states), func(i int) error {
 		for half := range slices.Chunk(outcomes[i], n/4) {
-			if err := tryNow(e, &store.Batch{Outcomes: half}); err != nil {
+			if err := crowd.TryNow(e, &store.Batch{Outcomes: half}); err != nil {
 				return err
 			}
 		}
@@ -74,9 +75,9 @@ func raceRepeatedOutcome(e *env.Env) {
 				sent[n] = append(sent[n], &o)
 			}
 		}
-		together(e, senders, func(n int) error {
+		crowd.Together(e, senders, func(n int) error {
 			for part := range slices.Chunk(sent[n], 1+(n+round)%len(runs)) {
-				if err := tryNow(e, &store.Batch{Outcomes: part}); err != nil {
+				if err := crowd.TryNow(e, &store.Batch{Outcomes: part}); err != nil {
 					return err
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -38,7 +39,7 @@ func raceQueues(e *env.Env) {
 				jobs[i], ids = append(jobs[i], q), append(ids, q.Job.ID)
 			}
 		}
-		together(e, producers+1, func(i int) error {
+		crowd.Together(e, producers+1, func(i int) error {
 			if i == producers {
 				for range 4 {
 					if _, err := e.Store.Retain(e.Ctx, env.Briefly); err != nil && !errors.Is(err, store.ErrUnavailable) {
@@ -48,7 +49,7 @@ func raceQueues(e *env.Env) {
 				return nil
 			}
 			for part := range slices.Chunk(jobs[i], 2+i) {
-				if err := tryNow(e, &store.Batch{Enqueues: part}); err != nil {
+				if err := crowd.TryNow(e, &store.Batch{Enqueues: part}); err != nil {
 					return err
 				}
 				for _, q := range part {
@@ -90,10 +91,10 @@ func raceDeletes(e *env.Env) {
 				jobs[i], ids = append(jobs[i], q), append(ids, q.Job.ID)
 			}
 		}
-		together(e, producers+deleters, func(i int) error {
+		crowd.Together(e, producers+deleters, func(i int) error {
 			if i < producers {
 				for part := range slices.Chunk(jobs[i], 1+i) {
-					if err := tryNow(e, &store.Batch{Enqueues: part}); err != nil {
+					if err := crowd.TryNow(e, &store.Batch{Enqueues: part}); err != nil {
 						return err
 					}
 				}

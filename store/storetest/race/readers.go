@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -25,14 +26,14 @@ func raceReaders(e *env.Env) {
 	node := e.Join()
 	var moving atomic.Bool
 	moving.Store(true)
-	together(e, 4, func(i int) error {
+	crowd.Together(e, 4, func(i int) error {
 		if i == 0 {
 			defer moving.Store(false)
 			for round := range 40 {
 				if _, err := e.Store.Promote(e.Ctx, 100); err != nil {
 					return fmt.Errorf("Promote: %w", err)
 				}
-				runs, err := claimNow(e, e.Demand(node, n))
+				runs, err := crowd.ClaimNow(e, e.Demand(node, n))
 				if err != nil {
 					return err
 				}
@@ -41,7 +42,7 @@ func raceReaders(e *env.Env) {
 					state := []store.State{store.Retryable, store.Scheduled, store.Available, store.Failed, store.Cancelled}[(round+j)%5]
 					batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state, func(o *store.Outcome) { o.Delay = time.Millisecond }))
 				}
-				if err := tryNow(e, batch); err != nil {
+				if err := crowd.TryNow(e, batch); err != nil {
 					return err
 				}
 				if _, _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: ids[:n/2], Actor: "ada"}); err != nil {

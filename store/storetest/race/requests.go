@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -29,7 +30,7 @@ func raceBeatRescue(e *env.Env) {
 		e.Clock.Advance(time.Second)
 		var rescued []store.RescuedJob
 		var beaten error
-		together(e, 2, func(i int) error {
+		crowd.Together(e, 2, func(i int) error {
 			if (i+round)%2 == 0 {
 				_, beaten = e.Store.Beat(e.Ctx, store.BeatParams{Node: node})
 				return nil
@@ -62,28 +63,16 @@ func raceBeatRescue(e *env.Env) {
 	e.Logf("of %d nodes %d lived", lived+died, lived)
 }
 
-// remembering makes n runs of jobs that remember, on one node.
-func remembering(e *env.Env, n int) []store.Claimed {
-	e.Helper()
-	runs := e.Running(n, env.Attempts(100))
-	batch := &store.Batch{}
-	for _, run := range runs {
-		batch.Appends = append(batch.Appends, &store.Append{Lease: run.Lease, Entries: env.Steps(1, 1)})
-	}
-	e.Apply(batch)
-	return runs
-}
-
 // raceCancelPutBack: the second transition sees the first. The sweep does not mend it, so a job
 // that were parked with a request that no run saw would sleep for ever. Those who ask come from the
 // front, and those who put back from the other end, so that they meet somewhere.
 func raceCancelPutBack(e *env.Env) {
 	const rounds, n = 5, 40
 	for round := range rounds {
-		runs := remembering(e, n)
+		runs := crowd.Remembering(e, n)
 		backwards := slices.Clone(runs)
 		slices.Reverse(backwards)
-		together(e, 2, func(i int) error {
+		crowd.Together(e, 2, func(i int) error {
 			if (i+round)%2 == 0 {
 				return cancelEach(e, runs)
 			}
@@ -128,7 +117,7 @@ func putBackEach(e *env.Env, runs []store.Claimed) error {
 			}))
 			n++
 		}
-		if err := endNow(e, batch); err != nil {
+		if err := crowd.EndNow(e, batch); err != nil {
 			return err
 		}
 	}
@@ -138,7 +127,7 @@ func putBackEach(e *env.Env, runs []store.Claimed) error {
 // raceCancelWake: the same of jobs that wait, and are promoted, woken and claimed meanwhile.
 func raceCancelWake(e *env.Env) {
 	const n = 48
-	runs := remembering(e, n)
+	runs := crowd.Remembering(e, n)
 	node := runs[0].Lease.Node
 	batch := &store.Batch{}
 	for i, run := range runs {
@@ -151,7 +140,7 @@ func raceCancelWake(e *env.Env) {
 	e.Apply(batch)
 	e.Clock.Advance(time.Second)
 	told := map[store.ID]bool{}
-	together(e, 4, func(i int) error {
+	crowd.Together(e, 4, func(i int) error {
 		for part := range slices.Chunk(runs, 4) {
 			var err error
 			switch i {
@@ -160,8 +149,8 @@ func raceCancelWake(e *env.Env) {
 			case 1:
 				_, err = e.Store.Promote(e.Ctx, 3)
 			case 2:
-				sends := signals(part)
-				err = tryNow(e, sends)
+				sends := crowd.Signals(part)
+				err = crowd.TryNow(e, sends)
 			case 3:
 				var some []store.Claimed
 				some, err = e.Store.Claim(e.Ctx, e.Demand(node, 3))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
 )
@@ -67,17 +68,17 @@ func raceRepeatedStart(e *env.Env) {
 		for i := range copies {
 			copies[i] = faults.Copy(batch)
 		}
-		together(e, senders, func(i int) error { return tryStart(e, copies[i]) })
-		var inserted tally
+		crowd.Together(e, senders, func(i int) error { return tryStart(e, copies[i]) })
+		var inserted crowd.Tally
 		for _, sent := range copies {
 			e.Equal("started", sent.Start.Claimed, copies[0].Start.Claimed)
 			for _, q := range sent.Enqueues {
 				if !q.Result.Existing {
-					inserted.add(q.Job.ID)
+					inserted.Add(q.Job.ID)
 				}
 			}
 		}
-		wantOnce(e, "inserted", &inserted, env.IDsOf(batch.Enqueues))
+		crowd.WantOnce(e, "inserted", &inserted, env.IDsOf(batch.Enqueues))
 		runs := copies[0].Start.Claimed
 		e.WantIDs("started", env.ClaimedIDs(runs), env.IDsOf(jobs)...)
 		e.Equal("a repeated claim", e.RepeatedClaim(batch), runs)
@@ -90,20 +91,20 @@ func raceRepeatedStart(e *env.Env) {
 // of its answers are lost. Claimers of the same nodes take what could not start.
 func raceStartClaims(e *env.Env) {
 	const nodes = 3
-	members := joined(e, nodes)
-	var made, taken, ended tally
-	together(e, 2*nodes, func(i int) error {
+	members := crowd.Joined(e, nodes)
+	var made, taken, ended crowd.Tally
+	crowd.Together(e, 2*nodes, func(i int) error {
 		if i < nodes {
 			return startBatches(e, members[i], i, &made, &taken, &ended)
 		}
 		return claimBatches(e, members[i-nodes], &taken, &ended)
 	})
-	finishRest(e, &taken, &ended)
-	if len(made.seen) != nodes*startedBatches*startedSize {
-		e.Fatalf("made %d jobs", len(made.seen))
+	crowd.FinishRest(e, &taken, &ended)
+	if len(made.Seen) != nodes*startedBatches*startedSize {
+		e.Fatalf("made %d jobs", len(made.Seen))
 	}
-	wantOnce(e, "started or claimed", &taken, made.ids())
-	wantOnce(e, "ended", &ended, made.ids())
+	crowd.WantOnce(e, "started or claimed", &taken, made.IDs())
+	crowd.WantOnce(e, "ended", &ended, made.IDs())
 	if running := e.ListIDs(store.Filter{States: []store.State{store.Running}}); len(running) != 0 {
 		e.Fatalf("%d jobs still run", len(running))
 	}
@@ -114,7 +115,7 @@ const startedBatches, startedSize = 12, 8
 
 // startBatches starts jobs, of which one in each batch is to wait, and ends them with the next
 // batch.
-func startBatches(e *env.Env, node int64, worker int, made, taken, ended *tally) error {
+func startBatches(e *env.Env, node int64, worker int, made, taken, ended *crowd.Tally) error {
 	var runs []store.Claimed
 	for n := range startedBatches + 1 {
 		batch := e.Starting(node)
@@ -126,15 +127,15 @@ func startBatches(e *env.Env, node int64, worker int, made, taken, ended *tally)
 			batch = e.Starting(node, jobs...)
 			jobs[n%startedSize].Start = false
 		}
-		batch.Outcomes = completions(runs)
-		made.add(env.IDsOf(batch.Enqueues)...)
+		batch.Outcomes = crowd.Completions(runs)
+		made.Add(env.IDsOf(batch.Enqueues)...)
 		if err := tryStart(e, batch); err != nil {
 			return err
 		}
-		if err := accepted(batch); err != nil {
+		if err := crowd.Accepted(batch); err != nil {
 			return err
 		}
-		ended.add(env.ClaimedIDs(runs)...)
+		ended.Add(env.ClaimedIDs(runs)...)
 		if runs = batch.Start.Claimed; n%3 == 0 && n < startedBatches {
 			again := faults.Copy(batch)
 			for _, o := range again.Outcomes {
@@ -147,43 +148,43 @@ func startBatches(e *env.Env, node int64, worker int, made, taken, ended *tally)
 				return fmt.Errorf("the repeated batch differs (-first +second):\n%s", diff)
 			}
 		}
-		taken.add(env.ClaimedIDs(runs)...)
+		taken.Add(env.ClaimedIDs(runs)...)
 	}
 	return nil
 }
 
 // claimBatches claims and ends what waits.
-func claimBatches(e *env.Env, node int64, taken, ended *tally) error {
+func claimBatches(e *env.Env, node int64, taken, ended *crowd.Tally) error {
 	for range startedBatches {
-		runs, err := claimNow(e, e.Demand(node, 5))
+		runs, err := crowd.ClaimNow(e, e.Demand(node, 5))
 		if err != nil {
 			return err
 		}
-		taken.add(env.ClaimedIDs(runs)...)
-		if err := endNow(e, &store.Batch{Outcomes: completions(runs)}); err != nil {
+		taken.Add(env.ClaimedIDs(runs)...)
+		if err := crowd.EndNow(e, &store.Batch{Outcomes: crowd.Completions(runs)}); err != nil {
 			return err
 		}
-		ended.add(env.ClaimedIDs(runs)...)
+		ended.Add(env.ClaimedIDs(runs)...)
 	}
 	return nil
 }
 
 // startSome starts 16 jobs on a node that is about to end, in 8 batches of which each ends what the
 // one before has started, and notes what was made and what was ended.
-func startSome(e *env.Env, node int64, name string, made, ended *tally) error {
+func startSome(e *env.Env, node int64, name string, made, ended *crowd.Tally) error {
 	var runs []store.Claimed
 	for range 8 {
 		batch := e.Starting(node, e.Job(env.Queue(name), env.Attempts(100)), e.Job(env.Queue(name), env.Attempts(100), env.Kind("push")))
 		for _, run := range runs[:min(1, len(runs))] {
 			batch.Outcomes = append(batch.Outcomes, env.Outcome(run, store.Completed))
 		}
-		made.add(env.IDsOf(batch.Enqueues)...)
+		made.Add(env.IDsOf(batch.Enqueues)...)
 		if err := tryStart(e, batch); err != nil {
 			return err
 		}
 		for _, o := range batch.Outcomes {
 			if o.Err == nil {
-				ended.add(o.Lease.Job)
+				ended.Add(o.Lease.Job)
 			} else if !errors.Is(o.Err, store.ErrLeaseLost) {
 				return fmt.Errorf("outcome: %w", o.Err)
 			}
@@ -195,16 +196,16 @@ func startSome(e *env.Env, node int64, name string, made, ended *tally) error {
 
 // wantAllThere checks that every job that was made is there, that those that were ended are
 // completed, and that nothing runs.
-func wantAllThere(e *env.Env, made, ended *tally) {
+func wantAllThere(e *env.Env, made, ended *crowd.Tally) {
 	e.Helper()
 	records := e.List(store.Filter{}, 100)
-	if len(records) != len(made.seen) {
-		e.Fatalf("NoLoss: %d jobs were enqueued, %d are there", len(made.seen), len(records))
+	if len(records) != len(made.Seen) {
+		e.Fatalf("NoLoss: %d jobs were enqueued, %d are there", len(made.Seen), len(records))
 	}
 	for _, r := range records {
-		done := ended.seen[r.ID] == 1
-		if ended.seen[r.ID] > 1 || done != (r.State == store.Completed) || r.State == store.Running {
-			e.Fatalf("NoLoss: job %v is %v, and was ended %d times", r.ID, r.State, ended.seen[r.ID])
+		done := ended.Seen[r.ID] == 1
+		if ended.Seen[r.ID] > 1 || done != (r.State == store.Completed) || r.State == store.Running {
+			e.Fatalf("NoLoss: job %v is %v, and was ended %d times", r.ID, r.State, ended.Seen[r.ID])
 		}
 	}
 }
@@ -212,17 +213,17 @@ func wantAllThere(e *env.Env, made, ended *tally) {
 // raceStartRescue: what is started on a node that is declared dead in the same moment is rescued,
 // or waits.
 func raceStartRescue(e *env.Env) {
-	var made, ended tally
+	var made, ended crowd.Tally
 	for round := range 4 {
-		node, before := e.Join(), len(made.seen)
+		node, before := e.Join(), len(made.Seen)
 		e.Clock.Advance(env.DeadAfter + time.Second)
 		params := e.RescueParams()
 		rescued := map[store.ID]bool{}
-		together(e, 3, func(i int) error {
+		crowd.Together(e, 3, func(i int) error {
 			if i > 0 {
 				return startSome(e, node, fmt.Sprint("q", round, i), &made, &ended)
 			}
-			made.waitFor(before + round*7)
+			made.WaitFor(before + round*7)
 			some, err := e.Store.Rescue(e.Ctx, params)
 			for _, r := range some.Jobs {
 				rescued[r.Job] = true
@@ -252,19 +253,19 @@ func raceStartRescue(e *env.Env) {
 }
 
 // tallied is a job that is noted.
-func tallied(e *env.Env, made *tally, change ...func(*store.Enqueue)) *store.Enqueue {
+func tallied(e *env.Env, made *crowd.Tally, change ...func(*store.Enqueue)) *store.Enqueue {
 	q := e.Job(change...)
-	made.add(q.Job.ID)
+	made.Add(q.Job.ID)
 	return q
 }
 
 // wantClaimable checks that all that was made and not ended can be claimed, once.
-func wantClaimable(e *env.Env, made, ended *tally) {
+func wantClaimable(e *env.Env, made, ended *crowd.Tally) {
 	e.Helper()
 	e.Clock.Advance(time.Hour)
 	var left []store.ID
-	for id := range made.seen {
-		if ended.seen[id] == 0 {
+	for id := range made.Seen {
+		if ended.Seen[id] == 0 {
 			left = append(left, id)
 		}
 	}
@@ -282,14 +283,14 @@ func wantClaimable(e *env.Env, made, ended *tally) {
 
 // raceStartLeave: when a node has left, nothing runs on it, and nothing starts.
 func raceStartLeave(e *env.Env) {
-	var made, ended tally
+	var made, ended crowd.Tally
 	for round := range 4 {
-		node, before := e.Join(), len(made.seen)
-		together(e, 3, func(i int) error {
+		node, before := e.Join(), len(made.Seen)
+		crowd.Together(e, 3, func(i int) error {
 			if i > 0 {
 				return startSome(e, node, fmt.Sprint("q", round, i), &made, &ended)
 			}
-			made.waitFor(before + round*7)
+			made.WaitFor(before + round*7)
 			_, err := e.Store.Leave(e.Ctx, node)
 			return err
 		})
@@ -308,16 +309,16 @@ func raceStartLeave(e *env.Env) {
 // overtake it.
 func raceStartLeaveLarge(e *env.Env) {
 	const size = 600
-	var made, ended tally
+	var made, ended crowd.Tally
 	for round := range 6 {
 		node := e.Join()
 		var jobs []*store.Enqueue
 		for range size {
 			jobs = append(jobs, e.Job(env.Queue(fmt.Sprint("q", round))))
 		}
-		made.add(env.IDsOf(jobs)...)
+		made.Add(env.IDsOf(jobs)...)
 		batch := e.Starting(node, jobs...)
-		together(e, 2, func(i int) error {
+		crowd.Together(e, 2, func(i int) error {
 			if i == 0 {
 				return tryStart(e, batch)
 			}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -23,8 +24,8 @@ var raceUpdatesTests = env.Tests{
 func raceUpdates(e *env.Env) {
 	const jobs, callers, each, workers = 3, 4, 12, 2
 	s := newSleepers(e, jobs, 0, callers)
-	nodes := joined(e, workers)
-	together(e, workers+callers, func(i int) error {
+	nodes := crowd.Joined(e, workers)
+	crowd.Together(e, workers+callers, func(i int) error {
 		if i < workers {
 			return serveUpdates(e, s, nodes[i])
 		}
@@ -54,7 +55,7 @@ func callUpdates(e *env.Env, s *sleepers, caller, each int) error {
 		for _, id := range s.ids {
 			batch.Sends = append(batch.Sends, &store.Send{Job: id, Message: env.Request("add"), Key: key})
 		}
-		if err := tryNow(e, batch); err != nil {
+		if err := crowd.TryNow(e, batch); err != nil {
 			return err
 		}
 		for _, q := range batch.Sends {
@@ -69,7 +70,7 @@ func callUpdates(e *env.Env, s *sleepers, caller, each int) error {
 				if u.Answer != nil {
 					break
 				}
-				if looks > patience {
+				if looks > crowd.Patience {
 					return fmt.Errorf("NoLoss: request %s to job %v is never answered", key, q.Job)
 				}
 				runtime.Gosched()
@@ -82,7 +83,7 @@ func callUpdates(e *env.Env, s *sleepers, caller, each int) error {
 // serveUpdates runs the jobs until all callers have sent what they send.
 func serveUpdates(e *env.Env, s *sleepers, node int64) error {
 	for s.sending.Load() > 0 {
-		runs, err := claimNow(e, e.Demand(node, 2))
+		runs, err := crowd.ClaimNow(e, e.Demand(node, 2))
 		if err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func serveUpdates(e *env.Env, s *sleepers, node int64) error {
 				o.Durable, o.Wait = true, env.ForUpdates(seen)
 			}))
 		}
-		if err := endNow(e, batch); err != nil {
+		if err := crowd.EndNow(e, batch); err != nil {
 			return err
 		}
 		for _, a := range batch.Appends {
@@ -140,13 +141,13 @@ func raceUpdateKeys(e *env.Env) {
 	const callers, keys = 6, 20
 	run := e.Parked(env.ForUpdates(0))
 	var woken atomic.Int64
-	together(e, callers, func(i int) error {
+	crowd.Together(e, callers, func(i int) error {
 		batch := &store.Batch{}
 		for n := range keys {
 			batch.Sends = append(batch.Sends, &store.Send{Job: run.Job.ID, Message: env.Request(fmt.Sprint("by ", i)), Key: fmt.Sprint(n)})
 		}
 		slices.Reverse(batch.Sends[:i*keys/callers])
-		if err := tryNow(e, batch); err != nil {
+		if err := crowd.TryNow(e, batch); err != nil {
 			return err
 		}
 		for _, q := range batch.Sends {
@@ -174,16 +175,16 @@ func raceUpdateEnd(e *env.Env) {
 		runs[i] = e.Durable(1)
 	}
 	sends := make([]*store.Send, n)
-	together(e, 2, func(i int) error {
+	crowd.Together(e, 2, func(i int) error {
 		for at, run := range runs {
 			if i == 0 {
-				if err := endNow(e, &store.Batch{Outcomes: []*store.Outcome{env.Outcome(run, store.Completed)}}); err != nil {
+				if err := crowd.EndNow(e, &store.Batch{Outcomes: []*store.Outcome{env.Outcome(run, store.Completed)}}); err != nil {
 					return err
 				}
 				continue
 			}
 			sends[at] = &store.Send{Job: run.Job.ID, Message: env.Request("add"), Key: "k"}
-			if err := tryNow(e, &store.Batch{Sends: sends[at : at+1]}); err != nil {
+			if err := crowd.TryNow(e, &store.Batch{Sends: sends[at : at+1]}); err != nil {
 				return err
 			}
 		}

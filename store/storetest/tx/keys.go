@@ -1,6 +1,7 @@
 package tx
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -16,6 +17,7 @@ var keyTests = tests{
 	"a_signal_that_goes_along_holds_up_what_needs_its_job_and_nothing_else":     busyAlong,
 	"an_enqueue_that_finds_a_business_key_held_holds_up_nothing":                busyAttached,
 	"a_finished_job_whose_key_is_being_taken_runs_again_only_if_that_is_undone": busyAgain,
+	"a_job_whose_business_key_is_being_taken_is_not_removed_before_that":        busyRemoved,
 	"a_job_that_is_retried_takes_its_business_key_again_and_no_other_job_s":     txKeyRetried,
 	"NoLoss_a_retry_that_takes_a_business_key_holds_up_that_key_alone":          busyRetried,
 }
@@ -281,6 +283,34 @@ func busyRetried(e *txEnv) {
 		} else {
 			e.WantState(old, store.Cancelled)
 			e.TakeKey(key)
+		}
+	}
+}
+
+// busyRemoved: neither a person nor retention waits for the transaction, and others are removed.
+func busyRemoved(e *txEnv) {
+	e.needsWriters()
+	for _, commit := range []bool{true, false} {
+		key := fmt.Sprint("held ", commit)
+		old, other := e.TakeKey(key), e.TakeKey(key+" beside")
+		e.Cancel(old)
+		e.Cancel(other)
+		tx := e.begin(e.T)
+		next := e.Job(env.Key(key))
+		e.enqueueTx(tx.Tx, next)
+		e.soonOnly(func(ctx context.Context) {
+			results, err := e.Store.Delete(ctx, store.DeleteParams{Jobs: []store.ID{old, other}})
+			e.NoError("Delete", err)
+			wantBusy(e, "a delete of the job that had the key", results[0].Err)
+			e.NoError("a delete beside it", results[1].Err)
+		})
+		e.WantState(old, store.Cancelled)
+		e.finish(tx, commit)
+		e.Delete(old)
+		if commit {
+			e.WantKey(key, next.Job.ID)
+		} else {
+			e.WantNoKey(key)
 		}
 	}
 }

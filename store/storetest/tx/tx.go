@@ -15,7 +15,7 @@ import (
 // Factory opens a store, and tells how a caller begins a transaction on its database.
 type Factory func(t *testing.T, clock *env.Clock) (s store.Store, begin func(t *testing.T) Tx)
 
-// Who waits for such a transaction is in await.go, who does not in busy.go and rescue.go.
+// Who waits for such a transaction is in await.go, who does not in busy.go, edit.go and rescue.go.
 var txTests = env.Merged(tests{
 	"NoLoss_enqueues_happen_when_their_transaction_commits":                 txCommit,
 	"nothing_is_left_of_what_is_rolled_back":                                txRollback,
@@ -26,7 +26,7 @@ var txTests = env.Merged(tests{
 	"Remembered_entries_are_there_when_their_transaction_commits":           txAppend,
 	"NoLoss_a_queue_that_was_removed_comes_back_when_a_transaction_commits": txQueueBack,
 	"what_is_no_transaction_is_refused":                                     txForeign,
-}, awaitTests, busyTests, keyTests, txRescueTests, callersTests, callersOpenTests)
+}, awaitTests, busyTests, keyTests, editTests, txRescueTests, callersTests, callersOpenTests)
 
 // Run checks what the store writes into transactions of callers, and what it does while they are
 // open. A store runs it for each kind of transaction that it takes.

@@ -61,3 +61,18 @@ func Sweep(ctx context.Context, d *pg.DB, now int64, limit int) (more bool, err 
 	})
 	return keys >= limit || sent >= limit, err
 }
+
+// Busy returns those of the finished jobs, whose bodies are locked, that must not be removed now:
+// another transaction is taking their key. It locks the keys of the others.
+func Busy(ctx context.Context, t pg.Runner, jobs []pgtype.UUID) (busy map[store.ID]bool, err error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	busy = map[store.ID]bool{}
+	return busy, t.Run(ctx, "keys_busy", func(r pg.Row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		busy[id.Bytes] = true
+		return err
+	}, jobs)
+}

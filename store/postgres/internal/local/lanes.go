@@ -30,6 +30,9 @@ type Lane struct {
 	day  int32 // on which it was there, and its row said so; 0: it is not known
 }
 
+// Kind is the kind, with the version that its jobs are bound to.
+func (l Lane) Kind() string { return l.kind }
+
 // LaneCache holds the lanes that this process has met. What they stand for never changes. Those
 // that were not used for long are removed, so one that was there yesterday is looked for before
 // jobs are put into it. The lanes that were needed last are kept: what was found a moment ago is

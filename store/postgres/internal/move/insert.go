@@ -127,11 +127,15 @@ func due(w *store.Whole) int64 {
 func (t *tables) addPlace(w *store.Whole, lane *local.Lane) {
 	switch e := w.End; {
 	case e != nil:
-		t.finished = append(t.finished, finishedRow{
+		row := finishedRow{
 			ID: w.ID, FinishedAt: e.FinishedAt.UnixMicro(), Lease: unlessZero(e.LeaseNumber), Node: unlessZero(e.Node),
 			ClaimedAt: pg.OptMicros(e.ClaimedAt), StartedAt: pg.OptMicros(e.StartedAt), State: int32(w.State), Reason: textOf(e.Reason),
 			Error: textOf(e.Error), Result: hexOf(e.Result), Codec: unlessZero(int32(e.Codec)), Fingerprint: unlessZero(e.Fingerprint),
-		})
+		}
+		if w.State != store.Completed {
+			row.Lane = &lane.ID
+		}
+		t.finished = append(t.finished, row)
 		if w.Closes {
 			t.closing = append(t.closing, closingRow{w.ID, e.FinishedAt.UnixMicro()})
 		}

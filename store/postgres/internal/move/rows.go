@@ -77,6 +77,7 @@ type finishedRow struct {
 	Result      *string  `json:"result"`
 	Codec       *int32   `json:"codec"`
 	Fingerprint *int64   `json:"fingerprint"`
+	Lane        *int32   `json:"lane"` // of one that did not complete
 }
 
 type attemptRow struct {

@@ -309,6 +309,7 @@ func (r *rescue) answer(ctx context.Context) store.Rescued {
 // decide says what becomes of a job whose run is lost, as its node has promised.
 func (r *rescue) decide(h *heldRun, now int64) {
 	h.State, h.Reason = store.Failed, string(store.ReasonCrashLoop)
+	h.Traits |= pg.TraitLost
 	if !h.body {
 		return
 	}

@@ -227,13 +227,11 @@ func (s *Store) replacePartition(ctx context.Context, t pg.Session, p schema.Par
 			return err
 		}
 	}
-	for _, name := range []string{
-		"forget_checkpoints", "forget_requests", "forget_pauses", "forget_unique_keys", "forget_keys", "forget_journals", "forget_inboxes",
-		"forget_generations", "forget_updates",
-	} {
-		if err := t.Run(ctx, name, nil, pg.UUIDOf(from), pg.UUIDOf(to), survivors); err != nil {
-			return err
-		}
+	if err := t.Run(ctx, "forget_keys", nil, pg.UUIDOf(from), pg.UUIDOf(to), survivors); err != nil {
+		return err
+	}
+	if err := s.forgetBetween(ctx, t, pg.UUIDOf(from), pg.UUIDOf(to), survivors); err != nil {
+		return err
 	}
 	return t.Exec(ctx, s.tables.Scripts("partition_drop", tables, p))
 }
@@ -268,11 +266,20 @@ func (s *Store) deleteFinished(ctx context.Context, r retention) (deleted int, m
 		}
 	}
 	err = pg.RetryOnConflict(ctx, func() error {
-		deleted = 0
-		return s.Send(ctx, pg.Statement{
-			Name: "delete_finished",
-			Args: []any{early, earlyUntil, all, allUntil, int32(limit)},
-			Each: func(pg.Row) error { deleted++; return nil },
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+			var over idSet
+			if err := t.Run(ctx, "finished_over", over.scan, early, earlyUntil, all, allUntil, int32(limit)); err != nil {
+				return err
+			}
+			busy, err := keys.Busy(ctx, t, over.ids)
+			if err != nil {
+				return err
+			}
+			over.ids = slices.DeleteFunc(over.ids, func(id pgtype.UUID) bool { return busy[id.Bytes] })
+			if deleted = len(over.ids); deleted == 0 {
+				return nil
+			}
+			return s.removeJobs(ctx, t, over.ids)
 		})
 	})
 	return deleted, deleted >= limit, err

@@ -261,6 +261,18 @@ func (t Session) RunAll(ctx context.Context, list []Statement) error {
 	return nil
 }
 
+// Together runs statements one after the other, in one round trip.
+func (t Session) Together(ctx context.Context, list ...Statement) error {
+	batch := &pgx.Batch{}
+	for _, st := range list {
+		queued := batch.Queue(t.DB.Text(st.Name), st.Args...)
+		if st.Each != nil {
+			queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
+		}
+	}
+	return t.Tx.SendBatch(ctx, batch).Close()
+}
+
 // Exec runs a script of several statements.
 func (t Session) Exec(ctx context.Context, text string) error {
 	_, err := t.Tx.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol)

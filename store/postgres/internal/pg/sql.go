@@ -43,6 +43,7 @@ const (
 	TraitContradicts             // its code contradicts its journal
 	TraitHandsOver               // it hands its job over
 	TraitUndoes                  // and has registered compensations
+	TraitLost                    // its node died, or gave it up
 )
 
 // What the column handed_over says of a job that is.
@@ -88,7 +89,7 @@ var codes = map[string]int64{
 	"claim_ranges": claimRanges, "claim_more": claimMore, "claim_seen": claimSeen,
 
 	"durable": TraitDurable, "continues": TraitContinues, "held": TraitHeld, "failures": TraitFailures, "free": TraitFree,
-	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts, "hands_over": TraitHandsOver, "undoes": TraitUndoes,
+	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts, "hands_over": TraitHandsOver, "undoes": TraitUndoes, "lost": TraitLost,
 
 	"handed_over": HandedOver, "handed_over_undo": HandedOverUndo,
 

@@ -53,6 +53,25 @@ func (s *Store) RecordsOf(ctx context.Context, ids []store.ID) ([]store.Record, 
 	return s.namedRecords(ctx, found)
 }
 
+// RecordIn reads the record of a job in a transaction, without its attempts.
+func (s *Store) RecordIn(ctx context.Context, t pg.Runner, id store.ID) (r store.Record, found bool, err error) {
+	set := &recordSet{ids: []store.ID{id}}
+	st := set.statement()
+	if err := t.Run(ctx, st.Name, st.Each, st.Args...); err != nil {
+		return r, false, err
+	}
+	if len(set.lanes) > 0 {
+		if err := t.Run(ctx, "lanes_by_id", s.CacheLane, set.lanes); err != nil {
+			return r, false, err
+		}
+	}
+	records, err := s.namedRecords(ctx, set)
+	if err != nil || len(records) == 0 {
+		return r, false, err
+	}
+	return records[0], true, nil
+}
+
 // recordSet collects records.
 type recordSet struct {
 	ids     []store.ID

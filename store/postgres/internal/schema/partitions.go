@@ -60,6 +60,11 @@ func (s *Tables) Script(name, table string, p Partition) string {
 	return strings.NewReplacer("{table}", table, "{day}", p.name(), "{from}", from.String(), "{to}", to.String()).Replace(s.Text(name))
 }
 
+// OfTable returns a text for one table, in the same way.
+func (s *Tables) OfTable(name, table string) string {
+	return strings.ReplaceAll(s.Text(name), "{table}", table)
+}
+
 // Scripts is that for several tables.
 func (s *Tables) Scripts(name string, tables []string, p Partition) string {
 	var b strings.Builder

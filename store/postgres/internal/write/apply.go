@@ -74,10 +74,11 @@ func (s *Store) applyAll(ctx context.Context, in *store.Batch, b *batch) (err er
 func (b *batch) take(in *store.Batch) {
 	possible := make([]*store.CheckpointWrite, 0, len(in.Checkpoints))
 	for _, c := range in.Checkpoints {
-		if c.Err = nil; IsPossible(c.Lease) {
-			possible = append(possible, c)
-		} else {
+		if c.Err = c.Meta.Check(c.Lease.Job); c.Err == nil && !IsPossible(c.Lease) {
 			c.Err = store.LostLease(c.Lease.Job)
+		}
+		if c.Err == nil {
+			possible = append(possible, c)
 		}
 	}
 	b.checkpoints, b.replaced = lastOfEach(possible)
@@ -206,6 +207,7 @@ func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	}
 	list = append(list, b.woken.sendings(b.sends, b.now)...)
 	list = append(list, fastEndings(plain, others, b.runs, b.now)...)
+	list = append(list, saidBy(b.checkpoints, b.appends, b.runs).Writing()...)
 	_, n := receivers(b.sends)
 	n.AddRuns(others)
 	list = append(list, b.woken.waking(n, b.now)...)
@@ -308,6 +310,7 @@ func (b *batch) locks(others []*Run, sends []*store.Send, slow bool) []pg.Statem
 	bodies, _ := receivers(sends)
 	closed, _ := closing(b.appends)
 	bodies = append(bodies, closed...)
+	bodies = append(bodies, saidBy(b.checkpoints, b.appends, nil).Jobs()...)
 	for _, r := range others {
 		if r.needsBody() {
 			bodies = append(bodies, pg.UUIDOf(r.Lease.Job))

@@ -288,15 +288,20 @@ func (e *Entry) blocked() error {
 }
 
 // bodies are the jobs whose bodies the batch needs: of those that are sent to, that park, are put
-// back, or are answered, and whose end is decided.
+// back, or are answered, whose end is decided, or of which something is said.
 func (b *batch) bodies() []store.ID {
 	var ids []store.ID
 	for _, q := range b.sends {
 		ids = append(ids, q.Job)
 	}
 	for _, a := range b.appends {
-		if a.Closing {
+		if a.needsBody() {
 			ids = append(ids, a.Lease.Job)
+		}
+	}
+	for _, c := range b.checkpoints {
+		if !c.Meta.IsEmpty() {
+			ids = append(ids, c.Lease.Job)
 		}
 	}
 	for _, r := range b.runs {
@@ -332,11 +337,18 @@ func (b *batch) setAside(unavailable map[store.ID]bool) {
 		return unavailable[q.Job]
 	})
 	b.appends = slices.DeleteFunc(b.appends, func(a *appending) bool {
-		if a.Closing && unavailable[a.Lease.Job] {
+		if a.needsBody() && unavailable[a.Lease.Job] {
 			a.Err = ErrBlocked("write the journal of job " + a.Lease.Job.String())
 			return true
 		}
 		return false
+	})
+	b.checkpoints = slices.DeleteFunc(b.checkpoints, func(c *store.CheckpointWrite) bool {
+		blocked := !c.Meta.IsEmpty() && unavailable[c.Lease.Job]
+		if blocked {
+			c.Err = ErrBlocked("write the metadata or tags of job " + c.Lease.Job.String())
+		}
+		return blocked
 	})
 	b.setAsideRuns(func(r *Run) bool {
 		if r.isPlain() {

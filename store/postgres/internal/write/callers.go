@@ -150,9 +150,13 @@ func (s *Store) AppendTx(ctx context.Context, t pg.Runner, in *store.Append) (er
 		return nil
 	case err != nil:
 		return err
-	default:
-		return s.notifyTx(ctx, t, wakesOf(a.entries, now))
 	}
+	for _, st := range saidBy(nil, appends, nil).Writing() {
+		if err := t.Run(ctx, st.Name, st.Each, st.Args...); err != nil {
+			return err
+		}
+	}
+	return s.notifyTx(ctx, t, wakesOf(a.entries, now))
 }
 
 const (

@@ -34,6 +34,9 @@ func lastOfEach(writes []*store.CheckpointWrite) (
 ) {
 	of := make(map[store.Lease]*store.CheckpointWrite, len(writes))
 	for _, w := range writes {
+		if before := of[w.Lease]; before != nil {
+			w.Meta = before.Meta.Over(w.Meta) // what it says stands beside the checkpoint
+		}
 		of[w.Lease] = w
 	}
 	replaced = map[*store.CheckpointWrite]*store.CheckpointWrite{}

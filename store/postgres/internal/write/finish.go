@@ -72,7 +72,7 @@ func (r *Run) fingerprint() *int64 {
 
 // isPlain reports whether a run ends on the fast path: nothing but its claim record and the
 // finished row is written.
-func (r *Run) isPlain() bool { return r.completes() && !r.Answers }
+func (r *Run) isPlain() bool { return r.completes() && !r.Answers && r.outcome.Meta.IsEmpty() }
 
 // completes reports whether that is all that the end of a run writes for its own job; it may answer
 // a parent besides.
@@ -86,11 +86,12 @@ func (r *Run) completes() bool {
 func (r *Run) leavesNothing() bool { return r.State == store.Waiting || r.next != nil }
 
 // needsBody reports whether the end of the run needs the body of its own job locked: because it
-// changes the body, or looks at messages. The end of a job with a journal also waits for what its
-// run is still writing to it in a caller's transaction. To answer takes the body of the parent, and
-// of the child's no more than what never changes.
+// changes the body, or looks at messages, or the run says something of its job. The end of a job
+// with a journal also waits for what its run is still writing to it in a caller's transaction. To
+// answer takes the body of the parent, and of the child's no more than what never changes.
 func (r *Run) needsBody() bool {
-	return !r.State.Finished() || r.Traits&pg.TraitDurable != 0 || r.outcome != nil && r.outcome.InTx
+	o := r.outcome
+	return !r.State.Finished() || r.Traits&pg.TraitDurable != 0 || o != nil && (o.InTx || !o.Meta.IsEmpty())
 }
 
 // frees reports whether the run may have freed the turn of an ordering key.

@@ -114,6 +114,9 @@ func closing(appends []*appending) (ids []pgtype.UUID, seqs []int64) {
 	return ids, seqs
 }
 
+// needsBody reports whether the append needs the body of its job locked.
+func (a *appending) needsBody() bool { return a.Closing || !a.Meta.IsEmpty() }
+
 // appendEach writes appends and their enqueues, in the order given: those together that can be, and
 // if that fails because of one of them, one by one behind savepoints. The bodies of those that
 // close are locked. A child whose id the caller chose may have to wait for another transaction: its

@@ -67,6 +67,9 @@ func (s *Store) writeEach(ctx context.Context, t pg.Session, b *batch) error {
 	if err := b.endRuns(ctx, t); err != nil {
 		return err
 	}
+	if err := t.RunAll(ctx, saidBy(b.liveCheckpoints, b.openAppends, b.liveRuns).Writing()); err != nil {
+		return err
+	}
 	if len(b.entries) == 0 {
 		return nil
 	}

@@ -51,10 +51,14 @@ const (
 	requestPause  = 2
 )
 
+// TakenLost is what the column taken of an attempt is if the run was lost with its node, which gave
+// it up or died; a run that was taken for another reason has 1.
+const TakenLost = 2
+
 // codes are the names of this package's numbers in its SQL, beside those of package store.
 var codes = map[string]int64{
 	"never": Never, "mark_closing": MarkClosing, "mark_policy": MarkPolicy, "mark_decided": MarkDecided, "policy_bits": PolicyBits,
-	"request_cancel": RequestCancel, "request_pause": requestPause,
+	"request_cancel": RequestCancel, "request_pause": requestPause, "taken_lost": TakenLost,
 }
 
 // TextOf returns a statement's text. An unknown name is a mistake in this package.

@@ -21,5 +21,5 @@
 //
 // # Imports
 //
-// Of ours, store, core, db, and work, which knows how waits and requests are written.
+// Of ours, store, core, db, generations, and work, which knows how waits and requests are written.
 package move

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
@@ -116,7 +117,7 @@ func readActions(t *core.Tx, w *store.Whole, _ *core.Body) error {
 // memory reads the entries and messages of a job from a place on, which it moves: there is no more
 // if that is not within the job afterwards.
 func (p *page) memory(t *core.Tx, w *store.Whole, from *store.Place) error {
-	g, err := work.GenerationOf(t, w.ID)
+	g, err := generations.Of(t, w.ID)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (p *page) memory(t *core.Tx, w *store.Whole, from *store.Place) error {
 	return p.messages(t, w, g, from)
 }
 
-func (p *page) entries(t *core.Tx, w *store.Whole, g work.Generation, from *store.Place) error {
+func (p *page) entries(t *core.Tx, w *store.Whole, g generations.Generation, from *store.Place) error {
 	s := t.Stmt("copy_entries")
 	db.BindID(s, w.ID)
 	s.BindInt(from.Entry)
@@ -149,7 +150,7 @@ func (p *page) entries(t *core.Tx, w *store.Whole, g work.Generation, from *stor
 	})
 }
 
-func (p *page) messages(t *core.Tx, w *store.Whole, g work.Generation, from *store.Place) error {
+func (p *page) messages(t *core.Tx, w *store.Whole, g generations.Generation, from *store.Place) error {
 	s := t.Stmt("copy_messages")
 	db.BindID(s, w.ID)
 	s.BindInt(g.Sent + from.Message)

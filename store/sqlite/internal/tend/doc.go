@@ -27,5 +27,6 @@
 //
 // # Imports
 //
-// Of ours, store, core, db, keys, and work: a rescue ends runs as their handlers would.
+// Of ours, store, edits, core, db, generations, keys, updates, and work: a rescue ends runs as
+// their handlers would.
 package tend

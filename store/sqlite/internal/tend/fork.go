@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
@@ -42,7 +43,7 @@ type Copying struct {
 // original is the beginning of a journal. As long as it is the same, nothing of it has changed: who
 // takes entries away and writes others does so under a later lease.
 type original struct {
-	work.Generation
+	generations.Generation
 	last  int64 // the Seq of the last entry that is copied
 	lease int64 // under which that was written
 }
@@ -60,7 +61,7 @@ func (o original) start(params store.ForkParams) *Copying {
 
 // originalOf looks at the beginning of a journal, up to an entry.
 func originalOf(t *core.Tx, id store.ID, keep int64) (o original, err error) {
-	if o.Generation, err = work.GenerationOf(t, id); err != nil {
+	if o.Generation, err = generations.Of(t, id); err != nil {
 		return o, err
 	}
 	s := t.Stmt("journal_up_to")
@@ -90,8 +91,8 @@ func CopyAhead(ctx context.Context, d *core.Database, params store.ForkParams) (
 			return err
 		}
 		c = o.start(params)
-		if _, kept, err = work.LookAt(t, c.from, c.kept, o.First-1, d.Portion); err == nil {
-			newest, err = work.NewestMessage(t, params.From, o.Generation)
+		if _, kept, err = generations.LookAt(t, c.from, c.kept, o.First-1, d.Portion); err == nil {
+			newest, err = generations.NewestMessage(t, params.From, o.Generation)
 		}
 		return err
 	})
@@ -163,7 +164,7 @@ func copyRows(t *core.Tx, c *Copying, limit int64) error {
 			return err
 		}
 	}
-	until, err := work.NewestMessage(t, c.from, c.original.Generation)
+	until, err := generations.NewestMessage(t, c.from, c.original.Generation)
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func copyKept(t *core.Tx, c *Copying, limit int64) error {
 	if c.kept >= upTo {
 		return nil
 	}
-	last, looked, err := work.LookAt(t, c.from, c.kept, upTo, limit)
+	last, looked, err := generations.LookAt(t, c.from, c.kept, upTo, limit)
 	if err != nil {
 		return err
 	}

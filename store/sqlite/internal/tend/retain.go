@@ -7,9 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
 const (
@@ -133,35 +132,6 @@ func (v Verbs) retainJobs(
 	return removed, more, nil
 }
 
-// remove deletes a finished job with everything that belongs to it, and returns how many rows that
-// was. The keys go before the body and the end that say what becomes of them. What people did to
-// the job is kept as long as it is to be.
-func remove(t *core.Tx, id store.ID) (rows int64, err error) {
-	s := t.Stmt("retain_unique_key")
-	db.BindID(s, id)
-	db.BindID(s, id)
-	if err := db.Exec(s); err != nil {
-		return 0, err
-	}
-	if err := keys.Leave(t, id); err != nil {
-		return 0, err
-	}
-	for _, name := range []string{
-		"retain_attempts", "retain_checkpoint", "cancel_request_delete", "pause_request_delete", "finished_delete", "job_delete",
-		"audit_gone",
-	} {
-		s := t.Stmt(name)
-		db.BindID(s, id)
-		n, err := s.Exec()
-		if err != nil {
-			return 0, err
-		}
-		rows += n
-	}
-	n, err := work.RemoveAll(t, id)
-	return rows + n, err
-}
-
 // retainAudit removes up to limit records of what people did, to queues or to jobs that were
 // removed, and tells whether there are more.
 func (v Verbs) retainAudit(ctx context.Context, keep time.Duration, limit int) (removed int, more bool, err error) {
@@ -224,18 +194,18 @@ func (v Verbs) forgetNodes(ctx context.Context) error {
 func (v Verbs) removeLeftovers(ctx context.Context, limit int) (done int, more bool, err error) {
 	err = v.d.WriteIf(ctx, "remove old jobs",
 		func(t *core.Tx) (bool, error) {
-			_, found, err := work.Leftover(t)
+			_, found, err := generations.Leftover(t)
 			done, more = 0, found
 			return found && limit > 0, err
 		},
 		func(t *core.Tx) error {
-			id, found, err := work.Leftover(t)
+			id, found, err := generations.Leftover(t)
 			done, more = 0, found
 			if err != nil || !found {
 				return err
 			}
 			done = 1
-			return work.RemoveLeft(t, id)
+			return generations.RemoveLeft(t, id)
 		})
 	return done, more, err
 }

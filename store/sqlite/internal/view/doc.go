@@ -23,6 +23,6 @@
 //
 // # Imports
 //
-// Of ours, store, core, db, keys, and work, which knows how memories, waits and requests are
-// written.
+// Of ours, store, lists, core, db, generations, keys, and work, which knows how waits and requests
+// are written.
 package view

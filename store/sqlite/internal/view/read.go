@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
@@ -30,7 +31,7 @@ func (v Verbs) Get(ctx context.Context, namespace string, id store.ID) (store.Re
 		if record.Actions, err = actions(t, id); err != nil {
 			return err
 		}
-		g, err := work.GenerationOf(t, id)
+		g, err := generations.Of(t, id)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 )
 
 // planEntries plans the entries of an append whose lease is live and which follow what is there. If
@@ -59,7 +60,7 @@ func gapBefore(a *store.Append, i int) error {
 func follows(t *core.Tx, a *store.Append) (bool, error) {
 	before := a.Entries[0].Seq - 1
 	if before == 0 && a.Lease.Number > 1 { // the first entries of a job that continued as new are free, and forgotten
-		g, err := GenerationOf(t, a.Lease.Job)
+		g, err := generations.Of(t, a.Lease.Job)
 		return g.First == 0, err
 	}
 	if before == 0 || t.Database.Tails.Of(a.Lease.Job) == (core.JournalTail{Lease: a.Lease.Number, Seq: before}) {

@@ -28,7 +28,10 @@ func writeCheckpoint(t *core.Tx, c *store.CheckpointWrite) error {
 	s.BindInt(t.Now)
 	db.BindOptText(s, c.Checkpoint.Message)
 	db.BindPayload(s, c.Checkpoint.Value)
-	return db.Exec(s)
+	if err := db.Exec(s); err != nil {
+		return err
+	}
+	return writeMeta(t, c.Lease.Job, c.Meta)
 }
 
 // Checkpoint returns what a run left, or nil.

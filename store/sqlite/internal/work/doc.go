@@ -6,7 +6,7 @@
 //	finish, ends, answers, children   runs end, and who waits for that is told
 //	journal, appends, entries         steps of durable functions
 //	inbox, wait                       messages, and jobs that wait for them
-//	generation, memory, leftover      functions that continue as new, and what they leave behind
+//	generation                        functions that continue as new
 //	cancel, requests, hold, operate   cancel, pause, resume and retry
 //	callers                           the same, and ends from outside, in callers' transactions
 //	promote, await                    what is due, and who waits for a caller's transaction
@@ -35,5 +35,5 @@
 //
 // # Imports
 //
-// Of ours, store, core, db and keys.
+// Of ours, store, core, db, generations, keys and updates.
 package work

@@ -90,7 +90,11 @@ func insertAttempt(t *core.Tx, b *core.Body, e *Ending, r *core.ClaimRecord, l s
 	} else {
 		s.BindInt(int64(e.State))
 	}
-	s.BindInt(db.BoolInt(e.Taken))
+	if e.Lost {
+		s.BindInt(db.TakenLost)
+	} else {
+		s.BindInt(db.BoolInt(e.Taken))
+	}
 	db.BindOptText(s, string(e.Reason))
 	db.BindOptText(s, e.err)
 	db.BindOptText(s, e.trace)

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
@@ -85,7 +86,7 @@ func Enqueue(t *core.Tx, q *store.Enqueue) error {
 }
 
 func newJob(t *core.Tx, q *store.Enqueue, runAt int64) (n core.NewJob, err error) {
-	if err := clearLeftovers(t, q.Job.ID); err != nil {
+	if err := generations.Clear(t, q.Job.ID); err != nil {
 		return n, err
 	}
 	n = core.NewJob{Enqueue: q, RunAt: runAt}

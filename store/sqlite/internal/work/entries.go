@@ -4,6 +4,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
@@ -64,7 +65,7 @@ func LastWritten(t *core.Tx, id store.ID) (lease int64, ends, durable bool, err 
 // trim removes the entries of a journal after one, but for that with which its generation begins,
 // and the answers to the requests that they accepted.
 func trim(t *core.Tx, id store.ID, keep int64) error {
-	g, err := GenerationOf(t, id)
+	g, err := generations.Of(t, id)
 	if err != nil {
 		return err
 	}

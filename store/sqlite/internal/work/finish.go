@@ -26,6 +26,9 @@ func applyOutcome(t *core.Tx, o *store.Outcome) error {
 		return nil //nolint:nilerr // it is the outcome's own
 	}
 	r.Finish(o.Lease.Slot)
+	if err := writeMeta(t, o.Lease.Job, o.Meta); err != nil {
+		return err
+	}
 	if o.State == store.Completed && !o.HasUnique && !o.HasOrdering {
 		o.Final = store.Completed
 		return complete(t, o, r)

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
@@ -113,7 +114,7 @@ func sentBefore(t *core.Tx, q *store.Send, to *addressee) (bool, error) {
 
 // refuseCallback returns why the message of a callback cannot be delivered, or nil.
 func refuseCallback(t *core.Tx, q *store.Send) (refused, err error) {
-	g, err := GenerationOf(t, q.Job)
+	g, err := generations.Of(t, q.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ func (v Verbs) Messages(ctx context.Context, params store.InboxParams) ([]store.
 		if own, err := t.IsIn(params.Namespace, params.Job); !own {
 			return err
 		}
-		g, there, err := memory(t, params.Job)
+		g, there, err := generations.Visible(t, params.Job)
 		if there {
 			messages, err = readMessages(t, params.Job, g, params.After, int64(params.Limit))
 		}
@@ -212,7 +213,7 @@ func (v Verbs) Messages(ctx context.Context, params store.InboxParams) ([]store.
 }
 
 // readMessages returns what was sent to a job after a message; a negative limit is none.
-func readMessages(t *core.Tx, id store.ID, g Generation, after, limit int64) ([]store.Message, error) {
+func readMessages(t *core.Tx, id store.ID, g generations.Generation, after, limit int64) ([]store.Message, error) {
 	var messages []store.Message
 	s := t.Stmt("inbox")
 	db.BindID(s, id)
@@ -233,7 +234,7 @@ func readMessages(t *core.Tx, id store.ID, g Generation, after, limit int64) ([]
 }
 
 // CountMessages returns how many messages a generation has.
-func CountMessages(t *core.Tx, id store.ID, g Generation) (int64, error) {
+func CountMessages(t *core.Tx, id store.ID, g generations.Generation) (int64, error) {
 	s := t.Stmt("inbox_count")
 	db.BindID(s, id)
 	s.BindInt(g.Sent)

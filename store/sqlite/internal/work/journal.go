@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
@@ -70,7 +71,7 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 	if err := updates.Answer(t, a.Lease.Job, a.Answers); err != nil {
 		return nil, err
 	}
-	if t.Own != nil && len(a.Entries) > 0 && len(a.Enqueues) == 0 && !a.Closing {
+	if t.Own != nil && len(a.Entries) > 0 && len(a.Enqueues) == 0 && !a.Closing && a.Meta.IsEmpty() {
 		return planEntries(t, a)
 	}
 	for i := range a.Entries {
@@ -94,9 +95,11 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 		s := t.Stmt("job_closing")
 		s.BindInt(a.LastSeq())
 		db.BindID(s, a.Lease.Job)
-		return nil, db.Exec(s)
+		if err := db.Exec(s); err != nil {
+			return nil, err
+		}
 	}
-	return nil, nil
+	return nil, writeMeta(t, a.Lease.Job, a.Meta)
 }
 
 // Journals implements store.Journals. A statement is no round trip here: each job is a look
@@ -115,7 +118,7 @@ func (v Verbs) Journals(ctx context.Context, namespace string, ids []store.ID) (
 			if !own {
 				continue
 			}
-			g, there, err := memory(t, id)
+			g, there, err := generations.Visible(t, id)
 			if err != nil {
 				return err
 			}
@@ -137,7 +140,7 @@ func (v Verbs) Journals(ctx context.Context, namespace string, ids []store.ID) (
 	return journals, nil
 }
 
-func entriesFrom(t *core.Tx, id store.ID, g Generation) ([]store.Entry, error) {
+func entriesFrom(t *core.Tx, id store.ID, g generations.Generation) ([]store.Entry, error) {
 	s := t.Stmt("journal")
 	db.BindID(s, id)
 	s.BindInt(g.First)
@@ -146,7 +149,7 @@ func entriesFrom(t *core.Tx, id store.ID, g Generation) ([]store.Entry, error) {
 
 // journalOf returns what a job remembers that is there.
 func journalOf(t *core.Tx, id store.ID) ([]store.Entry, error) {
-	g, err := GenerationOf(t, id)
+	g, err := generations.Of(t, id)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +176,7 @@ func readEntries(t *core.Tx, params store.JournalParams) ([]store.Entry, error) 
 	if own, err := t.IsIn(params.Namespace, params.Job); !own {
 		return nil, err
 	}
-	g, there, err := memory(t, params.Job)
+	g, there, err := generations.Visible(t, params.Job)
 	if !there {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type Ending struct {
 	fingerprint int64
 	RunAt       int64 // of a job that goes on
 	Taken       bool  // not the run itself ends it
+	Lost        bool  // Taken, because its node died or gave its lease up
 
 	wait     *store.Wait     // of a job that is parked
 	pause    *Request        // of a job that would go on, but is held because a person asked

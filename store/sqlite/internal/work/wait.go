@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
@@ -141,7 +142,7 @@ func arrived(t *core.Tx, id store.ID, w *store.Wait) (bool, error) {
 	if requested, err := updates.Arrived(t, id, w); requested || err != nil {
 		return requested, err
 	}
-	g, err := GenerationOf(t, id)
+	g, err := generations.Of(t, id)
 	if err != nil {
 		return false, err
 	}

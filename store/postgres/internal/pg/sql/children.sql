@@ -50,12 +50,3 @@ DELETE FROM {schema}.closed_parent WHERE ctid = ANY (ARRAY(SELECT place FROM clo
 UPDATE {schema}.closed_parent SET after = @after WHERE ctid = ANY (ARRAY(
   SELECT p.ctid FROM {schema}.closed_parent p WHERE p.id = @job AND p.at = @noted_at FOR UPDATE SKIP LOCKED
 ));
-
--- The newest children of a job, for lists: as list_scan.
--- name: list_children
--- params: @before uuid, @look_at int, @lanes int[], @tags jsonb, @parent uuid
-SELECT id, fits FROM (
-  SELECT s.id, (@lanes IS NULL OR s.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(s.tags @> @tags, false)) AS fits,
-    row_number() OVER (ORDER BY s.id) AS from_end
-  FROM (SELECT j.id, j.lane, j.tags FROM {schema}.job j WHERE j.parent = @parent AND j.id < @before ORDER BY j.id DESC LIMIT @look_at) s
-) t WHERE fits OR from_end = 1 ORDER BY id DESC;

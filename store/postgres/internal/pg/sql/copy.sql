@@ -35,7 +35,7 @@ SELECT t.place, b.lane, b.run_at, {{body}}, f.result, json_build_object(
   'updates', (SELECT json_agg(a ORDER BY a.seq) FROM {schema}.job_update a WHERE a.id = t.id),
   'attempts', (SELECT json_agg(a ORDER BY a.lease) FROM {schema}.attempt a WHERE a.id = t.id),
   'actions', (SELECT json_agg(json_build_object('at', a.at, 'actor', a.actor, 'action', a.action, 'detail', a.detail) ORDER BY a.seq)
-    FROM {schema}.audit a WHERE a.job = t.id)
+    FROM {schema}.audit a WHERE a.job = t.id AND a.gone IS NOT TRUE)
 )::text
 FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
 CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
@@ -176,10 +176,10 @@ FROM json_to_recordset(@rows::json) AS t (due bigint, id uuid, lane int, state i
 
 -- name: copy_finished_put
 -- params: @rows text
-INSERT INTO {schema}.finished (id, finished_at, lease, node, claimed_at, state, reason, error, result, started_at, codec, fingerprint)
-SELECT id, finished_at, lease, node, claimed_at, state, reason, error, result, started_at, codec, fingerprint
+INSERT INTO {schema}.finished (id, finished_at, lease, node, claimed_at, state, reason, error, result, started_at, codec, fingerprint, lane)
+SELECT id, finished_at, lease, node, claimed_at, state, reason, error, result, started_at, codec, fingerprint, lane
 FROM json_to_recordset(@rows::json) AS t (id uuid, finished_at bigint, lease bigint, node bigint, claimed_at bigint, state int,
-  reason text, error text, result bytea, started_at bigint, codec int, fingerprint bigint);
+  reason text, error text, result bytea, started_at bigint, codec int, fingerprint bigint, lane int);
 
 -- name: copy_attempts_put
 -- params: @rows text

@@ -47,7 +47,8 @@ SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') E
 -- walk:   that it is either forgotten or applied; none is looked for if there are none.
 -- walk: fates: what is to be written of each run, by the ids of the jobs: in that order bodies
 -- walk:   change.
--- walk: ended: the finished row, if that is the end of the job.
+-- walk: ended: the finished row, if that is the end of the job; with its lane, if it did not
+-- walk:   complete.
 -- walk: recorded: the attempt, of everything but a completion, a park, and a job that starts over.
 -- walk: put_back: the body, if the job goes on.
 -- walk: at_once, later: its pointer. What goes on keeps the turn of its ordering key, so never in
@@ -73,7 +74,7 @@ WITH locked_records AS MATERIALIZED (
       traits, version, seen, kinds, enough, until, waits_for, run),
     (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM locked_records) a
 ), judged AS MATERIALIZED (
-  SELECT r.*, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, l.queue,
+  SELECT r.*, b.lane AS own_lane, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, l.queue,
     c.cancel_applies, c.cancel_words, p.pause_requested, p.pause_words,
     p.pause_requested AND c.cancel_requested IS NULL AND NOT (r.state = {waiting} AND r.traits & {held} <> 0) AS pause_applies,
     CASE WHEN r.version IS NULL THEN b.lane ELSE coalesce((
@@ -114,7 +115,7 @@ WITH locked_records AS MATERIALIZED (
     WHERE q.id = r.id AND (SELECT EXISTS (SELECT 1 FROM {schema}.pause_request)) FOR UPDATE
   ) p ON true
 ), fates AS MATERIALIZED (
-  SELECT id, lease, run, node, claimed_at, started_at, trace, result, codec, lane, queue, ordering_key, unique_key, unique_states,
+  SELECT id, lease, run, node, claimed_at, started_at, trace, result, codec, lane, own_lane, queue, ordering_key, unique_key, unique_states,
     final, due, pause_requested, pause_applies, pause_words, state, traits, seen, kinds, enough, until, waits_for,
     cancel_applies AND final < {finished} AND traits & {cancel_seen} <> 0 AS note_cancel_seen,
     final = {waiting} AND (pause_applies OR traits & {held} <> 0) IS TRUE AS is_held,
@@ -137,12 +138,15 @@ WITH locked_records AS MATERIALIZED (
     CASE WHEN final = {failed} AND state = {failed} THEN fingerprint END AS fingerprint
   FROM judged ORDER BY id
 ), ended AS (
-  INSERT INTO {schema}.finished (id, state, finished_at, lease, node, claimed_at, started_at, reason, error, fingerprint, result, codec)
-  SELECT id, final, @now, lease, node, claimed_at, started_at, reason, error, fingerprint, result, codec
+  INSERT INTO {schema}.finished (id, state, finished_at, lease, node, claimed_at, started_at, reason, error, fingerprint, result, codec,
+    lane)
+  SELECT id, final, @now, lease, node, claimed_at, started_at, reason, error, fingerprint, result, codec,
+    CASE WHEN final <> {completed} THEN own_lane END
   FROM fates WHERE final >= {finished}
 ), recorded AS (
-  INSERT INTO {schema}.attempt (id, lease, node, claimed_at, started_at, ended_at, attempt, outcome, reported, reason, error, trace)
-  SELECT id, lease, node, claimed_at, started_at, @now, number, final, @reported, reason, error, trace
+  INSERT INTO {schema}.attempt (id, lease, node, claimed_at, started_at, ended_at, attempt, outcome, reported, reason, error, trace, lost)
+  SELECT id, lease, node, claimed_at, started_at, @now, number, final, @reported, reason, error, trace,
+    CASE WHEN traits & {lost} <> 0 THEN true END
   FROM fates WHERE final > {completed} OR final < {finished} AND state <> {waiting} AND traits & {continues} = 0
 ), put_back AS (
   UPDATE {schema}.job j SET run_at = f.run_at, lease = f.lease, attempt = f.attempt, lane = f.lane,

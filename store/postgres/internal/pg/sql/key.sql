@@ -126,6 +126,29 @@ WHERE k.until IS NULL AND k.id >= @from AND k.id < @to AND k.keep <> 0 AND k.id 
 -- params: @from uuid, @to uuid, @survivors uuid[]
 DELETE FROM {schema}.job_key WHERE until IS NULL AND id >= @from AND id < @to AND id <> ALL (@survivors);
 
+-- Finished jobs that are not to be removed now: another transaction has locked their keys, and may
+-- be taking them. The keys of the others are locked.
+-- name: keys_busy
+-- params: @jobs uuid[]
+SELECT k.id FROM unnest(@jobs) AS t (id)
+CROSS JOIN LATERAL (SELECT a.id, a.namespace, a.kind, a.key FROM {schema}.job_key a WHERE a.id = t.id AND a.until IS NULL OFFSET 0) k
+LEFT JOIN LATERAL (
+  SELECT true AS yes FROM {schema}.job_key a WHERE a.namespace = k.namespace AND a.kind = k.kind AND a.key = k.key
+  FOR UPDATE SKIP LOCKED
+) free ON true
+WHERE free.yes IS NULL;
+
+-- What becomes of the keys of finished jobs that are removed one by one: those that are kept know
+-- when they are free, the others go.
+-- name: keys_leave
+-- params: @jobs uuid[]
+WITH kept AS (
+  UPDATE {schema}.job_key k SET until = CASE WHEN k.keep < 0 THEN {never}
+    ELSE (SELECT f.finished_at FROM {schema}.finished f WHERE f.id = k.id) + k.keep END
+  WHERE k.id = ANY (@jobs) AND k.until IS NULL AND k.keep <> 0
+)
+DELETE FROM {schema}.job_key WHERE id = ANY (@jobs) AND until IS NULL AND keep = 0;
+
 -- Keys that are not kept any more by jobs that were removed.
 -- name: keys_over
 -- params: @now bigint, @limit int

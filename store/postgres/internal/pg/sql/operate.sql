@@ -45,8 +45,8 @@ WITH body AS MATERIALIZED (
   SELECT * FROM body WHERE NOT durable
     AND (id IN (SELECT id FROM ready_gone UNION ALL SELECT id FROM deferred_gone UNION ALL SELECT id FROM keyed_gone)) IS TRUE
 ), ended AS (
-  INSERT INTO {schema}.finished (id, state, finished_at, reason, error)
-  SELECT id, {cancelled}, @now, CASE WHEN @terminate THEN 'terminated' ELSE 'cancelled' END, @reason FROM stopped
+  INSERT INTO {schema}.finished (id, state, finished_at, reason, error, lane)
+  SELECT id, {cancelled}, @now, CASE WHEN @terminate THEN 'terminated' ELSE 'cancelled' END, @reason, lane FROM stopped
 ), released AS (
   DELETE FROM {schema}.unique_key u USING stopped b
   WHERE b.unique_key IS NOT NULL AND (b.unique_states >> {cancelled}) & 1 = 0 AND u.key = b.unique_key AND u.id = b.id

@@ -32,7 +32,7 @@ LEFT JOIN LATERAL (
 -- params: @jobs uuid[], @states int[], @results bytea[], @codecs int[], @errors text[]
 -- params: @fingerprints bigint[], @now bigint, @actor text
 WITH body AS MATERIALIZED (
-  SELECT t.*, j.run_at, j.ordering_key, j.unique_key, j.unique_states, l.queue
+  SELECT t.*, j.run_at, j.lane, j.ordering_key, j.unique_key, j.unique_states, l.queue
   FROM unnest(@jobs, @states, @results, @codecs, @errors, @fingerprints) AS t (id, state, result, codec, error, fingerprint)
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
@@ -42,8 +42,10 @@ WITH body AS MATERIALIZED (
 ), over AS MATERIALIZED (
   SELECT * FROM body WHERE (id IN (SELECT id FROM gone)) IS TRUE
 ), ended AS (
-  INSERT INTO {schema}.finished (id, state, finished_at, reason, error, fingerprint, result, codec)
-  SELECT id, state, @now, CASE WHEN state = {failed} THEN 'terminal' END, error, fingerprint, result, codec FROM over
+  INSERT INTO {schema}.finished (id, state, finished_at, reason, error, fingerprint, result, codec, lane)
+  SELECT id, state, @now, CASE WHEN state = {failed} THEN 'terminal' END, error, fingerprint, result, codec,
+    CASE WHEN state = {failed} THEN lane END
+  FROM over
 ), bodies AS (
   UPDATE {schema}.job j SET run_at = g.was_run_at FROM gone g WHERE g.was_run_at IS NOT NULL AND j.id = g.id
 ), released AS (

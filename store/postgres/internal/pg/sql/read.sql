@@ -73,63 +73,6 @@ LEFT JOIN LATERAL (SELECT * FROM {schema}.finished a WHERE a.id = t.id OFFSET 0)
 WHERE b.yes IS NULL OR f.state IS NOT NULL
 ORDER BY t.place;
 
--- The lanes that a filter selects; "" and NULL select all.
--- name: lanes_selected
--- params: @namespace text, @queues text[], @kinds text[]
-SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL
-FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue
-WHERE (@namespace = '' OR q.namespace = @namespace) AND (@queues IS NULL OR q.name = ANY (@queues))
-  AND (@kinds IS NULL OR split_part(l.kind, '@', 1) = ANY (@kinds));
-
--- Newest jobs below an id, of which @look_at are looked at; lanes and tags are NULL if they do not
--- matter. Each row tells whether it fits; of those that do not only the last one is told, which is
--- where the next page starts.
--- name: list_scan
--- params: @before uuid, @look_at int, @lanes int[], @tags jsonb
-SELECT id, fits FROM (
-  SELECT s.id, (@lanes IS NULL OR s.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(s.tags @> @tags, false)) AS fits,
-    row_number() OVER (ORDER BY s.id) AS from_end
-  FROM (SELECT j.id, j.lane, j.tags FROM {schema}.job j WHERE j.id < @before ORDER BY j.id DESC LIMIT @look_at) s
-) t WHERE fits OR from_end = 1 ORDER BY id DESC;
-
--- The same for jobs that failed or were cancelled, which have an index of their own.
--- name: list_not_completed
--- params: @before uuid, @look_at int, @lanes int[], @tags jsonb, @states int[]
-SELECT id, fits FROM (
-  SELECT s.id, (@lanes IS NULL OR j.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(j.tags @> @tags, false)) AS fits,
-    row_number() OVER (ORDER BY s.id) AS from_end
-  FROM (
-    SELECT f.id FROM unnest(@states) AS t (state) CROSS JOIN LATERAL (
-      SELECT a.id FROM {schema}.finished a WHERE a.state = t.state AND a.state <> {completed} AND a.id < @before
-        ORDER BY a.id DESC LIMIT @look_at
-    ) f ORDER BY f.id DESC LIMIT @look_at
-  ) s CROSS JOIN LATERAL (SELECT b.lane, b.tags FROM {schema}.job b WHERE b.id = s.id OFFSET 0) j
-) t WHERE fits OR from_end = 1 ORDER BY id DESC;
-
--- The same for the jobs that have a business key, or had it last.
--- name: list_key
--- params: @before uuid, @look_at int, @lanes int[], @tags jsonb, @namespace text, @kinds text[]
--- params: @key text
-SELECT j.id, (@lanes IS NULL OR j.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(j.tags @> @tags, false))
-FROM (SELECT DISTINCT kind FROM unnest(@kinds) AS t (kind)) u
-CROSS JOIN LATERAL (
-  SELECT a.id FROM {schema}.job_key a WHERE a.namespace = @namespace AND a.kind = u.kind AND a.key = @key OFFSET 0
-) k
-CROSS JOIN LATERAL (SELECT b.id, b.lane, b.tags FROM {schema}.job b WHERE b.id = k.id AND b.id < @before OFFSET 0) j
-ORDER BY j.id DESC LIMIT @look_at;
-
--- The same for jobs that run.
--- name: list_running
--- params: @before uuid, @look_at int, @lanes int[], @tags jsonb
-SELECT id, fits FROM (
-  SELECT s.id, (@lanes IS NULL OR j.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(j.tags @> @tags, false)) AS fits,
-    row_number() OVER (ORDER BY s.id) AS from_end
-  FROM (
-    SELECT u.id FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS u (id, place)
-    WHERE (k.done >> (u.place - 1)::int) & 1 = 0 AND u.id < @before ORDER BY u.id DESC LIMIT @look_at
-  ) s CROSS JOIN LATERAL (SELECT b.lane, b.tags FROM {schema}.job b WHERE b.id = s.id OFFSET 0) j
-) t WHERE fits OR from_end = 1 ORDER BY id DESC;
-
 -- name: queues
 -- params: @namespace text
 SELECT id, namespace, name, created_at, paused_at, paused_by, deleted_at IS NOT NULL
@@ -179,4 +122,4 @@ SELECT r.queue, {running}, r.n, NULL FROM running r JOIN queues q ON q.id = r.qu
 -- What people did to a job, newest first.
 -- name: actions
 -- params: @job uuid, @limit int
-SELECT at, action, actor, detail FROM {schema}.audit WHERE job = @job ORDER BY seq DESC LIMIT @limit;
+SELECT at, action, actor, detail FROM {schema}.audit WHERE job = @job AND gone IS NOT TRUE ORDER BY seq DESC LIMIT @limit;

@@ -77,39 +77,25 @@ ALTER TABLE {schema}.{table} DETACH PARTITION {schema}.{table}_{day};
 -- params: @survivors uuid[]
 INSERT INTO {schema}.{table} SELECT * FROM {schema}.{table}_{day} WHERE id = ANY (@survivors);
 
--- What belongs to jobs of the range that do not survive.
--- name: forget_checkpoints
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.checkpoint WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
+-- What belongs to jobs of the range that do not survive, and is not in the partition of their day.
+-- name: forget_between
+-- params: @from_id uuid, @to_id uuid, @survivors uuid[]
+DELETE FROM {schema}.{table} WHERE id >= @from_id AND id < @to_id AND id <> ALL (@survivors);
 
--- name: forget_generations
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.generation WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
+-- What belongs to jobs that are removed one by one.
+-- name: forget_of
+-- params: @jobs uuid[]
+DELETE FROM {schema}.{table} WHERE id = ANY (@jobs);
 
--- name: forget_updates
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.job_update WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
+-- name: forget_unique_keys_of
+-- params: @jobs uuid[]
+DELETE FROM {schema}.unique_key u USING unnest(@jobs) AS t (id)
+CROSS JOIN LATERAL (SELECT j.unique_key FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
+WHERE b.unique_key IS NOT NULL AND u.key = b.unique_key AND u.id = t.id;
 
--- name: forget_requests
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.cancel_request WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
-
--- name: forget_unique_keys
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.unique_key WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
-
--- name: forget_pauses
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.pause_request WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
-
--- Of days that an older program made partitions for, these are in the default partition.
--- name: forget_journals
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.journal WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
-
--- name: forget_inboxes
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.inbox WHERE id >= @from AND id < @to AND id <> ALL (@survivors);
+-- name: forget_actions_of
+-- params: @jobs uuid[]
+UPDATE {schema}.audit SET gone = true WHERE job = ANY (@jobs);
 
 -- What people did before a time, but to jobs that are still there; so much of it is looked at,
 -- after a number.
@@ -129,10 +115,10 @@ ORDER BY s.seq DESC LIMIT 1;
 -- name: partition_drop
 DROP TABLE {schema}.{table}_{day};
 
--- Jobs whose time is over and whose partition stays, one by one: of states and until when they are
--- over, and of states of which only the default partition is looked at. One that a caller's
--- transaction has, or whose business key a transaction is taking, is left to the next time.
--- name: delete_finished
+-- Jobs whose time is over and whose partition stays: of states and until when they are over, and of
+-- states of which only the default partition is looked at. They are locked; one that a caller's
+-- transaction has is left to the next time.
+-- name: finished_over
 -- params: @states int[], @until bigint[], @default_states int[], @default_until bigint[]
 -- params: @limit int
 WITH expired AS MATERIALIZED (
@@ -146,42 +132,5 @@ WITH expired AS MATERIALIZED (
       ORDER BY a.finished_at LIMIT @limit FOR UPDATE SKIP LOCKED
   ) f
   LIMIT @limit
-), over AS MATERIALIZED (
-  SELECT e.id FROM expired e CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = e.id FOR UPDATE SKIP LOCKED) b
-  WHERE e.id NOT IN (
-    SELECT k.id FROM expired f
-    CROSS JOIN LATERAL (SELECT a.id, a.namespace, a.kind, a.key FROM {schema}.job_key a WHERE a.id = f.id AND a.until IS NULL OFFSET 0) k
-    LEFT JOIN LATERAL (
-      SELECT true AS yes FROM {schema}.job_key a
-      WHERE a.namespace = k.namespace AND a.kind = k.kind AND a.key = k.key FOR UPDATE SKIP LOCKED
-    ) l ON true WHERE l.yes IS NULL
-  )
-), attempts AS (
-  DELETE FROM {schema}.attempt a USING over o WHERE a.id = o.id
-), checkpoints AS (
-  DELETE FROM {schema}.checkpoint a USING over o WHERE a.id = o.id
-), journals AS (
-  DELETE FROM {schema}.journal a USING over o WHERE a.id = o.id
-), inboxes AS (
-  DELETE FROM {schema}.inbox a USING over o WHERE a.id = o.id
-), generations AS (
-  DELETE FROM {schema}.generation a USING over o WHERE a.id = o.id
-), updates AS (
-  DELETE FROM {schema}.job_update a USING over o WHERE a.id = o.id
-), requests AS (
-  DELETE FROM {schema}.cancel_request a USING over o WHERE a.id = o.id
-), pauses AS (
-  DELETE FROM {schema}.pause_request a USING over o WHERE a.id = o.id
-), keys AS (
-  DELETE FROM {schema}.unique_key u USING over o CROSS JOIN LATERAL (SELECT j.unique_key FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b
-  WHERE b.unique_key IS NOT NULL AND u.key = b.unique_key AND u.id = o.id
-), names_kept AS (
-  UPDATE {schema}.job_key k SET until = CASE WHEN k.keep < 0 THEN {never} ELSE f.finished_at + k.keep END
-  FROM over o CROSS JOIN LATERAL (SELECT a.finished_at FROM {schema}.finished a WHERE a.id = o.id OFFSET 0) f
-  WHERE k.id = o.id AND k.until IS NULL AND k.keep <> 0
-), names AS (
-  DELETE FROM {schema}.job_key k USING over o WHERE k.id = o.id AND k.until IS NULL AND k.keep = 0
-), bodies AS (
-  DELETE FROM {schema}.job a USING over o WHERE a.id = o.id
 )
-DELETE FROM {schema}.finished a USING over o WHERE a.id = o.id RETURNING a.id;
+SELECT e.id FROM expired e CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = e.id FOR UPDATE SKIP LOCKED) b;

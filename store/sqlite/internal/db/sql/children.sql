@@ -8,9 +8,6 @@ j.marks >> {mark_policy} & {policy_bits}
 SELECT 1 FROM holdfast_job j
 WHERE j.parent = ? AND {{policy}} <> {abandon_child} AND NOT EXISTS (SELECT 1 FROM holdfast_finished f WHERE f.id = j.id) LIMIT 1;
 
--- name: children_page
-SELECT id, lane, tags FROM holdfast_job WHERE parent = ? AND id < ? ORDER BY id DESC LIMIT ? + 0;
-
 -- Those that were asked to end need not be asked again.
 -- name: children_unfinished
 SELECT j.id, {{policy}} FROM holdfast_job j

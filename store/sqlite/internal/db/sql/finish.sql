@@ -20,10 +20,6 @@ SELECT state, finished_at, lease, node, claimed_at, started_at, reason, error, f
 -- name: finished_delete
 DELETE FROM holdfast_finished WHERE id = ?;
 
--- name: finished_page
-SELECT id FROM holdfast_finished INDEXED BY holdfast_finished_not_completed
-WHERE state > {completed} AND state = ? AND id < ? ORDER BY id DESC LIMIT ? + 0;
-
 -- name: ended
 SELECT f.state, f.reason, f.error, f.result, f.codec
 FROM holdfast_finished f JOIN holdfast_job j ON j.id = f.id WHERE f.id = ?;

@@ -36,12 +36,6 @@ SELECT claimed_at, lane, run_at, created_at, lease, attempt, max_attempts, codec
   options, tags, metadata, args, marks, parent
 FROM holdfast_job WHERE id = ?;
 
--- name: job_page
-SELECT id, lane, tags FROM holdfast_job WHERE id < ? ORDER BY id DESC LIMIT ? + 0;
-
--- name: job_tags
-SELECT lane, tags FROM holdfast_job WHERE id = ?;
-
 -- name: job_put_back
 UPDATE holdfast_job SET lane = ?, run_at = ?, lease = ?, attempt = ?, claimed_at = ? WHERE id = ?;
 

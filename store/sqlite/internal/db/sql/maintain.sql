@@ -98,12 +98,3 @@ SELECT run_at, id FROM holdfast_keyed WHERE queue = ? LIMIT ? + 0;
 -- name: deferred_count
 SELECT count(*) FROM (
   SELECT 1 FROM holdfast_deferred INDEXED BY holdfast_deferred_lane WHERE lane = ? AND state = ? LIMIT ? + 0);
-
--- name: ready_ids
-SELECT id FROM holdfast_ready LIMIT ? + 0;
-
--- name: keyed_ids
-SELECT id FROM holdfast_keyed LIMIT ? + 0;
-
--- name: deferred_ids
-SELECT id, state FROM holdfast_deferred LIMIT ? + 0;

@@ -127,6 +127,26 @@ func (c *Client) ContinueAsNew(ctx context.Context, reason string, id ID, args j
 	return nil
 }
 
+func (c *Client) Edit(ctx context.Context, reason string, id ID, opts ...EnqueueOption) error {
+	return nil
+}
+
+func (c *Client) EditArgs(ctx context.Context, reason string, id ID, args json.RawMessage, opts ...EnqueueOption) error {
+	return nil
+}
+
+func (c *Client) EditTags(ctx context.Context, reason string, id ID, add, drop []string) error {
+	return nil
+}
+
+func (k Kind[In, Out]) Edit(ctx context.Context, c *Client, reason string, id ID, in In, opts ...EnqueueOption) error {
+	return nil
+}
+
+func (c *Client) Delete(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
+	return nil, nil
+}
+
 func (r *Run) WaitUntil(what string, cond func() bool, opts ...WaitOption) error { return nil }
 
 type Callback struct{ Token string }

@@ -1,4 +1,4 @@
-package work
+package generations
 
 import (
 	"math"
@@ -11,9 +11,9 @@ import (
 // noMaker is the maker of rows whose job was removed, or never made.
 const noMaker = 0
 
-// leaveBehind removes what a generation has forgotten, or leaves what is left of it for later. What
+// LeaveBehind removes what a generation has forgotten, or leaves what is left of it for later. What
 // the one before has forgotten is gone, unless that is noted.
-func leaveBehind(t *core.Tx, id store.ID, before, next Generation) error {
+func LeaveBehind(t *core.Tx, id store.ID, before, next Generation) error {
 	cleared, noted, err := cleared(t, id)
 	if err != nil {
 		return err
@@ -145,9 +145,9 @@ func nothingLeft(t *core.Tx, id store.ID) error {
 	return db.Exec(s)
 }
 
-// clearLeftovers removes all rows that a job which was removed, or a fork that was never made, has
+// Clear removes all rows that a job which was removed, or a fork that was never made, has
 // left under an id that is used now.
-func clearLeftovers(t *core.Tx, id store.ID) error {
+func Clear(t *core.Tx, id store.ID) error {
 	if !t.AskedLeft {
 		left, err := db.Exists(t.Stmt("leftover_any"))
 		if err != nil {
@@ -191,7 +191,7 @@ func RemoveLeft(t *core.Tx, id store.ID) error {
 		return err
 	}
 	if there {
-		g, err := GenerationOf(t, id)
+		g, err := Of(t, id)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,133 @@
+// Package edits is what a change of a job means: whether it is allowed, what it leaves in the body,
+// and when the job is due then. What both databases share is here once.
+//
+// # Imports
+//
+// Package store.
+package edits
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// maxTags is how many tags a job may have to which some are added.
+const maxTags = 20
+
+// OnlyWords reports whether the change is one of tags and metadata, which those that run and those
+// that have finished take as well.
+func OnlyWords(e *store.Edit) bool {
+	return e.Queue == nil && e.Priority == nil && e.RunAt == nil && e.MaxAttempts == nil && e.Timeout == nil && e.Heartbeat == nil &&
+		e.Deadline == nil && e.Backoff == nil && e.Args == nil
+}
+
+// Allowed reports why a job in a state cannot be changed like this, an ErrConflict. durable tells
+// that it has a journal; it is asked for args only.
+func Allowed(e *store.Edit, job *store.Job, state store.State, durable bool) error {
+	switch {
+	case len(e.AddTags) > 0 && len(tagsOf(e, job.Tags)) > maxTags:
+		return fmt.Errorf("%w: job %s would have %d tags; the limit is %d", store.ErrInvalid, job.ID, len(tagsOf(e, job.Tags)), maxTags)
+	case OnlyWords(e):
+		return nil
+	case state == store.Running, state.Finished():
+		return store.JobIs(job.ID, state)
+	case state == store.Waiting && (e.RunAt != nil || e.Queue != nil && *e.Queue != job.Queue && job.OrderingKey != ""):
+		return store.JobIs(job.ID, state)
+	case e.Args != nil && durable:
+		return fmt.Errorf("%w: job %s has a journal, which began with its args", store.ErrConflict, job.ID)
+	case e.Args != nil && len(job.UniqueKey) > 0 && !bytes.Equal(job.UniqueKey, e.UniqueKey):
+		return fmt.Errorf("%w: job %s has a unique key, which may depend on its args", store.ErrConflict, job.ID)
+	}
+	return nil
+}
+
+// Apply makes the change in a body, but for the run time. It reports whether anything is another
+// than before.
+func Apply(e *store.Edit, job *store.Job) (changed bool) {
+	before := *job
+	set(&job.Queue, e.Queue)
+	set(&job.Priority, e.Priority)
+	set(&job.MaxAttempts, e.MaxAttempts)
+	set(&job.Options.Timeout, e.Timeout)
+	set(&job.Options.Heartbeat, e.Heartbeat)
+	set(&job.Options.Backoff, e.Backoff)
+	if e.Deadline != nil {
+		job.Options.Deadline = e.Deadline.Truncate(time.Microsecond)
+	}
+	if e.Args != nil {
+		job.Args, job.Codec = e.Args, e.Codec
+	}
+	if e.Metadata != nil {
+		job.Metadata = e.Metadata
+	}
+	job.Tags = tagsOf(e, job.Tags)
+	sameDeadline := before.Options.Deadline.Equal(job.Options.Deadline)
+	before.Options.Deadline = job.Options.Deadline
+	return before.Queue != job.Queue || before.Priority != job.Priority || before.MaxAttempts != job.MaxAttempts ||
+		before.Options != job.Options || !sameDeadline || before.Codec != job.Codec ||
+		!bytes.Equal(before.Args, job.Args) || !bytes.Equal(before.Metadata, job.Metadata) || !slices.Equal(before.Tags, job.Tags)
+}
+
+func set[T any](to *T, value *T) {
+	if value != nil {
+		*to = *value
+	}
+}
+
+// tagsOf are those of a job that had these.
+func tagsOf(e *store.Edit, tags []string) []string {
+	tags = slices.Clone(tags)
+	if e.Tags != nil {
+		tags = slices.Clone(*e.Tags)
+	}
+	for _, tag := range e.AddTags {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return slices.DeleteFunc(tags, func(tag string) bool { return slices.Contains(e.DropTags, tag) })
+}
+
+// Due is the state and the run time of a job after the change, that was in a state, and due at a
+// time. durable tells that it has a journal. Of a job that waits the time is that at which it is
+// woken, zero for none, and until is when it wants to be.
+func Due(e *store.Edit, job *store.Job, state store.State, durable bool, until, now time.Time) (store.State, time.Time) {
+	due := job.RunAt
+	if e.RunAt != nil {
+		due = e.RunAt.Truncate(time.Microsecond)
+		if !due.After(now) {
+			due = now
+		}
+	}
+	deadline := job.Options.Deadline
+	if job.Closing {
+		deadline = time.Time{}
+	}
+	switch state {
+	case store.Waiting:
+		if due = until; e.Deadline == nil {
+			due = job.RunAt
+		} else if !deadline.IsZero() && (until.IsZero() || deadline.Before(until)) {
+			due = deadline
+		}
+		return store.Waiting, due
+	case store.Scheduled, store.Retryable:
+		if e.Deadline != nil && durable && !deadline.IsZero() && deadline.Before(due) {
+			due = deadline
+		}
+	default:
+	}
+	switch {
+	case e.RunAt == nil && due.Equal(job.RunAt):
+		return state, due
+	case !due.After(now):
+		return store.Available, due
+	case state == store.Retryable:
+		return store.Retryable, due
+	}
+	return store.Scheduled, due
+}

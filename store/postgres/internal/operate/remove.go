@@ -1,0 +1,51 @@
+package operate
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// ofJob are the tables that have rows of jobs, each under the column id, the end and the body last.
+// It is what retention looks through, and what people delete: a table that belongs to jobs stands
+// here, and nowhere else. What people did to jobs stays as long as it is to be, keys are found by
+// the body, and a business key may stay.
+var ofJob = []string{
+	"checkpoint", "cancel_request", "pause_request", "generation", "job_update", "journal", "inbox", "attempt", "finished", "job",
+}
+
+// inPartitions are those that go with the partitions of their day. Of days for which an older
+// program has made partitions, journals and inboxes are in the default partition.
+var inPartitions = map[string]bool{"attempt": true, "finished": true, "job": true}
+
+// removeJobs removes finished jobs with everything that belongs to them. Their rows in finished,
+// and their business keys, are locked.
+func (s *Store) removeJobs(ctx context.Context, t pg.Session, ids []pgtype.UUID) error {
+	for _, name := range []string{"forget_unique_keys_of", "keys_leave", "forget_actions_of"} {
+		if err := t.Run(ctx, name, nil, ids); err != nil {
+			return err
+		}
+	}
+	for _, table := range ofJob {
+		if _, err := t.Tx.Exec(ctx, s.tables.OfTable("forget_of", table), ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetBetween removes what belongs to jobs of a range that do not survive, and is not in the
+// partitions of their day.
+func (s *Store) forgetBetween(ctx context.Context, t pg.Session, from, to pgtype.UUID, survivors []pgtype.UUID) error {
+	for _, table := range append([]string{"unique_key"}, ofJob...) {
+		if inPartitions[table] {
+			continue
+		}
+		if _, err := t.Tx.Exec(ctx, s.tables.OfTable("forget_between", table), from, to, survivors); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/holdfastdev/holdfast/store/sqlite"
+)
+
+// TestListPlans: what lists, counts, edits and deletes ask for is found by index, in its order, so
+// that a limit bounds what is looked at, whatever there is.
+func TestListPlans(t *testing.T) {
+	source := sqlite.File(file(t))
+	open(t, source)
+	db := database(t, source.Path)
+	const ownKey = "" // of the table
+	for name, index := range map[string]string{
+		"jobs_newest":           ownKey,
+		"jobs_oldest":           ownKey,
+		"children_newest":       "holdfast_job_parent",
+		"children_oldest":       "holdfast_job_parent",
+		"children_ids":          "holdfast_job_parent",
+		"child_unfinished":      "holdfast_job_parent",
+		"job_facts":             ownKey,
+		"job_documents":         ownKey,
+		"end_facts":             ownKey,
+		"not_completed_newest":  "holdfast_finished_not_completed",
+		"not_completed_oldest":  "holdfast_finished_not_completed",
+		"not_completed_in_lane": "holdfast_finished_lane",
+		"ended_before":          "holdfast_finished_by_time",
+		"ready_in_lane":         ownKey,
+		"keyed_in_queue":        ownKey,
+		"deferred_in_lane":      "holdfast_deferred_lane",
+		"deferred_page":         ownKey,
+		"lost_from":             "holdfast_attempt_lost",
+		"lost_from_has":         "holdfast_attempt_lost",
+		"unique_holder":         ownKey,
+		"job_set_tags":          ownKey,
+		"job_set_metadata":      ownKey,
+		"job_set_args":          ownKey,
+		"job_set_place":         ownKey,
+		"wait_move":             ownKey,
+		"audit_gone":            "holdfast_audit_job",
+		"retain_attempts":       ownKey,
+		"closed_delete":         ownKey,
+	} {
+		plan := planOf(t, db, name)
+		found := strings.Contains(plan, "USING PRIMARY KEY") || strings.Contains(plan, "sqlite_autoindex_")
+		if index != ownKey {
+			found = strings.Contains(plan, "INDEX "+index+" ")
+		}
+		if !found || strings.Contains(plan, "SCAN ") || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s does not find by %q alone:\n%s", name, index, plan)
+		}
+	}
+	// Of one moment, however many that are, those are sorted that come after a place.
+	if plan := planOf(t, db, "ended_at"); !strings.Contains(plan, "holdfast_finished_by_time") || strings.Contains(plan, "SCAN ") {
+		t.Errorf("ended_at: %s", plan)
+	}
+}
+
+func planOf(t *testing.T, db *sql.DB, name string) string {
+	t.Helper()
+	text := sqlite.Statement(name)
+	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "?"))...)
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	defer rows.Close()
+	var lines []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, detail)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
+}

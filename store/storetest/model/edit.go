@@ -1,0 +1,122 @@
+package model
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/edits"
+)
+
+// Edit implements store.Editors.
+func (s *Store) Edit(ctx context.Context, params store.EditParams) (State, []store.Wake, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer s.mu.Unlock()
+	if err := params.Check(); err != nil {
+		return 0, nil, err
+	}
+	j := s.in(params.Namespace, params.Job)
+	if j == nil {
+		return 0, nil, store.NoJob(params.Job)
+	}
+	if s.holder(j.ID) != nil {
+		return 0, nil, store.ErrBusy
+	}
+	if err := edits.Allowed(&params.Edit, &j.Job, j.state, j.durable()); err != nil {
+		return 0, nil, err
+	}
+	return s.edit(j, &params, now), s.woken, nil
+}
+
+// edit changes a job that lets itself be changed, and returns its state then.
+func (s *Store) edit(j *job, params *store.EditParams, now time.Time) State {
+	change, was, turn := &params.Edit, *j, j.keyName()
+	changed := edits.Apply(change, &j.Job)
+	j.Job = copyOf(j.Job)
+	if edits.OnlyWords(change) {
+		if changed {
+			j.act(store.ActionEdit, params.Actor, params.Reason, now)
+		}
+		return j.state
+	}
+	state, due := j.state, j.RunAt
+	if !j.held() {
+		var until time.Time
+		if j.state == store.Waiting {
+			until = j.wait.Until
+		}
+		state, due = edits.Due(change, &j.Job, j.state, j.durable(), until, now)
+	}
+	if !changed && state == j.state && due.Equal(j.RunAt) {
+		return j.state
+	}
+	j.act(store.ActionEdit, params.Actor, params.Reason, now)
+	s.queues[was.queueName()].used = now
+	s.touch(j.Namespace, j.Queue, now)
+	moved := was.Queue != j.Queue || was.Priority != j.Priority || state != j.state || !due.Equal(j.RunAt)
+	if j.RunAt = due; j.state == store.Waiting {
+		if !j.held() {
+			j.wait.due = due
+		}
+		if moved && !j.due().IsZero() {
+			s.tell(store.Wake{Kind: store.WakeDeferred, Due: due})
+		}
+		return j.state
+	}
+	if turn != j.keyName() && s.turns[turn] == j.ID {
+		delete(s.turns, turn)
+		s.tellTurn(turn)
+	}
+	if moved {
+		s.enter(j, state)
+	}
+	return state
+}
+
+// Delete implements store.Editors.
+func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	var results []store.Result
+	for _, id := range params.Jobs {
+		result := store.Result{Job: id}
+		switch j := s.in(params.Namespace, id); {
+		case j == nil:
+			result.Err = store.NoJob(id)
+		case !j.state.Finished():
+			result.State, result.Err = j.state, store.JobIs(id, j.state)
+		case s.holder(id) != nil, s.keys[j.Key()].job == id && s.isNaming(j.Key()):
+			result.State, result.Err = j.state, store.ErrBusy
+		default:
+			result.State = j.state
+			alive := s.selected(func(c *job) bool { return c.Parent == id && !c.state.Finished() })
+			if len(alive) > 0 {
+				result.Err = store.HasChildren(id, alive[0].ID)
+				break
+			}
+			delete(s.closed, id)
+			s.remove(j)
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+// say notes what a run says of its job.
+func (j *job) say(m *store.Meta) {
+	if m.IsEmpty() {
+		return
+	}
+	if m.Metadata != nil {
+		j.Metadata = m.Metadata
+	}
+	if m.Tags != nil {
+		j.Tags = m.Tags
+	}
+	j.Job = copyOf(j.Job)
+}

@@ -1,0 +1,93 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// Removed checks that nothing is left of a job that was removed, by people or by retention. naming
+// returns all tables of the store's that have a column that may name a job, and how many rows name
+// that one. kept are those that may go on naming it; before they are removed jobs have been in each
+// of the others, so that none is forgotten.
+func Removed(t *testing.T, open Factory, naming func(t *testing.T, s store.Store, id store.ID) map[string]int, kept ...string) {
+	t.Helper()
+	for what, remove := range map[string]func(*env.Env, store.ID){
+		"deleted": func(e *env.Env, id store.ID) { e.Delete(id) },
+		"retained": func(e *env.Env, _ store.ID) {
+			e.Clock.Advance(1000*time.Hour + env.Slack)
+			e.Retain(store.Retention{Completed: time.Hour, Failed: time.Hour, Cancelled: time.Hour, Limit: 100})
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			seen := map[string]bool{}
+			for _, named := range []func(*store.Enqueue){env.Unique("u", store.States...), env.Key("k")} {
+				e := env.New(t, open)
+				id := wholeLife(e, named, func(id store.ID) {
+					for table, n := range naming(t, e.Store, id) {
+						seen[table] = seen[table] || n > 0
+					}
+				})
+				remove(e, id)
+				e.WantGone(id)
+				e.Retain(store.Retention{Limit: 100}) // what a large job remembered goes a little later
+				for table, n := range naming(t, e.Store, id) {
+					if n > 0 && !slices.Contains(kept, table) {
+						t.Errorf("%s has %d rows of the job that was %s", table, n, what)
+					}
+				}
+			}
+			for table, was := range seen {
+				if !was && !slices.Contains(kept, table) {
+					t.Errorf("no job was ever in %s: let one be there, to see whether it is removed from it", table)
+				}
+			}
+		})
+	}
+}
+
+// wholeLife lets a job that is named by a key go through all that a job can go through, and calls
+// look at each station. In the end it has finished, and nothing else is there.
+func wholeLife(e *env.Env, named func(*store.Enqueue), look func(store.ID)) store.ID {
+	e.Helper()
+	node := e.Join()
+	turn := e.ClaimOne(node, e.Add(env.Ordered("k")))
+	id := e.Add(env.Ordered("k"), named, env.Delay(time.Minute), env.Attempts(100))
+	look(id) // it waits for its time,
+	e.Later(node, time.Minute)
+	e.WantNothing(node)
+	look(id) // for its turn,
+	e.End(turn, store.Completed)
+	e.Promote()
+	look(id) // and for a node.
+	run := e.ClaimOne(node, id)
+	e.Save(run, store.Checkpoint{Percent: 50})
+	e.Cancel(id)
+	look(id)
+	e.End(run, store.Cancelled)
+	e.Retry(id)
+	run = e.ClaimOne(node, id)
+	e.Write(&run, append(env.Steps(1, 3), env.Entry(4, store.EntryPublished, "v"), env.Entry(5, store.EntryStreamed, "s"))...)
+	e.Send(id, env.Signal("approved"))
+	e.Ask(id, "request")
+	e.PauseJob(id, store.Running)
+	look(id)
+	e.End(run, store.Available)
+	e.Resume(env.Resumption(id), store.Available)
+	run = e.ClaimOne(node, id)
+	e.NoError("continuing", e.TryEnd(env.Outcome(run, store.Available, env.AsNew(`{"next":1}`))))
+	look(id)
+	run = e.ClaimOne(node, id)
+	run.Durable = true
+	child := e.Bear(&run, 1, env.Kind("push"), env.OnParentClose(store.CancelChild))[0]
+	e.End(run, store.Failed, env.WithChildren)
+	look(id)
+	e.CloseChildren(100)
+	e.Delete(child)
+	e.Delete(turn.Job.ID)
+	e.Leave(node)
+	return id
+}
