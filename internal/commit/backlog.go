@@ -90,7 +90,6 @@ func (l *backlog) ending(jobs map[store.ID]bool) {
 	}
 }
 
-
 func (l *backlog) length() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

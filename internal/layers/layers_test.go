@@ -73,7 +73,10 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/move", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
-	{pattern: "store/sqlite/internal/work", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/updates"})},
+	{
+		pattern: "store/sqlite/internal/work",
+		imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/keys", "store/sqlite/internal/updates"}),
+	},
 	{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
@@ -187,8 +190,8 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/engine/...", "internal/explain", "internal/journal",
-			"internal/replay", "internal/usercode", "internal/valid", "store", "why",
+			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/engine/...", "internal/explain",
+			"internal/journal", "internal/replay", "internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
 	},

@@ -62,7 +62,8 @@ func (r *Run) FinishJournal(o *store.Outcome) (a *store.Append, remembers bool) 
 	m := r.state.Load()
 	if m == nil {
 		if r.claimed.Durable && o.State.Finished() {
-			become(o, unreadable(errors.New("its journal was not read in time, so that it is unknown what there is to undo")))
+			const late = "its journal was not read in time, so that it is unknown what there is to undo"
+			become(o, unreadable(errors.New(late))) //nolint:err113 // for people
 		}
 		return nil, false
 	}
