@@ -114,7 +114,8 @@ func TestCancelAndWait(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if _, err := parent.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), map[bool]string{true: "it failed", false: "not needed"}[c.fail]) {
+				why := map[bool]string{true: "it failed", false: "not needed"}[c.fail]
+				if _, err := parent.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), why) {
 					t.Errorf("the parent: %v", err)
 				}
 				d.note("parent ended")
@@ -269,7 +270,8 @@ func TestContinueAsNewByPeople(t *testing.T) {
 			t.Errorf("%+v, %v", entries, err)
 		}
 		record, err := job.Get(t.Context())
-		if last := record.Actions[len(record.Actions)-1]; err != nil || last.Kind != store.ActionContinue || last.Actor != "ada" || last.Reason != "mended" {
+		last := record.Actions[len(record.Actions)-1]
+		if err != nil || last.Kind != store.ActionContinue || last.Actor != "ada" || last.Reason != "mended" {
 			t.Errorf("%+v, %v", record.Actions, err)
 		}
 		for what, err := range map[string]error{

@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,7 +12,8 @@ import (
 )
 
 // oddRunes are letters and others of which the rules of names, JSON and keys speak.
-var oddRunes = []rune("aBk kK\u212AsſΣσςéÉßıİ日🎉\"\\/<>&.@{}[],: \t\n\x01\x1b\x7f\u0085\u00a0\u00ad\u200b\u200c\u200d\u2028\u2029\u202e\ufeff\ufffd\uff21\U000e0041")
+var oddRunes = []rune("aBk kK\u212AsſΣσςéÉßıİ日🎉\"\\/<>&.@{}[],: \t\n" +
+	"\x01\x1b\x7f\u0085\u00a0\u00ad\u200b\u200c\u200d\u2028\u2029\u202e\ufeff\ufffd\uff21\U000e0041")
 
 func genText(most int) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
@@ -158,7 +160,8 @@ func genCall() *rapid.Generator[*enqCall] {
 			func() { e.UniquePeriod = length("unique period", "1s", "24h", "1.000001s", "1h", "0s", "999ms", "-1h") },
 			func() { e.UniqueKey = new(genText(4).Draw(t, "unique key")) },
 			func() {
-				e.UniqueWhile = rapid.SliceOfN(rapid.SampledFrom([]string{"scheduled", "running", "completed", "cancelled"}), 0, 3).Draw(t, "unique while")
+				states := rapid.SampledFrom([]string{"scheduled", "running", "completed", "cancelled"})
+				e.UniqueWhile = rapid.SliceOfN(states, 0, 3).Draw(t, "unique while")
 			},
 		} {
 			if some("more") {
@@ -184,8 +187,11 @@ func sameRefusal(byGo, bySQL string) bool {
 	if byGo == "" || bySQL == "" {
 		return false
 	}
-	for _, apart := range []string{"timeout: ", "backoff: ", "unique: the period ", "unique: ByFields", "unique: unique_fields", "unique: the name of a field in "} {
-		if strings.HasPrefix(byGo, "holdfast: invalid request: "+apart) && (strings.HasPrefix(bySQL, "holdfast: invalid request: "+apart) || strings.Contains(apart, "ields")) {
+	for _, apart := range []string{
+		"timeout: ", "backoff: ", "unique: the period ", "unique: ByFields", "unique: unique_fields", "unique: the name of a field in ",
+	} {
+		apart = "holdfast: invalid request: " + apart
+		if strings.HasPrefix(byGo, apart) && (strings.HasPrefix(bySQL, apart) || strings.Contains(apart, "ields")) {
 			return true
 		}
 	}
@@ -194,13 +200,13 @@ func sameRefusal(byGo, bySQL string) bool {
 		strings.Contains(byGo+bySQL, "is not between the years 1 and 9999")
 }
 
-func (b *sqlBed) sameEnqueue(tb testing.TB, t *rapid.T) {
+func (b *sqlBed) sameEnqueue(ctx context.Context, t *rapid.T) {
 	call := genCall().Draw(t, "call")
-	byGo, err := b.byGo(tb.Context(), call)
+	byGo, err := b.byGo(ctx, call)
 	if err != nil {
 		t.Fatalf("%s by Go: %v", call, err)
 	}
-	bySQL, err := b.bySQL(tb.Context(), call)
+	bySQL, err := b.bySQL(ctx, call)
 	if err != nil {
 		t.Fatalf("%s by SQL: %v", call, err)
 	}
@@ -217,13 +223,14 @@ func (b *sqlBed) sameEnqueue(tb testing.TB, t *rapid.T) {
 func TestRandomEnqueuesInSQL(t *testing.T) {
 	t.Parallel()
 	b := newSQLBed(t)
-	rapid.Check(t, func(r *rapid.T) { b.sameEnqueue(t, r) })
+	rapid.Check(t, func(r *rapid.T) { b.sameEnqueue(t.Context(), r) })
 }
 
 // FuzzEnqueueInSQL is the same for as long as one likes.
 func FuzzEnqueueInSQL(f *testing.F) {
 	b := newSQLBed(f)
-	f.Fuzz(rapid.MakeFuzz(func(r *rapid.T) { b.sameEnqueue(f, r) }))
+	ctx := f.Context()
+	f.Fuzz(rapid.MakeFuzz(func(r *rapid.T) { b.sameEnqueue(ctx, r) }))
 }
 
 // TestRunesInSQL: the function knows the same characters as wrong in names, and as equal in fields.

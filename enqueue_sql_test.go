@@ -34,25 +34,25 @@ type made struct {
 	id   ID
 }
 
-func newSQLBed(t testing.TB) *sqlBed {
-	t.Helper()
-	url, schema := pgtest.Shared(t).Schema(t)
-	c, err := Open(t.Context(), postgres.Config{URL: url, SchemaName: schema})
+func newSQLBed(tb testing.TB) *sqlBed {
+	tb.Helper()
+	url, schema := pgtest.Shared(tb).Schema(tb)
+	c, err := Open(tb.Context(), postgres.Config{URL: url, SchemaName: schema})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	conn, err := pgx.Connect(t.Context(), url)
+	conn, err := pgx.Connect(tb.Context(), url)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
+	tb.Cleanup(func() { _ = c.Close(context.Background()) })
 	var columns string
-	err = conn.QueryRow(t.Context(), `SELECT string_agg(format('%L, j.%I', attname, attname), ', ') FROM pg_attribute
+	err = conn.QueryRow(tb.Context(), `SELECT string_agg(format('%L, j.%I', attname, attname), ', ') FROM pg_attribute
 		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped
 			AND attname <> ALL ('{id,created_at,run_at,lane,metadata,options,unique_states}')`, schema+".job").Scan(&columns)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	rows := strings.NewReplacer("{schema}", schema, "{columns}", columns).Replace(rowsOfEnqueue)
 	return &sqlBed{client: c, conn: conn, schema: schema, rows: rows}
@@ -62,14 +62,17 @@ func newSQLBed(t testing.TB) *sqlBed {
 // told as what lies between them.
 const rowsOfEnqueue = `
 SELECT jsonb_build_object(
-  'lane', (SELECT ARRAY[q.namespace, q.name, l.kind, l.priority::text] FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = j.lane),
+  'lane', (SELECT ARRAY[q.namespace, q.name, l.kind, l.priority::text]
+    FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = j.lane),
   'job', jsonb_build_object({columns}),
   'unique_states', coalesce(j.unique_states, 0),
   'metadata', j.metadata::text, 'options', j.options::text,
   'run_at', CASE WHEN $2 THEN j.run_at ELSE j.run_at - j.created_at END,
   'ready', (SELECT count(*) FROM {schema}.ready r WHERE r.lane = j.lane AND r.run_at = j.run_at AND r.id = j.id),
-  'deferred', (SELECT jsonb_agg(to_jsonb(d) - 'id' - 'due' - 'lane') FROM {schema}.deferred d WHERE d.due = j.run_at AND d.id = j.id AND d.lane = j.lane),
-  'keyed', (SELECT jsonb_agg(to_jsonb(k) - 'id' - 'run_at' - 'lane') FROM {schema}.keyed k WHERE k.run_at = j.run_at AND k.id = j.id AND k.lane = j.lane),
+  'deferred', (SELECT jsonb_agg(to_jsonb(d) - 'id' - 'due' - 'lane')
+    FROM {schema}.deferred d WHERE d.due = j.run_at AND d.id = j.id AND d.lane = j.lane),
+  'keyed', (SELECT jsonb_agg(to_jsonb(k) - 'id' - 'run_at' - 'lane')
+    FROM {schema}.keyed k WHERE k.run_at = j.run_at AND k.id = j.id AND k.lane = j.lane),
   'checks', (SELECT jsonb_agg(to_jsonb(c) - 'seq') FROM {schema}.key_check c),
   'unique', (SELECT jsonb_agg(u.key) FROM {schema}.unique_key u WHERE u.id = j.id)
 )::text, encode(coalesce(j.unique_key, ''), 'hex')

@@ -52,14 +52,14 @@ func ExampleUpdate() {
 
 	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
 	defer hf.Close(ctx)
-	err := cart.Handle(hf, func(run *holdfast.Run, customer string) (int, error) {
+	err := cart.Handle(hf, func(run *holdfast.Run, _ string) (int, error) {
 		total := 0
 		err := add.Handle(run, func(cents int) error {
 			if cents <= 0 {
 				return errors.New("that costs nothing")
 			}
 			return nil
-		}, func(run *holdfast.Run, cents int) (int, error) {
+		}, func(_ *holdfast.Run, cents int) (int, error) {
 			total += cents
 			return total, nil
 		})

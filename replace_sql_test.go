@@ -34,6 +34,8 @@ func (b *sqlBed) replaced(t *testing.T, holder ID, replace func(ctx context.Cont
 
 // TestReplaceInSQL: the function puts new args and another run time on the same jobs as the
 // library, and moves them to the same place.
+//
+//nolint:tparallel // its parts use one connection
 func TestReplaceInSQL(t *testing.T) {
 	t.Parallel()
 	b := newSQLBed(t)

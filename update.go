@@ -125,7 +125,9 @@ func (e *UpdateError) Error() string {
 
 // CallUpdate does the same as Update.Call with a payload that is already JSON, for programs that do
 // not know its type. An answer without a value is nil.
-func (c *Client) CallUpdate(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) (json.RawMessage, error) {
+func (c *Client) CallUpdate(
+	ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption,
+) (json.RawMessage, error) {
 	if err := checkName("update", name); err != nil {
 		return nil, err
 	}

@@ -83,8 +83,7 @@ type asking struct {
 
 func (a *asking) call(n int) (string, error) {
 	answer, err := addUp.Call(context.Background(), a.client.Load(), a.id, n, holdfast.DedupKey(strconv.Itoa(n)))
-	var told *holdfast.UpdateError
-	if errors.As(err, &told) {
+	if told, ok := errors.AsType[*holdfast.UpdateError](err); ok {
 		return told.Message, nil
 	}
 	return answer, err

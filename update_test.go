@@ -170,7 +170,8 @@ func TestUpdatesOfJobsThatEnd(t *testing.T) {
 		for _, u := range []holdfast.Update[int, int]{ask, other} {
 			callers.Go(func() {
 				_, err := u.Call(t.Context(), f.hf, job.ID, 1)
-				if !errors.Is(err, holdfast.ErrConflict) || !strings.Contains(err.Error(), "is cancelled") || !strings.HasSuffix(err.Error(), ": enough") {
+				if !errors.Is(err, holdfast.ErrConflict) || !strings.Contains(err.Error(), "is cancelled") ||
+					!strings.HasSuffix(err.Error(), ": enough") {
 					t.Errorf("%s: %v", u.Name(), err)
 				}
 			})

@@ -85,7 +85,7 @@ type Reason string
 // The reason codes.
 const (
 	ReasonError             Reason = "error"              // the handler returned an error
-	ReasonTerminal          Reason = "terminal"           // the handler, its input, or the system that it was handed over to said that no retry helps
+	ReasonTerminal          Reason = "terminal"           // the handler, its input, or what it was handed over to said that no retry helps
 	ReasonAttemptsExhausted Reason = "attempts_exhausted" // the last attempt failed
 	ReasonTimeout           Reason = "timeout"            // the attempt took longer than it may
 	ReasonHeartbeat         Reason = "heartbeat"          // the attempt made no progress for longer than it may

@@ -78,7 +78,8 @@ func run(ctx context.Context, out io.Writer, url string, articles []string) erro
 	if err := Ship.Handle(hf, s.ship); err != nil {
 		return err
 	}
-	go hf.Run(ctx) // Close ends it
+	ctx, stop := context.WithCancelCause(ctx)
+	go func() { stop(hf.Run(ctx)) }() // Close ends it
 	for _, article := range articles {
 		job, err := s.buy(ctx, article)
 		if err != nil {

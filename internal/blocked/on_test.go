@@ -16,7 +16,9 @@ func TestWait(t *testing.T) {
 	got := Wait([]On{
 		{What: "signal b", Kinds: signal, Until: late, Updates: []string{"add"}},
 		Any([]On{{What: "timer", Until: soon}, {What: "a child", Kinds: child, Failures: true}}),
-		{What: "3 children", Count: 3}, {What: "2 children", Count: 2}, {What: "signal b", Kinds: signal},
+		{What: "3 children", Count: 3},
+		{What: "2 children", Count: 2},
+		{What: "signal b", Kinds: signal},
 	})
 	want := &store.Wait{
 		Until: soon, Kinds: signal | child, Count: 2, Failures: true,

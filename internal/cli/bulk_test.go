@@ -92,14 +92,16 @@ func TestBulkAsks(t *testing.T) {
 			name = "postgres://"
 		}
 		const asks = "this cancels 101 jobs of namespace default in "
-		s.expect(s.run("job", "cancel", "--queue", "many"), app.ExitUsage, asks, name, "; to go on without being asked, use --yes; see: holdfast job cancel")
+		s.expect(s.run("job", "cancel", "--queue", "many"), app.ExitUsage, asks, name,
+			"; to go on without being asked, use --yes; see: holdfast job cancel")
 		s.expect(s.feed("101\n", "job", "cancel", "--queue", "many"), app.ExitUsage, "use --yes") // no terminal
 		s.expect(s.run("job", "cancel", "--queue", "many", "--terminate"), app.ExitUsage, "this terminates 101 jobs")
 		s.terminal = true
 		for _, typed := range []string{"", "\n", "100\n", "yes\n", "y\n", "1010\n"} {
 			got := s.feed(typed, "job", "cancel", "--queue", "many")
 			lines := strings.Split(strings.TrimSuffix(got.stderr, "\n"), "\n")
-			if got.code != app.ExitError || !strings.HasPrefix(lines[0], asks) || !strings.HasSuffix(got.stderr, "holdfast: not confirmed; nothing was changed\n") ||
+			if got.code != app.ExitError || !strings.HasPrefix(lines[0], asks) ||
+				!strings.HasSuffix(got.stderr, "holdfast: not confirmed; nothing was changed\n") ||
 				!strings.HasPrefix(lines[1], "Type 101 to go on: ") {
 				t.Errorf("%q typed: exit code %d, it says %s", typed, got.code, got.stderr)
 			}
@@ -107,15 +109,17 @@ func TestBulkAsks(t *testing.T) {
 		if n := left(); n != 101 {
 			t.Errorf("%d jobs are left", n)
 		}
-		if got := s.run("job", "cancel", "--queue", "some"); strings.Contains(got.stderr, "Type") || !strings.HasSuffix(got.stderr, "100 jobs are cancelled.\n") {
+		if got := s.run("job", "cancel", "--queue", "some"); strings.Contains(got.stderr, "Type") ||
+			!strings.HasSuffix(got.stderr, "100 jobs are cancelled.\n") {
 			t.Errorf("a hundred: %+v", got)
 		}
 		got := s.feed(" 101 \n", "job", "cancel", "--queue", "many")
 		if got.code != 0 || !strings.HasSuffix(got.stderr, "101 jobs are cancelled.\n") || left() != 0 {
 			t.Errorf("confirmed: exit code %d, %s", got.code, got.stderr)
 		}
-		if got := s.run("job", "retry", "--state", "cancelled", "--queue", "many", "-y"); !strings.HasSuffix(got.stderr, "101 jobs are available.\n") {
-			t.Errorf("%+v", got)
+		again := s.run("job", "retry", "--state", "cancelled", "--queue", "many", "-y")
+		if !strings.HasSuffix(again.stderr, "101 jobs are available.\n") {
+			t.Errorf("%+v", again)
 		}
 		// Ctrl-C at the question.
 		input := silence{make(chan struct{}), make(chan struct{})}

@@ -191,7 +191,8 @@ func TestDurableJob(t *testing.T) {
 		s.serve(shop.register)
 		id := s.enqueue("order", "--args", `{"to":"ada"}`)
 		s.waits(id, "signal approved")
-		want := `"wait":{"since":"TIME","until":null,"held":false,"handed_over":false,"reason":null,"error":null,"for":{"waits_for":["signal approved"]}},` +
+		want := `"wait":{"since":"TIME","until":null,"held":false,"handed_over":false,"reason":null,"error":null,` +
+			`"for":{"waits_for":["signal approved"]}},` +
 			`"pause_requested":false,"closing":false,"version":null,`
 		s.holds(shape(t, s.ok("job", "get", id, "-o", "jsonl")), want+`"journal":3,"messages":null`, `"run_at":null,`)
 		s.holds(shape(t, s.ok("job", "list", "-o", "jsonl")), want+`"journal":null,"messages":null`)
@@ -369,7 +370,8 @@ func TestPauseAndResume(t *testing.T) {
 			t.Errorf("pause:\n%s", diff)
 		}
 		s.ok("signal", "send", id, "approved", `"bob"`)
-		s.holds(s.ok("job", "get", id, "-o", "jsonl"), `"until":null,"held":true,"handed_over":false,"reason":"paused","error":"lunch"`, `"run_at":null,`)
+		s.holds(s.ok("job", "get", id, "-o", "jsonl"),
+			`"until":null,"held":true,"handed_over":false,"reason":"paused","error":"lunch"`, `"run_at":null,`)
 		s.expect(s.run("job", "retry", id), 1, `it is waiting; if it was paused, use "holdfast job resume"`)
 		list := s.ok("job", "list", "-o", "table")
 		if !regexp.MustCompile(id + ` +waiting \(paused\) +order +default +0 +since \d+m?s +lunch\n`).MatchString(list) {

@@ -244,7 +244,8 @@ func TestEnqueueFile(t *testing.T) {
 	if got.stdout != "enqueued 2 jobs\n" || got.stderr != "" {
 		t.Errorf("on a terminal: %q, %q", got.stdout, got.stderr)
 	}
-	if got = s.feed("", "job", "enqueue", "mail", "--file", "-", "--quiet", "-o", "table"); got.stdout != "enqueued 0 jobs\n" || got.code != 0 {
+	got = s.feed("", "job", "enqueue", "mail", "--file", "-", "--quiet", "-o", "table")
+	if got.stdout != "enqueued 0 jobs\n" || got.code != 0 {
 		t.Errorf("nothing at all: %+v", got)
 	}
 	some := strings.Join(strings.SplitAfter(lines.String(), "\n")[:1100], "")

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,11 @@ func TestIDPrefixes(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shell) {
 		t.Helper()
-		const one, two, three = "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64", "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65", "01936d3f-0000-7000-8000-000000000000"
+		const (
+			one   = "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"
+			two   = "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65"
+			three = "01936d3f-0000-7000-8000-000000000000"
+		)
 		for i, id := range []string{one, two, three, "ffffffff-ffff-7fff-bfff-ffffffffffff", "00000000-0000-7000-8000-000000000000"} {
 			s.enqueue(fmt.Sprintf("kind%d", i), "--id", id)
 		}
@@ -46,12 +51,15 @@ func TestIDPrefixes(t *testing.T) {
 		for _, text := range []string{"01936d3", "1", "abc"} {
 			s.expect(s.run("job", "get", text), app.ExitUsage, fmt.Sprintf("%q is not a job id; type at least 8 characters of it", text))
 		}
-		for _, text := range []string{"nonsense", "01936d3g", "01936d3e7", "01936d3e-7c2a7b51", "01936d3e_7", one + "0", "queue/" + one, "{" + one + "}"} {
+		for _, text := range []string{
+			"nonsense", "01936d3g", "01936d3e7", "01936d3e-7c2a7b51", "01936d3e_7", one + "0", "queue/" + one, "{" + one + "}",
+		} {
 			s.expect(s.run("job", "get", text), app.ExitUsage, fmt.Sprintf("%q is not a job id; ids look like", text))
 		}
 		// Several at once, and in a flag.
-		if got := s.ok("job", "cancel", three[:8], one, "ffffffff", "-o", "id"); got != three+"\n"+one+"\nffffffff-ffff-7fff-bfff-ffffffffffff\n" {
-			t.Errorf("cancelled %s", got)
+		cancelled := s.ok("job", "cancel", three[:8], one, "ffffffff", "-o", "id")
+		if cancelled != three+"\n"+one+"\nffffffff-ffff-7fff-bfff-ffffffffffff\n" {
+			t.Errorf("cancelled %s", cancelled)
 		}
 		s.expect(s.run("job", "list", "--parent", three[:8], "-o", "json"), 0)
 		s.expect(s.run("job", "list", "--parent", one[:8]), app.ExitError, "the ids of several jobs begin with")
@@ -90,10 +98,10 @@ func TestEveryVerbTakesPrefixes(t *testing.T) {
 			args = append(args, "")
 		}
 		args[at] = "01936d3e"
-		command := append(strings.Fields(cmd.CommandPath())[1:], args...)
+		command := slices.Concat(strings.Fields(cmd.CommandPath())[1:], args)
 		s.expect(s.run(command...), app.ExitError, `no such job in namespace "default": no id begins with 01936d3e`)
 		args[at] = "01936d3"
-		command = append(strings.Fields(cmd.CommandPath())[1:], args...)
+		command = slices.Concat(strings.Fields(cmd.CommandPath())[1:], args)
 		s.expect(s.run(command...), app.ExitUsage, "is not a job id; type at least 8 characters of it", "see: "+cmd.CommandPath()+" --help")
 	})
 	if verbs < 10 {

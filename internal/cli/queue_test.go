@@ -30,11 +30,13 @@ func TestQueueVerbs(t *testing.T) {
 			Unserved []struct{ Kind, Queue string }
 		}
 		s.decode(s.ok("queue", "get", "bulk", "-o", "json"), &q)
-		if q.Name != "bulk" || q.Paused || q.Counts["available"].Jobs != 1201 || q.Counts["scheduled"].Jobs != 1 || q.Counts["waiting"].Jobs != 1 ||
-			len(q.Nodes) != 1 || len(q.Nodes[0].Kinds) == 0 || len(q.Unserved) != 1 || q.Unserved[0].Kind != "mail" {
+		if q.Name != "bulk" || q.Paused || q.Counts["available"].Jobs != 1201 || q.Counts["scheduled"].Jobs != 1 ||
+			q.Counts["waiting"].Jobs != 1 || len(q.Nodes) != 1 || len(q.Nodes[0].Kinds) == 0 ||
+			len(q.Unserved) != 1 || q.Unserved[0].Kind != "mail" {
 			t.Errorf("the queue is %+v", q)
 		}
-		if out := s.ok("queue", "get", "bulk", "-o", "table"); !strings.Contains(out, "available   1201\n") || !strings.Contains(out, "live nodes that serve it:") ||
+		if out := s.ok("queue", "get", "bulk", "-o", "table"); !strings.Contains(out, "available   1201\n") ||
+			!strings.Contains(out, "live nodes that serve it:") ||
 			!strings.Contains(out, "no live node serves the kind\n") {
 			t.Errorf("%s", out)
 		}
@@ -74,7 +76,8 @@ func TestQueueVerbs(t *testing.T) {
 		s.expect(s.run("queue", "drain", "bulk"), 1, "no such queue")
 		s.expect(s.run("queue", "get", "other", "-n", "elsewhere"), 1, `no such queue in namespace "elsewhere"`)
 		got = s.run("queue", "delete", "bulk", "other", "never", "-o", "jsonl")
-		if got.code != 1 || strings.Count(got.stdout, "\n") != 3 || !strings.Contains(got.stdout, `"queue":"other","deleted":false,"error":"queue other has unfinished jobs`) ||
+		if got.code != 1 || strings.Count(got.stdout, "\n") != 3 ||
+			!strings.Contains(got.stdout, `"queue":"other","deleted":false,"error":"queue other has unfinished jobs`) ||
 			!strings.HasSuffix(got.stderr, "holdfast: 3 of 3 queues were not deleted\n") {
 			t.Errorf("%+v", got)
 		}
@@ -128,9 +131,14 @@ func TestAliases(t *testing.T) {
 	s := migrated(t)
 	id := s.enqueue("mail")
 	for _, pair := range [][2][]string{
-		{{"job", "ls"}, {"job", "list"}}, {{"jobs", "ls", "-q"}, {"job", "list", "-q"}}, {{"job", "show", id}, {"job", "get", id}},
-		{{"job", "describe", id}, {"job", "get", id}}, {{"job", "inspect", id[:13]}, {"job", "get", id}}, {{"queue", "show", "default"}, {"queue", "get", "default"}},
-		{{"node", "ls"}, {"node", "list"}}, {{"kind", "ls"}, {"kind", "list"}},
+		{{"job", "ls"}, {"job", "list"}},
+		{{"jobs", "ls", "-q"}, {"job", "list", "-q"}},
+		{{"job", "show", id}, {"job", "get", id}},
+		{{"job", "describe", id}, {"job", "get", id}},
+		{{"job", "inspect", id[:13]}, {"job", "get", id}},
+		{{"queue", "show", "default"}, {"queue", "get", "default"}},
+		{{"node", "ls"}, {"node", "list"}},
+		{{"kind", "ls"}, {"kind", "list"}},
 	} {
 		if alias, verb := s.ok(pair[0]...), s.ok(pair[1]...); alias != verb {
 			t.Errorf("%v prints\n%s, and %v\n%s", pair[0], alias, pair[1], verb)

@@ -41,7 +41,8 @@ To get started, run "holdfast dev".`,
 		"`DATABASE` to use: a file, sqlite:PATH or postgres://… (default: $"+app.EnvDatabase+", or "+app.DefaultDatabase+")")
 	flags.StringVarP(&a.Namespace, app.FlagNamespace, "n", "",
 		"`NAMESPACE` to work in (default: $"+app.EnvNamespace+", or "+app.DefaultNamespace+")")
-	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "", "output `FORMAT`: table, json, jsonl, yaml, id or name (default: table on a terminal, json elsewhere)")
+	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "",
+		"output `FORMAT`: table, json, jsonl, yaml, id or name (default: table on a terminal, json elsewhere)")
 	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false, "print no notes, and of jobs, queues and nodes only the ids unless --output is given")
 	app.Variable(flags, app.FlagDatabase, app.EnvDatabase)
 	app.Variable(flags, app.FlagNamespace, app.EnvNamespace)

@@ -241,7 +241,8 @@ func TestSeveralNamespacesInAHurry(t *testing.T) {
 	worker.signals <- syscall.SIGTERM
 	worker.stop(t)
 	for name, id := range ids {
-		if out := s.ok("-n", name, "job", "get", id, "-o", "json"); !strings.Contains(out, `"state": "available"`) || !strings.Contains(out, `"attempt": 0`) {
+		out := s.ok("-n", name, "job", "get", id, "-o", "json")
+		if !strings.Contains(out, `"state": "available"`) || !strings.Contains(out, `"attempt": 0`) {
 			t.Errorf("of %s there is\n%s", name, out)
 		}
 	}

@@ -3,6 +3,7 @@ package faulttest
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -104,7 +105,7 @@ COMMIT`, taken))
 			t.Fatal(err)
 		}
 		if n%2 == 0 {
-			_, err = tx.Exec(t.Context(), "SELECT holdfast.enqueue('busy', $1)", fmt.Sprint(n))
+			_, err = tx.Exec(t.Context(), "SELECT holdfast.enqueue('busy', $1)", strconv.Itoa(n))
 		} else {
 			_, err = busyKind.EnqueueTx(t.Context(), b.hf, postgres.Tx(tx), n)
 		}

@@ -204,8 +204,8 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/engine/...", "internal/explain", "internal/journal",
-			"internal/replay", "internal/usercode", "internal/valid", "store", "why",
+			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/engine/...", "internal/explain",
+			"internal/journal", "internal/replay", "internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
 	},

@@ -122,7 +122,9 @@ func TestGiveUp(t *testing.T) {
 		e.Ref, e.Data = ref, journal.Encode(journal.Update{Key: key})
 		return e
 	}
-	j := store.Journal{Entries: []store.Entry{accepted(1, 5, "done"), accepted(2, 6, "under way"), accepted(3, 7, "sent again"), accepted(4, 8, "answered")}}
+	j := store.Journal{Entries: []store.Entry{
+		accepted(1, 5, "done"), accepted(2, 6, "under way"), accepted(3, 7, "sent again"), accepted(4, 8, "answered"),
+	}}
 	m.Index(j)
 	m.Requests = &Requests{}
 	m.Requests.Add([]store.Update{open(5, "done", "u"), open(6, "under way", "u"), open(9, "sent again", "u"), open(10, "open", "u")})

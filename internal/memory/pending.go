@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// MaxAppend and MaxAppendBytes bound what one write of a run carries, so that other runs do not
-	// wait long behind it.
-	MaxAppend      = 500
+	// MaxAppend is how many entries one write of a run carries at the most, so that other runs do
+	// not wait long behind it.
+	MaxAppend = 500
+	// MaxAppendBytes bounds how much they are.
 	MaxAppendBytes = 1 << 20
 )
 

@@ -231,7 +231,8 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 			return told
 		}
 		until = r.host.Now().Add(failure.Delay)
-		m.Add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: journal.Encode(journal.Retry{Failure: *told, Until: until})})
+		again := journal.Encode(journal.Retry{Failure: *told, Until: until})
+		m.Add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: again})
 		if err := m.flush(); err != nil {
 			return err
 		}

@@ -187,15 +187,15 @@ func (s *Strand) evaluate(m *replayState, cond func() bool) bool {
 	return holds
 }
 
-// meet waits until the other strands are where they were when the wait for a condition ended, which
-// the journal has.
+// meet waits until the other strands are where, by the journal, the end of the wait found them.
 func (s *Strand) meet(m *replayState, e *store.Entry, cond func() bool) error {
 	defer func() {
 		m.Met(e.Path)
 		m.wakeAll()
 	}()
 	defer s.conditionally(m)()
-	err := s.await(m, func() bool { return m.coding == 0 && m.IsAttended(e.Path, s.others(m)) }, func() blocked.On { return blocked.On{Strand: true, What: "condition " + e.Name} })
+	err := s.await(m, func() bool { return m.coding == 0 && m.IsAttended(e.Path, s.others(m)) },
+		func() blocked.On { return blocked.On{Strand: true, What: "condition " + e.Name} })
 	switch {
 	case err != nil:
 		return err

@@ -265,7 +265,8 @@ func TestRandomConditions(t *testing.T) {
 			Least int
 		}
 		strands := rapid.SliceOfN(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) act {
-			return act{rapid.SampledFrom([]string{"count", "sleep", "step", "until", "until", "briefly"}).Draw(t, "kind"), rapid.IntRange(1, 4).Draw(t, "least")}
+			kinds := rapid.SampledFrom([]string{"count", "sleep", "step", "until", "until", "briefly"})
+			return act{kinds.Draw(t, "kind"), rapid.IntRange(1, 4).Draw(t, "least")}
 		}), 1, 6), 1, 3).Draw(rt, "strands")
 		requests := rapid.IntRange(0, 4).Draw(rt, "requests")
 		synctest.Test(t, func(t *testing.T) {

@@ -63,7 +63,8 @@ func (r *Run) FinishJournal(o *store.Outcome) (a *store.Append, remembers bool) 
 	if m == nil {
 		o.Meta = r.Unsaid().Meta()
 		if r.claimed.Durable && o.State.Finished() {
-			become(o, unreadable(errors.New("its journal was not read in time, so that it is unknown what there is to undo")))
+			const late = "its journal was not read in time, so that it is unknown what there is to undo"
+			become(o, unreadable(errors.New(late))) //nolint:err113 // for people
 		}
 		return nil, false
 	}

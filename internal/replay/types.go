@@ -15,9 +15,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Host and JournalLimit are those of package host.
+// Host is that of package host.
 type (
-	Host         = host.Host
+	Host = host.Host
+	// JournalLimit is that of package host.
 	JournalLimit = host.JournalLimit
 )
 

@@ -129,14 +129,13 @@ func (s *Strand) accept(m *replayState, u *store.Update) error {
 	}
 	m.Requests.Accept(*u)
 	path := s.nextRequest()
-	m.Add(store.Entry{
-		Kind: store.EntryUpdated, Path: path, Name: u.Name, Ref: u.Seq, Data: journal.Encode(journal.Update{Key: u.Key, In: data}),
-	})
+	data = journal.Encode(journal.Update{Key: u.Key, In: data})
+	m.Add(store.Entry{Kind: store.EntryUpdated, Path: path, Name: u.Name, Ref: u.Seq, Data: data})
 	return s.handle(m, path, u.Key, handle)
 }
 
 // validate opens a request without the state's lock, and returns why it is refused, if it is.
-func (s *Strand) validate(m *replayState, h *UpdateHandler, u *store.Update) (data []byte, handle func(*Strand) ([]byte, error), why string) {
+func (s *Strand) validate(m *replayState, h *UpdateHandler, u *store.Update) (in []byte, handle func(*Strand) ([]byte, error), why string) {
 	m.mu.Unlock()
 	defer m.mu.Lock()
 	defer func() {
@@ -144,14 +143,14 @@ func (s *Strand) validate(m *replayState, h *UpdateHandler, u *store.Update) (da
 			why = usercode.CutError(fmt.Sprintf("panic: %v", p))
 		}
 	}()
-	data, err := journal.Unpack(u.Data, u.Codec)
+	in, err := journal.Unpack(u.Data, u.Codec)
 	if err == nil {
-		handle, err = h.Open(data, false)
+		handle, err = h.Open(in, false)
 	}
 	if err != nil {
 		return nil, nil, said(err)
 	}
-	return data, handle, ""
+	return in, handle, ""
 }
 
 // said is the text of an error for the caller of a request, which is not empty.
@@ -181,7 +180,7 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 	case err == nil:
 		m.Requests.Done(key, result, "")
 	case m.ending != nil, usercode.Is(err, usercode.ErrJournalFull):
-		return nil // it was not handled to its end, and is not: so says the end of the run
+		return nil //nolint:nilerr // it was not handled to its end, and is not: so says the end of the run
 	default:
 		if only := usercode.ForHandlers(err); only != nil {
 			err := s.misuse("%s: the handler of a request returned %v, which only the handler of a kind may return", s.doing, only)

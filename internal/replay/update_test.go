@@ -15,10 +15,9 @@ import (
 )
 
 // request sends a request to the job of an attempt.
-func (a *attempt) request(name, data string) int64 {
+func (a *attempt) request(name, data string) {
 	seq := int64(len(a.requests) + 1)
 	a.requests = append(a.requests, store.Update{Seq: seq, Key: "key " + strconv.FormatInt(seq, 10), Name: name, Data: []byte(data)})
-	return seq
 }
 
 // answers tells what became of the requests.
@@ -84,7 +83,7 @@ func TestRequestsAreHandledInWaits(t *testing.T) {
 		var sum, calls int
 		handler := func(s *Strand) ([]byte, error) {
 			sum = 0
-			if err := adds(s, "add", &sum, func(s *Strand, n int) error {
+			if err := adds(s, "add", &sum, func(s *Strand, _ int) error {
 				_, err := s.Step("note", StepPolicy{}, func(context.Context, int) ([]byte, error) { calls++; return nil, nil })
 				return err
 			}); err != nil {
@@ -180,7 +179,7 @@ func TestAnswersThatWereNotStored(t *testing.T) {
 			a.request("add", "5")
 			handler := func(s *Strand) ([]byte, error) {
 				sum := 0
-				if err := adds(s, "add", &sum, func(s *Strand, n int) error {
+				if err := adds(s, "add", &sum, func(s *Strand, _ int) error {
 					_, err := s.Step("note", StepPolicy{}, func(context.Context, int) ([]byte, error) { calls++; return nil, nil })
 					return err
 				}); err != nil {
@@ -325,7 +324,7 @@ func TestErrorsOfRequestHandlers(t *testing.T) {
 		a.request("add", "1")
 		handler := func(s *Strand) ([]byte, error) {
 			sum := 0
-			if err := adds(s, "add", &sum, func(s *Strand, _ int) error {
+			if err := adds(s, "add", &sum, func(_ *Strand, _ int) error {
 				if panics {
 					panic("no")
 				}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/journal"
@@ -47,10 +48,9 @@ type lateError struct {
 }
 
 func (e *lateError) Error() string {
-	for _, bare := range []error{context.DeadlineExceeded, context.Canceled, ErrTimeout, SilentError{}} {
-		if e.err == bare { //nolint:errorlint // one of a context, which says no more
-			return e.late
-		}
+	// Those of a context say no more.
+	if slices.Contains([]error{context.DeadlineExceeded, context.Canceled, ErrTimeout, SilentError{}}, e.err) {
+		return e.late
 	}
 	return fmt.Sprintf("%s: %v", e.late, e.err)
 }

@@ -194,7 +194,9 @@ func TestCallersWakeAtTheirCommit(t *testing.T) {
 				want []func(store.Wake) bool
 			}{
 				{"finish", []func(store.Wake) bool{about(store.WakeNews, c.handed), ready, ofKind(store.WakeLeader), ofKind(store.WakeDeferred)}},
-				{"cancel", []func(store.Wake) bool{about(store.WakeNews, c.child), about(store.WakeCancel, c.running), ofKind(store.WakeLeader), ready}},
+				{"cancel", []func(store.Wake) bool{
+					about(store.WakeNews, c.child), about(store.WakeCancel, c.running), ofKind(store.WakeLeader), ready,
+				}},
 				{"retry", []func(store.Wake) bool{ready}},
 			} {
 				tx, commit, _ := begin(t, config.URL)

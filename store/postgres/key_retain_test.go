@@ -17,7 +17,7 @@ func named(key string, keep time.Duration) func(*store.Enqueue) {
 
 // keyRows tells how many keys there are, how many of them belong to a job that may be there, and
 // how many are kept for ever.
-func keyRows(t *testing.T, s store.Store, url, schema string) (all, withJob, forEver int) {
+func keyRows(t *testing.T, url, schema string) (all, withJob, forEver int) {
 	t.Helper()
 	conn := connect(t, url)
 	all = value[int](t, conn, "SELECT count(*) FROM "+schema+".job_key")
@@ -81,7 +81,7 @@ func TestKeysOfADroppedDay(t *testing.T) {
 	if _, err := s.Retain(t.Context(), store.Retention{Completed: time.Hour}); err != nil { // sweeps what is not kept any more
 		t.Fatal(err)
 	}
-	all, withJob, forEver := keyRows(t, s, config.URL, config.SchemaName)
+	all, withJob, forEver := keyRows(t, config.URL, config.SchemaName)
 	if all != 2*25+len(taken)+2 || withJob != len(taken)+2 || forEver != 25 {
 		t.Errorf("%d keys are left, %d of jobs and %d for ever", all, withJob, forEver)
 	}
@@ -97,7 +97,7 @@ func TestKeysOfADroppedDay(t *testing.T) {
 	if _, err := s.Retain(t.Context(), store.Retention{}); err != nil {
 		t.Fatal(err)
 	}
-	if all, _, _ := keyRows(t, s, config.URL, config.SchemaName); all != 25+len(taken)+2 {
+	if all, _, _ := keyRows(t, config.URL, config.SchemaName); all != 25+len(taken)+2 {
 		t.Errorf("%d keys are left in the end", all)
 	}
 }
@@ -135,7 +135,7 @@ func TestSettledKeys(t *testing.T) {
 	if retained, err := s.Retain(t.Context(), retention); err != nil || retained.Jobs != 0 {
 		t.Fatalf("Retain beside a reader: %+v, %v", retained, err)
 	}
-	if all, withJob, _ := keyRows(t, s, config.URL, config.SchemaName); all != 2 || withJob != 0 {
+	if all, withJob, _ := keyRows(t, config.URL, config.SchemaName); all != 2 || withJob != 0 {
 		t.Fatalf("%d keys were left, %d of them not settled", all, withJob)
 	}
 	if err := reading.Rollback(t.Context()); err != nil {
@@ -154,7 +154,7 @@ func TestSettledKeys(t *testing.T) {
 	if retained, err := s.Retain(t.Context(), retention); err != nil || retained.Jobs != 0 {
 		t.Fatalf("Retain of jobs that are available: %+v, %v", retained, err)
 	}
-	if all, withJob, _ := keyRows(t, s, config.URL, config.SchemaName); all != 3 || withJob != 3 {
+	if all, withJob, _ := keyRows(t, config.URL, config.SchemaName); all != 3 || withJob != 3 {
 		t.Errorf("%d keys, %d of jobs", all, withJob)
 	}
 }
@@ -210,7 +210,7 @@ func TestRetentionBesideAKeyThatIsBeingTaken(t *testing.T) {
 	if retained, err := s.Retain(t.Context(), retention); err != nil || retained.Jobs != 1 {
 		t.Fatalf("Retain: %+v, %v", retained, err)
 	}
-	if all, _, _ := keyRows(t, s, config.URL, config.SchemaName); all != 2 {
+	if all, _, _ := keyRows(t, config.URL, config.SchemaName); all != 2 {
 		t.Errorf("%d keys are left", all)
 	}
 }

@@ -35,7 +35,8 @@ type querier interface {
 func sqlEnqueue(t *testing.T, q querier, schema, params string, args ...any) (r sqlResult, err error) {
 	t.Helper()
 	var id string
-	err = q.QueryRow(t.Context(), "SELECT id::text, existing, replaced FROM "+pgx.Identifier{schema}.Sanitize()+".enqueue("+params+")", args...).
+	call := pgx.Identifier{schema}.Sanitize() + ".enqueue(" + params + ")"
+	err = q.QueryRow(t.Context(), "SELECT id::text, existing, replaced FROM "+call, args...).
 		Scan(&id, &r.existing, &r.replaced)
 	if err == nil {
 		r.id = uuid.MustParse(id)
@@ -115,7 +116,7 @@ func TestSQLEnqueueTakesPayloads(t *testing.T) {
 		`'send'`:       `null`,
 		`'send', NULL`: `null`,
 		`kind => 'send', args => '[]', queue => NULL, priority => NULL`:        `[]`,
-		`'send', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL`:         `null`,
+		`'send'` + strings.Repeat(`, NULL`, 9):                                 `null`,
 		`'send', tags => NULL, on_conflict => NULL, job_id => NULL, args => 1`: `1`,
 		`'send', (SELECT to_jsonb(t) FROM (SELECT 1 AS a) t)`:                  `{"a": 1}`,
 	} {
@@ -191,8 +192,9 @@ func TestSQLEnqueueMeetsOthers(t *testing.T) {
 	if r := again("'send', 1, job_id => $1", id.String()); r.id != id || r.existing {
 		t.Errorf("a new id: %+v", r)
 	}
-	if r := again("'send', 2, job_id => $1, unique_by => '{kind}', on_conflict => 'reject'", id.String()); r.id != id || !r.existing || r.replaced {
-		t.Errorf("the same id: %+v", r)
+	known := again("'send', 2, job_id => $1, unique_by => '{kind}', on_conflict => 'reject'", id.String())
+	if known.id != id || !known.existing || known.replaced {
+		t.Errorf("the same id: %+v", known)
 	}
 	_, err := sqlEnqueue(t, conn, config.SchemaName, "'send', 1, job_id => $1, namespace => 'other'", id.String())
 	refusedAs(t, err, "23505", "holdfast: conflict: the id "+id.String()+" is taken")
@@ -241,7 +243,8 @@ func TestSQLEnqueueRace(t *testing.T) {
 		}
 		r := enqueued(t, probe, config.SchemaName, `'send', unique_key => $1`, name)
 		var key []byte
-		if err := probe.QueryRow(t.Context(), "SELECT unique_key FROM "+config.SchemaName+".job WHERE id = $1::text::uuid", r.id.String()).Scan(&key); err != nil {
+		err = probe.QueryRow(t.Context(), "SELECT unique_key FROM "+config.SchemaName+".job WHERE id = $1::text::uuid", r.id.String()).Scan(&key)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if err := probe.Rollback(t.Context()); err != nil {
@@ -332,7 +335,7 @@ func TestSQLEnqueueRolledBack(t *testing.T) {
 	config := used(t, nil)
 	s, conn := open(t, config), connect(t, config.URL)
 	heard := listenTo(t, config)
-	rows := func() (text string) {
+	rows := func() string {
 		t.Helper()
 		var tables []string
 		err := conn.QueryRow(t.Context(), `SELECT array_agg(relname ORDER BY relname) FROM pg_class
@@ -340,10 +343,11 @@ func TestSQLEnqueueRolledBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var text strings.Builder
 		for _, table := range tables {
-			text += fmt.Sprintln(table, value[int](t, conn, "SELECT count(*)::int FROM "+config.SchemaName+"."+table))
+			fmt.Fprintln(&text, table, value[int](t, conn, "SELECT count(*)::int FROM "+config.SchemaName+"."+table))
 		}
-		return text
+		return text.String()
 	}
 	before := rows()
 	for _, params := range []string{
@@ -559,13 +563,15 @@ func TestSQLEnqueueAnywhere(t *testing.T) {
 			_ = admin.Close(context.Background())
 		}
 	})
-	r := enqueued(t, conn, config.SchemaName, `'send', E'{"a":"\\u00e4\\\\"}', timeout => '1 hour', deadline => '2040-01-01 05:45:00', unique_by => '{args}', tags => '{a}', delay => '1 hour'`)
+	r := enqueued(t, conn, config.SchemaName, `'send', E'{"a":"\\u00e4\\\\"}', timeout => '1 hour',
+		deadline => '2040-01-01 05:45:00', unique_by => '{args}', tags => '{a}', delay => '1 hour'`)
 	record, err := s.Get(t.Context(), "", r.id)
 	if err != nil || record.State != store.Scheduled || record.Options.Timeout != time.Hour ||
 		!record.Options.Deadline.Equal(time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v, %v", record, err)
 	}
-	if again := enqueued(t, conn, config.SchemaName, `'send', E'{ "a" : "\\u00e4\\u005c" }', unique_by => '{args}'`); again.id != r.id || !again.existing {
+	again := enqueued(t, conn, config.SchemaName, `'send', E'{ "a" : "\\u00e4\\u005c" }', unique_by => '{args}'`)
+	if again.id != r.id || !again.existing {
 		t.Errorf("%+v", again)
 	}
 	_, err = sqlEnqueue(t, conn, config.SchemaName, `E'a\\b\001'`)
@@ -606,7 +612,9 @@ func TestSQLEnqueueNeedsRights(t *testing.T) {
 	enqueued(t, admin, config.SchemaName, `'send'`) // the lane is there, and the role may still not insert
 	refused()
 	run("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + config.SchemaName + " TO " + role)
-	for _, params := range []string{`'send'`, `'new', ordering_key => 'k'`, `'send', unique_by => '{kind}'`, `'send', unique_by => '{kind}', on_conflict => 'replace'`} {
+	for _, params := range []string{
+		`'send'`, `'new', ordering_key => 'k'`, `'send', unique_by => '{kind}'`, `'send', unique_by => '{kind}', on_conflict => 'replace'`,
+	} {
 		enqueued(t, conn, config.SchemaName, params)
 	}
 }
@@ -638,7 +646,8 @@ func TestSQLEnqueueReadsIndexes(t *testing.T) {
 	for range 8 {
 		enqueued(t, conn, config.SchemaName, `'send', unique_by => '{args}', ordering_key => 'k'`)
 	}
-	if _, err := conn.Exec(t.Context(), "SELECT "+config.SchemaName+".enqueue('send', i, unique_by => '{args}') FROM generate_series(1, 2000) i"); err != nil {
+	_, err := conn.Exec(t.Context(), "SELECT "+config.SchemaName+".enqueue('send', i, unique_by => '{args}') FROM generate_series(1, 2000) i")
+	if err != nil {
 		t.Fatal(err)
 	}
 	scans := func() int {
@@ -671,7 +680,8 @@ func TestSQLEnqueueFromPsql(t *testing.T) {
 	config := used(t, nil)
 	s := open(t, config)
 	out, err := exec.CommandContext(t.Context(), psql, "-XAt", "-v", "ON_ERROR_STOP=1", config.URL, "-c",
-		"SELECT id FROM "+config.SchemaName+".enqueue('send', json_build_object('to', 'ada'), queue => 'mail', delay => '1 hour')").CombinedOutput()
+		"SELECT id FROM "+config.SchemaName+".enqueue('send', json_build_object('to', 'ada'), queue => 'mail', delay => '1 hour')",
+	).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

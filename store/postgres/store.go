@@ -229,7 +229,7 @@ func (s *Store) CancelTx(ctx context.Context, wrapped store.Tx, params store.Can
 }
 
 // RetryTx implements store.Callers, with the same locks. A unique key that another transaction is
-// taking, or giving back, is waited for for 50 ms, and then the job is ErrBusy.
+// taking, or giving back, is awaited for 50 ms, and then the job is ErrBusy.
 func (s *Store) RetryTx(ctx context.Context, wrapped store.Tx, params store.RetryParams) ([]store.Result, error) {
 	return s.inCallers(ctx, wrapped, "retry", func(t pg.Runner) ([]store.Result, error) { return s.operate.RetryTx(ctx, t, params) })
 }

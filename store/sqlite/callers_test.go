@@ -46,7 +46,8 @@ func contents(t *testing.T, db *sql.DB) map[string][]string {
 	all := map[string][]string{}
 	for _, name := range list("SELECT name FROM sqlite_schema WHERE type = 'table'") {
 		name = strings.Trim(name, "[]")
-		all[name] = list("SELECT * FROM " + name)
+		columns := strings.Trim(list(`SELECT group_concat('"' || name || '"') FROM pragma_table_info('` + name + `')`)[0], "[]")
+		all[name] = list("SELECT " + columns + " FROM " + name)
 	}
 	return all
 }

@@ -73,6 +73,7 @@ func explain(t *testing.T, db *sql.DB, text string, args ...any) (plan []string)
 	if err != nil {
 		t.Fatal(text, err)
 	}
+	defer rows.Close()
 	for rows.Next() {
 		var id, parent, unused int
 		var detail string

@@ -71,7 +71,7 @@ func TestBulkWhileJobsMove(t *testing.T) {
 		}
 		later = append(later, fresh...)
 		for _, job := range old[10*page : 10*page+10] { // the oldest, to which it comes last
-			if _, _, err := m.Store.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{job.ID}}); err != nil {
+			if _, _, err := m.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{job.ID}}); err != nil {
 				t.Error(err)
 			}
 			gone[job.ID] = true

@@ -81,7 +81,8 @@ func TestDrainAMillion(t *testing.T) {
 
 	// A person would be asked for the number, which is not counted to the end.
 	const asks = "this cancels 10000+ jobs of namespace default in sqlite:x.db; to go on without being asked, use --yes"
-	if err := a.changeAll(t.Context(), client, filter, b); err == nil || err.Error() != asks || m.listed > 2*store.CountBound || m.cancelled > 0 {
+	if err := a.changeAll(t.Context(), client, filter, b); err == nil || err.Error() != asks ||
+		m.listed > 2*store.CountBound || m.cancelled > 0 {
 		t.Errorf("it says %v, after %d jobs", err, m.listed)
 	}
 	cmd := &cobra.Command{}

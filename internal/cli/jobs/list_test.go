@@ -59,7 +59,8 @@ func TestAListThatBreaksOff(t *testing.T) {
 			if n := strings.Count(text, store.Available.String()); n != pages*app.MaxPage {
 				t.Errorf("%s: %d jobs of %d pages are written", format, n, pages)
 			}
-			if format == output.FormatJSON && json.Valid([]byte(text)) || format == output.FormatYAML && !strings.HasSuffix(text, "\n[\n") && text != "[\n" {
+			if format == output.FormatJSON && json.Valid([]byte(text)) ||
+				format == output.FormatYAML && !strings.HasSuffix(text, "\n[\n") && text != "[\n" {
 				t.Errorf("%s: %d pages are taken for the whole", format, pages)
 			}
 			if text != "" && !strings.HasSuffix(text, "\n") {

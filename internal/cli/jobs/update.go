@@ -112,7 +112,8 @@ func (a verbs) awaitUpdate(
 	case errors.As(err, &told):
 		return fmt.Errorf("the request to job %s failed: %s", id, output.OneLine(told.Message))
 	case ctx.Err() == nil && waiting.Err() != nil:
-		return app.ExitWith(app.ExitTimeout, fmt.Sprintf("job %s has not answered after %v; the request stays", id, timeout)+a.whyNot(ctx, client, id))
+		late := fmt.Sprintf("job %s has not answered after %v; the request stays", id, timeout)
+		return app.ExitWith(app.ExitTimeout, late+a.whyNot(ctx, client, id))
 	}
 	return err
 }

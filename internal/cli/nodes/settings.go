@@ -59,7 +59,8 @@ func (f *settings) add(cmd *cobra.Command, allowExec bool, format string) {
 	flags.IntVar(&f.slots, flagSlots, 100, "run at most `N` jobs at once, of each namespace")
 	flags.StringArrayVar(&f.queues, flagQueue, nil,
 		"serve queue `NAME[=SLOTS]`, with at most SLOTS of its jobs at once; repeatable, or a comma-separated list (default: all queues)")
-	flags.StringVar(&f.nodeName, flagNodeName, defaultNodeName, "name of the node, for people: a `TEMPLATE` with {host}, {pid}, {version} and {id}")
+	flags.StringVar(&f.nodeName, flagNodeName, defaultNodeName,
+		"name of the node, for people: a `TEMPLATE` with {host}, {pid}, {version} and {id}")
 	flags.DurationVar(&f.beat, flagBeat, 5*time.Second, "say every `DURATION` that the node lives")
 	flags.DurationVar(&f.deadAfter, flagDeadAfter, 20*time.Second, "be dead after this `DURATION` without a beat: others then take the jobs")
 	flags.DurationVar(&f.stopTimeout, flagStopTimeout, 20*time.Second, "give running jobs this `DURATION` to finish after the first signal")

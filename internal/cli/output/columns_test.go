@@ -43,7 +43,10 @@ func printed(t *testing.T, format, columns string, width int, rows ...row) strin
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	oops := "oops\nagain"
-	rows := []row{{"1", "failed", []string{"a", "b"}, json.RawMessage(`{"n": 1}`), &oops}, {ID: "22", State: "done", Args: json.RawMessage("null")}}
+	rows := []row{
+		{"1", "failed", []string{"a", "b"}, json.RawMessage(`{"n": 1}`), &oops},
+		{ID: "22", State: "done", Args: json.RawMessage("null")},
+	}
 	for _, test := range []struct{ format, columns, want string }{
 		{FormatTable, "", "ID  STATE         WHEN\n1   failed (now)  3s ago\n22  done (now)    3s ago\n"},
 		{FormatTable, "state,id", "STATE         ID\nfailed (now)  1\ndone (now)    22\n"},
@@ -80,11 +83,13 @@ func TestNarrowTerminal(t *testing.T) {
 			t.Errorf("at a width of %d it is cut:\n%s", width, text)
 		}
 	}
-	want := "ID                    STATE          WHEN\n" + id + "  waits waits …  3s ago\n" + id + "  done (now)     3s ago\n"
+	want := "ID                    STATE          WHEN\n" + id + "  " + strings.Repeat("waits ", 2) + "…  3s ago\n" +
+		id + "  done (now)     3s ago\n"
 	if text := printed(t, FormatTable, "", 43, rows...); text != want {
 		t.Errorf("it is\n%s", text)
 	}
-	if text := printed(t, FormatTable, "state,id", 35, rows...); strings.Count(text, id) != 2 || strings.Contains(text, "waits waits waits") {
+	if text := printed(t, FormatTable, "state,id", 35, rows...); strings.Count(text, id) != 2 ||
+		strings.Contains(text, strings.Repeat("waits ", 2)+"waits") {
 		t.Errorf("with the id in another column:\n%s", text)
 	}
 }

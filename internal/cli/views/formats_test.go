@@ -32,7 +32,9 @@ func sampleRecord() *store.Record {
 		Job: store.Job{
 			ID: id, Namespace: "default", Queue: "mail", Kind: "send", Priority: 2, Args: []byte(`{"to":"<ada>","lines":["a\nb"],"n":1e3}`),
 			CreatedAt: at, RunAt: at, Attempt: 3, MaxAttempts: 5, Tags: []string{"nightly", "yes"}, Metadata: []byte(`{"customer":7}`),
-			Options: store.Options{Timeout: 90 * time.Second, Source: "cli", Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25}},
+			Options: store.Options{
+				Timeout: 90 * time.Second, Source: "cli", Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
+			},
 			Version: "2", LeaseNumber: 9, OrderingKey: "é\u202e",
 		},
 		State: store.Failed, Reason: store.ReasonTerminal, Error: "the printer is: \"on fire\"\nand out of paper", Fingerprint: 1,

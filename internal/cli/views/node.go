@@ -78,7 +78,8 @@ func NodeRow(now time.Time, n *store.Node) []string {
 		queues = strings.Join(sorted(n.Info.Queues), ",")
 	}
 	return []string{
-		strconv.FormatInt(n.ID, 10), output.Clip(n.Info.Name, output.MaxName), output.Clip(n.Info.Namespace, output.MaxName), status, fmt.Sprintf("%d/%d", n.Running, n.Info.Slots),
+		strconv.FormatInt(n.ID, 10), output.Clip(n.Info.Name, output.MaxName), output.Clip(n.Info.Namespace, output.MaxName),
+		status, fmt.Sprintf("%d/%d", n.Running, n.Info.Slots),
 		output.Clip(queues, 40), output.Clip(strings.Join(sorted(n.Info.Kinds), ","), 40),
 		output.Ago(now, n.StartedAt), output.Ago(now, n.BeatAt),
 	}

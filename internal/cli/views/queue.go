@@ -148,7 +148,8 @@ func PrintQueue(out *output.Printer, now time.Time, q *store.Queue, v *WholeQueu
 	nodes := out.NewTable(2)
 	nodes.Add("ID", "NAME", "SLOTS", "KINDS")
 	for _, n := range v.Nodes {
-		nodes.Add(strconv.FormatInt(int64(n.ID), 10), output.Clip(n.Name, output.MaxName), strconv.Itoa(n.Slots), output.Clip(strings.Join(n.Kinds, ","), 60))
+		nodes.Add(strconv.FormatInt(int64(n.ID), 10), output.Clip(n.Name, output.MaxName), strconv.Itoa(n.Slots),
+			output.Clip(strings.Join(n.Kinds, ","), 60))
 	}
 	nodes.Flush()
 }

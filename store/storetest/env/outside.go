@@ -26,7 +26,8 @@ func CompletedBy(id store.ID) store.End {
 // FailedBy is one that fails it.
 func FailedBy(id store.ID) store.End {
 	return store.End{
-		Job: id, State: store.Failed, Error: "it failed outside", Fingerprint: 7, Closing: store.Entry{Path: "~", Data: []byte(`{"state":"failed"}`)},
+		Job: id, State: store.Failed, Error: "it failed outside", Fingerprint: 7,
+		Closing: store.Entry{Path: "~", Data: []byte(`{"state":"failed"}`)},
 	}
 }
 

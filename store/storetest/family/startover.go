@@ -46,8 +46,8 @@ func ways(e *env.Env) map[string]store.Claimed {
 	paused := parked(env.ForSignals())
 	e.PauseJob(paused.Job.ID, store.Waiting)
 	return map[string]store.Claimed{
-		"failed": ended(store.Failed), "cancelled": ended(store.Cancelled), "parked": parked(env.ForSignals()), "parked for a time": parked(until),
-		"held": parked(&store.Wait{Held: true}), "paused": paused,
+		"failed": ended(store.Failed), "cancelled": ended(store.Cancelled), "parked": parked(env.ForSignals()),
+		"parked for a time": parked(until), "held": parked(&store.Wait{Held: true}), "paused": paused,
 	}
 }
 

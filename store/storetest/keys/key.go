@@ -127,10 +127,14 @@ func keySpaces(e *env.Env) {
 	e.WantKey("order-42", here)
 	there.WantKey("order-42", elsewhere)
 	for _, key := range []store.JobKey{
-		{Namespace: "nowhere", Kind: "send", Key: "order-42"}, {Namespace: env.Namespace, Kind: "none", Key: "order-42"},
-		{Namespace: env.Namespace, Kind: "send", Key: "order-4"}, {Namespace: env.Namespace, Kind: "send", Key: ""},
-		{Namespace: env.Namespace, Kind: "send", Key: "a\x00b\xff"}, {Kind: "send", Key: "order-42"},
-		{Namespace: env.Namespace, Kind: "Send", Key: "order-42"}, {Namespace: env.Namespace, Kind: "send", Key: "ORDER-42"},
+		{Namespace: "nowhere", Kind: "send", Key: "order-42"},
+		{Namespace: env.Namespace, Kind: "none", Key: "order-42"},
+		{Namespace: env.Namespace, Kind: "send", Key: "order-4"},
+		{Namespace: env.Namespace, Kind: "send", Key: ""},
+		{Namespace: env.Namespace, Kind: "send", Key: "a\x00b\xff"},
+		{Kind: "send", Key: "order-42"},
+		{Namespace: env.Namespace, Kind: "Send", Key: "order-42"},
+		{Namespace: env.Namespace, Kind: "send", Key: "ORDER-42"},
 	} {
 		_, err := e.Store.Find(e.Ctx, key)
 		e.WantErr("Find of "+key.Key, err, store.ErrNotFound)

@@ -73,7 +73,8 @@ func deleteRefused(e *env.Env) {
 	for queue, id := range ids {
 		before := e.Queue(queue)
 		err := e.TryDeleteQueue(queue)
-		if want := "holdfast: conflict: queue " + queue + " has jobs that are not finished"; !errors.Is(err, store.ErrConflict) || err.Error() != want {
+		want := "holdfast: conflict: queue " + queue + " has jobs that are not finished"
+		if !errors.Is(err, store.ErrConflict) || err.Error() != want {
 			e.Errorf("deleting the queue of the job %v: %v, want %s", e.Get(id).State, err, want)
 		}
 		e.Equal("queue", e.Queue(queue), before)

@@ -207,10 +207,10 @@ func finishTurn(e *env.Env) {
 }
 
 func finishKey(e *env.Env) {
-	for _, states := range [][]store.State{
+	for n, states := range [][]store.State{
 		nil, {store.Scheduled, store.Available, store.Running, store.Retryable, store.Failed}, {store.Scheduled, store.Available},
 	} {
-		key := fmt.Sprint("k", states)
+		key := fmt.Sprint("k", n)
 		run := e.HandedOver(env.Unique(key, states...))
 		wantHolder(e, key, run.Job.ID, states == nil || slices.Contains(states, store.Running))
 		e.Finish(env.FailedBy(run.Job.ID))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -144,7 +145,7 @@ func raceUpdateKeys(e *env.Env) {
 	crowd.Together(e, callers, func(i int) error {
 		batch := &store.Batch{}
 		for n := range keys {
-			batch.Sends = append(batch.Sends, &store.Send{Job: run.Job.ID, Message: env.Request(fmt.Sprint("by ", i)), Key: fmt.Sprint(n)})
+			batch.Sends = append(batch.Sends, &store.Send{Job: run.Job.ID, Message: env.Request(fmt.Sprint("by ", i)), Key: strconv.Itoa(n)})
 		}
 		slices.Reverse(batch.Sends[:i*keys/callers])
 		if err := crowd.TryNow(e, batch); err != nil {

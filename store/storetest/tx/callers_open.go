@@ -50,9 +50,9 @@ func (e *txEnv) heldRun(node int64, change ...func(*store.Enqueue)) store.Claime
 }
 
 func gripOf(name string, want store.State, do func(e *txEnv, tx store.Tx, id store.ID) store.Result) func(
-	state string, make func(e *txEnv, node int64) store.ID) grip {
-	return func(state string, make func(e *txEnv, node int64) store.ID) grip {
-		return grip{name + " of a job that is " + state, make, do, want}
+	state string, bring func(e *txEnv, node int64) store.ID) grip {
+	return func(state string, bring func(e *txEnv, node int64) store.ID) grip {
+		return grip{name + " of a job that is " + state, bring, do, want}
 	}
 }
 
@@ -160,7 +160,8 @@ func openBeside(e *txEnv) {
 		e.Sweep()
 		e.CloseChildren(100)
 		e.Promote()
-		if _, err := e.Store.Retain(ctx, store.Retention{Completed: 48 * time.Hour, Failed: time.Hour, Cancelled: time.Hour, Limit: 100}); err != nil {
+		times := store.Retention{Completed: 48 * time.Hour, Failed: time.Hour, Cancelled: time.Hour, Limit: 100}
+		if _, err := e.Store.Retain(ctx, times); err != nil {
 			e.Fatalf("%s: Retain beside it: %v", g.name, err)
 		}
 		other := e.begin(e.T)

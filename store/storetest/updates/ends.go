@@ -27,11 +27,14 @@ var endTests = env.Tests{
 func answerAtomic(e *env.Env) {
 	run := e.Durable(1)
 	seq, other := e.Ask(run.Job.ID, "k"), e.Ask(run.Job.ID, "l")
-	gap := &store.Append{Lease: run.Lease, Entries: []store.Entry{env.Step(2), env.Step(4)}, Answers: []store.UpdateAnswer{env.Answered(seq, "1")}}
+	gap := &store.Append{
+		Lease: run.Lease, Entries: []store.Entry{env.Step(2), env.Step(4)}, Answers: []store.UpdateAnswer{env.Answered(seq, "1")},
+	}
 	e.WantErr("an append with a gap", e.TryAppend(gap), store.ErrInvalid)
 	orphan := e.Child(e.IDs.Next())
 	wrong := &store.Append{
-		Lease: run.Lease, Entries: []store.Entry{env.Step(2)}, Enqueues: []*store.Enqueue{orphan}, Answers: []store.UpdateAnswer{env.Answered(seq, "1")},
+		Lease: run.Lease, Entries: []store.Entry{env.Step(2)}, Enqueues: []*store.Enqueue{orphan},
+		Answers: []store.UpdateAnswer{env.Answered(seq, "1")},
 	}
 	e.WantErr("an append with a wrong child", e.TryAppend(wrong), store.ErrInvalid)
 	e.WantOpen(run.Job.ID, "k", "l")
@@ -40,7 +43,8 @@ func answerAtomic(e *env.Env) {
 		Lease:   run.Lease,
 		Entries: []store.Entry{{Seq: 2, Kind: store.EntryUpdated, Path: "1:1", Name: "add", Ref: seq, Data: []byte(`{}`)}},
 		Answers: []store.UpdateAnswer{
-			{Seq: seq, Verdict: store.UpdateDone, Data: []byte("\x00\xff any"), Codec: 3}, {Seq: other, Verdict: store.UpdateFailed, Error: "sold out"},
+			{Seq: seq, Verdict: store.UpdateDone, Data: []byte("\x00\xff any"), Codec: 3},
+			{Seq: other, Verdict: store.UpdateFailed, Error: "sold out"},
 		},
 	}))
 	e.Equal("the answer", e.Update(run.Job.ID, "k").Answer,

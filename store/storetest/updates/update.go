@@ -280,8 +280,10 @@ func updateBatch(e *env.Env) {
 	batch := &store.Batch{
 		Appends: []*store.Append{{Lease: b.Lease, Answers: []store.UpdateAnswer{env.Answered(seq, `"b"`)}}},
 		Sends: []*store.Send{
-			{Job: a.Job.ID, Message: env.Request("add"), Key: "k"}, {Job: b.Job.ID, Message: env.Request("add"), Key: "known"},
-			{Job: c.Job.ID, Message: env.Request("add"), Key: "k"}, {Job: c.Job.ID, Message: env.Signal("s")},
+			{Job: a.Job.ID, Message: env.Request("add"), Key: "k"},
+			{Job: b.Job.ID, Message: env.Request("add"), Key: "known"},
+			{Job: c.Job.ID, Message: env.Request("add"), Key: "k"},
+			{Job: c.Job.ID, Message: env.Signal("s")},
 		},
 		Outcomes: []*store.Outcome{park(a, 0), park(b, 0)},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -44,7 +45,7 @@ func (c *sqlConns) With(ctx context.Context, f func(*pgx.Conn) error) (err error
 		}
 		return nil
 	})
-	if err == nil && ended != driver.ErrBadConn { //nolint:errorlint // it is ours
+	if err == nil && !errors.Is(ended, driver.ErrBadConn) {
 		err = ended
 	}
 	return err

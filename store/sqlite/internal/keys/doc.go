@@ -3,7 +3,7 @@
 //
 //	keys   the rows of keys: who has one, takes it, keeps it
 //	sent   what was sent along with enqueues
-//	unique unique keys
+//	unique the unique keys
 //
 // # How it works
 //

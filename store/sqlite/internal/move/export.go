@@ -96,7 +96,9 @@ func whole(t *core.Tx, id store.ID) (*store.Whole, error) {
 	if err := readState(t, w, b); err != nil {
 		return nil, err
 	}
-	for _, read := range []func(*core.Tx, *store.Whole, *core.Body) error{readKeys, readRequests, readCheckpoint, readUpdates, readAttempts, readActions} {
+	for _, read := range []func(*core.Tx, *store.Whole, *core.Body) error{
+		readKeys, readRequests, readCheckpoint, readUpdates, readAttempts, readActions,
+	} {
 		if err := read(t, w, b); err != nil {
 			return nil, err
 		}
