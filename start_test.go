@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,19 +70,19 @@ func TestStart(t *testing.T) {
 // failing is a store that fails some calls.
 type failing struct {
 	store.Store
-	join, beat error
+	join, beat atomic.Pointer[error]
 }
 
 func (f *failing) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
-	if f.join != nil {
-		return 0, f.join
+	if err := f.join.Load(); err != nil {
+		return 0, *err
 	}
 	return f.Store.Join(ctx, info)
 }
 
 func (f *failing) Beat(ctx context.Context, p store.BeatParams) (store.Beat, error) {
-	if f.beat != nil {
-		return store.Beat{}, f.beat
+	if err := f.beat.Load(); err != nil {
+		return store.Beat{}, *err
 	}
 	return f.Store.Beat(ctx, p)
 }
@@ -91,7 +92,8 @@ func TestStartThatFails(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
 		ctx := t.Context()
-		st := &failing{Store: f.st, join: store.ErrUnavailable}
+		st := &failing{Store: f.st}
+		st.join.Store(new(store.ErrUnavailable))
 		hf, err := holdfast.Open(ctx, memorySource{st})
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +109,7 @@ func TestStartThatFails(t *testing.T) {
 		if err := hf.Health().Err(); !errors.Is(err, holdfast.ErrConflict) {
 			t.Errorf("no node has begun: %v", err)
 		}
-		st.join = nil
+		st.join.Store(nil)
 		if err := hf.Start(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -115,13 +117,13 @@ func TestStartThatFails(t *testing.T) {
 		if err := hf.Health().Err(); err != nil {
 			t.Errorf("a node that runs: %v", err)
 		}
-		st.beat = fmt.Errorf("%w: somebody removed it", store.ErrDatabaseGone)
+		st.beat.Store(new(fmt.Errorf("%w: somebody removed it", store.ErrDatabaseGone)))
 		<-time.After(time.Minute)
 		health := hf.Health()
 		if !errors.Is(health.Err(), holdfast.ErrDatabaseGone) || !errors.Is(health.Ended, holdfast.ErrDatabaseGone) || health.Node != 0 {
 			t.Errorf("after the end of the node: %+v, %v", health, health.Err())
 		}
-		st.beat = nil
+		st.beat.Store(nil)
 		if err := hf.Start(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -87,13 +87,13 @@ func TestAFrozenProcessIsNoSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		var late time.Duration
-		w := Begin(10*time.Second, func() { late = time.Since(began) })
+		var late atomic.Int64
+		w := Begin(10*time.Second, func() { late.Store(int64(time.Since(began))) })
 		w.mu.Lock()
 		w.timer.Reset(13 * time.Second) // as if it had slept through its time
 		w.mu.Unlock()
 		time.Sleep(time.Hour)
-		if late != 23*time.Second {
+		if late := time.Duration(late.Load()); late != 23*time.Second {
 			t.Errorf("late after %v", late)
 		}
 	})

@@ -5,8 +5,10 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,11 +132,11 @@ func TestAHookThatDoesNotReturn(t *testing.T) {
 // slow is a store that answers when it is told to, or when the caller leaves.
 type slow struct {
 	store.Store
-	asked int
+	asked atomic.Int64
 }
 
 func (s *slow) Get(ctx context.Context, _ string, _ store.ID) (store.Record, error) {
-	s.asked++
+	s.asked.Add(1)
 	<-ctx.Done()
 	return store.Record{}, ctx.Err()
 }
@@ -143,19 +145,27 @@ func (s *slow) Get(ctx context.Context, _ string, _ store.ID) (store.Record, err
 // is told all the same, until it is too late.
 func TestCloseEndsWhatIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var ended []hooks.Finished
 		st := &slow{Store: model.New(time.Now)}
-		list := []hooks.Hooks{{Finished: func(e hooks.Finished) { ended = append(ended, e) }}}
+		list := []hooks.Hooks{{Finished: func(e hooks.Finished) {
+			mu.Lock()
+			defer mu.Unlock()
+			ended = append(ended, e)
+		}}}
 		q := hookqueue.New(list, st, logs.NewLimiter(slog.New(slog.DiscardHandler)))
 		ids := []store.ID{store.NewID(), store.NewID(), store.NewID()}
 		q.Over(ids)
 		time.Sleep(6 * time.Second)
 		q.Close()
-		if len(ended) == 0 || ended[0].ID != ids[0] || ended[0].State != store.Cancelled || st.asked != 2 {
-			t.Errorf("told were %+v, and the store was asked %d times", ended, st.asked)
+		mu.Lock()
+		told := slices.Clone(ended)
+		mu.Unlock()
+		if len(told) == 0 || told[0].ID != ids[0] || told[0].State != store.Cancelled || st.asked.Load() != 2 {
+			t.Errorf("told were %+v, and the store was asked %d times", told, st.asked.Load())
 		}
 		time.Sleep(time.Minute)
-		if st.asked != 2 {
+		if st.asked.Load() != 2 {
 			t.Error("the store was asked after Close")
 		}
 	})
