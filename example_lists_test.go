@@ -73,7 +73,7 @@ func ExampleRun_SetMetadata() {
 	ship := holdfast.NewKind[shipment, string]("ship")
 	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
 	defer hf.Close(ctx)
-	err := ship.Handle(hf, func(run *holdfast.Run, in shipment) (string, error) {
+	err := ship.Handle(hf, func(run *holdfast.Run, _ shipment) (string, error) {
 		number, err := holdfast.Step(run, "label", func(context.Context) (string, error) { return "N7", nil })
 		if err != nil {
 			return "", err

@@ -23,7 +23,8 @@ func TestListsAndCounts(t *testing.T) {
 		var ids []holdfast.ID
 		for i := range 5 {
 			in := order{ID: i, Name: fmt.Sprint("n", i%2)}
-			job, err := kind.Enqueue(ctx, hf, in, holdfast.Delay(time.Duration(10-i)*time.Hour), holdfast.Metadata(map[string]any{"a": map[string]int{"b": i}}))
+			metadata := holdfast.Metadata(map[string]any{"a": map[string]int{"b": i}})
+			job, err := kind.Enqueue(ctx, hf, in, holdfast.Delay(time.Duration(10-i)*time.Hour), metadata)
 			if err != nil {
 				t.Fatal(err)
 			}

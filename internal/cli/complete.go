@@ -57,7 +57,7 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 		"kind":            a.fromDatabase(kindNames, builtinKinds...),
 		"tag":             a.fromDatabase(tagNames),
 		"remove":          a.fromDatabase(tagNames),
-		"sort":            words("newest", "oldest", "run_at\tunfinished jobs", "finished\tfinished jobs"),
+		"sort":            words("newest", "oldest", "run_at\tunfinished jobs", "finished\tfinished jobs"), //nolint:dupword // value and meaning
 		"parent":          a.fromDatabase(jobsIn(arg.States)),
 		"root":            a.fromDatabase(jobsIn(arg.States)),
 		"id":              a.fromDatabase(jobsIn(arg.States)),

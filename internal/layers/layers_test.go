@@ -52,7 +52,10 @@ var layers = []layer{
 	{pattern: "store/internal/sqltext", imports: []string{"store"}},
 	{pattern: "store/internal/lists", imports: []string{"store"}},
 	{pattern: "store/internal/edits", imports: []string{"store"}},
-	{pattern: "store/storetest/model", imports: []string{"store", "store/internal/edits", "store/internal/lists"}, tests: []string{"store/storetest"}},
+	{
+		pattern: "store/storetest/model", imports: []string{"store", "store/internal/edits", "store/internal/lists"},
+		tests: []string{"store/storetest"},
+	},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
 	{pattern: "store/storetest/copies", imports: words},

@@ -14,11 +14,14 @@ import (
 
 // filled is a schema with a large history: a hundred thousand jobs that completed, a thousand that
 // failed, and a few that have not finished, in a thousand lanes.
+//
+//nolint:dupword // columns with the same time
 var filled = []string{
 	"INSERT INTO {schema}.queue (namespace, name) SELECT 'default', 'q' || i FROM generate_series(1, 50) i",
 	"INSERT INTO {schema}.lane (queue, kind, priority, used_on) SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i",
 	`INSERT INTO {schema}.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args, parent)
-		SELECT lpad(to_hex(i), 32, '0')::uuid, 1 + i % 1000, i, i, 0, 0, 3, 0, '{}', CASE WHEN i % 3 = 0 THEN lpad(to_hex(i / 10), 32, '0')::uuid END
+		SELECT lpad(to_hex(i), 32, '0')::uuid, 1 + i % 1000, i, i, 0, 0, 3, 0, '{}',
+		CASE WHEN i % 3 = 0 THEN lpad(to_hex(i / 10), 32, '0')::uuid END
 		FROM generate_series(1, 101100) i`,
 	`INSERT INTO {schema}.finished (id, state, lease, node, claimed_at, started_at, finished_at, lane)
 		SELECT lpad(to_hex(i), 32, '0')::uuid, CASE WHEN i > 100000 THEN 7 ELSE 6 END, 1, 1, i, i, i,
@@ -59,7 +62,8 @@ func TestListPlans(t *testing.T) {
 	}
 	defer conn.Close(context.Background())
 	small := regexp.MustCompile(`Seq Scan on (queue|lane|claim|keyed)\b`)
-	byAll, days := regexp.MustCompile(`Seq Scan|using finished_\w+_pkey`), regexp.MustCompile(`Bitmap Index Scan on finished_\d+_finished_at_idx`)
+	byAll := regexp.MustCompile(`Seq Scan|using finished_\w+_pkey`)
+	days := regexp.MustCompile(`Bitmap Index Scan on finished_\d+_finished_at_idx`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join) on`)
 	for _, when := range []string{"empty", "filled"} {
 		for _, name := range []string{

@@ -55,6 +55,7 @@ func TestListsAskLittle(t *testing.T) {
 	for _, text := range []string{
 		`INSERT INTO %[1]s.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args)
 			SELECT lpad(to_hex(i), 32, '0')::uuid, 1, %[2]d + i * 900000000::bigint, i, 1, 1, 3, 0, '{}' FROM generate_series(1, 100000) i`,
+		//nolint:dupword // two columns with the same time
 		`INSERT INTO %[1]s.finished (id, state, lease, node, claimed_at, started_at, finished_at)
 			SELECT lpad(to_hex(i), 32, '0')::uuid, 6, 1, 1, i, i, %[2]d + i * 900000000::bigint FROM generate_series(1, 100000) i`,
 	} {

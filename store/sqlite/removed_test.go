@@ -21,7 +21,8 @@ func TestNothingIsLeft(t *testing.T) {
 		db := database(t, sqlite.Path(s))
 		defer db.Close()
 		rows, err := db.QueryContext(t.Context(), `SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
-			WHERE m.type = 'table' AND m.name GLOB 'holdfast_*' AND upper(c.type) = 'BLOB' AND c.name NOT IN ('args', 'result', 'data', 'value', 'key')`)
+			WHERE m.type = 'table' AND m.name GLOB 'holdfast_*' AND upper(c.type) = 'BLOB'
+			AND c.name NOT IN ('args', 'result', 'data', 'value', 'key')`)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,8 +29,6 @@ const (
 	InLine                       // available jobs that wait for the turn of an ordering key
 	InDeferred                   // scheduled, retryable and waiting ones
 	InClaims                     // those that run
-
-	everywhere = InReady | InLine | InDeferred | InClaims
 )
 
 // whereOf are the tables in which jobs are that are in such a state.

@@ -286,7 +286,8 @@ func TestRunAtNeedsFewInLine(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		// A count goes another way.
-		if counted, err := Count(e, &store.Filter{States: []store.State{store.Available, store.Running}}, 0, nil); err != nil || counted.N <= Few {
+		counted, err := Count(e, &store.Filter{States: []store.State{store.Available, store.Running}}, 0, nil)
+		if err != nil || counted.N <= Few {
 			t.Errorf("%+v, %v", counted, err)
 		}
 		// One that has begun by the run time can only begin again.

@@ -23,7 +23,8 @@ func changesDeleted(e *env.Env) {
 		e.End(e.ClaimOne(node, id), state)
 		return id
 	}
-	gone, kept, forEver := done("gone", 0, store.Completed), done("kept", keep, store.Failed), done("for ever", store.KeepForever, store.Completed)
+	gone, kept := done("gone", 0, store.Completed), done("kept", keep, store.Failed)
+	forEver := done("for ever", store.KeepForever, store.Completed)
 	e.Clock.Advance(keep / 2)
 	for _, id := range []store.ID{gone, kept, forEver} {
 		e.Delete(id)

@@ -143,11 +143,12 @@ func editDeadline(e *env.Env) {
 	// One that is to be retried and remembers is called at its deadline, to end itself.
 	run := e.Durable(1, env.Priority(1))
 	e.End(run, store.Retryable, func(o *store.Outcome) { o.Delay = time.Hour })
-	if got := e.Edit(run.Job.ID, store.Edit{Deadline: new(e.Clock.Now().Add(time.Minute))}, store.Retryable); !got.RunAt.Equal(e.Clock.Now().Add(time.Minute)) {
+	soon, later := e.Clock.Now().Add(time.Minute), e.Clock.Now().Add(time.Hour)
+	if got := e.Edit(run.Job.ID, store.Edit{Deadline: &soon}, store.Retryable); !got.RunAt.Equal(soon) {
 		e.Fatalf("the job that remembers is due at %v", got.RunAt)
 	}
 	plain := e.Add(env.Delay(time.Hour))
-	if got := e.Edit(plain, store.Edit{Deadline: new(e.Clock.Now().Add(time.Minute))}, store.Scheduled); !got.RunAt.Equal(e.Clock.Now().Add(time.Hour)) {
+	if got := e.Edit(plain, store.Edit{Deadline: &soon}, store.Scheduled); !got.RunAt.Equal(later) {
 		e.Fatalf("the job that does not remember is due at %v", got.RunAt)
 	}
 }
@@ -208,7 +209,8 @@ func editTurn(e *env.Env) {
 	// In another queue it is in another line, behind the job that has the turn there.
 	there := e.ClaimOne(node, e.Add(env.Ordered("k"), env.Queue("b")))
 	e.Edit(first, store.Edit{Queue: new("b")}, store.Scheduled)
-	if told := e.Told(); !slices.ContainsFunc(told, func(w store.Wake) bool { return w.Kind == store.WakeReady || !w.Due.After(e.Clock.Now()) }) {
+	now := func(w store.Wake) bool { return w.Kind == store.WakeReady || !w.Due.After(e.Clock.Now()) }
+	if told := e.Told(); !slices.ContainsFunc(told, now) {
 		e.Fatalf("a turn that is free: told are %+v", told)
 	}
 	e.End(e.ClaimOne(node, second), store.Completed)

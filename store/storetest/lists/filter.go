@@ -167,7 +167,9 @@ func byUniqueKey(e *env.Env) {
 	other := e.Add(env.Unique("l"))
 	key := func(key string) store.Filter { return store.Filter{UniqueKey: []byte(key)} }
 	wantListed(e, "of a job that runs", key("k"), first.Job.ID)
-	wantListed(e, "in its queue", store.Filter{UniqueKey: []byte("k"), Queues: []string{"b"}, IDs: []store.ID{first.Job.ID, other}}, first.Job.ID)
+	wantListed(e, "in its queue", store.Filter{
+		UniqueKey: []byte("k"), Queues: []string{"b"}, IDs: []store.ID{first.Job.ID, other},
+	}, first.Job.ID)
 	wantListed(e, "in another queue", store.Filter{UniqueKey: []byte("k"), Queues: []string{"mail"}})
 	wantListed(e, "and another id", store.Filter{UniqueKey: []byte("k"), IDs: []store.ID{other}})
 	wantListed(e, "of none", key("m"))

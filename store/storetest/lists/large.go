@@ -106,7 +106,9 @@ func manyUnfinished(e *env.Env) {
 		{"available", state(store.Available), due[1:]},
 		{"scheduled", state(store.Scheduled), append(slices.Clone(later), tagged)},
 		{"both, and running", state(store.Available, store.Scheduled, store.Running), append(slices.Concat(due, later), tagged)},
-		{"a queue", store.Filter{Queues: []string{"b"}, States: []store.State{store.Scheduled, store.Waiting}}, append(slices.Clone(later), tagged)},
+		{"a queue", store.Filter{
+			Queues: []string{"b"}, States: []store.State{store.Scheduled, store.Waiting},
+		}, append(slices.Clone(later), tagged)},
 		{"one with a tag", store.Filter{States: []store.State{store.Scheduled}, Tags: []string{"t"}}, []store.ID{tagged}},
 		{"another namespace", store.Filter{Namespace: env.OtherSpace, States: []store.State{store.Available}}, []store.ID{alone}},
 		{"soon", store.Filter{RunAfter: e.Clock.Now().Add(time.Second), RunBefore: e.Clock.Now().Add(time.Hour - 1)}, []store.ID{tagged}},

@@ -110,8 +110,10 @@ func metaLast(e *env.Env) {
 		Checkpoints: []*store.CheckpointWrite{
 			{Lease: a.Lease, Meta: says(`{"n":1}`, "first")}, {Lease: a.Lease, Meta: says("", "second")}, {Lease: b.Lease, Meta: says("", "b")},
 		},
-		Appends:  []*store.Append{{Lease: a.Lease, Entries: env.Steps(1, 1), Meta: says(`{"n":2}`)}},
-		Outcomes: []*store.Outcome{env.Outcome(b, store.Completed, func(o *store.Outcome) { o.Meta = says(`{"b":1}`) }), env.Outcome(c, store.Failed)},
+		Appends: []*store.Append{{Lease: a.Lease, Entries: env.Steps(1, 1), Meta: says(`{"n":2}`)}},
+		Outcomes: []*store.Outcome{
+			env.Outcome(b, store.Completed, func(o *store.Outcome) { o.Meta = says(`{"b":1}`) }), env.Outcome(c, store.Failed),
+		},
 	}
 	e.Apply(batch)
 	for _, o := range batch.Outcomes {

@@ -52,7 +52,9 @@ func deleteNow(e *env.Env, ids ...store.ID) ([]store.Result, error) {
 func raceEditClaim(e *env.Env) {
 	const n = 60
 	changes := []store.Edit{
-		{Args: []byte(`"new"`)}, {Args: []byte(`"new"`), Queue: new("b")}, {Args: []byte(`"new"`), Priority: new(4)},
+		{Args: []byte(`"new"`)},
+		{Args: []byte(`"new"`), Queue: new("b")},
+		{Args: []byte(`"new"`), Priority: new(4)},
 		{Args: []byte(`"new"`), Priority: new(1)},
 	}
 	for round, change := range changes {

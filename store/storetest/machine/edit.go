@@ -51,7 +51,7 @@ func (m *machine) editJob(t *rapid.T) {
 	if k := m.find(ids[0]); k != nil && chance(t, "same key", 50) {
 		params.Edit.UniqueKey = k.enqueue.Job.UniqueKey
 	}
-	text, err := json.Marshal(params.Edit)
+	text, err := json.Marshal(params.Edit) //nolint:musttag // only for the log
 	m.must("the log", err)
 	t.Logf("edit %v: %s", m.names(ids[:1]), text)
 	got, told, err := m.store.Edit(m.ctx, params)
@@ -80,7 +80,8 @@ func isDue(wakes []store.Wake, at time.Time) bool {
 // anyEdit draws a change, mostly of one or two things.
 func (m *machine) anyEdit(t *rapid.T) (e store.Edit) {
 	for range rapid.IntRange(1, 2).Draw(t, "changes") {
-		switch pick(t, "change", "queue", "priority", "run at", "run at", "attempts", "deadline", "timeout", "heartbeat", "args", "metadata", "tags", "tag") {
+		switch pick(t, "change", "queue", "priority", "run at", "run at", "attempts", "deadline", "timeout", "heartbeat",
+			"args", "metadata", "tags", "tag") {
 		case "queue":
 			e.Queue = new(m.anyQueue(t))
 		case "priority":

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -160,13 +161,14 @@ func (m *machine) anyMatch(t *rapid.T, f *store.Filter) {
 func (m *machine) filterText(f *store.Filter, node int) string {
 	plain := *f
 	plain.IDs, plain.Parent, plain.Root, plain.Args, plain.Metadata, plain.UniqueKey = nil, store.ID{}, store.ID{}, nil, nil, nil
-	text := fmt.Sprintf("%+v, ids %v, parent and root %v, key %s, lost from %d", plain, m.names(f.IDs),
+	var text strings.Builder
+	fmt.Fprintf(&text, "%+v, ids %v, parent and root %v, key %s, lost from %d", plain, m.names(f.IDs),
 		m.names([]store.ID{f.Parent, f.Root}), f.UniqueKey, node)
 	for _, one := range f.Args {
-		text += fmt.Sprintf(", args %s = %s", one.Path, one.Value)
+		fmt.Fprintf(&text, ", args %s = %s", one.Path, one.Value)
 	}
 	for _, one := range f.Metadata {
-		text += fmt.Sprintf(", metadata %s = %s", one.Path, one.Value)
+		fmt.Fprintf(&text, ", metadata %s = %s", one.Path, one.Value)
 	}
-	return text
+	return text.String()
 }

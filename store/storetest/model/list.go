@@ -78,7 +78,8 @@ func (s *Store) Count(ctx context.Context, params store.CountParams) (store.Coun
 // matches reports whether a job fits a filter: each line is a field.
 func (s *Store) matches(j *job, f *store.Filter) bool {
 	none, ended := store.ID{}, j.state.Finished()
-	made := time.UnixMilli(int64(j.ID[0])<<40 | int64(j.ID[1])<<32 | int64(j.ID[2])<<24 | int64(j.ID[3])<<16 | int64(j.ID[4])<<8 | int64(j.ID[5]))
+	made := time.UnixMilli(int64(j.ID[0])<<40 | int64(j.ID[1])<<32 | int64(j.ID[2])<<24 |
+		int64(j.ID[3])<<16 | int64(j.ID[4])<<8 | int64(j.ID[5]))
 	return (f.Namespace == "" || f.Namespace == j.Namespace) &&
 		among(f.Queues, j.Queue) &&
 		among(f.Kinds, j.Kind) &&

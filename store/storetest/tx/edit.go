@@ -125,7 +125,8 @@ func busyMeta(e *txEnv) {
 		ends := &store.Batch{Outcomes: []*store.Outcome{end}}
 		e.applySoon(ends)
 		wantBusy(e, "an end that says something", end.Err)
-		if r := e.Get(run.Job.ID); r.State != store.Running || r.Metadata != nil || r.Checkpoint != nil || len(e.Journal(run.Job.ID).Entries) != 1 {
+		if r := e.Get(run.Job.ID); r.State != store.Running || r.Metadata != nil || r.Checkpoint != nil ||
+			len(e.Journal(run.Job.ID).Entries) != 1 {
 			e.Fatalf("something of what was held up has happened: %+v", r)
 		}
 		e.finish(tx, true)

@@ -54,8 +54,8 @@ func (l *tables) completed(before lists.Place, from int64, n int) (found []lists
 		if found = append(found, some...); err != nil || !all && len(found) >= n {
 			return found, err
 		}
-		if begin < l.DB.Micros() {
-			l.width = max(1, min(before.At, l.DB.Micros())-begin)
+		if begin < l.Micros() {
+			l.width = max(1, min(before.At, l.Micros())-begin)
 		}
 		if len(some) < n/2 {
 			l.width *= 4
@@ -71,7 +71,7 @@ func (l *tables) completed(before lists.Place, from int64, n int) (found []lists
 // beginBefore is where the next span begins, before a time. Beyond the present there is nothing,
 // unless a clock was set back.
 func (l *tables) beginBefore(at, from int64) int64 {
-	switch soon := l.DB.Micros() + firstWidth; {
+	switch soon := l.Micros() + firstWidth; {
 	case at > soon:
 		return max(from, soon)
 	case l.width >= lastWidth:

@@ -221,7 +221,9 @@ func rescueJob(t *core.Tx, r *core.ClaimRecord, slot int) (rescued store.Rescued
 	if err != nil {
 		return rescued, false, err
 	}
-	e := &work.Ending{State: store.Failed, Reason: store.ReasonCrashLoop, Taken: true, Lost: true, Durable: durable, Uncounted: grown, CancelSeen: true}
+	e := &work.Ending{
+		State: store.Failed, Reason: store.ReasonCrashLoop, Taken: true, Lost: true, Durable: durable, Uncounted: grown, CancelSeen: true,
+	}
 	// A requested cancel comes before the decision that no attempt is left, unless the job would
 	// have to end itself in one.
 	if delay, retry := promised[b.Kind].Lost(&lost); retry || asked.Cancel != nil && !durable {
