@@ -10,9 +10,10 @@ SELECT seq FROM holdfast_job_update WHERE id = ? AND key = ?;
 SELECT seq, key, name, at, codec, data, verdict, answered_at, answer_codec, answer, error
 FROM holdfast_job_update WHERE id = ? AND key = ?;
 
+-- Of a job that was removed some may be left for a while.
 -- name: updates_open
-SELECT seq, key, name, at, codec, data FROM holdfast_job_update INDEXED BY holdfast_job_update_open
-WHERE verdict IS NULL AND id = ? AND seq > ? ORDER BY seq LIMIT ? + 0;
+SELECT seq, key, name, at, codec, data FROM holdfast_job_update u INDEXED BY holdfast_job_update_open
+WHERE verdict IS NULL AND id = ? AND seq > ? AND EXISTS (SELECT 1 FROM holdfast_job j WHERE j.id = u.id) ORDER BY seq LIMIT ? + 0;
 
 -- name: updates_after
 SELECT 1 FROM holdfast_job_update INDEXED BY holdfast_job_update_open WHERE verdict IS NULL AND id = ? AND seq > ? LIMIT 1;
