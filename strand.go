@@ -104,6 +104,10 @@ func Select(run *Run, among ...Waitable) (int, error) {
 // has returned true, the run goes on with that on every replay, from where the other strands were
 // then. A strand that is in the function of a step is in an operation.
 //
+// After the wait, also one that timed out, the strand goes on alone until its next operation: the
+// others stay in theirs, so that its code sees what the condition saw. It must not wait for one of
+// them by other means, such as a channel.
+//
 // With a time limit it may return ErrWaitTimeout. If all that the run waits for is that a condition
 // holds, and it does not, nothing could change that any more: it is a misuse of the run.
 func (r *Run) WaitUntil(what string, cond func() bool, opts ...WaitOption) error {

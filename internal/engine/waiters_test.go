@@ -115,6 +115,13 @@ func (h *house) Notify(wakes ...store.Wake) {
 	}
 }
 
+// toldOf is how many wake-ups of a kind were told.
+func (w *town) toldOf(kind store.WakeKind) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.told[kind]
+}
+
 func (h *house) Watch(ctx context.Context, wake func(store.Wake)) error {
 	w := h.town
 	w.mu.Lock()
@@ -229,7 +236,7 @@ func TestWaitElsewhereIsToldOfTheEnd(t *testing.T) {
 			}
 		}
 		b.wantLooks("as they end", int64(len(ids))) // the number of commits with the ends varies
-		if told := w.told[store.WakeWanted]; told > 600/wishesEvery+mostTold+5 {
+		if told := w.toldOf(store.WakeWanted); told > 600/wishesEvery+mostTold+5 {
 			t.Errorf("it told %d times what it waits for", told)
 		}
 	})
@@ -266,7 +273,7 @@ func TestEndsThatNobodyWaitsForAreNotTold(t *testing.T) {
 			a.enqueue("k", 10)
 			time.Sleep(time.Millisecond)
 		}
-		if told := w.told[store.WakeNews]; told != 0 {
+		if told := w.toldOf(store.WakeNews); told != 0 {
 			t.Errorf("%d wake-ups for jobs that nobody waits for", told)
 		}
 	})
@@ -338,9 +345,11 @@ func TestManyWhoBeginToWait(t *testing.T) {
 					time.Sleep(time.Second / each)
 				}
 				waits.Wait()
-				if told := w.told[store.WakeWanted]; told > 2*mostTold+2*seconds {
+				if told := w.toldOf(store.WakeWanted); told > 2*mostTold+2*seconds {
 					t.Errorf("it told %d times in %d seconds what it waits for", told, seconds)
 				}
+				w.mu.Lock()
+				defer w.mu.Unlock()
 				if (foreign > 0) != (whose == "others'") {
 					t.Errorf("%d wake-ups tell of others' jobs", foreign)
 				}
@@ -373,7 +382,7 @@ func TestWaitsOfBothSorts(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		waits.Wait()
-		if told := w.told[store.WakeWanted]; told > 20*(mostTold+3)+20 {
+		if told := w.toldOf(store.WakeWanted); told > 20*(mostTold+3)+20 {
 			t.Errorf("it told %d times in 20 seconds what it waits for", told)
 		}
 	})

@@ -174,6 +174,7 @@ var layers = []layer{
 	{pattern: "internal/pulse", imports: []string{"store"}},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/blocked", imports: []string{"store"}},
+	{pattern: "internal/crowd"},
 	{pattern: "internal/memory", imports: []string{"internal/journal", "store"}},
 	{pattern: "internal/lifetime"},
 	{pattern: "internal/misuse", imports: []string{"store"}},
@@ -182,8 +183,8 @@ var layers = []layer{
 	{
 		pattern: "internal/replay",
 		imports: []string{
-			"internal/blocked", "internal/heartbeat", "internal/host", "internal/journal", "internal/lifetime", "internal/logs",
-			"internal/memory", "internal/misuse", "internal/supervise", "internal/tries", "internal/unsaid", "internal/usercode", "store",
+			"internal/blocked", "internal/crowd", "internal/heartbeat", "internal/host", "internal/journal", "internal/lifetime",
+			"internal/logs", "internal/memory", "internal/misuse", "internal/supervise", "internal/tries", "internal/unsaid", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest"},
 	},

@@ -9,29 +9,19 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// crowd is the strands of a run, and whose code runs: a condition is looked at while none does.
-type crowd struct {
-	first      *Strand // of those that have a goroutine
-	coding     int     // strands that are between two operations
-	turns      int64   // how often one has begun to be
-	told       int64   // the turn after which those were told last that wait for a condition
-	conditions int     // strands that do
-	evaluating bool    // a condition is looked at: no strand leaves its operation
-}
-
 // join notes that the function of a strand begins.
-func (c *crowd) join(s *Strand) {
-	c.code()
-	s.next = c.first
+func (m *replayState) join(s *Strand) {
+	m.Code()
+	s.next = m.first
 	if s.next != nil {
 		s.next.before = s
 	}
-	c.first = s
+	m.first = s
 }
 
 // quit notes that the function of a strand has ended.
 func (m *replayState) quit(s *Strand) {
-	m.coding--
+	m.operate(s)
 	if s.before != nil {
 		s.before.next = s.next
 	} else {
@@ -43,19 +33,19 @@ func (m *replayState) quit(s *Strand) {
 	m.settled()
 }
 
-// code notes that a strand goes on with its code.
-func (c *crowd) code() {
-	c.coding++
-	c.turns++
+// operate notes that a strand leaves its code.
+func (m *replayState) operate(s *Strand) {
+	if m.Operate(s) {
+		m.wakeAll()
+	}
 }
 
 // settled lets those look again that wait for a condition, if no code runs now and some has since
 // they were told last. It is called where a strand may stay in its operation for long.
 func (m *replayState) settled() {
-	if m.conditions == 0 || m.coding > 0 || m.told == m.turns {
+	if !m.HasSettled() {
 		return
 	}
-	m.told = m.turns
 	for s, b := range m.blocked {
 		if s.conditional {
 			m.wake(s, b)
@@ -89,16 +79,21 @@ func (s *Strand) others(m *replayState) (at []string) {
 	return at
 }
 
-// hold keeps the strand in its operation while a condition is looked at, and while the journal says
-// that a condition held with the strand being here.
+// hold keeps the strand in its operation while a condition is looked at, while another strand goes
+// on alone after one, and while the journal says that a condition held with the strand being here.
 func (s *Strand) hold(m *replayState) {
-	for m.evaluating {
-		m.evaluated.Wait()
-	}
-	for m.MayMeet() && !m.exiting && !m.hopeless && m.StaysAt(s.where()) {
+	for m.Evaluating || !m.exiting && (m.IsKept(s) || !m.hopeless && s.staysHere(m)) {
+		if m.Evaluating {
+			m.evaluated.Wait()
+			continue
+		}
 		s.block(m, blocked.On{Strand: true, What: "the condition of another strand"})
 	}
 }
+
+// staysHere reports whether a condition held, by the journal, with the strand being here, and the
+// run has not come to that yet.
+func (s *Strand) staysHere(m *replayState) bool { return m.MayMeet() && m.StaysAt(s.where()) }
 
 // WaitUntil waits until a condition holds. It is looked at while every strand of the run is in an
 // operation.
@@ -140,6 +135,7 @@ func (s *Strand) WaitUntil(what string, cond func() bool, limit Limit) error {
 		e.Kind, err = store.EntryTimeout, ErrWaitTimeout
 	}
 	m.Add(e)
+	m.Alone(s)
 	return err
 }
 
@@ -147,10 +143,10 @@ func (s *Strand) WaitUntil(what string, cond func() bool, limit Limit) error {
 func (s *Strand) waitUntil(m *replayState, cond func() bool, on blocked.On) (holds bool, err error) {
 	defer s.conditionally(m)()
 	err = s.await(m, func() bool {
-		for m.evaluating {
+		for m.Evaluating {
 			m.evaluated.Wait()
 		}
-		if m.coding > 0 || m.IsBehind() {
+		if !m.IsQuiet() || m.IsBehind() {
 			return false
 		}
 		holds = s.evaluate(m, cond)
@@ -164,19 +160,19 @@ func (s *Strand) waitUntil(m *replayState, cond func() bool, on blocked.On) (hol
 
 // conditionally marks the strand as one that waits for a condition, until done.
 func (s *Strand) conditionally(m *replayState) (done func()) {
-	m.conditions++
+	m.Wait()
 	s.conditional = true
-	return func() { m.conditions--; s.conditional = false }
+	return func() { m.Done(); s.conditional = false }
 }
 
 // evaluate looks at a condition, without the state's lock.
 func (s *Strand) evaluate(m *replayState, cond func() bool) bool {
 	holds := func() bool {
-		m.evaluating = true
+		m.Evaluating = true
 		m.mu.Unlock()
 		defer func() { // also if it panics
 			m.mu.Lock()
-			m.evaluating = false
+			m.Evaluating = false
 			m.evaluated.Broadcast()
 		}()
 		return cond()
@@ -194,12 +190,13 @@ func (s *Strand) meet(m *replayState, e *store.Entry, cond func() bool) error {
 		m.wakeAll()
 	}()
 	defer s.conditionally(m)()
-	err := s.await(m, func() bool { return m.coding == 0 && m.IsAttended(e.Path, s.others(m)) },
+	err := s.await(m, func() bool { return m.IsQuiet() && !s.staysHere(m) && m.IsAttended(e.Path, s.others(m)) },
 		func() blocked.On { return blocked.On{Strand: true, What: "condition " + e.Name} })
 	switch {
 	case err != nil:
 		return err
 	case e.Kind == store.EntryTimeout:
+		m.Alone(s)
 		return ErrWaitTimeout
 	}
 	holds := s.evaluate(m, cond)
@@ -209,13 +206,14 @@ func (s *Strand) meet(m *replayState, e *store.Entry, cond func() bool) error {
 	if !holds {
 		s.contradict(m, fmt.Sprintf("the condition %q does not hold at place %s, where it did (entry %d)", e.Name, e.Path, e.Seq))
 	}
+	m.Alone(s)
 	return nil
 }
 
 // missed tells, if the run waits before its code has come to where the journal ends, what it does
 // not come to: strands wait for that, so that the run would never go on.
 func (m *replayState) missed() string {
-	if m.conditions == 0 && !m.MayMeet() || !m.IsBehind() {
+	if !m.Waits() && !m.MayMeet() || !m.IsBehind() {
 		return ""
 	}
 	e, does := m.Unvisited(), "does not come to"

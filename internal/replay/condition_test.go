@@ -131,6 +131,64 @@ func TestConditionOverStrands(t *testing.T) {
 	})
 }
 
+// TestAloneAfterACondition: the code after a condition sees what the condition saw, however long it
+// takes: other strands stay in their operations until it comes to its next one, or ends.
+func TestAloneAfterACondition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, limit := range map[string]Limit{"holds": {}, "too late": {Within: 150 * time.Minute, Set: true}} {
+			a := newAttempt(t)
+			handler := func(s *Strand) ([]byte, error) {
+				count := 0
+				counts := func(s *Strand) (any, error) {
+					for range 4 {
+						if err := s.Sleep(hour()); err != nil {
+							return nil, err
+						}
+						count++
+					}
+					return nil, nil
+				}
+				waits := func(least int) func(s *Strand) (any, error) {
+					return func(s *Strand) (any, error) {
+						err := s.WaitUntil("counted", func() bool { return count >= least }, limit)
+						if err != nil && !errors.Is(err, ErrWaitTimeout) {
+							return nil, err
+						}
+						before := count
+						time.Sleep(10 * time.Hour) // code that is slow
+						if count != before {
+							t.Errorf("%s: count was %d, and is %d", name, before, count)
+						}
+						return fmt.Sprint(before), nil
+					}
+				}
+				var futures []*Future
+				for i, f := range []func(*Strand) (any, error){counts, waits(1), waits(1), waits(3)} {
+					future, err := s.Go(strconv.Itoa(i), f)
+					if err != nil {
+						return nil, err
+					}
+					futures = append(futures, future)
+				}
+				var all []string
+				for _, f := range futures {
+					value, err := s.Await(f)
+					if err != nil {
+						return nil, err
+					}
+					all = append(all, fmt.Sprint(value))
+				}
+				return []byte(strings.Join(all, " ")), nil
+			}
+			o := a.untilParked(handler)
+			if o.State != store.Completed {
+				t.Fatalf("%s: %+v, %s", name, o, a.paths())
+			}
+			a.replays(handler, string(o.Result))
+		}
+	})
+}
+
 // TestConditionWithLimit: the time is over, though the condition holds by the time of the replay.
 func TestConditionWithLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -34,13 +34,13 @@
 //
 // # The lock
 //
-// Each run has one lock, replayState.mu, so that its strands run one at a time, like coroutines. An
-// operation holds it from its beginning to its end, and releases it while it waits, writes, or
-// calls the user's code. Methods of replayState, of Awaitables, and of strands that take a
-// replayState are called with the lock held.
+// Each run has one lock, replayState.mu. The code of a strand runs beside that of others, except
+// after a condition. An operation holds the lock from its beginning to its end, and releases it
+// while it waits, writes, or calls the user's code. Methods of replayState, of Awaitables, and of
+// strands that take a replayState are called with the lock held.
 //
 // # Imports
 //
-// Of ours, store, internal/blocked, heartbeat, host, journal, lifetime, logs, memory, misuse,
-// supervise, tries and usercode.
+// Of ours, store, internal/blocked, crowd, heartbeat, host, journal, lifetime, logs, memory,
+// misuse, supervise, tries, unsaid and usercode.
 package replay

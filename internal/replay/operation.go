@@ -40,7 +40,7 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 		runtime.Goexit()
 	}
 	s.doing = begins
-	m.coding--
+	m.operate(s)
 	return m, nil
 }
 
@@ -48,7 +48,7 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 // panic or by runtime.Goexit, and what is deferred by the code around it may begin another.
 func (s *Strand) end(m *replayState) {
 	s.hold(m)
-	m.code()
+	m.Code()
 	s.doing = misuse.Operation{}
 	m.mu.Unlock()
 	s.run.watch.Beat()

@@ -152,9 +152,9 @@ func (s *Strand) decoded(m *replayState, r receiver, msg *store.Message) (proble
 		return "", nil
 	}
 	s.hold(m) // it writes where a condition may look
-	m.code()
+	m.Code()
 	m.mu.Unlock()
-	defer func() { m.mu.Lock(); m.coding-- }()
+	defer func() { m.mu.Lock(); m.operate(s) }()
 	data, err := journal.Unpack(msg.Data, msg.Codec)
 	if err != nil {
 		return "", err

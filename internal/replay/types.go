@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/blocked"
+	"github.com/holdfastdev/holdfast/internal/crowd"
 	"github.com/holdfastdev/holdfast/internal/heartbeat"
 	"github.com/holdfastdev/holdfast/internal/host"
 	"github.com/holdfastdev/holdfast/internal/lifetime"
@@ -53,7 +54,7 @@ type replayState struct {
 	flushed sync.Cond // told when a write of entries has ended
 
 	memory.Memory
-	crowd
+	crowd.Crowd[*Strand]
 
 	own *ownEnd // what this run has ended its job with
 
@@ -71,6 +72,7 @@ type replayState struct {
 
 	strands     int       // goroutines that Go has started and that have not ended
 	strandEnded sync.Cond // told when one of them ends, and when the run exits
+	first       *Strand   // of those that have a goroutine
 	active      int       // strands that do not wait
 	blocked     map[*Strand]*block
 	held        bool // a pause was requested

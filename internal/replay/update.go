@@ -39,9 +39,9 @@ func (s *Strand) HandleUpdate(h *UpdateHandler) error {
 	}
 	if m.Requests == nil {
 		m.Requests = &memory.Requests{Stale: true}
-		m.coding++ // it is in no place in which a condition may find it
+		m.Code() // it is in no place in which a condition may find it
 		err := m.readUpdates()
-		m.coding--
+		m.operate(s)
 		if err != nil {
 			return err
 		}
@@ -196,9 +196,9 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 }
 
 func (s *Strand) unlockedHandle(m *replayState, f func(*Strand) ([]byte, error)) ([]byte, error) {
-	m.code()
+	m.Code()
 	m.mu.Unlock()
-	defer func() { m.mu.Lock(); m.coding-- }() // also if f panics
+	defer func() { m.mu.Lock(); m.operate(s) }() // also if f panics
 	defer s.over.Store(true)
 	return f(s)
 }

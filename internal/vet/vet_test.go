@@ -174,6 +174,7 @@ func signatures(t *testing.T, dir string) map[string]string {
 					t.Fatal(err)
 				}
 				signature := strings.Join(strings.Fields(text.String()), " ")
+				signature = strings.NewReplacer("( ", "(", ", )", ")").Replace(signature) // of lists in lines of their own
 				found[declaredName(fn)] = strings.TrimPrefix(signature, "func")
 			}
 		}
