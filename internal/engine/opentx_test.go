@@ -181,6 +181,7 @@ func TestFailureIsNotLostWithAStuckTransaction(t *testing.T) {
 				id := b.enqueue(b.job("flow"))
 				b.expect(b.wait(id), store.Failed, store.ReasonTerminal)
 				close(x.release)
+				time.Sleep(time.Minute) // the strand that was left behind ends, too
 				rec := b.get(id)
 				for _, a := range rec.Attempts {
 					if a.Reason == store.ReasonNodeLost {

@@ -145,9 +145,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 // as new. Each that has not ended yet sends one, so that the run, which parks, comes back.
 func (r *Run) endChildren(m *replayState) error {
 	open, err := r.unlockedCancel(m)
-	if r.life.Ended() != nil {
-		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
-	}
+	m.leaveIfEnded()
 	if m.exiting {
 		m.exit()
 	}
@@ -209,9 +207,7 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 			return err
 		}
 		failure := callUndo(m, u, &Strand{run: r, prefix: path + ".", undo: true, fault: &fault{}}, attempt)
-		if r.life.Ended() != nil {
-			m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
-		}
+		m.leaveIfEnded()
 		if m.exiting {
 			m.exit()
 		}

@@ -52,16 +52,23 @@ func (m *replayState) toldOf(cause error) {
 func (m *replayState) ended(cause error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
-	case errors.Is(cause, store.ErrLeaseLost):
-		m.leave(nil)
-	case errors.Is(cause, usercode.ErrShutdown):
-		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
-	case errors.Is(cause, usercode.ErrCancelled), errors.Is(cause, usercode.ErrTimeout):
+	m.leaveIfEnded()
+	if errors.Is(cause, usercode.ErrCancelled) || errors.Is(cause, usercode.ErrTimeout) {
 		if m.ending == nil {
 			m.ending = cause
 		}
 		m.wakeAll()
+	}
+}
+
+// leaveIfEnded is leave for a run that another node has now, or that its node gives back.
+func (m *replayState) leaveIfEnded() {
+	switch cause := m.run.life.Ended(); {
+	case cause == nil:
+	case errors.Is(cause, store.ErrLeaseLost):
+		m.leave(nil)
+	default:
+		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 	}
 }
 

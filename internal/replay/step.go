@@ -164,11 +164,8 @@ func (s *Strand) since(t time.Time) time.Duration { return max(0, s.run.host.Now
 
 // interrupted tells why a step's error is not its own: the run is over here, or is ending.
 func (s *Strand) interrupted(m *replayState) error {
-	if s.run.life.Ended() != nil {
-		// The run's end came from outside, and wakes who waits for it; no code is to take it for a
-		// failure.
-		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
-	}
+	// An end that came from outside wakes who waits for it; no code is to take it for a failure.
+	m.leaveIfEnded()
 	if m.exiting {
 		m.exit()
 	}

@@ -93,7 +93,7 @@ func (m *replayState) endIfUnwritten(err error) error {
 		m.leave(nil)
 	case m.run.life.Ended() != nil:
 		m.unwritten = true // it is on its way still
-		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+		m.leaveIfEnded()
 	default:
 		m.unwritten = true
 		// What the run has decided since is lost with the write, so that it cannot go on from
