@@ -23,6 +23,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
 // build builds the command once for all tests, into buildDir, which TestMain removes.
@@ -424,35 +425,47 @@ func openTo(t *testing.T, dir string) {
 // one finds everything there.
 func TestCopyIsKilled(t *testing.T) {
 	t.Parallel()
-	s := migrated(t)
-	const jobs = 6000
-	s.expect(s.feed(strings.Repeat("{}\n", jobs), "job", "enqueue", "mail", "--file", "-", "-q"), 0)
-	target := filepath.Join(s.dir, "target.db")
+	for name, target := range map[string]func(s *shell) string{
+		"to SQLite":     func(s *shell) string { return filepath.Join(s.dir, "target.db") },
+		"to PostgreSQL": func(s *shell) string { return pgtest.Shared(s).Database(s) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := migrated(t)
+			const jobs = 6000
+			s.expect(s.feed(strings.Repeat("{}\n", jobs), "job", "enqueue", "mail", "--file", "-", "-q"), 0)
+			s.isKilledCopying(target(s), jobs)
+		})
+	}
+}
+
+func (s *shell) isKilledCopying(target string, jobs int64) {
+	s.Helper()
 	s.ok("migrate", "up", "--database", target)
-	copied := func() int {
-		return strings.Count(s.ok("job", "list", "--database", target, "--all", "-o", "id"), "\n")
+	copied := func() int64 {
+		return int64(strings.Count(s.ok("job", "list", "--database", target, "--all", "-o", "id"), "\n"))
 	}
 	args := []string{"copy", "--from", s.db, "--to", target}
 	killed := 0
 	for copied() < jobs {
 		before := copied()
-		cmd := exec.Command(binary(t), args...)
+		cmd := exec.Command(binary(s.T), args...)
 		cmd.Env = environ()
 		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+			s.Fatal(err)
 		}
-		until(t, "a page is copied", func() bool { return copied() > before })
+		until(s.T, "a page is copied", func() bool { return copied() > before })
 		_ = cmd.Process.Kill()
 		if err := cmd.Wait(); err != nil {
 			killed++
 		}
 	}
 	if killed == 0 {
-		t.Error("no copy was killed before its end")
+		s.Error("no copy was killed before its end")
 	}
 	var last views.Copied
 	s.decode(s.ok(args...), &last)
 	if last.Source != jobs || last.Target != jobs || copied() != jobs {
-		t.Errorf("%+v", last)
+		s.Errorf("%+v", last)
 	}
 }

@@ -19,6 +19,7 @@ func TestTheMachineNoticesLists(t *testing.T) {
 		"reasons":         func(f *store.Filter) { f.Reasons = nil },
 		"tags":            func(f *store.Filter) { f.Tags = nil },
 		"a unique key":    func(f *store.Filter) { f.UniqueKey = nil },
+		"a business key":  func(f *store.Filter) { f.Key = "" },
 		"a parent":        func(f *store.Filter) { f.Parent = store.ID{} },
 		"no parent":       func(f *store.Filter) { f.NoParent = false },
 		"a root":          func(f *store.Filter) { f.Root = store.ID{} },

@@ -85,7 +85,7 @@ func (m *machine) anyFilter(t *rapid.T) (f store.Filter, node int) {
 		case "tags":
 			f.Tags = m.anyTags(t)
 		case "key":
-			f.UniqueKey = []byte(m.namespace + pick(t, "key", "a", "b"))
+			m.anyKey(t, &f)
 		case "family":
 			m.anyFamily(t, &f)
 		case "node":
@@ -97,6 +97,17 @@ func (m *machine) anyFilter(t *rapid.T) (f store.Filter, node int) {
 		}
 	}
 	return f, node
+}
+
+// anyKey draws a unique key, or a business key that a job holds: of one that is free it is open how
+// long the job is told that held it last.
+func (m *machine) anyKey(t *rapid.T, f *store.Filter) {
+	held := store.JobKey{Namespace: m.namespace, Kind: pick(t, "kind", machineKinds...), Key: pick(t, "business key", machineKeys...)}
+	if m.isFree(held) {
+		f.UniqueKey = []byte(m.namespace + pick(t, "key", "a", "b"))
+		return
+	}
+	f.Kinds, f.Key = []string{held.Kind}, held.Key
 }
 
 func (m *machine) anyStates(t *rapid.T, of store.StateSet) (states []store.State) {
