@@ -12,11 +12,12 @@ import (
 )
 
 // Delete removes finished jobs before their retention is over, with all that belongs to them:
-// journals, messages, attempts, checkpoints, keys, and what they published. It returns a result for
-// each, in the order given: the state in which the job had finished, or why it is still there.
-// ErrConflict is the error of a job that has not finished, or that has children which have not.
-// Results and answers of deleted jobs are gone; a parent keeps the answers that its journal has. It
-// stays recorded who deleted a job and why, as long as retention says.
+// journals, messages, attempts, checkpoints, keys (also those that KeepKey keeps), and what they
+// published. It returns a result for each, in the order given: the state in which the job had
+// finished, or why it is still there. ErrConflict is the error of a job that has not finished, or
+// that has children which have not. Results and answers of deleted jobs are gone; a parent keeps
+// the answers that its journal has. It stays recorded who deleted a job and why, as long as
+// retention says.
 func (c *Client) Delete(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	return c.engine.Store.Delete(ctx, store.DeleteParams{Namespace: c.namespace, Jobs: ids, Reason: reason, Actor: c.actor})
 }

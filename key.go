@@ -31,7 +31,7 @@ func Key(text string) EnqueueOption {
 // KeepKey makes a finished job hold its business key for so long after its end, also when it was
 // removed at the end of its retention; a negative time, for ever. Default: 0, the key is free when
 // the job has finished. For a job without a Key it has no meaning. A key that is kept for ever is
-// one row in the database, which nothing removes.
+// one row in the database, which goes only if a person deletes the job while it is there.
 func KeepKey(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Options.KeepKey = d

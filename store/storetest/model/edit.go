@@ -100,6 +100,7 @@ func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.
 				break
 			}
 			delete(s.closed, id)
+			s.freeKey(j)
 			s.remove(j)
 		}
 		results = append(results, result)

@@ -71,6 +71,13 @@ func (s *Store) leaveKey(j *job) {
 	}
 }
 
+// freeKey takes the key from a job that a person deletes.
+func (s *Store) freeKey(j *job) {
+	if name := j.Key(); s.keys[name].job == j.ID {
+		delete(s.keys, name)
+	}
+}
+
 // forgetKeys removes the keys that removed jobs do not keep any more, and what was sent along with
 // enqueues long ago.
 func (s *Store) forgetKeys(now time.Time) {

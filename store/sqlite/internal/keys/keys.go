@@ -98,6 +98,13 @@ func TakeAgain(t *core.Tx, job *store.Job) error {
 	return Take(t, job)
 }
 
+// Free is called before a person deletes a finished job: its key goes, also one that is kept.
+func Free(t *core.Tx, id store.ID) error {
+	s := t.Stmt("key_free")
+	db.BindID(s, id)
+	return db.Exec(s)
+}
+
 // Leave is called before a finished job is removed: its key goes, or is kept as long as it is to
 // be.
 func Leave(t *core.Tx, id store.ID) error {

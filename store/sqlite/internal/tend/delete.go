@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
@@ -105,6 +106,9 @@ func deleteJob(t *core.Tx, result *store.Result, params store.DeleteParams, look
 	s := t.Stmt("closed_delete") // no child is left to be closed
 	db.BindID(s, id)
 	if err := db.Exec(s); err != nil {
+		return err
+	}
+	if err := keys.Free(t, id); err != nil {
 		return err
 	}
 	_, err = remove(t, id)

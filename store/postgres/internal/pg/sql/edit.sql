@@ -89,10 +89,25 @@ LEFT JOIN LATERAL (
     AND NOT EXISTS (SELECT 1 FROM {schema}.finished a WHERE a.id = b.id OFFSET 0) LIMIT 1
 ) c ON true;
 
--- Jobs that are removed have no children to be closed. Who removed them stays recorded.
+-- Jobs that are deleted have no children to be closed, and free their business keys, also those
+-- that are kept; but for one that another transaction is taking. Who deleted them stays recorded.
 -- name: delete_audit
 -- params: @jobs uuid[], @now bigint, @actor text, @reason text
 WITH closed AS (
   DELETE FROM {schema}.closed_parent WHERE id = ANY (@jobs)
+), own AS MATERIALIZED (
+  SELECT k.namespace, k.kind, k.key FROM unnest(@jobs) AS t (id)
+  CROSS JOIN LATERAL (
+    SELECT b.id, b.lane, b.options ->> 'key' AS key FROM {schema}.job b WHERE b.id = t.id AND b.options IS NOT NULL OFFSET 0
+  ) j
+  CROSS JOIN LATERAL (SELECT a.queue, split_part(a.kind, '@', 1) AS kind FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
+  CROSS JOIN LATERAL (SELECT a.namespace FROM {schema}.queue a WHERE a.id = l.queue OFFSET 0) q
+  CROSS JOIN LATERAL (
+    SELECT a.namespace, a.kind, a.key FROM {schema}.job_key a
+    WHERE a.namespace = q.namespace AND a.kind = l.kind AND a.key = j.key AND a.id = j.id FOR UPDATE SKIP LOCKED
+  ) k
+  WHERE j.key IS NOT NULL
+), freed AS (
+  DELETE FROM {schema}.job_key k USING own o WHERE k.namespace = o.namespace AND k.kind = o.kind AND k.key = o.key
 )
 INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'delete', id, @reason FROM unnest(@jobs) AS t (id);

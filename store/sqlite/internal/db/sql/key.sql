@@ -22,6 +22,10 @@ SET id = excluded.id, keep = excluded.keep, until = NULL, args = excluded.args;
 -- name: key_leave
 DELETE FROM holdfast_job_key WHERE id = ? AND until IS NULL AND keep = 0;
 
+-- One that a person deletes: its key goes, whether or not it is kept.
+-- name: key_free
+DELETE FROM holdfast_job_key WHERE id = ? AND until IS NULL;
+
 -- name: key_keep
 -- params: @job, @same_job
 UPDATE holdfast_job_key SET until = CASE WHEN keep < 0 THEN {never}
