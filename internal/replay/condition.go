@@ -146,8 +146,8 @@ func (s *Strand) waitUntil(m *replayState, cond func() bool, on blocked.On) (hol
 		for m.Evaluating {
 			m.evaluated.Wait()
 		}
-		if !m.IsQuiet() || m.IsBehind() {
-			return false
+		if !m.IsQuiet() || m.IsBehind() || m.ending != nil {
+			return false // while the run ends strands leave their places because of that
 		}
 		holds = s.evaluate(m, cond)
 		return holds || s.fault.err != nil || !on.Until.IsZero() && !s.run.host.Now().Before(on.Until)

@@ -160,6 +160,7 @@ type Future struct {
 	run   *Run
 	name  string
 	done  bool
+	late  bool // the run was ending then, and perhaps it was done because of that
 	value any
 	err   error
 }
