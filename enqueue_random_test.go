@@ -154,6 +154,10 @@ func genCall() *rapid.Generator[*enqCall] {
 			},
 			func() { e.OrderingKey = name("ordering key") },
 			func() {
+				e.Key = new(genText(4).Draw(t, "key"))
+				e.KeepKey = length("keep key", "1us", "24h", "0s", "-1us", "2562047h", "1.5s")
+			},
+			func() {
 				e.UniqueBy = rapid.SliceOfN(rapid.SampledFrom([]string{"kind", "args", "queue"}), 0, 3).Draw(t, "unique by")
 			},
 			func() { e.UniqueFields = rapid.SliceOfN(genPath(), 0, 3).Draw(t, "unique fields") },

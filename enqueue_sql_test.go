@@ -74,6 +74,7 @@ SELECT jsonb_build_object(
   'keyed', (SELECT jsonb_agg(to_jsonb(k) - 'id' - 'run_at' - 'lane')
     FROM {schema}.keyed k WHERE k.run_at = j.run_at AND k.id = j.id AND k.lane = j.lane),
   'checks', (SELECT jsonb_agg(to_jsonb(c) - 'seq') FROM {schema}.key_check c),
+  'named', (SELECT jsonb_agg(to_jsonb(k) - 'id') FROM {schema}.job_key k WHERE k.id = j.id),
   'unique', (SELECT jsonb_agg(u.key) FROM {schema}.unique_key u WHERE u.id = j.id)
 )::text, encode(coalesce(j.unique_key, ''), 'hex')
 FROM {schema}.job j WHERE j.id = $1`
@@ -121,8 +122,8 @@ func (b *sqlBed) bySQL(ctx context.Context, call *enqCall) (m made, err error) {
 	return m, b.undone(ctx, func(tx pgx.Tx) error {
 		text, args := call.sql(b.schema)
 		var id string
-		var existing, replaced bool
-		err := tx.QueryRow(ctx, text, args...).Scan(&id, &existing, &replaced)
+		var existing, replaced, differs bool
+		err := tx.QueryRow(ctx, text, args...).Scan(&id, &existing, &replaced, &differs)
 		if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
 			if refusal.Code != "22023" {
 				return err
@@ -136,8 +137,8 @@ func (b *sqlBed) bySQL(ctx context.Context, call *enqCall) (m made, err error) {
 		if err != nil {
 			return err
 		}
-		if existing || replaced {
-			return fmt.Errorf("existing %v, replaced %v", existing, replaced)
+		if existing || replaced || differs {
+			return fmt.Errorf("existing %v, replaced %v, differs %v", existing, replaced, differs)
 		}
 		m, err = b.read(ctx, tx, call, uuidOf(id))
 		return err
@@ -146,7 +147,7 @@ func (b *sqlBed) bySQL(ctx context.Context, call *enqCall) (m made, err error) {
 
 // sql is the call of the function.
 func (e *enqCall) sql(schema string) (text string, args []any) {
-	text = "SELECT id::text, existing, replaced FROM " + schema + ".enqueue($1"
+	text = "SELECT id::text, existing, replaced, differs FROM " + schema + ".enqueue($1"
 	args = []any{e.Kind}
 	add := func(given bool, name, cast string, value func() any) {
 		if given {
@@ -178,6 +179,8 @@ func (e *enqCall) sql(schema string) (text string, args []any) {
 	add(e.UniqueWhile != nil, "unique_while", "", func() any { return e.UniqueWhile })
 	add(e.OnConflict != nil, "on_conflict", "", func() any { return *e.OnConflict })
 	add(e.JobID != nil, "job_id", "", func() any { return e.JobID.String() })
+	add(e.Key != nil, "key", "", func() any { return *e.Key })
+	length("keep_key", e.KeepKey)
 	return text + ")", args
 }
 
@@ -260,7 +263,9 @@ func TestSQLInTheDocs(t *testing.T) {
 	for _, job := range page.Jobs {
 		got[job.Kind+" in "+job.Queue+": "+job.State.String()]++
 	}
-	want := map[string]int{"receipt in mail: available": 1, "remind in default: scheduled": 2, "welcome in default: available": 1}
+	want := map[string]int{
+		"receipt in mail: available": 1, "ship in default: available": 1, "remind in default: scheduled": 2, "welcome in default: available": 1,
+	}
 	if !maps.Equal(got, want) || len(blocks) == 0 {
 		t.Errorf("the SQL of the page makes %v, not %v", got, want)
 	}

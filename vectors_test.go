@@ -65,6 +65,8 @@ type enqCall struct {
 	UniqueWhile  []string   `json:"unique_while,omitempty"`
 	OnConflict   *string    `json:"on_conflict,omitempty"`
 	JobID        *ID        `json:"job_id,omitempty"`
+	Key          *string    `json:"key,omitempty"`
+	KeepKey      *string    `json:"keep_key,omitempty"`
 }
 
 func (e *enqCall) String() string {
@@ -94,6 +96,8 @@ func (e *enqCall) options() []EnqueueOption {
 	add(e.Tags != nil, func() EnqueueOption { return Tags(e.Tags...) })
 	add(e.Metadata != nil, func() EnqueueOption { return Metadata(json.RawMessage(*e.Metadata)) })
 	add(e.OrderingKey != nil, func() EnqueueOption { return OrderingKey(*e.OrderingKey) })
+	add(e.Key != nil, func() EnqueueOption { return Key(*e.Key) })
+	add(e.KeepKey != nil, func() EnqueueOption { return KeepKey(lengthOf(e.KeepKey)) })
 	add(e.isUnique(), func() EnqueueOption { return e.unique() })
 	add(e.JobID != nil, func() EnqueueOption { return JobID(*e.JobID) })
 	return opts

@@ -130,6 +130,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{14, []string{ // and any function enqueue, which is replaced
+		"DROP FUNCTION {schema}.check_key, {schema}.kept_for, {schema}.options_with_key, {schema}.hash_of_args, " +
+			"{schema}.take_business_key, {schema}.leave_business_key",
+	}},
 	{13, []string{
 		"DROP INDEX {schema}.finished_by_time, {schema}.finished_times, {schema}.attempt_lost, {schema}.deferred_lane",
 		"ALTER TABLE {schema}.finished DROP COLUMN lane", "ALTER TABLE {schema}.attempt DROP COLUMN lost",
@@ -157,6 +161,8 @@ func TestMigrateFromVersion10(t *testing.T) { migrateFrom(t, 10) }
 func TestMigrateFromVersion12(t *testing.T) { migrateFrom(t, 12) }
 
 func TestMigrateFromVersion13(t *testing.T) { migrateFrom(t, 13) }
+
+func TestMigrateFromVersion14(t *testing.T) { migrateFrom(t, 14) }
 
 func migrateFrom(t *testing.T, version int) {
 	t.Helper()

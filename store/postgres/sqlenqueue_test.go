@@ -153,6 +153,7 @@ func TestSQLEnqueueRefuses(t *testing.T) {
 		`'send', tags => '{a,NULL}'`:                               "tag: must not be empty",
 		`'send', timeout => '300 years'`:                           "timeout: 300 years is longer than 292 years",
 		`'send', backoff => '1s', backoff_limit => '300 years'`:    "backoff_limit: 300 years is longer than 292 years",
+		`'send', key => 'k', keep_key => '300 years'`:              "keep_key: 300 years is longer than 292 years",
 		`'send', backoff_limit => '1ms'`:                           "backoff: base 00:00:01 and limit 00:00:00.001: both must be positive",
 		`'send', run_at => 'infinity'`:                             "job ",
 		`'send', run_at => '-infinity'`:                            "job ",
@@ -352,6 +353,7 @@ func TestSQLEnqueueRolledBack(t *testing.T) {
 	before := rows()
 	for _, params := range []string{
 		`'a'`, `'b', delay => '1h'`, `'c', ordering_key => 'k'`, `'d', unique_by => '{args}', queue => 'new', namespace => 'new'`,
+		`'e', key => 'k', keep_key => '-1 s'`,
 	} {
 		tx, err := conn.Begin(t.Context())
 		if err != nil {
@@ -614,6 +616,7 @@ func TestSQLEnqueueNeedsRights(t *testing.T) {
 	run("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + config.SchemaName + " TO " + role)
 	for _, params := range []string{
 		`'send'`, `'new', ordering_key => 'k'`, `'send', unique_by => '{kind}'`, `'send', unique_by => '{kind}', on_conflict => 'replace'`,
+		`'send', key => 'k'`, `'send', key => 'k'`,
 	} {
 		enqueued(t, conn, config.SchemaName, params)
 	}
@@ -645,8 +648,10 @@ func TestSQLEnqueueReadsIndexes(t *testing.T) {
 	conn, watch := connect(t, config.URL), connect(t, config.URL)
 	for range 8 {
 		enqueued(t, conn, config.SchemaName, `'send', unique_by => '{args}', ordering_key => 'k'`)
+		enqueued(t, conn, config.SchemaName, `'send', key => 'k'`)
 	}
-	_, err := conn.Exec(t.Context(), "SELECT "+config.SchemaName+".enqueue('send', i, unique_by => '{args}') FROM generate_series(1, 2000) i")
+	_, err := conn.Exec(t.Context(), "SELECT "+config.SchemaName+".enqueue('send', i, unique_by => '{args}'), "+
+		config.SchemaName+".enqueue('send', i, key => i::text) FROM generate_series(1, 2000) i")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -664,6 +669,8 @@ func TestSQLEnqueueReadsIndexes(t *testing.T) {
 		enqueued(t, conn, config.SchemaName, `'send', 1, unique_by => '{args}', job_id => $1`, uuid.Must(uuid.NewV7()).String())
 		enqueued(t, conn, config.SchemaName, `'send', 1, unique_by => '{args}', on_conflict => 'replace'`)
 		enqueued(t, conn, config.SchemaName, `'send', 1, ordering_key => 'k'`)
+		enqueued(t, conn, config.SchemaName, `'send', 1, key => '1'`)
+		enqueued(t, conn, config.SchemaName, `'other', 1, key => '1'`)
 	}
 	if after := scans(); after != before {
 		t.Errorf("tables were read as a whole %d times", after-before)
