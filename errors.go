@@ -54,8 +54,9 @@ var (
 	// over.
 	ErrShutdown = usercode.ErrShutdown
 
-	// ErrParked is what a Middleware gets instead of the end of a handler whose run is parked: it
-	// waits, is paused, or is held. The handler is called again when it goes on.
+	// ErrParked is what a Middleware gets if the job has not ended but goes on later: its run is
+	// parked, as it waits, is paused, or is held. The errors that a handler returns to go on later
+	// are an ErrParked as well: Snooze, HandOver and ContinueAsNew.
 	ErrParked = usercode.ErrParked
 
 	// ErrWaitTimeout is the error of a wait of a durable function whose time limit is over.
