@@ -120,6 +120,12 @@ func NotWrapped(by string) error {
 	return fmt.Errorf("%w: the transaction is not for this store; wrap it with %s", ErrInvalid, by)
 }
 
+// TxIsOver is the ErrInvalid of a caller's transaction in which nothing can be done any more, being
+// closed or aborted; err is what its driver says. Repeating an operation in it would not help.
+func TxIsOver(is string, err error) error {
+	return fmt.Errorf("%w: your transaction is %s; roll it back and begin again (%w)", ErrInvalid, is, err)
+}
+
 // About says what was being done to a job when an error came, such as "waiting for", unless the
 // error names the job itself.
 func About(job ID, doing string, err error) error {
