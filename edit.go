@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -23,7 +24,7 @@ func (c *Client) Delete(ctx context.Context, reason string, ids ...ID) ([]store.
 
 // Edit changes a job that does not run and has not finished, with options of an enqueue: Queue,
 // Priority, RunAt, Delay, MaxAttempts, Timeout, HeartbeatTimeout, Deadline, Backoff, Tags and
-// Metadata. Others are an ErrInvalid. Tags and Metadata can be changed of any job, and replace
+// Metadata. Others are an ErrInvalid, and so are none. Tags and Metadata can be changed of any job, and replace
 // those that it has. Either all of it happens, and the next run has all of it, or nothing.
 //
 // The job takes its place by its priority and run time at once. A job that waits for a signal, a
@@ -34,6 +35,9 @@ func (c *Client) Edit(ctx context.Context, reason string, id ID, opts ...Enqueue
 	change, unique, err := c.editOf(opts)
 	if err == nil && unique != nil {
 		err = invalid("edit", "a unique key cannot be changed")
+	}
+	if err == nil && reflect.ValueOf(change).IsZero() {
+		err = invalid("edit", "no option says what to change")
 	}
 	if err != nil {
 		return err

@@ -109,6 +109,12 @@ func BadCursor(cursor string) error {
 	return fmt.Errorf("%w: unknown cursor %.50q; use the one returned with the previous page", ErrInvalid, cursor)
 }
 
+// OtherSort is the ErrInvalid of a cursor of a list in another order than the one that is asked
+// for.
+func OtherSort(of, asked Sort) error {
+	return fmt.Errorf("%w: the cursor is of a list sorted by %s, not %s", ErrInvalid, of, asked)
+}
+
 // OtherDatabase is the ErrInvalid of a transaction that is not one of the store's own database.
 func OtherDatabase() error {
 	return fmt.Errorf("%w: the transaction is on a different database than the store", ErrInvalid)
