@@ -59,7 +59,8 @@ var (
 	// are an ErrParked as well: Snooze, HandOver and ContinueAsNew.
 	ErrParked = usercode.ErrParked
 
-	// ErrWaitTimeout is the error of a wait of a durable function whose time limit is over.
+	// ErrWaitTimeout is the error of a wait of a durable function whose time limit is over. The
+	// error that is returned names the signal, the callback or the condition.
 	ErrWaitTimeout = replay.ErrWaitTimeout
 
 	// ErrJournalFull is the error of operations of a durable function whose journal has reached
@@ -129,6 +130,14 @@ func failure(err error) error {
 		return &MessageError{Job: e.Job, Message: e.Message, Signal: e.Signal, Callback: e.Callback, Problem: e.Problem, recorded: e}
 	}
 	return err
+}
+
+// waited converts the error of a wait. A timeout says what was waited for, such as a signal.
+func waited(what, name string, err error) error {
+	if err == ErrWaitTimeout { //nolint:errorlint // not wrapped
+		return fmt.Errorf("%w: %s %q", err, what, name)
+	}
+	return failure(err)
 }
 
 // JobError says how a job ended that did not complete. It is an ErrFailed or an ErrCancelled.
