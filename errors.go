@@ -26,6 +26,10 @@ var (
 	// ErrUnavailable: the database did not answer in time. The request may have been carried out;
 	// it may be repeated.
 	ErrUnavailable = store.ErrUnavailable
+	// ErrBusy, also an ErrUnavailable: an open transaction of a caller holds what the request
+	// needs, such as the job or its unique key. Nothing of it has happened; repeat it a moment
+	// later.
+	ErrBusy = store.ErrBusy
 	// ErrReadOnly: the database refuses writes.
 	ErrReadOnly = store.ErrReadOnly
 	// ErrFull: the disk of the database is full.
