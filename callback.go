@@ -15,6 +15,7 @@ import (
 // its holder may complete or fail the callback, once.
 type Callback struct {
 	Token    string // unguessable; durable before Run.Callback returns, and the same on every replay
+	name     string
 	callback *replay.Callback
 	message  *store.Message
 }
@@ -28,7 +29,7 @@ func (r *Run) Callback(name string) (*Callback, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Callback{Token: c.Token, callback: c}, nil
+	return &Callback{Token: c.Token, name: name, callback: c}, nil
 }
 
 // CallbackError is the error of waiting for a callback that was failed.
@@ -50,7 +51,7 @@ func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error {
 	}
 	msg, err := run.strand.AwaitCallback(c.callback, limit, decode)
 	if err != nil {
-		return failure(err)
+		return waited("callback", c.name, err)
 	}
 	if msg.Kind == store.MessageCallbackFailed {
 		return &CallbackError{msg.Error}

@@ -12,9 +12,9 @@ import (
 
 // CancelTx is Cancel in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or
 // postgres.SQLTx: the jobs are cancelled if and when it commits. Until then it keeps the jobs, so
-// that who else wants to change one of them waits or gets store.ErrBusy; all other jobs go on. A
-// job that another open transaction keeps is a store.ErrBusy in its result, and the transaction
-// stays usable; an error that is returned ends it. PostgreSQL needs READ COMMITTED.
+// that who else wants to change one of them waits or gets ErrBusy; all other jobs go on. A job that
+// another open transaction keeps is an ErrBusy in its result, and the transaction stays usable; an
+// error that is returned ends it. PostgreSQL needs READ COMMITTED.
 //
 // A running job is asked to stop after the commit.
 func (c *Client) CancelTx(ctx context.Context, tx store.Tx, reason string, ids ...ID) ([]store.Result, error) {

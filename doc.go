@@ -34,6 +34,8 @@
 //	the text is not the token of a callback          ErrInvalid             -
 //	a finished job cannot be retried                 ErrConflict            -
 //	the database did not answer                      ErrUnavailable         repeat with the same id (JobID)
+//	an open transaction holds the job or the key     ErrBusy                repeat a moment later
+//	a transaction of yours is closed or aborted      ErrInvalid             roll it back and begin again
 //	its disk is full, or it refuses writes           ErrFull, ErrReadOnly   fix the database, then repeat
 //	its schema is newer than the program             ErrSchema              update the program
 //	its file was deleted or replaced                 ErrDatabaseGone        stop, see docs/databases.md

@@ -52,9 +52,9 @@ func inFlow(t *testing.T, test func(t *testing.T, f *flow)) {
 	})
 }
 
-func (f *flow) open() {
+func (f *flow) open(opts ...holdfast.Option) {
 	f.t.Helper()
-	hf, err := holdfast.Open(f.t.Context(), memorySource{f.st}, holdfast.WithStopTimeout(time.Second))
+	hf, err := holdfast.Open(f.t.Context(), memorySource{f.st}, append(opts, holdfast.WithStopTimeout(time.Second))...)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -137,3 +137,44 @@ func TestEndsStop(t *testing.T) {
 		}
 	})
 }
+
+// TestTimeoutNamesWhatWasWaitedFor: once, and in the same words when it is replayed.
+func TestTimeoutNamesWhatWasWaitedFor(t *testing.T) {
+	t.Parallel()
+	paid, limit := holdfast.NewSignal[bool]("paid"), holdfast.WaitAtMost(time.Minute)
+	for want, wait := range map[string]func(run *holdfast.Run) error{
+		`holdfast: wait timed out: signal "paid"`: func(run *holdfast.Run) error {
+			_, err := paid.Wait(run, limit)
+			return err
+		},
+		`holdfast: wait timed out: callback "bank"`: func(run *holdfast.Run) error {
+			c, err := run.Callback("bank")
+			if err != nil {
+				return err
+			}
+			return c.Wait(run, nil, limit)
+		},
+		`holdfast: wait timed out: condition "all are there"`: func(run *holdfast.Run) error {
+			return run.WaitUntil("all are there", func() bool { return false }, limit)
+		},
+	} {
+		inFlow(t, func(t *testing.T, f *flow) {
+			runs := 0
+			job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+				err := wait(run)
+				if !errors.Is(err, holdfast.ErrWaitTimeout) || err.Error() != want {
+					return 0, fmt.Errorf("the wait: %w", err)
+				}
+				if err := run.Sleep(time.Hour); err != nil { // after which the wait is replayed
+					return 0, err
+				}
+				runs++
+				return 0, holdfast.Fail(err)
+			})
+			var failed *holdfast.JobError
+			if _, err := job.Wait(t.Context()); !errors.As(err, &failed) || failed.Message != want || runs != 1 {
+				t.Errorf("%v in %d runs, want %s", err, runs, want)
+			}
+		})
+	}
+}

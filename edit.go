@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -24,8 +25,9 @@ func (c *Client) Delete(ctx context.Context, reason string, ids ...ID) ([]store.
 
 // Edit changes a job that does not run and has not finished, with options of an enqueue: Queue,
 // Priority, RunAt, Delay, MaxAttempts, Timeout, HeartbeatTimeout, Deadline, Backoff, Tags and
-// Metadata. Others are an ErrInvalid. Tags and Metadata can be changed of any job, and replace
-// those that it has. Either all of it happens, and the next run has all of it, or nothing.
+// Metadata. Others are an ErrInvalid, and so are none. Tags and Metadata can be changed of any job,
+// and replace those that it has. Either all of it happens, and the next run has all of it, or
+// nothing.
 //
 // The job takes its place by its priority and run time at once. A job that waits for a signal, a
 // child or a time of its own has no run time to change, and one that waits for it with an ordering
@@ -36,15 +38,19 @@ func (c *Client) Edit(ctx context.Context, reason string, id ID, opts ...Enqueue
 	if err == nil && unique != nil {
 		err = invalid("edit", "a unique key cannot be changed")
 	}
+	if err == nil && reflect.ValueOf(change).IsZero() {
+		err = invalid("edit", "no option says what to change")
+	}
 	if err != nil {
 		return err
 	}
 	return c.edit(ctx, reason, id, change)
 }
 
-// EditArgs is Edit that replaces the args, too. A durable job that has begun keeps its args, and so
-// does one with a unique key, as the key may depend on them: an ErrConflict. With the Unique that
-// the job was enqueued with among the options, its args can be changed to others with the same key.
+// EditArgs is Edit that replaces the args, too. A durable job whose journal has begun keeps its
+// args, and so does one with a unique key, as the key may depend on them: an ErrConflict. With the
+// Unique that the job was enqueued with among the options, its args can be changed to others with
+// the same key.
 // A job keeps its business key: whether an enqueue with that key differs is told by the args that
 // the job was enqueued with.
 func (c *Client) EditArgs(ctx context.Context, reason string, id ID, args json.RawMessage, opts ...EnqueueOption) error {

@@ -26,6 +26,10 @@ var (
 	// ErrUnavailable: the database did not answer in time. The request may have been carried out;
 	// it may be repeated.
 	ErrUnavailable = store.ErrUnavailable
+	// ErrBusy, also an ErrUnavailable: an open transaction of a caller holds what the request
+	// needs, such as the job or its unique key. Nothing of it has happened; repeat it a moment
+	// later.
+	ErrBusy = store.ErrBusy
 	// ErrReadOnly: the database refuses writes.
 	ErrReadOnly = store.ErrReadOnly
 	// ErrFull: the disk of the database is full.
@@ -54,11 +58,13 @@ var (
 	// over.
 	ErrShutdown = usercode.ErrShutdown
 
-	// ErrParked is what a Middleware gets instead of the end of a handler whose run is parked: it
-	// waits, is paused, or is held. The handler is called again when it goes on.
+	// ErrParked is what a Middleware gets if the job has not ended but goes on later: its run is
+	// parked, as it waits, is paused, or is held. The errors that a handler returns to go on later
+	// are an ErrParked as well: Snooze, HandOver and ContinueAsNew.
 	ErrParked = usercode.ErrParked
 
-	// ErrWaitTimeout is the error of a wait of a durable function whose time limit is over.
+	// ErrWaitTimeout is the error of a wait of a durable function whose time limit is over. The
+	// error that is returned names the signal, the callback or the condition.
 	ErrWaitTimeout = replay.ErrWaitTimeout
 
 	// ErrJournalFull is the error of operations of a durable function whose journal has reached
@@ -128,6 +134,14 @@ func failure(err error) error {
 		return &MessageError{Job: e.Job, Message: e.Message, Signal: e.Signal, Callback: e.Callback, Problem: e.Problem, recorded: e}
 	}
 	return err
+}
+
+// waited converts the error of a wait. A timeout says what was waited for, such as a signal.
+func waited(what, name string, err error) error {
+	if err == ErrWaitTimeout { //nolint:errorlint // not wrapped
+		return fmt.Errorf("%w: %s %q", err, what, name)
+	}
+	return failure(err)
 }
 
 // JobError says how a job ended that did not complete. It is an ErrFailed or an ErrCancelled.

@@ -29,8 +29,8 @@ func (k Kind[In, Out]) Complete(ctx context.Context, c *Client, id ID, out Out) 
 
 // CompleteTx is Complete in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or
 // postgres.SQLTx: the job completes if and when that commits, and its parent is told a moment
-// later. A job that another open transaction keeps is a store.ErrBusy, and this one stays usable.
-// See CancelTx.
+// later. A job that another open transaction keeps is an ErrBusy, and this one stays usable. See
+// CancelTx.
 func (k Kind[In, Out]) CompleteTx(ctx context.Context, c *Client, tx store.Tx, id ID, out Out) error {
 	end, err := k.end(c, id, out)
 	return c.finishTx(ctx, tx, end, err)

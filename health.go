@@ -3,6 +3,7 @@ package holdfast
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -35,17 +36,14 @@ type Health struct {
 	Pending int // outcomes of jobs that are not stored yet
 	// HooksDropped is how many events hooks were not told of, because they are too slow.
 	HooksDropped int64
-	// Panics are the panics in Holdfast's own loops, which continued afterwards.
-	Panics []LoopPanic
-}
-
-// LoopPanic describes a part of Holdfast that has panicked.
-type LoopPanic struct {
-	Part  string
-	Count int       // since the client was opened
-	Last  string    // the value of the last panic; its stack is in the log
-	At    time.Time // of the last one
-	Down  bool      // the part is waiting to restart
+	// Panics are the panics in Holdfast's own loops, which continued afterwards, by part.
+	Panics []struct {
+		Part  string
+		Count int       // since the client was opened
+		Last  string    // the value of the last panic; its stack is in the log
+		At    time.Time // of the last one
+		Down  bool      // the part is waiting to restart
+	}
 }
 
 // Err returns what is wrong with the node, or nil: no node runs, and why if it has ended by itself;
@@ -82,8 +80,10 @@ func (c *Client) Health() Health {
 		h.Ended = c.member(c.namespace).ended
 		c.mu.Unlock()
 	}
-	for _, t := range e.Troubles {
-		h.Panics = append(h.Panics, LoopPanic{t.Part, t.Panics, t.Last, t.At, t.Down})
+	h.Panics = slices.Grow(h.Panics, len(e.Troubles))[:len(e.Troubles)]
+	for i, t := range e.Troubles {
+		p := &h.Panics[i]
+		p.Part, p.Count, p.Last, p.At, p.Down = t.Part, t.Panics, t.Last, t.At, t.Down
 	}
 	return h
 }

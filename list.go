@@ -10,7 +10,8 @@ import (
 
 // ListBy is List in another order: store.SortOldest, store.SortRunAt, which is of jobs that have
 // not finished, or store.SortFinished, of those that have. The cursor of a page belongs to its
-// order. The error is ErrInvalid if the filter has states that the order does not sort.
+// order; with that of another one the error is ErrInvalid, and also if the filter has states that
+// the order does not sort.
 func (c *Client) ListBy(ctx context.Context, sort store.Sort, filter store.Filter, after string, limit int) (store.Page, error) {
 	if err := checkLimit(limit); err != nil {
 		return store.Page{}, err

@@ -180,6 +180,8 @@ func TestEdit(t *testing.T) {
 			"another kind":      {other.Edit(ctx, hf, "", id, order{ID: 1}), holdfast.ErrConflict},
 			"no JSON":           {hf.EditArgs(ctx, "", id, json.RawMessage(`{`)), holdfast.ErrInvalid},
 			"an ordering key":   {hf.Edit(ctx, "", id, holdfast.OrderingKey("k")), holdfast.ErrInvalid},
+			"no option":         {hf.Edit(ctx, "", id), holdfast.ErrInvalid},
+			"no option in some": {hf.Edit(ctx, "", id, holdfast.Options()), holdfast.ErrInvalid},
 			"an id":             {hf.Edit(ctx, "", id, holdfast.JobID(holdfast.NewID())), holdfast.ErrInvalid},
 			"a unique key":      {hf.Edit(ctx, "", id, holdfast.Unique{}), holdfast.ErrInvalid},
 			"a past deadline":   {hf.Edit(ctx, "", id, holdfast.Deadline(time.Now().Add(-time.Hour))), holdfast.ErrInvalid},

@@ -77,3 +77,56 @@ func TestWithLogger(t *testing.T) {
 		})
 	}
 }
+
+// TestLinesOfSeveralNamespaces: where a client serves several, the lines of nodes and of jobs tell
+// them apart; where it serves one, they do not name it.
+func TestLinesOfSeveralNamespaces(t *testing.T) {
+	t.Parallel()
+	for _, spaces := range [][]string{{"default"}, {"default", "other"}} {
+		var log sink
+		hf := open(t, holdfast.WithLogger(log.logger()))
+		failing := holdfast.NewKind[int, int]("failing")
+		clients := map[string]*holdfast.Client{}
+		for _, space := range spaces {
+			in, err := hf.In(space)
+			if err == nil {
+				err = failing.Handle(in, func(run *holdfast.Run, _ int) (int, error) {
+					run.Logger(nil).Warn("said by the handler")
+					return 0, holdfast.Fail(errors.New("boom"))
+				})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			clients[space] = in
+		}
+		for _, in := range clients {
+			run(t, in)
+			job, err := failing.Enqueue(t.Context(), in, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrFailed) {
+				t.Fatal(err)
+			}
+		}
+		for _, in := range clients {
+			if err := in.Stop(t.Context()); err != nil { // which flushes the lines
+				t.Fatal(err)
+			}
+		}
+		for _, msg := range []string{"node started", "job failed", "said by the handler"} {
+			for _, space := range spaces {
+				found := 0
+				for line := range strings.Lines(log.String()) {
+					if strings.Contains(line, `msg="`+msg+`"`) && strings.Count(line, "namespace=") == 1 && strings.Contains(line, "namespace="+space) {
+						found++
+					}
+				}
+				if want := len(spaces) - 1; found != want {
+					t.Errorf("%d lines %q of %s, want %d; the log is\n%s", found, msg, space, want, log.String())
+				}
+			}
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/hooks"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -93,6 +94,96 @@ func TestAMetricCountsAnEndOnce(t *testing.T) {
 			t.Errorf("it counts %s", got)
 		}
 	})
+}
+
+// TestEachEndIsCountedOnce: what returns to go on later is no end, whatever way it asks for that,
+// and an end without the handler is told by the hook alone.
+func TestEachEndIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	parks := func(run *holdfast.Run) error { return run.Sleep(time.Hour) }
+	once := func(first func(run *holdfast.Run) error) func(*holdfast.Run) error { // and completes then
+		called := false
+		return func(run *holdfast.Run) error {
+			if called {
+				return nil
+			}
+			called = true
+			return first(run)
+		}
+	}
+	for name, c := range map[string]struct {
+		handle  func(run *holdfast.Run) error
+		outside func(hf *holdfast.Client, id holdfast.ID) error // a minute later; nil: nothing
+		want    string                                          // by the middleware
+		ends    string                                          // by the hook
+	}{
+		"complete": {func(*holdfast.Run) error { return nil }, nil, "ok 1", "completed 1"},
+		"fail":     {func(*holdfast.Run) error { return holdfast.Fail(errors.New("boom")) }, nil, "error 1", "failed 1"},
+		"retry":    {once(func(*holdfast.Run) error { return errors.New("boom") }), nil, "error 1, ok 1", "completed 1"},
+		"retry after": {
+			once(func(*holdfast.Run) error { return holdfast.RetryAfter(time.Minute, nil) }), nil, "error 1, ok 1", "completed 1",
+		},
+		"park":   {parks, nil, "ok 1, parked 1", "completed 1"},
+		"snooze": {once(func(*holdfast.Run) error { return holdfast.Snooze(time.Hour) }), nil, "ok 1, parked 1", "completed 1"},
+		"snooze, with a reason": {
+			once(func(*holdfast.Run) error { return fmt.Errorf("not yet: %w", holdfast.Snooze(time.Hour)) }), nil, "ok 1, parked 1", "completed 1",
+		},
+		"hand over": {
+			once(func(*holdfast.Run) error { return holdfast.HandOver(time.Hour) }), nil, "ok 1, parked 1", "completed 1",
+		},
+		"hand over and complete": {
+			func(*holdfast.Run) error { return holdfast.HandOver(0) },
+			func(hf *holdfast.Client, id holdfast.ID) error { return hf.Complete(context.Background(), id, nil) },
+			"parked 1", "completed 1",
+		},
+		"continue as new": {
+			once(func(run *holdfast.Run) error { return continueAsNew(run, 1) }), nil, "ok 1, parked 1", "completed 1",
+		},
+		"cancelled by its handler": {func(*holdfast.Run) error { return holdfast.Cancel("enough") }, nil, "error 1", "cancelled 1"},
+		"cancelled while it runs": {
+			func(run *holdfast.Run) error { <-run.Done(); return context.Cause(run) }, cancel, "error 1", "cancelled 1",
+		},
+		"cancelled while it is snoozed": {
+			func(*holdfast.Run) error { return holdfast.Snooze(time.Hour) }, cancel, "parked 1", "cancelled 1",
+		},
+		"terminated while it waits": {
+			parks,
+			func(hf *holdfast.Client, id holdfast.ID) error {
+				_, err := hf.Terminate(context.Background(), "enough", id)
+				return err
+			},
+			"parked 1", "cancelled 1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inFlow(t, func(t *testing.T, f *flow) {
+				var m, ends counts
+				f.close()
+				f.open(holdfast.WithHooks(hooks.Hooks{Finished: func(e hooks.Finished) { ends.add(e.State.String()) }}))
+				job := begin(f, 0, func(run *holdfast.Run, _ int) (struct{}, error) { return struct{}{}, c.handle(run) },
+					holdfast.WithMiddleware(m.measure))
+				<-time.After(time.Minute)
+				if c.outside != nil {
+					if err := c.outside(f.hf, job.ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := job.Wait(t.Context()); err != nil && !errors.Is(err, holdfast.ErrFailed) && !errors.Is(err, holdfast.ErrCancelled) {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if m.String() != c.want || ends.String() != c.ends {
+					t.Errorf("the middleware counts %s, want %s; the hook %s, want %s", &m, c.want, &ends, c.ends)
+				}
+			})
+		})
+	}
+}
+
+func cancel(hf *holdfast.Client, id holdfast.ID) error {
+	_, err := hf.Cancel(context.Background(), "enough", id)
+	return err
 }
 
 // TestMiddlewareInItsOrder: the first is outermost, and those of the client are outside those of

@@ -39,7 +39,7 @@ func (c *Client) Resume(ctx context.Context, reason string, ids ...ID) ([]store.
 	results := make([]store.Result, len(ids))
 	for i, id := range ids {
 		state, err := again.Resume(ctx, c.engine, c.resumption(id, reason))
-		if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) && !errors.Is(err, store.ErrBusy) {
+		if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrBusy) {
 			return nil, err
 		}
 		results[i] = store.Result{Job: id, State: state, Err: err}

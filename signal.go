@@ -36,7 +36,7 @@ func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) {
 		return out, err
 	}
 	_, err = run.strand.Receive(s.waitInto(&out), limit)
-	return out, failure(err)
+	return out, waited("signal", s.name, err)
 }
 
 // waitInto returns a wait that decodes its signal into v.

@@ -118,7 +118,7 @@ func (r *Run) WaitUntil(what string, cond func() bool, opts ...WaitOption) error
 	if cond == nil {
 		return noFunction("condition " + what)
 	}
-	return failure(r.strand.WaitUntil(what, cond, limit))
+	return waited("condition", what, r.strand.WaitUntil(what, cond, limit))
 }
 
 // WaitOption limits a wait. Of several the last one counts.

@@ -33,7 +33,7 @@
 // # Steps and jobs
 //
 // Stub replaces a step by its name. RequireEnqueued, RequireNotEnqueued and Enqueued tell what was
-// enqueued.
+// enqueued. What takes a kind takes a holdfast.Kind or a holdfast.Task.
 //
 // # Replaying journals
 //

@@ -2,6 +2,7 @@ package holdfasttest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,13 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/store"
 )
+
+// ofKind is a holdfast.Kind or a holdfast.Task. Its methods name the types, which are inferred so.
+type ofKind[In, Out any] interface {
+	Name() string
+	Get(ctx context.Context, c *holdfast.Client, id holdfast.ID) (holdfast.Info[In, Out], error)
+	Job(c *holdfast.Client, id holdfast.ID) *holdfast.Job[Out]
+}
 
 // enqueued lists the jobs of a kind that were enqueued in the namespace of the client, and counts
 // others.
@@ -37,7 +45,7 @@ func (e *Env) enqueued(kind string) (jobs []enqueued, others map[string]int) {
 // Enqueued returns the args of all jobs of a kind that were enqueued until now, in that order, in
 // the namespace of the client: by the test, by handlers, and as children. It does not matter what
 // has become of them.
-func Enqueued[In, Out any](env *Env, kind holdfast.Kind[In, Out]) []In {
+func Enqueued[In, Out any](env *Env, kind ofKind[In, Out]) []In {
 	env.T.Helper()
 	jobs, _ := env.enqueued(kind.Name())
 	args := make([]In, len(jobs))
@@ -51,8 +59,9 @@ func Enqueued[In, Out any](env *Env, kind holdfast.Kind[In, Out]) []In {
 
 // RequireEnqueued fails the test unless jobs of a kind with these args have been enqueued, one for
 // each; further ones do not matter. Without args there must be any. It returns the jobs, in the
-// order of the args, or all of the kind without args. Args are equal if their JSON is.
-func RequireEnqueued[In, Out any](env *Env, kind holdfast.Kind[In, Out], args ...In) []*holdfast.Job[Out] {
+// order of the args, or all of the kind without args. Args are equal if their JSON is. The kind is
+// a holdfast.Kind or a holdfast.Task.
+func RequireEnqueued[In, Out any](env *Env, kind ofKind[In, Out], args ...In) []*holdfast.Job[Out] {
 	env.T.Helper()
 	jobs, others := env.enqueued(kind.Name())
 	if len(args) == 0 {
@@ -88,7 +97,7 @@ func RequireEnqueued[In, Out any](env *Env, kind holdfast.Kind[In, Out], args ..
 
 // RequireNotEnqueued fails the test if a job of a kind with any of these args has been enqueued.
 // Without args there must be none of the kind.
-func RequireNotEnqueued[In, Out any](env *Env, kind holdfast.Kind[In, Out], args ...In) {
+func RequireNotEnqueued[In, Out any](env *Env, kind ofKind[In, Out], args ...In) {
 	env.T.Helper()
 	jobs, _ := env.enqueued(kind.Name())
 	for _, job := range jobs {
@@ -98,7 +107,7 @@ func RequireNotEnqueued[In, Out any](env *Env, kind holdfast.Kind[In, Out], args
 	}
 }
 
-func handles[In, Out any](env *Env, kind holdfast.Kind[In, Out], jobs []enqueued) []*holdfast.Job[Out] {
+func handles[In, Out any](env *Env, kind ofKind[In, Out], jobs []enqueued) []*holdfast.Job[Out] {
 	list := make([]*holdfast.Job[Out], len(jobs))
 	for i, job := range jobs {
 		list[i] = kind.Job(env.Client, job.id)

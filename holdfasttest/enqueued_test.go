@@ -1,6 +1,8 @@
 package holdfasttest_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -49,6 +51,34 @@ func TestEnqueued(t *testing.T) {
 
 		env.Advance(100 * time.Hour) // they are removed
 		holdfasttest.RequireEnqueued(env, mail, order{"b", 2})
+	})
+}
+
+// TestTask: what takes a kind takes a task as it is.
+func TestTask(t *testing.T) {
+	t.Parallel()
+	holdfasttest.Run(t, func(env *holdfasttest.Env) {
+		t := env.T
+		mail := holdfast.NewTask[int64]("mail")
+		err := mail.Handle(env.Client, func(run *holdfast.Run, _ int64) error {
+			return holdfast.Do(run, "send", func(context.Context) error { return errors.New("not in a test") })
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		holdfasttest.StubOf(env, mail, "send", func(context.Context) (struct{}, error) { return struct{}{}, nil })
+		holdfasttest.RequireNotEnqueued(env, mail)
+		if _, err := mail.Enqueue(t.Context(), env.Client, 7); err != nil {
+			t.Fatal(err)
+		}
+		job := holdfasttest.RequireEnqueued(env, mail, 7)[0]
+		holdfasttest.RequireNotEnqueued(env, mail, 8)
+		if worked := holdfasttest.WorkOne(env, mail); worked.ID != job.ID || worked.State != store.Completed || worked.Args != 7 {
+			t.Errorf("%+v", worked)
+		}
+		if got := holdfasttest.Enqueued(env, mail); !slices.Equal(got, []int64{7}) {
+			t.Errorf("%v", got)
+		}
 	})
 }
 

@@ -49,7 +49,7 @@ func Stub[T any](env *Env, step string, fn func(ctx context.Context) (T, error))
 }
 
 // StubOf is Stub for the steps of one kind. It takes precedence over Stub.
-func StubOf[In, Out, T any](env *Env, kind holdfast.Kind[In, Out], step string, fn func(ctx context.Context) (T, error)) {
+func StubOf[In, Out, T any](env *Env, kind ofKind[In, Out], step string, fn func(ctx context.Context) (T, error)) {
 	env.T.Helper()
 	env.world.stubs.put(env.T, place{kind.Name(), step}, fn)
 }

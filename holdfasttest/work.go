@@ -25,7 +25,7 @@ type Worked[In, Out any] struct {
 // ended or parked: of those that are due the one that a node would take first, of whatever queue.
 // Nothing else is worked: what the run has enqueued, or made due, is for the next WorkOne. It needs
 // no Start, and fails the test if the node runs, or if no job of the kind is due.
-func WorkOne[In, Out any](env *Env, kind holdfast.Kind[In, Out]) Worked[In, Out] {
+func WorkOne[In, Out any](env *Env, kind ofKind[In, Out]) Worked[In, Out] {
 	env.T.Helper()
 	id := env.workOne(kind.Name())
 	record, err := env.Client.Get(env.T.Context(), id)

@@ -12,7 +12,8 @@ import (
 // others are checked on what is found there; each comment says which index that is. Without one a
 // list looks at all jobs, in its order, a bounded number for each page.
 //
-// A range of time begins with its After and ends before its Before, both cut to microseconds.
+// A range of time begins with its After and ends before its Before, both cut to microseconds. One
+// that ends before it begins is an ErrInvalid, and so is a state that is none.
 type Filter struct {
 	// Namespace, Queues and Kinds: the jobs of one of the lanes that this selects. What is not
 	// finished, failed or was cancelled is found by lane; completed jobs are looked through.

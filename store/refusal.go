@@ -109,6 +109,12 @@ func BadCursor(cursor string) error {
 	return fmt.Errorf("%w: unknown cursor %.50q; use the one returned with the previous page", ErrInvalid, cursor)
 }
 
+// OtherSort is the ErrInvalid of a cursor of a list in another order than the one that is asked
+// for.
+func OtherSort(of, asked Sort) error {
+	return fmt.Errorf("%w: the cursor is of a list sorted by %s, not %s", ErrInvalid, of, asked)
+}
+
 // OtherDatabase is the ErrInvalid of a transaction that is not one of the store's own database.
 func OtherDatabase() error {
 	return fmt.Errorf("%w: the transaction is on a different database than the store", ErrInvalid)
@@ -118,6 +124,12 @@ func OtherDatabase() error {
 // one.
 func NotWrapped(by string) error {
 	return fmt.Errorf("%w: the transaction is not for this store; wrap it with %s", ErrInvalid, by)
+}
+
+// TxIsOver is the ErrInvalid of a caller's transaction in which nothing can be done any more, being
+// closed or aborted; err is what its driver says. Repeating an operation in it would not help.
+func TxIsOver(is string, err error) error {
+	return fmt.Errorf("%w: your transaction is %s; roll it back and begin again (%w)", ErrInvalid, is, err)
 }
 
 // About says what was being done to a job when an error came, such as "waiting for", unless the

@@ -88,6 +88,9 @@ func (n *node) rescue(ctx context.Context) error {
 func (n *node) logRescued(r store.RescuedJob) {
 	job := logs.About{Job: r.Job, Kind: r.Kind, Queue: r.Queue}
 	attrs := []slog.Attr{slog.Int64(logs.KeyDeadNode, r.Node), slog.String(logs.KeyReason, string(r.Reason))}
+	if n.runner.space() != "" || r.Namespace != n.runner.namespace {
+		attrs = append(attrs, slog.String(logs.KeyNamespace, r.Namespace))
+	}
 	if r.State == store.Failed {
 		n.lines.Say(slog.LevelError, job, "job failed: its node died", attrs...)
 		return

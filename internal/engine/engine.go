@@ -23,7 +23,7 @@ func (e *Engine) Runner(namespace string) *Runner {
 	r := e.runners[namespace]
 	if r == nil {
 		r = &Runner{engine: e, namespace: namespace, cfg: e.cfg.Node, handlers: map[string]*Handler{}}
-		r.log = slog.New(logs.NewNodeHandler(e.plain.Handler(), &r.nodeID))
+		r.log = slog.New(logs.NewNodeHandler(e.plain.Handler(), &r.nodeID, r.space))
 		r.lines = logs.NewLimiter(r.log)
 		e.runners[namespace] = r
 	}
@@ -40,8 +40,19 @@ func (r *Runner) Handle(h *Handler) error {
 	case r.handlers[h.Kind] != nil:
 		return fmt.Errorf("%w: kind %q already has a handler", store.ErrInvalid, h.Kind)
 	}
+	if len(r.handlers) == 0 {
+		r.engine.serves.Add(1)
+	}
 	r.handlers[h.Kind] = h
 	return nil
+}
+
+// space is the namespace as the log tells it: "" if this process serves no other.
+func (r *Runner) space() string {
+	if r.engine.serves.Load() < 2 {
+		return ""
+	}
+	return r.namespace
 }
 
 // Handler returns the handler of a kind, or nil.
@@ -56,7 +67,7 @@ func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()
 	e := &Engine{Store: st, cfg: cfg, plain: logs.Calm(cfg.Logger), runners: map[string]*Runner{}}
 	e.nodes.Store(new([]*node))
-	e.log = slog.New(logs.NewNodeHandler(e.plain.Handler(), &e.nodeID))
+	e.log = slog.New(logs.NewNodeHandler(e.plain.Handler(), &e.nodeID, func() string { return "" }))
 	e.lines = logs.NewLimiter(e.log)
 	e.outage = logs.NewOutage(e.log)
 	e.guard = supervise.New(e.lines)

@@ -17,6 +17,9 @@ func (r *Run) Logger(log *slog.Logger) *slog.Logger {
 		log = r.node.engine.plain
 	}
 	job := &r.claimed.Job
+	if space := r.node.runner.space(); space != "" {
+		log = log.With(logs.KeyNamespace, space)
+	}
 	return log.With(logs.KeyJob, job.ID, logs.KeyKind, job.Kind, logs.KeyQueue, job.Queue,
 		logs.KeyAttempt, job.Attempt, logs.KeyNode, r.claimed.Lease.Node)
 }

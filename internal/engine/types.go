@@ -29,6 +29,7 @@ type Engine struct {
 	plain  *slog.Logger // for handlers
 	log    *slog.Logger // adds the id of the node, if one runs
 	nodeID atomic.Int64 // of the only node that runs; 0: none or several
+	serves atomic.Int32 // how many namespaces have handlers
 	lines  *logs.Limiter
 	outage *logs.Outage
 	guard  *supervise.Guard

@@ -51,30 +51,45 @@ const (
 	KeyVersion      = "version"
 )
 
-// nodeHandler adds the number of the node to each line, if one runs.
+// nodeHandler adds the number of the node to each line, if one runs, and its namespace where there
+// are several.
 type nodeHandler struct {
 	slog.Handler
 
-	node *atomic.Int64
+	node  *atomic.Int64
+	space func() string
 }
 
 // NewNodeHandler returns a handler that adds the number of the node to the lines of h, unless it is
-// 0.
-func NewNodeHandler(h slog.Handler, node *atomic.Int64) slog.Handler { return nodeHandler{h, node} }
+// 0, and what space returns as the namespace, unless that is "" or the line has one.
+func NewNodeHandler(h slog.Handler, node *atomic.Int64, space func() string) slog.Handler {
+	return nodeHandler{h, node, space}
+}
 
 func (h nodeHandler) Handle(ctx context.Context, r slog.Record) error {
 	if id := h.node.Load(); id != 0 {
 		r.AddAttrs(slog.Int64(KeyNode, id))
 	}
+	if space := h.space(); space != "" && !has(r, KeyNamespace) {
+		r.AddAttrs(slog.String(KeyNamespace, space))
+	}
 	return h.Handler.Handle(ctx, r)
 }
 
+func has(r slog.Record, key string) (found bool) {
+	r.Attrs(func(a slog.Attr) bool {
+		found = a.Key == key
+		return !found
+	})
+	return found
+}
+
 func (h nodeHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return nodeHandler{h.Handler.WithAttrs(attrs), h.node}
+	return nodeHandler{h.Handler.WithAttrs(attrs), h.node, h.space}
 }
 
 func (h nodeHandler) WithGroup(name string) slog.Handler {
-	return nodeHandler{h.Handler.WithGroup(name), h.node}
+	return nodeHandler{h.Handler.WithGroup(name), h.node, h.space}
 }
 
 // About is the job that a line is about, as far as it is known.

@@ -25,8 +25,8 @@ var (
 )
 
 var (
-	// ErrParked is what is around a handler gets whose run is parked: it waits, is paused, or is
-	// held.
+	// ErrParked is what is around a handler gets if the job has not ended: its run is parked, as it
+	// waits, is paused, or is held. What a handler returns to go on later is one as well.
 	ErrParked = errors.New("holdfast: run parked")
 	// ErrGoexit is the error of a handler that ended its goroutine, as testing.T.FailNow does.
 	ErrGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")
@@ -37,11 +37,17 @@ type SnoozeError struct{ Delay time.Duration }
 
 func (e *SnoozeError) Error() string { return "snoozed for " + e.Delay.String() }
 
+// Is makes it an ErrParked.
+func (e *SnoozeError) Is(target error) bool { return target == ErrParked }
+
 // HandOverError hands a job over: it is finished from outside, or its handler is called again after
 // the limit, if that is positive.
 type HandOverError struct{ Limit time.Duration }
 
 func (e *HandOverError) Error() string { return "handed over" }
+
+// Is makes it an ErrParked.
+func (e *HandOverError) Is(target error) bool { return target == ErrParked }
 
 // RetryError makes a job run again after a delay that the handler chose. The attempt counts.
 type RetryError struct {
@@ -71,6 +77,9 @@ type ContinueError struct {
 }
 
 func (e *ContinueError) Error() string { return "continues as new" }
+
+// Is makes it an ErrParked.
+func (e *ContinueError) Is(target error) bool { return target == ErrParked }
 
 // FailError makes a job failed, whatever attempts are left.
 type FailError struct{ Err error }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -92,6 +93,46 @@ func TestEnqueueTxOfAnotherStoreIsRefused(t *testing.T) {
 	s := open(t, used(t, nil))
 	for _, tx := range []store.Tx{nil, postgres.Tx(nil), postgres.SQLTx(nil)} {
 		wantErr(t, "EnqueueTx", s.EnqueueTx(t.Context(), tx, []*store.Enqueue{newJob()}), store.ErrInvalid)
+	}
+}
+
+// TestAbortedTransaction: nothing can be done any more in a transaction in which a statement has
+// failed, and the error says so, instead of to repeat it.
+func TestAbortedTransaction(t *testing.T) {
+	t.Parallel()
+	config := used(t, nil)
+	s := open(t, config)
+	pgxTx, err := connect(t, config.URL).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("pgx", config.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	sqlTx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, failed := pgxTx.Exec(t.Context(), "SELECT 1/0")
+	_, alsoFailed := sqlTx.ExecContext(t.Context(), "SELECT 1/0")
+	if failed == nil || alsoFailed == nil {
+		t.Fatal("the transactions have not failed")
+	}
+	for name, tx := range map[string]store.Tx{"pgx": postgres.Tx(pgxTx), "database/sql": postgres.SQLTx(sqlTx)} {
+		_, cancelled := s.CancelTx(t.Context(), tx, store.CancelParams{Jobs: []store.ID{newJob().Job.ID}})
+		for op, err := range map[string]error{
+			"EnqueueTx": s.EnqueueTx(t.Context(), tx, []*store.Enqueue{newJob()}), "CancelTx": cancelled,
+		} {
+			wantErr(t, name+" "+op, err, store.ErrInvalid)
+			if errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "your transaction is aborted; roll it back and begin again") {
+				t.Errorf("%s: %s: %v", name, op, err)
+			}
+		}
+	}
+	if err := errors.Join(pgxTx.Rollback(t.Context()), sqlTx.Rollback()); err != nil {
+		t.Error(err)
 	}
 }
 

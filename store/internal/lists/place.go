@@ -91,7 +91,7 @@ func Begin(params *store.ListParams) (after *Place, err error) {
 		return nil, fmt.Errorf("%w: unknown order %d", store.ErrInvalid, params.Sort)
 	}
 	for _, state := range params.Filter.States {
-		if slices.Contains(store.States, state) && !params.Sort.States().Has(state) {
+		if !params.Sort.States().Has(state) {
 			return nil, fmt.Errorf("%w: %s jobs cannot be sorted by %s", store.ErrInvalid, state, params.Sort)
 		}
 	}
@@ -99,10 +99,15 @@ func Begin(params *store.ListParams) (after *Place, err error) {
 		return nil, nil
 	}
 	p, err := parse(params.Sort, params.After)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		return &p, nil
 	}
-	return &p, nil
+	for _, other := range store.Sorts {
+		if _, no := parse(other, params.After); no == nil {
+			return nil, store.OtherSort(other, params.Sort)
+		}
+	}
+	return nil, err
 }
 
 // BeginCount reports why there is no such part of a count, an ErrInvalid. It returns the order that
@@ -127,17 +132,39 @@ func check(f *store.Filter) error {
 	if err := f.CheckKey(); err != nil {
 		return err
 	}
-	for _, t := range []time.Time{
-		f.CreatedAfter, f.CreatedBefore, f.RunAfter, f.RunBefore, f.FinishedAfter, f.FinishedBefore,
+	for _, state := range f.States {
+		if !slices.Contains(store.States, state) {
+			return fmt.Errorf("%w: the filter has the unknown state %d", store.ErrInvalid, state)
+		}
+	}
+	for _, r := range []struct {
+		name          string
+		after, before time.Time
+	}{
+		{"Created", f.CreatedAfter, f.CreatedBefore}, {"Run", f.RunAfter, f.RunBefore}, {"Finished", f.FinishedAfter, f.FinishedBefore},
 	} {
-		if t.Before(time.Time{}) || t.Year() > 9999 {
-			return fmt.Errorf("%w: a time of the filter is not between the years 1 and 9999", store.ErrInvalid)
+		if err := checkRange(r.name, r.after, r.before); err != nil {
+			return err
 		}
 	}
 	for _, list := range [][]store.Match{f.Metadata, f.Args} {
 		if _, err := Compile(list); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkRange reports why a range of time is none, an ErrInvalid.
+func checkRange(name string, after, before time.Time) error {
+	for _, t := range []time.Time{after, before} {
+		if t.Before(time.Time{}) || t.Year() > 9999 {
+			return fmt.Errorf("%w: a time of the filter is not between the years 1 and 9999", store.ErrInvalid)
+		}
+	}
+	if !before.IsZero() && after.After(before) {
+		return fmt.Errorf("%w: the range of the filter ends before it begins: %sAfter is %s, %sBefore is %s", store.ErrInvalid,
+			name, after.Format(time.RFC3339Nano), name, before.Format(time.RFC3339Nano))
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func byCreation(e *env.Env) {
 	wantListed(e, "between", store.Filter{CreatedAfter: at(1), CreatedBefore: at(4)}, ids[1:4]...)
 	wantListed(e, "between, in a state",
 		store.Filter{CreatedAfter: at(1), CreatedBefore: at(4), States: []store.State{store.Available}}, ids[1:4]...)
-	wantListed(e, "never", store.Filter{CreatedAfter: at(4), CreatedBefore: at(1)})
+	wantListed(e, "never", store.Filter{CreatedAfter: at(1), CreatedBefore: at(1)})
 	wantListed(e, "before there was time", store.Filter{CreatedBefore: time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)})
 	wantListed(e, "until there is none", store.Filter{CreatedBefore: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, ids...)
 	// The time is that of the id, whenever the job was stored.
@@ -247,7 +247,6 @@ func byContradictions(e *env.Env) {
 		{Root: e.IDs.Next()},
 		{LostFrom: 77},
 		{Namespace: "none", States: []store.State{store.Available}},
-		{States: []store.State{99}},
 		{NoParent: true, Parent: e.IDs.Next()},
 	} {
 		wantListed(e, "nothing", f)
@@ -257,9 +256,15 @@ func byContradictions(e *env.Env) {
 func noFilter(e *env.Env) {
 	e.Add()
 	beyond := time.Date(10_000, time.January, 1, 0, 0, 0, 0, time.UTC)
+	begins := e.Clock.Now()
+	ends := begins.Add(-time.Microsecond)
 	for what, f := range map[string]store.Filter{
 		"too many ids":           {IDs: make([]store.ID, store.MaxFilterIDs+1)},
 		"a time that is none":    {FinishedBefore: beyond},
+		"a reversed creation":    {CreatedAfter: begins, CreatedBefore: ends},
+		"a reversed run time":    {RunAfter: begins, RunBefore: ends},
+		"a reversed end":         {FinishedAfter: begins, FinishedBefore: ends},
+		"a state that is none":   {States: []store.State{store.Available, 99}},
 		"a path with no name":    {Args: []store.Match{{Path: "a..b", Value: []byte("1")}}},
 		"no path":                {Metadata: []store.Match{{Value: []byte("1")}}},
 		"a pointer that is none": {Args: []store.Match{{Path: "/a~2", Value: []byte("1")}}},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -129,6 +130,9 @@ func sortCursors(e *env.Env) {
 				e.NoError("List", err)
 			} else {
 				e.WantErr("a page by "+to.String()+" after one by "+from.String(), err, store.ErrInvalid)
+				if says := "the cursor is of a list sorted by " + from.String() + ", not " + to.String(); !strings.HasSuffix(err.Error(), says) {
+					e.Errorf("%v, which does not say %q", err, says)
+				}
 			}
 		}
 	}

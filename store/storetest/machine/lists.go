@@ -154,6 +154,16 @@ func (m *machine) anyTimes(t *rapid.T, f *store.Filter) {
 	case "finished":
 		f.FinishedAfter, f.FinishedBefore = moment("after", -time.Hour, -time.Second), moment("before", -time.Second, time.Second)
 	}
+	inOrder(&f.CreatedAfter, &f.CreatedBefore)
+	inOrder(&f.RunAfter, &f.RunBefore)
+	inOrder(&f.FinishedAfter, &f.FinishedBefore)
+}
+
+// inOrder makes a range of one that ends before it begins, which no store takes.
+func inOrder(after, before *time.Time) {
+	if !before.IsZero() && after.After(*before) {
+		*after, *before = *before, *after
+	}
 }
 
 func (m *machine) anyMatch(t *rapid.T, f *store.Filter) {

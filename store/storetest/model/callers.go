@@ -3,7 +3,6 @@ package model
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -134,8 +133,8 @@ func (s *Store) callTx(
 	if theirs.transaction == nil {
 		return do(s, now, all), nil
 	}
-	if theirs.store != s || theirs.isOver() {
-		return nil, fmt.Errorf("%w: not an open transaction of this store", store.ErrInvalid)
+	if err := theirs.checkOpen(s); err != nil {
+		return nil, err
 	}
 	view, err := theirs.view()
 	if err != nil {

@@ -2,7 +2,7 @@ package model
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -57,6 +57,20 @@ func (t *transaction) end() {
 	}
 }
 
+var errEnded = errors.New("it was committed or rolled back")
+
+// checkOpen reports why nothing can be done in the transaction: it has ended, or is of another
+// store.
+func (t *transaction) checkOpen(s *Store) error {
+	switch {
+	case t.store != s:
+		return store.OtherDatabase()
+	case t.isOver():
+		return store.TxIsOver("closed", errEnded)
+	}
+	return nil
+}
+
 // EnqueueTx implements store.Writer.
 func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.Enqueue) error {
 	return s.writeTx(ctx, tx, &store.Batch{Enqueues: enqueues})
@@ -87,8 +101,8 @@ func (s *Store) writeTx(ctx context.Context, tx store.Tx, batch *store.Batch) er
 		return err
 	}
 	defer s.mu.Unlock()
-	if theirs.store != s || theirs.isOver() {
-		return fmt.Errorf("%w: not an open transaction of this store", store.ErrInvalid)
+	if err := theirs.checkOpen(s); err != nil {
+		return err
 	}
 	view, err := theirs.view()
 	if err != nil {

@@ -3,6 +3,7 @@
 package tx
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ var txTests = env.Merged(tests{
 	"Remembered_entries_are_there_when_their_transaction_commits":           txAppend,
 	"NoLoss_a_queue_that_was_removed_comes_back_when_a_transaction_commits": txQueueBack,
 	"what_is_no_transaction_is_refused":                                     txForeign,
+	"nothing_can_be_done_in_a_transaction_that_has_ended":                   txOver,
 }, awaitTests, busyTests, keyTests, editTests, txRescueTests, callersTests, callersOpenTests)
 
 // Run checks what the store writes into transactions of callers, and what it does while they are
@@ -252,6 +254,30 @@ func txForeign(e *txEnv) {
 		e.WantErr("EnqueueTx", e.Store.EnqueueTx(e.Ctx, tx, []*store.Enqueue{e.Job()}), store.ErrInvalid)
 		e.WantErr("SendTx", e.Store.SendTx(e.Ctx, tx, []*store.Send{{Job: run.Job.ID, Message: env.Signal("s")}}), store.ErrInvalid)
 		e.WantErr("AppendTx", e.Store.AppendTx(e.Ctx, tx, &store.Append{Lease: run.Lease, Entries: env.Steps(1, 1)}), store.ErrInvalid)
+	}
+	e.WantEntries(run.Job.ID, 0)
+}
+
+// txOver: it is refused with what helps, which is not to repeat it there.
+func txOver(e *txEnv) {
+	committed := e.begin(e.T)
+	e.NoError("the end of the transaction", committed.Commit())
+	rolledBack := e.begin(e.T)
+	e.NoError("the end of the transaction", rolledBack.Rollback())
+	run := e.Started()
+	for _, tx := range []store.Tx{committed.Tx, rolledBack.Tx} {
+		_, cancelled := e.Store.CancelTx(e.Ctx, tx, store.CancelParams{Jobs: []store.ID{run.Job.ID}})
+		for op, err := range map[string]error{
+			"EnqueueTx": e.Store.EnqueueTx(e.Ctx, tx, []*store.Enqueue{e.Job()}),
+			"SendTx":    e.Store.SendTx(e.Ctx, tx, []*store.Send{{Job: run.Job.ID, Message: env.Signal("s")}}),
+			"AppendTx":  e.Store.AppendTx(e.Ctx, tx, &store.Append{Lease: run.Lease, Entries: env.Steps(1, 1)}),
+			"CancelTx":  cancelled,
+		} {
+			e.WantErr(op, err, store.ErrInvalid)
+			if says := "your transaction is closed; roll it back and begin again"; !strings.Contains(err.Error(), says) {
+				e.Errorf("%s: %v, which does not say %q", op, err, says)
+			}
+		}
 	}
 	e.WantEntries(run.Job.ID, 0)
 }

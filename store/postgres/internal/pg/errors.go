@@ -1,9 +1,11 @@
 package pg
 
 import (
+	"database/sql"
 	"errors"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -26,6 +28,7 @@ const (
 	codeFeature       = "0A000"
 	codeDenied        = "42501" // insufficient_privilege
 	codeReserved      = "42939" // reserved_name
+	codeAborted       = "25P02" // in_failed_sql_transaction
 )
 
 // CodeOf returns the SQLSTATE of an error, or "".
@@ -34,6 +37,20 @@ func CodeOf(err error) string {
 		return pgErr.Code
 	}
 	return ""
+}
+
+// ofCallers is an error of a statement in a caller's transaction: an ErrInvalid if that can have no
+// other statement.
+func ofCallers(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case CodeOf(err) == codeAborted:
+		return store.TxIsOver("aborted", err)
+	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, sql.ErrTxDone):
+		return store.TxIsOver("closed", err)
+	}
+	return err
 }
 
 // IsLockTimeout reports whether a statement has waited for a lock for longer than it may. A timeout

@@ -347,11 +347,15 @@ func RetryOnConflict(ctx context.Context, operation func() error) error {
 
 // Run implements Runner.
 func (t PgxRunner) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
-	return runPgx(ctx, t.Tx, t.DB.Text(name), each, args)
+	return ofCallers(runPgx(ctx, t.Tx, t.DB.Text(name), each, args))
 }
 
 // Run implements Runner.
 func (t SQLRunner) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
+	return ofCallers(t.run(ctx, name, each, args))
+}
+
+func (t SQLRunner) run(ctx context.Context, name string, each func(Row) error, args []any) error {
 	if each == nil {
 		_, err := t.Tx.ExecContext(ctx, t.DB.Text(name), args...)
 		return err

@@ -39,6 +39,9 @@ func Classify(op string, err error) error {
 			return store.Failure(class, op, err)
 		}
 	}
+	if errors.Is(err, sql.ErrTxDone) {
+		return store.Failure(store.ErrInvalid, op, store.TxIsOver("closed", err))
+	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return store.Failure(nil, op, err)
 	}
@@ -92,9 +95,6 @@ func OfFile(path string, err error) error {
 func classByText(err error) error {
 	if errors.Is(err, driver.ErrBadConn) {
 		return store.ErrUnavailable
-	}
-	if errors.Is(err, sql.ErrTxDone) {
-		return store.ErrInvalid
 	}
 	text := err.Error()
 	for _, known := range []struct {
