@@ -1,6 +1,8 @@
 package updates
 
 import (
+	"context"
+
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -103,6 +105,13 @@ func (s *Answers) Answering(now int64) []pg.Statement {
 // number have accepted. It comes before those go.
 func ForgetAccepted(job store.ID, last int64) pg.Statement {
 	return pg.Statement{Name: "updates_forget_accepted", Args: []any{pg.UUIDOf(job), last}}
+}
+
+// ForgetGone removes the requests to jobs up to one that have gone with their days.
+func ForgetGone(ctx context.Context, d *pg.DB, to store.ID) error {
+	return d.InPortions(ctx, store.ID{}, func(after pgtype.UUID, limit int32) pg.Statement {
+		return pg.Statement{Name: "updates_of_gone", Args: []any{after, pg.UUIDOf(to), limit}}
+	})
 }
 
 // ForgetRefused is the statement that removes the requests that were refused long enough ago.
