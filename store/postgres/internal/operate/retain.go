@@ -49,7 +49,9 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if err != nil {
 		return retained, err
 	}
-	if err := s.Send(ctx, updates.ForgetRefused(s.Micros())); err != nil {
+	limit := cmp.Or(max(r.Limit, 0), deleteLimit)
+	refused, err := updates.ForgetRefused(ctx, s.DB, s.Micros(), limit)
+	if err != nil {
 		return retained, err
 	}
 	if err := s.tables.ExtendPartitions(ctx); err != nil {
@@ -58,7 +60,8 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if err := s.forgetActions(ctx, r); err != nil {
 		return retained, err
 	}
-	if retained.More, err = keys.Sweep(ctx, s.DB, s.Micros(), cmp.Or(max(r.Limit, 0), deleteLimit)); err != nil || r.shortest() == 0 {
+	swept, err := keys.Sweep(ctx, s.DB, s.Micros(), limit)
+	if retained.More = refused || swept; err != nil || r.shortest() == 0 {
 		return retained, err
 	}
 	if retained.Jobs, err = s.dropDays(ctx, r); err != nil {

@@ -114,7 +114,11 @@ func ForgetGone(ctx context.Context, d *pg.DB, to store.ID) error {
 	})
 }
 
-// ForgetRefused is the statement that removes the requests that were refused long enough ago.
-func ForgetRefused(now int64) pg.Statement {
-	return pg.Statement{Name: "updates_refused", Args: []any{now - store.RefusedKept.Microseconds()}}
+// ForgetRefused removes up to limit requests that were refused long enough ago, and tells whether
+// there are more.
+func ForgetRefused(ctx context.Context, d *pg.DB, now int64, limit int) (more bool, err error) {
+	removed := 0
+	args := []any{now - store.RefusedKept.Microseconds(), int32(limit)}
+	err = d.Send(ctx, pg.Statement{Name: "updates_refused", Args: args, Each: func(pg.Row) error { removed++; return nil }})
+	return removed >= limit, err
 }

@@ -135,7 +135,10 @@ WITH looked AS MATERIALIZED (
 )
 SELECT id FROM looked ORDER BY id DESC LIMIT 1;
 
--- Those that were refused, and whose callers had time enough to hear of it.
+-- Removes so many of those that were refused, and whose callers had time enough to hear of it.
 -- name: updates_refused
--- params: @before bigint
-DELETE FROM {schema}.job_update WHERE verdict = {update_refused} AND answered_at < @before;
+-- params: @before bigint, @limit int
+DELETE FROM {schema}.job_update WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM {schema}.job_update WHERE verdict = {update_refused} AND answered_at < @before ORDER BY answered_at LIMIT @limit
+  FOR UPDATE SKIP LOCKED
+)) RETURNING 1;
