@@ -208,3 +208,33 @@ func TestPartitionAroundJobs(t *testing.T) {
 		t.Fatalf("claimed %d, %v", len(runs), err)
 	}
 }
+
+// TestRefusedRequestsGoByPortions: so many of those that were refused long enough ago go at once,
+// the oldest first, and it is told that there are more.
+func TestRefusedRequestsGoByPortions(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	clock := storetest.NewClock()
+	config.Clock = clock.Now
+	s := open(t, config)
+	conn := connect(t, config.URL)
+	q := newJob(at(clock))
+	enqueue(t, s, q)
+	now := clock.Now().UnixMicro()
+	_, err := conn.Exec(t.Context(), `INSERT INTO `+config.SchemaName+`.job_update (id, at, answered_at, codec, verdict, key, name)
+		SELECT $1, $2::bigint, $2::bigint + 10 - i, 0, $3::int, 'key ' || i, 'u' FROM generate_series(1, 5) i`, q.Job.ID, now, store.UpdateRefused)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(store.RefusedKept + time.Second)
+	for _, want := range []string{"key 1 key 2 key 3", "key 1", ""} {
+		retained, err := s.Retain(t.Context(), store.Retention{Limit: 2})
+		if err != nil || retained.More != (want != "") {
+			t.Fatalf("Retain: %+v, %v", retained, err)
+		}
+		left := value[string](t, conn, "SELECT coalesce(string_agg(key, ' ' ORDER BY key), '') FROM "+config.SchemaName+".job_update")
+		if left != want {
+			t.Errorf("the requests %q are left, want %q", left, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -99,4 +100,171 @@ func TestARetryThatCollides(t *testing.T) {
 		return
 	}
 	t.Error("the caller never had the job when the retry was done again")
+}
+
+// fail makes jobs fail that are available.
+func fail(t *testing.T, s store.Store, jobs ...*store.Enqueue) {
+	t.Helper()
+	enqueue(t, s, jobs...)
+	runs, err := s.Claim(t.Context(), demand(join(t, s), 1, len(jobs)))
+	if err != nil || len(runs) != len(jobs) {
+		t.Fatalf("claimed %d of %d jobs, %v", len(runs), len(jobs), err)
+	}
+	batch := &store.Batch{}
+	for _, run := range runs {
+		o := completed(run)
+		o.State, o.Reason, o.Error = store.Failed, store.ReasonError, "no"
+		batch.Outcomes = append(batch.Outcomes, o)
+	}
+	if err := store.ApplyEach(t.Context(), s, batch); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range jobs {
+		wantState(t, s, q.Job.ID, store.Failed)
+	}
+}
+
+// heldKeys are the keys that a job may want which a caller's transaction is inserting.
+var heldKeys = map[string]func(key string) func(*store.Enqueue){
+	"unique":   withKey,
+	"business": func(key string) func(*store.Enqueue) { return named(key, 0) },
+}
+
+// failedBesideKeys makes jobs fail, of which some want keys that a transaction of a caller is
+// inserting meanwhile. It returns how that ends.
+func failedBesideKeys(t *testing.T, s store.Store, url, schema string, withKeys, others []*store.Enqueue) (commit, rollback func() error) {
+	t.Helper()
+	fail(t, s, append(append([]*store.Enqueue{}, withKeys...), others...)...)
+	// As if a day could not be dropped whose keys were settled.
+	if _, err := connect(t, url).Exec(t.Context(), "DELETE FROM "+schema+".job_key"); err != nil {
+		t.Fatal(err)
+	}
+	tx, commit, rollback := callers["pgx"](t, url)
+	var theirs []*store.Enqueue
+	for _, q := range withKeys {
+		theirs = append(theirs, newJob(func(their *store.Enqueue) {
+			their.Job.UniqueKey, their.Job.UniqueStates, their.Job.Options = q.Job.UniqueKey, q.Job.UniqueStates, q.Job.Options
+		}))
+	}
+	if err := s.EnqueueTx(t.Context(), tx, theirs); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range theirs {
+		if q.Err != nil || q.Result.Existing {
+			t.Fatalf("EnqueueTx: %+v, %v", q.Result, q.Err)
+		}
+	}
+	return commit, rollback
+}
+
+// TestRetryBesideAKeyThatIsInserted: a job whose key a caller's transaction is inserting is busy.
+// The others run again, wherever they are in the list.
+func TestRetryBesideAKeyThatIsInserted(t *testing.T) {
+	t.Parallel()
+	for name, key := range heldKeys {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config, url, w := counted(t)
+			s := open(t, config)
+			held := []*store.Enqueue{newJob(key("a")), newJob(key("b"))}
+			others := several(10)
+			_, rollback := failedBesideKeys(t, s, url, config.SchemaName, held, others)
+			ids := []store.ID{held[0].Job.ID}
+			for _, q := range others {
+				ids = append(ids, q.Job.ID)
+			}
+			ids = append(ids, held[1].Job.ID)
+			w.take()
+			results, _, err := s.Retry(t.Context(), store.RetryParams{Jobs: ids, Actor: "ada"})
+			if err != nil || len(results) != len(ids) {
+				t.Fatalf("Retry: %d results, %v", len(results), err)
+			}
+			if n, _ := w.take(); n == 0 {
+				t.Error("it has not waited, and met no key")
+			}
+			last := len(ids) - 1
+			for _, r := range []store.Result{results[0], results[last]} {
+				wantErr(t, "to retry a job whose key is held", r.Err, store.ErrBusy)
+				wantState(t, s, r.Job, store.Failed)
+			}
+			for _, r := range results[1:last] {
+				if r.Err != nil || r.State != store.Available {
+					t.Errorf("a job without a key: %+v", r)
+				}
+				wantState(t, s, r.Job, store.Available)
+			}
+			if err := rollback(); err != nil {
+				t.Fatal(err)
+			}
+			results, _, err = s.Retry(t.Context(), store.RetryParams{Jobs: []store.ID{ids[0], ids[last]}, Actor: "ada"})
+			if err != nil || results[0].Err != nil || results[1].Err != nil {
+				t.Errorf("Retry when the keys are free: %+v, %v", results, err)
+			}
+		})
+	}
+}
+
+// TestRetryBesideManyKeys: more keys are held than are waited for in one transaction. What comes
+// after them in the list runs again, and when another job has got the keys it is named.
+func TestRetryBesideManyKeys(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s := open(t, config)
+	const n = 40
+	var held []*store.Enqueue
+	var ids []store.ID
+	for i := range n {
+		held = append(held, newJob(withKey(strings.Repeat("k", i+1))))
+		ids = append(ids, held[i].Job.ID)
+	}
+	last := newJob()
+	ids = append(ids, last.Job.ID)
+	commit, _ := failedBesideKeys(t, s, config.URL, config.SchemaName, held, []*store.Enqueue{last})
+	results, _, err := s.Retry(t.Context(), store.RetryParams{Jobs: ids})
+	if err != nil || len(results) != len(ids) {
+		t.Fatalf("Retry: %d results, %v", len(results), err)
+	}
+	for _, r := range results[:n] {
+		wantErr(t, "to retry a job whose key is held", r.Err, store.ErrBusy)
+	}
+	if r := results[n]; r.Err != nil || r.State != store.Available {
+		t.Errorf("the job after them: %+v", r)
+	}
+	if err := commit(); err != nil {
+		t.Fatal(err)
+	}
+	if results, _, err = s.Retry(t.Context(), store.RetryParams{Jobs: ids[:n]}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if taken, is := errors.AsType[*store.UniqueError](r.Err); !is || taken.Holder == (store.ID{}) {
+			t.Errorf("a job whose key is taken: %+v", r)
+		}
+	}
+}
+
+// TestResumeBesideAKeyThatIsInserted: so it is with a finished job that goes on or starts over.
+func TestResumeBesideAKeyThatIsInserted(t *testing.T) {
+	t.Parallel()
+	for name, key := range heldKeys {
+		for how, over := range map[string]*store.Continue{"goes on": nil, "starts over": {Args: []byte(`{}`)}} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				config := fresh(t)
+				s := open(t, config)
+				job := newJob(key("k"))
+				_, rollback := failedBesideKeys(t, s, config.URL, config.SchemaName, []*store.Enqueue{job}, nil)
+				resume := store.ResumeParams{Job: job.Job.ID, Expect: -1, Keep: -1, Continue: over}
+				_, _, err := s.Resume(t.Context(), resume)
+				wantErr(t, "to resume a job whose key is held", err, store.ErrBusy)
+				wantState(t, s, job.Job.ID, store.Failed)
+				if err := rollback(); err != nil {
+					t.Fatal(err)
+				}
+				if state, _, err := s.Resume(t.Context(), resume); err != nil || state != store.Available {
+					t.Errorf("Resume when the key is free: %v, %v", state, err)
+				}
+			})
+		}
+	}
 }

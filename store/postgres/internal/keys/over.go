@@ -9,31 +9,21 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// settleAtOnce is how many keys of jobs that are over are looked at in one transaction.
-const settleAtOnce = 1000
-
-// Settle says of the keys of jobs of a range that are over until when they are kept, or removes
-// them: so that little is left to do under the lock under which the jobs are removed. states and
-// until say which are over.
+// Settle says of the keys of jobs of a range that are over until when they are kept: so that little
+// is left to do under the lock under which the jobs are removed. states and until say which are
+// over.
 func Settle(ctx context.Context, d *pg.DB, from, to store.ID, states []int32, until []int64) error {
-	for after := before(from); ; {
-		looked := false
-		err := pg.RetryOnConflict(ctx, func() error {
-			looked = false
-			return d.Send(ctx, pg.Statement{
-				Name: "keys_settle", Args: []any{pg.UUIDOf(after), pg.UUIDOf(to), states, until, int32(settleAtOnce)},
-				Each: func(r pg.Row) error {
-					var last pgtype.UUID
-					err := r.Scan(&last)
-					looked, after = true, last.Bytes
-					return err
-				},
-			})
-		})
-		if err != nil || !looked {
-			return err
-		}
-	}
+	return d.InPortions(ctx, before(from), func(after pgtype.UUID, limit int32) pg.Statement {
+		return pg.Statement{Name: "keys_settle", Args: []any{after, pg.UUIDOf(to), states, until, limit}}
+	})
+}
+
+// ForgetGone removes the keys of jobs up to one that have gone with their days, but for those that
+// are kept.
+func ForgetGone(ctx context.Context, d *pg.DB, to store.ID) error {
+	return d.InPortions(ctx, store.ID{}, func(after pgtype.UUID, limit int32) pg.Statement {
+		return pg.Statement{Name: "keys_of_gone", Args: []any{after, pg.UUIDOf(to), limit}}
+	})
 }
 
 // before is the id before another one.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
-	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
 // RetryTx is that of store.Callers in the transaction of t, without the class of its error.
@@ -66,39 +64,14 @@ func (v *visit) cuts(
 }
 
 // retry lets jobs run again whose bodies are locked, and returns those whose keys another
-// transaction is taking or giving back: these are not waited for long.
+// transaction is taking or giving back.
 func (v *visit) retry(ctx context.Context, ids []store.ID, params store.RetryParams, cuts map[store.ID]int64) (held []store.ID, err error) {
-	wait := write.Briefly
-	for parts := [][]store.ID{ids}; len(parts) > 0; {
-		part := parts[0]
-		if parts = parts[1:]; len(part) == 0 {
-			continue
-		}
-		now := newRetried()
-		var busy []store.ID
-		isHeld, err := patiently(ctx, v.t, wait, func() (err error) {
-			busy, err = now.retry(ctx, v.t, part, v.now, params)
-			return err
-		})
-		switch {
-		case err != nil:
+	for again := newAttempt(len(ids), params); len(ids) > 0; {
+		some, left, err := again.some(ctx, v.t, ids, v.now, func(ids []store.ID, part retried) error { return v.retried(ctx, ids, part, cuts) })
+		if err != nil {
 			return nil, err
-		case isHeld && len(part) == 1:
-			held = append(held, part...)
-		case isHeld:
-			for _, id := range part {
-				parts = append(parts, []store.ID{id})
-			}
-		default:
-			held = append(held, busy...)
-			part = slices.DeleteFunc(slices.Clone(part), func(id store.ID) bool { return slices.Contains(busy, id) })
-			if err := v.retried(ctx, part, now, cuts); err != nil {
-				return nil, err
-			}
 		}
-		if isHeld {
-			wait = write.AtOnce
-		}
+		held, ids = append(held, some...), left
 	}
 	return held, nil
 }
@@ -126,35 +99,4 @@ func (v *visit) retried(ctx context.Context, ids []store.ID, now retried, cuts m
 		}
 	}
 	return nil
-}
-
-// patiently does something in a caller's transaction, but waits for locks no longer than limit:
-// then nothing of it has happened, and it is held.
-func patiently(ctx context.Context, t pg.Runner, limit time.Duration, do func() error) (held bool, err error) {
-	var before string
-	if err := t.Run(ctx, "lock_timeout", func(r pg.Row) error { return r.Scan(&before) }); err != nil {
-		return false, err
-	}
-	if err := t.Run(ctx, "savepoint", nil); err != nil {
-		return false, err
-	}
-	st := pg.WaitAtMost(limit)
-	if err := t.Run(ctx, st.Name, nil, st.Args...); err != nil {
-		return false, err
-	}
-	switch err := do(); {
-	case err == nil:
-		err = t.Run(ctx, "wait_at_most", nil, before)
-		if err != nil {
-			return false, err
-		}
-	case pg.IsLockTimeout(err):
-		held = true
-		if err := t.Run(ctx, "savepoint_back", nil); err != nil {
-			return false, err
-		}
-	default:
-		return false, err
-	}
-	return held, t.Run(ctx, "savepoint_release", nil)
 }

@@ -288,22 +288,27 @@ func (s *Store) startOver(ctx context.Context, t pg.Session, params store.Resume
 
 func (s *Store) resumeFinished(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
 	ids, now := []pgtype.UUID{pg.UUIDOf(params.Job)}, s.Micros()
-	wanted, busy, err := keys.TakeAgain(ctx, t, ids, now)
+	var wanted []keys.Wanted
+	var busy []store.ID
+	held, err := patiently(ctx, t, write.Briefly, func() (err error) {
+		if wanted, busy, err = keys.TakeAgain(ctx, t, ids, now); err != nil || len(busy) > 0 {
+			return err
+		}
+		return t.Run(ctx, "retry_finished", func(r pg.Row) error {
+			var id pgtype.UUID
+			var lane int32
+			err := r.Scan(&id, &lane)
+			to.state, to.woken[id.Bytes] = store.Available, write.WokenJob{Lane: lane}
+			return err
+		}, ids, now, params.Actor, actionOf(params), pg.OptText(params.Reason))
+	})
 	switch {
 	case err != nil:
 		return err
-	case len(busy) > 0:
+	case held || len(busy) > 0:
 		return errHeld
-	}
-	err = t.Run(ctx, "retry_finished", func(r pg.Row) error {
-		var id pgtype.UUID
-		var lane int32
-		err := r.Scan(&id, &lane)
-		to.state, to.woken[id.Bytes] = store.Available, write.WokenJob{Lane: lane}
-		return err
-	}, ids, now, params.Actor, actionOf(params), pg.OptText(params.Reason))
-	if err != nil || to.state != 0 {
-		return err
+	case to.state != 0:
+		return nil
 	}
 	holders := map[store.ID]*store.UniqueError{}
 	if err := noteUniqueHolders(ids, holders).On(ctx, t); err != nil {

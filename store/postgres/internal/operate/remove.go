@@ -5,7 +5,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 )
 
 // ofJob are the tables that have rows of jobs, each under the column id, the end and the body last.
@@ -19,6 +22,11 @@ var ofJob = []string{
 // inPartitions are those that go with the partitions of their day. Of days for which an older
 // program has made partitions, journals and inboxes are in the default partition.
 var inPartitions = map[string]bool{"attempt": true, "finished": true, "job": true}
+
+// afterwards are those that may have many rows outside of the partitions. They go when the jobs
+// have gone, as business keys do (forgetGone), and not while everybody waits. Without the job they
+// say nothing.
+var afterwards = map[string]bool{"job_update": true}
 
 // removeJobs removes finished jobs with everything that belongs to them. Their rows in finished,
 // and their business keys, are locked.
@@ -37,10 +45,10 @@ func (s *Store) removeJobs(ctx context.Context, t pg.Session, ids []pgtype.UUID)
 }
 
 // forgetBetween removes what belongs to jobs of a range that do not survive, and is not in the
-// partitions of their day.
+// partitions of their day, but for what goes afterwards.
 func (s *Store) forgetBetween(ctx context.Context, t pg.Session, from, to pgtype.UUID, survivors []pgtype.UUID) error {
 	for _, table := range append([]string{"unique_key"}, ofJob...) {
-		if inPartitions[table] {
+		if inPartitions[table] || afterwards[table] {
 			continue
 		}
 		if _, err := t.Tx.Exec(ctx, s.tables.OfTable("forget_between", table), from, to, survivors); err != nil {
@@ -48,4 +56,13 @@ func (s *Store) forgetBetween(ctx context.Context, t pg.Session, from, to pgtype
 		}
 	}
 	return nil
+}
+
+// forgetGone removes what goes afterwards of jobs up to one: also what a process has left that died
+// when it had removed the jobs, or what another transaction had then.
+func (s *Store) forgetGone(ctx context.Context, to store.ID) error {
+	if err := keys.ForgetGone(ctx, s.DB, to); err != nil {
+		return err
+	}
+	return updates.ForgetGone(ctx, s.DB, to)
 }

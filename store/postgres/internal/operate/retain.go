@@ -49,7 +49,9 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if err != nil {
 		return retained, err
 	}
-	if err := s.Send(ctx, updates.ForgetRefused(s.Micros())); err != nil {
+	limit := cmp.Or(max(r.Limit, 0), deleteLimit)
+	refused, err := updates.ForgetRefused(ctx, s.DB, s.Micros(), limit)
+	if err != nil {
 		return retained, err
 	}
 	if err := s.tables.ExtendPartitions(ctx); err != nil {
@@ -58,32 +60,12 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if err := s.forgetActions(ctx, r); err != nil {
 		return retained, err
 	}
-	if retained.More, err = keys.Sweep(ctx, s.DB, s.Micros(), cmp.Or(max(r.Limit, 0), deleteLimit)); err != nil || r.shortest() == 0 {
+	swept, err := keys.Sweep(ctx, s.DB, s.Micros(), limit)
+	if retained.More = refused || swept; err != nil || r.shortest() == 0 {
 		return retained, err
 	}
-	var list schema.Days
-	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
-		list, err = s.tables.Partitions(ctx, t)
-		return err
-	})
-	if err != nil {
+	if retained.Jobs, err = s.dropDays(ctx, r); err != nil {
 		return retained, err
-	}
-	for _, p := range list.OfJobs() {
-		if p.End().Add(r.shortest()).After(r.now) {
-			break
-		}
-		if !s.worthLooking(p, r) {
-			continue
-		}
-		removed, err := s.dropPartition(ctx, p, r)
-		retained.Jobs += removed
-		switch {
-		case errors.Is(err, errNotNow):
-			s.lookLater(p, r)
-		case err != nil:
-			return retained, err
-		}
 	}
 	if err := s.retireLanes(ctx); err != nil {
 		return retained, err
@@ -92,6 +74,42 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	retained.Jobs += deleted
 	retained.More = retained.More || more
 	return retained, err
+}
+
+// dropDays drops the partitions of days whose time is over, and returns how many jobs that removed.
+func (s *Store) dropDays(ctx context.Context, r retention) (jobs int, err error) {
+	var list schema.Days
+	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
+		list, err = s.tables.Partitions(ctx, t)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	var last *schema.Partition
+	for _, p := range list.OfJobs() {
+		if p.End().Add(r.shortest()).After(r.now) {
+			break
+		}
+		if !s.worthLooking(p, r) {
+			continue
+		}
+		removed, err := s.dropPartition(ctx, p, r)
+		jobs += removed
+		switch {
+		case errors.Is(err, errNotNow):
+			s.lookLater(p, r)
+		case err != nil:
+			return jobs, err
+		default:
+			last = &p
+		}
+	}
+	if last == nil {
+		return jobs, nil
+	}
+	_, to := last.Bounds()
+	return jobs, s.forgetGone(ctx, to)
 }
 
 func (s *Store) worthLooking(p schema.Partition, r retention) bool {
@@ -226,9 +244,6 @@ func (s *Store) replacePartition(ctx context.Context, t pg.Session, p schema.Par
 		if _, err := t.Tx.Exec(ctx, s.tables.Script("partition_keep", table, p), pgx.QueryExecModeExec, survivors); err != nil {
 			return err
 		}
-	}
-	if err := t.Run(ctx, "forget_keys", nil, pg.UUIDOf(from), pg.UUIDOf(to), survivors); err != nil {
-		return err
 	}
 	if err := s.forgetBetween(ctx, t, pg.UUIDOf(from), pg.UUIDOf(to), survivors); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -47,25 +48,14 @@ func (s *Store) retryOwn(
 func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryParams, w write.Woken) ([]store.Result, error) {
 	done := retried{w, map[store.ID]*store.UniqueError{}}
 	busy, err := write.RetryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
-		var now retried
-		err = pg.RetryOnConflict(ctx, func() error {
-			now = newRetried() // what a try that was ended has noted did not happen
-			return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
-				free, err := s.GrabFor(ctx, t, ids)
-				if err != nil {
-					return err
-				}
-				busy = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
-				taken, err := now.retry(ctx, t, free, s.Micros(), params)
-				busy = append(busy, taken...)
-				return err
-			})
-		})
-		if err == nil {
-			maps.Copy(done.again, now.again)
-			maps.Copy(done.holders, now.holders)
+		for again := newAttempt(len(ids), params); len(ids) > 0; {
+			held, left, err := s.retrySome(ctx, ids, again, done)
+			if err != nil {
+				return nil, err
+			}
+			busy, ids = append(busy, held...), left
 		}
-		return busy, err
+		return busy, nil
 	})
 	if err != nil {
 		return nil, err
@@ -94,6 +84,110 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 	return results, nil
 }
 
+// retrySome is the part of an attempt that fits into one transaction. It returns the jobs that
+// another transaction has, or whose keys it is taking, and those that are left to the next part.
+func (s *Store) retrySome(ctx context.Context, ids []store.ID, again *attempt, done retried) (held, left []store.ID, err error) {
+	var now retried
+	err = pg.RetryOnConflict(ctx, func() error {
+		now = newRetried() // what a try that was ended has noted did not happen
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+			free, err := s.GrabFor(ctx, t, ids)
+			if err != nil {
+				return err
+			}
+			busy := slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
+			held, left, err = again.some(ctx, t, free, s.Micros(), func(_ []store.ID, part retried) error {
+				now.add(part)
+				return nil
+			})
+			held = append(held, busy...)
+			return err
+		})
+	})
+	if err == nil {
+		done.add(now)
+	}
+	return held, left, err
+}
+
+// attempt is how jobs are retried whose bodies are locked.
+type attempt struct {
+	params store.RetryParams
+	wait   time.Duration // for the next lock
+	size   int           // how many are tried together
+}
+
+func newAttempt(size int, params store.RetryParams) *attempt {
+	return &attempt{params: params, wait: write.Briefly, size: size}
+}
+
+// some lets jobs run again, as many at a time as go through: half as many after a failure, twice as
+// many after a success. Jobs whose keys another transaction is taking or giving back are held: they
+// are not waited for long. After many waits the rest is left, so that the locks are given back. For
+// those that were tried together each is called with what became of them.
+func (a *attempt) some(
+	ctx context.Context, t pg.Runner, ids []store.ID, now int64, each func(ids []store.ID, part retried) error,
+) (held, left []store.ID, err error) {
+	for waits := 0; len(ids) > 0 && waits < write.MostTries; {
+		a.size = min(a.size, len(ids))
+		some := ids[:a.size]
+		part := newRetried()
+		var busy []store.ID
+		isHeld, err := patiently(ctx, t, a.wait, func() (err error) {
+			busy, err = part.retry(ctx, t, some, now, a.params)
+			return err
+		})
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case !isHeld:
+			held, ids, a.size = append(held, busy...), ids[a.size:], 2*a.size
+			free := slices.DeleteFunc(slices.Clone(some), func(id store.ID) bool { return slices.Contains(busy, id) })
+			if err := each(free, part); err != nil {
+				return nil, nil, err
+			}
+			continue
+		case a.size > 1:
+			a.size /= 2
+		default:
+			held, ids = append(held, some...), ids[1:]
+		}
+		a.wait, waits = write.AtOnce, waits+1
+	}
+	return held, ids, nil
+}
+
+// patiently does something in a transaction, but waits for locks no longer than limit: then nothing
+// of it has happened, and it is held.
+func patiently(ctx context.Context, t pg.Runner, limit time.Duration, do func() error) (held bool, err error) {
+	var before string
+	if err := t.Run(ctx, "lock_timeout", func(r pg.Row) error { return r.Scan(&before) }); err != nil {
+		return false, err
+	}
+	if err := t.Run(ctx, "savepoint", nil); err != nil {
+		return false, err
+	}
+	st := pg.WaitAtMost(limit)
+	if err := t.Run(ctx, st.Name, nil, st.Args...); err != nil {
+		return false, err
+	}
+	switch err := do(); {
+	case err == nil:
+		err = t.Run(ctx, "wait_at_most", nil, before)
+		if err != nil {
+			return false, err
+		}
+	case pg.IsLockTimeout(err):
+		held = true
+		if err := t.Run(ctx, "savepoint_back", nil); err != nil {
+			return false, err
+		}
+	default:
+		return false, err
+	}
+	return held, t.Run(ctx, "savepoint_release", nil)
+}
+
 // retried are jobs that run again, and who has the keys of the others.
 type retried struct {
 	again   write.Woken
@@ -101,6 +195,12 @@ type retried struct {
 }
 
 func newRetried() retried { return retried{write.Woken{}, map[store.ID]*store.UniqueError{}} }
+
+// add adds what became of other jobs.
+func (to retried) add(more retried) {
+	maps.Copy(to.again, more.again)
+	maps.Copy(to.holders, more.holders)
+}
 
 func (to retried) isAgain(id store.ID) bool {
 	_, is := to.again[id]

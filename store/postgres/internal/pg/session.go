@@ -11,6 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Statement is one statement of a pipeline, by name. Each, if set, is called for every row of its
@@ -342,6 +345,28 @@ func RetryOnConflict(ctx context.Context, operation func() error) error {
 			timer.Stop()
 			return errors.Join(ctx.Err(), err)
 		}
+	}
+}
+
+// portion is how many rows a statement looks at that is run in portions.
+const portion = 1000
+
+// InPortions runs a statement that looks at so many rows in the order of their ids, those after an
+// id, and answers with the last id: in one transaction after the other, until it has looked at all.
+func (d *DB) InPortions(ctx context.Context, after store.ID, statement func(after pgtype.UUID, limit int32) Statement) error {
+	for {
+		looked, from := false, UUIDOf(after)
+		last := from
+		err := RetryOnConflict(ctx, func() error {
+			looked = false
+			st := statement(from, portion)
+			st.Each = func(r Row) error { looked = true; return r.Scan(&last) }
+			return d.Send(ctx, st)
+		})
+		if err != nil || !looked {
+			return err
+		}
+		after = last.Bytes
 	}
 }
 

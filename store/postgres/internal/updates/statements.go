@@ -1,6 +1,8 @@
 package updates
 
 import (
+	"context"
+
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -105,7 +107,18 @@ func ForgetAccepted(job store.ID, last int64) pg.Statement {
 	return pg.Statement{Name: "updates_forget_accepted", Args: []any{pg.UUIDOf(job), last}}
 }
 
-// ForgetRefused is the statement that removes the requests that were refused long enough ago.
-func ForgetRefused(now int64) pg.Statement {
-	return pg.Statement{Name: "updates_refused", Args: []any{now - store.RefusedKept.Microseconds()}}
+// ForgetGone removes the requests to jobs up to one that have gone with their days.
+func ForgetGone(ctx context.Context, d *pg.DB, to store.ID) error {
+	return d.InPortions(ctx, store.ID{}, func(after pgtype.UUID, limit int32) pg.Statement {
+		return pg.Statement{Name: "updates_of_gone", Args: []any{after, pg.UUIDOf(to), limit}}
+	})
+}
+
+// ForgetRefused removes up to limit requests that were refused long enough ago, and tells whether
+// there are more.
+func ForgetRefused(ctx context.Context, d *pg.DB, now int64, limit int) (more bool, err error) {
+	removed := 0
+	args := []any{now - store.RefusedKept.Microseconds(), int32(limit)}
+	err = d.Send(ctx, pg.Statement{Name: "updates_refused", Args: args, Each: func(pg.Row) error { removed++; return nil }})
+	return removed >= limit, err
 }

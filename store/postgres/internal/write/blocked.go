@@ -104,9 +104,9 @@ func (b *Blocked) patience() patience {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if time.Since(b.keysMet) < cautiousFor {
-		return patience{wait: AtOnce, tries: mostTries}
+		return patience{wait: AtOnce, tries: MostTries}
 	}
-	return patience{wait: Briefly, tries: mostTries}
+	return patience{wait: Briefly, tries: MostTries}
 }
 
 // addKeys notes keys that were tried in vain by a batch with that patience.

@@ -14,8 +14,8 @@ const (
 	// AtOnce is how long it waits for each further one, and for the first one while a transaction
 	// of a caller is known: what holds one thing mostly holds many.
 	AtOnce = 2 * time.Millisecond
-	// mostTries bounds how often it does. All in all that is another 50 ms.
-	mostTries = 25
+	// MostTries bounds how often it does. All in all that is another 50 ms.
+	MostTries = 25
 	// besideTries is how often, if others wait with it, for what was found held before.
 	besideTries = 2
 )

@@ -95,24 +95,20 @@ FROM unnest(@ids, @namespaces, @jobs, @seqs, @differs) AS t (id, namespace, job,
 ON CONFLICT (id, namespace) DO NOTHING RETURNING 1;
 
 -- What becomes of the keys of jobs of a range that are over: their states and until when they ended
--- are given. Keys that are kept know when they are free from now on, the others go. So many are
--- looked at, after a job, but for those that another transaction is taking; answers with the last
--- of them.
+-- are given. Keys that are kept know when they are free from now on. So many are looked at, after a
+-- job, but for those that another transaction is taking; answers with the last of them.
 -- name: keys_settle
 -- params: @after uuid, @to uuid, @states int[], @until bigint[], @limit int
 WITH looked AS MATERIALIZED (
   SELECT k.namespace, k.kind, k.key, k.id, k.keep, k.taken FROM {schema}.job_key k
-  WHERE k.until IS NULL AND k.id > @after AND k.id < @to ORDER BY k.id LIMIT @limit FOR UPDATE SKIP LOCKED
+  WHERE k.until IS NULL AND k.keep <> 0 AND k.id > @after AND k.id < @to ORDER BY k.id LIMIT @limit FOR UPDATE SKIP LOCKED
 ), over AS MATERIALIZED (
   SELECT s.*, f.finished_at FROM looked s
   CROSS JOIN LATERAL (SELECT a.state, a.finished_at FROM {schema}.finished a WHERE a.id = s.id OFFSET 0) f
   WHERE EXISTS (SELECT 1 FROM unnest(@states, @until) AS u (state, until) WHERE u.state = f.state AND f.finished_at <= u.until)
 ), kept AS (
   UPDATE {schema}.job_key k SET until = CASE WHEN o.keep < 0 THEN {never} ELSE o.finished_at + o.keep END FROM over o
-  WHERE o.keep <> 0 AND k.namespace = o.namespace AND k.kind = o.kind AND k.key = o.key AND k.taken = o.taken
-), gone AS (
-  DELETE FROM {schema}.job_key k USING over o
-  WHERE o.keep = 0 AND k.namespace = o.namespace AND k.kind = o.kind AND k.key = o.key AND k.taken = o.taken
+  WHERE k.namespace = o.namespace AND k.kind = o.kind AND k.key = o.key AND k.taken = o.taken
 )
 SELECT id FROM looked ORDER BY id DESC LIMIT 1;
 
@@ -122,9 +118,20 @@ SELECT id FROM looked ORDER BY id DESC LIMIT 1;
 UPDATE {schema}.job_key k SET until = CASE WHEN k.keep < 0 THEN {never} ELSE f.finished_at + k.keep END FROM {schema}.finished f
 WHERE k.until IS NULL AND k.id >= @from AND k.id < @to AND k.keep <> 0 AND k.id <> ALL (@survivors) AND f.id = k.id;
 
--- name: forget_keys
--- params: @from uuid, @to uuid, @survivors uuid[]
-DELETE FROM {schema}.job_key WHERE until IS NULL AND id >= @from AND id < @to AND id <> ALL (@survivors);
+-- Removes keys that are not kept, and are free as their jobs went with their days. So many are
+-- looked at, after a job, but for those that another transaction is taking; answers with the last
+-- of them.
+-- name: keys_of_gone
+-- params: @after uuid, @to uuid, @limit int
+WITH looked AS MATERIALIZED (
+  SELECT k.ctid AS place, k.id FROM {schema}.job_key k
+  WHERE k.until IS NULL AND k.keep = 0 AND k.id > @after AND k.id < @to ORDER BY k.id LIMIT @limit FOR UPDATE SKIP LOCKED
+), gone AS MATERIALIZED (
+  SELECT l.place FROM looked l WHERE NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = l.id OFFSET 0)
+), forgotten AS (
+  DELETE FROM {schema}.job_key WHERE ctid = ANY (ARRAY(SELECT place FROM gone))
+)
+SELECT id FROM looked ORDER BY id DESC LIMIT 1;
 
 -- Finished jobs that are not to be removed now: another transaction has locked their keys, and may
 -- be taking them. The keys of the others are locked.

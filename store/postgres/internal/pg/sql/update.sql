@@ -119,7 +119,26 @@ DELETE FROM {schema}.job_update u WHERE u.id = @job AND u.key = @key AND u.verdi
 DELETE FROM {schema}.job_update u WHERE u.id = @job AND u.verdict IS NOT NULL AND u.seq = ANY (ARRAY(
   SELECT e.ref FROM {schema}.journal e WHERE e.id = @job AND e.seq > greatest(@last, {{generation}}) AND e.kind = {entry_updated}));
 
--- Those that were refused, and whose callers had time enough to hear of it.
+-- Removes those of jobs that went with their days. So many are looked at, after a job, and all
+-- others of the same jobs; answers with the last job of them.
+-- name: updates_of_gone
+-- params: @after uuid, @to uuid, @limit int
+WITH looked AS MATERIALIZED (
+  SELECT u.id FROM {schema}.job_update u WHERE u.id > @after AND u.id < @to ORDER BY u.id LIMIT @limit
+), gone AS MATERIALIZED (
+  SELECT t.id FROM (SELECT DISTINCT id FROM looked) t WHERE NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = t.id OFFSET 0)
+), rows AS MATERIALIZED (
+  SELECT u.place FROM gone g
+  CROSS JOIN LATERAL (SELECT a.ctid AS place FROM {schema}.job_update a WHERE a.id = g.id FOR UPDATE SKIP LOCKED) u
+), forgotten AS (
+  DELETE FROM {schema}.job_update WHERE ctid = ANY (ARRAY(SELECT place FROM rows))
+)
+SELECT id FROM looked ORDER BY id DESC LIMIT 1;
+
+-- Removes so many of those that were refused, and whose callers had time enough to hear of it.
 -- name: updates_refused
--- params: @before bigint
-DELETE FROM {schema}.job_update WHERE verdict = {update_refused} AND answered_at < @before;
+-- params: @before bigint, @limit int
+DELETE FROM {schema}.job_update WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM {schema}.job_update WHERE verdict = {update_refused} AND answered_at < @before ORDER BY answered_at LIMIT @limit
+  FOR UPDATE SKIP LOCKED
+)) RETURNING 1;
