@@ -194,9 +194,9 @@ type Whole struct {
 	// Cancel and Pause are what people asked for and no run has answered yet.
 	Cancel, Pause *Request
 
-	Attempts []Attempt // that did not complete, oldest first
-	Updates  []Update  // requests to its runs with their answers, by Seq, which they keep
-	Actions  []Action  // of people, oldest first, all of them
+	Attempts []WholeAttempt // that did not complete, oldest first
+	Updates  []Update       // requests to its runs with their answers, by Seq, which they keep
+	Actions  []Action       // of people, oldest first, all of them
 
 	// Entries are a portion of the journal, by Seq, with what has stayed of before the job last
 	// continued as new; Messages are a portion of what was sent to it, by Seq.
@@ -232,6 +232,14 @@ type WholeEnd struct {
 	ClaimedAt   time.Time
 	StartedAt   time.Time
 	FinishedAt  time.Time
+}
+
+// WholeAttempt is an attempt, and whether its run was lost with its node, by which Filter.LostFrom
+// finds the job.
+type WholeAttempt struct {
+	Attempt
+
+	Lost bool
 }
 
 // Request is what a person asked of a job.

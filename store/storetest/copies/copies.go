@@ -15,6 +15,7 @@ var copyTests = map[string]func(*pair){
 	"Remembered_runs_go_on_where_they_were":            goesOn,
 	"UniqueIsUnique_keys_are_held":                     keysAreHeld,
 	"UniqueIsUnique_business_keys_outlive_their_jobs":  businessKeys,
+	"a_run_that_was_lost_with_its_node_is_found_by_it": lostFrom,
 	"a_job_that_was_handed_over_is_ended_from_outside": handedOver,
 	"Order_turns_are_handed_on":                        turnsGoOn,
 	"children_of_finished_parents_are_closed":          childrenAreClosed,
@@ -138,6 +139,27 @@ func businessKeys(p *pair) {
 	p.to.WantKey("kept", kept)
 	p.to.WantKey("open", open)
 	p.to.TakeKey("free")
+}
+
+// lostFrom: that a run was lost is not always the reason of its attempt.
+func lostFrom(p *pair) {
+	cancelled, retried := started(p.from), started(p.from, env.Attempts(5))
+	given, ended := started(p.from), started(p.from, env.Attempts(5))
+	p.from.Cancel(cancelled.Job.ID)
+	p.from.GiveUp(cancelled)
+	p.from.Lose(retried)
+	p.from.End(ended, store.Retryable)
+	stop(p.from) // which gives back the last one
+	p.copy(1, 1)
+	for _, e := range []*env.Env{p.from, p.to} {
+		e.WantState(cancelled.Job.ID, store.Cancelled)
+		for _, run := range []store.Claimed{cancelled, retried} {
+			e.WantSameIDs("what was lost", e.ListIDs(store.Filter{LostFrom: run.Lease.Node}), run.Job.ID)
+		}
+		for _, run := range []store.Claimed{given, ended} {
+			e.WantSameIDs("what was not lost", e.ListIDs(store.Filter{LostFrom: run.Lease.Node}))
+		}
+	}
 }
 
 func handedOver(p *pair) {

@@ -92,6 +92,7 @@ type attemptRow struct {
 	Reason    *string  `json:"reason"`
 	Error     *string  `json:"error"`
 	Trace     *string  `json:"trace"`
+	Lost      *bool    `json:"lost"`
 }
 
 type checkpointRow struct {

@@ -87,15 +87,15 @@ func readCheckpoint(t *core.Tx, w *store.Whole, _ *core.Body) error {
 }
 
 func readAttempts(t *core.Tx, w *store.Whole, _ *core.Body) error {
-	s := t.Stmt("attempts")
+	s := t.Stmt("copy_attempts")
 	db.BindID(s, w.ID)
 	return db.Each(s, func() error {
-		w.Attempts = append(w.Attempts, store.Attempt{
+		w.Attempts = append(w.Attempts, store.WholeAttempt{Attempt: store.Attempt{
 			LeaseNumber: s.ReadInt(), Number: int(s.ReadInt()), Node: s.ReadInt(),
 			ClaimedAt: db.ReadTime(s), StartedAt: db.ReadOptTime(s), EndedAt: db.ReadTime(s),
 			Outcome: store.State(s.ReadInt()), Reason: store.Reason(db.ReadOptText(s)),
 			Error: db.ReadOptText(s), Trace: db.ReadOptText(s),
-		})
+		}, Lost: db.ReadOptInt(s) != 0})
 		return nil
 	})
 }

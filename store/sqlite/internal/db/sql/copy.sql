@@ -22,6 +22,10 @@ WHERE id = @job AND seq > @after_seq AND (seq >= @begins_at OR kind IN ({kept_en
 SELECT seq, kind, name, data, codec, error, from_id, state, reason, at, key FROM holdfast_inbox WHERE id = ? AND seq > ?
 ORDER BY seq LIMIT ? + 0;
 
+-- name: copy_attempts
+SELECT lease, attempt, node, claimed_at, started_at, ended_at, outcome, reason, error, trace, taken <> 0 AND {{lost}}
+FROM holdfast_attempt WHERE id = ? ORDER BY lease;
+
 -- name: copy_checkpoint
 SELECT percent, updated_at, message, value, lease FROM holdfast_checkpoint WHERE id = ?;
 
