@@ -155,6 +155,15 @@ type keyRow struct {
 	Args      *string  `json:"args"`
 }
 
+type signalRow struct {
+	ID        store.ID `json:"id"`
+	Namespace string   `json:"namespace"`
+	Job       store.ID `json:"job"`
+	Seq       int64    `json:"seq"`
+	Differs   bool     `json:"differs"`
+	At        int64    `json:"at"`
+}
+
 type entryRow struct {
 	ID    store.ID `json:"id"`
 	Seq   int64    `json:"seq"`

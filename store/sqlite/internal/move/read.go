@@ -201,6 +201,25 @@ func (p *page) keys(t *core.Tx, params store.ExportParams) error {
 		p.Keys, p.Next.Key = append(p.Keys, k), k
 		return nil
 	})
-	p.End = len(p.Keys) < params.Limit
+	if len(p.Keys) < params.Limit {
+		p.Next = store.Place{Job: p.Next.Job, Signals: true}
+	}
+	return err
+}
+
+// signals reads those that were sent along with enqueues.
+func (p *page) signals(t *core.Tx, params store.ExportParams) error {
+	s := t.Stmt("copy_signals")
+	db.BindID(s, params.After.Signal.ID)
+	s.BindText(params.After.Signal.Namespace)
+	s.BindInt(int64(params.Limit))
+	err := db.Each(s, func() error {
+		sent := store.SentAlong{
+			ID: db.ReadID(s), Namespace: s.ReadText(), Job: db.ReadID(s), Seq: s.ReadInt(), Differs: s.ReadInt() != 0, At: db.ReadTime(s),
+		}
+		p.Signals, p.Next.Signal = append(p.Signals, sent), sent
+		return nil
+	})
+	p.End = len(p.Signals) < params.Limit
 	return err
 }

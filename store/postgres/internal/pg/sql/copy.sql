@@ -100,6 +100,19 @@ SELECT namespace, kind, key, id, keep, until, 1, args FROM json_to_recordset(@ro
   AS t (namespace text, kind text, key text, id uuid, keep bigint, until bigint, args bytea)
 ON CONFLICT (namespace, kind, key) DO NOTHING;
 
+-- Signals that were sent along with enqueues.
+-- name: copy_signals
+-- params: @id uuid, @namespace text, @limit int
+SELECT id, namespace, job, seq, differs, at FROM {schema}.key_sent
+WHERE (id, namespace) > (@id, @namespace) ORDER BY id, namespace LIMIT @limit;
+
+-- name: copy_signals_put
+-- params: @rows text
+INSERT INTO {schema}.key_sent (id, namespace, job, seq, differs, at)
+SELECT id, namespace, job, seq, differs, at FROM json_to_recordset(@rows::json)
+  AS t (id uuid, namespace text, job uuid, seq bigint, differs boolean, at bigint)
+ON CONFLICT (id, namespace) DO NOTHING;
+
 -- name: copy_queues
 SELECT namespace, name, created_at, paused_at, paused_by, deleted_at FROM {schema}.queue
 WHERE created_at IS NOT NULL ORDER BY namespace, name;

@@ -92,6 +92,16 @@ WHERE (namespace, kind, key) > (@namespace, @kind, @key) ORDER BY namespace, kin
 INSERT INTO holdfast_job_key (namespace, kind, key, id, keep, until, args) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (namespace, kind, key) DO NOTHING;
 
+-- Signals that were sent along with enqueues.
+-- name: copy_signals
+-- params: @id, @namespace, @limit
+SELECT id, namespace, job, seq, differs, at FROM holdfast_key_sent
+WHERE (id, namespace) > (@id, @namespace) ORDER BY id, namespace LIMIT @limit + 0;
+
+-- name: copy_signal_insert
+INSERT INTO holdfast_key_sent (id, namespace, job, seq, differs, at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (id, namespace) DO NOTHING;
+
 -- name: copy_any_job
 SELECT 1 FROM holdfast_job LIMIT 1;
 
