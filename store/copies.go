@@ -17,8 +17,8 @@ type Copies interface {
 	// Survey tells what a copy has to know of a database, in one snapshot. It counts all jobs.
 	Survey(ctx context.Context) (Survey, error)
 	// Export returns a page of whole jobs of all namespaces, by id; behind them, pages of business
-	// keys, which may outlive their jobs. It changes nothing. A job that
-	// runs is ErrConflict.
+	// keys, and then of signals that were sent along with enqueues, both of which may outlive their
+	// jobs. It changes nothing. A job that runs is ErrConflict.
 	Export(ctx context.Context, params ExportParams) (Exported, error)
 	// Import writes a page of whole jobs, as they are, in one transaction, with the note of the
 	// copy. A job that is there already is left as it is, so a page may be imported again.
@@ -89,8 +89,19 @@ type KeyHold struct {
 	Args  []byte // a hash of the args that the job was enqueued with
 }
 
+// SentAlong is a signal that was sent along with an enqueue (Enqueue.Send), by which that is
+// recognised when it is repeated.
+type SentAlong struct {
+	ID        ID // of the enqueue, with its namespace
+	Namespace string
+	Job       ID        // that the signal has reached
+	Seq       int64     // of the message there
+	Differs   bool      // that of EnqueueResult
+	At        time.Time // when it was sent; it is remembered for SentKept
+}
+
 // Place is where a page begins: after a job, or within one; or, behind all jobs, after a business
-// key.
+// key; or, behind all of those, after a signal that was sent along with an enqueue.
 type Place struct {
 	Job ID
 	// Within: the job itself follows, with its entries after one Seq and its messages after
@@ -100,6 +111,9 @@ type Place struct {
 	// Keys: a page of business keys follows, after this one.
 	Keys bool
 	Key  KeyHold
+	// Signals: a page of signals that were sent along with enqueues follows, after this one.
+	Signals bool
+	Signal  SentAlong
 }
 
 // ExportParams is a page of jobs.
@@ -111,20 +125,23 @@ type ExportParams struct {
 	Bytes int
 }
 
-// Exported is a page of whole jobs, or of business keys.
+// Exported is a page of whole jobs, of business keys, or of signals that were sent along with
+// enqueues.
 type Exported struct {
-	Jobs []Whole
-	Keys []KeyHold
-	Next Place
-	End  bool // there is no further page
+	Jobs    []Whole
+	Keys    []KeyHold
+	Signals []SentAlong
+	Next    Place
+	End     bool // there is no further page
 }
 
 // ImportParams is a page to write.
 type ImportParams struct {
-	From   Origin // of the database that is copied
-	Queues []QueueSettings
-	Jobs   []Whole
-	Keys   []KeyHold
+	From    Origin // of the database that is copied
+	Queues  []QueueSettings
+	Jobs    []Whole
+	Keys    []KeyHold
+	Signals []SentAlong
 	// Last is what CopyNote.Last becomes, if it is greater than that.
 	Last ID
 	Done bool // the copy is complete
@@ -194,9 +211,9 @@ type Whole struct {
 	// Cancel and Pause are what people asked for and no run has answered yet.
 	Cancel, Pause *Request
 
-	Attempts []Attempt // that did not complete, oldest first
-	Updates  []Update  // requests to its runs with their answers, by Seq, which they keep
-	Actions  []Action  // of people, oldest first, all of them
+	Attempts []WholeAttempt // that did not complete, oldest first
+	Updates  []Update       // requests to its runs with their answers, by Seq, which they keep
+	Actions  []Action       // of people, oldest first, all of them
 
 	// Entries are a portion of the journal, by Seq, with what has stayed of before the job last
 	// continued as new; Messages are a portion of what was sent to it, by Seq.
@@ -232,6 +249,14 @@ type WholeEnd struct {
 	ClaimedAt   time.Time
 	StartedAt   time.Time
 	FinishedAt  time.Time
+}
+
+// WholeAttempt is an attempt, and whether its run was lost with its node, by which Filter.LostFrom
+// finds the job.
+type WholeAttempt struct {
+	Attempt
+
+	Lost bool
 }
 
 // Request is what a person asked of a job.

@@ -108,7 +108,9 @@ func (c *copying) copy(from store.Place) error {
 		if err != nil {
 			return err
 		}
-		params := store.ImportParams{From: c.survey.Origin, Jobs: page.Jobs, Keys: page.Keys, Last: last(from.Job, page.Jobs)}
+		params := store.ImportParams{
+			From: c.survey.Origin, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Last: last(from.Job, page.Jobs),
+		}
 		if err := c.to.Import(c, params); err != nil {
 			return err
 		}

@@ -137,6 +137,21 @@ func (f *failing) Import(ctx context.Context, params store.ImportParams) error {
 	return errors.Join(f.Copies.Import(ctx, params), after)
 }
 
+// sendOrStart sends a signal along with an enqueue that has a business key.
+func sendOrStart(t *testing.T, s store.Store, id store.ID) *store.Enqueue {
+	t.Helper()
+	q := &store.Enqueue{
+		Job: store.Job{
+			ID: id, Namespace: "default", Queue: "mail", Kind: "send", Priority: 2, Args: []byte(`{}`), Options: store.Options{Key: "order-42"},
+		},
+		Send: &store.Send{Message: store.Message{Kind: store.MessageSignal, Name: "paid", Data: []byte(`7`)}},
+	}
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil || q.Err != nil {
+		t.Fatal(err, q.Err)
+	}
+	return q
+}
+
 // TestACopyThatFailsAnywhereGoesOn: at each page the copy ends once before and once after the page
 // was written, and is started again.
 func TestACopyThatFailsAnywhereGoesOn(t *testing.T) {
@@ -145,6 +160,7 @@ func TestACopyThatFailsAnywhereGoesOn(t *testing.T) {
 	for range 3 {
 		many(t, source, 700)
 	}
+	first, second := sendOrStart(t, source, uuid.Must(uuid.NewV7())), sendOrStart(t, source, uuid.Must(uuid.NewV7()))
 	for name, target := range map[string]store.Store{"SQLite": opened(t, file(t)), "PostgreSQL": opened(t, server(t))} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,12 +193,18 @@ func TestACopyThatFailsAnywhereGoesOn(t *testing.T) {
 			if runs < 4 {
 				t.Errorf("it failed %d times", runs)
 			}
-			if got, want := count(t, target), count(t, source); !maps.Equal(got, want) || got[store.Available] != 2100 {
+			if got, want := count(t, target), count(t, source); !maps.Equal(got, want) || got[store.Available] != 2101 {
 				t.Errorf("the target has %v, the source %v", got, want)
 			}
 			report, err := copier.Copy(t.Context(), source, target, quietly)
 			if err != nil || !report.Before {
 				t.Errorf("once more: %+v, %v", report, err)
+			}
+			if q := sendOrStart(t, target, second.Job.ID); q.Result.ID != first.Job.ID || !q.Send.Result.Duplicate {
+				t.Errorf("what was sent along is sent again: %+v, %+v", q.Result, q.Send.Result)
+			}
+			if q := sendOrStart(t, target, uuid.Must(uuid.NewV7())); q.Result.ID != first.Job.ID || q.Send.Result.Seq != 3 {
+				t.Errorf("the holder of the key is another job: %+v, %+v", q.Result, q.Send.Result)
 			}
 		})
 	}

@@ -31,7 +31,7 @@ func TestHotPlans(t *testing.T) {
 		"entries", "entries_newest", "entries_named", "entries_named_newest",
 		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close",
 		"parents_of", "close_children", "say", "edit_body", "edit_move", "edit_audit", "delete_look", "delete_audit", "forget_unique_keys_of",
-		"keys_take", "key_obstacles", "key_find", "keys_of_finished", "key_sent", "key_sent_note", "list_key", "keys_busy", "keys_leave",
+		"keys_take", "key_obstacles", "key_find", "keys_of_finished", "key_sent", "key_sent_note", "copy_keys", "copy_signals", "list_key", "keys_busy", "keys_leave",
 		"send_updates", "wake_for_updates", "answer_updates", "updates_open", "update", "update_forget", "updates_forget_accepted",
 		"updates_refused", "updates_of_gone", "keys_of_gone", "keys_settle",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",

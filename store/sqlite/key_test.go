@@ -42,7 +42,7 @@ func TestOneReadByKey(t *testing.T) {
 	}
 	for name, args := range map[string][]any{
 		"key_leave": {""}, "key_keep": {"", ""}, "keys_over": {0}, "keys_over_delete": {0, 1}, "key_sent": {"", ""},
-		"key_sent_over": {0}, "key_sent_over_delete": {0, 1},
+		"key_sent_over": {0}, "key_sent_over_delete": {0, 1}, "copy_keys": {"", "", "", 1}, "copy_signals": {"", "", 1},
 	} {
 		for _, line := range explain(t, db, sqlite.Text(name), args...) {
 			if strings.HasPrefix(line, "SCAN") {

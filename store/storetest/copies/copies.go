@@ -15,6 +15,8 @@ var copyTests = map[string]func(*pair){
 	"Remembered_runs_go_on_where_they_were":            goesOn,
 	"UniqueIsUnique_keys_are_held":                     keysAreHeld,
 	"UniqueIsUnique_business_keys_outlive_their_jobs":  businessKeys,
+	"NoLoss_what_was_sent_along_is_known":              sentAlong,
+	"a_run_that_was_lost_with_its_node_is_found_by_it": lostFrom,
 	"a_job_that_was_handed_over_is_ended_from_outside": handedOver,
 	"Order_turns_are_handed_on":                        turnsGoOn,
 	"children_of_finished_parents_are_closed":          childrenAreClosed,
@@ -49,7 +51,9 @@ func copyGoesOn(p *pair) {
 		for exported := (store.Exported{}); !exported.End; {
 			exported = page(p.from, exported.Next, 3, 2000)
 			for range 2 {
-				p.put(store.ImportParams{From: from.Origin, Queues: from.Queues, Jobs: exported.Jobs, Keys: exported.Keys, Last: exported.Next.Job})
+				params := importOf(from.Origin, exported)
+				params.Queues = from.Queues
+				p.put(params)
 			}
 			seen = exported.Next.Job
 		}
@@ -138,6 +142,64 @@ func businessKeys(p *pair) {
 	p.to.WantKey("kept", kept)
 	p.to.WantKey("open", open)
 	p.to.TakeKey("free")
+}
+
+// sentAlong: an enqueue whose answer was lost is repeated after the copy, also if another job has
+// the key by then.
+func sentAlong(p *pair) {
+	node := p.from.Join()
+	first := p.from.SendOrStart("k", "one")
+	second := p.from.SendOrStart("k", "two", env.Args("2"))
+	other := p.from.SendOrStart("k", "three", env.ID(second.Job.ID), env.In(env.OtherSpace))
+	p.from.End(p.from.ClaimOne(node, first.Job.ID), store.Completed)
+	next := p.from.SendOrStart("k", "four")
+	open := p.from.SendOrStart("open", "five")
+	late := p.from.SendOrStart("late", "six")
+	sent := p.from.Clock.Now()
+	stop(p.from)
+	p.from.Clock.Advance(time.Hour)
+	p.copy(1, 1)
+
+	node = p.to.Join()
+	p.to.End(p.to.ClaimOne(node, next.Job.ID), store.Completed)
+	p.to.End(p.to.ClaimOne(node, open.Job.ID), store.Completed)
+	taken := p.to.TakeKey("open")
+	p.to.WantRepeated(first, "one", "two")
+	p.to.WantRepeated(second, "one", "two")
+	p.to.WantRepeated(other, "three")
+	p.to.WantRepeated(next, "four")
+	p.to.WantRepeated(open, "five")
+	p.to.Equal("messages", p.to.Names(taken), []string(nil))
+
+	p.to.Clock.Advance(sent.Add(store.SentKept - time.Microsecond).Sub(p.to.Clock.Now()))
+	p.to.Retain(env.Briefly)
+	p.to.WantRepeated(late, "six")
+	p.to.Clock.Advance(time.Microsecond)
+	p.to.Retain(env.Briefly)
+	if again := p.to.Repeat(late); again.Send.Result.Duplicate {
+		p.to.Errorf("after a day: %+v", again.Send.Result)
+	}
+}
+
+// lostFrom: that a run was lost is not always the reason of its attempt.
+func lostFrom(p *pair) {
+	cancelled, retried := started(p.from), started(p.from, env.Attempts(5))
+	given, ended := started(p.from), started(p.from, env.Attempts(5))
+	p.from.Cancel(cancelled.Job.ID)
+	p.from.GiveUp(cancelled)
+	p.from.Lose(retried)
+	p.from.End(ended, store.Retryable)
+	stop(p.from) // which gives back the last one
+	p.copy(1, 1)
+	for _, e := range []*env.Env{p.from, p.to} {
+		e.WantState(cancelled.Job.ID, store.Cancelled)
+		for _, run := range []store.Claimed{cancelled, retried} {
+			e.WantSameIDs("what was lost", e.ListIDs(store.Filter{LostFrom: run.Lease.Node}), run.Job.ID)
+		}
+		for _, run := range []store.Claimed{given, ended} {
+			e.WantSameIDs("what was not lost", e.ListIDs(store.Filter{LostFrom: run.Lease.Node}))
+		}
+	}
 }
 
 func handedOver(p *pair) {

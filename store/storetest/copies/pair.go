@@ -51,6 +51,11 @@ func (p *pair) put(params store.ImportParams) {
 	p.to.NoError("import", facet(p.to).Import(p.to.Ctx, params))
 }
 
+// importOf is the import of a page.
+func importOf(from store.Origin, page store.Exported) store.ImportParams {
+	return store.ImportParams{From: from, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Last: page.Next.Job}
+}
+
 // copy copies everything in pages of a size.
 func (p *pair) copy(limit, size int) {
 	p.to.Helper()
@@ -59,7 +64,7 @@ func (p *pair) copy(limit, size int) {
 	pages := 0
 	for exported := (store.Exported{}); !exported.End; pages++ {
 		exported = page(p.from, exported.Next, limit, size)
-		p.put(store.ImportParams{From: from.Origin, Jobs: exported.Jobs, Keys: exported.Keys, Last: exported.Next.Job})
+		p.put(importOf(from.Origin, exported))
 		if pages > 10_000 {
 			p.to.Fatalf("the pages do not end")
 		}
@@ -110,13 +115,14 @@ func (p *pair) wantAlike() {
 	p.to.Equal("the copy of the copy", wholes(p.to), wholes(p.from), cmpopts.IgnoreFields(store.Request{}, "Seen"))
 }
 
-// wholes exports everything as one page of jobs and one of keys.
+// wholes exports everything as one page of jobs, one of keys, and one of signals.
 func wholes(e *env.Env) store.Exported {
 	e.Helper()
 	exported := page(e, store.Place{}, 1000, 1<<30)
 	keys := page(e, exported.Next, 1000, 1<<30)
-	if !exported.Next.Keys || !keys.End {
-		e.Fatalf("%d jobs and %d keys are not all", len(exported.Jobs), len(keys.Keys))
+	signals := page(e, keys.Next, 1000, 1<<30)
+	if !exported.Next.Keys || !keys.Next.Signals || !signals.End {
+		e.Fatalf("%d jobs, %d keys and %d signals are not all", len(exported.Jobs), len(keys.Keys), len(signals.Signals))
 	}
-	return store.Exported{Jobs: exported.Jobs, Keys: keys.Keys}
+	return store.Exported{Jobs: exported.Jobs, Keys: keys.Keys, Signals: signals.Signals}
 }

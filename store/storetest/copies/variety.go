@@ -147,6 +147,8 @@ func keyed(e *env.Env) {
 	e.Add(env.Key("business"))
 	e.End(started(e, env.Key("for ever"), env.KeepKey(store.KeepForever)), store.Completed)
 	e.End(started(e, env.Key("for a while"), env.KeepKey(time.Hour)), store.Failed)
+	e.SendOrStart("business", "along")
+	e.SendOrStart("for ever and more", "along", env.Args("2"))
 	e.Promote()
 }
 

@@ -60,6 +60,31 @@ func (e *Env) SendOrStart(text, signal string, change ...func(*store.Enqueue)) *
 	return q
 }
 
+// Repeat sends an enqueue with a signal again, as if its answer was lost.
+func (e *Env) Repeat(q *store.Enqueue) *store.Enqueue {
+	e.Helper()
+	again := *q
+	along := *q.Send
+	along.Job, along.Result = store.ID{}, store.SendResult{}
+	again.Send, again.Result = &along, store.EnqueueResult{}
+	e.Apply(&store.Batch{Enqueues: []*store.Enqueue{&again}})
+	if again.Err != nil {
+		e.Fatalf("a repeated enqueue: %v", again.Err)
+	}
+	return &again
+}
+
+// WantRepeated checks that a repeated enqueue answers as the first one, and sends nothing.
+func (e *Env) WantRepeated(q *store.Enqueue, messages ...string) {
+	e.Helper()
+	again := e.Repeat(q)
+	if again.Result.ID != q.Result.ID || !again.Result.Existing || again.Result.Differs != q.Result.Differs || again.Send.Job != q.Result.ID ||
+		again.Send.Result != (store.SendResult{Seq: q.Send.Result.Seq, Duplicate: true}) {
+		e.Fatalf("repeated: %+v, %+v; before: %+v, %+v", again.Result, again.Send.Result, q.Result, q.Send.Result)
+	}
+	e.Equal("messages", e.Names(q.Result.ID), messages)
+}
+
 // Names returns the names of all messages that a job has.
 func (e *Env) Names(id store.ID) []string {
 	e.Helper()

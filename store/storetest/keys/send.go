@@ -129,37 +129,12 @@ func sendNext(e *env.Env) {
 	}
 }
 
-// repeat sends an enqueue again, as who has not got the answer does.
-func repeat(e *env.Env, q *store.Enqueue) *store.Enqueue {
-	e.Helper()
-	again := *q
-	along := *q.Send
-	along.Job, along.Result = store.ID{}, store.SendResult{}
-	again.Send, again.Result = &along, store.EnqueueResult{}
-	e.Apply(&store.Batch{Enqueues: []*store.Enqueue{&again}})
-	if again.Err != nil {
-		e.Fatalf("a repeated enqueue: %v", again.Err)
-	}
-	return &again
-}
-
-// wantSame checks that a repeated enqueue answers as the first one, and sends nothing.
-func wantSame(e *env.Env, q *store.Enqueue, messages ...string) {
-	e.Helper()
-	again := repeat(e, q)
-	if again.Result.ID != q.Result.ID || !again.Result.Existing || again.Result.Differs != q.Result.Differs || again.Send.Job != q.Result.ID ||
-		again.Send.Result != (store.SendResult{Seq: q.Send.Result.Seq, Duplicate: true}) {
-		e.Fatalf("repeated: %+v, %+v; before: %+v, %+v", again.Result, again.Send.Result, q.Result, q.Send.Result)
-	}
-	e.Equal("messages", e.Names(q.Result.ID), messages)
-}
-
 func sendRepeated(e *env.Env) {
 	first := e.SendOrStart("k", "one")
-	wantSame(e, first, "one")
+	e.WantRepeated(first, "one")
 	second := e.SendOrStart("k", "two")
-	wantSame(e, second, "one", "two")
-	wantSame(e, first, "one", "two")
+	e.WantRepeated(second, "one", "two")
+	e.WantRepeated(first, "one", "two")
 	// In one batch, too.
 	third := e.Job(env.Key("k"), env.Along("three"))
 	again := *third
@@ -186,10 +161,10 @@ func sendKnown(e *env.Env) {
 	first := e.SendOrStart("k", "one")
 	second := e.SendOrStart("k", "two", env.Args("2"))
 	e.End(e.ClaimOne(node, first.Job.ID), store.Completed)
-	wantSame(e, first, "one", "two")
-	wantSame(e, second, "one", "two")
+	e.WantRepeated(first, "one", "two")
+	e.WantRepeated(second, "one", "two")
 	next := e.SendOrStart("k", "three")
-	wantSame(e, second, "one", "two")
+	e.WantRepeated(second, "one", "two")
 	e.Equal("messages", e.Names(next.Job.ID), []string{"three"})
 	e.WantUnknown(second.Job.ID)
 }
@@ -199,10 +174,10 @@ func sendForgotten(e *env.Env) {
 	second := e.SendOrStart("k", "two")
 	e.Clock.Advance(store.SentKept - time.Microsecond)
 	e.Retain(env.Briefly)
-	wantSame(e, second, "one", "two")
+	e.WantRepeated(second, "one", "two")
 	e.Clock.Advance(time.Microsecond)
 	e.Retain(env.Briefly)
-	if again := repeat(e, second); again.Send.Result.Duplicate || again.Send.Result.Seq != 3 || again.Result.ID != first.Job.ID {
+	if again := e.Repeat(second); again.Send.Result.Duplicate || again.Send.Result.Seq != 3 || again.Result.ID != first.Job.ID {
 		e.Fatalf("after a day: %+v, %+v", again.Result, again.Send.Result)
 	}
 }
@@ -214,7 +189,7 @@ func sendDedup(e *env.Env) {
 	if first.Send.Result.Duplicate || !second.Send.Result.Duplicate || second.Send.Result.Seq != 1 || second.Result.ID != first.Job.ID {
 		e.Fatalf("%+v, %+v", first.Send.Result, second.Send.Result)
 	}
-	wantSame(e, second, "paid")
+	e.WantRepeated(second, "paid")
 	a, b := e.Job(env.Key("other"), env.Along("paid"), key), e.Job(env.Key("other"), env.Along("paid"), key)
 	e.Enqueue(a, b)
 	if a.Send.Result.Duplicate || !b.Send.Result.Duplicate {

@@ -29,7 +29,10 @@ func (s *Store) Export(ctx context.Context, params store.ExportParams) (store.Ex
 	var lanes []int32
 	err := s.InTx(ctx, pg.BeginRead, func(t pg.Session) error {
 		p.t = t
-		if params.After.Keys {
+		switch {
+		case params.After.Signals:
+			return p.signals(ctx, params)
+		case params.After.Keys:
 			return p.keys(ctx, params)
 		}
 		ids, last, err := next(ctx, t, params)
@@ -197,6 +200,24 @@ func (p *page) keys(ctx context.Context, params store.ExportParams) error {
 		p.Keys, p.Next.Key = append(p.Keys, k), k
 		return err
 	}, after.Namespace, after.Kind, after.Key, int32(params.Limit))
-	p.End = len(p.Keys) < params.Limit
+	if len(p.Keys) < params.Limit {
+		p.Next = store.Place{Job: p.Next.Job, Signals: true}
+	}
+	return err
+}
+
+// signals reads those that were sent along with enqueues.
+func (p *page) signals(ctx context.Context, params store.ExportParams) error {
+	after := params.After.Signal
+	err := p.t.Run(ctx, "copy_signals", func(r pg.Row) error {
+		var s store.SentAlong
+		var id, job pgtype.UUID
+		var at int64
+		err := r.Scan(&id, &s.Namespace, &job, &s.Seq, &s.Differs, &at)
+		s.ID, s.Job, s.At = id.Bytes, job.Bytes, pg.TimeOf(at)
+		p.Signals, p.Next.Signal = append(p.Signals, s), s
+		return err
+	}, pg.UUIDOf(after.ID), after.Namespace, int32(params.Limit))
+	p.End = len(p.Signals) < params.Limit
 	return err
 }

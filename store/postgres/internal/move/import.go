@@ -39,6 +39,9 @@ func (s *Store) Import(ctx context.Context, params store.ImportParams) error {
 		if err := putKeys(ctx, t, params.Keys); err != nil {
 			return err
 		}
+		if err := putSignals(ctx, t, params.Signals); err != nil {
+			return err
+		}
 		if bytes.Compare(params.Last[:], n.Last[:]) > 0 {
 			n.Last = params.Last
 		}
@@ -96,6 +99,14 @@ func putKeys(ctx context.Context, t pg.Session, keys []store.KeyHold) error {
 		})
 	}
 	return putRows(ctx, t, "copy_keys_put", rows)
+}
+
+func putSignals(ctx context.Context, t pg.Session, signals []store.SentAlong) error {
+	var rows []signalRow
+	for _, s := range signals {
+		rows = append(rows, signalRow{s.ID, s.Namespace, s.Job, s.Seq, s.Differs, s.At.UnixMicro()})
+	}
+	return putRows(ctx, t, "copy_signals_put", rows)
 }
 
 // put writes jobs, and portions of their memories. Those that are there have all of it.

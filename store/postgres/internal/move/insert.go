@@ -187,7 +187,7 @@ func (t *tables) addHistory(w *store.Whole) {
 		a := &w.Attempts[i]
 		t.attempts = append(t.attempts, attemptRow{
 			w.ID, a.LeaseNumber, a.Node, a.ClaimedAt.UnixMicro(), pg.OptMicros(a.StartedAt), a.EndedAt.UnixMicro(), a.Number,
-			int32(a.Outcome), textOf(a.Reason), textOf(a.Error), textOf(a.Trace),
+			int32(a.Outcome), textOf(a.Reason), textOf(a.Error), textOf(a.Trace), unlessZero(a.Lost),
 		})
 	}
 	for _, a := range w.Actions {

@@ -138,10 +138,10 @@ func (r *requestRow) request() *store.Request {
 	return &store.Request{At: pg.TimeOf(r.At), Reason: pg.TextOf(r.Reason), Actor: pg.TextOf(r.Actor), Seen: r.Seen}
 }
 
-func (a *attemptRow) attempt() store.Attempt {
-	return store.Attempt{
+func (a *attemptRow) attempt() store.WholeAttempt {
+	return store.WholeAttempt{Attempt: store.Attempt{
 		Number: a.Attempt, LeaseNumber: a.Lease, Node: a.Node, ClaimedAt: pg.TimeOf(a.ClaimedAt), StartedAt: pg.OptTime(a.StartedAt),
 		EndedAt: pg.TimeOf(a.EndedAt), Outcome: store.State(a.Outcome), Reason: store.Reason(pg.TextOf(a.Reason)),
 		Error: pg.TextOf(a.Error), Trace: pg.TextOf(a.Trace),
-	}
+	}, Lost: a.Lost != nil && *a.Lost}
 }

@@ -92,6 +92,7 @@ type attemptRow struct {
 	Reason    *string  `json:"reason"`
 	Error     *string  `json:"error"`
 	Trace     *string  `json:"trace"`
+	Lost      *bool    `json:"lost"`
 }
 
 type checkpointRow struct {
@@ -152,6 +153,15 @@ type keyRow struct {
 	Keep      int64    `json:"keep"`
 	Until     *int64   `json:"until"`
 	Args      *string  `json:"args"`
+}
+
+type signalRow struct {
+	ID        store.ID `json:"id"`
+	Namespace string   `json:"namespace"`
+	Job       store.ID `json:"job"`
+	Seq       int64    `json:"seq"`
+	Differs   bool     `json:"differs"`
+	At        int64    `json:"at"`
 }
 
 type entryRow struct {

@@ -25,7 +25,10 @@ func (v Verbs) Export(ctx context.Context, params store.ExportParams) (store.Exp
 	err := v.d.Read(ctx, "export jobs", func(t *core.Tx) error {
 		p = page{rows: params.Limit, bytes: params.Bytes}
 		p.Next = params.After
-		if params.After.Keys {
+		switch {
+		case params.After.Signals:
+			return p.signals(t, params)
+		case params.After.Keys:
 			return p.keys(t, params)
 		}
 		ids, err := next(t, params)

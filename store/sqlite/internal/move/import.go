@@ -31,6 +31,11 @@ func (v Verbs) Import(ctx context.Context, params store.ImportParams) error {
 				return err
 			}
 		}
+		for i := range params.Signals {
+			if err := putSignal(t, &params.Signals[i]); err != nil {
+				return err
+			}
+		}
 		if bytes.Compare(params.Last[:], n.Last[:]) > 0 {
 			n.Last = params.Last
 		}
@@ -100,6 +105,17 @@ func putKey(t *core.Tx, k *store.KeyHold) error {
 	s.BindInt(k.Keep.Microseconds())
 	db.BindOptTime(s, k.Until)
 	s.BindBlob(k.Args)
+	return db.Exec(s)
+}
+
+func putSignal(t *core.Tx, sent *store.SentAlong) error {
+	s := t.Stmt("copy_signal_insert")
+	db.BindID(s, sent.ID)
+	s.BindText(sent.Namespace)
+	db.BindID(s, sent.Job)
+	s.BindInt(sent.Seq)
+	s.BindInt(db.BoolInt(sent.Differs))
+	s.BindInt(sent.At.UnixMicro())
 	return db.Exec(s)
 }
 

@@ -204,7 +204,7 @@ func insertHistory(t *core.Tx, w *store.Whole, _ *core.Lane) error {
 		db.BindOptTime(s, a.StartedAt)
 		s.BindInt(a.EndedAt.UnixMicro())
 		s.BindInt(int64(a.Outcome))
-		s.BindInt(db.BoolInt(true))
+		s.BindInt(taken(a.Lost))
 		db.BindOptText(s, string(a.Reason))
 		db.BindOptText(s, a.Error)
 		db.BindOptText(s, a.Trace)
@@ -225,6 +225,14 @@ func insertHistory(t *core.Tx, w *store.Whole, _ *core.Lane) error {
 		}
 	}
 	return nil
+}
+
+// taken is the column taken of an attempt, which is never 0 here.
+func taken(lost bool) int64 {
+	if lost {
+		return db.TakenLost
+	}
+	return 1
 }
 
 // insertMemory writes entries and messages, but for those that are there: a page may be imported

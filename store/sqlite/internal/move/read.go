@@ -87,15 +87,15 @@ func readCheckpoint(t *core.Tx, w *store.Whole, _ *core.Body) error {
 }
 
 func readAttempts(t *core.Tx, w *store.Whole, _ *core.Body) error {
-	s := t.Stmt("attempts")
+	s := t.Stmt("copy_attempts")
 	db.BindID(s, w.ID)
 	return db.Each(s, func() error {
-		w.Attempts = append(w.Attempts, store.Attempt{
+		w.Attempts = append(w.Attempts, store.WholeAttempt{Attempt: store.Attempt{
 			LeaseNumber: s.ReadInt(), Number: int(s.ReadInt()), Node: s.ReadInt(),
 			ClaimedAt: db.ReadTime(s), StartedAt: db.ReadOptTime(s), EndedAt: db.ReadTime(s),
 			Outcome: store.State(s.ReadInt()), Reason: store.Reason(db.ReadOptText(s)),
 			Error: db.ReadOptText(s), Trace: db.ReadOptText(s),
-		})
+		}, Lost: db.ReadOptInt(s) != 0})
 		return nil
 	})
 }
@@ -201,6 +201,25 @@ func (p *page) keys(t *core.Tx, params store.ExportParams) error {
 		p.Keys, p.Next.Key = append(p.Keys, k), k
 		return nil
 	})
-	p.End = len(p.Keys) < params.Limit
+	if len(p.Keys) < params.Limit {
+		p.Next = store.Place{Job: p.Next.Job, Signals: true}
+	}
+	return err
+}
+
+// signals reads those that were sent along with enqueues.
+func (p *page) signals(t *core.Tx, params store.ExportParams) error {
+	s := t.Stmt("copy_signals")
+	db.BindID(s, params.After.Signal.ID)
+	s.BindText(params.After.Signal.Namespace)
+	s.BindInt(int64(params.Limit))
+	err := db.Each(s, func() error {
+		sent := store.SentAlong{
+			ID: db.ReadID(s), Namespace: s.ReadText(), Job: db.ReadID(s), Seq: s.ReadInt(), Differs: s.ReadInt() != 0, At: db.ReadTime(s),
+		}
+		p.Signals, p.Next.Signal = append(p.Signals, sent), sent
+		return nil
+	})
+	p.End = len(p.Signals) < params.Limit
 	return err
 }

@@ -33,7 +33,10 @@ SELECT t.place, b.lane, b.run_at, {{body}}, f.result, json_build_object(
   'cancel', (SELECT row_to_json(a) FROM {schema}.cancel_request a WHERE a.id = t.id OFFSET 0),
   'pause', (SELECT row_to_json(a) FROM {schema}.pause_request a WHERE a.id = t.id OFFSET 0),
   'updates', (SELECT json_agg(a ORDER BY a.seq) FROM {schema}.job_update a WHERE a.id = t.id),
-  'attempts', (SELECT json_agg(a ORDER BY a.lease) FROM {schema}.attempt a WHERE a.id = t.id),
+  'attempts', (SELECT json_agg(json_build_object('lease', a.lease, 'node', a.node, 'claimed_at', a.claimed_at,
+    'started_at', a.started_at, 'ended_at', a.ended_at, 'attempt', a.attempt, 'outcome', a.outcome, 'reason', a.reason,
+    'error', a.error, 'trace', a.trace, 'lost', NOT a.reported AND {{lost}}) ORDER BY a.lease)
+    FROM {schema}.attempt a WHERE a.id = t.id),
   'actions', (SELECT json_agg(json_build_object('at', a.at, 'actor', a.actor, 'action', a.action, 'detail', a.detail) ORDER BY a.seq)
     FROM {schema}.audit a WHERE a.job = t.id AND a.gone IS NOT TRUE)
 )::text
@@ -96,6 +99,19 @@ INSERT INTO {schema}.job_key (namespace, kind, key, id, keep, until, taken, args
 SELECT namespace, kind, key, id, keep, until, 1, args FROM json_to_recordset(@rows::json)
   AS t (namespace text, kind text, key text, id uuid, keep bigint, until bigint, args bytea)
 ON CONFLICT (namespace, kind, key) DO NOTHING;
+
+-- Signals that were sent along with enqueues.
+-- name: copy_signals
+-- params: @id uuid, @namespace text, @limit int
+SELECT id, namespace, job, seq, differs, at FROM {schema}.key_sent
+WHERE (id, namespace) > (@id, @namespace) ORDER BY id, namespace LIMIT @limit;
+
+-- name: copy_signals_put
+-- params: @rows text
+INSERT INTO {schema}.key_sent (id, namespace, job, seq, differs, at)
+SELECT id, namespace, job, seq, differs, at FROM json_to_recordset(@rows::json)
+  AS t (id uuid, namespace text, job uuid, seq bigint, differs boolean, at bigint)
+ON CONFLICT (id, namespace) DO NOTHING;
 
 -- name: copy_queues
 SELECT namespace, name, created_at, paused_at, paused_by, deleted_at FROM {schema}.queue
@@ -183,10 +199,10 @@ FROM json_to_recordset(@rows::json) AS t (id uuid, finished_at bigint, lease big
 
 -- name: copy_attempts_put
 -- params: @rows text
-INSERT INTO {schema}.attempt (id, lease, node, claimed_at, started_at, ended_at, attempt, outcome, reported, reason, error, trace)
-SELECT id, lease, node, claimed_at, started_at, ended_at, attempt, outcome, false, reason, error, trace
+INSERT INTO {schema}.attempt (id, lease, node, claimed_at, started_at, ended_at, attempt, outcome, reported, reason, error, trace, lost)
+SELECT id, lease, node, claimed_at, started_at, ended_at, attempt, outcome, false, reason, error, trace, lost
 FROM json_to_recordset(@rows::json) AS t (id uuid, lease bigint, node bigint, claimed_at bigint, started_at bigint, ended_at bigint,
-  attempt int, outcome int, reason text, error text, trace text);
+  attempt int, outcome int, reason text, error text, trace text, lost boolean);
 
 -- name: copy_checkpoints_put
 -- params: @rows text

@@ -22,6 +22,10 @@ WHERE id = @job AND seq > @after_seq AND (seq >= @begins_at OR kind IN ({kept_en
 SELECT seq, kind, name, data, codec, error, from_id, state, reason, at, key FROM holdfast_inbox WHERE id = ? AND seq > ?
 ORDER BY seq LIMIT ? + 0;
 
+-- name: copy_attempts
+SELECT lease, attempt, node, claimed_at, started_at, ended_at, outcome, reason, error, trace, taken <> 0 AND {{lost}}
+FROM holdfast_attempt WHERE id = ? ORDER BY lease;
+
 -- name: copy_checkpoint
 SELECT percent, updated_at, message, value, lease FROM holdfast_checkpoint WHERE id = ?;
 
@@ -87,6 +91,16 @@ WHERE (namespace, kind, key) > (@namespace, @kind, @key) ORDER BY namespace, kin
 -- name: copy_key_insert
 INSERT INTO holdfast_job_key (namespace, kind, key, id, keep, until, args) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (namespace, kind, key) DO NOTHING;
+
+-- Signals that were sent along with enqueues.
+-- name: copy_signals
+-- params: @id, @namespace, @limit
+SELECT id, namespace, job, seq, differs, at FROM holdfast_key_sent
+WHERE (id, namespace) > (@id, @namespace) ORDER BY id, namespace LIMIT @limit + 0;
+
+-- name: copy_signal_insert
+INSERT INTO holdfast_key_sent (id, namespace, job, seq, differs, at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (id, namespace) DO NOTHING;
 
 -- name: copy_any_job
 SELECT 1 FROM holdfast_job LIMIT 1;
