@@ -130,6 +130,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{15, []string{"DROP INDEX {schema}.untold_parent", "CREATE INDEX untold_seq ON {schema}.untold (seq)"}},
 	{14, []string{ // and any function enqueue, which is replaced
 		"DROP FUNCTION {schema}.check_key, {schema}.kept_for, {schema}.options_with_key, {schema}.hash_of_args, " +
 			"{schema}.take_business_key, {schema}.leave_business_key",
@@ -163,6 +164,8 @@ func TestMigrateFromVersion12(t *testing.T) { migrateFrom(t, 12) }
 func TestMigrateFromVersion13(t *testing.T) { migrateFrom(t, 13) }
 
 func TestMigrateFromVersion14(t *testing.T) { migrateFrom(t, 14) }
+
+func TestMigrateFromVersion15(t *testing.T) { migrateFrom(t, 15) }
 
 func migrateFrom(t *testing.T, version int) {
 	t.Helper()

@@ -35,7 +35,7 @@ func TestHotPlans(t *testing.T) {
 		"send_updates", "wake_for_updates", "answer_updates", "updates_open", "update", "update_forget", "updates_forget_accepted",
 		"updates_refused", "updates_of_gone", "keys_of_gone", "keys_settle",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
-		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "tell_parents",
+		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "untold_parents", "tell_parents",
 	} {
 		for _, line := range explain(t, conn, s.Text(name)) {
 			if bad.MatchString(line) && !small.MatchString(line) || again.MatchString(line) && name != few {
@@ -84,20 +84,44 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), fill); err != nil {
 			t.Fatal(err)
 		}
-		plan := explain(t, conn, s.Text("unserved"))
-		onReady := 0
-		for i, line := range plan {
-			if !strings.Contains(line, " on ready ") {
-				continue
-			}
-			onReady++
-			if !strings.Contains(line, "Index Only Scan") || !strings.Contains(plan[i-1], "Limit") {
-				t.Errorf("after %.40s…: %s", fill, strings.Join(plan, "\n"))
-			}
+		wantFirstRows(t, fill, explain(t, conn, s.Text("unserved")), "ready", 1)
+	}
+}
+
+// TestUntoldParentsReadsOneNoteOfEach: the next parents that are to be told are found without
+// reading through their notes, of which one may have any number.
+func TestUntoldParentsReadsOneNoteOfEach(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	for _, fill := range []string{
+		"SELECT 1",
+		pg.InSchema(`INSERT INTO {schema}.untold (id, parent, state, codec)
+			SELECT gen_random_uuid(), lpad((i % 3)::text, 32, '1')::uuid, 5, 0 FROM generate_series(1, 20000) i`, s.SchemaName),
+		pg.InSchema("ANALYZE {schema}.untold", s.SchemaName),
+	} {
+		if _, err := conn.Exec(t.Context(), fill); err != nil {
+			t.Fatal(err)
 		}
-		if onReady != 1 {
-			t.Errorf("after %.40s… ready is read in %d places: %s", fill, onReady, strings.Join(plan, "\n"))
+		wantFirstRows(t, fill, explain(t, conn, s.Text("untold_parents")), "untold", 2)
+	}
+}
+
+// wantFirstRows checks that a plan reads a table in so many places, and at each of them no more
+// than the first row that it finds in an index.
+func wantFirstRows(t *testing.T, fill string, plan []string, table string, want int) {
+	t.Helper()
+	places := 0
+	for i, line := range plan {
+		if !strings.Contains(line, " on "+table+" ") {
+			continue
 		}
+		places++
+		if !strings.Contains(line, "Index Only Scan") || !strings.Contains(plan[i-1], "Limit") {
+			t.Errorf("after %.40s…: %s", fill, strings.Join(plan, "\n"))
+		}
+	}
+	if places != want {
+		t.Errorf("after %.40s… %s is read in %d places: %s", fill, table, places, strings.Join(plan, "\n"))
 	}
 }
 

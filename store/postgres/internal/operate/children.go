@@ -22,76 +22,120 @@ type closedParent struct {
 // closedWords are what children are told that end because their parent did.
 const closedWords = "its parent has finished"
 
+// portion is what of the children that are to be closed is looked at together.
+type portion struct {
+	after    store.ID        // the parent before
+	parents  []*closedParent // in the order of their ids
+	children []store.ID
+	policies map[store.ID]store.ClosePolicy
+	parentOf map[store.ID]store.ID
+	full     bool // there may be more, also children of the last parent
+}
+
 // CloseChildren is that of store.Maintenance, without the class of its error.
 func (s *Store) CloseChildren(ctx context.Context, limit int) (closed store.Closed, err error) {
 	if limit = min(limit, jobsAtOnce); limit <= 0 {
 		return closed, nil
 	}
-	told, err := s.tellParents(ctx, limit, &closed)
+	full, err := s.tellParents(ctx, limit, &closed)
 	if err != nil {
 		return closed, err
 	}
-	closed, err = s.closeChildren(ctx, limit, closed)
-	closed.More = closed.More || told >= limit
-	return closed, err
+	if err := s.closeChildren(ctx, limit, &closed); err != nil {
+		return closed, err
+	}
+	closed.More = s.rounds.goOn() || full
+	return closed, nil
 }
 
-// closeChildren closes children, after what has happened already.
-func (s *Store) closeChildren(ctx context.Context, limit int, before store.Closed) (closed store.Closed, err error) {
-	closed = before
-	var parents []*closedParent
-	var children []store.ID
-	policies, parentOf := map[store.ID]store.ClosePolicy{}, map[store.ID]store.ID{}
+// closeChildren closes the next children of the round. Those that are to be terminated and that a
+// caller's transaction has are left to the next round, with the notes of their parents.
+func (s *Store) closeChildren(ctx context.Context, limit int, closed *store.Closed) error {
+	round := &s.rounds.closing
+	p, err := s.childrenToClose(ctx, s.rounds.after(round), limit)
+	if err != nil {
+		return err
+	}
+	busy, err := s.closeEach(ctx, p.children, p.policies, closed)
+	if err != nil {
+		return err
+	}
+	kept := map[store.ID]bool{}
+	for _, child := range busy {
+		kept[p.parentOf[child]] = true
+	}
+	next, err := s.noteClosed(ctx, p, kept)
+	if err != nil {
+		return err
+	}
+	s.rounds.pass(round, next, len(closed.Ended) > 0) // which may have children themselves
+	return nil
+}
+
+// childrenToClose reads what is to be closed.
+func (s *Store) childrenToClose(ctx context.Context, after store.ID, limit int) (*portion, error) {
+	p := &portion{after: after, policies: map[store.ID]store.ClosePolicy{}, parentOf: map[store.ID]store.ID{}}
 	rows := 0
-	err = s.Send(ctx, pg.Statement{Name: "children_to_close", Args: []any{int32(limit)}, Each: func(r pg.Row) error {
+	args := []any{pg.UUIDOf(after), int32(limit)}
+	err := s.Send(ctx, pg.Statement{Name: "children_to_close", Args: args, Each: func(r pg.Row) error {
 		var (
 			id, child pgtype.UUID
-			p         closedParent
+			parent    closedParent
 			policy    *int32
 		)
-		if err := r.Scan(&id, &p.at, &p.finished, &child, &policy); err != nil {
+		if err := r.Scan(&id, &parent.at, &parent.finished, &child, &policy); err != nil {
 			return err
 		}
 		rows++
-		if p.id = id.Bytes; len(parents) == 0 || parents[len(parents)-1].id != p.id {
-			parents = append(parents, &p)
+		if parent.id = id.Bytes; len(p.parents) == 0 || p.parents[len(p.parents)-1].id != parent.id {
+			p.parents = append(p.parents, &parent)
 		}
-		if last := parents[len(parents)-1]; policy != nil && p.finished {
+		if last := p.parents[len(p.parents)-1]; policy != nil && parent.finished {
 			last.last, last.found = child.Bytes, last.found+1
-			children = append(children, child.Bytes)
-			policies[child.Bytes], parentOf[child.Bytes] = store.ClosePolicy(*policy), last.id
+			p.children = append(p.children, child.Bytes)
+			p.policies[child.Bytes], p.parentOf[child.Bytes] = store.ClosePolicy(*policy), last.id
 		}
 		return nil
 	}})
-	if err != nil || len(parents) == 0 {
-		return closed, err
+	p.full = rows >= limit
+	return p, err
+}
+
+// noteClosed removes the notes of parents whose children are closed, but for those that are kept.
+// It returns the parent after which the round goes on, or zero at its end.
+func (s *Store) noteClosed(ctx context.Context, p *portion, kept map[store.ID]bool) (next store.ID, err error) {
+	if len(p.parents) == 0 {
+		return next, nil
 	}
-	closed.More = rows >= limit
-	busy, err := s.closeEach(ctx, children, policies, &closed)
-	if err != nil {
-		return closed, err
-	}
-	kept := map[store.ID]bool{} // until the next time
-	for _, child := range busy {
-		kept[parentOf[child]] = true
-	}
-	full := closed.More
-	closed.More = full || len(closed.Ended) > 0 // they may have children themselves
-	// Of the last parent there may be more children than were asked for.
-	last := parents[len(parents)-1]
+	closed, last := p.parents, p.parents[len(p.parents)-1]
 	var list []pg.Statement
-	if full && last.found > 0 {
+	moved := false
+	if p.full && last.found > 0 {
 		if !kept[last.id] {
-			list = append(list, pg.Statement{Name: "parent_closing", Args: []any{pg.UUIDOf(last.id), last.at, pg.UUIDOf(last.last)}})
+			list = append(list, pg.Statement{
+				Name: "parent_closing", Args: []any{pg.UUIDOf(last.id), last.at, pg.UUIDOf(last.last)},
+				Each: func(r pg.Row) error { moved = true; return r.Scan(new(pgtype.UUID)) },
+			})
 		}
-		parents = parents[:len(parents)-1]
+		closed = closed[:len(closed)-1]
 	}
-	parents = slices.DeleteFunc(parents, func(p *closedParent) bool { return kept[p.id] })
-	ids, times := make([]pgtype.UUID, len(parents)), make([]int64, len(parents))
-	for i, p := range parents {
-		ids[i], times[i] = pg.UUIDOf(p.id), p.at
+	var ids []pgtype.UUID
+	var times []int64
+	for _, parent := range closed {
+		if !kept[parent.id] {
+			ids, times = append(ids, pg.UUIDOf(parent.id)), append(times, parent.at)
+		}
 	}
-	return closed, s.Send(ctx, append(list, pg.Statement{Name: "parents_closed", Args: []any{ids, times}})...)
+	err = s.Send(ctx, append(list, pg.Statement{Name: "parents_closed", Args: []any{ids, times}})...)
+	switch {
+	case !p.full:
+		return next, err
+	case len(p.parents) > 1: // the last is looked at again: what was seen of it may be little
+		return p.parents[len(p.parents)-2].id, err
+	case moved:
+		return p.after, err
+	}
+	return last.id, err
 }
 
 // closeEach does what the policies of children say, in the order given: those together that are

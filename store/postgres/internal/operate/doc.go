@@ -18,6 +18,8 @@
 // or writing journals at this moment, and then locks the records: a node that is slow, not dead,
 // finds no record any more. Whatever takes jobs from their runs locks the fence of the node alone.
 // Whatever takes bodies takes those that it can have, and leaves the others to the next time.
+// CloseChildren goes on behind those, so that what a caller's transaction holds delays no other
+// parent and no other parent's children.
 //
 // # When it fails
 //
@@ -27,7 +29,7 @@
 //
 // # Mutexes
 //
-// Store.lookedMu is held for moments. Nothing is taken under it.
+// Store.lookedMu and rounds.mu are held for moments. Nothing is taken under them.
 //
 // # Imports
 //

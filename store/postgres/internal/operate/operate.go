@@ -21,6 +21,8 @@ type Store struct {
 	retired   atomic.Int64 // the day on which lanes were removed last, and up to which
 	forgotten atomic.Int64 // the last record of what people did that retention looked at
 
+	rounds rounds // of CloseChildren
+
 	lookedMu sync.Mutex
 	looked   map[looked]time.Time // partitions that retention leaves alone for a while
 	MoveMost int                  // how many entries it moves; maxMoved

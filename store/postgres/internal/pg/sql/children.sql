@@ -1,15 +1,16 @@
 -- Children of jobs that have finished.
 
 -- What is to be closed: a row for each child that has not finished, was not asked to, and is not to
--- be left alone, with its policy; and one without a child for a parent that has none left. Tells of
--- each parent whether it is finished still, or removed.
+-- be left alone, with its policy; and one without a child for a parent that has none left. Begins
+-- with the first parent after @after. Tells of each parent whether it is finished still, or
+-- removed.
 -- name: children_to_close
--- params: @limit int
+-- params: @after uuid, @limit int
 SELECT n.id, n.at,
   EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = n.id OFFSET 0)
     OR NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = n.id OFFSET 0),
   c.id, c.policy
-FROM (SELECT p.id, p.at, p.after FROM {schema}.closed_parent p ORDER BY p.id LIMIT @limit) n
+FROM (SELECT p.id, p.at, p.after FROM {schema}.closed_parent p WHERE p.id > @after ORDER BY p.id LIMIT @limit) n
 LEFT JOIN LATERAL (
   SELECT j.id, j.link & {policy_bits} AS policy FROM {schema}.job j
   WHERE j.parent = n.id AND j.id > coalesce(n.after, '00000000-0000-0000-0000-000000000000') AND j.link & {policy_bits} <> {abandon_child}
@@ -44,9 +45,10 @@ WITH closed AS MATERIALIZED (
 )
 DELETE FROM {schema}.closed_parent WHERE ctid = ANY (ARRAY(SELECT place FROM closed));
 
--- One that has more children than were closed: @after is the last that was.
+-- One that has more children than were closed: @after is the last that was. Answers with it, unless
+-- a caller's transaction lets it run again, or it has finished again.
 -- name: parent_closing
 -- params: @job uuid, @noted_at bigint, @after uuid
 UPDATE {schema}.closed_parent SET after = @after WHERE ctid = ANY (ARRAY(
   SELECT p.ctid FROM {schema}.closed_parent p WHERE p.id = @job AND p.at = @noted_at FOR UPDATE SKIP LOCKED
-));
+)) RETURNING id;

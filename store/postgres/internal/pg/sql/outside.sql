@@ -113,29 +113,41 @@ CROSS JOIN LATERAL (SELECT * FROM {schema}.finished a WHERE a.id = t.id OFFSET 0
 ORDER BY t.place
 RETURNING id;
 
--- The notes that have waited longest.
--- name: untold
--- params: @limit int
-SELECT u.id, u.parent FROM {schema}.untold u ORDER BY u.seq LIMIT @limit;
+-- The parents of such notes, after one, in the order of their ids. Each is found by one look into
+-- the index, however many notes it has.
+-- name: untold_parents
+-- params: @after uuid, @limit int
+WITH RECURSIVE parents (id) AS (
+  SELECT f.parent FROM (SELECT u.parent FROM {schema}.untold u WHERE u.parent > @after ORDER BY u.parent LIMIT 1) f
+  UNION ALL
+  SELECT n.parent FROM parents p CROSS JOIN LATERAL (
+    SELECT u.parent FROM {schema}.untold u WHERE u.parent > p.id ORDER BY u.parent LIMIT 1
+  ) n
+)
+SELECT id FROM parents LIMIT @limit;
 
--- Delivers such notes to their parents, which are locked, as the statement answer does. One that a
--- caller's transaction takes back is left alone. Answers with the parents that got one, and the
--- children.
+-- Delivers notes to their parents, which are locked, as the statement answer does: the oldest of
+-- each. One that a caller's transaction takes back is left alone. Answers with the notes that are
+-- removed, and whether their parents got them: a parent that is gone, or completed, gets none.
 -- name: tell_parents
--- params: @children uuid[], @now bigint
+-- params: @parents uuid[], @limit int, @now bigint
 WITH notes AS MATERIALIZED (
-  SELECT u.ctid AS place FROM {schema}.untold u WHERE u.id = ANY (@children) FOR UPDATE SKIP LOCKED
+  SELECT n.place FROM unnest(@parents) AS t (id) CROSS JOIN LATERAL (
+    SELECT u.ctid AS place FROM {schema}.untold u WHERE u.parent = t.id ORDER BY u.seq LIMIT @limit FOR UPDATE SKIP LOCKED
+  ) n LIMIT @limit
 ), gone AS (
   DELETE FROM {schema}.untold WHERE ctid = ANY (ARRAY(SELECT place FROM notes)) RETURNING *
 ), told AS MATERIALIZED (
-  SELECT g.*, coalesce(l.seq, 0) + row_number() OVER (PARTITION BY g.parent ORDER BY g.seq) AS number
+  SELECT g.*, coalesce(l.seq, 0) + row_number() OVER (PARTITION BY g.parent ORDER BY g.seq) AS number,
+    EXISTS (SELECT 1 FROM {schema}.job p WHERE p.id = g.parent OFFSET 0)
+      AND NOT EXISTS (SELECT 1 FROM {schema}.finished p WHERE p.id = g.parent AND p.state = {completed} OFFSET 0) AS hears
   FROM gone g
   LEFT JOIN LATERAL (SELECT m.seq FROM {schema}.inbox m WHERE m.id = g.parent ORDER BY m.seq DESC LIMIT 1) l ON true
-  WHERE EXISTS (SELECT 1 FROM {schema}.job p WHERE p.id = g.parent OFFSET 0)
-    AND NOT EXISTS (SELECT 1 FROM {schema}.finished p WHERE p.id = g.parent AND p.state = {completed} OFFSET 0)
+), sent AS (
+  INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, reason, error, data)
+  SELECT parent, number, @now, id, codec, {message_child}, state, reason, error, data FROM told WHERE hears
 )
-INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, reason, error, data)
-SELECT parent, number, @now, id, codec, {message_child}, state, reason, error, data FROM told RETURNING id, from_id;
+SELECT parent, id, hears FROM told;
 
 -- What a statement may fail behind, in a caller's transaction.
 -- name: savepoint
