@@ -54,8 +54,9 @@ var filterNames = []string{
 	"metadata", "args",
 }
 
-// parse returns the filter of the flags.
+// parse returns the filter of the flags, as it is now.
 func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
+	f.filter.States = nil
 	for _, name := range f.states {
 		state, err := store.ParseState(name)
 		if err != nil {
