@@ -42,7 +42,7 @@ func TestBusinessKeys(t *testing.T) {
 		if j := s.journal(id); len(j.Messages) != 1 || string(j.Messages[0].Data) != `"ada"` {
 			t.Errorf("%+v", j.Messages)
 		}
-		s.expect(s.run(append([]string{"job", "wait", "--timeout", "1ms"}, named...)...), app.ExitTimeout, id)
+		s.expect(s.run(append([]string{"job", "wait", "--wait-timeout", "1ms"}, named...)...), app.ExitTimeout, id)
 		s.holds(s.ok(append([]string{"job", "pause", "-o", "table"}, named...)...), "job "+id+" is paused")
 		s.holds(s.ok(append([]string{"job", "resume", "-o", "table"}, named...)...), "job "+id+" is scheduled")
 		s.expect(s.run(append([]string{"job", "cancel"}, named...)...), 0, "1 job is cancelled")

@@ -360,7 +360,7 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"job", "enqueue", "k", "--file", s.dir}, "--file: " + s.dir + " is a directory"},
 		{[]string{"job", "enqueue", "k", "@" + s.dir}, "ARGS: " + s.dir + " is a directory"},
 		{[]string{"job", "enqueue", "k", "@/no/such/file"}, "ARGS: /no/such/file: no such file or directory"},
-		{[]string{"job", "wait", arg.ExampleID, "--timeout", "10"}, "has no unit"},
+		{[]string{"job", "wait", arg.ExampleID, "--wait-timeout", "10"}, "has no unit"},
 		{[]string{"dev", "--stop-timeout", "-1s"}, "--stop-timeout -1s is negative"},
 		{[]string{"dev", "--stop-timeout", "20"}, "has no unit"},
 		{[]string{"postgres://app:hunter2@h/db"}, "name a database with --database"},

@@ -1,6 +1,10 @@
 package arg
 
-import "github.com/holdfastdev/holdfast/store"
+import (
+	"strings"
+
+	"github.com/holdfastdev/holdfast/store"
+)
 
 var (
 	// States are all states of a job.
@@ -19,4 +23,16 @@ func StateNames(states []store.State) []string {
 		names[i] = s.String()
 	}
 	return names
+}
+
+// ParseStates parses the states that a flag names.
+func ParseStates(flag string, names []string) (states []store.State, err error) {
+	for _, name := range names {
+		state, err := store.ParseState(name)
+		if err != nil {
+			return nil, Usagef("--%s %q: must be one of %s", flag, name, strings.Join(StateNames(States), ", "))
+		}
+		states = append(states, state)
+	}
+	return states, nil
 }

@@ -56,13 +56,9 @@ var filterNames = []string{
 
 // parse returns the filter of the flags, as it is now.
 func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
-	f.filter.States = nil
-	for _, name := range f.states {
-		state, err := store.ParseState(name)
-		if err != nil {
-			return f.filter, arg.Usagef("--state %q: must be one of %s", name, strings.Join(arg.StateNames(arg.States), ", "))
-		}
-		f.filter.States = append(f.filter.States, state)
+	var err error
+	if f.filter.States, err = arg.ParseStates("state", f.states); err != nil {
+		return f.filter, err
 	}
 	if f.filter.Key != "" && len(f.filter.Kinds) == 0 {
 		return f.filter, arg.Usagef("--key requires --kind")
@@ -74,7 +70,6 @@ func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
 	if err := f.parseTimes(now); err != nil {
 		return f.filter, err
 	}
-	var err error
 	if f.filter.Metadata, err = parseMatches("metadata", f.metadata); err != nil {
 		return f.filter, err
 	}
