@@ -159,8 +159,8 @@ func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
 	return c.withStore(ctx, "migrate", (*schema.Tables).Migrate)
 }
 
-// Reset implements store.Resets. The database schema stays, with whatever else is in it. Rights that
-// were granted on the tables are gone with them.
+// Reset implements store.Resets. The database schema stays, with whatever else is in it. Rights
+// that were granted on the tables are gone with them.
 func (c Config) Reset(ctx context.Context) (store.Schema, error) {
 	return c.withStore(ctx, "reset", (*schema.Tables).Reset)
 }
