@@ -355,7 +355,7 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"job", "enqueue", "k", "--args", "{}", "--file", "x"}, "--args and --file cannot be used together"},
 		{[]string{"job", "enqueue", "k", "--id", arg.ExampleID, "--file", "x"}, "--file and --id cannot be used together"},
 		{[]string{"job", "enqueue", "k", "--at", "2020-01-01"}, "--at: 2020-01-01 was "},
-		{[]string{"job", "enqueue", "k", "--id", "e7c21ef8-bb0c-4b1c-8d0a-a3c7d0aa3dd6"}, "is not a UUIDv7; see"},
+		{[]string{"job", "enqueue", "k", "--id", "e7c21ef8-bb0c-4b1c-8d0a-a3c7d0aa3dd6"}, "must be a whole UUIDv7"},
 		{[]string{"job", "enqueue", "k", "--file", "/no/such/file"}, "--file: /no/such/file: no such file or directory"},
 		{[]string{"job", "enqueue", "k", "--file", s.dir}, "--file: " + s.dir + " is a directory"},
 		{[]string{"job", "enqueue", "k", "@" + s.dir}, "ARGS: " + s.dir + " is a directory"},

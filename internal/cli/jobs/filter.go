@@ -3,6 +3,7 @@ package jobs
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,6 +124,10 @@ func parseMatches(flag string, texts []string) (matches []store.Match, err error
 		if !found || path == "" || value == "" {
 			return nil, arg.Usagef("--%s %q: must be PATH=VALUE, such as customer.city=Oslo", flag, output.Clip(text, 60))
 		}
+		if !isPath(path) {
+			return nil, arg.Usagef("--%s %q: a PATH is names with dots between them, or a JSON pointer, in which ~ is written ~0 and / in a name ~1",
+				flag, output.Clip(text, 60))
+		}
 		m := store.Match{Path: path, Value: json.RawMessage(value)}
 		if !json.Valid(m.Value) {
 			if m.Value, err = json.Marshal(value); err != nil {
@@ -132,4 +137,13 @@ func parseMatches(flag string, texts []string) (matches []store.Match, err error
 		matches = append(matches, m)
 	}
 	return matches, nil
+}
+
+// isPath reports whether a store takes a path: all its names are there, or, as in a JSON pointer,
+// all its escapes are known.
+func isPath(path string) bool {
+	if pointer, is := strings.CutPrefix(path, "/"); is {
+		return !strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(pointer), "~")
+	}
+	return !slices.Contains(strings.Split(path, "."), "")
 }

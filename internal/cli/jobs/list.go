@@ -78,6 +78,8 @@ func (a verbs) listJobs(ctx context.Context, client *holdfast.Client, out *outpu
 	switch {
 	case unprinted != nil:
 		return unprinted
+	case out.Count == 0 && errors.Is(err, holdfast.ErrInvalid): // no list was begun
+		return arg.InvalidIsUsage(err)
 	case err != nil:
 		return out.BreakOff(err)
 	}

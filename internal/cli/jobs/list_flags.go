@@ -48,6 +48,11 @@ func (f *listFlags) parse(now time.Time) (store.Filter, store.Sort, error) {
 	if err != nil {
 		return filter, 0, arg.Usagef("--sort %q: must be newest, oldest, run_at or finished", f.sort)
 	}
+	for _, state := range filter.States {
+		if !sort.States().Has(state) {
+			return filter, 0, arg.Usagef("--sort %s: has no %s jobs; leave out --state %s", sort, state, state)
+		}
+	}
 	return filter, sort, nil
 }
 

@@ -73,7 +73,7 @@ func (a verbs) callUpdate(ctx context.Context, args []string, key string, timeou
 	if err != nil {
 		return err
 	}
-	payload, err := a.readPayload(ctx, args[2:])
+	payload, err := a.readPayload(ctx, "PAYLOAD", args[2:])
 	if err != nil {
 		return err
 	}
