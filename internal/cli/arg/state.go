@@ -14,6 +14,8 @@ var (
 	}
 	// Unfinished are the states of jobs that have not ended.
 	Unfinished = States[:5]
+	// Finished are the states of jobs that have.
+	Finished = States[5:]
 )
 
 // StateNames are the names of states on the command line.
