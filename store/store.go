@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -236,6 +237,22 @@ type Source interface {
 	Migrations() []Migration
 	// String describes the source for people, without its password.
 	String() string
+}
+
+// Resets starts a database over. A Source whose database outlives its stores implements it beside
+// Source.
+type Resets interface {
+	// Reset removes all that Holdfast has in the database, jobs and tables, and makes the tables
+	// again as Migrate does, in one transaction: all of it happens or nothing. What is not of
+	// Holdfast's stays; if it depends on a table of Holdfast's, the error is ErrConflict where the
+	// database tells. So it is while a node lives. Without a schema, or with a newer one, the error
+	// is ErrSchema. No store may be open: it would go on with what it knows.
+	Reset(ctx context.Context) (Schema, error)
+}
+
+// ResetNeedsQuiet is the ErrConflict of a database in which a node lives.
+func ResetNeedsQuiet(node int64) error {
+	return fmt.Errorf("%w: node %d lives in the database; stop it, and reset then", ErrConflict, node)
 }
 
 // Migration is one numbered step of the schema. Both stores use the same numbers and names.

@@ -29,7 +29,7 @@ func bulkOn(s *shell) {
 	}
 
 	got := s.run("job", "cancel", "--queue", "bulk", "--dry-run", "-o", "jsonl")
-	if strings.Count(got.stdout, "\n") != many+1 || got.stderr != "208 jobs would be changed.\n" || count("--state", "cancelled") != 0 {
+	if strings.Count(got.stdout, "\n") != many+1 || got.stderr != "208 jobs would be cancelled.\n" || count("--state", "cancelled") != 0 {
 		s.Errorf("a dry run: %d lines, %q", strings.Count(got.stdout, "\n"), got.stderr)
 	}
 	got = s.run("job", "cancel", "--queue", "bulk", "--kind", "mail", "--reason", "spam", "-o", "table", "--yes")
@@ -136,4 +136,23 @@ func TestBulkAsks(t *testing.T) {
 			t.Errorf("exit code %d, %s", code, stderr.String())
 		}
 	})
+}
+
+// TestDryRunCounts: only what the verb would change is listed and counted, in its own words.
+func TestDryRunCounts(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	first, second := s.enqueue("mail"), s.enqueue("mail")
+	s.ok("job", "cancel", first)
+	for _, test := range []struct{ args, id, note string }{
+		{"retry --state available --state cancelled", second + "\n" + first + "\n", "2 jobs would be retried.\n"},
+		{"delete --kind mail --state available --state cancelled", first + "\n", "1 job would be deleted; 1 of other states would be refused.\n"},
+		{"cancel --state available --state cancelled", second + "\n", "1 job would be cancelled; 1 of other states would stay as they are.\n"},
+		{"cancel --kind mail --terminate", second + "\n", "1 job would be terminated.\n"},
+	} {
+		got := s.run(strings.Fields("job " + test.args + " --dry-run -o id")...)
+		if got.code != 0 || got.stdout != test.id || got.stderr != test.note {
+			t.Errorf("%s: %+v", test.args, got)
+		}
+	}
 }

@@ -47,6 +47,7 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 		app.FlagDatabase: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, files },
 		"file":           func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, files },
 		"state":          words(arg.StateNames(arg.States)...),
+		"for":            lastOf(always, words(arg.StateNames(arg.States)...)),
 		"on-conflict": words("return\tthe id of the job that exists", "reject\tthe new job",
 			"replace\tthe args, metadata and run time of one that has not started"),
 		"priority":        words("1\tmost urgent", "2\tdefault", "3", "4\tleast urgent"),

@@ -215,7 +215,7 @@ func TestDurableJob(t *testing.T) {
 		if out := s.ok("callback", "complete", token, `"receipt 7"`, "-o", "jsonl"); out != `{"token":"`+token+`","answer":"completed"}`+"\n" {
 			t.Errorf("%s", out)
 		}
-		if out := s.ok("job", "wait", id, "--timeout", "1m"); out != "\"parcel to ada, receipt 7\"\n" {
+		if out := s.ok("job", "wait", id, "--wait-timeout", "1m"); out != "\"parcel to ada, receipt 7\"\n" {
 			t.Errorf("%s", out)
 		}
 		s.expect(s.run("callback", "fail", token, "--message", "too late"), 1, "has already been answered, or its job has finished")
@@ -326,7 +326,7 @@ func (s *shell) seeFork(id string) {
 	s.Helper()
 	var forked views.Forked
 	s.decode(s.ok("job", "fork", id, "--from", "label", "--reason", "it was smudged"), &forked)
-	if forked.ForkedFrom != id || s.ok("job", "wait", forked.ID, "--timeout", "1m") != "\"parcel to ada, receipt 7\"\n" {
+	if forked.ForkedFrom != id || s.ok("job", "wait", forked.ID, "--wait-timeout", "1m") != "\"parcel to ada, receipt 7\"\n" {
 		s.Errorf("%+v", forked)
 	}
 	s.decode(s.ok("job", "fork", id, "--from", "4", "--args", `{"to":"cy"}`), &forked)
@@ -400,7 +400,7 @@ func TestPauseAndResume(t *testing.T) {
 
 		// It fails at its last step, and continues from there.
 		s.ok("callback", "complete", s.token(id))
-		s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "failed", "out of paper")
+		s.expect(s.run("job", "wait", id, "--wait-timeout", "1m"), 1, "failed", "out of paper")
 		s.expect(s.run("job", "pause", id), 1, id+" was not changed: it is already failed")
 		shop.noPaper.Store(false)
 		s.expect(s.run("job", "resume", id), 1, id+" was not changed", "fork")
@@ -440,7 +440,7 @@ func TestUpdates(t *testing.T) {
 		})
 		id := s.enqueue("sum", "--args", "1")
 		for range 2 {
-			if out := s.ok("update", "call", id, "add", "4", "--dedup-key", "four", "--timeout", "1m"); out != "\"now 5\"\n" {
+			if out := s.ok("update", "call", id, "add", "4", "--dedup-key", "four", "--wait-timeout", "1m"); out != "\"now 5\"\n" {
 				t.Errorf("%s", out)
 			}
 		}
@@ -449,7 +449,7 @@ func TestUpdates(t *testing.T) {
 		if n := handled.Load(); n != 2 {
 			t.Errorf("%d requests were handled, want 2", n)
 		}
-		s.expect(s.run("update", "call", id, "other", "--timeout", "1ms"), app.ExitTimeout, "has not answered after 1ms; the request stays")
+		s.expect(s.run("update", "call", id, "other", "--wait-timeout", "1ms"), app.ExitTimeout, "has not answered after 1ms; the request stays")
 		s.waits(id, "condition enough")
 		s.holds(s.ok("job", "get", id, "-o", "jsonl"), "update add")
 
@@ -458,10 +458,10 @@ func TestUpdates(t *testing.T) {
 		if diff := cmp.Diff([]views.Changed{{ID: id, State: "available"}}, changes); diff != "" {
 			t.Errorf("continue-as-new:\n%s", diff)
 		}
-		if out := s.ok("update", "call", id, "add", "50", "--timeout", "1m"); out != "\"now 100\"\n" {
+		if out := s.ok("update", "call", id, "add", "50", "--wait-timeout", "1m"); out != "\"now 100\"\n" {
 			t.Errorf("%s", out)
 		}
-		if out := s.ok("job", "wait", id, "--timeout", "1m"); out != "100\n" {
+		if out := s.ok("job", "wait", id, "--wait-timeout", "1m"); out != "100\n" {
 			t.Errorf("%s", out)
 		}
 		if out := s.ok("update", "call", id, "add", "4", "--dedup-key", "four"); out != "\"now 5\"\n" {
@@ -498,13 +498,13 @@ func TestResumeFailed(t *testing.T) {
 			}, holdfast.MaxAttempts(1))
 		})
 		id := s.enqueue("two", "--args", "1")
-		s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "failed")
+		s.expect(s.run("job", "wait", id, "--wait-timeout", "1m"), 1, "failed")
 		if out := s.ok("job", "resume", id, "--reason", "again", "-o", "table"); out != "job "+id+" is available\n" {
 			t.Errorf("%s", out)
 		}
-		s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "failed")
+		s.expect(s.run("job", "wait", id, "--wait-timeout", "1m"), 1, "failed")
 		s.ok("job", "retry", id)
-		if out := s.ok("job", "wait", id, "--timeout", "1m"); out != "7\n" || steps.Load() != 1 {
+		if out := s.ok("job", "wait", id, "--wait-timeout", "1m"); out != "7\n" || steps.Load() != 1 {
 			t.Errorf("%s, step one ran %d times", out, steps.Load())
 		}
 		s.expect(s.run("job", "resume", id), 1, `it has completed; to repeat it from a step, use "holdfast job fork"`)
@@ -549,7 +549,7 @@ func TestHeldForAPerson(t *testing.T) {
 		s.holds(s.ok("job", "list", "-o", "table"), "waiting (nondeterminism)", "the code asks for")
 		name.Store("old")
 		s.ok("job", "resume", id)
-		s.ok("job", "wait", id, "--timeout", "1m")
+		s.ok("job", "wait", id, "--wait-timeout", "1m")
 	})
 }
 
@@ -583,7 +583,7 @@ func TestCancelDurable(t *testing.T) {
 				t.Errorf("%s: %s", test.flag, out)
 			}
 			for _, id := range ids {
-				s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "job "+id+" "+test.ended)
+				s.expect(s.run("job", "wait", id, "--wait-timeout", "1m"), 1, "job "+id+" "+test.ended)
 			}
 			if n := shop.charges.Swap(0); n != 2*test.charges {
 				t.Errorf("%s: %d are charged", test.flag, n)

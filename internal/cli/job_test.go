@@ -208,11 +208,11 @@ func TestWait(t *testing.T) {
 	s.expect(s.run("job", "enqueue", "exec", "--args", `{"cmd":["true"]}`, "--wait", "-q"), 1, "failed (terminal)", `unknown field "cmd"`)
 
 	later := s.enqueue("exec", "--args", echo, "--in", "1h")
-	s.expect(s.run("job", "wait", later, "--timeout", "30ms"), app.ExitTimeout, "has not finished after 30ms", later)
-	s.expect(s.run("job", "wait", later, "--timeout", "-1s"), app.ExitUsage, "negative")
+	s.expect(s.run("job", "wait", later, "--wait-timeout", "30ms"), app.ExitTimeout, "has not finished after 30ms", later)
+	s.expect(s.run("job", "wait", later, "--wait-timeout", "-1s"), app.ExitUsage, "negative")
 	done := s.enqueue("exec", "--args", echo)
 	for range 2 { // it may have finished already
-		if got := s.run("job", "wait", done, "--timeout", "1m"); got.code != 0 || !strings.Contains(got.stdout, `"stdout":"hello\n"`) {
+		if got := s.run("job", "wait", done, "--wait-timeout", "1m"); got.code != 0 || !strings.Contains(got.stdout, `"stdout":"hello\n"`) {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -237,7 +237,7 @@ func TestWaitTellsWhy(t *testing.T) {
 	s := migrated(t)
 	for _, args := range [][]string{
 		{"job", "enqueue", "nosuch", "--wait", "--wait-timeout", "3s"},
-		{"job", "wait", s.enqueue("mail"), "--timeout", "3s"},
+		{"job", "wait", s.enqueue("mail"), "--wait-timeout", "3s"},
 	} {
 		got := s.run(args...)
 		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
@@ -252,7 +252,7 @@ func TestWaitTellsWhy(t *testing.T) {
 			t.Errorf("%v: exit code %d: %q", args, got.code, got.stderr)
 		}
 	}
-	s.expect(s.run("job", "wait", s.enqueue("mail"), "--timeout", "2500ms", "--quiet"), app.ExitTimeout, "it continues: no node is running")
+	s.expect(s.run("job", "wait", s.enqueue("mail"), "--wait-timeout", "2500ms", "--quiet"), app.ExitTimeout, "it continues: no node is running")
 	s.expect(s.run("job", "enqueue", "mail", "--wait-timeout", "3s"), app.ExitUsage, "--wait-timeout requires --wait")
 	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "-3s"), app.ExitUsage, "--wait-timeout -3s is negative")
 	s.terminal = true

@@ -42,17 +42,27 @@ func TestBusinessKeys(t *testing.T) {
 		if j := s.journal(id); len(j.Messages) != 1 || string(j.Messages[0].Data) != `"ada"` {
 			t.Errorf("%+v", j.Messages)
 		}
-		s.expect(s.run(append([]string{"job", "wait", "--timeout", "1ms"}, named...)...), app.ExitTimeout, id)
+		s.expect(s.run(append([]string{"job", "wait", "--wait-timeout", "1ms"}, named...)...), app.ExitTimeout, id)
 		s.holds(s.ok(append([]string{"job", "pause", "-o", "table"}, named...)...), "job "+id+" is paused")
 		s.holds(s.ok(append([]string{"job", "resume", "-o", "table"}, named...)...), "job "+id+" is scheduled")
-		s.expect(s.run(append([]string{"job", "cancel"}, named...)...), 0, "1 job is cancelled")
+		got := s.run(append([]string{"job", "delete", "--dry-run", "-q", "-o", "id"}, named...)...)
+		if got.code != 0 || got.stdout != "" {
+			t.Errorf("%+v", got)
+		}
+		s.expectNote(s.run(append([]string{"job", "delete", "--dry-run", "-o", "id"}, named...)...),
+			"0 jobs would be deleted; 1 of other states would be refused.\n")
+		s.expect(s.run(append([]string{"job", "delete"}, named...)...), app.ExitError, "job "+id+" was not changed")
+		s.holds(s.ok(append([]string{"job", "cancel", "-o", "table"}, named...)...), "job "+id+" is cancelled")
 		s.expect(s.run(append([]string{"job", "wait"}, named...)...), app.ExitError, "cancelled")
 		s.expect(s.run(append([]string{"signal", "send", "approved"}, named...)...), app.ExitError, "job "+id+" has finished")
 		s.expect(s.run(append([]string{"job", "retry", "--state", "cancelled"}, named...)...), 0, "1 job is available")
+		s.ok("job", "cancel", id)
+		s.holds(s.ok(append([]string{"job", "retry", "-o", "table"}, named...)...), "job "+id+" is available")
 		s.holds(s.ok("job", "get", "-o", "table", "--kind", "order", "--key", "order-42"), "order-42, kept for ever")
 
 		none := `no such job in namespace "default": no job of kind "order" has the key "x"`
 		s.expect(s.run("job", "get", "--kind", "order", "--key", "x"), app.ExitError, none)
+		s.expect(s.run("job", "retry", "--kind", "order", "--key", "x"), app.ExitError, none)
 		s.expect(s.run("signal", "send", "approved", "--kind", "order", "--key", "x"), app.ExitError, none)
 		if got := s.ok("job", "list", "--kind", "order", "--key", "x", "-o", "id"); got != "" {
 			t.Errorf("listed %q", got)

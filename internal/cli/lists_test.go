@@ -122,7 +122,7 @@ func TestDeleteJobs(t *testing.T) {
 		s.ok("job", "cancel", "--queue", "many", "-y")
 		s.expect(s.run("job", "delete", "--queue", "many"), app.ExitUsage, "this deletes 101 jobs of namespace default")
 		got := s.run("job", "delete", "--finished-since", "1h", "--dry-run", "-o", "id")
-		if strings.Count(got.stdout, "\n") != 102 || got.stderr != "102 jobs would be changed.\n" {
+		if strings.Count(got.stdout, "\n") != 102 || got.stderr != "102 jobs would be deleted.\n" {
 			s.Errorf("a dry run: %d lines, %q", strings.Count(got.stdout, "\n"), got.stderr)
 		}
 		if got = s.run("job", "delete", "--queue", "many", "--reason", "spam", "--yes", "-o", "table"); got.stderr != "101 jobs are deleted.\n" {

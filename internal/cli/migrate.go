@@ -9,15 +9,16 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/databases"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
 func (a verbs) migrateCommand() *cobra.Command {
-	migrate := app.Group("migrate", "Create or upgrade the schema",
-		"Create or upgrade the schema, show its version, or print its SQL.",
+	migrate := app.Group("migrate", "Create, upgrade or reset the schema",
+		"Create or upgrade the schema, show its version, print its SQL, or delete everything.",
 		`  holdfast migrate status
   holdfast migrate up`)
-	migrate.AddCommand(a.migrateUpCommand(), a.migrateStatusCommand(), a.migrateSQLCommand())
+	migrate.AddCommand(a.migrateUpCommand(), a.migrateStatusCommand(), a.migrateSQLCommand(), databases.ResetCommand(a.App))
 	return migrate
 }
 

@@ -30,6 +30,8 @@ func TestWaitsThroughARestart(t *testing.T) {
 		"published": s.begin("job", "published", id, "progress", "--wait", "--after", "5"),
 		"quiet":     s.begin("job", "wait", id, "--quiet"),
 	}
+	list := s.begin("job", "list", "--watch", "--interval", "100ms")
+	list.says(t, "  waiting (")
 	waiting["journal"].says(t, `"name":"log"`)
 	waiting["stream"].says(t, `"value":"charged"`)
 	until(t, "the waits", func() bool { // each prints its reason after a while
@@ -41,6 +43,7 @@ func TestWaitsThroughARestart(t *testing.T) {
 			until(t, name+" to notice", func() bool { return strings.Contains(b.stderr.String(), "The database does not answer") })
 		}
 	}
+	until(t, "the list to notice", func() bool { return strings.Contains(list.stderr.String(), "The database does not answer") })
 	cluster.Start(t)
 	s.ok("signal", "send", id, "approved", `"bob"`)
 	waiting["stream"].says(t, `"value":"approved by <bob>"`)
@@ -57,6 +60,10 @@ func TestWaitsThroughARestart(t *testing.T) {
 		if code != app.ExitOK || name != "quiet" && strings.Count(said, "does not answer") < 1 || name == "quiet" && said != "" {
 			t.Errorf("%s: exit code %d, %s", name, code, said)
 		}
+	}
+	list.says(t, "  completed  ")
+	if code := list.interrupted(); code != app.ExitOK || !strings.HasSuffix(list.stderr.String(), "The database answers again.\n") {
+		t.Errorf("the list: exit code %d, %s", code, list.stderr)
 	}
 	if out := waiting["stream"].stdout.String(); strings.Count(out, "\n") != 2 {
 		t.Errorf("the stream:\n%s", out)

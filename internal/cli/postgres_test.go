@@ -64,7 +64,7 @@ func TestOnPostgres(t *testing.T) {
 		!strings.Contains(why, "no live node serves the kind mail; live nodes serve exec, http") {
 		t.Errorf("%s", why)
 	}
-	s.expect(s.run("job", "wait", first, "--timeout", "50ms"), app.ExitTimeout, "has not finished")
+	s.expect(s.run("job", "wait", first, "--wait-timeout", "50ms"), app.ExitTimeout, "has not finished")
 	s.ok("queue", "resume", "bulk")
 	s.expect(s.run("job", "get", arg.ExampleID), 1, "no such job")
 	if out := s.ok("node", "list", "-o", "table"); !strings.Contains(out, "alive") {

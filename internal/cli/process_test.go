@@ -207,7 +207,7 @@ func TestStopping(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		s := &shell{T: t}
-		s.expect(command(t, dir, "job", "wait", id, "--timeout", "10s"), 0)
+		s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "10s"), 0)
 	})
 	t.Run("the second does not", func(t *testing.T) {
 		t.Parallel()
@@ -287,7 +287,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		s := &shell{T: t}
-		s.expect(command(t, dir, "job", "wait", id, "--timeout", "10s"), 0)
+		s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "10s"), 0)
 	})
 	t.Run("the terminal goes", func(t *testing.T) {
 		t.Parallel()
@@ -309,7 +309,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 			t.Error("the second SIGHUP made haste")
 		}
 		s := &shell{T: t}
-		s.expect(command(t, dir, "job", "wait", id, "--timeout", "10s"), 0)
+		s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "10s"), 0)
 	})
 	// Under nohup, and in the background of a script.
 	for name, ignored := range map[string]syscall.Signal{"HUP": syscall.SIGHUP, "INT": syscall.SIGINT} {
@@ -321,7 +321,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 				_ = dev.cmd.Process.Signal(ignored)
 			}
 			s := &shell{T: t}
-			s.expect(command(t, dir, "job", "wait", enqueueExec(t, dir, "true"), "--timeout", "10s"), 0)
+			s.expect(command(t, dir, "job", "wait", enqueueExec(t, dir, "true"), "--wait-timeout", "10s"), 0)
 			_ = dev.cmd.Process.Signal(syscall.SIGTERM)
 			if err := dev.cmd.Wait(); err != nil {
 				t.Errorf("%v", err)
@@ -352,7 +352,7 @@ func TestKilledNode(t *testing.T) {
 
 	startProcess(t, dir)
 	s := &shell{T: t}
-	out := s.expect(command(t, dir, "job", "wait", id, "--timeout", "60s"), 0)
+	out := s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "60s"), 0)
 	if !strings.Contains(out, `"stdout":"again\n"`) {
 		t.Errorf("%s", out)
 	}

@@ -44,7 +44,7 @@ func TestQueueVerbs(t *testing.T) {
 		s.expect(s.run("queue", "drain", "bulk"), app.ExitUsage, "this cancels 1203 jobs of namespace default", "use --yes")
 
 		got := s.run("queue", "drain", "bulk", "--dry-run", "-o", "id")
-		if got.code != 0 || strings.Count(got.stdout, "\n") != 1203 || got.stderr != "1203 jobs would be changed.\n" {
+		if got.code != 0 || strings.Count(got.stdout, "\n") != 1203 || got.stderr != "1203 jobs would be cancelled.\n" {
 			t.Errorf("a dry run: %d, %d lines, %s", got.code, strings.Count(got.stdout, "\n"), got.stderr)
 		}
 		got = s.run("queue", "drain", "bulk", "--yes", "--reason", "sent twice", "-o", "table")

@@ -22,14 +22,14 @@ func TestWorkerRunsExecOnlyIfAllowed(t *testing.T) {
 	s := newShell(t)
 	worker := s.start("worker")
 	id := s.enqueue("exec", "--args", `{"command":["sh","-c","echo $HOLDFAST_JOB_ID $HOLDFAST_ATTEMPT $HOLDFAST_LEASE"]}`)
-	s.expect(s.run("job", "wait", id, "--timeout", "200ms"), app.ExitTimeout, "has not finished")
+	s.expect(s.run("job", "wait", id, "--wait-timeout", "200ms"), app.ExitTimeout, "has not finished")
 	if strings.Contains(worker.stderr.String(), "Try") {
 		t.Errorf("a worker gives hints: %s", worker.stderr)
 	}
 	worker.stop(t)
 
 	s.start("worker", "--allow-exec")
-	if out := s.ok("job", "wait", id, "--timeout", "1m"); !strings.Contains(out, `"stdout":"`+id+` 1 1\n"`) {
+	if out := s.ok("job", "wait", id, "--wait-timeout", "1m"); !strings.Contains(out, `"stdout":"`+id+` 1 1\n"`) {
 		t.Errorf("%s", out)
 	}
 }
@@ -53,7 +53,7 @@ func TestHTTPKind(t *testing.T) {
 	s.start("worker")
 
 	id := s.enqueue("http", "--args", `{"url":"`+server.URL+`/echo","body":{"n":1}}`)
-	out := s.ok("job", "wait", id, "--timeout", "1m")
+	out := s.ok("job", "wait", id, "--wait-timeout", "1m")
 	if want := `"body":"` + id + ` {\"n\":1}"}`; !strings.HasPrefix(out, `{"status":200,"headers":{"Content-Type":"text/plain`) ||
 		!strings.HasSuffix(out, want+"\n") {
 		t.Errorf("%s", out)

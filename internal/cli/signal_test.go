@@ -82,7 +82,7 @@ func TestDurableUsage(t *testing.T) {
 		{[]string{"update", "call", arg.ExampleID}, "takes ID NAME [PAYLOAD]"},
 		{[]string{"update", "call", arg.ExampleID, ""}, "NAME is empty"},
 		{[]string{"update", "call", arg.ExampleID, "x", "--key", ""}, "--key is empty"},
-		{[]string{"update", "call", arg.ExampleID, "x", "--timeout", "-1s"}, "--timeout -1s is negative"},
+		{[]string{"update", "call", arg.ExampleID, "x", "--wait-timeout", "-1s"}, "--wait-timeout -1s is negative"},
 		{[]string{"update", "call", arg.ExampleID, "x", "yes"}, "PAYLOAD: not JSON"},
 		{[]string{"job", "continue-as-new", arg.ExampleID, "--args", "{"}, "--args: not JSON"},
 		{[]string{"callback", "complete", "token"}, `"token" is not a callback token`},
@@ -151,7 +151,7 @@ func TestCallbackFails(t *testing.T) {
 	if out := s.ok("callback", "fail", token, "--message", "card <refused>", "-o", "table"); out != "failed the callback\n" {
 		t.Errorf("%s", out)
 	}
-	s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "card <refused>")
+	s.expect(s.run("job", "wait", id, "--wait-timeout", "1m"), 1, "card <refused>")
 	s.expect(s.run("callback", "complete", token), 1, "already been answered")
 	s.holds(s.ok("job", "journal", id, "-o", "table"), "sent callback failed", "card <refused>")
 }

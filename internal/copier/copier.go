@@ -70,10 +70,10 @@ type copying struct {
 
 // begin checks that nothing works in the two databases, and that the target is there for this copy.
 func (c *copying) begin() (err error) {
-	if err := quiet(c, c.source, "source"); err != nil {
+	if err := Quiet(c, c.source, "source"); err != nil {
 		return err
 	}
-	if err := quiet(c, c.target, "target"); err != nil {
+	if err := Quiet(c, c.target, "target"); err != nil {
 		return err
 	}
 	if err := settle(c, c.source); err != nil {
@@ -137,7 +137,7 @@ var errDiffers = errors.New("the target has not the jobs of the source")
 // compare checks that no node or person worked in the source meanwhile, and that there are as many
 // jobs in each state. before: the target was complete when this copy began.
 func (c *copying) compare(before bool) (Report, error) {
-	if err := quiet(c, c.source, "source"); err != nil {
+	if err := Quiet(c, c.source, "source"); err != nil {
 		return Report{}, err
 	}
 	now, err := c.from.Survey(c)

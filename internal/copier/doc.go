@@ -1,7 +1,7 @@
 // Package copier copies all jobs of one database into another: holdfast copy.
 //
 //	copier    the copy: what is refused, the pages, the comparison
-//	quiet     whether a node lives in a database
+//	quiet     whether a node lives in a database, also for migrate reset
 //
 // # What it promises
 //

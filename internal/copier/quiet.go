@@ -12,9 +12,9 @@ import (
 // deadAfter is how long a node may be silent that does not say it.
 const deadAfter = 20 * time.Second
 
-// quiet returns an error if a node lives in a database, and gives back the jobs of those that died.
+// Quiet returns an error if a node lives in a database, and gives back the jobs of those that died.
 // One that is declared dead and lives all the same joins again, which a copy notices.
-func quiet(ctx context.Context, s store.Store, which string) error {
+func Quiet(ctx context.Context, s store.Store, which string) error {
 	// A look at the nodes that were killed on this machine, of which SQLite knows at once.
 	if err := rescue(ctx, s, store.RescueParams{}); err != nil {
 		return err

@@ -24,7 +24,10 @@ import (
 // connectTimeout bounds a connection attempt where the URL does not say.
 const connectTimeout = 10 * time.Second
 
-var _ store.Source = Config{}
+var (
+	_ store.Source = Config{}
+	_ store.Resets = Config{}
+)
 
 var (
 	_ store.Store  = (*Store)(nil)
@@ -154,6 +157,12 @@ func (c Config) Migrations() []store.Migration {
 // Migrate implements store.Source.
 func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
 	return c.withStore(ctx, "migrate", (*schema.Tables).Migrate)
+}
+
+// Reset implements store.Resets. The database schema stays, with whatever else is in it. Rights
+// that were granted on the tables are gone with them.
+func (c Config) Reset(ctx context.Context) (store.Schema, error) {
+	return c.withStore(ctx, "reset", (*schema.Tables).Reset)
 }
 
 // Schema implements store.Source.

@@ -123,3 +123,6 @@ func CopyAhead(ctx context.Context, s store.Store, params store.ForkParams) (res
 
 // Statement is the text of a statement.
 func Statement(name string) string { return db.TextOf(name) }
+
+// Resetting calls f within a reset, after each step, as long as the process lives.
+func Resetting(f func(version int)) { resetting = f }

@@ -110,10 +110,15 @@ func schemaOf(ctx context.Context, c *db.Conn) (store.Schema, error) {
 		return err
 	})
 	if err == nil && isNewer(schema) {
-		err = fmt.Errorf("%w: the database has version %d, this program supports up to %d; use a newer version of it",
-			store.ErrSchema, schema.Version, schema.Latest)
+		err = newer(schema)
 	}
 	return schema, err
+}
+
+// newer is the error of a schema that is newer than this program.
+func newer(schema store.Schema) error {
+	return fmt.Errorf("%w: the database has version %d, this program supports up to %d; use a newer version of it",
+		store.ErrSchema, schema.Version, schema.Latest)
 }
 
 func isNewer(schema store.Schema) bool { return schema.Version > schema.Latest }

@@ -41,11 +41,12 @@ func TestMain(m *testing.M) {
 }
 
 var parts = map[string]func(ctx context.Context, args []string) error{
-	"work": playWorker,
-	"hang": playHanging,
-	"open": playOpener,
-	"look": playLooker,
-	"own":  playOwner,
+	"work":  playWorker,
+	"hang":  playHanging,
+	"open":  playOpener,
+	"look":  playLooker,
+	"own":   playOwner,
+	"reset": playResetting,
 }
 
 // process starts the test binary in a part, and returns a reader of what it prints.

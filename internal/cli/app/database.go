@@ -28,7 +28,21 @@ const MaxPage = 1000
 
 // Source is the database that the user named. It must be visible to other processes.
 func (a *App) Source(opts ...dsn.Option) (store.Source, error) {
-	return a.SourceOf(a.Database, opts...)
+	source, err := a.SourceOf(a.Database, opts...)
+	return source, a.ofVariable(FlagDatabase, err)
+}
+
+// ofVariable names the variable that has set a flag in an error about its value.
+func (a *App) ofVariable(flag string, err error) error {
+	variable := a.variables[flag]
+	var usage *arg.UsageError
+	switch {
+	case err == nil || variable == "":
+		return err
+	case errors.As(err, &usage):
+		return arg.Usagef("%s: %w", variable, err)
+	}
+	return fmt.Errorf("%s: %w", variable, err)
 }
 
 // SourceOf is Source for a database that another flag names.
@@ -65,9 +79,9 @@ func (a *App) OpenClient(ctx context.Context, source store.Source, opts ...holdf
 	client, err := holdfast.Open(ctx, reached, append(opts, holdfast.WithNamespace(a.Namespace))...)
 	switch {
 	case err != nil && !reached.opened:
-		return nil, arg.Usage(err) // an option was refused
+		return nil, a.ofVariable(FlagNamespace, arg.Usage(err)) // the only option of a user's
 	case errors.Is(err, holdfast.ErrSchema):
-		return nil, SchemaError(ctx, source, err)
+		return nil, a.ofVariable(FlagDatabase, SchemaError(ctx, source, err))
 	case err != nil && reached.err != nil:
 		return nil, reached.err // it names what was opened
 	}

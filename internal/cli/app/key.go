@@ -20,7 +20,7 @@ func (a *App) withIDs(ctx context.Context, cmd *cobra.Command, args []string) ([
 		return args, err
 	}
 	if given {
-		id, err := a.findKey(ctx, key)
+		id, err := a.FindKey(ctx, key)
 		if err != nil {
 			return args, err
 		}
@@ -29,8 +29,8 @@ func (a *App) withIDs(ctx context.Context, cmd *cobra.Command, args []string) ([
 	return a.wholeIDs(ctx, cmd, args)
 }
 
-// findKey returns the id of the job that has a business key.
-func (a *App) findKey(ctx context.Context, key arg.JobKey) (holdfast.ID, error) {
+// FindKey returns the id of the job that has a business key.
+func (a *App) FindKey(ctx context.Context, key arg.JobKey) (holdfast.ID, error) {
 	client, err := a.keep(ctx)
 	if err != nil {
 		return holdfast.ID{}, err

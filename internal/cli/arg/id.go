@@ -31,6 +31,15 @@ func ParseID(text string) (holdfast.ID, error) {
 	return id, Usagef("%q is not a job id; ids look like %s, and the first %d characters may be enough", text, ExampleID, LeastPrefix)
 }
 
+// ParseNewID parses the id that a flag gives to a new job.
+func ParseNewID(flag, text string) (holdfast.ID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != len(ExampleID) || id.Version() != 7 {
+		return id, Usagef("--%s %q: must be a whole UUIDv7, such as %s", flag, text, ExampleID)
+	}
+	return id, nil
+}
+
 // tooShort is what could be the beginning of an id.
 var tooShort = regexp.MustCompile(`^[0-9a-fA-F]{1,7}$`)
 

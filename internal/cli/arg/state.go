@@ -1,6 +1,10 @@
 package arg
 
-import "github.com/holdfastdev/holdfast/store"
+import (
+	"strings"
+
+	"github.com/holdfastdev/holdfast/store"
+)
 
 var (
 	// States are all states of a job.
@@ -10,6 +14,8 @@ var (
 	}
 	// Unfinished are the states of jobs that have not ended.
 	Unfinished = States[:5]
+	// Finished are the states of jobs that have.
+	Finished = States[5:]
 )
 
 // StateNames are the names of states on the command line.
@@ -19,4 +25,16 @@ func StateNames(states []store.State) []string {
 		names[i] = s.String()
 	}
 	return names
+}
+
+// ParseStates parses the states that a flag names.
+func ParseStates(flag string, names []string) (states []store.State, err error) {
+	for _, name := range names {
+		state, err := store.ParseState(name)
+		if err != nil {
+			return nil, Usagef("--%s %q: must be one of %s", flag, name, strings.Join(StateNames(States), ", "))
+		}
+		states = append(states, state)
+	}
+	return states, nil
 }

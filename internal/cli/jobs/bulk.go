@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,8 +22,13 @@ import (
 type bulk struct {
 	filterFlags
 
-	doing   string // what it does, as in "cancels 5 jobs"
-	dryRun  bool
+	doing  string // what it does, as in "cancels 5 jobs"
+	done   string // as in "5 jobs would be cancelled"
+	dryRun bool
+	// accepts are the states of jobs that it changes, and others what becomes of those in other
+	// states, as in "2 jobs of other states would be refused".
+	accepts []store.State
+	others  string
 	confirm app.Confirmation
 	// otherwise are the states without --state; if empty, --state is required.
 	otherwise []store.State
@@ -31,7 +37,7 @@ type bulk struct {
 
 func (b *bulk) add(cmd *cobra.Command) {
 	b.filterFlags.add(cmd)
-	cmd.Flags().BoolVar(&b.dryRun, "dry-run", false, "with filters: list the jobs without changing them")
+	cmd.Flags().BoolVar(&b.dryRun, "dry-run", false, "with filters: list the jobs that would be changed")
 	b.confirm.Add(cmd, fmt.Sprintf("before more than %d jobs are changed", mostUnasked))
 }
 
@@ -45,17 +51,32 @@ func (b *bulk) asked(cmd *cobra.Command, ids []string) (bool, error) {
 		return false, arg.Usagef("%s takes job ids or filters, not both", cmd.CommandPath())
 	case len(ids) > 0 && b.dryRun:
 		return false, arg.Usagef("--dry-run requires a filter, such as --state failed")
-	case filtered && len(b.otherwise) == 0 && !cmd.Flags().Changed("state"):
+	case filtered && len(b.otherwise) == 0 && !cmd.Flags().Changed("state") && !b.byKey(cmd):
 		return false, arg.Usagef("--state is required to select jobs, such as --state failed")
 	}
 	return filtered, nil
 }
 
-// changeSome changes the jobs given by id, or those that flags select.
+// byKey reports whether the flags are the business key of one job, and no filter beside it.
+func (b *bulk) byKey(cmd *cobra.Command) bool {
+	return cmd.Flags().Changed("key") && len(b.filter.Kinds) == 1 && !slices.ContainsFunc(filterNames, func(name string) bool {
+		return name != "kind" && name != "key" && cmd.Flags().Changed(name)
+	})
+}
+
+// changeSome changes the jobs given by id, the one that a business key names, or those that flags
+// select.
 func (a verbs) changeSome(ctx context.Context, cmd *cobra.Command, ids []string, b *bulk) error {
 	filtered, err := b.asked(cmd, ids)
 	if err != nil {
 		return err
+	}
+	if b.byKey(cmd) && !b.dryRun {
+		id, err := a.FindKey(ctx, arg.JobKey{Kind: b.filter.Kinds[0], Key: b.filter.Key})
+		if err != nil {
+			return err
+		}
+		ids, filtered = []string{id.String()}, false
 	}
 	if !filtered {
 		return a.change(ctx, ids, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) { return b.change(ctx, client, ids) })
@@ -64,7 +85,7 @@ func (a verbs) changeSome(ctx context.Context, cmd *cobra.Command, ids []string,
 	if err != nil {
 		return err
 	}
-	if len(filter.States) == 0 {
+	if len(filter.States) == 0 && !b.byKey(cmd) {
 		filter.States = b.otherwise
 	}
 	return a.WithClient(ctx, func(client *holdfast.Client) error { return a.changeAll(ctx, client, filter, b) })
@@ -80,12 +101,7 @@ const (
 // changeAll changes all jobs that the filter selects, page by page, and prints how many.
 func (a verbs) changeAll(ctx context.Context, client *holdfast.Client, filter store.Filter, b *bulk) error {
 	if b.dryRun {
-		out := a.NewList(views.JobHeader...)
-		err := a.listJobs(ctx, client, out, listing{filter: filter})
-		if err == nil {
-			a.Notef("%s would be changed.", output.Plural(out.Count, "job"))
-		}
-		return err
+		return a.rehearseAll(ctx, client, filter, b)
 	}
 	total, err := a.confirmMany(ctx, client, filter, b)
 	if err != nil {
@@ -98,6 +114,37 @@ func (a verbs) changeAll(ctx context.Context, client *holdfast.Client, filter st
 	}
 	return r.run(ctx, client, filter, b)
 }
+
+// rehearseAll lists the jobs that would be changed, and says how many others there are.
+func (a verbs) rehearseAll(ctx context.Context, client *holdfast.Client, filter store.Filter, b *bulk) error {
+	out, refused := a.NewList(views.JobHeader...), 0
+	var unprinted error
+	_, err := a.eachJob(ctx, client, listing{filter: filter}, func(r *store.Record) error {
+		if !slices.Contains(b.accepts, r.State) {
+			refused++
+			return nil
+		}
+		unprinted = out.Add(views.NewJob(r), func() []string { return views.JobRow(a.Env.Now(), r) })
+		return unprinted
+	})
+	switch {
+	case unprinted != nil:
+		return unprinted
+	case out.Count == 0 && errors.Is(err, holdfast.ErrInvalid): // no list was begun
+		return arg.InvalidIsUsage(err)
+	case err != nil:
+		return out.BreakOff(err)
+	}
+	text := output.Plural(out.Count, "job") + " would be " + b.done
+	if refused > 0 {
+		text += fmt.Sprintf("; %d of other states %s", refused, b.others)
+	}
+	a.Notef("%s.", text)
+	return out.End()
+}
+
+// wouldBeRefused is what becomes of jobs in other states.
+const wouldBeRefused = "would be refused"
 
 // confirmMany asks if there are many jobs, and returns how many; -1 if that is not known.
 func (a verbs) confirmMany(ctx context.Context, client *holdfast.Client, filter store.Filter, b *bulk) (int, error) {

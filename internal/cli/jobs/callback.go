@@ -42,7 +42,7 @@ the default is null.`,
 			if err := a.checkToken(ctx, token); err != nil {
 				return err
 			}
-			payload, err := a.readPayload(ctx, args[1:])
+			payload, err := a.readPayload(ctx, "PAYLOAD", args[1:])
 			if err != nil {
 				return err
 			}

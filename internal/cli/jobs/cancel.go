@@ -32,6 +32,14 @@ func (c *cancelling) doing() string {
 	return "cancels"
 }
 
+// done says what is done with a job.
+func (c *cancelling) done() string {
+	if c.terminate {
+		return "terminated"
+	}
+	return "cancelled"
+}
+
 // change cancels jobs and returns the result of each.
 func (c *cancelling) change(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 	end := client.Cancel
@@ -48,7 +56,7 @@ func (c *cancelling) change(ctx context.Context, client *holdfast.Client, ids []
 
 func (a verbs) jobCancelCommand() *cobra.Command {
 	var how cancelling
-	all := bulk{otherwise: arg.Unfinished}
+	all := bulk{otherwise: arg.Unfinished, accepts: arg.Unfinished, others: "would stay as they are"}
 	cmd := &cobra.Command{
 		Use:   "cancel [ID...]",
 		Short: "Cancel jobs",
@@ -56,9 +64,9 @@ func (a verbs) jobCancelCommand() *cobra.Command {
 A durable job that has started runs once more, to compensate what it has done. Cancelling a finished
 job does nothing and is not an error.
 
-Select jobs by id, or with the filters of "job list"; without --state, filters select all unfinished
-jobs. They are cancelled 500 at a time, the newest first. If there are more than 100, you are asked
-to type their number; scripts use --yes.
+Select jobs by id, by a business key (--kind and --key alone), or with the filters of "job list";
+without --state, filters select all unfinished jobs. They are cancelled 500 at a time, the newest
+first. If there are more than 100, you are asked to type their number; scripts use --yes.
 
 With --terminate, jobs end at once: their handlers lose the lease, and nothing is compensated.`,
 		Example: `  holdfast job cancel ` + arg.ExampleID + ` --reason "wrong customer"
@@ -66,7 +74,7 @@ With --terminate, jobs end at once: their handlers lose the lease, and nothing i
 		Args:        arg.Takes(0, -1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			all.change, all.doing = how.change, how.doing()
+			all.change, all.doing, all.done = how.change, how.doing(), how.done()
 			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
@@ -94,9 +102,13 @@ func cancelWords(state store.State) string {
 
 func (a verbs) jobRetryCommand() *cobra.Command {
 	var reason string
-	all := bulk{doing: "retries", change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
-		return retryJobs(ctx, client, reason, ids)
-	}}
+	all := bulk{
+		doing: "retries", done: "retried", others: wouldBeRefused,
+		accepts: []store.State{store.Scheduled, store.Available, store.Retryable, store.Failed, store.Cancelled},
+		change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+			return retryJobs(ctx, client, reason, ids)
+		},
+	}
 	cmd := &cobra.Command{
 		Use:   "retry [ID...]",
 		Short: "Run jobs again, at once",
@@ -104,9 +116,9 @@ func (a verbs) jobRetryCommand() *cobra.Command {
 after its last completed step. A job that is waiting for a retry or for its run time keeps its
 attempt count. Running and completed jobs cannot be retried.
 
-Select jobs by id, or with the filters of "job list", of which --state is required. They are retried
-500 at a time, the newest first. If there are more than 100, you are asked to type their number;
-scripts use --yes.`,
+Select jobs by id, by a business key (--kind and --key alone), or with the filters of "job list", of
+which --state is required. They are retried 500 at a time, the newest first. If there are more than
+100, you are asked to type their number; scripts use --yes.`,
 		Example: `  holdfast job retry ` + arg.ExampleID + `
   holdfast job retry --state failed --queue mail --reason "the printer works again" --dry-run
   holdfast job list --all -o jsonl | jq -r 'select(.reason == "timeout").id' | xargs -r holdfast job retry`,

@@ -30,7 +30,7 @@ func (a verbs) jobCountCommand() *cobra.Command {
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				count, err := client.Count(ctx, filter)
 				if err != nil {
-					return err
+					return arg.InvalidIsUsage(err)
 				}
 				return a.Object(views.NewCount(count), func() { a.Printf("%s", views.CountText(count)) })
 			})

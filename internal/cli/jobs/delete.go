@@ -8,13 +8,13 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
-	"github.com/holdfastdev/holdfast/store"
 )
 
 func (a verbs) jobDeleteCommand() *cobra.Command {
 	var reason string
 	all := bulk{
-		doing: "deletes", otherwise: []store.State{store.Completed, store.Failed, store.Cancelled},
+		doing: "deletes", done: "deleted", others: wouldBeRefused,
+		otherwise: arg.Finished, accepts: arg.Finished,
 		change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 			results, err := client.Delete(ctx, reason, ids...)
 			changes := make([]changed, len(results))
@@ -30,9 +30,9 @@ func (a verbs) jobDeleteCommand() *cobra.Command {
 		Long: `Delete finished jobs before their retention is over, with their journals, results, messages and
 keys. Jobs that have not finished, or that have children which have not, are refused.
 
-Select jobs by id, or with the filters of "job list"; without --state, filters select all finished
-jobs. They are deleted 500 at a time, the newest first. If there are more than 100, you are asked to
-type their number; scripts use --yes.`,
+Select jobs by id, by a business key (--kind and --key alone), or with the filters of "job list";
+without --state, filters select all finished jobs. They are deleted 500 at a time, the newest first.
+If there are more than 100, you are asked to type their number; scripts use --yes.`,
 		Example: `  holdfast job delete ` + arg.ExampleID + ` --reason "holds a password"
   holdfast job delete --state completed --kind report --finished-before 7d --dry-run`,
 		Args:        arg.Takes(0, -1),

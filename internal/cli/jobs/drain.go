@@ -17,7 +17,7 @@ func DrainCommand(app *app.App) *cobra.Command { return verbs{app}.drainCommand(
 
 func (a verbs) drainCommand() *cobra.Command {
 	var how cancelling
-	all := bulk{}
+	all := bulk{accepts: waitingStates}
 	cmd := &cobra.Command{
 		Use:   "drain QUEUE",
 		Short: "Cancel all jobs of a queue that are not running",
@@ -34,7 +34,7 @@ If there are more than 100 jobs, you are asked to type their number; scripts use
 		Args:        arg.Takes(1, 1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			all.change, all.doing = how.change, how.doing()
+			all.change, all.doing, all.done = how.change, how.doing(), how.done()
 			filter := store.Filter{Queues: args, States: waitingStates}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				q, err := app.FindQueue(ctx, client, args[0])

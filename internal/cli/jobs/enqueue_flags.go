@@ -120,12 +120,9 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	}
 	opts = append(opts, times...)
 	if given("id") {
-		id, err := arg.ParseID(f.id)
+		id, err := arg.ParseNewID("id", f.id)
 		if err != nil {
-			return nil, fmt.Errorf("--id: %w", err)
-		}
-		if id.Version() != 7 {
-			return nil, arg.Usagef("--id %s is not a UUIDv7", id)
+			return nil, err
 		}
 		opts = append(opts, holdfast.JobID(id))
 	}

@@ -3,6 +3,7 @@ package jobs
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,14 +55,11 @@ var filterNames = []string{
 	"metadata", "args",
 }
 
-// parse returns the filter of the flags.
+// parse returns the filter of the flags, as it is now.
 func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
-	for _, name := range f.states {
-		state, err := store.ParseState(name)
-		if err != nil {
-			return f.filter, arg.Usagef("--state %q: must be one of %s", name, strings.Join(arg.StateNames(arg.States), ", "))
-		}
-		f.filter.States = append(f.filter.States, state)
+	var err error
+	if f.filter.States, err = arg.ParseStates("state", f.states); err != nil {
+		return f.filter, err
 	}
 	if f.filter.Key != "" && len(f.filter.Kinds) == 0 {
 		return f.filter, arg.Usagef("--key requires --kind")
@@ -73,7 +71,6 @@ func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
 	if err := f.parseTimes(now); err != nil {
 		return f.filter, err
 	}
-	var err error
 	if f.filter.Metadata, err = parseMatches("metadata", f.metadata); err != nil {
 		return f.filter, err
 	}
@@ -127,6 +124,10 @@ func parseMatches(flag string, texts []string) (matches []store.Match, err error
 		if !found || path == "" || value == "" {
 			return nil, arg.Usagef("--%s %q: must be PATH=VALUE, such as customer.city=Oslo", flag, output.Clip(text, 60))
 		}
+		if !isPath(path) {
+			return nil, arg.Usagef("--%s %q: a PATH is names with dots between them, or a JSON pointer, in which ~ is written ~0 and / in a name ~1",
+				flag, output.Clip(text, 60))
+		}
 		m := store.Match{Path: path, Value: json.RawMessage(value)}
 		if !json.Valid(m.Value) {
 			if m.Value, err = json.Marshal(value); err != nil {
@@ -136,4 +137,13 @@ func parseMatches(flag string, texts []string) (matches []store.Match, err error
 		matches = append(matches, m)
 	}
 	return matches, nil
+}
+
+// isPath reports whether a store takes a path: all its names are there, or, as in a JSON pointer,
+// all its escapes are known.
+func isPath(path string) bool {
+	if pointer, is := strings.CutPrefix(path, "/"); is {
+		return !strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(pointer), "~")
+	}
+	return !slices.Contains(strings.Split(path, "."), "")
 }

@@ -48,14 +48,9 @@ first step has path 1.`,
 				f.Args = payload
 			}
 			if cmd.Flags().Changed("id") {
-				fork, err := arg.ParseID(forkID)
-				if err != nil {
-					return fmt.Errorf("--id: %w", err)
+				if f.ID, err = arg.ParseNewID("id", forkID); err != nil {
+					return err
 				}
-				if fork.Version() != 7 {
-					return arg.Usagef("--id %s is not a UUIDv7", fork)
-				}
-				f.ID = fork
 			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				if _, err := a.Find(ctx, client, id); err != nil {

@@ -23,7 +23,7 @@ RESULT is JSON, @FILE, or - for standard input; without it the job has no result
 		Args:        arg.Takes(1, 2),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			result, err := a.readPayload(ctx, args[1:])
+			result, err := a.readPayload(ctx, "RESULT", args[1:])
 			if err != nil {
 				return err
 			}

@@ -26,15 +26,22 @@ of --kind and of --id, and all values of --tag, --metadata and --args.
 A PATH is names of fields and numbers of elements, joined by dots, such as items.0.sku; a VALUE is
 JSON, or else a text. --metadata and --args look at each job that the other filters select.
 
-The list omits results, attempts and actions; "job get" shows them.`,
+The list omits results, attempts and actions; "job get" shows them.
+
+With --watch the table is printed again every --interval: on a terminal instead of the one before,
+elsewhere below it. It goes on while the database is away; Ctrl-C ends it with exit code 0.`,
 		Example: `  holdfast job list
   holdfast job list --state failed --state cancelled --queue mail --limit 20
   holdfast job list --state failed --since 24h --args customer.id=7
   holdfast job list --columns id,state,tags,created_at
+  holdfast job list --state running --watch --interval 5s
   holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			if err := f.check(a.App, cmd); err != nil {
+				return err
+			}
 			filter, sort, err := f.parse(a.Env.Now())
 			if err != nil {
 				return err
@@ -42,6 +49,9 @@ The list omits results, attempts and actions; "job get" shows them.`,
 			out, err := a.List(&f.columns)
 			if err != nil {
 				return err
+			}
+			if f.watch {
+				return a.watchJobs(ctx, &f)
 			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				return a.listJobs(ctx, client, out, listing{filter, sort, f.most()})
@@ -60,34 +70,61 @@ type listing struct {
 }
 
 func (a verbs) listJobs(ctx context.Context, client *holdfast.Client, out *output.List, of listing) error {
-	most := of.most
-	for after := ""; most == 0 || out.Count < most; {
+	var unprinted error
+	more, err := a.eachJob(ctx, client, of, func(r *store.Record) error {
+		unprinted = out.Add(views.NewJob(r), func() []string { return views.JobRow(a.Env.Now(), r) })
+		return unprinted
+	})
+	switch {
+	case unprinted != nil:
+		return unprinted
+	case out.Count == 0 && errors.Is(err, holdfast.ErrInvalid): // no list was begun
+		return arg.InvalidIsUsage(err)
+	case err != nil:
+		return out.BreakOff(err)
+	}
+	if out.Format == output.FormatTable || out.Count > 0 {
+		a.noteListed(of, out.Count, more)
+	}
+	return out.End()
+}
+
+// eachJob calls visit for each job of a listing, and reports whether there are more of them than it
+// wants.
+func (a verbs) eachJob(
+	ctx context.Context, client *holdfast.Client, of listing, visit func(*store.Record) error,
+) (more bool, err error) {
+	count := 0
+	for after := ""; of.most == 0 || count < of.most; {
 		size := app.MaxPage
-		if most > 0 {
-			size = min(size, most-out.Count)
+		if of.most > 0 {
+			size = min(size, of.most-count)
 		}
 		page, err := client.ListBy(ctx, of.sort, of.filter, after, size)
 		if err != nil {
-			return out.BreakOff(err)
+			return false, err
 		}
 		for i := range page.Jobs {
-			r := &page.Jobs[i]
-			if err := out.Add(views.NewJob(r), func() []string { return views.JobRow(a.Env.Now(), r) }); err != nil {
-				return err
+			if err := visit(&page.Jobs[i]); err != nil {
+				return false, err
 			}
 		}
-		after = page.Next
-		if after == "" {
-			break
-		}
-		if most > 0 && out.Count == most {
-			a.Notef("Showing the %s %d; use --limit or --all for more.", firstWords[of.sort], most)
+		count += len(page.Jobs)
+		if after = page.Next; after == "" {
+			return false, nil
 		}
 	}
-	if out.Count == 0 && out.Format == output.FormatTable {
+	return true, nil
+}
+
+// noteListed says what a list does not show.
+func (a verbs) noteListed(of listing, count int, more bool) {
+	switch {
+	case more:
+		a.Notef("Showing the %s %d; use --limit or --all for more.", firstWords[of.sort], count)
+	case count == 0:
 		a.Notef("No jobs found.")
 	}
-	return out.End()
 }
 
 // firstWords say which jobs come first in an order.

@@ -14,6 +14,7 @@ import (
 // listFlags are the flags of "job list": which jobs, how many, and what is printed of each.
 type listFlags struct {
 	filterFlags
+	watchFlags
 
 	columns app.ColumnsFlag
 	sort    string
@@ -23,6 +24,7 @@ type listFlags struct {
 
 func (f *listFlags) add(cmd *cobra.Command) {
 	f.filterFlags.add(cmd)
+	f.watchFlags.add(cmd)
 	f.columns.Add(cmd, views.Job{}, views.JobHeader...)
 	flags := cmd.Flags()
 	flags.StringVar(&f.sort, "sort", store.SortNewest.String(),
@@ -30,6 +32,7 @@ func (f *listFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.limit, "limit", 50, "list at most `N` jobs")
 	flags.BoolVar(&f.all, "all", false, "list all jobs")
 	cmd.MarkFlagsMutuallyExclusive("limit", "all")
+	cmd.MarkFlagsMutuallyExclusive("watch", "all")
 }
 
 // parse returns the filter and the order of the flags.
@@ -44,6 +47,11 @@ func (f *listFlags) parse(now time.Time) (store.Filter, store.Sort, error) {
 	sort, err := store.ParseSort(f.sort)
 	if err != nil {
 		return filter, 0, arg.Usagef("--sort %q: must be newest, oldest, run_at or finished", f.sort)
+	}
+	for _, state := range filter.States {
+		if !sort.States().Has(state) {
+			return filter, 0, arg.Usagef("--sort %s: has no %s jobs; leave out --state %s", sort, state, state)
+		}
 	}
 	return filter, sort, nil
 }

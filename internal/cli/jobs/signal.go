@@ -70,7 +70,7 @@ func (a verbs) sendSignal(ctx context.Context, args []string, key string, opts [
 	if err != nil {
 		return err
 	}
-	payload, err := a.readPayload(ctx, args[2:])
+	payload, err := a.readPayload(ctx, "PAYLOAD", args[2:])
 	if err != nil {
 		return err
 	}
@@ -124,10 +124,10 @@ func (a verbs) waitFor(ctx context.Context, client *holdfast.Client, record stor
 	return "does not wait for it now"
 }
 
-// readPayload reads the optional payload in the last argument.
-func (a verbs) readPayload(ctx context.Context, args []string) (json.RawMessage, error) {
+// readPayload reads the optional payload in the last argument, which has a name in the verb's Use.
+func (a verbs) readPayload(ctx context.Context, name string, args []string) (json.RawMessage, error) {
 	if len(args) == 0 {
 		return nil, nil
 	}
-	return arg.ReadJSON(ctx, a.Env.Stdin, "PAYLOAD", args[0])
+	return arg.ReadJSON(ctx, a.Env.Stdin, name, args[0])
 }

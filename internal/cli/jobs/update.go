@@ -37,15 +37,15 @@ To make a call repeatable, use --dedup-key: another call with the same key sends
 the same answer.
 
 The exit code is 0 if there is an answer, 1 if the request was refused or failed or the job has
-finished, and 2 if --timeout passed; the request stays, and another call with the same key waits for
-its answer.`,
-		Example: `  holdfast update call ` + arg.ExampleID + ` "add line" '{"item":"tea","cents":450}' --dedup-key line-7 --timeout 30s
+finished, and 2 if --wait-timeout passed; the request stays, and another call with the same key
+waits for its answer.`,
+		Example: `  holdfast update call ` + arg.ExampleID + ` "add line" '{"item":"tea","cents":450}' --dedup-key line-7 --wait-timeout 30s
   jq -c .line order.json | holdfast update call ` + arg.ExampleID + ` "add line" -`,
 		Args:        arg.Takes(2, 3),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
-				return arg.Usagef("--timeout %v is negative", timeout)
+				return arg.Usagef("--wait-timeout %v is negative", timeout)
 			}
 			if !cmd.Flags().Changed("dedup-key") {
 				key = holdfast.NewID().String()
@@ -54,7 +54,7 @@ its answer.`,
 		}),
 	}
 	cmd.Flags().StringVar(&key, "dedup-key", "", "send the request only if the job has none with the same `KEY`")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after `DURATION`, such as 30s (default: wait for the answer)")
+	cmd.Flags().DurationVar(&timeout, "wait-timeout", 0, "stop waiting after `DURATION`, such as 30s (default: wait for the answer)")
 	return arg.ByKey(cmd)
 }
 
@@ -73,7 +73,7 @@ func (a verbs) callUpdate(ctx context.Context, args []string, key string, timeou
 	if err != nil {
 		return err
 	}
-	payload, err := a.readPayload(ctx, args[2:])
+	payload, err := a.readPayload(ctx, "PAYLOAD", args[2:])
 	if err != nil {
 		return err
 	}

@@ -29,16 +29,22 @@ const whyAfter = 2 * time.Second
 
 func (a verbs) jobWaitCommand() *cobra.Command {
 	var timeout time.Duration
+	var wanted []string
 	cmd := &cobra.Command{
 		Use:   "wait ID",
 		Short: "Wait for a job and print its result",
 		Long: `Wait for a job to finish and print its result as JSON ("null" if there is none). After two seconds,
 print on standard error why the job has not finished, and again when the reason changes.
 
-The exit code is 0 if the job completed, 1 if it failed or was cancelled, and 2 if --timeout passed;
-the job continues.`,
+The exit code is 0 if the job completed, 1 if it failed or was cancelled, and 2 if --wait-timeout
+passed; the job continues.
+
+With --for, wait until the job is in one of these states, and print that state as JSON. The exit
+code is then 1 if the job finished in another state. A job is looked at when it ends, and else at
+least once a second: a state that passes in between is missed.`,
 		Example: `  holdfast job wait ` + arg.ExampleID + `
-  holdfast job wait ` + arg.ExampleID + ` --timeout 30s | jq .stdout`,
+  holdfast job wait ` + arg.ExampleID + ` --wait-timeout 30s | jq .stdout
+  holdfast job wait ` + arg.ExampleID + ` --for running,waiting --wait-timeout 1m`,
 		Args:        arg.Takes(1, 1),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -47,18 +53,36 @@ the job continues.`,
 				return err
 			}
 			if timeout < 0 {
-				return arg.Usagef("--timeout %v is negative", timeout)
+				return arg.Usagef("--wait-timeout %v is negative", timeout)
+			}
+			states, err := arg.ParseStates("for", splitList(wanted))
+			if err != nil {
+				return err
 			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				if _, err := a.Find(ctx, client, id); err != nil {
 					return err
 				}
+				if len(states) > 0 {
+					return a.waitForState(ctx, client, id, states, timeout)
+				}
 				return a.wait(ctx, client, id, timeout)
 			})
 		}),
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after `DURATION`, such as 30s (default: wait until it finishes)")
+	cmd.Flags().DurationVar(&timeout, "wait-timeout", 0, "stop waiting after `DURATION`, such as 30s (default: wait for ever)")
+	cmd.Flags().StringArrayVar(&wanted, "for", nil, "wait until the job is in `STATE`; repeatable, or a list with commas (default: until it finishes)")
 	return arg.ByKey(cmd)
+}
+
+// splitList splits the values of a flag that may be repeated, or be a list.
+func splitList(texts []string) (list []string) {
+	for _, text := range texts {
+		for part := range strings.SplitSeq(text, ",") {
+			list = append(list, strings.TrimSpace(part))
+		}
+	}
+	return list
 }
 
 // wait waits for a job and prints its result. Its errors have the exit codes documented for "job

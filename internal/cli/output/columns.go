@@ -16,9 +16,9 @@ type Columns struct {
 	header []string // of all columns that the table of the list has
 }
 
-// ChooseColumns reads a list of names, with commas. Of a table these are those of its header, in
-// small letters, and the fields of view, which is the JSON of an element; of other formats only the
-// fields.
+// ChooseColumns reads a list of names, with commas, in letters of either case. Of a table these are
+// those of its header, and the fields of view, which is the JSON of an element; of other formats
+// only the fields.
 func (l *List) ChooseColumns(list string, view any) error {
 	if l.ByID() {
 		return fmt.Errorf("the format %s has no columns", l.Format)
@@ -30,7 +30,7 @@ func (l *List) ChooseColumns(list string, view any) error {
 		known = append(slices.Clone(cells), fields...)
 	}
 	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
+		name = strings.ToLower(strings.TrimSpace(name))
 		switch {
 		case slices.Contains(c.names, name):
 			return fmt.Errorf("the column %s is named twice", name)

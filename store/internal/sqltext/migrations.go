@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,4 +33,18 @@ func Migrations(files fs.FS, dir string) ([]store.Migration, error) {
 		steps = append(steps, store.Migration{Version: version, Name: name, SQL: string(text)})
 	}
 	return steps, nil
+}
+
+// Made returns the names of what migrations create: of what follows a text such as "CREATE TABLE ",
+// up to the end of the name, each once. What a later one renames or drops is named, too.
+func Made(migrations []store.Migration, create string) (names []string) {
+	name := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(create) + `(\w+)`)
+	for _, m := range migrations {
+		for _, found := range name.FindAllStringSubmatch(m.SQL, -1) {
+			if !slices.Contains(names, found[1]) {
+				names = append(names, found[1])
+			}
+		}
+	}
+	return names
 }

@@ -19,3 +19,18 @@ SELECT set_config('synchronous_commit', 'off', true), pg_notify(@channel, t.payl
 
 -- name: schema_drop
 DROP SCHEMA IF EXISTS {schema} CASCADE;
+
+-- A node that joins waits for it, and then finds the new tables.
+-- name: reset_lock
+LOCK TABLE {schema}.node IN ACCESS EXCLUSIVE MODE;
+
+-- name: reset_alive
+SELECT coalesce(min(id), 0) FROM {schema}.node WHERE dead_at IS NULL;
+
+-- The functions that the migrations have made, as DROP FUNCTION wants them: those whose text stands
+-- there. Others with such a name are not ours.
+-- name: reset_functions
+-- params: @schema text, @names text[], @migrations text
+SELECT p.oid::regprocedure::text FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname = @schema AND p.proname = ANY (@names)
+  AND (strpos(@migrations, '$$' || p.prosrc || '$$') > 0 OR strpos(@migrations, quote_literal(p.prosrc)) > 0);

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+)
+
+// TestMistakesInFilters: they are told by the flag, before anything is written.
+func TestMistakesInFilters(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	for args, words := range map[string]string{
+		"list --metadata a..b=1":                                 `--metadata "a..b=1": a PATH is`,
+		"cancel --args /x~2=1 --dry-run":                         `--args "/x~2=1": a PATH is`,
+		"count --metadata .=1":                                   `--metadata ".=1": a PATH is`,
+		"list --sort finished --state available":                 "--sort finished: has no available jobs; leave out --state available",
+		"list --sort run_at --state completed":                   "--sort run_at: has no completed jobs",
+		"enqueue mail --id abc":                                  `--id "abc": must be a whole UUIDv7`,
+		"enqueue mail --id 01936d3e":                             `--id "01936d3e": must be a whole UUIDv7`,
+		"enqueue mail --id 01936d3e-7c2a-4b51-9a0e-3f1d5c8e2b64": "must be a whole UUIDv7",
+		"fork " + arg.ExampleID + " --from 1 --id zz":            `--id "zz": must be a whole UUIDv7`,
+		"complete " + arg.ExampleID + " {bad":                    "RESULT: not JSON",
+	} {
+		for _, format := range []string{"json", "yaml", "table", "jsonl"} {
+			got := s.run(append([]string{"job", "-o", format}, strings.Fields(args)...)...)
+			if s.expect(got, app.ExitUsage, words); got.stdout != "" {
+				t.Errorf("%s: %q", args, got.stdout)
+			}
+		}
+	}
+	s.enqueue("mail")
+	if out := s.ok("job", "list", "-o", "table", "--columns", "ID, State"); !strings.HasPrefix(out, "ID ") || !strings.Contains(out, "available") {
+		t.Errorf("%s", out)
+	}
+	s.holds(s.ok("job", "list", "-o", "jsonl", "--columns", "STATE"), `{"state":"available"}`)
+}
+
+// TestMistakesInVariables: the error names the variable, and shows no password.
+func TestMistakesInVariables(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.expect(s.run("job", "list"), app.ExitError, app.EnvDatabase+": no such database")
+	s.expect(s.run("job", "list", "--database", s.db), app.ExitError, "holdfast: no such database")
+	for _, database := range []string{"mysql://ada:secret@localhost/x", "postgres://ada:secret@h:port/x", "ada:secret@localhost"} {
+		s.env[app.EnvDatabase] = database
+		got := s.run("job", "list")
+		if s.expect(got, app.ExitUsage, app.EnvDatabase+": "); strings.Contains(got.stderr, "secret") {
+			t.Errorf("%s", got.stderr)
+		}
+	}
+	s.env[app.EnvDatabase] = s.db
+	s.ok("migrate", "up")
+	s.env[app.EnvNamespace] = strings.Repeat("n", 300)
+	s.expect(s.run("job", "list"), app.ExitUsage, app.EnvNamespace+": ")
+}

@@ -1,0 +1,117 @@
+package schema
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/sqltext"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// tables and functions are all that the migrations make. Partitions, indexes and sequences go with
+// their tables.
+var (
+	tables    = sqltext.Made(migrations, "CREATE TABLE {schema}.")
+	functions = sqltext.Made(migrations, "CREATE FUNCTION {schema}.")
+)
+
+const (
+	// resetWait is how long a reset waits for a lock. Everybody else queues up behind it.
+	resetWait = 10 * time.Second
+	// codeDependents is PostgreSQL's code for what others depend on.
+	codeDependents = "2BP01"
+)
+
+// Reset drops what the migrations have made and makes it again, in one transaction.
+func (s *Tables) Reset(ctx context.Context) (store.Schema, error) {
+	found := store.Schema{Latest: len(migrations)}
+	err := pg.RetryOnConflict(ctx, func() error {
+		return s.InTx(ctx, pg.BeginBulk, func(t pg.Session) (err error) {
+			if found.Version, err = s.begin(ctx, t); err != nil {
+				return err
+			}
+			if err := s.dropAll(ctx, t); err != nil {
+				return err
+			}
+			for _, m := range migrations {
+				if err := t.Exec(ctx, pg.InSchema(m.SQL, s.SchemaName)); err != nil {
+					return fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
+				}
+			}
+			found.Version = len(migrations)
+			return nil
+		})
+	})
+	if dependents, ok := errors.AsType[*pgconn.PgError](err); ok && dependents.Code == codeDependents {
+		err = fmt.Errorf("%w: something else depends on what is to be dropped: %s", store.ErrConflict, dependents.Detail)
+	}
+	return found, err
+}
+
+// begin takes the locks of a reset, and refuses a database that has no schema, one from the future,
+// or a living node.
+func (s *Tables) begin(ctx context.Context, t pg.Session) (version int, err error) {
+	if err := t.RunAll(ctx, []pg.Statement{pg.WaitAtMost(resetWait)}); err != nil {
+		return 0, err
+	}
+	for _, name := range []string{"migrate", "partitions"} {
+		if _, err := t.Tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1::bigint)", s.LockKey(name)); err != nil {
+			return 0, err
+		}
+	}
+	if version, err = s.schemaVersion(ctx, t); err != nil {
+		return 0, err
+	}
+	if version == 0 {
+		return 0, fmt.Errorf("%w: the database has no tables of Holdfast; run holdfast migrate up", store.ErrSchema)
+	}
+	if err := FromTheFuture(store.Schema{Version: version, Latest: len(migrations)}); err != nil {
+		return version, err
+	}
+	if err := t.Run(ctx, "reset_lock", nil); err != nil {
+		return version, err
+	}
+	var node int64
+	if err := t.Run(ctx, "reset_alive", func(r pg.Row) error { return r.Scan(&node) }); err != nil {
+		return version, err
+	}
+	if node != 0 {
+		return version, store.ResetNeedsQuiet(node)
+	}
+	return version, nil
+}
+
+// dropAll drops the functions, some of which take rows of the tables, and then the tables. What
+// something else depends on is not dropped.
+func (s *Tables) dropAll(ctx context.Context, t pg.Session) error {
+	var all strings.Builder
+	for _, m := range migrations {
+		all.WriteString(pg.InSchema(m.SQL, s.SchemaName))
+	}
+	var ours []string
+	err := t.Run(ctx, "reset_functions", func(r pg.Row) error {
+		var function string
+		defer func() { ours = append(ours, function) }()
+		return r.Scan(&function)
+	}, s.SchemaName, functions, all.String())
+	if err != nil {
+		return err
+	}
+	if len(ours) > 0 {
+		if err := t.Exec(ctx, "DROP FUNCTION "+strings.Join(ours, ", ")); err != nil {
+			return err
+		}
+	}
+	names := make([]string, len(tables))
+	for i, table := range tables {
+		names[i] = pgx.Identifier{s.SchemaName, table}.Sanitize()
+	}
+	return t.Exec(ctx, "DROP TABLE IF EXISTS "+strings.Join(names, ", "))
+}

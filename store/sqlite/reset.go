@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/sqltext"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+)
+
+var _ store.Resets = Config{}
+
+// tables are all that the steps of the schema make. Their indexes go with them.
+var tables = sqltext.Made(migrations, "CREATE TABLE ")
+
+// resetting is called within the transaction of a reset after each step. Only tests change it.
+var resetting = func(version int) {}
+
+// Reset implements store.Resets. The file stays, as large as it is: its pages are used again.
+// Resetting a Memory database does nothing, as it is gone afterwards.
+func (c Config) Reset(ctx context.Context) (store.Schema, error) {
+	if c.Path == Memory {
+		return store.Schema{Latest: len(migrations)}, nil
+	}
+	if _, err := os.Stat(c.Path); errors.Is(err, fs.ErrNotExist) {
+		return store.Schema{Latest: len(migrations)}, fmt.Errorf("%w: there is no database %s", store.ErrSchema, c.Path)
+	}
+	c.NoMigrate = false
+	schema, err := c.onConn(ctx, func(w *db.Conn) (store.Schema, error) { return reset(ctx, w) })
+	return schema, db.Classify("reset "+c.Path, db.OfFile(c.Path, err))
+}
+
+func reset(ctx context.Context, w *db.Conn) (store.Schema, error) {
+	err := db.Patient(ctx, func() error {
+		if err := w.BeginImmediate(); err != nil {
+			return err
+		}
+		defer w.Rollback() // does nothing after the commit
+		w.Interrupt(ctx.Done())
+		err := startOver(w)
+		w.Interrupt(nil)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return err
+		}
+		return w.Commit()
+	})
+	if err != nil {
+		return store.Schema{Latest: len(migrations)}, err
+	}
+	return schemaOf(ctx, w)
+}
+
+// startOver drops the tables and makes them again, if no node lives.
+func startOver(w *db.Conn) error {
+	version, err := appliedVersion(w)
+	switch {
+	case err != nil:
+		return err
+	case version == 0:
+		return fmt.Errorf("%w: the database has no tables of Holdfast; run holdfast migrate up", store.ErrSchema)
+	case version > len(migrations):
+		return newer(store.Schema{Version: version, Latest: len(migrations)})
+	}
+	alive, err := w.One("SELECT min(id) FROM holdfast_node WHERE dead_at IS NULL")
+	if err != nil {
+		return err
+	}
+	if alive != "" {
+		node, err := strconv.ParseInt(alive, 10, 64)
+		return errors.Join(store.ResetNeedsQuiet(node), err)
+	}
+	for _, table := range tables {
+		if err := w.Script("DROP TABLE IF EXISTS " + table); err != nil {
+			return err
+		}
+	}
+	for _, step := range migrations {
+		if err := w.Script(step.SQL); err != nil {
+			return fmt.Errorf("migration %d (%s): %w", step.Version, step.Name, err)
+		}
+		resetting(step.Version)
+	}
+	return nil
+}
