@@ -47,7 +47,8 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 	chosen := -1
 	err = s.await(m, func() bool {
 		for i, a := range all {
-			if a.ready(m, now()) {
+			// The next attempt has to find the choice again.
+			if f, ok := a.(*Future); a.ready(m, now()) && (!ok || !f.late) {
 				chosen = i
 				return true
 			}

@@ -79,7 +79,7 @@ func (s *Strand) Await(f *Future) (any, error) {
 	if err := s.arriveUnplaced(m); err != nil {
 		return nil, err
 	}
-	if err := s.await(m, func() bool { return f.done && !f.late }, func() blocked.On { return f.pause(m) }); err != nil {
+	if err := s.await(m, func() bool { return f.done }, func() blocked.On { return f.pause(m) }); err != nil {
 		return nil, err
 	}
 	if p := f.panic(); p != nil {
@@ -101,8 +101,7 @@ func (f *Future) describe() string {
 	return fmt.Sprintf("the future of %q", f.name)
 }
 
-// ready is about choices, which the next attempt has to find again.
-func (f *Future) ready(*replayState, time.Time) bool { return f.done && !f.late }
+func (f *Future) ready(*replayState, time.Time) bool { return f.done }
 
 func (f *Future) pause(*replayState) blocked.On {
 	return blocked.On{Strand: true, What: "strand " + f.name}
