@@ -11,6 +11,14 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
+// The global flags.
+const (
+	FlagDatabase  = "database"
+	FlagNamespace = "namespace"
+	FlagOutput    = "output"
+	FlagQuiet     = "quiet"
+)
+
 // Env is the environment of a command: what its process gives it.
 type Env struct {
 	Args []string // without the program's name
