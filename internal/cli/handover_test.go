@@ -34,7 +34,7 @@ func TestHandedOver(t *testing.T) {
 		if found, _ := s.complete("job", "complete", ""); !slices.Equal(found, []string{first}) {
 			t.Errorf("completions: %q", found)
 		}
-		s.expect(s.run("job", "complete", first, "{"), app.ExitUsage, "PAYLOAD")
+		s.expect(s.run("job", "complete", first, "{"), app.ExitUsage, "RESULT")
 		s.holds(s.feed(`{"paid":true}`, "job", "complete", first, "-", "-o", "table").stdout, "job "+first+" is completed")
 		s.holds(s.ok("job", "get", first, "-o", "jsonl"), `{"paid":true}`, `"action":"complete"`)
 		s.expect(s.run("job", "complete", first), app.ExitError, "it is completed")

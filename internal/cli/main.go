@@ -32,6 +32,7 @@ func Main() int {
 		Stdout:    os.Stdout,
 		Stderr:    os.Stderr,
 		LookupEnv: os.LookupEnv,
+		Environ:   os.Environ,
 		Now:       time.Now,
 		Terminal: func(stream any) bool {
 			file, ok := stream.(*os.File)

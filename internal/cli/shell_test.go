@@ -97,6 +97,12 @@ func (s *shell) environment(stdin io.Reader, stdout, stderr io.Writer, args ...s
 			value, set := s.env[name]
 			return value, set
 		},
+		Environ: func() (all []string) {
+			for name, value := range s.env {
+				all = append(all, name+"="+value)
+			}
+			return all
+		},
 		Now:      s.now,
 		Terminal: func(any) bool { return s.terminal },
 		Signals:  make(chan os.Signal),

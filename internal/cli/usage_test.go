@@ -56,3 +56,25 @@ func TestMistakesInVariables(t *testing.T) {
 	s.env[app.EnvNamespace] = strings.Repeat("n", 300)
 	s.expect(s.run("job", "list"), app.ExitUsage, app.EnvNamespace+": ")
 }
+
+// TestUnknownVariables: a node tells of them once, by name alone, and not of those that it knows or
+// that a job has.
+func TestUnknownVariables(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	for name, value := range map[string]string{
+		"HOLDFAST_SLOT": "secret", "HOLDFAST_QUEUE": "mail", "HOLDFAST_SLOTS": "3", "HOLDFAST_JOB_ID": "x", "HOLDFAST_ATTEMPT": "1",
+		"HOLDFAST_LEASE": "1", "PATH": "/bin",
+	} {
+		s.env[name] = value
+	}
+	for _, verb := range []string{"dev", "worker"} {
+		n := s.start(verb)
+		said := n.stderr.String()
+		want := "Not a variable of holdfast " + verb + ", and ignored: HOLDFAST_QUEUE, HOLDFAST_SLOT.\n"
+		if strings.Count(said, want) != 1 || strings.Contains(said, "secret") {
+			t.Errorf("%s", said)
+		}
+		n.stop(t)
+	}
+}

@@ -11,6 +11,14 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
+// The global flags.
+const (
+	FlagDatabase  = "database"
+	FlagNamespace = "namespace"
+	FlagOutput    = "output"
+	FlagQuiet     = "quiet"
+)
+
 // Env is the environment of a command: what its process gives it.
 type Env struct {
 	Args []string // without the program's name
@@ -22,7 +30,9 @@ type Env struct {
 	Stderr  io.Writer
 	// LookupEnv is os.LookupEnv: an empty variable differs from one that is not set.
 	LookupEnv func(string) (string, bool)
-	Now       func() time.Time
+	// Environ is os.Environ.
+	Environ func() []string
+	Now     func() time.Time
 	// Terminal reports whether a stream is a terminal.
 	Terminal func(stream any) bool
 	// Width is how many columns the terminal of Stdout has; 0 if that is not known.

@@ -118,3 +118,27 @@ func (a *App) NameOf(flag string) string {
 	}
 	return "--" + flag
 }
+
+// ours is how the variables of Holdfast begin. A job of the kind exec has some, and may start a
+// node.
+const ours = "HOLDFAST_"
+
+var ofJobs = []string{ours + "JOB_ID", ours + "ATTEMPT", ours + "LEASE"}
+
+// NoteUnknownVariables tells of variables that look like those of a verb's flags and are none of
+// them.
+func (a *App) NoteUnknownVariables(cmd *cobra.Command) {
+	known := slices.Clone(ofJobs)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, VariableOf(f)) })
+	var unknown []string
+	for _, variable := range a.Env.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, ours) && !slices.Contains(known, name) {
+			unknown = append(unknown, output.OneLine(name))
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		a.Notef("Not a variable of %s, and ignored: %s.", cmd.CommandPath(), strings.Join(unknown, ", "))
+	}
+}

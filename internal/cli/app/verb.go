@@ -14,14 +14,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
-// The global flags.
-const (
-	FlagDatabase  = "database"
-	FlagNamespace = "namespace"
-	FlagOutput    = "output"
-	FlagQuiet     = "quiet"
-)
-
 // UsesKey is the annotation that lists the global flags that a verb uses.
 const UsesKey = "uses"
 

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,8 +26,8 @@ func (a verbs) jobForkCommand() *cobra.Command {
 		Long: `Create a new job that keeps the journal of a durable job up to a step, and runs that step and
 everything after it again. The old job does not change.
 
-Give the step by name or, if several steps share a name, by path; "job journal" shows both. The
-first step has path 1.`,
+Give the step by name or, if several steps share a name, by path; "job journal" shows both. A
+callback has the name that the job gave it. The first step has path 1.`,
 		Example: `  holdfast job fork ` + arg.ExampleID + ` --from ship --reason "it went to the wrong address"
   holdfast job fork ` + arg.ExampleID + ` --from 1 --args '{"to":"bob"}' --output json | jq -r .id`,
 		Args:        arg.Takes(1, 1),
@@ -71,10 +72,15 @@ first step has path 1.`,
 func (a verbs) fork(
 	ctx context.Context, client *holdfast.Client, id holdfast.ID, reason string, f holdfast.Fork,
 ) error {
+	from := f.From
+	var err error
+	if f.From, err = stepOf(ctx, client, id, from); err != nil {
+		return err
+	}
 	forked, err := client.Fork(ctx, reason, id, f)
 	switch {
 	case errors.Is(err, holdfast.ErrNotFound):
-		return fmt.Errorf("job %s has no step %q in its journal; \"holdfast job journal %s\" lists the steps", id, f.From, id)
+		return fmt.Errorf("job %s has no step %q in its journal; \"holdfast job journal %s\" lists the steps", id, from, id)
 	case err != nil:
 		return err
 	}
@@ -82,7 +88,31 @@ func (a verbs) fork(
 	if steps, err := repeated(ctx, client, id, f.From); err == nil && len(steps) > 0 { // the fork has happened, even if this fails
 		a.Notef("These run again: %s.", output.OneLine(strings.Join(steps, ", ")))
 	}
-	return a.Object(view, func() { a.Printf("job %s repeats job %s from %s", forked, id, output.OneLine(f.From)) })
+	return a.Object(view, func() { a.Printf("job %s repeats job %s from %s", forked, id, output.OneLine(from)) })
+}
+
+// stepOf returns what a journal calls a step that a user has named. It knows callbacks by their
+// tokens; their names are in the data. A name that is not there is returned as it is.
+func stepOf(ctx context.Context, client *holdfast.Client, id holdfast.ID, from string) (string, error) {
+	token := ""
+	for after := int64(0); ; {
+		entries, err := client.JournalEntries(ctx, id, after, app.MaxPage)
+		if err != nil {
+			return "", err
+		}
+		for i := range entries {
+			switch e := &entries[i]; {
+			case e.Name == from || e.Path == from:
+				return from, nil
+			case token == "" && e.Kind == "callback" && actOf(e) == "callback "+from:
+				token = e.Name
+			}
+		}
+		if len(entries) < app.MaxPage {
+			return cmp.Or(token, from), nil
+		}
+		after = entries[len(entries)-1].Seq
+	}
 }
 
 // repeated names what a fork repeats that has effects elsewhere: the steps, children and callbacks

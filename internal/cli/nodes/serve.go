@@ -63,14 +63,15 @@ upgraded first.` + nodeHelp,
 // doServe makes a RunE of a node, which handles the signals itself.
 func (a verbs) doServe(f *settings, hints bool) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
-		if err := a.serve(cmd.Context(), f, hints); err != nil {
+		if err := a.serve(cmd, f, hints); err != nil {
 			return app.WorkFailed(err)
 		}
 		return nil
 	}
 }
 
-func (a verbs) serve(ctx context.Context, f *settings, hints bool) error {
+func (a verbs) serve(cmd *cobra.Command, f *settings, hints bool) error {
+	ctx := cmd.Context()
 	opts, err := a.nodeOptions(ctx, f)
 	if err != nil {
 		return err
@@ -89,6 +90,7 @@ func (a verbs) serve(ctx context.Context, f *settings, hints bool) error {
 	// Ctrl-C may end a "tee" that reads the log first. That must lose the log, not the jobs.
 	a.Env.OutlivePipes()
 	a.Quiet = a.Quiet || logging.Format == app.LogJSON // notes are not JSON
+	a.NoteUnknownVariables(cmd)
 	log, end := a.Logger(logging)
 	defer end()
 	source := &nodeSource{Source: named, onJoin: func() {
