@@ -131,7 +131,11 @@ var undo = []struct {
 	texts []string
 }{
 	{15, []string{"DROP INDEX {schema}.untold_parent", "CREATE INDEX untold_seq ON {schema}.untold (seq)"}},
-	{14, []string{ // and any function enqueue, which is replaced
+	{14, []string{ // and any function enqueue of the same parameters, which is replaced
+		"DROP FUNCTION {schema}.enqueue",
+		"CREATE FUNCTION {schema}.enqueue(text, anycompatible, text, text, int, timestamptz, interval, int, interval, timestamptz, " +
+			"interval, interval, text[], anycompatible, text, text[], text[], interval, text, text[], text, uuid) " +
+			"RETURNS void LANGUAGE sql AS 'SELECT'",
 		"DROP FUNCTION {schema}.check_key, {schema}.kept_for, {schema}.options_with_key, {schema}.hash_of_args, " +
 			"{schema}.take_business_key, {schema}.leave_business_key",
 	}},

@@ -3,7 +3,10 @@
 
 SET check_function_bodies = off; -- they name each other without the schema
 
-DROP FUNCTION {schema}.enqueue;
+DROP FUNCTION {schema}.enqueue(
+  text, anycompatible, text, text, int, timestamptz, interval, int, interval, timestamptz, interval, interval,
+  text[], anycompatible, text, text[], text[], interval, text, text[], text, uuid
+);
 
 -- Business keys: not empty, of at most 512 bytes, and without control characters. NULL is none.
 CREATE FUNCTION {schema}.check_key(key text) RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
