@@ -30,6 +30,7 @@ type portion struct {
 	policies map[store.ID]store.ClosePolicy
 	parentOf map[store.ID]store.ID
 	full     bool // there may be more, also children of the last parent
+	moved    bool // which are looked at next
 }
 
 // CloseChildren is that of store.Maintenance, without the class of its error.
@@ -68,7 +69,7 @@ func (s *Store) closeChildren(ctx context.Context, limit int, closed *store.Clos
 	if err != nil {
 		return err
 	}
-	s.rounds.pass(round, next, len(closed.Ended) > 0) // which may have children themselves
+	s.rounds.pass(round, next, p.moved || len(closed.Ended) > 0) // which may have children themselves
 	return nil
 }
 
@@ -109,12 +110,11 @@ func (s *Store) noteClosed(ctx context.Context, p *portion, kept map[store.ID]bo
 	}
 	closed, last := p.parents, p.parents[len(p.parents)-1]
 	var list []pg.Statement
-	moved := false
 	if p.full && last.found > 0 {
 		if !kept[last.id] {
 			list = append(list, pg.Statement{
 				Name: "parent_closing", Args: []any{pg.UUIDOf(last.id), last.at, pg.UUIDOf(last.last)},
-				Each: func(r pg.Row) error { moved = true; return r.Scan(new(pgtype.UUID)) },
+				Each: func(r pg.Row) error { p.moved = true; return r.Scan(new(pgtype.UUID)) },
 			})
 		}
 		closed = closed[:len(closed)-1]
@@ -132,7 +132,7 @@ func (s *Store) noteClosed(ctx context.Context, p *portion, kept map[store.ID]bo
 		return next, err
 	case len(p.parents) > 1: // the last is looked at again: what was seen of it may be little
 		return p.parents[len(p.parents)-2].id, err
-	case moved:
+	case p.moved:
 		return p.after, err
 	}
 	return last.id, err
