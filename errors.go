@@ -138,7 +138,7 @@ func failure(err error) error {
 
 // waited converts the error of a wait. A timeout says what was waited for, such as a signal.
 func waited(what, name string, err error) error {
-	if err == ErrWaitTimeout { //nolint:errorlint // not wrapped
+	if err == ErrWaitTimeout { //nolint:errorlint,err113 // not wrapped
 		return fmt.Errorf("%w: %s %q", err, what, name)
 	}
 	return failure(err)

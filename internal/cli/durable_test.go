@@ -341,10 +341,12 @@ func (s *shell) seeFork(id string) {
 		}
 	}
 	s.expect(s.run("job", "fork", id, "--from", "label", "--id", arg.ExampleID), 1, "job "+arg.ExampleID+" exists and is not this fork")
-	s.expect(s.run("job", "fork", id, "--from", "label", "--id", "00000000-0000-4000-8000-000000000000"), app.ExitUsage, "must be a whole UUIDv7")
+	version4 := "00000000-0000-4000-8000-000000000000"
+	s.expect(s.run("job", "fork", id, "--from", "label", "--id", version4), app.ExitUsage, "must be a whole UUIDv7")
 	for range 2 { // again with the id, it does nothing
 		again := s.run("job", "fork", id, "--from", "paid", "--id", "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65", "-o", "table")
-		if again.code != 0 || !strings.HasSuffix(again.stdout, " from paid\n") || !strings.HasPrefix(again.stderr, "These run again: callback paid") {
+		if again.code != 0 || !strings.HasSuffix(again.stdout, " from paid\n") ||
+			!strings.HasPrefix(again.stderr, "These run again: callback paid") {
 			s.Errorf("%+v", again)
 		}
 	}

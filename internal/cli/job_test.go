@@ -252,7 +252,8 @@ func TestWaitTellsWhy(t *testing.T) {
 			t.Errorf("%v: exit code %d: %q", args, got.code, got.stderr)
 		}
 	}
-	s.expect(s.run("job", "wait", s.enqueue("mail"), "--wait-timeout", "2500ms", "--quiet"), app.ExitTimeout, "it continues: no node is running")
+	late := s.run("job", "wait", s.enqueue("mail"), "--wait-timeout", "2500ms", "--quiet")
+	s.expect(late, app.ExitTimeout, "it continues: no node is running")
 	s.expect(s.run("job", "enqueue", "mail", "--wait-timeout", "3s"), app.ExitUsage, "--wait-timeout requires --wait")
 	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "-3s"), app.ExitUsage, "--wait-timeout -3s is negative")
 	s.terminal = true

@@ -20,7 +20,8 @@ func TestReset(t *testing.T) {
 		s.terminal = true
 		for _, typed := range []string{"", "\n", "yes\n"} {
 			got := s.feed(typed, "migrate", "reset")
-			if got.code != app.ExitError || !strings.Contains(got.stderr, is) || !strings.HasSuffix(got.stderr, "not confirmed; nothing was changed\n") {
+			if got.code != app.ExitError || !strings.Contains(got.stderr, is) ||
+				!strings.HasSuffix(got.stderr, "not confirmed; nothing was changed\n") {
 				t.Errorf("%q typed: %+v", typed, got)
 			}
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -32,7 +33,8 @@ func TestMistakesInFilters(t *testing.T) {
 		}
 	}
 	s.enqueue("mail")
-	if out := s.ok("job", "list", "-o", "table", "--columns", "ID, State"); !strings.HasPrefix(out, "ID ") || !strings.Contains(out, "available") {
+	out := s.ok("job", "list", "-o", "table", "--columns", "ID, State")
+	if !strings.HasPrefix(out, "ID ") || !strings.Contains(out, "available") {
 		t.Errorf("%s", out)
 	}
 	s.holds(s.ok("job", "list", "-o", "jsonl", "--columns", "STATE"), `{"state":"available"}`)
@@ -62,12 +64,10 @@ func TestMistakesInVariables(t *testing.T) {
 func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	for name, value := range map[string]string{
+	maps.Copy(s.env, map[string]string{
 		"HOLDFAST_SLOT": "secret", "HOLDFAST_QUEUE": "mail", "HOLDFAST_SLOTS": "3", "HOLDFAST_JOB_ID": "x", "HOLDFAST_ATTEMPT": "1",
 		"HOLDFAST_LEASE": "1", "PATH": "/bin",
-	} {
-		s.env[name] = value
-	}
+	})
 	for _, verb := range []string{"dev", "worker"} {
 		n := s.start(verb)
 		said := n.stderr.String()

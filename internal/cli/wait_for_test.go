@@ -16,7 +16,7 @@ func TestWaitForAState(t *testing.T) {
 		begun, goOn := make(chan struct{}), make(chan struct{})
 		s.serve(func(client *holdfast.Client) error {
 			slow := holdfast.NewKind[struct{}, int]("slow")
-			return slow.Handle(client, func(run *holdfast.Run, _ struct{}) (int, error) {
+			return slow.Handle(client, func(_ *holdfast.Run, _ struct{}) (int, error) {
 				close(begun)
 				<-goOn
 				return 7, nil

@@ -49,7 +49,7 @@ func TestWatchClearsTheTerminal(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	s.terminal = true
-	const clear = "\x1b[H\x1b[2J"
+	const wipe = "\x1b[H\x1b[2J"
 	list := s.begin("job", "list", "--watch", "--interval", "100ms")
 	until(t, "two notes", func() bool { return strings.Count(list.stderr.String(), "No jobs found.\n") > 1 })
 	s.ok("job", "enqueue", "mail")
@@ -58,7 +58,7 @@ func TestWatchClearsTheTerminal(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, list.stderr)
 	}
 	out := list.stdout.String()
-	if !strings.HasPrefix(out, clear) || strings.Count(out, clear) < 3 || strings.Contains(out, "\n\n") {
+	if !strings.HasPrefix(out, wipe) || strings.Count(out, wipe) < 3 || strings.Contains(out, "\n\n") {
 		t.Errorf("%q", out)
 	}
 }

@@ -184,7 +184,8 @@ var layers = []layer{
 		pattern: "internal/replay",
 		imports: []string{
 			"internal/blocked", "internal/crowd", "internal/heartbeat", "internal/host", "internal/journal", "internal/lifetime",
-			"internal/logs", "internal/memory", "internal/misuse", "internal/supervise", "internal/tries", "internal/unsaid", "internal/usercode", "store",
+			"internal/logs", "internal/memory", "internal/misuse", "internal/supervise", "internal/tries", "internal/unsaid", "internal/usercode",
+			"store",
 		},
 		tests: []string{"internal/logs/logstest"},
 	},

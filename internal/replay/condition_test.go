@@ -159,7 +159,7 @@ func TestAloneAfterACondition(t *testing.T) {
 						if count != before {
 							t.Errorf("%s: count was %d, and is %d", name, before, count)
 						}
-						return fmt.Sprint(before), nil
+						return strconv.Itoa(before), nil
 					}
 				}
 				var futures []*Future

@@ -104,7 +104,9 @@ func retriesIn(t *testing.T, s store.Store) func(tx store.Tx, ids []store.ID) ([
 // go.
 func TestHeldParentsHoldUpNoAnswersOfOthers(t *testing.T) {
 	t.Parallel()
-	for name, held := range map[string]int{"one with more answers than are delivered at once": 1, "more than are looked at at once": portion + 1} {
+	for name, held := range map[string]int{
+		"one with more answers than are delivered at once": 1, "more than are looked for at once": portion + 1,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := fresh(t)

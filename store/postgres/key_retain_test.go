@@ -237,7 +237,7 @@ func TestWhatBelongsToADroppedDay(t *testing.T) {
 	lives := jobs[2].Job.ID
 	var sends []*store.Send
 	for _, q := range jobs {
-		for i := range 700 { // more than are looked at at once
+		for i := range 700 { // more than a portion
 			message := store.Message{Kind: store.MessageUpdate, Name: "u", Data: []byte("1")}
 			sends = append(sends, &store.Send{Job: q.Job.ID, Key: fmt.Sprint("request ", i), Message: message})
 		}

@@ -131,6 +131,7 @@ var undo = []struct {
 	texts []string
 }{
 	{15, []string{"DROP INDEX {schema}.untold_parent", "CREATE INDEX untold_seq ON {schema}.untold (seq)"}},
+	//nolint:dupword // parameters of one type
 	{14, []string{ // and any function enqueue of the same parameters, which is replaced
 		"DROP FUNCTION {schema}.enqueue",
 		"CREATE FUNCTION {schema}.enqueue(text, anycompatible, text, text, int, timestamptz, interval, int, interval, timestamptz, " +

@@ -127,7 +127,7 @@ func TestResetIsRefused(t *testing.T) {
 	node := join(t, s)
 	refused("a node lives", store.ErrConflict)
 	leave(t, s, node)
-	exec("CREATE VIEW " + schema + ".my_jobs AS SELECT * FROM " + schema + ".job")
+	exec("CREATE VIEW " + schema + ".my_jobs AS SELECT id FROM " + schema + ".job")
 	refused("a view of the user's", store.ErrConflict)
 	exec("DROP VIEW " + schema + ".my_jobs")
 	exec("INSERT INTO " + schema + ".migration (version, name, applied_at) VALUES (999, 'later', 0)")

@@ -222,7 +222,8 @@ func TestRefusedRequestsGoByPortions(t *testing.T) {
 	enqueue(t, s, q)
 	now := clock.Now().UnixMicro()
 	_, err := conn.Exec(t.Context(), `INSERT INTO `+config.SchemaName+`.job_update (id, at, answered_at, codec, verdict, key, name)
-		SELECT $1, $2::bigint, $2::bigint + 10 - i, 0, $3::int, 'key ' || i, 'u' FROM generate_series(1, 5) i`, q.Job.ID, now, store.UpdateRefused)
+		SELECT $1, $2::bigint, $2::bigint + 10 - i, 0, $3::int, 'key ' || i, 'u' FROM generate_series(1, 5) i`,
+		q.Job.ID, now, store.UpdateRefused)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,9 @@ var _ store.Resets = Config{}
 // tables are all that the steps of the schema make. Their indexes go with them.
 var tables = sqltext.Made(migrations, "CREATE TABLE ")
 
-// resetting is called within the transaction of a reset after each step. Only tests change it.
-var resetting = func(version int) {}
+// resetting is called within the transaction of a reset after each step, with its version. Only
+// tests change it.
+var resetting = func(_ int) {}
 
 // Reset implements store.Resets. The file stays, as large as it is: its pages are used again.
 // Resetting a Memory database does nothing, as it is gone afterwards.

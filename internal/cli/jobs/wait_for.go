@@ -17,7 +17,9 @@ import (
 
 // waitForState waits until a job is in one of the states, and prints which. Its errors have the
 // exit codes documented for "job wait".
-func (a verbs) waitForState(ctx context.Context, client *holdfast.Client, id holdfast.ID, states []store.State, timeout time.Duration) error {
+func (a verbs) waitForState(
+	ctx context.Context, client *holdfast.Client, id holdfast.ID, states []store.State, timeout time.Duration,
+) error {
 	waiting := ctx
 	if timeout > 0 {
 		var cancel context.CancelFunc
