@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -127,13 +126,8 @@ func (a verbs) rehearseAll(ctx context.Context, client *holdfast.Client, filter 
 		unprinted = out.Add(views.NewJob(r), func() []string { return views.JobRow(a.Env.Now(), r) })
 		return unprinted
 	})
-	switch {
-	case unprinted != nil:
-		return unprinted
-	case out.Count == 0 && errors.Is(err, holdfast.ErrInvalid): // no list was begun
-		return arg.InvalidIsUsage(err)
-	case err != nil:
-		return out.BreakOff(err)
+	if err := listError(out, unprinted, err); err != nil {
+		return err
 	}
 	text := output.Plural(out.Count, "job") + " would be " + b.done
 	if refused > 0 {

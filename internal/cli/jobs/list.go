@@ -75,6 +75,17 @@ func (a verbs) listJobs(ctx context.Context, client *holdfast.Client, out *outpu
 		unprinted = out.Add(views.NewJob(r), func() []string { return views.JobRow(a.Env.Now(), r) })
 		return unprinted
 	})
+	if err := listError(out, unprinted, err); err != nil {
+		return err
+	}
+	if out.Format == output.FormatTable || out.Count > 0 {
+		a.noteListed(of, out.Count, more)
+	}
+	return out.End()
+}
+
+// listError is why a list ends early: a job could not be printed, or the next ones not be read.
+func listError(out *output.List, unprinted, err error) error {
 	switch {
 	case unprinted != nil:
 		return unprinted
@@ -83,10 +94,7 @@ func (a verbs) listJobs(ctx context.Context, client *holdfast.Client, out *outpu
 	case err != nil:
 		return out.BreakOff(err)
 	}
-	if out.Format == output.FormatTable || out.Count > 0 {
-		a.noteListed(of, out.Count, more)
-	}
-	return out.End()
+	return nil
 }
 
 // eachJob calls visit for each job of a listing, and reports whether there are more of them than it
