@@ -53,7 +53,7 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 		return nil, store.Append{}
 	}
 	first, last, messages := m.lengths(r.store.Job.ID)
-	a := store.Append{Lease: r.store.Lease, Closing: chance(t, "closing", 5), Answers: m.drawAnswers(t), Meta: m.anyMeta(t)}
+	a := store.Append{Lease: r.store.Lease, Closing: chance(t, "closing", 5), Answers: m.drawAnswers(t, r.store.Job.ID), Meta: m.anyMeta(t)}
 	seq := last + 1
 	// One that was lost, and is repeated with a number that its own run has written, would be taken
 	// for that.

@@ -20,11 +20,22 @@ func (m *machine) anyUpdate(t *rapid.T, q *store.Send) {
 	q.Key = pick(t, "update key", updateKeys...)
 }
 
-// drawAnswers draws answers to requests, by the numbers of their keys.
-func (m *machine) drawAnswers(t *rapid.T) (answers []store.UpdateAnswer) {
+// drawAnswers draws answers to requests of a job, mostly to those that wait for one, by the numbers
+// of their keys.
+func (m *machine) drawAnswers(t *rapid.T, job store.ID) (answers []store.UpdateAnswer) {
+	var open []int64
+	for i, key := range updateKeys {
+		if u, known := m.update(m.model, job, key); known && u.Answer == nil {
+			open = append(open, int64(i))
+		}
+	}
 	for range rapid.IntRange(0, 2).Draw(t, "answers") {
+		seq := rapid.Int64Range(0, int64(len(updateKeys))-1).Draw(t, "answered")
+		if len(open) > 0 && !chance(t, "any request", 20) {
+			seq = one(t, "open", open)
+		}
 		a := store.UpdateAnswer{
-			Seq:     rapid.Int64Range(0, int64(len(updateKeys))-1).Draw(t, "answered"),
+			Seq:     seq,
 			Verdict: pick(t, "verdict", store.UpdateDone, store.UpdateDone, store.UpdateFailed, store.UpdateRefused),
 		}
 		if a.Verdict == store.UpdateDone {
@@ -164,9 +175,24 @@ func tidyUpdate(u store.Update) store.Update {
 	return u
 }
 
-// forgetUpdate lets a caller forget a request that was refused.
+// forgetUpdate lets a caller forget a request: mostly one that was refused, since nothing becomes of
+// any other.
 func (m *machine) forgetUpdate(t *rapid.T) {
 	id, key := m.anyJob(t), pick(t, "forgotten", updateKeys...)
+	if refused := m.refused(key); len(refused) > 0 && !chance(t, "any request", 20) {
+		id = one(t, "refused", refused)
+	}
 	t.Logf("forget update %s of %v", key, m.names([]store.ID{id}))
 	m.must("ForgetUpdate", m.store.ForgetUpdate(m.ctx, "", id, key), m.model.ForgetUpdate(m.ctx, "", id, key))
+}
+
+// refused returns the jobs of which the model knows that they refused such a request.
+func (m *machine) refused(key string) (jobs []store.ID) {
+	for _, k := range m.jobs {
+		u, known := m.update(m.model, k.enqueue.Job.ID, key)
+		if known && u.Answer != nil && u.Answer.Verdict == store.UpdateRefused {
+			jobs = append(jobs, k.enqueue.Job.ID)
+		}
+	}
+	return jobs
 }
