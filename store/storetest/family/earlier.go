@@ -28,11 +28,15 @@ var earlierTests = env.Tests{
 }
 
 func value(seq int64, key string) store.Entry {
-	return store.Entry{Seq: seq, Kind: store.EntryPublished, Path: "1", Name: key, Data: []byte(strconv.FormatInt(seq, 10)), Codec: 3}
+	e := env.Entry(seq, store.EntryPublished, key)
+	e.Data, e.Codec = []byte(strconv.FormatInt(seq, 10)), 3
+	return e
 }
 
 func item(seq int64, stream string) store.Entry {
-	return store.Entry{Seq: seq, Kind: store.EntryStreamed, Path: "2.1", Name: stream, Data: []byte(strconv.FormatInt(seq, 10))}
+	e := env.Entry(seq, store.EntryStreamed, stream)
+	e.Path, e.Data = "2.1", []byte(strconv.FormatInt(seq, 10))
+	return e
 }
 
 // again lets a run continue as new, and claims the next one.

@@ -87,8 +87,8 @@ SELECT max(seq), count(*) FROM (
 -- What the original has kept. Of values that is the last one of their key before a Seq.
 -- name: journal_copy_kept
 -- params: @fork, @job, @after_seq, @to_seq, @before_seq
-INSERT INTO holdfast_journal (id, seq, at, lease, kind, path, name, ref, codec, data)
-SELECT @fork, e.seq, e.at, 0, e.kind, e.path, e.name, NULL, e.codec, e.data FROM holdfast_journal e
+INSERT INTO holdfast_journal (id, seq, at, lease, kind, path, name, ref, codec, data, took)
+SELECT @fork, e.seq, e.at, 0, e.kind, e.path, e.name, NULL, e.codec, e.data, e.took FROM holdfast_journal e
 WHERE e.id = @job AND e.seq > @after_seq AND e.seq <= @to_seq AND (e.kind = {entry_streamed} OR e.kind = {entry_published} AND NOT EXISTS (
   SELECT 1 FROM holdfast_journal n INDEXED BY holdfast_journal_named
   WHERE n.kind IN ({named_entries}) AND n.id = e.id AND n.kind = {entry_published} AND n.name = e.name
