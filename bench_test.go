@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
@@ -54,6 +55,45 @@ func BenchmarkDrain(b *testing.B) {
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
 			})
 		}
+	}
+}
+
+// BenchmarkSteady enqueues jobs in batches of 1,000 while a node runs them, so that about 10,000 are
+// waiting. An operation is one job; the time ends when all outcomes are durable.
+func BenchmarkSteady(b *testing.B) {
+	const batch, waiting = 1000, 10_000
+	kind := holdfast.NewKind[int, struct{}]("steady")
+	for name, database := range databases {
+		b.Run(name, func(b *testing.B) {
+			var done atomic.Int64
+			hf := openBench(b, database(b), 100)
+			err := kind.Handle(hf, func(*holdfast.Run, int) (struct{}, error) {
+				done.Add(1)
+				return struct{}{}, nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			runBench(b, hf)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for stored := 0; done.Load() < int64(b.N); {
+				if stored == b.N || int64(stored)-done.Load() > waiting-batch {
+					time.Sleep(time.Millisecond)
+					continue
+				}
+				n := min(batch, b.N-stored)
+				if _, err := kind.EnqueueMany(b.Context(), hf, make([]int, n)); err != nil {
+					b.Fatal(err)
+				}
+				stored += n
+			}
+			if err := hf.Stop(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
+		})
 	}
 }
 

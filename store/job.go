@@ -30,15 +30,16 @@ type Job struct { //nolint:recvcheck // only what writes JSON takes a copy
 	Tags        []string
 	Metadata    []byte // a JSON object, or nil
 
-	OrderingKey  string   // "" for none
-	UniqueKey    []byte   // nil for none; one space for the whole database, so the caller puts the namespace into it
-	UniqueStates StateSet // the states in which the job holds its unique key
-
 	LeaseNumber int64 // the last lease number handed out
 
 	// Version of the kind that the job is bound to; "": any. See Outcome.Version and
 	// ClaimParams.Kinds.
 	Version string
+
+	OrderingKey  string   // "" for none
+	UniqueKey    []byte   // nil for none; one space for the whole database, so the caller puts the namespace into it
+	UniqueStates StateSet // the states in which the job holds its unique key
+
 	// Closing tells that the end of the job is decided and that what is left of it are
 	// compensations, which no lost attempt may skip.
 	Closing bool

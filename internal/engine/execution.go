@@ -90,7 +90,7 @@ func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 	run := &Run{claimed: c, node: n}
 	run.replay.Init(run, &run.claimed)
 	if c.Checkpoint != nil {
-		run.checkpoint, run.has = *c.Checkpoint, true
+		run.checkpoint = new(*c.Checkpoint)
 	}
 	x := &execution{run: run, handler: n.runner.handlers[c.Job.Kind], worker: w}
 	run.execution = x

@@ -21,11 +21,24 @@ func (r *Run) Lease() store.Lease { return r.claimed.Lease }
 func (r *Run) Checkpoint() *store.Checkpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.has {
+	if r.checkpoint == nil {
 		return nil
 	}
-	c := r.checkpoint
+	c := *r.checkpoint
 	return &c
+}
+
+// note returns the checkpoint for a change. The lock is held.
+func (r *Run) note() *store.Checkpoint {
+	if r.checkpoint == nil {
+		r.checkpoint = &store.Checkpoint{}
+	}
+	return r.checkpoint
+}
+
+// write returns a write of the checkpoint as it is now. The lock is held.
+func (r *Run) write() *store.CheckpointWrite {
+	return &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: *r.checkpoint}
 }
 
 // Progress records how far the run is. It is written within half a second, or with the outcome; a
@@ -39,8 +52,9 @@ func (r *Run) Progress(percent float64, message string) {
 	if r.over {
 		return
 	}
-	r.checkpoint.Percent, r.checkpoint.Message = min(max(percent, 0), 100), usercode.Cut(message, usercode.MaxMessage)
-	r.has, r.dirty = true, true
+	c := r.note()
+	c.Percent, c.Message = min(max(percent, 0), 100), usercode.Cut(message, usercode.MaxMessage)
+	r.dirty = true
 	if !r.flushing {
 		r.flushing = true
 		time.AfterFunc(progressEvery, func() {
@@ -60,9 +74,9 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 		r.mu.Unlock()
 		return fmt.Errorf("%w: job %s: the run is over", store.ErrLeaseLost, r.claimed.Job.ID)
 	}
-	r.checkpoint.Value = value
-	r.has, r.dirty = true, false
-	write := &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
+	r.note().Value = value
+	r.dirty = false
+	write := r.write()
 	r.mu.Unlock()
 	said := r.replay.Unsaid()
 	write.Meta = said.Meta()
@@ -92,7 +106,7 @@ func (r *Run) flush() {
 		return
 	}
 	r.dirty = false
-	write := &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
+	write := r.write()
 	r.mu.Unlock()
 	r.node.engine.commit.Note(write, func() {
 		if errors.Is(write.Err, store.ErrLeaseLost) {
@@ -111,7 +125,7 @@ func (r *Run) stopWriting() (last *store.CheckpointWrite, first bool) {
 	}
 	r.over = true
 	if r.dirty {
-		last = &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
+		last = r.write()
 	}
 	return last, true
 }

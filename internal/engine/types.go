@@ -120,11 +120,10 @@ type Run struct {
 	appending *commit.Call // needs appends one at a time, as replay makes them: Append fills it without a lock
 
 	mu         sync.Mutex
-	checkpoint store.Checkpoint
-	has        bool // there is a checkpoint, in the store or here
-	dirty      bool // the checkpoint here is not written yet
-	flushing   bool // a write of progress is scheduled
-	over       bool // the outcome is decided; nothing more is written
+	checkpoint *store.Checkpoint // that the store has, or that is to be written; nil: there is none
+	dirty      bool              // it is not written yet
+	flushing   bool              // a write of progress is scheduled
+	over       bool              // the outcome is decided; nothing more is written
 }
 
 // execution is a run in a slot. It ends once: when its handler returns, or when it is given up as
