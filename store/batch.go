@@ -10,10 +10,10 @@ import (
 )
 
 // Batch is what one commit writes: all of it, or nothing. Operations are written in this order:
-// checkpoints, appends, sends, outcomes, enqueues.
+// checkpoints, appends, sends, outcomes, enqueues, fires.
 //
 // What a run writes (a checkpoint, an append, an outcome) refuses the batch if it cannot be
-// written, and so do sends and enqueues that are Required: Apply then writes nothing, sets Err of
+// written, and so do fires, and sends and enqueues that are Required: Apply then writes nothing, sets Err of
 // operations that cannot be written and of no other, and returns a *RefusedError. A store may find
 // some of them only when others are gone. The caller takes them out, with all that is to happen
 // together with them, and applies the rest; those whose error is Inconclusive it applies alone
@@ -28,6 +28,7 @@ type Batch struct {
 	Sends       []*Send
 	Outcomes    []*Outcome
 	Enqueues    []*Enqueue
+	Fires       []*Fire // of different schedules; their jobs are among Enqueues
 
 	// Start, if set, lets jobs of Enqueues run at once.
 	Start *Start
@@ -49,6 +50,7 @@ type Unit struct {
 	Sends      []*Send
 	Outcome    *Outcome
 	Enqueues   []*Enqueue
+	Fire       *Fire // of which these are the jobs
 }
 
 // Add adds the operations of a unit to the batch. What else is in the batch happens with it or not
@@ -72,6 +74,9 @@ func (b *Batch) Add(u *Unit) {
 		q.Required = true
 	}
 	b.Enqueues = append(b.Enqueues, u.Enqueues...)
+	if u.Fire != nil {
+		b.Fires = append(b.Fires, u.Fire)
+	}
 }
 
 // Err is why the unit was refused: the first Err of its operations.
@@ -95,6 +100,9 @@ func (u *Unit) Err() error {
 			return q.Err
 		}
 	}
+	if u.Fire != nil {
+		return u.Fire.Err
+	}
 	return nil
 }
 
@@ -115,7 +123,7 @@ func (e *RefusedError) Unwrap() error { return ErrRefused }
 
 // Len is the number of operations in the batch.
 func (b *Batch) Len() int {
-	return len(b.Checkpoints) + len(b.Appends) + len(b.Sends) + len(b.Outcomes) + len(b.Enqueues)
+	return len(b.Checkpoints) + len(b.Appends) + len(b.Sends) + len(b.Outcomes) + len(b.Enqueues) + len(b.Fires)
 }
 
 // Refusal returns the *RefusedError of a batch that must not be committed because of what its
@@ -164,6 +172,11 @@ func (b *Batch) refusals() iter.Seq[error] {
 				return
 			}
 		}
+		for _, f := range b.Fires {
+			if f.Err != nil && !yield(f.Err) {
+				return
+			}
+		}
 	}
 }
 
@@ -208,6 +221,9 @@ func (b *Batch) Reset() {
 	}
 	for _, q := range b.Enqueues {
 		q.Err = nil
+	}
+	for _, f := range b.Fires {
+		f.Err = nil
 	}
 	b.forget()
 }
@@ -270,6 +286,11 @@ func (b *Batch) Rest() *Batch {
 	for _, q := range b.Enqueues {
 		if !q.isRefused() {
 			rest.Enqueues = append(rest.Enqueues, q)
+		}
+	}
+	for _, f := range b.Fires {
+		if f.Err == nil {
+			rest.Fires = append(rest.Fires, f)
 		}
 	}
 	return rest

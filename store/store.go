@@ -29,6 +29,7 @@ type Store interface {
 	Keys
 	Journals
 	Updates
+	Schedules
 	Maintenance
 
 	// Traits tells what kind of store this is. It may change while the store is open.

@@ -68,6 +68,7 @@ var layers = []layer{
 	{pattern: "store/storetest/nodes", imports: words},
 	{pattern: "store/storetest/operate", imports: words},
 	{pattern: "store/storetest/outside", imports: words},
+	{pattern: "store/storetest/schedules", imports: words},
 	{pattern: "store/storetest/race", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
 	{pattern: "store/storetest/starts", imports: words},
 	{pattern: "store/storetest/tx", imports: words},
@@ -83,11 +84,13 @@ var layers = []layer{
 	},
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
+	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
 	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
 	{
 		pattern: "store/sqlite/internal/work",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/updates",
+			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/schedules",
+			"store/sqlite/internal/updates",
 		}),
 	},
 	{
@@ -116,9 +119,12 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
 	{pattern: "store/postgres/internal/claims", imports: onPostgres},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
+	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
 	{
 		pattern: "store/postgres/internal/write",
-		imports: slices.Concat(onPostgres, []string{"store/postgres/internal/claims", "store/postgres/internal/updates"}),
+		imports: slices.Concat(onPostgres, []string{
+			"store/postgres/internal/claims", "store/postgres/internal/schedules", "store/postgres/internal/updates",
+		}),
 	},
 	{
 		pattern: "store/postgres/internal/operate",
@@ -131,7 +137,8 @@ var layers = []layer{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
 			"store/postgres/internal/claims", "store/postgres/internal/move", "store/postgres/internal/operate", "store/postgres/internal/read",
-			"store/postgres/internal/schema", "store/postgres/internal/updates", "store/postgres/internal/write",
+			"store/postgres/internal/schedules", "store/postgres/internal/schema", "store/postgres/internal/updates",
+			"store/postgres/internal/write",
 		}),
 		tests: []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
 	},

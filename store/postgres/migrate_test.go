@@ -130,6 +130,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{16, []string{"DROP TABLE {schema}.schedule, {schema}.schedule_run"}},
 	{15, []string{"DROP INDEX {schema}.untold_parent", "CREATE INDEX untold_seq ON {schema}.untold (seq)"}},
 	//nolint:dupword // parameters of one type
 	{14, []string{ // and any function enqueue of the same parameters, which is replaced

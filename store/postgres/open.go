@@ -16,6 +16,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
@@ -127,6 +128,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.claims = &claims.Store{Store: s.local}
 	s.write = &write.Store{Store: s.local}
 	s.updates = &updates.Store{Store: s.local}
+	s.schedules = &schedules.Store{Store: s.local}
 	s.move = &move.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)
 	return s

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
@@ -30,7 +32,10 @@ type Store struct {
 	operate *operate.Store
 	updates *updates.Store
 	move    *move.Store
-	close   sync.Once
+
+	schedules *schedules.Store
+
+	close sync.Once
 }
 
 // Apply implements store.Writer. It is done in one round trip of a few statements that assume that
@@ -206,6 +211,35 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
 	wakes, err := s.operate.Fork(ctx, params)
 	return wakes, pg.Classify(ctx, "fork job "+params.From.String(), err)
+}
+
+// SaveSchedule implements store.Schedules.
+func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (store.Schedule, error) {
+	saved, err := s.schedules.SaveSchedule(ctx, sc, expect)
+	return saved, pg.Classify(ctx, fmt.Sprintf("save schedule %q", sc.Name), err)
+}
+
+// DeleteSchedule implements store.Schedules.
+func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
+	return pg.Classify(ctx, fmt.Sprintf("delete schedule %q", name), s.schedules.DeleteSchedule(ctx, namespace, name, expect))
+}
+
+// Schedules implements store.Schedules.
+func (s *Store) Schedules(ctx context.Context, filter store.ScheduleFilter) ([]store.Schedule, error) {
+	found, err := s.schedules.Schedules(ctx, filter)
+	return found, pg.Classify(ctx, "list schedules", err)
+}
+
+// DueSchedules implements store.Schedules.
+func (s *Store) DueSchedules(ctx context.Context, limit int) ([]store.Schedule, time.Time, error) {
+	due, next, err := s.schedules.DueSchedules(ctx, limit)
+	return due, next, pg.Classify(ctx, "look for due schedules", err)
+}
+
+// ScheduleRuns implements store.Schedules.
+func (s *Store) ScheduleRuns(ctx context.Context, params store.ScheduleRunParams) ([]store.ScheduleRun, error) {
+	runs, err := s.schedules.ScheduleRuns(ctx, params)
+	return runs, pg.Classify(ctx, fmt.Sprintf("read the runs of schedule %q", params.Name), err)
 }
 
 // Edit implements store.Editors. A job that another transaction has locked is tried again a few

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/move"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/tend"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/view"
@@ -37,6 +38,7 @@ type Store struct {
 	moving
 	naming
 	updating
+	scheduling
 
 	d         *core.Database
 	config    Config
@@ -51,6 +53,8 @@ type (
 	naming   = keys.Verbs
 	updating = updates.Verbs
 	moving   = move.Verbs
+
+	scheduling = schedules.Verbs
 )
 
 var (
@@ -119,6 +123,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	}
 	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
 	s.naming, s.updating, s.moving = keys.New(s.d), updates.New(s.d), move.New(s.d)
+	s.scheduling = schedules.New(s.d)
 	return s, nil
 }
 

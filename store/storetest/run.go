@@ -17,6 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/operate"
 	"github.com/holdfastdev/holdfast/store/storetest/outside"
 	"github.com/holdfastdev/holdfast/store/storetest/race"
+	"github.com/holdfastdev/holdfast/store/storetest/schedules"
 	"github.com/holdfastdev/holdfast/store/storetest/starts"
 	"github.com/holdfastdev/holdfast/store/storetest/updates"
 )
@@ -24,7 +25,7 @@ import (
 // groups are all tests, by what they are about.
 var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
-	lists.Groups, outside.Groups, race.Groups, machine.Groups,
+	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are

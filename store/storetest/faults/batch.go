@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -32,6 +33,7 @@ func Copy(batch *store.Batch) *store.Batch {
 		copied.Outcomes = append(copied.Outcomes, &one)
 	}
 	copied.Enqueues = copyEnqueues(batch.Enqueues)
+	copied.Fires = copyFires(batch, copied.Enqueues)
 	if batch.Start != nil {
 		copied.Start = &store.Start{Node: batch.Start.Node, Seq: batch.Start.Seq}
 	}
@@ -47,6 +49,22 @@ func copyEnqueues(enqueues []*store.Enqueue) []*store.Enqueue {
 			along := *q.Send
 			along.Result = store.SendResult{}
 			one.Send = &along
+		}
+		copied = append(copied, &one)
+	}
+	return copied
+}
+
+// copyFires copies the fires of a batch, of which enqueues are the copied ones.
+func copyFires(batch *store.Batch, enqueues []*store.Enqueue) []*store.Fire {
+	var copied []*store.Fire
+	for _, f := range batch.Fires {
+		one := *f
+		one.Err, one.Runs = nil, slices.Clone(f.Runs)
+		for i, r := range one.Runs {
+			if place := slices.Index(batch.Enqueues, r.Enqueue); place >= 0 {
+				one.Runs[i].Enqueue = enqueues[place]
+			}
 		}
 		copied = append(copied, &one)
 	}
@@ -69,6 +87,9 @@ func deliver(from, to *store.Batch) {
 		to.Outcomes[i].Final, to.Outcomes[i].Due, to.Outcomes[i].Err = o.Final, o.Due, o.Err
 	}
 	deliverEnqueues(from.Enqueues, to.Enqueues)
+	for i, f := range from.Fires {
+		to.Fires[i].Err = f.Err
+	}
 	if from.Start != nil {
 		to.Start.Claimed = from.Start.Claimed
 	}
@@ -114,6 +135,7 @@ func (f Fault) hold(batch *store.Batch) *store.Batch {
 		Sends:       free(f, batch.Sends, func(q *store.Send) { q.Err = store.ErrBusy }),
 		Outcomes:    free(f, batch.Outcomes, func(o *store.Outcome) { o.Err = store.ErrBusy }),
 		Enqueues:    free(f, batch.Enqueues, func(q *store.Enqueue) { q.Err = store.ErrBusy }),
+		Fires:       free(f, batch.Fires, func(f *store.Fire) { f.Err = store.ErrBusy }),
 		Start:       batch.Start,
 	}
 }

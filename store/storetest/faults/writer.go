@@ -14,7 +14,7 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 	sent := fault.hold(all)
 	err := fault.apply(ctx, "Apply", func(again bool) error {
 		if again {
-			if keyless(sent.Sends) {
+			if keyless(sent.Sends) || len(sent.Fires) > 0 {
 				return errOnce
 			}
 			woken := sent.Woken

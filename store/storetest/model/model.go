@@ -188,9 +188,12 @@ type Store struct {
 	nodes  map[int64]*store.Node
 	claims map[claimName]bool // the claim records that were ever written
 	closed map[store.ID]bool  // finished jobs whose children are still to be closed
-	woken  []store.Wake       // by the operation that is under way
-	names  bool               // its answer names the jobs that its caller moves
-	heard  chan struct{}      // holds something when a caller's transaction has committed
+
+	schedules map[scheduleName]schedule
+
+	woken  []store.Wake  // by the operation that is under way
+	names  bool          // its answer names the jobs that its caller moves
+	heard  chan struct{} // holds something when a caller's transaction has committed
 	leader struct {
 		node    int64
 		epoch   int64
@@ -260,7 +263,10 @@ func New(clock func() time.Time) *Store {
 		nodes:  map[int64]*store.Node{},
 		claims: map[claimName]bool{},
 		closed: map[store.ID]bool{},
-		heard:  make(chan struct{}, 1),
+
+		schedules: map[scheduleName]schedule{},
+
+		heard: make(chan struct{}, 1),
 	}
 }
 

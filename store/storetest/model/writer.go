@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Apply implements store.Writer: checkpoints, appends, sends, outcomes, enqueues, each in the order
-// given.
+// Apply implements store.Writer: checkpoints, appends, sends, outcomes, enqueues, fires, each in the
+// order given.
 func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 	now, err := s.begin(ctx)
 	if err != nil {
@@ -44,6 +44,9 @@ func (s *Store) write(batch *store.Batch, now time.Time) {
 		o.Final, o.Due, o.Err = s.endRun(o, now)
 	}
 	s.enqueueAll(batch, now)
+	for _, f := range batch.Fires {
+		f.Err = s.fire(f, now)
+	}
 	batch.Woken = append(slices.Clone(s.woken), s.turnsLeft(now)...)
 }
 

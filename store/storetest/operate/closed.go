@@ -121,5 +121,24 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"OpenUpdates": {"read updates", func(ctx c) error { return second(s.OpenUpdates(ctx, env.AllOf(id))) }},
 		"GetUpdate":   {"read an update of job {job}", func(ctx c) error { return second(s.GetUpdate(ctx, "", id, "k")) }},
 		"Ended":       {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
-	})
+	}, ofSchedules(e))
+}
+
+func ofSchedules(e *env.Env) map[string]operation {
+	s := e.Store
+	type c = context.Context
+	return map[string]operation{
+		"SaveSchedule": {`save schedule "nightly"`, func(ctx c) error { return second(s.SaveSchedule(ctx, env.Schedule("nightly"), 0)) }},
+		"DeleteSchedule": {`delete schedule "nightly"`, func(ctx c) error {
+			return s.DeleteSchedule(ctx, env.Namespace, "nightly", 0)
+		}},
+		"Schedules": {"list schedules", func(ctx c) error { return second(s.Schedules(ctx, store.ScheduleFilter{Limit: 1})) }},
+		"DueSchedules": {"look for due schedules", func(ctx c) error {
+			_, _, err := s.DueSchedules(ctx, 1)
+			return err
+		}},
+		"ScheduleRuns": {`read the runs of schedule "nightly"`, func(ctx c) error {
+			return second(s.ScheduleRuns(ctx, store.ScheduleRunParams{Namespace: env.Namespace, Name: "nightly", Limit: 1}))
+		}},
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 )
 
 // applySlow writes the batch in a transaction of many round trips. It asks first what may be
@@ -17,6 +18,10 @@ import (
 func (s *Store) applySlow(ctx context.Context, in *store.Batch, b *batch) error {
 	return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
 		b.woken = Woken{}
+		firing, err := schedules.Begin(ctx, t, b.fires)
+		if err != nil {
+			return err
+		}
 		_, others := b.split(b.runs)
 		if err := t.RunAll(ctx, b.locks(others, b.sends, true)); err != nil {
 			return err
@@ -34,6 +39,12 @@ func (s *Store) applySlow(ctx context.Context, in *store.Batch, b *batch) error 
 			return err
 		}
 		b.settle(ctx, false)
+		if err := in.Refusal(); err != nil {
+			return err
+		}
+		if err := firing.End(ctx, t, b.now); err != nil {
+			return err
+		}
 		return in.Refusal()
 	})
 }

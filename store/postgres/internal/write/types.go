@@ -22,6 +22,7 @@ type batch struct {
 	twins       []*Run // later ones, that are repeated
 	invalid     []*Run
 	entries     []*Entry
+	fires       []*store.Fire
 	recheck     []*Entry // whose keys were held by transactions of callers, and perhaps are no more
 	patient     bool     // no other batch waits behind it
 	alone       bool     // there is nothing but these, so that nothing waits with them, either

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 )
 
 // Apply implements store.Writer.
@@ -55,6 +56,9 @@ func apply(t *core.Tx, batch *store.Batch) error {
 		return err
 	}
 	if err := enqueueAll(t, batch.Enqueues); err != nil {
+		return err
+	}
+	if err := schedules.Fire(t, batch.Fires); err != nil {
 		return err
 	}
 	return start(t, batch)

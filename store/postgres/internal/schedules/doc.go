@@ -1,0 +1,12 @@
+// Package schedules keeps schedules in PostgreSQL, and carries out fires.
+//
+//	schedules   what people and code do with schedules, and ask about them
+//	fire        the part of a batch that fires
+//
+// A batch with fires locks their schedules before all else, in the order of their ids, and compares
+// the versions then: of two processes that fire one schedule the second waits for the first, and
+// finds another version. When the jobs are enqueued, the nominal times are noted and the schedules
+// moved on. What is refused refuses the batch, which is rolled back.
+//
+// It may import package store, packages pg and local, and pgx.
+package schedules

@@ -1,0 +1,126 @@
+package schedules
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// trimEvery is after how many changes of a schedule its old runs are removed.
+const trimEvery = 64
+
+// Firing are the fires of a batch, and their schedules.
+type Firing struct {
+	fires []*store.Fire
+	rows  map[name]row
+}
+
+type name struct{ namespace, name string }
+
+func nameOf(f *store.Fire) name { return name{f.Namespace, f.Name} }
+
+// Begin locks the schedules of fires, and sets Err of those that do not happen.
+func Begin(ctx context.Context, t pg.Runner, fires []*store.Fire) (*Firing, error) {
+	if len(fires) == 0 {
+		return nil, nil
+	}
+	f := &Firing{fires: fires, rows: make(map[name]row, len(fires))}
+	namespaces, names := make([]string, len(fires)), make([]string, len(fires))
+	for i, fire := range fires {
+		namespaces[i], names[i] = pg.CleanText(fire.Namespace), pg.CleanText(fire.Name)
+	}
+	err := t.Run(ctx, "schedules_lock", func(r pg.Row) error {
+		s, err := scan(r)
+		f.rows[name{s.Namespace, s.Name}] = s
+		return err
+	}, namespaces, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, fire := range fires {
+		if fire.Err = fire.Check(); fire.Err == nil {
+			fire.Err = fire.Judge(f.rows[nameOf(fire)].Version)
+		}
+	}
+	return f, nil
+}
+
+// noted are runs on their way.
+type noted struct {
+	schedules, nominal, manual []int64
+	states                     []int32
+	jobs                       []pgtype.UUID
+	of                         []*store.Fire
+}
+
+// End notes the runs of fires whose jobs are enqueued, and moves their schedules on, at a time. It
+// sets Err of those that do not happen.
+func (f *Firing) End(ctx context.Context, t pg.Runner, now int64) error {
+	if f == nil {
+		return nil
+	}
+	var runs noted
+	var moved []row
+	for _, fire := range f.fires {
+		r := f.rows[nameOf(fire)]
+		for _, run := range fire.Settle(&r.Schedule, pg.TimeOf(now)) {
+			runs.add(r.id, run, fire)
+		}
+		moved = append(moved, r)
+	}
+	if err := runs.write(ctx, t, now); err != nil {
+		return err
+	}
+	return move(ctx, t, moved)
+}
+
+func (n *noted) add(schedule int64, run store.ScheduleRun, of *store.Fire) {
+	n.schedules, n.nominal, n.manual = append(n.schedules, schedule), append(n.nominal, run.Nominal.UnixMicro()), append(n.manual, run.Manual)
+	n.states, n.jobs, n.of = append(n.states, int32(run.State)), append(n.jobs, optID(run.Job)), append(n.of, of)
+}
+
+// write notes the runs, and sets Err of a fire of whose nominal times one has a run already.
+func (n *noted) write(ctx context.Context, t pg.Runner, now int64) error {
+	if len(n.of) == 0 {
+		return nil
+	}
+	fresh := make([]bool, len(n.of))
+	err := t.Run(ctx, "schedule_runs_insert", func(r pg.Row) error {
+		var place int64
+		err := r.Scan(&place)
+		if err == nil {
+			fresh[place-1] = true
+		}
+		return err
+	}, n.schedules, n.nominal, n.manual, n.states, n.jobs, now)
+	for i, of := range n.of {
+		if err == nil && !fresh[i] && of.Err == nil {
+			of.Err = of.HasRun(pg.TimeOf(n.nominal[i]))
+		}
+	}
+	return err
+}
+
+// move writes what fires change of their schedules.
+func move(ctx context.Context, t pg.Runner, rows []row) error {
+	n := len(rows)
+	ids, left, fired := make([]int64, n), make([]int64, n), make([]int64, n)
+	cursors, nextAt := make([]*int64, n), make([]*int64, n)
+	cancels, last := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+	var trimmed []int64
+	for i, r := range rows {
+		ids[i], left[i], fired[i] = r.id, r.Left, r.Fired
+		cursors[i], nextAt[i] = pg.OptMicros(r.Cursor), pg.OptMicros(r.NextAt)
+		cancels[i], last[i] = optID(r.Cancels), optID(r.Last)
+		if r.Version%trimEvery == 0 {
+			trimmed = append(trimmed, r.id)
+		}
+	}
+	if err := t.Run(ctx, "schedules_fired", nil, ids, cursors, nextAt, left, cancels, last, fired); err != nil || trimmed == nil {
+		return err
+	}
+	return t.Run(ctx, "schedule_runs_trim", nil, trimmed, int32(store.RunsKept))
+}

@@ -1,0 +1,155 @@
+package schedules
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// Store is what is done with schedules.
+type Store struct{ *local.Store }
+
+// row is a schedule with its number.
+type row struct {
+	id int64
+	store.Schedule
+}
+
+func scan(r pg.Row) (s row, err error) {
+	var settings string
+	var declared, pausedBy, note *string
+	var pausedAt, cursor, nextAt *int64
+	var cancels, last pgtype.UUID
+	var createdAt, updatedAt int64
+	err = r.Scan(&s.id, &s.Namespace, &s.Name, &settings, &declared, &pausedAt, &pausedBy, &note, &cursor, &nextAt, &s.Left, &cancels,
+		&s.Version, &last, &s.Fired, &createdAt, &updatedAt)
+	if err != nil {
+		return s, err
+	}
+	s.Declared, s.PausedAt, s.PausedBy, s.Note = pg.TextOf(declared), pg.OptTime(pausedAt), pg.TextOf(pausedBy), pg.TextOf(note)
+	s.Cursor, s.NextAt, s.Cancels, s.Last = pg.OptTime(cursor), pg.OptTime(nextAt), store.ID(cancels.Bytes), store.ID(last.Bytes)
+	s.CreatedAt, s.UpdatedAt = pg.TimeOf(createdAt), pg.TimeOf(updatedAt)
+	s.ScheduleSettings, err = store.DecodeSettings(settings)
+	return s, err
+}
+
+// into collects the schedules of an answer.
+func into(found *[]store.Schedule) func(pg.Row) error {
+	return func(r pg.Row) error {
+		s, err := scan(r)
+		*found = append(*found, s.Schedule)
+		return err
+	}
+}
+
+func optID(id store.ID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: id != store.ID{}} }
+
+// SaveSchedule is that of store.Schedules, without the class of its error.
+func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (store.Schedule, error) {
+	settings, err := sc.Encode()
+	if err != nil {
+		return store.Schedule{}, err
+	}
+	name, args := "schedule_insert", []any{
+		sc.Namespace, sc.Name, settings, pg.OptText(sc.Declared), pg.OptMicros(sc.PausedAt), pg.OptText(sc.PausedBy), pg.OptText(sc.Note),
+		pg.OptMicros(sc.Cursor), pg.OptMicros(sc.NextAt), sc.Left, optID(sc.Cancels), s.Micros(),
+	}
+	if expect != 0 {
+		name, args = "schedule_update", append(args, expect)
+	}
+	var saved []store.Schedule
+	if err := s.Send(ctx, pg.Statement{Name: name, Args: args, Each: into(&saved)}); err != nil {
+		return store.Schedule{}, err
+	}
+	if len(saved) == 0 {
+		return store.Schedule{}, s.mismatch(ctx, sc.Namespace, sc.Name, expect)
+	}
+	return saved[0], nil
+}
+
+// mismatch tells why the schedule is not there, or is not the one that was expected.
+func (s *Store) mismatch(ctx context.Context, namespace, name string, expect int64) error {
+	found, err := s.Schedules(ctx, store.ScheduleFilter{Namespace: namespace, Name: name, Limit: 1})
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0 && expect != 0:
+		return store.NoSchedule(namespace, name)
+	case len(found) == 0:
+		return store.ScheduleChanged(namespace, name, expect, 0) // it was there, and is gone again
+	}
+	return store.ScheduleChanged(namespace, name, expect, found[0].Version)
+}
+
+// DeleteSchedule is that of store.Schedules, without the class of its error.
+func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
+	gone := false
+	args := []any{pg.CleanText(namespace), pg.CleanText(name), expect}
+	err := s.Send(ctx, pg.Statement{Name: "schedule_delete", Args: args, Each: func(pg.Row) error {
+		gone = true
+		return nil
+	}})
+	if err != nil || gone {
+		return err
+	}
+	if expect == 0 {
+		return store.NoSchedule(namespace, name)
+	}
+	return s.mismatch(ctx, namespace, name, expect)
+}
+
+// Schedules is that of store.Schedules, without the class of its error.
+func (s *Store) Schedules(ctx context.Context, filter store.ScheduleFilter) (found []store.Schedule, err error) {
+	args := []any{
+		pg.OptText(pg.CleanText(filter.Namespace)), pg.OptText(pg.CleanText(filter.Name)), pg.CleanText(filter.AfterNamespace),
+		pg.CleanText(filter.AfterName), int32(min(filter.Limit, math.MaxInt32)),
+	}
+	err = s.Send(ctx, pg.Statement{Name: "schedules", Args: args, Each: into(&found)})
+	return found, err
+}
+
+// DueSchedules is that of store.Schedules, without the class of its error.
+func (s *Store) DueSchedules(ctx context.Context, limit int) (due []store.Schedule, next time.Time, err error) {
+	args := []any{int32(min(limit, math.MaxInt32-1)) + 1}
+	if err := s.Send(ctx, pg.Statement{Name: "schedules_due", Args: args, Each: into(&due)}); err != nil {
+		return nil, time.Time{}, err
+	}
+	n, now := 0, s.Now()
+	for n < min(limit, len(due)) && !due[n].NextAt.After(now) {
+		n++
+	}
+	if n < len(due) {
+		next = due[n].NextAt
+	}
+	return due[:n], next, nil
+}
+
+// ScheduleRuns is that of store.Schedules, without the class of its error.
+func (s *Store) ScheduleRuns(ctx context.Context, params store.ScheduleRunParams) (runs []store.ScheduleRun, err error) {
+	before := int64(math.MaxInt64)
+	if !params.Before.IsZero() {
+		before = params.Before.UnixMicro()
+	}
+	args := []any{
+		pg.CleanText(params.Namespace), pg.CleanText(params.Name), before, params.BeforeManual, int32(min(params.Limit, math.MaxInt32)),
+	}
+	err = s.Send(ctx, pg.Statement{Name: "schedule_runs", Args: args, Each: func(r pg.Row) error {
+		var nominal, at int64
+		var state int16
+		var job pgtype.UUID
+		var run store.ScheduleRun
+		if err := r.Scan(&nominal, &run.Manual, &at, &state, &job); err != nil {
+			return err
+		}
+		run.Nominal, run.At, run.State, run.Job = pg.TimeOf(nominal), pg.TimeOf(at), store.RunState(state), store.ID(job.Bytes)
+		runs = append(runs, run)
+		return nil
+	}})
+	return runs, err
+}

@@ -1,0 +1,60 @@
+-- Schedules.
+
+-- fragment: schedule_columns
+id, namespace, name, settings, declared, paused_at, paused_by, note, cursor, next_at, remaining, cancels, version, last, fired,
+  created_at, updated_at
+
+-- name: schedule
+SELECT {{schedule_columns}}
+FROM holdfast_schedule WHERE namespace = ? AND name = ?;
+
+-- name: schedules
+-- params: @any_namespace, @namespace, @any_name, @name, @after_namespace, @after_name, @limit
+SELECT {{schedule_columns}}
+FROM holdfast_schedule INDEXED BY holdfast_schedule_name
+WHERE (@any_namespace OR namespace = @namespace) AND (@any_name OR name = @name)
+  AND (namespace, name) > (@after_namespace, @after_name)
+ORDER BY namespace, name LIMIT @limit + 0;
+
+-- name: schedules_due
+SELECT {{schedule_columns}}
+FROM holdfast_schedule INDEXED BY holdfast_schedule_due
+WHERE next_at IS NOT NULL AND paused_at IS NULL ORDER BY next_at, namespace, name LIMIT ? + 0;
+
+-- name: schedule_insert
+-- params: @namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @same_now
+INSERT INTO holdfast_schedule (namespace, name, settings, declared, paused_at, paused_by, note, cursor, next_at, remaining, cancels,
+  created_at, updated_at, version, fired)
+VALUES (@namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @same_now, 1, 0);
+
+-- name: schedule_update
+-- params: @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @id
+UPDATE holdfast_schedule SET settings = @settings, declared = @declared, paused_at = @paused_at, paused_by = @paused_by, note = @note,
+  cursor = @cursor, next_at = @next_at, remaining = @remaining, cancels = @cancels, updated_at = @now, version = version + 1
+WHERE id = @id;
+
+-- name: schedule_delete
+DELETE FROM holdfast_schedule WHERE id = ?;
+
+-- name: schedule_runs_delete
+DELETE FROM holdfast_schedule_run WHERE schedule = ?;
+
+-- name: schedule_fired
+-- params: @cursor, @next_at, @remaining, @cancels, @last, @fired, @id
+UPDATE holdfast_schedule SET cursor = @cursor, next_at = @next_at, remaining = @remaining, cancels = @cancels, last = @last, fired = @fired,
+  version = version + 1
+WHERE id = @id;
+
+-- name: schedule_run_insert
+INSERT OR IGNORE INTO holdfast_schedule_run (schedule, nominal, manual, at, state, job) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: schedule_runs
+-- params: @schedule, @before, @before_manual, @limit
+SELECT nominal, manual, at, state, job FROM holdfast_schedule_run
+WHERE schedule = @schedule AND (nominal, manual) < (@before, @before_manual) ORDER BY nominal DESC, manual DESC LIMIT @limit + 0;
+
+-- Runs that were decided before the last so many.
+-- name: schedule_runs_trim
+-- params: @schedule, @same_schedule, @kept
+DELETE FROM holdfast_schedule_run WHERE schedule = @schedule AND at < (
+  SELECT at FROM holdfast_schedule_run WHERE schedule = @same_schedule ORDER BY at DESC LIMIT 1 OFFSET @kept + 0);
