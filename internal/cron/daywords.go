@@ -38,6 +38,9 @@ func (d *days) inMonths(before, all string) string {
 	if d.months == allMonths {
 		return all
 	}
+	if isRange(d.months) && bits.OnesCount64(d.months) > 2 && before == " in " {
+		before = " from "
+	}
 	return before + listed(named(d.months, monthName), "and")
 }
 
@@ -87,8 +90,10 @@ func (d *days) dowWords(each, last string) string {
 	if d.dow == mondayToFriday {
 		words = append(words, each+"weekday")
 	} else {
-		for left := d.dow; left != 0; left &= left - 1 {
-			words = append(words, weekdayName(bits.TrailingZeros64(left)))
+		for weekday := 1; weekday <= 7; weekday++ { // Sunday last
+			if d.dow>>(weekday%7)&1 != 0 {
+				words = append(words, weekdayName(weekday%7))
+			}
 		}
 		if len(words) > 0 {
 			words[0] = each + words[0]

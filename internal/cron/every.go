@@ -48,5 +48,8 @@ func (e *every) rounds(micros int64) int64 {
 // times is the time so many intervals after the anchor, if it is between the years 1 and 9999.
 func (e *every) times(n int64) (time.Time, bool) {
 	t := time.UnixMicro(e.anchor.UnixMicro() + n*e.interval.Microseconds()).In(e.zone)
-	return t, earliest <= t.Unix() && t.Unix() <= latest
+	if t.Unix() < earliest || t.Unix() > latest {
+		return time.Time{}, false
+	}
+	return t, true
 }

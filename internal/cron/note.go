@@ -52,18 +52,18 @@ func (e *expression) change(s, next segment) (Note, bool) {
 	}
 	high, _ := e.prevWall(max(from, to)-1, low)
 	n := Note{At: e.clock.shows(s.end)}
-	times, verbs, goes := face(low, low), [2]string{"does not exist", "comes twice"}, "goes from "
+	times, verbs, goes, fires := face(low, low), [2]string{"does not exist", "comes twice"}, "goes from ", "fires at "
 	if high > low {
-		times, verbs = times+" to "+face(high, low), [2]string{"do not exist", "come twice"}
+		times, verbs, fires = times+" to "+face(high, low), [2]string{"do not exist", "come twice"}, "fires once, at "
 	}
 	verb, does := verbs[0], "the schedule "
 	switch {
 	case from < to && e.fixed && !e.skip:
-		n.Effect, does = Moved, does+"fires at "+face(to, low)
+		n.Effect, does = Moved, does+fires+face(to, low)
 	case from < to:
 		n.Effect, does = Skipped, does+"does not fire then"
 	case e.fixed:
-		n.Effect, does = Once, does+"fires once, at the first"
+		n.Effect, does = Once, does+"fires the first time only"
 	default:
 		n.Effect, does = Twice, does+"fires both times"
 	}

@@ -30,7 +30,7 @@ func spoken(d time.Duration) string {
 		switch {
 		case d == unit.d:
 			return unit.name
-		case d%unit.d == 0:
+		case d%unit.d == 0 && d/unit.d < 200:
 			return cardinal(int(d/unit.d)) + " " + unit.name + "s"
 		}
 	}
@@ -98,27 +98,18 @@ func values(set uint64, name string) string {
 // minutesOf says in which minutes the seconds are.
 func (e *expression) minutesOf() string {
 	step, first, even := evenly(e.minute, 60)
-	hours := e.hoursOf()
 	switch {
-	case even && step == 1 && hours == "" && bits.OnesCount64(e.second) == 1:
-		return " of every minute"
+	case even && step == 1 && bits.OnesCount64(e.second) == 1:
+		return " of every minute" + e.hoursIn()
 	case even && step == 1:
-		return hours
-	case even && step < 30:
-		text := " of every " + ordinal(step) + " minute"
-		if first != 0 {
-			text += " from minute " + cardinal(first)
-		}
-		return text + hours
+		return e.hoursIn()
+	case even && step < 30 && first == 0:
+		return " of every " + ordinal(step) + " minute" + e.hoursIn()
+	case bits.OnesCount64(e.minute) == 1:
+		return " of minute " + cardinal(bits.TrailingZeros64(e.minute)) + e.hoursOf()
+	default:
+		return " of minutes " + listed(named(e.minute, cardinal), "and") + e.hoursOf()
 	}
-	text := " of minutes "
-	if bits.OnesCount64(e.minute) == 1 {
-		text = " of minute "
-	}
-	if hours == "" {
-		hours = " of every hour"
-	}
-	return text + listed(named(e.minute, cardinal), "and") + hours
 }
 
 // minuteWords say at which minutes, on the whole.
@@ -136,32 +127,54 @@ func (e *expression) minuteWords() string {
 			return "every hour from " + hourBegins(bits.TrailingZeros64(e.hour)) + " to " + hourBegins(bits.Len64(e.hour)-1)
 		}
 	}
-	hours := e.hoursOf()
-	if text := values(e.minute, "minute"); strings.HasPrefix(text, "every") {
-		return text + hours
-	} else if hours == "" {
-		return text + " of every hour"
-	} else {
-		return text + " of every hour" + hours
+	text := values(e.minute, "minute")
+	if strings.HasPrefix(text, "every") {
+		return text + e.hoursIn()
 	}
+	return text + e.hoursOf()
 }
 
 func isRange(set uint64) bool {
 	return bits.OnesCount64(set) == bits.Len64(set)-bits.TrailingZeros64(set)
 }
 
-// hoursOf says in which hours the minutes are; "" is all.
+// hoursIn says in which hours something goes on; all are not said.
+func (e *expression) hoursIn() string {
+	name, all := e.hours()
+	switch {
+	case all:
+		return ""
+	case isRange(e.hour):
+		return " " + name
+	default:
+		return " in " + name
+	}
+}
+
+// hoursOf says of which hours something is a part.
 func (e *expression) hoursOf() string {
+	name, all := e.hours()
+	switch {
+	case all:
+		return " of every hour"
+	case isRange(e.hour):
+		return " of every hour " + name
+	default:
+		return " of " + name
+	}
+}
+
+func (e *expression) hours() (name string, all bool) {
 	step, first, even := evenly(e.hour, 24)
 	low, high := bits.TrailingZeros64(e.hour), bits.Len64(e.hour)-1
 	switch {
 	case even && step == 1:
-		return ""
+		return "", true
 	case isRange(e.hour):
-		return " from " + hourBegins(low) + " to " + face(int64(high)*3600+3540, 0)
+		return "from " + hourBegins(low) + " to " + face(int64(high)*3600+3540, 0), false
 	case even && step < 12:
-		return " in every " + ordinal(step) + " hour from " + hourBegins(first)
+		return "every " + ordinal(step) + " hour from " + hourBegins(first), false
 	default:
-		return " in the hours from " + listed(named(e.hour, hourBegins), "and")
+		return "the hours " + listed(named(e.hour, cardinal), "and"), false
 	}
 }
