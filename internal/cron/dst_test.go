@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,9 +128,9 @@ func checkTimes(t *testing.T, s Spec, from, to time.Time, want []string) {
 		t.Errorf("%s fires at %v, want %v", s, got, want)
 	}
 	at, ok := s.Prev(to)
-	for i := len(want) - 1; i >= 0; i-- {
-		if !ok || at.UTC().Format(time.RFC3339Nano) != want[i] {
-			t.Errorf("%s fires at %v, before that %v, %v, want %v", s, want[i+1:], at, ok, want[i])
+	for _, text := range slices.Backward(want) {
+		if !ok || at.UTC().Format(time.RFC3339Nano) != text {
+			t.Errorf("%s fires at %v, the last of them at %v, %v, not %v", s, want, at, ok, text)
 			return
 		}
 		at, ok = s.Prev(at)

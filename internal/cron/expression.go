@@ -27,8 +27,8 @@ func parseExpression(text string, o Options, zone *time.Location) (*expression, 
 	case 7:
 		return nil, syntax("expression", text, "has 7 fields; a year is not one of them, limit the schedule by its start and its end")
 	default:
-		return nil, syntax("expression", text, "has %d fields; want minute, hour, day of the month, month, weekday, "+
-			"and a second in front if there are six", len(texts))
+		return nil, syntax("expression", text, "has %d fields; want five, which are minute, hour, day, month and weekday, "+
+			"or six with a second in front", len(texts))
 	}
 	e := &expression{clock: clock{zone}, skip: o.DST == Skip}
 	for i := range e.fields {

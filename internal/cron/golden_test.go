@@ -43,7 +43,7 @@ func TestStored(t *testing.T) {
 	}
 	for _, text := range []string{
 		"* * * * *", "0 * * * * *", "*/15 0 0-23/1 * * *", "05 7/2 * * *", "0 0 1-7,L,L-3,15W,LW jan-Mar ?", "0 0 ? 4,6 mon-SUN", "0 0 * * 7",
-		"0 0 * * 7#1,FRIL", "H H * * *", "H(0-29)/10 h/6 H */2 H", "@hourly", "@weekly", "@every 90s", "@every 1.5s",
+		"0 0 * * 7#1,FRIL", "H H * * *", "H(0-29)/10 h/6 H */2 H", "@hourly", "@weekly", "@every 90s", "@every 1.5s", //nolint:dupword // fields
 	} {
 		add(mustCron(t, text, Options{Seed: `daily "report"`, Zone: "Europe/Berlin"}))
 	}
@@ -61,15 +61,24 @@ func TestStored(t *testing.T) {
 	golden(t, "stored.golden", file.String())
 }
 
+func expressionOf(t *testing.T, s Spec) *expression {
+	t.Helper()
+	e, ok := s.rule.(*expression)
+	if !ok {
+		t.Fatalf("%s is no expression", s)
+	}
+	return e
+}
+
 // TestHash has what is made of names, which decides when schedules fire: it never changes.
 func TestHash(t *testing.T) {
 	var file strings.Builder
 	for _, name := range []string{"a", "b", "daily report", "日報"} {
-		s := mustCron(t, "H H H H H H", Options{Seed: name})
-		e := s.rule.(*expression)
+		s := mustCron(t, "H H H H H H", Options{Seed: name}) //nolint:dupword // fields
+		e := expressionOf(t, s)
 		fmt.Fprintf(&file, "%s: H is %b %b %b %b %b %b\n", name, e.second, e.minute, e.hour, e.days.dom, e.days.months, e.days.dow)
 		s = mustCron(t, "H/7 H/20 H(9-17) H/10 * *", Options{Seed: name})
-		e = s.rule.(*expression)
+		e = expressionOf(t, s)
 		fmt.Fprintf(&file, "%s: H/7 is %b, H/20 %b, H(9-17) %b, H/10 %b\n", name, e.second, e.minute, e.hour, e.days.dom)
 		for _, at := range []string{"1970-01-01", "2026-03-01", "2026-03-02"} {
 			fmt.Fprintf(&file, "%s: jitter at %s is %v\n", name, at, Jitter(name, when(t, at), time.Hour))
@@ -82,15 +91,19 @@ func TestHash(t *testing.T) {
 func TestWords(t *testing.T) {
 	var file strings.Builder
 	for _, text := range []string{
-		"30 9 * * MON-FRI", "0 0 * * *", "30 9,17 * * *", "0,30 9-10 * * *", "15 30 9 * * *", "*/20 30 9 * * *", "0 22 * * 6,0", "0 8 * * MON,WED",
-		"* * * * *", "*/5 * * * *", "3/15 * * * *", "*/7 * * * *", "0,15,30,45 * * * *", "0 * * * *", "15 * * * *", "5,35 * * * *", "0-10,30 * * * *",
-		"0 */2 * * *", "0 1/6 * * *", "0 */5 * * *", "0 9-17 * * MON-FRI", "15 9-17 * * *", "*/10 9-17 * * 1-5", "*/10 9 * * *", "*/10 */2 * * *",
-		"*/10 1,5,7 * * *", "20 */3 * * *", "20 */12 * * *", "5,10,15 1,5,7 * * *", "* 9 * * *",
-		"* * * * * *", "*/10 * * * * *", "15 * * * * *", "15,20 */5 * * * *", "*/30 5 * * * *", "*/10 1-10 9-17 * * *", "7/20 3/15 2,3 * * *", "0 0 0 * * *",
-		"0 9 1 * *", "0 9 1,15 * *", "0 9 1-7 * *", "0 9 */2 * *", "0 9 5/10 * *", "0 9 L * *", "0 9 L-3,LW * *", "0 9 15W,L 6 *", "0 9 2,3,21,22,23 * *",
-		"0 9 * 1,7 *", "0 9 * 6-8 *", "0 9 * 1-3,12 MON", "0 9 * * FRIL", "0 9 * * MON#2,TUE#3", "0 9 ? 6 MON,FRIL",
-		"0 9 13 * FRI", "0 9 13 6 FRIL", "0 9 */2 * MON,WED", "0 9 L * */3", "*/5 * 24 12 *", "0 9 1-31 * MON", "0 9 25 12 *",
-		"H H * * *", "H/15 * * * *", "@every 90s", "@every 1h", "@every 36h", "@every 1h1s", "@every 1.5s",
+		"30 9 * * MON-FRI", "0 0 * * *", "30 9,17 * * *", "0,30 9-10 * * *", "15 30 9 * * *",
+		"*/20 30 9 * * *", "0 22 * * 6,0", "0 8 * * MON,WED", "* * * * *", "*/5 * * * *", "3/15 * * * *",
+		"*/7 * * * *", "0,15,30,45 * * * *", "0 * * * *", "15 * * * *", "5,35 * * * *", "0-10,30 * * * *",
+		"0 */2 * * *", "0 1/6 * * *", "0 */5 * * *", "0 9-17 * * MON-FRI", "15 9-17 * * *",
+		"*/10 9-17 * * 1-5", "*/10 9 * * *", "*/10 */2 * * *", "*/10 1,5,7 * * *", "20 */3 * * *",
+		"20 */12 * * *", "5,10,15 1,5,7 * * *", "* 9 * * *", "* * * * * *", "*/10 * * * * *", "15 * * * * *",
+		"15,20 */5 * * * *", "*/30 5 * * * *", "*/10 1-10 9-17 * * *", "7/20 3/15 2,3 * * *", "0 0 0 * * *",
+		"0 9 1 * *", "0 9 1,15 * *", "0 9 1-7 * *", "0 9 */2 * *", "0 9 5/10 * *", "0 9 L * *",
+		"0 9 L-3,LW * *", "0 9 15W,L 6 *", "0 9 2,3,21,22,23 * *", "0 9 * 1,7 *", "0 9 * 6-8 *",
+		"0 9 * 1-3,12 MON", "0 9 * * FRIL", "0 9 * * MON#2,TUE#3", "0 9 ? 6 MON,FRIL", "0 9 13 * FRI",
+		"0 9 13 6 FRIL", "0 9 */2 * MON,WED", "0 9 L * */3", "*/5 * 24 12 *", "0 9 1-31 * MON",
+		"0 9 25 12 *", "H H * * *", "H/15 * * * *", "@every 90s", "@every 1h", "@every 36h", "@every 1h1s", //nolint:dupword // fields
+		"@every 1.5s",
 	} {
 		fmt.Fprintf(&file, "%-25s %s\n", text, mustCron(t, text, Options{Seed: "report", Zone: "Europe/Berlin"}).Words())
 	}

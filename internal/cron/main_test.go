@@ -66,23 +66,23 @@ func differentZones(t *testing.T) (names []string) {
 	return names
 }
 
-func mustCron(t testing.TB, text string, o Options) Spec {
-	t.Helper()
+func mustCron(tb testing.TB, text string, o Options) Spec {
+	tb.Helper()
 	s, err := Cron(text, o)
 	if err != nil {
-		t.Fatalf("%s: %v", text, err)
+		tb.Fatalf("%s: %v", text, err)
 	}
 	return s
 }
 
 // when reads a time as tests write it, with or without an offset from UTC.
-func when(t testing.TB, text string) time.Time {
-	t.Helper()
+func when(tb testing.TB, text string) time.Time {
+	tb.Helper()
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02 15:04", time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at
 		}
 	}
-	t.Fatalf("%q is not a time", text)
+	tb.Fatalf("%q is not a time", text)
 	return time.Time{}
 }

@@ -2,6 +2,8 @@ package cron
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,27 +24,22 @@ func (p *plan) isMeant(wall time.Time) bool {
 	return p.time[2](wall.Hour()) && p.time[1](wall.Minute()) && p.time[0](wall.Second()) && p.day(wall)
 }
 
-// scan returns the instants, from one on and before another, at which the plan fires: it reads the
-// clock at each tick since an earlier instant.
-func (p *plan) scan(walls []int64, start, from, tick int64) (fires []int64) {
-	low := walls[0]
-	high := low
-	for _, w := range walls {
-		low, high = min(low, w), max(high, w)
-	}
-	shown := make([]bool, (high-low)/tick+1)
-	for i, wall := range walls {
+// scan returns the instants in a window at which the plan fires.
+func (p *plan) scan(w *window) (fires []int64) {
+	low, high := slices.Min(w.walls), slices.Max(w.walls)
+	shown := make([]bool, (high-low)/w.tick+1)
+	for i, wall := range w.walls {
 		fire := p.isMeant(time.Unix(wall, 0).UTC())
 		if p.fixed {
-			fire = fire && !shown[(wall-low)/tick]
+			fire = fire && !shown[(wall-low)/w.tick]
 			if !p.skip && i > 0 {
-				for out := walls[i-1] + tick; out < wall; out += tick { // the clock went over these
-					fire = fire || !shown[(out-low)/tick] && p.isMeant(time.Unix(out, 0).UTC())
+				for out := w.walls[i-1] + w.tick; out < wall; out += w.tick { // the clock went over these
+					fire = fire || !shown[(out-low)/w.tick] && p.isMeant(time.Unix(out, 0).UTC())
 				}
 			}
-			shown[(wall-low)/tick] = true
+			shown[(wall-low)/w.tick] = true
 		}
-		if instant := start + int64(i)*tick; fire && instant >= from {
+		if instant := w.start + int64(i)*w.tick; fire && instant >= w.from {
 			fires = append(fires, instant)
 		}
 	}
@@ -113,7 +110,7 @@ func drawField(d dice, lo, hi int) (text string, is func(int) bool, open bool) {
 		other, isOther, open := drawField(d, lo, hi)
 		return fmt.Sprintf("%d,%s", a, other), func(v int) bool { return v == a || isOther(v) }, open
 	default:
-		return fmt.Sprintf("%d", a), func(v int) bool { return v == a }, false
+		return strconv.Itoa(a), func(v int) bool { return v == a }, false
 	}
 }
 

@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -67,27 +68,37 @@ func changesOf(zone *time.Location) (changes []int64) {
 	return changes
 }
 
-// sweepChange compares some hours around a change, minute by minute, and some minutes second by second.
+// window are the instants from one on, before another, and what the clock of a zone shows at each tick
+// since an earlier instant.
+type window struct {
+	zone                  *time.Location
+	start, from, to, tick int64
+	walls                 []int64
+}
+
+func newWindow(zone *time.Location, from, to, tick int64) *window {
+	start := from - 6*3600 // in these years no clock was set back by more
+	return &window{zone, start, from, to, tick, readings(zone, start, to, tick)}
+}
+
+// sweepChange compares some hours around a change, minute by minute, and some minutes second by
+// second.
 func sweepChange(t *testing.T, zone *time.Location, change int64, d dice) {
 	t.Helper()
-	shift := readings(zone, change, change+1, 60)[0] - readings(zone, change-60, change-59, 60)[0] - 60
-	around := max(shift, -shift) + 4*3600
-	start, from, to := change-around-4*3600, change-around, change+around
-	walls := readings(zone, start, to, 60)
-	for range 3 {
-		compare(t, zone, drawPlan(d, false, false), walls, start, from, to, 60)
+	before, after := readings(zone, change-60, change, 60)[0]+60, readings(zone, change, change+60, 60)[0]
+	size := max(after-before, before-after)
+	w := newWindow(zone, change-size-4*3600, change+size+4*3600, 60)
+	for i := range 4 {
+		w.compare(t, drawPlan(d, false, i == 0))
 	}
-	compare(t, zone, drawPlan(d, false, true), walls, start, from, to, 60)
-	// Fixed times near the change, which are what it is about.
+	// A fixed time near the change, which is what it is about.
 	p := drawPlan(d, false, false)
-	at := time.Unix(walls[(change-start)/60]-shift+int64(d(int(around/60)))*60-around/2, 0).UTC()
+	at := time.Unix(min(before, after)-3600+60*int64(d(int(size/60)+120)), 0).UTC()
 	p.text, p.fixed = at.Format("4 15 * * *"), true
 	p.time[1], p.time[2] = func(m int) bool { return m == at.Minute() }, func(h int) bool { return h == at.Hour() }
-	compare(t, zone, p, walls, start, from, to, 60)
-	if d(40) == 0 && shift*shift <= 7200*7200 {
-		start, from, to = change-2*3600, change-max(shift, 0)-1800, change+max(-shift, 0)+1800
-		walls = readings(zone, start, to, 1)
-		compare(t, zone, drawPlan(d, true, false), walls, start, from, to, 1)
+	w.compare(t, p)
+	if d(40) == 0 && size <= 2*3600 {
+		newWindow(zone, change-size-1800, change+size+1800, 1).compare(t, drawPlan(d, true, false))
 	}
 }
 
@@ -96,36 +107,35 @@ func sweepYear(t *testing.T, zone *time.Location, year int, d dice) {
 	t.Helper()
 	from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	to := time.Date(year+1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
-	start := from - 2*daySeconds
-	walls := readings(zone, start, to, 60)
+	w := newWindow(zone, from, to, 60)
 	for _, days := range []bool{false, true, true} {
-		compare(t, zone, drawPlan(d, false, days), walls, start, from, to, 60)
+		w.compare(t, drawPlan(d, false, days))
 	}
 }
 
-// compare compares the times from one instant on, before another, with those of the scan.
-func compare(t *testing.T, zone *time.Location, p *plan, walls []int64, start, from, to, tick int64) { //nolint:revive // a window
+// compare compares the times of a plan with those of the scan.
+func (w *window) compare(t *testing.T, p *plan) {
 	t.Helper()
-	s, err := Cron(p.text, Options{Zone: zone.String(), DST: map[bool]DST{true: Skip}[p.skip]})
-	if _, impossible := err.(*ImpossibleError); impossible { //nolint:errorlint // it is returned as it is
+	s, err := Cron(p.text, Options{Zone: w.zone.String(), DST: map[bool]DST{true: Skip}[p.skip]})
+	if _, impossible := errors.AsType[*ImpossibleError](err); impossible {
 		return
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", p.text, err)
 	}
-	want := p.scan(walls, start, from, tick)
+	want := p.scan(w)
 	var forward, backward []int64
-	for at, ok := s.Next(time.Unix(from, -1)); ok && at.Unix() < to && len(forward) <= len(want); at, ok = s.Next(at) {
+	for at, ok := s.Next(time.Unix(w.from, -1)); ok && at.Unix() < w.to && len(forward) <= len(want); at, ok = s.Next(at) {
 		forward = append(forward, at.Unix())
 	}
-	for at, ok := s.Prev(time.Unix(to, 0)); ok && at.Unix() >= from && len(backward) <= len(want); at, ok = s.Prev(at) {
+	for at, ok := s.Prev(time.Unix(w.to, 0)); ok && at.Unix() >= w.from && len(backward) <= len(want); at, ok = s.Prev(at) {
 		backward = append(backward, at.Unix())
 	}
 	slices.Reverse(backward)
 	for way, got := range map[string][]int64{"Next": forward, "Prev": backward} {
 		if !slices.Equal(got, want) {
-			t.Errorf("%s from %v before %v: %s finds\n%v, want\n%v", s, time.Unix(from, 0).In(zone), time.Unix(to, 0).In(zone), way,
-				shown(got, zone), shown(want, zone))
+			t.Errorf("%s from %v before %v: %s finds\n%v, want\n%v", s, time.Unix(w.from, 0).In(w.zone), time.Unix(w.to, 0).In(w.zone), way,
+				shown(got, w.zone), shown(want, w.zone))
 		}
 	}
 }
