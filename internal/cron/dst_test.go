@@ -25,6 +25,10 @@ func TestDST(t *testing.T) {
 			"2026-11-01T01:30-04:00 2026-11-02T01:30-05:00", "",
 		},
 		{
+			"between the copies", "30 1 * * *", "America/New_York", "2026-11-01T01:10-05:00", "2026-11-02T12:00-05:00",
+			"2026-11-02T01:30-05:00", "",
+		},
+		{
 			"interval in a fold", "*/30 * * * *", "America/New_York", "2026-11-01T00:59-04:00", "2026-11-01T02:00-05:00",
 			"2026-11-01T01:00-04:00 2026-11-01T01:30-04:00 2026-11-01T01:00-05:00 2026-11-01T01:30-05:00", "",
 		},
@@ -166,7 +170,8 @@ func TestEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []Spec{
-		mustCron(t, "0 0 1 1 *", Options{Zone: "Asia/Tokyo"}), mustCron(t, "*/30 * 29 2 MON", Options{Zone: "Asia/Tokyo"}),
+		mustCron(t, "30 9 * * *", Options{Zone: "America/New_York"}), mustCron(t, "0 0 1 1 *", Options{Zone: "Asia/Tokyo"}),
+		mustCron(t, "*/30 * 29 2 MON", Options{Zone: "Asia/Tokyo"}),
 		mustCron(t, "@every 36h", Options{Zone: "Asia/Tokyo"}), anchored,
 	} {
 		first, ok := s.Next(time.Time{})

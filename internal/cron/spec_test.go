@@ -34,6 +34,12 @@ func TestEvery(t *testing.T) {
 		}
 		checkTimes(t, s, when(t, c.from), when(t, c.to), strings.Fields(c.want))
 	}
+	s := mustCron(t, "@every 1s", Options{})
+	for after, want := range map[time.Duration]int64{0: -1, 1: 0, 999_999_999: 0, time.Second: 0, time.Second + 1: 1} {
+		if at, _ := s.Prev(time.Unix(0, 0).Add(after)); at.Unix() != want {
+			t.Errorf("%v after 1970 the last time was %v", after, at)
+		}
+	}
 	for _, anchor := range []time.Time{time.Unix(1<<50, 0), time.Unix(-1<<50, 0)} {
 		var wrong *SyntaxError
 		if _, err := Every(time.Hour, anchor, ""); !errors.As(err, &wrong) || wrong.Field != "anchor" {

@@ -89,16 +89,16 @@ func sweepChange(t *testing.T, zone *time.Location, change int64, d dice) {
 	size := max(after-before, before-after)
 	w := newWindow(zone, change-size-4*3600, change+size+4*3600, 60)
 	for i := range 4 {
-		w.compare(t, drawPlan(d, false, i == 0))
+		w.compare(t, drawPlan(d, false, i == 0), d)
 	}
 	// A fixed time near the change, which is what it is about.
 	p := drawPlan(d, false, false)
 	at := time.Unix(min(before, after)-3600+60*int64(d(int(size/60)+120)), 0).UTC()
 	p.text, p.fixed = at.Format("4 15 * * *"), true
 	p.time[1], p.time[2] = func(m int) bool { return m == at.Minute() }, func(h int) bool { return h == at.Hour() }
-	w.compare(t, p)
+	w.compare(t, p, d)
 	if d(40) == 0 && size <= 2*3600 {
-		newWindow(zone, change-size-1800, change+size+1800, 1).compare(t, drawPlan(d, true, false))
+		newWindow(zone, change-size-1800, change+size+1800, 1).compare(t, drawPlan(d, true, false), d)
 	}
 }
 
@@ -109,12 +109,12 @@ func sweepYear(t *testing.T, zone *time.Location, year int, d dice) {
 	to := time.Date(year+1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	w := newWindow(zone, from, to, 60)
 	for _, days := range []bool{false, true, true} {
-		w.compare(t, drawPlan(d, false, days))
+		w.compare(t, drawPlan(d, false, days), d)
 	}
 }
 
 // compare compares the times of a plan with those of the scan.
-func (w *window) compare(t *testing.T, p *plan) {
+func (w *window) compare(t *testing.T, p *plan, d dice) {
 	t.Helper()
 	s, err := Cron(p.text, Options{Zone: w.zone.String(), DST: map[bool]DST{true: Skip}[p.skip]})
 	if _, impossible := errors.AsType[*ImpossibleError](err); impossible {
@@ -137,6 +137,31 @@ func (w *window) compare(t *testing.T, p *plan) {
 			t.Errorf("%s from %v before %v: %s finds\n%v, want\n%v", s, time.Unix(w.from, 0).In(w.zone), time.Unix(w.to, 0).In(w.zone), way,
 				shown(got, w.zone), shown(want, w.zone))
 		}
+	}
+	for range 8 {
+		w.probe(t, s, want, time.Unix(w.from, 0).Add(time.Duration(d(int(w.to-w.from)*4))*time.Second/4))
+	}
+}
+
+// probe compares what is before and after an instant anywhere in the window, such as between the
+// copies of an hour.
+func (w *window) probe(t *testing.T, s Spec, want []int64, at time.Time) {
+	t.Helper()
+	before, after := int64(0), int64(0)
+	for _, instant := range want {
+		if fire := time.Unix(instant, 0); fire.Before(at) {
+			before = instant
+		} else if fire.After(at) && after == 0 {
+			after = instant
+		}
+	}
+	next, _ := s.Next(at)
+	prev, _ := s.Prev(at)
+	if after != 0 && next.Unix() != after || after == 0 && !next.IsZero() && next.Unix() < w.to {
+		t.Errorf("%s: after %v comes %v, want %v", s, at.In(w.zone), next, time.Unix(after, 0).In(w.zone))
+	}
+	if before != 0 && prev.Unix() != before || before == 0 && !prev.IsZero() && prev.Unix() >= w.from {
+		t.Errorf("%s: before %v was %v, want %v", s, at.In(w.zone), prev, time.Unix(before, 0).In(w.zone))
 	}
 }
 
