@@ -182,6 +182,7 @@ var layers = []layer{
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/blocked", imports: []string{"store"}},
 	{pattern: "internal/crowd"},
+	{pattern: "internal/cron"},
 	{pattern: "internal/memory", imports: []string{"internal/journal", "store"}},
 	{pattern: "internal/lifetime"},
 	{pattern: "internal/misuse", imports: []string{"store"}},
