@@ -26,7 +26,8 @@
 //	?                          for the two days, the same as *
 //	L  L-3  15W  LW            day of the month: the last, the third before it, the weekday (Monday to
 //	                           Friday) of the month that is nearest to the 15th, the last weekday
-//	5L FRIL  MON#2             weekday: the last Friday, the second Monday of the month
+//	5L FRIL  MON#2             weekday: the last Friday, the second Monday of the month (Quartz writes 6L
+//	                           for the Friday, as it counts from Sunday as 1; here it is cron's 0)
 //	H  H(a-b)  H/n  H(a-b)/n   a value, or where every n-th begins, by the name of the schedule; days of
 //	                           the month are spread over 1 to 28
 //	@yearly @annually @monthly @weekly @daily @midnight @hourly, and @every 90s
@@ -41,8 +42,9 @@
 //
 // # What it promises
 //
-// An expression has a set of times on the clock's face. It is fixed if its minute and its hour are
-// values, ranges and lists of them, and an interval if one of the two has *, */n, a/n or H/n.
+// An expression has a set of times on the clock's face. It is an interval if its minute or its hour
+// has *, */n, a/n or H/n, and fixed if both are values, ranges (with a step or without), and lists of
+// them.
 //
 // An interval fires at each instant at which the clock shows one of its times: in both copies of a
 // repeated hour, and never at a time that is left out.
@@ -76,8 +78,8 @@
 //
 // # Sources
 //
-// Fixed times and intervals, and how two days' fields combine: ISC's cron, after Vixie. L, W and #:
-// Quartz. H: Jenkins. The code owes them rules only.
+// Fixed times and intervals, and how two days' fields combine: ISC's cron, after Vixie, which has no
+// a/n and no H/n. L, W and #: Quartz. H: Jenkins. The code owes them rules only.
 //
 // # Imports
 //

@@ -6,12 +6,9 @@ import (
 
 // next is the first instant of the expression after a time.
 func (e *expression) next(after time.Time) (time.Time, bool) {
-	if after.Year() > 9999 {
+	from := max(after.Unix(), earliest-1) // rounded down, before 1970 too
+	if from >= latest {
 		return time.Time{}, false
-	}
-	from := earliest - 1
-	if after.Year() > 0 {
-		from = max(from, after.Unix()) // rounded down, below years before 1 too
 	}
 	last := min(latest, from+period)
 	find := e.nextInterval
@@ -56,17 +53,14 @@ func (e *expression) nextFixed(after, last int64) (int64, bool) {
 
 // prev is the last instant of the expression before a time.
 func (e *expression) prev(before time.Time) (time.Time, bool) {
-	if before.Year() < 1 {
+	from := before.Unix()
+	if from <= latest && before.Nanosecond() == 0 {
+		from--
+	}
+	if from < earliest {
 		return time.Time{}, false
 	}
-	from := latest
-	if before.Year() <= 9999 {
-		from = before.Unix()
-		if before.Nanosecond() == 0 {
-			from--
-		}
-		from = min(from, latest)
-	}
+	from = min(from, latest)
 	first := max(earliest, from-period)
 	find := e.prevInterval
 	if e.fixed {

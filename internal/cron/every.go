@@ -11,26 +11,24 @@ type every struct {
 }
 
 func (e *every) next(after time.Time) (time.Time, bool) {
-	if after.Year() > 9999 {
+	if after.Unix() > latest {
 		return time.Time{}, false
 	}
-	from := time.Unix(earliest-1, 0)
-	if after.After(from) {
-		from = after
+	if after.Unix() < earliest {
+		after = time.UnixMicro(earliest*1e6 - 1)
 	}
-	return e.times(e.rounds(from.UnixMicro()) + 1)
+	return e.times(e.rounds(after.UnixMicro()) + 1)
 }
 
 func (e *every) prev(before time.Time) (time.Time, bool) {
-	if before.Year() < 1 {
+	if before.Unix() < earliest {
 		return time.Time{}, false
 	}
-	from := time.Unix(latest+1, 0)
-	if before.Before(from) {
-		from = before
+	if before.Unix() > latest {
+		before = time.Unix(latest+1, 0)
 	}
-	micros := from.UnixMicro()
-	if from.Nanosecond()%1000 == 0 {
+	micros := before.UnixMicro()
+	if before.Nanosecond()%1000 == 0 {
 		micros--
 	}
 	return e.times(e.rounds(micros))
@@ -38,7 +36,8 @@ func (e *every) prev(before time.Time) (time.Time, bool) {
 
 // rounds is how many whole intervals are between the anchor and a time, rounded down.
 func (e *every) rounds(micros int64) int64 {
-	n, rest := (micros-e.anchor.UnixMicro())/e.interval.Microseconds(), (micros-e.anchor.UnixMicro())%e.interval.Microseconds()
+	since, interval := micros-e.anchor.UnixMicro(), e.interval.Microseconds()
+	n, rest := since/interval, since%interval
 	if rest < 0 {
 		n--
 	}

@@ -4,7 +4,7 @@ import "time"
 
 // Spec is the times at which a schedule fires: a cron expression, an interval, or one time. Cron,
 // Every, At and Parse make one; the zero value never fires. It does not change, and is safe for
-// concurrent use.
+// concurrent use. Two are the same if their texts are.
 type Spec struct {
 	rule rule
 }
