@@ -58,8 +58,8 @@ func BenchmarkDrain(b *testing.B) {
 	}
 }
 
-// BenchmarkSteady enqueues jobs in batches of 1,000 while a node runs them, so that about 10,000 are
-// waiting. An operation is one job; the time ends when all outcomes are durable.
+// BenchmarkSteady enqueues jobs in batches of 1,000 while a node runs them, so that about 10,000
+// are waiting. An operation is one job; the time ends when all outcomes are durable.
 func BenchmarkSteady(b *testing.B) {
 	const batch, waiting = 1000, 10_000
 	kind := holdfast.NewKind[int, struct{}]("steady")

@@ -13,12 +13,12 @@ import (
 // checkpoints, appends, sends, outcomes, enqueues, fires.
 //
 // What a run writes (a checkpoint, an append, an outcome) refuses the batch if it cannot be
-// written, and so do fires, and sends and enqueues that are Required: Apply then writes nothing, sets Err of
-// operations that cannot be written and of no other, and returns a *RefusedError. A store may find
-// some of them only when others are gone. The caller takes them out, with all that is to happen
-// together with them, and applies the rest; those whose error is Inconclusive it applies alone
-// after that. See ApplyEach. Other sends and enqueues are answered: one with an Err has left
-// nothing, and the rest of the batch is written.
+// written, and so do fires, and sends and enqueues that are Required: Apply then writes nothing,
+// sets Err of operations that cannot be written and of no other, and returns a *RefusedError. A
+// store may find some of them only when others are gone. The caller takes them out, with all that
+// is to happen together with them, and applies the rest; those whose error is Inconclusive it
+// applies alone after that. See ApplyEach. Other sends and enqueues are answered: one with an Err
+// has left nothing, and the rest of the batch is written.
 //
 // No operation waits for a transaction of a caller: one that would have to is ErrBusy. (SQLite has
 // one writer, for whom all wait.)

@@ -12,16 +12,16 @@ import (
 //
 // A store does no arithmetic of time: which nominal times a schedule has, which of them were missed
 // and what becomes of those is decided by whoever fires it, from what the schedule says. The store
-// sees to it that a decision is carried out once: a Fire, which is written by Apply, is a compare of
-// the schedule's version, the rows of its nominal times, and the enqueues, in one transaction. Of
-// two that decide at once one is ErrConflict, and has left nothing.
+// sees to it that a decision is carried out once: a Fire, which is written by Apply, is a compare
+// of the schedule's version, the rows of its nominal times, and the enqueues, in one transaction.
+// Of two that decide at once one is ErrConflict, and has left nothing.
 type Schedules interface {
 	// SaveSchedule makes a schedule, if expect is 0, or replaces the one that has this version, and
 	// returns it as it is then. The errors are ErrInvalid, ErrNotFound, and ErrConflict if there is
 	// one already, or if it has another version.
 	SaveSchedule(ctx context.Context, s Schedule, expect int64) (Schedule, error)
-	// DeleteSchedule removes a schedule and its runs; the jobs stay. The errors are ErrNotFound, and
-	// ErrConflict if it has another version than expect, which is 0 for any.
+	// DeleteSchedule removes a schedule and its runs; the jobs stay. The errors are ErrNotFound,
+	// and ErrConflict if it has another version than expect, which is 0 for any.
 	DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error
 	// Schedules returns a page of schedules, by namespace and name.
 	Schedules(ctx context.Context, filter ScheduleFilter) ([]Schedule, error)
@@ -29,8 +29,8 @@ type Schedules interface {
 	// NextAt has come, by that time, and the first NextAt behind those; zero if there is none. Its
 	// cost does not grow with the number of schedules that are not due.
 	DueSchedules(ctx context.Context, limit int) (due []Schedule, next time.Time, err error)
-	// ScheduleRuns returns what became of nominal times of a schedule, the last ones first. One that
-	// is not there has none.
+	// ScheduleRuns returns what became of nominal times of a schedule, the last ones first. One
+	// that is not there has none.
 	ScheduleRuns(ctx context.Context, params ScheduleRunParams) ([]ScheduleRun, error)
 }
 
@@ -82,7 +82,8 @@ type ScheduleSettings struct {
 	Window time.Duration `json:"window,omitempty"`
 	// Jitter is the most by which a job is enqueued after its nominal time.
 	Jitter time.Duration `json:"jitter,omitempty"`
-	// Start and End bound the nominal times: none before Start, none at End or after. Zero: no bound.
+	// Start and End bound the nominal times: none before Start, none at End or after. Zero: no
+	// bound.
 	Start time.Time `json:"start,omitzero"`
 	End   time.Time `json:"end,omitzero"`
 }
@@ -132,8 +133,8 @@ const (
 type Fire struct {
 	Namespace string
 	Name      string
-	// Version is that of the schedule from which it was decided. Another one is ErrConflict. 0: any,
-	// of a fire that is Manual.
+	// Version is that of the schedule from which it was decided. Another one is ErrConflict. 0:
+	// any, of a fire that is Manual.
 	Version int64
 
 	// Cursor, NextAt, Left and Cancels are those of the schedule afterwards. A manual fire leaves
@@ -196,8 +197,8 @@ type ScheduleFilter struct {
 type ScheduleRunParams struct {
 	Namespace string
 	Name      string
-	// Before is the last one of the page before: runs with an earlier nominal time follow, and those
-	// with the same one and a smaller number. Zero: from the last one on.
+	// Before is the last one of the page before: runs with an earlier nominal time follow, and
+	// those with the same one and a smaller number. Zero: from the last one on.
 	Before       time.Time
 	BeforeManual int64
 	Limit        int // at least 1
@@ -297,8 +298,8 @@ func (f *Fire) Judge(version int64) error {
 }
 
 // Settle is called when the enqueues of the fire have their results: it moves the schedule on, but
-// for its version, and returns the runs that are to be stored, or sets Err if one of the jobs was not
-// enqueued.
+// for its version, and returns the runs that are to be stored, or sets Err if one of the jobs was
+// not enqueued.
 func (f *Fire) Settle(s *Schedule, at time.Time) (runs []ScheduleRun) {
 	for i := range f.Runs {
 		r := &f.Runs[i]

@@ -63,8 +63,8 @@ func every1970(text string, zone *time.Location) (Spec, error) {
 }
 
 // Every makes a Spec that fires at the anchor and each interval after and before that, whatever the
-// clock shows: when a schedule begins and ends is another question. An anchor that is zero is 1970 in
-// UTC. The zone, default UTC, is that of the times that Next returns.
+// clock shows: when a schedule begins and ends is another question. An anchor that is zero is 1970
+// in UTC. The zone, default UTC, is that of the times that Next returns.
 func Every(interval time.Duration, anchor time.Time, zone string) (Spec, error) {
 	location, err := loadZone(zone)
 	if err != nil {

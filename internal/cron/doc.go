@@ -1,6 +1,6 @@
-// Package cron is the arithmetic of schedules: at which times one fires, said in cron's language, as
-// an interval, or once. It is pure: no clock is read, nothing is started, and the same Spec gives
-// the same times on every node. All it takes from outside is the zone database, see below.
+// Package cron is the arithmetic of schedules: at which times one fires, said in cron's language,
+// as an interval, or once. It is pure: no clock is read, nothing is started, and the same Spec
+// gives the same times on every node. All it takes from outside is the zone database, see below.
 //
 //	errors      what is wrong with a text, and what to write instead
 //	hash        the spread of H, and jitter: the same for the same name everywhere
@@ -32,9 +32,9 @@
 //	                           the month are spread over 1 to 28
 //	@yearly @annually @monthly @weekly @daily @midnight @hourly, and @every 90s
 //
-// A day counts if it is one of both days' fields; but if one of these two begins with * or ?, it must
-// be in both. So "13 * FRI" is each 13th and each Friday, as in Vixie's cron, and "*/2 * MON" is the
-// Mondays among the odd days.
+// A day counts if it is one of both days' fields; but if one of these two begins with * or ?, it
+// must be in both. So "13 * FRI" is each 13th and each Friday, as in Vixie's cron, and "*/2 * MON"
+// is the Mondays among the odd days.
 //
 // A zone in front (CRON_TZ=…) is refused: it is given beside the expression, so that there is one
 // place where it is. Also refused: a day that never comes (30 February), a step that steps over its
@@ -43,8 +43,8 @@
 // # What it promises
 //
 // An expression has a set of times on the clock's face. It is an interval if its minute or its hour
-// has *, */n, a/n or H/n, and fixed if both are values, ranges (with a step or without), and lists of
-// them.
+// has *, */n, a/n or H/n, and fixed if both are values, ranges (with a step or without), and lists
+// of them.
 //
 // An interval fires at each instant at which the clock shows one of its times: in both copies of a
 // repeated hour, and never at a time that is left out.
@@ -54,8 +54,8 @@
 // that, once for all times that are left out together. With Skip, those left out do not fire.
 //
 // It holds for any change: of half an hour, at midnight, of a whole day, for good. Next and Prev
-// are strictly after and before, each other's inverse, and end after 400 years without a time: after
-// so many the calendar repeats. Times are between the years 1 and 9999, on whole seconds for
+// are strictly after and before, each other's inverse, and end after 400 years without a time:
+// after so many the calendar repeats. Times are between the years 1 and 9999, on whole seconds for
 // expressions and microseconds for the rest, as stores keep them.
 //
 // The text of a Spec, see [Spec.String], and what [Jitter] and H make of a name are stored by
@@ -63,9 +63,9 @@
 //
 // # How it fails
 //
-// By a [*SyntaxError], [*ImpossibleError] or [*ZoneError] when a Spec is made, not later. A schedule
-// whose times are all left out by Skip, or lie in the past, is no error: Next reports that there is
-// none.
+// By a [*SyntaxError], [*ImpossibleError] or [*ZoneError] when a Spec is made, not later. A
+// schedule whose times are all left out by Skip, or lie in the past, is no error: Next reports that
+// there is none.
 //
 // # Zones
 //
@@ -78,8 +78,8 @@
 //
 // # Sources
 //
-// Fixed times and intervals, and how two days' fields combine: ISC's cron, after Vixie, which has no
-// a/n and no H/n. L, W and #: Quartz. H: Jenkins. The code owes them rules only.
+// Fixed times and intervals, and how two days' fields combine: ISC's cron, after Vixie, which has
+// no a/n and no H/n. L, W and #: Quartz. H: Jenkins. The code owes them rules only.
 //
 // # Imports
 //

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestDST are the changes that go wrong elsewhere: each row is a schedule, what is left out (run is the
-// default), and all its times between two.
+// TestDST are the changes that go wrong elsewhere: each row is a schedule, what is left out (run is
+// the default), and all its times between two.
 func TestDST(t *testing.T) {
 	for _, c := range []struct {
 		name, text, zone string

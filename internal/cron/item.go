@@ -66,8 +66,8 @@ func (i item) String() string {
 	return text
 }
 
-// isOpen reports whether the item goes on from the beginning to the end of its field: with one in the
-// minute or the hour, an expression is an interval.
+// isOpen reports whether the item goes on from the beginning to the end of its field: with one in
+// the minute or the hour, an expression is an interval.
 func (i item) isOpen() bool {
 	return i.form == star || i.form == open || i.form == spread && i.step > 0
 }

@@ -68,8 +68,8 @@ func changesOf(zone *time.Location) (changes []int64) {
 	return changes
 }
 
-// window are the instants from one on, before another, and what the clock of a zone shows at each tick
-// since an earlier instant.
+// window are the instants from one on, before another, and what the clock of a zone shows at each
+// tick since an earlier instant.
 type window struct {
 	zone                  *time.Location
 	start, from, to, tick int64

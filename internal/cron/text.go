@@ -37,9 +37,9 @@ func stored(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 //	every 24h0m0s anchor=2026-03-01T08:00:00Z zone=Europe/Berlin
 //	at 2026-03-01T08:00:00.25Z zone=Europe/Berlin
 //
-// An expression is written with numbers for names, without a second of 0, and with H as it is. There
-// is dst only to skip, seed only with H, and an anchor only if it is not 1970. Two Specs of the same
-// text have the same times.
+// An expression is written with numbers for names, without a second of 0, and with H as it is.
+// There is dst only to skip, seed only with H, and an anchor only if it is not 1970. Two Specs of
+// the same text have the same times.
 func Parse(text string) (Spec, error) {
 	kind, rest, _ := strings.Cut(text, " ")
 	what, rest, _ := strings.Cut(rest, " zone=")

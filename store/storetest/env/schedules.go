@@ -47,8 +47,8 @@ func (e *Env) RunsOf(name string) []store.ScheduleRun {
 	return runs
 }
 
-// Fire is the decision that a schedule fires at a nominal time, with a job, and is looked at again an
-// hour later.
+// Fire is the decision that a schedule fires at a nominal time, with a job, and is looked at again
+// an hour later.
 func (e *Env) Fire(s store.Schedule, at time.Time, change ...func(*store.Enqueue)) *store.Unit {
 	q := e.Job(change...)
 	return &store.Unit{Enqueues: []*store.Enqueue{q}, Fire: &store.Fire{

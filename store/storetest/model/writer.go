@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Apply implements store.Writer: checkpoints, appends, sends, outcomes, enqueues, fires, each in the
-// order given.
+// Apply implements store.Writer: checkpoints, appends, sends, outcomes, enqueues, fires, each in
+// the order given.
 func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 	now, err := s.begin(ctx)
 	if err != nil {
