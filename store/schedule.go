@@ -11,10 +11,10 @@ import (
 // Schedules keeps schedules, and enqueues what they say.
 //
 // A store does no arithmetic of time: which nominal times a schedule has, which of them were missed
-// and what becomes of those is decided by whoever fires it, from what the schedule says. The store
-// sees to it that a decision is carried out once: a Fire, which is written by Apply, is a compare
-// of the schedule's version, the rows of its nominal times, and the enqueues, in one transaction.
-// Of two that decide at once one is ErrConflict, and has left nothing.
+// and what becomes of those is decided by the caller, from what the schedule says. The store sees
+// to it that a decision is carried out once: a Fire, which is written by Apply, is a compare of the
+// schedule's version, the rows of its nominal times, and the enqueues, in one transaction. Of two
+// callers that decide at once one gets ErrConflict, and has left nothing.
 type Schedules interface {
 	// SaveSchedule makes a schedule, if expect is 0, or replaces the one that has this version, and
 	// returns it as it is then. The errors are ErrInvalid, ErrNotFound, and ErrConflict if there is

@@ -45,7 +45,7 @@ UPDATE {schema}.schedule s SET settings = @settings, declared = @declared, pause
 WHERE s.namespace = @namespace AND s.name = @name AND s.version = @expected
 RETURNING {{schedule_columns}};
 
--- The runs go with it, but for those that a fire has just written, which nobody finds.
+-- The runs go with it, but for those that a fire writes at this moment, which are never found.
 -- name: schedule_delete
 -- params: @namespace text, @name text, @expected bigint
 WITH gone AS (
