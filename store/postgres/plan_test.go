@@ -175,3 +175,49 @@ func explain(t *testing.T, conn *pgx.Conn, text string, args ...string) (lines [
 	}
 	return lines
 }
+
+// TestNoParallelPlans: a page of a large table is read along its index. A planner that believes that
+// parallel workers cost nothing would rather let them read all that follows, and sort it.
+func TestNoParallelPlans(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	url, schema := pgtest.Shared(t).Schema(t)
+	opened, err := Config{URL: url, SchemaName: schema}.Open(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	s := opened.(*Store).db //nolint:errcheck // what else would it be
+	conn, err := s.Beside(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	fill(t, conn, schema)
+	exec := func(texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			if _, err := conn.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol); err != nil {
+				t.Fatal(text, err)
+			}
+		}
+	}
+	exec("SET min_parallel_table_scan_size = 0", "SET min_parallel_index_scan_size = 0", "SET parallel_setup_cost = 0", "SET parallel_tuple_cost = 0")
+	isParallel := func(name string) bool {
+		plan := strings.Join(explain(t, conn, s.Text(name)), "\n")
+		return strings.Contains(plan, "Gather")
+	}
+	for what, begin := range map[string]string{"hot": pg.BeginHot, "reads": pg.BeginRead} {
+		exec(begin)
+		for _, name := range []string{"copy_next", "list_jobs", "list_failed", "list_times"} {
+			if isParallel(name) {
+				t.Errorf("%s: the plan of %s is parallel", what, name)
+			}
+		}
+		exec("SET LOCAL max_parallel_workers_per_gather = 2")
+		if !isParallel("copy_next") {
+			t.Errorf("%s: the plan of copy_next would not be parallel anyway: nothing is tested", what)
+		}
+		exec("ROLLBACK")
+	}
+}

@@ -115,6 +115,7 @@ var scans = [][2]string{
 // reads are those for questions: pinned, but for joins with what runs.
 var reads = [][2]string{
 	{"jit", "off"},
+	{"max_parallel_workers_per_gather", "0"},
 	{"enable_seqscan", "off"},
 	{"enable_bitmapscan", "off"},
 	{"enable_hashjoin", "on"},
@@ -403,6 +404,7 @@ func (t SQLRunner) run(ctx context.Context, name string, each func(Row) error, a
 // whatever the statistics say: every statement is written as nested loops over primary keys, and
 // these settings leave the planner no other way.
 //   - jit: a compilation takes 80 ms, and the estimates that trigger it are off by orders of magnitude here;
+//   - parallel workers: they take all rows from a place on and sort them, to return the first few hundred;
 //   - scans and joins: a plan made while a table was tiny, or a bitmap scan with a sort of a whole lane.
 //
 // lock_timeout bounds what one writer can wait for another, such as for a caller's transaction that
@@ -410,6 +412,7 @@ func (t SQLRunner) run(ctx context.Context, name string, each func(Row) error, a
 // then told apart and repeated.
 var pins = [][2]string{
 	{"jit", "off"},
+	{"max_parallel_workers_per_gather", "0"},
 	{"enable_seqscan", "off"},
 	{"enable_bitmapscan", "off"},
 	{"enable_hashjoin", "off"},
