@@ -200,7 +200,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"dev", "--database", "postgres://h/x?sslmode=on"}, "database: sslmode must be disable, "},
 		{[]string{"migrate", "status", "--database", "postgres://u:50%@h/x"}, "database: the URL is not valid; percent-encode"},
 		{[]string{"job", "list", "--database", s.db + "?sync=normal"}, `no option "sync"`},
-		{[]string{"bench", "--jobs", "0"}, "must be positive"},
+		{[]string{"bench", "--jobs", "0"}, "--jobs 0: must be positive"},
 		{[]string{"bench", "--database", "mysql://localhost/x"}, "mysql:"},
 		{[]string{"vet", "--output", "xml"}, "the formats are table, json, jsonl, yaml, id and name"},
 		{[]string{"dev", "--slots", "0"}, "--slots 0"},
