@@ -133,8 +133,9 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 		return nil, arg.Usagef("--wait-timeout requires --wait")
 	case given("keep-key") && !given("key"):
 		return nil, arg.Usagef("--keep-key requires --key")
-	case f.patience < 0:
-		return nil, arg.Usagef("--wait-timeout %v is negative", f.patience)
+	}
+	if err := checkPatience(given, f.patience); err != nil {
+		return nil, err
 	}
 	unique, err := f.uniqueOption(given)
 	return append(opts, unique...), err
