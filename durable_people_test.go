@@ -44,6 +44,14 @@ func TestFailedRunResumesFromItsLastStep(t *testing.T) {
 		if got := result(f, job); got != 1 || a.Load() != 1 {
 			t.Errorf("%d, step a ran %d times", got, a.Load())
 		}
+		for what, again := range map[string]func(context.Context, string, ...holdfast.ID) ([]store.Result, error){
+			"resume": f.hf.Resume, "retry": f.hf.Retry,
+		} {
+			results, err := again(t.Context(), "", job.ID)
+			if err != nil || results[0].State != store.Completed || !errors.Is(results[0].Err, holdfast.ErrConflict) {
+				t.Errorf("%s of a completed job: %+v, %v", what, results, err)
+			}
+		}
 		fork, err := f.hf.Fork(t.Context(), "again", job.ID, holdfast.Fork{From: "b"})
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ package again
 
 import (
 	"context"
+	"errors"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/journal"
@@ -32,6 +33,11 @@ func Resume(ctx context.Context, e *engine.Engine, params store.ResumeParams) (s
 		params.Expect = raw.LastSeq()
 	}
 	state, err := e.Resume(ctx, params)
+	if errors.Is(err, store.ErrConflict) { // it is left as it is
+		if record, lookErr := e.Store.Get(ctx, params.Namespace, params.Job); lookErr == nil {
+			state = record.State
+		}
+	}
 	return state, store.About(params.Job, "resuming", err)
 }
 

@@ -46,7 +46,7 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 		app.FlagOutput:   words(output.Formats...),
 		app.FlagDatabase: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, files },
 		"file":           func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, files },
-		"state":          words(arg.StateNames(arg.States)...),
+		"state":          lastOf(always, words(arg.StateNames(arg.States)...)),
 		"for":            lastOf(always, words(arg.StateNames(arg.States)...)),
 		"on-conflict": words("return\tthe id of the job that exists", "reject\tthe new job",
 			"replace\tthe args, metadata and run time of one that has not started"),

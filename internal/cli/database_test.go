@@ -18,6 +18,10 @@ func TestCopy(t *testing.T) {
 	s := migrated(t)
 	target := filepath.Join(s.dir, "target.db")
 	s.expect(s.run("copy", "--to", target), app.ExitUsage, "--from is missing")
+	s.expect(s.run("copy", "--from", target), app.ExitUsage, "--to is missing")
+	for range 10 { // always the first
+		s.expect(s.run("copy"), app.ExitUsage, "--from is missing")
+	}
 	s.expect(s.run("copy", "--from", s.db, "--to", target), 1, "no such database: sqlite:"+target)
 	if _, err := os.Stat(target); err == nil {
 		t.Error("a copy that was refused has made its target")
@@ -85,7 +89,8 @@ func TestBackup(t *testing.T) {
 	if out := s.ok("job", "list", "--database", file, "-o", "id"); strings.Count(out, "\n") != 1 {
 		t.Errorf("%s", out)
 	}
-	s.expect(s.run("backup", file), 1, file+" exists; name a new file")
+	s.expect(s.run("backup", file), 1, "holdfast: "+file+" exists; name a new file")
+	s.expect(s.run("backup", filepath.Join(s.dir, "none", "x.db")), 1, "holdfast: there is no directory "+filepath.Join(s.dir, "none")+"\n")
 	s.expect(s.run("backup", file+"2", "--database", s.db+"-nosuch"), 1, "no such database")
 	s.expect(s.run("backup", file+"2", "--database", "postgres://localhost/app"), app.ExitUsage, "pg_dump")
 }
@@ -112,12 +117,14 @@ func TestHealth(t *testing.T) {
 	s.ok("migrate", "up")
 	wantIll(`0 nodes are alive in namespace "default", not 1`)
 	s.ok("health", "--nodes", "0")
+	s.holds(s.ok("health", "--nodes", "0", "-o", "table"), ", 0 nodes alive\n")
 	s.start("dev")
+	s.holds(s.ok("health", "-o", "table"), ", 1 node alive\n")
 	s.decode(s.ok("health"), &health)
 	if !health.Healthy || health.Nodes != 1 || health.Schema == 0 || len(health.Problems) != 0 {
 		t.Errorf("%+v", health)
 	}
-	wantIll(`1 nodes are alive in namespace "default", not 2`, "--nodes", "2")
+	wantIll(`1 node is alive in namespace "default", not 2`, "--nodes", "2")
 	wantIll(`0 nodes are alive in namespace "other"`, "--namespace", "other")
 
 	s.ok("job", "enqueue", "mail", "--args", "{}", "--queue", "slow")

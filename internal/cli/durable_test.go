@@ -196,6 +196,8 @@ func TestDurableJob(t *testing.T) {
 			`"pause_requested":false,"closing":false,"version":null,`
 		s.holds(shape(t, s.ok("job", "get", id, "-o", "jsonl")), want+`"journal":3,"messages":null`, `"run_at":null,`)
 		s.holds(shape(t, s.ok("job", "list", "-o", "jsonl")), want+`"journal":null,"messages":null`)
+		s.expect(s.run("job", "set", id, "--args", `{"to":"eve"}`), 1, "job "+id+" was not changed: it has a journal, which began with its args; "+
+			`"holdfast job fork" makes a new job with other args`)
 
 		sent := s.ok("signal", "send", id, "approved", `"bob"`, "--dedup-key", "once", "-o", "jsonl")
 		if want := `{"id":"` + id + `","signal":"approved","dedup_key":"once","message":"1","duplicate":false}` + "\n"; sent != want {
@@ -220,6 +222,9 @@ func TestDurableJob(t *testing.T) {
 		}
 		s.expect(s.run("callback", "fail", token, "--message", "too late"), 1, "has already been answered, or its job has finished")
 		s.expect(s.run("signal", "send", id, "approved"), 1, id+" has finished and accepts no signals")
+		again := s.run("job", "retry", id, "-o", "jsonl")
+		s.expect(again, 1, "job "+id+` was not changed: it has completed; to repeat a durable job from a step, use "holdfast job fork"`)
+		s.holds(again.stdout, `{"id":"`+id+`","state":"completed","error":"it has completed; `)
 
 		s.seeJournal(id)
 		s.seePublished(id)
@@ -412,6 +417,7 @@ func TestPauseAndResume(t *testing.T) {
 		s.expect(s.run("job", "pause", id), 1, id+" was not changed: it is already failed")
 		shop.noPaper.Store(false)
 		s.expect(s.run("job", "resume", id), 1, id+" was not changed", "fork")
+		s.expect(s.run("job", "retry", id), 1, id+" was not changed: its compensations have run; fork it")
 		if n := shop.charges.Load(); n != 0 {
 			t.Errorf("charged %d times less than refunded", n)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -384,7 +385,7 @@ func TestAtNow(t *testing.T) {
 	s.now = func() time.Time { return now }
 	s.enqueue("mail", "--at", "2030-01-01T12:00:00Z")
 	s.expect(s.run("job", "enqueue", "mail", "--at", "2030-01-01T11:59:00Z"), app.ExitUsage,
-		"--at: 2030-01-01T11:59:00Z was 90s ago; omit it")
+		"--at: 2030-01-01T11:59:00Z was 90s ago; to run the job now, use --in 0s")
 }
 
 // TestArgsBehindTheKind: args as an argument, like the payload of a signal.
@@ -455,4 +456,26 @@ func TestFileThatIsAnArray(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	s.expect(s.feed("[\n{},\n{}\n]\n", "job", "enqueue", "mail", "--file", "-"), 1, "line 1: not JSON", "jq -c '.[]'")
+}
+
+// TestEnqueueWhoseReaderGoes: it stops after the batch of which it could not tell, and says how far
+// it came.
+func TestEnqueueWhoseReaderGoes(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	stdout, stdin := io.Pipe()
+	_ = stdout.Close()
+	for done, args := range [][]string{{"-o", "jsonl"}, {"-q"}} {
+		var stderr bytes.Buffer
+		args := append([]string{"job", "enqueue", "mail", "--file", "-"}, args...)
+		env := s.environment(strings.NewReader(strings.Repeat("{}\n", 2500)), stdin, &stderr, args...)
+		outlived := false
+		env.OutlivePipes = func() { outlived = true }
+		code := Run(t.Context(), env)
+		s.expect(outcome{code, "", stderr.String()}, app.ExitError,
+			"holdfast: writing the output: io: read/write on closed pipe; the lines up to 1000 were enqueued, later lines were not\n")
+		if n := s.count(); n != 1000*(done+1) || !outlived {
+			t.Errorf("%d jobs are there, outlived: %t", n, outlived)
+		}
+	}
 }

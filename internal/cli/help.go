@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,7 +52,7 @@ func ownHelp(root *cobra.Command, args []string) {
 				script := shell.RunE
 				shell.RunE = func(cmd *cobra.Command, args []string) error {
 					if err := script(cmd, args); err != nil {
-						return app.WorkFailed(fmt.Errorf("writing the output: %w", err))
+						return app.WorkFailed(err)
 					}
 					return nil
 				}

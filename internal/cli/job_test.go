@@ -255,7 +255,8 @@ func TestWaitTellsWhy(t *testing.T) {
 	late := s.run("job", "wait", s.enqueue("mail"), "--wait-timeout", "2500ms", "--quiet")
 	s.expect(late, app.ExitTimeout, "it continues: no node is running")
 	s.expect(s.run("job", "enqueue", "mail", "--wait-timeout", "3s"), app.ExitUsage, "--wait-timeout requires --wait")
-	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "-3s"), app.ExitUsage, "--wait-timeout -3s is negative")
+	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "-3s"), app.ExitUsage, "--wait-timeout -3s: must be more than 0")
+	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "0s"), app.ExitUsage, "--wait-timeout 0s: must be more than 0; leave it out")
 	s.terminal = true
 	id := strings.Fields(s.ok("job", "enqueue", "mail", "--in", "1h", "--queue", "bulk"))[2]
 	s.ok("queue", "pause", "bulk")

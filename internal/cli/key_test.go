@@ -63,6 +63,7 @@ func TestBusinessKeys(t *testing.T) {
 		none := `no such job in namespace "default": no job of kind "order" has the key "x"`
 		s.expect(s.run("job", "get", "--kind", "order", "--key", "x"), app.ExitError, none)
 		s.expect(s.run("job", "retry", "--kind", "order", "--key", "x"), app.ExitError, none)
+		s.expect(s.run("job", "cancel", "--kind", "order", "--key", "x", "--dry-run"), app.ExitError, none)
 		s.expect(s.run("signal", "send", "approved", "--kind", "order", "--key", "x"), app.ExitError, none)
 		if got := s.ok("job", "list", "--kind", "order", "--key", "x", "-o", "id"); got != "" {
 			t.Errorf("listed %q", got)

@@ -25,6 +25,8 @@ func TestLists(t *testing.T) {
 			{nil, []string{third, second, first}},
 			{[]string{"--sort", "oldest"}, []string{first, second, third}},
 			{[]string{"--sort", "run_at", "--state", "scheduled"}, []string{second, first}},
+			{[]string{"--state", "scheduled"}, []string{second, first}},
+			{[]string{"--state", "available, running", "--state", "scheduled"}, []string{third, second, first}},
 			{[]string{"--args", "customer.id=7"}, []string{first}},
 			{[]string{"--args", "customer.id=7.0", "--metadata", "from=web"}, []string{first}},
 			{[]string{"--metadata", `from="mail"`}, nil},
@@ -92,20 +94,34 @@ func TestSetAndTag(t *testing.T) {
 		}
 		s.ok("job", "cancel", id)
 		s.ok("job", "tag", id, "--remove", "b")
+		unique, paused := s.enqueue("mail", "--unique", "args"), s.enqueue("mail")
+		s.ok("job", "pause", paused)
+		s.holds(s.ok("job", "get", unique, "-o", "table"), "unique      yes\n")
 		for _, test := range []struct {
 			args  []string
 			code  int
 			words string
 		}{
-			{[]string{"set", id, "--priority", "2"}, app.ExitError, "cancelled"},
+			{
+				[]string{"set", id, "--priority", "2"}, app.ExitError,
+				"job " + id + " was not changed: it is cancelled; of a finished job, only --tag and --metadata change something",
+			},
+			{[]string{"set", unique, "--args", `{"n":2}`}, app.ExitError, "it has a unique key, which may depend on its args; cancel it, and"},
+			{[]string{"set", paused, "--in", "1h"}, app.ExitError, "it is waiting; its time is that of what it waits for"},
 			{[]string{"set", id}, app.ExitUsage, "needs a flag"},
 			{[]string{"set", id, "--priority", "9"}, app.ExitUsage, "priority"},
 			{[]string{"set", id, "--args", "{"}, app.ExitUsage, "--args"},
 			{[]string{"set", id, "--in", "1h", "--at", "2030-01-01"}, app.ExitUsage, "cannot be used together"},
 			{[]string{"tag", id}, app.ExitUsage, "needs tags to add, or --remove"},
-			{[]string{"tag", holdfast.NewID().String(), "x"}, app.ExitError, "no"},
+			{[]string{"tag", holdfast.NewID().String(), "x"}, app.ExitError, "there is no such job in this namespace"},
+			{[]string{"set", holdfast.NewID().String(), "--priority", "1"}, app.ExitError, "there is no such job in this namespace"},
 		} {
 			s.expect(s.run(append([]string{"job"}, test.args...)...), test.code, test.words)
+		}
+		var told []views.Changed
+		s.decode(s.run("job", "set", paused, "--in", "1h", "-o", "json").stdout, &told)
+		if len(told) != 1 || told[0].ID != paused || told[0].State != "waiting" || !strings.HasPrefix(string(told[0].Error), "it is waiting") {
+			s.Errorf("%+v", told)
 		}
 	})
 }
@@ -129,7 +145,7 @@ func TestDeleteJobs(t *testing.T) {
 			s.Errorf("%+v", got)
 		}
 		if got = s.run("job", "delete", done, open, "-o", "table"); got.code != app.ExitError || got.stdout != "job "+done+" is deleted\n" ||
-			!strings.Contains(got.stderr, "job "+open+" was not changed: it is available") {
+			!strings.Contains(got.stderr, "job "+open+" was not changed: it is available; only finished jobs are deleted, and \"holdfast job cancel\"") {
 			s.Errorf("%+v", got)
 		}
 		if n := strings.TrimSpace(s.ok("job", "count", "-o", "table")); n != "1" {

@@ -81,7 +81,10 @@ func TestQueueVerbs(t *testing.T) {
 			!strings.HasSuffix(got.stderr, "holdfast: 3 of 3 queues were not deleted\n") {
 			t.Errorf("%+v", got)
 		}
-		s.ok("queue", "pause", "mial")
+		got = s.run("queue", "pause", "mial", "mial", "-o", "jsonl")
+		if strings.Count(got.stdout, `"new":true`) != 1 || got.stderr != "Queue mial did not exist; created it.\n" {
+			t.Errorf("%+v", got)
+		}
 		if out := s.ok("queue", "rm", "mial", "-o", "id"); out != "mial\n" {
 			t.Errorf("%s", out)
 		}

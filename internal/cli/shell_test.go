@@ -170,6 +170,9 @@ func (s *shell) expect(got outcome, code int, words ...string) string {
 	if code != 0 && (strings.Count(got.stderr, "\n") != 1 || !strings.HasPrefix(got.stderr, "holdfast: ")) {
 		s.Errorf("standard error is not one line of an error: %q", got.stderr)
 	}
+	if strings.HasPrefix(got.stderr, "holdfast: holdfast ") || strings.Contains(got.stderr, "conflict: ") {
+		s.Errorf("standard error has words of the library: %q", got.stderr)
+	}
 	if twice := saidonce.Twice(got.stderr); code != 0 && twice != "" {
 		s.Errorf("standard error says %q twice: %q", twice, got.stderr)
 	}

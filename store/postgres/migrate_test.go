@@ -125,6 +125,28 @@ func TestMigrateFromVersion5(t *testing.T) {
 	}
 }
 
+// TestMigrationThatFails: the error says which one it is, and what was before it stays.
+func TestMigrationThatFails(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	conn := connect(t, config.URL)
+	for _, step := range config.Migrations()[:10] {
+		if _, err := conn.Exec(t.Context(), step.SQL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.Exec(t.Context(), "CREATE TABLE "+config.SchemaName+".job_key (mine int)"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := config.Migrate(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `migration 11 (keys): `) || !strings.Contains(err.Error(), `relation "job_key" already exists`) {
+		t.Errorf("%v", err)
+	}
+	if schema, err := config.Schema(t.Context()); err != nil || schema.Version != 10 {
+		t.Errorf("%+v, %v", schema, err)
+	}
+}
+
 // undo makes a schema one that the migrations up to a version have made, the latest first.
 var undo = []struct {
 	to    int

@@ -58,10 +58,13 @@ func isFree(path string) error {
 	switch {
 	case err == nil:
 		return fmt.Errorf("%w: %s exists; name a new file", store.ErrConflict, path)
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
-	return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: there is no directory %s", store.ErrInvalid, filepath.Dir(path))
+	}
+	return nil // other problems are told when it is made
 }
 
 func ignoreMissing(err error) error {

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -218,6 +219,18 @@ func TestUpgradeFrom5(t *testing.T) {
 	all, err := s.Entries(ctx, store.JournalParams{Job: job, Earlier: true, Limit: 10})
 	if err != nil || len(all) != 4 || all[1].Seq != 8 {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestMigrationThatFails: the error says which one it is, and what was before it stays.
+func TestMigrationThatFails(t *testing.T) {
+	source := stored(t, 10, []row{{text: "CREATE TABLE holdfast_job_key (mine INTEGER)"}})
+	_, err := source.Migrate(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `migration 11 (keys): `) || !strings.Contains(err.Error(), "holdfast_job_key already exists") {
+		t.Errorf("%v", err)
+	}
+	if schema, err := source.Schema(t.Context()); err != nil || schema.Version != 10 {
+		t.Errorf("%+v, %v", schema, err)
 	}
 }
 

@@ -94,7 +94,7 @@ func Explain(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		text += "; check --database and that the database is up"
 	}
-	for _, noise := range []string{"holdfast: ", "invalid request: "} {
+	for _, noise := range []string{holdfast.ErrConflict.Error() + ": ", "holdfast: ", "invalid request: "} {
 		text = strings.ReplaceAll(text, noise, "")
 	}
 	return output.OneLine(output.WithoutPasswords(strings.Join(strings.Fields(text), " ")))

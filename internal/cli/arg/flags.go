@@ -70,14 +70,22 @@ func FlagError(_ *cobra.Command, err error) error {
 	var (
 		value   *pflag.InvalidValueError
 		missing *pflag.ValueRequiredError
+		unknown *pflag.NotExistError
 	)
 	switch {
+	case errors.As(err, &unknown) && isNumber("-"+unknown.GetSpecifiedShortnames()):
+		return Usagef("-%s looks like a flag; to pass it as an argument, put -- before it", unknown.GetSpecifiedShortnames())
 	case errors.As(err, &missing):
 		return Usagef("--%s needs a value", missing.GetFlag().Name)
 	case errors.As(err, &value):
 		return ValueError("--"+value.GetFlag().Name, value.GetFlag(), value.GetValue(), err)
 	}
 	return Usage(err)
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
 }
 
 // ValueError explains why a flag does not take a text. name is where the text comes from: the flag

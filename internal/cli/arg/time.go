@@ -1,6 +1,9 @@
 package arg
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // ParseTime parses a time: RFC 3339, or without a zone, in the local zone.
 func ParseTime(text string) (time.Time, error) {
@@ -12,12 +15,39 @@ func ParseAgo(text string, now time.Time) (time.Time, error) {
 	d, err := parseDuration(text)
 	switch {
 	case err != nil:
-		return ParseTime(text)
+		return timeOrDuration(text)
 	case d < 0:
 		return now, Usagef("%s ago is in the future", text)
 	}
 	return now.Add(-d), nil
 }
+
+// ParseFromNow parses a time, or a duration from now.
+func ParseFromNow(text string, now time.Time) (time.Time, error) {
+	d, err := parseDuration(text)
+	switch {
+	case err != nil:
+		return timeOrDuration(text)
+	case d <= 0:
+		return now, Usagef("%s from now is in the past", text)
+	}
+	return now.Add(d), nil
+}
+
+// timeOrDuration parses a time where a text that is no duration must be one.
+func timeOrDuration(text string) (time.Time, error) {
+	t, err := ParseTime(text)
+	switch {
+	case errors.Is(err, errNoTime):
+		return t, Usagef("%q is neither a time, such as 2026-01-31T17:30:00Z or \"2026-01-31 17:30\", nor a duration, such as 24h or 7d", text)
+	case err == nil && t.IsZero(): // stands for no time at all
+		return t, Usagef("%q is too long ago", text)
+	}
+	return t, err
+}
+
+// errNoTime is the error of a text that is not a time at all.
+var errNoTime = errors.New("write 2026-01-31T17:30:00Z or, in this machine's zone, \"2026-01-31 17:30\"")
 
 func parseTimeIn(text string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
@@ -29,7 +59,7 @@ func parseTimeIn(text string, zone *time.Location) (time.Time, error) {
 			return onlyTime(t, text, wanted.Format(time.DateTime))
 		}
 	}
-	return time.Time{}, Usagef("%q is not a time; write 2026-01-31T17:30:00Z or, in this machine's zone, \"2026-01-31 17:30\"", text)
+	return time.Time{}, Usagef("%q is not a time; %w", text, errNoTime)
 }
 
 // onlyTime refuses a local time that does not exist, or exists twice, because the clock is changed

@@ -42,3 +42,37 @@ func TestParseTimeInAZone(t *testing.T) {
 		}
 	}
 }
+
+// TestTimesAndDurations: where a time or a duration is meant, days count, and nothing is taken for
+// no time at all.
+func TestTimesAndDurations(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		parse      func(string, time.Time) (time.Time, error)
+		text, want string
+	}{
+		{ParseAgo, "7d", "2026-01-24T12:00:00Z"},
+		{ParseAgo, "1d12h", "2026-01-30T00:00:00Z"},
+		{ParseAgo, "0s", "2026-01-31T12:00:00Z"},
+		{ParseAgo, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"},
+		{ParseAgo, "-1h", "-1h ago is in the future"},
+		{ParseAgo, "5", `"5" is neither a time, such as 2026-01-31T17:30:00Z or "2026-01-31 17:30", nor a duration, such as 24h or 7d`},
+		{ParseAgo, "0001-01-01T00:00:00Z", "is too long ago"},
+		{ParseFromNow, "7d", "2026-02-07T12:00:00Z"},
+		{ParseFromNow, "90s", "2026-01-31T12:01:30Z"},
+		{ParseFromNow, "2027-01-01T00:00:00Z", "2027-01-01T00:00:00Z"},
+		{ParseFromNow, "0s", "0s from now is in the past"},
+		{ParseFromNow, "-1d", "-1d from now is in the past"},
+		{ParseFromNow, "soon", `"soon" is neither a time`},
+	} {
+		got, err := test.parse(test.text, now)
+		said := got.UTC().Format(time.RFC3339)
+		if err != nil {
+			said = err.Error()
+		}
+		if !strings.Contains(said, test.want) {
+			t.Errorf("%s: %s, want %s", test.text, said, test.want)
+		}
+	}
+}

@@ -39,14 +39,19 @@ func Takes(least, atMost int) cobra.PositionalArgs {
 		if len(args) >= least && (atMost < 0 || len(args) <= atMost) {
 			return nil
 		}
-		_, path, _ := strings.Cut(cmd.CommandPath(), " ")
 		_, wanted, _ := strings.Cut(cmd.Use, " ")
 		if wanted == "" {
 			wanted = "none"
 		}
 		if len(args) < least {
-			return Usagef("missing argument: %s takes %s", path, wanted)
+			return Usagef("missing argument: %s takes %s", Verb(cmd), wanted)
 		}
-		return Usagef("too many arguments: %s takes %s, got %d", path, wanted, len(args))
+		return Usagef("too many arguments: %s takes %s, got %d", Verb(cmd), wanted, len(args))
 	}
+}
+
+// Verb names a verb in a message that begins with the name of the program.
+func Verb(cmd *cobra.Command) string {
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	return path
 }

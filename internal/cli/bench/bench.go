@@ -49,8 +49,8 @@ of the database are slower while it runs.`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			if f.jobs < 1 || f.seconds <= 0 || f.rate < 1 || f.slots < 1 {
-				return arg.Usagef("--jobs, --seconds, --rate and --slots must be positive")
+			if err := f.check(); err != nil {
+				return err
 			}
 			return a.bench(ctx, &f)
 		}),
@@ -62,6 +62,30 @@ of the database are slower while it runs.`,
 	flags.IntVar(&f.slots, "slots", 100, "run at most `N` jobs at once")
 	f.log.Add(flags, "warn", app.LogText)
 	return cmd
+}
+
+// mostSeconds is how long a scenario may last.
+const mostSeconds = 24 * 3600
+
+// mostPerSecond bounds --rate.
+const mostPerSecond = 1_000_000
+
+func (f *benchFlags) check() error {
+	for _, flag := range []struct {
+		name  string
+		value int
+	}{{"jobs", f.jobs}, {"rate", f.rate}, {"slots", f.slots}} {
+		if flag.value < 1 {
+			return arg.Usagef("--%s %d: must be positive", flag.name, flag.value)
+		}
+	}
+	if f.rate > mostPerSecond {
+		return arg.Usagef("--rate %d: at most %d", f.rate, mostPerSecond)
+	}
+	if !(f.seconds > 0 && f.seconds <= mostSeconds) { // NaN is neither
+		return arg.Usagef("--seconds %v: must be positive, and at most %d", f.seconds, mostSeconds)
+	}
+	return nil
 }
 
 // bench measures in a temporary schema or file, which it always removes.

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"fmt"
+	"math"
 	"testing"
 	"time"
 )
@@ -11,6 +13,28 @@ func TestPercentile(t *testing.T) {
 	for percent, want := range map[float64]time.Duration{0: 1, 25: 1, 26: 2, 50: 2, 99: 4, 100: 4} {
 		if got := percentile(durations, percent); got != want {
 			t.Errorf("%v %%: %d, want %d", percent, got, want)
+		}
+	}
+}
+
+// TestBenchFlags: each wrong value is named.
+func TestBenchFlags(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(f *benchFlags){
+		"<nil>":                                                func(*benchFlags) {},
+		"--jobs 0: must be positive":                           func(f *benchFlags) { f.jobs = 0 },
+		"--slots -1: must be positive":                         func(f *benchFlags) { f.slots = -1 },
+		"--rate 0: must be positive":                           func(f *benchFlags) { f.rate = 0 },
+		"--rate 1000001: at most 1000000":                      func(f *benchFlags) { f.rate = 1_000_001 },
+		"--seconds 0: must be positive, and at most 86400":     func(f *benchFlags) { f.seconds = 0 },
+		"--seconds NaN: must be positive, and at most 86400":   func(f *benchFlags) { f.seconds = math.NaN() },
+		"--seconds +Inf: must be positive, and at most 86400":  func(f *benchFlags) { f.seconds = math.Inf(1) },
+		"--seconds 1e+09: must be positive, and at most 86400": func(f *benchFlags) { f.seconds = 1e9 },
+	} {
+		f := benchFlags{jobs: 1, seconds: 86400, rate: 1, slots: 1}
+		change(&f)
+		if got := fmt.Sprint(f.check()); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

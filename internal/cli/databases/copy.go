@@ -34,9 +34,9 @@ databases are counted by their state and compared.`,
   holdfast copy --from holdfast.db --to postgres://localhost/app`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.Uses(app.FlagOutput, app.FlagQuiet),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			for flag, value := range map[string]string{"from": from, "to": to} {
-				if value == "" {
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			for _, flag := range []string{"from", "to"} {
+				if !cmd.Flags().Changed(flag) {
 					return arg.Usagef("--%s is missing; name a database", flag)
 				}
 			}

@@ -90,7 +90,7 @@ func (a verbs) health(ctx context.Context, n needs) error {
 
 // found is what a look has found, for people.
 func (a verbs) found(view *views.Health) string {
-	text := fmt.Sprintf("schema version %d, %d nodes alive", view.Schema, view.Nodes)
+	text := fmt.Sprintf("schema version %d, %s alive", view.Schema, output.Plural(view.Nodes, "node"))
 	if view.Queue != "" {
 		text += fmt.Sprintf(", jobs of queue %s wait for %v", view.Queue, time.Duration(view.Lag).Round(time.Millisecond))
 	}
@@ -121,8 +121,9 @@ func (a verbs) look(ctx context.Context, view *views.Health, n needs) error {
 			}
 		}
 		if view.Nodes < n.nodes {
-			view.Problems = append(view.Problems, fmt.Sprintf("%d nodes are alive in namespace %q, not %d; \"holdfast node list\" lists all",
-				view.Nodes, client.Namespace(), n.nodes))
+			are := map[bool]string{true: "is", false: "are"}[view.Nodes == 1]
+			view.Problems = append(view.Problems, fmt.Sprintf("%s %s alive in namespace %q, not %d; \"holdfast node list\" lists all",
+				output.Plural(view.Nodes, "node"), are, client.Namespace(), n.nodes))
 		}
 		queues, err := client.Queues(ctx)
 		if err != nil {

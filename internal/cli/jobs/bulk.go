@@ -45,9 +45,9 @@ func (b *bulk) asked(cmd *cobra.Command, ids []string) (bool, error) {
 	filtered := slices.ContainsFunc(filterNames, cmd.Flags().Changed)
 	switch {
 	case len(ids) == 0 && !filtered:
-		return false, arg.Usagef("%s needs job ids, or filters such as --state failed --queue mail", cmd.CommandPath())
+		return false, arg.Usagef("%s needs job ids, or filters such as --state failed --queue mail", arg.Verb(cmd))
 	case len(ids) > 0 && filtered:
-		return false, arg.Usagef("%s takes job ids or filters, not both", cmd.CommandPath())
+		return false, arg.Usagef("%s takes job ids or filters, not both", arg.Verb(cmd))
 	case len(ids) > 0 && b.dryRun:
 		return false, arg.Usagef("--dry-run requires a filter, such as --state failed")
 	case filtered && len(b.otherwise) == 0 && !cmd.Flags().Changed("state") && !b.byKey(cmd):
@@ -70,12 +70,14 @@ func (a verbs) changeSome(ctx context.Context, cmd *cobra.Command, ids []string,
 	if err != nil {
 		return err
 	}
-	if b.byKey(cmd) && !b.dryRun {
+	if b.byKey(cmd) {
 		id, err := a.FindKey(ctx, arg.JobKey{Kind: b.filter.Kinds[0], Key: b.filter.Key})
 		if err != nil {
 			return err
 		}
-		ids, filtered = []string{id.String()}, false
+		if !b.dryRun {
+			ids, filtered = []string{id.String()}, false
+		}
 	}
 	if !filtered {
 		return a.change(ctx, ids, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) { return b.change(ctx, client, ids) })

@@ -150,7 +150,7 @@ func retryJobs(ctx context.Context, client *holdfast.Client, reason string, ids 
 func whyNotRetried(r store.Result) error {
 	var unique *store.UniqueError
 	switch {
-	case errors.As(r.Err, &unique):
+	case errors.As(r.Err, &unique), r.State == store.Failed, r.State == store.Cancelled: // which says what to do
 		return r.Err
 	case r.State == store.Waiting:
 		return errors.New(`it is waiting; if it was paused, use "holdfast job resume"`)

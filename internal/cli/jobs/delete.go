@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +22,9 @@ func (a verbs) jobDeleteCommand() *cobra.Command {
 			changes := make([]changed, len(results))
 			for i, r := range results {
 				changes[i] = changed{state: r.State, err: r.Err, words: "is deleted"}
+				if errors.Is(r.Err, holdfast.ErrConflict) && !r.State.Finished() {
+					changes[i].err = fmt.Errorf("it is %s; only finished jobs are deleted, and \"holdfast job cancel\" ends it", r.State)
+				}
 			}
 			return changes, err
 		},

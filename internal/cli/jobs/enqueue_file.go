@@ -59,6 +59,7 @@ func (a verbs) enqueueFile(ctx context.Context, kind string, f *enqueueFlags, op
 			size = info.Size()
 		}
 	}
+	a.Env.OutlivePipes() // a reader that goes away is to stop it between two batches, and to be told how far it came
 	return a.WithClient(ctx, func(client *holdfast.Client) error {
 		e := &fileEnqueue{
 			app: a, kind: kind, opts: opts, check: f.checkFields, keepGoing: f.keepGoing,
@@ -181,11 +182,11 @@ func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines 
 		}
 		view := views.Enqueued{ID: r.ID.String(), Existing: r.Existing, Replaced: r.Replaced, Line: views.Number(lines[i].line)}
 		if err := e.out.Add(view, nil); err != nil {
-			return err
+			return untold(err, last)
 		}
 	}
 	if err := e.app.Flush(); err != nil {
-		return err
+		return untold(err, last)
 	}
 	if e.keepGoing {
 		for _, err := range refusals {
@@ -204,6 +205,11 @@ func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines 
 		return fmt.Errorf("%w; %s up to %d could not be enqueued either; the others up to there were, later lines were not",
 			refusals[0], output.Plural(more, "more line"), last)
 	}
+}
+
+// untold is the error of output that could not be written, although the jobs are stored.
+func untold(err error, last int) error {
+	return fmt.Errorf("%w; the lines up to %d were enqueued, later lines were not", err, last)
 }
 
 // summary ends the output and prints the totals.

@@ -133,8 +133,9 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 		return nil, arg.Usagef("--wait-timeout requires --wait")
 	case given("keep-key") && !given("key"):
 		return nil, arg.Usagef("--keep-key requires --key")
-	case f.patience < 0:
-		return nil, arg.Usagef("--wait-timeout %v is negative", f.patience)
+	}
+	if err := checkPatience(given, f.patience); err != nil {
+		return nil, err
 	}
 	unique, err := f.uniqueOption(given)
 	return append(opts, unique...), err
@@ -148,7 +149,7 @@ func (f *enqueueFlags) timeOptions(given func(string) bool, now time.Time) (opts
 	if given("at") {
 		t, err := arg.ParseTime(f.at)
 		if err == nil && now.Sub(t) > clocksDiffer {
-			err = arg.Usagef("%s was %s; omit it to run the job now", f.at, output.Ago(now, t))
+			err = arg.Usagef("%s was %s; to run the job now, use --in 0s", f.at, output.Ago(now, t))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("--at: %w", err)
@@ -156,7 +157,7 @@ func (f *enqueueFlags) timeOptions(given func(string) bool, now time.Time) (opts
 		opts = append(opts, holdfast.RunAt(t))
 	}
 	if given("deadline") {
-		t, err := parseDeadline(f.deadline, now)
+		t, err := arg.ParseFromNow(f.deadline, now)
 		if err != nil {
 			return nil, fmt.Errorf("--deadline: %w", err)
 		}
@@ -167,18 +168,6 @@ func (f *enqueueFlags) timeOptions(given func(string) bool, now time.Time) (opts
 
 // clocksDiffer is how far in the past a time may be, because clocks differ.
 const clocksDiffer = time.Minute
-
-// parseDeadline parses a time or a duration from now.
-func parseDeadline(text string, now time.Time) (time.Time, error) {
-	d, err := time.ParseDuration(text)
-	switch {
-	case err != nil:
-		return arg.ParseTime(text)
-	case d <= 0:
-		return now, arg.Usagef("%v from now is in the past", d)
-	}
-	return now.Add(d), nil
-}
 
 var conflictWords = map[string]store.OnConflict{
 	"return":  store.ReturnExisting,

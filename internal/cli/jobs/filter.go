@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ type filterFlags struct {
 	states         []string
 	ids            []string
 	parent, root   string
-	lostFrom       int64
+	lostFrom       nodeNumber
 	since, before  string
 	finishedSince  string
 	finishedBefore string
@@ -30,7 +31,7 @@ type filterFlags struct {
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.states, "state", nil, "only jobs in `STATE`; repeatable")
+	flags.StringArrayVar(&f.states, "state", nil, "only jobs in `STATE`; repeatable, or a list with commas")
 	flags.StringArrayVar(&f.filter.Queues, "queue", nil, "only jobs in `QUEUE`; repeatable")
 	flags.StringArrayVar(&f.filter.Kinds, "kind", nil, "only jobs of `KIND`; repeatable")
 	flags.StringArrayVar(&f.filter.Tags, "tag", nil, "only jobs with `TAG`; repeatable")
@@ -38,7 +39,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.parent, "parent", "", "only children of job `ID`")
 	flags.StringVar(&f.root, "root", "", "only children of job `ID`, their children, and so on")
 	flags.StringArrayVar(&f.ids, "id", nil, "only job `ID`; repeatable")
-	flags.Int64Var(&f.lostFrom, "lost-from", 0, "only jobs of which a run was lost with node `ID`")
+	flags.Var(&f.lostFrom, "lost-from", "only jobs of which a run was lost with node `ID`")
 	flags.StringVar(&f.since, "since", "", "only jobs created at `TIME` or later; a duration is how long ago, such as 24h")
 	flags.StringVar(&f.before, "before", "", "only jobs created before `TIME`, or longer ago")
 	flags.StringVar(&f.finishedSince, "finished-since", "", "only jobs that finished at `TIME` or later; a duration is how long ago")
@@ -58,13 +59,13 @@ var filterNames = []string{
 // parse returns the filter of the flags, as it is now.
 func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
 	var err error
-	if f.filter.States, err = arg.ParseStates("state", f.states); err != nil {
+	if f.filter.States, err = arg.ParseStates("state", splitList(f.states)); err != nil {
 		return f.filter, err
 	}
 	if f.filter.Key != "" && len(f.filter.Kinds) == 0 {
 		return f.filter, arg.Usagef("--key requires --kind")
 	}
-	f.filter.LostFrom = f.lostFrom
+	f.filter.LostFrom = int64(f.lostFrom)
 	if err := f.parseIDs(); err != nil {
 		return f.filter, err
 	}
@@ -79,14 +80,18 @@ func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
 }
 
 func (f *filterFlags) parseIDs() (err error) {
-	if f.parent != "" {
-		if f.filter.Parent, err = arg.ParseID(f.parent); err != nil {
-			return fmt.Errorf("--parent: %w", err)
+	for _, of := range []struct {
+		flag, text string
+		to         *store.ID
+	}{{"parent", f.parent, &f.filter.Parent}, {"root", f.root, &f.filter.Root}} {
+		if of.text == "" {
+			continue
 		}
-	}
-	if f.root != "" {
-		if f.filter.Root, err = arg.ParseID(f.root); err != nil {
-			return fmt.Errorf("--root: %w", err)
+		if *of.to, err = arg.ParseID(of.text); err != nil {
+			return fmt.Errorf("--%s: %w", of.flag, err)
+		}
+		if *of.to == (store.ID{}) { // would select all jobs
+			return arg.Usagef("--%s: no job has the id %s", of.flag, of.text)
 		}
 	}
 	if len(f.ids) > 0 {
@@ -114,7 +119,34 @@ func (f *filterFlags) parseTimes(now time.Time) (err error) {
 			return fmt.Errorf("--%s: %w", t.flag, err)
 		}
 	}
+	for _, r := range []struct {
+		since, before string
+		from, to      time.Time
+	}{
+		{"since", "before", f.filter.CreatedAfter, f.filter.CreatedBefore},
+		{"finished-since", "finished-before", f.filter.FinishedAfter, f.filter.FinishedBefore},
+	} {
+		if !r.from.IsZero() && !r.to.IsZero() && r.to.Before(r.from) {
+			return arg.Usagef("--%s is earlier than --%s: no job fits both", r.before, r.since)
+		}
+	}
 	return nil
+}
+
+// nodeNumber is the number of a node, in a flag. There is no node 0, which would select all jobs.
+type nodeNumber int64
+
+func (n *nodeNumber) String() string { return strconv.FormatInt(int64(*n), 10) }
+
+func (*nodeNumber) Type() string { return "int64" }
+
+func (n *nodeNumber) Set(text string) error {
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err == nil && number < 1 {
+		err = arg.Usagef("there is no node %d; \"holdfast node list\" shows their numbers", number)
+	}
+	*n = nodeNumber(number)
+	return err
 }
 
 // parseMatches reads PATH=VALUE. A value that is no JSON is a text.

@@ -45,7 +45,7 @@ a paused job is not an error; a finished job cannot be paused.`,
 
 func pauseWords(state store.State) string {
 	if state == store.Running {
-		return "is running; it pauses at its next operation"
+		return "is running; it pauses at its next operation if it is durable, or else before another attempt"
 	}
 	return "is paused"
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +16,17 @@ func (a verbs) jobSetCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "set ID",
-		Short: "Change a job that has not started",
-		Long: `Change a job that is not running and has not finished: its next run sees the change. --tag and
---metadata replace what the job has, in any state. Either all of it happens or nothing.
+		Short: "Change a job before its next run",
+		Long: `Change a job that is not running and has not finished: its next run sees the change. What no flag
+names stays as it is, and if there is an error, all of it does. --tag and --metadata work in any
+state, also while the job runs and after its end.
 
-A job that waits for a signal or a child keeps its time. A durable job that has begun keeps its
-args, and so does a job with a unique key.`,
+Some things cannot be changed:
+- the time (--in, --at) of a job that waits for a signal, a child or a time of its own
+- the args of a durable job, once its function has made its first step: they are what the steps in
+  its journal began with. "job fork" makes a new job with other args, "job continue-as-new" lets
+  this one start over with them
+- the args of a job with a unique key, which may depend on them`,
 		Example: `  holdfast job set ` + arg.ExampleID + ` --priority 1 --in 0s
   holdfast job set ` + arg.ExampleID + ` --queue slow --at "2026-01-31 17:30" --reason "the printer is busy"`,
 		Args:        arg.Takes(1, 1),
@@ -35,7 +41,7 @@ args, and so does a job with a unique key.`,
 			case err != nil:
 				return err
 			case len(opts) == 0 && !given("args"):
-				return arg.Usagef("%s needs a flag that says what to change, such as --priority 1", cmd.CommandPath())
+				return arg.Usagef("%s needs a flag that says what to change, such as --priority 1", arg.Verb(cmd))
 			case !given("args"):
 				return a.edit(ctx, args, func(client *holdfast.Client, id holdfast.ID) error { return client.Edit(ctx, reason, id, opts...) })
 			}
@@ -49,9 +55,26 @@ args, and so does a job with a unique key.`,
 		}),
 	}
 	f.addChanges(cmd)
+	for name, usage := range setUsage {
+		cmd.Flags().Lookup(name).Usage = usage
+	}
 	cmd.Flags().StringVar(&f.args, "args", "", "replace the args by `JSON`, @FILE, or - for standard input")
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the job as the reason")
 	return arg.ByKey(cmd)
+}
+
+// setUsage says what flags of an enqueue mean for a job that is there: nothing has a default.
+var setUsage = map[string]string{
+	"queue":             "move the job to `QUEUE`",
+	"priority":          "set its priority to `N`, from 1 (highest) to 4",
+	"in":                "run it after `DURATION` from now, such as 90s or 24h; 0s: at once",
+	"at":                "run it at `TIME`, such as 2026-01-31T17:30:00Z or \"2026-01-31 17:30\"",
+	"max-attempts":      "let it fail after `N` attempts, those that it has had among them",
+	"timeout":           "limit each of its attempts to `DURATION`",
+	"heartbeat-timeout": "fail an attempt that makes no progress for `DURATION`",
+	"deadline":          "fail it if it has not finished by `TIME`, or a duration from now, even if attempts are left",
+	"tag":               "replace all its tags by `TAG`; repeatable (\"job tag\" adds and removes some)",
+	"metadata":          "replace its metadata by a JSON `OBJECT`",
 }
 
 func (a verbs) jobTagCommand() *cobra.Command {
@@ -70,7 +93,7 @@ func (a verbs) jobTagCommand() *cobra.Command {
 				return err
 			}
 			if len(args) == 1 && len(drop) == 0 {
-				return arg.Usagef("%s needs tags to add, or --remove", cmd.CommandPath())
+				return arg.Usagef("%s needs tags to add, or --remove", arg.Verb(cmd))
 			}
 			return a.edit(ctx, args[:1], func(client *holdfast.Client, id holdfast.ID) error {
 				return client.EditTags(ctx, reason, id, args[1:], drop)
@@ -82,11 +105,41 @@ func (a verbs) jobTagCommand() *cobra.Command {
 	return arg.ByKey(cmd)
 }
 
+// editHints say what can be done about a job that is as the key says.
+var editHints = map[string]string{
+	"it is running":   "until its run has ended, only --tag and --metadata change it",
+	"it is waiting":   "its time is that of what it waits for, and with an ordering key it stays in its queue",
+	"it is completed": afterItsEnd,
+	"it is failed":    afterItsEnd,
+	"it is cancelled": afterItsEnd,
+	"it has a journal, which began with its args": "\"holdfast job fork\" makes a new job with other args, " +
+		"and \"holdfast job continue-as-new\" lets this one start over with them",
+	"it has a unique key, which may depend on its args": "cancel it, and enqueue another one",
+}
+
+const afterItsEnd = "of a finished job, only --tag and --metadata change something"
+
+// whyNotEdited is the result for a job that was not changed: why, and what can be done about it.
+func whyNotEdited(ctx context.Context, client *holdfast.Client, id holdfast.ID, err error) changed {
+	record, lookErr := client.Get(ctx, id)
+	if lookErr != nil {
+		return changed{err: err}
+	}
+	why := whyNot(id.String(), err)
+	if hint := editHints[why.Error()]; hint != "" {
+		why = &withoutIDError{err, why.Error() + "; " + hint}
+	}
+	return changed{state: record.State, err: why}
+}
+
 // edit changes one job, and prints its state.
 func (a verbs) edit(ctx context.Context, args []string, change func(*holdfast.Client, holdfast.ID) error) error {
 	return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 		err := change(client, ids[0])
-		if err != nil {
+		switch {
+		case errors.Is(err, holdfast.ErrConflict), errors.Is(err, holdfast.ErrNotFound):
+			return []changed{whyNotEdited(ctx, client, ids[0], err)}, nil
+		case err != nil:
 			return nil, arg.InvalidIsUsage(err)
 		}
 		record, err := client.Get(ctx, ids[0])

@@ -44,8 +44,8 @@ waits for its answer.`,
 		Args:        arg.Takes(2, 3),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if timeout < 0 {
-				return arg.Usagef("--wait-timeout %v is negative", timeout)
+			if err := checkPatience(cmd.Flags().Changed, timeout); err != nil {
+				return err
 			}
 			if !cmd.Flags().Changed("dedup-key") {
 				key = holdfast.NewID().String()

@@ -47,13 +47,13 @@ least once a second: a state that passes in between is missed.`,
   holdfast job wait ` + arg.ExampleID + ` --for running,waiting --wait-timeout 1m`,
 		Args:        arg.Takes(1, 1),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			id, err := arg.ParseID(args[0])
 			if err != nil {
 				return err
 			}
-			if timeout < 0 {
-				return arg.Usagef("--wait-timeout %v is negative", timeout)
+			if err := checkPatience(cmd.Flags().Changed, timeout); err != nil {
+				return err
 			}
 			states, err := arg.ParseStates("for", splitList(wanted))
 			if err != nil {
@@ -74,6 +74,14 @@ least once a second: a state that passes in between is missed.`,
 	cmd.Flags().StringArrayVar(&wanted, "for", nil,
 		"wait until the job is in `STATE`; repeatable, or a list with commas (default: until it finishes)")
 	return arg.ByKey(cmd)
+}
+
+// checkPatience refuses a time limit that is none.
+func checkPatience(given func(string) bool, timeout time.Duration) error {
+	if given("wait-timeout") && timeout <= 0 {
+		return arg.Usagef("--wait-timeout %v: must be more than 0; leave it out to wait without a limit", timeout)
+	}
+	return nil
 }
 
 // splitList splits the values of a flag that may be repeated, or be a list.

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +19,9 @@ func (a verbs) hint(database string, f *settings) {
 		kinds = "http"
 		job = `http '{"url":"https://example.com/"}'`
 	}
+	if queue := servedQueue(f.queues); queue != defaultQueue {
+		job += " --queue " + output.Quote(queue)
+	}
 	way := a.wayTo(strings.HasPrefix(database, "sqlite:"))
 	lines := way.before
 	node := way.flags // nodes are listed for all namespaces
@@ -30,6 +34,24 @@ func (a verbs) hint(database string, f *settings) {
 	lines = append(lines, a.Program()+" node list"+node)
 	a.Notef("This node runs %s jobs from %s. Press Ctrl-C to stop it. Try in another terminal%s:\n\n  %s\n",
 		kinds, database, way.where, strings.Join(lines, "\n  "))
+}
+
+// defaultQueue is where a job is enqueued if nothing else is said.
+const defaultQueue = "default"
+
+// servedQueue is a queue that a node serves, of those that it was given: the default one if it can
+// be.
+func servedQueue(lists []string) string {
+	first := ""
+	for _, list := range lists {
+		for item := range strings.SplitSeq(list, ",") {
+			name, _, _ := strings.Cut(strings.TrimSpace(item), "=")
+			if first = cmp.Or(first, name); name == defaultQueue {
+				return name
+			}
+		}
+	}
+	return cmp.Or(first, defaultQueue)
 }
 
 // wayTo is how commands in another terminal find this database.

@@ -135,6 +135,25 @@ func TestHintsOfANamespace(t *testing.T) {
 	}
 }
 
+// TestHintsOfQueues: the jobs to try are for a queue that the node serves.
+func TestHintsOfQueues(t *testing.T) {
+	t.Parallel()
+	for want, queues := range map[string][]string{
+		"' --wait\n":                      nil,
+		"' --queue mail --wait\n":         {"mail=10,reports"},
+		"' --queue 'my mail' --wait\n":    {" my mail=2", "reports"},
+		`"echo","hello"]}' --wait` + "\n": {"mail=3", "reports, default=1"},
+	} {
+		var text strings.Builder
+		a := inEnvironment(&text, nil)
+		a.Database, a.Namespace = app.DefaultDatabase, app.DefaultNamespace
+		a.hint("sqlite:holdfast.db", &settings{allowExec: true, queues: queues})
+		if !strings.Contains(text.String(), want) || !strings.Contains(text.String(), strings.Replace(want, " --wait", " --in 10s", 1)) {
+			t.Errorf("%v: %q is not in %s", queues, want, text.String())
+		}
+	}
+}
+
 // TestHintsBesideTheEnvironment: a namespace is named if the environment may name another.
 func TestHintsBesideTheEnvironment(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,18 @@ type Printer struct {
 
 // NewPrinter returns a Printer to a stream. terminal reports that the stream is a terminal.
 func NewPrinter(out io.Writer, terminal bool) Printer {
-	return Printer{out: bufio.NewWriter(out), terminal: terminal}
+	return Printer{out: bufio.NewWriter(stream{out}), terminal: terminal}
+}
+
+// stream says of an error that it is one of the output.
+type stream struct{ io.Writer }
+
+func (s stream) Write(data []byte) (int, error) {
+	n, err := s.Writer.Write(data)
+	if err != nil {
+		err = fmt.Errorf("writing the output: %w", err)
+	}
+	return n, err
 }
 
 // Format is the format to write in.
@@ -59,12 +70,7 @@ func (p *Printer) Format() string {
 func (p *Printer) Write(data []byte) (int, error) { return p.out.Write(data) }
 
 // Flush writes the buffered output.
-func (p *Printer) Flush() error {
-	if err := p.out.Flush(); err != nil {
-		return fmt.Errorf("writing the output: %w", err)
-	}
-	return nil
-}
+func (p *Printer) Flush() error { return p.out.Flush() }
 
 // List writes a list element by element: an array, lines, or a table. A table is written in chunks
 // of a thousand rows, which bounds the memory.

@@ -66,6 +66,7 @@ func (a verbs) pauseQueues(ctx context.Context, client *holdfast.Client, names, 
 		}
 		isNew := !slices.Contains(known, name)
 		if isNew {
+			known = append(known, name)
 			a.Notef("Queue %s did not exist; created it.", output.OneLine(name))
 		}
 		view := views.Paused{Namespace: client.Namespace(), Queue: name, Paused: pause, New: isNew}

@@ -100,6 +100,9 @@ func (p jobPrint) times(r *store.Record) {
 func (p jobPrint) rest(r *store.Record) {
 	p.line("version", r.Version)
 	p.line("ordering key", r.OrderingKey)
+	if r.UniqueKey != nil {
+		p.line("unique", "yes")
+	}
 	p.line("key", key(r))
 	p.line("tags", strings.Join(r.Tags, ", "))
 	p.line("parent", IDText(r.Parent))

@@ -88,8 +88,11 @@ func (s *Tables) Migrate(ctx context.Context) (store.Schema, error) {
 				schema.Version++
 				// Without parameters this is the simple protocol, which takes many statements at
 				// once.
-				_, err = t.Tx.Exec(ctx, pg.InSchema(migrations[version].SQL, s.SchemaName), pgx.QueryExecModeSimpleProtocol)
-				return err
+				step := migrations[version]
+				if _, err = t.Tx.Exec(ctx, pg.InSchema(step.SQL, s.SchemaName), pgx.QueryExecModeSimpleProtocol); err != nil {
+					return fmt.Errorf("migration %d (%s): %w", step.Version, step.Name, err)
+				}
+				return nil
 			})
 		})
 		if err != nil {

@@ -1,0 +1,68 @@
+package dsn_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+func migrationsOf(t *testing.T, database string) []store.Migration {
+	t.Helper()
+	source, err := dsn.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source.Migrations()
+}
+
+// TestMigrationsOfBoth: both databases have the same migrations, by number and name, and each
+// records itself, so that a person may run it as well.
+func TestMigrationsOfBoth(t *testing.T) {
+	t.Parallel()
+	ours, theirs := migrationsOf(t, "sqlite:x.db"), migrationsOf(t, "postgres://localhost/x")
+	if len(ours) != len(theirs) || len(ours) < 16 {
+		t.Fatalf("SQLite has %d migrations, PostgreSQL %d: both have the same ones", len(ours), len(theirs))
+	}
+	for i := range ours {
+		if ours[i].Version != theirs[i].Version || ours[i].Name != theirs[i].Name {
+			t.Errorf("migration %d is %s for SQLite, and %s for PostgreSQL", ours[i].Version, ours[i].Name, theirs[i].Name)
+		}
+		for _, m := range []struct{ sql, table string }{{ours[i].SQL, "INTO holdfast_migration"}, {theirs[i].SQL, `INTO "holdfast".migration`}} {
+			_, insert, found := strings.Cut(m.sql, m.table)
+			if want := fmt.Sprintf("(%d, '%s', ", ours[i].Version, ours[i].Name); !found || !strings.Contains(insert, want) {
+				t.Errorf("migration %d does not record itself as %q in %s", ours[i].Version, want, m.table)
+			}
+		}
+	}
+}
+
+var (
+	creates = regexp.MustCompile(`(?mi)^[ \t]*CREATE .*$`)
+	// found is what a reset finds in the text of a migration, or what goes with it.
+	found = regexp.MustCompile(`^CREATE (TABLE (holdfast_|"holdfast"\.)\w+|FUNCTION "holdfast"\.\w+|(UNIQUE )?INDEX \w+ ON )`)
+)
+
+// TestResetsFindWhatMigrationsMake: a reset drops the tables and functions that it reads in the
+// migrations, so these are made in the one way that it knows. What is made IF NOT EXISTS, or
+// replaced, would stay.
+func TestResetsFindWhatMigrationsMake(t *testing.T) {
+	t.Parallel()
+	for _, database := range []string{"sqlite:x.db", "postgres://localhost/x"} {
+		made := 0
+		for _, m := range migrationsOf(t, database) {
+			for _, line := range creates.FindAllString(m.SQL, -1) {
+				made++
+				if !found.MatchString(line) {
+					t.Errorf("%s, migration %d: no reset finds what this makes: %s", database, m.Version, line)
+				}
+			}
+		}
+		if made < 50 {
+			t.Errorf("%s: %d statements were found", database, made)
+		}
+	}
+}
