@@ -184,25 +184,12 @@ func (m *replayState) closingEntry(o *store.Outcome) store.Entry {
 func (r *Run) undoOne(m *replayState, u undo) error {
 	path := u.path
 	keeper := &Strand{run: r, undo: true, fault: &fault{}}
-	entries := m.At(path)
-	attempt := 1
-	var until time.Time
-	for _, e := range entries {
-		switch e.Kind {
-		case store.EntryCompensated:
-			return nil
-		case store.EntryStepFailed:
-			return journal.FailureOf(e)
-		case store.EntryStepRetry:
-			var retry journal.Retry
-			if err := journal.Decode(e, &retry); err != nil {
-				return err
-			}
-			attempt, until = retry.Failure.Attempts+1, retry.Until
-		default: // of its own operations
-		}
+	before, err := tries.BeforeIn(m.At(path))
+	if before.Ended || err != nil {
+		return err
 	}
-	for ; ; attempt++ {
+	until := before.Until
+	for attempt := before.Attempt; ; attempt++ {
 		if err := keeper.until(m, until, func() string { return "compensation " + u.name }); err != nil {
 			return err
 		}

@@ -36,5 +36,5 @@ func (m *replayState) isPausing() bool {
 // any more.
 func (s *Strand) SayPanic(p *usercode.PanicError) {
 	s.run.host.Say(slog.LevelError, "a middleware panicked after its run was parked or over; the run ends as it would have",
-		slog.Any(logs.KeyError, panicText{p}), slog.String(logs.KeyStack, usercode.CutTrace(p.Stack)))
+		slog.Any(logs.KeyError, p), slog.String(logs.KeyStack, usercode.CutTrace(p.Stack)))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/memory"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -192,7 +193,7 @@ func TestReplayNeedsNoNode(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return first, s.Sleep(Limit{Within: time.Hour, Set: true})
+			return first, s.Sleep(await.Limit{Within: time.Hour, Set: true})
 		}
 		o := a.call(handler)
 		if o.State != store.Waiting || o.Wait == nil || !o.Wait.Until.Equal(began.Add(time.Hour)) {
@@ -214,7 +215,7 @@ func TestCodeThatDoesNotFit(t *testing.T) {
 	for name, handler := range map[string]func(s *Strand) ([]byte, error){
 		"another step": func(s *Strand) ([]byte, error) { return step(s, "b") },
 		"another operation": func(s *Strand) ([]byte, error) {
-			return nil, s.Sleep(Limit{Within: time.Hour, Set: true})
+			return nil, s.Sleep(await.Limit{Within: time.Hour, Set: true})
 		},
 		"none": func(*Strand) ([]byte, error) { return nil, nil },
 	} {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -70,7 +71,7 @@ func adds(s *Strand, name string, sum *int, also func(s *Strand, n int) error) e
 	}})
 }
 
-func hour() Limit { return Limit{Within: time.Hour, Set: true} }
+func hour() await.Limit { return await.Limit{Within: time.Hour, Set: true} }
 
 // TestRequestsAreHandledInWaits: in their order, once, and the same on every replay.
 func TestRequestsAreHandledInWaits(t *testing.T) {
@@ -135,7 +136,7 @@ func TestWaitsWithoutPlaces(t *testing.T) {
 				return nil, err
 			}
 			for range 2 {
-				var slept *Future
+				var slept *await.Future
 				slept, err := s.Go("sleeper", func(s *Strand) (any, error) { return nil, s.Sleep(hour()) })
 				if err != nil {
 					return nil, err
@@ -310,7 +311,7 @@ func TestErrorsOfRequestHandlers(t *testing.T) {
 		a.request("add", "1")
 		o := a.call(func(s *Strand) ([]byte, error) {
 			sum := 0
-			if err := adds(s, "add", &sum, func(*Strand, int) error { return s.Sleep(Limit{}) }); err != nil {
+			if err := adds(s, "add", &sum, func(*Strand, int) error { return s.Sleep(await.Limit{}) }); err != nil {
 				return nil, err
 			}
 			return nil, s.Sleep(hour())

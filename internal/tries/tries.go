@@ -114,21 +114,21 @@ func (p *Policy) next(err error, attempt int) (delay time.Duration, again bool) 
 	return p.Backoff.Delay(attempt), true
 }
 
-// Before is what the journal has of a step.
+// Before is what the journal has of a step, or of a compensation.
 type Before struct {
 	Ended   bool
-	Result  []byte
+	Result  []byte    // of a step that has succeeded
 	Attempt int       // of one that has not ended: the next
 	Until   time.Time // when that is due; zero: now
 }
 
-// BeforeIn reads the entries of a step. The error is that of a step which failed.
+// BeforeIn reads the entries of a step or a compensation. The error is that of one which failed.
 func BeforeIn(entries []*store.Entry) (Before, error) {
 	b := Before{Attempt: 1}
 	for _, e := range entries {
 		var err error
 		switch e.Kind {
-		case store.EntryStep:
+		case store.EntryStep, store.EntryCompensated:
 			b.Ended = true
 			b.Result, err = journal.Unpack(e.Data, e.Codec)
 			return b, err

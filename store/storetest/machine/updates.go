@@ -175,8 +175,8 @@ func tidyUpdate(u store.Update) store.Update {
 	return u
 }
 
-// forgetUpdate lets a caller forget a request: mostly one that was refused, since nothing becomes of
-// any other.
+// forgetUpdate lets a caller forget a request: mostly one that was refused, since nothing becomes
+// of any other.
 func (m *machine) forgetUpdate(t *rapid.T) {
 	id, key := m.anyJob(t), pick(t, "forgotten", updateKeys...)
 	if refused := m.refused(key); len(refused) > 0 && !chance(t, "any request", 20) {
