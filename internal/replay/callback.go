@@ -28,7 +28,8 @@ func (s *Strand) OpenCallback(name string) (*await.Callback, error) {
 	}
 	token := journal.NewToken(s.run.claimed.Job.ID)
 	m.Add(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: journal.Encode(journal.Callback{Name: name})})
-	return &await.Callback{Token: token, Name: name, By: s.run}, m.flush()
+	m.flush()
+	return &await.Callback{Token: token, Name: name, By: s.run}, nil
 }
 
 // AwaitCallback waits for the answer to a callback, and decodes what it was completed with, unless

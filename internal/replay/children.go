@@ -23,7 +23,8 @@ func (s *Strand) StartChild(kind string, build func() (*store.Enqueue, error)) (
 	if err != nil {
 		return nil, err
 	}
-	return child, m.flush()
+	m.flush()
+	return child, nil
 }
 
 // child returns the child at a path; a new one is enqueued with the next write.
@@ -160,7 +161,7 @@ func (s *Strand) startMore(m *replayState, c *await.Children, build func(i int) 
 	for batch := 1; ; batch++ {
 		i, may := c.Next()
 		if !may {
-			return m.flush()
+			break
 		}
 		child, err := s.child(m, c.PathOf(i), c.Kind, func() (*store.Enqueue, error) { return build(i) })
 		if err != nil {
@@ -168,11 +169,11 @@ func (s *Strand) startMore(m *replayState, c *await.Children, build func(i int) 
 		}
 		c.Start(child)
 		if batch%fanOutBatch == 0 {
-			if err := m.flush(); err != nil {
-				return err
-			}
+			m.flush()
 		}
 	}
+	m.flush()
+	return nil
 }
 
 // recallChildren takes up the children that were started when the waiting for them ended.

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -35,6 +34,10 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 	m.undos = append(m.undos, undo{path, name, f})
 	return nil
 }
+
+// hasToUndo reports whether there is something to do before the run may fail or be cancelled:
+// compensations, or children to be waited for.
+func (m *replayState) hasToUndo() bool { return len(m.undos) > 0 || m.AwaitsChildren() }
 
 // endStrands ends the strands that the handler left behind, each at its next operation, and waits
 // for them: what they have done is to be undone, too. One that waits for another comes as far as
@@ -115,19 +118,15 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 		return nondeterminism("the code no longer registers the compensation at place " + missing +
 			", which was registered when its end was decided")
 	}
-	awaits := m.AwaitsChildren()
-	if len(m.undos) == 0 && !awaits {
+	if !m.hasToUndo() {
 		return o
 	}
 	r.undoing.Store(true)
 	if m.Closed == nil {
 		m.Add(m.closingEntry(o))
 	}
-	if err := m.flush(); err != nil {
-		// Nothing is lost: the next run decides again.
-		return unreadable(err)
-	}
-	if awaits {
+	m.flush()
+	if m.AwaitsChildren() {
 		if err := r.endChildren(m); err != nil {
 			return unreadable(err)
 		}
@@ -200,25 +199,22 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 		}
 		if failure == nil {
 			m.Add(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
-			return m.flush()
+			m.flush()
+			return nil
 		}
 		told := &failure.Told
 		told.Step = u.name
 		m.Forget(path + ".")
 		if !failure.Again {
 			m.Add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
-			if err := m.flush(); err != nil {
-				return errors.Join(told, err)
-			}
+			m.flush()
 			r.tellUndo(failure, time.Time{})
 			return told
 		}
 		until = r.host.Now().Add(failure.Delay)
 		again := journal.Encode(journal.Retry{Failure: *told, Until: until})
 		m.Add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: again})
-		if err := m.flush(); err != nil {
-			return err
-		}
+		m.flush()
 		r.tellUndo(failure, until)
 	}
 }

@@ -47,7 +47,7 @@ func (r *Run) decided() *store.Outcome {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.decided == nil || len(m.undos) > 0 || m.AwaitsChildren() {
+	if m.decided == nil || m.hasToUndo() {
 		return nil
 	}
 	o := *m.decided
@@ -97,7 +97,7 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	}
 	o.HasChildren = m.Children
 	if o.Wait != nil && o.Wait.HandedOver {
-		o.Wait.Compensates = len(m.undos) > 0 || m.AwaitsChildren()
+		o.Wait.Compensates = m.hasToUndo()
 	}
 	// What is pending is kept if the job is over, or continues from exactly here, and it is known
 	// where the journal ends. The rest is decided again next time: nothing went on from there.
@@ -154,7 +154,8 @@ func become(o, other *store.Outcome) {
 	o.Result, o.Wait, o.Continue = other.Result, other.Wait, other.Continue
 }
 
-// unreadable is the outcome of a run that cannot go on before the database answers.
+// unreadable is the outcome of a run that cannot go on before the database answers. It is tried
+// again, also if no attempt is left.
 func unreadable(err error) *store.Outcome {
 	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: usercode.CutError(err.Error()), Delay: 5 * time.Second}
 }

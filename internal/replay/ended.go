@@ -86,7 +86,7 @@ func (s *Strand) mayEnd(m *replayState) error {
 // the transaction may be rolled back.
 func (m *replayState) endWith(end journal.Ended) *store.Append {
 	e := store.Entry{Kind: store.EntryEnded, Data: journal.Encode(end)}
-	if end.State != store.Completed && (len(m.undos) > 0 || m.AwaitsChildren()) {
+	if end.State != store.Completed && m.hasToUndo() {
 		e = m.closingEntry(&store.Outcome{State: end.State, Reason: end.Reason, Error: end.Error})
 	}
 	e.Data, e.Codec = journal.Pack(e.Data)

@@ -189,9 +189,7 @@ func (s *Strand) await(m *replayState, ready func() bool, what func() blocked.On
 			}
 		}
 		if m.Requests.HasAnswers() { // of another strand's, or of requests that were answered before
-			if err := m.flush(); err != nil {
-				return err
-			}
+			m.flush()
 			continue
 		}
 		s.block(m, p)

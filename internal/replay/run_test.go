@@ -29,6 +29,7 @@ type attempt struct {
 	journal store.Journal
 	writes  []int // entries of each
 	refuse  error // what the next write returns
+	last    bool  // no attempt is left
 	said    []string
 	asked   int                       // for requests
 	cancels int                       // of children
@@ -37,6 +38,7 @@ type attempt struct {
 	inTx    func(*store.Append) error // nil: keep it in open
 	unsure  int                       // how often EntryAt fails
 
+	mayWrite func() bool // nil: always
 	requests []store.Update
 	run      *Run
 	handler  func(*Run) ([]byte, error)
@@ -76,6 +78,9 @@ func (a *attempt) Updates(_ context.Context, after int64) ([]store.Update, error
 func (a *attempt) Append(w *store.Append) error {
 	if a.refuse != nil {
 		return a.refuse
+	}
+	if a.mayWrite != nil && !a.mayWrite() {
+		return store.ErrInvalid
 	}
 	a.writes = append(a.writes, len(w.Entries))
 	a.store(w)
@@ -139,6 +144,9 @@ func (a *attempt) CancelChildren(context.Context) (open int64, err error) {
 }
 
 func (a *attempt) Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
+	if a.last {
+		return &store.Outcome{State: store.Failed, Reason: store.ReasonAttemptsExhausted, Error: text, Trace: trace}
+	}
 	return &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace, Delay: delay}
 }
 
@@ -261,6 +269,42 @@ func TestWritesThatFail(t *testing.T) {
 	}
 }
 
+// TestEndThatCannotBeWritten: a run whose end cannot be written, or not what it undoes, goes on in
+// another attempt, also if none was left: it is not over before it has compensated.
+func TestEndThatCannotBeWritten(t *testing.T) {
+	for name, refusedFrom := range map[string]int{"the decision": 0, "a step of a compensation": 1, "its end": 2} {
+		t.Run(name, func(t *testing.T) {
+			a := newAttempt(t)
+			a.last = true
+			undone, refuses := 0, true
+			handler := func(s *Strand) ([]byte, error) {
+				if err := s.OnFailure("undo", func(s *Strand) error {
+					_, err := s.Step("undo", StepPolicy{}, func(context.Context, int) ([]byte, error) {
+						undone++
+						return nil, nil
+					})
+					return err
+				}); err != nil {
+					return nil, err
+				}
+				return nil, errBoom
+			}
+			a.mayWrite = func() bool { return !refuses || len(a.writes) < refusedFrom }
+			if o := a.call(handler); o.State != store.Retryable || o.Delay <= 0 {
+				t.Fatalf("it ends: %+v", o)
+			}
+			refuses = false
+			a.next()
+			if o := a.call(handler); o.State != store.Failed || o.Error != "boom" {
+				t.Errorf("%+v", o)
+			}
+			if want := 1 + refusedFrom%2; undone != want {
+				t.Errorf("it was undone %d times, want %d", undone, want)
+			}
+		})
+	}
+}
+
 // TestLargeEntriesAreWrittenOneByOne: so many as fit into a write, and those that are too large for
 // any alone.
 func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
@@ -278,7 +322,8 @@ func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
 			_, _ = rand.Read(data) // does not compress
 			m.AddPending(store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: data})
 		}
-		return nil, m.flush()
+		m.flush()
+		return nil, nil
 	})
 	if o.State != store.Completed {
 		t.Errorf("%+v", o)

@@ -35,7 +35,8 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 		} else {
 			m.AddPending(e)
 		}
-		return data, m.flush()
+		m.flush()
+		return data, nil
 	})
 }
 
@@ -115,9 +116,7 @@ func (s *Strand) step(
 			return nil, err
 		}
 		// What was decided until here is stored before the step acts on it.
-		if err := m.flush(); err != nil {
-			return nil, err
-		}
+		m.flush()
 		m.settled()
 		began := s.run.host.Now()
 		data, err := try(s.Context(), m, path, attempt)
@@ -142,9 +141,7 @@ func (s *Strand) step(
 		m.Add(store.Entry{
 			Kind: store.EntryStepRetry, Path: path, Name: name, Took: took, Data: journal.Encode(journal.Retry{Failure: *told, Until: until}),
 		})
-		if err := m.flush(); err != nil {
-			return nil, err
-		}
+		m.flush()
 		s.run.host.Say(slog.LevelWarn, "step failed; it will be retried",
 			slog.String(logs.KeyStep, name), slog.Int(logs.KeyTries, attempt), slog.String(logs.KeyError, told.Message),
 			slog.Time(logs.KeyRetryAt, until))
