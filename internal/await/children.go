@@ -114,11 +114,11 @@ func (c *Children) Blocked() blocked.On {
 func (c *Children) Decide(m *memory.Memory) {
 	for i, msg := range c.Answers {
 		if msg != nil && (c.how.Enough != nil || msg.State != store.Completed) && m.Settled(c.All[i].Path) == nil {
-			m.Add(store.Entry{Kind: store.EntryReceived, Path: c.All[i].Path, Ref: msg.Seq})
+			m.Record(store.Entry{Kind: store.EntryReceived, Path: c.All[i].Path, Ref: msg.Seq})
 		}
 	}
 	if c.how.Enough != nil {
-		m.Add(store.Entry{Kind: store.EntrySelected, Path: c.Path, Data: journal.Encode(c.completed + c.failed)})
+		m.Record(store.Entry{Kind: store.EntrySelected, Path: c.Path, Data: journal.Encode(c.completed + c.failed)})
 	}
 }
 

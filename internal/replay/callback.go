@@ -27,7 +27,7 @@ func (s *Strand) OpenCallback(name string) (*await.Callback, error) {
 		return nil, err
 	}
 	token := journal.NewToken(s.run.claimed.Job.ID)
-	m.Add(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: journal.Encode(journal.Callback{Name: name})})
+	m.Record(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: journal.Encode(journal.Callback{Name: name})})
 	m.flush()
 	return &await.Callback{Token: token, Name: name, By: s.run}, nil
 }

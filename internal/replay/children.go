@@ -57,7 +57,7 @@ func (s *Strand) child(m *replayState, path, kind string, build func() (*store.E
 	if err := e.Job.Check(); err != nil {
 		return nil, err
 	}
-	m.Add(store.Entry{Kind: store.EntryChild, Path: path, Name: kind, Data: journal.Encode(journal.Child{
+	m.Record(store.Entry{Kind: store.EntryChild, Path: path, Name: kind, Data: journal.Encode(journal.Child{
 		ID: e.Job.ID.String(), OnClose: e.Job.OnParentClose, Answers: e.Job.Answers,
 	})})
 	m.Enqueue(e)
@@ -105,7 +105,7 @@ func (s *Strand) answer(m *replayState, c *await.Child) (*store.Message, error) 
 	}
 	msg := m.Answer(c.ID)
 	if msg.State != store.Completed {
-		m.Add(store.Entry{Kind: store.EntryReceived, Path: c.Path, Ref: msg.Seq})
+		m.Record(store.Entry{Kind: store.EntryReceived, Path: c.Path, Ref: msg.Seq})
 	}
 	return msg, nil
 }

@@ -123,7 +123,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	r.undoing.Store(true)
 	if m.Closed == nil {
-		m.Add(m.closingEntry(o))
+		m.Record(m.closingEntry(o))
 	}
 	m.flush()
 	if m.AwaitsChildren() {
@@ -198,7 +198,7 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 			m.exit()
 		}
 		if failure == nil {
-			m.Add(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
+			m.Record(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
 			m.flush()
 			return nil
 		}
@@ -206,14 +206,14 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 		told.Step = u.name
 		m.Forget(path + ".")
 		if !failure.Again {
-			m.Add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
+			m.Record(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
 			m.flush()
 			r.tellUndo(failure, time.Time{})
 			return told
 		}
 		until = r.host.Now().Add(failure.Delay)
 		again := journal.Encode(journal.Retry{Failure: *told, Until: until})
-		m.Add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: again})
+		m.Record(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: again})
 		m.flush()
 		r.tellUndo(failure, until)
 	}

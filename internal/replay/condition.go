@@ -135,7 +135,7 @@ func (s *Strand) WaitUntil(what string, cond func() bool, limit await.Limit) err
 	if !holds {
 		e.Kind, err = store.EntryTimeout, ErrWaitTimeout
 	}
-	m.Add(e)
+	m.Record(e)
 	m.Alone(s)
 	return err
 }

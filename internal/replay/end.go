@@ -107,7 +107,7 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	}
 	if keeps && !over && len(m.undos) > 0 && m.IsEmpty() {
 		// A job without a journal would be cancelled without being called.
-		m.Add(store.Entry{Kind: store.EntryRegistered, Path: journal.UndoPrefix})
+		m.Record(store.Entry{Kind: store.EntryRegistered, Path: journal.UndoPrefix})
 	}
 	if o.Continue != nil {
 		o.Continue.Data = journal.Encode(m.Next())

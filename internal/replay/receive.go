@@ -46,7 +46,7 @@ func (s *Strand) receive(
 			err = (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID)
 		case limit.Within <= 0:
 			if err = m.refresh(); err == nil && !r.IsReady(&m.Memory, time.Time{}) {
-				m.Add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
+				m.Record(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
 				err = ErrWaitTimeout
 			}
 		default:
@@ -68,7 +68,7 @@ func (s *Strand) receive(
 	if r.IsReady(&m.Memory, now()) {
 		return s.take(m, r, path, nil)
 	}
-	m.Add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
+	m.Record(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
 	return nil, ErrWaitTimeout
 }
 
@@ -90,15 +90,15 @@ func (s *Strand) take(m *replayState, r await.Receiver, path string, choice *sto
 		m.exit()
 	}
 	if choice != nil {
-		m.Add(*choice)
+		m.Record(*choice)
 	}
 	r.Receive(msg)
 	if problem == "" {
-		m.Add(e)
+		m.Record(e)
 		return msg, nil
 	}
 	e.Data = journal.Encode(journal.Problem{Problem: problem})
-	m.Add(e)
+	m.Record(e)
 	return nil, s.undecoded(r, msg, problem)
 }
 

@@ -320,7 +320,7 @@ func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
 		for i, size := range sizes {
 			data := make([]byte, size)
 			_, _ = rand.Read(data) // does not compress
-			m.AddPending(store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: data})
+			m.StoreLater(store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: data})
 		}
 		m.flush()
 		return nil, nil

@@ -64,7 +64,7 @@ func (s *Strand) Select(all []await.Thing) (int, error) {
 		_, err := s.take(m, r, path, &choice)
 		return chosen, err
 	}
-	m.Add(choice)
+	m.Record(choice)
 	return chosen, nil
 }
 

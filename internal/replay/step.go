@@ -31,9 +31,9 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 		}
 		e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: data, Took: took}
 		if s.undo {
-			m.Add(e) // a compensation that is tried again comes past it
+			m.Record(e) // a compensation that is tried again comes past it
 		} else {
-			m.AddPending(e)
+			m.StoreLater(e)
 		}
 		m.flush()
 		return data, nil
@@ -134,11 +134,11 @@ func (s *Strand) step(
 		told.Step = name
 		took := s.since(began)
 		if !failure.Again {
-			m.Add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(told), Took: took})
+			m.Record(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(told), Took: took})
 			return nil, told
 		}
 		until = s.run.host.Now().Add(failure.Delay)
-		m.Add(store.Entry{
+		m.Record(store.Entry{
 			Kind: store.EntryStepRetry, Path: path, Name: name, Took: took, Data: journal.Encode(journal.Retry{Failure: *told, Until: until}),
 		})
 		m.flush()

@@ -67,7 +67,7 @@ func (m *replayState) readUpdates() error {
 	if err != nil {
 		return store.About(m.run.claimed.Job.ID, "reading the updates of", err)
 	}
-	m.Requests.Add(open)
+	m.Requests.Receive(open)
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (s *Strand) accept(m *replayState, u *store.Update) error {
 	m.Requests.Accept(*u)
 	path := s.nextRequest()
 	data = journal.Encode(journal.Update{Key: u.Key, In: data})
-	m.Add(store.Entry{Kind: store.EntryUpdated, Path: path, Name: u.Name, Ref: u.Seq, Data: data})
+	m.Record(store.Entry{Kind: store.EntryUpdated, Path: path, Name: u.Name, Ref: u.Seq, Data: data})
 	return s.handle(m, path, u.Key, handle)
 }
 

@@ -28,7 +28,7 @@ func (s *Strand) Now() (time.Time, error) {
 		return at, err
 	}
 	at = s.run.host.Now()
-	m.Add(store.Entry{Kind: store.EntryValue, Path: path, Data: journal.Encode(at)})
+	m.Record(store.Entry{Kind: store.EntryValue, Path: path, Data: journal.Encode(at)})
 	return at, nil
 }
 
@@ -74,7 +74,7 @@ func (s *Strand) Publish(kind store.EntryKind, name string, data []byte) error {
 	if err := s.mayBegin(m); err != nil {
 		return err
 	}
-	m.Add(store.Entry{Kind: kind, Path: path, Name: name, Data: data})
+	m.Record(store.Entry{Kind: kind, Path: path, Name: name, Data: data})
 	m.flush()
 	return nil
 }
@@ -98,7 +98,7 @@ func (s *Strand) Patched(name string) (bool, error) {
 	}
 	m.Patch(name, in)
 	if in {
-		m.Add(store.Entry{Kind: store.EntryPatched, Path: "", Name: name})
+		m.Record(store.Entry{Kind: store.EntryPatched, Path: "", Name: name})
 	}
 	return in, nil
 }

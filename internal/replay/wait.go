@@ -32,7 +32,7 @@ func (s *Strand) begun(m *replayState, path, name string, entries []*store.Entry
 	if err := (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID); err != nil {
 		return time.Time{}, err
 	}
-	m.Add(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: journal.Encode(journal.Timer{Until: at})})
+	m.Record(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: journal.Encode(journal.Timer{Until: at})})
 	return at, nil
 }
 
