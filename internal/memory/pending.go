@@ -143,7 +143,8 @@ func (m *Memory) portion() (entries, enqueues int) {
 	bytes := int64(0)
 	for i := range m.pending {
 		e := &m.pending[i]
-		if bytes += journal.Weight(e); i > 0 && (i == MaxAppend || bytes > MaxAppendBytes) {
+		bytes += journal.Weight(e)
+		if i > 0 && (i == MaxAppend || bytes > MaxAppendBytes) {
 			return i, enqueues
 		}
 		if e.Kind == store.EntryChild {

@@ -103,7 +103,8 @@ func (r *Requests) Done(key string, result []byte, why string) {
 		a.Data, a.Codec = journal.Pack(result)
 	}
 	u := r.taken[key]
-	if u.done = true; u.seq == 0 {
+	u.done = true
+	if u.seq == 0 {
 		u.answer = a
 		return
 	}

@@ -92,7 +92,8 @@ func (p *Policy) Failed(err error, attempt int) *FailedError {
 	if p, ok := errors.AsType[*usercode.PanicError](err); ok {
 		e.Stack = usercode.CutTrace(p.Stack)
 	}
-	if e.Delay, e.Again = p.next(err, attempt); !e.Again {
+	e.Delay, e.Again = p.next(err, attempt)
+	if !e.Again {
 		var fail *usercode.FailError
 		e.Told.Permanent = errors.As(err, &fail)
 	}
