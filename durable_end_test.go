@@ -155,23 +155,25 @@ func TestWhatComesAfterTheEndWasDecided(t *testing.T) {
 			inFlow(t, func(t *testing.T, f *flow) {
 				var undone []string
 				job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
-					if err := run.OnFailure("slow", func(run *holdfast.Run) error {
+					err := run.OnFailure("slow", func(run *holdfast.Run) error {
 						err := run.Sleep(time.Hour)
 						undone = append(undone, "slow")
 						return err
-					}); err != nil {
+					})
+					if err != nil {
 						return 0, err
 					}
 					if err := c.wait(run); err != nil {
 						return 0, err
 					}
-					if err := run.OnFailure("late", func(*holdfast.Run) error {
+					err = run.OnFailure("late", func(*holdfast.Run) error {
 						undone = append(undone, "late")
 						return nil
-					}); err != nil {
+					})
+					if err != nil {
 						return 0, err
 					}
-					_, err := nobody.Wait(run)
+					_, err = nobody.Wait(run)
 					return 0, err
 				})
 				say := func() {

@@ -153,10 +153,11 @@ func TestJournalThatIsFull(t *testing.T) {
 					if again, err := isAgain(s); err != nil || again {
 						return nil, err
 					}
-					if err := s.OnFailure("undo", func(s *replay.Strand) error {
+					err := s.OnFailure("undo", func(s *replay.Strand) error {
 						_, err := s.Step("undo", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { undone++; return nil, nil })
 						return err
-					}); err != nil {
+					})
+					if err != nil {
 						return nil, err
 					}
 					for range 1000 {

@@ -231,14 +231,15 @@ func TestCodeThatDoesNotFit(t *testing.T) {
 			a := newAttempt(t)
 			a.call(func(s *Strand) ([]byte, error) { return step(s, "a") })
 			a.next()
-			if o := a.call(func(s *Strand) ([]byte, error) {
+			o := a.call(func(s *Strand) ([]byte, error) {
 				if name == "none" {
 					if _, err := s.Random(); err != nil { // takes no place
 						return nil, err
 					}
 				}
 				return handler(s)
-			}); o.State != store.Waiting || o.Reason != store.ReasonNondeterminism || o.Wait == nil || !o.Wait.Held {
+			})
+			if o.State != store.Waiting || o.Reason != store.ReasonNondeterminism || o.Wait == nil || !o.Wait.Held {
 				t.Errorf("%+v", o)
 			}
 		})
@@ -278,13 +279,14 @@ func TestEndThatCannotBeWritten(t *testing.T) {
 			a.last = true
 			undone, refuses := 0, true
 			handler := func(s *Strand) ([]byte, error) {
-				if err := s.OnFailure("undo", func(s *Strand) error {
+				err := s.OnFailure("undo", func(s *Strand) error {
 					_, err := s.Step("undo", StepPolicy{}, func(context.Context, int) ([]byte, error) {
 						undone++
 						return nil, nil
 					})
 					return err
-				}); err != nil {
+				})
+				if err != nil {
 					return nil, err
 				}
 				return nil, errBoom

@@ -84,10 +84,11 @@ func TestRequestsAreHandledInWaits(t *testing.T) {
 		var sum, calls int
 		handler := func(s *Strand) ([]byte, error) {
 			sum = 0
-			if err := adds(s, "add", &sum, func(s *Strand, _ int) error {
+			err := adds(s, "add", &sum, func(s *Strand, _ int) error {
 				_, err := s.Step("note", StepPolicy{}, func(context.Context, int) ([]byte, error) { calls++; return nil, nil })
 				return err
-			}); err != nil {
+			})
+			if err != nil {
 				return nil, err
 			}
 			if err := s.Sleep(hour()); err != nil {
@@ -180,10 +181,11 @@ func TestAnswersThatWereNotStored(t *testing.T) {
 			a.request("add", "5")
 			handler := func(s *Strand) ([]byte, error) {
 				sum := 0
-				if err := adds(s, "add", &sum, func(s *Strand, _ int) error {
+				err := adds(s, "add", &sum, func(s *Strand, _ int) error {
 					_, err := s.Step("note", StepPolicy{}, func(context.Context, int) ([]byte, error) { calls++; return nil, nil })
 					return err
-				}); err != nil {
+				})
+				if err != nil {
 					return nil, err
 				}
 				return []byte(strconv.Itoa(sum)), s.Sleep(hour())
@@ -325,12 +327,13 @@ func TestErrorsOfRequestHandlers(t *testing.T) {
 		a.request("add", "1")
 		handler := func(s *Strand) ([]byte, error) {
 			sum := 0
-			if err := adds(s, "add", &sum, func(_ *Strand, _ int) error {
+			err := adds(s, "add", &sum, func(_ *Strand, _ int) error {
 				if panics {
 					panic("no")
 				}
 				return nil
-			}); err != nil {
+			})
+			if err != nil {
 				return nil, err
 			}
 			return nil, s.Sleep(hour())
