@@ -206,3 +206,38 @@ func TestWhatComesAfterTheEndWasDecided(t *testing.T) {
 		})
 	}
 }
+
+// TestCancelOfARunThatIsAboutToPark: it ends, and does not wait for what it was about to wait for.
+func TestCancelOfARunThatIsAboutToPark(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		hf := openOn(t, source)
+		kind, nobody := holdfast.NewKind[int, int]("late"), holdfast.NewSignal[int]("nobody")
+		err := kind.Handle(hf, func(run *holdfast.Run, _ int) (int, error) {
+			if _, err := run.Now(); err != nil {
+				return 0, err
+			}
+			if run.Lease().Number == 1 {
+				if err := cancel(run.Client(), run.ID()); err != nil {
+					return 0, err
+				}
+				<-run.Done()
+			}
+			_, err := nobody.Wait(run)
+			return 0, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, hf)
+		for range 20 {
+			job, err := kind.Enqueue(t.Context(), hf, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrCancelled) {
+				t.Fatal(err)
+			}
+		}
+	})
+}

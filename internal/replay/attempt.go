@@ -134,6 +134,7 @@ func (r *Run) judge(ctx context.Context, result []byte, trace string, err error)
 	if told == nil {
 		told = r.ending // it was told as it began, and its context goes on while it replays
 	}
+	r.seeCancel(told)
 	is, kind := usercode.Look(err), r.claimed.Job.Kind
 	trace = usercode.CutTrace(trace)
 	if errors.Is(told, usercode.ErrCancelled) || errors.Is(told, usercode.ErrTimeout) {

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -167,7 +166,13 @@ func (r *Run) isBehind() bool {
 	return m != nil && m.unvisited() != ""
 }
 
-// SawCancel reports whether the run knows that a cancel of its job was requested.
-func (r *Run) SawCancel() bool {
-	return r.claimed.CancelRequested || r.life.Base != nil && errors.Is(context.Cause(r.life.Base), usercode.ErrCancelled)
+// SawCancel reports whether the run knew that a cancel of its job was requested when it decided how
+// it ends. One that comes after that is for the next run.
+func (r *Run) SawCancel() bool { return r.claimed.CancelRequested || r.sawCancel.Load() }
+
+// seeCancel notes that how the run ends is decided because of this.
+func (r *Run) seeCancel(cause error) {
+	if errors.Is(cause, usercode.ErrCancelled) {
+		r.sawCancel.Store(true)
+	}
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"time"
@@ -20,6 +21,7 @@ func (m *replayState) leave(o *store.Outcome) {
 		return
 	}
 	m.exiting, m.outcome = true, o
+	m.run.seeCancel(m.ending)
 	m.strandEnded.Broadcast()
 	m.wakeAll()
 }
@@ -74,6 +76,9 @@ func (m *replayState) hold() {
 func (m *replayState) idle() {
 	if m.exiting || len(m.blocked) == 0 {
 		return
+	}
+	if m.ending == nil && m.endsBecauseOf(context.Cause(m.run.life.Base)) {
+		return // it is about to be told
 	}
 	switch {
 	case m.pauses():

@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/memory"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -39,6 +40,7 @@ type attempt struct {
 	unsure  int                       // how often EntryAt fails
 
 	mayWrite func() bool // nil: always
+	played   func()      // called when the run has left its code; nil: nothing is
 	requests []store.Update
 	run      *Run
 	handler  func(*Run) ([]byte, error)
@@ -183,6 +185,9 @@ func (a *attempt) call(handler func(s *Strand) ([]byte, error)) *store.Outcome {
 		}
 	}()
 	o := run.Play(run.Start(a.Now(), 0))
+	if a.played != nil {
+		a.played()
+	}
 	if o != nil {
 		if last, _ := run.FinishJournal(o); last != nil {
 			a.store(last)
@@ -266,6 +271,36 @@ func TestWritesThatFail(t *testing.T) {
 			t.Errorf("%v: the code has gone on", c.refuse)
 		case c.want == 0 && o != nil, c.want != 0 && (o == nil || o.State != c.want):
 			t.Errorf("%v: %+v", c.refuse, o)
+		}
+	}
+}
+
+// TestCancelAsTheRunParks: a cancel that comes before a run is parked ends it, whoever is faster;
+// and one that comes after that was not seen by it, so that the next run ends it.
+func TestCancelAsTheRunParks(t *testing.T) {
+	before := newAttempt(t)
+	o := before.call(func(s *Strand) ([]byte, error) {
+		if _, err := s.Now(); err != nil {
+			return nil, err
+		}
+		s.run.Cancel(usercode.ErrCancelled)
+		return nil, s.Sleep(await.Limit{Within: time.Hour, Set: true})
+	})
+	if o.State != store.Cancelled || !before.run.SawCancel() {
+		t.Errorf("before: %+v, seen: %v", o, before.run.SawCancel())
+	}
+	for name, end := range map[string]func(s *Strand) error{
+		"parked":    func(s *Strand) error { return s.Sleep(await.Limit{Within: time.Hour, Set: true}) },
+		"snoozed":   func(*Strand) error { return &usercode.SnoozeError{Delay: time.Hour} },
+		"failed":    func(*Strand) error { return errBoom },
+		"new":       func(*Strand) error { return &usercode.ContinueError{Kind: "k"} },
+		"held over": func(*Strand) error { return &usercode.HandOverError{} },
+	} {
+		after := newAttempt(t)
+		after.played = func() { after.run.Cancel(usercode.ErrCancelled) }
+		o := after.call(func(s *Strand) ([]byte, error) { return nil, end(s) })
+		if o.State.Finished() || after.run.SawCancel() {
+			t.Errorf("%s before: %+v, seen: %v", name, o, after.run.SawCancel())
 		}
 	}
 }

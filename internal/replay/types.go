@@ -42,6 +42,7 @@ type Run struct {
 	pausing     atomic.Bool                 // a pause of it was requested
 	said        unsaid.Slot                 // of its job, and to be stored with the next write
 	undoing     atomic.Bool                 // compensations run
+	sawCancel   atomic.Bool                 // its end was decided with regard to a request to cancel it
 }
 
 // replayState is what a durable run remembers: its journal and its inbox, as they were read when it
