@@ -177,6 +177,7 @@ var layers = []layer{
 	{pattern: "internal/crowd"},
 	{pattern: "internal/memory", imports: []string{"internal/journal", "store"}},
 	{pattern: "internal/await", imports: []string{"internal/blocked", "internal/journal", "internal/memory", "internal/usercode", "store"}},
+	{pattern: "internal/outcome", imports: []string{"internal/blocked", "internal/usercode", "store"}},
 	{pattern: "internal/lifetime"},
 	{pattern: "internal/misuse", imports: []string{"store"}},
 	{pattern: "internal/host", imports: []string{"store"}},
@@ -185,8 +186,8 @@ var layers = []layer{
 		pattern: "internal/replay",
 		imports: []string{
 			"internal/await", "internal/blocked", "internal/crowd", "internal/heartbeat", "internal/host", "internal/journal",
-			"internal/lifetime", "internal/logs", "internal/memory", "internal/misuse", "internal/supervise", "internal/tries",
-			"internal/unsaid", "internal/usercode", "store",
+			"internal/lifetime", "internal/logs", "internal/memory", "internal/misuse", "internal/outcome", "internal/supervise",
+			"internal/tries", "internal/unsaid", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest"},
 	},

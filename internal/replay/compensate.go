@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/tries"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -115,7 +116,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	m.decided = o
 	m.endStrands()
 	if missing := m.keepPromised(data.Undo); missing != "" {
-		return nondeterminism("the code no longer registers the compensation at place " + missing +
+		return outcome.Contradiction("the code no longer registers the compensation at place " + missing +
 			", which was registered when its end was decided")
 	}
 	if !m.hasToUndo() {
@@ -128,7 +129,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	m.flush()
 	if m.AwaitsChildren() {
 		if err := r.endChildren(m); err != nil {
-			return unreadable(err)
+			return outcome.Unreadable(err)
 		}
 	}
 	for _, u := range slices.Backward(m.undos) {
@@ -202,20 +203,15 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 			m.flush()
 			return nil
 		}
-		told := &failure.Told
-		told.Step = u.name
 		m.Forget(path + ".")
-		if !failure.Again {
-			m.Record(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
-			m.flush()
-			r.tellUndo(failure, time.Time{})
-			return told
-		}
-		until = r.host.Now().Add(failure.Delay)
-		again := journal.Encode(journal.Retry{Failure: *told, Until: until})
-		m.Record(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: again})
+		e, again := failure.Entry(path, u.name, r.host.Now())
+		m.Record(e)
 		m.flush()
-		r.tellUndo(failure, until)
+		r.tellUndo(failure, again)
+		if !failure.Again {
+			return &failure.Told
+		}
+		until = again
 	}
 }
 

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -75,7 +76,7 @@ func (m *replayState) leaveIfEnded() {
 	case errors.Is(cause, store.ErrLeaseLost):
 		m.leave(nil)
 	default:
-		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+		m.leave(outcome.Released())
 	}
 }
 

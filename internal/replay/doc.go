@@ -16,7 +16,8 @@
 //	condition   conditions over what strands share, looked at while none of them runs
 //	compensate  what is undone if the run fails or is cancelled
 //	run, end    what an attempt does with its run, and how that ends
-//	attempt     calls the handler, and makes an outcome of what it returns
+//	attempt     calls the handler, and judges what it returns
+//	left        what is told to what is around the handler
 //
 // # What it promises
 //
@@ -42,5 +43,5 @@
 // # Imports
 //
 // Of ours, store, internal/await, blocked, crowd, heartbeat, host, journal, lifetime, logs, memory,
-// misuse, supervise, tries, unsaid and usercode.
+// misuse, outcome, supervise, tries, unsaid and usercode.
 package replay

@@ -2,9 +2,9 @@ package replay
 
 import (
 	"errors"
-	"time"
 
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -20,7 +20,7 @@ func (r *Run) incomplete() (*usercode.PanicError, *store.Outcome) {
 		return p, nil
 	}
 	if what := m.unvisited(); what != "" {
-		return nil, nondeterminism(what)
+		return nil, outcome.Contradiction(what)
 	}
 	return nil, nil
 }
@@ -63,7 +63,7 @@ func (r *Run) FinishJournal(o *store.Outcome) (a *store.Append, remembers bool) 
 		o.Meta = r.Unsaid().Meta()
 		if r.claimed.Durable && o.State.Finished() {
 			const late = "its journal was not read in time, so that it is unknown what there is to undo"
-			become(o, unreadable(errors.New(late))) //nolint:err113 // for people
+			outcome.Replace(o, outcome.Unreadable(errors.New(late))) //nolint:err113 // for people
 		}
 		return nil, false
 	}
@@ -82,7 +82,7 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 		m.lingering.Stop()
 	}
 	if end := m.ownOutcome(); end != nil {
-		become(o, end)
+		outcome.Replace(o, end)
 	}
 	over := o.State.Finished() || o.Continue != nil
 	if over && m.tx != nil {
@@ -117,7 +117,7 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 		if err := m.writeLast(); err != nil {
 			m.DropAll()
 			m.unwritten = true
-			m.run.endsUnwritten(o, store.About(m.run.claimed.Job.ID, unwritten, err))
+			outcome.Replace(o, m.run.failed(store.About(m.run.claimed.Job.ID, unwritten, err)))
 		}
 	}
 	var a *store.Append
@@ -138,25 +138,6 @@ func (m *replayState) dropUnsaved(o *store.Outcome) {
 		return
 	}
 	m.KeepRefusals()
-}
-
-// endsUnwritten makes the outcome of a run that of one that failed, because its journal could not
-// be completed: an attempt like any other, with its backoff, and the last one if there is none
-// left.
-func (r *Run) endsUnwritten(o *store.Outcome, err error) {
-	become(o, r.failed(err))
-}
-
-// become makes an outcome another one of the same run.
-func become(o, other *store.Outcome) {
-	o.State, o.Reason, o.Error, o.Trace, o.Delay = other.State, other.Reason, other.Error, other.Trace, other.Delay
-	o.Result, o.Wait, o.Continue = other.Result, other.Wait, other.Continue
-}
-
-// unreadable is the outcome of a run that cannot go on before the database answers. It is tried
-// again, also if no attempt is left.
-func unreadable(err error) *store.Outcome {
-	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: usercode.CutError(err.Error()), Delay: 5 * time.Second}
 }
 
 // isBehind reports whether the run failed before its code had come past all that the journal holds.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/blocked"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -33,7 +34,7 @@ func (m *replayState) leavePaused() {
 	if !m.exiting {
 		m.pausesHere = true
 	}
-	m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+	m.leave(outcome.Released())
 }
 
 // exit ends the calling strand's goroutine: its deferred functions run, and nothing else. The
@@ -90,7 +91,7 @@ func (m *replayState) idle() {
 		return
 	}
 	if what := m.missed(); what != "" {
-		m.leave(nondeterminism(what))
+		m.leave(outcome.Contradiction(what))
 		return
 	}
 	var on []blocked.On
@@ -128,11 +129,4 @@ func (m *replayState) deadlocked(what string) {
 		}
 	}
 	m.wakeAll()
-}
-
-func nondeterminism(what string) *store.Outcome {
-	text := what + "; deploy code that fits and resume the job (job resume), or fork the run from an earlier step (job fork --from)"
-	return &store.Outcome{
-		State: store.Waiting, Reason: store.ReasonNondeterminism, Error: usercode.CutError(text), Wait: &store.Wait{Held: true},
-	}
 }

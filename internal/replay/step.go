@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/internal/tries"
@@ -130,20 +129,16 @@ func (s *Strand) step(
 		if err := s.misusedIn(m, failure); err != nil {
 			return nil, err
 		}
-		told := &failure.Told
-		told.Step = name
-		took := s.since(began)
+		e, again := failure.Entry(path, name, s.run.host.Now())
+		e.Took = s.since(began)
+		m.Record(e)
 		if !failure.Again {
-			m.Record(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(told), Took: took})
-			return nil, told
+			return nil, &failure.Told
 		}
-		until = s.run.host.Now().Add(failure.Delay)
-		m.Record(store.Entry{
-			Kind: store.EntryStepRetry, Path: path, Name: name, Took: took, Data: journal.Encode(journal.Retry{Failure: *told, Until: until}),
-		})
+		until = again
 		m.flush()
 		s.run.host.Say(slog.LevelWarn, "step failed; it will be retried",
-			slog.String(logs.KeyStep, name), slog.Int(logs.KeyTries, attempt), slog.String(logs.KeyError, told.Message),
+			slog.String(logs.KeyStep, name), slog.Int(logs.KeyTries, attempt), slog.String(logs.KeyError, failure.Told.Message),
 			slog.Time(logs.KeyRetryAt, until))
 	}
 }

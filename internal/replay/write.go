@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -98,7 +99,7 @@ func (m *replayState) endUnwritten(err error) {
 		// there.
 		err = store.About(m.run.claimed.Job.ID, unwritten, err)
 		if m.decided != nil && m.hasToUndo() {
-			m.leave(unreadable(err)) // also if no attempt is left
+			m.leave(outcome.Unreadable(err)) // also if no attempt is left
 		} else {
 			m.leave(m.run.failed(err))
 		}

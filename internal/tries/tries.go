@@ -74,7 +74,7 @@ func (p *Policy) Late(cause, err error) error {
 // all that is asked of that error: it and Policy.Retry are the user's code, which is not called
 // with the lock of a run's state.
 type FailedError struct {
-	Told   usercode.StepError // but for the step's name
+	Told   usercode.StepError // its Step is set by Entry
 	Misuse error              // that the function was told of, or is
 	Stack  string             // of a panic
 	Delay  time.Duration
@@ -113,6 +113,18 @@ func (p *Policy) next(err error, attempt int) (delay time.Duration, again bool) 
 		return 0, false
 	}
 	return p.Backoff.Delay(attempt), true
+}
+
+// Entry is what the journal remembers of the try of a step, or of a compensation, that has failed,
+// and when the next one is due, if there is one.
+func (e *FailedError) Entry(path, name string, now time.Time) (entry store.Entry, again time.Time) {
+	e.Told.Step = name
+	entry = store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(&e.Told)}
+	if e.Again {
+		again = now.Add(e.Delay)
+		entry.Kind, entry.Data = store.EntryStepRetry, journal.Encode(journal.Retry{Failure: e.Told, Until: again})
+	}
+	return entry, again
 }
 
 // Before is what the journal has of a step, or of a compensation.
