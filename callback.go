@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/journal"
-	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -16,7 +16,7 @@ import (
 type Callback struct {
 	Token    string // unguessable; durable before Run.Callback returns, and the same on every replay
 	name     string
-	callback *replay.Callback
+	callback *await.Callback
 	message  *store.Message
 }
 
@@ -69,7 +69,7 @@ func decodeAnswer(v any, data []byte) error {
 	return nil
 }
 
-func (c *Callback) awaitable() replay.Awaitable {
+func (c *Callback) awaitable() await.Thing {
 	if c == nil {
 		return nil
 	}

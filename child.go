@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -20,7 +20,7 @@ func OnParentClose(p store.ClosePolicy) EnqueueOption {
 // Child is a job that a run has started.
 type Child[Out any] struct {
 	ID    ID
-	child *replay.Child
+	child *await.Child
 }
 
 // Start enqueues a job as a child of the run, in the transaction that journals it: the child is
@@ -67,7 +67,7 @@ func (c *Child[Out]) Wait(run *Run) (Out, error) {
 	return childResult[Out](msg)
 }
 
-func (c *Child[Out]) awaitable() replay.Awaitable {
+func (c *Child[Out]) awaitable() await.Thing {
 	if c == nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ type ChildResult[Out any] struct {
 // the args. The parent is parked while it waits, and is woken a few times in total, not for each
 // child.
 func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOption) ([]ChildResult[Out], error) {
-	out := replay.FanOut{AtOnce: how.AtOnce, Failures: how.FirstFailure}
+	out := await.FanOut{AtOnce: how.AtOnce, Failures: how.FirstFailure}
 	if how.FirstSuccess || how.FirstFailure {
 		out.Enough = func(completed, failed int) bool {
 			return how.FirstSuccess && completed > 0 || how.FirstFailure && failed > 0

@@ -155,23 +155,25 @@ func TestWhatComesAfterTheEndWasDecided(t *testing.T) {
 			inFlow(t, func(t *testing.T, f *flow) {
 				var undone []string
 				job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
-					if err := run.OnFailure("slow", func(run *holdfast.Run) error {
+					err := run.OnFailure("slow", func(run *holdfast.Run) error {
 						err := run.Sleep(time.Hour)
 						undone = append(undone, "slow")
 						return err
-					}); err != nil {
+					})
+					if err != nil {
 						return 0, err
 					}
 					if err := c.wait(run); err != nil {
 						return 0, err
 					}
-					if err := run.OnFailure("late", func(*holdfast.Run) error {
+					err = run.OnFailure("late", func(*holdfast.Run) error {
 						undone = append(undone, "late")
 						return nil
-					}); err != nil {
+					})
+					if err != nil {
 						return 0, err
 					}
-					_, err := nobody.Wait(run)
+					_, err = nobody.Wait(run)
 					return 0, err
 				})
 				say := func() {
@@ -203,4 +205,39 @@ func TestWhatComesAfterTheEndWasDecided(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCancelOfARunThatIsAboutToPark: it ends, and does not wait for what it was about to wait for.
+func TestCancelOfARunThatIsAboutToPark(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		hf := openOn(t, source)
+		kind, nobody := holdfast.NewKind[int, int]("late"), holdfast.NewSignal[int]("nobody")
+		err := kind.Handle(hf, func(run *holdfast.Run, _ int) (int, error) {
+			if _, err := run.Now(); err != nil {
+				return 0, err
+			}
+			if run.Lease().Number == 1 {
+				if err := cancel(run.Client(), run.ID()); err != nil {
+					return 0, err
+				}
+				<-run.Done()
+			}
+			_, err := nobody.Wait(run)
+			return 0, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, hf)
+		for range 20 {
+			job, err := kind.Enqueue(t.Context(), hf, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrCancelled) {
+				t.Fatal(err)
+			}
+		}
+	})
 }

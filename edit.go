@@ -173,7 +173,8 @@ func (c *Client) editOf(opts []EnqueueOption) (e store.Edit, unique *Unique, err
 		e.Backoff = &o.Backoff
 	}
 	if !o.Deadline.Equal(noDeadline) {
-		if e.Deadline = &o.Deadline; !o.Deadline.IsZero() && !o.Deadline.After(now) {
+		e.Deadline = &o.Deadline
+		if !o.Deadline.IsZero() && !o.Deadline.After(now) {
 			return e, nil, invalid("deadline", "%s has passed", o.Deadline.Format(time.RFC3339))
 		}
 	}

@@ -73,7 +73,8 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 		}
 	}
 	e := &spec.enqueue
-	if e.KnownID = e.Job.ID != uuid.Nil; !e.KnownID {
+	e.KnownID = e.Job.ID != uuid.Nil
+	if !e.KnownID {
 		e.Job.ID = NewID()
 	}
 	if len(c.aroundEnqueues) == 0 {

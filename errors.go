@@ -60,7 +60,7 @@ var (
 
 	// ErrParked is what a Middleware gets if the job has not ended but goes on later: its run is
 	// parked, as it waits, is paused, or is held. The errors that a handler returns to go on later
-	// are an ErrParked as well: Snooze, HandOver and ContinueAsNew.
+	// are an ErrParked as well, if it does: Snooze, HandOver and ContinueAsNew.
 	ErrParked = usercode.ErrParked
 
 	// ErrWaitTimeout is the error of a wait of a durable function whose time limit is over. The

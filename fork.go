@@ -92,7 +92,8 @@ func (c *Client) forkJob(ctx context.Context, id ID, reason string, f *Fork) (ma
 		return uuid.Nil, false, cmp.Or(missing, err)
 	}
 	job := record.Job
-	if job.ID = f.ID; job.ID == uuid.Nil {
+	job.ID = f.ID
+	if job.ID == uuid.Nil {
 		job.ID = NewID()
 	}
 	job.UniqueKey, job.UniqueStates, job.RunAt, job.Closing = nil, 0, time.Time{}, false

@@ -304,10 +304,11 @@ func TestHeartbeatTimeoutIsStored(t *testing.T) {
 		}
 		defer hf.Close(context.Background())
 		kind := holdfast.NewKind[int, int]("hang", holdfast.HeartbeatTimeout(50*time.Millisecond), holdfast.MaxAttempts(1))
-		if err := kind.Handle(hf, func(run *holdfast.Run, _ int) (int, error) {
+		err = kind.Handle(hf, func(run *holdfast.Run, _ int) (int, error) {
 			_, err := hang(run)
 			return 0, err
-		}); err != nil {
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		run(t, hf)

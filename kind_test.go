@@ -16,7 +16,7 @@ var fulfil = holdfast.NewKind[order, receipt]("order.fulfil")
 
 func TestTypedResultComesBack(t *testing.T) {
 	hf := open(t)
-	if err := fulfil.Handle(hf, func(run *holdfast.Run, o order) (receipt, error) {
+	err := fulfil.Handle(hf, func(run *holdfast.Run, o order) (receipt, error) {
 		if run.Kind() != "order.fulfil" || run.Queue() != "orders" || run.Attempt() != 1 || run.Lease().Number != 1 {
 			t.Errorf("run is %s in %s, attempt %d, lease %+v", run.Kind(), run.Queue(), run.Attempt(), run.Lease())
 		}
@@ -24,7 +24,8 @@ func TestTypedResultComesBack(t *testing.T) {
 			t.Errorf("tags %v, metadata %s", run.Tags(), run.Metadata())
 		}
 		return receipt{Total: 2 * o.ID}, nil
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	run(t, hf)
@@ -62,7 +63,7 @@ func TestHandlerOutcomes(t *testing.T) {
 	kind := holdfast.NewKind[string, int]("outcome", holdfast.Backoff(time.Millisecond, time.Millisecond))
 	hf := open(t)
 	seen := map[string]int{}
-	if err := kind.Handle(hf, func(run *holdfast.Run, what string) (int, error) {
+	err := kind.Handle(hf, func(run *holdfast.Run, what string) (int, error) {
 		seen[what] = run.Attempt()
 		switch what {
 		case "fail":
@@ -77,7 +78,8 @@ func TestHandlerOutcomes(t *testing.T) {
 			return 0, errors.Join(errors.New("context"), holdfast.Cancel("inside"))
 		}
 		return 1, nil
-	}, holdfast.MaxAttempts(2)); err != nil {
+	}, holdfast.MaxAttempts(2))
+	if err != nil {
 		t.Fatal(err)
 	}
 	run(t, hf)
@@ -111,10 +113,11 @@ func TestHandlerOutcomes(t *testing.T) {
 
 func TestArgsThatDoNotDecodeFailAtOnce(t *testing.T) {
 	hf := open(t)
-	if err := fulfil.Handle(hf, func(*holdfast.Run, order) (receipt, error) {
+	err := fulfil.Handle(hf, func(*holdfast.Run, order) (receipt, error) {
 		t.Error("the handler was called")
 		return receipt{}, nil
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	run(t, hf)
@@ -149,7 +152,7 @@ func TestResultThatIsTooLargeFailsTheJob(t *testing.T) {
 func TestCheckpointReachesTheNextAttempt(t *testing.T) {
 	hf := open(t)
 	kind := holdfast.NewKind[int, int]("resume", holdfast.Backoff(time.Millisecond, time.Millisecond))
-	if err := kind.Handle(hf, func(run *holdfast.Run, upTo int) (int, error) {
+	err := kind.Handle(hf, func(run *holdfast.Run, upTo int) (int, error) {
 		var at int
 		found, err := run.LoadCheckpoint(&at)
 		if err != nil || found != (run.Attempt() > 1) {
@@ -164,7 +167,8 @@ func TestCheckpointReachesTheNextAttempt(t *testing.T) {
 			}
 		}
 		return at * run.Attempt(), nil
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	run(t, hf)

@@ -29,10 +29,12 @@ func (c *Client) Count(ctx context.Context, filter store.Filter) (store.Count, e
 		if err != nil {
 			return store.Count{}, err
 		}
-		if n += part.N; n > store.CountBound {
+		n += part.N
+		if n > store.CountBound {
 			return store.Count{N: store.CountBound, More: true}, nil
 		}
-		if after = part.Next; after == "" {
+		after = part.Next
+		if after == "" {
 			return store.Count{N: n}, nil
 		}
 	}

@@ -52,10 +52,11 @@ func TestWithLogger(t *testing.T) {
 			slog.SetDefault(own.logger())
 			hf := open(t, test.opts(given)...)
 			slog.SetDefault(before)
-			if err := failing.Handle(hf, func(run *holdfast.Run, _ int) (int, error) {
+			err := failing.Handle(hf, func(run *holdfast.Run, _ int) (int, error) {
 				run.Logger(nil).Warn("said by the handler")
 				return 0, holdfast.Fail(errors.New("boom"))
-			}); err != nil {
+			})
+			if err != nil {
 				t.Fatal(err)
 			}
 			run(t, hf)

@@ -50,6 +50,7 @@ func (r *Run) inside(chain []Middleware, call func(*Run) ([]byte, error)) (resul
 			return nil
 		},
 		Left: r.strand.Left,
+		Told: r.strand.Told,
 	})
 	switch {
 	case left && panicked != nil:

@@ -186,6 +186,112 @@ func cancel(hf *holdfast.Client, id holdfast.ID) error {
 	return err
 }
 
+// TestOnlyWhatGoesOnIsParked: an error that looks like one of a job which goes on later is none if
+// the job ends, or the attempt fails. And an end that was decided is told once, however often the
+// run comes back to undo what it has done.
+func TestOnlyWhatGoesOnIsParked(t *testing.T) {
+	t.Parallel()
+	other := holdfast.NewKind[int, int]("other")
+	compensated := func(end func(*holdfast.Run) error) func(*holdfast.Run) error {
+		return func(run *holdfast.Run) error {
+			err := run.OnFailure("undo", func(run *holdfast.Run) error { return run.Sleep(60 * time.Millisecond) })
+			if err != nil {
+				return err
+			}
+			return end(run)
+		}
+	}
+	cancelled := func(run *holdfast.Run) error { // in its first run
+		if run.Lease().Number > 1 {
+			return nil
+		}
+		if err := cancel(run.Client(), run.ID()); err != nil {
+			return err
+		}
+		<-run.Done()
+		return nil
+	}
+	cases := map[string]struct {
+		handle func(run *holdfast.Run) error
+		opts   []holdfast.HandleOption
+		want   string // by the middleware
+		ends   store.State
+	}{
+		"continues as another kind": {func(*holdfast.Run) error { return other.ContinueAsNew(1) }, nil, "error 1", store.Failed},
+		"fails because of a snooze": {
+			func(*holdfast.Run) error { return holdfast.Fail(holdfast.Snooze(time.Hour)) }, nil, "error 1", store.Failed,
+		},
+		"cancels itself and snoozes": {func(*holdfast.Run) error {
+			return errors.Join(holdfast.Snooze(time.Hour), holdfast.Cancel("enough"))
+		}, nil, "error 1", store.Cancelled},
+		"is cancelled and snoozes": {func(run *holdfast.Run) error {
+			return errors.Join(cancelled(run), holdfast.Snooze(time.Hour))
+		}, nil, "error 1", store.Cancelled},
+		"is cancelled and continues as new": {func(run *holdfast.Run) error {
+			return errors.Join(cancelled(run), continueAsNew(run, 1))
+		}, nil, "error 1", store.Cancelled},
+		"is late and continues as new": {
+			func(run *holdfast.Run) error { <-run.Done(); return continueAsNew(run, 1) },
+			[]holdfast.HandleOption{holdfast.Timeout(10 * time.Millisecond), holdfast.MaxAttempts(1)}, "error 1", store.Failed,
+		},
+		"returns ErrParked": {
+			func(*holdfast.Run) error { return fmt.Errorf("mine: %w", holdfast.ErrParked) },
+			[]holdfast.HandleOption{holdfast.MaxAttempts(1)}, "error 1", store.Failed,
+		},
+		"misuses its run and snoozes": {func(run *holdfast.Run) error {
+			_ = holdfast.Do(run, "step", func(context.Context) error { _, err := run.Now(); return err })
+			return holdfast.Snooze(time.Hour)
+		}, []holdfast.HandleOption{holdfast.MaxAttempts(1)}, "error 1", store.Failed},
+		"parks while it compensates a failure": {
+			compensated(func(*holdfast.Run) error { return holdfast.Fail(errors.New("boom")) }), nil, "error 1, parked 1", store.Failed,
+		},
+		"parks while it compensates a cancel": {
+			compensated(func(run *holdfast.Run) error { return errors.Join(cancelled(run), run.Sleep(time.Hour)) }),
+			nil, "error 1, parked 1", store.Cancelled,
+		},
+		"parks while it compensates, and completes on a replay": {
+			compensated(func(run *holdfast.Run) error {
+				if run.Lease().Number > 1 {
+					return nil
+				}
+				return holdfast.Fail(errors.New("boom"))
+			}), nil, "error 1, parked 1", store.Failed,
+		},
+	}
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		hf := openOn(t, source)
+		measures, kinds := map[string]*counts{}, map[string]holdfast.Kind[int, struct{}]{}
+		for name, c := range cases {
+			m := &counts{}
+			measures[name], kinds[name] = m, holdfast.NewKind[int, struct{}](strings.ReplaceAll(name, " ", "-"))
+			err := kinds[name].Handle(hf, func(run *holdfast.Run, _ int) (struct{}, error) { return struct{}{}, c.handle(run) },
+				append(c.opts, holdfast.WithMiddleware(m.measure, m.pass))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(t, hf)
+		for name, c := range cases {
+			job, err := kinds[name].Enqueue(t.Context(), hf, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended, _ := hf.WaitAll(t.Context(), job.ID) // the error is that the job did not complete
+			if got := measures[name].String(); len(ended) != 1 || ended[0].State != c.ends || got != c.want {
+				t.Errorf("%s: %+v; it counts %s, want %s", name, ended, got, c.want)
+			}
+		}
+	})
+}
+
+// pass is a middleware between measure and the handler.
+func (*counts) pass(run *holdfast.Run, next func(*holdfast.Run) error) error {
+	if err := next(run); err != nil {
+		return fmt.Errorf("passed on: %w", err)
+	}
+	return nil
+}
+
 // TestMiddlewareInItsOrder: the first is outermost, and those of the client are outside those of
 // the kind. Each sees the error of what is inside, and values reach the handler and its steps.
 func TestMiddlewareInItsOrder(t *testing.T) {

@@ -69,7 +69,8 @@ func (c *Client) WaitPublished(ctx context.Context, job ID, key string, after in
 	newer := false
 	err := c.engine.Follow(ctx, c.namespace, job, func() (bool, bool, error) {
 		item, ok, err := c.Published(ctx, job, key)
-		if newer = ok && item.Offset > after; newer {
+		newer = ok && item.Offset > after
+		if newer {
 			found = item
 		}
 		return newer, newer, err
@@ -125,7 +126,8 @@ func (c *Client) Follow(ctx context.Context, job ID, stream string, after int64)
 				}
 				for _, item := range items {
 					after, found = item.Offset, true
-					if more = yield(item, nil); !more {
+					more = yield(item, nil)
+					if !more {
 						return true, true, nil
 					}
 				}

@@ -39,12 +39,13 @@ type settings struct {
 //
 // next returns the error of the handler. An ErrParked says that the job has not ended: its run is
 // parked, or the handler has returned Snooze, HandOver or ContinueAsNew, whose errors match it with
-// errors.Is. A metric that leaves them out counts each attempt that ends once. Such an error of the
-// handler has to be returned, like any other. A durable run that is interrupted returns
-// ErrShutdown, because its node stops, or ErrLeaseLost. If the run is parked or interrupted, it
-// ends in its own way, whatever the middleware returns. A panic of the handler comes out of next as
-// a panic, whose value is an error with the handler's stack; a panic of the middleware is one of
-// the handler. next called twice, or with another run, is an ErrInvalid.
+// errors.Is, and the job goes on like that; or an earlier run has decided the end, and was told so,
+// and this one only compensates. A metric that leaves them out counts each attempt that ends once.
+// Such an error of the handler has to be returned, like any other. A durable run that is
+// interrupted returns ErrShutdown, because its node stops, or ErrLeaseLost. If the run is parked or
+// interrupted, it ends in its own way, whatever the middleware returns. A panic of the handler
+// comes out of next as a panic, whose value is an error with the handler's stack; a panic of the
+// middleware is one of the handler. next called twice, or with another run, is an ErrInvalid.
 //
 // A job that ends without a run does not reach the middleware: one that is finished from outside
 // (Complete, Fail), cancelled while it waits, or terminated. The hook Finished is told of each end.

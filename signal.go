@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/journal"
-	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -40,8 +40,8 @@ func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) {
 }
 
 // waitInto returns a wait that decodes its signal into v.
-func (s Signal[T]) waitInto(v *T) *replay.Signal {
-	return &replay.Signal{Name: s.name, Decode: func(data []byte) error { return decodeInto(v, data) }}
+func (s Signal[T]) waitInto(v *T) *await.Signal {
+	return &await.Signal{Name: s.name, Decode: func(data []byte) error { return decodeInto(v, data) }}
 }
 
 // decodeInto decodes a payload, if there is one, and leaves v unchanged if that fails.
@@ -69,9 +69,9 @@ func (s Signal[T]) TryReceive(run *Run) (value T, ok bool, err error) {
 // put into v.
 func (s Signal[T]) Into(v *T) Waitable { return signalInto{s.waitInto(v)} }
 
-type signalInto struct{ wait *replay.Signal }
+type signalInto struct{ wait *await.Signal }
 
-func (i signalInto) awaitable() replay.Awaitable { return i.wait }
+func (i signalInto) awaitable() await.Thing { return i.wait }
 
 func (signalInto) chosen() error { return nil }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -152,10 +153,10 @@ func decodeResult[T any](what string, data []byte) (T, error) {
 
 // Sleep waits for d, durably: the run is parked, and the wait survives restarts. It returns at once
 // if d is not positive.
-func (r *Run) Sleep(d time.Duration) error { return r.strand.Sleep(replay.Limit{Within: d, Set: true}) }
+func (r *Run) Sleep(d time.Duration) error { return r.strand.Sleep(await.Limit{Within: d, Set: true}) }
 
 // SleepUntil waits until t, durably.
-func (r *Run) SleepUntil(t time.Time) error { return r.strand.Sleep(replay.Limit{Until: t, Set: true}) }
+func (r *Run) SleepUntil(t time.Time) error { return r.strand.Sleep(await.Limit{Until: t, Set: true}) }
 
 // Now returns the time, the same on every replay. Use it instead of time.Now wherever the code
 // depends on the time.

@@ -5,19 +5,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/replay"
 )
 
 // Waitable is an argument of Select: a *Future, a *Child, a *Callback, or the result of
 // Signal.Into or Run.Timer.
 type Waitable interface {
-	awaitable() replay.Awaitable
+	awaitable() await.Thing
 	// chosen is called when Select has chosen it.
 	chosen() error
 }
 
 // Future is the result of a function that Go started.
-type Future[T any] struct{ future *replay.Future }
+type Future[T any] struct{ future *await.Future }
 
 // Go starts a function beside the handler, as a strand of the same run. fn gets its own run, and
 // must use that one. The journal keeps the operations of each strand apart, so they replay in any
@@ -45,7 +46,7 @@ func (f *Future[T]) Wait(run *Run) (T, error) {
 	return out, err
 }
 
-func (f *Future[T]) awaitable() replay.Awaitable {
+func (f *Future[T]) awaitable() await.Thing {
 	if f == nil {
 		return nil
 	}
@@ -54,18 +55,18 @@ func (f *Future[T]) awaitable() replay.Awaitable {
 
 func (f *Future[T]) chosen() error { return nil }
 
-type timer struct{ timer *replay.Timer }
+type timer struct{ timer *await.Timer }
 
 // Timer starts a durable timer, for Select.
 func (r *Run) Timer(d time.Duration) (Waitable, error) {
-	t, err := r.strand.Timer(replay.Limit{Within: d, Set: true})
+	t, err := r.strand.Timer(await.Limit{Within: d, Set: true})
 	if err != nil {
 		return nil, err
 	}
 	return timer{t}, nil
 }
 
-func (t timer) awaitable() replay.Awaitable { return t.timer }
+func (t timer) awaitable() await.Thing { return t.timer }
 
 func (timer) chosen() error { return nil }
 
@@ -75,7 +76,7 @@ func Select(run *Run, among ...Waitable) (int, error) {
 	if len(among) == 0 {
 		return 0, invalid("select", "nothing to wait for")
 	}
-	all := make([]replay.Awaitable, len(among))
+	all := make([]await.Thing, len(among))
 	for i, a := range among {
 		if a != nil {
 			all[i] = a.awaitable()
@@ -125,12 +126,12 @@ func (r *Run) WaitUntil(what string, cond func() bool, opts ...WaitOption) error
 type WaitOption func(*waitLimit) error
 
 // waitLimit is what options of a wait set.
-type waitLimit struct{ replay.Limit }
+type waitLimit struct{ await.Limit }
 
 // WaitAtMost ends the wait with ErrWaitTimeout after d.
 func WaitAtMost(d time.Duration) WaitOption {
 	return func(l *waitLimit) error {
-		l.Limit = replay.Limit{Within: d, Set: true}
+		l.Limit = await.Limit{Within: d, Set: true}
 		if d < 0 {
 			return invalid("wait at most", "%v is negative", d)
 		}
@@ -141,12 +142,12 @@ func WaitAtMost(d time.Duration) WaitOption {
 // WaitUntil ends the wait with ErrWaitTimeout at t.
 func WaitUntil(t time.Time) WaitOption {
 	return func(l *waitLimit) error {
-		l.Limit = replay.Limit{Until: t, Set: true}
+		l.Limit = await.Limit{Until: t, Set: true}
 		return nil
 	}
 }
 
-func limitOf(opts []WaitOption) (replay.Limit, error) {
+func limitOf(opts []WaitOption) (await.Limit, error) {
 	var l waitLimit
 	for _, opt := range opts {
 		if opt == nil {

@@ -15,6 +15,9 @@ type Inside[R any] struct {
 	Check func(run R) error
 	// Left tells why the run has ended the goroutine of its code, or nil.
 	Left func() error
+	// Told is what a function is told of an error that the handler, or a function inside of it, has
+	// returned.
+	Told func(err error) error
 }
 
 // Call calls the first of the functions, of which each calls the next, and the last the handler.
@@ -85,8 +88,10 @@ func (c *call[R]) apart(f func() error) error {
 	switch {
 	case panicked != nil:
 		panic(panicked)
-	case returned:
+	case returned && c.left:
 		return err
+	case returned:
+		return c.Told(err)
 	}
 	if err := c.Left(); err != nil {
 		c.left = true

@@ -57,9 +57,8 @@ func (a verbs) vet(ctx context.Context, patterns []string, tests bool) error {
 		out.Format = output.FormatTable // editors and CI parse it
 	}
 	for _, f := range findings {
-		if err := out.Add(views.Finding(f), func() []string {
-			return []string{fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)}
-		}); err != nil {
+		row := func() []string { return []string{fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)} }
+		if err := out.Add(views.Finding(f), row); err != nil {
 			return err
 		}
 	}

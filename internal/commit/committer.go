@@ -255,7 +255,8 @@ func (c *Committer) serve(w *worker) {
 // the node.
 func (c *Committer) tryOps(w *worker, ops []*op, starting *Starting) (again []*op, unsettled *Starting) {
 	w.portion.Err = nil
-	if ops = c.drop(ops, nil); len(ops) == 0 {
+	ops = c.drop(ops, nil)
+	if len(ops) == 0 {
 		return nil, nil
 	}
 	batch := assemble(ops)
@@ -356,7 +357,8 @@ func (c *Committer) flushRest(p *portion.Portion, ops []*op, starting *Starting,
 		if starting != nil {
 			batch.Start = starting.Start
 		}
-		if again = c.flush(p, rest, batch, starting); len(again) > 0 {
+		again = c.flush(p, rest, batch, starting)
+		if len(again) > 0 {
 			return append(again, alone...)
 		}
 	}

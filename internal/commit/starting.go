@@ -32,7 +32,8 @@ func (s *Starting) failed(err error) {
 	if s == nil {
 		return
 	}
-	if s.lost = s.lost || errors.Is(err, store.ErrUnavailable); !s.lost {
+	s.lost = s.lost || errors.Is(err, store.ErrUnavailable)
+	if !s.lost {
 		s.cancel()
 	}
 }

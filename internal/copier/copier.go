@@ -115,7 +115,8 @@ func (c *copying) copy(from store.Place) error {
 			return err
 		}
 		c.done += int64(len(page.Jobs))
-		if from = page.Next; page.End {
+		from = page.Next
+		if page.End {
 			c.progress(total, total)
 			return nil
 		}

@@ -71,7 +71,8 @@ func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want de
 	for ctx.Err() == nil {
 		want = d.node.slots.demand(d.node.store.Now())
 		if want.limit > 0 && (want.likely || due) {
-			if want = d.gather(ctx, want); want.limit > 0 && ctx.Err() == nil {
+			want = d.gather(ctx, want)
+			if want.limit > 0 && ctx.Err() == nil {
 				return want, due, true
 			}
 			continue
@@ -132,7 +133,8 @@ func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDe
 		// others.
 		var more []store.Claimed
 		again.After = jobs[len(jobs)-1].Lease
-		if more, again, err = d.claim(ctx, again); len(more) == 0 {
+		more, again, err = d.claim(ctx, again)
+		if len(more) == 0 {
 			break
 		}
 		d.start(more)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -20,7 +20,7 @@ func TestRunWhoseLastPortionIsRefusedIsAnAttempt(t *testing.T) {
 			runs.Add(1)
 			s := r.Main()
 			for range 600 { // more than one portion, written only at the end
-				if _, err := s.TryReceive(&replay.Signal{Name: "x"}); err != nil {
+				if _, err := s.TryReceive(&await.Signal{Name: "x"}); err != nil {
 					return nil, err
 				}
 			}

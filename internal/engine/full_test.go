@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -38,7 +39,7 @@ func TestLongAppendsAreCut(t *testing.T) {
 		"before a step": func(s *replay.Strand) ([]byte, error) { return s.Step("last", replay.StepPolicy{}, nothingStep) },
 		"at the end":    func(*replay.Strand) ([]byte, error) { return []byte(`1`), nil },
 		"in a park": func(s *replay.Strand) ([]byte, error) {
-			return nil, s.Sleep(replay.Limit{Within: time.Minute, Set: true})
+			return nil, s.Sleep(await.Limit{Within: time.Minute, Set: true})
 		},
 		"in a failure": func(*replay.Strand) ([]byte, error) { return nil, &usercode.FailError{Err: errBoom} },
 	} {
@@ -88,7 +89,7 @@ func TestChildrenGoWithTheirEntries(t *testing.T) {
 			}
 			_, _, err := s.StartChildren("child", 20, func(int) (*store.Enqueue, error) {
 				return b.job("child", func(e *store.Enqueue) { e.Job.Answers = true }), nil
-			}, replay.FanOut{})
+			}, await.FanOut{})
 			return nil, err
 		})
 		b.st.hook(func(p *probe) {
@@ -132,14 +133,14 @@ func TestJournalThatIsFull(t *testing.T) {
 			return s.Step("more", replay.StepPolicy{}, nothingStep)
 		}, store.Failed},
 		"lets timers fail": {limit, func(s *replay.Strand, _ error) ([]byte, error) {
-			return nil, s.Sleep(replay.Limit{Within: time.Second, Set: true})
+			return nil, s.Sleep(await.Limit{Within: time.Second, Set: true})
 		}, store.Failed},
 		"lets waits fail": {limit, func(s *replay.Strand, _ error) ([]byte, error) {
-			_, err := s.Receive(&replay.Signal{Name: "x"}, replay.Limit{})
+			_, err := s.Receive(&await.Signal{Name: "x"}, await.Limit{})
 			return nil, err
 		}, store.Failed},
 		"lets choices fail": {limit, func(s *replay.Strand, _ error) ([]byte, error) {
-			_, err := s.Select([]replay.Awaitable{&replay.Signal{Name: "x"}})
+			_, err := s.Select([]await.Thing{&await.Signal{Name: "x"}})
 			return nil, err
 		}, store.Failed},
 	} {
@@ -152,10 +153,11 @@ func TestJournalThatIsFull(t *testing.T) {
 					if again, err := isAgain(s); err != nil || again {
 						return nil, err
 					}
-					if err := s.OnFailure("undo", func(s *replay.Strand) error {
+					err := s.OnFailure("undo", func(s *replay.Strand) error {
 						_, err := s.Step("undo", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { undone++; return nil, nil })
 						return err
-					}); err != nil {
+					})
+					if err != nil {
 						return nil, err
 					}
 					for range 1000 {

@@ -96,7 +96,8 @@ func (r *Run) CancelChildren(ctx context.Context) (open int64, err error) {
 				}
 			}
 		}
-		if list.After = page.Next; list.After == "" {
+		list.After = page.Next
+		if list.After == "" {
 			return open, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -20,7 +21,7 @@ func awaits(_ context.Context, r Attempt) ([]byte, error) {
 	if _, err := strand.Step("first", replay.StepPolicy{}, step); err != nil {
 		return nil, err
 	}
-	if _, err := strand.Receive(&replay.Signal{Name: "go"}, replay.Limit{}); err != nil {
+	if _, err := strand.Receive(&await.Signal{Name: "go"}, await.Limit{}); err != nil {
 		return nil, err
 	}
 	return strand.Step("second", replay.StepPolicy{}, step)

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -70,7 +71,7 @@ func (s *strands) run(_ context.Context, r Attempt) ([]byte, error) {
 	}
 	waiting, err := main.Go("waiting", func(strand *replay.Strand) (_ any, err error) {
 		defer func() { s.woken <- err }()
-		_, err = strand.Receive(&replay.Signal{Name: "go"}, replay.Limit{})
+		_, err = strand.Receive(&await.Signal{Name: "go"}, await.Limit{})
 		return nil, err
 	})
 	if err != nil {

@@ -110,12 +110,13 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 		undos := 0
 		b.handle("undoes", func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
-			if err := s.OnFailure("refund", func(*replay.Strand) error {
+			err := s.OnFailure("refund", func(*replay.Strand) error {
 				if undos++; undos == 1 {
 					panic("no money")
 				}
 				return errBoom
-			}); err != nil {
+			})
+			if err != nil {
 				return nil, err
 			}
 			return nil, &usercode.CancelError{Reason: "enough"}
@@ -203,9 +204,10 @@ func TestJobsOfADeadNodeAreLogged(t *testing.T) {
 		}
 		last := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.MaxAttempts = 1 }))
 		next := b.enqueue(b.job("k"))
-		if jobs, err := b.st.Claim(ctx, store.ClaimParams{
+		jobs, err := b.st.Claim(ctx, store.ClaimParams{
 			Node: other, Seq: 1, Namespace: "default", Kinds: []string{"k"}, Limit: 10,
-		}); err != nil || len(jobs) != 2 {
+		})
+		if err != nil || len(jobs) != 2 {
 			b.t.Fatalf("%d jobs, %v", len(jobs), err)
 		}
 		b.handle("k", ok)

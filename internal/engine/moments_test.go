@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -47,13 +48,13 @@ var firstRuns = map[string]func(ctx context.Context, r Attempt) ([]byte, error){
 // firstFlows are the same for durable functions. All of them record a step first.
 var firstFlows = map[string]func(s *replay.Strand) ([]byte, error){
 	"sleeps": func(s *replay.Strand) ([]byte, error) {
-		return nil, s.Sleep(replay.Limit{Within: time.Hour, Set: true})
+		return nil, s.Sleep(await.Limit{Within: time.Hour, Set: true})
 	},
 	"sleeps a moment": func(s *replay.Strand) ([]byte, error) {
-		return nil, s.Sleep(replay.Limit{Within: 10 * time.Millisecond, Set: true})
+		return nil, s.Sleep(await.Limit{Within: 10 * time.Millisecond, Set: true})
 	},
 	"waits": func(s *replay.Strand) ([]byte, error) {
-		_, err := s.Receive(&replay.Signal{Name: "go"}, replay.Limit{})
+		_, err := s.Receive(&await.Signal{Name: "go"}, await.Limit{})
 		return nil, err
 	},
 	"begins anew": beginOnceMore("k"),
@@ -77,10 +78,10 @@ func beginOnceMore(kind string) func(s *replay.Strand) ([]byte, error) {
 	}
 }
 
-func napping(s *replay.Strand) error { return s.Sleep(replay.Limit{Within: time.Minute, Set: true}) }
+func napping(s *replay.Strand) error { return s.Sleep(await.Limit{Within: time.Minute, Set: true}) }
 
 func waitInStrand(s *replay.Strand) ([]byte, error) {
-	f, err := s.Go("strand", func(s *replay.Strand) (any, error) { return s.Receive(&replay.Signal{Name: "go"}, replay.Limit{}) })
+	f, err := s.Go("strand", func(s *replay.Strand) (any, error) { return s.Receive(&await.Signal{Name: "go"}, await.Limit{}) })
 	if err != nil {
 		return nil, err
 	}

@@ -413,9 +413,10 @@ func TestNodeDeclaredDeadCancelsAndJoinsAgain(t *testing.T) {
 		if err != nil || len(nodes) != 1 {
 			t.Fatal(nodes, err)
 		}
-		if rescued, err := b.st.Store.Rescue(b.t.Context(), store.RescueParams{
+		rescued, err := b.st.Store.Rescue(b.t.Context(), store.RescueParams{
 			Dead: []store.NodeBeat{{Node: nodes[0].ID, At: nodes[0].BeatAt}}, Limit: 10,
-		}); err != nil || len(rescued.Jobs) != 1 {
+		})
+		if err != nil || len(rescued.Jobs) != 1 {
 			t.Fatal(rescued.Jobs, err)
 		}
 		b.st.hook(func(p *probe) { p.onBeat = nil })

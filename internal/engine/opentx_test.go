@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -72,11 +73,11 @@ func eachStuckEnd(t *testing.T, test func(b *bed, x *stuckTx, id store.ID)) {
 					b.handle("flow", func(_ context.Context, r Attempt) ([]byte, error) {
 						s := r.Main()
 						if onNode(r).claimed.Lease.Number > 2 { // it has continued
-							got, err := s.TryReceive(&replay.Signal{Name: "go"})
+							got, err := s.TryReceive(&await.Signal{Name: "go"})
 							x.again.Store(got != nil)
 							return []byte(`2`), err
 						}
-						if _, err := s.Receive(&replay.Signal{Name: "go"}, replay.Limit{}); err != nil {
+						if _, err := s.Receive(&await.Signal{Name: "go"}, await.Limit{}); err != nil {
 							return nil, err
 						}
 						if err := x.beside(s); err != nil {

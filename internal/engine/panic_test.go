@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
@@ -116,7 +117,7 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 	b.handle("plain", ok)
 	b.handle("durable", func(_ context.Context, r Attempt) ([]byte, error) {
 		s := r.Main()
-		if err := s.Sleep(replay.Limit{Within: 10 * time.Millisecond, Set: true}); err != nil {
+		if err := s.Sleep(await.Limit{Within: 10 * time.Millisecond, Set: true}); err != nil {
 			return nil, err
 		}
 		return s.Step("step", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
@@ -160,14 +161,14 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 // none is lost.
 func TestPanicsOfStrands(t *testing.T) {
 	for name, test := range map[string]struct {
-		run  func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error
+		run  func(s *replay.Strand, start func(*replay.Strand) *await.Future) error
 		said string
 	}{
-		"awaited": {func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error {
+		"awaited": {func(s *replay.Strand, start func(*replay.Strand) *await.Future) error {
 			_, err := s.Await(start(s))
 			return err
 		}, "attempt panicked"},
-		"awaited by another": {func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error {
+		"awaited by another": {func(s *replay.Strand, start func(*replay.Strand) *await.Future) error {
 			other, err := s.Go("other", func(s *replay.Strand) (any, error) { return s.Await(start(s)) })
 			if err != nil {
 				return err
@@ -175,20 +176,20 @@ func TestPanicsOfStrands(t *testing.T) {
 			_, err = s.Await(other)
 			return err
 		}, "attempt panicked"},
-		"left alone": {func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error {
+		"left alone": {func(s *replay.Strand, start func(*replay.Strand) *await.Future) error {
 			start(s)
-			return s.Sleep(replay.Limit{Within: time.Millisecond, Set: true})
+			return s.Sleep(await.Limit{Within: time.Millisecond, Set: true})
 		}, "attempt panicked"},
-		"left alone by a failure": {func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error {
+		"left alone by a failure": {func(s *replay.Strand, start func(*replay.Strand) *await.Future) error {
 			start(s)
 			time.Sleep(time.Millisecond)
 			return errBoom
 		}, "a function started with holdfast.Go panicked"},
-		"of a parked run": {func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error {
+		"of a parked run": {func(s *replay.Strand, start func(*replay.Strand) *await.Future) error {
 			start(s)
-			return s.Sleep(replay.Limit{Within: time.Hour, Set: true})
+			return s.Sleep(await.Limit{Within: time.Hour, Set: true})
 		}, "a function started with holdfast.Go panicked"},
-		"after the end": {func(s *replay.Strand, _ func(*replay.Strand) *replay.Future) error {
+		"after the end": {func(s *replay.Strand, _ func(*replay.Strand) *await.Future) error {
 			_, err := s.Go("late", func(*replay.Strand) (any, error) { time.Sleep(time.Second); return spill() })
 			return err
 		}, "a function started with holdfast.Go panicked"},
@@ -201,7 +202,7 @@ func TestPanicsOfStrands(t *testing.T) {
 					if r.Job().Attempt > 1 {
 						return nil, nil
 					}
-					return nil, test.run(s, func(s *replay.Strand) *replay.Future {
+					return nil, test.run(s, func(s *replay.Strand) *await.Future {
 						f, err := s.Go("spills", func(*replay.Strand) (any, error) { return spill() })
 						if err != nil {
 							t.Error(err)
@@ -238,7 +239,7 @@ func TestStrandsThatWaitForEachOther(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("itself", func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
-			var f *replay.Future
+			var f *await.Future
 			ready := make(chan struct{})
 			f, err := s.Go("self", func(s *replay.Strand) (any, error) { <-ready; return s.Await(f) })
 			if err != nil {
@@ -250,9 +251,9 @@ func TestStrandsThatWaitForEachOther(t *testing.T) {
 		}).MaxAttempts = 1
 		b.handle("each other", func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
-			var f, g *replay.Future
+			var f, g *await.Future
 			ready := make(chan struct{})
-			f, err := s.Go("one", func(s *replay.Strand) (any, error) { <-ready; return s.Select([]replay.Awaitable{g}) })
+			f, err := s.Go("one", func(s *replay.Strand) (any, error) { <-ready; return s.Select([]await.Thing{g}) })
 			if err != nil {
 				return nil, err
 			}
@@ -262,11 +263,11 @@ func TestStrandsThatWaitForEachOther(t *testing.T) {
 			}
 			close(ready)
 			// A strand that also waits for something else goes on.
-			timer, err := s.Timer(replay.Limit{Within: 10 * time.Second, Set: true})
+			timer, err := s.Timer(await.Limit{Within: 10 * time.Second, Set: true})
 			if err != nil {
 				return nil, err
 			}
-			if i, err := s.Select([]replay.Awaitable{f, timer}); i != 1 || err != nil {
+			if i, err := s.Select([]await.Thing{f, timer}); i != 1 || err != nil {
 				return nil, fmt.Errorf("%d: %w", i, err)
 			}
 			_, err = s.Await(g)

@@ -44,7 +44,8 @@ func (q *share) mayHaveJobs() bool { return q.emptied != q.news }
 // heard notes a wake-up: if no job was known to wait, one does since now.
 func (q *share) heard(now time.Time) {
 	q.news++
-	if q.heardAt = now; q.oldest.IsZero() {
+	q.heardAt = now
+	if q.oldest.IsZero() {
 		q.oldest = now
 	}
 }
@@ -81,7 +82,8 @@ func (q *share) lag(now time.Time) time.Duration {
 func (q *share) pop() store.Claimed {
 	c := q.buffer[0]
 	q.buffer[0] = store.Claimed{}
-	if q.buffer = q.buffer[1:]; len(q.buffer) == 0 {
+	q.buffer = q.buffer[1:]
+	if len(q.buffer) == 0 {
 		q.buffer = nil
 	}
 	return c

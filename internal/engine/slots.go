@@ -119,7 +119,8 @@ func (s *slots) demand(now time.Time) demand {
 		d.parts[i] = part{room, q.news}
 		d.likely = d.likely || room > 0 && q.mayHaveJobs()
 		d.waits = d.waits || room == 0 && q.mayHaveJobs()
-		if d.sum += room; s.named != nil {
+		d.sum += room
+		if s.named != nil {
 			d.queues = append(d.queues, store.QueueDemand{Name: q.queue, Limit: room})
 		}
 	}
@@ -390,7 +391,8 @@ func (s *slots) ask(jobs []store.ID) (ours bool) {
 	defer s.mu.Unlock()
 	for _, id := range jobs {
 		x, here := s.runsOf[id]
-		if ours = ours || here; x == nil {
+		ours = ours || here
+		if x == nil {
 			s.asked.add(id)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -150,7 +151,7 @@ func (s *spaces) run(ctx context.Context, r Attempt) ([]byte, error) {
 	case `"waits"`:
 		_, err := strand.Now() // recorded in its journal
 		if err == nil {
-			_, err = strand.Receive(&replay.Signal{Name: "go"}, replay.Limit{})
+			_, err = strand.Receive(&await.Signal{Name: "go"}, await.Limit{})
 		}
 		return nil, err
 	case `"lasts"`:
@@ -167,7 +168,7 @@ func (s *spaces) run(ctx context.Context, r Attempt) ([]byte, error) {
 	case `"bears"`, `"bears and waits"`:
 		_, err := strand.StartChild("k", func() (*store.Enqueue, error) { return s.job(`"lasts"`), nil })
 		if err == nil && string(r.Job().Args) == `"bears and waits"` {
-			_, err = strand.Receive(&replay.Signal{Name: "go"}, replay.Limit{})
+			_, err = strand.Receive(&await.Signal{Name: "go"}, await.Limit{})
 			return nil, err
 		}
 		if err == nil {

@@ -25,7 +25,8 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *commit.Starting {
 		if q.Job.RunAt.After(now) || q.Job.RunAt.IsZero() && q.Delay > 0 {
 			continue
 		}
-		if q.Start = true; !q.MayStart() {
+		q.Start = true
+		if !q.MayStart() {
 			q.Start = false
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -21,7 +22,7 @@ func charges(undone *int) func(context.Context, Attempt) ([]byte, error) {
 		if _, err := s.Step("charge", replay.StepPolicy{}, charge); err != nil {
 			return nil, err
 		}
-		return nil, s.Sleep(replay.Limit{Within: time.Hour, Set: true})
+		return nil, s.Sleep(await.Limit{Within: time.Hour, Set: true})
 	}
 }
 

@@ -92,7 +92,8 @@ func (w *finding) takenOf(ctx context.Context, s store.Store, nodes []store.Node
 		for i := range page.Jobs {
 			taken[page.Jobs[i].Lease.Node]++
 		}
-		if after = page.Next; after == "" {
+		after = page.Next
+		if after == "" {
 			return taken, nil
 		}
 	}

@@ -52,7 +52,8 @@ func (q *Queue) enqueued(e *store.Enqueue, now time.Time) {
 		event.RunAt = now.Add(e.Delay)
 	}
 	if event.State == 0 { // the answer was lost
-		if event.State = store.Available; event.RunAt.After(now) {
+		event.State = store.Available
+		if event.RunAt.After(now) {
 			event.State = store.Scheduled
 		}
 	}

@@ -184,6 +184,8 @@ var layers = []layer{
 	{pattern: "internal/crowd"},
 	{pattern: "internal/cron"},
 	{pattern: "internal/memory", imports: []string{"internal/journal", "store"}},
+	{pattern: "internal/await", imports: []string{"internal/blocked", "internal/journal", "internal/memory", "internal/usercode", "store"}},
+	{pattern: "internal/outcome", imports: []string{"internal/blocked", "internal/usercode", "store"}},
 	{pattern: "internal/lifetime"},
 	{pattern: "internal/misuse", imports: []string{"store"}},
 	{pattern: "internal/host", imports: []string{"store"}},
@@ -191,9 +193,9 @@ var layers = []layer{
 	{
 		pattern: "internal/replay",
 		imports: []string{
-			"internal/blocked", "internal/crowd", "internal/heartbeat", "internal/host", "internal/journal", "internal/lifetime",
-			"internal/logs", "internal/memory", "internal/misuse", "internal/supervise", "internal/tries", "internal/unsaid", "internal/usercode",
-			"store",
+			"internal/await", "internal/blocked", "internal/crowd", "internal/heartbeat", "internal/host", "internal/journal",
+			"internal/lifetime", "internal/logs", "internal/memory", "internal/misuse", "internal/outcome", "internal/supervise",
+			"internal/tries", "internal/unsaid", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest"},
 	},
@@ -208,7 +210,7 @@ var layers = []layer{
 			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/portion",
 			"internal/pulse", "internal/replay", "internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
-		tests: []string{"internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
+		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
 	},
 
 	{pattern: "internal/again", imports: []string{"internal/engine", "internal/journal", "store"}},
@@ -217,8 +219,8 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/engine/...", "internal/explain",
-			"internal/journal", "internal/replay", "internal/usercode", "internal/valid", "store", "why",
+			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/engine/...",
+			"internal/explain", "internal/journal", "internal/replay", "internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
 	},

@@ -97,7 +97,8 @@ func (l *Loader[K, T]) take(limit int) (some []*loading[K, T]) {
 		if len(some) == limit {
 			break
 		}
-		if taken++; one.ctx.Err() == nil {
+		taken++
+		if one.ctx.Err() == nil {
 			some = append(some, one)
 		}
 	}

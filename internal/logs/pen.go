@@ -26,7 +26,8 @@ func (p *pen) loop() {
 	for {
 		p.mu.Lock()
 		lines := p.lines
-		if p.lines = nil; lines == nil {
+		p.lines = nil
+		if lines == nil {
 			close(p.idle)
 			p.idle = nil
 			p.mu.Unlock()

@@ -29,7 +29,7 @@ func TestBehind(t *testing.T) {
 	if first := m.Unvisited(); first == nil || first.Path != "1" {
 		t.Errorf("first comes %+v", first)
 	}
-	m.Add(entry(0, store.EntryStep, "9"))
+	m.Record(entry(0, store.EntryStep, "9"))
 	for i, path := range []string{"1", "1", "new", "1:1", "2.1", "9"} {
 		if caughtUp := m.Visit(path); caughtUp != (path == "2.1") || m.IsBehind() != (i < 4) {
 			t.Errorf("after %s: %v, %v", path, caughtUp, m.IsBehind())
@@ -60,7 +60,7 @@ func TestPortions(t *testing.T) {
 	m := &Memory{Stored: 3, Requests: &Requests{}}
 	m.Requests.Refuse(store.Update{Seq: 8}, "no")
 	add := func(kind store.EntryKind, path string, size int) {
-		m.Add(store.Entry{Kind: kind, Path: path, Name: strings.Repeat("n", size)})
+		m.Record(store.Entry{Kind: kind, Path: path, Name: strings.Repeat("n", size)})
 		if kind == store.EntryChild {
 			m.Enqueue(&store.Enqueue{Job: store.Job{Kind: "child " + path}})
 		}
@@ -97,7 +97,7 @@ func TestPortions(t *testing.T) {
 func TestRefusalsStay(t *testing.T) {
 	m := &Memory{}
 	received := func(path string, ref int64, name, data string) {
-		m.Add(store.Entry{Kind: store.EntryReceived, Path: path, Ref: ref, Name: name, Data: []byte(data)})
+		m.Record(store.Entry{Kind: store.EntryReceived, Path: path, Ref: ref, Name: name, Data: []byte(data)})
 	}
 	m.Receive([]store.Message{{Seq: 1, Kind: store.MessageSignal, Name: "s"}, {Seq: 2, Kind: store.MessageSignal, Name: "s"}})
 	received("~1.1", 1, "s", "")
@@ -127,7 +127,7 @@ func TestGiveUp(t *testing.T) {
 	}}
 	m.Index(j)
 	m.Requests = &Requests{}
-	m.Requests.Add([]store.Update{open(5, "done", "u"), open(6, "under way", "u"), open(9, "sent again", "u"), open(10, "open", "u")})
+	m.Requests.Receive([]store.Update{open(5, "done", "u"), open(6, "under way", "u"), open(9, "sent again", "u"), open(10, "open", "u")})
 	for _, key := range []string{"done", "under way", "sent again", "answered"} {
 		m.Requests.Recall(key)
 	}

@@ -16,9 +16,9 @@ const (
 	MaxAppendBytes = 1 << 20
 )
 
-// Add notes an entry that is to be stored with the next write, and may be asked for by this very
-// run.
-func (m *Memory) Add(e store.Entry) { m.Remind(m.AddPending(e)) }
+// Record notes an entry that is to be stored with the next write, and that this very run may ask
+// for.
+func (m *Memory) Record(e store.Entry) { m.Remind(m.StoreLater(e)) }
 
 // Remind makes an entry of this very run known to it.
 func (m *Memory) Remind(e store.Entry) {
@@ -26,8 +26,9 @@ func (m *Memory) Remind(e store.Entry) {
 	m.note(&e)
 }
 
-// AddPending is Add for an entry that only later runs ask for.
-func (m *Memory) AddPending(e store.Entry) store.Entry {
+// StoreLater notes an entry that is to be stored with the next write, for later runs alone. It
+// returns the entry as it will be stored.
+func (m *Memory) StoreLater(e store.Entry) store.Entry {
 	e.Data, e.Codec = journal.Pack(e.Data)
 	m.pending = append(m.pending, e)
 	m.Account(&e)
@@ -142,7 +143,8 @@ func (m *Memory) portion() (entries, enqueues int) {
 	bytes := int64(0)
 	for i := range m.pending {
 		e := &m.pending[i]
-		if bytes += journal.Weight(e); i > 0 && (i == MaxAppend || bytes > MaxAppendBytes) {
+		bytes += journal.Weight(e)
+		if i > 0 && (i == MaxAppend || bytes > MaxAppendBytes) {
 			return i, enqueues
 		}
 		if e.Kind == store.EntryChild {

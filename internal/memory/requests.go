@@ -34,8 +34,8 @@ func (r *Requests) Seen() int64 {
 	return r.seen
 }
 
-// Add takes in open requests that were read after Seen.
-func (r *Requests) Add(open []store.Update) {
+// Receive takes in open requests that were read after Seen.
+func (r *Requests) Receive(open []store.Update) {
 	for _, u := range open {
 		if u.Seq <= r.seen {
 			continue // read twice
@@ -103,7 +103,8 @@ func (r *Requests) Done(key string, result []byte, why string) {
 		a.Data, a.Codec = journal.Pack(result)
 	}
 	u := r.taken[key]
-	if u.done = true; u.seq == 0 {
+	u.done = true
+	if u.seq == 0 {
 		u.answer = a
 		return
 	}

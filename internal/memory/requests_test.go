@@ -17,8 +17,8 @@ func every(string) bool { return true }
 // TestRequestsAreTakenOnceInOrder of those whose names may be taken.
 func TestRequestsAreTakenOnceInOrder(t *testing.T) {
 	b := &Requests{}
-	b.Add([]store.Update{open(3, "a", "add"), open(5, "b", "remove"), open(9, "c", "add")})
-	b.Add([]store.Update{open(5, "b", "remove"), open(9, "c", "add")}) // read twice
+	b.Receive([]store.Update{open(3, "a", "add"), open(5, "b", "remove"), open(9, "c", "add")})
+	b.Receive([]store.Update{open(5, "b", "remove"), open(9, "c", "add")}) // read twice
 	if b.Seen() != 9 {
 		t.Errorf("%+v", b)
 	}
@@ -46,10 +46,10 @@ func TestRequestsAreTakenOnceInOrder(t *testing.T) {
 		t.Errorf("%v, %s", b.HasAnswers(), diff)
 	}
 	// The same key, once more, is not taken: but for one that was refused.
-	b.Add([]store.Update{open(10, "d", "add")})
+	b.Receive([]store.Update{open(10, "d", "add")})
 	u, _ := b.Next(every)
 	b.Refuse(u, "no")
-	b.Add([]store.Update{open(11, "d", "add")})
+	b.Receive([]store.Update{open(11, "d", "add")})
 	if u, _ := b.Next(every); u.Seq != 11 {
 		t.Error("a request that was refused cannot be sent again")
 	}
@@ -58,7 +58,7 @@ func TestRequestsAreTakenOnceInOrder(t *testing.T) {
 // TestWhatTheJournalAccepted is taken, and answered if it is open: before it is done, or after.
 func TestWhatTheJournalAccepted(t *testing.T) {
 	b := &Requests{}
-	b.Add([]store.Update{open(1, "open", "add"), open(2, "new", "add")})
+	b.Receive([]store.Update{open(1, "open", "add"), open(2, "new", "add")})
 	b.Recall("answered") // before: it is not open
 	b.Recall("open")
 	b.Recall("late")
@@ -71,7 +71,7 @@ func TestWhatTheJournalAccepted(t *testing.T) {
 		t.Errorf("next is %+v", u)
 	}
 	// A fork is asked again, or a job whose open requests were forgotten.
-	b.Add([]store.Update{open(3, "answered", "add"), open(4, "late", "add")})
+	b.Receive([]store.Update{open(3, "answered", "add"), open(4, "late", "add")})
 	if diff := cmp.Diff([]store.UpdateAnswer{{Seq: 3, Verdict: store.UpdateDone, Data: []byte(`"answered"`)}}, b.TakeAnswers()); diff != "" {
 		t.Error(diff)
 	}

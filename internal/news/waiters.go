@@ -227,7 +227,8 @@ func (w *waiters) remove(t target) *waited {
 		w.wishes.drop(t.job)
 	}
 	delete(w.targets, t)
-	if w.spaces[t.namespace]--; w.spaces[t.namespace] == 0 {
+	w.spaces[t.namespace]--
+	if w.spaces[t.namespace] == 0 {
 		delete(w.spaces, t.namespace)
 	}
 	return of
@@ -366,7 +367,8 @@ func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 		l.ids = append(l.ids, t)
 	}
 	l.limit = lookLimit
-	if l.every = w.all && !now.Before(r.rested); l.every {
+	l.every = w.all && !now.Before(r.rested)
+	if l.every {
 		w.all = false
 		l.ids = w.add(l.ids, func(store.ID) bool { return true })
 	}

@@ -3,8 +3,8 @@ package replay
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -75,7 +75,7 @@ func (r *Run) callAndJudge(ctx context.Context) *store.Outcome {
 		// It has children and compensations whether or not it comes to its first operation, and an
 		// earlier run may have ended it.
 		if err := r.load(); err != nil {
-			return unreadable(err)
+			return outcome.Unreadable(err)
 		}
 		if o := r.endedInTx(); o != nil {
 			return o
@@ -130,44 +130,55 @@ func (r *Run) judge(ctx context.Context, result []byte, trace string, err error)
 		return &store.Outcome{State: store.Completed, Result: result}
 	}
 	cause := context.Cause(ctx)
-	told := cause
-	if told == nil {
-		told = r.ending // it was told as it began, and its context goes on while it replays
-	}
-	is, kind := usercode.Look(err), r.claimed.Job.Kind
+	told := r.toldToEnd()
+	r.seeCancel(told)
+	is := usercode.Look(err)
 	trace = usercode.CutTrace(trace)
 	if errors.Is(told, usercode.ErrCancelled) || errors.Is(told, usercode.ErrTimeout) {
 		r.catchUp()
 	}
-	switch {
-	case errors.Is(cause, store.ErrLeaseLost):
+	if errors.Is(cause, store.ErrLeaseLost) {
 		return nil // the run's own: what an error says of leases may be another's
-	case is.Cancel != nil:
-		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(is.Cancel.Reason)}
-	case is.ContinueAsNew != nil && is.ContinueAsNew.Kind != kind:
-		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: usercode.CutError(fmt.Sprintf(
-			"the handler of kind %q returned ContinueAsNew of kind %q, whose args it may not understand", kind, is.ContinueAsNew.Kind))}
-	case is.Fail != nil, is.Step != nil && is.Step.Permanent, is.Full:
-		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: is.Text, Trace: trace}
-	case errors.Is(told, usercode.ErrCancelled):
+	}
+	if o := outcome.Final(&is, r.claimed.Job.Kind, trace); o != nil {
+		return o
+	}
+	if errors.Is(told, usercode.ErrCancelled) {
 		if o := r.behind(is.Text, trace); o != nil {
 			return o
 		}
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(cancelledBy(told, err))}
-	case is.ContinueAsNew != nil && cause == nil:
-		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: is.ContinueAsNew.Args, Codec: is.ContinueAsNew.Codec}}
-	case is.HandOver != nil:
-		return r.handedOver(is.HandOver.Limit)
-	case is.Snooze != nil:
-		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(is.Snooze.Delay, 0)}
+	}
+	if o := outcome.Later(&is, cause, r.host.Now()); o != nil {
+		return o
+	}
+	switch {
 	case errors.Is(cause, usercode.ErrShutdown):
-		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: is.Text}
+		o := outcome.Released()
+		o.Error = is.Text
+		return o
 	case is.Retry != nil:
 		return r.host.Again(store.ReasonError, is.Text, trace, max(is.Retry.Delay, 0))
 	case errors.Is(told, usercode.ErrTimeout):
 		return r.TimedOut(is.Text, trace)
 	}
 	return r.host.Again(store.ReasonError, is.Text, trace, -1)
+}
+
+// goesOn reports whether judge lets the job go on later, as its handler asks it to.
+func (r *Run) goesOn(err error) bool {
+	is := usercode.Look(r.blame(err))
+	return outcome.Final(&is, r.claimed.Job.Kind, "") == nil && !errors.Is(r.toldToEnd(), usercode.ErrCancelled) &&
+		outcome.Later(&is, context.Cause(r.life.Base), r.host.Now()) != nil
+}
+
+// toldToEnd is why the handler was told to end: by its context, or as its run began, since that
+// context goes on while it replays.
+func (r *Run) toldToEnd() error {
+	if cause := context.Cause(r.life.Base); cause != nil {
+		return cause
+	}
+	return r.ending
 }
 
 // behind is the outcome of a run that ends and has failed before it came to what it did: the next

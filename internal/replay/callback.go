@@ -1,26 +1,13 @@
 package replay
 
 import (
-	"fmt"
-	"time"
-
-	"github.com/holdfastdev/holdfast/internal/blocked"
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/journal"
-	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Callback is a wait for an outside system.
-type Callback struct {
-	Token string
-	run   *Run
-	name  string // for people
-	path  string
-	got   *store.Message
-}
-
 // OpenCallback makes a token that an outside system can answer to. It is durable when this returns.
-func (s *Strand) OpenCallback(name string) (*Callback, error) {
+func (s *Strand) OpenCallback(name string) (*await.Callback, error) {
 	m, err := s.begin("run.Callback", name)
 	if err != nil {
 		return nil, err
@@ -33,59 +20,21 @@ func (s *Strand) OpenCallback(name string) (*Callback, error) {
 			continue
 		}
 		m.visit(path)
-		return &Callback{Token: e.Name, run: s.run, name: name, path: path}, nil
+		return &await.Callback{Token: e.Name, Name: name, By: s.run}, nil
 	}
 	s.at(m, path, "", store.EntryCallback)
 	if err := s.mayBegin(m); err != nil {
 		return nil, err
 	}
 	token := journal.NewToken(s.run.claimed.Job.ID)
-	m.Add(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: journal.Encode(journal.Callback{Name: name})})
-	return &Callback{Token: token, run: s.run, name: name, path: path}, m.flush()
-}
-
-func (c *Callback) madeBy(r *Run) bool { return c != nil && c.run == r }
-
-func (c *Callback) describe() string {
-	if c == nil {
-		return "a callback"
-	}
-	return fmt.Sprintf("callback %q", c.name)
-}
-
-func (c *Callback) ready(m *replayState, _ time.Time) bool { return c.message(m) != nil }
-
-func (c *Callback) message(m *replayState) *store.Message { return m.Callback(c.Token) }
-
-func (c *Callback) pause(*replayState) blocked.On {
-	return blocked.On{
-		Kinds: store.MessagesOf(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat), What: "callback " + c.name,
-	}
-}
-
-func (c *Callback) set(msg *store.Message) { c.got = msg }
-
-func (*Callback) decode(*store.Message) func([]byte) error { return nil } // a choice is decoded by who asks for its result
-
-func (c *Callback) failed(problem *usercode.MessageError) { problem.Callback = c.name }
-
-// callbackWait is a wait for one callback.
-type callbackWait struct {
-	*Callback
-
-	into func([]byte) error
-}
-
-func (w *callbackWait) decode(msg *store.Message) func([]byte) error {
-	if msg.Kind == store.MessageCallbackFailed {
-		return nil // there is nothing to decode
-	}
-	return w.into
+	m.Record(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: journal.Encode(journal.Callback{Name: name})})
+	m.flush()
+	return &await.Callback{Token: token, Name: name, By: s.run}, nil
 }
 
 // AwaitCallback waits for the answer to a callback, and decodes what it was completed with, unless
 // decode is nil. A heartbeat lets the time limit start over.
-func (s *Strand) AwaitCallback(c *Callback, limit Limit, decode func([]byte) error) (*store.Message, error) {
+func (s *Strand) AwaitCallback(c *await.Callback, limit await.Limit, decode func([]byte) error) (*store.Message, error) {
 	m, err := s.begin("Callback.Wait", "")
 	if err != nil {
 		return nil, err
@@ -103,8 +52,5 @@ func (s *Strand) AwaitCallback(c *Callback, limit Limit, decode func([]byte) err
 			limit.Until = beat.At.Add(limit.Within)
 		}
 	}
-	return s.receive(m, path, "", entries, &callbackWait{c, decode}, limit)
+	return s.receive(m, path, "", entries, &await.DecodedCallback{Callback: c, Decode: decode}, limit)
 }
-
-// Answer is the message that has answered the callback, once it was waited for or chosen.
-func (c *Callback) Answer() *store.Message { return c.got }

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/tries"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -35,6 +35,10 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 	m.undos = append(m.undos, undo{path, name, f})
 	return nil
 }
+
+// hasToUndo reports whether there is something to do before the run may fail or be cancelled:
+// compensations, or children to be waited for.
+func (m *replayState) hasToUndo() bool { return len(m.undos) > 0 || m.AwaitsChildren() }
 
 // endStrands ends the strands that the handler left behind, each at its next operation, and waits
 // for them: what they have done is to be undone, too. One that waits for another comes as far as
@@ -112,24 +116,20 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	m.decided = o
 	m.endStrands()
 	if missing := m.keepPromised(data.Undo); missing != "" {
-		return nondeterminism("the code no longer registers the compensation at place " + missing +
+		return outcome.Contradiction("the code no longer registers the compensation at place " + missing +
 			", which was registered when its end was decided")
 	}
-	awaits := m.AwaitsChildren()
-	if len(m.undos) == 0 && !awaits {
+	if !m.hasToUndo() {
 		return o
 	}
 	r.undoing.Store(true)
 	if m.Closed == nil {
-		m.Add(m.closingEntry(o))
+		m.Record(m.closingEntry(o))
 	}
-	if err := m.flush(); err != nil {
-		// Nothing is lost: the next run decides again.
-		return unreadable(err)
-	}
-	if awaits {
+	m.flush()
+	if m.AwaitsChildren() {
 		if err := r.endChildren(m); err != nil {
-			return unreadable(err)
+			return outcome.Unreadable(err)
 		}
 	}
 	for _, u := range slices.Backward(m.undos) {
@@ -184,25 +184,12 @@ func (m *replayState) closingEntry(o *store.Outcome) store.Entry {
 func (r *Run) undoOne(m *replayState, u undo) error {
 	path := u.path
 	keeper := &Strand{run: r, undo: true, fault: &fault{}}
-	entries := m.At(path)
-	attempt := 1
-	var until time.Time
-	for _, e := range entries {
-		switch e.Kind {
-		case store.EntryCompensated:
-			return nil
-		case store.EntryStepFailed:
-			return journal.FailureOf(e)
-		case store.EntryStepRetry:
-			var retry journal.Retry
-			if err := journal.Decode(e, &retry); err != nil {
-				return err
-			}
-			attempt, until = retry.Failure.Attempts+1, retry.Until
-		default: // of its own operations
-		}
+	before, err := tries.BeforeIn(m.At(path))
+	if before.Ended || err != nil {
+		return err
 	}
-	for ; ; attempt++ {
+	until := before.Until
+	for attempt := before.Attempt; ; attempt++ {
 		if err := keeper.until(m, until, func() string { return "compensation " + u.name }); err != nil {
 			return err
 		}
@@ -212,27 +199,19 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 			m.exit()
 		}
 		if failure == nil {
-			m.Add(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
-			return m.flush()
+			m.Record(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
+			m.flush()
+			return nil
 		}
-		told := &failure.Told
-		told.Step = u.name
 		m.Forget(path + ".")
+		e, again := failure.Entry(path, u.name, r.host.Now())
+		m.Record(e)
+		m.flush()
+		r.tellUndo(failure, again)
 		if !failure.Again {
-			m.Add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: journal.Encode(told)})
-			if err := m.flush(); err != nil {
-				return errors.Join(told, err)
-			}
-			r.tellUndo(failure, time.Time{})
-			return told
+			return &failure.Told
 		}
-		until = r.host.Now().Add(failure.Delay)
-		again := journal.Encode(journal.Retry{Failure: *told, Until: until})
-		m.Add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: again})
-		if err := m.flush(); err != nil {
-			return err
-		}
-		r.tellUndo(failure, until)
+		until = again
 	}
 }
 

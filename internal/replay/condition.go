@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
@@ -97,7 +98,7 @@ func (s *Strand) staysHere(m *replayState) bool { return m.MayMeet() && m.StaysA
 
 // WaitUntil waits until a condition holds. It is looked at while every strand of the run is in an
 // operation.
-func (s *Strand) WaitUntil(what string, cond func() bool, limit Limit) error {
+func (s *Strand) WaitUntil(what string, cond func() bool, limit await.Limit) error {
 	m, err := s.begin("run.WaitUntil", what)
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (s *Strand) WaitUntil(what string, cond func() bool, limit Limit) error {
 	if !holds {
 		e.Kind, err = store.EntryTimeout, ErrWaitTimeout
 	}
-	m.Add(e)
+	m.Record(e)
 	m.Alone(s)
 	return err
 }

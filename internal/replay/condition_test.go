@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -73,7 +74,7 @@ func TestConditionOfRequests(t *testing.T) {
 			if err := adds(s, "add", &sum, nil); err != nil {
 				return nil, err
 			}
-			err := s.WaitUntil("enough", func() bool { return sum >= 5 }, Limit{})
+			err := s.WaitUntil("enough", func() bool { return sum >= 5 }, await.Limit{})
 			return []byte(strconv.Itoa(sum)), err
 		}
 		a.request("add", "2")
@@ -112,7 +113,7 @@ func TestConditionOverStrands(t *testing.T) {
 			}
 			var saw []string
 			for _, least := range []int{2, 5} {
-				if err := s.WaitUntil("counted", func() bool { return count >= least }, Limit{}); err != nil {
+				if err := s.WaitUntil("counted", func() bool { return count >= least }, await.Limit{}); err != nil {
 					return nil, err
 				}
 				saw = append(saw, strconv.Itoa(count))
@@ -135,7 +136,7 @@ func TestConditionOverStrands(t *testing.T) {
 // takes: other strands stay in their operations until it comes to its next one, or ends.
 func TestAloneAfterACondition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for name, limit := range map[string]Limit{"holds": {}, "too late": {Within: 150 * time.Minute, Set: true}} {
+		for name, limit := range map[string]await.Limit{"holds": {}, "too late": {Within: 150 * time.Minute, Set: true}} {
 			a := newAttempt(t)
 			handler := func(s *Strand) ([]byte, error) {
 				count := 0
@@ -162,7 +163,7 @@ func TestAloneAfterACondition(t *testing.T) {
 						return strconv.Itoa(before), nil
 					}
 				}
-				var futures []*Future
+				var futures []*await.Future
 				for i, f := range []func(*Strand) (any, error){counts, waits(1), waits(1), waits(3)} {
 					future, err := s.Go(strconv.Itoa(i), f)
 					if err != nil {
@@ -212,7 +213,7 @@ func TestConditionWithLimit(t *testing.T) {
 					return nil, err
 				}
 				said := "in time"
-				err = s.WaitUntil("twice", func() bool { return count == 2 }, Limit{Within: c.limit, Set: true})
+				err = s.WaitUntil("twice", func() bool { return count == 2 }, await.Limit{Within: c.limit, Set: true})
 				if errors.Is(err, ErrWaitTimeout) {
 					said, err = "late", nil
 				}
@@ -246,7 +247,7 @@ func TestConditionThatNeverHolds(t *testing.T) {
 		if _, err := s.Await(ended); err != nil {
 			return nil, err
 		}
-		return nil, s.WaitUntil("never", func() bool { return false }, Limit{})
+		return nil, s.WaitUntil("never", func() bool { return false }, await.Limit{})
 	})
 	if o.State != store.Retryable || !strings.Contains(o.Error, "they wait for condition never") {
 		t.Errorf("%+v", o)
@@ -264,7 +265,7 @@ func TestConditionsThatMisuse(t *testing.T) {
 			if _, err := s.Go("other", func(s *Strand) (any, error) { return nil, s.Sleep(hour()) }); err != nil {
 				return nil, err
 			}
-			return nil, s.WaitUntil("it", func() bool { return cond(s) }, Limit{})
+			return nil, s.WaitUntil("it", func() bool { return cond(s) }, await.Limit{})
 		})
 		if o.State != store.Retryable || !strings.Contains(o.Error, want) {
 			t.Errorf("%s: %+v", want, o)
@@ -298,7 +299,7 @@ func TestConditionsThatDoNotFit(t *testing.T) {
 					if err != nil {
 						return nil, err
 					}
-					if err := s.WaitUntil("counted", func() bool { return count > 0 }, Limit{}); err != nil {
+					if err := s.WaitUntil("counted", func() bool { return count > 0 }, await.Limit{}); err != nil {
 						return nil, err
 					}
 					return nil, s.Sleep(hour())
@@ -352,11 +353,11 @@ func TestRandomConditions(t *testing.T) {
 							counts[i]++
 							mu.Unlock()
 						case "sleep":
-							err = s.Sleep(Limit{Within: time.Duration(act.Least) * time.Hour, Set: true})
+							err = s.Sleep(await.Limit{Within: time.Duration(act.Least) * time.Hour, Set: true})
 						case "step":
 							_, err = s.Step("step", StepPolicy{}, noStep)
 						default:
-							limit := Limit{Within: 150 * time.Minute, Set: true}
+							limit := await.Limit{Within: 150 * time.Minute, Set: true}
 							if act.Kind == "briefly" {
 								limit.Within = 30 * time.Minute
 							}
@@ -378,7 +379,7 @@ func TestRandomConditions(t *testing.T) {
 				if err := adds(s, "add", &counts[len(strands)], func(*Strand, int) error { return nil }); err != nil {
 					return nil, err
 				}
-				var all []*Future
+				var all []*await.Future
 				for i := range strands {
 					f, err := s.Go(strconv.Itoa(i), func(s *Strand) (any, error) { return nil, one(s, i) })
 					if err != nil {

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -53,12 +54,19 @@ func (m *replayState) ended(cause error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.leaveIfEnded()
-	if errors.Is(cause, usercode.ErrCancelled) || errors.Is(cause, usercode.ErrTimeout) {
-		if m.ending == nil {
-			m.ending = cause
-		}
-		m.wakeAll()
+	m.endsBecauseOf(cause)
+}
+
+// endsBecauseOf makes a run end that is cancelled or late, and reports whether it is one.
+func (m *replayState) endsBecauseOf(cause error) bool {
+	if !errors.Is(cause, usercode.ErrCancelled) && !errors.Is(cause, usercode.ErrTimeout) {
+		return false
 	}
+	if m.ending == nil {
+		m.ending = cause
+	}
+	m.wakeAll()
+	return true
 }
 
 // leaveIfEnded is leave for a run that another node has now, or that its node gives back.
@@ -68,7 +76,7 @@ func (m *replayState) leaveIfEnded() {
 	case errors.Is(cause, store.ErrLeaseLost):
 		m.leave(nil)
 	default:
-		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+		m.leave(outcome.Released())
 	}
 }
 

@@ -1,8 +1,8 @@
 // Package replay is durable functions: code whose operations are remembered in a journal, so that
 // another attempt, on another node, comes to where the last one was, and how such an attempt ends.
 // It needs no node and no database: what it wants from outside is its Host. What the entries of a
-// journal hold is told by package internal/journal, and what a run remembers while it runs is kept
-// by package internal/memory.
+// journal hold is told by package internal/journal, what a run remembers while it runs is kept by
+// package internal/memory, and what its strands can wait for is told by package internal/await.
 //
 //	types       what a run consists of: Run, its replay state, its strands, what they wait for
 //	heartbeat   a handler, or a step, that makes no progress
@@ -16,7 +16,8 @@
 //	condition   conditions over what strands share, looked at while none of them runs
 //	compensate  what is undone if the run fails or is cancelled
 //	run, end    what an attempt does with its run, and how that ends
-//	attempt     calls the handler, and makes an outcome of what it returns
+//	attempt     calls the handler, and judges what it returns
+//	left        what is told to what is around the handler
 //
 // # What it promises
 //
@@ -36,11 +37,11 @@
 //
 // Each run has one lock, replayState.mu. The code of a strand runs beside that of others, except
 // after a condition. An operation holds the lock from its beginning to its end, and releases it
-// while it waits, writes, or calls the user's code. Methods of replayState, of Awaitables, and of
-// strands that take a replayState are called with the lock held.
+// while it waits, writes, or calls the user's code. Methods of replayState, of what is awaited, and
+// of strands that take a replayState are called with the lock held.
 //
 // # Imports
 //
-// Of ours, store, internal/blocked, crowd, heartbeat, host, journal, lifetime, logs, memory,
-// misuse, supervise, tries, unsaid and usercode.
+// Of ours, store, internal/await, blocked, crowd, heartbeat, host, journal, lifetime, logs, memory,
+// misuse, outcome, supervise, tries, unsaid and usercode.
 package replay

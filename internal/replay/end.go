@@ -1,11 +1,10 @@
 package replay
 
 import (
-	"context"
 	"errors"
-	"time"
 
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -21,7 +20,7 @@ func (r *Run) incomplete() (*usercode.PanicError, *store.Outcome) {
 		return p, nil
 	}
 	if what := m.unvisited(); what != "" {
-		return nil, nondeterminism(what)
+		return nil, outcome.Contradiction(what)
 	}
 	return nil, nil
 }
@@ -47,7 +46,7 @@ func (r *Run) decided() *store.Outcome {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.decided == nil || len(m.undos) > 0 || m.AwaitsChildren() {
+	if m.decided == nil || m.hasToUndo() {
 		return nil
 	}
 	o := *m.decided
@@ -64,7 +63,7 @@ func (r *Run) FinishJournal(o *store.Outcome) (a *store.Append, remembers bool) 
 		o.Meta = r.Unsaid().Meta()
 		if r.claimed.Durable && o.State.Finished() {
 			const late = "its journal was not read in time, so that it is unknown what there is to undo"
-			become(o, unreadable(errors.New(late))) //nolint:err113 // for people
+			outcome.Replace(o, outcome.Unreadable(errors.New(late))) //nolint:err113 // for people
 		}
 		return nil, false
 	}
@@ -83,7 +82,7 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 		m.lingering.Stop()
 	}
 	if end := m.ownOutcome(); end != nil {
-		become(o, end)
+		outcome.Replace(o, end)
 	}
 	over := o.State.Finished() || o.Continue != nil
 	if over && m.tx != nil {
@@ -97,7 +96,7 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	}
 	o.HasChildren = m.Children
 	if o.Wait != nil && o.Wait.HandedOver {
-		o.Wait.Compensates = len(m.undos) > 0 || m.AwaitsChildren()
+		o.Wait.Compensates = m.hasToUndo()
 	}
 	// What is pending is kept if the job is over, or continues from exactly here, and it is known
 	// where the journal ends. The rest is decided again next time: nothing went on from there.
@@ -107,7 +106,7 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	}
 	if keeps && !over && len(m.undos) > 0 && m.IsEmpty() {
 		// A job without a journal would be cancelled without being called.
-		m.Add(store.Entry{Kind: store.EntryRegistered, Path: journal.UndoPrefix})
+		m.Record(store.Entry{Kind: store.EntryRegistered, Path: journal.UndoPrefix})
 	}
 	if o.Continue != nil {
 		o.Continue.Data = journal.Encode(m.Next())
@@ -118,7 +117,7 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 		if err := m.writeLast(); err != nil {
 			m.DropAll()
 			m.unwritten = true
-			m.run.endsUnwritten(o, store.About(m.run.claimed.Job.ID, unwritten, err))
+			outcome.Replace(o, m.run.failed(store.About(m.run.claimed.Job.ID, unwritten, err)))
 		}
 	}
 	var a *store.Append
@@ -141,24 +140,6 @@ func (m *replayState) dropUnsaved(o *store.Outcome) {
 	m.KeepRefusals()
 }
 
-// endsUnwritten makes the outcome of a run that of one that failed, because its journal could not
-// be completed: an attempt like any other, with its backoff, and the last one if there is none
-// left.
-func (r *Run) endsUnwritten(o *store.Outcome, err error) {
-	become(o, r.failed(err))
-}
-
-// become makes an outcome another one of the same run.
-func become(o, other *store.Outcome) {
-	o.State, o.Reason, o.Error, o.Trace, o.Delay = other.State, other.Reason, other.Error, other.Trace, other.Delay
-	o.Result, o.Wait, o.Continue = other.Result, other.Wait, other.Continue
-}
-
-// unreadable is the outcome of a run that cannot go on before the database answers.
-func unreadable(err error) *store.Outcome {
-	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: usercode.CutError(err.Error()), Delay: 5 * time.Second}
-}
-
 // isBehind reports whether the run failed before its code had come past all that the journal holds.
 // Then it does not know yet what it would have to undo.
 func (r *Run) isBehind() bool {
@@ -166,7 +147,13 @@ func (r *Run) isBehind() bool {
 	return m != nil && m.unvisited() != ""
 }
 
-// SawCancel reports whether the run knows that a cancel of its job was requested.
-func (r *Run) SawCancel() bool {
-	return r.claimed.CancelRequested || r.life.Base != nil && errors.Is(context.Cause(r.life.Base), usercode.ErrCancelled)
+// SawCancel reports whether the run knew that a cancel of its job was requested when it decided how
+// it ends. One that comes after that is for the next run.
+func (r *Run) SawCancel() bool { return r.claimed.CancelRequested || r.sawCancel.Load() }
+
+// seeCancel notes that how the run ends is decided because of this.
+func (r *Run) seeCancel(cause error) {
+	if errors.Is(cause, usercode.ErrCancelled) {
+		r.sawCancel.Store(true)
+	}
 }

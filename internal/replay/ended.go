@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/misuse"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -86,7 +85,7 @@ func (s *Strand) mayEnd(m *replayState) error {
 // the transaction may be rolled back.
 func (m *replayState) endWith(end journal.Ended) *store.Append {
 	e := store.Entry{Kind: store.EntryEnded, Data: journal.Encode(end)}
-	if end.State != store.Completed && (len(m.undos) > 0 || m.AwaitsChildren()) {
+	if end.State != store.Completed && m.hasToUndo() {
 		e = m.closingEntry(&store.Outcome{State: end.State, Reason: end.Reason, Error: end.Error})
 	}
 	e.Data, e.Codec = journal.Pack(e.Data)
@@ -115,7 +114,7 @@ func (r *Run) endedInTx() *store.Outcome {
 // which can, when the transaction is over. So it does if there is something to undo first, but
 // where compensate sees to that. It lets go of the lock meanwhile.
 func (m *replayState) ownOutcome() *store.Outcome {
-	next := &store.Outcome{State: store.Available, Reason: store.ReasonReleased}
+	next := outcome.Released()
 	if m.tx != nil && m.tx.ends { // it is given up in the middle of EndTx
 		return next
 	}
@@ -138,7 +137,7 @@ func (m *replayState) ownOutcome() *store.Outcome {
 	}
 	var end journal.Ended
 	if err := journal.Decode(m.Ended, &end); err != nil {
-		return unreadable(err)
+		return outcome.Unreadable(err)
 	}
 	return &store.Outcome{State: end.State, Reason: end.Reason, Error: end.Error, Result: end.Result}
 }
@@ -170,15 +169,4 @@ func (m *replayState) askOwn() (e *store.Entry, known bool) {
 			return nil, false
 		}
 	}
-}
-
-// handedOver is the outcome of a run whose job is finished from outside, or goes on here after the
-// limit, if that is positive.
-func (r *Run) handedOver(limit time.Duration) *store.Outcome {
-	w := blocked.Wait([]blocked.On{{What: "its completion from outside"}})
-	w.HandedOver = true
-	if limit > 0 {
-		w.Until = r.host.Now().Add(limit)
-	}
-	return &store.Outcome{State: store.Waiting, Wait: w}
 }

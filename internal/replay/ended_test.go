@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -188,7 +189,7 @@ func TestEndTxMisused(t *testing.T) {
 			return err
 		},
 		"beside a function": func(t *testing.T, a *attempt, s *Strand) (err error) {
-			if _, err := s.Go("function", func(s *Strand) (any, error) { return nil, s.Sleep(Limit{Within: time.Hour, Set: true}) }); err != nil {
+			if _, err := s.Go("function", func(s *Strand) (any, error) { return nil, s.Sleep(await.Limit{Within: time.Hour, Set: true}) }); err != nil {
 				t.Fatal(err)
 			}
 			return a.complete(s, `1`, true)

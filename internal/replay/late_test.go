@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -18,7 +19,7 @@ import (
 func TestNothingIsDecidedByTheEnd(t *testing.T) {
 	sleeps := func(hours int) func(s *Strand) (any, error) {
 		return func(s *Strand) (any, error) {
-			return nil, s.Sleep(Limit{Within: time.Duration(hours) * time.Hour, Set: true})
+			return nil, s.Sleep(await.Limit{Within: time.Duration(hours) * time.Hour, Set: true})
 		}
 	}
 	works := func(d time.Duration, then func()) func(s *Strand) (any, error) {
@@ -31,21 +32,21 @@ func TestNothingIsDecidedByTheEnd(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		decide func(s *Strand, worked *bool, slow *Future) (string, error)
+		decide func(s *Strand, worked *bool, slow *await.Future) (string, error)
 		want   string
 	}{
-		"a condition": {func(s *Strand, worked *bool, _ *Future) (string, error) {
-			return "held", s.WaitUntil("worked", func() bool { return *worked }, Limit{})
+		"a condition": {func(s *Strand, worked *bool, _ *await.Future) (string, error) {
+			return "held", s.WaitUntil("worked", func() bool { return *worked }, await.Limit{})
 		}, "held"},
-		"a condition with a limit": {func(s *Strand, worked *bool, _ *Future) (string, error) {
-			return "held", s.WaitUntil("worked", func() bool { return *worked }, Limit{Within: 50 * time.Hour, Set: true})
+		"a condition with a limit": {func(s *Strand, worked *bool, _ *await.Future) (string, error) {
+			return "held", s.WaitUntil("worked", func() bool { return *worked }, await.Limit{Within: 50 * time.Hour, Set: true})
 		}, "held"},
-		"a choice": {func(s *Strand, _ *bool, slow *Future) (string, error) {
-			soon, err := s.Timer(Limit{Within: 10 * time.Hour, Set: true})
+		"a choice": {func(s *Strand, _ *bool, slow *await.Future) (string, error) {
+			soon, err := s.Timer(await.Limit{Within: 10 * time.Hour, Set: true})
 			if err != nil {
 				return "", err
 			}
-			i, err := s.Select([]Awaitable{slow, soon})
+			i, err := s.Select([]await.Thing{slow, soon})
 			return strconv.Itoa(i), err
 		}, "1"},
 	} {
@@ -57,7 +58,7 @@ func TestNothingIsDecidedByTheEnd(t *testing.T) {
 						time.AfterFunc(3*time.Hour, func() { s.run.Cancel(usercode.ErrTimeout) })
 					}
 					var worked bool
-					var futures []*Future
+					var futures []*await.Future
 					for _, f := range []func(s *Strand) (any, error){
 						sleeps(20), works(5*time.Hour, func() { worked = true }), works(6*time.Hour, func() {}),
 					} {

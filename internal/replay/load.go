@@ -13,15 +13,14 @@ func (r *Run) remember() (*replayState, error) {
 	if m := r.state.Load(); m != nil {
 		return m, nil
 	}
-	m := &replayState{
-		run: r, active: 1,
-	}
+	m := &replayState{run: r, active: 1}
 	m.flushed.L, m.strandEnded.L, m.evaluated.L = &m.mu, &m.mu, &m.mu
 	r.main.fault = &m.fault
 	if !r.main.over.Load() {
 		m.join(&r.main)
 	}
-	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
+	m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable
+	if !m.unread {
 		r.watch.Hold()
 		journal, err := r.host.Journal(r.life.Lasting())
 		r.watch.Release()

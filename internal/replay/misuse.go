@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 )
@@ -57,10 +58,10 @@ func (s *Strand) ruined() error {
 }
 
 // own returns an error if one of several things is not the run's own.
-func (s *Strand) own(m *replayState, among ...Awaitable) error {
+func (s *Strand) own(m *replayState, among ...await.Thing) error {
 	for _, a := range among {
-		if !a.madeBy(s.run) {
-			err := misuse.Foreign(s.run.claimed.Job.ID, s.doing, a.describe())
+		if !a.IsOf(s.run) {
+			err := misuse.Foreign(s.run.claimed.Job.ID, s.doing, a.Describe())
 			s.spoil(m, err)
 			return err
 		}

@@ -68,7 +68,7 @@ func (s *Strand) StepTx(
 			return data, nil
 		}
 		if errors.Is(a.Err, store.ErrLeaseLost) {
-			return nil, m.endIfUnwritten(a.Err)
+			m.endUnwritten(a.Err)
 		}
 		return nil, err
 	})

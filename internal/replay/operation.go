@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/memory"
 	"github.com/holdfastdev/holdfast/internal/misuse"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -113,7 +114,7 @@ func (s *Strand) at(m *replayState, path, name string, kinds ...store.EntryKind)
 
 // contradict parks the run for a person, because its code and its journal do not fit.
 func (s *Strand) contradict(m *replayState, what string) {
-	m.leave(nondeterminism(what))
+	m.leave(outcome.Contradiction(what))
 	m.exit()
 }
 
@@ -189,9 +190,7 @@ func (s *Strand) await(m *replayState, ready func() bool, what func() blocked.On
 			}
 		}
 		if m.Requests.HasAnswers() { // of another strand's, or of requests that were answered before
-			if err := m.flush(); err != nil {
-				return err
-			}
+			m.flush()
 			continue
 		}
 		s.block(m, p)

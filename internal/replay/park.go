@@ -1,11 +1,13 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/blocked"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -20,6 +22,7 @@ func (m *replayState) leave(o *store.Outcome) {
 		return
 	}
 	m.exiting, m.outcome = true, o
+	m.run.seeCancel(m.ending)
 	m.strandEnded.Broadcast()
 	m.wakeAll()
 }
@@ -31,7 +34,7 @@ func (m *replayState) leavePaused() {
 	if !m.exiting {
 		m.pausesHere = true
 	}
-	m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+	m.leave(outcome.Released())
 }
 
 // exit ends the calling strand's goroutine: its deferred functions run, and nothing else. The
@@ -75,6 +78,9 @@ func (m *replayState) idle() {
 	if m.exiting || len(m.blocked) == 0 {
 		return
 	}
+	if m.ending == nil && m.endsBecauseOf(context.Cause(m.run.life.Base)) {
+		return // it is about to be told
+	}
 	switch {
 	case m.pauses():
 		m.leavePaused()
@@ -85,7 +91,7 @@ func (m *replayState) idle() {
 		return
 	}
 	if what := m.missed(); what != "" {
-		m.leave(nondeterminism(what))
+		m.leave(outcome.Contradiction(what))
 		return
 	}
 	var on []blocked.On
@@ -123,11 +129,4 @@ func (m *replayState) deadlocked(what string) {
 		}
 	}
 	m.wakeAll()
-}
-
-func nondeterminism(what string) *store.Outcome {
-	text := what + "; deploy code that fits and resume the job (job resume), or fork the run from an earlier step (job fork --from)"
-	return &store.Outcome{
-		State: store.Waiting, Reason: store.ReasonNondeterminism, Error: usercode.CutError(text), Wait: &store.Wait{Held: true},
-	}
 }

@@ -4,25 +4,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// receiver is an Awaitable that a message answers.
-type receiver interface {
-	Awaitable
-	// message is the one that answers it, or nil.
-	message(m *replayState) *store.Message
-	set(msg *store.Message)
-	decode(msg *store.Message) func(data []byte) error // nil: it is not decoded
-	failed(problem *usercode.MessageError)             // names what did not decode
-}
-
 // receive waits for a message, with a time limit or without.
 func (s *Strand) receive(
-	m *replayState, path, name string, entries []*store.Entry, r receiver, limit Limit,
+	m *replayState, path, name string, entries []*store.Entry, r await.Receiver, limit await.Limit,
 ) (*store.Message, error) {
 	for _, e := range entries {
 		switch e.Kind {
@@ -45,7 +36,7 @@ func (s *Strand) receive(
 		return s.take(m, r, path, nil)
 	}
 	at := limit.Until
-	if !r.ready(m, time.Time{}) {
+	if !r.IsReady(&m.Memory, time.Time{}) {
 		if err := s.mayBegin(m); err != nil {
 			return nil, err
 		}
@@ -54,8 +45,8 @@ func (s *Strand) receive(
 		case !at.IsZero():
 			err = (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID)
 		case limit.Within <= 0:
-			if err = m.refresh(); err == nil && !r.ready(m, time.Time{}) {
-				m.Add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
+			if err = m.refresh(); err == nil && !r.IsReady(&m.Memory, time.Time{}) {
+				m.Record(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
 				err = ErrWaitTimeout
 			}
 		default:
@@ -66,25 +57,25 @@ func (s *Strand) receive(
 		}
 	}
 	now := s.run.host.Now
-	err := s.await(m, func() bool { return r.ready(m, now()) || !now().Before(at) }, func() blocked.On {
-		p := r.pause(m)
+	err := s.await(m, func() bool { return r.IsReady(&m.Memory, now()) || !now().Before(at) }, func() blocked.On {
+		p := r.Blocked()
 		p.Until = at
 		return p
 	})
 	if err != nil {
 		return nil, err
 	}
-	if r.ready(m, now()) {
+	if r.IsReady(&m.Memory, now()) {
 		return s.take(m, r, path, nil)
 	}
-	m.Add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
+	m.Record(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
 	return nil, ErrWaitTimeout
 }
 
 // take receives the message that answers a wait, and notes it at the path of the wait, after the
 // choice that it is of, if any.
-func (s *Strand) take(m *replayState, r receiver, path string, choice *store.Entry) (*store.Message, error) {
-	msg := r.message(m)
+func (s *Strand) take(m *replayState, r await.Receiver, path string, choice *store.Entry) (*store.Message, error) {
+	msg := r.Message(&m.Memory)
 	e := store.Entry{Kind: store.EntryReceived, Path: path, Ref: msg.Seq}
 	if msg.Kind == store.MessageSignal {
 		e.Name = msg.Name
@@ -99,20 +90,20 @@ func (s *Strand) take(m *replayState, r receiver, path string, choice *store.Ent
 		m.exit()
 	}
 	if choice != nil {
-		m.Add(*choice)
+		m.Record(*choice)
 	}
-	r.set(msg)
+	r.Receive(msg)
 	if problem == "" {
-		m.Add(e)
+		m.Record(e)
 		return msg, nil
 	}
 	e.Data = journal.Encode(journal.Problem{Problem: problem})
-	m.Add(e)
+	m.Record(e)
 	return nil, s.undecoded(r, msg, problem)
 }
 
 // receivedBefore gives a wait what the journal says that it received.
-func (s *Strand) receivedBefore(m *replayState, r receiver, e *store.Entry) (*store.Message, error) {
+func (s *Strand) receivedBefore(m *replayState, r await.Receiver, e *store.Entry) (*store.Message, error) {
 	msg := m.Message(e.Ref)
 	if msg == nil {
 		return nil, fmt.Errorf("%w: message %d, received by entry %d of the journal", store.ErrNotFound, e.Ref, e.Seq)
@@ -133,21 +124,21 @@ func (s *Strand) receivedBefore(m *replayState, r receiver, e *store.Entry) (*st
 	case problem != "": // of code that could decode it once
 		return nil, s.undecoded(r, msg, problem)
 	}
-	r.set(msg)
+	r.Receive(msg)
 	return msg, nil
 }
 
-func (s *Strand) undecoded(r receiver, msg *store.Message, problem string) error {
+func (s *Strand) undecoded(r await.Receiver, msg *store.Message, problem string) error {
 	e := &usercode.MessageError{Job: s.run.claimed.Job.ID, Message: msg.Seq, Problem: problem}
-	r.failed(e)
+	r.Failed(e)
 	return e
 }
 
 // decoded decodes a message without the state's lock, since that is the user's code, and returns
 // why it does not decode. An error is that of a message which this program cannot even unpack;
 // another one may.
-func (s *Strand) decoded(m *replayState, r receiver, msg *store.Message) (problem string, err error) {
-	decode := r.decode(msg)
+func (s *Strand) decoded(m *replayState, r await.Receiver, msg *store.Message) (problem string, err error) {
+	decode := r.Decoder(msg)
 	if decode == nil {
 		return "", nil
 	}

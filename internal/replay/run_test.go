@@ -15,7 +15,9 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/memory"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -28,6 +30,7 @@ type attempt struct {
 	journal store.Journal
 	writes  []int // entries of each
 	refuse  error // what the next write returns
+	last    bool  // no attempt is left
 	said    []string
 	asked   int                       // for requests
 	cancels int                       // of children
@@ -36,6 +39,8 @@ type attempt struct {
 	inTx    func(*store.Append) error // nil: keep it in open
 	unsure  int                       // how often EntryAt fails
 
+	mayWrite func() bool // nil: always
+	played   func()      // called when the run has left its code; nil: nothing is
 	requests []store.Update
 	run      *Run
 	handler  func(*Run) ([]byte, error)
@@ -75,6 +80,9 @@ func (a *attempt) Updates(_ context.Context, after int64) ([]store.Update, error
 func (a *attempt) Append(w *store.Append) error {
 	if a.refuse != nil {
 		return a.refuse
+	}
+	if a.mayWrite != nil && !a.mayWrite() {
+		return store.ErrInvalid
 	}
 	a.writes = append(a.writes, len(w.Entries))
 	a.store(w)
@@ -138,6 +146,9 @@ func (a *attempt) CancelChildren(context.Context) (open int64, err error) {
 }
 
 func (a *attempt) Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
+	if a.last {
+		return &store.Outcome{State: store.Failed, Reason: store.ReasonAttemptsExhausted, Error: text, Trace: trace}
+	}
 	return &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace, Delay: delay}
 }
 
@@ -174,6 +185,9 @@ func (a *attempt) call(handler func(s *Strand) ([]byte, error)) *store.Outcome {
 		}
 	}()
 	o := run.Play(run.Start(a.Now(), 0))
+	if a.played != nil {
+		a.played()
+	}
 	if o != nil {
 		if last, _ := run.FinishJournal(o); last != nil {
 			a.store(last)
@@ -192,7 +206,7 @@ func TestReplayNeedsNoNode(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return first, s.Sleep(Limit{Within: time.Hour, Set: true})
+			return first, s.Sleep(await.Limit{Within: time.Hour, Set: true})
 		}
 		o := a.call(handler)
 		if o.State != store.Waiting || o.Wait == nil || !o.Wait.Until.Equal(began.Add(time.Hour)) {
@@ -214,7 +228,7 @@ func TestCodeThatDoesNotFit(t *testing.T) {
 	for name, handler := range map[string]func(s *Strand) ([]byte, error){
 		"another step": func(s *Strand) ([]byte, error) { return step(s, "b") },
 		"another operation": func(s *Strand) ([]byte, error) {
-			return nil, s.Sleep(Limit{Within: time.Hour, Set: true})
+			return nil, s.Sleep(await.Limit{Within: time.Hour, Set: true})
 		},
 		"none": func(*Strand) ([]byte, error) { return nil, nil },
 	} {
@@ -222,14 +236,15 @@ func TestCodeThatDoesNotFit(t *testing.T) {
 			a := newAttempt(t)
 			a.call(func(s *Strand) ([]byte, error) { return step(s, "a") })
 			a.next()
-			if o := a.call(func(s *Strand) ([]byte, error) {
+			o := a.call(func(s *Strand) ([]byte, error) {
 				if name == "none" {
 					if _, err := s.Random(); err != nil { // takes no place
 						return nil, err
 					}
 				}
 				return handler(s)
-			}); o.State != store.Waiting || o.Reason != store.ReasonNondeterminism || o.Wait == nil || !o.Wait.Held {
+			})
+			if o.State != store.Waiting || o.Reason != store.ReasonNondeterminism || o.Wait == nil || !o.Wait.Held {
 				t.Errorf("%+v", o)
 			}
 		})
@@ -260,6 +275,73 @@ func TestWritesThatFail(t *testing.T) {
 	}
 }
 
+// TestCancelAsTheRunParks: a cancel that comes before a run is parked ends it, whoever is faster;
+// and one that comes after that was not seen by it, so that the next run ends it.
+func TestCancelAsTheRunParks(t *testing.T) {
+	before := newAttempt(t)
+	o := before.call(func(s *Strand) ([]byte, error) {
+		if _, err := s.Now(); err != nil {
+			return nil, err
+		}
+		s.run.Cancel(usercode.ErrCancelled)
+		return nil, s.Sleep(await.Limit{Within: time.Hour, Set: true})
+	})
+	if o.State != store.Cancelled || !before.run.SawCancel() {
+		t.Errorf("before: %+v, seen: %v", o, before.run.SawCancel())
+	}
+	for name, end := range map[string]func(s *Strand) error{
+		"parked":    func(s *Strand) error { return s.Sleep(await.Limit{Within: time.Hour, Set: true}) },
+		"snoozed":   func(*Strand) error { return &usercode.SnoozeError{Delay: time.Hour} },
+		"failed":    func(*Strand) error { return errBoom },
+		"new":       func(*Strand) error { return &usercode.ContinueError{Kind: "k"} },
+		"held over": func(*Strand) error { return &usercode.HandOverError{} },
+	} {
+		after := newAttempt(t)
+		after.played = func() { after.run.Cancel(usercode.ErrCancelled) }
+		o := after.call(func(s *Strand) ([]byte, error) { return nil, end(s) })
+		if o.State.Finished() || after.run.SawCancel() {
+			t.Errorf("%s before: %+v, seen: %v", name, o, after.run.SawCancel())
+		}
+	}
+}
+
+// TestEndThatCannotBeWritten: a run whose end cannot be written, or not what it undoes, goes on in
+// another attempt, also if none was left: it is not over before it has compensated.
+func TestEndThatCannotBeWritten(t *testing.T) {
+	for name, refusedFrom := range map[string]int{"the decision": 0, "a step of a compensation": 1, "its end": 2} {
+		t.Run(name, func(t *testing.T) {
+			a := newAttempt(t)
+			a.last = true
+			undone, refuses := 0, true
+			handler := func(s *Strand) ([]byte, error) {
+				err := s.OnFailure("undo", func(s *Strand) error {
+					_, err := s.Step("undo", StepPolicy{}, func(context.Context, int) ([]byte, error) {
+						undone++
+						return nil, nil
+					})
+					return err
+				})
+				if err != nil {
+					return nil, err
+				}
+				return nil, errBoom
+			}
+			a.mayWrite = func() bool { return !refuses || len(a.writes) < refusedFrom }
+			if o := a.call(handler); o.State != store.Retryable || o.Delay <= 0 {
+				t.Fatalf("it ends: %+v", o)
+			}
+			refuses = false
+			a.next()
+			if o := a.call(handler); o.State != store.Failed || o.Error != "boom" {
+				t.Errorf("%+v", o)
+			}
+			if want := 1 + refusedFrom%2; undone != want {
+				t.Errorf("it was undone %d times, want %d", undone, want)
+			}
+		})
+	}
+}
+
 // TestLargeEntriesAreWrittenOneByOne: so many as fit into a write, and those that are too large for
 // any alone.
 func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
@@ -275,9 +357,10 @@ func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
 		for i, size := range sizes {
 			data := make([]byte, size)
 			_, _ = rand.Read(data) // does not compress
-			m.AddPending(store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: data})
+			m.StoreLater(store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: data})
 		}
-		return nil, m.flush()
+		m.flush()
+		return nil, nil
 	})
 	if o.State != store.Completed {
 		t.Errorf("%+v", o)

@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
@@ -10,7 +11,7 @@ import (
 
 // Select waits for the first of several things and returns its index; of those that are ready at
 // once the first in the list.
-func (s *Strand) Select(all []Awaitable) (int, error) {
+func (s *Strand) Select(all []await.Thing) (int, error) {
 	m, err := s.begin("holdfast.Select", "")
 	if err != nil {
 		return 0, err
@@ -48,28 +49,28 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 	err = s.await(m, func() bool {
 		for i, a := range all {
 			// The next attempt has to find the choice again.
-			if f, ok := a.(*Future); a.ready(m, now()) && (!ok || !f.late) {
+			if f, ok := a.(*await.Future); a.IsReady(&m.Memory, now()) && (!ok || !f.Late) {
 				chosen = i
 				return true
 			}
 		}
 		return false
-	}, func() blocked.On { return together(m, all) })
+	}, func() blocked.On { return await.First(all) })
 	if err != nil {
 		return 0, err
 	}
 	choice := store.Entry{Kind: store.EntrySelected, Path: path, Data: journal.Encode(chosen)}
-	if r, ok := all[chosen].(receiver); ok {
+	if r, ok := all[chosen].(await.Receiver); ok {
 		_, err := s.take(m, r, path, &choice)
 		return chosen, err
 	}
-	m.Add(choice)
+	m.Record(choice)
 	return chosen, nil
 }
 
 // chose gives a choice that is replayed what it received then.
-func (s *Strand) chose(m *replayState, path string, entries []*store.Entry, a Awaitable) error {
-	r, ok := a.(receiver)
+func (s *Strand) chose(m *replayState, path string, entries []*store.Entry, a await.Thing) error {
+	r, ok := a.(await.Receiver)
 	for _, e := range entries {
 		if ok && e.Kind == store.EntryReceived {
 			_, err := s.receivedBefore(m, r, e)
@@ -81,12 +82,4 @@ func (s *Strand) chose(m *replayState, path string, entries []*store.Entry, a Aw
 		_, err = s.take(m, r, path, nil) // what it was to receive was not stored any more
 	}
 	return err
-}
-
-func together(m *replayState, all []Awaitable) blocked.On {
-	on := make([]blocked.On, len(all))
-	for i, a := range all {
-		on[i] = a.pause(m)
-	}
-	return blocked.Any(on)
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/internal/tries"
@@ -31,11 +30,12 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 		}
 		e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: data, Took: took}
 		if s.undo {
-			m.Add(e) // a compensation that is tried again comes past it
+			m.Record(e) // a compensation that is tried again comes past it
 		} else {
-			m.AddPending(e)
+			m.StoreLater(e)
 		}
-		return data, m.flush()
+		m.flush()
+		return data, nil
 	})
 }
 
@@ -115,9 +115,7 @@ func (s *Strand) step(
 			return nil, err
 		}
 		// What was decided until here is stored before the step acts on it.
-		if err := m.flush(); err != nil {
-			return nil, err
-		}
+		m.flush()
 		m.settled()
 		began := s.run.host.Now()
 		data, err := try(s.Context(), m, path, attempt)
@@ -131,22 +129,16 @@ func (s *Strand) step(
 		if err := s.misusedIn(m, failure); err != nil {
 			return nil, err
 		}
-		told := &failure.Told
-		told.Step = name
-		took := s.since(began)
+		e, again := failure.Entry(path, name, s.run.host.Now())
+		e.Took = s.since(began)
+		m.Record(e)
 		if !failure.Again {
-			m.Add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(told), Took: took})
-			return nil, told
+			return nil, &failure.Told
 		}
-		until = s.run.host.Now().Add(failure.Delay)
-		m.Add(store.Entry{
-			Kind: store.EntryStepRetry, Path: path, Name: name, Took: took, Data: journal.Encode(journal.Retry{Failure: *told, Until: until}),
-		})
-		if err := m.flush(); err != nil {
-			return nil, err
-		}
+		until = again
+		m.flush()
 		s.run.host.Say(slog.LevelWarn, "step failed; it will be retried",
-			slog.String(logs.KeyStep, name), slog.Int(logs.KeyTries, attempt), slog.String(logs.KeyError, told.Message),
+			slog.String(logs.KeyStep, name), slog.Int(logs.KeyTries, attempt), slog.String(logs.KeyError, failure.Told.Message),
 			slog.Time(logs.KeyRetryAt, until))
 	}
 }

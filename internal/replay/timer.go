@@ -1,14 +1,12 @@
 package replay
 
 import (
-	"time"
-
-	"github.com/holdfastdev/holdfast/internal/blocked"
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // Sleep waits durably.
-func (s *Strand) Sleep(limit Limit) error {
+func (s *Strand) Sleep(limit await.Limit) error {
 	m, err := s.begin("run.Sleep", "")
 	if err != nil {
 		return err
@@ -24,14 +22,8 @@ func (s *Strand) Sleep(limit Limit) error {
 	return s.waitFor(m, t)
 }
 
-// Timer is a time that was fixed in the journal.
-type Timer struct {
-	run *Run
-	at  time.Time
-}
-
 // Timer begins a timer.
-func (s *Strand) Timer(limit Limit) (*Timer, error) {
+func (s *Strand) Timer(limit await.Limit) (*await.Timer, error) {
 	m, err := s.begin("run.Timer", "")
 	if err != nil {
 		return nil, err
@@ -41,7 +33,7 @@ func (s *Strand) Timer(limit Limit) (*Timer, error) {
 }
 
 // timer begins a timer.
-func (s *Strand) timer(m *replayState, limit Limit) (*Timer, error) {
+func (s *Strand) timer(m *replayState, limit await.Limit) (*await.Timer, error) {
 	path, entries, err := s.arrive(m, "", store.EntryTimer)
 	if err != nil {
 		return nil, err
@@ -55,15 +47,5 @@ func (s *Strand) timer(m *replayState, limit Limit) (*Timer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Timer{s.run, at}, nil
-}
-
-func (t *Timer) madeBy(r *Run) bool { return t != nil && t.run == r }
-
-func (t *Timer) describe() string { return "a timer" }
-
-func (t *Timer) ready(_ *replayState, now time.Time) bool { return !now.Before(t.at) }
-
-func (t *Timer) pause(*replayState) blocked.On {
-	return blocked.On{Until: t.at, What: "timer until " + t.at.UTC().Format(time.RFC3339)}
+	return &await.Timer{Until: at, By: s.run}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/crowd"
 	"github.com/holdfastdev/holdfast/internal/heartbeat"
@@ -41,6 +42,7 @@ type Run struct {
 	pausing     atomic.Bool                 // a pause of it was requested
 	said        unsaid.Slot                 // of its job, and to be stored with the next write
 	undoing     atomic.Bool                 // compensations run
+	sawCancel   atomic.Bool                 // its end was decided with regard to a request to cancel it
 }
 
 // replayState is what a durable run remembers: its journal and its inbox, as they were read when it
@@ -67,8 +69,8 @@ type replayState struct {
 	said      *unsaid.Words // what the write under way says of the job
 	tx        *openTx       // what is being written is in a transaction of the user's
 
-	abandoned []*Future // strands that have panicked and were not awaited yet
-	concluded bool      // and will not be
+	abandoned []*await.Future // strands that have panicked and were not awaited yet
+	concluded bool            // and will not be
 
 	strands     int       // goroutines that Go has started and that have not ended
 	strandEnded sync.Cond // told when one of them ends, and when the run exits
@@ -130,16 +132,6 @@ type Strand struct {
 // of a compensation.
 type fault struct{ err error }
 
-// Awaitable is something that a strand can wait for.
-type Awaitable interface {
-	ready(m *replayState, now time.Time) bool
-	pause(m *replayState) blocked.On
-	// madeBy reports whether a run may wait for it. It may be nil.
-	madeBy(r *Run) bool
-	// describe names it in messages. It may be nil.
-	describe() string
-}
-
 // undo is a compensation: what is to be done if the run fails or is cancelled.
 type undo struct {
 	path string // "~1", or "~3/1" of the strand that the third operation began: the same on every replay
@@ -153,14 +145,4 @@ type openTx struct {
 	wrote bool // the entry: whether it is there the end of the transaction tells
 	ends  bool // the entry is the end of the job
 	left  bool // the run has ended meanwhile, and no longer waits for it: nothing is to be written in it any more
-}
-
-// Future is the result of a strand, once it has returned.
-type Future struct {
-	run   *Run
-	name  string
-	done  bool
-	late  bool // the run was ending then, and perhaps it was done because of that
-	value any
-	err   error
 }

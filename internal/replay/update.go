@@ -67,7 +67,7 @@ func (m *replayState) readUpdates() error {
 	if err != nil {
 		return store.About(m.run.claimed.Job.ID, "reading the updates of", err)
 	}
-	m.Requests.Add(open)
+	m.Requests.Receive(open)
 	return nil
 }
 
@@ -92,9 +92,7 @@ func (s *Strand) serve(m *replayState) error {
 				return err
 			}
 		case m.Requests.HasAnswers():
-			if err := m.flush(); err != nil {
-				return err
-			}
+			m.flush()
 			m.Requests.Stale = true // more may have come meanwhile
 		default:
 			return nil
@@ -130,7 +128,7 @@ func (s *Strand) accept(m *replayState, u *store.Update) error {
 	m.Requests.Accept(*u)
 	path := s.nextRequest()
 	data = journal.Encode(journal.Update{Key: u.Key, In: data})
-	m.Add(store.Entry{Kind: store.EntryUpdated, Path: path, Name: u.Name, Ref: u.Seq, Data: data})
+	m.Record(store.Entry{Kind: store.EntryUpdated, Path: path, Name: u.Name, Ref: u.Seq, Data: data})
 	return s.handle(m, path, u.Key, handle)
 }
 
@@ -190,7 +188,7 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 		m.Requests.Done(key, nil, said(err))
 	}
 	if count, bytes := m.Requests.Weight(); count >= memory.MaxAppend || bytes >= memory.MaxAppendBytes {
-		return m.flush()
+		m.flush()
 	}
 	return nil
 }

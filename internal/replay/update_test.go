@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -70,7 +71,7 @@ func adds(s *Strand, name string, sum *int, also func(s *Strand, n int) error) e
 	}})
 }
 
-func hour() Limit { return Limit{Within: time.Hour, Set: true} }
+func hour() await.Limit { return await.Limit{Within: time.Hour, Set: true} }
 
 // TestRequestsAreHandledInWaits: in their order, once, and the same on every replay.
 func TestRequestsAreHandledInWaits(t *testing.T) {
@@ -83,10 +84,11 @@ func TestRequestsAreHandledInWaits(t *testing.T) {
 		var sum, calls int
 		handler := func(s *Strand) ([]byte, error) {
 			sum = 0
-			if err := adds(s, "add", &sum, func(s *Strand, _ int) error {
+			err := adds(s, "add", &sum, func(s *Strand, _ int) error {
 				_, err := s.Step("note", StepPolicy{}, func(context.Context, int) ([]byte, error) { calls++; return nil, nil })
 				return err
-			}); err != nil {
+			})
+			if err != nil {
 				return nil, err
 			}
 			if err := s.Sleep(hour()); err != nil {
@@ -135,7 +137,7 @@ func TestWaitsWithoutPlaces(t *testing.T) {
 				return nil, err
 			}
 			for range 2 {
-				var slept *Future
+				var slept *await.Future
 				slept, err := s.Go("sleeper", func(s *Strand) (any, error) { return nil, s.Sleep(hour()) })
 				if err != nil {
 					return nil, err
@@ -179,10 +181,11 @@ func TestAnswersThatWereNotStored(t *testing.T) {
 			a.request("add", "5")
 			handler := func(s *Strand) ([]byte, error) {
 				sum := 0
-				if err := adds(s, "add", &sum, func(s *Strand, _ int) error {
+				err := adds(s, "add", &sum, func(s *Strand, _ int) error {
 					_, err := s.Step("note", StepPolicy{}, func(context.Context, int) ([]byte, error) { calls++; return nil, nil })
 					return err
-				}); err != nil {
+				})
+				if err != nil {
 					return nil, err
 				}
 				return []byte(strconv.Itoa(sum)), s.Sleep(hour())
@@ -310,7 +313,7 @@ func TestErrorsOfRequestHandlers(t *testing.T) {
 		a.request("add", "1")
 		o := a.call(func(s *Strand) ([]byte, error) {
 			sum := 0
-			if err := adds(s, "add", &sum, func(*Strand, int) error { return s.Sleep(Limit{}) }); err != nil {
+			if err := adds(s, "add", &sum, func(*Strand, int) error { return s.Sleep(await.Limit{}) }); err != nil {
 				return nil, err
 			}
 			return nil, s.Sleep(hour())
@@ -324,12 +327,13 @@ func TestErrorsOfRequestHandlers(t *testing.T) {
 		a.request("add", "1")
 		handler := func(s *Strand) ([]byte, error) {
 			sum := 0
-			if err := adds(s, "add", &sum, func(_ *Strand, _ int) error {
+			err := adds(s, "add", &sum, func(_ *Strand, _ int) error {
 				if panics {
 					panic("no")
 				}
 				return nil
-			}); err != nil {
+			})
+			if err != nil {
 				return nil, err
 			}
 			return nil, s.Sleep(hour())

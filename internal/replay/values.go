@@ -28,7 +28,7 @@ func (s *Strand) Now() (time.Time, error) {
 		return at, err
 	}
 	at = s.run.host.Now()
-	m.Add(store.Entry{Kind: store.EntryValue, Path: path, Data: journal.Encode(at)})
+	m.Record(store.Entry{Kind: store.EntryValue, Path: path, Data: journal.Encode(at)})
 	return at, nil
 }
 
@@ -74,8 +74,9 @@ func (s *Strand) Publish(kind store.EntryKind, name string, data []byte) error {
 	if err := s.mayBegin(m); err != nil {
 		return err
 	}
-	m.Add(store.Entry{Kind: kind, Path: path, Name: name, Data: data})
-	return m.flush()
+	m.Record(store.Entry{Kind: kind, Path: path, Name: name, Data: data})
+	m.flush()
+	return nil
 }
 
 // Patched reports whether the run takes part in a change of its code: a run that had gone past the
@@ -97,7 +98,7 @@ func (s *Strand) Patched(name string) (bool, error) {
 	}
 	m.Patch(name, in)
 	if in {
-		m.Add(store.Entry{Kind: store.EntryPatched, Path: "", Name: name})
+		m.Record(store.Entry{Kind: store.EntryPatched, Path: "", Name: name})
 	}
 	return in, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/blocked"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
@@ -12,20 +13,6 @@ import (
 // ErrWaitTimeout is what a wait returns when its time limit is over.
 var ErrWaitTimeout = errors.New("holdfast: wait timed out")
 
-// Limit is when a wait ends at the latest. The zero value means never.
-type Limit struct {
-	Within time.Duration // from the beginning of the wait
-	Until  time.Time
-	Set    bool
-}
-
-func (l Limit) at(now time.Time) time.Time {
-	if !l.Until.IsZero() {
-		return l.Until
-	}
-	return now.Add(max(l.Within, 0))
-}
-
 // until waits for a time.
 func (s *Strand) until(m *replayState, at time.Time, what func() string) error {
 	now := s.run.host.Now
@@ -33,7 +20,7 @@ func (s *Strand) until(m *replayState, at time.Time, what func() string) error {
 }
 
 // begun returns when the timer at a path ends, which is decided when it is first asked for.
-func (s *Strand) begun(m *replayState, path, name string, entries []*store.Entry, limit Limit) (time.Time, error) {
+func (s *Strand) begun(m *replayState, path, name string, entries []*store.Entry, limit await.Limit) (time.Time, error) {
 	for _, e := range entries {
 		if e.Kind == store.EntryTimer {
 			var t journal.Timer
@@ -41,16 +28,16 @@ func (s *Strand) begun(m *replayState, path, name string, entries []*store.Entry
 			return t.Until, err
 		}
 	}
-	at := limit.at(s.run.host.Now())
+	at := limit.EndsAt(s.run.host.Now())
 	if err := (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID); err != nil {
 		return time.Time{}, err
 	}
-	m.Add(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: journal.Encode(journal.Timer{Until: at})})
+	m.Record(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: journal.Encode(journal.Timer{Until: at})})
 	return at, nil
 }
 
 // waitFor waits for one thing that needs no decision: a timer, or a strand.
-func (s *Strand) waitFor(m *replayState, a Awaitable) error {
+func (s *Strand) waitFor(m *replayState, a await.Thing) error {
 	now := s.run.host.Now
-	return s.await(m, func() bool { return a.ready(m, now()) }, func() blocked.On { return a.pause(m) })
+	return s.await(m, func() bool { return a.IsReady(&m.Memory, now()) }, a.Blocked)
 }

@@ -6,14 +6,16 @@ import (
 	"log/slog"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // flush stores what is pending, together with children, and returns when that is durable. Strands
 // that flush at the same time share a write, and one write follows the other, so that the journal
-// has no gaps. It lets go of the lock meanwhile. An error means that the run cannot go on.
-func (m *replayState) flush() error {
+// has no gaps. It lets go of the lock meanwhile. If the run cannot go on, because of a write that
+// failed or for another reason, flush does not return.
+func (m *replayState) flush() {
 	for m.flushing {
 		m.flushed.Wait()
 	}
@@ -21,8 +23,8 @@ func (m *replayState) flush() error {
 		m.exit()
 	}
 	for !m.IsSaved() {
-		if err := m.endIfUnwritten(m.write()); err != nil {
-			return err
+		if err := m.write(); err != nil {
+			m.endUnwritten(err)
 		}
 		for m.flushing { // another strand's
 			m.flushed.Wait()
@@ -31,7 +33,6 @@ func (m *replayState) flush() error {
 			m.exit()
 		}
 	}
-	return nil
 }
 
 // write stores the first portion of what is pending. No other strand writes. It releases the lock
@@ -82,12 +83,10 @@ func (m *replayState) written(a *store.Append, err error) {
 	m.flushed.Broadcast()
 }
 
-// endIfUnwritten ends the run if a write of it failed: whatever went on from there would not be
-// remembered.
-func (m *replayState) endIfUnwritten(err error) error {
+// endUnwritten ends the run because a write of it failed: whatever went on from there would not be
+// remembered. It does not return.
+func (m *replayState) endUnwritten(err error) {
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, store.ErrLeaseLost):
 		m.run.Cancel(store.ErrLeaseLost)
 		m.leave(nil)
@@ -98,12 +97,14 @@ func (m *replayState) endIfUnwritten(err error) error {
 		m.unwritten = true
 		// What the run has decided since is lost with the write, so that it cannot go on from
 		// there.
-		m.leave(m.run.failed(store.About(m.run.claimed.Job.ID, unwritten, err)))
+		err = store.About(m.run.claimed.Job.ID, unwritten, err)
+		if m.decided != nil && m.hasToUndo() {
+			m.leave(outcome.Unreadable(err)) // also if no attempt is left
+		} else {
+			m.leave(m.run.failed(err))
+		}
 	}
-	if m.exiting {
-		m.exit()
-	}
-	return m.ending
+	m.exit()
 }
 
 const unwritten = "writing the journal of"

@@ -74,7 +74,7 @@ func (p *Policy) Late(cause, err error) error {
 // all that is asked of that error: it and Policy.Retry are the user's code, which is not called
 // with the lock of a run's state.
 type FailedError struct {
-	Told   usercode.StepError // but for the step's name
+	Told   usercode.StepError // its Step is set by Entry
 	Misuse error              // that the function was told of, or is
 	Stack  string             // of a panic
 	Delay  time.Duration
@@ -92,7 +92,8 @@ func (p *Policy) Failed(err error, attempt int) *FailedError {
 	if p, ok := errors.AsType[*usercode.PanicError](err); ok {
 		e.Stack = usercode.CutTrace(p.Stack)
 	}
-	if e.Delay, e.Again = p.next(err, attempt); !e.Again {
+	e.Delay, e.Again = p.next(err, attempt)
+	if !e.Again {
 		var fail *usercode.FailError
 		e.Told.Permanent = errors.As(err, &fail)
 	}
@@ -114,21 +115,33 @@ func (p *Policy) next(err error, attempt int) (delay time.Duration, again bool) 
 	return p.Backoff.Delay(attempt), true
 }
 
-// Before is what the journal has of a step.
+// Entry is what the journal remembers of the try of a step, or of a compensation, that has failed,
+// and when the next one is due, if there is one.
+func (e *FailedError) Entry(path, name string, now time.Time) (entry store.Entry, again time.Time) {
+	e.Told.Step = name
+	entry = store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: journal.Encode(&e.Told)}
+	if e.Again {
+		again = now.Add(e.Delay)
+		entry.Kind, entry.Data = store.EntryStepRetry, journal.Encode(journal.Retry{Failure: e.Told, Until: again})
+	}
+	return entry, again
+}
+
+// Before is what the journal has of a step, or of a compensation.
 type Before struct {
 	Ended   bool
-	Result  []byte
+	Result  []byte    // of a step that has succeeded
 	Attempt int       // of one that has not ended: the next
 	Until   time.Time // when that is due; zero: now
 }
 
-// BeforeIn reads the entries of a step. The error is that of a step which failed.
+// BeforeIn reads the entries of a step or a compensation. The error is that of one which failed.
 func BeforeIn(entries []*store.Entry) (Before, error) {
 	b := Before{Attempt: 1}
 	for _, e := range entries {
 		var err error
 		switch e.Kind {
-		case store.EntryStep:
+		case store.EntryStep, store.EntryCompensated:
 			b.Ended = true
 			b.Result, err = journal.Unpack(e.Data, e.Codec)
 			return b, err

@@ -2,6 +2,7 @@ package usercode
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strings"
 
@@ -24,6 +25,10 @@ func PanicOf(p any) *PanicError {
 }
 
 func (e *PanicError) Error() string { return PanicText(e.value) }
+
+// LogValue is what the log has of the panic. That is the user's code: a logger asks for it when it
+// writes the line.
+func (e *PanicError) LogValue() slog.Value { return slog.StringValue(CutError(e.Error())) }
 
 // PanicText is how a panic is told as an error.
 func PanicText(value any) string { return fmt.Sprintf(panicPrefix+"%v", value) }

@@ -22,12 +22,13 @@ type Returned struct {
 // Look looks at an error that is not nil.
 func Look(err error) (r Returned) {
 	r.Text = ErrorText(err)
-	if p := recovered(func() {
+	p := recovered(func() {
 		for _, target := range []any{&r.Cancel, &r.Fail, &r.Step, &r.ContinueAsNew, &r.HandOver, &r.Snooze, &r.Retry} {
 			errors.As(err, target)
 		}
 		r.Full = errors.Is(err, ErrJournalFull)
-	}); p != nil {
+	})
+	if p != nil {
 		r.Text = Cut(fmt.Sprintf("panic in a method of the returned error, a %T: %v; it says: %s", err, p, r.Text), MaxError)
 	}
 	return r

@@ -29,8 +29,8 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	if j == nil {
 		return store.LostLease(a.Lease.Job)
 	}
-	if held := s.holder(j.ID); held != nil && (a.Closing || !a.Meta.IsEmpty() || held.isAppending(j.ID)) ||
-		slices.ContainsFunc(a.Enqueues, s.isTaken) {
+	held := s.holder(j.ID)
+	if held != nil && (a.Closing || !a.Meta.IsEmpty() || held.isAppending(j.ID)) || slices.ContainsFunc(a.Enqueues, s.isTaken) {
 		return store.ErrBusy
 	}
 	if last := j.lastEntry(); len(a.Entries) > 0 && a.Entries[0].Seq <= last {

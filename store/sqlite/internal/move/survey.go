@@ -31,12 +31,13 @@ func (v Verbs) Survey(ctx context.Context) (store.Survey, error) {
 			return err
 		}
 		counts := t.Stmt("copy_counts")
-		if err := db.Each(counts, func() error {
+		err = db.Each(counts, func() error {
 			if state, n := store.State(counts.ReadInt()), counts.ReadInt(); n > 0 {
 				s.Counts[state] += n
 			}
 			return nil
-		}); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 		runs, err := t.RunningByQueue()

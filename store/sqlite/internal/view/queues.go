@@ -74,10 +74,11 @@ func count(t *core.Tx, q *store.Queue, id int64) error {
 	var lanes []int64
 	s := t.Stmt("lanes_of_queue")
 	s.BindInt(id)
-	if err := db.Each(s, func() error {
+	err := db.Each(s, func() error {
 		lanes = append(lanes, s.ReadInt())
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	for _, lane := range lanes {

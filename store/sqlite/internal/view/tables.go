@@ -97,11 +97,12 @@ func (l *tables) Descendants(root store.ID, limit int) (ids []store.ID, err erro
 		s := l.Stmt("children_ids")
 		db.BindID(s, parents[0])
 		s.BindInt(int64(limit - len(ids)))
-		if err := db.Each(s, func() error {
+		err := db.Each(s, func() error {
 			id := db.ReadID(s)
 			ids, parents = append(ids, id), append(parents, id)
 			return nil
-		}); err != nil {
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -269,10 +270,11 @@ func (l *tables) NotCompletedIn(limit int) (found []lists.Found, byLane bool, er
 			s.BindInt(ids[i])
 		}
 		s.BindInt(int64(limit - len(found)))
-		if err := db.Each(s, func() error {
+		err := db.Each(s, func() error {
 			found = append(found, lists.Found{Place: lists.Place{ID: db.ReadID(s)}, State: store.State(s.ReadInt())})
 			return nil
-		}); err != nil {
+		})
+		if err != nil {
 			return nil, false, err
 		}
 	}
@@ -335,10 +337,11 @@ func bindRange(s db.Stmt, r lists.Range, n int) {
 // checked reads jobs, and looks at once whether they fit.
 func (l *tables) checked(s db.Stmt) (rows lists.Rows, err error) {
 	var jobs []jobFacts
-	if err := db.Each(s, func() error {
+	err = db.Each(s, func() error {
 		jobs = append(jobs, readFacts(s))
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		return rows, err
 	}
 	rows.Looked = len(jobs)
