@@ -170,6 +170,88 @@ func TestARunThatIsBehindSaysNothing(t *testing.T) {
 	})
 }
 
+// TestARunThatIsBehindInPartsSaysNothing: the same where the journal has nothing at the place that
+// the attempt has come to, but of what began there: a strand, children, a request.
+func TestARunThatIsBehindInPartsSaysNothing(t *testing.T) {
+	t.Parallel()
+	for name, part := range map[string]func(run *holdfast.Run, say func() error) error{
+		"a strand": func(run *holdfast.Run, say func() error) error {
+			if err := say(); err != nil {
+				return err
+			}
+			strand, err := holdfast.Go(run, "strand", func(run *holdfast.Run) (int, error) {
+				return holdfast.Step(run, "step", func(context.Context) (int, error) { return 1, nil })
+			})
+			if err == nil {
+				_, err = strand.Wait(run)
+			}
+			return err
+		},
+		"children": func(run *holdfast.Run, say func() error) error {
+			err := say()
+			if err == nil {
+				_, err = quick.CallAll(run, []int{1, 2}, holdfast.FanOut{})
+			}
+			return err
+		},
+		"a request": func(run *holdfast.Run, say func() error) error {
+			err := addUp.Handle(run, nil, func(*holdfast.Run, int) (string, error) { return "", nil })
+			if err != nil {
+				return err
+			}
+			child, err := quick.Start(run, 1, holdfast.Delay(10*time.Second))
+			if err == nil {
+				err = say()
+			}
+			if err == nil {
+				_, err = child.Wait(run)
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inFlow(t, func(t *testing.T, f *flow) {
+				if err := quick.Handle(f.hf, func(_ *holdfast.Run, n int) (int, error) { return n, nil }); err != nil {
+					t.Fatal(err)
+				}
+				job := begin(f, 1, func(run *holdfast.Run, _ int) (int, error) {
+					err := part(run, func() error {
+						if err := run.SetMetadata(phase{"one"}); err != nil || run.Attempt() != 2 {
+							return err
+						}
+						return errors.New("too early")
+					})
+					if err == nil {
+						err = run.SetMetadata(phase{"two"})
+					}
+					switch {
+					case err != nil:
+						return 0, err
+					case run.Attempt() == 1:
+						return 0, errors.New("later")
+					}
+					return 1, run.Sleep(time.Hour)
+				})
+				if name == "a request" {
+					if _, err := addUp.Call(t.Context(), f.hf, job.ID, 1); err != nil {
+						t.Error(err)
+					}
+				}
+				eventually(t, "two attempts", func() bool {
+					r, err := job.Get(t.Context())
+					return err == nil && len(r.Attempts) == 2 && r.State == store.Retryable
+				})
+				says(t, f.hf, job.ID, `{"phase":"two"}`)
+				result(f, job)
+				says(t, f.hf, job.ID, `{"phase":"two"}`)
+			})
+		})
+	}
+}
+
+var quick = holdfast.NewKind[int, int]("quick")
+
 // TestCompensationsSay: what a compensation says is written over what the handler had said, and a
 // replay of the handler does not undo that.
 func TestCompensationsSay(t *testing.T) {

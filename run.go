@@ -89,13 +89,13 @@ func (r *Run) SaveCheckpoint(v any) error {
 	}
 	r.strand.Hold()
 	defer r.strand.Release()
-	return r.run.SaveCheckpoint(r.Context, data)
+	return r.run.SaveCheckpoint(r.Context, r.strand, data)
 }
 
 // SetMetadata replaces the metadata of the job: v marshals to a JSON object of at most 64 KiB. It
-// is stored with what the run writes next, a checkpoint, an operation of a durable function or the
-// outcome, and costs no write of its own. From then on List and Get show it. A run that has lost
-// its lease writes nothing more.
+// is stored with what the run writes next, a checkpoint that the same function saves, an operation
+// of a durable function or the outcome, and costs no write of its own. From then on List and Get
+// show it. A run that has lost its lease writes nothing more.
 //
 // When a durable function is replayed, what it had set before an operation that is in the journal
 // is not stored again, so a change that people made since stays. Only the handler and compensations

@@ -117,7 +117,7 @@ func (*replayed) Checkpoint() *store.Checkpoint { return nil }
 
 func (*replayed) Progress(float64, string) {}
 
-func (*replayed) SaveCheckpoint(context.Context, []byte) error { return nil }
+func (*replayed) SaveCheckpoint(context.Context, *replay.Strand, []byte) error { return nil }
 
 // replayed implements replay.Host.
 

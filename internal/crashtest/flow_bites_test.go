@@ -27,7 +27,7 @@ func TestVerifyFlowsBites(t *testing.T) {
 		t.Fatalf("a sound history is refused: %v; %v", violations, &figures)
 	}
 	bitten := map[string]bool{}
-	for _, test := range slices.Concat(ownerBites, memoryBites, endBites, askBites, messageBites, restBites) {
+	for _, test := range slices.Concat(ownerBites, memoryBites, endBites, askBites, messageBites, restBites, wordBites, replyBites, keyBites) {
 		bitten[test.rule] = true
 		t.Run(test.rule+"/"+test.name, func(t *testing.T) {
 			t.Parallel()

@@ -129,10 +129,14 @@ func (s *storm) freeze(place int) {
 func (s *storm) beside(random func() *rand.Rand) (stop func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
-	senders, first, second := random(), random(), random()
+	senders, first, second, callers, eyes := random(), random(), random(), random(), random()
+	orders := &flowPlanner{random: random(), last: firstOrder, plan: map[int]task{}}
 	var running sync.WaitGroup
 	running.Go(func() { s.load.keepBusy(ctx) })
 	running.Go(func() { s.load.keepSending(ctx, senders) })
+	running.Go(func() { s.load.keepAsking(ctx, callers) })
+	running.Go(func() { s.load.keepPaying(ctx, orders) })
+	running.Go(func() { s.load.keepWatching(ctx, eyes) })
 	running.Go(func() { s.load.operate(ctx, s.load.clients[1], first) })
 	running.Go(func() { s.load.operate(ctx, s.load.clients[2], second) })
 	stop = func() {

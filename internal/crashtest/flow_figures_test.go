@@ -12,6 +12,9 @@ type flowFigures struct {
 	runs, lost, late                                   int
 	effects, repeated, rows, compensated, sleeps       int
 	signals, answers, forked, continued, paused, total int
+	spoken, seen, looks                                int // jobs that say something, and what was seen of that
+	replies, refused                                   int
+	paid, keys                                         int // payments, and keys that were taken again
 
 	states   map[store.State]int
 	accepted map[store.ActionKind]int
@@ -19,9 +22,9 @@ type flowFigures struct {
 
 func (f *flowFigures) String() string {
 	return fmt.Sprintf("%d jobs (%v), of which %d forks, %d continued as new; %d runs, %d lost with their node, %d late records; "+
-		"%d effects, %d of them repeated, %d rows, %d compensations, %d sleeps, %d signals, %d answers; accepted %v, %d held",
+		"%d effects, %d of them repeated, %d rows, %d compensations, %d sleeps, %d signals, %d answers; accepted %v, %d held; %d say something, of which %d changes and %d journals were seen; %d requests answered, %d refused; %d payments, %d keys taken again",
 		f.total, f.states, f.forked, f.continued, f.runs, f.lost, f.late,
-		f.effects, f.repeated, f.rows, f.compensated, f.sleeps, f.signals, f.answers, f.accepted, f.paused)
+		f.effects, f.repeated, f.rows, f.compensated, f.sleeps, f.signals, f.answers, f.accepted, f.paused, f.spoken, f.seen, f.looks, f.replies, f.refused, f.paid, f.keys)
 }
 
 // count counts a job.
@@ -49,6 +52,8 @@ func (f *flowFigures) missed() (missed []string) {
 	for what, n := range map[string]int{
 		"runs that were lost with their node": f.lost, "steps that were repeated": f.repeated, "rows": f.rows,
 		"sleeps": f.sleeps, "signals": f.signals, "answers": f.answers, "asks that were accepted": asked,
+		"jobs that say something": f.spoken, "requests that were answered": f.replies, "requests that were refused": f.refused,
+		"keys that were taken again": f.keys,
 	} {
 		if n == 0 {
 			missed = append(missed, what)

@@ -18,13 +18,19 @@ type flowHistory struct {
 	forks    map[holdfast.ID]fork
 	asks     []*ask
 	sends    map[sendTo][]holdfast.SendResult
-	traces   []trace // in the order of the file
-	rows     []row
-	records  map[holdfast.ID]store.Record
-	journals map[holdfast.ID]holdfast.Journal
-	deaths   map[int64]death
-	rules    rules
-	ended    bool // nothing was left to finish
+	replies  map[asking][]reply // what callers were told
+	// lastReplies are what callers are told when all is over.
+	lastReplies map[asking]reply
+	paid        []*payment
+	seen        map[holdfast.ID][]words
+	looks       map[holdfast.ID][]look
+	traces      []trace // in the order of the file
+	rows        []row
+	records     map[holdfast.ID]store.Record
+	journals    map[holdfast.ID]holdfast.Journal
+	deaths      map[int64]death
+	rules       rules
+	ended       bool // nothing was left to finish
 }
 
 // The rules that a storm must not break: the names of what is violated.
@@ -43,11 +49,14 @@ const (
 	atMostOnce         = "AtMostOnce"
 	actionsAreRecorded = "ActionsAreRecorded"
 	nothingIsStuck     = "NothingIsStuck"
+	saidIsStored       = "SaidIsStored"
+	oneReply           = "OneReply"
+	oneHolder          = "OneHolder"
 )
 
 var flowRules = []string{
 	noLoss, oneOwner, remembered, finishedIsFinal, exactlyOnce, undone, childrenAnswer, oncePerKey, everyDueThing,
-	cancelArrives, pauseHolds, atMostOnce, actionsAreRecorded, nothingIsStuck,
+	cancelArrives, pauseHolds, atMostOnce, actionsAreRecorded, nothingIsStuck, saidIsStored, oneReply, oneHolder,
 }
 
 // violation is what is wrong with a job.
@@ -119,6 +128,7 @@ func verifyFlows(h flowHistory) ([]violation, flowFigures) {
 	v.gather()
 	v.graves()
 	v.identities()
+	v.keys()
 	for _, id := range slices.SortedFunc(maps.Keys(v.jobs), compareIDs) {
 		j := v.jobs[id]
 		v.count(j)
@@ -138,6 +148,8 @@ func verifyFlows(h flowHistory) ([]violation, flowFigures) {
 		v.pauses(j)
 		v.once(j)
 		v.rest(j)
+		v.words(j)
+		v.replies(j)
 	}
 	return v.violations, v.figures
 }

@@ -29,6 +29,11 @@ type flowLoad struct {
 	known    []holdfast.ID // all that was heard of, in the order in which it was
 	heard    map[holdfast.ID]bool
 	asks     []*ask
+	replies  map[asking][]reply
+	seen     map[holdfast.ID][]words // what jobs said, one thing after the other; not all of it
+	looks    map[holdfast.ID][]look
+	orders   map[int]task // the plan of what payments start
+	payments []*payment
 	sends    map[sendTo][]holdfast.SendResult // the answers, those left out that were lost or said that the job has finished
 }
 
@@ -44,6 +49,7 @@ func newFlowLoad(c *cluster, random *rand.Rand) *flowLoad {
 	l := &flowLoad{
 		c: c, planner: &flowPlanner{random: random, plan: map[int]task{}},
 		enqueued: map[holdfast.ID]int{}, forks: map[holdfast.ID]fork{}, heard: map[holdfast.ID]bool{}, sends: map[sendTo][]holdfast.SendResult{},
+		replies: map[asking][]reply{}, orders: map[int]task{}, seen: map[holdfast.ID][]words{}, looks: map[holdfast.ID][]look{},
 	}
 	for i := range l.clients {
 		l.clients[i] = open(c.t, c.config.Database)

@@ -17,7 +17,7 @@ func (p *flowPlanner) next(n int) []task {
 	for i := range tasks {
 		switch {
 		case p.chance(8):
-			tasks[i] = p.add(task{Once: true, Millis: p.random.IntN(150)})
+			tasks[i] = p.add(task{Once: true, Millis: p.random.IntN(150), Talks: p.chance(50)})
 		case p.chance(20):
 			tasks[i] = p.errand()
 		case p.chance(3):
@@ -38,7 +38,7 @@ func (p *flowPlanner) add(t task) task {
 }
 
 func (p *flowPlanner) errand() task {
-	t := task{Millis: p.random.IntN(100)}
+	t := task{Millis: p.random.IntN(100), Talks: p.chance(50)}
 	p.trouble(&t)
 	if p.chance(15) {
 		t.Snoozes = 1 + p.random.IntN(2)
@@ -56,19 +56,37 @@ func (p *flowPlanner) trouble(t *task) {
 	case p.chance(20):
 		t.Fails = 1 + p.random.IntN(2)
 		t.Stale = p.chance(40)
+		t.Trips = len(t.Ops) > 1 && p.chance(50)
 	}
 }
 
 // flow draws a flow. The depth is that of the flows that it may call.
 func (p *flowPlanner) flow(depth int) task {
-	var t task
+	t := task{Talks: p.chance(60), Listens: p.chance(40)}
 	ids := 0
 	t.Ops = p.ops(&ids, 2+p.random.IntN(5), depth, true)
+	for i := range t.Ops {
+		p.words(&t, &t.Ops[i])
+	}
 	p.trouble(&t)
 	if p.chance(15) {
 		t.Last = 1 + p.random.IntN(2)
 	}
 	return p.add(t)
+}
+
+// words draws what a flow says around an operation. Only the handler may say something, and what
+// compensates, but no strand.
+func (p *flowPlanner) words(t *task, o *op) {
+	if !t.Talks || o.Do == opStrands {
+		return
+	}
+	o.Says = p.chance(50)
+	switch o.Do {
+	case opStep, opFlaky, opCharge, opRow:
+		o.Within = p.chance(40)
+	default:
+	}
 }
 
 // ops draws n operations, numbered on from ids.

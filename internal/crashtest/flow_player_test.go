@@ -56,6 +56,11 @@ func (p *player) play(run *holdfast.Run, ops []op) error {
 }
 
 func (p *player) do(run *holdfast.Run, o op) error {
+	if o.Says {
+		if err := p.say(run, o.name()); err != nil {
+			return err
+		}
+	}
 	switch o.Do {
 	case opBroken:
 		return p.broken(run, o)
@@ -96,7 +101,7 @@ func (p *player) step(run *holdfast.Run, o op, value string) error {
 		if o.Do == opFlaky && rand.IntN(3) == 0 {
 			return "", errPlanned
 		}
-		return value, nil
+		return value, p.sayWithin(run, o)
 	}, holdfast.MaxAttempts(30), holdfast.Backoff(5*time.Millisecond, 80*time.Millisecond))
 	if err == nil {
 		p.tell(eventRemembered, o.name(), got)
@@ -123,6 +128,11 @@ func (p *player) undo(run *holdfast.Run, o op) error {
 			return nil
 		}
 		return run.Sleep(80 * time.Millisecond)
+	}
+	if o.Says {
+		if err := p.say(run, o.undo()); err != nil {
+			return err
+		}
 	}
 	if err := pause(0); err != nil {
 		return err
@@ -152,7 +162,7 @@ func (p *player) row(run *holdfast.Run, o op) error {
 		if err := p.caller.insertRow(ctx, tx, r); err != nil {
 			return "", err
 		}
-		return value, p.act(ctx, o.name(), o.Millis, value)
+		return value, cmp.Or(p.act(ctx, o.name(), o.Millis, value), p.sayWithin(run, o))
 	}, holdfast.MaxAttempts(100), holdfast.Backoff(2*time.Millisecond, 40*time.Millisecond))
 	if err == nil {
 		p.tell(eventRemembered, o.name(), got)

@@ -26,6 +26,10 @@ import (
 //	7  an errand that was held, resumed, and snoozed
 //	8  an errand that is tried once, and was lost with its node
 //	9  a flow that was terminated
+//	11 a flow that says where it is, was lost with its node once, and handled requests
+//	12 an errand that has a business key, and says where it is
+//	13 an errand that got the same key after it
+//	14 a flow with another key
 type flowSound struct {
 	flowHistory
 	t   *testing.T
@@ -57,12 +61,19 @@ func newFlowSound(t *testing.T) *flowSound {
 		7: {N: 7, Snoozes: 1},
 		8: {N: 8, Once: true},
 		9: {N: 9, Ops: []op{{Do: opCharge, ID: 1}, {Do: opStep, ID: 2}}},
+		11: {N: 11, Talks: true, Listens: true, Ops: []op{
+			{Do: opStep, ID: 1, Says: true, Within: true}, {Do: opSignal, ID: 2}, {Do: opCharge, ID: 3, Says: true},
+		}},
+		12: {N: 12, Talks: true},
+		13: {N: 13},
+		14: {N: 14, Ops: []op{{Do: opStep, ID: 1}}},
 	}
 	s.enqueued, s.forks = map[holdfast.ID]int{}, map[holdfast.ID]fork{}
 	s.sends, s.journals = map[sendTo][]holdfast.SendResult{}, map[holdfast.ID]holdfast.Journal{}
+	s.replies, s.lastReplies = map[asking][]reply{}, map[asking]reply{}
 	s.records, s.deaths = map[holdfast.ID]store.Record{}, map[int64]death{}
 	s.rules, s.ended = rules{dead: 2 * time.Second}, true
-	for _, build := range []func(){s.lostAndFound, s.cancelled, s.errands, s.forked, s.continued, s.terminated} {
+	for _, build := range []func(){s.lostAndFound, s.cancelled, s.errands, s.forked, s.continued, s.terminated, s.talked, s.paidFor} {
 		build()
 	}
 	return s

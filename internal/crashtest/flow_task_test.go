@@ -18,6 +18,7 @@ type task struct {
 	Fatal  bool `json:"fatal,omitempty"`  // it ends with a terminal error
 	Waits  bool `json:"waits,omitempty"`  // it has no end but being cancelled
 	Millis int  `json:"millis,omitempty"` // how long an errand takes
+	Talks  bool `json:"talks,omitempty"`  // it says in its metadata and tags how far it is
 
 	// Of errands.
 	Once    bool `json:"once,omitempty"` // it is tried once, says its handler
@@ -28,6 +29,8 @@ type task struct {
 	Gen         int  `json:"gen,omitempty"`         // how often it has continued as new
 	Last        int  `json:"last,omitempty"`        // the generation in which it ends
 	Contradicts bool `json:"contradicts,omitempty"` // no run of it fits the journal of another one
+	Listens     bool `json:"listens,omitempty"`     // it handles requests
+	Trips       bool `json:"trips,omitempty"`       // its second attempt fails before it is where the first one was
 }
 
 // op is a part of a flow. Each leaves one step of its own name, which comes last; but strands do
@@ -36,9 +39,11 @@ type op struct {
 	Do     opKind `json:"do"`
 	ID     int    `json:"id"` // its number in the flow
 	Millis int    `json:"millis,omitempty"`
-	Slow   bool   `json:"slow,omitempty"`  // what undoes it sleeps, too
-	Child  *task  `json:"child,omitempty"` // whom it calls
-	Count  int    `json:"count,omitempty"` // how many of them
+	Slow   bool   `json:"slow,omitempty"`   // what undoes it sleeps, too
+	Says   bool   `json:"says,omitempty"`   // the flow says that it comes next, and what undoes it does, too
+	Within bool   `json:"within,omitempty"` // the function of its step says so
+	Child  *task  `json:"child,omitempty"`  // whom it calls
+	Count  int    `json:"count,omitempty"`  // how many of them
 	Left   []op   `json:"left,omitempty"`
 	Right  []op   `json:"right,omitempty"`
 }

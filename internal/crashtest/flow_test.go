@@ -3,6 +3,7 @@ package crashtest
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -69,8 +70,11 @@ func weather(t *testing.T, database string, server *pgtest.Cluster) {
 // history is all that is known when the storm is over.
 func (s *storm) history(ended bool) flowHistory {
 	s.t.Helper()
+	maps.Copy(s.load.planner.plan, s.load.orders)
 	h := flowHistory{
 		plan: s.load.planner.plan, enqueued: s.load.enqueued, forks: s.load.forks, asks: s.load.asks, sends: s.load.sends,
+		replies: s.load.replies, lastReplies: s.load.askAgain(s.t.Context()), paid: s.load.payments,
+		seen: s.load.seen, looks: s.load.looks,
 		traces: readRecords[trace](s.t, s.config.Effects, 0), records: s.records(), journals: map[holdfast.ID]holdfast.Journal{},
 		deaths: s.deaths(), rules: s.rules(), ended: ended,
 	}

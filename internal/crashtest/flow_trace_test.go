@@ -6,6 +6,8 @@ import "github.com/holdfastdev/holdfast"
 const (
 	eventRemembered = "remembered" // a step returned: it is in the journal
 	eventLeave      = "leave"      // the handler's goroutine ends, whatever may be left to write
+	eventSays       = "says"       // it says where it is, in its metadata and tags
+	eventKept       = "kept"       // an errand has stored what it said, with a checkpoint
 )
 
 // The events of an operator. Between them what is asked for happens, or not.

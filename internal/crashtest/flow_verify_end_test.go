@@ -134,7 +134,7 @@ func (v *flowVerifier) completed(j *flowJob) {
 		}
 	}
 	for _, e := range j.journal.Entries {
-		if e.Kind == "step" || e.Kind == "step failed" {
+		if (e.Kind == "step" || e.Kind == "step failed") && !isReply(e) {
 			got[e.Name] = e.Kind
 		}
 	}

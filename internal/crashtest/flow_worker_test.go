@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,11 +50,17 @@ func (w *flowRunner) errand(run *holdfast.Run, t task) (done, error) {
 	p := &player{flowRunner: w, run: run, task: t}
 	p.tell(eventStart, "", "")
 	defer p.tell(eventLeave, "", "")
+	if err := p.begin(); err != nil {
+		return done{}, err
+	}
 	if t.Waits {
 		<-run.Done()
 		return done{}, context.Cause(run)
 	}
 	if err := p.act(run, "", t.Millis, ""); err != nil {
+		return done{}, err
+	}
+	if err := p.say(run, theEnd); err != nil {
 		return done{}, err
 	}
 	switch {
@@ -74,7 +81,19 @@ func (w *flowRunner) flow(run *holdfast.Run, t task) (done, error) {
 	if t.Contradicts {
 		return done{}, p.contradict()
 	}
-	if err := p.play(run, t.Ops); err != nil {
+	if err := p.listen(run); err != nil {
+		return done{}, err
+	}
+	if err := p.play(run, t.Ops[:1]); err != nil {
+		return done{}, err
+	}
+	if t.Trips && run.Attempt() == 2 {
+		return done{}, cmp.Or(p.say(run, t.Ops[1].name()), t.failure())
+	}
+	if err := p.play(run, t.Ops[1:]); err != nil {
+		return done{}, err
+	}
+	if err := p.say(run, theEnd); err != nil {
 		return done{}, err
 	}
 	switch {

@@ -145,7 +145,7 @@ func TestOutcomesSurviveLostAnswers(t *testing.T) {
 		runs := map[store.ID]int{}
 		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			runs[r.Job().ID]++
-			if err := r.SaveCheckpoint(context.Background(), []byte(`1`)); err != nil {
+			if err := r.SaveCheckpoint(context.Background(), r.Main(), []byte(`1`)); err != nil {
 				return nil, err
 			}
 			if runs[r.Job().ID] == 1 {
@@ -249,7 +249,7 @@ func TestCheckpointWhoseCallerLeftIsNotLookedAt(t *testing.T) {
 		release := make(chan struct{})
 		saved := make(chan error, 1)
 		b.handle("k", func(ctx context.Context, r Attempt) ([]byte, error) {
-			saved <- r.SaveCheckpoint(ctx, []byte(`1`))
+			saved <- r.SaveCheckpoint(ctx, r.Main(), []byte(`1`))
 			return nil, nil
 		}).Timeout = time.Second
 		b.st.hook(func(p *probe) {
@@ -299,7 +299,7 @@ func TestCheckpointAfterTheEndOfTheContext(t *testing.T) {
 				return c.Value, nil
 			}
 			<-ctx.Done()
-			return nil, errors.Join(r.SaveCheckpoint(ctx, []byte(`"here"`)), ctx.Err())
+			return nil, errors.Join(r.SaveCheckpoint(ctx, r.Main(), []byte(`"here"`)), ctx.Err())
 		}).Timeout = time.Second
 		b.run()
 		ended := b.wait(b.enqueue(b.job("k")))

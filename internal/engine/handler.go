@@ -53,7 +53,7 @@ type Attempt interface {
 	// Progress records how far the run is.
 	Progress(percent float64, message string)
 	// SaveCheckpoint stores a value for the next attempt, and returns when it is durable.
-	SaveCheckpoint(ctx context.Context, value []byte) error
+	SaveCheckpoint(ctx context.Context, by *replay.Strand, value []byte) error
 }
 
 // claims are the names under which jobs of the kind are claimed.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -67,8 +68,8 @@ func (r *Run) Progress(percent float64, message string) {
 // SaveCheckpoint stores a value for the next attempt, and returns when it is durable. A stale lease
 // ends the run's context. The value is stored even if ctx ends, because handlers save their
 // position when they are told to stop. After checkpointPatience without an answer the value is
-// written with the outcome.
-func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
+// written with the outcome. What the strand has said of the job is stored with it.
+func (r *Run) SaveCheckpoint(ctx context.Context, by *replay.Strand, value []byte) error {
 	r.mu.Lock()
 	if r.over {
 		r.mu.Unlock()
@@ -78,10 +79,10 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 	r.dirty = false
 	write := r.write()
 	r.mu.Unlock()
-	said := r.replay.Unsaid()
-	write.Meta = said.Meta()
 	patient, stop := context.WithTimeout(context.WithoutCancel(ctx), checkpointPatience)
 	defer stop()
+	said := by.Unsaid(patient.Done())
+	write.Meta = said.Meta()
 	err := r.node.engine.commit.Checkpoint(patient, write)
 	// Not write.Err: when the time is over the committer may still be writing it.
 	if errors.Is(err, store.ErrLeaseLost) {

@@ -24,7 +24,8 @@ type Memory struct {
 	Bytes   int64 // what the entries weigh, those to be stored included
 
 	byPath  map[string][]*store.Entry
-	last    map[string]int // of each strand's prefix the highest place that the journal held at the start
+	last    map[string]int   // of each strand's prefix the highest place that the journal held at the start
+	begun   map[string]int64 // the same of what began there: see Reached
 	visited map[string]bool
 	behind  int // places that the journal held at the start, and the code did not come past yet
 	patches map[string]bool
@@ -50,9 +51,16 @@ func (m *Memory) Index(j store.Journal) {
 			continue
 		}
 		at := strings.LastIndexByte(e.Path, '.') + 1
-		if place, err := strconv.Atoi(e.Path[at:]); err == nil {
-			Put(&m.last, e.Path[:at], max(m.last[e.Path[:at]], place))
+		place, err := strconv.Atoi(e.Path[at:])
+		if err != nil {
+			m.begin(e.Path) // a request, or what compensates
+			continue
 		}
+		prefix := e.Path[:at]
+		if _, known := m.last[prefix]; !known && at > 0 {
+			m.begin(prefix[:at-1])
+		}
+		Put(&m.last, prefix, max(m.last[prefix], place))
 	}
 	m.Receive(j.Messages)
 }
@@ -82,6 +90,30 @@ func (m *Memory) note(e *store.Entry) {
 		m.Children = m.Children || journal.Decode(e, &c) == nil && c.Children
 	default: // found by its path
 	}
+}
+
+// Position orders the places of a strand, and the waits after each that have none of their own.
+func Position(place, unplaced int) int64 { return int64(place)<<32 | int64(unplaced) }
+
+// begin notes that a strand has come to where something began that has a path, such as a strand at
+// "3", a child at "3.1", a request in a wait at "3:1", or in the second one after it at "3+2:1".
+func (m *Memory) begin(path string) {
+	at := strings.LastIndexByte(path, '.') + 1
+	wait, _, _ := strings.Cut(path[at:], ":")
+	text, after, _ := strings.Cut(wait, "+")
+	if place, err := strconv.Atoi(text); err == nil {
+		unplaced, _ := strconv.Atoi(after) // 0 if there is none
+		Put(&m.begun, path[:at], max(m.begun[path[:at]], Position(place, unplaced)))
+	}
+	if at > 0 {
+		m.begin(path[:at-1])
+	}
+}
+
+// Reached is the position at which the last operation began, of those that the journal held at the
+// start, whose strand has that prefix.
+func (m *Memory) Reached(prefix string) int64 {
+	return max(Position(m.last[prefix], 0), m.begun[prefix])
 }
 
 // isPlace reports whether a path is that of a place in the code that every run comes past again.

@@ -60,7 +60,7 @@ func (r *Run) decided() *store.Outcome {
 func (r *Run) FinishJournal(o *store.Outcome) (a *store.Append, remembers bool) {
 	m := r.state.Load()
 	if m == nil {
-		o.Meta = r.Unsaid().Meta()
+		o.Meta = r.main.Unsaid(nil).Meta()
 		if r.claimed.Durable && o.State.Finished() {
 			const late = "its journal was not read in time, so that it is unknown what there is to undo"
 			outcome.Replace(o, outcome.Unreadable(errors.New(late))) //nolint:err113 // for people
@@ -112,7 +112,8 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 		o.Continue.Data = journal.Encode(m.Next())
 		m.GiveUp("the run continued as new before the request was handled to its end")
 	}
-	// All but the last portion is stored before the outcome.
+	// All but the last portion is stored before the outcome. A run whose journal cannot be completed
+	// has failed: an attempt like any other.
 	for !m.IsLast() {
 		if err := m.writeLast(); err != nil {
 			m.DropAll()

@@ -3,6 +3,7 @@ package replay
 import (
 	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/memory"
 	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/internal/unsaid"
 	"github.com/holdfastdev/holdfast/store"
@@ -22,17 +23,20 @@ func (s *Strand) Say(meta *store.Meta) error {
 	return nil
 }
 
-// Place implements unsaid.Speaker.
-func (s *Strand) Place() (prefix string, place int) { return s.prefix, s.place }
+// Position implements unsaid.Speaker.
+func (s *Strand) Position() (string, int64) { return s.prefix, memory.Position(s.place, s.unplaced) }
 
-// Unsaid is what a write outside of the journal carries; Said is told when it is durable.
-func (r *Run) Unsaid() *unsaid.Words {
-	if m := r.state.Load(); m != nil {
+// Unsaid is what a checkpoint of the strand carries: what it has said itself, which is to be stored
+// after what is on its way with the journal, for which it waits until over at the latest. Said is
+// told when it is durable.
+func (s *Strand) Unsaid(over <-chan struct{}) *unsaid.Words {
+	s.run.said.Await(over)
+	if m := s.run.state.Load(); m != nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		return r.said.Words(&m.Memory)
-	} else if !r.claimed.Durable {
-		return r.said.Words(nil)
+		return s.run.said.Words(&m.Memory).Of(s)
+	} else if !s.run.claimed.Durable {
+		return s.run.said.Words(nil).Of(s)
 	}
 	return nil // it has not come to anything that the journal holds
 }

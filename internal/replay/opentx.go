@@ -106,7 +106,7 @@ func (m *replayState) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.App
 	}
 	tx.wrote = true
 	e.Seq = m.Stored + 1
-	m.said = m.run.said.Words(&m.Memory)
+	m.said = m.run.said.Carry(&m.Memory)
 	return &store.Append{Lease: m.run.claimed.Lease, Entries: []store.Entry{e}, Meta: m.said.Meta()}, nil
 }
 
@@ -124,7 +124,8 @@ func (m *replayState) leaveTx() bool {
 		return false
 	}
 	m.tx.left = true
-	m.flushing = false
+	m.run.said.Carried(m.said, false)
+	m.flushing, m.said = false, nil
 	if !m.tx.wrote {
 		m.tx = nil
 	}

@@ -177,7 +177,7 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 		return s.fault.err
 	case err == nil:
 		m.Requests.Done(key, result, "")
-	case m.ending != nil, usercode.Is(err, usercode.ErrJournalFull):
+	case m.ending != nil, s.Context().Err() != nil, usercode.Is(err, usercode.ErrJournalFull):
 		return nil //nolint:nilerr // it was not handled to its end, and is not: so says the end of the run
 	default:
 		if only := usercode.ForHandlers(err); only != nil {

@@ -66,7 +66,7 @@ func (m *replayState) writeLast() error {
 func (m *replayState) take() *store.Append {
 	a := m.Portion(m.run.claimed.Lease)
 	if len(a.Entries) > 0 {
-		m.said = m.run.said.Words(&m.Memory)
+		m.said = m.run.said.Carry(&m.Memory)
 		a.Meta = m.said.Meta()
 	}
 	return a
@@ -74,9 +74,9 @@ func (m *replayState) take() *store.Append {
 
 // written ends a write.
 func (m *replayState) written(a *store.Append, err error) {
-	m.flushing, m.tx = false, nil
+	m.run.said.Carried(m.said, err == nil)
+	m.flushing, m.tx, m.said = false, nil, nil
 	if err == nil && len(a.Entries) > 0 {
-		m.run.said.Stored(m.said)
 		m.Stored = a.Entries[len(a.Entries)-1].Seq
 		m.warnIfLong()
 	}

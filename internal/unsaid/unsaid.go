@@ -2,6 +2,7 @@
 package unsaid
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -9,14 +10,16 @@ import (
 
 // Speaker is a strand of a run that says something.
 type Speaker interface {
-	// Place is the number of its last operation, and the prefix of the paths of all of them.
-	Place() (prefix string, place int)
+	// Position is how far it has come, and the prefix of the paths of its operations.
+	Position() (prefix string, position int64)
 }
 
 // Words are what a speaker has said. Nil is nothing.
 type Words struct {
-	by   Speaker
-	meta *store.Meta
+	by       Speaker
+	prefix   string
+	position int64 // where it said so
+	meta     *store.Meta
 }
 
 // Meta is what is to be stored, or nil.
@@ -27,42 +30,99 @@ func (w *Words) Meta() *store.Meta {
 	return w.meta
 }
 
+// Of returns what the speaker has said itself, or nil.
+func (w *Words) Of(by Speaker) *Words {
+	if w == nil || w.by != by {
+		return nil
+	}
+	return w
+}
+
 // Slot has the words of a run that are not stored. The zero value has none. It is safe for use by
 // several goroutines.
-type Slot struct{ words atomic.Pointer[Words] }
+type Slot struct {
+	words atomic.Pointer[Words]
+
+	mu      sync.Mutex
+	carried chan struct{} // closed when the write of the journal that carries words has ended; nil: there is none
+}
 
 // Say adds what a speaker says.
 func (s *Slot) Say(by Speaker, meta *store.Meta) {
+	prefix, position := by.Position()
 	for {
 		before := s.words.Load()
-		if s.words.CompareAndSwap(before, &Words{by, before.Meta().Over(meta)}) {
+		if s.words.CompareAndSwap(before, &Words{by, prefix, position, before.Meta().Over(meta)}) {
 			return
 		}
 	}
 }
 
-// Places are those of the operations that a run's journal held at its start.
+// Places are what a run's journal held at its start.
 type Places interface {
-	// LastPlace is the highest place with a prefix, and whether there was any place at all.
-	LastPlace(prefix string) (place int, some bool)
+	// Reached is the position at which the last operation began whose strand has that prefix.
+	Reached(prefix string) int64
 }
 
 // Words are what is to be stored with the next write of the run, whose journal held operations at
-// its start; nil: it has no journal. A speaker that has not come past these may say what it has
-// said before, and has said otherwise since.
+// its start; nil: it has no journal. What was said before one of these began was stored with it, and
+// the speaker may have said something else since.
 func (s *Slot) Words(held Places) *Words {
 	w := s.words.Load()
-	if w == nil {
-		return nil
-	}
-	if held == nil {
+	if w == nil || held == nil {
 		return w
 	}
-	prefix, place := w.by.Place()
-	if last, _ := held.LastPlace(prefix); place < last {
+	if w.position < held.Reached(w.prefix) {
 		return nil
 	}
 	return w
+}
+
+// Carry is Words for a write of the journal. Of these one follows the other; Carried tells that it
+// has ended, with these words.
+func (s *Slot) Carry(held Places) *Words {
+	w := s.Words(held)
+	if w == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.carried == nil { // else a transaction is tried again
+		s.carried = make(chan struct{})
+	}
+	return w
+}
+
+// Carried ends a write of the journal. If it is stored the words are forgotten, unless others have
+// been added.
+func (s *Slot) Carried(w *Words, stored bool) {
+	if w == nil {
+		return
+	}
+	if stored {
+		s.Stored(w)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.carried != nil {
+		close(s.carried)
+		s.carried = nil
+	}
+}
+
+// Await waits, until over at the latest, for a write of the journal that carries words: what else
+// carries some is to be stored after it.
+func (s *Slot) Await(over <-chan struct{}) {
+	s.mu.Lock()
+	carried := s.carried
+	s.mu.Unlock()
+	if carried == nil {
+		return
+	}
+	select {
+	case <-carried:
+	case <-over:
+	}
 }
 
 // Drop forgets the words of a speaker, which said them before: the operation that it begins is in
