@@ -112,8 +112,8 @@ func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 		o.Continue.Data = journal.Encode(m.Next())
 		m.GiveUp("the run continued as new before the request was handled to its end")
 	}
-	// All but the last portion is stored before the outcome. A run whose journal cannot be completed
-	// has failed: an attempt like any other.
+	// All but the last portion is stored before the outcome. A run whose journal cannot be
+	// completed has failed: an attempt like any other.
 	for !m.IsLast() {
 		if err := m.writeLast(); err != nil {
 			m.DropAll()

@@ -65,8 +65,8 @@ type Places interface {
 }
 
 // Words are what is to be stored with the next write of the run, whose journal held operations at
-// its start; nil: it has no journal. What was said before one of these began was stored with it, and
-// the speaker may have said something else since.
+// its start; nil: it has no journal. What was said before one of these began was stored with it,
+// and the speaker may have said something else since.
 func (s *Slot) Words(held Places) *Words {
 	w := s.words.Load()
 	if w == nil || held == nil {

@@ -176,8 +176,8 @@ func explain(t *testing.T, conn *pgx.Conn, text string, args ...string) (lines [
 	return lines
 }
 
-// TestNoParallelPlans: a page of a large table is read along its index. A planner that believes that
-// parallel workers cost nothing would rather let them read all that follows, and sort it.
+// TestNoParallelPlans: a page of a large table is read along its index. A planner that believes
+// that parallel workers cost nothing would rather let them read all that follows, and sort it.
 func TestNoParallelPlans(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
