@@ -56,7 +56,7 @@ type Middleware func(run *Run, next func(run *Run) error) error
 type enqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error
 
 // stub returns what a test has put in place of a step's function; see access.Tests.
-type stub func(kind, step string, fn any) (any, error)
+type stub func(kind, step string, like any, tx bool) (any, error)
 
 // WithLogger sets the logger of the client. Default, and for nil: slog.Default(), as it is when
 // Open is called. If all is well, a node logs one line when it starts and two when it stops.

@@ -102,12 +102,13 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var data journal.Closing
+	var promised []string
 	if m.Closed != nil {
+		var data journal.Closing
 		if err := journal.Decode(m.Closed, &data); err != nil {
 			return o
 		}
-		o = &store.Outcome{State: data.State, Reason: data.Reason, Error: data.Error}
+		o, promised = &store.Outcome{State: data.State, Reason: data.Reason, Error: data.Error}, data.Undo
 		r.said.Clear() // it was stored with the decision
 	}
 	if o.State != store.Failed && o.State != store.Cancelled {
@@ -115,7 +116,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	m.decided = o
 	m.endStrands()
-	if missing := m.keepPromised(data.Undo); missing != "" {
+	if missing := m.keepPromised(promised); missing != "" {
 		return outcome.Contradiction("the code no longer registers the compensation at place " + missing +
 			", which was registered when its end was decided")
 	}

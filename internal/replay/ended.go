@@ -114,21 +114,20 @@ func (r *Run) endedInTx() *store.Outcome {
 // which can, when the transaction is over. So it does if there is something to undo first, but
 // where compensate sees to that. It lets go of the lock meanwhile.
 func (m *replayState) ownOutcome() *store.Outcome {
-	next := outcome.Released()
 	if m.tx != nil && m.tx.ends { // it is given up in the middle of EndTx
-		return next
+		return outcome.Released()
 	}
 	if m.own != nil {
 		e, known := m.askOwn()
 		if !known {
 			m.unwritten = true
-			return next
+			return outcome.Released()
 		}
 		m.own = nil
 		if e != nil {
 			m.Adopt(e)
 			if m.Closed != nil {
-				return next
+				return outcome.Released()
 			}
 		}
 	}
