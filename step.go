@@ -49,7 +49,7 @@ func step[T any](run *Run, name string, policy replay.StepPolicy, fn func(ctx co
 		if err != nil {
 			return nil, err
 		}
-		return run.client.encodeResult(v)
+		return run.client.encodeReturned(v)
 	})
 	if err != nil {
 		var none T
@@ -109,7 +109,7 @@ func StepTx[T, Tx any](
 			if err != nil {
 				return err
 			}
-			data, err := run.client.encodeResult(v)
+			data, err := run.client.encodeReturned(v)
 			if err != nil {
 				return err
 			}
