@@ -104,9 +104,9 @@ func (c *Callback) Result(v any) error {
 // ErrNotFound for a token that no journal holds (any more), such as one that was mistyped;
 // ErrConflict for a callback that was already answered or whose job has finished.
 func (c *Client) CompleteCallback(ctx context.Context, token string, v any) error {
-	data, err := encode(v)
+	data, err := encode("callback", v)
 	if err != nil {
-		return invalid("callback", "cannot encode %T: %v", v, err)
+		return err
 	}
 	return c.answer(ctx, token, store.Message{Kind: store.MessageCallback}, data)
 }

@@ -57,7 +57,7 @@ func (c *Client) RetryTx(ctx context.Context, tx store.Tx, reason string, ids ..
 func (r *Run) CompleteTx(tx store.Tx, out any) error {
 	result, err := r.client.encodeResult(out)
 	if err != nil {
-		return invalid("result", "%v", err)
+		return err
 	}
 	return r.endTx(replay.VerbCompleteTx, tx, journal.Ended{State: store.Completed, Result: json.RawMessage(result)})
 }

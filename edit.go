@@ -3,7 +3,6 @@ package holdfast
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -64,12 +63,9 @@ func (c *Client) EditArgs(ctx context.Context, reason string, id ID, args json.R
 // Edit is Client.EditArgs with typed args, for a job of the kind; ErrConflict if it is of another
 // one. If the kind has a Unique, args with the same key can be changed without giving it.
 func (k Kind[In, Out]) Edit(ctx context.Context, c *Client, reason string, id ID, in In, opts ...EnqueueOption) error {
-	if k.err != nil {
-		return k.err
-	}
-	args, err := encode(in)
+	args, err := k.args(in)
 	if err != nil {
-		return fmt.Errorf("kind %q: %w", k.name, invalid("args", "cannot encode %T: %v", in, err))
+		return err
 	}
 	record, err := c.Get(ctx, id)
 	if err == nil {

@@ -28,9 +28,9 @@ type Fork struct {
 	ID ID
 }
 
-func (f *Fork) check() error {
+func (f *Fork) check(limit int) error {
 	if f.Args != nil {
-		if err := checkJSON("args", f.Args, MaxPayload); err != nil {
+		if err := checkJSON("args", f.Args, limit); err != nil {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func (f *Fork) check() error {
 // remember children or callbacks that have not answered: their answers go to the old job alone.
 // It has no business key: that stays with the old job.
 func (c *Client) Fork(ctx context.Context, reason string, id ID, f Fork) (ID, error) {
-	if err := f.check(); err != nil {
+	if err := f.check(c.limit); err != nil {
 		return uuid.Nil, err
 	}
 	if f.ID != uuid.Nil {

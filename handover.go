@@ -42,7 +42,7 @@ func (k Kind[In, Out]) end(c *Client, id ID, out Out) (store.End, error) {
 	}
 	result, err := c.encodeResult(out)
 	if err != nil {
-		return store.End{}, invalid("result", "%v", err)
+		return store.End{}, err
 	}
 	return store.End{Job: id, Kind: k.name, State: store.Completed, Result: result}, nil
 }
@@ -61,12 +61,11 @@ func (c *Client) CompleteTx(ctx context.Context, tx store.Tx, id ID, result json
 }
 
 func (c *Client) completion(id ID, result json.RawMessage) (store.End, error) {
-	end := store.End{Job: id, State: store.Completed}
-	if len(result) > 0 && string(result) != "null" {
-		end.Result = result
-		return end, checkJSON("result", result, c.limit)
+	end := store.End{Job: id, State: store.Completed, Result: orNone(result)}
+	if end.Result == nil {
+		return end, nil
 	}
-	return end, nil
+	return end, checkJSON("result", end.Result, c.limit)
 }
 
 // Fail fails a job that was handed over, with err. If its handler had registered compensations

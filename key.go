@@ -90,9 +90,9 @@ func (s Signal[T]) SendByKey(ctx context.Context, c *Client, kind, key string, v
 	if s.err != nil {
 		return SendResult{}, s.err
 	}
-	data, err := encode(v)
+	data, err := encode("signal "+s.name, v)
 	if err != nil {
-		return SendResult{}, invalid("signal "+s.name, "cannot encode %T: %v", v, err)
+		return SendResult{}, err
 	}
 	return c.SendSignalByKey(ctx, kind, key, s.name, data, opts...)
 }

@@ -71,9 +71,9 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 		}
 		out, err := handler(run, in)
 		if err != nil {
-			return nil, err
+			return nil, c.checkContinued(err)
 		}
-		return c.encodeResult(out)
+		return c.encodeReturned(out)
 	}
 	chain := slices.Concat(c.around, h.around)
 	h.Run = func(ctx context.Context, r engine.Attempt) ([]byte, error) {
@@ -86,22 +86,28 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 	return c.engine.Runner(c.namespace).Handle(&h.Handler)
 }
 
+// encodeReturned is encodeResult for what a function has returned: it would return the same again.
+func (c *Client) encodeReturned(out any) ([]byte, error) {
+	result, err := c.encodeResult(out)
+	if err != nil {
+		return nil, Fail(err)
+	}
+	return result, nil
+}
+
 // encodeResult encodes a result; an empty struct is stored as nothing.
 func (c *Client) encodeResult(out any) ([]byte, error) {
 	if _, empty := out.(struct{}); empty {
 		return nil, nil
 	}
-	result, err := encode(out)
+	result, err := encode("result", out)
+	if err == nil {
+		err = checkJSON("result", result, c.limit)
+	}
 	if err != nil {
-		return nil, Fail(fmt.Errorf("cannot encode the result, %T: %w", out, err))
+		return nil, err
 	}
-	if err := checkJSON("result", result, c.limit); err != nil {
-		return nil, Fail(err)
-	}
-	if string(result) == "null" {
-		return nil, nil
-	}
-	return result, nil
+	return orNone(result), nil
 }
 
 // Enqueue stores a job and returns when it is durable. Concurrent enqueues share commits.
@@ -191,14 +197,23 @@ func (k Kind[In, Out]) Job(c *Client, id ID) *Job[Out] {
 	return &Job[Out]{ID: id, client: c}
 }
 
-// build makes an enqueue, as Client.build does.
-func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*enqueueSpec, error) {
+// args encodes args of the kind.
+func (k Kind[In, Out]) args(in In) ([]byte, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
-	args, err := encode(in)
+	args, err := encode("args", in)
 	if err != nil {
-		return nil, fmt.Errorf("kind %q: %w", k.name, invalid("args", "cannot encode %T: %v", in, err))
+		return nil, fmt.Errorf("kind %q: %w", k.name, err)
+	}
+	return args, nil
+}
+
+// build makes an enqueue, as Client.build does.
+func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*enqueueSpec, error) {
+	args, err := k.args(in)
+	if err != nil {
+		return nil, err
 	}
 	spec, err := c.build(k.name, args, k.opts, opts)
 	if err != nil {
@@ -211,11 +226,24 @@ func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*enqueueSp
 // journal, under the same id. It keeps the journal of an endless function short. Signals not yet
 // received stay; children keep running. Clients still see what it has published and streamed, the
 // last value of each key and all items, as long as the job is kept. An endless function should
-// therefore limit what it streams. A handler that returns the error of another kind fails its job.
+// therefore limit what it streams. A handler that returns the error of another kind, or args that
+// an enqueue would refuse, fails its job.
 func (k Kind[In, Out]) ContinueAsNew(in In) error {
-	data, err := encode(in)
+	args, err := k.args(in)
 	if err != nil {
-		return Fail(invalid("args", "cannot encode %T: %v", in, err))
+		return Fail(err)
 	}
-	return &usercode.ContinueError{Kind: k.name, Args: data}
+	return &usercode.ContinueError{Kind: k.name, Args: args}
+}
+
+// checkContinued refuses args with which a job cannot continue as new, by the rules of an enqueue.
+func (c *Client) checkContinued(err error) error {
+	is := usercode.Look(err)
+	if is.ContinueAsNew == nil {
+		return err
+	}
+	if wrong := checkJSON("args", is.ContinueAsNew.Args, c.limit); wrong != nil {
+		return Fail(fmt.Errorf("the handler returned ContinueAsNew: %w", wrong))
+	}
+	return err
 }

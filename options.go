@@ -131,12 +131,7 @@ func MaxAttempts(n int) JobOption {
 // Timeout limits one attempt. When it is over, the context of the attempt ends with ErrTimeout.
 // Default: no limit.
 func Timeout(d time.Duration) JobOption {
-	check := func() error {
-		if d <= 0 {
-			return invalid("timeout", "%v is not positive", d)
-		}
-		return nil
-	}
+	check := func() error { return checkPositive("timeout", d) }
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Timeout = d; return check() },
 		func(h *handlerSpec) error { h.Timeout = d; return check() },
@@ -155,12 +150,7 @@ func Timeout(d time.Duration) JobOption {
 //
 // Default: no limit. A duration that is not positive is an ErrInvalid.
 func HeartbeatTimeout(d time.Duration) JobOption {
-	check := func() error {
-		if d <= 0 {
-			return invalid("heartbeat timeout", "%v is not positive", d)
-		}
-		return nil
-	}
+	check := func() error { return checkPositive("heartbeat timeout", d) }
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Heartbeat = d; return check() },
 		func(h *handlerSpec) error { h.Heartbeat = d; return check() },
@@ -207,7 +197,7 @@ func (f stepOption) step(p *replay.StepPolicy) error { return f(p) }
 func RetryIf(f func(error) bool) StepOption {
 	return stepOption(func(p *replay.StepPolicy) error {
 		if f == nil {
-			return invalid("RetryIf", "the function must not be nil")
+			return noFunction("RetryIf")
 		}
 		p.Retry = f
 		return nil
@@ -243,7 +233,7 @@ func (f handleOption) handle(h *handlerSpec) error { return f(h) }
 func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
 	return handleOption(func(h *handlerSpec) error {
 		if f == nil {
-			return invalid("BackoffFunc", "the function must not be nil")
+			return noFunction("BackoffFunc")
 		}
 		h.BackoffFunc = f
 		return nil
@@ -269,9 +259,9 @@ func Metadata(v any) EnqueueOption {
 
 // metadataOf encodes and checks metadata.
 func metadataOf(v any) ([]byte, error) {
-	data, err := encode(v)
+	data, err := encode("metadata", v)
 	if err != nil {
-		return nil, invalid("metadata", "%v", err)
+		return nil, err
 	}
 	return data, checkObject("metadata", data, valid.MaxMetadata)
 }

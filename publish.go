@@ -25,9 +25,9 @@ func (r *Run) publish(kind store.EntryKind, what, name string, v any) error {
 	if err := checkName(what, name); err != nil {
 		return err
 	}
-	data, err := encode(v)
+	data, err := encode(what+" "+name, v)
 	if err != nil {
-		return invalid(what, "%s: cannot encode %T: %v", name, v, err)
+		return err
 	}
 	if err := checkJSON(what+" "+name, data, r.client.limit); err != nil {
 		return err

@@ -80,9 +80,9 @@ func (r *Run) Heartbeat() { r.strand.Beat() }
 // durable. It replaces the previous checkpoint. The error is ErrLeaseLost if the run has lost its
 // lease.
 func (r *Run) SaveCheckpoint(v any) error {
-	data, err := encode(v)
+	data, err := encode("checkpoint", v)
 	if err != nil {
-		return invalid("checkpoint", "cannot encode %T: %v", v, err)
+		return err
 	}
 	if err := checkJSON("checkpoint", data, r.client.limit); err != nil {
 		return err

@@ -56,7 +56,7 @@ type Middleware func(run *Run, next func(run *Run) error) error
 type enqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error
 
 // stub returns what a test has put in place of a step's function; see access.Tests.
-type stub func(kind, step string, fn any) (any, error)
+type stub func(kind, step string, like any, tx bool) (any, error)
 
 // WithLogger sets the logger of the client. Default, and for nil: slog.Default(), as it is when
 // Open is called. If all is well, a node logs one line when it starts and two when it stops.
@@ -86,7 +86,10 @@ func WithActor(name string) Option {
 	})
 }
 
-// WithMaxPayload limits the args and the result of a job, in bytes: 1 to 2^30. Default: MaxPayload.
+// WithMaxPayload limits the args and the result of a job, and each value that its run stores or is
+// sent: results of steps, checkpoints, what is published, and the payloads of signals, updates and
+// callbacks. In bytes of JSON: 1 to 2^30. Default: MaxPayload. What is larger is an ErrInvalid; a
+// result that is fails its job or step.
 func WithMaxPayload(bytes int) Option {
 	return option(func(s *settings) error {
 		s.limit = bytes
@@ -188,10 +191,7 @@ func WithStopTimeout(d time.Duration) Option {
 func WithStuckAfter(d time.Duration) Option {
 	return option(func(s *settings) error {
 		s.engine.Node.StuckAfter = d
-		if d <= 0 {
-			return invalid("stuck after", "%v is not positive", d)
-		}
-		return nil
+		return checkPositive("stuck after", d)
 	})
 }
 

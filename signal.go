@@ -144,9 +144,9 @@ func (s Signal[T]) build(c *Client, job ID, v T, opts []SendOption) (*store.Send
 	if s.err != nil {
 		return nil, s.err
 	}
-	data, err := encode(v)
+	data, err := encode("signal "+s.name, v)
 	if err != nil {
-		return nil, invalid("signal "+s.name, "cannot encode %T: %v", v, err)
+		return nil, err
 	}
 	return c.signal(job, s.name, data, opts)
 }

@@ -32,7 +32,10 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 		err = noFunction("step " + name)
 	}
 	if err == nil && run.client.stub != nil {
-		fn, err = stubbed(run, name, fn)
+		var instead func(ctx context.Context) (T, error)
+		if instead, err = stubbed[T](run, name, false); instead != nil {
+			fn = instead
+		}
 	}
 	if err != nil {
 		return out, err
@@ -46,23 +49,23 @@ func step[T any](run *Run, name string, policy replay.StepPolicy, fn func(ctx co
 		if err != nil {
 			return nil, err
 		}
-		return run.client.encodeResult(v)
+		return run.client.encodeReturned(v)
 	})
 	if err != nil {
 		var none T
 		return none, failure(err)
 	}
-	return decodeResult[T]("step "+name, data)
+	return decodeResult[T](name, data)
 }
 
-// stubbed returns what a test has put in place of a step's function, or fn. In place of the
-// function of a StepTx, which is of another type, fn is nil.
-func stubbed[T any](run *Run, name string, fn func(ctx context.Context) (T, error)) (func(ctx context.Context) (T, error), error) {
-	instead, err := run.client.stub(run.Kind(), name, fn)
-	if instead == nil || err != nil {
-		return fn, err
+// stubbed returns what a test has put in place of a step's function, or nil. It is not told that
+// function, which would have to be allocated then in each step of a program that is no test.
+func stubbed[T any](run *Run, name string, tx bool) (instead func(ctx context.Context) (T, error), err error) {
+	found, err := run.client.stub(run.Kind(), name, instead, tx)
+	if found == nil || err != nil {
+		return nil, err
 	}
-	return instead.(func(ctx context.Context) (T, error)), nil //nolint:errcheck // of the type of fn
+	return found.(func(ctx context.Context) (T, error)), nil //nolint:errcheck // of that type
 }
 
 // Transactor runs functions in transactions of the database that holds the jobs: sqlite.Begin,
@@ -82,7 +85,7 @@ func StepTx[T, Tx any](
 	policy, err := stepPolicy(name, opts)
 	if err == nil && run.client.stub != nil {
 		var instead func(ctx context.Context) (T, error)
-		if instead, err = stubbed[T](run, name, nil); err == nil && instead != nil {
+		if instead, err = stubbed[T](run, name, true); instead != nil {
 			return step(run, name, policy, instead)
 		}
 	}
@@ -106,7 +109,7 @@ func StepTx[T, Tx any](
 			if err != nil {
 				return err
 			}
-			data, err := run.client.encodeResult(v)
+			data, err := run.client.encodeReturned(v)
 			if err != nil {
 				return err
 			}
@@ -116,7 +119,7 @@ func StepTx[T, Tx any](
 	if err != nil {
 		return out, failure(err)
 	}
-	return decodeResult[T]("step "+name, data)
+	return decodeResult[T](name, data)
 }
 
 func stepPolicy(name string, opts []StepOption) (replay.StepPolicy, error) {
@@ -138,15 +141,15 @@ func stepPolicy(name string, opts []StepOption) (replay.StepPolicy, error) {
 	return p, nil
 }
 
-// decodeResult decodes a recorded result. It is also applied to a new result, so that the code sees
-// the same value then and on every replay.
-func decodeResult[T any](what string, data []byte) (T, error) {
+// decodeResult decodes the recorded result of a step. It is also applied to a new result, so that
+// the code sees the same value then and on every replay.
+func decodeResult[T any](step string, data []byte) (T, error) {
 	var out T
 	if data == nil {
 		return out, nil
 	}
 	if err := json.Unmarshal(data, &out); err != nil {
-		return out, Fail(fmt.Errorf("cannot decode the result of %s into %T: %w", what, out, err))
+		return out, Fail(fmt.Errorf("cannot decode the result of step %s into %T: %w", step, out, err))
 	}
 	return out, nil
 }

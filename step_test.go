@@ -57,7 +57,7 @@ func TestStepsThatAreTriedAgain(t *testing.T) {
 			}
 			return err.Error(), nil
 		})
-		if got := result(f, job); got != "step flaky: holdfast: invalid request: RetryIf: the function must not be nil" {
+		if got := result(f, job); got != "step flaky: holdfast: invalid request: RetryIf: its function must not be nil" {
 			t.Error(got)
 		}
 	})

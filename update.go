@@ -69,7 +69,7 @@ func (u Update[In, Out]) Handle(run *Run, validate func(in In) error, fn func(ru
 				if err != nil {
 					return nil, err
 				}
-				return run.client.encodeResult(out)
+				return run.client.encodeReturned(out)
 			}, nil
 		},
 	})
@@ -92,9 +92,9 @@ func (u Update[In, Out]) Call(ctx context.Context, c *Client, job ID, in In, opt
 	if u.err != nil {
 		return out, u.err
 	}
-	data, err := encode(in)
+	data, err := encode("update "+u.name, in)
 	if err != nil {
-		return out, invalid("update "+u.name, "cannot encode %T: %v", in, err)
+		return out, err
 	}
 	answer, err := c.CallUpdate(ctx, job, u.name, data, opts...)
 	if err != nil {

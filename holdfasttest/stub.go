@@ -80,17 +80,17 @@ func (s *stubs) put(t *testing.T, at place, fn any) {
 }
 
 // find returns the lookup of stubs for a client; see access.Tests.
-func (s *stubs) find(t *testing.T) func(kind, step string, fn any) (any, error) {
-	return func(kind, step string, fn any) (any, error) {
+func (s *stubs) find(t *testing.T) func(kind, step string, like any, tx bool) (any, error) {
+	return func(kind, step string, like any, tx bool) (any, error) {
 		instead := s.ask(place{kind, step})
 		var mistake error
 		switch {
-		case instead == nil && reflect.ValueOf(fn).IsNil():
+		case instead == nil && tx:
 			mistake = fmt.Errorf("%w: %s is a StepTx, and there is no database in memory that its function could write to; "+
 				"replace it with holdfasttest.Stub", holdfast.ErrInvalid, place{kind, step})
-		case instead != nil && reflect.TypeOf(instead) != reflect.TypeOf(fn):
+		case instead != nil && reflect.TypeOf(instead) != reflect.TypeOf(like):
 			mistake = fmt.Errorf("%w: the stub of %s is a %T, but the result of the step makes it a %T",
-				holdfast.ErrInvalid, place{kind, step}, instead, fn)
+				holdfast.ErrInvalid, place{kind, step}, instead, like)
 		default:
 			return instead, nil
 		}

@@ -19,9 +19,10 @@ var Runner func(client any) *engine.Runner
 type Tests struct {
 	// Rarely is that of engine.Config.
 	Rarely time.Duration
-	// Stub returns what is called instead of the function of a step, of the same type as fn, or nil
-	// if that is to be called.
-	Stub func(kind, step string, fn any) (any, error)
+	// Stub returns what is called instead of the function of a step, of the same type as like,
+	// which is nil; or nil, if that function is to be called. tx tells that the step is a StepTx,
+	// whose function is of another type.
+	Stub func(kind, step string, like any, tx bool) (any, error)
 }
 
 // WithTests returns a holdfast.Option.

@@ -7,8 +7,8 @@
 //
 // Parts that need no node are packages of their own: internal/commit, the group commit;
 // internal/replay, durable functions; internal/loader, what they read; internal/news, waiting for
-// jobs; internal/pulse, the failure detector. This package has the engine, which ties them to a
-// store, and the node.
+// jobs; internal/pulse, the failure detector; internal/outcome, outcomes. This package has the
+// engine, which ties them to a store, and the node.
 //
 //	types       the structs of an engine and a node
 //	starts      fast start: an enqueue claims its own job in the same commit

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/usercode"
@@ -254,7 +255,8 @@ func (n *node) abandon(x *execution, cause error) {
 	case errors.Is(cause, usercode.ErrCancelled):
 		o = &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CancelReason(cause)}
 	case errors.Is(cause, usercode.ErrShutdown):
-		o = &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
+		o = outcome.Released()
+		o.Error = text
 	case errors.Is(cause, usercode.ErrTimeout):
 		o = x.run.replay.TimedOut(text, usercode.CutTrace(stack))
 	case errors.Is(cause, replay.ErrClosing):

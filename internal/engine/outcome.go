@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -21,17 +22,17 @@ func (x *execution) panicked(p any) *store.Outcome {
 // refuse decides jobs that must not run. A durable one that has started runs all the same, to end
 // itself.
 func (n *node) refuse(h *Handler, c store.Claimed) (*store.Outcome, bool) {
-	switch deadline := c.Job.Options.Deadline; {
+	switch {
 	case h == nil:
-		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased}, true
+		return outcome.Released(), true
 	case c.Durable:
 		return nil, false
 	case c.CancelRequested:
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: "cancelled before it started"}, true
-	case !deadline.IsZero() && !n.store.Now().Before(deadline):
+	case usercode.IsLate(&c.Job, n.store.Now()):
 		return &store.Outcome{
 			State: store.Failed, Reason: store.ReasonDeadline,
-			Error: "the deadline, " + deadline.Format(time.RFC3339) + ", had passed before the attempt began",
+			Error: "the deadline, " + c.Job.Options.Deadline.Format(time.RFC3339) + ", had passed before the attempt began",
 		}, true
 	}
 	return nil, false

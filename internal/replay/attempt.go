@@ -49,7 +49,7 @@ func (r *Run) TimedOut(text, trace string) *store.Outcome {
 	if o := r.behind(text, trace); o != nil {
 		return o
 	}
-	if deadline := r.claimed.Job.Options.Deadline; !deadline.IsZero() && !r.host.Now().Before(deadline) {
+	if usercode.IsLate(&r.claimed.Job, r.host.Now()) {
 		return &store.Outcome{State: store.Failed, Reason: store.ReasonDeadline, Error: text, Trace: trace}
 	}
 	reason := store.ReasonTimeout

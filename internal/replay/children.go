@@ -46,7 +46,10 @@ func (s *Strand) child(m *replayState, path, kind string, build func() (*store.E
 	if err := s.mayBegin(m); err != nil {
 		return nil, err
 	}
-	e, err := unlockedBuild(m, build)
+	e, err := unlocked(m, build) // args encode as the user's code says
+	if m.exiting {
+		m.exit()
+	}
 	if err == nil {
 		err = s.ruined()
 	}
@@ -62,20 +65,6 @@ func (s *Strand) child(m *replayState, path, kind string, build func() (*store.E
 	})})
 	m.Enqueue(e)
 	return &await.Child{ID: e.Job.ID, Kind: kind, Path: path, By: s.run}, nil
-}
-
-// unlockedBuild makes a child's enqueue without the state's lock: its args encode as the user's
-// code says.
-func unlockedBuild(m *replayState, build func() (*store.Enqueue, error)) (*store.Enqueue, error) {
-	e, err := func() (*store.Enqueue, error) {
-		m.mu.Unlock()
-		defer m.mu.Lock() // also if it panics
-		return build()
-	}()
-	if m.exiting {
-		m.exit()
-	}
-	return e, err
 }
 
 // AwaitChild waits until a child has finished, and returns its answer. That a child failed is

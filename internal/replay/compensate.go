@@ -26,9 +26,7 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 	}
 	defer s.end(m)
 	if s.undo {
-		err := s.misuse("%s was called in a compensation, which cannot be undone itself; call it in the handler", s.doing)
-		s.spoil(m, err)
-		return err
+		return s.spoil(m, s.misuse("%s was called in a compensation, which cannot be undone itself; call it in the handler", s.doing))
 	}
 	s.undos++
 	path := journal.UndoPrefix + strings.ReplaceAll(s.prefix, ".", "/") + strconv.Itoa(s.undos)
@@ -102,12 +100,13 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var data journal.Closing
+	var promised []string
 	if m.Closed != nil {
+		var data journal.Closing
 		if err := journal.Decode(m.Closed, &data); err != nil {
 			return o
 		}
-		o = &store.Outcome{State: data.State, Reason: data.Reason, Error: data.Error}
+		o, promised = &store.Outcome{State: data.State, Reason: data.Reason, Error: data.Error}, data.Undo
 		r.said.Clear() // it was stored with the decision
 	}
 	if o.State != store.Failed && o.State != store.Cancelled {
@@ -115,7 +114,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	m.decided = o
 	m.endStrands()
-	if missing := m.keepPromised(data.Undo); missing != "" {
+	if missing := m.keepPromised(promised); missing != "" {
 		return outcome.Contradiction("the code no longer registers the compensation at place " + missing +
 			", which was registered when its end was decided")
 	}
@@ -144,7 +143,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 // ended. The database tells which have not: an answer may have gone to the job before it continued
 // as new. Each that has not ended yet sends one, so that the run, which parks, comes back.
 func (r *Run) endChildren(m *replayState) error {
-	open, err := r.unlockedCancel(m)
+	open, err := unlocked(m, func() (int64, error) { return r.host.CancelChildren(r.life.Lasting()) })
 	m.leaveIfEnded()
 	if m.exiting {
 		m.exit()
@@ -163,12 +162,6 @@ func (r *Run) endChildren(m *replayState) error {
 		}
 		return blocked.On{Count: open, What: what}
 	})
-}
-
-func (r *Run) unlockedCancel(m *replayState) (open int64, err error) {
-	m.mu.Unlock()
-	defer m.mu.Lock()
-	return r.host.CancelChildren(r.life.Lasting())
 }
 
 // closingEntry decides the end of the run, and what is undone before.

@@ -105,9 +105,7 @@ func (s *Strand) WaitUntil(what string, cond func() bool, limit await.Limit) err
 	}
 	defer s.end(m)
 	if s.undo {
-		err := s.misuse("%s was called in a compensation, beside which no strand runs; call it in the handler", s.doing)
-		s.spoil(m, err)
-		return err
+		return s.spoil(m, s.misuse("%s was called in a compensation, beside which no strand runs; call it in the handler", s.doing))
 	}
 	path, entries, err := s.arrive(m, what, store.EntryAwaited, store.EntryTimer, store.EntryTimeout)
 	if err != nil {

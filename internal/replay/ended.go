@@ -62,18 +62,14 @@ func (s *Strand) EndTx(verb string, tx store.Tx, end journal.Ended) error {
 
 // mayEnd tells why the run must not be ended here.
 func (s *Strand) mayEnd(m *replayState) error {
-	var err error
 	switch {
 	case s != &s.run.main:
-		err = s.misuse("%s was called in a function of the run; call it in the handler itself", s.doing)
+		return s.spoil(m, s.misuse("%s was called in a function of the run; call it in the handler itself", s.doing))
 	case m.strands > 0 || len(m.abandoned) > 0:
-		err = s.misuse("%s was called while functions started with holdfast.Go had not returned or were not awaited; await them first", s.doing)
+		return s.spoil(m, s.misuse(
+			"%s was called while functions started with holdfast.Go had not returned or were not awaited; await them first", s.doing))
 	case m.Closed != nil:
 		return s.mayBegin(m)
-	}
-	if err != nil {
-		s.spoil(m, err)
-		return err
 	}
 	if what := m.notAskedFor(); what != "" {
 		s.contradict(m, what)
@@ -114,21 +110,20 @@ func (r *Run) endedInTx() *store.Outcome {
 // which can, when the transaction is over. So it does if there is something to undo first, but
 // where compensate sees to that. It lets go of the lock meanwhile.
 func (m *replayState) ownOutcome() *store.Outcome {
-	next := outcome.Released()
 	if m.tx != nil && m.tx.ends { // it is given up in the middle of EndTx
-		return next
+		return outcome.Released()
 	}
 	if m.own != nil {
 		e, known := m.askOwn()
 		if !known {
 			m.unwritten = true
-			return next
+			return outcome.Released()
 		}
 		m.own = nil
 		if e != nil {
 			m.Adopt(e)
 			if m.Closed != nil {
-				return next
+				return outcome.Released()
 			}
 		}
 	}

@@ -15,13 +15,13 @@ func (s *Strand) misuse(format string, args ...any) error {
 }
 
 // spoil ends the work of the strands that fail with this one: those that wait return the misuse,
-// too.
-func (s *Strand) spoil(m *replayState, err error) {
-	if s.fault.err != nil {
-		return
+// too. It returns it.
+func (s *Strand) spoil(m *replayState, err error) error {
+	if s.fault.err == nil {
+		s.fault.err = err
+		m.wakeAll()
 	}
-	s.fault.err = err
-	m.wakeAll()
+	return err
 }
 
 // refuse tells why an operation must not begin: it would be a misuse, or there was one.
@@ -30,13 +30,11 @@ func (s *Strand) refuse(m *replayState, begins misuse.Operation) error {
 	case s.over.Load():
 		return misuse.TooLate(s.run.claimed.Job.ID, begins)
 	case s.doing != misuse.Operation{}:
-		err := misuse.Beside(s.run.claimed.Job.ID, begins, s.doing)
 		s.misused = true
 		m.Drop(s.underWay())
-		s.spoil(m, err)
-		return err
+		return s.spoil(m, misuse.Beside(s.run.claimed.Job.ID, begins, s.doing))
 	case m.own != nil && s.fault.err == nil && !begins.Ends():
-		s.spoil(m, s.misuse("%s was called after the handler had ended the job in a transaction; return, whatever became of it", begins))
+		return s.spoil(m, s.misuse("%s was called after the handler had ended the job in a transaction; return, whatever became of it", begins))
 	}
 	return s.fault.err
 }
@@ -61,9 +59,7 @@ func (s *Strand) ruined() error {
 func (s *Strand) own(m *replayState, among ...await.Thing) error {
 	for _, a := range among {
 		if !a.IsOf(s.run) {
-			err := misuse.Foreign(s.run.claimed.Job.ID, s.doing, a.Describe())
-			s.spoil(m, err)
-			return err
+			return s.spoil(m, misuse.Foreign(s.run.claimed.Job.ID, s.doing, a.Describe()))
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ func (s *Strand) StepTx(
 		}()
 		var a *store.Append
 		var data []byte
-		_, err := s.unlocked(ctx, m, policy, attempt, func(ctx context.Context, attempt int) ([]byte, error) {
+		_, err := s.callStep(ctx, m, policy, attempt, func(ctx context.Context, attempt int) ([]byte, error) {
 			return nil, transact(ctx, attempt, func(theirs store.Tx, result []byte) error {
 				packed, codec := journal.Pack(result)
 				e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: packed, Codec: codec, Took: s.since(began)}
@@ -77,12 +77,7 @@ func (s *Strand) StepTx(
 // beginTx keeps all other strands of the run from writing until endTx, so that the journal has no
 // gaps, and so that none waits for the database with what the transaction waits for.
 func (m *replayState) beginTx() *openTx {
-	for m.flushing {
-		m.flushed.Wait()
-	}
-	if m.exiting {
-		m.exit()
-	}
+	m.awaitWrite()
 	m.flushing, m.tx = true, &openTx{}
 	return m.tx
 }

@@ -197,6 +197,13 @@ func (s *Strand) await(m *replayState, ready func() bool, what func() blocked.On
 	}
 }
 
+// unlocked calls f without the state's lock.
+func unlocked[T any](m *replayState, f func() (T, error)) (T, error) {
+	m.mu.Unlock()
+	defer m.mu.Lock() // also if f panics
+	return f()
+}
+
 // block makes the strand wait until it is woken.
 func (s *Strand) block(m *replayState, on blocked.On) {
 	m.settled()

@@ -20,7 +20,7 @@ type StepPolicy = tries.Policy
 func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context, attempt int) ([]byte, error)) ([]byte, error) {
 	return s.step(misuse.VerbStep, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
 		began := s.run.host.Now()
-		data, err := s.unlocked(ctx, m, policy, attempt, f)
+		data, err := s.callStep(ctx, m, policy, attempt, f)
 		if err != nil {
 			return nil, err
 		}
@@ -39,8 +39,8 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 	})
 }
 
-// unlocked calls a step's function without the state's lock.
-func (s *Strand) unlocked(
+// callStep calls a step's function, without the state's lock.
+func (s *Strand) callStep(
 	ctx context.Context, m *replayState, policy StepPolicy, attempt int, f func(context.Context, int) ([]byte, error),
 ) ([]byte, error) {
 	m.mu.Unlock()
@@ -85,8 +85,7 @@ func (s *Strand) misusedIn(m *replayState, failure *tries.FailedError) error {
 		err = s.misuse("%s: its function returned %[2]s, which only a handler may return; return a value from the "+
 			"function, and %[2]s from the handler", s.doing, string(only))
 	}
-	s.spoil(m, err)
-	return err
+	return s.spoil(m, err)
 }
 
 // step is a step of either sort: try runs it and stores its result.

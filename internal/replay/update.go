@@ -29,13 +29,9 @@ func (s *Strand) HandleUpdate(h *UpdateHandler) error {
 	defer s.end(m)
 	switch {
 	case s.undo:
-		err := s.misuse("%s was called in a compensation, which handles no requests; call it in the handler", s.doing)
-		s.spoil(m, err)
-		return err
+		return s.spoil(m, s.misuse("%s was called in a compensation, which handles no requests; call it in the handler", s.doing))
 	case s.handlers[h.Name] != nil:
-		err := s.misuse("%s was called again on the same run; handle the requests of a name in one place", s.doing)
-		s.spoil(m, err)
-		return err
+		return s.spoil(m, s.misuse("%s was called again on the same run; handle the requests of a name in one place", s.doing))
 	}
 	if m.Requests == nil {
 		m.Requests = &memory.Requests{Stale: true}
@@ -180,10 +176,9 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 	case m.ending != nil, s.Context().Err() != nil, usercode.Is(err, usercode.ErrJournalFull):
 		return nil //nolint:nilerr // it was not handled to its end, and is not: so says the end of the run
 	default:
-		if only := usercode.ForHandlers(err); only != nil {
-			err := s.misuse("%s: the handler of a request returned %v, which only the handler of a kind may return", s.doing, only)
-			s.spoil(m, err)
-			return err
+		if only, ok := usercode.ForHandlers(err).(usercode.HandlersOnlyError); ok { //nolint:errorlint // it is never wrapped
+			return s.spoil(m, s.misuse("%s: the handler of a request returned %s, which only the handler of a kind may return",
+				s.doing, string(only)))
 		}
 		m.Requests.Done(key, nil, said(err))
 	}
@@ -250,7 +245,7 @@ func (s *Strand) reopen(m *replayState, e *store.Entry) (key string, handle func
 	}
 	err := journal.Decode(e, &u)
 	if err == nil {
-		handle, err = unlockedOpen(m, h, u.In)
+		handle, err = unlocked(m, func() (func(*Strand) ([]byte, error), error) { return h.Open(u.In, true) })
 	}
 	if m.exiting {
 		m.exit()
@@ -260,10 +255,4 @@ func (s *Strand) reopen(m *replayState, e *store.Entry) (key string, handle func
 			journal.Describe(e.Kind, e.Name), e.Path, e.Seq, said(err)))
 	}
 	return u.Key, handle
-}
-
-func unlockedOpen(m *replayState, h *UpdateHandler, data []byte) (func(*Strand) ([]byte, error), error) {
-	m.mu.Unlock()
-	defer m.mu.Lock() // also if a decoder panics
-	return h.Open(data, true)
 }

@@ -304,7 +304,8 @@ func TestErrorsOfRequestHandlers(t *testing.T) {
 			}
 			return nil, s.Sleep(hour())
 		})
-		if o.State != store.Retryable || !strings.Contains(o.Error, "which only the handler of a kind may return") || a.answers() != "open" {
+		const says = "the handler of a request returned Snooze, which only the handler of a kind may return"
+		if o.State != store.Retryable || !strings.Contains(o.Error, says) || a.answers() != "open" {
 			t.Errorf("%+v, %s", o, a.answers())
 		}
 	})

@@ -16,22 +16,22 @@ import (
 // has no gaps. It lets go of the lock meanwhile. If the run cannot go on, because of a write that
 // failed or for another reason, flush does not return.
 func (m *replayState) flush() {
+	m.awaitWrite()
+	for !m.IsSaved() {
+		if err := m.write(); err != nil {
+			m.endUnwritten(err)
+		}
+		m.awaitWrite()
+	}
+}
+
+// awaitWrite waits for the write of another strand that is under way, if there is one.
+func (m *replayState) awaitWrite() {
 	for m.flushing {
 		m.flushed.Wait()
 	}
 	if m.exiting {
 		m.exit()
-	}
-	for !m.IsSaved() {
-		if err := m.write(); err != nil {
-			m.endUnwritten(err)
-		}
-		for m.flushing { // another strand's
-			m.flushed.Wait()
-		}
-		if m.exiting {
-			m.exit()
-		}
 	}
 }
 
