@@ -93,8 +93,8 @@ func (v *flowVerifier) accepted(j *flowJob) map[int]bool {
 		var data struct {
 			In key `json:"in"`
 		}
-		_, before := accepted[data.In.Number]
-		if err := json.Unmarshal(e.Data, &data); err != nil || before || refuses(data.In.Number) {
+		err := json.Unmarshal(e.Data, &data)
+		if _, before := accepted[data.In.Number]; err != nil || before || refuses(data.In.Number) {
 			v.wrongf(oneReply, j.ID, "entry %d, at %s, accepts request %d, which is refused or was accepted before: %v",
 				e.Seq, e.Path, data.In.Number, err)
 		}

@@ -46,15 +46,17 @@ func (r *Run) tell(cause error) {
 // toldOf is ended for a goroutine of its own.
 func (m *replayState) toldOf(cause error) {
 	defer m.run.host.Catch("the end of a run's context")
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.ended(cause)
 }
 
-// ended reacts to the end of the run's context.
+// ended reacts to the end of the run's context; nil: it has not ended.
 func (m *replayState) ended(cause error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.leaveIfEnded()
-	m.endsBecauseOf(cause)
+	if m.ending == nil {
+		m.endsBecauseOf(cause)
+	}
 }
 
 // endsBecauseOf makes a run end that is cancelled or late, and reports whether it is one.

@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"context"
-
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -38,14 +36,7 @@ func (r *Run) remember() (*replayState, error) {
 	}
 	m.held = r.pausing.Load()
 	m.mu.Unlock()
-	r.state.Store(m)
-	// What ended before is not told of.
-	if r.life.Base.Err() != nil {
-		go m.toldOf(context.Cause(r.life.Base))
-	}
-	if cause := r.life.Ended(); cause != nil {
-		go m.toldOf(cause)
-	}
+	r.state.Store(m) // what ended before is not told of: the first operation looks
 	return m, nil
 }
 

@@ -33,6 +33,7 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 		m.mu.Unlock()
 		return nil, err
 	}
+	m.ended(context.Cause(s.run.life.Base)) // code that has seen it ended is not to go on as if it had not
 	if m.pauses() && !m.exiting {
 		m.leavePaused()
 	}

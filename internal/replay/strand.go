@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -61,6 +62,7 @@ func (s *Strand) carry(m *replayState, future *await.Future, f func(*Strand) (an
 	value, err := f(s)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.ended(context.Cause(s.run.life.Base))
 	future.Value, future.Err, future.Done, future.Late = value, err, true, m.ending != nil
 }
 

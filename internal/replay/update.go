@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -166,6 +167,7 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 	s.inner = &Strand{run: s.run, prefix: path + ".", fault: s.fault}
 	result, err := s.inner.unlockedHandle(m, f)
 	s.inner = nil
+	m.ended(context.Cause(s.run.life.Base))
 	switch {
 	case m.exiting:
 		m.exit()
@@ -173,7 +175,7 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 		return s.fault.err
 	case err == nil:
 		m.Requests.Done(key, result, "")
-	case m.ending != nil, s.Context().Err() != nil, usercode.Is(err, usercode.ErrJournalFull):
+	case m.ending != nil, usercode.Is(err, usercode.ErrJournalFull):
 		return nil //nolint:nilerr // it was not handled to its end, and is not: so says the end of the run
 	default:
 		if only, ok := usercode.ForHandlers(err).(usercode.HandlersOnlyError); ok { //nolint:errorlint // it is never wrapped
