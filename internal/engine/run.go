@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,15 +26,12 @@ func (r *Run) Checkpoint() *store.Checkpoint {
 	if r.checkpoint == nil {
 		return nil
 	}
-	c := *r.checkpoint
-	return &c
+	return new(*r.checkpoint)
 }
 
 // note returns the checkpoint for a change. The lock is held.
 func (r *Run) note() *store.Checkpoint {
-	if r.checkpoint == nil {
-		r.checkpoint = &store.Checkpoint{}
-	}
+	r.checkpoint = cmp.Or(r.checkpoint, &store.Checkpoint{})
 	return r.checkpoint
 }
 
