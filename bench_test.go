@@ -79,7 +79,7 @@ func BenchmarkSteady(b *testing.B) {
 			b.ResetTimer()
 			for stored := 0; done.Load() < int64(b.N); {
 				if stored == b.N || int64(stored)-done.Load() > waiting-batch {
-					time.Sleep(time.Millisecond)
+					time.Sleep(time.Millisecond) //nolint:forbidigo // the producer is ahead
 					continue
 				}
 				n := min(batch, b.N-stored)

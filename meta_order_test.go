@@ -3,6 +3,7 @@ package holdfast_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestTheLastWordStays(t *testing.T) {
 				return 0, err
 			}
 			for i := range n {
-				said := fmt.Sprint(i)
+				said := strconv.Itoa(i)
 				if err := run.SetMetadata(phase{said}); err != nil {
 					return 0, err
 				}

@@ -3,7 +3,7 @@ package holdfast_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -27,7 +27,7 @@ func TestUpdatesOfRunsThatAreCutShort(t *testing.T) {
 						return "", context.Cause(ctx)
 					}
 					served = true
-					return fmt.Sprint(n), nil
+					return strconv.Itoa(n), nil
 				})
 			})
 			if err != nil {
@@ -66,13 +66,13 @@ func TestUpdatesOfRunsThatAreCutShort(t *testing.T) {
 			return ids
 		}
 		for i, answer := range ask(enqueue()) {
-			if got := <-answer; got.err != nil || got.answer != fmt.Sprint(i) {
+			if got := <-answer; got.err != nil || got.answer != strconv.Itoa(i) {
 				t.Fatalf("a request that was handled by the second attempt: %q, %v", got.answer, got.err)
 			}
 		}
 		ids := enqueue()
 		answers := ask(ids)
-		time.Sleep(30 * time.Second)
+		time.Sleep(30 * time.Second) //nolint:forbidigo // in virtual time: all wait for their second attempts
 		if _, err := f.hf.Cancel(t.Context(), "", ids...); err != nil {
 			t.Fatal(err)
 		}

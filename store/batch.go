@@ -147,42 +147,44 @@ func (b *Batch) Refusal() error {
 // refusals are the errors that refuse the batch.
 func (b *Batch) refusals() iter.Seq[error] {
 	return func(yield func(error) bool) {
-		for _, c := range b.Checkpoints {
-			if c.Err != nil && !yield(c.Err) {
-				return
-			}
-		}
-		for _, a := range b.Appends {
-			if a.Err != nil && !yield(a.Err) {
-				return
-			}
-		}
-		for _, q := range b.Sends {
-			if q.isRefused() && !yield(q.Err) {
-				return
-			}
-		}
-		for _, o := range b.Outcomes {
-			if o.Err != nil && !yield(o.Err) {
-				return
-			}
-		}
-		for _, q := range b.Enqueues {
-			if q.isRefused() && !yield(q.Err) {
-				return
-			}
-		}
-		for _, f := range b.Fires {
-			if f.Err != nil && !yield(f.Err) {
-				return
-			}
-		}
+		_ = tell(yield, b.Checkpoints, func(c *CheckpointWrite) error { return c.Err }) &&
+			tell(yield, b.Appends, func(a *Append) error { return a.Err }) &&
+			tell(yield, b.Sends, (*Send).refusal) &&
+			tell(yield, b.Outcomes, func(o *Outcome) error { return o.Err }) &&
+			tell(yield, b.Enqueues, (*Enqueue).refusal) &&
+			tell(yield, b.Fires, func(f *Fire) error { return f.Err })
 	}
 }
 
-func (q *Send) isRefused() bool { return q.Required && q.Err != nil }
+// tell yields the refusals of operations, as long as there is an interest in them.
+func tell[T any](yield func(error) bool, operations []*T, refusal func(*T) error) bool {
+	for _, o := range operations {
+		if err := refusal(o); err != nil && !yield(err) {
+			return false
+		}
+	}
+	return true
+}
 
-func (q *Enqueue) isRefused() bool { return q.Required && q.Err != nil }
+// refusal is the error of the send, if it refuses the batch.
+func (q *Send) refusal() error {
+	if !q.Required {
+		return nil
+	}
+	return q.Err
+}
+
+// refusal is the error of the enqueue, if it refuses the batch.
+func (q *Enqueue) refusal() error {
+	if !q.Required {
+		return nil
+	}
+	return q.Err
+}
+
+func (q *Send) isRefused() bool { return q.refusal() != nil }
+
+func (q *Enqueue) isRefused() bool { return q.refusal() != nil }
 
 // forgive accepts checkpoints, and repeated appends, of runs whose repeated outcomes were
 // recognised: they were written together with these. Of an append nothing may be left, if its run

@@ -196,8 +196,8 @@ func TestDurableJob(t *testing.T) {
 			`"pause_requested":false,"closing":false,"version":null,`
 		s.holds(shape(t, s.ok("job", "get", id, "-o", "jsonl")), want+`"journal":3,"messages":null`, `"run_at":null,`)
 		s.holds(shape(t, s.ok("job", "list", "-o", "jsonl")), want+`"journal":null,"messages":null`)
-		s.expect(s.run("job", "set", id, "--args", `{"to":"eve"}`), 1, "job "+id+" was not changed: it has a journal, which began with its args; "+
-			`"holdfast job fork" makes a new job with other args`)
+		s.expect(s.run("job", "set", id, "--args", `{"to":"eve"}`), 1,
+			"job "+id+" was not changed: it has a journal, which began with its args; "+`"holdfast job fork" makes a new job with other args`)
 
 		sent := s.ok("signal", "send", id, "approved", `"bob"`, "--dedup-key", "once", "-o", "jsonl")
 		if want := `{"id":"` + id + `","signal":"approved","dedup_key":"once","message":"1","duplicate":false}` + "\n"; sent != want {

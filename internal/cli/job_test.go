@@ -209,7 +209,7 @@ func TestWait(t *testing.T) {
 
 	later := s.enqueue("exec", "--args", echo, "--in", "1h")
 	s.expect(s.run("job", "wait", later, "--wait-timeout", "30ms"), app.ExitTimeout, "has not finished after 30ms", later)
-	s.expect(s.run("job", "wait", later, "--wait-timeout", "-1s"), app.ExitUsage, "negative")
+	s.expect(s.run("job", "wait", later, "--wait-timeout", "-1s"), app.ExitUsage, "must be more than 0")
 	done := s.enqueue("exec", "--args", echo)
 	for range 2 { // it may have finished already
 		if got := s.run("job", "wait", done, "--wait-timeout", "1m"); got.code != 0 || !strings.Contains(got.stdout, `"stdout":"hello\n"`) {
@@ -256,7 +256,8 @@ func TestWaitTellsWhy(t *testing.T) {
 	s.expect(late, app.ExitTimeout, "it continues: no node is running")
 	s.expect(s.run("job", "enqueue", "mail", "--wait-timeout", "3s"), app.ExitUsage, "--wait-timeout requires --wait")
 	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "-3s"), app.ExitUsage, "--wait-timeout -3s: must be more than 0")
-	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "0s"), app.ExitUsage, "--wait-timeout 0s: must be more than 0; leave it out")
+	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "0s"), app.ExitUsage,
+		"--wait-timeout 0s: must be more than 0; leave it out")
 	s.terminal = true
 	id := strings.Fields(s.ok("job", "enqueue", "mail", "--in", "1h", "--queue", "bulk"))[2]
 	s.ok("queue", "pause", "bulk")

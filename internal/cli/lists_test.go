@@ -145,7 +145,8 @@ func TestDeleteJobs(t *testing.T) {
 			s.Errorf("%+v", got)
 		}
 		if got = s.run("job", "delete", done, open, "-o", "table"); got.code != app.ExitError || got.stdout != "job "+done+" is deleted\n" ||
-			!strings.Contains(got.stderr, "job "+open+" was not changed: it is available; only finished jobs are deleted, and \"holdfast job cancel\"") {
+			!strings.Contains(got.stderr,
+				"job "+open+" was not changed: it is available; only finished jobs are deleted, and \"holdfast job cancel\"") {
 			s.Errorf("%+v", got)
 		}
 		if n := strings.TrimSpace(s.ok("job", "count", "-o", "table")); n != "1" {

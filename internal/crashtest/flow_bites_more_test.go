@@ -162,7 +162,10 @@ var keyBites = []bite{
 		s.paid[1].sent = holdfast.SendResult{Job: s.ids[13], Message: 2}
 	}, "payment 2 was sent as message 2, and has arrived as"},
 	{oneHolder, "a payment that started another job", func(s *flowSound) { s.paid[2].item = holdfast.NewID() }, "payment 3 has started it"},
-	{oneHolder, "a payment for an order at a job of another one", func(s *flowSound) { s.paid[1].order = 2 }, `was sent payment 2 for "order 2"`},
+	{
+		oneHolder, "a payment for an order at a job of another one", func(s *flowSound) { s.paid[1].order = 2 },
+		`was sent payment 2 for "order 2"`,
+	},
 	{oneHolder, "a payment for a job of another kind", func(s *flowSound) { s.paid[1].n = 14 }, `was sent payment 2 for "order 1"`},
 	{oneHolder, "a payment that says nothing", func(s *flowSound) {
 		s.deliver(12, holdfast.JournalMessage{Kind: "signal", Name: paid.Name(), Data: []byte(`"x"`)})

@@ -22,9 +22,12 @@ type flowFigures struct {
 
 func (f *flowFigures) String() string {
 	return fmt.Sprintf("%d jobs (%v), of which %d forks, %d continued as new; %d runs, %d lost with their node, %d late records; "+
-		"%d effects, %d of them repeated, %d rows, %d compensations, %d sleeps, %d signals, %d answers; accepted %v, %d held; %d say something, of which %d changes and %d journals were seen; %d requests answered, %d refused; %d payments, %d keys taken again",
+		"%d effects, %d of them repeated, %d rows, %d compensations, %d sleeps, %d signals, %d answers; accepted %v, %d held; "+
+		"%d say something, of which %d changes and %d journals were seen; %d requests answered, %d refused; "+
+		"%d payments, %d keys taken again",
 		f.total, f.states, f.forked, f.continued, f.runs, f.lost, f.late,
-		f.effects, f.repeated, f.rows, f.compensated, f.sleeps, f.signals, f.answers, f.accepted, f.paused, f.spoken, f.seen, f.looks, f.replies, f.refused, f.paid, f.keys)
+		f.effects, f.repeated, f.rows, f.compensated, f.sleeps, f.signals, f.answers, f.accepted, f.paused,
+		f.spoken, f.seen, f.looks, f.replies, f.refused, f.paid, f.keys)
 }
 
 // count counts a job.

@@ -93,7 +93,10 @@ func (s *flowSound) paidFor() {
 	s.paid = []*payment{
 		{number: 1, order: 1, item: first, n: 12, at: begin, sent: holdfast.SendResult{Job: first, Started: true, Message: 1}},
 		{number: 2, order: 1, item: holdfast.NewID(), n: 12, at: begin, sent: holdfast.SendResult{Job: first, Message: 2}},
-		{number: 3, order: 1, item: second, n: 13, at: begin.Add(2 * time.Hour), sent: holdfast.SendResult{Job: second, Started: true, Message: 1}},
+		{
+			number: 3, order: 1, item: second, n: 13, at: begin.Add(2 * time.Hour),
+			sent: holdfast.SendResult{Job: second, Started: true, Message: 1},
+		},
 		{number: 4, order: 1, item: holdfast.NewID(), n: 13, at: begin, undone: true},
 		{number: 5, order: 2, item: s.ids[14], n: 14, lost: true},
 	}

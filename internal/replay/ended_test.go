@@ -189,7 +189,8 @@ func TestEndTxMisused(t *testing.T) {
 			return err
 		},
 		"beside a function": func(t *testing.T, a *attempt, s *Strand) (err error) {
-			if _, err := s.Go("function", func(s *Strand) (any, error) { return nil, s.Sleep(await.Limit{Within: time.Hour, Set: true}) }); err != nil {
+			sleep := func(s *Strand) (any, error) { return nil, s.Sleep(await.Limit{Within: time.Hour, Set: true}) }
+			if _, err := s.Go("function", sleep); err != nil {
 				t.Fatal(err)
 			}
 			return a.complete(s, `1`, true)

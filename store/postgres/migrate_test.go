@@ -139,7 +139,8 @@ func TestMigrationThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := config.Migrate(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `migration 11 (keys): `) || !strings.Contains(err.Error(), `relation "job_key" already exists`) {
+	if err == nil || !strings.Contains(err.Error(), `migration 11 (keys): `) ||
+		!strings.Contains(err.Error(), `relation "job_key" already exists`) {
 		t.Errorf("%v", err)
 	}
 	if schema, err := config.Schema(t.Context()); err != nil || schema.Version != 10 {

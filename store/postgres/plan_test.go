@@ -202,7 +202,8 @@ func TestNoParallelPlans(t *testing.T) {
 			}
 		}
 	}
-	exec("SET min_parallel_table_scan_size = 0", "SET min_parallel_index_scan_size = 0", "SET parallel_setup_cost = 0", "SET parallel_tuple_cost = 0")
+	exec("SET min_parallel_table_scan_size = 0", "SET min_parallel_index_scan_size = 0",
+		"SET parallel_setup_cost = 0", "SET parallel_tuple_cost = 0")
 	isParallel := func(name string) bool {
 		plan := strings.Join(explain(t, conn, s.Text(name)), "\n")
 		return strings.Contains(plan, "Gather")

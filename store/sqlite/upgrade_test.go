@@ -226,7 +226,8 @@ func TestUpgradeFrom5(t *testing.T) {
 func TestMigrationThatFails(t *testing.T) {
 	source := stored(t, 10, []row{{text: "CREATE TABLE holdfast_job_key (mine INTEGER)"}})
 	_, err := source.Migrate(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `migration 11 (keys): `) || !strings.Contains(err.Error(), "holdfast_job_key already exists") {
+	if err == nil || !strings.Contains(err.Error(), `migration 11 (keys): `) ||
+		!strings.Contains(err.Error(), "holdfast_job_key already exists") {
 		t.Errorf("%v", err)
 	}
 	if schema, err := source.Schema(t.Context()); err != nil || schema.Version != 10 {

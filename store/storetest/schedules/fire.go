@@ -62,7 +62,9 @@ func fireRefused(e *env.Env) {
 	}{
 		"a job whose id is taken": {func(u *store.Unit) { u.Enqueues[0].Job.ID = taken }, store.ErrConflict},
 		"an invalid job":          {func(u *store.Unit) { u.Enqueues[0].Job.Priority = 9 }, store.ErrInvalid},
-		"a lost lease":            {func(u *store.Unit) { u.Append = &store.Append{Lease: lost.Lease, Entries: env.Steps(1, 1)} }, store.ErrLeaseLost},
+		"a lost lease": {func(u *store.Unit) {
+			u.Append = &store.Append{Lease: lost.Lease, Entries: env.Steps(1, 1)}
+		}, store.ErrLeaseLost},
 		"a time that has a run": {func(u *store.Unit) {
 			u.Fire.Runs = append(u.Fire.Runs, store.FireRun{Nominal: at, State: store.RunMissed}, store.FireRun{Nominal: at, State: store.RunMissed})
 		}, store.ErrConflict},
@@ -122,9 +124,10 @@ func fireOnce(e *env.Env) {
 func fireRace(e *env.Env) {
 	const rounds, deciders = 10, 4
 	at := e.Clock.Now()
-	a, b := e.SaveSchedule(env.Schedule("a")), e.SaveSchedule(env.Schedule("b"))
+	e.SaveSchedule(env.Schedule("a"))
+	e.SaveSchedule(env.Schedule("b"))
 	for round := range rounds {
-		a, b = e.ScheduleOf("a"), e.ScheduleOf("b")
+		a, b := e.ScheduleOf("a"), e.ScheduleOf("b")
 		time := at.Add(time.Duration(round) * time.Hour)
 		var mu sync.Mutex
 		var all sync.WaitGroup

@@ -34,9 +34,6 @@ func Fire(t *core.Tx, fires []*store.Fire) error {
 func carryOut(t *core.Tx, f *store.Fire, r *row) error {
 	now := db.TimeOf(t.Now)
 	runs := f.Settle(&r.Schedule, now)
-	if f.Err != nil {
-		return nil
-	}
 	for _, run := range runs {
 		s := t.Stmt("schedule_run_insert")
 		s.BindInt(r.id)
