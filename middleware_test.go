@@ -232,11 +232,13 @@ func TestOnlyWhatGoesOnIsParked(t *testing.T) {
 		}, nil, "error 1", store.Cancelled},
 		"is late and continues as new": {
 			func(run *holdfast.Run) error { <-run.Done(); return continueAsNew(run, 1) },
-			[]holdfast.HandleOption{holdfast.Timeout(10 * time.Millisecond), holdfast.MaxAttempts(1)}, "error 1", store.Failed,
+			[]holdfast.HandleOption{holdfast.Timeout(10 * time.Millisecond), holdfast.MaxAttempts(1)},
+			"error 1", store.Failed,
 		},
 		"returns ErrParked": {
 			func(*holdfast.Run) error { return fmt.Errorf("mine: %w", holdfast.ErrParked) },
-			[]holdfast.HandleOption{holdfast.MaxAttempts(1)}, "error 1", store.Failed,
+			[]holdfast.HandleOption{holdfast.MaxAttempts(1)},
+			"error 1", store.Failed,
 		},
 		"misuses its run and snoozes": {func(run *holdfast.Run) error {
 			_ = holdfast.Do(run, "step", func(context.Context) error { _, err := run.Now(); return err })

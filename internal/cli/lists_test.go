@@ -103,7 +103,8 @@ func TestSetAndTag(t *testing.T) {
 			words string
 		}{
 			{
-				[]string{"set", id, "--priority", "2"}, app.ExitError,
+				[]string{"set", id, "--priority", "2"},
+				app.ExitError,
 				"job " + id + " was not changed: it is cancelled; of a finished job, only --tag and --metadata change something",
 			},
 			{[]string{"set", unique, "--args", `{"n":2}`}, app.ExitError, "it has a unique key, which may depend on its args; cancel it, and"},
