@@ -237,7 +237,11 @@ func raceEditPause(e *env.Env) {
 			case 0:
 				_, _, err = e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Jobs: ids[at : at+1]})
 			case 1:
-				if _, _, err = e.Store.Resume(e.Ctx, env.Resumption(ids[at])); errors.Is(err, store.ErrConflict) {
+				err = store.ErrUnavailable
+				for errors.Is(err, store.ErrUnavailable) { // on a busy machine another change may have the job for long
+					_, _, err = e.Store.Resume(e.Ctx, env.Resumption(ids[at]))
+				}
+				if errors.Is(err, store.ErrConflict) {
 					err = nil
 				}
 			case 2:
