@@ -10,14 +10,14 @@ import (
 )
 
 var fireTests = env.Tests{
-	"AtomicTransitions_a_fire_is_the_jobs_the_runs_and_the_schedule": fireWhole,
-	"AtomicTransitions_a_fire_that_is_refused_leaves_nothing":        fireRefused,
-	"OneFire_of_two_decisions_one_is_carried_out":                    fireOnce,
-	"OneFire_many_at_once":                                           fireRace,
-	"a_time_is_skipped_if_the_job_exists":                            fireSkipped,
-	"a_manual_fire_leaves_the_cursor_alone":                          fireManual,
-	"what_no_store_carries_out_is_refused":                           fireInvalid,
-	"fires_of_many_schedules_are_one_batch":                          fireMany,
+	"AtomicTransitions_a_fire_is_whole":               fireWhole,
+	"AtomicTransitions_a_refused_fire_leaves_nothing": fireRefused,
+	"OneFire_of_two_decisions_one_is_carried_out":     fireOnce,
+	"OneFire_many_at_once":                            fireRace,
+	"a_time_is_skipped_if_the_job_exists":             fireSkipped,
+	"a_manual_fire_leaves_the_cursor_alone":           fireManual,
+	"what_no_store_carries_out_is_refused":            fireInvalid,
+	"fires_of_many_schedules_are_one_batch":           fireMany,
 }
 
 func fireWhole(e *env.Env) {
