@@ -16,7 +16,7 @@ type ending struct {
 	node    *node
 	outcome *store.Outcome
 	job     logs.About
-	took    time.Duration // how long the run took; see took
+	took    time.Duration // how long the run took, or unread
 	mayGoOn chan struct{} // closed when the slot that waits for it may go on; nil: none waits
 	aside   bool          // a caller's transaction blocks it: its slot was freed, only the committer knows it
 	settled atomic.Bool   // it no longer holds up a slot
@@ -26,11 +26,13 @@ func maxPending(slots int) int { return max(4*slots, 2*maxPrefetch) }
 
 // finish passes an outcome to the committer. It returns a channel that the slot must wait for, or
 // nil.
-func (n *node) finish(o *store.Outcome, job logs.About, last *store.CheckpointWrite, remembered *store.Append) <-chan struct{} {
+func (n *node) finish(
+	o *store.Outcome, job logs.About, took time.Duration, last *store.CheckpointWrite, remembered *store.Append,
+) <-chan struct{} {
 	if o.State == store.Failed {
 		o.Fingerprint = usercode.Fingerprint(job.Kind, o.Reason, o.Error)
 	}
-	e := &ending{node: n, outcome: o, job: job, took: n.took(o)}
+	e := &ending{node: n, outcome: o, job: job, took: took}
 	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
 		e.mayGoOn = make(chan struct{})
 	}
@@ -67,11 +69,11 @@ func (e *ending) done(err error) {
 	switch o := e.outcome; {
 	case err != nil, errors.Is(o.Err, store.ErrLeaseLost):
 	case o.Err != nil:
-		n.refused(o, e.job)
+		n.refused(e)
 	default:
-		n.engine.hooks.Ended(o, e.job)
+		n.engine.hooks.Ended(o, e.job, max(e.took, 0))
 	}
-	if e.took == unread && !needsAttention(e.outcome, err) {
+	if (e.took == unread || !n.debugs()) && !needsAttention(e.outcome, err) {
 		e.freeSlot()
 		return
 	}
@@ -93,7 +95,8 @@ func (e *ending) freeSlot() {
 }
 
 // refused handles an outcome that the store will never accept: the job fails with that reason.
-func (n *node) refused(o *store.Outcome, job logs.About) {
+func (n *node) refused(e *ending) {
+	o := e.outcome
 	if o.State == store.Failed && o.Reason == store.ReasonTerminal {
 		return // the heartbeat finds the lease that is left
 	}
@@ -102,5 +105,5 @@ func (n *node) refused(o *store.Outcome, job logs.About) {
 		Error:     usercode.CutError("its outcome was refused: " + o.Err.Error()),
 		StartedAt: o.StartedAt, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, Answers: o.Answers, Parent: o.Parent, Durable: o.Durable,
 		Namespace: o.Namespace, Queue: o.Queue, HasChildren: o.HasChildren,
-	}, job, nil, nil)
+	}, e.job, e.took, nil, nil)
 }

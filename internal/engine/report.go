@@ -57,7 +57,7 @@ func (n *node) report(o *store.Outcome, job logs.About, took time.Duration, err 
 			append(traceOf(o), asked, slog.Any(logs.KeyError, o.Err))...)
 	default:
 		n.logEnd(o, job, level, facts)
-		if took != unread {
+		if took != unread && n.debugs() {
 			n.logEnded(o, job, took, facts)
 		}
 	}
@@ -115,18 +115,15 @@ func traceOf(o *store.Outcome) []slog.Attr {
 	return []slog.Attr{slog.String(logs.KeyStack, o.Trace)}
 }
 
-// unread is how long a run took if DEBUG is not logged: see took.
+// unread is how long a run took of whose end nobody reads: it had not begun.
 const unread = time.Duration(-1)
 
-// took is how long a run took that ends now, if DEBUG is logged; 0 if it never started.
-func (n *node) took(o *store.Outcome) time.Duration {
-	switch {
-	case !n.debugs():
-		return unread
-	case o.StartedAt.IsZero():
+// took is how long a run took that ends now; 0 if it never started.
+func (r *Run) took() time.Duration {
+	if r.began.IsZero() {
 		return 0
 	}
-	return max(0, n.store.Now().Sub(o.StartedAt))
+	return time.Since(r.began) //nolint:forbidigo // by the monotonic clock
 }
 
 // needsAttention reports whether an outcome may need attention.

@@ -112,7 +112,8 @@ type node struct {
 // Run is one run of one job, as its handler sees it.
 type Run struct {
 	claimed store.Claimed
-	started time.Time
+	started time.Time // by the clock of the database
+	began   time.Time // the same by the monotonic clock, which cannot be set
 	node    *node
 
 	execution *execution

@@ -68,15 +68,12 @@ func (q *Queue) Started(c *store.Claimed, at time.Time) {
 	}
 }
 
-// Ended tells of a run whose outcome was stored.
-func (q *Queue) Ended(o *store.Outcome, about logs.About) {
+// Ended tells of a run whose outcome was stored, and how long it took.
+func (q *Queue) Ended(o *store.Outcome, about logs.About, took time.Duration) {
 	if q == nil {
 		return
 	}
-	now, took := q.store.Now(), time.Duration(0)
-	if !o.StartedAt.IsZero() {
-		took = max(0, now.Sub(o.StartedAt))
-	}
+	now := q.store.Now()
 	job := hooks.Job{ID: o.Lease.Job, Namespace: o.Namespace, Queue: o.Queue, Kind: about.Kind}
 	run := hooks.Run{Job: job, Attempt: about.Attempt, Lease: o.Lease.Number, Node: o.Lease.Node}
 	switch {

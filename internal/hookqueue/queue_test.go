@@ -180,7 +180,7 @@ func TestNoHooks(t *testing.T) {
 	claimed, outcome, batch, rescued := &store.Claimed{}, &store.Outcome{Final: store.Completed}, &store.Batch{}, &store.Rescued{}
 	if n := testing.AllocsPerRun(10, func() {
 		q.Started(claimed, time.Time{})
-		q.Ended(outcome, logs.About{})
+		q.Ended(outcome, logs.About{}, 0)
 		q.Committed(batch)
 		q.Over(nil)
 		q.Rescued(rescued)

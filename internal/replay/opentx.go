@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/misuse"
 	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/internal/tries"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -23,7 +24,7 @@ func (s *Strand) StepTx(
 ) ([]byte, error) {
 	return s.step(misuse.VerbStepTx, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
 		tx := m.beginTx()
-		began := s.run.host.Now()
+		began := tries.Begin()
 		ended := false
 		defer func() {
 			if !ended {
@@ -35,7 +36,7 @@ func (s *Strand) StepTx(
 		_, err := s.callStep(ctx, m, policy, attempt, func(ctx context.Context, attempt int) ([]byte, error) {
 			return nil, transact(ctx, attempt, func(theirs store.Tx, result []byte) error {
 				packed, codec := journal.Pack(result)
-				e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: packed, Codec: codec, Took: s.since(began)}
+				e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: packed, Codec: codec, Took: began.Took()}
 				written, err := m.appendIn(tx, s, e)
 				if err != nil {
 					return err

@@ -19,12 +19,12 @@ type StepPolicy = tries.Policy
 // Step runs f, unless the journal knows how it ended, and stores its result.
 func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context, attempt int) ([]byte, error)) ([]byte, error) {
 	return s.step(misuse.VerbStep, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
-		began := s.run.host.Now()
+		began := tries.Begin()
 		data, err := s.callStep(ctx, m, policy, attempt, f)
 		if err != nil {
 			return nil, err
 		}
-		took := s.since(began)
+		took := began.Took()
 		if err := s.ruined(); err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func (s *Strand) step(
 		// What was decided until here is stored before the step acts on it.
 		m.flush()
 		m.settled()
-		began := s.run.host.Now()
+		began := tries.Begin()
 		data, err := try(s.Context(), m, path, attempt)
 		failure, ok := err.(*tries.FailedError) //nolint:errorlint // it is never wrapped
 		if !ok {
@@ -129,7 +129,7 @@ func (s *Strand) step(
 			return nil, err
 		}
 		e, again := failure.Entry(path, name, s.run.host.Now())
-		e.Took = s.since(began)
+		e.Took = began.Took()
 		m.Record(e)
 		if !failure.Again {
 			return nil, &failure.Told
@@ -149,9 +149,6 @@ func (s *Strand) untilNext(m *replayState, at time.Time, name string, attempt in
 	}
 	return s.until(m, at, func() string { return fmt.Sprintf("step %s, attempt %d", name, attempt) })
 }
-
-// since is how long ago a time of the store's clock is.
-func (s *Strand) since(t time.Time) time.Duration { return max(0, s.run.host.Now().Sub(t)) }
 
 // interrupted tells why a step's error is not its own: the run is over here, or is ending.
 func (s *Strand) interrupted(m *replayState) error {
