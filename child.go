@@ -25,7 +25,9 @@ type Child[Out any] struct {
 
 // Start enqueues a job as a child of the run, in the transaction that journals it: the child is
 // started once, even if the run is repeated. Options are those of Enqueue, except Unique, Key and
-// JobID.
+// JobID. That a child could not be started, because its args, its options or a middleware refuse
+// it, is not remembered: return the error, so that the attempt fails. If the handler goes on, its
+// next operation returns an ErrInvalid, and the attempt fails with that.
 func (k Kind[In, Out]) Start(run *Run, in In, opts ...EnqueueOption) (*Child[Out], error) {
 	c, err := run.strand.StartChild(k.name, func() (*store.Enqueue, error) { return k.child(run, in, opts) })
 	if err != nil {

@@ -561,11 +561,14 @@ func (w *world) handle(t *testing.T, hf *holdfast.Client) {
 
 // inProcess runs one process until it dies, or a job has ended, and reports whether that has
 // completed. begin has it do something before it runs jobs.
-func inProcess(t *testing.T, m *mortal, id holdfast.ID, begin func(ctx context.Context, hf *holdfast.Client)) bool {
+func inProcess(
+	t *testing.T, m *mortal, id holdfast.ID, begin func(ctx context.Context, hf *holdfast.Client), opts ...holdfast.Option,
+) bool {
 	t.Helper()
 	ctx, kill := context.WithCancel(context.Background())
 	defer kill()
-	hf, err := holdfast.Open(ctx, memorySource{m}, holdfast.WithStopTimeout(time.Nanosecond), holdfast.WithStuckAfter(time.Second))
+	opts = append(opts, holdfast.WithStopTimeout(time.Nanosecond), holdfast.WithStuckAfter(time.Second))
+	hf, err := holdfast.Open(ctx, memorySource{m}, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/misuse"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -46,18 +47,19 @@ func (s *Strand) child(m *replayState, path, kind string, build func() (*store.E
 	if err := s.mayBegin(m); err != nil {
 		return nil, err
 	}
-	e, err := unlocked(m, build) // args encode as the user's code says
+	s.refused = usercode.ErrGoexit // or it panics
+	e, err := unlocked(m, build)   // args encode as the user's code says
 	if m.exiting {
 		m.exit()
 	}
 	if err == nil {
 		err = s.ruined()
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		e.Job.Parent = s.run.claimed.Job.ID
+		err = e.Job.Check()
 	}
-	e.Job.Parent = s.run.claimed.Job.ID
-	if err := e.Job.Check(); err != nil {
+	if s.refused = err; err != nil {
 		return nil, err
 	}
 	m.Record(store.Entry{Kind: store.EntryChild, Path: path, Name: kind, Data: journal.Encode(journal.Child{

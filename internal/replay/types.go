@@ -122,6 +122,7 @@ type Strand struct {
 	fault   *fault           // of the strands that fail together
 	over    atomic.Bool      // its function has returned
 	misused bool             // while something was under way: that is not remembered
+	refused error            // why a child was not started, which is not remembered either
 
 	undo bool // it compensates, and so goes on while the run is ending
 
