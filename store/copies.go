@@ -35,6 +35,9 @@ type Survey struct {
 	// Counts are the jobs of all namespaces by their state. A job that is in none of the states
 	// (which none is) is not counted.
 	Counts map[State]int64
+	// IDs is made of the ids of all jobs, in any order: another set of jobs has, as good as
+	// certainly, another one. See AddID.
+	IDs    uint64
 	Queues []QueueSettings
 	// Note is what is known of a copy into this database; nil if there was none.
 	Note *CopyNote
@@ -47,6 +50,13 @@ func (s *Survey) Jobs() (n int64) {
 	}
 	return n
 }
+
+// AddID adds a job to IDs: the halves of its id, of which databases can make sums themselves, as
+// they count.
+func (s *Survey) AddID(high, low uint64) { s.IDs += high*idFactor + low }
+
+// idFactor tells the halves of ids apart.
+const idFactor = 0x9E3779B97F4A7C15
 
 // Origin tells databases apart, and whether one was worked on: it is another one after a node has
 // joined, or a person did something to a job or a queue.

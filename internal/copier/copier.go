@@ -135,8 +135,8 @@ func last(before store.ID, jobs []store.Whole) store.ID {
 
 var errDiffers = errors.New("the target has not the jobs of the source")
 
-// compare checks that no node or person worked in the source meanwhile, and that there are as many
-// jobs in each state. before: the target was complete when this copy began.
+// compare checks that no node or person worked in the source meanwhile, that there are the same
+// jobs, and as many in each state. before: the target was complete when this copy began.
 func (c *copying) compare(before bool) (Report, error) {
 	if err := Quiet(c, c.source, "source"); err != nil {
 		return Report{}, err
@@ -154,11 +154,11 @@ func (c *copying) compare(before bool) (Report, error) {
 	}
 	report := Report{Source: now.Counts, Target: there.Counts, Before: before}
 	switch {
-	case maps.Equal(now.Counts, there.Counts):
+	case maps.Equal(now.Counts, there.Counts) && now.IDs == there.IDs:
 		return report, nil
 	case before:
 		return report, fmt.Errorf("%w: the copy was completed before, and the jobs have changed since", store.ErrConflict)
 	}
-	return report, fmt.Errorf("%w: %w; jobs were enqueued or changed meanwhile: stop all programs that use it, and copy again",
-		store.ErrConflict, errDiffers)
+	return report, fmt.Errorf("%w: %w; jobs were enqueued or changed meanwhile, here or there: stop all programs that use the two, and copy again; "+
+		"if that does not help, into an empty target", store.ErrConflict, errDiffers)
 }

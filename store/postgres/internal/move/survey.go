@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/big"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
@@ -21,6 +22,16 @@ func (s *Store) Survey(ctx context.Context) (found store.Survey, err error) {
 			return err
 		}
 		if found.Queues, err = queues(ctx, t); err != nil {
+			return err
+		}
+		if err := t.Run(ctx, "copy_ids", func(r pg.Row) error {
+			var high, low string
+			if err := r.Scan(&high, &low); err != nil {
+				return err
+			}
+			found.AddID(modulo(high), modulo(low))
+			return nil
+		}); err != nil {
 			return err
 		}
 		return t.Run(ctx, "copy_counts", func(r pg.Row) error {
@@ -62,4 +73,13 @@ func queues(ctx context.Context, t pg.Session) (list []store.QueueSettings, err 
 		return err
 	})
 	return list, err
+}
+
+// modulo is a sum as the other database makes it, which drops what is above 64 bits.
+func modulo(sum string) uint64 {
+	n, ok := new(big.Int).SetString(sum, 10)
+	if !ok {
+		return 0
+	}
+	return n.Mod(n, new(big.Int).Lsh(big.NewInt(1), 64)).Uint64()
 }

@@ -2,6 +2,7 @@ package move
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 
@@ -38,6 +39,14 @@ func (v Verbs) Survey(ctx context.Context) (store.Survey, error) {
 			return nil
 		})
 		if err != nil {
+			return err
+		}
+		ids := t.Stmt("copy_ids")
+		if err := db.Each(ids, func() error {
+			id := db.ReadID(ids)
+			s.AddID(binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:]))
+			return nil
+		}); err != nil {
 			return err
 		}
 		runs, err := t.RunningByQueue()

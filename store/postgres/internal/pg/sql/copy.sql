@@ -46,6 +46,11 @@ CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFS
 LEFT JOIN LATERAL (SELECT * FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f ON true
 ORDER BY t.place;
 
+-- The sums of the halves of the ids of all jobs, as text: they are larger than any number of theirs.
+-- name: copy_ids
+SELECT coalesce(sum(('x' || left(t.hex, 16))::bit(64)::bigint), 0)::text, coalesce(sum(('x' || right(t.hex, 16))::bit(64)::bigint), 0)::text
+FROM (SELECT replace(id::text, '-', '') AS hex FROM {schema}.job) t;
+
 -- The next entries of a job, at most so many, and those that begin within so many bytes. Each row
 -- tells whether there are more. Of what was before the job last continued as new only values and
 -- items of streams are its own still.

@@ -67,6 +67,9 @@ SELECT {available}, (SELECT count(*) FROM holdfast_ready) + (SELECT count(*) FRO
 UNION ALL SELECT state, count(*) FROM holdfast_deferred GROUP BY state
 UNION ALL SELECT state, count(*) FROM holdfast_finished GROUP BY state;
 
+-- name: copy_ids
+SELECT id FROM holdfast_job;
+
 -- The last numbers of nodes and of what people did.
 -- name: copy_origin
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'holdfast_node'), 0), coalesce((SELECT max(seq) FROM holdfast_audit), 0);
