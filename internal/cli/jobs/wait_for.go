@@ -31,14 +31,14 @@ func (a verbs) waitForState(
 	stop()
 	names := output.Or(arg.StateNames(states))
 	switch {
+	case err == nil && slices.Contains(states, record.State):
+		return a.WriteJSON(record.State.String(), "")
 	case ctx.Err() == nil && waiting.Err() != nil:
 		return app.ExitWith(app.ExitTimeout, fmt.Sprintf("job %s is not %s after %v; it continues", id, names, timeout)+a.whyNot(ctx, client, id))
 	case errors.Is(err, holdfast.ErrNotFound):
 		return fmt.Errorf("job %s was removed before it was %s", id, names)
 	case err != nil:
 		return err
-	case slices.Contains(states, record.State):
-		return a.WriteJSON(record.State.String(), "")
 	}
 	text := fmt.Sprintf("job %s is %s and will not be %s", id, record.State, names)
 	if record.State != store.Completed && record.Error != "" {
