@@ -139,6 +139,39 @@ func TestReplaySaysNothingAgain(t *testing.T) {
 	})
 }
 
+// TestAWaitThatEndsSaysItAgain: nothing of a wait for a signal is in the journal before it has come,
+// so that what was said before it is said with it.
+func TestAWaitThatEndsSaysItAgain(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		job := begin(f, 1, func(run *holdfast.Run, _ int) (int, error) {
+			if err := run.SetMetadata(phase{"waits"}); err != nil {
+				return 0, err
+			}
+			if _, err := flowSignal.Wait(run); err != nil {
+				return 0, err
+			}
+			return 1, run.Sleep(time.Hour)
+		})
+		time.Sleep(time.Minute)
+		says(t, f.hf, job.ID, `{"phase":"waits"}`)
+		people := func() {
+			if err := f.hf.Edit(t.Context(), "", job.ID, holdfast.Metadata(phase{"people"})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		people()
+		if _, err := flowSignal.Send(t.Context(), f.hf, job.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		says(t, f.hf, job.ID, `{"phase":"waits"}`)
+		people()
+		result(f, job)
+		says(t, f.hf, job.ID, `{"phase":"people"}`)
+	})
+}
+
 // TestARunThatIsBehindSaysNothing: an attempt that ends before it has come to where the journal
 // ends does not write what it said on the way, which it has said otherwise since.
 func TestARunThatIsBehindSaysNothing(t *testing.T) {

@@ -98,8 +98,10 @@ func (r *Run) SaveCheckpoint(v any) error {
 // show it. A run that has lost its lease writes nothing more.
 //
 // When a durable function is replayed, what it had set before an operation that is in the journal
-// is not stored again, so a change that people made since stays. Only the handler and compensations
-// may set it; in a function that Go has started it is an ErrInvalid.
+// is not stored again, so a change that people made since stays. What it had set before a wait from
+// which it has just been woken is: until a signal or a child's answer has come, the journal has
+// nothing of that wait. Only the handler and compensations may set it; in a function that Go has
+// started it is an ErrInvalid.
 func (r *Run) SetMetadata(v any) error {
 	data, err := metadataOf(v)
 	if err != nil {
