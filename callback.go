@@ -20,7 +20,7 @@ type Callback struct {
 	message  *store.Message
 }
 
-// Callback makes a callback. The name is for people.
+// Callback makes a callback, whose Token is durable when it returns. The name is for people.
 func (r *Run) Callback(name string) (*Callback, error) {
 	if err := checkName("callback", name); err != nil {
 		return nil, err
@@ -81,7 +81,9 @@ func (c *Callback) chosen() error { //nolint:unparam // as Awaitable wants it
 	return nil
 }
 
-// Result decodes the answer to the callback, once Select has chosen it.
+// Result decodes the answer to the callback, once Select has chosen it, into v, which may be nil. A
+// failed callback is a *CallbackError. The error is ErrInvalid if no Select has chosen it, or the
+// answer does not decode.
 func (c *Callback) Result(v any) error {
 	if c.message == nil {
 		return invalid("callback", "no answer yet: no Select has chosen it")
@@ -117,8 +119,7 @@ func (c *Client) FailCallback(ctx context.Context, token, message string) error 
 }
 
 // HeartbeatCallback reports that work on a callback continues: it restarts the time limit of
-// WaitAtMost.
-// The errors are those of CompleteCallback.
+// WaitAtMost. The errors are those of CompleteCallback.
 func (c *Client) HeartbeatCallback(ctx context.Context, token string) error {
 	return c.answer(ctx, token, store.Message{Kind: store.MessageHeartbeat}, nil)
 }

@@ -25,9 +25,9 @@ type Child[Out any] struct {
 
 // Start enqueues a job as a child of the run, in the transaction that journals it: the child is
 // started once, even if the run is repeated. Options are those of Enqueue, except Unique, Key and
-// JobID. That a child could not be started, because its args, its options or a middleware refuse
-// it, is not remembered: return the error, so that the attempt fails. If the handler goes on, its
-// next operation returns an ErrInvalid, and the attempt fails with that.
+// JobID, which are an ErrInvalid. That a child could not be started, because its args, its options
+// or a middleware refuse it, is not remembered: return the error, so that the attempt fails. If the
+// handler goes on, its next operation returns an ErrInvalid, and the attempt fails with that.
 func (k Kind[In, Out]) Start(run *Run, in In, opts ...EnqueueOption) (*Child[Out], error) {
 	c, err := run.strand.StartChild(k.name, func() (*store.Enqueue, error) { return k.child(run, in, opts) })
 	if err != nil {
@@ -86,7 +86,7 @@ func childResult[Out any](msg *store.Message) (Out, error) {
 	return decodeMessage[Out]("child "+msg.From.String(), msg)
 }
 
-// Call starts a child and waits for its result.
+// Call starts a child and waits for its result. The errors are those of Start and of Child.Wait.
 func (k Kind[In, Out]) Call(run *Run, in In, opts ...EnqueueOption) (Out, error) {
 	c, err := k.Start(run, in, opts...)
 	if err != nil {
@@ -114,7 +114,8 @@ type ChildResult[Out any] struct {
 
 // CallAll starts a child for each of the args and waits for them. The results are in the order of
 // the args. The parent is parked while it waits, and is woken a few times in total, not for each
-// child.
+// child. That children fail is no error of CallAll, but of their results. The options are those of
+// Start, and the same for all.
 func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOption) ([]ChildResult[Out], error) {
 	out := await.FanOut{AtOnce: how.AtOnce, Failures: how.FirstFailure}
 	if how.FirstSuccess || how.FirstFailure {

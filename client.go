@@ -91,8 +91,9 @@ func programVersion() string {
 }
 
 // Close stops the nodes that run, commits pending writes, and closes the database (but not a pool
-// of the caller's). Neither the client nor any other on the same database (In, As) can be used
-// afterwards.
+// of the caller's). If ctx ends first, handlers are ended as by Stop, and writes that wait are
+// given up. Neither the client nor any other on the same database (In, As) can be used afterwards:
+// calls return ErrClosed. A second Close does nothing.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
@@ -134,14 +135,15 @@ func (c *Client) Actor() string { return c.actor }
 // StoreName returns "sqlite" or "postgres".
 func (c *Client) StoreName() string { return c.engine.Store.Traits().Name }
 
-// Get returns everything known about a job.
+// Get returns everything known about a job. The error is ErrNotFound if there is no such job.
 func (c *Client) Get(ctx context.Context, id ID) (store.Record, error) {
 	return c.engine.Store.Get(ctx, c.namespace, id)
 }
 
-// List returns a page of jobs, newest first. If the filter has no namespace, the client's is used.
-// after is the Next of the previous page, or "". A page may be short even if there are more; only
-// an empty Next marks the end.
+// List returns a page of jobs, newest first: at most limit, which is 1 to 1000. If the filter has
+// no namespace, the client's is used. after is the Next of the previous page, or "". A page may be
+// short even if there are more; only an empty Next marks the end. The error is ErrInvalid for a
+// filter, a limit or a cursor that is wrong.
 func (c *Client) List(ctx context.Context, filter store.Filter, after string, limit int) (store.Page, error) {
 	return c.ListBy(ctx, store.SortNewest, filter, after, limit)
 }
@@ -151,8 +153,9 @@ func (c *Client) Queues(ctx context.Context) ([]store.Queue, error) {
 	return c.engine.Store.Queues(ctx, c.Namespace())
 }
 
-// PauseQueue stops the jobs of a queue from starting. Running jobs continue. Pausing a paused queue
-// is not an error.
+// PauseQueue stops the jobs of a queue from starting, on all nodes, until ResumeQueue. Running jobs
+// continue. A queue without jobs can be paused, and pausing a paused one is not an error. The error
+// is ErrInvalid for a name that no queue can have.
 func (c *Client) PauseQueue(ctx context.Context, name string) error { return c.pause(ctx, name, true) }
 
 // ResumeQueue ends the pause of a queue. A queue that is not paused, or not there, is left as it

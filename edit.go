@@ -84,7 +84,9 @@ func (k Kind[In, Out]) Edit(ctx context.Context, c *Client, reason string, id ID
 	return c.editArgs(ctx, reason, &record, args, opts)
 }
 
-// EditTags adds tags to those of a job, in any state, and drops others.
+// EditTags adds tags to those of a job, in any state, and drops others. A tag that the job has is
+// not added again, and one that it does not have is not missed. The errors are ErrNotFound, and
+// ErrInvalid for a wrong tag, or more than 20.
 func (c *Client) EditTags(ctx context.Context, reason string, id ID, add, drop []string) error {
 	if err := valid.Tags(add); err != nil {
 		return err

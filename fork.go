@@ -43,9 +43,12 @@ func (f *Fork) check(limit int) error {
 // Fork makes a new job that remembers what the given job did before a step, and continues from
 // there. It returns the new job's id. The old job does not change. The new job also has what the
 // old one had published and streamed by then, including the generations before it last continued as
-// new; a fork from the beginning has none of it. The error is ErrConflict if the fork would
-// remember children or callbacks that have not answered: their answers go to the old job alone.
-// It has no business key: that stays with the old job.
+// new; a fork from the beginning has none of it. It has no business key: that stays with the old
+// job. reason is for people; it may be "".
+//
+// The errors are ErrInvalid for wrong args or a wrong id, ErrNotFound if there is no such job or
+// step, and ErrConflict if the fork would remember children or callbacks that have not answered:
+// their answers go to the old job alone.
 func (c *Client) Fork(ctx context.Context, reason string, id ID, f Fork) (ID, error) {
 	if err := f.check(c.limit); err != nil {
 		return uuid.Nil, err

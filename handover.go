@@ -21,7 +21,7 @@ func HandOver(d time.Duration) error { return &usercode.HandOverError{Limit: max
 // returned it: waiters and the parent get it, and the unique key and the turn of the ordering key
 // are free. The error is ErrNotFound, or ErrConflict for a job of another kind, or one that is not
 // handed over, or no longer, with its state; after a lost answer (ErrUnavailable) that state tells
-// what became of it.
+// what became of it. A result that does not encode or is too large is an ErrInvalid.
 func (k Kind[In, Out]) Complete(ctx context.Context, c *Client, id ID, out Out) error {
 	end, err := k.end(c, id, out)
 	return c.finish(ctx, end, err)

@@ -46,10 +46,12 @@ func (j *Job[Out]) Wait(ctx context.Context) (Out, error) {
 	return out, nil
 }
 
-// Get returns everything known about the job.
+// Get returns everything known about the job. The error is ErrNotFound if it was removed.
 func (j *Job[Out]) Get(ctx context.Context) (store.Record, error) { return j.client.Get(ctx, j.ID) }
 
 // Cancel cancels the job: at once if it is not running, otherwise by ending its handler's context.
+// reason is for people; it may be "". A job that has finished stays as it is, without an error; one
+// that was removed is an ErrNotFound.
 func (j *Job[Out]) Cancel(ctx context.Context, reason string) error {
 	results, err := j.client.Cancel(ctx, reason, j.ID)
 	if err != nil {

@@ -42,7 +42,8 @@ func NewKind[In, Out any](name string, opts ...EnqueueOption) Kind[In, Out] {
 func (k Kind[In, Out]) Name() string { return k.name }
 
 // Handle registers the kind's handler with a client, before its Run. A kind has one handler in a
-// namespace.
+// namespace. The error is ErrInvalid for a second one, for a client whose node runs, and for a
+// wrong name or option.
 //
 // The handler's context is run itself. The returned error decides the outcome: nil completes the
 // job with the result; an error retries it after its backoff while attempts are left; RetryAfter,
@@ -110,7 +111,13 @@ func (c *Client) encodeResult(out any) ([]byte, error) {
 	return orNone(result), nil
 }
 
-// Enqueue stores a job and returns when it is durable. Concurrent enqueues share commits.
+// Enqueue stores a job and returns when it is durable. Concurrent enqueues share commits. If the
+// job's unique or business key is held, nothing is stored, and the job that holds it is returned,
+// as Existing tells; with Reject the error is a *store.UniqueError instead.
+//
+// The other errors are ErrInvalid, and ErrUnavailable if ctx ends meanwhile or the database has not
+// answered for 15 seconds: the job may be stored, and repeating the enqueue with the same JobID is
+// safe.
 func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...EnqueueOption) (*Job[Out], error) {
 	spec, err := k.build(c, in, opts)
 	if err != nil {
@@ -175,7 +182,10 @@ func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opt
 }
 
 // EnqueueTx stores a job in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or
-// postgres.SQLTx: the job exists if and when the transaction commits.
+// postgres.SQLTx: the job exists if and when the transaction commits. Until then it holds the job's
+// unique and business keys, so that others who enqueue with one of them wait or get ErrBusy. The
+// errors are ErrInvalid and *store.UniqueError, after which the transaction can go on, and ErrBusy;
+// after any other roll it back.
 func (k Kind[In, Out]) EnqueueTx(ctx context.Context, c *Client, tx store.Tx, in In, opts ...EnqueueOption) (*Job[Out], error) {
 	spec, err := k.build(c, in, opts)
 	if err != nil {
@@ -192,7 +202,8 @@ func (k Kind[In, Out]) EnqueueTx(ctx context.Context, c *Client, tx store.Tx, in
 	return jobOf[Out](c, e), nil
 }
 
-// Job returns the handle of the job with the given id.
+// Job returns the handle of the job with the given id. It does not ask the database whether there
+// is one.
 func (k Kind[In, Out]) Job(c *Client, id ID) *Job[Out] {
 	return &Job[Out]{ID: id, client: c}
 }

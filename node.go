@@ -37,7 +37,9 @@ func (d *database) member(namespace string) *member {
 // Run makes the process a node of the client's namespace. It serves the kinds that have handlers
 // until ctx ends or Stop is called, and returns when it has left. If ctx ends, it stops as Stop
 // does, with the stop timeout, and Run may be called again. A second Run at the same time is an
-// ErrConflict. After Stop, Run returns nil at once, and after Close ErrClosed.
+// ErrConflict. After Stop, Run returns nil at once, and after Close ErrClosed. A node that cannot
+// join, as the database does not answer or refuses it, returns that error, and one whose database
+// is gone for good ErrDatabaseGone.
 func (c *Client) Run(ctx context.Context) error {
 	serve, err := c.join(ctx)
 	if err != nil {
@@ -100,6 +102,7 @@ func (c *Client) join(ctx context.Context) (serve func() error, err error) {
 // of that run again elsewhere, and the attempt does not count. Stop returns when Run is about to.
 // To hurry it, call it again with a context that has ended. Stop is final, like http.Server's
 // Shutdown: a later Run serves nothing. For everything else the client remains usable until Close.
+// The error is always nil.
 func (c *Client) Stop(ctx context.Context) error {
 	c.stop(ctx, c.namespace)
 	return nil

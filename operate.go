@@ -10,22 +10,27 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Cancel cancels jobs: running jobs when their handlers return, others at once. It returns a result
-// for each, in the order given; the error is that of a database that did not answer. reason is for
-// people, and is stored with the job; it may be "". The same applies to the other operations here.
+// Cancel cancels jobs: running jobs when their handlers return, others at once, and durable ones
+// when their next run has compensated. It returns a result for each, in the order given, with the
+// job's state; its Err is ErrNotFound if there is no such job. A job that has finished stays as it
+// is, without an error. The error of Cancel itself is that of a database that did not answer.
+// reason is for people, and is stored with the job; it may be "". The same applies to the other
+// operations here.
 func (c *Client) Cancel(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	return c.engine.Cancel(ctx, store.CancelParams{Namespace: c.namespace, Jobs: ids, Reason: reason, Actor: c.actor})
 }
 
 // Terminate ends jobs at once: handlers lose their lease, and compensations do not run. It returns
-// a result for each, in the order given.
+// a result for each, in the order given, as Cancel does; ErrBusy is a job that an open transaction
+// of a caller holds.
 func (c *Client) Terminate(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	return c.engine.Cancel(ctx, store.CancelParams{Namespace: c.namespace, Jobs: ids, Reason: reason, Actor: c.actor, Terminate: true})
 }
 
 // Pause pauses jobs until Resume: jobs that are not running at once, and running durable jobs at
 // their next operation. A running job that is not durable keeps running, and is paused only if it
-// has to be tried again. It returns a result for each, in the order given.
+// has to be tried again. It returns a result for each, in the order given, whose Err is ErrNotFound
+// or, for a job that has finished, ErrConflict.
 func (c *Client) Pause(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	return c.engine.PauseJobs(ctx, store.PauseJobsParams{Namespace: c.namespace, Jobs: ids, Reason: reason, Actor: c.actor})
 }
@@ -34,7 +39,8 @@ func (c *Client) Pause(ctx context.Context, reason string, ids ...ID) ([]store.R
 // cancelled jobs; of those, Retry is for jobs that wait for their next attempt, too. A finished
 // durable job continues after its last step that succeeded: what failed after it is removed from
 // the journal. Once compensations have begun, its error is ErrConflict; fork the job instead. It
-// returns a result for each, in the order given.
+// returns a result for each, in the order given, whose Err is ErrNotFound, ErrBusy, or ErrConflict
+// for a job that is in none of these states, or whose key another job holds (*store.UniqueError).
 func (c *Client) Resume(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	results := make([]store.Result, len(ids))
 	for i, id := range ids {
@@ -54,7 +60,8 @@ func (c *Client) resumption(id ID, reason string) store.ResumeParams {
 // Retry makes jobs run again at once. Failed and cancelled jobs begin again with the first attempt;
 // jobs that wait for a retry or a run time keep their attempts. A finished durable job continues
 // after its last step that succeeded, as in Resume. It returns a result for each, in the order
-// given.
+// given, whose Err is ErrNotFound, ErrBusy, or ErrConflict for a job that runs, waits or has
+// completed, or whose key another job holds (*store.UniqueError).
 func (c *Client) Retry(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	journals, err := c.engine.Store.Journals(ctx, c.namespace, ids)
 	if err != nil {
@@ -101,8 +108,9 @@ func (c *Client) Retry(ctx context.Context, reason string, ids ...ID) ([]store.R
 // requests that were not answered, but for those to a finished job: one that the old journal had
 // accepted is handled again. Compensations do not run.
 //
-// The error is ErrConflict if the job is in another state, or is ending, since its compensations
-// would not run any more. Pause a job first that waits for its next attempt.
+// The errors are ErrInvalid for args that an enqueue would refuse, ErrNotFound, and ErrConflict if
+// the job is in another state, or is ending, since its compensations would not run any more. Pause
+// a job first that waits for its next attempt.
 func (c *Client) ContinueAsNew(ctx context.Context, reason string, id ID, args json.RawMessage) error {
 	if args != nil {
 		if err := checkJSON("args", args, c.limit); err != nil {

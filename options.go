@@ -82,7 +82,8 @@ func (o jobOption) handle(h *handlerSpec) error { return o.onHandle(h) }
 
 func (o jobOption) step(p *replay.StepPolicy) error { return o.onStep(p) }
 
-// Queue puts the job into a queue. Default: "default".
+// Queue puts the job into a queue. Default: "default". Names of queues, as those of kinds, steps
+// and signals, have 1 to 200 bytes of UTF-8, without control characters.
 func Queue(name string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Queue = name
@@ -99,7 +100,8 @@ func Priority(p int) EnqueueOption {
 	})
 }
 
-// RunAt sets the time at which the job may start. A time in the past means as soon as possible.
+// RunAt sets the time at which the job may start. A time in the past means as soon as possible. Of
+// RunAt and Delay the last one counts.
 func RunAt(t time.Time) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.RunAt, s.enqueue.Delay = t, 0
@@ -240,7 +242,8 @@ func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
 	})
 }
 
-// Tags sets tags to find the job by: at most 20, each at most 200 bytes.
+// Tags sets tags to find the job by: at most 20, each of 1 to 200 bytes. They replace those of an
+// earlier option, such as one of the kind.
 func Tags(tags ...string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Tags = tags
@@ -249,7 +252,7 @@ func Tags(tags ...string) EnqueueOption {
 }
 
 // Metadata is a JSON object kept with the job, at most 64 KiB: a struct or map that marshals to an
-// object, or a json.RawMessage.
+// object, or a json.RawMessage. It replaces that of an earlier option.
 func Metadata(v any) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) (err error) {
 		s.enqueue.Job.Metadata, err = metadataOf(v)
@@ -266,9 +269,9 @@ func metadataOf(v any) ([]byte, error) {
 	return data, checkObject("metadata", data, valid.MaxMetadata)
 }
 
-// OrderingKey makes the jobs of a queue that share the key run one at a time, in the order of
-// priority, run time and enqueue. A job that waits for a retry or is snoozed keeps its turn until
-// it has finished.
+// OrderingKey makes the jobs of a queue that share the key, of 1 to 200 bytes, run one at a time,
+// in the order of priority, run time and enqueue. A job that waits for a retry or is snoozed keeps
+// its turn until it has finished. Default: none.
 func OrderingKey(key string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.OrderingKey = key

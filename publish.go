@@ -11,12 +11,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Publish sets the value of a key that clients can read during the run and after it. The
-// value stays if the job continues as new.
+// Publish sets the value of a key that clients can read during the run and after it, and returns
+// when it is durable. The value is stored as JSON, of at most WithMaxPayload; one that is larger or
+// does not encode is an ErrInvalid. It stays if the job continues as new.
 func (r *Run) Publish(key string, v any) error { return r.publish(store.EntryPublished, "key", key, v) }
 
-// Append adds an item to a stream that clients can read during the run and after it. Items
-// never change. They are kept as long as the job, even if it continues as new.
+// Append adds an item to a stream that clients can read during the run and after it, and returns
+// when it is durable. Items are values like those of Publish, and never change. They are kept as
+// long as the job, even if it continues as new.
 func (r *Run) Append(stream string, v any) error {
 	return r.publish(store.EntryStreamed, "stream", stream, v)
 }

@@ -18,6 +18,11 @@ import (
 // an ErrInvalid, and the attempt fails with it. Methods that only report (ID, Attempt, Logger …),
 // Progress and Heartbeat may be called from anywhere.
 //
+// The operations of a durable function, from Sleep to Step, return an error when the run is ending:
+// ErrCancelled or ErrTimeout; when its journal is full: ErrJournalFull; and, if the code uses the
+// run as it must not, an ErrInvalid. Return that error. If the run is parked, its lease is lost or
+// its node stops, they do not return: the goroutine ends, and deferred functions run.
+//
 // A Run is the handler's context. It ends with a cause, which context.Cause returns, when the job
 // is cancelled (ErrCancelled), takes too long (ErrTimeout), makes no progress (ErrHeartbeat), was
 // given to another node (ErrLeaseLost) or its node stops (ErrShutdown). A handler should return
@@ -65,8 +70,9 @@ func (r *Run) Client() *Client { return r.client }
 // kind, queue and attempt, and the node. The keys are those of Holdfast's own lines.
 func (r *Run) Logger(log *slog.Logger) *slog.Logger { return r.run.Logger(log) }
 
-// Progress reports the progress of the run to people: 0 to 100, and a message of at most 1 KiB. It
-// costs nothing to call often, because it is written at most twice a second.
+// Progress reports the progress of the run to people: 0 to 100 percent, and a message of at most
+// 1 KiB; what is beyond is cut off. It costs nothing to call often, because it is written at most
+// twice a second.
 func (r *Run) Progress(percent float64, message string) {
 	r.Heartbeat()
 	r.run.Progress(percent, message)
@@ -77,8 +83,10 @@ func (r *Run) Progress(percent float64, message string) {
 func (r *Run) Heartbeat() { r.strand.Beat() }
 
 // SaveCheckpoint stores a value, as JSON, for the next attempt of the job, and returns when it is
-// durable. It replaces the previous checkpoint. The error is ErrLeaseLost if the run has lost its
-// lease.
+// durable. It replaces the previous checkpoint. The errors are ErrInvalid for a value that does not
+// encode or is too large (WithMaxPayload), ErrLeaseLost if the run has lost its lease, and
+// ErrUnavailable if the database does not answer: the value is written with the end of the run
+// then.
 func (r *Run) SaveCheckpoint(v any) error {
 	data, err := encode("checkpoint", v)
 	if err != nil {
@@ -110,7 +118,8 @@ func (r *Run) SetMetadata(v any) error {
 	return r.strand.Say(&store.Meta{Metadata: data})
 }
 
-// SetTags replaces the tags of the job, like SetMetadata. Without any, the job has none.
+// SetTags replaces the tags of the job, like SetMetadata: at most 20, each at most 200 bytes.
+// Without any, the job has none.
 func (r *Run) SetTags(tags ...string) error {
 	if err := valid.Tags(tags); err != nil {
 		return err
@@ -119,7 +128,7 @@ func (r *Run) SetTags(tags ...string) error {
 }
 
 // LoadCheckpoint decodes into v the checkpoint that this or an earlier attempt saved, and reports
-// whether there is one.
+// whether there is one. The error is that of one which does not decode.
 func (r *Run) LoadCheckpoint(v any) (bool, error) {
 	c := r.run.Checkpoint()
 	if c == nil || c.Value == nil {

@@ -56,7 +56,8 @@ func decodeInto[T any](v *T, data []byte) error {
 	return nil
 }
 
-// TryReceive returns the next signal if it has arrived.
+// TryReceive returns the next signal if it has arrived; ok is false if none has. One that does not
+// decode into T is a *MessageError.
 func (s Signal[T]) TryReceive(run *Run) (value T, ok bool, err error) {
 	if s.err != nil {
 		return value, false, s.err
@@ -78,8 +79,9 @@ func (signalInto) chosen() error { return nil }
 // SendOption is a setting of Send.
 type SendOption func(*store.Send) error
 
-// DedupKey gives the message a key. Only the first message with a key arrives at a job, so a send
-// whose answer was lost can be repeated.
+// DedupKey gives the message a key, of 1 to 200 bytes. Only the first message with a key arrives at
+// a job, so a send whose answer was lost can be repeated: as long as that message is kept, which is
+// until the job is removed, or has received it and continued as new.
 func DedupKey(key string) SendOption {
 	return func(s *store.Send) error {
 		s.Key = key
@@ -101,8 +103,9 @@ type SendResult struct {
 	Duplicate bool
 }
 
-// Send sends the signal to a job and returns when it is durable. The errors are ErrNotFound, and
-// ErrConflict for a finished job.
+// Send sends the signal to a job and returns when it is durable. The errors are ErrInvalid,
+// ErrNotFound, ErrConflict for a finished job, and ErrUnavailable: it may have arrived, and sending
+// it again with the same DedupKey is safe.
 func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...SendOption) (SendResult, error) {
 	send, err := s.build(c, job, v, opts)
 	if err != nil {
@@ -111,7 +114,10 @@ func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...Sen
 	return c.send(ctx, send)
 }
 
-// SendTx sends the signal in the caller's own transaction: it arrives if and when that commits.
+// SendTx sends the signal in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or
+// postgres.SQLTx: it arrives if and when that commits. Until then it keeps the job, so that who
+// else needs it waits or gets ErrBusy. The errors are ErrInvalid, ErrNotFound, and ErrConflict for
+// a finished job, after which the transaction can go on; after any other roll it back.
 func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v T, opts ...SendOption) (SendResult, error) {
 	send, err := s.build(c, job, v, opts)
 	if err != nil {
@@ -127,7 +133,7 @@ func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v
 }
 
 // SendFrom sends the signal from a run, as a step of it: it arrives once, even if the run is
-// repeated.
+// repeated. The errors of Send are those of the step, a *StepError.
 func (s Signal[T]) SendFrom(run *Run, job ID, v T) error {
 	key, err := run.strand.UUID("Signal.SendFrom", s.name)
 	if err != nil {

@@ -77,7 +77,10 @@ type Transactor[Tx any] interface {
 }
 
 // StepTx is a Step whose writes to the jobs' own database happen exactly once: fn writes in the
-// transaction that records the step.
+// transaction that records the step, which db begins and, if fn returns no error, commits. fn must
+// not end it. Until it ends it keeps the job, and what others want of that waits; all other jobs go
+// on. The options and errors are those of Step; a db of another kind of database than the client's
+// is an ErrInvalid.
 func StepTx[T, Tx any](
 	run *Run, name string, db Transactor[Tx], fn func(ctx context.Context, tx Tx) (T, error), opts ...StepOption,
 ) (T, error) {
@@ -155,10 +158,10 @@ func decodeResult[T any](step string, data []byte) (T, error) {
 }
 
 // Sleep waits for d, durably: the run is parked, and the wait survives restarts. It returns at once
-// if d is not positive.
+// if d is not positive. A time after the year 9999 is an ErrInvalid.
 func (r *Run) Sleep(d time.Duration) error { return r.strand.Sleep(await.Limit{Within: d, Set: true}) }
 
-// SleepUntil waits until t, durably.
+// SleepUntil waits until t, durably. It returns at once if t has passed.
 func (r *Run) SleepUntil(t time.Time) error { return r.strand.Sleep(await.Limit{Until: t, Set: true}) }
 
 // Now returns the time, the same on every replay. Use it instead of time.Now wherever the code

@@ -39,7 +39,7 @@ func Go[T any](run *Run, name string, fn func(run *Run) (T, error)) (*Future[T],
 	return &Future[T]{f}, nil
 }
 
-// Wait waits for the function to return.
+// Wait waits for the function to return, and returns what it has returned.
 func (f *Future[T]) Wait(run *Run) (T, error) {
 	v, err := run.strand.Await(f.future)
 	out, _ := v.(T) // nil if it failed
@@ -57,7 +57,7 @@ func (f *Future[T]) chosen() error { return nil }
 
 type timer struct{ timer *await.Timer }
 
-// Timer starts a durable timer, for Select.
+// Timer starts a durable timer, for Select, which may choose it once d has passed.
 func (r *Run) Timer(d time.Duration) (Waitable, error) {
 	t, err := r.strand.Timer(await.Limit{Within: d, Set: true})
 	if err != nil {
@@ -70,8 +70,10 @@ func (t timer) awaitable() await.Thing { return t.timer }
 
 func (timer) chosen() error { return nil }
 
-// Select waits for the first of several things, and returns its index. The choice is recorded in
-// the journal.
+// Select waits for the first of several things, and returns its index; of those that are there
+// already, that of the first among the arguments. The choice is recorded in the journal. Nothing to
+// wait for, a nil argument, and what another run has made are an ErrInvalid; a signal that is
+// chosen and does not decode is a *MessageError.
 func Select(run *Run, among ...Waitable) (int, error) {
 	if len(among) == 0 {
 		return 0, invalid("select", "nothing to wait for")
