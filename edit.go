@@ -138,6 +138,8 @@ func (c *Client) editOf(opts []EnqueueOption) (e store.Edit, unique *Unique, err
 	}
 	job, now := &spec.enqueue.Job, c.engine.Store.Now()
 	switch {
+	case len(spec.around) > 0:
+		return e, nil, invalid("edit", "it does not pass through enqueue middleware")
 	case job.OrderingKey != "":
 		return e, nil, invalid("edit", "an ordering key cannot be changed")
 	case job.Options.Key != "", job.Options.KeepKey != 0:

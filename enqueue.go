@@ -67,17 +67,22 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 	spec := &enqueueSpec{enqueue: store.Enqueue{Job: store.Job{
 		Namespace: c.Namespace(), Queue: "default", Kind: kind, Priority: defaultPriority, Args: args,
 	}}}
-	for _, list := range [][]EnqueueOption{kindOpts, opts} {
-		if err := spec.apply(list); err != nil {
-			return nil, err
-		}
+	if err := spec.apply(kindOpts); err != nil {
+		return nil, err
+	}
+	ofKind := len(spec.around)
+	if err := spec.apply(opts); err != nil {
+		return nil, err
+	}
+	if len(spec.around) > ofKind {
+		return nil, invalid("enqueue middleware", "it is an option of Open and of NewKind, not of an enqueue")
 	}
 	e := &spec.enqueue
 	e.KnownID = e.Job.ID != uuid.Nil
 	if !e.KnownID {
 		e.Job.ID = NewID()
 	}
-	if len(c.aroundEnqueues) == 0 {
+	if !c.passes(spec) {
 		if err := c.complete(spec); err != nil {
 			return nil, err
 		}

@@ -124,7 +124,7 @@ func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...En
 		return nil, err
 	}
 	e := &spec.enqueue
-	if len(c.aroundEnqueues) == 0 {
+	if !c.passes(spec) { // and there is no function to be made
 		err = c.engine.Enqueue(ctx, []*store.Enqueue{e})
 	} else {
 		err = c.passOne(ctx, spec, func(ctx context.Context) error { return c.engine.Enqueue(ctx, []*store.Enqueue{e}) })

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"runtime"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/hooks"
 	"github.com/holdfastdev/holdfast/internal/around"
@@ -73,11 +74,13 @@ func WithHooks(h hooks.Hooks) Option {
 	})
 }
 
-// WithEnqueueMiddleware puts functions around all enqueues of the client: of one job and of many,
-// in a transaction of the caller, and of the children of runs. Each call of an enqueue is one of
-// the first function, which is outermost, with all its jobs. It calls next once, which enqueues
-// them and returns nil, or why that failed; what became of single jobs next does not say. An error
-// without next refuses all of them, and nil without next is an ErrInvalid.
+// WithEnqueueMiddleware puts functions around all enqueues of the client, or, as an option of
+// NewKind, of a kind: of one job and of many, in a transaction of the caller, and of the children
+// of runs. Each call of an enqueue is one of the first function, which is outermost, with all its
+// jobs. It calls next once, which enqueues them and returns nil, or why that failed; what became of
+// single jobs next does not say. An error without next refuses all of them, and nil without next is
+// an ErrInvalid. Those of a kind are inside of those of Open; in an enqueue of several kinds they
+// are called with the jobs of theirs, but an error of theirs refuses all.
 //
 // Before it calls next, a function may change the args, metadata, tags, priority, queue, run time,
 // options, attempts and ordering key of the jobs; everything is validated after that, and unique
@@ -85,41 +88,68 @@ func WithHooks(h hooks.Hooks) Option {
 //
 // A child is passed once, with the run as ctx, and not when its parent is replayed: next returns
 // nil at once, and the child is stored with the entry that remembers it.
-func WithEnqueueMiddleware(mw ...func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error) Option {
-	return option(func(s *settings) error {
-		for _, one := range mw {
-			if one == nil {
-				return noFunction("enqueue middleware")
-			}
+func WithEnqueueMiddleware(mw ...func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error) interface {
+	Option
+	EnqueueOption
+} {
+	return enqueueMiddlewares(mw)
+}
+
+type enqueueMiddlewares []enqueueMiddleware
+
+func (m enqueueMiddlewares) open(s *settings) error { return m.addTo(&s.aroundEnqueues) }
+
+func (m enqueueMiddlewares) enqueue(s *enqueueSpec) error { return m.addTo(&s.around) }
+
+func (m enqueueMiddlewares) addTo(all *[]enqueueMiddleware) error {
+	for _, one := range m {
+		if one == nil {
+			return noFunction("enqueue middleware")
 		}
-		s.aroundEnqueues = append(s.aroundEnqueues, mw...)
-		return nil
-	})
+	}
+	*all = append(*all, m...)
+	return nil
+}
+
+// passes reports whether an enqueue passes through middleware.
+func (c *Client) passes(spec *enqueueSpec) bool {
+	return len(c.aroundEnqueues) > 0 || spec != nil && len(spec.around) > 0
 }
 
 // pass calls write inside of the middleware, if there is some. The enqueues are to be completed by
 // write then, which those show that have a before; nil ones are passed over.
 func (c *Client) pass(ctx context.Context, specs []*enqueueSpec, write func(context.Context) error) error {
-	if len(c.aroundEnqueues) == 0 {
+	if !slices.ContainsFunc(specs, c.passes) {
 		return write(ctx)
 	}
-	jobs := make([]*store.Job, 0, len(specs))
+	var all []*store.Job
+	of := map[string][]*store.Job{} // by the kind, of those that have middleware of their own
 	for _, spec := range specs {
-		if spec != nil {
-			before := spec.enqueue.Job
-			spec.before = &before
-			jobs = append(jobs, &spec.enqueue.Job)
+		if spec == nil || !c.passes(spec) {
+			continue
 		}
+		before := spec.enqueue.Job
+		spec.before = &before
+		all = append(all, &spec.enqueue.Job)
+		if len(spec.around) == 0 {
+			continue
+		}
+		kind := before.Kind
+		if of[kind] == nil { // its first job: the others are there when the functions are called
+			inner := write
+			write = func(ctx context.Context) error { return around.Enqueue(ctx, of[kind], spec.around, inner) }
+		}
+		of[kind] = append(of[kind], &spec.enqueue.Job)
 	}
-	if len(jobs) == 0 {
+	if len(all) == 0 {
 		return write(ctx)
 	}
-	return around.Enqueue(ctx, jobs, c.aroundEnqueues, write)
+	return around.Enqueue(ctx, all, c.aroundEnqueues, write)
 }
 
 // passOne is pass for one enqueue, which it completes.
 func (c *Client) passOne(ctx context.Context, spec *enqueueSpec, write func(context.Context) error) error {
-	if len(c.aroundEnqueues) == 0 {
+	if !c.passes(spec) {
 		return write(ctx)
 	}
 	return c.pass(ctx, []*enqueueSpec{spec}, func(ctx context.Context) error {

@@ -182,6 +182,110 @@ func TestAroundAllEnqueues(t *testing.T) {
 	})
 }
 
+// TestAroundEnqueuesOfAKind: inside of that of the client, with the jobs of the kind alone, and it
+// may refuse all.
+func TestAroundEnqueuesOfAKind(t *testing.T) {
+	t.Parallel()
+	errSunday := errors.New("closed on Sundays")
+	onDatabasesWithTx(t, func(t *testing.T, source store.Source, begin func(t *testing.T) (*sql.Tx, store.Tx)) {
+		var trace diary
+		named := func(name string) func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error {
+			return func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error {
+				for _, job := range jobs {
+					job.Tags = append(job.Tags, name)
+					if string(job.Args) == "13" {
+						return errSunday
+					}
+				}
+				trace.note(fmt.Sprint(name, " ", len(jobs)))
+				return next(ctx)
+			}
+		}
+		ctx := t.Context()
+		hf := openOn(t, source, holdfast.WithEnqueueMiddleware(named("all")))
+		bare := openOn(t, source) // without one of its own
+		a := holdfast.NewKind[int, int]("a", holdfast.Options(holdfast.WithEnqueueMiddleware(named("a1"), named("a2"))))
+		b := holdfast.NewKind[int, int]("b", holdfast.WithEnqueueMiddleware(named("b")), holdfast.Unique{ByArgs: true})
+		c, plain := holdfast.NewKind[int, int]("c"), holdfast.NewKind[int, int]("plain")
+		err := c.Handle(bare, func(run *holdfast.Run, n int) (int, error) {
+			children, err := a.CallAll(run, []int{n, n}, holdfast.FanOut{FirstSuccess: true})
+			if err != nil {
+				return 0, err
+			}
+			return len(children), nil
+		})
+		if err == nil {
+			err = a.Handle(bare, func(*holdfast.Run, int) (int, error) { return 1, nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, bare)
+		seen := 0
+		told := func(what, want string, err error) {
+			t.Helper()
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			lines := strings.Split(trace.String(), ", ")
+			if got := strings.Join(lines[seen:], ", "); got != want {
+				t.Errorf("%s passes %s, want %s", what, got, want)
+			}
+			seen = len(lines)
+		}
+		job, err := a.Enqueue(ctx, hf, 1)
+		told("one", "all 1, a1 1, a2 1", err)
+		if record, err := job.Get(ctx); err != nil || strings.Join(record.Tags, " ") != "all a1 a2" {
+			t.Errorf("the tags are %v, %v", record.Tags, err)
+		}
+		_, err = a.EnqueueMany(ctx, bare, []int{1, 2, 3})
+		told("many", "a1 3, a2 3", err)
+		mixed := []holdfast.BatchItem{a.Item(1), plain.Item(2), b.Item(3), a.Item(4)}
+		results, err := bare.EnqueueBatch(ctx, mixed)
+		told("a batch", "b 1, a1 2, a2 2", err)
+		if record, err := bare.Get(ctx, results[1].ID); err != nil || record.Tags != nil {
+			t.Errorf("a job without middleware has %v, %v", record.Tags, err)
+		}
+		again, err := b.Enqueue(ctx, bare, 3)
+		told("a unique one", "b 1", err)
+		if !again.Existing || again.ID != results[2].ID {
+			t.Errorf("%+v", again)
+		}
+		tx, wrapped := begin(t)
+		_, err = b.EnqueueTx(ctx, bare, wrapped, 5)
+		told("in a transaction", "b 1", errors.Join(err, tx.Commit()))
+		parent, err := c.Enqueue(ctx, bare, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := parent.Wait(ctx); n != 2 || err != nil {
+			t.Errorf("%d children, %v", n, err)
+		}
+		told("children", "a1 1, a2 1, a1 1, a2 1", nil)
+
+		refused, err := bare.EnqueueBatch(ctx, []holdfast.BatchItem{plain.Item(1), a.Item(13), b.Item(14)})
+		for i, result := range refused {
+			if !errors.Is(err, errSunday) || i == 1 && !errors.Is(result.Err, errSunday) {
+				t.Errorf("job %d of a batch that is refused: %v, %v", i, result.Err, err)
+			}
+		}
+		page, err := bare.List(ctx, store.Filter{Kinds: []string{"b"}}, "", 10)
+		if err != nil || len(page.Jobs) != 2 {
+			t.Errorf("%d jobs of kind b, %v", len(page.Jobs), err)
+		}
+		option := holdfast.WithEnqueueMiddleware(named("late"))
+		_, late := a.Enqueue(ctx, bare, 1, option)
+		nobody := holdfast.NewKind[int, int]("n", holdfast.WithEnqueueMiddleware(nil))
+		_, missing := nobody.Enqueue(ctx, bare, 1)
+		edit := bare.Edit(ctx, "", job.ID, holdfast.Priority(1), option)
+		for what, err := range map[string]error{"an enqueue": late, "nil": missing, "an edit": edit} {
+			if !errors.Is(err, holdfast.ErrInvalid) {
+				t.Errorf("an option of %s: %v", what, err)
+			}
+		}
+	})
+}
+
 // TestEnqueuesAreValidatedAfterTheMiddleware: what it makes wrong is refused, and unique keys are
 // those of what it has made.
 func TestEnqueuesAreValidatedAfterTheMiddleware(t *testing.T) {

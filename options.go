@@ -44,7 +44,8 @@ type JobOption interface {
 type enqueueSpec struct {
 	enqueue store.Enqueue
 	unique  *Unique
-	before  *store.Job // as it was given to middleware; nil: it was not
+	around  []enqueueMiddleware // of the kind
+	before  *store.Job          // as it was given to middleware; nil: it was not
 }
 
 type enqueueOption func(*enqueueSpec) error
