@@ -310,3 +310,106 @@ func TestCancelAndWaitOfAHandedOverParent(t *testing.T) {
 		}
 	})
 }
+
+// TestTreesOnDatabases: what a cancel has done is told job by job, the parent compensates when its
+// children have, and a person lets a job start over.
+func TestTreesOnDatabases(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		ctx := t.Context()
+		hf := openOn(t, source)
+		var d diary
+		undoes := func(run *holdfast.Run, name string, slow bool) error {
+			return run.OnFailure("undo", func(run *holdfast.Run) error {
+				if slow {
+					if err := run.Sleep(60 * time.Millisecond); err != nil { // it is parked
+						return err
+					}
+				}
+				return holdfast.Do(run, "undo", func(context.Context) error { d.note(name + " undone"); return nil })
+			})
+		}
+		child := holdfast.NewKind[string, int]("child")
+		err := child.Handle(hf, func(run *holdfast.Run, name string) (int, error) {
+			if err := undoes(run, name, true); err != nil {
+				return 0, err
+			}
+			return 0, run.Sleep(1000 * time.Hour)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		parent := holdfast.NewKind[string, string]("parent")
+		err = parent.Handle(hf, func(run *holdfast.Run, name string) (string, error) {
+			if name != "parent" {
+				_, err := goOn.Wait(run)
+				return "I am " + name, err
+			}
+			if err := undoes(run, name, false); err != nil {
+				return "", err
+			}
+			for _, name := range []string{"first", "second"} {
+				if _, err := child.Start(run, name, holdfast.OnParentClose(store.CancelAndWait)); err != nil {
+					return "", err
+				}
+			}
+			return "", run.Sleep(1000 * time.Hour)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, hf)
+		enqueue := func(name string, opts ...holdfast.EnqueueOption) *holdfast.Job[string] {
+			t.Helper()
+			job, err := parent.Enqueue(ctx, hf, name, opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return job
+		}
+		waits := func(id holdfast.ID) func() bool {
+			return func() bool { record, err := hf.Get(ctx, id); return err == nil && record.State == store.Waiting }
+		}
+		tree, other, later := enqueue("parent"), enqueue("astray"), enqueue("later", holdfast.Delay(time.Hour))
+		for _, job := range []*holdfast.Job[string]{tree, other} {
+			eventually(t, "it waits", waits(job.ID))
+		}
+
+		if err := hf.ContinueAsNew(ctx, "it went astray", other.ID, []byte(`"mended"`)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := goOn.Send(ctx, hf, other.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		if said, err := other.Wait(ctx); said != "I am mended" || err != nil {
+			t.Errorf("%q, %v", said, err)
+		}
+
+		missing := holdfast.NewID()
+		results, err := hf.Cancel(ctx, "not needed", tree.ID, missing, other.ID, later.ID)
+		if err != nil || len(results) != 4 {
+			t.Fatalf("%+v, %v", results, err)
+		}
+		for i, want := range []store.Result{
+			{Job: tree.ID, State: store.Available}, // its next run ends it
+			{Job: missing, Err: store.ErrNotFound},
+			{Job: other.ID, State: store.Completed},
+			{Job: later.ID, State: store.Cancelled, Ended: true},
+		} {
+			got := results[i]
+			if got.Job != want.Job || got.State != want.State || got.Ended != want.Ended || !errors.Is(got.Err, want.Err) {
+				t.Errorf("result %d is %+v, want %+v", i, got, want)
+			}
+		}
+		if _, err := tree.Wait(ctx); !errors.Is(err, holdfast.ErrCancelled) {
+			t.Error(err)
+		}
+		lines := strings.Split(d.String(), ", ")
+		if len(lines) == 3 {
+			slices.Sort(lines[:2])
+		}
+		if got := strings.Join(lines, ", "); got != "first undone, second undone, parent undone" {
+			t.Error(got)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package holdfast_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -292,6 +293,56 @@ func TestSilentStepThatIgnoresIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSilenceOnDatabases: a handler that hangs is tried again, and so is a step, which is told which
+// attempt it is.
+func TestSilenceOnDatabases(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		hf := openOn(t, source)
+		limit := holdfast.HeartbeatTimeout(50 * time.Millisecond)
+		again := holdfast.Backoff(time.Millisecond, time.Millisecond)
+		kind := holdfast.NewKind[int, string]("hang", limit, again)
+		err := kind.Handle(hf, func(run *holdfast.Run, _ int) (string, error) {
+			if run.Attempt() == 1 {
+				_, err := hang(run)
+				if !errors.Is(err, holdfast.ErrHeartbeat) {
+					t.Errorf("the handler ends because of %v", err)
+				}
+				return "", err
+			}
+			var attempts []int
+			_, err := holdfast.Step(run, "hangs", func(ctx context.Context) (int, error) {
+				attempts = append(attempts, holdfast.StepAttempt(ctx))
+				_, err := hang(ctx)
+				if !errors.Is(err, holdfast.ErrHeartbeat) {
+					t.Errorf("the step ends because of %v", err)
+				}
+				return 0, err
+			}, holdfast.HeartbeatTimeout(20*time.Millisecond), again, holdfast.MaxAttempts(3))
+			var failed *holdfast.StepError
+			if !errors.As(err, &failed) || !failed.TimedOut || failed.Attempts != 3 {
+				t.Errorf("the step fails with %v", err)
+			}
+			return fmt.Sprint(attempts), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, hf)
+		job, err := kind.Enqueue(t.Context(), hf, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := job.Wait(t.Context()); got != "[1 2 3]" || err != nil {
+			t.Errorf("the attempts of the step are %s, %v", got, err)
+		}
+		record, err := job.Get(t.Context())
+		if err != nil || len(record.Attempts) != 1 || record.Attempts[0].Reason != store.ReasonHeartbeat {
+			t.Errorf("attempts %+v, %v", record.Attempts, err)
+		}
+	})
 }
 
 // TestHeartbeatTimeoutIsStored: with the job, and as the reason of its attempts.
