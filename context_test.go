@@ -122,6 +122,70 @@ func TestValuesReachEverything(t *testing.T) {
 	})
 }
 
+// TestValuesOfMiddlewareReachEverything: also what handles requests to the run.
+func TestValuesOfMiddlewareReachEverything(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		gives := func(run *holdfast.Run, next func(*holdfast.Run) error) error {
+			return next(run.WithContext(context.WithValue(context.Background(), customerKey{}, "acme")))
+		}
+		hf := openOn(t, source, holdfast.WithMiddleware(gives))
+		var s seen
+		kind := holdfast.NewKind[int, int]("values", holdfast.MaxAttempts(1))
+		ask := holdfast.NewUpdate[int, int]("ask")
+		in := func(place string, run *holdfast.Run) error { // notes what is found here, and in a step
+			s.note(run, place, run)
+			return holdfast.Do(run, "in "+place, func(ctx context.Context) error { s.note(ctx, "step of "+place, run); return nil })
+		}
+		err := kind.Handle(hf, func(run *holdfast.Run, _ int) (int, error) {
+			if err := run.OnFailure("undo", func(run *holdfast.Run) error { return in("compensation", run) }); err != nil {
+				return 0, err
+			}
+			asked := false
+			err := ask.Handle(run, nil, func(run *holdfast.Run, n int) (int, error) { asked = true; return n, in("update", run) })
+			if err == nil {
+				err = in("handler", run)
+			}
+			if err != nil {
+				return 0, err
+			}
+			future, err := holdfast.Go(run, "strand", func(run *holdfast.Run) (int, error) { return 1, in("strand", run) })
+			if err != nil {
+				return 0, err
+			}
+			if _, err := future.Wait(run); err != nil {
+				return 0, err
+			}
+			if err := run.WaitUntil("asked", func() bool { return asked }); err != nil {
+				return 0, err
+			}
+			return 0, holdfast.Fail(errors.New("undo it"))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, hf)
+		job, err := kind.Enqueue(t.Context(), hf, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := ask.Call(t.Context(), hf, job.ID, 7); n != 7 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrFailed) {
+			t.Error(err)
+		}
+		var want []string
+		for _, place := range []string{"compensation", "handler", "strand", "update"} {
+			want = append(want, place+" acme true 0", "step of "+place+" acme true 1")
+		}
+		slices.Sort(want)
+		if got := s.all(); got != strings.Join(want, "\n") {
+			t.Errorf("the contexts hold\n%s\nnot\n%s", got, strings.Join(want, "\n"))
+		}
+	})
+}
+
 // TestContextsEndAsBefore: values change nothing about the end of a run's contexts, and contexts
 // that are made from them need no goroutine of their own.
 func TestContextsEndAsBefore(t *testing.T) {

@@ -368,20 +368,21 @@ func TestAHookThatHangsHoldsUpNothing(t *testing.T) {
 // TestAHookThatPanics: neither the jobs nor the other hooks notice.
 func TestAHookThatPanics(t *testing.T) {
 	t.Parallel()
-	inFlow(t, func(t *testing.T, f *flow) {
+	onDatabases(t, func(t *testing.T, source store.Source) {
 		var c told
-		hf, err := holdfast.Open(t.Context(), memorySource{f.st},
-			holdfast.WithHooks(hooks.Hooks{Started: func(hooks.Started) { panic("in a hook") }}), holdfast.WithHooks(c.hooks()))
+		panics := hooks.Hooks{Enqueued: func(hooks.Enqueued) { panic("in a hook") }, Started: func(hooks.Started) { panic("in a hook") }}
+		hf := openOn(t, source, holdfast.WithHooks(panics), holdfast.WithHooks(c.hooks()))
+		kind := holdfast.NewKind[int, int]("hooked")
+		if err := kind.Handle(hf, func(_ *holdfast.Run, n int) (int, error) { return n, nil }); err != nil {
+			t.Fatal(err)
+		}
+		run(t, hf)
+		job, err := kind.Enqueue(t.Context(), hf, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.hf.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		f.hf = hf
-		job := begin(f, 1, func(_ *holdfast.Run, n int) (int, error) { return n, nil })
-		if got := result(f, job); got != 1 {
-			t.Error(got)
+		if got, err := job.Wait(t.Context()); got != 1 || err != nil {
+			t.Errorf("%d, %v", got, err)
 		}
 		c.eventually(t, "the other hook", job.ID, "enqueued, started 1, finished completed ()")
 	})

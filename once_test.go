@@ -109,55 +109,57 @@ func TestJobsSayOnceWhyTheyFailed(t *testing.T) {
 // TestCallsSayOnceWhyTheyFailed: so do the errors of calls, of which each layer says its own.
 func TestCallsSayOnceWhyTheyFailed(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	hf := open(t)
-	kind := holdfast.NewKind[any, int]("work")
-	handle := func(*holdfast.Run, any) (int, error) { return 0, nil }
-	if err := kind.Handle(hf, handle); err != nil {
-		t.Fatal(err)
-	}
-	beyond := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
-	id := holdfast.NewID()
-	if _, err := kind.Enqueue(ctx, hf, 1, holdfast.JobID(id)); err != nil {
-		t.Fatal(err)
-	}
-	in, err := hf.In("other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	over, stop := context.WithCancel(ctx)
-	stop()
-	_, batch := hf.EnqueueBatch(ctx, []holdfast.BatchItem{kind.Item(1, holdfast.Queue("")), kind.Item(make(chan int)), kind.Item(1)})
-	_, many := kind.EnqueueMany(ctx, hf, []any{1, make(chan int)})
-	for what, err := range map[string]error{
-		"a kind without a name":    holdfast.NewKind[int, int]("").Handle(hf, func(*holdfast.Run, int) (int, error) { return 0, nil }),
-		"a second handler":         kind.Handle(hf, handle),
-		"no handler":               kind.Handle(hf, nil),
-		"an option of a handler":   kind.Handle(hf, handle, holdfast.MaxAttempts(0)),
-		"args":                     second(kind.Enqueue(ctx, hf, make(chan int))),
-		"many args":                many,
-		"items":                    batch,
-		"a queue":                  second(kind.Enqueue(ctx, hf, 1, holdfast.Queue("\n"))),
-		"options":                  second(kind.Enqueue(ctx, hf, 1, holdfast.Options(holdfast.Priority(9)))),
-		"a time":                   second(kind.Enqueue(ctx, hf, 1, holdfast.RunAt(beyond))),
-		"an id that is taken":      second(kind.Enqueue(ctx, in, 1, holdfast.JobID(id))),
-		"a context that has ended": second(kind.Enqueue(over, hf, 1)),
-		"a wait that has ended":    hf.Wait(over, id),
-		"no transaction":           second(kind.EnqueueTx(ctx, hf, nil, 1)),
-		"a signal":                 second(holdfast.NewSignal[int]("").Send(ctx, hf, id, 1)),
-		"no node":                  in.Start(ctx),
-		"no source":                second(holdfast.Open(ctx, nil)),
-		"health":                   hf.Health().Err(),
-	} {
-		if err == nil {
-			t.Errorf("%s is no error", what)
-			continue
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		ctx := t.Context()
+		hf := openOn(t, source)
+		kind := holdfast.NewKind[any, int]("work")
+		handle := func(*holdfast.Run, any) (int, error) { return 0, nil }
+		if err := kind.Handle(hf, handle); err != nil {
+			t.Fatal(err)
 		}
-		if twice := saidonce.Twice(err.Error()); twice != "" {
-			t.Errorf("%s says %q twice: %v", what, twice, err)
+		beyond := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+		id := holdfast.NewID()
+		if _, err := kind.Enqueue(ctx, hf, 1, holdfast.JobID(id)); err != nil {
+			t.Fatal(err)
 		}
-		t.Logf("%s: %v", what, err)
-	}
+		in, err := hf.In("other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		over, stop := context.WithCancel(ctx)
+		stop()
+		_, batch := hf.EnqueueBatch(ctx, []holdfast.BatchItem{kind.Item(1, holdfast.Queue("")), kind.Item(make(chan int)), kind.Item(1)})
+		_, many := kind.EnqueueMany(ctx, hf, []any{1, make(chan int)})
+		for what, err := range map[string]error{
+			"a kind without a name":    holdfast.NewKind[int, int]("").Handle(hf, func(*holdfast.Run, int) (int, error) { return 0, nil }),
+			"a second handler":         kind.Handle(hf, handle),
+			"no handler":               kind.Handle(hf, nil),
+			"an option of a handler":   kind.Handle(hf, handle, holdfast.MaxAttempts(0)),
+			"args":                     second(kind.Enqueue(ctx, hf, make(chan int))),
+			"many args":                many,
+			"items":                    batch,
+			"a queue":                  second(kind.Enqueue(ctx, hf, 1, holdfast.Queue("\n"))),
+			"options":                  second(kind.Enqueue(ctx, hf, 1, holdfast.Options(holdfast.Priority(9)))),
+			"a time":                   second(kind.Enqueue(ctx, hf, 1, holdfast.RunAt(beyond))),
+			"an id that is taken":      second(kind.Enqueue(ctx, in, 1, holdfast.JobID(id))),
+			"a context that has ended": second(kind.Enqueue(over, hf, 1)),
+			"a wait that has ended":    hf.Wait(over, id),
+			"no transaction":           second(kind.EnqueueTx(ctx, hf, nil, 1)),
+			"a signal":                 second(holdfast.NewSignal[int]("").Send(ctx, hf, id, 1)),
+			"no node":                  in.Start(ctx),
+			"no source":                second(holdfast.Open(ctx, nil)),
+			"health":                   hf.Health().Err(),
+		} {
+			if err == nil {
+				t.Errorf("%s is no error", what)
+				continue
+			}
+			if twice := saidonce.Twice(err.Error()); twice != "" {
+				t.Errorf("%s says %q twice: %v", what, twice, err)
+			}
+			t.Logf("%s: %v", what, err)
+		}
+	})
 }
 
 // TestJobErrorSaysOnce: also what a message of another program says.
