@@ -295,8 +295,8 @@ func TestSilentStepThatIgnoresIt(t *testing.T) {
 	}
 }
 
-// TestSilenceOnDatabases: a handler that hangs is tried again, and so is a step, which is told which
-// attempt it is.
+// TestSilenceOnDatabases: a handler that hangs is tried again, and so is a step, which is told
+// which attempt it is.
 func TestSilenceOnDatabases(t *testing.T) {
 	t.Parallel()
 	onDatabases(t, func(t *testing.T, source store.Source) {

@@ -293,8 +293,9 @@ func TestKeysOfDescendants(t *testing.T) {
 		kind := holdfast.NewKind[int, int]("keyed")
 		next := holdfast.NewSignal[int]("next")
 		err := kind.Handle(f.hf, func(run *holdfast.Run, round int) (int, error) {
-			if _, err := kind.Start(run, 1, holdfast.Key("child")); !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "child") {
-				return 0, holdfast.Fail(errors.Join(errors.New("a child with a key"), err))
+			if round < 0 {
+				_, err := kind.Start(run, 1, holdfast.Key("child"))
+				return 0, holdfast.Fail(err)
 			}
 			n, err := next.Wait(run)
 			if err != nil || round == 2 {
@@ -306,6 +307,13 @@ func TestKeysOfDescendants(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.run()
+		parent, err := kind.Enqueue(ctx, f.hf, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parent.Wait(ctx); err == nil || !strings.Contains(err.Error(), "a child cannot have a business key") {
+			t.Errorf("a child with a key: %v", err)
+		}
 		job, err := kind.Enqueue(ctx, f.hf, 0, holdfast.Key("k"))
 		if err != nil {
 			t.Fatal(err)

@@ -139,8 +139,8 @@ func TestReplaySaysNothingAgain(t *testing.T) {
 	})
 }
 
-// TestAWaitThatEndsSaysItAgain: nothing of a wait for a signal is in the journal before it has come,
-// so that what was said before it is said with it.
+// TestAWaitThatEndsSaysItAgain: nothing of a wait for a signal is in the journal before it has
+// come, so that what was said before it is said with it.
 func TestAWaitThatEndsSaysItAgain(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {

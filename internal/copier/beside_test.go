@@ -101,8 +101,8 @@ func TestAWriterBesideACopy(t *testing.T) {
 	}
 }
 
-// TestOneTooFewAndOneTooMany: a job comes to the source whose id the copy has passed by, and another
-// one to the target: the counts are the same, and the jobs are not.
+// TestOneTooFewAndOneTooMany: a job comes to the source whose id the copy has passed by, and
+// another one to the target: the counts are the same, and the jobs are not.
 func TestOneTooFewAndOneTooMany(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]storetest.Factory{"SQLite": onSQLite, "PostgreSQL": onPostgres} {

@@ -115,7 +115,7 @@ func traceOf(o *store.Outcome) []slog.Attr {
 	return []slog.Attr{slog.String(logs.KeyStack, o.Trace)}
 }
 
-// unread is how long a run took of whose end nobody reads: it had not begun.
+// unread is how long a run took if that is not told: it had not begun.
 const unread = time.Duration(-1)
 
 // took is how long a run took that ends now; 0 if it never started.

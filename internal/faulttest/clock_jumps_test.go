@@ -95,8 +95,8 @@ func TestHeartbeatsWhenTheClockJumps(t *testing.T) {
 }
 
 // TestKeptKeysWhenTheClockJumps: a key is kept by the clock of the database, which all clients
-// share, for a time or for ever. An unfinished job has its key whatever the clock says, and one that
-// keeps nothing has none when it has finished.
+// share, for a time or for ever. An unfinished job has its key whatever the clock says, and one
+// that keeps nothing has none when it has finished.
 func TestKeptKeysWhenTheClockJumps(t *testing.T) {
 	t.Parallel()
 	onEachClock(t, func(t *testing.T, db *database, set func(time.Duration)) {
@@ -110,7 +110,8 @@ func TestKeptKeysWhenTheClockJumps(t *testing.T) {
 			return n, nil
 		})
 		work(t, hf)
-		// seen enqueues until the client knows how late it is, and finds, or does not, who holds the key.
+		// seen enqueues until the client knows how late it is, and finds, or does not, who holds
+		// the key.
 		seen := func(what, key string, n int, keep time.Duration, existing bool) *holdfast.Job[int] {
 			t.Helper()
 			job := enqueue(t, people, kind, n, holdfast.Key(key), holdfast.KeepKey(keep))

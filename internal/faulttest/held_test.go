@@ -47,6 +47,8 @@ type story struct {
 	register func(h *held)
 	// open lets the transaction do something and not end. It starts those who wait for it.
 	open func(h *held)
+	// lasts is how long it is held at the least.
+	lasts time.Duration
 	// after looks at what has become of it.
 	after func(h *held, committed bool)
 }
@@ -65,6 +67,10 @@ func whileHeld(t *testing.T, tell func() story) {
 			work(t, h.hf)
 			h.begin(s.open)
 			h.others.pass(h.hf, patience)
+			if left := s.lasts - time.Since(h.begun); left > 0 {
+				linger(t.Context(), left)
+				h.others.pass(h.hf, patience)
+			}
 			h.check()
 			took := time.Since(h.begun)
 			h.end(commits)

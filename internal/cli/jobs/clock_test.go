@@ -17,8 +17,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// whenTheClockJumps runs a test in virtual time, with a clock of the database that is set forward by
-// an hour, and back by one.
+// whenTheClockJumps runs a test in virtual time, with a clock of the database that is set forward
+// by an hour, and back by one.
 func whenTheClockJumps(t *testing.T, test func(t *testing.T, st store.Store, set func(time.Duration), by time.Duration)) {
 	t.Helper()
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {

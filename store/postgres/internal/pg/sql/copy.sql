@@ -46,7 +46,7 @@ CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFS
 LEFT JOIN LATERAL (SELECT * FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f ON true
 ORDER BY t.place;
 
--- The sums of the halves of the ids of all jobs, as text: they are larger than any number of theirs.
+-- The sums of the halves of the ids of all jobs, as text: they are larger than their numbers.
 -- name: copy_ids
 SELECT coalesce(sum(('x' || left(t.hex, 16))::bit(64)::bigint), 0)::text, coalesce(sum(('x' || right(t.hex, 16))::bit(64)::bigint), 0)::text
 FROM (SELECT replace(id::text, '-', '') AS hex FROM {schema}.job) t;
