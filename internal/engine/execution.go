@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/stopwatch"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -138,7 +139,7 @@ func (n *node) settleGone(x *execution, p any) {
 // deadline, cancel, lost lease or shutdown.
 func (n *node) startContext(x *execution) context.Context {
 	r := x.run
-	r.started, r.began = n.store.Now(), time.Now() //nolint:forbidigo // for how long it takes
+	r.started, r.began = n.store.Now(), stopwatch.Begin()
 	ctx := r.replay.Start(r.started, x.handler.timeout(&r.claimed.Job))
 	if limit := x.handler.heartbeat(&r.claimed.Job); limit > 0 {
 		r.replay.ExpectBeats(limit)
@@ -208,7 +209,7 @@ func (n *node) submit(x *execution, o *store.Outcome, last *store.CheckpointWrit
 		}
 	}
 	o.Error, o.Trace = usercode.ValidText(o.Error), usercode.ValidText(o.Trace)
-	return n.finish(o, x.run.about(), x.run.took(), last, remembered)
+	return n.finish(o, x.run.about(), x.run.began.Took(), last, remembered)
 }
 
 // nextJob removes the run from the slots and returns the next job of its slot.

@@ -118,14 +118,6 @@ func traceOf(o *store.Outcome) []slog.Attr {
 // unread is how long a run took if that is not told: it had not begun.
 const unread = time.Duration(-1)
 
-// took is how long a run took that ends now; 0 if it never started.
-func (r *Run) took() time.Duration {
-	if r.began.IsZero() {
-		return 0
-	}
-	return time.Since(r.began) //nolint:forbidigo // by the monotonic clock
-}
-
 // needsAttention reports whether an outcome may need attention.
 func needsAttention(o *store.Outcome, err error) bool {
 	return err != nil || o.Err != nil || o.Final == store.Failed || o.Final == store.Retryable || usercode.IsPanic(o) || isHeld(o)

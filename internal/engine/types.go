@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/stopwatch"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/turns"
 	"github.com/holdfastdev/holdfast/store"
@@ -113,7 +114,7 @@ type node struct {
 type Run struct {
 	claimed store.Claimed
 	started time.Time // by the clock of the database
-	began   time.Time // the same by the monotonic clock, which cannot be set
+	began   stopwatch.Began
 	node    *node
 
 	execution *execution

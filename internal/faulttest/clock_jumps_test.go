@@ -133,7 +133,8 @@ func TestKeptKeysWhenTheClockJumps(t *testing.T) {
 			}
 			seen(what, "for ever", 1, -1, true)
 			ends(t, people, seen(what, "not at all", 1, 0, false).ID, store.Completed)
-			// It was freed by the first jump, and taken again by who kept it until after the end of the test.
+			// It was freed by the first jump, and taken again by who kept it until after the end of
+			// the test.
 			job := seen(what, "half an hour", 1, 30*time.Minute, ahead <= 0)
 			if ahead > 0 {
 				ends(t, people, job.ID, store.Completed)

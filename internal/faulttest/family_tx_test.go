@@ -111,8 +111,8 @@ func TestFamilyEndedInATransaction(t *testing.T) {
 	})
 }
 
-// TestFamilyEndedByItself: the parent ends its job in a transaction of its handler's, which it rolls
-// back at first. Its process may die when it has committed.
+// TestFamilyEndedByItself: the parent ends its job in a transaction of its handler's, which it
+// rolls back at first. Its process may die when it has committed.
 func TestFamilyEndedByItself(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {

@@ -163,6 +163,7 @@ var layers = []layer{
 	{pattern: "internal/heartbeat"},
 	{pattern: "internal/unsaid", imports: []string{"store"}},
 	{pattern: "internal/turns"},
+	{pattern: "internal/stopwatch"},
 	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/usercode", imports: []string{"store"}},
 	{pattern: "internal/logs", imports: []string{"store"}, tests: []string{"internal/logs/logstest"}},
@@ -195,7 +196,7 @@ var layers = []layer{
 		imports: []string{
 			"internal/await", "internal/blocked", "internal/crowd", "internal/heartbeat", "internal/host", "internal/journal",
 			"internal/lifetime", "internal/logs", "internal/memory", "internal/misuse", "internal/outcome", "internal/supervise",
-			"internal/tries", "internal/unsaid", "internal/usercode", "store",
+			"internal/stopwatch", "internal/tries", "internal/unsaid", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest"},
 	},
@@ -208,7 +209,7 @@ var layers = []layer{
 		pattern: "internal/engine/...",
 		imports: []string{
 			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/outcome",
-			"internal/portion", "internal/pulse", "internal/replay", "internal/supervise", "internal/turns", "internal/usercode", "store",
+			"internal/portion", "internal/pulse", "internal/replay", "internal/stopwatch", "internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
 	},

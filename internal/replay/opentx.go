@@ -10,8 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/misuse"
+	"github.com/holdfastdev/holdfast/internal/stopwatch"
 	"github.com/holdfastdev/holdfast/internal/supervise"
-	"github.com/holdfastdev/holdfast/internal/tries"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -24,7 +24,7 @@ func (s *Strand) StepTx(
 ) ([]byte, error) {
 	return s.step(misuse.VerbStepTx, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
 		tx := m.beginTx()
-		began := tries.Begin()
+		began := stopwatch.Begin()
 		ended := false
 		defer func() {
 			if !ended {

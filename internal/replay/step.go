@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/misuse"
+	"github.com/holdfastdev/holdfast/internal/stopwatch"
 	"github.com/holdfastdev/holdfast/internal/tries"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -19,7 +20,7 @@ type StepPolicy = tries.Policy
 // Step runs f, unless the journal knows how it ended, and stores its result.
 func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context, attempt int) ([]byte, error)) ([]byte, error) {
 	return s.step(misuse.VerbStep, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
-		began := tries.Begin()
+		began := stopwatch.Begin()
 		data, err := s.callStep(ctx, m, policy, attempt, f)
 		if err != nil {
 			return nil, err
@@ -116,7 +117,7 @@ func (s *Strand) step(
 		// What was decided until here is stored before the step acts on it.
 		m.flush()
 		m.settled()
-		began := tries.Begin()
+		began := stopwatch.Begin()
 		data, err := try(s.Context(), m, path, attempt)
 		failure, ok := err.(*tries.FailedError) //nolint:errorlint // it is never wrapped
 		if !ok {
