@@ -47,8 +47,8 @@ func (s *Strand) child(m *replayState, path, kind string, build func() (*store.E
 	if err := s.mayBegin(m); err != nil {
 		return nil, err
 	}
-	s.refused = usercode.ErrGoexit // or it panics
-	e, err := unlocked(m, build)   // args encode as the user's code says
+	s.refused = &usercode.ErrGoexit // or it panics
+	e, err := unlocked(m, build)    // args encode as the user's code says
 	if m.exiting {
 		m.exit()
 	}
@@ -59,9 +59,12 @@ func (s *Strand) child(m *replayState, path, kind string, build func() (*store.E
 		e.Job.Parent = s.run.claimed.Job.ID
 		err = e.Job.Check()
 	}
-	if s.refused = err; err != nil {
+	if err != nil {
+		why := err
+		s.refused = &why
 		return nil, err
 	}
+	s.refused = nil
 	m.Record(store.Entry{Kind: store.EntryChild, Path: path, Name: kind, Data: journal.Encode(journal.Child{
 		ID: e.Job.ID.String(), OnClose: e.Job.OnParentClose, Answers: e.Job.Answers,
 	})})

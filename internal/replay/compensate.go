@@ -29,7 +29,7 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 		return s.spoil(m, s.misuse("%s was called in a compensation, which cannot be undone itself; call it in the handler", s.doing))
 	}
 	s.undos++
-	path := journal.UndoPrefix + strings.ReplaceAll(s.prefix, ".", "/") + strconv.Itoa(s.undos)
+	path := journal.UndoPrefix + strings.ReplaceAll(s.prefix, ".", "/") + strconv.Itoa(int(s.undos))
 	m.undos = append(m.undos, undo{path, name, f})
 	return nil
 }

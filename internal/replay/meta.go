@@ -24,7 +24,9 @@ func (s *Strand) Say(meta *store.Meta) error {
 }
 
 // Position implements unsaid.Speaker.
-func (s *Strand) Position() (string, int64) { return s.prefix, memory.Position(s.place, s.unplaced) }
+func (s *Strand) Position() (string, int64) {
+	return s.prefix, memory.Position(int(s.place), int(s.unplaced))
+}
 
 // Unsaid is what a checkpoint of the strand carries: what it has said itself, which is to be stored
 // after what is on its way with the journal, for which it waits until over at the latest. Said is

@@ -34,7 +34,7 @@ func (s *Strand) refuse(m *replayState, begins misuse.Operation) error {
 		m.Drop(s.underWay())
 		return s.spoil(m, misuse.Beside(s.run.claimed.Job.ID, begins, s.doing))
 	case s.refused != nil && s.fault.err == nil && !begins.Ends():
-		return s.spoil(m, s.misuse("%s was called after a child could not be started (%v), which is not remembered; return that error", begins, s.refused))
+		return s.spoil(m, s.misuse("%s was called after a child could not be started (%v), which is not remembered; return that error", begins, *s.refused))
 	case m.own != nil && s.fault.err == nil && !begins.Ends():
 		return s.spoil(m, s.misuse("%s was called after the handler had ended the job in a transaction; return, whatever became of it", begins))
 	}
@@ -43,7 +43,7 @@ func (s *Strand) refuse(m *replayState, begins misuse.Operation) error {
 
 // underWay tells which entries the operation has left that is under way.
 func (s *Strand) underWay() func(path string) bool {
-	at := s.prefix + strconv.Itoa(s.place)
+	at := s.prefix + strconv.Itoa(int(s.place))
 	many := s.doing.Verb == misuse.VerbCallAll // whose children have places below it
 	return func(path string) bool { return path == at || many && strings.HasPrefix(path, at+".") }
 }

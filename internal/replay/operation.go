@@ -72,7 +72,7 @@ func (s *Strand) reserve() string {
 	return s.path()
 }
 
-func (s *Strand) path() string { return s.prefix + strconv.Itoa(s.place) }
+func (s *Strand) path() string { return s.prefix + strconv.Itoa(int(s.place)) }
 
 // enter begins an operation that leaves entries of the given kinds: it returns its path and what
 // the journal holds of it. A journal that holds something else ends the run, to wait for a person.

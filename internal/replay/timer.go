@@ -16,7 +16,7 @@ func (s *Strand) Sleep(limit await.Limit) error {
 	if err != nil {
 		return err
 	}
-	if last, _ := m.LastPlace(s.prefix); s.place < last {
+	if last, _ := m.LastPlace(s.prefix); int(s.place) < last {
 		return nil // the run has gone on from it before, whatever the clock says now
 	}
 	return s.waitFor(m, t)

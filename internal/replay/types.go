@@ -39,8 +39,8 @@ type Run struct {
 	remembering sync.Mutex
 	state       atomic.Pointer[replayState] // of a run that asked for it
 	ending      error                       // it is ending, as its claim told
-	pausing     atomic.Bool                 // a pause of it was requested
 	said        unsaid.Slot                 // of its job, and to be stored with the next write
+	pausing     atomic.Bool                 // a pause of it was requested
 	undoing     atomic.Bool                 // compensations run
 	sawCancel   atomic.Bool                 // its end was decided with regard to a request to cancel it
 }
@@ -106,25 +106,25 @@ type block struct {
 type Strand struct {
 	run    *Run
 	prefix string // of the paths of its operations: "" or "3."
-	place  int    // of the last operation
-	undos  int    // compensations registered
+	place  int32  // of the last operation
+	undos  int32  // compensations registered
 
+	unplaced int32                     // waits without a place since the last one that has one
+	served   int32                     // requests handled in the wait that is under way
 	handlers map[string]*UpdateHandler // by the names of the requests
-	unplaced int                       // waits without a place since the last one that has one
-	served   int                       // requests handled in the wait that is under way
 	inner    *Strand                   // handles one
 
 	next, before *Strand // of the run's
-	conditional  bool    // it waits for a condition
 
 	// What tells a misuse, see misuse.Error. The state's lock is held for all but over.
 	doing   misuse.Operation // what is under way
 	fault   *fault           // of the strands that fail together
+	refused *error           // why a child was not started, which is not remembered; nil: none was refused
 	over    atomic.Bool      // its function has returned
-	misused bool             // while something was under way: that is not remembered
-	refused error            // why a child was not started, which is not remembered either
+	misused bool             // while something was under way: that is not remembered either
 
-	undo bool // it compensates, and so goes on while the run is ending
+	undo        bool // it compensates, and so goes on while the run is ending
+	conditional bool // it waits for a condition
 
 	watch atomic.Pointer[heartbeat.Watch] // over the progress of the step under way; nil: none
 }

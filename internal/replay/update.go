@@ -202,13 +202,13 @@ func (s *Strand) unlockedHandle(m *replayState, f func(*Strand) ([]byte, error))
 // no place of its own.
 func (s *Strand) waits() string {
 	if s.unplaced > 0 {
-		return s.path() + "+" + strconv.Itoa(s.unplaced)
+		return s.path() + "+" + strconv.Itoa(int(s.unplaced))
 	}
 	return s.path()
 }
 
 // nextRequest is the path of the next request that is handled in the wait under way, such as "3:1".
-func (s *Strand) nextRequest() string { return s.waits() + ":" + strconv.Itoa(s.served+1) }
+func (s *Strand) nextRequest() string { return s.waits() + ":" + strconv.Itoa(int(s.served)+1) }
 
 // arriveUnplaced begins a wait that has no place of its own: what was handled while it waited comes
 // first.

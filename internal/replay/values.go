@@ -92,7 +92,7 @@ func (s *Strand) Patched(name string) (bool, error) {
 		return in, nil
 	}
 	last, _ := m.LastPlace(s.prefix)
-	in := s.place >= last
+	in := int(s.place) >= last
 	if err := s.roomFor(m); in && err != nil {
 		return false, err
 	}
