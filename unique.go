@@ -2,13 +2,13 @@ package holdfast
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/keyhash"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -71,33 +71,23 @@ func (u Unique) states() store.StateSet {
 	return store.SetOf(store.Scheduled, store.Available) | store.SetOf(u.While...)
 }
 
-// keyOf computes a job's unique key: the first 16 bytes of SHA-256 over the parts, each prefixed
-// with its length, so that different lists of parts differ.
+// keyOf computes a job's unique key.
 func (u Unique) keyOf(job *store.Job, now time.Time, delay time.Duration) ([]byte, error) {
-	hash := sha256.New()
-	part := func(name string, value []byte) {
-		var size [8]byte
-		for _, text := range [][]byte{[]byte(name), value} {
-			binary.BigEndian.PutUint64(size[:], uint64(len(text)))
-			hash.Write(size[:])
-			hash.Write(text)
-		}
-	}
-	part("namespace", []byte(job.Namespace))
+	hash := keyhash.New(job.Namespace)
 	if u.ByKey != "" {
-		part("key", []byte(u.ByKey))
+		hash.Add("key", []byte(u.ByKey))
 	} else {
-		part("kind", []byte(job.Kind))
+		hash.Add("kind", []byte(job.Kind))
 	}
 	if u.ByQueue {
-		part("queue", []byte(job.Queue))
+		hash.Add("queue", []byte(job.Queue))
 	}
 	if u.ByArgs {
 		canonical, err := store.CanonicalJSON(job.Args)
 		if err != nil {
 			return nil, invalid("args", "%v", err)
 		}
-		part("args", canonical)
+		hash.Add("args", canonical)
 	}
 	// sorted: the order of the names does not matter
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(u.ByFields))) {
@@ -105,16 +95,16 @@ func (u Unique) keyOf(job *store.Job, now time.Time, delay time.Duration) ([]byt
 		if err != nil {
 			return nil, err
 		}
-		part("field "+name, value)
+		hash.Add("field "+name, value)
 	}
 	if u.ByPeriod > 0 {
 		at := job.RunAt
 		if at.IsZero() {
 			at = now.Add(delay)
 		}
-		part("period", binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro()/u.ByPeriod.Microseconds())))
+		hash.Add("period", binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro()/u.ByPeriod.Microseconds())))
 	}
-	return hash.Sum(nil)[:16], nil
+	return hash.Key(), nil
 }
 
 func decodeExact(data []byte) (v any, err error) {

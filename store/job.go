@@ -73,6 +73,7 @@ type Options struct {
 	Deadline  time.Time     `json:"deadline,omitzero"`   // of the whole job; zero: none
 	Backoff   Backoff       `json:"backoff,omitzero"`    // of this job; zero: the handler's
 	Source    string        `json:"source,omitempty"`    // what enqueued it, such as a schedule's name
+	Nominal   time.Time     `json:"nominal,omitzero"`    // of a schedule's job: the time that it is for
 
 	Key string `json:"key,omitempty"` // the business key; "": none. See JobKey
 	// KeepKey is for how long a finished job holds its business key. 0: not at all; negative

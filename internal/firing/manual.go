@@ -1,0 +1,20 @@
+package firing
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Manual is a fire that a person asks for, of nominal times: each has a job, unless the policy is
+// against it. number tells it apart from others; see store.Fire. What the clock does is not changed.
+func Manual(s *store.Schedule, nominal []time.Time, number int64, overlap store.Overlap) store.Unit {
+	fire := &store.Fire{Namespace: s.Namespace, Name: s.Name, Manual: number}
+	u := store.Unit{Fire: fire}
+	for _, at := range nominal {
+		q := enqueue(s, at, overlap)
+		u.Enqueues = append(u.Enqueues, q)
+		fire.Runs = append(fire.Runs, store.FireRun{Nominal: at, State: store.RunFired, Enqueue: q})
+	}
+	return u
+}
