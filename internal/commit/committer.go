@@ -168,6 +168,18 @@ func (c *Committer) Finish(o *store.Outcome, last *store.CheckpointWrite, rememb
 	c.main.put(&op{Unit: store.Unit{Checkpoint: last, Append: remembered, Outcome: o}, aside: aside, done: done})
 }
 
+// Fire commits what was decided about a schedule, and calls done with what refuses it, or with why
+// it is unknown whether it was committed. Like an enqueue it is tried until ctx ends, or for
+// Patience.
+func (c *Committer) Fire(ctx context.Context, u *store.Unit, done func(error)) {
+	c.contested.put(&op{Unit: *u, ctx: ctx, done: func(err error) {
+		if err == nil {
+			err = u.Err()
+		}
+		done(err)
+	}})
+}
+
 // Ending adds the jobs whose outcomes are not committed yet.
 func (c *Committer) Ending(jobs map[store.ID]bool) {
 	c.main.ending(jobs)

@@ -57,6 +57,9 @@ func (o *op) size() int {
 	if o.Outcome != nil {
 		n++
 	}
+	if o.Fire != nil {
+		n += 1 + len(o.Fire.Runs)
+	}
 	return n
 }
 

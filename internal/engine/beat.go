@@ -74,6 +74,7 @@ func (h *heart) beat(ctx context.Context) bool {
 	n.outage.Succeeded(logs.CallBeat)
 	if n.leader.Swap(beat.Leader) != beat.Leader {
 		n.log.Debug("leadership changed", logs.KeyLeader, beat.Leader, logs.KeyEpoch, beat.Epoch)
+		n.schedule.Nudge()
 	}
 	h.setDead(h.pulses.See(now, beat))
 	n.request(beat.Work)

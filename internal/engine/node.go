@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/scheduler"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -72,6 +73,10 @@ func (r *Runner) newNode(kind string) *node {
 	n.dispatch = newDispatcher(n)
 	n.promote = newPromoter(n)
 	n.heart = newHeart(n)
+	n.schedule = scheduler.New(scheduler.Parts{
+		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Fire: r.engine.commit.Fire, Cancel: r.engine.Cancel,
+		Turn: func() { n.turns.Note("schedules") }, Lines: r.lines, Outage: n.outage,
+	})
 	return n
 }
 
@@ -175,7 +180,7 @@ func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)
 
 // loops are those of a living node, by name.
 func (n *node) loops() map[string]func(context.Context) {
-	loops := map[string]func(context.Context){"heartbeat": n.heart.loop, "promotion": n.promote.loop}
+	loops := map[string]func(context.Context){"heartbeat": n.heart.loop, "promotion": n.promote.loop, "schedules": n.schedule.Run}
 	for _, d := range n.duties() {
 		loops[d.name] = func(ctx context.Context) { n.perform(ctx, d) }
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/scheduler"
 	"github.com/holdfastdev/holdfast/internal/stopwatch"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/turns"
@@ -90,6 +91,7 @@ type node struct {
 	starts   starts
 	dispatch *dispatcher
 	promote  *promoter
+	schedule *scheduler.Loop
 	heart    *heart
 	beatNow  chan struct{}
 

@@ -26,10 +26,12 @@ func (n *node) wake(w store.Wake) {
 		n.dispatch.wake("")
 		n.promote.hint(n.store.Now())
 		supervise.Signal(n.closeNow)
+		n.schedule.Nudge()
 		// No beat: it writes, and on SQLite every write of one process wakes the others with
 		// WakeAll.
 	case store.WakeLeader:
 		supervise.Signal(n.closeNow)
+		n.schedule.Nudge()
 	default: // for waiters
 	}
 }

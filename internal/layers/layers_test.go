@@ -184,6 +184,9 @@ var layers = []layer{
 	{pattern: "internal/blocked", imports: []string{"store"}},
 	{pattern: "internal/crowd"},
 	{pattern: "internal/cron"},
+	{pattern: "internal/keyhash"},
+	{pattern: "internal/firing", imports: []string{"internal/cron", "internal/keyhash", "store"}},
+	{pattern: "internal/scheduler", imports: []string{"internal/firing", "internal/logs", "internal/supervise", "store"}, tests: []string{"store/..."}},
 	{pattern: "internal/memory", imports: []string{"internal/journal", "store"}},
 	{pattern: "internal/await", imports: []string{"internal/blocked", "internal/journal", "internal/memory", "internal/usercode", "store"}},
 	{pattern: "internal/outcome", imports: []string{"internal/blocked", "internal/usercode", "store"}},
@@ -209,7 +212,7 @@ var layers = []layer{
 		pattern: "internal/engine/...",
 		imports: []string{
 			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/outcome",
-			"internal/portion", "internal/pulse", "internal/replay", "internal/stopwatch", "internal/supervise", "internal/turns", "internal/usercode", "store",
+			"internal/portion", "internal/pulse", "internal/replay", "internal/scheduler", "internal/stopwatch", "internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
 	},
@@ -221,7 +224,7 @@ var layers = []layer{
 		pattern: ".",
 		imports: []string{
 			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/engine/...",
-			"internal/explain", "internal/journal", "internal/replay", "internal/usercode", "internal/valid", "store", "why",
+			"internal/explain", "internal/journal", "internal/keyhash", "internal/replay", "internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
 	},

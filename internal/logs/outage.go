@@ -37,12 +37,13 @@ func NewOutage(log *slog.Logger) *Outage { return &Outage{log: log} }
 
 // Calls of the store that are retried until they succeed, or until the run that needs them ends.
 const (
-	CallBeat     = "heartbeat"
-	CallClaim    = "claim"
-	CallCommit   = "commit"
-	CallJournals = "journals"
-	CallPromote  = "promotion"
-	CallUpdates  = "updates"
+	CallBeat      = "heartbeat"
+	CallClaim     = "claim"
+	CallCommit    = "commit"
+	CallJournals  = "journals"
+	CallPromote   = "promotion"
+	CallSchedules = "schedules"
+	CallUpdates   = "updates"
 )
 
 // Failed records the failure of a call that is retried until it succeeds.
