@@ -57,6 +57,16 @@ func (r *Run) Metadata() json.RawMessage { return r.run.Job().Metadata }
 // EnqueuedAt returns the time at which the job was enqueued.
 func (r *Run) EnqueuedAt() time.Time { return r.run.Job().CreatedAt }
 
+// Schedule returns the schedule that has enqueued the job, and the nominal time that it is for; ""
+// if none has.
+func (r *Run) Schedule() (name string, nominal time.Time) {
+	o := &r.run.Job().Options
+	if o.Nominal.IsZero() {
+		return "", time.Time{}
+	}
+	return o.Source, o.Nominal
+}
+
 // Lease returns the lease under which the run writes. Its Number grows with every run of the job
 // and never repeats. To be safe from a run that was declared dead but is still going, store the
 // number with what the handler writes elsewhere, and refuse a write with a lower number than the

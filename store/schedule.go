@@ -222,10 +222,23 @@ func ScheduleChanged(namespace, name string, expected, now int64) error {
 		ErrConflict, name, namespace, now, expected)
 }
 
-// HasRun is the ErrConflict of a fire whose nominal time has a run already.
+// HasRunError is the ErrConflict of a fire one of whose nominal times has a run already.
+type HasRunError struct {
+	Namespace, Name string
+	Nominal         time.Time
+}
+
+func (e *HasRunError) Error() string {
+	return fmt.Sprintf("%v: the schedule %q in the namespace %q has a run for %s already",
+		ErrConflict, e.Name, e.Namespace, e.Nominal.UTC().Format(time.RFC3339Nano))
+}
+
+// Unwrap makes the error an ErrConflict.
+func (e *HasRunError) Unwrap() error { return ErrConflict }
+
+// HasRun is the error of a fire whose nominal time has a run already.
 func (f *Fire) HasRun(nominal time.Time) error {
-	return fmt.Errorf("%w: the schedule %q in the namespace %q has a run for %s already",
-		ErrConflict, f.Name, f.Namespace, nominal.UTC().Format(time.RFC3339Nano))
+	return &HasRunError{Namespace: f.Namespace, Name: f.Name, Nominal: nominal}
 }
 
 // Check reports why no store takes the schedule, an ErrInvalid.

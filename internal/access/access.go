@@ -10,10 +10,20 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Runner returns the runner of a *holdfast.Client's namespace.
 var Runner func(client any) *engine.Runner
+
+// Engine returns what a *holdfast.Client stands on, and the name under which its actions are
+// recorded.
+var Engine func(client any) (e *engine.Engine, actor string)
+
+// Job returns the job that a *holdfast.Client would enqueue for a holdfast.BatchItem, without an
+// id, or why it cannot be one of many: it has an id, a unique key, a run time or a deadline of its
+// own.
+var Job func(client, item any) (*store.Job, error)
 
 // Tests is what a test sets up below a client.
 type Tests struct {

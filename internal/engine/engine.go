@@ -225,6 +225,30 @@ func (e *Engine) DeleteQueue(ctx context.Context, params store.DeleteQueueParams
 	return nil
 }
 
+// SaveSchedule makes or changes a schedule.
+func (e *Engine) SaveSchedule(ctx context.Context, s store.Schedule, expect int64) (store.Schedule, error) {
+	s, err := e.Store.SaveSchedule(ctx, s, expect)
+	if err == nil {
+		e.announce(store.Wake{Kind: store.WakeLeader})
+	}
+	return s, err
+}
+
+// Fire commits a fire that a person has asked for, and returns when it is durable.
+func (e *Engine) Fire(ctx context.Context, u *store.Unit) error {
+	if e.isClosed() {
+		return store.ErrClosed
+	}
+	answer := make(chan error, 1)
+	e.commit.Fire(ctx, u, func(err error) { answer <- err })
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: gave up waiting for the commit: %w", store.ErrUnavailable, context.Cause(ctx))
+	}
+}
+
 // Wait returns when the job has finished.
 func (e *Engine) Wait(ctx context.Context, namespace string, id store.ID) (ended store.Ended, err error) {
 	failed := e.WaitEach(ctx, namespace, []store.ID{id}, func(e store.Ended, why error) bool {

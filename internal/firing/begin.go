@@ -7,16 +7,23 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Begin sets where a schedule goes on from that was made, or whose settings were changed, at a time.
-// before is what it was, or nil. What is new fires nothing that has passed. If the times are the
-// same, what it was due to do it still does: a change of its job is no reason to miss a time.
+// ahead is how far the cursor may be ahead of the clock, because clocks differ. Beyond that a clock
+// has jumped.
+const ahead = 5 * time.Minute
+
+// Begin sets where a schedule goes on from that was made, or whose settings were changed, at a
+// time. before is what it was, or nil. What is new fires nothing that has passed. If the times are
+// the same, what it was due to do it still does: a change of its job is no reason to miss a time.
 func Begin(s, before *store.Schedule, now time.Time) error {
 	times, err := timesOf(s)
 	if err != nil {
 		return fmt.Errorf("%w: schedule %q: %w", store.ErrInvalid, s.Name, err)
 	}
-	if before == nil || before.Times != s.Times || now.Before(s.Cursor) { // a clock that was ahead has set it
+	switch {
+	case before == nil, s.Cursor.After(now.Add(ahead)):
 		s.Cursor = now
+	case before.Times != s.Times:
+		s.Cursor = later(s.Cursor, now)
 	}
 	s.NextAt = next(s, times, s.Cursor, s.Left)
 	if s.Cancels != (store.ID{}) {

@@ -1,6 +1,7 @@
 package firing
 
 import (
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -18,8 +19,8 @@ const (
 
 // Decision is what is to be done about a schedule.
 type Decision struct {
-	// Stop is a job that is to be asked to stop before the unit is written, and Terminate how; zero:
-	// none. A job that has ended, or is gone, has stopped.
+	// Stop is a job that is to be asked to stop before the unit is written, and Terminate how;
+	// zero: none. A job that has ended, or is gone, has stopped.
 	Stop      store.ID
 	Terminate bool
 	// Unit is the fire, with its enqueues.
@@ -28,13 +29,15 @@ type Decision struct {
 	Missed int
 }
 
-// Decide decides what a schedule, which is not paused, does at a time.
-func Decide(s *store.Schedule, now time.Time) (Decision, error) {
+// Decide decides what a schedule, which is not paused, does at a time. taken are nominal times that
+// have a run although they are after the cursor: a clock that was ahead has made them, before a
+// person set the schedule back. They are passed over.
+func Decide(s *store.Schedule, now time.Time, taken ...time.Time) (Decision, error) {
 	times, err := timesOf(s)
 	if err != nil {
 		return Decision{}, err
 	}
-	p := pass{schedule: s, times: times, now: now, fire: &store.Fire{
+	p := pass{schedule: s, times: times, now: now, taken: taken, fire: &store.Fire{
 		Namespace: s.Namespace, Name: s.Name, Version: s.Version, Cursor: s.Cursor, Left: s.Left,
 	}}
 	p.leaveOut()
@@ -65,6 +68,7 @@ type pass struct {
 	schedule *store.Schedule
 	times    times
 	now      time.Time
+	taken    []time.Time
 
 	fire     *store.Fire
 	enqueues []*store.Enqueue
@@ -86,19 +90,28 @@ func (p *pass) leaveOut() {
 	if len(missed) == 0 {
 		return
 	}
+	p.fire.Cursor = missed[len(missed)-1]
 	for _, at := range missed {
-		p.fire.Runs = append(p.fire.Runs, store.FireRun{Nominal: at, State: store.RunMissed})
+		if !p.isTaken(at) {
+			p.late = at
+			p.missed++
+			p.fire.Runs = append(p.fire.Runs, store.FireRun{Nominal: at, State: store.RunMissed})
+		}
 	}
-	p.late = missed[len(missed)-1]
-	p.fire.Cursor, p.missed = p.late, len(missed)
 }
+
+func (p *pass) isTaken(at time.Time) bool { return slices.ContainsFunc(p.taken, at.Equal) }
 
 // act decides about the times that are due, in their order. If none is, and times were missed, the
 // last of these fires, where that is the policy.
 func (p *pass) act() {
 	var all []time.Time
 	for at, ok := p.times.next(p.fire.Cursor); ok && len(all) < Most && !due(p.schedule, at).After(p.now); at, ok = p.times.next(at) {
-		all = append(all, at)
+		if p.isTaken(at) {
+			p.fire.Cursor = at
+		} else {
+			all = append(all, at)
+		}
 	}
 	if len(all) == 0 && !p.late.IsZero() && p.schedule.Missed == store.MissedCoalesce {
 		p.fire.Runs = p.fire.Runs[:len(p.fire.Runs)-1]
@@ -109,7 +122,7 @@ func (p *pass) act() {
 		all = all[:n]
 	}
 	for i, at := range all {
-		p.fire.Cursor = at
+		p.fire.Cursor = later(p.fire.Cursor, at)
 		if !p.fires(i, len(all)) {
 			p.fire.Runs = append(p.fire.Runs, store.FireRun{Nominal: at, State: store.RunSkipped})
 			continue
@@ -124,6 +137,13 @@ func (p *pass) act() {
 	if len(p.enqueues) > 0 && replaces(p.schedule.Overlap) {
 		p.fire.Cancels = p.schedule.Last
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // fires reports whether the i-th of n times that are due at once gets a job. Where one job excludes

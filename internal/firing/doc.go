@@ -1,11 +1,12 @@
-// Package firing decides what a schedule does at a moment: which of its nominal times are due, which
-// of them were missed, and what becomes of each. It is pure: it gets what the store says and a time,
-// and returns what is to be written.
+// Package firing decides what a schedule does at a moment: which of its nominal times are due,
+// which of them were missed, and what becomes of each. It is pure: it gets what the store says and
+// a time, and returns what is to be written.
 //
 //	Begin      where a schedule begins that is made or changed
 //	Decide     what the clock makes due
 //	Manual     a fire that a person asks for
-//	Backfill   the times of a range that has passed
+//	Between    the times of a range
+//	Next       the times to come
 //	Check      what a schedule must be to be kept
 //
 // # What it promises

@@ -134,8 +134,8 @@ func TestItEnds(t *testing.T) {
 	}
 }
 
-// TestReplace: the job before is stopped in the pass after the one that has replaced it, and in each
-// one until that is written.
+// TestReplace: the job before is stopped in the pass after the one that has replaced it, and in
+// each one until that is written.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	for _, o := range []store.Overlap{store.OverlapCancel, store.OverlapTerminate} {
@@ -238,8 +238,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestBegin: what is new fires nothing that has passed; a changed job misses no time; a changed rule
-// begins anew; a clock that was ahead is forgotten.
+// TestBegin: what is new fires nothing that has passed; a changed job misses no time; a changed
+// rule begins anew; a clock that was ahead is forgotten.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	s := made(t, "cron 0 12 * * * zone=UTC", nil)
@@ -263,8 +263,8 @@ func TestBegin(t *testing.T) {
 }
 
 // TestEveryTimeOnce draws schedules and the moments at which they are looked at, some of them with
-// what was read before, and clocks that go back. Each nominal time is decided once, none is left out,
-// and each as the policies say.
+// what was read before, and clocks that go back. Each nominal time is decided once, none is left
+// out, and each as the policies say.
 func TestEveryTimeOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -345,5 +345,29 @@ func checkPass(t *rapid.T, spec cron.Spec, before, s *store.Schedule, d Decision
 	}
 	if !s.NextAt.After(now) && len(runs) < Most && s.Cancels == (store.ID{}) {
 		t.Fatalf("at %v it is left due at %v", now, s.NextAt)
+	}
+}
+
+// TestTaken: times that a clock has made that was ahead, before a person set the schedule back, are
+// passed over: they do not fire twice, and stand in the way of no other.
+func TestTaken(t *testing.T) {
+	t.Parallel()
+	at := func(hours int) time.Time { return noon.Add(time.Duration(hours) * time.Hour) }
+	for name, c := range map[string]struct {
+		now   time.Time
+		taken []time.Time
+		want  string
+		next  time.Time
+	}{
+		"on time":            {at(1), []time.Time{at(1)}, "", at(2)},
+		"the last one":       {at(3), []time.Time{at(3)}, "13:00 missed, 14:00 fired", at(4)},
+		"one that is missed": {at(3), []time.Time{at(1)}, "14:00 missed, 15:00 fired", at(4)},
+		"all":                {at(3), []time.Time{at(1), at(2), at(3)}, "", at(4)},
+	} {
+		s := made(t, everyHour, nil)
+		d, err := Decide(s, c.now, c.taken...)
+		if err != nil || told(d) != c.want || d.IsEmpty(s) || !d.Unit.Fire.NextAt.Equal(c.next) {
+			t.Errorf("%s: %s, want %s; next at %v, %v", name, told(d), c.want, d.Unit.Fire.NextAt, err)
+		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 // enqueue is that of the job for a nominal time.
 //
 // An overlap policy is a property of the job: with a unique key there is one that has not finished,
-// or one that has not begun; with an ordering key one runs after the other, and one that waits for a
-// retry keeps its turn. So nothing has to watch the job, and it is of no importance which node, or
-// whether any, knows of its end.
+// or one that has not begun; with an ordering key one runs after the other, and one that waits for
+// a retry keeps its turn. So nothing has to watch the job, and it is of no importance which node,
+// or whether any, knows of its end.
 func enqueue(s *store.Schedule, nominal time.Time, overlap store.Overlap) *store.Enqueue {
 	job := s.Job.Job(s.Namespace, store.NewID(), time.Time{})
 	job.Options.Source, job.Options.Nominal = s.Name, nominal

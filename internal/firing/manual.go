@@ -6,11 +6,18 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// Replaced is the reason of a job that was asked to stop because of the next one.
+const Replaced = "replaced by the next job of its schedule"
+
 // Manual is a fire that a person asks for, of nominal times: each has a job, unless the policy is
-// against it. number tells it apart from others; see store.Fire. What the clock does is not changed.
+// against it. number tells it apart from others; see store.Fire. What the clock does is not
+// changed.
 func Manual(s *store.Schedule, nominal []time.Time, number int64, overlap store.Overlap) store.Unit {
 	fire := &store.Fire{Namespace: s.Namespace, Name: s.Name, Manual: number}
 	u := store.Unit{Fire: fire}
+	if replaces(overlap) {
+		fire.Cancels = s.Last
+	}
 	for _, at := range nominal {
 		q := enqueue(s, at, overlap)
 		u.Enqueues = append(u.Enqueues, q)

@@ -219,7 +219,7 @@ var layers = []layer{
 
 	{pattern: "internal/again", imports: []string{"internal/engine", "internal/journal", "store"}},
 	{pattern: "internal/ask", imports: []string{"internal/engine", "store"}},
-	{pattern: "internal/access", imports: []string{"internal/engine"}},
+	{pattern: "internal/access", imports: []string{"internal/engine", "store"}},
 	{
 		pattern: ".",
 		imports: []string{
@@ -236,6 +236,10 @@ var layers = []layer{
 		tests: support,
 	},
 	{pattern: "health", imports: []string{"."}, tests: support},
+	{
+		pattern: "schedule", imports: []string{".", "internal/access", "internal/cron", "internal/engine", "internal/firing", "internal/valid", "store"},
+		tests: support,
+	},
 	{
 		pattern: "internal/builtin/...",
 		imports: []string{"."},

@@ -53,7 +53,8 @@ func New(p Parts) *Loop {
 	return &Loop{Parts: p, nudged: make(chan struct{}, 1)}
 }
 
-// Nudge has the loop look: schedules were changed, or the node has begun to lead. It does not block.
+// Nudge has the loop look: schedules were changed, or the node has begun to lead. It does not
+// block.
 func (l *Loop) Nudge() { supervise.Signal(l.nudged) }
 
 // Run looks for what is due until ctx ends. On a node that does not lead it waits for a nudge.
@@ -118,7 +119,7 @@ func (l *Loop) decide(due []store.Schedule, now time.Time) (decisions []*firing.
 		if l.resting.rests(key{s.Namespace, s.Name}) {
 			continue
 		}
-		d, err := firing.Decide(s, now)
+		d, err := firing.Decide(s, now, l.resting.takenOf(key{s.Namespace, s.Name})...)
 		if err != nil {
 			l.Lines.Say(slog.LevelError, logs.About{Kind: s.Job.Kind}, "the times of a schedule cannot be read; it does not fire",
 				slog.String(logs.KeyNamespace, s.Namespace), slog.String(logs.KeySchedule, s.Name), slog.Any(logs.KeyError, err))
@@ -149,7 +150,7 @@ func (l *Loop) stop(ctx context.Context, decisions []*firing.Decision) bool {
 			continue
 		}
 		call, cancel := context.WithTimeout(ctx, store.CallTimeout)
-		_, err := l.Cancel(call, store.CancelParams{Jobs: jobs, Reason: "replaced by the next job of its schedule", Terminate: terminate, Unrecorded: true})
+		_, err := l.Cancel(call, store.CancelParams{Jobs: jobs, Reason: firing.Replaced, Terminate: terminate, Unrecorded: true})
 		cancel()
 		if err != nil {
 			if ctx.Err() == nil {
@@ -201,9 +202,14 @@ func (l *Loop) write(ctx context.Context, decisions []*firing.Decision) {
 // answered ends the rest of a schedule, unless its fire would be refused again.
 func (l *Loop) answered(f *store.Fire, err error) {
 	k := key{f.Namespace, f.Name}
+	taken, has := errors.AsType[*store.HasRunError](err)
 	switch {
-	case err == nil, errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
-		l.resting.end(k) // if it was changed meanwhile, what is there now is decided about
+	case err == nil, errors.Is(err, store.ErrNotFound):
+		l.resting.written(k)
+	case has:
+		l.resting.has(k, taken.Nominal)
+	case errors.Is(err, store.ErrConflict):
+		l.resting.again(k) // it was changed meanwhile: what is there now is decided about
 	case errors.Is(err, store.ErrBusy), store.IsRetryable(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		l.resting.rest(k, l.Store.Now().Add(away))
 	default:

@@ -227,8 +227,8 @@ func TestAnotherLeads(t *testing.T) {
 	})
 }
 
-// TestOneIsHeld: a schedule whose fire a caller's transaction blocks delays no other for longer than
-// the loop's patience, and fires when it may.
+// TestOneIsHeld: a schedule whose fire a caller's transaction blocks delays no other for longer
+// than the loop's patience, and fires when it may.
 func TestOneIsHeld(t *testing.T) {
 	t.Parallel()
 	inBubble(t, 1, func(t *testing.T, st store.Store, leaders []*leader) {
@@ -345,4 +345,44 @@ func stored(t *testing.T, st store.Store, s store.Schedule) store.Schedule {
 		t.Fatal(all, err)
 	}
 	return all[0]
+}
+
+// TestTheClockWasAhead: a clock that was an hour ahead has fired; a person who sets the schedule
+// back loses no time, and none fires twice.
+func TestTheClockWasAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		st := model.New(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
+		l := newLeader(st)
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { l.loop.Run(ctx) })
+		save(t, st, "s", "every 10m0s zone=UTC", func(s *store.Schedule) {
+			s.Missed, s.Window = store.MissedCatchUp, 24*time.Hour
+		})
+		ahead.Store(int64(time.Hour + time.Minute))
+		l.loop.Nudge()
+		synctest.Wait()
+		ahead.Store(0)
+		if got := runsOf(t, st, "s"); len(got) != 6 {
+			t.Fatalf("%q", got)
+		}
+		s := stored(t, st, store.Schedule{Namespace: "n", Name: "s"})
+		if err := firing.Begin(&s, &s, st.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.SaveSchedule(t.Context(), s, s.Version); err != nil {
+			t.Fatal(err)
+		}
+		l.loop.Nudge()
+		time.Sleep(2*time.Hour + time.Minute)
+		synctest.Wait()
+		if got := runsOf(t, st, "s"); len(got) != 12 || slices.ContainsFunc(got, func(r string) bool { return r[9:] != "fired" }) {
+			t.Errorf("%d: %q", len(got), got)
+		}
+		stop()
+		running.Wait()
+		l.inFlight.Wait()
+	})
 }

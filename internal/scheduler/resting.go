@@ -11,7 +11,8 @@ type key struct{ namespace, name string }
 // on its way, and those of which the last one could not be written.
 type resting struct {
 	mu    sync.Mutex
-	until map[key]time.Time // zero: until their decision is answered
+	until map[key]time.Time   // zero: until their decision is answered
+	taken map[key][]time.Time // nominal times that have a run, as their last decisions were told
 }
 
 // rest lets a schedule rest until a time; zero: until the next call.
@@ -24,10 +25,37 @@ func (r *resting) rest(k key, until time.Time) {
 	r.until[k] = until
 }
 
-func (r *resting) end(k key) {
+// written ends the rest of a schedule about which was decided.
+func (r *resting) written(k key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.until, k)
+	delete(r.taken, k)
+}
+
+// again ends the rest of a schedule about which is to be decided again.
+func (r *resting) again(k key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.until, k)
+}
+
+// has notes that a nominal time has a run.
+func (r *resting) has(k key, nominal time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.taken == nil {
+		r.taken = map[key][]time.Time{}
+	}
+	r.taken[k] = append(r.taken[k], nominal)
+	delete(r.until, k)
+}
+
+// takenOf lists the nominal times of a schedule that have a run.
+func (r *resting) takenOf(k key) []time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken[k]
 }
 
 // rests reports whether a schedule rests.

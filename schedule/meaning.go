@@ -1,0 +1,48 @@
+package schedule
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/cron"
+	"github.com/holdfastdev/holdfast/internal/firing"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Next returns up to n nominal times of a schedule after a time, in the zone of the schedule. The
+// error is that of times that this version cannot read.
+func Next(s *store.Schedule, after time.Time, n int) ([]time.Time, error) {
+	spec, err := cron.Parse(s.Times)
+	if err != nil {
+		return nil, err
+	}
+	all, err := firing.Next(s, after, n)
+	for i := range all {
+		if at, ok := spec.Next(all[i].Add(-time.Microsecond)); ok {
+			all[i] = at // the same one, as the clock there shows it
+		}
+	}
+	return all, err
+}
+
+// Words says when a schedule fires, in English: "every weekday at 09:30 in Europe/Berlin".
+func Words(s *store.Schedule) string {
+	spec, err := cron.Parse(s.Times)
+	if err != nil {
+		return s.Times
+	}
+	return spec.Words()
+}
+
+// ClockChange returns the next change of the clock, such as the begin of daylight-saving time, that
+// affects a schedule, and what it does, in English; "" if there is none in the ten years after.
+func ClockChange(s *store.Schedule, after time.Time) (at time.Time, effect string) {
+	spec, err := cron.Parse(s.Times)
+	if err != nil {
+		return at, ""
+	}
+	note, ok := spec.Note(after)
+	if !ok {
+		return at, ""
+	}
+	return note.At, note.Text
+}

@@ -1,0 +1,140 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Create makes a schedule. The errors are ErrInvalid, also for one that would never fire, and
+// ErrConflict if there is one of that name.
+func Create(ctx context.Context, c *holdfast.Client, s Schedule) (store.Schedule, error) {
+	e, _ := access.Engine(c)
+	d, err := s.draft(c)
+	if err == nil {
+		err = d.begin(nil, e.Store.Now())
+	}
+	if err != nil {
+		return store.Schedule{}, err
+	}
+	if d.NextAt.IsZero() {
+		return store.Schedule{}, fmt.Errorf("%w: schedule %q has no time after now", store.ErrInvalid, s.name)
+	}
+	return e.SaveSchedule(ctx, d.Schedule, 0)
+}
+
+// Get returns a schedule. The error is ErrNotFound.
+func Get(ctx context.Context, c *holdfast.Client, name string) (store.Schedule, error) {
+	e, _ := access.Engine(c)
+	found, err := e.Store.Schedules(ctx, store.ScheduleFilter{Namespace: c.Namespace(), Name: name, Limit: 1})
+	if err == nil && len(found) == 0 {
+		err = store.NoSchedule(c.Namespace(), name)
+	}
+	if err != nil {
+		return store.Schedule{}, err
+	}
+	return found[0], nil
+}
+
+// List returns up to limit schedules by name, those after the given name; "" for the first page.
+func List(ctx context.Context, c *holdfast.Client, after string, limit int) ([]store.Schedule, error) {
+	e, _ := access.Engine(c)
+	filter := store.ScheduleFilter{Namespace: c.Namespace(), Limit: limit}
+	if after != "" {
+		filter.AfterNamespace, filter.AfterName = c.Namespace(), after
+	}
+	return e.Store.Schedules(ctx, filter)
+}
+
+// Runs returns what became of up to limit nominal times of a schedule, the last ones first; see
+// store.ScheduleRun. At least the last 200 are kept. after, if it is not zero, is the last one of
+// the page before.
+func Runs(ctx context.Context, c *holdfast.Client, name string, after store.ScheduleRun, limit int) ([]store.ScheduleRun, error) {
+	e, _ := access.Engine(c)
+	return e.Store.ScheduleRuns(ctx, store.ScheduleRunParams{
+		Namespace: c.Namespace(), Name: name, Before: after.Nominal, BeforeManual: after.Manual, Limit: limit,
+	})
+}
+
+// Update changes a schedule: what an option says is set, the rest stays. With other times it goes
+// on from now; with another job it misses none. A paused one stays paused. The errors are
+// ErrNotFound and ErrInvalid.
+func Update(ctx context.Context, c *holdfast.Client, name string, opts ...Option) (store.Schedule, error) {
+	return change(ctx, c, name, func(d *draft) (bool, error) {
+		return true, d.apply(opts)
+	})
+}
+
+// Reset sets a schedule to what code has declared last. The errors are ErrNotFound, and ErrConflict
+// if no code has declared it.
+func Reset(ctx context.Context, c *holdfast.Client, name string) (store.Schedule, error) {
+	return change(ctx, c, name, func(d *draft) (bool, error) {
+		if d.Declared == "" {
+			return false, fmt.Errorf("%w: no code has declared the schedule %q", store.ErrConflict, name)
+		}
+		return true, d.setDeclared(d.Declared)
+	})
+}
+
+// Pause stops a schedule from firing, with a note for people. It has no effect on its jobs. The
+// error is ErrNotFound. Pausing it again replaces the note.
+func Pause(ctx context.Context, c *holdfast.Client, name, note string) (store.Schedule, error) {
+	e, actor := access.Engine(c)
+	return change(ctx, c, name, func(d *draft) (bool, error) {
+		if d.PausedAt.IsZero() {
+			d.PausedAt = e.Store.Now()
+		}
+		d.PausedBy, d.Note = actor, note
+		return true, nil
+	})
+}
+
+// Resume lets a paused schedule fire again. The times that have passed meanwhile are missed ones,
+// if they are more than a minute back. The error is ErrNotFound; one that is not paused stays as it
+// is.
+func Resume(ctx context.Context, c *holdfast.Client, name string) (store.Schedule, error) {
+	return change(ctx, c, name, func(d *draft) (bool, error) {
+		paused := !d.PausedAt.IsZero()
+		d.PausedAt, d.PausedBy, d.Note = store.Schedule{}.PausedAt, "", ""
+		return paused, nil
+	})
+}
+
+// Delete removes a schedule and the list of its runs; its jobs stay. One that code declares comes
+// back with the next Sync: pause it instead. The error is ErrNotFound.
+func Delete(ctx context.Context, c *holdfast.Client, name string) error {
+	e, _ := access.Engine(c)
+	return e.Store.DeleteSchedule(ctx, c.Namespace(), name, 0)
+}
+
+// tries is how often a change is repeated that another one has overtaken.
+const tries = 10
+
+// change reads a schedule, has it changed, and saves it, again if it was changed meanwhile, as by a
+// fire. how returns false if there is nothing to be saved.
+func change(ctx context.Context, c *holdfast.Client, name string, how func(*draft) (bool, error)) (s store.Schedule, err error) {
+	e, _ := access.Engine(c)
+	for range tries {
+		s, err = Get(ctx, c, name)
+		if err != nil {
+			return s, err
+		}
+		d := &draft{Schedule: s, client: c}
+		changed, err := how(d)
+		if err != nil || !changed {
+			return s, err
+		}
+		if err := d.begin(&s, e.Store.Now()); err != nil {
+			return s, err
+		}
+		saved, err := e.SaveSchedule(ctx, d.Schedule, s.Version)
+		if !errors.Is(err, store.ErrConflict) {
+			return saved, err
+		}
+	}
+	return s, fmt.Errorf("%w: schedule %q changes all the time; try again", store.ErrConflict, name)
+}
