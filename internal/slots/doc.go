@@ -38,10 +38,10 @@
 //
 // There is no database here, and nothing fails. All of it is in memory, and is lost with the node;
 // its leases tell the other nodes of its jobs. If handlers suddenly take longer than was expected,
-// JobsWait tells of jobs that wait, and TakeStale takes those that have waited too long, to be given
-// back. What is counted must be counted back: each job that got a slot by End, each reservation by
-// AdmitReserved, each PutAside by CameBack. The callers see to that through panics too, because
-// nothing finds a slot that is lost.
+// JobsWait tells of jobs that wait, and TakeStale takes those that have waited too long, to be
+// given back. What is counted must be counted back: each job that got a slot by End, each
+// reservation by AdmitReserved, each PutAside by CameBack. The callers see to that through panics
+// too, because nothing finds a slot that is lost.
 //
 // # Locks and times
 //
