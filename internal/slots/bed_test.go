@@ -54,7 +54,7 @@ func (b *bed) begin(c store.Claimed) *run {
 
 // end ends a job that has a slot and has not begun.
 func (b *bed) end(c store.Claimed) (following store.Claimed, ok bool) {
-	return b.End(&c.Job, nil, b.now)
+	return b.End(&c.Job, &run{}, b.now)
 }
 
 // endEach runs a job of a queue after the other in one slot for the time given, and then one more,

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -79,17 +80,24 @@ func TestPrefetchIsBounded(t *testing.T) {
 	b := newBed(t, 100, queue("a", 1), queue("b", 1))
 	b.endEach("a", prefetchHorizon/10_000, 2*prefetchHorizon)
 	b.expect("of a queue with one slot", MaxPrefetch-100+1, MaxPrefetch-100, 1)
+	for range 10_000 {
+		b.now = b.now.Add(prefetchHorizon / 20_000)
+		for _, c := range b.admit("b", 1) {
+			b.end(c)
+		}
+	}
+	b.expect("of two such queues", MaxPrefetch-100+99, MaxPrefetch-100, MaxPrefetch-100+1)
 }
 
 // TestFullQueueTakesNoRoomFromTheOthers: prefetched jobs that wait for a slot of their queue do not
 // count, if that is not expected to be free soon.
 func TestFullQueueTakesNoRoomFromTheOthers(t *testing.T) {
-	b := newBed(t, 3, queue("a", 1), queue("b", 2))
+	b := newBed(t, 3, queue("a", 1), queue("b", 0))
 	b.endEach("a", time.Millisecond, 2*prefetchHorizon)
 	if start := b.admit("a", 40); len(start) != 0 {
 		t.Fatal("a job has a slot of a full queue")
 	}
-	b.expect("while they are short", 12, 10, 2)
+	b.expect("while they are short", 12, 10, 3)
 	b.now = b.now.Add(time.Second)
 	b.expect("while one is long", 2, 0, 2)
 	if start := b.admit("b", 2); len(start) != 2 {
@@ -98,44 +106,54 @@ func TestFullQueueTakesNoRoomFromTheOthers(t *testing.T) {
 	b.expect("then", 0, 0, 0)
 }
 
+// TestPrefetchedJobsTakeRoomOfAllQueues: those that get the next slot, whichever it is.
+func TestPrefetchedJobsTakeRoomOfAllQueues(t *testing.T) {
+	b := newBed(t, 2, queue("a", 0), queue("b", 0))
+	b.admit("b", 1)
+	b.endEach("b", time.Millisecond, time.Millisecond)
+	b.expect("when one job has ended", 1, 1, 1)
+	b.admit("a", 1)
+	b.expect("with a job that waits for the next slot", 0, 0, 0)
+}
+
 func TestLearn(t *testing.T) {
-	const cut = 5 // a limit that cuts the demand short
+	const cut = 4 // a limit that cuts the demand short
 	for name, c := range map[string]struct {
-		limit      int // 0: that of the demand
-		a, b       int // jobs that the claim has found
-		inA, inB   bool
-		otherwise  bool // b is full
-		afterError bool
+		do       func(b *bed) // before the claim
+		limit    int          // 0: that of the demand
+		a, b     int          // jobs that the claim has found
+		inA, inB bool         // there may be more
+		fails    bool
 	}{
-		"nothing":                          {},
-		"less than a quarter":              {a: 1, b: 1},
-		"a quarter":                        {a: 2, inA: true},
-		"all":                              {a: 6, b: 6, inA: true, inB: true},
-		"a cut one, in full":               {limit: cut, a: 5, inA: true, inB: true},
-		"a cut one, not in full":           {limit: cut, a: 4, inA: true},
-		"nothing, b not asked for":         {otherwise: true, inB: true},
-		"nothing, as the claim has failed": {afterError: true, inA: true, inB: true},
+		"nothing":                     {},
+		"less than a quarter":         {a: 1, b: 1},
+		"a quarter":                   {a: 2, inA: true},
+		"all":                         {a: 6, b: 6, inA: true, inB: true},
+		"a cut one, in full":          {limit: cut, a: 4, inA: true, inB: true},
+		"a cut one, a quarter of it":  {limit: cut, a: 1, inA: true},
+		"nothing, b not asked for":    {do: func(b *bed) { b.admit("b", 8) }, inB: true},
+		"nothing, b known to be done": {do: func(b *bed) { b.empty(); b.admit("b", 8) }},
+		"it has failed":               {do: (*bed).empty, fails: true, inA: true, inB: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t, 16, queue("a", 8), queue("b", 8))
-			if c.otherwise {
-				b.admit("b", 8)
+			if c.do != nil {
+				c.do(b)
 			}
 			d := b.Demand(b.now)
-			if c.limit == 0 {
-				c.limit = d.Limit
-			}
-			b.Learn(d, c.limit, append(b.claimed("a", c.a), b.claimed("b", c.b)...))
-			if c.afterError {
+			if c.fails {
 				b.LearnNothing()
+			} else {
+				b.Learn(d, cmp.Or(c.limit, d.Limit), append(b.claimed("a", c.a), b.claimed("b", c.b)...))
 			}
 			for i, want := range []bool{c.inA, c.inB} {
 				if q := b.shares[i]; q.mayHaveJobs() != want {
 					t.Errorf("there may be jobs in %s: %t, want %t", q.queue, q.mayHaveJobs(), want)
 				}
 			}
+			hasRoom := d.Queues[1].Limit > 0
 			d = b.Demand(b.now)
-			if likely := c.inA || c.inB && !c.otherwise; d.Likely != likely || d.Waits != (c.inB && c.otherwise) {
+			if likely := c.inA || c.inB && hasRoom; d.Likely != likely || d.Waits != (c.inB && !hasRoom) {
 				t.Errorf("there may be jobs for which there is room: %t; and none: %t", d.Likely, d.Waits)
 			}
 		})
@@ -162,6 +180,13 @@ func TestWakeUpDuringAClaimIsNotLost(t *testing.T) {
 		b.empty()
 		if b.Demand(b.now).Likely {
 			t.Errorf("a wake-up of %q is never over", name)
+		}
+
+		all := newBed(t, 2)
+		all.empty()
+		all.Heard(name, b.now)
+		if !all.Demand(b.now).Likely {
+			t.Errorf("a node of all queues does not hear of %q", name)
 		}
 	}
 }
@@ -193,7 +218,8 @@ func TestLag(t *testing.T) {
 	lag("a second later", 3*time.Second)
 
 	learn(b.claimed("", 1))
-	lag("after a claim of a job that is not late", 0)
+	b.now = b.now.Add(time.Second)
+	lag("a second after a claim of a job that was not late", 0)
 
 	b.Heard("", b.now)
 	d := b.Demand(b.now)
