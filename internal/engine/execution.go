@@ -269,7 +269,8 @@ func (n *node) abandon(x *execution, cause error) {
 	}
 }
 
-// Lease is what slots.Run asks for, as the methods below are.
+// Lease is the lease under which the run writes. This method and those below are what the slots ask
+// of a run: see slots.Run.
 func (x *execution) Lease() store.Lease { return x.run.claimed.Lease }
 
 // Started is when the run began, by the clock of the database.
