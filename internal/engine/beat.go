@@ -79,10 +79,10 @@ func (h *heart) beat(ctx context.Context) bool {
 	h.setDead(h.pulses.See(now, beat))
 	n.request(beat.Work)
 	for _, c := range beat.Cancels {
-		n.slots.cancel(c.Job, usercode.CancelCause(c.Reason))
+		n.slots.Cancel(c.Job, usercode.CancelCause(c.Reason))
 	}
 	for _, id := range beat.Pauses {
-		n.slots.pause(id)
+		n.slots.Pause(id)
 	}
 	after := n.worksOn()
 	known := func(job store.ID) bool { return before[job] || after[job] }
@@ -107,7 +107,7 @@ func (d *dispatcher) waitForBeat(ctx context.Context) {
 // lookForEnded stops the runs of jobs that were terminated, which takes away their leases. It skips
 // runs younger than young, so that a node of short jobs sends no query.
 func (n *node) lookForEnded(ctx context.Context, young time.Duration) {
-	running := n.slots.runningSince(n.store.Now().Add(-young))
+	running := n.slots.RunningSince(n.store.Now().Add(-young))
 	if len(running) == 0 {
 		return
 	}
@@ -119,7 +119,7 @@ func (n *node) lookForEnded(ctx context.Context, young time.Duration) {
 	}
 	for _, e := range ended {
 		if e.State.Finished() {
-			running[e.ID].run.replay.Cancel(store.ErrLeaseLost)
+			running[e.ID].Cancel(store.ErrLeaseLost)
 			n.engine.news.EndedHere([]store.ID{e.ID})
 		}
 	}

@@ -51,6 +51,9 @@ type NodeConfig struct {
 	// Retain is how long rows are kept: 24 h for completed and cancelled jobs, 7 days for failed
 	// ones, 90 days for the audit log. Negative: for ever.
 	Retain store.Retention
+	// maxAside is how many outcomes may be blocked by callers' transactions before the node stops
+	// claiming: each is kept in memory with its result until the caller's transaction ends; 10,000.
+	maxAside int
 }
 
 const (
@@ -64,10 +67,6 @@ const (
 	// claimGap is the least time between two claims for less than a quarter of the slots, so that
 	// claims come in batches.
 	claimGap = time.Millisecond
-	// prefetchHorizon bounds how long a prefetched job is expected to wait for a slot.
-	prefetchHorizon = 50 * time.Millisecond
-	// maxPrefetch bounds the number of prefetched jobs, however short they are.
-	maxPrefetch = 2000
 	// promoteLimit is how many due jobs one transaction makes available.
 	promoteLimit = 2000
 	// checkpointPatience is how long a handler waits for its checkpoint to be durable.
@@ -110,6 +109,7 @@ func (c *NodeConfig) fill() {
 		*keep.d = max(*keep.d, 0)
 	}
 	def(&c.Retain.Limit, 500)
+	def(&c.maxAside, 10_000)
 }
 
 // def sets a setting that was left out to its default.

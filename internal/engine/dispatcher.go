@@ -8,6 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/portion"
+	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -21,7 +22,7 @@ func newDispatcher(n *node) *dispatcher {
 
 // wake notes that there may be jobs in a queue, or in any queue if it is "".
 func (d *dispatcher) wake(queue string) {
-	d.node.slots.heard(queue, d.node.store.Now())
+	d.node.slots.Heard(queue, d.node.store.Now())
 	supervise.Signal(d.woken)
 }
 
@@ -35,18 +36,18 @@ func (d *dispatcher) loop(ctx context.Context) {
 		if !ok {
 			return
 		}
-		jobs, limit, err := d.take(ctx, min(want.limit, d.asks.limit()), want.queues)
+		jobs, limit, err := d.take(ctx, min(want.Limit, d.asks.limit()), want.Queues)
 		d.last = d.node.store.Now()
 		d.node.turns.Note("claims")
 		if err != nil {
-			d.node.slots.learnNothing()
+			d.node.slots.LearnNothing()
 			if ctx.Err() == nil {
 				d.node.outage.Failed(logs.CallClaim, err)
 				supervise.Sleep(ctx, time.Second)
 			}
 			continue
 		}
-		d.node.slots.learn(want, limit, jobs)
+		d.node.slots.Learn(want, limit, jobs)
 		if due && len(jobs) == 0 {
 			poll = min(2*poll, d.slowest())
 		} else {
@@ -65,21 +66,21 @@ func (d *dispatcher) slowest() time.Duration {
 
 // await waits until there may be jobs and room for them, or until the poll interval is over, and
 // returns what to claim. due reports that the interval is over.
-func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want demand, due, ok bool) {
+func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want slots.Demand, due, ok bool) {
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		want = d.node.slots.demand(d.node.store.Now())
-		if want.limit > 0 && (want.likely || due) {
+		want = d.node.slots.Demand(d.node.store.Now())
+		if want.Limit > 0 && (want.Likely || due) {
 			want = d.gather(ctx, want)
-			if want.limit > 0 && ctx.Err() == nil {
+			if want.Limit > 0 && ctx.Err() == nil {
 				return want, due, true
 			}
 			continue
 		}
 		d.logFull()
 		freed := d.freed
-		if !want.waits && !due {
+		if !want.Waits && !due {
 			freed = nil // room alone is no reason to claim
 		}
 		select {
@@ -90,29 +91,28 @@ func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want de
 		case <-ctx.Done():
 		}
 	}
-	return demand{}, false, false
+	return slots.Demand{}, false, false
 }
 
 // gather waits up to claimGap if there is room for a few jobs only, so that a busy node claims in
 // batches while a node with long jobs fills each slot at once. It returns what there is room for
 // then.
-func (d *dispatcher) gather(ctx context.Context, want demand) demand {
-	slots := d.node.slots
+func (d *dispatcher) gather(ctx context.Context, want slots.Demand) slots.Demand {
 	wait := min(claimGap, claimGap-d.node.store.Now().Sub(d.last)) // the clock may have been set back
-	if want.limit*4 >= slots.most || wait <= 0 {
+	if want.Limit*4 >= d.node.slots.Most() || wait <= 0 {
 		return want
 	}
 	supervise.Sleep(ctx, wait)
-	return slots.demand(d.node.store.Now())
+	return d.node.slots.Demand(d.node.store.Now())
 }
 
 // logFull logs, once until it is over, that no jobs are claimed because too many outcomes cannot be
 // stored.
 func (d *dispatcher) logFull() {
-	full := d.node.slots.tooManyWait()
+	aside, full := d.node.slots.Aside()
 	if full && !d.full {
 		d.node.log.Warn("no more jobs are claimed: too many outcomes wait for callers' transactions, "+
-			"which lock their jobs or the parents of their jobs", logs.KeyOutcomes, d.node.slots.aside.Load())
+			"which lock their jobs or the parents of their jobs", logs.KeyOutcomes, aside)
 	}
 	d.full = full
 }
@@ -186,7 +186,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 
 // start runs the jobs for which there is a slot; the others wait in the buffer.
 func (d *dispatcher) start(jobs []store.Claimed) {
-	for _, c := range d.node.slots.admit(jobs) {
+	for _, c := range d.node.slots.Admit(jobs) {
 		d.node.run(c)
 	}
 }

@@ -7,13 +7,13 @@
 //
 // Parts that need no node are packages of their own: internal/commit, the group commit;
 // internal/replay, durable functions; internal/loader, what they read; internal/news, waiting for
-// jobs; internal/pulse, the failure detector; internal/outcome, outcomes. This package has the
-// engine, which ties them to a store, and the node.
+// jobs; internal/slots, what a node runs and may claim; internal/pulse, the failure detector;
+// internal/outcome, outcomes. This package has the engine, which ties them to a store, and the
+// node.
 //
 //	types       the structs of an engine and a node
 //	starts      fast start: an enqueue claims its own job in the same commit
 //	dispatcher  the claim loop for all queues and kinds of the node; claims as many jobs as there is room for
-//	slots       the jobs that the node runs, and the prefetched ones
 //	execution   one attempt of one job, in its slot
 //	outcome     the outcome of a job, from what its handler returned
 //	stuck       handlers that ignore the end of their context

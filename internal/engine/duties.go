@@ -30,7 +30,7 @@ func (n *node) duties() []duty {
 		{name: "retention", every: n.engine.cfg.every(time.Minute), do: n.retain},
 		{name: "jobs that no node serves", every: n.engine.cfg.every(unservedEvery), do: n.logUnserved},
 		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
-		{name: "stale prefetch", now: n.slots.waits, everywhere: true, do: n.releaseStale},
+		{name: "stale prefetch", now: n.slots.JobsWait(), everywhere: true, do: n.releaseStale},
 	}
 }
 
@@ -164,7 +164,7 @@ func (n *node) retain(ctx context.Context) error {
 // suddenly take longer. It is requested when jobs wait.
 func (n *node) releaseStale(ctx context.Context) error {
 	supervise.Sleep(ctx, time.Second)
-	for _, c := range n.slots.takeStale(n.store.Now().Add(-time.Second)) {
+	for _, c := range n.slots.TakeStale(n.store.Now().Add(-time.Second)) {
 		n.release(c)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -22,7 +23,7 @@ type ending struct {
 	settled atomic.Bool   // it no longer holds up a slot
 }
 
-func maxPending(slots int) int { return max(4*slots, 2*maxPrefetch) }
+func maxPending(size int) int { return max(4*size, 2*slots.MaxPrefetch) }
 
 // finish passes an outcome to the committer. It returns a channel that the slot must wait for, or
 // nil.
@@ -54,7 +55,7 @@ func (n *node) release(c store.Claimed) {
 // putAside is called when a caller's transaction blocks the outcome.
 func (e *ending) putAside() {
 	e.aside = true
-	e.node.slots.aside.Add(1)
+	e.node.slots.PutAside()
 	e.freeSlot()
 }
 
@@ -63,7 +64,7 @@ func (e *ending) putAside() {
 func (e *ending) done(err error) {
 	n := e.node
 	defer n.outcomes.Done()
-	if e.aside && n.slots.cameBack() {
+	if e.aside && n.slots.CameBack() {
 		n.dispatch.free()
 	}
 	switch o := e.outcome; {

@@ -313,7 +313,7 @@ func (e *Engine) committed(batch *store.Batch) {
 	wakes := append(wakesOf(batch, e.Store.Now(), e.cfg.every(idlePoll)), batch.Woken...)
 	if len(batch.Outcomes) > 0 {
 		for _, n := range *e.nodes.Load() {
-			n.slots.over(batch.Outcomes)
+			n.slots.Over(batch.Outcomes)
 		}
 	}
 	e.hooks.Committed(batch) // first: what is announced may start at once
@@ -342,7 +342,7 @@ func (e *Engine) elsewhere(namespace string, jobs []store.ID) []store.ID {
 		if namespace != "" && namespace != n.runner.namespace {
 			continue
 		}
-		if jobs = n.slots.without(jobs); len(jobs) == 0 {
+		if jobs = n.slots.Without(jobs); len(jobs) == 0 {
 			return nil
 		}
 	}

@@ -109,7 +109,7 @@ func (n *node) runJob(x *execution) *store.Outcome {
 	// The context comes first: from begin on other goroutines may cancel the run. The node's id is
 	// compared after that: a death before begin was not told to this run.
 	ctx := n.startContext(x)
-	if n.slots.begin(x) {
+	if n.slots.Begin(x.run.claimed.Job.ID, x) {
 		supervise.Signal(n.beatNow)
 	}
 	n.logStart(run)
@@ -216,7 +216,7 @@ func (n *node) submit(x *execution, o *store.Outcome, last *store.CheckpointWrit
 func (n *node) nextJob(x *execution) (following store.Claimed, ok bool) {
 	now := time.Now() //nolint:forbidigo // used if the store's clock panics: the slot must go on
 	n.engine.guard.Try("the end of a run", func() { now = n.store.Now() })
-	following, ok = n.slots.endRun(x.run.claimed, x, now)
+	following, ok = n.slots.End(&x.run.claimed.Job, x, now)
 	n.dispatch.free()
 	return following, ok
 }
@@ -268,3 +268,19 @@ func (n *node) abandon(x *execution, cause error) {
 			slog.String(logs.KeyCause, cause.Error()), slog.String(logs.KeyStack, stack))
 	}
 }
+
+// Lease is the lease under which the run writes. This method and those below are what the slots ask
+// of a run: see slots.Run.
+func (x *execution) Lease() store.Lease { return x.run.claimed.Lease }
+
+// Started is when the run began, by the clock of the database.
+func (x *execution) Started() time.Time { return x.run.started }
+
+// HasEnded reports whether the handler's context has ended.
+func (x *execution) HasEnded() bool { return x.run.replay.HasEnded() }
+
+// Cancel ends the run for the given cause.
+func (x *execution) Cancel(cause error) { x.run.replay.Cancel(cause) }
+
+// Pause makes a durable run stop at its next operation.
+func (x *execution) Pause() { x.run.replay.Pause() }

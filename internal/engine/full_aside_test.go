@@ -13,12 +13,11 @@ import (
 // TestOutcomesThatWaitAreNotWithoutNumber: at the limit of blocked outcomes the node takes no more
 // jobs, neither by claims nor by fast starts; then everything goes on.
 func TestOutcomesThatWaitAreNotWithoutNumber(t *testing.T) {
-	inBed(t, Config{Node: NodeConfig{Slots: 4}}, func(b *bed) {
+	const most = 20
+	inBed(t, Config{Node: NodeConfig{Slots: 4, maxAside: most}}, func(b *bed) {
 		var runs atomic.Int64
 		b.handle("k", func(context.Context, Attempt) ([]byte, error) { runs.Add(1); return nil, nil })
 		b.run()
-		const most = 20
-		b.runner().node.slots.mayWait = most
 		h := &held{ends: map[store.ID]bool{}}
 		var jobs []*store.Enqueue
 		for range 20 * most {
@@ -42,7 +41,7 @@ func TestOutcomesThatWaitAreNotWithoutNumber(t *testing.T) {
 				t.Errorf("attempt %d: %+v", rec.Attempt, rec.Attempts)
 			}
 		}
-		if n := b.runner().node.slots.aside.Load(); n != 0 {
+		if n, _ := b.runner().node.slots.Aside(); n != 0 {
 			t.Errorf("%d outcomes are still counted", n)
 		}
 	})

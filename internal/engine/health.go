@@ -32,10 +32,10 @@ func (r *Runner) Health() Health {
 	if n == nil {
 		return h
 	}
-	h.Node, h.Leader, h.Running = n.id.Load(), n.leader.Load(), n.slots.running()
+	h.Node, h.Leader, h.Running = n.id.Load(), n.leader.Load(), n.slots.Running()
 	h.DeadBy, h.Pending = n.cfg.DeadAfter, int(max(n.pending.Load(), 0))
 	h.BeatAt, h.RoundTrip = n.heart.lastBeat()
-	h.Loops, h.Lag = n.turns.All(), n.slots.lag(n.store.Now())
+	h.Loops, h.Lag = n.turns.All(), n.slots.Lag(n.store.Now())
 	if !h.BeatAt.IsZero() {
 		h.Silent = time.Since(h.BeatAt) //nolint:forbidigo // by the monotonic clock
 	}

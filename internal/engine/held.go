@@ -49,7 +49,7 @@ func (h *holdings) see(asked store.HeldParams, held []store.Lease, known func(st
 // worksOn returns the jobs that the node works on: in slots, in the buffer, or with an outcome on
 // its way.
 func (n *node) worksOn() map[store.ID]bool {
-	jobs := n.slots.jobs()
+	jobs := n.slots.Jobs()
 	n.engine.commit.Ending(jobs)
 	return jobs
 }

@@ -92,9 +92,9 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 		return // another goroutine has done it
 	}
 	n.log.Error("this node was declared dead: its jobs are cancelled here and run elsewhere; joining again",
-		logs.KeyRunning, n.slots.running())
+		logs.KeyRunning, n.slots.Running())
 	n.leader.Store(false)
-	n.slots.loseAll(id)
+	n.slots.LoseAll(id)
 	for try := 1; ; try++ {
 		err := n.join(ctx)
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/scheduler"
+	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -68,7 +69,7 @@ func (r *Runner) newNode(kind string) *node {
 		}
 	}
 	slices.Sort(n.kinds)
-	n.slots = newSlots(n.cfg.Slots, n.cfg.Queues)
+	n.slots = slots.New(slots.Config{Size: n.cfg.Slots, Queues: n.cfg.Queues, MaxAside: n.cfg.maxAside})
 	n.starts.node = n
 	n.dispatch = newDispatcher(n)
 	n.promote = newPromoter(n)
@@ -120,13 +121,13 @@ func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
 	case <-stop.Soft:
 	case gone = <-n.gone:
 		// No handler can write any more, and the node cannot leave the cluster.
-		n.log.Error("the database is gone; the node stops", logs.KeyRunning, n.slots.running(), logs.KeyError, gone)
-		n.slots.cancelAll(store.ErrLeaseLost)
+		n.log.Error("the database is gone; the node stops", logs.KeyRunning, n.slots.Running(), logs.KeyError, gone)
+		n.slots.CancelAll(store.ErrLeaseLost)
 		hard, now := context.WithCancel(stop.Hard)
 		now()
 		stop.Hard = hard
 	}
-	n.log.Info("node stopping", logs.KeyRunning, n.slots.running())
+	n.log.Info("node stopping", logs.KeyRunning, n.slots.Running())
 	patience, forgo := context.WithTimeout(context.WithoutCancel(ctx), n.cfg.StopTimeout)
 	defer forgo()
 	stopClaiming()
@@ -155,7 +156,7 @@ func (r *Runner) WorkOne(ctx context.Context, kind string) (worked store.ID, err
 	if len(jobs) > 0 {
 		worked = jobs[0].Job.ID
 	}
-	defer context.AfterFunc(ctx, func() { n.slots.cancelAll(usercode.ErrShutdown) })()
+	defer context.AfterFunc(ctx, func() { n.slots.CancelAll(usercode.ErrShutdown) })()
 	n.handlers.Wait()
 	close(n.endIdle)
 	n.rested.Wait()
@@ -218,7 +219,7 @@ func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (e
 
 // giveBack releases the jobs that were claimed and not started.
 func (n *node) giveBack() {
-	for _, c := range n.slots.takeBuffer() {
+	for _, c := range n.slots.TakeBuffer() {
 		n.release(c)
 	}
 }
@@ -244,10 +245,10 @@ func (n *node) drain(force context.Context) {
 		return
 	default:
 	}
-	if running := n.slots.running(); running > 0 {
+	if running := n.slots.Running(); running > 0 {
 		n.log.Warn("handlers are still running; ending their contexts", logs.KeyRunning, running)
 	}
-	n.slots.cancelAll(usercode.ErrShutdown)
+	n.slots.CancelAll(usercode.ErrShutdown)
 	// Each execution gives up its handler after StuckAfter.
 	<-idle
 }

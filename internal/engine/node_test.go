@@ -555,33 +555,6 @@ func TestIdleNodeAsksLessThanOnceASecond(t *testing.T) {
 	})
 }
 
-// TestJobsThatStillWaitAreLookedAtAgain: a job that waits for a slot and is not given back yet, as
-// when the clocks differ, is looked at once more.
-func TestJobsThatStillWaitAreLookedAtAgain(t *testing.T) {
-	t.Parallel()
-	s := newSlots(1, nil)
-	now := time.Now()
-	s.admit([]store.Claimed{{Job: store.Job{ID: store.ID{1}}}, {Job: store.Job{ID: store.ID{2}}, ClaimedAt: now}})
-	for _, c := range []struct {
-		before time.Time
-		taken  int
-	}{{now, 0}, {now.Add(time.Second), 1}} {
-		select {
-		case <-s.waits:
-		default:
-			t.Fatal("nobody looks at the job that waits")
-		}
-		if taken := s.takeStale(c.before); len(taken) != c.taken {
-			t.Errorf("%d jobs are given back, not %d", len(taken), c.taken)
-		}
-	}
-	select {
-	case <-s.waits:
-		t.Error("no job waits")
-	default:
-	}
-}
-
 func TestJobsClaimedAheadAreGivenBackWhenHandlersSlowDown(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 2}}, func(b *bed) {
 		var slow atomic.Bool

@@ -235,20 +235,6 @@ func TestJobsAreClaimedAheadForAQueueWithALimit(t *testing.T) {
 	}
 }
 
-// aheadOf is how many jobs of a queue are prefetched.
-func (s *slots) aheadOf(queue string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.shareOf(queue).buffer)
-}
-
-// mayHaveJobsIn reports whether there may be jobs in a queue, as far as the node knows.
-func (s *slots) mayHaveJobsIn(queue string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.shareOf(queue).mayHaveJobs()
-}
-
 // TestJobsClaimedAheadOfTheirQueueAreInNobodysWay: if they turn out to be long, the slots of the
 // node go to other queues.
 func TestJobsClaimedAheadOfTheirQueueAreInNobodysWay(t *testing.T) {
@@ -271,7 +257,8 @@ func TestJobsClaimedAheadOfTheirQueueAreInNobodysWay(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		slow.Store(true)
 		time.Sleep(10 * time.Millisecond)
-		if ahead := b.runner().node.slots.aheadOf("a"); ahead < 10 {
+		slots := b.runner().node.slots
+		if ahead := len(slots.Jobs()) - slots.Running(); ahead < 10 {
 			t.Errorf("%d jobs are claimed ahead", ahead)
 		}
 		var others []*store.Enqueue

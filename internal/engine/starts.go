@@ -14,12 +14,12 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *commit.Starting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := n.store.Now()
-	if s.closed || !n.slots.mayStart(now) {
+	if s.closed || !n.slots.MayStart(now) {
 		return nil
 	}
 	var jobs []*store.Enqueue
 	for _, q := range enqueues {
-		if q.Job.Namespace != n.runner.namespace || !n.slots.serves(q.Job.Queue) || !slices.Contains(n.kinds, q.Job.Kind) {
+		if q.Job.Namespace != n.runner.namespace || !n.slots.Serves(q.Job.Queue) || !slices.Contains(n.kinds, q.Job.Kind) {
 			continue // not for this node
 		}
 		if q.Job.RunAt.After(now) || q.Job.RunAt.IsZero() && q.Delay > 0 {
@@ -32,7 +32,7 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *commit.Starting {
 		}
 		jobs = append(jobs, q)
 	}
-	room := n.slots.reserve(jobs, now)
+	room := n.slots.Reserve(jobs, now)
 	for _, q := range jobs[room:] {
 		q.Start = false
 	}
@@ -63,12 +63,12 @@ func (s *starts) settle(start *store.Start, jobs []*store.Enqueue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		n.slots.admitReserved(jobs, nil)
+		n.slots.AdmitReserved(jobs, nil)
 		for _, c := range start.Claimed {
 			n.release(c)
 		}
 	} else {
-		for _, c := range n.slots.admitReserved(jobs, start.Claimed) {
+		for _, c := range n.slots.AdmitReserved(jobs, start.Claimed) {
 			n.run(c)
 		}
 		if len(start.Claimed) < len(jobs) {

@@ -113,7 +113,7 @@ func TestOnlyAsManyStartAsThereAreFreeSlots(t *testing.T) {
 			t.Errorf("ran at once: %v", most)
 		}
 		synctest.Wait()
-		if n := b.runner().node.slots.running(); n != 0 {
+		if n := b.runner().node.slots.Running(); n != 0 {
 			t.Errorf("%d slots are taken when nothing runs", n)
 		}
 	})
@@ -239,7 +239,7 @@ func TestRefusedBatchGivesTheSlotsBack(t *testing.T) {
 			t.Fatalf("the enqueue answers %v", err)
 		}
 		synctest.Wait()
-		if n := b.runner().node.slots.running(); n != 0 {
+		if n := b.runner().node.slots.Running(); n != 0 {
 			t.Errorf("%d slots are taken when nothing runs", n)
 		}
 	})
@@ -293,7 +293,7 @@ func TestStartsKeepTheOrderOfAQueueThatWasFull(t *testing.T) {
 		b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.Queue = "other" })) // a claim that leaves nothing behind
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		if !b.runner().node.slots.mayHaveJobsIn("default") {
+		if n := b.runner().node; !n.slots.Demand(n.store.Now()).Waits {
 			t.Error("the node believes that nothing waits in the queue")
 		}
 		close(busy)
@@ -345,8 +345,8 @@ func TestRefusedStartDoesNotHappenLater(t *testing.T) {
 		if _, err := b.st.Get(b.t.Context(), "", q.Job.ID); !errors.Is(err, store.ErrNotFound) || len(r.jobs) != 0 {
 			t.Errorf("a job whose enqueue was refused is there (%v) and ran %d times", err, len(r.jobs))
 		}
-		if n := b.runner().node.slots.reserved; n != 0 {
-			t.Errorf("there is room made for %d jobs that never come", n)
+		if n := b.runner().node; n.slots.Demand(n.store.Now()).Limit != n.cfg.Slots {
+			t.Errorf("there is room for %d jobs only: some is reserved for jobs that never come", n.slots.Demand(n.store.Now()).Limit)
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/scheduler"
+	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/internal/stopwatch"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/turns"
@@ -86,7 +87,7 @@ type node struct {
 	unserved unserved
 	pending  atomic.Int64 // outcomes that may still hold up a slot
 
-	slots    *slots
+	slots    *slots.Slots
 	numbers  numbers
 	starts   starts
 	dispatch *dispatcher
@@ -155,7 +156,7 @@ type dispatcher struct {
 	freed chan struct{}
 	asks  asks
 	last  time.Time
-	full  bool // claiming is suspended: see slots.tooManyWait
+	full  bool // claiming is suspended: see slots.Slots.Aside
 }
 
 // asks is the limit of claims: as many jobs as are expected to arrive in time, by the size of the

@@ -12,14 +12,14 @@ func (n *node) wake(w store.Wake) {
 	}
 	switch w.Kind {
 	case store.WakeReady, store.WakeQueue:
-		if n.slots.serves(w.Queue) {
+		if n.slots.Serves(w.Queue) {
 			n.dispatch.wake(w.Queue)
 		}
 	case store.WakeDeferred:
 		n.promote.hint(w.Due)
 	case store.WakeCancel:
 		supervise.Signal(n.sweepNow)
-		if len(w.Jobs) == 0 || n.slots.ask(w.Jobs) {
+		if len(w.Jobs) == 0 || n.slots.Ask(w.Jobs) {
 			supervise.Signal(n.beatNow)
 		}
 	case store.WakeAll:

@@ -180,6 +180,7 @@ var layers = []layer{
 		tests:   []string{"store/storetest/..."},
 	},
 	{pattern: "internal/pulse", imports: []string{"store"}},
+	{pattern: "internal/slots", imports: []string{"internal/supervise", "store"}},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/blocked", imports: []string{"store"}},
 	{pattern: "internal/crowd"},
@@ -212,7 +213,8 @@ var layers = []layer{
 		pattern: "internal/engine/...",
 		imports: []string{
 			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/outcome",
-			"internal/portion", "internal/pulse", "internal/replay", "internal/scheduler", "internal/stopwatch", "internal/supervise", "internal/turns", "internal/usercode", "store",
+			"internal/portion", "internal/pulse", "internal/replay", "internal/scheduler", "internal/slots", "internal/stopwatch",
+			"internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
 	},

@@ -1,6 +1,9 @@
-package engine
+package slots
 
 import "time"
+
+// prefetchHorizon bounds how long a prefetched job is expected to wait for a slot.
+const prefetchHorizon = 50 * time.Millisecond
 
 // completionRate measures how many jobs end within one prefetch horizon, starting at zero. It
 // measures all slots together, because a handler that is fast alone may be slow among a hundred.

@@ -1,4 +1,4 @@
-package engine
+package slots
 
 import (
 	"time"
@@ -8,11 +8,11 @@ import (
 
 // share is the account of one of the queues that a node serves, or of all together if it serves
 // all: the slots it may use, its prefetched jobs, and whether there may be jobs to claim. It is
-// guarded by slots.mu.
+// guarded by Slots.mu.
 type share struct {
 	queue string // "": all
 	limit int    // slots that its jobs may use
-	place int    // index in slots.shares
+	place int    // index in Slots.shares
 
 	running  int
 	reserved int // slots reserved for jobs of enqueues in progress
@@ -87,21 +87,4 @@ func (q *share) pop() store.Claimed {
 		q.buffer = nil
 	}
 	return c
-}
-
-// demand is what may be claimed at a moment.
-type demand struct {
-	limit  int
-	sum    int                 // sum over the queues; the limit may be less
-	queues []store.QueueDemand // nil: all of the namespace
-	parts  []part              // by share
-
-	likely bool // there may be jobs and there is room for them
-	waits  bool // there may be jobs but there is no room for them
-}
-
-// part is the part of a share in a demand: its room, and its news at that moment.
-type part struct {
-	room int
-	news int64
 }

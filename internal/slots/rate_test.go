@@ -1,4 +1,4 @@
-package engine
+package slots
 
 import (
 	"testing"
@@ -17,6 +17,13 @@ func TestPaceFollowsWhatEnds(t *testing.T) {
 	}
 	if n, expected := p.ahead(now), int(prefetchHorizon/(100*time.Microsecond)); n < expected*95/100 || n > expected*105/100 {
 		t.Errorf("10,000 a second make %d jobs within the horizon, not %d", n, expected)
+	}
+	for range 600 { // whether a window has just begun or is nearly over
+		now = now.Add(100 * time.Microsecond)
+		p.ended(now)
+		if n := p.ahead(now); n < 475 || n > 525 {
+			t.Fatalf("10,000 a second make %d jobs within the horizon", n)
+		}
 	}
 	now = now.Add(time.Second)
 	if n := p.ahead(now); n > int(prefetchHorizon/(100*time.Microsecond))/10 {

@@ -1,0 +1,55 @@
+// Package slots keeps the account of what a node runs: which of its slots are in use, which jobs it
+// has prefetched, and how many more it may claim, in all and in each queue. It decides; the node
+// claims and runs.
+//
+//	slots    the account
+//	share    the part of it that one queue has
+//	rate     how many jobs end within the prefetch horizon
+//	demand   what may be claimed now, and what the answer to a claim tells
+//	admit    claimed jobs get a slot or wait for one; a slot passes from one job to the next
+//	reserve  room for jobs whose enqueue is also their claim
+//	buffer   the prefetched jobs that are given back
+//	run      the runs in the slots, which can be cancelled and paused
+//	early    requests for jobs that are not here yet
+//	aside    outcomes that callers' transactions block
+//
+// A claimed job goes through this package in the order
+//
+//	Demand → claim → Learn, Admit ─┬─ a slot is free ──────→ Begin → Over → End ─┐
+//	                               └─ else: in the buffer ←─────────────────────┘ gives it the slot
+//
+// and one that its enqueue starts in the order MayStart, Reserve, AdmitReserved, Begin, Over, End.
+//
+// # Guarantees
+//
+// No more jobs have a slot than the node has slots, and of a queue no more than its limit. A demand
+// or a reservation is for jobs that have a slot, or are expected to get one within the prefetch
+// horizon; so long jobs are left to other nodes, and short ones need not wait for a claim each. No
+// job waits in the buffer while a slot is free that it may use. A queue that is full takes no slot
+// away from the others.
+//
+// A node claims at once only where there may be jobs: after a wake-up, after a claim that found
+// enough, or after one that failed. A wake-up that arrives while a claim is under way is not lost.
+//
+// A request to cancel or pause that arrives before the job does is remembered, for about a thousand
+// jobs.
+//
+// # Failures
+//
+// There is no database here, and nothing fails. All of it is in memory, and is lost with the node;
+// its leases tell the other nodes of its jobs. If handlers suddenly take longer than was expected,
+// JobsWait tells of jobs that wait, and TakeStale takes those that have waited too long, to be
+// given back. What is counted must be counted back: each job that got a slot by End, each
+// reservation by AdmitReserved, each PutAside by CameBack. The callers see to that through panics
+// too, because nothing finds a slot that is lost.
+//
+// # Locks and times
+//
+// There is one mutex, held briefly. Of a Run, Cancel and Pause are called without it, the other
+// methods with it. The time comes from the caller, by the clock of the database, as due times do.
+//
+// # Imports
+//
+// This package imports store, for its records only, and internal/supervise. What runs in a slot it
+// knows only as a Run.
+package slots

@@ -1,0 +1,119 @@
+package slots
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Slots tracks what a node runs: its runs and its prefetched jobs. It alone decides what to claim
+// next.
+type Slots struct {
+	size   int
+	most   int      // slots that the queues can use
+	shares []*share // one for each queue that the node serves, or one for all
+	named  map[string]*share
+	waits  chan struct{} // told when jobs wait for a slot
+
+	mu       sync.Mutex
+	used     int              // slots in use
+	reserved int              // for jobs of enqueues in progress
+	runsOf   map[store.ID]Run // nil for those that are about to start
+	asked    early
+
+	aside    atomic.Int64 // outcomes blocked by callers' transactions
+	maxAside int64        // limit of aside at which the node stops claiming
+}
+
+// Config is what a node has to give.
+type Config struct {
+	Size     int                 // how many jobs run at once
+	Queues   []store.QueueDemand // the queues to serve, with the limit of each, if it has one; nil: all of the namespace
+	MaxAside int                 // how many outcomes may be put aside before the node stops claiming
+}
+
+// New returns the slots of a node that runs nothing.
+func New(cfg Config) *Slots {
+	s := &Slots{
+		size: cfg.Size, most: cfg.Size, maxAside: int64(cfg.MaxAside), runsOf: map[store.ID]Run{}, waits: make(chan struct{}, 1),
+	}
+	if len(cfg.Queues) == 0 {
+		s.shares = []*share{newShare("", s.size)}
+		return s
+	}
+	s.named, s.most = map[string]*share{}, 0
+	for _, q := range cfg.Queues {
+		limit := q.Limit
+		if limit <= 0 || limit > s.size {
+			limit = s.size
+		}
+		s.named[q.Name] = newShare(q.Name, limit)
+		s.named[q.Name].place = len(s.shares)
+		s.shares = append(s.shares, s.named[q.Name])
+		s.most = min(s.most+limit, s.size)
+	}
+	return s
+}
+
+// shareOf returns the share of a queue.
+func (s *Slots) shareOf(queue string) *share {
+	if q := s.named[queue]; q != nil {
+		return q
+	}
+	return s.shares[0]
+}
+
+// Serves reports whether the node serves the queue. "" is any queue.
+func (s *Slots) Serves(queue string) bool {
+	return s.named == nil || queue == "" || s.named[queue] != nil
+}
+
+// Most is how many slots the queues can use at once.
+func (s *Slots) Most() int { return s.most }
+
+// Running is how many slots are in use.
+func (s *Slots) Running() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}
+
+// Heard notes that there may be jobs in a queue, or in all queues if it is "".
+func (s *Slots) Heard(queue string, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.shares {
+		if queue == "" || s.named == nil || q.queue == queue {
+			q.heard(now)
+		}
+	}
+}
+
+// Lag is how late the first job is that waits for a slot of the node, as far as the node knows from
+// claims and wake-ups.
+func (s *Slots) Lag(now time.Time) (most time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.shares {
+		most = max(most, q.lag(now))
+	}
+	return most
+}
+
+// Jobs returns the jobs that are here, running or in the buffer.
+func (s *Slots) Jobs() map[store.ID]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	jobs := make(map[store.ID]bool, len(s.runsOf))
+	for id := range s.runsOf {
+		jobs[id] = true
+	}
+	for _, q := range s.shares {
+		for _, c := range q.buffer {
+			jobs[c.Job.ID] = true
+		}
+	}
+	return jobs
+}
