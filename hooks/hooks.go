@@ -96,9 +96,9 @@ type Retried struct {
 	Run
 
 	At        time.Time
-	Took      time.Duration
-	State     store.State  // Retryable, Scheduled or Available
-	Reason    store.Reason // such as error, timeout, snoozed or released; "" if it continues as new
+	Took      time.Duration // the run, measured in the process, whatever clock is set meanwhile
+	State     store.State   // Retryable, Scheduled or Available
+	Reason    store.Reason  // such as error, timeout, snoozed or released; "" if it continues as new
 	Error     string
 	Trace     string    // the stack of a panic
 	RunAt     time.Time // when it is due
@@ -111,11 +111,11 @@ type Parked struct {
 	Run
 
 	At     time.Time
-	Took   time.Duration
-	Until  time.Time    // when it goes on at the latest; zero: no time limit
-	Held   bool         // until a person resumes it
-	Reason store.Reason // of a held one: paused or nondeterminism
-	Error  string       // of one that contradicts its journal
+	Took   time.Duration // as that of Retried
+	Until  time.Time     // when it goes on at the latest; zero: no time limit
+	Held   bool          // until a person resumes it
+	Reason store.Reason  // of a held one: paused or nondeterminism
+	Error  string        // of one that contradicts its journal
 }
 
 // Finished is told when a job has finished.

@@ -10,9 +10,10 @@ import (
 // database implements it beside Store.
 //
 // A copy takes a database in which nothing works: no node lives, and no job runs. What was enqueued
-// meanwhile is found by reading on; what people did meanwhile is told by the Origin, which then is
-// another one. The target has a note of the copy (CopyNote), so that one that was interrupted goes
-// on, and no other one begins there. No node joins the target before the copy is complete.
+// meanwhile is found by reading on; what people did and sent meanwhile is told by the Origin, which
+// then is another one. The target has a note of the copy (CopyNote), so that one that was
+// interrupted goes on, and no other one begins there. No node joins the target before the copy is
+// complete.
 type Copies interface {
 	// Survey tells what a copy has to know of a database, in one snapshot. It counts all jobs.
 	Survey(ctx context.Context) (Survey, error)
@@ -59,11 +60,12 @@ func (s *Survey) AddID(high, low uint64) { s.IDs += high*idFactor + low }
 const idFactor = 0x9E3779B97F4A7C15
 
 // Origin tells databases apart, and whether one was worked on: it is another one after a node has
-// joined, or a person did something to a job or a queue.
+// joined, a person did something to a job or a queue, or a job was sent something.
 type Origin struct {
 	Database string `json:"database"` // its id, drawn when it was made
 	Nodes    int64  `json:"nodes"`    // the last id of a node
 	Actions  int64  `json:"actions"`  // the number of the last action
+	Messages int64  `json:"messages"` // how many messages and requests there are
 }
 
 // QueueSettings are what is kept of a queue beside its jobs.
@@ -166,7 +168,7 @@ func (n *CopyNote) Check(from Origin, nodes int64) error {
 	case n.Nodes != nodes:
 		return fmt.Errorf("%w: a node has joined the target since the copy began", ErrConflict)
 	case n.From != from:
-		return fmt.Errorf("%w: the source was worked on since the copy began", ErrConflict)
+		return fmt.Errorf("%w: the source was worked on, or sent to, since the copy began", ErrConflict)
 	case n.Done:
 		return fmt.Errorf("%w: the copy is complete", ErrConflict)
 	}

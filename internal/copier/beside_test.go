@@ -101,6 +101,73 @@ func TestAWriterBesideACopy(t *testing.T) {
 	}
 }
 
+// TestASenderBesideACopy: a client sends a signal to a job of the source before each call of the
+// copy, be it copied already or not. A copy that says that it is complete has all signals of before
+// its last look at the source.
+func TestASenderBesideACopy(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]storetest.Factory{"SQLite": onSQLite, "PostgreSQL": onPostgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := storetest.NewClock()
+			source := open(t, clock)
+			jobs := []store.ID{uuid.Must(uuid.NewV7())}
+			many(t, source, 1, jobs...)
+			many(t, source, 1200)
+			jobs = append(jobs, uuid.Must(uuid.NewV7()))
+			many(t, source, 1, jobs[1])
+			sent, sends := 0, true
+			send := func(string) {
+				if sends {
+					signal(t, source, jobs[sent%2])
+					sent++
+				}
+			}
+			copied := func(target store.Store) error {
+				from := &watched{Store: source, Copies: facet(source), before: send}
+				_, err := copier.Copy(t.Context(), from, &watched{Store: target, Copies: facet(target), before: send}, quietly)
+				return err
+			}
+			first := onSQLite(t, clock)
+			if err := copied(first); !errors.Is(err, store.ErrConflict) || sent < 5 {
+				t.Errorf("beside a client that has sent %d signals: %v", sent, err)
+			}
+			sends = false
+			if err := copied(first); !errors.Is(err, store.ErrConflict) {
+				t.Errorf("into a target of before: %v", err)
+			}
+			target := onSQLite(t, clock)
+			if err := copied(target); err != nil {
+				t.Fatal(err)
+			}
+			got := 0
+			for _, id := range jobs {
+				record, err := target.Get(t.Context(), "", id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += int(record.Messages)
+			}
+			if got != sent {
+				t.Errorf("%d signals were copied of %d", got, sent)
+			}
+			signal(t, source, jobs[0])
+			if err := copied(target); !errors.Is(err, store.ErrConflict) {
+				t.Errorf("after a signal that came later: %v", err)
+			}
+		})
+	}
+}
+
+// signal sends one.
+func signal(t *testing.T, s store.Store, job store.ID) {
+	t.Helper()
+	q := &store.Send{Job: job, Message: store.Message{Kind: store.MessageSignal, Name: "paid", Data: []byte(`7`)}}
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Sends: []*store.Send{q}}); err != nil || q.Err != nil {
+		t.Fatal(err, q.Err)
+	}
+}
+
 // TestOneTooFewAndOneTooMany: a job comes to the source whose id the copy has passed by, and
 // another one to the target: the counts are the same, and the jobs are not.
 func TestOneTooFewAndOneTooMany(t *testing.T) {

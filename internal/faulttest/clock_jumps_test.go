@@ -110,8 +110,7 @@ func TestKeptKeysWhenTheClockJumps(t *testing.T) {
 			return n, nil
 		})
 		work(t, hf)
-		// seen enqueues until the client knows how late it is, and finds, or does not, who holds
-		// the key.
+		// seen enqueues, and finds, or does not, who holds the key.
 		seen := func(what, key string, n int, keep time.Duration, existing bool) *holdfast.Job[int] {
 			t.Helper()
 			job := enqueue(t, people, kind, n, holdfast.Key(key), holdfast.KeepKey(keep))

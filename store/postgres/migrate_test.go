@@ -3,11 +3,13 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -153,6 +155,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{17, []string{
+		"DROP INDEX {schema}.finished_times",
+		"CREATE INDEX finished_times ON {schema}.finished USING brin (finished_at) WITH (pages_per_range = 32, autosummarize = on)",
+	}},
 	{16, []string{"DROP TABLE {schema}.schedule, {schema}.schedule_run"}},
 	{15, []string{"DROP INDEX {schema}.untold_parent", "CREATE INDEX untold_seq ON {schema}.untold (seq)"}},
 	//nolint:dupword // parameters of one type
@@ -195,6 +201,51 @@ func TestMigrateFromVersion13(t *testing.T) { migrateFrom(t, 13) }
 func TestMigrateFromVersion14(t *testing.T) { migrateFrom(t, 14) }
 
 func TestMigrateFromVersion15(t *testing.T) { migrateFrom(t, 15) }
+
+func TestMigrateFromVersion17(t *testing.T) { migrateFrom(t, 17) }
+
+// TestTimesOfEveryDay: the partitions of days, those that were there before migration 18 and those
+// that come later, have the index of times that it makes.
+func TestTimesOfEveryDay(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	conn := connect(t, config.URL)
+	for _, step := range config.Migrations()[:17] {
+		if _, err := conn.Exec(t.Context(), step.SQL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := func(day string) {
+		t.Helper()
+		_, err := conn.Exec(t.Context(), strings.ReplaceAll("CREATE TABLE {schema}.finished_"+day+" PARTITION OF {schema}.finished "+
+			"FOR VALUES FROM ('"+day+"-0000-7000-8000-000000000000') TO ('"+day+"-ffff-7fff-bfff-ffffffffffff')", "{schema}", config.SchemaName))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	made("01900000")
+	if _, err := config.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	made("01900001")
+	rows, err := conn.Query(t.Context(), `SELECT t.relname || ' ' || array_to_string(i.reloptions, ' ')
+		FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid JOIN pg_am a ON a.oid = i.relam
+		WHERE a.amname = 'brin' AND t.relnamespace = $1::regnamespace ORDER BY 1`, config.SchemaName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, table := range []string{"finished", "finished_01900000", "finished_01900001", "finished_default"} {
+		want = append(want, table+" pages_per_range=128 autosummarize=on")
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the indexes are %q, want %q", got, want)
+	}
+}
 
 func migrateFrom(t *testing.T, version int) {
 	t.Helper()

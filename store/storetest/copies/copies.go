@@ -262,13 +262,15 @@ func otherRefused(p *pair) {
 	from := survey(p.from).Origin
 	params := store.ImportParams{From: from}
 	p.put(params)
-	other, worked, acted := params, params, params
+	other, worked, acted, sent := params, params, params, params
 	other.From.Database = "other"
 	worked.From.Nodes++
 	acted.From.Actions++
+	sent.From.Messages++
 	p.wantRefused("another database", other)
 	p.wantRefused("a source in which a node worked", worked)
 	p.wantRefused("a source in which a person did something", acted)
+	p.wantRefused("a source whose jobs were sent something", sent)
 	p.put(store.ImportParams{From: from, Done: true})
 	p.wantRefused("a copy that is complete", params)
 }
@@ -303,6 +305,17 @@ func surveyed(p *pair) {
 	p.from.Leave(p.from.Join())
 	if again := survey(p.from).Origin; again == s.Origin || again.Database != s.Origin.Database {
 		p.from.Errorf("after a node: %+v, before %+v", again, s.Origin)
+	}
+	sentTo := p.from.Add()
+	for what, send := range map[string]func(){
+		"a signal":  func() { p.from.Send(sentTo, store.Message{Kind: store.MessageSignal, Name: "paid"}) },
+		"a request": func() { p.from.Ask(sentTo, "one") },
+	} {
+		before := survey(p.from).Origin
+		send()
+		if again := survey(p.from).Origin; again == before || again.Database != before.Database {
+			p.from.Errorf("after %s: %+v, before %+v", what, again, before)
+		}
 	}
 	if _, err := facet(p.from).Export(p.from.Ctx, store.ExportParams{Bytes: 1}); !errors.Is(err, store.ErrInvalid) {
 		p.from.Errorf("a page of nothing: %v", err)

@@ -21,6 +21,9 @@ func (s *Store) Survey(ctx context.Context) (found store.Survey, err error) {
 		if found.Origin, found.Note, err = origin(ctx, t); err != nil {
 			return err
 		}
+		if err := t.Run(ctx, "copy_messages_count", func(r pg.Row) error { return r.Scan(&found.Origin.Messages) }); err != nil {
+			return err
+		}
 		if found.Queues, err = queues(ctx, t); err != nil {
 			return err
 		}

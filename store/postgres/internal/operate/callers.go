@@ -42,6 +42,7 @@ func (s *Store) inCallers(
 	if err != nil {
 		return nil, err
 	}
+	s.Freshen(ctx, t)
 	v := &visit{
 		store: s, t: t, now: s.Micros(), states: map[store.ID]store.State{}, errs: map[store.ID]error{}, news: news{woken: write.Woken{}},
 	}

@@ -287,6 +287,7 @@ func (s *Store) startOver(ctx context.Context, t pg.Session, params store.Resume
 }
 
 func (s *Store) resumeFinished(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
+	s.Freshen(ctx, t)
 	ids, now := []pgtype.UUID{pg.UUIDOf(params.Job)}, s.Micros()
 	var wanted []keys.Wanted
 	var busy []store.ID

@@ -88,6 +88,7 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 // another transaction has, or whose keys it is taking, and those that are left to the next part.
 func (s *Store) retrySome(ctx context.Context, ids []store.ID, again *attempt, done retried) (held, left []store.ID, err error) {
 	var now retried
+	s.Freshen(ctx, pg.One{DB: s.DB})
 	err = pg.RetryOnConflict(ctx, func() error {
 		now = newRetried() // what a try that was ended has noted did not happen
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {

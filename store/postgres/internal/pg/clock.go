@@ -61,7 +61,7 @@ const (
 	longestTrip = 2 * time.Second
 	// clockTries is how often a store that opens asks for a better one.
 	clockTries = 5
-	// offsetHolds is how long an offset is used for what is due some time after an enqueue.
+	// offsetHolds is how long an offset is used for what depends on how late it is.
 	offsetHolds = 5 * time.Second
 )
 
@@ -101,16 +101,22 @@ func isFresh(measured, now time.Time) bool {
 	return elapsed < offsetHolds && set.Abs() < trustedTrip
 }
 
-// Freshen measures the offset for enqueues that are due some time from now, if that was not done
-// lately. A node does it with each beat, others do not beat.
-func (d *DB) Freshen(ctx context.Context, t Runner, enqueues []*store.Enqueue) {
-	measured := d.clockRead.Load()
-	isDelayed := func(q *store.Enqueue) bool { return q.Delay > 0 }
-	if d.Clock != nil || measured != nil && isFresh(*measured, time.Now()) || !slices.ContainsFunc(enqueues, isDelayed) {
+// Freshen measures the offset if that was not done lately, for what depends on how late it is: who
+// still keeps a business key. A node does it with each beat, others do not beat.
+func (d *DB) Freshen(ctx context.Context, t Runner) {
+	if measured := d.clockRead.Load(); d.Clock != nil || measured != nil && isFresh(*measured, time.Now()) {
 		return
 	}
-	if r, err := readClock(ctx, t); err == nil { // or else the enqueue will say so
+	if r, err := readClock(ctx, t); err == nil { // or else what follows will say so
 		d.NoteClock(r)
+	}
+}
+
+// FreshenFor is Freshen for enqueues: those that are due some time from now, and those that want a
+// business key. All others do not need it.
+func (d *DB) FreshenFor(ctx context.Context, t Runner, enqueues []*store.Enqueue) {
+	if slices.ContainsFunc(enqueues, func(q *store.Enqueue) bool { return q.Delay > 0 || q.Job.Options.Key != "" }) {
+		d.Freshen(ctx, t)
 	}
 }
 

@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -85,5 +86,50 @@ func TestAnOffsetIsUsedAsLongAsNoClockMayHaveBeenSet(t *testing.T) {
 		if got := isFresh(measured, measured.Add(c.later)); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
+	}
+}
+
+// clockOf is a database that says what time it is, and counts how often it was asked.
+type clockOf struct {
+	ahead time.Duration
+	asked int
+}
+
+// Run implements Runner.
+func (c *clockOf) Run(_ context.Context, _ string, each func(Row) error, _ ...any) error {
+	c.asked++
+	return each(c)
+}
+
+// Scan implements Row.
+func (c *clockOf) Scan(dest ...any) error {
+	*dest[0].(*int64) = time.Now().Add(c.ahead).UnixMicro()
+	return nil
+}
+
+// TestTheClockIsReadForWhatDependsOnIt: a delay and a business key need the clock of now, and
+// nothing else costs a round trip.
+func TestTheClockIsReadForWhatDependsOnIt(t *testing.T) {
+	long := time.Now().Add(-2 * offsetHolds)
+	for _, c := range []struct {
+		name     string
+		measured time.Time
+		enqueue  store.Enqueue
+		want     bool
+	}{
+		{"at once", long, store.Enqueue{}, false},
+		{"a delay", long, store.Enqueue{Delay: time.Second}, true},
+		{"a business key", long, store.Enqueue{Job: store.Job{Options: store.Options{Key: "order-42"}}}, true},
+		{"a key soon after", time.Now(), store.Enqueue{Job: store.Job{Options: store.Options{Key: "order-42"}}}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, server := &DB{}, &clockOf{ahead: time.Hour}
+			d.clockRead.Store(&c.measured)
+			d.FreshenFor(t.Context(), server, []*store.Enqueue{{}, &c.enqueue})
+			ahead := time.Until(d.Now())
+			if (server.asked == 1) != c.want || (ahead > time.Minute) != c.want {
+				t.Errorf("the clock was read %d times, and is ahead by %v", server.asked, ahead)
+			}
+		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // Apply is that of store.Writer, without the class of its error.
 func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
-	s.Freshen(ctx, pg.One{DB: s.DB}, in.Enqueues)
+	s.FreshenFor(ctx, pg.One{DB: s.DB}, in.Enqueues)
 	b := &batch{now: s.Micros(), patient: in.Patient, start: in.Start, starting: in.Starting(), woken: Woken{}}
 	in.Reset()
 	b.take(in)

@@ -14,7 +14,7 @@ import (
 
 // EnqueueTx is that of store.Writer in the transaction of t, without the class of its error.
 func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.Enqueue) error {
-	s.Freshen(ctx, t, enqueues)
+	s.FreshenFor(ctx, t, enqueues)
 	now := s.Micros()
 	entries, err := s.EntriesOf(ctx, enqueues, now, true)
 	if err != nil || len(entries) == 0 {

@@ -25,6 +25,10 @@ func (v Verbs) Survey(ctx context.Context) (store.Survey, error) {
 		if s.Origin, err = origin(t); err != nil {
 			return err
 		}
+		sent := t.Stmt("copy_messages_count")
+		if err := db.Each(sent, func() error { s.Origin.Messages = sent.ReadInt(); return nil }); err != nil {
+			return err
+		}
 		if s.Note, err = note(t); err != nil {
 			return err
 		}

@@ -134,6 +134,10 @@ SELECT (SELECT value FROM {schema}.meta WHERE name = 'database_id'),
   coalesce((SELECT max(seq) FROM {schema}.audit), 0),
   coalesce((SELECT value FROM {schema}.meta WHERE name = 'copied_from'), '');
 
+-- All that was sent to jobs. Without a node it only grows.
+-- name: copy_messages_count
+SELECT (SELECT count(*) FROM {schema}.inbox) + (SELECT count(*) FROM {schema}.job_update);
+
 -- Copies into the database take turns.
 -- name: copy_lock
 SELECT value FROM {schema}.meta WHERE name = 'database_id' FOR UPDATE;

@@ -74,6 +74,10 @@ SELECT id FROM holdfast_job;
 -- name: copy_origin
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'holdfast_node'), 0), coalesce((SELECT max(seq) FROM holdfast_audit), 0);
 
+-- All that was sent to jobs. Without a node it only grows.
+-- name: copy_messages_count
+SELECT (SELECT count(*) FROM holdfast_inbox) + (SELECT count(*) FROM holdfast_job_update);
+
 -- name: copy_nodes_forget
 DELETE FROM sqlite_sequence WHERE name = 'holdfast_node';
 
