@@ -61,7 +61,7 @@ func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int6
 		pg.OptMicros(sc.Cursor), pg.OptMicros(sc.NextAt), sc.Left, optID(sc.Cancels), s.Micros(),
 	}
 	if expect != 0 {
-		name, args = "schedule_update", append(args, expect)
+		name, args = "schedule_update", append(args, expect, expect%trimEvery == 0, int32(store.RunsKept))
 	}
 	var saved []store.Schedule
 	if err := s.Send(ctx, pg.Statement{Name: name, Args: args, Each: into(&saved)}); err != nil {

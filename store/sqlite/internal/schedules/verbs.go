@@ -90,6 +90,9 @@ func (v Verbs) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64
 		if err := save(t, &sc, settings, old.id); err != nil {
 			return err
 		}
+		if err := trim(t, &old); err != nil {
+			return err
+		}
 		r, err := find(t, sc.Namespace, sc.Name)
 		saved = r.Schedule
 		return err

@@ -37,13 +37,22 @@ INSERT INTO {schema}.schedule AS s (namespace, name, settings, declared, paused_
 VALUES (@namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @now, 1, 0)
 ON CONFLICT DO NOTHING RETURNING {{schedule_columns}};
 
+-- Those of the runs of a schedule that were decided before this one may go.
+-- fragment: last_kept
+(SELECT a.at FROM {schema}.schedule_run a WHERE a.schedule = s.id ORDER BY a.at DESC OFFSET @kept LIMIT 1)
+
 -- name: schedule_update
 -- params: @namespace text, @name text, @settings text, @declared text, @paused_at bigint, @paused_by text, @note text, @cursor bigint
--- params: @next_at bigint, @remaining bigint, @cancels uuid, @now bigint, @expected bigint
-UPDATE {schema}.schedule s SET settings = @settings, declared = @declared, paused_at = @paused_at, paused_by = @paused_by, note = @note,
-  cursor = @cursor, next_at = @next_at, remaining = @remaining, cancels = @cancels, updated_at = @now, version = s.version + 1
-WHERE s.namespace = @namespace AND s.name = @name AND s.version = @expected
-RETURNING {{schedule_columns}};
+-- params: @next_at bigint, @remaining bigint, @cancels uuid, @now bigint, @expected bigint, @trims boolean, @kept int
+WITH s AS (
+  UPDATE {schema}.schedule s SET settings = @settings, declared = @declared, paused_at = @paused_at, paused_by = @paused_by, note = @note,
+    cursor = @cursor, next_at = @next_at, remaining = @remaining, cancels = @cancels, updated_at = @now, version = s.version + 1
+  WHERE s.namespace = @namespace AND s.name = @name AND s.version = @expected
+  RETURNING {{schedule_columns}}
+), trimmed AS (
+  DELETE FROM {schema}.schedule_run r USING s WHERE @trims AND r.schedule = s.id AND r.at < {{last_kept}}
+)
+SELECT {{schedule_columns}} FROM s;
 
 -- The runs go with it, but for those that a fire writes at this moment, which are never found.
 -- name: schedule_delete
@@ -70,19 +79,18 @@ SELECT min(i.place) FROM noted n JOIN input i ON i.schedule = n.schedule AND i.n
 GROUP BY n.schedule, n.nominal, n.manual;
 
 -- name: schedules_fired
--- params: @ids bigint[], @cursors bigint[], @next_at bigint[], @remaining bigint[], @cancels uuid[], @last uuid[], @fired bigint[]
-UPDATE {schema}.schedule s SET cursor = t.cursor, next_at = t.next_at, remaining = t.remaining, cancels = t.cancels, last = t.last,
-  fired = t.fired, version = s.version + 1
-FROM unnest(@ids, @cursors, @next_at, @remaining, @cancels, @last, @fired) AS t (id, cursor, next_at, remaining, cancels, last, fired)
+-- params: @ids bigint[], @versions bigint[], @cursors bigint[], @next_at bigint[], @remaining bigint[], @cancels uuid[], @last uuid[]
+-- params: @fired bigint[]
+UPDATE {schema}.schedule s SET version = t.version, cursor = t.cursor, next_at = t.next_at, remaining = t.remaining, cancels = t.cancels,
+  last = t.last, fired = t.fired
+FROM unnest(@ids, @versions, @cursors, @next_at, @remaining, @cancels, @last, @fired)
+  AS t (id, version, cursor, next_at, remaining, cancels, last, fired)
 WHERE s.id = t.id;
 
 -- Removes the runs of schedules that were decided before the last so many.
 -- name: schedule_runs_trim
 -- params: @ids bigint[], @kept int
-DELETE FROM {schema}.schedule_run r USING unnest(@ids) AS t (id)
-WHERE r.schedule = t.id AND r.at < (
-  SELECT a.at FROM {schema}.schedule_run a WHERE a.schedule = t.id ORDER BY a.at DESC OFFSET @kept LIMIT 1
-);
+DELETE FROM {schema}.schedule_run r USING unnest(@ids) AS s (id) WHERE r.schedule = s.id AND r.at < {{last_kept}};
 
 -- name: schedule_runs
 -- params: @namespace text, @name text, @before bigint, @before_manual bigint, @limit int
