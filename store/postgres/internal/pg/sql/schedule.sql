@@ -101,3 +101,49 @@ CROSS JOIN LATERAL (
   SELECT a.* FROM {schema}.schedule_run a WHERE a.schedule = s.id AND (a.nominal, a.manual) < (@before, @before_manual)
   ORDER BY a.nominal DESC, a.manual DESC LIMIT @limit
 ) r ORDER BY r.nominal DESC, r.manual DESC;
+
+-- For a copy into another database.
+
+-- name: copy_schedule_sums
+SELECT count(*), coalesce(sum(s.version), 0)::bigint,
+  (SELECT count(*) FROM {schema}.schedule_run r JOIN {schema}.schedule a ON a.id = r.schedule) FROM {schema}.schedule s;
+
+-- Those that begin within so many bytes.
+-- name: copy_schedules
+-- params: @namespace text, @name text, @limit int, @bytes bigint
+SELECT {{schedule_columns}} FROM (
+  SELECT b.*, sum(octet_length(b.settings)) OVER by_name - octet_length(b.settings) AS before FROM (
+    SELECT * FROM {schema}.schedule a WHERE (a.namespace, a.name) > (@namespace, @name) ORDER BY a.namespace, a.name LIMIT @limit
+  ) b WINDOW by_name AS (ORDER BY b.namespace, b.name)
+) s WHERE s.before = 0 OR s.before < @bytes ORDER BY s.namespace, s.name;
+
+-- name: copy_runs
+-- params: @schedule bigint, @nominal bigint, @manual bigint, @limit int
+SELECT r.schedule, s.namespace, s.name, r.nominal, r.manual, r.at, r.state, r.job
+FROM (SELECT * FROM {schema}.schedule_run a WHERE (a.schedule, a.nominal, a.manual) > (@schedule, @nominal, @manual)
+  ORDER BY a.schedule, a.nominal, a.manual LIMIT @limit) r
+CROSS JOIN LATERAL (SELECT a.namespace, a.name FROM {schema}.schedule a WHERE a.id = r.schedule OFFSET 0) s
+ORDER BY r.schedule, r.nominal, r.manual;
+
+-- name: copy_schedules_put
+-- params: @rows text
+INSERT INTO {schema}.schedule (namespace, name, settings, declared, paused_at, paused_by, note, cursor, next_at, remaining, cancels,
+  version, last, fired, created_at, updated_at)
+SELECT namespace, name, settings, declared, paused_at, paused_by, note, cursor, next_at, remaining, cancels,
+  version, last, fired, created_at, updated_at FROM json_to_recordset(@rows::json)
+  AS t (namespace text, name text, settings text, declared text, paused_at bigint, paused_by text, note text, cursor bigint,
+    next_at bigint, remaining bigint, cancels uuid, version bigint, last uuid, fired bigint, created_at bigint, updated_at bigint)
+ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, paused_at = excluded.paused_at,
+  paused_by = excluded.paused_by, note = excluded.note, cursor = excluded.cursor, next_at = excluded.next_at,
+  remaining = excluded.remaining, cancels = excluded.cancels, version = excluded.version, last = excluded.last, fired = excluded.fired,
+  created_at = excluded.created_at, updated_at = excluded.updated_at;
+
+-- name: copy_runs_put
+-- params: @rows text
+INSERT INTO {schema}.schedule_run (schedule, nominal, manual, at, state, job)
+SELECT s.id, t.nominal, t.manual, t.at, t.state, t.job FROM json_to_recordset(@rows::json)
+  AS t (namespace text, name text, nominal bigint, manual bigint, at bigint, state smallint, job uuid)
+CROSS JOIN LATERAL (
+  SELECT a.id FROM {schema}.schedule a WHERE a.namespace = t.namespace AND a.name = t.name OFFSET 0
+) s
+ON CONFLICT DO NOTHING;
