@@ -49,10 +49,10 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 
 func (m *machine) scheduleActions() map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){"unschedule": m.deleteSchedule, "due": m.dueSchedules, "schedules": m.listSchedules}
-	for i := range 2 {
+	for i := range 4 {
 		all[fmt.Sprintf("schedule%d", i)] = m.saveSchedule
 	}
-	for i := range 5 {
+	for i := range 12 {
 		all[fmt.Sprintf("fire%d", i)] = m.fireSchedules
 	}
 	return all
