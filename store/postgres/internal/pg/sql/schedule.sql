@@ -54,16 +54,16 @@ WITH s AS (
 )
 SELECT {{schedule_columns}} FROM s;
 
--- The runs go with it, but for those that a fire writes at this moment, which are never found.
 -- name: schedule_delete
 -- params: @namespace text, @name text, @expected bigint
-WITH gone AS (
-  DELETE FROM {schema}.schedule s WHERE s.namespace = @namespace AND s.name = @name
-    AND (@expected = 0 OR s.version = @expected) RETURNING s.id
-), runs AS (
-  DELETE FROM {schema}.schedule_run r USING gone g WHERE r.schedule = g.id
-)
-SELECT id FROM gone;
+DELETE FROM {schema}.schedule s WHERE s.namespace = @namespace AND s.name = @name
+  AND (@expected = 0 OR s.version = @expected) RETURNING s.id;
+
+-- By a statement of its own, which sees those that a fire has written while the schedule was to be
+-- deleted.
+-- name: schedule_runs_delete
+-- params: @id bigint
+DELETE FROM {schema}.schedule_run r WHERE r.schedule = @id;
 
 -- Notes runs, and answers with the places of those whose time has none yet.
 -- name: schedule_runs_insert
