@@ -25,9 +25,9 @@ type Copies interface {
 	// copy. A job that is there already is left as it is, so a page may be imported again. A
 	// schedule becomes what the page says.
 	//
-	// The first one needs a database without jobs, schedules and living nodes, all of them the note of the
-	// same copy, which is not Done, and that no node has joined since; else nothing is written and
-	// the error is ErrConflict.
+	// The first one needs a database without jobs, schedules and living nodes, all of them the note
+	// of the same copy, which is not Done, and that no node has joined since; else nothing is
+	// written and the error is ErrConflict.
 	Import(ctx context.Context, params ImportParams) error
 }
 
@@ -166,8 +166,8 @@ type ExportParams struct {
 	Bytes int
 }
 
-// Exported is a page of whole jobs, of business keys, of signals that were sent along with enqueues,
-// of schedules, or of runs of schedules.
+// Exported is a page of whole jobs, of business keys, of signals that were sent along with
+// enqueues, of schedules, or of runs of schedules.
 type Exported struct {
 	Jobs      []Whole
 	Keys      []KeyHold

@@ -25,8 +25,8 @@ type Report struct {
 	Before bool
 }
 
-// Copy copies all jobs and schedules of one database into another. progress is told of how many jobs the target
-// has, of how many.
+// Copy copies all jobs and schedules of one database into another. progress is told of how many
+// jobs the target has, of how many.
 func Copy(ctx context.Context, source, target store.Store, progress func(done, total int64)) (Report, error) {
 	c := &copying{Context: ctx, source: source, target: target, progress: progress}
 	var ok, also bool
@@ -136,6 +136,8 @@ func last(before store.ID, jobs []store.Whole) store.ID {
 	return before
 }
 
+const again = "stop all programs that use the two, and copy again; if that does not help, into an empty target"
+
 var errDiffers = errors.New("the target has not the jobs of the source")
 
 // compare checks that no node or person worked in the source meanwhile, that there are the same
@@ -161,14 +163,15 @@ func (c *copying) compare(before bool) (Report, error) {
 	switch {
 	case alike && now.Schedules == there.Schedules:
 		return report, nil
-	case before && alike:
-		return report, fmt.Errorf("%w: the copy was completed before, and the schedules have changed since", store.ErrConflict)
 	case before:
-		return report, fmt.Errorf("%w: the copy was completed before, and the jobs have changed since", store.ErrConflict)
+		what := "jobs"
+		if alike {
+			what = "schedules"
+		}
+		return report, fmt.Errorf("%w: the copy was completed before, and the %s have changed since", store.ErrConflict, what)
 	case alike:
-		return report, fmt.Errorf("%w: the target has not the schedules of the source; some were changed meanwhile, here or there: "+
-			"stop all programs that use the two, and copy again; if that does not help, into an empty target", store.ErrConflict)
+		return report, fmt.Errorf("%w: the target has not the schedules of the source; some were changed meanwhile, here or there: "+again,
+			store.ErrConflict)
 	}
-	return report, fmt.Errorf("%w: %w; jobs were enqueued or changed meanwhile, here or there: stop all programs that use the two, and copy again; "+
-		"if that does not help, into an empty target", store.ErrConflict, errDiffers)
+	return report, fmt.Errorf("%w: %w; jobs were enqueued or changed meanwhile, here or there: "+again, store.ErrConflict, errDiffers)
 }

@@ -70,8 +70,8 @@ func wantSameSchedules(t *testing.T, source, target store.Store) {
 	}
 }
 
-// TestSchedulesThatChangeMeanwhile: what a person or a node does to a schedule while it is copied is
-// noticed, and so is what is done after the copy was complete.
+// TestSchedulesThatChangeMeanwhile: what a person or a node does to a schedule while it is copied
+// is noticed, and so is what is done after the copy was complete.
 func TestSchedulesThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]storetest.Factory{"SQLite": onSQLite, "PostgreSQL": onPostgres} {

@@ -12,9 +12,9 @@ func TestNoRunsAreLeft(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
 	s, conn, watcher := open(t, config), connect(t, config.URL), connect(t, config.URL)
-	if _, err := s.SaveSchedule(t.Context(), store.Schedule{Namespace: "default", Name: "nightly", Left: -1, ScheduleSettings: store.ScheduleSettings{
-		Times: "every 1h", Job: store.ScheduledJob{Kind: "send", Queue: "mail", Priority: 2},
-	}}, 0); err != nil {
+	nightly := store.Schedule{Namespace: "default", Name: "nightly", Left: -1}
+	nightly.Times, nightly.Job = "every 1h", store.ScheduledJob{Kind: "send", Queue: "mail", Priority: 2}
+	if _, err := s.SaveSchedule(t.Context(), nightly, 0); err != nil {
 		t.Fatal(err)
 	}
 	schema := config.SchemaName
@@ -23,7 +23,8 @@ func TestNoRunsAreLeft(t *testing.T) {
 		_, err = tx.Exec(t.Context(), "UPDATE "+schema+".schedule SET version = version + 1")
 	}
 	if err == nil {
-		_, err = tx.Exec(t.Context(), "INSERT INTO "+schema+".schedule_run (schedule, nominal, manual, at, state) SELECT id, 1, 0, 1, 3 FROM "+schema+".schedule")
+		_, err = tx.Exec(t.Context(), "INSERT INTO "+schema+".schedule_run (schedule, nominal, manual, at, state) "+
+			"SELECT id, 1, 0, 1, 3 FROM "+schema+".schedule")
 	}
 	if err != nil {
 		t.Fatal(err)

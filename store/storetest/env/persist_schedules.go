@@ -37,7 +37,9 @@ func (p persistent) find(ctx context.Context, namespace, name string) (store.Sch
 }
 
 // unlessDone changes a schedule until there is an answer, or it is another one than before.
-func (p persistent) unlessDone(ctx context.Context, namespace, name string, change func() error) (now store.Schedule, done bool, err error) {
+func (p persistent) unlessDone(
+	ctx context.Context, namespace, name string, change func() error,
+) (now store.Schedule, done bool, err error) {
 	before, err := p.find(ctx, namespace, name)
 	for err == nil {
 		if err = change(); !errors.Is(err, store.ErrUnavailable) {

@@ -12,8 +12,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// TestTheMachineNoticesSchedules breaks what concerns schedules and their fires. Each mistake has to
-// be noticed several times, each time within few checks: one in which nothing is noticed is rare.
+// TestTheMachineNoticesSchedules breaks what concerns schedules and their fires. Each mistake has
+// to be noticed several times, each time within few checks: one in which nothing is noticed is
+// rare.
 func TestTheMachineNoticesSchedules(t *testing.T) {
 	t.Parallel()
 	scheduled, lossy := mode{scheduled: true}, mode{scheduled: true, lossy: true}
@@ -30,9 +31,9 @@ func TestTheMachineNoticesSchedules(t *testing.T) {
 		"runs that are not told":                  {func(s store.Store) store.Store { return &tellsOneRun{s} }, scheduled},
 		"a skipped time that counts as fired":     {func(s store.Store) store.Store { return &countsSkipped{s} }, scheduled},
 		"a person's fire that moves the cursor":   {onFire(movesOn), scheduled},
-		"a time at which it is not looked at":     {onFire(func(_ *fires, f *store.Fire) *store.Fire { f.NextAt = f.Cursor; return f }), scheduled},
-		"a bound that is not counted":             {onFire(func(_ *fires, f *store.Fire) *store.Fire { f.Left++; return f }), scheduled},
-		"a job to stop that is forgotten":         {onFire(func(_ *fires, f *store.Fire) *store.Fire { f.Cancels = store.ID{}; return f }), scheduled},
+		"a time at which it is not looked at":     {spoils(func(f *store.Fire) { f.NextAt = f.Cursor }), scheduled},
+		"a bound that is not counted":             {spoils(func(f *store.Fire) { f.Left++ }), scheduled},
+		"a job to stop that is forgotten":         {spoils(func(f *store.Fire) { f.Cancels = store.ID{} }), scheduled},
 		"a save that expects nothing":             {func(s store.Store) store.Store { return &savesAll{s} }, scheduled},
 		"a pause that is not heeded":              {func(s store.Store) store.Store { return &tellsPaused{s} }, scheduled},
 		"a deleted schedule that leaves its runs": {func(s store.Store) store.Store { return &keepsRuns{Store: s} }, scheduled},
@@ -76,6 +77,13 @@ type fires struct {
 
 func onFire(change func(*fires, *store.Fire) *store.Fire) func(store.Store) store.Store {
 	return func(s store.Store) store.Store { return &fires{Store: s, change: change} }
+}
+
+func spoils(change func(*store.Fire)) func(store.Store) store.Store {
+	return onFire(func(_ *fires, f *store.Fire) *store.Fire {
+		change(f)
+		return f
+	})
 }
 
 func (s *fires) Apply(ctx context.Context, batch *store.Batch) error {

@@ -191,7 +191,8 @@ func (m *machine) newFire(t *rapid.T, s *store.Schedule, skip int64) *store.Fire
 	f := &store.Fire{Namespace: m.namespace, Name: s.Name, Version: s.Version, Left: s.Left - 1}
 	for range rapid.IntRange(1, 3).Draw(t, "times") {
 		at = at.Add(time.Second)
-		f.Runs = append(f.Runs, store.FireRun{Nominal: at, State: pick(t, "state", store.RunFired, store.RunFired, store.RunSkipped, store.RunMissed)})
+		state := pick(t, "state", store.RunFired, store.RunFired, store.RunSkipped, store.RunMissed)
+		f.Runs = append(f.Runs, store.FireRun{Nominal: at, State: state})
 	}
 	f.Cursor, f.NextAt = at, at.Add(pick(t, "next", time.Second, time.Hour))
 	if chance(t, "ends", 10) {

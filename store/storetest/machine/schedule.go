@@ -54,8 +54,9 @@ func (m *machine) saveSchedule(t *rapid.T) {
 
 func (m *machine) newSchedule(t *rapid.T, name string) store.Schedule {
 	now := m.clock.Now()
-	s := store.Schedule{Namespace: m.namespace, Name: name, Left: pick(t, "left", int64(-1), 0, 3), Declared: pick(t, "declared", "", "every 1s")}
-	s.Times, s.Overlap, s.Missed = pick(t, "times", "every 1s", "every 1h"), pick(t, "overlap", store.OverlapSkip, store.OverlapCancel), store.MissedCatchUp
+	s := store.Schedule{Namespace: m.namespace, Name: name, Left: pick(t, "left", int64(-1), 0, 3)}
+	s.Declared, s.Times = pick(t, "declared", "", "every 1s"), pick(t, "times", "every 1s", "every 1h")
+	s.Overlap, s.Missed = pick(t, "overlap", store.OverlapSkip, store.OverlapCancel), store.MissedCatchUp
 	s.Window, s.Jitter = pick(t, "window", 0, time.Hour), pick(t, "jitter", 0, time.Second)
 	s.Job = store.ScheduledJob{Kind: pick(t, "kind", machineKinds...), Queue: m.anyQueue(t), Priority: 2, Args: []byte("1")}
 	s.NextAt = now.Add(pick(t, "next", time.Second, -time.Second, 0, time.Minute))
@@ -69,8 +70,8 @@ func (m *machine) newSchedule(t *rapid.T, name string) store.Schedule {
 	return s
 }
 
-// changeSchedule pauses or resumes a schedule, clears what its last fire has asked for, or sets when
-// it is looked at.
+// changeSchedule pauses or resumes a schedule, clears what its last fire has asked for, or sets
+// when it is looked at.
 func (m *machine) changeSchedule(t *rapid.T, s *store.Schedule) {
 	switch pick(t, "change", "pause", "pause", "resume", "next", "cancels", "cursor") {
 	case "pause":

@@ -10,7 +10,7 @@ import (
 )
 
 // Schedules: leaders, and those who believe to lead, decide from what they have read, which may be
-// long ago. Nobody but the store sees to it that of two decisions one is carried out.
+// long ago. It is the store that sees to it that of two decisions one is carried out.
 
 // period is that of all schedules, whose nominal times are its multiples.
 const period = 5 * time.Minute
@@ -142,7 +142,8 @@ func (w *world) sendFire(who string, t *trigger) error {
 	sent := faults.Copy(batch)
 	err := w.store.Apply(w.ctx, sent)
 	f := t.unit.Fire
-	w.tellf("%s fires %s from version %d, number %d, %d times up to %v: %s", who, f.Name, f.Version, f.Manual, len(f.Runs), f.Cursor, outcome(err))
+	w.tellf("%s fires %s from version %d, number %d, %d times up to %v: %s",
+		who, f.Name, f.Version, f.Manual, len(f.Runs), f.Cursor, outcome(err))
 	return err
 }
 

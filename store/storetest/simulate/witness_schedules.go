@@ -59,7 +59,8 @@ func (w *witness) DueSchedules(ctx context.Context, limit int) ([]store.Schedule
 	n := 0
 	for n < min(limit, len(looked)) && !looked[n].NextAt.After(w.now) {
 		if n >= len(due) || due[n].Name != looked[n].Name || due[n].Version != looked[n].Version {
-			brokenf("EveryDueThing", "schedule %s, version %d, is due at %v, and not told: %+v", looked[n].Name, looked[n].Version, looked[n].NextAt, due)
+			s := looked[n]
+			brokenf("EveryDueThing", "schedule %s, version %d, is due at %v, and not told: %+v", s.Name, s.Version, s.NextAt, due)
 		}
 		n++
 	}

@@ -22,6 +22,6 @@
 //
 // # Imports
 //
-// Of ours, store, core, db, generations, schedules, and work, which knows how waits and requests are
-// written.
+// Of ours, store, core, db, generations, schedules, and work, which knows how waits and requests
+// are written.
 package move
