@@ -24,7 +24,7 @@ func (m *machine) plan(name string) store.Schedule {
 	return found[0]
 }
 
-// anyPlan draws a schedule as somebody has read it: as it is now, mostly, or as it was.
+// anyPlan draws a schedule as a leader or a person has read it: as it is now, mostly, or as it was.
 func (m *machine) anyPlan(t *rapid.T) store.Schedule {
 	if len(m.plans) > 0 && chance(t, "old", 15) {
 		return m.plans[len(m.plans)-1-rapid.IntRange(0, min(len(m.plans)-1, 5)).Draw(t, "plan from the last")]

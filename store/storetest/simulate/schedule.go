@@ -168,7 +168,7 @@ func (w *world) trigger(d *dice) bool {
 	return true
 }
 
-// jump moves the clock by an hour, as when somebody has set it wrongly, or right.
+// jump moves the clock by an hour, as when its setting was wrong, or is put right.
 func (w *world) jump(d *dice) bool {
 	by := among(d, time.Hour, -time.Hour)
 	w.clock.move(by)
