@@ -28,7 +28,7 @@ type Batch struct {
 	Sends       []*Send
 	Outcomes    []*Outcome
 	Enqueues    []*Enqueue
-	Fires       []*Fire // of different schedules; their jobs are among Enqueues
+	Fires       []*Fire // their jobs are among Enqueues
 
 	// Start, if set, lets jobs of Enqueues run at once.
 	Start *Start

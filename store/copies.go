@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Copies moves jobs as wholes from one database to another, whatever the two are. A Store that is a
-// database implements it beside Store.
+// Copies moves jobs as wholes, and schedules, from one database to another, whatever the two are. A
+// Store that is a database implements it beside Store.
 //
 // A copy takes a database in which nothing works: no node lives, and no job runs. What was enqueued
 // meanwhile is found by reading on; what people did and sent meanwhile is told by the Origin, which
@@ -19,14 +19,16 @@ type Copies interface {
 	Survey(ctx context.Context) (Survey, error)
 	// Export returns a page of whole jobs of all namespaces, by id; behind them, pages of business
 	// keys, and then of signals that were sent along with enqueues, both of which may outlive their
-	// jobs. It changes nothing. A job that runs is ErrConflict.
+	// jobs; and then of schedules, and of their runs. It changes nothing. A job that runs is
+	// ErrConflict.
 	Export(ctx context.Context, params ExportParams) (Exported, error)
 	// Import writes a page of whole jobs, as they are, in one transaction, with the note of the
-	// copy. A job that is there already is left as it is, so a page may be imported again.
+	// copy. A job that is there already is left as it is, so a page may be imported again. A
+	// schedule becomes what the page says.
 	//
-	// The first one needs a database without jobs and living nodes, all of them the note of the
-	// same copy, which is not Done, and that no node has joined since; else nothing is written and
-	// the error is ErrConflict.
+	// The first one needs a database without jobs, schedules and living nodes, all of them the note
+	// of the same copy, which is not Done, and that no node has joined since; else nothing is
+	// written and the error is ErrConflict.
 	Import(ctx context.Context, params ImportParams) error
 }
 
@@ -38,8 +40,9 @@ type Survey struct {
 	Counts map[State]int64
 	// IDs is made of the ids of all jobs, in any order: another set of jobs has, as good as
 	// certainly, another one. See AddID.
-	IDs    uint64
-	Queues []QueueSettings
+	IDs       uint64
+	Schedules ScheduleSums
+	Queues    []QueueSettings
 	// Note is what is known of a copy into this database; nil if there was none.
 	Note *CopyNote
 }
@@ -112,8 +115,30 @@ type SentAlong struct {
 	At        time.Time // when it was sent; it is remembered for SentKept
 }
 
+// ScheduleSums are by what it is told whether two databases have the same schedules.
+type ScheduleSums struct {
+	Schedules int64 // how many there are
+	Versions  int64 // the sum of their versions, which grow with each change
+	Runs      int64 // how many runs they have
+}
+
+// ScheduleName is the name of a schedule.
+type ScheduleName struct {
+	Namespace string
+	Name      string
+}
+
+// CopiedRun is a run of a schedule.
+type CopiedRun struct {
+	ScheduleRun
+
+	Schedule ScheduleName
+	Number   int64 // of the schedule in the database from which the run comes: pages go by it
+}
+
 // Place is where a page begins: after a job, or within one; or, behind all jobs, after a business
-// key; or, behind all of those, after a signal that was sent along with an enqueue.
+// key; or, behind all of those, after a signal that was sent along with an enqueue, after a
+// schedule, or after a run of one.
 type Place struct {
 	Job ID
 	// Within: the job itself follows, with its entries after one Seq and its messages after
@@ -126,6 +151,12 @@ type Place struct {
 	// Signals: a page of signals that were sent along with enqueues follows, after this one.
 	Signals bool
 	Signal  SentAlong
+	// Schedules: a page of schedules follows, after this one.
+	Schedules bool
+	Schedule  ScheduleName
+	// Runs: a page of runs of schedules follows, after this one.
+	Runs bool
+	Run  CopiedRun
 }
 
 // ExportParams is a page of jobs.
@@ -137,23 +168,27 @@ type ExportParams struct {
 	Bytes int
 }
 
-// Exported is a page of whole jobs, of business keys, or of signals that were sent along with
-// enqueues.
+// Exported is a page of whole jobs, of business keys, of signals that were sent along with
+// enqueues, of schedules, or of runs of schedules.
 type Exported struct {
-	Jobs    []Whole
-	Keys    []KeyHold
-	Signals []SentAlong
-	Next    Place
-	End     bool // there is no further page
+	Jobs      []Whole
+	Keys      []KeyHold
+	Signals   []SentAlong
+	Schedules []Schedule
+	Runs      []CopiedRun
+	Next      Place
+	End       bool // there is no further page
 }
 
 // ImportParams is a page to write.
 type ImportParams struct {
-	From    Origin // of the database that is copied
-	Queues  []QueueSettings
-	Jobs    []Whole
-	Keys    []KeyHold
-	Signals []SentAlong
+	From      Origin // of the database that is copied
+	Queues    []QueueSettings
+	Jobs      []Whole
+	Keys      []KeyHold
+	Signals   []SentAlong
+	Schedules []Schedule
+	Runs      []CopiedRun // of schedules that are there
 	// Last is what CopyNote.Last becomes, if it is greater than that.
 	Last ID
 	Done bool // the copy is complete
@@ -181,9 +216,9 @@ func CopyUnfinished() error {
 	return fmt.Errorf("%w: a copy into the database is not complete; finish it with holdfast copy", ErrConflict)
 }
 
-// CopyNeedsEmpty is the ErrConflict of a target that has jobs of its own.
+// CopyNeedsEmpty is the ErrConflict of a target that has jobs or schedules of its own.
 func CopyNeedsEmpty() error {
-	return fmt.Errorf("%w: the target has jobs of its own; copy into a database without jobs", ErrConflict)
+	return fmt.Errorf("%w: the target has jobs of its own, or schedules; copy into a database without any", ErrConflict)
 }
 
 // CopyNeedsQuiet is the ErrConflict of a database in which a node lives.
@@ -285,6 +320,9 @@ type KeyedMessage struct {
 
 	Key string
 }
+
+// Size is about how many bytes the schedule takes.
+func (s *Schedule) Size() int { return 500 + len(s.Job.Args) + len(s.Job.Metadata) + len(s.Declared) }
 
 // Size is about how many bytes the job takes.
 func (w *Whole) Size() int {

@@ -19,12 +19,14 @@ const (
 type Report struct {
 	// Source and Target are the jobs by their state at the end, which are the same.
 	Source, Target map[store.State]int64
+	// Schedules are those of the source and of the target, which are the same.
+	Schedules store.ScheduleSums
 	// Before tells that an earlier copy had copied everything.
 	Before bool
 }
 
-// Copy copies all jobs of one database into another. progress is told of how many jobs the target
-// has, of how many.
+// Copy copies all jobs and schedules of one database into another. progress is told of how many
+// jobs the target has, of how many.
 func Copy(ctx context.Context, source, target store.Store, progress func(done, total int64)) (Report, error) {
 	c := &copying{Context: ctx, source: source, target: target, progress: progress}
 	var ok, also bool
@@ -109,7 +111,8 @@ func (c *copying) copy(from store.Place) error {
 			return err
 		}
 		params := store.ImportParams{
-			From: c.survey.Origin, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Last: last(from.Job, page.Jobs),
+			From: c.survey.Origin, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Schedules: page.Schedules, Runs: page.Runs,
+			Last: last(from.Job, page.Jobs),
 		}
 		if err := c.to.Import(c, params); err != nil {
 			return err
@@ -133,10 +136,13 @@ func last(before store.ID, jobs []store.Whole) store.ID {
 	return before
 }
 
+const again = "stop all programs that use the two, and copy again; if that does not help, into an empty target"
+
 var errDiffers = errors.New("the target has not the jobs of the source")
 
 // compare checks that no node or person worked in the source meanwhile, that there are the same
-// jobs, and as many in each state. before: the target was complete when this copy began.
+// jobs, and as many in each state, and the same schedules. before: the target was complete when
+// this copy began.
 func (c *copying) compare(before bool) (Report, error) {
 	if err := Quiet(c, c.source, "source"); err != nil {
 		return Report{}, err
@@ -152,13 +158,20 @@ func (c *copying) compare(before bool) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Source: now.Counts, Target: there.Counts, Before: before}
+	report := Report{Source: now.Counts, Target: there.Counts, Schedules: now.Schedules, Before: before}
+	alike := maps.Equal(now.Counts, there.Counts) && now.IDs == there.IDs
 	switch {
-	case maps.Equal(now.Counts, there.Counts) && now.IDs == there.IDs:
+	case alike && now.Schedules == there.Schedules:
 		return report, nil
 	case before:
-		return report, fmt.Errorf("%w: the copy was completed before, and the jobs have changed since", store.ErrConflict)
+		what := "jobs"
+		if alike {
+			what = "schedules"
+		}
+		return report, fmt.Errorf("%w: the copy was completed before, and the %s have changed since", store.ErrConflict, what)
+	case alike:
+		return report, fmt.Errorf("%w: the target has not the schedules of the source; some were changed meanwhile, here or there: "+again,
+			store.ErrConflict)
 	}
-	return report, fmt.Errorf("%w: %w; jobs were enqueued or changed meanwhile, here or there: stop all programs that use the two, and copy again; "+
-		"if that does not help, into an empty target", store.ErrConflict, errDiffers)
+	return report, fmt.Errorf("%w: %w; jobs were enqueued or changed meanwhile, here or there: "+again, store.ErrConflict, errDiffers)
 }

@@ -161,6 +161,10 @@ func TestACopyThatFailsAnywhereGoesOn(t *testing.T) {
 		many(t, source, 700)
 	}
 	first, second := sendOrStart(t, source, uuid.Must(uuid.NewV7())), sendOrStart(t, source, uuid.Must(uuid.NewV7()))
+	for i := range 520 {
+		save(t, source, fmt.Sprint("schedule ", i), 0)
+	}
+	fired(t, source, "schedule 7", 0, time.Hour)
 	for name, target := range map[string]store.Store{"SQLite": opened(t, file(t)), "PostgreSQL": opened(t, server(t))} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,6 +204,10 @@ func TestACopyThatFailsAnywhereGoesOn(t *testing.T) {
 			if err != nil || !report.Before {
 				t.Errorf("once more: %+v, %v", report, err)
 			}
+			if report.Schedules != (store.ScheduleSums{Schedules: 520, Versions: 521, Runs: 2}) {
+				t.Errorf("the schedules: %+v", report.Schedules)
+			}
+			wantSameSchedules(t, source, target)
 			if q := sendOrStart(t, target, second.Job.ID); q.Result.ID != first.Job.ID || !q.Send.Result.Duplicate {
 				t.Errorf("what was sent along is sent again: %+v, %+v", q.Result, q.Send.Result)
 			}

@@ -189,6 +189,8 @@ func rehearse(t *testing.T, from, to store.Source) {
 	}
 	until(t, "sleeper, waiter, parent, child and one that may undo wait", func() bool { return waiting() == 5 })
 	stop()
+	save(t, opened(t, from), "nightly", 0)
+	fired(t, opened(t, from), "nightly", 0, time.Hour)
 
 	if _, err := to.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
@@ -197,6 +199,8 @@ func rehearse(t *testing.T, from, to store.Source) {
 	if err != nil || copied.Target[store.Waiting] != 5 || copied.Target[store.Available] != 1 {
 		t.Fatalf("the copy: %+v, %v", copied, err)
 	}
+	wantSameSchedules(t, opened(t, from), opened(t, to))
+	fired(t, opened(t, to), "nightly", 2*time.Hour) // from the version that it had
 
 	hf, stop = node(t, s, to, true)
 	defer stop()

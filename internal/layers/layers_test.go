@@ -80,7 +80,9 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/sqlite/internal/db"}},
 	{
 		pattern: "store/sqlite/internal/move",
-		imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/generations", "store/sqlite/internal/work"}),
+		imports: slices.Concat(onSQLite, []string{
+			"store/sqlite/internal/generations", "store/sqlite/internal/schedules", "store/sqlite/internal/work",
+		}),
 	},
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
@@ -114,7 +116,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
-	{pattern: "store/postgres/internal/move", imports: onPostgres},
+	{pattern: "store/postgres/internal/move", imports: slices.Concat(onPostgres, []string{"store/postgres/internal/schedules"})},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
 	{pattern: "store/postgres/internal/claims", imports: onPostgres},

@@ -48,6 +48,5 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		return found
 	},
-		"audit", "claim", "untold", "key_sent", // the last are answers on their way to its parent, and what goes by its time
-		"schedule", "schedule_run") // what a schedule has fired is told longer than its jobs are there
+		"audit", "claim", "untold", "key_sent") // the last are answers on their way to its parent, and what goes by its time
 }

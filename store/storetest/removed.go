@@ -9,7 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Removed checks that nothing is left of a job that was removed, by people or by retention. naming
+// Removed checks that nothing is left of a job that was removed, by people or by retention, and of
+// the schedule that has fired it, which was deleted after it. naming
 // returns all tables of the store's that have a column that may name a job, and how many rows name
 // that one. kept are those that may go on naming it; before they are removed jobs have been in each
 // of the others, so that none is forgotten.
@@ -34,6 +35,10 @@ func Removed(t *testing.T, open Factory, naming func(t *testing.T, s store.Store
 				remove(e, id)
 				e.WantGone(id)
 				e.Retain(store.Retention{Limit: 100}) // what a large job remembered goes a little later
+				if runs := e.RunsOf("nightly"); len(runs) != 1 || runs[0].Job != id {
+					t.Errorf("the schedule does not tell any more which job it has fired: %+v", runs)
+				}
+				e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", 0))
 				for table, n := range naming(t, e.Store, id) {
 					if n > 0 && !slices.Contains(kept, table) {
 						t.Errorf("%s has %d rows of the job that was %s", table, n, what)
@@ -55,7 +60,10 @@ func wholeLife(e *env.Env, named func(*store.Enqueue), look func(store.ID)) stor
 	e.Helper()
 	node := e.Join()
 	turn := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	id := e.Add(env.Ordered("k"), named, env.Delay(time.Minute), env.Attempts(100))
+	fire := e.Fire(e.SaveSchedule(env.Schedule("nightly")), e.Clock.Now(), env.Ordered("k"), named, env.Delay(time.Minute), env.Attempts(100))
+	id := fire.Enqueues[0].Job.ID
+	fire.Fire.Cancels = id
+	e.Apply(env.Batched(fire))
 	look(id) // it waits for its time,
 	e.Later(node, time.Minute)
 	e.WantNothing(node)

@@ -23,9 +23,9 @@ func (a verbs) resetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "Delete all jobs of all namespaces, and create the schema again",
-		Long: `Delete everything that Holdfast has in the database: the jobs, queues, nodes and keys of all
-namespaces, and their tables. Then create the schema again, empty. All of it happens in one
-transaction, or nothing. Other tables in the database stay.
+		Long: `Delete everything that Holdfast has in the database: the jobs, schedules, queues, nodes and
+keys of all namespaces, and their tables. Then create the schema again, empty. All of it happens in
+one transaction, or nothing. Other tables in the database stay.
 
 You are asked to type the word reset; scripts use --yes. Stop all programs that use the database
 first: a node that lives in it is refused.`,

@@ -6,13 +6,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Copied is what a copy of all jobs has found at its end.
+// Copied is what a copy of all jobs and schedules has found at its end.
 type Copied struct {
-	From   string   `json:"from"`
-	To     string   `json:"to"`
-	Source int64    `json:"source"` // all jobs
-	Target int64    `json:"target"`
-	States []Copies `json:"states"`
+	From      string   `json:"from"`
+	To        string   `json:"to"`
+	Source    int64    `json:"source"` // all jobs
+	Target    int64    `json:"target"`
+	States    []Copies `json:"states"`
+	Schedules int64    `json:"schedules"` // in the source, and in the target
 }
 
 // Copies are the jobs of a state in the source and in the target of a copy.

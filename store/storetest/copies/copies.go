@@ -22,6 +22,9 @@ var copyTests = map[string]func(*pair){
 	"children_of_finished_parents_are_closed":          childrenAreClosed,
 	"OneOwner_a_job_that_runs_is_not_exported":         runningRefused,
 	"a_target_with_jobs_or_nodes_is_refused":           targetRefused,
+	"a_target_with_schedules_is_refused":               scheduleRefused,
+	"OneFire_schedules_fire_on_where_they_were":        schedulesGoOn,
+	"schedules_that_changed_meanwhile_are_copied_anew": schedulesAgain,
 	"a_copy_of_another_database_or_state_is_refused":   otherRefused,
 	"an_id_of_a_node_means_one_node":                   nodesGoOn,
 	"nothing_of_the_origin_changes_and_all_is_counted": surveyed,
@@ -255,6 +258,50 @@ func targetRefused(p *pair) {
 	p.wantRefused("a target with a job", store.ImportParams{From: from})
 	p.to.Cancel(own)
 	p.wantRefused("a target with a finished job", store.ImportParams{From: from})
+}
+
+func scheduleRefused(p *pair) {
+	p.to.SaveSchedule(env.Schedule("nightly"))
+	p.wantRefused("a target with a schedule", store.ImportParams{From: survey(p.from).Origin})
+}
+
+// schedulesGoOn: a decision of before the copy, and one about a time that has a run, are refused.
+func schedulesGoOn(p *pair) {
+	at := p.from.Clock.Now()
+	s := p.from.SaveSchedule(env.Schedule("nightly", func(s *store.Schedule) { s.NextAt = at }))
+	p.from.Apply(env.Batched(p.from.Fire(s, at)))
+	p.copy(1, 1)
+	due, next, err := p.to.Store.DueSchedules(p.to.Ctx, 10)
+	if err != nil || len(due) > 0 || !next.Equal(at.Add(time.Hour)) {
+		p.to.Errorf("due: %+v, %v, %v", due, next, err)
+	}
+	copied := p.to.ScheduleOf("nightly")
+	for what, u := range map[string]*store.Unit{
+		"from before": p.to.Fire(s, at.Add(time.Hour)), "for a time that has a run": p.to.Fire(copied, at),
+	} {
+		if err := p.to.Store.Apply(p.to.Ctx, env.Batched(u)); err == nil || !errors.Is(u.Err(), store.ErrConflict) {
+			p.to.Errorf("a fire %s: %v, %v", what, err, u.Err())
+		}
+	}
+	p.to.Apply(env.Batched(p.to.Fire(copied, at.Add(time.Hour))))
+	if now := p.to.ScheduleOf("nightly"); now.Version != copied.Version+1 || now.Fired != 2 || len(p.to.RunsOf("nightly")) != 2 {
+		p.to.Errorf("the schedule is %+v", now)
+	}
+}
+
+// schedulesAgain: what an interrupted copy has of a schedule may be old when the next one begins.
+func schedulesAgain(p *pair) {
+	at := p.from.Clock.Now()
+	s := p.from.SaveSchedule(env.Schedule("nightly"))
+	from := survey(p.from).Origin
+	all := wholes(p.from)
+	p.put(store.ImportParams{From: from, Schedules: all.Schedules, Runs: all.Runs})
+	p.from.Apply(env.Batched(p.from.Fire(s, at)))
+	if survey(p.from).Schedules == survey(p.to).Schedules {
+		p.to.Errorf("nobody sees that the schedule has fired: %+v", survey(p.to).Schedules)
+	}
+	p.copy(10, 10_000)
+	p.wantAlike()
 }
 
 func otherRefused(p *pair) {

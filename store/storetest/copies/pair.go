@@ -53,7 +53,9 @@ func (p *pair) put(params store.ImportParams) {
 
 // importOf is the import of a page.
 func importOf(from store.Origin, page store.Exported) store.ImportParams {
-	return store.ImportParams{From: from, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Last: page.Next.Job}
+	return store.ImportParams{
+		From: from, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Schedules: page.Schedules, Runs: page.Runs, Last: page.Next.Job,
+	}
 }
 
 // copy copies everything in pages of a size.
@@ -72,19 +74,23 @@ func (p *pair) copy(limit, size int) {
 	p.put(store.ImportParams{From: from.Origin, Done: true})
 }
 
-// all is everything that can be read of the jobs of a store.
+// all is everything that can be read of the jobs and schedules of a store.
 type all struct {
-	Records  []store.Record
-	Journals []store.Journal
-	Earlier  [][]store.Entry
-	Queues   []store.Queue
-	Counts   map[store.State]int64
+	Records   []store.Record
+	Journals  []store.Journal
+	Earlier   [][]store.Entry
+	Queues    []store.Queue
+	Counts    map[store.State]int64
+	Sums      store.ScheduleSums
+	Schedules []store.Schedule
+	Runs      [][]store.ScheduleRun
 }
 
 // everything reads it, the records by their ids.
 func everything(e *env.Env) (a all) {
 	e.Helper()
-	a.Counts = survey(e).Counts
+	found := survey(e)
+	a.Counts, a.Sums = found.Counts, found.Schedules
 	for _, listed := range e.List(store.Filter{}, 100) {
 		record, err := e.Store.Get(e.Ctx, "", listed.ID)
 		e.NoError("get", err)
@@ -103,6 +109,14 @@ func everything(e *env.Env) (a all) {
 		e.NoError("queues", err)
 		a.Queues = append(a.Queues, queues...)
 	}
+	var err error
+	a.Schedules, err = e.Store.Schedules(e.Ctx, store.ScheduleFilter{Limit: 1000})
+	e.NoError("schedules", err)
+	for _, s := range a.Schedules {
+		runs, err := e.Store.ScheduleRuns(e.Ctx, store.ScheduleRunParams{Namespace: s.Namespace, Name: s.Name, Limit: 1000})
+		e.NoError("runs", err)
+		a.Runs = append(a.Runs, runs)
+	}
 	slices.SortFunc(a.Records, func(a, b store.Record) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
 	return a
 }
@@ -115,14 +129,25 @@ func (p *pair) wantAlike() {
 	p.to.Equal("the copy of the copy", wholes(p.to), wholes(p.from), cmpopts.IgnoreFields(store.Request{}, "Seen"))
 }
 
-// wholes exports everything as one page of jobs, one of keys, and one of signals.
-func wholes(e *env.Env) store.Exported {
+// wholes exports everything as one page of jobs, one of keys, one of signals, one of schedules, and
+// one of runs. The numbers of schedules are those of their database.
+func wholes(e *env.Env) (all store.Exported) {
 	e.Helper()
-	exported := page(e, store.Place{}, 1000, 1<<30)
-	keys := page(e, exported.Next, 1000, 1<<30)
-	signals := page(e, keys.Next, 1000, 1<<30)
-	if !exported.Next.Keys || !keys.Next.Signals || !signals.End {
-		e.Fatalf("%d jobs, %d keys and %d signals are not all", len(exported.Jobs), len(keys.Keys), len(signals.Signals))
+	for pages := 0; !all.End; pages++ {
+		next := page(e, all.Next, 1000, 1<<30)
+		all.Jobs, all.Keys, all.Signals = append(all.Jobs, next.Jobs...), append(all.Keys, next.Keys...), append(all.Signals, next.Signals...)
+		all.Schedules, all.Runs = append(all.Schedules, next.Schedules...), append(all.Runs, next.Runs...)
+		if all.Next, all.End = next.Next, next.End; pages > 5 {
+			e.Fatalf("%d pages are not all", pages)
+		}
 	}
-	return store.Exported{Jobs: exported.Jobs, Keys: keys.Keys, Signals: signals.Signals}
+	all.Next = store.Place{}
+	for i := range all.Runs {
+		all.Runs[i].Number = 0
+	}
+	slices.SortFunc(all.Runs, func(a, b store.CopiedRun) int {
+		return cmp.Or(cmp.Compare(a.Schedule.Namespace, b.Schedule.Namespace), cmp.Compare(a.Schedule.Name, b.Schedule.Name),
+			a.Nominal.Compare(b.Nominal), cmp.Compare(a.Manual, b.Manual))
+	})
+	return all
 }

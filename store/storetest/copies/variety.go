@@ -18,6 +18,7 @@ func variety(e *env.Env) {
 	e.Pause("idle", true)
 	e.Add(env.Queue("idle"))
 	e.Enqueue(e.Job(env.In(env.OtherSpace)))
+	scheduled(e)
 	stop(e)
 	e.Sweep()
 }
@@ -150,6 +151,34 @@ func keyed(e *env.Env) {
 	e.SendOrStart("business", "along")
 	e.SendOrStart("for ever and more", "along", env.Args("2"))
 	e.Promote()
+}
+
+// scheduled are schedules with all that there is of one, and with runs in all states. Their numbers
+// are not in the order of their names.
+func scheduled(e *env.Env) {
+	e.SaveSchedule(env.Schedule("z"))
+	gone := e.SaveSchedule(env.Schedule("gone"))
+	e.Apply(env.Batched(e.Fire(gone, e.Clock.Now())))
+	e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "gone", 0))
+	at := e.Clock.Now()
+	s := e.SaveSchedule(env.Schedule("nightly", func(s *store.Schedule) {
+		s.Declared, s.Cursor, s.NextAt, s.Left = "from code", at.Add(-time.Hour), at, 7
+		s.Overlap, s.Missed, s.Window, s.Jitter = store.OverlapCancel, store.MissedCatchUp, time.Hour, time.Minute
+		s.Start, s.End = at.Add(-time.Hour), at.Add(24*time.Hour)
+		s.Job.Args, s.Job.Codec, s.Job.Tags = []byte("\x00\xff not a text"), 3, []string{"a", "b"}
+		s.Job.Metadata, s.Job.OrderingKey, s.Job.MaxAttempts = []byte(`{"a":1}`), "o", 5
+		s.Job.Options = store.Options{Timeout: time.Second, Source: "nightly"}
+	}))
+	fired, manual, skipped := e.Fire(s, at), e.Fire(s, at, env.Unique("by hand")), e.Fire(s, at.Add(time.Hour), env.Unique("by hand"))
+	fired.Fire.Runs = append(fired.Fire.Runs, store.FireRun{Nominal: at.Add(-time.Minute), State: store.RunMissed})
+	manual.Fire.Manual, manual.Fire.Version = 1<<62, 0
+	skipped.Fire.Version, skipped.Fire.Cancels = s.Version+2, fired.Enqueues[0].Job.ID
+	e.Apply(env.Batched(fired, manual))
+	e.Clock.Advance(time.Second)
+	e.Apply(env.Batched(skipped))
+	e.SaveSchedule(env.Schedule("nightly", func(s *store.Schedule) {
+		s.Namespace, s.PausedAt, s.PausedBy, s.Note = env.OtherSpace, at, "ann", "too many"
+	}))
 }
 
 // started is a run of a job of a kind of its own, so that it is found among those that wait.

@@ -42,6 +42,9 @@ func persistTold[T any](ask func() (T, []store.Wake, error)) (answer T, wakes []
 }
 
 func (p persistent) Apply(ctx context.Context, batch *store.Batch) error {
+	if len(batch.Fires) > 0 {
+		return p.fire(ctx, batch)
+	}
 	return persist(func(again bool) error {
 		for _, a := range batch.Appends {
 			a.Repeat = a.Repeat || again

@@ -29,6 +29,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())
 	}
+	if m.mode.scheduled {
+		maps.Copy(all, m.scheduleActions())
+	}
 	if !m.mode.keyed {
 		all["promote"] = m.promoteDue
 	}
@@ -40,6 +43,17 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	for i := range 2 {
 		all[fmt.Sprintf("clock%d", i)] = m.moveClock
 		all[fmt.Sprintf("list%d", i)] = m.listJobs
+	}
+	return all
+}
+
+func (m *machine) scheduleActions() map[string]func(*rapid.T) {
+	all := map[string]func(*rapid.T){"unschedule": m.deleteSchedule, "due": m.dueSchedules, "schedules": m.listSchedules}
+	for i := range 4 {
+		all[fmt.Sprintf("schedule%d", i)] = m.saveSchedule
+	}
+	for i := range 12 {
+		all[fmt.Sprintf("fire%d", i)] = m.fireSchedules
 	}
 	return all
 }

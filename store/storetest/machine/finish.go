@@ -33,6 +33,7 @@ func (m *machine) finish(p *pool, inner store.Store) {
 	if len(ended) != len(ids) {
 		m.t.Fatalf("NoLoss: of %d jobs that were all cancelled only %d have ended", len(ids), len(ended))
 	}
+	m.dropSchedules(inner)
 	p.store = inner
 }
 

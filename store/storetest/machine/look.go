@@ -37,6 +37,7 @@ func (m *machine) check(*rapid.T) {
 	m.invariants(got)
 	m.checkKeys(got)
 	m.last = got
+	m.checkSchedules()
 
 	if m.looks++; m.looks%3 == 0 { // the counts follow from what List has shown, at a price
 		m.checkQueues(got)

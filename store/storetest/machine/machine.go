@@ -35,12 +35,14 @@ type machine struct {
 
 	nodes    []node
 	jobs     []*known
-	runs     []*run          // live and stale
-	outcomes []sent          // that may be sent again
-	appends  []noted         // that may be sent again
-	claims   []claim         // that may be sent again
-	begun    []begun         // batches that may be sent again
-	along    []store.Enqueue // whose signals went to other jobs, which may be sent again
+	runs     []*run           // live and stale
+	outcomes []sent           // that may be sent again
+	appends  []noted          // that may be sent again
+	claims   []claim          // that may be sent again
+	begun    []begun          // batches that may be sent again
+	plans    []store.Schedule // as they were read, the last ones last
+	fired    []*store.Unit    // that may be sent again
+	along    []store.Enqueue  // whose signals went to other jobs, which may be sent again
 	epoch    int64
 	looks    int // how often the states were compared
 	last     []store.Record
@@ -61,6 +63,8 @@ type mode struct {
 	lossy bool
 	// durable: jobs remember, wait, have children, and are paused, resumed and forked.
 	durable bool
+	// scheduled: there are schedules, which enqueue jobs.
+	scheduled bool
 }
 
 // node is one node as either side knows it.

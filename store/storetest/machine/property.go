@@ -21,6 +21,10 @@ var propertyTests = env.Tests{
 	"NoLoss_lost_requests_and_answers_change_nothing_of_what_jobs_remember": func(e *env.Env) {
 		property(e, mode{durable: true, lossy: true})
 	},
+	"OneFire_the_store_does_what_the_model_does_with_schedules": func(e *env.Env) { property(e, mode{scheduled: true}) },
+	"OneFire_lost_requests_and_answers_change_nothing_of_schedules": func(e *env.Env) {
+		property(e, mode{scheduled: true, lossy: true})
+	},
 	"NoLoss_lost_requests_and_answers_change_nothing_with_ordering_keys": func(e *env.Env) { property(e, mode{keyed: true, lossy: true}) },
 }
 

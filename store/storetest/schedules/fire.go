@@ -18,6 +18,7 @@ var fireTests = env.Tests{
 	"a_manual_fire_leaves_the_cursor_alone":           fireManual,
 	"what_no_store_carries_out_is_refused":            fireInvalid,
 	"fires_of_many_schedules_are_one_batch":           fireMany,
+	"AtomicTransitions_fires_of_one_schedule_add_up":  fireTogether,
 }
 
 func fireWhole(e *env.Env) {
@@ -256,5 +257,27 @@ func fireMany(e *env.Env) {
 	}
 	if due, _, err := e.Store.DueSchedules(e.Ctx, 1000); err != nil || len(due) > 0 {
 		e.Fatalf("%d are due still, %v", len(due), err)
+	}
+}
+
+// fireTogether: of fires of one schedule that are in one batch each sees what the one before has
+// left.
+func fireTogether(e *env.Env) {
+	at := e.Clock.Now()
+	s := e.SaveSchedule(env.Schedule("nightly", func(s *store.Schedule) { s.NextAt, s.Left = at, 5 }))
+	first, clock, last := e.Fire(s, at), e.Fire(s, at), e.Fire(s, at)
+	first.Fire.Manual, first.Fire.Version = 1, 0
+	clock.Fire.Version, clock.Fire.Left = s.Version+1, 4
+	last.Fire.Manual, last.Fire.Version = 2, 0
+	stale := e.Fire(s, at.Add(time.Hour))
+	wantRefused(e, "one from before them", store.ErrConflict, stale, first, clock, last)
+	e.Equal("schedule", e.ScheduleOf("nightly"), s)
+	e.Apply(env.Batched(first, clock, last))
+	want := s
+	want.Version, want.Fired, want.Last = s.Version+3, 3, last.Enqueues[0].Job.ID
+	want.Cursor, want.NextAt, want.Left = at, at.Add(time.Hour), 4
+	e.Equal("schedule", e.ScheduleOf("nightly"), want)
+	if runs := e.RunsOf("nightly"); len(runs) != 3 || len(e.Claim(e.Join(), 10)) != 3 {
+		e.Fatalf("the runs: %+v", runs)
 	}
 }

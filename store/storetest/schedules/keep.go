@@ -22,6 +22,7 @@ var scheduleTests = env.Tests{
 	"a_schedule_that_was_deleted_leaves_its_jobs":  keepDeleted,
 	"a_name_is_one_of_a_namespace_and_any_text":    keepSpaces,
 	"old_runs_of_a_schedule_are_removed_by_degree": keepRuns,
+	"old_runs_are_removed_of_one_that_is_saved":    keepSaved,
 }
 
 func keepsAll(e *env.Env) {
@@ -231,5 +232,26 @@ func keepRuns(e *env.Env) {
 	e.Equal("runs in pages", paged, runs, cmpopts.EquateEmpty())
 	if s := e.ScheduleOf("nightly"); s.Version != all+1 || s.Left != -1 || s.Version > math.MaxInt32 {
 		e.Fatalf("the schedule is %+v", s)
+	}
+}
+
+// keepSaved: a schedule that is saved between any two of its fires, as one is whose jobs are to be
+// stopped by the next ones, does not keep all of its runs.
+func keepSaved(e *env.Env) {
+	s := e.SaveSchedule(env.Schedule("nightly"))
+	const all = store.RunsKept + 150
+	for i := range all {
+		e.Clock.Advance(time.Second)
+		at := e.Clock.Now()
+		e.Apply(&store.Batch{Fires: []*store.Fire{{
+			Namespace: s.Namespace, Name: s.Name, Version: s.Version + int64(2*i), Cursor: at, Left: -1,
+			Runs: []store.FireRun{{Nominal: at, State: store.RunMissed}},
+		}}})
+		_, err := e.Store.SaveSchedule(e.Ctx, s, s.Version+int64(2*i+1))
+		e.NoError("SaveSchedule", err)
+	}
+	runs := e.RunsOf("nightly")
+	if e.Store.Traits().Name != "model" && (len(runs) < store.RunsKept || len(runs) > store.RunsKept+100) {
+		e.Fatalf("%d of %d runs are kept", len(runs), all)
 	}
 }

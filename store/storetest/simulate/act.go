@@ -23,7 +23,8 @@ var actions = [ops]func(*world, *dice) bool{
 	OpRetain: (*world).retain, OpSignal: (*world).signal, OpCallback: (*world).callback, OpEnqueue: (*world).enqueue,
 	OpCancel: (*world).cancel, OpTerminate: (*world).terminate, OpPauseJob: (*world).pauseJob, OpResume: (*world).resume,
 	OpRetry: (*world).retry, OpFork: (*world).fork, OpPauseQueue: (*world).pauseQueue, OpResumeQueue: (*world).resumeQueue,
-	OpForward: (*world).forward, OpBack: (*world).back,
+	OpForward: (*world).forward, OpBack: (*world).back, OpSchedule: (*world).schedule, OpLookUp: (*world).lookUp, OpFire: (*world).fire,
+	OpTrigger: (*world).trigger, OpJump: (*world).jump,
 }
 
 func (w *world) forward(d *dice) bool {

@@ -145,6 +145,9 @@ func deliver(from, to *store.Batch) {
 	for i, q := range from.Enqueues {
 		to.Enqueues[i].Result, to.Enqueues[i].Err = q.Result, q.Err
 	}
+	for i, f := range from.Fires {
+		to.Fires[i].Err = f.Err
+	}
 	if from.Start != nil {
 		to.Start.Claimed = from.Start.Claimed
 	}
@@ -510,13 +513,20 @@ func TestBrokenOrder(t *testing.T) {
 // it took less than a fifth of them on average.
 func finds(t *testing.T, within int, breaks func(store.Store) store.Store) {
 	t.Helper()
+	findsDrawn(t, within, 1, simulate.Draw, breaks)
+}
+
+func findsDrawn(
+	t *testing.T, within int, first uint64, draw func(seed uint64, n int) []simulate.Step, breaks func(store.Store) store.Store,
+) {
+	t.Helper()
 	s := onModel
 	s.Open = func(clock func() time.Time) (store.Store, error) {
 		return breaks(model.New(clock)), nil
 	}
 	taken := 0
-	for seed := uint64(1); taken < within; seed++ {
-		report, err := s.Replay(t.Context(), simulate.Draw(seed, 500))
+	for seed := first; taken < within; seed++ {
+		report, err := s.Replay(t.Context(), draw(seed, 500))
 		if err != nil {
 			t.Fatal(err)
 		}

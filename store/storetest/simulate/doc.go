@@ -30,6 +30,8 @@
 //	CancelArrives    who runs a job that is to stop is told, and one that was ended completes no more
 //	Counts, Limits   queues count what there is; claims take no more than they may
 //	Retention        a job is removed when its time is over, and never before
+//	OneFire          a fire is carried out if it was decided from the schedule as it is; each nominal
+//	                 time up to the cursor has one run of the clock, and each number of a person one
 //	OneLeader        one node is told to lead at a time, each under an epoch of its own
 //	Contract         what is refused is refused with the error that it should be
 //

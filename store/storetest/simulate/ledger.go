@@ -26,6 +26,8 @@ type ledger struct {
 	touch   []*job            // by the call
 	removed map[store.ID]bool
 	leader  leadership
+
+	schedules map[string]*scheduled
 }
 
 // names are those under which jobs publish and stream.
@@ -70,6 +72,7 @@ func newLedger(c *clock) *ledger {
 	return &ledger{
 		clock: c, jobs: map[store.ID]*job{}, turns: map[string]*turn{}, nodes: map[int64]*member{}, claims: map[claimName]bool{},
 		paused: map[string]bool{}, queues: map[string]bool{}, orphan: map[store.ID]bool{}, removed: map[store.ID]bool{},
+		schedules: map[string]*scheduled{},
 	}
 }
 

@@ -156,6 +156,7 @@ func (w *witness) survey(ctx context.Context) {
 	w.surveyJournals(ctx)
 	w.surveyEarlier(ctx)
 	w.surveyKeys(ctx)
+	w.surveySchedules(ctx)
 	nodes, err := w.Nodes(ctx)
 	must("Nodes", err)
 	for _, n := range nodes {

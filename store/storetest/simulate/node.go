@@ -24,6 +24,7 @@ type node struct {
 	killed  bool
 	leads   bool
 	others  []store.NodeBeat // as it was told when it led
+	plans   []*plan          // as it has read when it led
 }
 
 // run is a job that the node believes to run.

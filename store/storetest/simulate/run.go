@@ -41,6 +41,8 @@ type Simulation struct {
 	// Shrinking is how many steps may be replayed to find out which of those that failed are
 	// needed.
 	Shrinking int
+	// Scheduled: there are schedules, which nodes fire.
+	Scheduled bool
 	// Told, if set, is told what happens.
 	Told func(format string, args ...any)
 }
@@ -113,6 +115,7 @@ func (w *world) calm() {
 	info := store.NodeInfo{Name: "last", Namespace: namespace, Kinds: []string{"send", "charge", "send@v1", "charge@v1"}}
 	last, err := s.Join(w.ctx, info)
 	must("Join", err)
+	w.fireAll()
 	for seq := int64(1); w.unfinished() > 0; seq++ {
 		if seq > 1000 {
 			brokenf("EveryDueThing", "%d jobs never come to their end", w.unfinished())
@@ -167,7 +170,11 @@ func (w *world) round(node, seq int64, kinds []string) {
 // Hunt replays the steps of a seed, and if an invariant does not hold returns the few of them that
 // are needed for it, and the story that they tell. An error is one of opening or closing a store.
 func (s *Simulation) Hunt(ctx context.Context, seed uint64, n int) (Report, *Find, error) {
-	steps := Draw(seed, n)
+	draw := Draw
+	if s.Scheduled {
+		draw = DrawScheduled
+	}
+	steps := draw(seed, n)
 	report, err := s.Replay(ctx, steps)
 	if err != nil || report.Failure == nil {
 		return report, nil, err

@@ -56,13 +56,19 @@ const (
 	OpResumeQueue
 	OpForward
 	OpBack
+	OpSchedule
+	OpLookUp
+	OpFire
+	OpTrigger
+	OpJump
 	ops
 )
 
 var opNames = [ops]string{
 	"join", "beat", "claim", "batch", "append", "park", "end", "repeat", "late", "audit", "leave", "freeze", "thaw", "kill",
 	"lead", "rescue", "promote", "sweep", "close", "retain", "signal", "callback", "enqueue", "cancel", "terminate", "pause-job",
-	"resume", "retry", "fork", "pause-queue", "resume-queue", "forward", "back",
+	"resume", "retry", "fork", "pause-queue", "resume-queue", "forward", "back", "schedule",
+	"look-up", "fire", "trigger", "jump",
 }
 
 // weights is how often of a thousand or so a step does that.
@@ -74,11 +80,25 @@ var weights = [ops]int{
 	OpForward: 60, OpBack: 8,
 }
 
+// scheduleWeights is how often it does that where there are schedules.
+var scheduleWeights = [ops]int{OpSchedule: 50, OpLookUp: 100, OpFire: 200, OpTrigger: 30, OpJump: 12, OpLead: 60, OpForward: 60}
+
 // faultyPercent is how many calls go wrong.
 const faultyPercent = 15
 
 // Draw makes steps out of a seed.
-func Draw(seed uint64, n int) []Step {
+func Draw(seed uint64, n int) []Step { return drawn(seed, n, weights) }
+
+// DrawScheduled makes steps of which many are about schedules.
+func DrawScheduled(seed uint64, n int) []Step {
+	both := weights
+	for op, w := range scheduleWeights {
+		both[op] += w
+	}
+	return drawn(seed, n, both)
+}
+
+func drawn(seed uint64, n int, weights [ops]int) []Step {
 	random := rand.New(rand.NewPCG(seed, 1))
 	total := 0
 	for _, w := range weights {

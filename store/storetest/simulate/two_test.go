@@ -115,3 +115,15 @@ func (s *two) Retain(ctx context.Context, p store.Retention) (store.Retained, er
 func (s *two) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	return s.either().Get(ctx, namespace, id)
 }
+
+func (s *two) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (store.Schedule, error) {
+	return s.either().SaveSchedule(ctx, sc, expect)
+}
+
+func (s *two) Schedules(ctx context.Context, filter store.ScheduleFilter) ([]store.Schedule, error) {
+	return s.either().Schedules(ctx, filter)
+}
+
+func (s *two) DueSchedules(ctx context.Context, limit int) ([]store.Schedule, time.Time, error) {
+	return s.either().DueSchedules(ctx, limit)
+}

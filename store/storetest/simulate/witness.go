@@ -12,6 +12,9 @@ import (
 // Apply implements store.Writer.
 func (w *witness) Apply(ctx context.Context, batch *store.Batch) error {
 	w.begin("Apply")
+	if len(batch.Fires) > 0 {
+		return w.applyFires(ctx, batch)
+	}
 	err := w.Store.Apply(ctx, batch)
 	if errors.Is(err, store.ErrRefused) {
 		w.sawRefusal(batch)

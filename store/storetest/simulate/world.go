@@ -25,7 +25,9 @@ type world struct {
 	store   *faults.Store // as those who ask see it
 	fault   faults.Kind   // of the first call of the step
 	nodes   []*node
-	letters []*letter // of people, whose answer did not come
+	letters []*letter  // of people, whose answer did not come
+	asked   []*trigger // so are these
+	decided []*trigger // by nodes, which may arrive once more
 	told    func(format string, args ...any)
 }
 

@@ -1,4 +1,5 @@
-// Package move reads and writes jobs as wholes, for a copy from one database to another.
+// Package move reads and writes jobs as wholes, and schedules, for a copy from one database to
+// another.
 //
 //	survey    what a copy has to know of a database
 //	export    a page of whole jobs: read, memory
@@ -19,5 +20,5 @@
 //
 // # Imports
 //
-// Of ours, store, pg and local.
+// Of ours, store, pg, local and schedules.
 package move

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 )
 
 // page is one that is being read.
@@ -30,6 +31,10 @@ func (s *Store) Export(ctx context.Context, params store.ExportParams) (store.Ex
 	err := s.InTx(ctx, pg.BeginRead, func(t pg.Session) error {
 		p.t = t
 		switch {
+		case params.After.Runs:
+			return p.runs(ctx, params)
+		case params.After.Schedules:
+			return p.schedules(ctx, params)
 		case params.After.Signals:
 			return p.signals(ctx, params)
 		case params.After.Keys:
@@ -218,6 +223,30 @@ func (p *page) signals(ctx context.Context, params store.ExportParams) error {
 		p.Signals, p.Next.Signal = append(p.Signals, s), s
 		return err
 	}, pg.UUIDOf(after.ID), after.Namespace, int32(params.Limit))
-	p.End = len(p.Signals) < params.Limit
+	if len(p.Signals) < params.Limit {
+		p.Next = store.Place{Job: p.Next.Job, Schedules: true}
+	}
+	return err
+}
+
+// schedules reads schedules. Of the last page nothing is left.
+func (p *page) schedules(ctx context.Context, params store.ExportParams) (err error) {
+	p.Schedules, err = schedules.Export(ctx, p.t, params.After.Schedule, params.Limit, params.Bytes)
+	if n := len(p.Schedules); n > 0 {
+		last := &p.Schedules[n-1]
+		p.Next.Schedule = store.ScheduleName{Namespace: last.Namespace, Name: last.Name}
+	} else {
+		p.Next = store.Place{Job: p.Next.Job, Runs: true}
+	}
+	return err
+}
+
+// runs reads those of schedules.
+func (p *page) runs(ctx context.Context, params store.ExportParams) (err error) {
+	p.Runs, err = schedules.ExportRuns(ctx, p.t, params.After.Run, params.Limit)
+	if n := len(p.Runs); n > 0 {
+		p.Next.Run = p.Runs[n-1]
+	}
+	p.End = len(p.Runs) < params.Limit
 	return err
 }

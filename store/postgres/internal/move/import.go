@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 )
 
 // Import is that of store.Copies, without the class of its error.
@@ -44,6 +45,12 @@ func (s *Store) Import(ctx context.Context, params store.ImportParams) error {
 		}
 		if bytes.Compare(params.Last[:], n.Last[:]) > 0 {
 			n.Last = params.Last
+		}
+		if err := schedules.Import(ctx, t, params.Schedules); err != nil {
+			return err
+		}
+		if err := schedules.ImportRuns(ctx, t, params.Runs); err != nil {
+			return err
 		}
 		n.Done = params.Done
 		text, err := json.Marshal(n)

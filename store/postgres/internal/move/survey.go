@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 )
 
 // Store reads and writes whole jobs.
@@ -25,6 +26,9 @@ func (s *Store) Survey(ctx context.Context) (found store.Survey, err error) {
 			return err
 		}
 		if found.Queues, err = queues(ctx, t); err != nil {
+			return err
+		}
+		if found.Schedules, err = schedules.Sum(ctx, t); err != nil {
 			return err
 		}
 		if err := t.Run(ctx, "copy_ids", func(r pg.Row) error {

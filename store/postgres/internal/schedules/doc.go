@@ -1,7 +1,9 @@
-// Package schedules keeps schedules in PostgreSQL, and carries out fires.
+// Package schedules keeps schedules in PostgreSQL, carries out fires, and copies schedules into
+// another database.
 //
 //	schedules   what people and code do with schedules, and ask about them
 //	fire        the part of a batch that fires
+//	copy        pages of schedules and runs
 //
 // A batch with fires locks their schedules before all else, in the order of their ids, and compares
 // the versions then: of two processes that fire one schedule the second waits for the first, and

@@ -2,6 +2,8 @@ package schedules
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -9,7 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// trimEvery is after how many changes of a schedule its old runs are removed.
+// trimEvery is after how many changes of a schedule its old runs are removed: fires, and what is
+// saved, since the two may take turns.
 const trimEvery = 64
 
 // Firing are the fires of a batch, and their schedules.
@@ -40,9 +43,17 @@ func Begin(ctx context.Context, t pg.Runner, fires []*store.Fire) (*Firing, erro
 	if err != nil {
 		return nil, err
 	}
+	before := map[name]int64{} // fires of the same schedule that come before in the batch
 	for _, fire := range fires {
-		if fire.Err = fire.Check(); fire.Err == nil {
-			fire.Err = fire.Judge(f.rows[nameOf(fire)].Version)
+		if fire.Err = fire.Check(); fire.Err != nil {
+			continue
+		}
+		n, version := nameOf(fire), f.rows[nameOf(fire)].Version
+		if version > 0 {
+			version += before[n]
+		}
+		if fire.Err = fire.Judge(version); fire.Err == nil {
+			before[n]++
 		}
 	}
 	return f, nil
@@ -63,18 +74,25 @@ func (f *Firing) End(ctx context.Context, t pg.Runner, now int64) error {
 		return nil
 	}
 	var runs noted
-	var moved []row
+	var trimmed []int64
 	for _, fire := range f.fires {
 		r := f.rows[nameOf(fire)]
 		for _, run := range fire.Settle(&r.Schedule, pg.TimeOf(now)) {
 			runs.add(r.id, run, fire)
 		}
-		moved = append(moved, r)
+		if r.Version%trimEvery == 0 {
+			trimmed = append(trimmed, r.id)
+		}
+		r.Version++
+		f.rows[nameOf(fire)] = r
 	}
 	if err := runs.write(ctx, t, now); err != nil {
 		return err
 	}
-	return move(ctx, t, moved)
+	if err := move(ctx, t, slices.Collect(maps.Values(f.rows))); err != nil || trimmed == nil {
+		return err
+	}
+	return t.Run(ctx, "schedule_runs_trim", nil, trimmed, int32(store.RunsKept))
 }
 
 func (n *noted) add(schedule int64, run store.ScheduleRun, of *store.Fire) {
@@ -107,20 +125,13 @@ func (n *noted) write(ctx context.Context, t pg.Runner, now int64) error {
 // move writes what fires change of their schedules.
 func move(ctx context.Context, t pg.Runner, rows []row) error {
 	n := len(rows)
-	ids, left, fired := make([]int64, n), make([]int64, n), make([]int64, n)
+	ids, versions, left, fired := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	cursors, nextAt := make([]*int64, n), make([]*int64, n)
 	cancels, last := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
-	var trimmed []int64
 	for i, r := range rows {
-		ids[i], left[i], fired[i] = r.id, r.Left, r.Fired
+		ids[i], versions[i], left[i], fired[i] = r.id, r.Version, r.Left, r.Fired
 		cursors[i], nextAt[i] = pg.OptMicros(r.Cursor), pg.OptMicros(r.NextAt)
 		cancels[i], last[i] = optID(r.Cancels), optID(r.Last)
-		if r.Version%trimEvery == 0 {
-			trimmed = append(trimmed, r.id)
-		}
 	}
-	if err := t.Run(ctx, "schedules_fired", nil, ids, cursors, nextAt, left, cancels, last, fired); err != nil || trimmed == nil {
-		return err
-	}
-	return t.Run(ctx, "schedule_runs_trim", nil, trimmed, int32(store.RunsKept))
+	return t.Run(ctx, "schedules_fired", nil, ids, versions, cursors, nextAt, left, cancels, last, fired)
 }

@@ -61,7 +61,7 @@ func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int6
 		pg.OptMicros(sc.Cursor), pg.OptMicros(sc.NextAt), sc.Left, optID(sc.Cancels), s.Micros(),
 	}
 	if expect != 0 {
-		name, args = "schedule_update", append(args, expect)
+		name, args = "schedule_update", append(args, expect, expect%trimEvery == 0, int32(store.RunsKept))
 	}
 	var saved []store.Schedule
 	if err := s.Send(ctx, pg.Statement{Name: name, Args: args, Each: into(&saved)}); err != nil {
@@ -89,13 +89,18 @@ func (s *Store) mismatch(ctx context.Context, namespace, name string, expect int
 
 // DeleteSchedule is that of store.Schedules, without the class of its error.
 func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
-	gone := false
-	args := []any{pg.CleanText(namespace), pg.CleanText(name), expect}
-	err := s.Send(ctx, pg.Statement{Name: "schedule_delete", Args: args, Each: func(pg.Row) error {
-		gone = true
-		return nil
-	}})
-	if err != nil || gone {
+	gone := int64(0)
+	err := pg.RetryOnConflict(ctx, func() error {
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+			gone = 0
+			err := t.Run(ctx, "schedule_delete", func(r pg.Row) error { return r.Scan(&gone) }, pg.CleanText(namespace), pg.CleanText(name), expect)
+			if err != nil || gone == 0 {
+				return err
+			}
+			return t.Run(ctx, "schedule_runs_delete", nil, gone)
+		})
+	})
+	if err != nil || gone != 0 {
 		return err
 	}
 	if expect == 0 {

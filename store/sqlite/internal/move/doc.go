@@ -1,4 +1,5 @@
-// Package move reads and writes jobs as wholes, for a copy from one database to another.
+// Package move reads and writes jobs as wholes, and schedules, for a copy from one database to
+// another.
 //
 //	survey    what a copy has to know of a database
 //	export    a page of whole jobs: read, memory
@@ -21,5 +22,6 @@
 //
 // # Imports
 //
-// Of ours, store, core, db, generations, and work, which knows how waits and requests are written.
+// Of ours, store, core, db, generations, schedules, and work, which knows how waits and requests
+// are written.
 package move

@@ -26,6 +26,10 @@ func (v Verbs) Export(ctx context.Context, params store.ExportParams) (store.Exp
 		p = page{rows: params.Limit, bytes: params.Bytes}
 		p.Next = params.After
 		switch {
+		case params.After.Runs:
+			return p.runs(t, params)
+		case params.After.Schedules:
+			return p.schedules(t, params)
 		case params.After.Signals:
 			return p.signals(t, params)
 		case params.After.Keys:

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 )
 
 // Import implements store.Copies.
@@ -35,6 +36,12 @@ func (v Verbs) Import(ctx context.Context, params store.ImportParams) error {
 			if err := putSignal(t, &params.Signals[i]); err != nil {
 				return err
 			}
+		}
+		if err := schedules.Import(t, params.Schedules); err != nil {
+			return err
+		}
+		if err := schedules.ImportRuns(t, params.Runs); err != nil {
+			return err
 		}
 		if bytes.Compare(params.Last[:], n.Last[:]) > 0 {
 			n.Last = params.Last
@@ -71,7 +78,7 @@ func begin(t *core.Tx, from store.Origin) (*store.CopyNote, error) {
 		s.Done()
 		return nil, store.CopyNeedsQuiet(node)
 	}
-	if taken, err := db.Exists(t.Stmt("copy_any_job")); err != nil {
+	if taken, err := db.Exists(t.Stmt("copy_any")); err != nil {
 		return nil, err
 	} else if taken {
 		return nil, store.CopyNeedsEmpty()

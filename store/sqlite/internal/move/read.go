@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
@@ -220,6 +221,30 @@ func (p *page) signals(t *core.Tx, params store.ExportParams) error {
 		p.Signals, p.Next.Signal = append(p.Signals, sent), sent
 		return nil
 	})
-	p.End = len(p.Signals) < params.Limit
+	if len(p.Signals) < params.Limit {
+		p.Next = store.Place{Job: p.Next.Job, Schedules: true}
+	}
+	return err
+}
+
+// schedules reads schedules. Of the last page nothing is left.
+func (p *page) schedules(t *core.Tx, params store.ExportParams) (err error) {
+	p.Schedules, err = schedules.Export(t, params.After.Schedule, params.Limit, params.Bytes)
+	if n := len(p.Schedules); n > 0 {
+		last := &p.Schedules[n-1]
+		p.Next.Schedule = store.ScheduleName{Namespace: last.Namespace, Name: last.Name}
+	} else {
+		p.Next = store.Place{Job: p.Next.Job, Runs: true}
+	}
+	return err
+}
+
+// runs reads those of schedules.
+func (p *page) runs(t *core.Tx, params store.ExportParams) (err error) {
+	p.Runs, err = schedules.ExportRuns(t, params.After.Run, params.Limit)
+	if n := len(p.Runs); n > 0 {
+		p.Next.Run = p.Runs[n-1]
+	}
+	p.End = len(p.Runs) < params.Limit
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 )
 
 // Verbs are what a copy asks of a database.
@@ -33,6 +34,9 @@ func (v Verbs) Survey(ctx context.Context) (store.Survey, error) {
 			return err
 		}
 		if s.Queues, err = queues(t); err != nil {
+			return err
+		}
+		if s.Schedules, err = schedules.Sum(t); err != nil {
 			return err
 		}
 		counts := t.Stmt("copy_counts")

@@ -6,7 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// trimEvery is after how many changes of a schedule its old runs are removed.
+// trimEvery is after how many changes of a schedule its old runs are removed: fires, and what is
+// saved, since the two may take turns.
 const trimEvery = 64
 
 // Fire carries out decisions whose jobs are enqueued. Each has its own result; an error ends the
@@ -61,10 +62,15 @@ func carryOut(t *core.Tx, f *store.Fire, r *row) error {
 	if err := db.Exec(s); err != nil {
 		return err
 	}
-	if r.Version%trimEvery != 0 {
+	return trim(t, r)
+}
+
+// trim removes the old runs of a schedule now and then. r is how it was before a change.
+func trim(t *core.Tx, r *row) error {
+	if r.Version == 0 || r.Version%trimEvery != 0 {
 		return nil
 	}
-	s = t.Stmt("schedule_runs_trim")
+	s := t.Stmt("schedule_runs_trim")
 	s.BindInt(r.id)
 	s.BindInt(r.id)
 	s.BindInt(store.RunsKept)

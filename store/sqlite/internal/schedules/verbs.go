@@ -90,6 +90,9 @@ func (v Verbs) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64
 		if err := save(t, &sc, settings, old.id); err != nil {
 			return err
 		}
+		if err := trim(t, &old); err != nil {
+			return err
+		}
 		r, err := find(t, sc.Namespace, sc.Name)
 		saved = r.Schedule
 		return err
@@ -210,11 +213,15 @@ func (v Verbs) ScheduleRuns(ctx context.Context, params store.ScheduleRunParams)
 		s.BindInt(int64(params.Limit))
 		runs = nil
 		return db.Each(s, func() error {
-			runs = append(runs, store.ScheduleRun{
-				Nominal: db.ReadTime(s), Manual: s.ReadInt(), At: db.ReadTime(s), State: store.RunState(s.ReadInt()), Job: readOptID(s),
-			})
+			runs = append(runs, readRun(s))
 			return nil
 		})
 	})
 	return runs, err
+}
+
+func readRun(s db.Stmt) store.ScheduleRun {
+	return store.ScheduleRun{
+		Nominal: db.ReadTime(s), Manual: s.ReadInt(), At: db.ReadTime(s), State: store.RunState(s.ReadInt()), Job: readOptID(s),
+	}
 }

@@ -143,7 +143,7 @@ SELECT (SELECT count(*) FROM {schema}.inbox) + (SELECT count(*) FROM {schema}.jo
 SELECT value FROM {schema}.meta WHERE name = 'database_id' FOR UPDATE;
 
 -- name: copy_busy
-SELECT coalesce((SELECT min(n.id) FROM {schema}.node n WHERE n.dead_at IS NULL), 0), EXISTS (SELECT 1 FROM {schema}.job);
+SELECT coalesce((SELECT min(n.id) FROM {schema}.node n WHERE n.dead_at IS NULL), 0), EXISTS (SELECT 1 FROM {schema}.job) OR EXISTS (SELECT 1 FROM {schema}.schedule);
 
 -- name: copy_nodes_begin
 -- params: @last bigint

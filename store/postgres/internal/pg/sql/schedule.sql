@@ -37,24 +37,33 @@ INSERT INTO {schema}.schedule AS s (namespace, name, settings, declared, paused_
 VALUES (@namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @now, 1, 0)
 ON CONFLICT DO NOTHING RETURNING {{schedule_columns}};
 
+-- Those of the runs of a schedule that were decided before this one may go.
+-- fragment: last_kept
+(SELECT a.at FROM {schema}.schedule_run a WHERE a.schedule = s.id ORDER BY a.at DESC OFFSET @kept LIMIT 1)
+
 -- name: schedule_update
 -- params: @namespace text, @name text, @settings text, @declared text, @paused_at bigint, @paused_by text, @note text, @cursor bigint
--- params: @next_at bigint, @remaining bigint, @cancels uuid, @now bigint, @expected bigint
-UPDATE {schema}.schedule s SET settings = @settings, declared = @declared, paused_at = @paused_at, paused_by = @paused_by, note = @note,
-  cursor = @cursor, next_at = @next_at, remaining = @remaining, cancels = @cancels, updated_at = @now, version = s.version + 1
-WHERE s.namespace = @namespace AND s.name = @name AND s.version = @expected
-RETURNING {{schedule_columns}};
+-- params: @next_at bigint, @remaining bigint, @cancels uuid, @now bigint, @expected bigint, @trims boolean, @kept int
+WITH s AS (
+  UPDATE {schema}.schedule s SET settings = @settings, declared = @declared, paused_at = @paused_at, paused_by = @paused_by, note = @note,
+    cursor = @cursor, next_at = @next_at, remaining = @remaining, cancels = @cancels, updated_at = @now, version = s.version + 1
+  WHERE s.namespace = @namespace AND s.name = @name AND s.version = @expected
+  RETURNING {{schedule_columns}}
+), trimmed AS (
+  DELETE FROM {schema}.schedule_run r USING s WHERE @trims AND r.schedule = s.id AND r.at < {{last_kept}}
+)
+SELECT {{schedule_columns}} FROM s;
 
--- The runs go with it, but for those that a fire writes at this moment, which are never found.
 -- name: schedule_delete
 -- params: @namespace text, @name text, @expected bigint
-WITH gone AS (
-  DELETE FROM {schema}.schedule s WHERE s.namespace = @namespace AND s.name = @name
-    AND (@expected = 0 OR s.version = @expected) RETURNING s.id
-), runs AS (
-  DELETE FROM {schema}.schedule_run r USING gone g WHERE r.schedule = g.id
-)
-SELECT id FROM gone;
+DELETE FROM {schema}.schedule s WHERE s.namespace = @namespace AND s.name = @name
+  AND (@expected = 0 OR s.version = @expected) RETURNING s.id;
+
+-- By a statement of its own, which sees those that a fire has written while the schedule was to be
+-- deleted.
+-- name: schedule_runs_delete
+-- params: @id bigint
+DELETE FROM {schema}.schedule_run r WHERE r.schedule = @id;
 
 -- Notes runs, and answers with the places of those whose time has none yet.
 -- name: schedule_runs_insert
@@ -70,19 +79,18 @@ SELECT min(i.place) FROM noted n JOIN input i ON i.schedule = n.schedule AND i.n
 GROUP BY n.schedule, n.nominal, n.manual;
 
 -- name: schedules_fired
--- params: @ids bigint[], @cursors bigint[], @next_at bigint[], @remaining bigint[], @cancels uuid[], @last uuid[], @fired bigint[]
-UPDATE {schema}.schedule s SET cursor = t.cursor, next_at = t.next_at, remaining = t.remaining, cancels = t.cancels, last = t.last,
-  fired = t.fired, version = s.version + 1
-FROM unnest(@ids, @cursors, @next_at, @remaining, @cancels, @last, @fired) AS t (id, cursor, next_at, remaining, cancels, last, fired)
+-- params: @ids bigint[], @versions bigint[], @cursors bigint[], @next_at bigint[], @remaining bigint[], @cancels uuid[], @last uuid[]
+-- params: @fired bigint[]
+UPDATE {schema}.schedule s SET version = t.version, cursor = t.cursor, next_at = t.next_at, remaining = t.remaining, cancels = t.cancels,
+  last = t.last, fired = t.fired
+FROM unnest(@ids, @versions, @cursors, @next_at, @remaining, @cancels, @last, @fired)
+  AS t (id, version, cursor, next_at, remaining, cancels, last, fired)
 WHERE s.id = t.id;
 
 -- Removes the runs of schedules that were decided before the last so many.
 -- name: schedule_runs_trim
 -- params: @ids bigint[], @kept int
-DELETE FROM {schema}.schedule_run r USING unnest(@ids) AS t (id)
-WHERE r.schedule = t.id AND r.at < (
-  SELECT a.at FROM {schema}.schedule_run a WHERE a.schedule = t.id ORDER BY a.at DESC OFFSET @kept LIMIT 1
-);
+DELETE FROM {schema}.schedule_run r USING unnest(@ids) AS s (id) WHERE r.schedule = s.id AND r.at < {{last_kept}};
 
 -- name: schedule_runs
 -- params: @namespace text, @name text, @before bigint, @before_manual bigint, @limit int
@@ -93,3 +101,49 @@ CROSS JOIN LATERAL (
   SELECT a.* FROM {schema}.schedule_run a WHERE a.schedule = s.id AND (a.nominal, a.manual) < (@before, @before_manual)
   ORDER BY a.nominal DESC, a.manual DESC LIMIT @limit
 ) r ORDER BY r.nominal DESC, r.manual DESC;
+
+-- For a copy into another database.
+
+-- name: copy_schedule_sums
+SELECT count(*), coalesce(sum(s.version), 0)::bigint,
+  (SELECT count(*) FROM {schema}.schedule_run r JOIN {schema}.schedule a ON a.id = r.schedule) FROM {schema}.schedule s;
+
+-- Those that begin within so many bytes.
+-- name: copy_schedules
+-- params: @namespace text, @name text, @limit int, @bytes bigint
+SELECT {{schedule_columns}} FROM (
+  SELECT b.*, sum(octet_length(b.settings)) OVER by_name - octet_length(b.settings) AS before FROM (
+    SELECT * FROM {schema}.schedule a WHERE (a.namespace, a.name) > (@namespace, @name) ORDER BY a.namespace, a.name LIMIT @limit
+  ) b WINDOW by_name AS (ORDER BY b.namespace, b.name)
+) s WHERE s.before = 0 OR s.before < @bytes ORDER BY s.namespace, s.name;
+
+-- name: copy_runs
+-- params: @schedule bigint, @nominal bigint, @manual bigint, @limit int
+SELECT r.schedule, s.namespace, s.name, r.nominal, r.manual, r.at, r.state, r.job
+FROM (SELECT * FROM {schema}.schedule_run a WHERE (a.schedule, a.nominal, a.manual) > (@schedule, @nominal, @manual)
+  ORDER BY a.schedule, a.nominal, a.manual LIMIT @limit) r
+CROSS JOIN LATERAL (SELECT a.namespace, a.name FROM {schema}.schedule a WHERE a.id = r.schedule OFFSET 0) s
+ORDER BY r.schedule, r.nominal, r.manual;
+
+-- name: copy_schedules_put
+-- params: @rows text
+INSERT INTO {schema}.schedule (namespace, name, settings, declared, paused_at, paused_by, note, cursor, next_at, remaining, cancels,
+  version, last, fired, created_at, updated_at)
+SELECT namespace, name, settings, declared, paused_at, paused_by, note, cursor, next_at, remaining, cancels,
+  version, last, fired, created_at, updated_at FROM json_to_recordset(@rows::json)
+  AS t (namespace text, name text, settings text, declared text, paused_at bigint, paused_by text, note text, cursor bigint,
+    next_at bigint, remaining bigint, cancels uuid, version bigint, last uuid, fired bigint, created_at bigint, updated_at bigint)
+ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, paused_at = excluded.paused_at,
+  paused_by = excluded.paused_by, note = excluded.note, cursor = excluded.cursor, next_at = excluded.next_at,
+  remaining = excluded.remaining, cancels = excluded.cancels, version = excluded.version, last = excluded.last, fired = excluded.fired,
+  created_at = excluded.created_at, updated_at = excluded.updated_at;
+
+-- name: copy_runs_put
+-- params: @rows text
+INSERT INTO {schema}.schedule_run (schedule, nominal, manual, at, state, job)
+SELECT s.id, t.nominal, t.manual, t.at, t.state, t.job FROM json_to_recordset(@rows::json)
+  AS t (namespace text, name text, nominal bigint, manual bigint, at bigint, state smallint, job uuid)
+CROSS JOIN LATERAL (
+  SELECT a.id FROM {schema}.schedule a WHERE a.namespace = t.namespace AND a.name = t.name OFFSET 0
+) s
+ON CONFLICT DO NOTHING;

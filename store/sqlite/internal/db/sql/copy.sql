@@ -109,8 +109,8 @@ WHERE (id, namespace) > (@id, @namespace) ORDER BY id, namespace LIMIT @limit + 
 INSERT INTO holdfast_key_sent (id, namespace, job, seq, differs, at) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (id, namespace) DO NOTHING;
 
--- name: copy_any_job
-SELECT 1 FROM holdfast_job LIMIT 1;
+-- name: copy_any
+SELECT 1 FROM holdfast_job UNION ALL SELECT 1 FROM holdfast_schedule LIMIT 1;
 
 -- Ordering keys for which jobs wait although none has the turn.
 -- name: copy_keys_free

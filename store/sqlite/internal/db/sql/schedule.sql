@@ -58,3 +58,34 @@ WHERE schedule = @schedule AND (nominal, manual) < (@before, @before_manual) ORD
 -- params: @schedule, @same_schedule, @kept
 DELETE FROM holdfast_schedule_run WHERE schedule = @schedule AND at < (
   SELECT at FROM holdfast_schedule_run WHERE schedule = @same_schedule ORDER BY at DESC LIMIT 1 OFFSET @kept + 0);
+
+-- For a copy into another database.
+
+-- name: copy_schedule_sums
+SELECT count(*), coalesce(sum(s.version), 0),
+  (SELECT count(*) FROM holdfast_schedule_run r JOIN holdfast_schedule a ON a.id = r.schedule) FROM holdfast_schedule s;
+
+-- name: copy_schedules
+-- params: @namespace, @name, @limit
+SELECT {{schedule_columns}}
+FROM holdfast_schedule WHERE (namespace, name) > (@namespace, @name) ORDER BY namespace, name LIMIT @limit + 0;
+
+-- name: copy_runs
+-- params: @schedule, @nominal, @manual, @limit
+SELECT r.schedule, s.namespace, s.name, r.nominal, r.manual, r.at, r.state, r.job
+FROM holdfast_schedule_run r CROSS JOIN holdfast_schedule s ON s.id = r.schedule
+WHERE (r.schedule, r.nominal, r.manual) > (@schedule, @nominal, @manual) ORDER BY r.schedule, r.nominal, r.manual LIMIT @limit + 0;
+
+-- name: copy_schedule_put
+INSERT INTO holdfast_schedule (namespace, name, settings, declared, paused_at, paused_by, note, cursor, next_at, remaining, cancels,
+  version, last, fired, created_at, updated_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, paused_at = excluded.paused_at,
+  paused_by = excluded.paused_by, note = excluded.note, cursor = excluded.cursor, next_at = excluded.next_at,
+  remaining = excluded.remaining, cancels = excluded.cancels, version = excluded.version, last = excluded.last, fired = excluded.fired,
+  created_at = excluded.created_at, updated_at = excluded.updated_at;
+
+-- name: copy_run_put
+-- params: @nominal, @manual, @at, @state, @job, @namespace, @name
+INSERT OR IGNORE INTO holdfast_schedule_run (schedule, nominal, manual, at, state, job)
+SELECT id, @nominal, @manual, @at, @state, @job FROM holdfast_schedule WHERE namespace = @namespace AND name = @name;
