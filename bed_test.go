@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
@@ -102,6 +103,13 @@ func eventually(t *testing.T, what string, condition func() bool) {
 			t.Fatalf("%s: not within a minute", what)
 		}
 	}
+}
+
+// server returns the source of a schema of the server that is the test's own.
+func server(t *testing.T) postgres.Config {
+	t.Helper()
+	url, schema := pgtest.Shared(t).Schema(t)
+	return postgres.Config{URL: url, SchemaName: schema}
 }
 
 // openOn opens a client on a database until the test ends.

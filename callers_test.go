@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -251,7 +251,7 @@ func TestCallersOnSQLite(t *testing.T) {
 	for _, mode := range []string{"immediate", "deferred"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join(t.TempDir(), "jobs.db")
+			file := sqlitetest.File(t)
 			db, err := sql.Open("sqlite", "file:"+file+"?_txlock="+mode+"&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)")
 			if err != nil {
 				t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,9 +12,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -119,11 +117,11 @@ func TestRefusedSignals(t *testing.T) {
 	})
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		playRefused(t, sqlite.File(filepath.Join(t.TempDir(), "jobs.db")))
+		playRefused(t, sqlite.File(sqlitetest.File(t)))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		playRefused(t, postgres.URL(pgtest.Shared(t).Database(t)))
+		playRefused(t, server(t))
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -63,7 +63,7 @@ func onDatabasesWithTx(t *testing.T, test func(t *testing.T, source store.Source
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		file := filepath.Join(t.TempDir(), "jobs.db")
+		file := sqlitetest.File(t)
 		db := openDB(t, "sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)")
 		test(t, sqlite.File(file), begin(db, func(tx *sql.Tx) store.Tx { return sqlite.Tx(tx) }))
 	})

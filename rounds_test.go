@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
@@ -31,11 +29,11 @@ var nextRound = holdfast.NewSignal[int]("next")
 func onDatabases(t *testing.T, test func(t *testing.T, source store.Source)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		test(t, sqlite.File(filepath.Join(t.TempDir(), "jobs.db")))
+		test(t, sqlite.File(sqlitetest.File(t)))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		test(t, postgres.URL(pgtest.Shared(t).Database(t)))
+		test(t, server(t))
 	})
 }
 

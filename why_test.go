@@ -5,16 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 	"github.com/holdfastdev/holdfast/why"
@@ -443,11 +441,11 @@ func TestWhyOnDatabases(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		whyOn(t, sqlite.File(filepath.Join(t.TempDir(), "x.db")))
+		whyOn(t, sqlite.File(sqlitetest.File(t)))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		whyOn(t, postgres.URL(pgtest.Shared(t).Database(t)))
+		whyOn(t, server(t))
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/saidonce"
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -206,7 +207,7 @@ func TestWords(t *testing.T) {
 	})
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		file := filepath.Join(t.TempDir(), "jobs.db")
+		file := sqlitetest.File(t)
 		playWords(t, sqlite.File(file), func() (store.Tx, func()) {
 			db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(10000)")
 			if err != nil {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/health"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -53,8 +53,11 @@ func (f failingStore) Beat(ctx context.Context, p store.BeatParams) (store.Beat,
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]func(t *testing.T) store.Source{
-		"sqlite":   func(t *testing.T) store.Source { return sqlite.File(filepath.Join(t.TempDir(), "jobs.db")) },
-		"postgres": func(t *testing.T) store.Source { return postgres.URL(pgtest.Shared(t).Database(t)) },
+		"sqlite": func(t *testing.T) store.Source { return sqlite.File(sqlitetest.File(t)) },
+		"postgres": func(t *testing.T) store.Source {
+			url, schema := pgtest.Shared(t).Schema(t)
+			return postgres.Config{URL: url, SchemaName: schema}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

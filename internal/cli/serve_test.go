@@ -91,9 +91,10 @@ func TestDevThatCannotJoin(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	t.Cleanup(func() { execute(server.URL(""), "DROP ROLE IF EXISTS "+role) })
 	s := newShell(t)
-	s.env[app.EnvDatabase] = server.Database(t) // dropped before the role, as cleanups run in reverse
+	database := server.Database(t)
+	s.env[app.EnvDatabase] = database
+	t.Cleanup(func() { execute(database, "DROP OWNED BY "+role, "DROP ROLE "+role) })
 	s.ok("migrate", "up")
 	execute(s.env[app.EnvDatabase], "CREATE ROLE "+role+" LOGIN PASSWORD 'hunter2'", "GRANT USAGE ON SCHEMA holdfast TO "+role,
 		"GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO "+role)

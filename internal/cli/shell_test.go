@@ -22,6 +22,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/saidonce"
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 )
 
 // buildDir is the directory of the built command, if it was built.
@@ -81,7 +82,7 @@ func newShell(t *testing.T) *shell {
 func migrated(t *testing.T) *shell {
 	t.Helper()
 	s := newShell(t)
-	s.ok("migrate", "up")
+	sqlitetest.Create(t, s.db)
 	return s
 }
 

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/copier"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 func file(t *testing.T) sqlite.Config {
 	t.Helper()
-	source := sqlite.File(filepath.Join(t.TempDir(), "holdfast.db"))
+	source := sqlite.File(sqlitetest.File(t))
 	source.Synchronous = sqlite.Normal
 	return source
 }

@@ -32,7 +32,8 @@ type layer struct {
 
 // support is what the tests of everything above the stores may import.
 var support = []string{
-	"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "internal/saidonce", "store/...", "why",
+	"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "internal/saidonce", "internal/sqlitetest",
+	"store/...", "why",
 }
 
 // ofVerbs is what the verbs of the command line are made of.
@@ -111,7 +112,7 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/...",
 		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},
-		tests:   []string{"internal/crashtest/process", "store/storetest/..."},
+		tests:   []string{"internal/crashtest/process", "internal/sqlitetest", "store/storetest/..."},
 	},
 	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
@@ -150,6 +151,7 @@ var layers = []layer{
 	{pattern: "internal/terms"},
 	{pattern: "internal/vet/..."},
 	{pattern: "internal/pgtest/..."},
+	{pattern: "internal/sqlitetest", imports: []string{"store/sqlite"}},
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/saidonce"},
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
@@ -308,7 +310,11 @@ var restrictions = []restriction{
 	{"modernc.org", []string{"examples/...", "store/sqlite/..."}, "a program links only the databases that it names"},
 	{"zombiezen.com", []string{"store/sqlite/internal/db"}, "one package speaks to SQLite"},
 
-	{"testing", []string{"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "store/storetest/..."}, "it belongs to tests"},
+	{
+		"testing",
+		[]string{"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/sqlitetest", "store/storetest/..."},
+		"it belongs to tests",
+	},
 	{"github.com/google/go-cmp", []string{"store/storetest/..."}, "it belongs to tests"},
 	{"go.uber.org/goleak", []string{"store/storetest/..."}, "it belongs to tests"},
 	{"pgregory.net/rapid", []string{"store/storetest/..."}, "it belongs to tests"},

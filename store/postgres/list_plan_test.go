@@ -49,6 +49,9 @@ func fill(t *testing.T, conn *pgx.Conn, schema string) {
 // were never looked at, or large.
 func TestListPlans(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
 	url, schema := pgtest.Shared(t).Schema(t)
 	opened, err := Config{URL: url, SchemaName: schema}.Open(t.Context())
 	if err != nil {

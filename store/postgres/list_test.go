@@ -33,6 +33,9 @@ func (a *asked) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)
 // few statements, each of which finds its rows by index (see TestListPlans).
 func TestListsAskLittle(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
 	config := fresh(t)
 	pooled, err := pgxpool.ParseConfig(config.URL)
 	if err != nil {

@@ -50,6 +50,9 @@ func TestHotPlans(t *testing.T) {
 // known of that job by its id.
 func TestOneReadByKey(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
 	s, conn := opened(t)
 	for _, fill := range []string{
 		"SELECT 1",
@@ -72,6 +75,9 @@ func TestOneReadByKey(t *testing.T) {
 // first row of a lane, however long that is.
 func TestUnservedReadsFirstRows(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
 	s, conn := opened(t)
 	for _, fill := range []string{
 		"SELECT 1",
@@ -93,6 +99,9 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 // reading through their notes, of which one may have any number.
 func TestUntoldParentsReadsOneNoteOfEach(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
 	s, conn := opened(t)
 	for _, fill := range []string{
 		"SELECT 1",
@@ -180,6 +189,9 @@ func explain(t *testing.T, conn *pgx.Conn, text string, args ...string) (lines [
 // that parallel workers cost nothing would rather let them read all that follows, and sort it.
 func TestNoParallelPlans(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
 	ctx := t.Context()
 	url, schema := pgtest.Shared(t).Schema(t)
 	opened, err := Config{URL: url, SchemaName: schema}.Open(ctx)

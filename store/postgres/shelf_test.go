@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -32,17 +30,23 @@ type shelved struct {
 
 	config      postgres.Config
 	connections *postgres.Lasting // if it is connected
-	relations   string            // all of the schema, when it was new
+	keeper      *keeper
 }
 
 // closeShelf closes the connections of all that is kept.
 func closeShelf() (err error) {
 	for _, free := range shelf.free {
 		for _, s := range free {
-			if s.connected {
-				err = errors.Join(err, s.connections.Close())
-			}
+			err = errors.Join(err, s.close())
 		}
+	}
+	return err
+}
+
+func (s shelved) close() error {
+	err := s.keeper.close()
+	if s.connected {
+		err = errors.Join(err, s.connections.Close())
 	}
 	return err
 }
@@ -99,7 +103,9 @@ func newShelved(t *testing.T, wanted kept) shelved {
 	if err := fresh.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.relations = relations(t, connect(t, url), schema)
+	if s.keeper, err = newKeeper(context.Background(), s.config); err != nil {
+		t.Fatal(err)
+	}
 	if wanted.connected {
 		if s.connections, err = postgres.Connect(context.Background(), s.config); err != nil {
 			t.Fatal(err)
@@ -118,62 +124,21 @@ func takeShelved(wanted kept) (s shelved, ok bool) {
 	return s, ok
 }
 
-func relations(t *testing.T, conn *pgx.Conn, schema string) string {
-	t.Helper()
-	var all string
-	err := conn.QueryRow(context.Background(), `SELECT string_agg(relname || ' ' || relkind::text, ',' ORDER BY relname)
-		FROM pg_class WHERE relnamespace = $1::text::regnamespace`, schema).Scan(&all)
-	if err != nil {
-		t.Error(err)
-	}
-	return all
-}
-
 // putBack empties a schema. One whose tables are not those that it had, such as after days of
 // retention, is not used again, nor is one in which something may still be at work.
 func putBack(t *testing.T, s shelved) {
 	t.Helper()
-	back := false
-	defer func() {
-		if !back && s.connected {
-			_ = s.connections.Close() // never fails
-		}
-	}()
-	if t.Failed() {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, s.config.URL)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer conn.Close(ctx)
-	var alone bool
-	for range 50 {
-		err := conn.QueryRow(ctx, `SELECT NOT EXISTS (SELECT FROM pg_stat_activity
-			WHERE datname = current_database() AND application_name = 'holdfast:' || $1::text AND ($2 IS FALSE OR state <> 'idle'))
-			AND NOT EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-			WHERE c.relnamespace = $1::text::regnamespace AND l.pid <> pg_backend_pid())
-			FROM pg_sleep(0.005)`, s.config.SchemaName, s.connected).Scan(&alone)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		if alone {
-			break
+	again := false
+	if !t.Failed() {
+		var err error
+		if again, err = s.keeper.restore(ctx, s.connected); err != nil {
+			t.Errorf("empty the schema %s: %v", s.config.SchemaName, err)
 		}
 	}
-	if !alone || relations(t, conn, s.config.SchemaName) != s.relations {
-		return
-	}
-	if _, err := conn.Exec(ctx, `SELECT set_config('shelf.schema', $1, false)`, s.config.SchemaName); err != nil {
-		t.Error(err)
-		return
-	}
-	if _, err := conn.Exec(ctx, emptied); err != nil {
-		t.Error(err)
+	if !again {
+		_ = s.close() // what it held is not used again
 		return
 	}
 	shelf.mu.Lock()
@@ -182,20 +147,4 @@ func putBack(t *testing.T, s shelved) {
 		shelf.free = map[kept][]shelved{}
 	}
 	shelf.free[s.kept] = append(shelf.free[s.kept], s)
-	back = true
 }
-
-// emptied deletes what is in the tables of a schema, and lets numbers begin again.
-const emptied = `DO $$
-DECLARE r record; space oid := current_setting('shelf.schema')::regnamespace;
-BEGIN
-  FOR r IN SELECT oid::regclass AS name, relkind, relname FROM pg_class WHERE relnamespace = space
-    AND (relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migration' OR relkind = 'S')
-    ORDER BY oid DESC LOOP -- what was made later may refer to what was there
-    IF r.relkind = 'S' THEN
-      PERFORM setval(r.name, 1, false);
-    ELSE
-      EXECUTE format('DELETE FROM %s', r.name) || CASE WHEN r.relname = 'meta' THEN $q$ WHERE name <> 'database_id'$q$ ELSE '' END;
-    END IF;
-  END LOOP;
-END $$`

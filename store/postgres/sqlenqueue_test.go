@@ -232,6 +232,9 @@ func TestSQLEnqueueMeetsOthers(t *testing.T) {
 // one makes the job.
 func TestSQLEnqueueRace(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is a race")
+	}
 	config := used(t, nil)
 	s, conn := open(t, config), connect(t, config.URL)
 	for round := range 20 {
@@ -643,6 +646,9 @@ func TestSQLEnqueueNeedsUTF8(t *testing.T) {
 // does not read all of them when they are large.
 func TestSQLEnqueueReadsIndexes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
 	config := fresh(t)
 	open(t, config)
 	conn, watch := connect(t, config.URL), connect(t, config.URL)

@@ -1,9 +1,9 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -26,7 +26,7 @@ func TestConformanceInPortions(t *testing.T) {
 func conform(t *testing.T, portion int64, without ...string) {
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		// The suite opens hundreds of stores; what a sync adds is not its subject.
-		source := sqlite.File(filepath.Join(t.TempDir(), "holdfast.db"))
+		source := sqlite.File(sqlitetest.File(t))
 		source.Clock, source.Synchronous = clock.Now, sqlite.Normal
 		s, err := source.Open(t.Context())
 		if err != nil {

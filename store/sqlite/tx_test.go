@@ -10,6 +10,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -58,8 +59,11 @@ func fancy() *store.Enqueue {
 func TestCallersTransactions(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, string) *sql.DB{"immediate": database, "deferred": plainDatabase} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "immediate" {
+				t.Skip("it is the same suite once more")
+			}
 			storetest.RunTx(t, func(t *testing.T, clock *storetest.Clock) (store.Store, func(*testing.T) storetest.Tx) {
-				source := sqlite.File(file(t))
+				source := sqlite.File(sqlitetest.File(t))
 				source.Clock, source.Synchronous = clock.Now, sqlite.Normal
 				s := open(t, source)
 				db := connect(t, source.Path)
