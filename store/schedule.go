@@ -62,7 +62,7 @@ type Schedule struct {
 	Cancels ID
 
 	// What the store sets.
-	Version   int64     // grows with every change, from 1 on
+	Version   int64     // grows with every change, from FirstVersion on
 	Last      ID        // the job that it enqueued last; zero: none
 	Fired     int64     // how many nominal times have led to a job
 	CreatedAt time.Time // kept
@@ -203,6 +203,10 @@ type ScheduleRunParams struct {
 	BeforeManual int64
 	Limit        int // at least 1
 }
+
+// FirstVersion is the version of a schedule that is made at a time. One that is made again has none
+// of the versions that the one before it had: who has read that changes nothing about this.
+func FirstVersion(at time.Time) int64 { return at.UnixMicro() }
 
 // RunsKept is how many runs of a schedule are kept at the least, unless it is deleted.
 const RunsKept = 200

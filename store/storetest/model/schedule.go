@@ -38,7 +38,7 @@ func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int6
 	fresh := schedule{Schedule: copyOfSchedule(&sc), runs: old.runs}
 	fresh.Version, fresh.Last, fresh.Fired, fresh.CreatedAt, fresh.UpdatedAt = old.Version+1, old.Last, old.Fired, old.CreatedAt, now
 	if !known {
-		fresh.CreatedAt = now
+		fresh.CreatedAt, fresh.Version = now, store.FirstVersion(now)
 	}
 	s.schedules[name] = fresh
 	return copyOfSchedule(&fresh.Schedule), nil

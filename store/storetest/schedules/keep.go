@@ -2,7 +2,6 @@ package schedules
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +39,7 @@ func keepsAll(e *env.Env) {
 	for _, t := range []*time.Time{&want.PausedAt, &want.Cursor, &want.NextAt, &want.Start, &want.End} {
 		*t = t.UTC().Truncate(time.Microsecond)
 	}
-	want.Version, want.CreatedAt, want.UpdatedAt = 1, e.Clock.Now(), e.Clock.Now()
+	want.Version, want.CreatedAt, want.UpdatedAt = store.FirstVersion(e.Clock.Now()), e.Clock.Now(), e.Clock.Now()
 	saved := e.SaveSchedule(s)
 	e.Equal("saved", saved, want)
 	e.Equal("read", e.ScheduleOf("nightly"), want)
@@ -50,7 +49,7 @@ func keepsAll(e *env.Env) {
 	plain := env.Schedule("nightly")
 	replaced, err := e.Store.SaveSchedule(e.Ctx, plain, saved.Version)
 	e.NoError("SaveSchedule", err)
-	plain.Version, plain.CreatedAt, plain.UpdatedAt = 2, want.CreatedAt, e.Clock.Now()
+	plain.Version, plain.CreatedAt, plain.UpdatedAt = saved.Version+1, want.CreatedAt, e.Clock.Now()
 	e.Equal("replaced", replaced, plain)
 	e.Equal("read", e.ScheduleOf("nightly"), plain)
 }
@@ -70,9 +69,11 @@ func keepExpects(e *env.Env) {
 	e.WantErr("delete another one of a version", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "daily", 1), store.ErrNotFound)
 	e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", second.Version))
 	e.WantErr("delete it twice", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", 0), store.ErrNotFound)
-	if again := e.SaveSchedule(s); again.Version != 1 {
-		e.Fatalf("one with the same name begins with the version %d", again.Version)
+	e.Clock.Advance(time.Second)
+	if again := e.SaveSchedule(s); again.Version <= second.Version {
+		e.Fatalf("one with the same name begins with the version %d, and that before it ended with %d", again.Version, second.Version)
 	}
+	e.WantErr("a change of the one before", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, second.Version)), store.ErrConflict)
 }
 
 func keepInvalid(e *env.Env) {
@@ -193,7 +194,7 @@ func keepSpaces(e *env.Env) {
 	}
 	s := e.ScheduleOf("nightly")
 	e.Apply(env.Batched(e.Fire(s, e.Clock.Now())))
-	if there := e.InOtherSpace().ScheduleOf("nightly"); there.Version != 1 || len(e.InOtherSpace().RunsOf("nightly")) > 0 {
+	if there := e.InOtherSpace().ScheduleOf("nightly"); there.Version != store.FirstVersion(there.CreatedAt) || len(e.InOtherSpace().RunsOf("nightly")) > 0 {
 		e.Fatalf("the one of another namespace was fired: %+v", there)
 	}
 }
@@ -230,8 +231,8 @@ func keepRuns(e *env.Env) {
 		params.Before, params.BeforeManual = page[len(page)-1].Nominal, page[len(page)-1].Manual
 	}
 	e.Equal("runs in pages", paged, runs, cmpopts.EquateEmpty())
-	if s := e.ScheduleOf("nightly"); s.Version != all+1 || s.Left != -1 || s.Version > math.MaxInt32 {
-		e.Fatalf("the schedule is %+v", s)
+	if is := e.ScheduleOf("nightly"); is.Version != s.Version+all || is.Left != -1 {
+		e.Fatalf("the schedule is %+v", is)
 	}
 }
 

@@ -123,6 +123,7 @@ func save(t *core.Tx, sc *store.Schedule, settings string, id int64) error {
 	s.BindInt(t.Now)
 	if id == 0 {
 		s.BindInt(t.Now)
+		s.BindInt(t.Now) // its version, see store.FirstVersion
 	} else {
 		s.BindInt(id)
 	}

@@ -34,7 +34,7 @@ WHERE s.next_at IS NOT NULL AND s.paused_at IS NULL ORDER BY s.next_at, s.namesp
 -- params: @next_at bigint, @remaining bigint, @cancels uuid, @now bigint
 INSERT INTO {schema}.schedule AS s (namespace, name, settings, declared, paused_at, paused_by, note, cursor, next_at, remaining, cancels,
   created_at, updated_at, version, fired)
-VALUES (@namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @now, 1, 0)
+VALUES (@namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @now, @now, 0)
 ON CONFLICT DO NOTHING RETURNING {{schedule_columns}};
 
 -- Those of the runs of a schedule that were decided before this one may go.

@@ -22,10 +22,10 @@ FROM holdfast_schedule INDEXED BY holdfast_schedule_due
 WHERE next_at IS NOT NULL AND paused_at IS NULL ORDER BY next_at, namespace, name LIMIT ? + 0;
 
 -- name: schedule_insert
--- params: @namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @same_now
+-- params: @namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @same_now, @first_version
 INSERT INTO holdfast_schedule (namespace, name, settings, declared, paused_at, paused_by, note, cursor, next_at, remaining, cancels,
   created_at, updated_at, version, fired)
-VALUES (@namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @same_now, 1, 0);
+VALUES (@namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @same_now, @first_version, 0);
 
 -- name: schedule_update
 -- params: @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @id
