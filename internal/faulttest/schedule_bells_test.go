@@ -181,6 +181,19 @@ func (b *bells) verify() {
 		states[store.RunFired], states[store.RunSkipped], states[store.RunMissed])
 }
 
+// replaced waits until each job of a bell that has stopped has made room for the next one.
+func (b *bells) replaced(name string) {
+	b.t.Helper()
+	last := b.get(name).Last
+	for at, ids := range b.jobs()[name] {
+		for _, id := range ids {
+			if id != last && !comesTrue(patience, func() bool { return get(b.t, b.hf, id).State.Finished() }) {
+				b.t.Errorf("%s: the job of %s was not asked to stop: %s", name, at, told(get(b.t, b.hf, id)))
+			}
+		}
+	}
+}
+
 // problems tells what is wrong with one that has stopped. It counts the states of its runs.
 func (b *bells) problems(name string, from time.Time, jobs map[time.Time][]holdfast.ID, states map[store.RunState]int) (all []string) {
 	b.t.Helper()

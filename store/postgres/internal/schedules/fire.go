@@ -2,6 +2,8 @@ package schedules
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -22,8 +24,13 @@ type name struct{ namespace, name string }
 
 func nameOf(f *store.Fire) name { return name{f.Namespace, f.Name} }
 
-// Begin locks the schedules of fires, and sets Err of those that do not happen.
-func Begin(ctx context.Context, t pg.Runner, fires []*store.Fire) (*Firing, error) {
+// briefly is how long the schedules of a batch are waited for.
+const briefly = 50 * time.Millisecond
+
+// Begin locks the schedules of fires, and sets Err of those that do not happen. One that another
+// transaction has locked is waited for briefly, which may end in a lock timeout; or, if atOnce,
+// not at all, and its fire is ErrBusy.
+func Begin(ctx context.Context, t pg.Session, fires []*store.Fire, atOnce bool) (*Firing, error) {
 	if len(fires) == 0 {
 		return nil, nil
 	}
@@ -32,20 +39,46 @@ func Begin(ctx context.Context, t pg.Runner, fires []*store.Fire) (*Firing, erro
 	for i, fire := range fires {
 		namespaces[i], names[i] = pg.CleanText(fire.Namespace), pg.CleanText(fire.Name)
 	}
-	err := t.Run(ctx, "schedules_lock", func(r pg.Row) error {
-		s, err := scan(r)
-		f.rows[name{s.Namespace, s.Name}] = s
-		return err
-	}, namespaces, names)
-	if err != nil {
+	held := map[name]bool{}
+	if err := t.Together(ctx, f.lock(namespaces, names, held, atOnce)...); err != nil {
 		return nil, err
 	}
 	for _, fire := range fires {
-		if fire.Err = fire.Check(); fire.Err == nil {
-			fire.Err = fire.Judge(f.rows[nameOf(fire)].Version)
+		fire.Err = fire.Check()
+		switch n := nameOf(fire); {
+		case fire.Err != nil:
+		case held[n] && f.rows[n].id == 0:
+			fire.Err = fmt.Errorf("%w needed to fire the schedule %q in the namespace %q", store.ErrBusy, fire.Name, fire.Namespace)
+		default:
+			fire.Err = fire.Judge(f.rows[n].Version)
 		}
 	}
 	return f, nil
+}
+
+// lock are the statements that lock schedules. held gets the names of those that are there, if
+// none is waited for.
+func (f *Firing) lock(namespaces, names []string, held map[name]bool, atOnce bool) []pg.Statement {
+	args := []any{namespaces, names}
+	locked := func(r pg.Row) error {
+		s, err := scan(r)
+		f.rows[name{s.Namespace, s.Name}] = s
+		return err
+	}
+	if !atOnce {
+		return []pg.Statement{
+			pg.WaitAtMost(briefly), {Name: "schedules_lock", Args: args, Each: locked}, {Name: "wait_at_most", Args: []any{pg.LockTimeout}},
+		}
+	}
+	return []pg.Statement{
+		{Name: "schedules_grab", Args: args, Each: locked},
+		{Name: "schedules_there", Args: args, Each: func(r pg.Row) error {
+			var n name
+			err := r.Scan(&n.namespace, &n.name)
+			held[n] = true
+			return err
+		}},
+	}
 }
 
 // noted are runs on their way.

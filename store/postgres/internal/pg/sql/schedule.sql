@@ -17,6 +17,27 @@ WHERE s.id = ANY (ARRAY(
   ) a
 )) ORDER BY s.id FOR NO KEY UPDATE;
 
+-- Those of them that no other transaction has locked. It does not wait.
+-- name: schedules_grab
+-- params: @namespaces text[], @names text[]
+SELECT {{schedule_columns}} FROM {schema}.schedule s
+WHERE s.id = ANY (ARRAY(
+  SELECT a.id FROM unnest(@namespaces, @names) AS t (namespace, name)
+  CROSS JOIN LATERAL (
+    SELECT b.id FROM {schema}.schedule b
+    WHERE b.namespace = t.namespace AND b.name = t.name OFFSET 0
+  ) a
+)) ORDER BY s.id FOR NO KEY UPDATE SKIP LOCKED;
+
+-- Which of them there are.
+-- name: schedules_there
+-- params: @namespaces text[], @names text[]
+SELECT t.namespace, t.name FROM unnest(@namespaces, @names) AS t (namespace, name)
+CROSS JOIN LATERAL (
+  SELECT 1 FROM {schema}.schedule b
+  WHERE b.namespace = t.namespace AND b.name = t.name OFFSET 0
+) a;
+
 -- name: schedules
 -- params: @namespace text, @name text, @after_namespace text, @after_name text, @limit int
 SELECT {{schedule_columns}} FROM {schema}.schedule s
