@@ -20,7 +20,7 @@ const (
 	// Unreadable is after how long a schedule is looked at again whose rule cannot be read.
 	Unreadable = 5 * time.Minute
 
-	portion = 1000                  // schedules that one pass takes
+	portion = 1000                  // schedules that one pass takes, beside those that rest
 	early   = 10 * time.Millisecond // before a pass that has found nothing to do although something is due
 	away    = time.Second           // before a pass after an error
 )
@@ -82,7 +82,7 @@ func (l *Loop) Run(ctx context.Context) {
 // pass decides about what is due, and returns when to look again.
 func (l *Loop) pass(ctx context.Context) time.Time {
 	call, cancel := context.WithTimeout(ctx, store.CallTimeout)
-	due, next, err := l.Store.DueSchedules(call, portion)
+	due, next, err := l.Store.DueSchedules(call, portion+l.resting.count())
 	cancel()
 	now := l.Store.Now()
 	if err != nil {

@@ -45,10 +45,15 @@ WHERE (@namespace IS NULL OR s.namespace = @namespace) AND (@name IS NULL OR s.n
   AND (s.namespace, s.name) > (@after_namespace, @after_name)
 ORDER BY s.namespace, s.name LIMIT @limit;
 
+-- Schedules that are due, by time, and the next one that is not, if there are fewer: nothing is
+-- read of those behind. Where many have one time their order is that of the index.
 -- name: schedules_due
--- params: @limit int
-SELECT {{schedule_columns}} FROM {schema}.schedule s
-WHERE s.next_at IS NOT NULL AND s.paused_at IS NULL ORDER BY s.next_at, s.namespace, s.name LIMIT @limit;
+-- params: @now bigint, @limit int
+(SELECT {{schedule_columns}} FROM {schema}.schedule s
+  WHERE s.next_at <= @now AND s.paused_at IS NULL ORDER BY s.next_at LIMIT @limit)
+UNION ALL
+(SELECT {{schedule_columns}} FROM {schema}.schedule s
+  WHERE s.next_at > @now AND s.paused_at IS NULL ORDER BY s.next_at LIMIT 1);
 
 -- name: schedule_insert
 -- params: @namespace text, @name text, @settings text, @declared text, @paused_at bigint, @paused_by text, @note text, @cursor bigint
