@@ -3,6 +3,7 @@ package faulttest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ const workerEnv = "HOLDFAST_FAULTTEST_WORKER"
 // workerConfig is what a worker is told when it starts.
 type workerConfig struct {
 	Role     string        `json:"role"` // which of roles
+	Name     string        `json:"name"` // of the node; "": it goes by its role
 	Database string        `json:"database"`
 	Beat     time.Duration `json:"beat"` // 0: the default lease settings
 	Dead     time.Duration `json:"dead"`
@@ -37,6 +39,7 @@ var roles = map[string]func(w *inside) error{
 	"suicide":  (*inside).suicide,
 	"promise":  (*inside).promise,
 	"hold":     (*inside).hold,
+	"bells":    func(w *inside) error { return ringing(w.client) },
 }
 
 // report is a line with which a worker tells the test that it runs a job.
@@ -64,7 +67,7 @@ func runWorker(text string) error {
 		return err
 	}
 	opts := []holdfast.Option{
-		holdfast.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))), holdfast.WithNodeName("worker " + config.Role),
+		holdfast.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))), holdfast.WithNodeName(cmp.Or(config.Name, "worker "+config.Role)),
 	}
 	if config.Beat > 0 {
 		opts = append(opts, holdfast.WithLeases(config.Beat, config.Dead))

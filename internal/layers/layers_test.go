@@ -155,7 +155,7 @@ var layers = []layer{
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/saidonce"},
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
-	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks"})},
+	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "schedule"})},
 
 	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
 	{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +20,7 @@ const (
 	// Unreadable is after how long a schedule is looked at again whose rule cannot be read.
 	Unreadable = 5 * time.Minute
 
-	portion = 1000                  // schedules that one pass takes
+	portion = 1000                  // schedules that one pass takes, beside those that rest
 	early   = 10 * time.Millisecond // before a pass that has found nothing to do although something is due
 	away    = time.Second           // before a pass after an error
 )
@@ -81,7 +82,7 @@ func (l *Loop) Run(ctx context.Context) {
 // pass decides about what is due, and returns when to look again.
 func (l *Loop) pass(ctx context.Context) time.Time {
 	call, cancel := context.WithTimeout(ctx, store.CallTimeout)
-	due, next, err := l.Store.DueSchedules(call, portion)
+	due, next, err := l.Store.DueSchedules(call, portion+l.resting.count())
 	cancel()
 	now := l.Store.Now()
 	if err != nil {
@@ -93,10 +94,10 @@ func (l *Loop) pass(ctx context.Context) time.Time {
 	l.Outage.Succeeded(logs.CallSchedules)
 	rested := l.resting.wake(now)
 	decisions := l.decide(due, now)
-	if !l.stop(ctx, decisions) {
-		return now.Add(away)
+	l.write(ctx, slices.DeleteFunc(slices.Clone(decisions), stops))
+	if replacing := slices.DeleteFunc(slices.Clone(decisions), func(d *firing.Decision) bool { return !stops(d) }); len(replacing) > 0 {
+		l.write(ctx, l.stop(ctx, replacing))
 	}
-	l.write(ctx, decisions)
 	if len(decisions) > 0 {
 		return l.Store.Now() // and those that have become due meanwhile
 	}
@@ -136,30 +137,39 @@ func (l *Loop) decide(due []store.Schedule, now time.Time) (decisions []*firing.
 	return decisions
 }
 
-// stop asks the jobs to stop that were replaced, and reports whether the database has answered: one
-// that has ended, or is gone, needs no further word.
-func (l *Loop) stop(ctx context.Context, decisions []*firing.Decision) bool {
+// stops reports whether a job is to be asked to stop before the decision is written.
+func stops(d *firing.Decision) bool { return d.Stop != (store.ID{}) }
+
+// stop asks the jobs to stop that were replaced, and returns the decisions whose jobs were asked:
+// one that has ended, or is gone, needs no further word. The others rest, because a transaction of
+// a caller holds their jobs, or because the database does not answer.
+func (l *Loop) stop(ctx context.Context, decisions []*firing.Decision) (asked []*firing.Decision) {
 	for _, terminate := range []bool{false, true} {
-		var jobs []store.ID
+		params := store.CancelParams{Reason: firing.Replaced, Terminate: terminate, Unrecorded: true}
+		var of []*firing.Decision
 		for _, d := range decisions {
-			if d.Stop != (store.ID{}) && d.Terminate == terminate {
-				jobs = append(jobs, d.Stop)
+			if d.Terminate == terminate {
+				params.Jobs, of = append(params.Jobs, d.Stop), append(of, d)
 			}
 		}
-		if len(jobs) == 0 {
+		if len(of) == 0 {
 			continue
 		}
 		call, cancel := context.WithTimeout(ctx, store.CallTimeout)
-		_, err := l.Cancel(call, store.CancelParams{Jobs: jobs, Reason: firing.Replaced, Terminate: terminate, Unrecorded: true})
+		results, err := l.Cancel(call, params)
 		cancel()
-		if err != nil {
-			if ctx.Err() == nil {
-				l.Outage.Stumbled(logs.CallSchedules, err)
+		if err != nil && ctx.Err() == nil {
+			l.Outage.Stumbled(logs.CallSchedules, err)
+		}
+		for i, d := range of {
+			if err == nil && (results[i].Err == nil || errors.Is(results[i].Err, store.ErrNotFound)) {
+				asked = append(asked, d)
+			} else {
+				l.resting.rest(key{d.Unit.Fire.Namespace, d.Unit.Fire.Name}, l.Store.Now().Add(away))
 			}
-			return false
 		}
 	}
-	return true
+	return asked
 }
 
 // write passes decisions on, and waits until they are written, or until Patience is over.

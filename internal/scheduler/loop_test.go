@@ -30,6 +30,7 @@ type leader struct {
 	mu       sync.Mutex
 	stopped  []store.CancelParams
 	refuse   func(*store.Unit) error // instead of the store, if it returns an error
+	unheard  func(store.ID) error    // why a job cannot be asked to stop
 	held     map[string]chan struct{}
 	lines    int
 	inFlight sync.WaitGroup
@@ -59,7 +60,13 @@ func newLeader(st store.Store) *leader {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.stopped = append(l.stopped, p)
-			return nil, nil
+			results := make([]store.Result, len(p.Jobs))
+			for i, id := range p.Jobs {
+				if results[i].Job = id; l.unheard != nil {
+					results[i].Err = l.unheard(id)
+				}
+			}
+			return results, nil
 		},
 	})
 	return l
@@ -336,6 +343,53 @@ func TestTheReplacedAreStopped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStopUnheard: a job that a caller's transaction holds cannot be asked to stop. Its schedule
+// waits, and does not forget about it; the others go on, in time.
+func TestStopUnheard(t *testing.T) {
+	t.Parallel()
+	inBubble(t, 1, func(t *testing.T, st store.Store, leaders []*leader) {
+		l := leaders[0]
+		cancels := func(s *store.Schedule) { s.Overlap = store.OverlapCancel }
+		held := save(t, st, "held", "every 1m0s zone=UTC", cancels)
+		save(t, st, "other", "every 1m0s zone=UTC", cancels)
+		save(t, st, "plain", "every 1m0s zone=UTC", nil)
+		l.loop.Nudge()
+		time.Sleep(70 * time.Second)
+		first := stored(t, st, held).Last
+		l.mu.Lock()
+		l.unheard = func(id store.ID) error {
+			if id == first {
+				return store.ErrBusy
+			}
+			return nil
+		}
+		l.mu.Unlock()
+		time.Sleep(3 * time.Minute)
+		if s := stored(t, st, held); s.Cancels != first || s.Fired != 2 {
+			t.Errorf("while its job is held: %+v", s)
+		}
+		for _, name := range []string{"other", "plain"} {
+			want := []string{"00:04:00 fired", "00:03:00 fired", "00:02:00 fired", "00:01:00 fired"}
+			if got := runsOf(t, st, name); !slices.Equal(got, want) {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+		l.mu.Lock()
+		l.unheard = nil
+		l.stopped = nil
+		l.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.stopped) == 0 || !slices.Contains(l.stopped[0].Jobs, first) {
+			t.Errorf("when it is free again: %+v", l.stopped)
+		}
+		if s := stored(t, st, held); s.Cancels == first {
+			t.Errorf("when it is free again: %+v", s)
+		}
+	})
 }
 
 func stored(t *testing.T, st store.Store, s store.Schedule) store.Schedule {

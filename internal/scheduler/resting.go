@@ -66,6 +66,13 @@ func (r *resting) rests(k key) bool {
 	return ok
 }
 
+// count is how many rest.
+func (r *resting) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.until)
+}
+
 // wake ends the rest of those whose time has come, and returns when that of the next one comes, if
 // it has a time; zero: there is none.
 func (r *resting) wake(now time.Time) (next time.Time) {

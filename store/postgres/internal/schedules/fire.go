@@ -2,8 +2,10 @@ package schedules
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -25,8 +27,13 @@ type name struct{ namespace, name string }
 
 func nameOf(f *store.Fire) name { return name{f.Namespace, f.Name} }
 
-// Begin locks the schedules of fires, and sets Err of those that do not happen.
-func Begin(ctx context.Context, t pg.Runner, fires []*store.Fire) (*Firing, error) {
+// briefly is how long the schedules of a batch are waited for.
+const briefly = 50 * time.Millisecond
+
+// Begin locks the schedules of fires, and sets Err of those that do not happen. One that another
+// transaction has locked is waited for briefly, which may end in a lock timeout; or, if atOnce,
+// not at all, and its fire is ErrBusy.
+func Begin(ctx context.Context, t pg.Session, fires []*store.Fire, atOnce bool) (*Firing, error) {
 	if len(fires) == 0 {
 		return nil, nil
 	}
@@ -35,12 +42,8 @@ func Begin(ctx context.Context, t pg.Runner, fires []*store.Fire) (*Firing, erro
 	for i, fire := range fires {
 		namespaces[i], names[i] = pg.CleanText(fire.Namespace), pg.CleanText(fire.Name)
 	}
-	err := t.Run(ctx, "schedules_lock", func(r pg.Row) error {
-		s, err := scan(r)
-		f.rows[name{s.Namespace, s.Name}] = s
-		return err
-	}, namespaces, names)
-	if err != nil {
+	held := map[name]bool{}
+	if err := t.Together(ctx, f.lock(namespaces, names, held, atOnce)...); err != nil {
 		return nil, err
 	}
 	before := map[name]int64{} // fires of the same schedule that come before in the batch
@@ -48,8 +51,13 @@ func Begin(ctx context.Context, t pg.Runner, fires []*store.Fire) (*Firing, erro
 		if fire.Err = fire.Check(); fire.Err != nil {
 			continue
 		}
-		n, version := nameOf(fire), f.rows[nameOf(fire)].Version
-		if version > 0 {
+		n := nameOf(fire)
+		version := f.rows[n].Version
+		switch {
+		case held[n] && f.rows[n].id == 0:
+			fire.Err = fmt.Errorf("%w needed to fire the schedule %q in the namespace %q", store.ErrBusy, fire.Name, fire.Namespace)
+			continue
+		case version > 0:
 			version += before[n]
 		}
 		if fire.Err = fire.Judge(version); fire.Err == nil {
@@ -57,6 +65,31 @@ func Begin(ctx context.Context, t pg.Runner, fires []*store.Fire) (*Firing, erro
 		}
 	}
 	return f, nil
+}
+
+// lock are the statements that lock schedules. held gets the names of those that are there, if
+// none is waited for.
+func (f *Firing) lock(namespaces, names []string, held map[name]bool, atOnce bool) []pg.Statement {
+	args := []any{namespaces, names}
+	locked := func(r pg.Row) error {
+		s, err := scan(r)
+		f.rows[name{s.Namespace, s.Name}] = s
+		return err
+	}
+	if !atOnce {
+		return []pg.Statement{
+			pg.WaitAtMost(briefly), {Name: "schedules_lock", Args: args, Each: locked}, {Name: "wait_at_most", Args: []any{pg.LockTimeout}},
+		}
+	}
+	return []pg.Statement{
+		{Name: "schedules_grab", Args: args, Each: locked},
+		{Name: "schedules_there", Args: args, Each: func(r pg.Row) error {
+			var n name
+			err := r.Scan(&n.namespace, &n.name)
+			held[n] = true
+			return err
+		}},
+	}
 }
 
 // noted are runs on their way.

@@ -3,6 +3,7 @@ package schedules
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -121,11 +122,13 @@ func (s *Store) Schedules(ctx context.Context, filter store.ScheduleFilter) (fou
 
 // DueSchedules is that of store.Schedules, without the class of its error.
 func (s *Store) DueSchedules(ctx context.Context, limit int) (due []store.Schedule, next time.Time, err error) {
-	args := []any{int32(min(limit, math.MaxInt32-1)) + 1}
+	now := s.Now()
+	args := []any{now.UnixMicro(), int32(min(limit, math.MaxInt32-1)) + 1}
 	if err := s.Send(ctx, pg.Statement{Name: "schedules_due", Args: args, Each: into(&due)}); err != nil {
 		return nil, time.Time{}, err
 	}
-	n, now := 0, s.Now()
+	slices.SortStableFunc(due, func(a, b store.Schedule) int { return a.NextAt.Compare(b.NextAt) }) // a union has no order
+	n := 0
 	for n < min(limit, len(due)) && !due[n].NextAt.After(now) {
 		n++
 	}

@@ -67,6 +67,10 @@ func (s *Store) applyAll(ctx context.Context, in *store.Batch, b *batch) (err er
 	if b.slow || needsSlowPath(err) {
 		err = pg.RetryOnConflict(ctx, func() error { return s.applySlow(ctx, in, b) })
 	}
+	if len(b.fires) > 0 && pg.IsLockTimeout(err) {
+		b.overlooks = true
+		err = pg.RetryOnConflict(ctx, func() error { return s.applySlow(ctx, in, b) })
+	}
 	return err
 }
 

@@ -18,7 +18,7 @@ import (
 func (s *Store) applySlow(ctx context.Context, in *store.Batch, b *batch) error {
 	return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
 		b.woken = Woken{}
-		firing, err := schedules.Begin(ctx, t, b.fires)
+		firing, err := schedules.Begin(ctx, t, b.fires, b.patient || b.overlooks)
 		if err != nil {
 			return err
 		}

@@ -178,20 +178,22 @@ func all(s db.Stmt) (found []store.Schedule, err error) {
 func (v Verbs) DueSchedules(ctx context.Context, limit int) (due []store.Schedule, next time.Time, err error) {
 	err = v.d.Read(ctx, "look for due schedules", func(t *core.Tx) error {
 		s := t.Stmt("schedules_due")
+		s.BindInt(t.Now)
 		s.BindInt(int64(limit) + 1)
 		if due, err = all(s); err != nil {
 			return err
 		}
-		n, now := 0, db.TimeOf(t.Now)
-		for n < min(limit, len(due)) && !due[n].NextAt.After(now) {
-			n++
+		if len(due) > limit {
+			due, next = due[:limit], due[limit].NextAt
+			return nil
 		}
 		next = time.Time{}
-		if n < len(due) {
-			next = due[n].NextAt
-		}
-		due = due[:n]
-		return nil
+		s = t.Stmt("schedules_next")
+		s.BindInt(t.Now)
+		return db.Each(s, func() error {
+			next = db.ReadTime(s)
+			return nil
+		})
 	})
 	return due, next, err
 }

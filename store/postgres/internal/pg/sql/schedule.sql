@@ -17,6 +17,27 @@ WHERE s.id = ANY (ARRAY(
   ) a
 )) ORDER BY s.id FOR NO KEY UPDATE;
 
+-- Those of them that no other transaction has locked. It does not wait.
+-- name: schedules_grab
+-- params: @namespaces text[], @names text[]
+SELECT {{schedule_columns}} FROM {schema}.schedule s
+WHERE s.id = ANY (ARRAY(
+  SELECT a.id FROM unnest(@namespaces, @names) AS t (namespace, name)
+  CROSS JOIN LATERAL (
+    SELECT b.id FROM {schema}.schedule b
+    WHERE b.namespace = t.namespace AND b.name = t.name OFFSET 0
+  ) a
+)) ORDER BY s.id FOR NO KEY UPDATE SKIP LOCKED;
+
+-- Which of them there are.
+-- name: schedules_there
+-- params: @namespaces text[], @names text[]
+SELECT t.namespace, t.name FROM unnest(@namespaces, @names) AS t (namespace, name)
+CROSS JOIN LATERAL (
+  SELECT 1 FROM {schema}.schedule b
+  WHERE b.namespace = t.namespace AND b.name = t.name OFFSET 0
+) a;
+
 -- name: schedules
 -- params: @namespace text, @name text, @after_namespace text, @after_name text, @limit int
 SELECT {{schedule_columns}} FROM {schema}.schedule s
@@ -24,10 +45,15 @@ WHERE (@namespace IS NULL OR s.namespace = @namespace) AND (@name IS NULL OR s.n
   AND (s.namespace, s.name) > (@after_namespace, @after_name)
 ORDER BY s.namespace, s.name LIMIT @limit;
 
+-- Schedules that are due, by time, and the next one that is not, if there are fewer: nothing is
+-- read of those behind. Where many have one time their order is that of the index.
 -- name: schedules_due
--- params: @limit int
-SELECT {{schedule_columns}} FROM {schema}.schedule s
-WHERE s.next_at IS NOT NULL AND s.paused_at IS NULL ORDER BY s.next_at, s.namespace, s.name LIMIT @limit;
+-- params: @now bigint, @limit int
+(SELECT {{schedule_columns}} FROM {schema}.schedule s
+  WHERE s.next_at <= @now AND s.paused_at IS NULL ORDER BY s.next_at LIMIT @limit)
+UNION ALL
+(SELECT {{schedule_columns}} FROM {schema}.schedule s
+  WHERE s.next_at > @now AND s.paused_at IS NULL ORDER BY s.next_at LIMIT 1);
 
 -- name: schedule_insert
 -- params: @namespace text, @name text, @settings text, @declared text, @paused_at bigint, @paused_by text, @note text, @cursor bigint
