@@ -151,13 +151,10 @@ func (a verbs) backfill(ctx context.Context, client *holdfast.Client, name strin
 		if had := done.Times - done.Enqueued - done.Skipped; had > 0 && err == nil {
 			text += fmt.Sprintf("; %d had their job", had)
 		}
-		a.Printf("%s", text)
+		a.Printf("%s; the number of the backfill is %d", text, done.Number)
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("%w; to go on, repeat it with --number %d", explain(client, name, err), done.Number)
-	case r.Number == 0:
-		a.Notef("Its number is %d: repeating it with --number leaves alone the times that have their job.", done.Number)
 	}
 	return printed
 }

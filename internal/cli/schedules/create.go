@@ -77,12 +77,15 @@ func (a verbs) create(ctx context.Context, cmd *cobra.Command, args []string, f 
 		}
 		f.args, f.argsFrom = args[2], "ARGS"
 	}
-	opts, err := f.options(given, a.Env.Now())
+	times, err := f.times(given, a.Env.Now())
 	if err != nil {
 		return err
 	}
+	opts, err := f.options(given, a.Env.Now())
 	switch {
-	case !given("cron") && !given("every") && !given("at"):
+	case err != nil:
+		return err
+	case times == nil:
 		return arg.Usagef("%s needs the times: %s", arg.Verb(cmd), exampleTimes)
 	case given("note") && !f.paused:
 		return arg.Usagef("--note requires --paused")
@@ -94,7 +97,7 @@ func (a verbs) create(ctx context.Context, cmd *cobra.Command, args []string, f 
 		return err
 	}
 	made := func(data json.RawMessage) schedule.Schedule {
-		return schedule.New(args[0], schedule.Times{}, item(args[1], data, jobOpts), opts...)
+		return schedule.New(args[0], *times, item(args[1], data, jobOpts), opts...)
 	}
 	err = a.Rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error {
 		_, err := schedule.Create(ctx, client, made(json.RawMessage("{}")))
@@ -107,20 +110,21 @@ func (a verbs) create(ctx context.Context, cmd *cobra.Command, args []string, f 
 	if err != nil {
 		return err
 	}
-	return a.WithClient(ctx, func(client *holdfast.Client) error { return a.make(ctx, client, made(data), f.ifNotExists) })
+	return a.WithClient(ctx, func(client *holdfast.Client) error { return a.save(ctx, client, made(data), f.ifNotExists) })
 }
 
-func (a verbs) make(ctx context.Context, client *holdfast.Client, wanted schedule.Schedule, ifNotExists bool) error {
+func (a verbs) save(ctx context.Context, client *holdfast.Client, wanted schedule.Schedule, ifNotExists bool) error {
 	name := wanted.Name()
 	s, err := schedule.Create(ctx, client, wanted)
-	words := "created"
 	switch {
 	case errors.Is(err, holdfast.ErrConflict) && ifNotExists:
 		if s, err = schedule.Get(ctx, client, name); err != nil {
 			return explain(client, name, err)
 		}
-		a.Notef("There is a schedule %s already; nothing was changed.", output.OneLine(name))
-		return a.printSchedule(&s, "there is already")
+		if a.Format() != output.FormatTable {
+			a.Notef("There is a schedule %s already; it was left as it is.", output.OneLine(name))
+		}
+		return a.printSchedule(&s, "left as it is:")
 	case errors.Is(err, holdfast.ErrConflict):
 		return fmt.Errorf("there is a schedule %s in namespace %q already; \"holdfast schedule update %s\" changes it, "+
 			"and --if-not-exists leaves it as it is", output.OneLine(name), client.Namespace(), output.Quote(name))
@@ -128,7 +132,7 @@ func (a verbs) make(ctx context.Context, client *holdfast.Client, wanted schedul
 		return arg.InvalidIsUsage(err)
 	}
 	a.noteArgs(&s)
-	return a.printSchedule(&s, words)
+	return a.printSchedule(&s, "created")
 }
 
 // noteArgs says that a built-in kind will not take the args. A user's program may have a kind of

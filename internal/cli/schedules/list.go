@@ -114,7 +114,7 @@ an earlier job was in the way (skipped; the job is that one), or it had passed a
 (missed). A number is that of the backfill or the trigger that has asked for the run. At least the
 last 200 are kept.`,
 		Example: `  holdfast schedule runs nightly
-  holdfast schedule runs nightly --limit 1 --output id | xargs holdfast job get`,
+  holdfast schedule runs nightly --limit 1 --output id | xargs -r holdfast job get`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -140,31 +140,31 @@ func (a verbs) runs(ctx context.Context, client *holdfast.Client, out *output.Li
 		return explain(client, name, err)
 	}
 	var last store.ScheduleRun
-	for f.all || out.Count < f.limit {
-		size := app.MaxPage
-		if !f.all {
-			size = min(size, f.limit-out.Count)
-		}
-		page, err := schedule.Runs(ctx, client, name, last, size)
+	more := false
+	for {
+		page, err := schedule.Runs(ctx, client, name, last, app.MaxPage)
 		if err != nil {
 			return out.BreakOff(err)
 		}
 		now := a.Env.Now()
 		for i := range page {
+			if more = !f.all && out.Count == f.limit; more {
+				break
+			}
+			last = page[i]
 			r := &page[i]
 			if err := out.Add(views.NewScheduleRun(r), func() []string { return views.ScheduleRunRow(now, r) }); err != nil {
 				return err
 			}
 		}
-		if len(page) < size {
+		if more || len(page) < app.MaxPage {
 			break
 		}
-		last = page[len(page)-1]
 	}
 	switch {
 	case out.Count == 0 && out.Format == output.FormatTable:
 		a.Notef("No runs yet.")
-	case out.Count == f.limit && !f.all:
+	case more:
 		a.Notef("Showing the last %d; use --limit or --all for more.", f.limit)
 	}
 	return out.End()

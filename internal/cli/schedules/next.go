@@ -100,7 +100,9 @@ func (a verbs) printNext(s *store.Schedule, after time.Time, n int) error {
 		return err
 	}
 	out, now := a.NewList(views.NextTimeHeader...), a.Env.Now()
-	a.Notef("%s", output.OneLine(schedule.Words(s)))
+	if out.Format == output.FormatTable {
+		a.Notef("%s.", output.OneLine(schedule.Words(s)))
+	}
 	for _, at := range next {
 		if err := out.Add(views.NewNextTime(at), func() []string { return views.NextTimeRow(now, at) }); err != nil {
 			return err

@@ -32,6 +32,11 @@ type settingsFlags struct {
 	fires       string
 }
 
+var (
+	overlapUsage = "`POLICY` while the job before has not finished: " + output.Or(store.OverlapNames())
+	missedUsage  = "`POLICY` for times at which no node was alive, or it was paused: " + output.Or(store.MissedNames())
+)
+
 // none is the value of a bound that there is not.
 const none = "none"
 
@@ -41,10 +46,8 @@ func (f *settingsFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.args, "args", "{}", "same as ARGS: `JSON`, @FILE, or - for standard input")
 	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
-	flags.StringVar(&f.overlap, "overlap", "",
-		"`POLICY` while the job before has not finished: "+output.Or(store.OverlapNames())+" (default skip)")
-	flags.StringVar(&f.missed, "missed", "",
-		"`POLICY` for times at which no node was alive, or it was paused: "+output.Or(store.MissedNames())+" (default coalesce)")
+	flags.StringVar(&f.overlap, "overlap", "", overlapUsage+" (default skip)")
+	flags.StringVar(&f.missed, "missed", "", missedUsage+" (default coalesce)")
 	flags.DurationVar(&f.window, "window", 0, "with --missed catch-up: make up for times of the last `DURATION`, such as 24h")
 	flags.DurationVar(&f.jitter, "jitter", 0, "enqueue each job up to `DURATION` after its time, such as 30s")
 	flags.StringVar(&f.start, "start", "", "no time before `TIME`, or a duration from now; none: no start")
@@ -52,20 +55,11 @@ func (f *settingsFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.fires, "fires", "", "fire `N` times, and then no more; none: without a bound")
 }
 
-// options turns the given flags, but those of the job, into options of the library.
+// options turns the given flags, but those of the times and of the job, into options of the library.
 func (f *settingsFlags) options(given func(string) bool, now time.Time) (opts []schedule.Option, err error) {
-	times, err := f.times(given, now)
-	if err != nil {
+	if opts, err = f.policies(given); err != nil {
 		return nil, err
 	}
-	if times != nil {
-		opts = append(opts, schedule.When(*times))
-	}
-	policies, err := f.policies(given)
-	if err != nil {
-		return nil, err
-	}
-	opts = append(opts, policies...)
 	for _, bound := range []struct {
 		flag, text string
 		option     func(time.Time) schedule.Option

@@ -60,17 +60,24 @@ var updateUsage = map[string]string{
 	"heartbeat-timeout": "fail an attempt that makes no progress for `DURATION`",
 	"tag":               "replace the tags of its jobs by `TAG`; repeatable",
 	"metadata":          "replace the metadata of its jobs by a JSON `OBJECT`",
-	"overlap":           "",
-	"missed":            "",
+	"overlap":           overlapUsage,
+	"missed":            missedUsage,
 	"jitter":            "enqueue each job up to `DURATION` after its time, such as 30s; 0s: at its time",
 }
 
 // update checks what needs no database, and then changes the schedule.
 func (a verbs) update(ctx context.Context, cmd *cobra.Command, name string, f *settingsFlags) error {
 	given := cmd.Flags().Changed
+	times, err := f.times(given, a.Env.Now())
+	if err != nil {
+		return err
+	}
 	opts, err := f.options(given, a.Env.Now())
 	if err != nil {
 		return err
+	}
+	if times != nil {
+		opts = append(opts, schedule.When(*times))
 	}
 	jobOpts, err := f.jobOptions(given)
 	switch {

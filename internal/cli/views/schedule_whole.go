@@ -111,7 +111,7 @@ func PrintSchedule(out *output.Printer, now time.Time, s *store.Schedule, v *Who
 	p.policies(s)
 	p.at("created", s.CreatedAt)
 	p.at("changed", s.UpdatedAt)
-	p.line("fired", strconv.FormatInt(s.Fired, 10)+" times")
+	p.line("fired", output.Plural(int(s.Fired), "time"))
 	p.line("last job", IDText(s.Last))
 	p.Flush()
 	if len(next) == 0 {
