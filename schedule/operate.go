@@ -22,7 +22,7 @@ func Create(ctx context.Context, c *holdfast.Client, s Schedule) (store.Schedule
 		return store.Schedule{}, err
 	}
 	if d.NextAt.IsZero() {
-		return store.Schedule{}, fmt.Errorf("%w: schedule %q has no time after now", store.ErrInvalid, s.name)
+		return store.Schedule{}, fmt.Errorf("%w: schedule %q has no time after now: its times, or its end, have passed", store.ErrInvalid, s.name)
 	}
 	return e.SaveSchedule(ctx, d.Schedule, 0)
 }

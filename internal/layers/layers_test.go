@@ -279,7 +279,7 @@ var layers = []layer{
 	{
 		pattern: "internal/cli",
 		imports: []string{".", "internal/cli/...", "internal/vet", "store", "store/dsn"},
-		tests:   support,
+		tests:   slices.Concat(support, []string{"schedule"}),
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
 	{

@@ -116,8 +116,8 @@ func (a verbs) update(ctx context.Context, cmd *cobra.Command, name string, f *s
 // reset sets a schedule to what code has declared last.
 func (a verbs) reset(ctx context.Context, cmd *cobra.Command, name string) error {
 	var err error
-	cmd.LocalFlags().Visit(func(f *pflag.Flag) {
-		if f.Name != "reset" && err == nil {
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && f.Name != "reset" && err == nil {
 			err = arg.Usagef("--reset and --%s cannot be used together", f.Name)
 		}
 	})

@@ -110,7 +110,7 @@ func (p jobPrint) rest(r *store.Record) {
 		p.line("source", r.Options.Source)
 	} else {
 		p.line("schedule", r.Options.Source)
-		p.at("for", nominal)
+		p.at("nominal time", nominal)
 	}
 	if c := r.Checkpoint; c != nil {
 		p.line("progress", strings.TrimSpace(fmt.Sprintf("%.0f %%  %s", c.Percent, c.Message)))

@@ -92,7 +92,7 @@ func TestViewOfEverything(t *testing.T) {
 	r.Attempt, r.MaxAttempts, r.Options.Timeout, r.Options.Deadline = 2, 3, 90*time.Second, at
 	r.Options.Heartbeat = 20 * time.Second
 	r.Options.Backoff.Base, r.Options.Backoff.Cap, r.Options.Backoff.Jitter = time.Second, time.Minute, 0.25
-	r.Parent, r.Options.Source = holdfast.NewID(), "s"
+	r.Parent, r.Options.Source, r.Options.Nominal = holdfast.NewID(), "s", at
 	r.OrderingKey, r.UniqueKey, r.Blocked, r.CancelRequested = "o", []byte{1}, true, true
 	r.Options.Key, r.Options.KeepKey = "order-42", store.KeepForever
 	r.LeaseNumber, r.Lease.Node = 1<<60+1, 7
