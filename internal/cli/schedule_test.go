@@ -76,7 +76,17 @@ func TestScheduleVerbs(t *testing.T) {
 			v.Jitter != "" || v.Overlap != "buffer-one" || v.Missed != "catch-up" || !v.Paused || !strings.Contains(v.Words, "02:30") {
 			t.Errorf("updated: %+v", v)
 		}
-		v = s.schedule("update", "nightly", "--args", `[1]`, "--cron", "0 4 * * *", "--ordering-key", "k", "--overlap", "skip")
+		v = s.schedule("update", "nightly", "--cron", "0 3 * * *", "--skip-gaps")
+		if v.Times != "cron 0 3 * * * zone=Europe/Berlin dst=skip" {
+			t.Errorf("with another expression: %+v", v)
+		}
+		if v = s.schedule("update", "nightly", "--tz", "America/New_York"); v.Times != "cron 0 3 * * * zone=America/New_York dst=skip" {
+			t.Errorf("with another zone: %+v", v)
+		}
+		if v = s.schedule("update", "nightly", "--skip-gaps=false"); v.Times != "cron 0 3 * * * zone=America/New_York" {
+			t.Errorf("without skipping: %+v", v)
+		}
+		v = s.schedule("update", "nightly", "--args", `[1]`, "--cron", "0 4 * * *", "--tz", "UTC", "--ordering-key", "k", "--overlap", "skip")
 		if v.Words != "every day at 04:00 in UTC" || !strings.Contains(string(v.Job.Args), "1") || v.Job.OrderingKey != "k" || v.Job.Queue != "fast" {
 			t.Errorf("updated: %+v", v)
 		}
@@ -222,6 +232,7 @@ func TestScheduleOfCode(t *testing.T) {
 			"Code declares schedule nightly, which comes back when that starts the next time; to stop it, pause it.\n")
 		s.ok("schedule", "create", "by-hand", "report", "--every", "1h")
 		s.expect(s.run("schedule", "update", "by-hand", "--reset"), 1, `schedule by-hand was not changed: no code has declared the schedule "by-hand"`)
+		s.expect(s.run("schedule", "update", "by-hand", "--tz", "Europe/Berlin"), app.ExitUsage, "--tz requires --cron, such as --cron")
 		s.expect(s.run("schedule", "update", "by-hand", "--jitter", "2h"), app.ExitUsage, "a jitter of 2h0m0s is not less than the 1h0m0s between")
 		got := s.run("schedule", "update", "by-hand", "--start", "2026-06-01", "--end", "none")
 		s.expect(got, 0)
@@ -308,7 +319,7 @@ func TestMistakesInSchedules(t *testing.T) {
 		"create x mail {} {} --every 1h":                "too many arguments: schedule create takes NAME KIND [ARGS]",
 		"create x":                                      "missing argument: schedule create takes NAME KIND [ARGS]",
 		"update x":                                      "schedule update needs a flag that says what to change, such as --jitter 30s",
-		"update x --tz UTC":                             "--tz requires --cron",
+		"update x --every 1h --tz UTC":                  "--tz requires --cron",
 		"update x --priority 7":                         "priority: 7 is not between 1",
 		"update x --cron 99_*_*_*_*":                    `minute "99"`,
 		"update x --args {bad":                          "--args: not JSON at byte 2",

@@ -58,13 +58,13 @@ func (nowhere) Pause(context.Context, store.PauseParams) error { return nil }
 
 func (nowhere) DeleteQueue(context.Context, store.DeleteQueueParams) error { return nil }
 
-// Schedules returns a schedule of any name, which fires so rarely that what fits to any schedule
+// Schedules returns a schedule of any name, which fires so rarely that what fits to another schedule
 // fits to it.
 func (nowhere) Schedules(_ context.Context, filter store.ScheduleFilter) ([]store.Schedule, error) {
 	return []store.Schedule{{
 		Namespace: filter.Namespace, Name: filter.Name, Left: -1, Version: 1,
 		ScheduleSettings: store.ScheduleSettings{
-			Times: "every 87600h0m0s zone=UTC",
+			Times: "cron 0 0 1 1 * zone=UTC",
 			Job:   store.ScheduledJob{Kind: "kind", Queue: "default", Priority: 2, Args: []byte("{}")},
 		},
 	}}, nil

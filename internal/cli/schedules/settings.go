@@ -171,6 +171,25 @@ func (f *timesFlags) add(cmd *cobra.Command) {
 	}
 }
 
+// over completes the flags by what a schedule has: of a cron expression, its zone and whether it
+// skips gaps, what is not given stays.
+func (f timesFlags) over(given func(string) bool, s *store.Schedule) (timesFlags, func(string) bool) {
+	expression, zone, skipsGaps, ok := schedule.CronOf(s)
+	if !ok || given("every") || given("at") || !given("cron") && !given("tz") && !given("skip-gaps") {
+		return f, given
+	}
+	if !given("cron") {
+		f.cron = expression
+	}
+	if !given("tz") {
+		f.zone = zone
+	}
+	if !given("skip-gaps") {
+		f.skipGaps = skipsGaps
+	}
+	return f, func(flag string) bool { return flag == "cron" || given(flag) }
+}
+
 // exampleTimes are examples of the flags of which one is needed.
 const exampleTimes = "--cron '30 2 * * *', --every 90s or --at TIME"
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,11 +25,11 @@ func (a verbs) updateCommand() *cobra.Command {
 		Short: "Change a schedule",
 		Long: `Change a schedule. What no flag names stays as it is, also whether it is paused; and if there is an
 error, all of it does. With other times it goes on from now, and with another job it misses none.
---cron replaces the zone, too: give it with --tz.
+Of a cron expression, the zone can be changed alone, and so can --skip-gaps.
 
 A schedule that code declares then differs from what it declares, and keeps what was set here when the
 program starts again. --reset sets it to what code has declared last.`,
-		Example: `  holdfast schedule update nightly --cron '0 4 * * *' --tz Europe/Berlin
+		Example: `  holdfast schedule update nightly --cron '0 4 * * *'
   holdfast schedule update nightly --queue slow --args '{"to":"bob"}' --end none
   holdfast schedule update nightly --reset`,
 		Args:        arg.Takes(1, 1),
@@ -62,34 +63,38 @@ var updateUsage = map[string]string{
 	"metadata":          "replace the metadata of its jobs by a JSON `OBJECT`",
 	"overlap":           overlapUsage,
 	"missed":            missedUsage,
+	"cron":              "fire by a cron `EXPRESSION`, such as '30 2 * * MON-FRI' or @daily, in the zone that it has",
+	"tz":                "of a cron expression: fire in this time `ZONE`, such as Europe/Berlin",
+	"skip-gaps":         "of a cron expression: leave out times that the clock goes over when it is set forward",
 	"jitter":            "enqueue each job up to `DURATION` after its time, such as 30s; 0s: at its time",
 }
 
 // update checks what needs no database, and then changes the schedule.
 func (a verbs) update(ctx context.Context, cmd *cobra.Command, name string, f *settingsFlags) error {
 	given := cmd.Flags().Changed
-	times, err := f.times(given, a.Env.Now())
-	if err != nil {
-		return err
-	}
 	opts, err := f.options(given, a.Env.Now())
 	if err != nil {
 		return err
 	}
-	if times != nil {
-		opts = append(opts, schedule.When(*times))
-	}
 	jobOpts, err := f.jobOptions(given)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(opts) == 0 && len(jobOpts) == 0 && !given("args"):
+	}
+	timed := slices.ContainsFunc([]string{"cron", "tz", "skip-gaps", "every", "from", "at"}, given)
+	if !timed && len(opts) == 0 && len(jobOpts) == 0 && !given("args") {
 		return arg.Usagef("%s needs a flag that says what to change, such as --jitter 30s", arg.Verb(cmd))
 	}
 	change := func(ctx context.Context, client *holdfast.Client, data json.RawMessage) error {
-		all := opts
+		all := slices.Clone(opts)
+		if timed {
+			times, err := a.newTimes(ctx, client, name, &f.timesFlags, given)
+			if err != nil {
+				return err
+			}
+			all = append(all, schedule.When(*times))
+		}
 		if data != nil || len(jobOpts) > 0 {
-			all = append(all[:len(all):len(all)], schedule.EditJob(data, jobOpts...))
+			all = append(all, schedule.EditJob(data, jobOpts...))
 		}
 		s, err := schedule.Update(ctx, client, name, all...)
 		if err != nil || s.CreatedAt.IsZero() { // of a rehearsal
@@ -111,6 +116,18 @@ func (a verbs) update(ctx context.Context, cmd *cobra.Command, name string, f *s
 		}
 	}
 	return a.WithClient(ctx, func(client *holdfast.Client) error { return change(ctx, client, data) })
+}
+
+// newTimes are the times of the flags for a schedule that is there.
+func (a verbs) newTimes(
+	ctx context.Context, client *holdfast.Client, name string, f *timesFlags, given func(string) bool,
+) (*schedule.Times, error) {
+	s, err := schedule.Get(ctx, client, name)
+	if err != nil {
+		return nil, explain(client, name, err)
+	}
+	whole, given := f.over(given, &s)
+	return whole.times(given, a.Env.Now())
 }
 
 // reset sets a schedule to what code has declared last.
