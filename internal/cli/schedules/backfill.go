@@ -37,9 +37,9 @@ func (a verbs) backfillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backfill SCHEDULE",
 		Short: "Enqueue jobs for times of a schedule that have passed",
-		Long: `Enqueue a job for each nominal time of a schedule in a range that has passed, in their order, as if it
-had fired then, whether it has or not. What the clock does is not changed. The jobs run one after the
-other, unless the schedule allows overlaps, or with --at-once.
+		Long: `Enqueue a job for each nominal time of a schedule in a range that has passed, in their order, as if
+it had fired then, whether it has or not. What the clock does is not changed. The jobs run one after
+the other, unless the schedule allows overlaps, or with --at-once.
 
 A backfill has a number. Repeating it with --number leaves alone the times that have their job. If
 there are more than 100 times, you are asked to type their number; scripts use --yes.`,

@@ -35,19 +35,19 @@ func (a verbs) createCommand() *cobra.Command {
 		Long: `Make a schedule, which enqueues a job of a kind at times. ARGS is JSON, @FILE, or - for standard
 input; the default is {}. One of these says when:
 
-  --cron EXPRESSION  minute, hour, day of the month, month and weekday, in the zone of --tz; with six
-                     fields, seconds first. Days may be L, 15W, LW, FRIL or MON#2. H is a value
+  --cron EXPRESSION  minute, hour, day of the month, month and weekday, in the zone of --tz; with
+                     six fields, seconds first. Days may be L, 15W, LW, FRIL or MON#2. H is a value
                      spread by the name, as in 'H 3 * * *'. @hourly, @daily, @weekly and so on
   --every DURATION   at an interval
   --at TIME          once
 
-Where the clock is set forward over a time, the schedule fires after the gap, or with --skip-gaps not
-at all; where the clock is set back, it fires once. "schedule next" shows the times of flags before
-there is a schedule.
+Where the clock is set forward over a time, the schedule fires after the gap, or with --skip-gaps
+not at all; where the clock is set back, it fires once. "schedule next" shows the times of flags
+before there is a schedule.
 
---overlap says what happens at a time if the job before has not finished: the time is skipped (skip),
-both run (allow), one waits and further times are skipped (buffer-one), all wait for their turn
-(buffer-all), the job before is asked to stop (cancel-other), or is ended (terminate-other).
+--overlap says what happens at a time if the job before has not finished: the time is skipped
+(skip), both run (allow), one waits and further times are skipped (buffer-one), all wait for their
+turn (buffer-all), the job before is asked to stop (cancel-other), or is ended (terminate-other).
 
 --missed says what becomes of times that have passed: the last one fires for all (coalesce), all of
 the --window fire (catch-up), or none (skip). What is new fires nothing that has passed.`,

@@ -109,10 +109,10 @@ func (a verbs) runsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs SCHEDULE",
 		Short: "List what became of the times of a schedule",
-		Long: `List what became of the nominal times of a schedule, the last one first: its job was enqueued (fired),
-an earlier job was in the way (skipped; the job is that one), or it had passed and was not made up for
-(missed). A number is that of the backfill or the trigger that has asked for the run. At least the
-last 200 are kept.`,
+		Long: `List what became of the nominal times of a schedule, the last one first: its job was enqueued
+(fired), an earlier job was in the way (skipped; the job is that one), or it had passed and was not
+made up for (missed). A number is that of the backfill or the trigger that has asked for the run. At
+least the last 200 are kept.`,
 		Example: `  holdfast schedule runs nightly
   holdfast schedule runs nightly --limit 1 --output id | xargs -r holdfast job get`,
 		Args:        arg.Takes(1, 1),

@@ -36,8 +36,8 @@ func (a verbs) nextCommand() *cobra.Command {
 		Long: `Show the next nominal times of a schedule, in its zone, between its start and its end. Whether it is
 paused, and how often it may fire yet, does not matter; nor does its jitter.
 
-With --cron, --every or --at, show what these flags mean, and open no database. Only H in an expression
-depends on the name of the schedule, which may be given.`,
+With --cron, --every or --at, show what these flags mean, and open no database. Only H in an
+expression depends on the name of the schedule, which may be given.`,
 		Example: `  holdfast schedule next nightly --limit 3
   holdfast schedule next --cron '30 2 * * SUN' --tz Europe/Berlin --after 2026-03-01
   holdfast schedule next nightly --cron 'H H * * *'`,

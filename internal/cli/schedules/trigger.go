@@ -18,10 +18,10 @@ func (a verbs) triggerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "trigger SCHEDULE",
 		Short: "Enqueue a job of a schedule now",
-		Long: `Enqueue a job of a schedule now, beside what the clock does, also if it is paused. Its overlap policy
-applies: if a job of it is in the way nothing is enqueued, and the exit code is 1.`,
+		Long: `Enqueue a job of a schedule now, beside what the clock does, also if it is paused. Its overlap
+policy applies: if a job of it is in the way nothing is enqueued, and the exit code is 1.`,
 		Example: `  holdfast schedule trigger nightly
-  holdfast job wait $(holdfast schedule trigger nightly -q)`,
+  holdfast schedule trigger nightly -q | xargs holdfast job wait`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {

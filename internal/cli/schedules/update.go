@@ -24,11 +24,11 @@ func (a verbs) updateCommand() *cobra.Command {
 		Use:   "update SCHEDULE",
 		Short: "Change a schedule",
 		Long: `Change a schedule. What no flag names stays as it is, also whether it is paused; and if there is an
-error, all of it does. With other times it goes on from now, and with another job it misses none.
-Of a cron expression, the zone can be changed alone, and so can --skip-gaps.
+error, all of it does. With other times it goes on from now, and with another job it misses none. Of
+a cron expression, the zone can be changed alone, and so can --skip-gaps.
 
-A schedule that code declares then differs from what it declares, and keeps what was set here when the
-program starts again. --reset sets it to what code has declared last.`,
+A schedule that code declares then differs from what it declares, and keeps what was set here when
+the program starts again. --reset sets it to what code has declared last.`,
 		Example: `  holdfast schedule update nightly --cron '0 4 * * *'
   holdfast schedule update nightly --queue slow --args '{"to":"bob"}' --end none
   holdfast schedule update nightly --reset`,
