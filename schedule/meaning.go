@@ -33,8 +33,8 @@ func Words(s *store.Schedule) string {
 	return spec.Words()
 }
 
-// CronOf returns the expression and the zone of a schedule by Cron, and whether it skips gaps; ok is
-// false if its times are others.
+// CronOf returns the expression and the zone of a schedule by Cron, and whether it skips gaps; ok
+// is false if its times are others.
 func CronOf(s *store.Schedule) (expression, zone string, skipsGaps, ok bool) {
 	spec, err := cron.Parse(s.Times)
 	if err != nil {

@@ -53,7 +53,8 @@ func TestScheduleVerbs(t *testing.T) {
 		t.Helper()
 		s.expectNote(s.run("schedule", "list", "-o", "table"),
 			"No schedules yet; \"holdfast schedule create\" makes one, and programs may declare some.\n")
-		got := s.feed(`{"to":"ada"}`, "schedule", "create", "nightly", "report", "-", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--queue", "slow",
+		got := s.feed(`{"to":"ada"}`, "schedule", "create", "nightly", "report", "-", "--cron", "30 2 * * *", "--tz", "Europe/Berlin",
+			"--queue", "slow",
 			"--priority", "1", "--max-attempts", "3", "--tag", "night", "--metadata", `{"a":1}`, "--missed", "catch-up", "--window", "1d",
 			"--jitter", "30s", "--fires", "9", "--start", "2026-01-01T00:00:00Z", "--end", "9000d", "--paused", "--note", "not yet")
 		var v shownSchedule
@@ -87,7 +88,8 @@ func TestScheduleVerbs(t *testing.T) {
 			t.Errorf("without skipping: %+v", v)
 		}
 		v = s.schedule("update", "nightly", "--args", `[1]`, "--cron", "0 4 * * *", "--tz", "UTC", "--ordering-key", "k", "--overlap", "skip")
-		if v.Words != "every day at 04:00 in UTC" || !strings.Contains(string(v.Job.Args), "1") || v.Job.OrderingKey != "k" || v.Job.Queue != "fast" {
+		if v.Words != "every day at 04:00 in UTC" || !strings.Contains(string(v.Job.Args), "1") || v.Job.OrderingKey != "k" ||
+			v.Job.Queue != "fast" {
 			t.Errorf("updated: %+v", v)
 		}
 		s.holds(s.ok("schedule", "resume", "nightly", "-o", "table"), "resumed schedule nightly\n")
@@ -119,7 +121,8 @@ func TestScheduleVerbs(t *testing.T) {
 		}
 
 		got = s.run("schedule", "pause", "nightly", "never", "--note", "no paper", "-o", "jsonl")
-		if s.expect(got, 1, `no such schedule in namespace "default": never; "holdfast schedule list" lists`); strings.Count(got.stdout, "\n") != 1 {
+		if s.expect(got, 1, `no such schedule in namespace "default": never; "holdfast schedule list" lists`); strings.Count(got.stdout,
+			"\n") != 1 {
 			t.Errorf("%s", got.stdout)
 		}
 		s.holds(s.ok("schedule", "list", "-o", "table"), ": no paper")
@@ -132,7 +135,8 @@ func TestScheduleVerbs(t *testing.T) {
 		s.holds(got.stdout, `"schedule":"nightly","deleted":true,"error":null}`)
 		s.holds(got.stdout, `"schedule":"never","deleted":false,"error":"no such`)
 		for _, verb := range []string{"get", "next", "runs", "resume", "pause", "trigger", "delete"} {
-			s.expect(s.run("schedule", verb, "nightly"), 1, `no such schedule in namespace "default": nightly; "holdfast schedule list" lists the schedules`)
+			s.expect(s.run("schedule", verb, "nightly"), 1,
+				`no such schedule in namespace "default": nightly; "holdfast schedule list" lists the schedules`)
 		}
 		s.expect(s.run("schedule", "update", "nightly", "--jitter", "1s"), 1, "no such schedule")
 	})
@@ -164,7 +168,8 @@ func TestBackfill(t *testing.T) {
 		if want := "enqueued 2 jobs for 5 times of schedule hourly; 3 had their job; the number of the backfill is " + *did.Number + "\n"; out != want {
 			t.Errorf("repeated: %q, want %q", out, want)
 		}
-		s.expect(backfill("2026-01-08T00:00:00Z", "--at-once"), app.ExitUsage, "this enqueues up to 168 jobs of schedule hourly of namespace default",
+		s.expect(backfill("2026-01-08T00:00:00Z", "--at-once"), app.ExitUsage,
+			"this enqueues up to 168 jobs of schedule hourly of namespace default",
 			"use --yes")
 		s.expect(backfill("2026-01-08T00:00:00Z", "--at-once", "--yes"), 0)
 		var count struct{ Jobs int }
@@ -174,7 +179,8 @@ func TestBackfill(t *testing.T) {
 		s.ok("schedule", "create", "often", "mail", "--every", "1s", "--paused")
 		got := s.run("schedule", "backfill", "often", "--from", "9d", "--to", "1d", "--yes")
 		s.expect(got, app.ExitUsage, `schedule "often" has more than 100000 times from`, "backfill it in parts")
-		s.holds(s.ok("schedule", "backfill", "often", "--from", "9d", "--to", "1d", "--dry-run", "-o", "table"), "there are more than 100000 times")
+		s.holds(s.ok("schedule", "backfill", "often", "--from", "9d", "--to", "1d", "--dry-run", "-o", "table"),
+			"there are more than 100000 times")
 	})
 }
 
@@ -231,12 +237,15 @@ func TestScheduleOfCode(t *testing.T) {
 		s.expectNote(s.run("schedule", "delete", "nightly"),
 			"Code declares schedule nightly, which comes back when that starts the next time; to stop it, pause it.\n")
 		s.ok("schedule", "create", "by-hand", "report", "--every", "1h")
-		s.expect(s.run("schedule", "update", "by-hand", "--reset"), 1, `schedule by-hand was not changed: no code has declared the schedule "by-hand"`)
+		s.expect(s.run("schedule", "update", "by-hand", "--reset"), 1,
+			`schedule by-hand was not changed: no code has declared the schedule "by-hand"`)
 		s.expect(s.run("schedule", "update", "by-hand", "--tz", "Europe/Berlin"), app.ExitUsage, "--tz requires --cron, such as --cron")
-		s.expect(s.run("schedule", "update", "by-hand", "--jitter", "2h"), app.ExitUsage, "a jitter of 2h0m0s is not less than the 1h0m0s between")
+		s.expect(s.run("schedule", "update", "by-hand", "--jitter", "2h"), app.ExitUsage,
+			"a jitter of 2h0m0s is not less than the 1h0m0s between")
 		got := s.run("schedule", "update", "by-hand", "--start", "2026-06-01", "--end", "none")
 		s.expect(got, 0)
-		s.expect(s.run("schedule", "update", "by-hand", "--end", "2026-05-01"), app.ExitUsage, "its end 2026-05-01T00:00:00Z is not after its start")
+		s.expect(s.run("schedule", "update", "by-hand", "--end", "2026-05-01"), app.ExitUsage,
+			"its end 2026-05-01T00:00:00Z is not after its start")
 	})
 }
 
@@ -245,23 +254,28 @@ func TestNextWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	var next []struct{ At, Local string }
-	s.decode(s.ok("schedule", "next", "--cron", "30 2 * * SUN", "--tz", "Europe/Berlin", "--after", "2026-03-20T00:00:00Z", "--limit", "2"), &next)
+	s.decode(s.ok("schedule", "next", "--cron", "30 2 * * SUN", "--tz", "Europe/Berlin", "--after", "2026-03-20T00:00:00Z", "--limit",
+		"2"), &next)
 	if len(next) != 2 || next[0].Local != "2026-03-22T02:30:00+01:00" || next[1].Local != "2026-03-29T03:00:00+02:00" ||
 		next[1].At != "2026-03-29T01:00:00.000000Z" {
 		t.Errorf("%+v", next)
 	}
-	s.decode(s.ok("schedule", "next", "--cron", "30 2 * * SUN", "--tz", "Europe/Berlin", "--after", "2026-03-20T00:00:00Z", "--limit", "2", "--skip-gaps"), &next)
+	s.decode(s.ok("schedule", "next", "--cron", "30 2 * * SUN", "--tz", "Europe/Berlin", "--after", "2026-03-20T00:00:00Z", "--limit", "2",
+		"--skip-gaps"), &next)
 	if len(next) != 2 || next[1].Local != "2026-04-05T02:30:00+02:00" {
 		t.Errorf("without the gap: %+v", next)
 	}
-	got := s.run("schedule", "next", "--every", "90s", "--from", "2026-01-01T00:00:10Z", "--after", "2026-01-01T00:00:00Z", "--limit", "2", "-o", "table")
+	got := s.run("schedule", "next", "--every", "90s", "--from", "2026-01-01T00:00:10Z", "--after", "2026-01-01T00:00:00Z", "--limit", "2",
+		"-o", "table")
 	s.expect(got, 0)
-	if !strings.Contains(got.stdout, "Thu 2026-01-01 00:01:40 UTC") || !strings.HasPrefix(got.stderr, "every 90 seconds from 2026-01-01 00:00:10 in UTC.\n") {
+	if !strings.Contains(got.stdout, "Thu 2026-01-01 00:01:40 UTC") || !strings.HasPrefix(got.stderr,
+		"every 90 seconds from 2026-01-01 00:00:10 in UTC.\n") {
 		t.Errorf("%+v", got)
 	}
 	got = s.run("schedule", "next", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--limit", "1", "-o", "table")
 	s.holds(got.stderr, "The next change of the clock: ")
-	one, other := s.ok("schedule", "next", "a", "--cron", "H H * * *", "--limit", "1"), s.ok("schedule", "next", "b", "--cron", "H H * * *", "--limit", "1")
+	one, other := s.ok("schedule", "next", "a", "--cron", "H H * * *", "--limit", "1"), s.ok("schedule", "next", "b", "--cron",
+		"H H * * *", "--limit", "1")
 	if one == other {
 		t.Errorf("H is not spread by the name: %s", one)
 	}

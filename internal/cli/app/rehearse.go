@@ -58,8 +58,8 @@ func (nowhere) Pause(context.Context, store.PauseParams) error { return nil }
 
 func (nowhere) DeleteQueue(context.Context, store.DeleteQueueParams) error { return nil }
 
-// Schedules returns a schedule of any name, which fires so rarely that what fits to another schedule
-// fits to it.
+// Schedules returns a schedule of any name, which fires so rarely that what fits to another
+// schedule fits to it.
 func (nowhere) Schedules(_ context.Context, filter store.ScheduleFilter) ([]store.Schedule, error) {
 	return []store.Schedule{{
 		Namespace: filter.Namespace, Name: filter.Name, Left: -1, Version: 1,

@@ -55,7 +55,8 @@ func (f *settingsFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.fires, "fires", "", "fire `N` times, and then no more; none: without a bound")
 }
 
-// options turns the given flags, but those of the times and of the job, into options of the library.
+// options turns the given flags, but those of the times and of the job, into options of the
+// library.
 func (f *settingsFlags) options(given func(string) bool, now time.Time) (opts []schedule.Option, err error) {
 	if opts, err = f.policies(given); err != nil {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
@@ -16,21 +14,6 @@ import (
 
 // verbs has the verbs on schedules.
 type verbs struct{ *app.App }
-
-// Command is the command on schedules.
-func Command(a *app.App) *cobra.Command {
-	v := verbs{a}
-	cmd := app.Group("schedule", "Enqueue jobs at times: by cron expressions, at intervals, once",
-		`Make, show, preview, change, pause, trigger, backfill and delete schedules. A schedule enqueues a
-job at times: by a cron expression in a time zone, at an interval, or once. The node that leads
-fires it.`,
-		`  holdfast schedule create nightly report --cron '30 2 * * *' --tz Europe/Berlin
-  holdfast schedule list`)
-	cmd.Aliases = []string{"schedules"}
-	cmd.AddCommand(v.createCommand(), v.listCommand(), v.getCommand(), v.nextCommand(), v.runsCommand(), v.updateCommand(),
-		v.pauseCommand(), v.resumeCommand(), v.triggerCommand(), v.backfillCommand(), v.deleteCommand())
-	return cmd
-}
 
 // Names are the names of the schedules that are not in args.
 func Names(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
