@@ -97,7 +97,8 @@ func samples() []sample {
 	nightly := sampleSchedule()
 	nextTimes := NextOf(nightly, now, 2)
 	runs := []store.ScheduleRun{
-		{Nominal: at, State: store.RunSkipped, Job: r.ID, At: sampleTime}, {Nominal: at.AddDate(0, 0, -1), Manual: 1<<60 + 1, State: store.RunFired, Job: r.ID, At: sampleTime},
+		{Nominal: at, State: store.RunSkipped, Job: r.ID, At: sampleTime},
+		{Nominal: at.AddDate(0, 0, -1), Manual: 1<<60 + 1, State: store.RunFired, Job: r.ID, At: sampleTime},
 	}
 	return []sample{
 		{value: NewSchedule(nightly, now), list: ScheduleHeader, row: func() []string { return ScheduleRow(now, nightly) }},
