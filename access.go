@@ -20,6 +20,9 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 	access.Job = func(client, item any) (*store.Job, error) {
 		return client.(*Client).jobOfMany(item.(BatchItem)) //nolint:errcheck // always these
 	}
+	access.EditJob = func(client any, job *store.Job, args []byte, opts any) error {
+		return client.(*Client).editJobOfMany(job, args, opts.([]EnqueueOption)) //nolint:errcheck // always these
+	}
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub
@@ -37,20 +40,48 @@ func (c *Client) jobOfMany(item BatchItem) (*store.Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.completeJobOfMany(spec); err != nil {
+		return nil, fmt.Errorf("kind %q: %w", spec.enqueue.Job.Kind, err)
+	}
+	spec.enqueue.Job.ID = ID{}
+	return &spec.enqueue.Job, nil
+}
+
+// editJobOfMany changes such a job: its args, unless they are nil, and what the options say.
+func (c *Client) editJobOfMany(job *store.Job, args []byte, opts []EnqueueOption) error {
+	spec := &enqueueSpec{enqueue: store.Enqueue{Job: *job}}
+	if args != nil {
+		spec.enqueue.Job.Args, spec.enqueue.Job.Codec = args, 0
+	}
+	err := spec.apply(opts)
+	switch {
+	case err != nil:
+	case len(spec.around) > 0:
+		err = invalid("enqueue middleware", "it is an option of Open and of NewKind, not of an enqueue")
+	case spec.enqueue.Job.ID != ID{}:
+		spec.enqueue.KnownID = true
+	}
+	if err == nil {
+		err = c.completeJobOfMany(spec)
+	}
+	if err == nil {
+		*job = spec.enqueue.Job
+	}
+	return err
+}
+
+// completeJobOfMany refuses what would name a single job, and validates the rest.
+func (c *Client) completeJobOfMany(spec *enqueueSpec) error {
 	e := &spec.enqueue
 	switch {
 	case e.KnownID:
-		return nil, invalid("id", "it cannot be that of many jobs; remove the option JobID")
+		return invalid("id", "it cannot be that of many jobs; remove the option JobID")
 	case spec.unique != nil:
-		return nil, invalid("unique", "a schedule has an overlap policy instead; remove the option Unique")
+		return invalid("unique", "a schedule has an overlap policy instead; remove the option Unique")
 	case !e.Job.RunAt.IsZero() || e.Delay != 0:
-		return nil, invalid("run time", "it is that of the schedule; remove the option RunAt or Delay")
+		return invalid("run time", "it is that of the schedule; remove the option RunAt or Delay")
 	case !e.Job.Options.Deadline.IsZero():
-		return nil, invalid("deadline", "it would be the same for all of its jobs; remove the option Deadline, or use Timeout")
+		return invalid("deadline", "it would be the same for all of its jobs; remove the option Deadline, or use Timeout")
 	}
-	if err := c.complete(spec); err != nil {
-		return nil, fmt.Errorf("kind %q: %w", e.Job.Kind, err)
-	}
-	e.Job.ID = ID{}
-	return &e.Job, nil
+	return c.complete(spec)
 }

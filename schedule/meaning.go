@@ -33,6 +33,17 @@ func Words(s *store.Schedule) string {
 	return spec.Words()
 }
 
+// CronOf returns the expression and the zone of a schedule by Cron, and whether it skips gaps; ok
+// is false if its times are others.
+func CronOf(s *store.Schedule) (expression, zone string, skipsGaps, ok bool) {
+	spec, err := cron.Parse(s.Times)
+	if err != nil {
+		return "", "", false, false
+	}
+	expression, o, ok := spec.Expression()
+	return expression, o.Zone, o.DST == cron.Skip, ok
+}
+
 // ClockChange returns the next change of the clock, such as the begin of daylight-saving time, that
 // affects a schedule, and what it does, in English; "" if there is none in the ten years after.
 func ClockChange(s *store.Schedule, after time.Time) (at time.Time, effect string) {

@@ -22,7 +22,7 @@ func Create(ctx context.Context, c *holdfast.Client, s Schedule) (store.Schedule
 		return store.Schedule{}, err
 	}
 	if d.NextAt.IsZero() {
-		return store.Schedule{}, fmt.Errorf("%w: schedule %q has no time after now", store.ErrInvalid, s.name)
+		return store.Schedule{}, fmt.Errorf("%w: schedule %q has no time after now: its times, or its end, have passed", store.ErrInvalid, s.name)
 	}
 	return e.SaveSchedule(ctx, d.Schedule, 0)
 }
@@ -83,12 +83,8 @@ func Reset(ctx context.Context, c *holdfast.Client, name string) (store.Schedule
 // Pause stops a schedule from firing, with a note for people. It has no effect on its jobs. The
 // error is ErrNotFound. Pausing it again replaces the note.
 func Pause(ctx context.Context, c *holdfast.Client, name, note string) (store.Schedule, error) {
-	e, actor := access.Engine(c)
 	return change(ctx, c, name, func(d *draft) (bool, error) {
-		if d.PausedAt.IsZero() {
-			d.PausedAt = e.Store.Now()
-		}
-		d.PausedBy, d.Note = actor, note
+		d.pause(note)
 		return true, nil
 	})
 }

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -65,11 +66,28 @@ func Job(item holdfast.BatchItem) Option {
 		if err != nil {
 			return fmt.Errorf("schedule %q: %w", d.Name, err)
 		}
-		d.Job = store.ScheduledJob{
-			Kind: job.Kind, Queue: job.Queue, Priority: job.Priority, Args: job.Args, Codec: job.Codec, MaxAttempts: job.MaxAttempts,
-			Options: job.Options, Tags: job.Tags, Metadata: job.Metadata, OrderingKey: job.OrderingKey,
-		}
+		d.setJob(job)
 		return nil
+	}
+}
+
+// EditJob changes the job of a schedule: its args, unless they are nil, and what the options say;
+// the rest stays. It is for Update, of a job that a Job has set.
+func EditJob(args json.RawMessage, opts ...holdfast.EnqueueOption) Option {
+	return func(d *draft) error {
+		job := d.Job.Job(d.Namespace, store.ID{}, time.Time{})
+		if err := access.EditJob(d.client, &job, args, opts); err != nil {
+			return fmt.Errorf("schedule %q: %w", d.Name, err)
+		}
+		d.setJob(&job)
+		return nil
+	}
+}
+
+func (d *draft) setJob(job *store.Job) {
+	d.Job = store.ScheduledJob{
+		Kind: job.Kind, Queue: job.Queue, Priority: job.Priority, Args: job.Args, Codec: job.Codec, MaxAttempts: job.MaxAttempts,
+		Options: job.Options, Tags: job.Tags, Metadata: job.Metadata, OrderingKey: job.OrderingKey,
 	}
 }
 
@@ -145,6 +163,24 @@ func Fires(n int64) Option {
 		d.Left = max(n, -1)
 		return nil
 	}
+}
+
+// Paused lets a schedule begin paused, with a note for people: Resume lets it fire. It is for New;
+// a Sync changes nothing by it of a schedule that is there.
+func Paused(note string) Option {
+	return func(d *draft) error {
+		d.pause(note)
+		return nil
+	}
+}
+
+// pause pauses the schedule, or replaces the note of one that is paused.
+func (d *draft) pause(note string) {
+	e, actor := access.Engine(d.client)
+	if d.PausedAt.IsZero() {
+		d.PausedAt = e.Store.Now()
+	}
+	d.PausedBy, d.Note = actor, note
 }
 
 // draft makes the schedule that a declaration describes, for a client.

@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -372,5 +373,81 @@ func eventually(t *testing.T, what string, f func() bool) {
 			t.Fatalf("not after a minute: %s", what)
 		}
 		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // it polls
+	}
+}
+
+// TestEditJob: what is not said of the job stays as it is, and so does all of it if something is
+// wrong.
+func TestEditJob(t *testing.T) {
+	t.Parallel()
+	ctx, hf := t.Context(), open(t, sqlite.File(sqlite.Memory))
+	item := report.Item("a", holdfast.Queue("slow"), holdfast.Priority(1), holdfast.Tags("x"), holdfast.Timeout(time.Minute))
+	made(t)(schedule.Create(ctx, hf, schedule.New("s", schedule.Every(time.Hour), item)))
+	s := made(t)(schedule.Update(ctx, hf, "s", schedule.EditJob(nil, holdfast.Priority(3), holdfast.MaxAttempts(2))))
+	if j := s.Job; string(j.Args) != `"a"` || j.Queue != "slow" || j.Priority != 3 || j.MaxAttempts != 2 || j.Options.Timeout != time.Minute ||
+		!slices.Equal(j.Tags, []string{"x"}) {
+		t.Errorf("%+v", j)
+	}
+	s = made(t)(schedule.Update(ctx, hf, "s", schedule.EditJob(json.RawMessage(`"b"`))))
+	if j := s.Job; string(j.Args) != `"b"` || j.Queue != "slow" || j.Priority != 3 {
+		t.Errorf("%+v", j)
+	}
+	for want, opt := range map[string]schedule.Option{
+		"Unique":   schedule.EditJob(nil, holdfast.Unique{}),
+		"JobID":    schedule.EditJob(nil, holdfast.JobID(holdfast.NewID())),
+		"Delay":    schedule.EditJob(nil, holdfast.Delay(time.Hour)),
+		"Deadline": schedule.EditJob(nil, holdfast.Deadline(time.Now().Add(time.Hour))),
+		"priority": schedule.EditJob(nil, holdfast.Queue("other"), holdfast.Priority(9)),
+		"args":     schedule.EditJob(json.RawMessage("{bad"), holdfast.Queue("other")),
+	} {
+		if _, err := schedule.Update(ctx, hf, "s", opt); !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if after := made(t)(schedule.Get(ctx, hf, "s")); after.Version != s.Version {
+		t.Errorf("%+v", after)
+	}
+}
+
+// TestPaused: what is new begins paused, and what is there stays as a person wants it.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+	ctx, hf := t.Context(), open(t, sqlite.File(sqlite.Memory))
+	declared := schedule.New("s", schedule.Every(time.Hour), report.Item("a"), schedule.Paused("not yet"))
+	sync := func() store.Schedule {
+		t.Helper()
+		if _, err := schedule.Sync(ctx, hf, declared); err != nil {
+			t.Fatal(err)
+		}
+		return made(t)(schedule.Get(ctx, hf, "s"))
+	}
+	if s := sync(); s.PausedAt.IsZero() || s.Note != "not yet" || s.PausedBy == "" {
+		t.Errorf("%+v", s)
+	}
+	made(t)(schedule.Resume(ctx, hf, "s"))
+	if s := sync(); !s.PausedAt.IsZero() || schedule.Drifts(&s) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestCronOf: the parts of a schedule by an expression can be read, and others have none.
+func TestCronOf(t *testing.T) {
+	t.Parallel()
+	ctx, hf := t.Context(), open(t, sqlite.File(sqlite.Memory))
+	for name, c := range map[string]struct {
+		times                     schedule.Times
+		expression, zone          string
+		skipsGaps, isOfExpression bool
+	}{
+		"plain":  {schedule.Cron("30 2 * * MON", ""), "30 2 * * 1", "UTC", false, true},
+		"spread": {schedule.Cron("H 2 * * *", "Europe/Berlin").SkipGaps(), "H 2 * * *", "Europe/Berlin", true, true},
+		"every":  {schedule.Every(time.Hour), "", "", false, false},
+		"@every": {schedule.Cron("@every 1h", "Europe/Berlin"), "", "", false, false},
+	} {
+		s := made(t)(schedule.Create(ctx, hf, schedule.New(name, c.times, report.Item("a"))))
+		expression, zone, skips, ok := schedule.CronOf(&s)
+		if expression != c.expression || zone != c.zone || skips != c.skipsGaps || ok != c.isOfExpression {
+			t.Errorf("%s: %q, %q, %t, %t", name, expression, zone, skips, ok)
+		}
 	}
 }

@@ -52,6 +52,7 @@ type jobJSON struct {
 	Parent        *ID          `json:"parent"`
 	OnParentClose closeJSON    `json:"on_parent_close"`
 	Source        textJSON     `json:"source"`
+	Nominal       timeJSON     `json:"nominal"`
 
 	*whereJSON // of a Record
 }
@@ -98,7 +99,7 @@ func (j Job) json() *jobJSON {
 		Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
 		Unique: j.UniqueKey != nil, Key: textJSON(j.Options.Key), KeepKey: keepJSON(j.Options.KeepKey),
 		LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
-		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source),
+		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source), Nominal: timeJSON(j.Options.Nominal),
 	}
 	if b := j.Options.Backoff; b != (Backoff{}) {
 		v.Backoff = &backoffJSON{durationJSON(b.Base), durationJSON(b.Cap), b.Jitter}
@@ -116,7 +117,7 @@ func (v *jobJSON) job() Job {
 		CreatedAt: time.Time(v.CreatedAt), RunAt: time.Time(v.RunAt), Attempt: v.Attempt, MaxAttempts: int(v.MaxAttempts),
 		Options: Options{
 			Timeout: time.Duration(v.Timeout), Heartbeat: time.Duration(v.Heartbeat), Deadline: time.Time(v.Deadline), Source: string(v.Source),
-			Key: string(v.Key), KeepKey: time.Duration(v.KeepKey),
+			Nominal: time.Time(v.Nominal), Key: string(v.Key), KeepKey: time.Duration(v.KeepKey),
 		},
 		OrderingKey: string(v.OrderingKey), LeaseNumber: int64(v.LeaseNumber), Version: string(v.Version), Closing: v.Closing,
 		OnParentClose: ClosePolicy(v.OnParentClose),

@@ -25,6 +25,10 @@ var Engine func(client any) (e *engine.Engine, actor string)
 // own.
 var Job func(client, item any) (*store.Job, error)
 
+// EditJob changes such a job: its args, unless they are nil, and what a []holdfast.EnqueueOption
+// says.
+var EditJob func(client any, job *store.Job, args []byte, opts any) error
+
 // Tests is what a test sets up below a client.
 type Tests struct {
 	// Rarely is that of engine.Config.

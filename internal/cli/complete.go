@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/queues"
+	"github.com/holdfastdev/holdfast/internal/cli/schedules"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -50,6 +51,8 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 		"for":            lastOf(always, words(arg.StateNames(arg.States)...)),
 		"on-conflict": words("return\tthe id of the job that exists", "reject\tthe new job",
 			"replace\tthe args, metadata and run time of one that has not started"),
+		"overlap":         words(store.OverlapNames()...),
+		"missed":          words(store.MissedNames()...),
 		"priority":        words("1\tmost urgent", "2\tdefault", "3", "4\tleast urgent"),
 		"unique":          completeUnique,
 		app.FlagLogLevel:  words("debug", "info", "warn", "error"),
@@ -103,7 +106,7 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		states = arg.States
 	}
 	look := map[string]lookup{
-		"ID": jobsIn(states), "QUEUE": queues.Names,
+		"ID": jobsIn(states), "QUEUE": queues.Names, "SCHEDULE": schedules.Names,
 		"TAG": tagNames, "send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
 	}
 	word := strings.Trim(takes[min(len(args), len(takes)-1)], "[.]")

@@ -81,6 +81,8 @@ func TestCompletions(t *testing.T) {
 	job := s.enqueue("mail", "--queue", "bulk", "--tag", "nightly")
 	done := s.enqueue("push", "--queue", "other")
 	s.ok("job", "cancel", done)
+	s.ok("schedule", "create", "nightly", "mail", "--cron", "@daily")
+	s.ok("schedule", "create", "weekly", "mail", "--cron", "@weekly", "--namespace", "default")
 	for _, test := range []struct {
 		args string
 		want []string
@@ -103,6 +105,16 @@ func TestCompletions(t *testing.T) {
 		{"job list --state c", []string{"completed", "cancelled"}},
 		{"queue pause ", []string{"bulk", "other"}},
 		{"queue pause bulk ", []string{"other"}},
+		{"schedule get ", []string{"nightly", "weekly"}},
+		{"schedule get n", []string{"nightly"}},
+		{"schedule pause nightly ", []string{"weekly"}},
+		{"schedule get nightly ", nil},
+		{"schedule backfill ", []string{"nightly", "weekly"}},
+		{"schedule create x ", []string{"exec", "http", "mail", "push"}},
+		{"schedule create ", nil},
+		{"schedule create x mail --overlap buffer", []string{"buffer-one", "buffer-all"}},
+		{"schedule update nightly --missed c", []string{"coalesce", "catch-up"}},
+		{"schedule list --columns name,f", []string{"name,fires_left", "name,fired"}},
 		{"queue list --namespace ", []string{"default", "prod"}},
 		{"job enqueue mail --unique args,q", []string{"args,queue"}},
 		{"job enqueue mail --on-conflict re", []string{"return", "reject", "replace"}},

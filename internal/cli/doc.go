@@ -24,7 +24,7 @@
 // From the top down; a package does not import those above or beside it:
 //
 //	cli                          the root command, help, completion, and the verbs migrate, vet and version
-//	jobs, queues, nodes,
+//	jobs, queues, schedules, nodes,
 //	databases, bench             the other verbs
 //	app                          one invocation: streams, global flags, database, exit codes
 //	arg, views, shortlog         parsing of arguments; output for people and programs; the log for people

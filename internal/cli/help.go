@@ -62,7 +62,7 @@ func ownHelp(root *cobra.Command, args []string) {
 }
 
 const completionHelp = `Print a completion script for a shell. It completes commands, flags and their values, and jobs, kinds,
-queues, tags and signals from the database. The help of each shell says how to load its script.`
+queues, schedules, tags and signals from the database. The help of each shell says how to load its script.`
 
 // loading says how to load the completion script of a shell.
 var loading = map[string]string{

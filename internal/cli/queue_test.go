@@ -133,6 +133,7 @@ func TestAliases(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	id := s.enqueue("mail")
+	s.ok("schedule", "create", "nightly", "mail", "--cron", "@daily")
 	for _, pair := range [][2][]string{
 		{{"job", "ls"}, {"job", "list"}},
 		{{"jobs", "ls", "-q"}, {"job", "list", "-q"}},
@@ -142,6 +143,8 @@ func TestAliases(t *testing.T) {
 		{{"queue", "show", "default"}, {"queue", "get", "default"}},
 		{{"node", "ls"}, {"node", "list"}},
 		{{"kind", "ls"}, {"kind", "list"}},
+		{{"schedules", "ls"}, {"schedule", "list"}},
+		{{"schedule", "show", "nightly", "--output", "yaml"}, {"schedule", "get", "nightly", "--output", "yaml"}},
 	} {
 		if alias, verb := s.ok(pair[0]...), s.ok(pair[1]...); alias != verb {
 			t.Errorf("%v prints\n%s, and %v\n%s", pair[0], alias, pair[1], verb)

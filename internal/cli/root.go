@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/queues"
+	"github.com/holdfastdev/holdfast/internal/cli/schedules"
 )
 
 func (a verbs) rootCommand() *cobra.Command {
@@ -43,7 +44,7 @@ To get started, run "holdfast dev".`,
 		"`NAMESPACE` to work in (default: $"+app.EnvNamespace+", or "+app.DefaultNamespace+")")
 	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "",
 		"output `FORMAT`: table, json, jsonl, yaml, id or name (default: table on a terminal, json elsewhere)")
-	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false, "print no notes, and of jobs, queues and nodes only the ids unless --output is given")
+	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false, "print no notes, and of jobs, queues, schedules and nodes only the ids unless --output is given")
 	app.Variable(flags, app.FlagDatabase, app.EnvDatabase)
 	app.Variable(flags, app.FlagNamespace, app.EnvNamespace)
 	version := root.Flags().Bool("version", false, "print the version") // no -v, which often means verbose
@@ -60,6 +61,7 @@ To get started, run "holdfast dev".`,
 
 	root.AddCommand(jobs.Commands(a.App)...)
 	root.AddCommand(queues.Commands(a.App, jobs.DrainCommand(a.App))...)
+	root.AddCommand(schedules.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)
 	root.AddCommand(bench.Command(a.App), a.migrateCommand(), a.vetCommand(), a.versionCommand())

@@ -459,6 +459,18 @@ func TestNoSuchDatabase(t *testing.T) {
 		{"queue", "delete", "x"},
 		{"queue", "drain", "x"},
 		{"kind", "list"},
+		{"schedule", "create", "x", "mail", "--every", "1h"},
+		{"schedule", "list"},
+		{"schedule", "get", "x"},
+		{"schedule", "next", "x"},
+		{"schedule", "runs", "x"},
+		{"schedule", "update", "x", "--jitter", "1s"},
+		{"schedule", "update", "x", "--reset"},
+		{"schedule", "pause", "x"},
+		{"schedule", "resume", "x"},
+		{"schedule", "trigger", "x"},
+		{"schedule", "backfill", "x", "--from", "2h", "--to", "1h"},
+		{"schedule", "delete", "x"},
 		{"node", "list"},
 	} {
 		s.expect(s.run(args...), 1, "no such database: sqlite:"+s.db, `create it with "holdfast migrate up" or "holdfast dev"`)

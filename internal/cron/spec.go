@@ -79,6 +79,20 @@ func (s Spec) Note(after time.Time) (Note, bool) {
 	return s.rule.note(after)
 }
 
+// Expression returns the expression that the Spec was made of, as it is stored, and its options; ok
+// is false if it was made in another way.
+func (s Spec) Expression() (text string, o Options, ok bool) {
+	e, ok := s.rule.(*expression)
+	if !ok {
+		return "", o, false
+	}
+	o = Options{Zone: e.clock.zone.String(), Seed: e.seed}
+	if e.skip {
+		o.DST = Skip
+	}
+	return e.String(), o, true
+}
+
 // String is the Spec as it is stored, see [Parse]; that of the zero value is empty.
 func (s Spec) String() string {
 	if s.rule == nil {

@@ -255,7 +255,7 @@ var layers = []layer{
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
-	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "store", "why"}},
+	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "schedule", "store", "why"}},
 	{
 		pattern: "internal/cli/app",
 		imports: []string{".", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "store", "store/dsn"},
@@ -272,6 +272,11 @@ var layers = []layer{
 	},
 	{pattern: "internal/cli/queues", imports: append([]string{".", "store"}, ofVerbs...), tests: support},
 	{
+		pattern: "internal/cli/schedules",
+		imports: append([]string{".", "internal/builtin", "schedule", "store"}, ofVerbs...),
+		tests:   support,
+	},
+	{
 		pattern: "internal/cli/databases",
 		imports: append([]string{".", "internal/copier", "store", "store/dsn"}, ofVerbs...),
 		tests:   support,
@@ -280,7 +285,7 @@ var layers = []layer{
 	{
 		pattern: "internal/cli",
 		imports: []string{".", "internal/cli/...", "internal/vet", "store", "store/dsn"},
-		tests:   support,
+		tests:   slices.Concat(support, []string{"schedule"}),
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
 	{

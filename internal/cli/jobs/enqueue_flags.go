@@ -16,6 +16,8 @@ import (
 
 // enqueueFlags are the flags of "job enqueue".
 type enqueueFlags struct {
+	arg.JobFlags
+
 	args      string
 	from      string // where the args come from
 	file      string
@@ -23,16 +25,9 @@ type enqueueFlags struct {
 	wait      bool
 	patience  time.Duration // of --wait
 
-	queue       string
-	priority    int
 	in          time.Duration
 	at          string
-	maxAttempts int
-	timeout     time.Duration
-	heartbeat   time.Duration
 	deadline    string
-	tags        []string
-	metadata    string
 	orderingKey string
 	unique      string
 	onConflict  string
@@ -67,46 +62,30 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 
 // addChanges adds the flags that can change a job later, too.
 func (f *enqueueFlags) addChanges(cmd *cobra.Command) {
+	f.JobFlags.Add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.queue, "queue", "", "`QUEUE` to put the job in (default \"default\")")
-	flags.IntVar(&f.priority, "priority", 0, "priority `N`, from 1 (highest) to 4 (default 2)")
+	flags.Lookup("timeout").Usage += "; see also --wait-timeout"
 	flags.DurationVar(&f.in, "in", 0, "run the job after `DURATION`, such as 90s or 24h")
 	flags.StringVar(&f.at, "at", "", "run the job at `TIME`, such as 2026-01-31T17:30:00Z or \"2026-01-31 17:30\"")
-	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "fail the job after `N` attempts (default: the handler's, or 25)")
-	flags.DurationVar(&f.timeout, "timeout", 0,
-		"limit each attempt to `DURATION` (default: the handler's timeout, or none); see also --wait-timeout")
-	flags.DurationVar(&f.heartbeat, "heartbeat-timeout", 0,
-		"fail an attempt that makes no progress for `DURATION` (default: the handler's, or no limit)")
 	flags.StringVar(&f.deadline, "deadline", "",
 		"fail the job if it has not finished by `TIME`, or a duration from now, even if attempts are left")
-	flags.StringArrayVar(&f.tags, "tag", nil, "`TAG` to find the job by; repeatable")
-	flags.StringVar(&f.metadata, "metadata", "", "JSON `OBJECT` to store with the job")
 	cmd.MarkFlagsMutuallyExclusive("in", "at")
 }
 
 // options turns the given flags into options of the library.
 func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfast.EnqueueOption, error) {
-	var opts []holdfast.EnqueueOption
+	opts, err := f.JobFlags.Options(given)
+	if err != nil {
+		return nil, err
+	}
 	add := func(flag string, opt func() holdfast.EnqueueOption) {
 		if given(flag) {
 			opts = append(opts, opt())
 		}
 	}
-	add("queue", func() holdfast.EnqueueOption { return holdfast.Queue(f.queue) })
-	add("priority", func() holdfast.EnqueueOption { return holdfast.Priority(f.priority) })
 	add("in", func() holdfast.EnqueueOption { return holdfast.Delay(f.in) })
-	add("max-attempts", func() holdfast.EnqueueOption { return holdfast.MaxAttempts(f.maxAttempts) })
-	add("timeout", func() holdfast.EnqueueOption { return holdfast.Timeout(f.timeout) })
-	add("heartbeat-timeout", func() holdfast.EnqueueOption { return holdfast.HeartbeatTimeout(f.heartbeat) })
-	add("tag", func() holdfast.EnqueueOption { return holdfast.Tags(f.tags...) })
 	add("key", func() holdfast.EnqueueOption { return holdfast.Key(f.key) })
 	add("ordering-key", func() holdfast.EnqueueOption { return holdfast.OrderingKey(f.orderingKey) })
-	if given("metadata") {
-		if !json.Valid([]byte(f.metadata)) {
-			return nil, arg.Usagef("--metadata is not JSON: %s", output.Clip(f.metadata, 60))
-		}
-		opts = append(opts, holdfast.Metadata(json.RawMessage(f.metadata)))
-	}
 	if given("keep-key") {
 		keep, err := arg.ParseKeep(f.keepKey)
 		if err != nil {

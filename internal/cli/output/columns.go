@@ -99,13 +99,13 @@ func (c *Columns) cells(value any, row func() []string) ([]string, error) {
 			cells[i] = usual[at]
 			continue
 		}
-		cells[i] = cellOf(fields[name])
+		cells[i] = CellOf(fields[name])
 	}
 	return cells, nil
 }
 
-// cellOf formats the JSON of a field: a text without quotes, and nothing for null.
-func cellOf(data json.RawMessage) string {
+// CellOf formats the JSON of a field: a text without quotes, and nothing for null.
+func CellOf(data json.RawMessage) string {
 	var text string
 	var compact bytes.Buffer
 	switch {

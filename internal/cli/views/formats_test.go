@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/why"
 )
@@ -47,6 +48,26 @@ func sampleRecord() *store.Record {
 	}
 }
 
+// sampleSchedule is a schedule that code declares, and that a person has changed and paused.
+func sampleSchedule() *store.Schedule {
+	s := &store.Schedule{
+		Namespace: "default", Name: "nightly", Left: -1, PausedAt: sampleTime, PausedBy: "ada@host", Note: "there is no paper",
+		ScheduleSettings: store.ScheduleSettings{
+			Times: "cron 30 2 * * * zone=Europe/Berlin",
+			Job: store.ScheduledJob{
+				Kind: "report", Queue: "default", Priority: 2, Args: []byte(`{"to":"ada"}`), MaxAttempts: 3, Tags: []string{"night"},
+				Options: store.Options{Timeout: 90 * time.Second, Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25}},
+			},
+			Overlap: store.OverlapBufferOne, Missed: store.MissedCatchUp, Window: 24 * time.Hour,
+		},
+		NextAt: sampleTime.Add(time.Hour), Version: 7, Fired: 41, Last: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"),
+		CreatedAt: sampleTime, UpdatedAt: sampleTime,
+	}
+	s.Declared, _ = s.Encode()
+	s.Job.Queue, s.Jitter, s.Left, s.End = "slow", 30*time.Second, 5, sampleTime.AddDate(1, 0, 0)
+	return s
+}
+
 // sample is a value of a view, as an object or as the only element of a list.
 type sample struct {
 	value any
@@ -72,7 +93,26 @@ func samples() []sample {
 	cause := []why.Cause{{Code: why.Paused, Text: "queue mail has been paused", Until: sampleTime}}
 	unserved := []store.Unserved{{Namespace: "default", Queue: "mail", Kind: "send", Version: "1", Known: true, OldestDue: sampleTime}}
 	kind := KindsOf("default", []store.Node{*node}, unserved, sampleTime)[1]
+	at := time.Date(2026, time.January, 31, 1, 30, 0, 0, time.UTC)
+	nightly := sampleSchedule()
+	nextTimes := NextOf(nightly, now, 2)
+	runs := []store.ScheduleRun{
+		{Nominal: at, State: store.RunSkipped, Job: r.ID, At: sampleTime},
+		{Nominal: at.AddDate(0, 0, -1), Manual: 1<<60 + 1, State: store.RunFired, Job: r.ID, At: sampleTime},
+	}
 	return []sample{
+		{value: NewSchedule(nightly, now), list: ScheduleHeader, row: func() []string { return ScheduleRow(now, nightly) }},
+		{value: NewWholeSchedule(nightly, now, nextTimes, runs), print: func(p *output.Printer) {
+			v := NewWholeSchedule(nightly, now, nextTimes, runs)
+			PrintSchedule(p, now, nightly, &v, nextTimes, runs)
+		}},
+		{value: NewScheduleRun(&runs[0]), list: ScheduleRunHeader, row: func() []string { return ScheduleRunRow(now, &runs[0]) }},
+		{value: NewScheduleRun(&runs[1])},
+		{value: NewNextTime(nextTimes[0]), list: NextTimeHeader, row: func() []string { return NextTimeRow(now, nextTimes[0]) }},
+		{value: PlannedBackfill("default", "nightly", 100_000, true, nextTimes)},
+		{value: NewBackfill("default", "nightly", schedule.Backfilled{Number: 1<<60 + 1, Times: 3, Enqueued: 1, Skipped: 1})},
+		{value: DeletedSchedule{Namespace: "default", Schedule: "nightly", Deleted: true}, list: []string{"-"}},
+		{value: DeletedSchedule{Namespace: "default", Schedule: "nightly", Error: "no such schedule"}, list: []string{"-"}},
 		{value: NewWholeJob(r, cause), print: func(p *output.Printer) { PrintJob(p, now, r, cause) }},
 		{value: NewJob(r), list: JobHeader, row: func() []string { return JobRow(now, r) }},
 		{value: NewQueue(queue), list: QueueHeader, row: func() []string { return QueueRow(now, queue) }},

@@ -1,6 +1,10 @@
 package views
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/holdfastdev/holdfast/store"
+)
 
 // The kinds of things that have an id, as output.Identified tells them.
 const (
@@ -8,6 +12,8 @@ const (
 	aQueue = "queue"
 	aNode  = "node"
 	aKind  = "kind"
+
+	aSchedule = "schedule"
 )
 
 // Identity implements output.Identified, and so do those below.
@@ -49,3 +55,22 @@ func (v Node) Identity() (kind, id string) { return aNode, strconv.FormatInt(int
 
 // Identity is that of the kind, its name.
 func (v Kind) Identity() (kind, id string) { return aKind, v.Name }
+
+// Identity is that of the schedule, its name.
+func (v Schedule) Identity() (kind, id string) { return aSchedule, v.Name }
+
+// Identity is that of the schedule, if it was deleted.
+func (v DeletedSchedule) Identity() (kind, id string) {
+	if v.Error != "" {
+		return aSchedule, ""
+	}
+	return aSchedule, v.Schedule
+}
+
+// Identity is that of the job, if there is one for this time.
+func (v ScheduleRun) Identity() (kind, id string) {
+	if v.State != store.RunFired.String() {
+		return aJob, ""
+	}
+	return aJob, string(v.Job)
+}

@@ -106,7 +106,12 @@ func (p jobPrint) rest(r *store.Record) {
 	p.line("key", key(r))
 	p.line("tags", strings.Join(r.Tags, ", "))
 	p.line("parent", IDText(r.Parent))
-	p.line("source", r.Options.Source)
+	if nominal := r.Options.Nominal; nominal.IsZero() {
+		p.line("source", r.Options.Source)
+	} else {
+		p.line("schedule", r.Options.Source)
+		p.at("nominal time", nominal)
+	}
 	if c := r.Checkpoint; c != nil {
 		p.line("progress", strings.TrimSpace(fmt.Sprintf("%.0f %%  %s", c.Percent, c.Message)))
 		p.line("checkpoint", OnOneLine(c.Value, 0))

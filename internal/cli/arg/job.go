@@ -1,0 +1,59 @@
+package arg
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+)
+
+// JobFlags are flags that say how a job runs, for one that is enqueued now, changed, or enqueued by
+// a schedule.
+type JobFlags struct {
+	queue       string
+	priority    int
+	maxAttempts int
+	timeout     time.Duration
+	heartbeat   time.Duration
+	tags        []string
+	metadata    string
+}
+
+// Add adds the flags to a verb.
+func (f *JobFlags) Add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.queue, "queue", "", "`QUEUE` to put the job in (default \"default\")")
+	flags.IntVar(&f.priority, "priority", 0, "priority `N`, from 1 (highest) to 4 (default 2)")
+	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "fail the job after `N` attempts (default: the handler's, or 25)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "limit each attempt to `DURATION` (default: the handler's timeout, or none)")
+	flags.DurationVar(&f.heartbeat, "heartbeat-timeout", 0,
+		"fail an attempt that makes no progress for `DURATION` (default: the handler's, or no limit)")
+	flags.StringArrayVar(&f.tags, "tag", nil, "`TAG` to find the job by; repeatable")
+	flags.StringVar(&f.metadata, "metadata", "", "JSON `OBJECT` to store with the job")
+}
+
+// Options turns the given flags into options of the library.
+func (f *JobFlags) Options(given func(string) bool) ([]holdfast.EnqueueOption, error) {
+	var opts []holdfast.EnqueueOption
+	add := func(flag string, opt func() holdfast.EnqueueOption) {
+		if given(flag) {
+			opts = append(opts, opt())
+		}
+	}
+	add("queue", func() holdfast.EnqueueOption { return holdfast.Queue(f.queue) })
+	add("priority", func() holdfast.EnqueueOption { return holdfast.Priority(f.priority) })
+	add("max-attempts", func() holdfast.EnqueueOption { return holdfast.MaxAttempts(f.maxAttempts) })
+	add("timeout", func() holdfast.EnqueueOption { return holdfast.Timeout(f.timeout) })
+	add("heartbeat-timeout", func() holdfast.EnqueueOption { return holdfast.HeartbeatTimeout(f.heartbeat) })
+	add("tag", func() holdfast.EnqueueOption { return holdfast.Tags(f.tags...) })
+	if given("metadata") {
+		if !json.Valid([]byte(f.metadata)) {
+			return nil, Usagef("--metadata is not JSON: %s", output.Clip(f.metadata, 60))
+		}
+		opts = append(opts, holdfast.Metadata(json.RawMessage(f.metadata)))
+	}
+	return opts, nil
+}
