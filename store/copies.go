@@ -118,7 +118,7 @@ type SentAlong struct {
 // ScheduleSums are by what it is told whether two databases have the same schedules.
 type ScheduleSums struct {
 	Schedules int64 // how many there are
-	Versions  int64 // the sum of their versions, which grow with each change
+	Versions  int64 // the sum of the lower halves of their versions, which grow with each change
 	Runs      int64 // how many runs they have
 }
 
