@@ -34,6 +34,9 @@ func onBoth(t *testing.T, test func(t *testing.T, s *shell)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		if testing.Short() {
+			t.Skip("each verb on SQLite, and TestOnPostgres, tell of most mistakes")
+		}
 		s := newShell(t)
 		s.env[app.EnvDatabase] = pgtest.Shared(t).Database(t)
 		s.ok("migrate", "up")

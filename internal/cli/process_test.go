@@ -425,6 +425,9 @@ func openTo(t *testing.T, dir string) {
 // one finds everything there.
 func TestCopyIsKilled(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it kills")
+	}
 	for name, target := range map[string]func(s *shell) string{
 		"to SQLite":     func(s *shell) string { return filepath.Join(s.dir, "target.db") },
 		"to PostgreSQL": func(s *shell) string { return pgtest.Shared(s).Database(s) },

@@ -75,6 +75,9 @@ func onPostgres(t *testing.T, clock *storetest.Clock) store.Store {
 // same kind holds between the two kinds.
 func TestFromOneDatabaseToAnother(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("each store copies into another one of its kind in its own tests")
+	}
 	t.Run("SQLite to PostgreSQL", func(t *testing.T) {
 		t.Parallel()
 		storetest.RunCopies(t, onSQLite, onPostgres)
