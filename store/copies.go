@@ -118,7 +118,7 @@ type SentAlong struct {
 // ScheduleSums are by what it is told whether two databases have the same schedules.
 type ScheduleSums struct {
 	Schedules int64 // how many there are
-	Versions  int64 // the sum of the lower halves of their versions, which grow with each change
+	Versions  int64 // how often they were changed in all: the sum of what their versions have grown by
 	Runs      int64 // how many runs they have
 }
 

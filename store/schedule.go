@@ -26,8 +26,9 @@ type Schedules interface {
 	// Schedules returns a page of schedules, by namespace and name.
 	Schedules(ctx context.Context, filter ScheduleFilter) ([]Schedule, error)
 	// DueSchedules returns up to limit schedules of all namespaces that are not paused and whose
-	// NextAt has come, by that time, and the first NextAt behind those; zero if there is none. Its
-	// cost does not grow with the number of schedules that are not due.
+	// NextAt has come, by that time, those of one time in any order; and the first NextAt behind
+	// those, zero if there is none. Its cost does not grow with the number of schedules that are
+	// not due.
 	DueSchedules(ctx context.Context, limit int) (due []Schedule, next time.Time, err error)
 	// ScheduleRuns returns what became of nominal times of a schedule, the last ones first. One
 	// that is not there has none.

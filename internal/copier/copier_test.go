@@ -207,7 +207,7 @@ func TestACopyThatFailsAnywhereGoesOn(t *testing.T) {
 			if err != nil || !report.Before {
 				t.Errorf("once more: %+v, %v", report, err)
 			}
-			if s := report.Schedules; s.Schedules != 520 || s.Versions == 0 || s.Runs != 2 {
+			if report.Schedules != (store.ScheduleSums{Schedules: 520, Versions: 1, Runs: 2}) {
 				t.Errorf("the schedules: %+v", report.Schedules)
 			}
 			wantSameSchedules(t, source, target)

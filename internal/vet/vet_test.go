@@ -39,6 +39,7 @@ var harmless = []string{
 	"Run.Progress",
 	"Run.Queue",
 	"Run.SaveCheckpoint",
+	"Run.Schedule",
 	"Run.SetMetadata",
 	"Run.SetTags",
 	"Run.Tags",

@@ -101,6 +101,19 @@ func (m *machine) checkDue(limit int) {
 	got, next, err := m.store.DueSchedules(m.ctx, limit)
 	want, wantNext, err2 := m.model.DueSchedules(m.ctx, limit)
 	m.must("DueSchedules", err, err2)
+	// Of those of one time the order is any, and which ones the limit leaves out.
+	all, _, err := m.model.DueSchedules(m.ctx, 1000)
+	m.must("DueSchedules", nil, err)
+	for i, s := range want {
+		if i >= len(got) || !got[i].NextAt.Equal(s.NextAt) {
+			break
+		}
+		at := slices.IndexFunc(all, func(a store.Schedule) bool { return a.Namespace == got[i].Namespace && a.Name == got[i].Name })
+		if at >= 0 {
+			want[i] = all[at]
+			all = slices.Delete(all, at, at+1)
+		}
+	}
 	m.sameSchedules("DueSchedules", got, want)
 	if !next.Equal(wantNext) {
 		m.t.Fatalf("DueSchedules: the next one is due at %v, the model says %v", next, wantNext)

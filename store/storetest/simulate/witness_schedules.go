@@ -38,7 +38,11 @@ func (w *witness) SaveSchedule(ctx context.Context, s store.Schedule, expect int
 	default:
 		known.Schedule = saved
 	}
-	if err == nil && saved.Version != expect+1 {
+	version := expect + 1
+	if expect == 0 {
+		version = store.FirstVersion(saved.CreatedAt)
+	}
+	if err == nil && saved.Version != version {
 		brokenf("OneFire", "schedule %s had the version %d, and was saved as %d", s.Name, expect, saved.Version)
 	}
 	return saved, err
@@ -56,12 +60,16 @@ func (w *witness) DueSchedules(ctx context.Context, limit int) ([]store.Schedule
 		}
 	}
 	slices.SortFunc(looked, func(a, b *scheduled) int { return cmp.Or(a.NextAt.Compare(b.NextAt), cmp.Compare(a.Name, b.Name)) })
-	n := 0
+	n, told := 0, map[string]bool{}
 	for n < min(limit, len(looked)) && !looked[n].NextAt.After(w.now) {
-		if n >= len(due) || due[n].Name != looked[n].Name || due[n].Version != looked[n].Version {
-			s := looked[n]
+		s := looked[n]
+		if n >= len(due) || !due[n].NextAt.Equal(s.NextAt) {
 			brokenf("EveryDueThing", "schedule %s, version %d, is due at %v, and not told: %+v", s.Name, s.Version, s.NextAt, due)
 		}
+		if is := w.schedules[due[n].Name]; is == nil || told[is.Name] || is.Version != due[n].Version { // of the same time, any order will do
+			brokenf("EveryDueThing", "schedule %s, version %d, is told to be due, or twice: %+v", due[n].Name, due[n].Version, due)
+		}
+		told[due[n].Name] = true
 		n++
 	}
 	if len(due) != n || n < len(looked) && !next.Equal(looked[n].NextAt) || n == len(looked) && !next.IsZero() {

@@ -131,7 +131,7 @@ CROSS JOIN LATERAL (
 -- For a copy into another database.
 
 -- name: copy_schedule_sums
-SELECT count(*), coalesce(sum(s.version & 4294967295), 0)::bigint,
+SELECT count(*), coalesce(sum(s.version - s.created_at), 0)::bigint,
   (SELECT count(*) FROM {schema}.schedule_run r JOIN {schema}.schedule a ON a.id = r.schedule) FROM {schema}.schedule s;
 
 -- Those that begin within so many bytes.

@@ -67,7 +67,7 @@ DELETE FROM holdfast_schedule_run WHERE schedule = @schedule AND at < (
 -- For a copy into another database.
 
 -- name: copy_schedule_sums
-SELECT count(*), coalesce(sum(s.version & 4294967295), 0),
+SELECT count(*), coalesce(sum(s.version - s.created_at), 0),
   (SELECT count(*) FROM holdfast_schedule_run r JOIN holdfast_schedule a ON a.id = r.schedule) FROM holdfast_schedule s;
 
 -- name: copy_schedules
