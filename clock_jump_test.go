@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,7 +43,7 @@ func whenTheClockJumps(t *testing.T, test func(t *testing.T, j *jumping, by time
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				j := &jumping{}
-				j.flow.t, j.st = t, model.New(func() time.Time { return time.Now().Add(time.Duration(j.ahead.Load())) })
+				j.t, j.st = t, model.New(func() time.Time { return time.Now().Add(time.Duration(j.ahead.Load())) })
 				j.open(holdfast.WithHooks(hooks.Hooks{
 					Retried:  func(e hooks.Retried) { j.note(e, e.Took) },
 					Parked:   func(e hooks.Parked) { j.note(e, e.Took) },
@@ -235,7 +236,7 @@ func TestRefusalsWhenTheClockJumps(t *testing.T) {
 					return errors.New("it is negative")
 				}
 				return nil
-			}, func(_ *holdfast.Run, n int) (string, error) { return fmt.Sprint(n), nil })
+			}, func(_ *holdfast.Run, n int) (string, error) { return strconv.Itoa(n), nil })
 			if err == nil {
 				_, err = flowSignal.Wait(run)
 			}
@@ -278,7 +279,7 @@ func (s *forgetful) GetUpdate(ctx context.Context, namespace string, job store.I
 	u, err := s.Store.GetUpdate(ctx, namespace, job, key)
 	if err == nil && u.Answer != nil && !s.retained.Swap(true) {
 		s.before()
-		if _, err := s.Store.Retain(ctx, store.Retention{Limit: 100}); err != nil {
+		if _, err := s.Retain(ctx, store.Retention{Limit: 100}); err != nil {
 			return u, err
 		}
 		return s.Store.GetUpdate(ctx, namespace, job, key)

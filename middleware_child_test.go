@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,7 @@ type changing struct{ calls atomic.Int64 }
 func (c *changing) around(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error {
 	if _, ok := holdfast.RunFrom(ctx); ok {
 		for _, job := range jobs {
-			job.Args, job.Queue = json.RawMessage(fmt.Sprint(c.calls.Add(1))), "changed"
+			job.Args, job.Queue = json.RawMessage(strconv.FormatInt(c.calls.Add(1), 10)), "changed"
 		}
 	}
 	return next(ctx)
@@ -97,7 +98,7 @@ func changeChildren(t *testing.T, deaths []death) (writes int) {
 		}
 	}
 	for _, n := range results {
-		if !args[fmt.Sprint(n)] {
+		if !args[strconv.Itoa(n)] {
 			t.Errorf("the parent was answered %v, and its children had the args %v", results, args)
 		}
 	}

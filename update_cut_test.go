@@ -72,7 +72,7 @@ func TestUpdatesOfRunsThatAreCutShort(t *testing.T) {
 		}
 		ids := enqueue()
 		answers := ask(ids)
-		time.Sleep(30 * time.Second) //nolint:forbidigo // in virtual time: all wait for their second attempts
+		time.Sleep(30 * time.Second)
 		if _, err := f.hf.Cancel(t.Context(), "", ids...); err != nil {
 			t.Fatal(err)
 		}

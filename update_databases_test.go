@@ -134,7 +134,7 @@ func TestUpdatesWhereverTheRunIs(t *testing.T) {
 		go func() {
 			got, err := add(13, "thirteen")
 			if got != "in round 0: 14" {
-				err = errors.Join(err, fmt.Errorf("it is answered %q", got)) //nolint:err113 // of a test
+				err = errors.Join(err, fmt.Errorf("it is answered %q", got))
 			}
 			answered <- err
 		}()

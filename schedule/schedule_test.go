@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -259,7 +259,8 @@ func TestSync(t *testing.T) {
 			t.Errorf("one that is declared twice: %v", err)
 		}
 		made(t)(schedule.Create(ctx, hf, schedule.New("by hand", schedule.Every(time.Hour), report.Item("a"))))
-		if did, err := schedule.Sync(ctx, hf, schedule.New("by hand", schedule.Every(time.Hour), report.Item("b"))); err != nil || did[0] != schedule.Kept {
+		did, err := schedule.Sync(ctx, hf, schedule.New("by hand", schedule.Every(time.Hour), report.Item("b")))
+		if err != nil || did[0] != schedule.Kept {
 			t.Errorf("%q, %v", did, err)
 		}
 		if _, err := schedule.Reset(ctx, hf, "nothing"); !errors.Is(err, holdfast.ErrNotFound) {
@@ -275,7 +276,7 @@ func TestManySync(t *testing.T) {
 		hf := open(t, source)
 		var all []schedule.Schedule
 		for i := range 20 {
-			all = append(all, schedule.New(fmt.Sprint(i), schedule.Every(time.Hour), report.Item("x")))
+			all = append(all, schedule.New(strconv.Itoa(i), schedule.Every(time.Hour), report.Item("x")))
 		}
 		var syncing sync.WaitGroup
 		var mu sync.Mutex

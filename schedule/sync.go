@@ -76,11 +76,11 @@ func (d *draft) sync(ctx context.Context) (Did, error) {
 		}
 		before := now.Declared
 		now.Declared = d.Declared
-		switch {
-		case is == d.Declared:
+		switch is {
+		case d.Declared:
 			what = Unchanged
 			return before != d.Declared, nil
-		case is == before:
+		case before:
 			what = Updated
 			return true, now.setDeclared(d.Declared)
 		}

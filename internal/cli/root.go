@@ -44,7 +44,8 @@ To get started, run "holdfast dev".`,
 		"`NAMESPACE` to work in (default: $"+app.EnvNamespace+", or "+app.DefaultNamespace+")")
 	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "",
 		"output `FORMAT`: table, json, jsonl, yaml, id or name (default: table on a terminal, json elsewhere)")
-	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false, "print no notes, and of jobs, queues, schedules and nodes only the ids unless --output is given")
+	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false,
+		"print no notes, and of jobs, queues, schedules and nodes only the ids unless --output is given")
 	app.Variable(flags, app.FlagDatabase, app.EnvDatabase)
 	app.Variable(flags, app.FlagNamespace, app.EnvNamespace)
 	version := root.Flags().Bool("version", false, "print the version") // no -v, which often means verbose

@@ -152,7 +152,8 @@ func (c *copying) compare(before bool) (Report, error) {
 		return Report{}, err
 	}
 	if now.Origin != c.survey.Origin {
-		return Report{}, fmt.Errorf("%w: the source was worked on, or sent to, while it was copied; copy it again, into an empty target", store.ErrConflict)
+		return Report{}, fmt.Errorf("%w: the source was worked on, or sent to, while it was copied; copy it again, into an empty target",
+			store.ErrConflict)
 	}
 	there, err := c.to.Survey(c)
 	if err != nil {

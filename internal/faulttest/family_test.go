@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -248,7 +249,7 @@ func (f *family) wantEnd(state store.State, parentTold int) {
 	if state != store.Completed {
 		want = -int(state)
 	}
-	if top := ends(f.t, f.hf, f.top, store.Completed); string(top.Result) != fmt.Sprint(want) {
+	if top := ends(f.t, f.hf, f.top, store.Completed); string(top.Result) != strconv.Itoa(want) {
 		f.t.Errorf("the grandparent was told %s, want %d: %s", top.Result, want, told(top))
 	}
 	answers := 0

@@ -36,7 +36,7 @@ var endings = map[string]ending{
 		}
 		return results[0].Err
 	}, store.Cancelled, 1},
-	"CancelTx of one that was handed over": {parentHandsOver, func(ctx context.Context, hf *holdfast.Client, tx store.Tx, id holdfast.ID) error {
+	"CancelTx of one handed over": {parentHandsOver, func(ctx context.Context, hf *holdfast.Client, tx store.Tx, id holdfast.ID) error {
 		results, err := hf.CancelTx(ctx, tx, "not needed", id)
 		if err != nil {
 			return err
@@ -65,12 +65,12 @@ func (h *house) passes(s *severed) {
 	endsWithin(h.t, soon, h.hf, enqueue(h.t, h.hf, otherPlain, 1).ID, store.Completed)
 }
 
-func (h *house) work(opts ...holdfast.Option) *severed {
+func (h *house) work() *severed {
 	h.t.Helper()
 	return h.db.workSevered(h.t, func(hf *holdfast.Client) {
 		h.handlers(hf)
 		register(h.t, hf, otherPlain, func(_ *holdfast.Run, n int) (int, error) { return n, nil })
-	}, append([]holdfast.Option{holdfast.WithLeases(clockBeat, clockDead), h.hooks()}, opts...)...)
+	}, holdfast.WithLeases(clockBeat, clockDead), h.hooks())
 }
 
 // TestFamilyEndedInATransaction ends a parent in a caller's transaction. Rolled back, that leaves

@@ -50,7 +50,8 @@ var overlaps = []store.Overlap{
 
 // missing are schedules by what becomes of the times that they missed.
 var missing = map[string]schedule.Option{
-	"misses and goes on": schedule.SkipMissed(), "misses and makes up for one": schedule.Coalesce(), "makes up for all": schedule.CatchUp(time.Hour),
+	"misses and goes on": schedule.SkipMissed(), "misses and makes up for one": schedule.Coalesce(),
+	"makes up for all": schedule.CatchUp(time.Hour),
 }
 
 func newBells(t *testing.T, hf *holdfast.Client) *bells {

@@ -17,7 +17,7 @@ import (
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 // made is a schedule that was made at noon.
-func made(t testing.TB, times string, change func(*store.Schedule)) *store.Schedule {
+func made(t *testing.T, times string, change func(*store.Schedule)) *store.Schedule {
 	t.Helper()
 	s := &store.Schedule{Namespace: "n", Name: "s", Left: -1, Version: 1}
 	s.Times = times
@@ -58,7 +58,7 @@ func told(d Decision) string {
 	return strings.Join(all, ", ")
 }
 
-func decide(t testing.TB, s *store.Schedule, at time.Time) Decision {
+func decide(t *testing.T, s *store.Schedule, at time.Time) Decision {
 	t.Helper()
 	d, err := Decide(s, at)
 	if err != nil {
@@ -91,7 +91,10 @@ func TestDecide(t *testing.T) {
 			"caught up, one beside the other", both(missed(store.MissedCatchUp, 24*time.Hour), overlap(store.OverlapAllow)),
 			3 * time.Hour, "13:00 fired, 14:00 fired, 15:00 fired",
 		},
-		{"replaced", both(missed(store.MissedCatchUp, 24*time.Hour), overlap(store.OverlapCancel)), 3 * time.Hour, "13:00 skipped, 14:00 skipped, 15:00 fired"},
+		{
+			"replaced", both(missed(store.MissedCatchUp, 24*time.Hour), overlap(store.OverlapCancel)), 3 * time.Hour,
+			"13:00 skipped, 14:00 skipped, 15:00 fired",
+		},
 		{"begins later", func(s *store.Schedule) { s.Start = noon.Add(2 * time.Hour) }, 2 * time.Hour, "14:00 fired"},
 		{"has ended", func(s *store.Schedule) { s.End = noon.Add(2 * time.Hour) }, 5 * time.Hour, "13:00 fired"},
 		{"may fire once more", both(missed(store.MissedCatchUp, 24*time.Hour), left(1)), 3 * time.Hour, "13:00 fired"},
@@ -268,7 +271,9 @@ func TestBegin(t *testing.T) {
 func TestEveryTimeOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		times := rapid.SampledFrom([]string{"every 7s zone=UTC", "every 40s zone=UTC", "cron */5 * * * * zone=UTC", "cron 30 1 * * * zone=Europe/Berlin"}).Draw(t, "times")
+		times := rapid.SampledFrom([]string{
+			"every 7s zone=UTC", "every 40s zone=UTC", "cron */5 * * * * zone=UTC", "cron 30 1 * * * zone=Europe/Berlin",
+		}).Draw(t, "times")
 		s := &store.Schedule{Namespace: "n", Name: "s", Left: -1, Version: 1}
 		s.Times = times
 		s.Job = store.ScheduledJob{Kind: "k", Queue: "q", Priority: 2}

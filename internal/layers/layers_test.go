@@ -191,7 +191,10 @@ var layers = []layer{
 	{pattern: "internal/cron"},
 	{pattern: "internal/keyhash"},
 	{pattern: "internal/firing", imports: []string{"internal/cron", "internal/keyhash", "store"}},
-	{pattern: "internal/scheduler", imports: []string{"internal/firing", "internal/logs", "internal/supervise", "store"}, tests: []string{"store/..."}},
+	{
+		pattern: "internal/scheduler", imports: []string{"internal/firing", "internal/logs", "internal/supervise", "store"},
+		tests: []string{"store/..."},
+	},
 	{pattern: "internal/memory", imports: []string{"internal/journal", "store"}},
 	{pattern: "internal/await", imports: []string{"internal/blocked", "internal/journal", "internal/memory", "internal/usercode", "store"}},
 	{pattern: "internal/outcome", imports: []string{"internal/blocked", "internal/usercode", "store"}},
@@ -243,8 +246,9 @@ var layers = []layer{
 	},
 	{pattern: "health", imports: []string{"."}, tests: support},
 	{
-		pattern: "schedule", imports: []string{".", "internal/access", "internal/cron", "internal/engine", "internal/firing", "internal/valid", "store"},
-		tests: support,
+		pattern: "schedule",
+		imports: []string{".", "internal/access", "internal/cron", "internal/engine", "internal/firing", "internal/valid", "store"},
+		tests:   support,
 	},
 	{
 		pattern: "internal/builtin/...",

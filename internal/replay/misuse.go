@@ -34,7 +34,8 @@ func (s *Strand) refuse(m *replayState, begins misuse.Operation) error {
 		m.Drop(s.underWay())
 		return s.spoil(m, misuse.Beside(s.run.claimed.Job.ID, begins, s.doing))
 	case s.refused != nil && s.fault.err == nil && !begins.Ends():
-		return s.spoil(m, s.misuse("%s was called after a child could not be started (%v), which is not remembered; return that error", begins, *s.refused))
+		return s.spoil(m, s.misuse("%s was called after a child could not be started (%v), which is not remembered; return that error",
+			begins, *s.refused))
 	case m.own != nil && s.fault.err == nil && !begins.Ends():
 		return s.spoil(m, s.misuse("%s was called after the handler had ended the job in a transaction; return, whatever became of it", begins))
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -54,7 +54,7 @@ func newLeader(st store.Store) *leader {
 	log := slog.New(counting{l})
 	l.loop = scheduler.New(scheduler.Parts{
 		Store: st, Leads: l.leads.Load, Idle: func() time.Duration { return l.idle }, Turn: func() {},
-		Lines: logs.NewLimiter(log), Outage: logs.NewOutage(slog.New(slog.NewTextHandler(io.Discard, nil))),
+		Lines: logs.NewLimiter(log), Outage: logs.NewOutage(slog.New(slog.DiscardHandler)),
 		Fire: l.fire,
 		Cancel: func(_ context.Context, p store.CancelParams) ([]store.Result, error) {
 			l.mu.Lock()
@@ -193,7 +193,7 @@ func TestManyLeaders(t *testing.T) {
 	t.Parallel()
 	inBubble(t, 5, func(t *testing.T, st store.Store, leaders []*leader) {
 		for i := range 20 {
-			save(t, st, fmt.Sprint(i), "every 1s zone=UTC", nil)
+			save(t, st, strconv.Itoa(i), "every 1s zone=UTC", nil)
 		}
 		for _, l := range leaders {
 			l.loop.Nudge()
@@ -201,7 +201,7 @@ func TestManyLeaders(t *testing.T) {
 		time.Sleep(30*time.Second + time.Millisecond)
 		synctest.Wait()
 		for i := range 20 {
-			if got := runsOf(t, st, fmt.Sprint(i)); len(got) != 30 {
+			if got := runsOf(t, st, strconv.Itoa(i)); len(got) != 30 {
 				t.Errorf("schedule %d has %d runs: %q", i, len(got), got)
 			}
 		}
@@ -333,7 +333,8 @@ func TestTheReplacedAreStopped(t *testing.T) {
 			synctest.Wait()
 			for i, l := range leaders {
 				l.mu.Lock()
-				if len(l.stopped) != 1 || !slices.Equal(l.stopped[0].Jobs, []store.ID{first}) || l.stopped[0].Terminate != (o == store.OverlapTerminate) {
+				if len(l.stopped) != 1 || !slices.Equal(l.stopped[0].Jobs, []store.ID{first}) ||
+					l.stopped[0].Terminate != (o == store.OverlapTerminate) {
 					t.Errorf("%s: leader %d has stopped %+v, want %s", o, i, l.stopped, first)
 				}
 				l.mu.Unlock()

@@ -51,7 +51,7 @@ func fresh() ([]byte, error) {
 	}
 	found := identity.FindAllSubmatchIndex(first, -1)
 	if len(found) != 1 {
-		return nil, fmt.Errorf("the file of a new database says %d times which one it is", len(found))
+		return nil, fmt.Errorf("the file of a new database says %d times which one it is", len(found)) //nolint:err113 // of a test
 	}
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails

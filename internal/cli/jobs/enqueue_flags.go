@@ -62,7 +62,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 
 // addChanges adds the flags that can change a job later, too.
 func (f *enqueueFlags) addChanges(cmd *cobra.Command) {
-	f.JobFlags.Add(cmd)
+	f.Add(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("timeout").Usage += "; see also --wait-timeout"
 	flags.DurationVar(&f.in, "in", 0, "run the job after `DURATION`, such as 90s or 24h")
@@ -74,7 +74,7 @@ func (f *enqueueFlags) addChanges(cmd *cobra.Command) {
 
 // options turns the given flags into options of the library.
 func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfast.EnqueueOption, error) {
-	opts, err := f.JobFlags.Options(given)
+	opts, err := f.Options(given)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,10 @@ func TestFilterFlags(t *testing.T) {
 		want store.Filter
 	}{
 		{nil, store.Filter{}},
-		{[]string{"--state", "failed,running", "--state", "waiting"}, store.Filter{States: []store.State{store.Failed, store.Running, store.Waiting}}},
+		{
+			[]string{"--state", "failed,running", "--state", "waiting"},
+			store.Filter{States: []store.State{store.Failed, store.Running, store.Waiting}},
+		},
 		{[]string{"--queue", "a,b", "--queue", "c"}, store.Filter{Queues: []string{"a,b", "c"}}},
 		{[]string{"--kind", "a", "--kind", "b"}, store.Filter{Kinds: []string{"a", "b"}}},
 		{[]string{"--tag", "a", "--tag", "b"}, store.Filter{Tags: []string{"a", "b"}}},

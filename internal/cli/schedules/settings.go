@@ -41,7 +41,7 @@ var (
 const none = "none"
 
 func (f *settingsFlags) add(cmd *cobra.Command) {
-	f.JobFlags.Add(cmd)
+	f.Add(cmd)
 	f.timesFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.args, "args", "{}", "same as ARGS: `JSON`, @FILE, or - for standard input")
@@ -137,7 +137,7 @@ func (f *settingsFlags) policies(given func(string) bool) (opts []schedule.Optio
 
 // jobOptions are those of the job.
 func (f *settingsFlags) jobOptions(given func(string) bool) ([]holdfast.EnqueueOption, error) {
-	opts, err := f.JobFlags.Options(given)
+	opts, err := f.Options(given)
 	if err == nil && given("ordering-key") {
 		opts = append(opts, holdfast.OrderingKey(f.orderingKey))
 	}
@@ -174,21 +174,22 @@ func (f *timesFlags) add(cmd *cobra.Command) {
 
 // over completes the flags by what a schedule has: of a cron expression, its zone and whether it
 // skips gaps, what is not given stays.
-func (f timesFlags) over(given func(string) bool, s *store.Schedule) (timesFlags, func(string) bool) {
+func (f *timesFlags) over(given func(string) bool, s *store.Schedule) (timesFlags, func(string) bool) {
+	all := *f
 	expression, zone, skipsGaps, ok := schedule.CronOf(s)
 	if !ok || given("every") || given("at") || !given("cron") && !given("tz") && !given("skip-gaps") {
-		return f, given
+		return all, given
 	}
 	if !given("cron") {
-		f.cron = expression
+		all.cron = expression
 	}
 	if !given("tz") {
-		f.zone = zone
+		all.zone = zone
 	}
 	if !given("skip-gaps") {
-		f.skipGaps = skipsGaps
+		all.skipGaps = skipsGaps
 	}
-	return f, func(flag string) bool { return flag == "cron" || given(flag) }
+	return all, func(flag string) bool { return flag == "cron" || given(flag) }
 }
 
 // exampleTimes are examples of the flags of which one is needed.

@@ -76,8 +76,8 @@ func (m *machine) take(got, want []store.Claimed, known []*run) (runs []*run) {
 			// matter without a journal.
 			got[i].CancelRequested, got[i].CancelReason = want[i].CancelRequested, want[i].CancelReason
 		}
-		// Reading: an outcome says that its job has a journal, also beside an append that was refused,
-		// which no engine writes apart from it. What is empty is read in vain.
+		// Reading: an outcome says that its job has a journal, also beside an append that was
+		// refused, which no engine writes apart from it. What is empty is read in vain.
 		got[i].Durable = got[i].Durable && want[i].Durable
 		m.same("claimed job", got[i], want[i],
 			cmpopts.IgnoreFields(store.Lease{}, "Node", "Claim", "Slot"))

@@ -234,14 +234,14 @@ func (m *machine) twist(t *rapid.T, f *store.Fire) {
 
 // withJobs gives the runs of a fire their jobs. Some have keys that are held, or are refused, or
 // were enqueued before.
-func (m *machine) withJobs(t *rapid.T, f *store.Fire, any bool) *store.Unit {
+func (m *machine) withJobs(t *rapid.T, f *store.Fire, anyKind bool) *store.Unit {
 	u := &store.Unit{Fire: f}
 	for i := range f.Runs {
 		if f.Runs[i].State != store.RunFired {
 			continue
 		}
 		q := m.newEnqueue(t)
-		if any {
+		if anyKind {
 			q = m.anyEnqueue(t)
 		} else {
 			withoutKeys(&q)

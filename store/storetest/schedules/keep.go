@@ -194,7 +194,8 @@ func keepSpaces(e *env.Env) {
 	}
 	s := e.ScheduleOf("nightly")
 	e.Apply(env.Batched(e.Fire(s, e.Clock.Now())))
-	if there := e.InOtherSpace().ScheduleOf("nightly"); there.Version != store.FirstVersion(there.CreatedAt) || len(e.InOtherSpace().RunsOf("nightly")) > 0 {
+	there := e.InOtherSpace().ScheduleOf("nightly")
+	if there.Version != store.FirstVersion(there.CreatedAt) || len(e.InOtherSpace().RunsOf("nightly")) > 0 {
 		e.Fatalf("the one of another namespace was fired: %+v", there)
 	}
 }

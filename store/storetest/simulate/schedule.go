@@ -82,7 +82,7 @@ func (w *world) lookUp(d *dice) bool {
 // before, and sent, may arrive once more, also if it is dead.
 func (w *world) fire(d *dice) bool {
 	if late, found := choose(d, w.decided, nil); found && d.chance(25) {
-		w.sendFire("once more", late)
+		_ = w.sendFire("once more", late)
 		return true
 	}
 	n, found := choose(d, w.nodes, func(n *node) bool { return n.active() && len(n.plans) > 0 })

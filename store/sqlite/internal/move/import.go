@@ -17,31 +17,17 @@ func (v Verbs) Import(ctx context.Context, params store.ImportParams) error {
 		if err != nil {
 			return err
 		}
-		for i := range params.Queues {
-			if err := putQueue(t, &params.Queues[i]); err != nil {
+		for _, part := range []func() error{
+			func() error { return each(t, params.Queues, putQueue) },
+			func() error { return each(t, params.Jobs, put) },
+			func() error { return each(t, params.Keys, putKey) },
+			func() error { return each(t, params.Signals, putSignal) },
+			func() error { return schedules.Import(t, params.Schedules) },
+			func() error { return schedules.ImportRuns(t, params.Runs) },
+		} {
+			if err := part(); err != nil {
 				return err
 			}
-		}
-		for i := range params.Jobs {
-			if err := put(t, &params.Jobs[i]); err != nil {
-				return err
-			}
-		}
-		for i := range params.Keys {
-			if err := putKey(t, &params.Keys[i]); err != nil {
-				return err
-			}
-		}
-		for i := range params.Signals {
-			if err := putSignal(t, &params.Signals[i]); err != nil {
-				return err
-			}
-		}
-		if err := schedules.Import(t, params.Schedules); err != nil {
-			return err
-		}
-		if err := schedules.ImportRuns(t, params.Runs); err != nil {
-			return err
 		}
 		if bytes.Compare(params.Last[:], n.Last[:]) > 0 {
 			n.Last = params.Last
@@ -53,6 +39,16 @@ func (v Verbs) Import(ctx context.Context, params store.ImportParams) error {
 		}
 		return putNote(t, n)
 	})
+}
+
+// each puts all of a page.
+func each[T any](t *core.Tx, all []T, put func(*core.Tx, *T) error) error {
+	for i := range all {
+		if err := put(t, &all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // begin returns the note of the copy, which is a new one if this is its beginning.
