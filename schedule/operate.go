@@ -7,6 +7,8 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/firing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -104,7 +106,39 @@ func Resume(ctx context.Context, c *holdfast.Client, name string) (store.Schedul
 // back with the next Sync: pause it instead. The error is ErrNotFound.
 func Delete(ctx context.Context, c *holdfast.Client, name string) error {
 	e, _ := access.Engine(c)
-	return e.Store.DeleteSchedule(ctx, c.Namespace(), name, 0)
+	for range tries {
+		s, err := Get(ctx, c, name)
+		if err != nil {
+			return err
+		}
+		if _, err := stop(ctx, e, &s); err != nil {
+			return err
+		}
+		if err := e.Store.DeleteSchedule(ctx, c.Namespace(), name, s.Version); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return busy(name)
+}
+
+// stop asks the job to stop that a fire has replaced, if no leader has done that yet: none will for
+// a schedule that is paused or gone. It reports whether nothing is left to be asked; a job that a
+// transaction of a caller holds is.
+func stop(ctx context.Context, e *engine.Engine, s *store.Schedule) (done bool, err error) {
+	if s.Cancels == (store.ID{}) {
+		return true, nil
+	}
+	results, err := e.Cancel(ctx, store.CancelParams{
+		Jobs: []store.ID{s.Cancels}, Reason: firing.Replaced, Terminate: s.Overlap == store.OverlapTerminate, Unrecorded: true,
+	})
+	if err != nil {
+		return false, err
+	}
+	return results[0].Err == nil || errors.Is(results[0].Err, store.ErrNotFound), nil
+}
+
+func busy(name string) error {
+	return fmt.Errorf("%w: schedule %q changes all the time; try again", store.ErrConflict, name)
 }
 
 // tries is how often a change is repeated that another one has overtaken.
@@ -124,6 +158,13 @@ func change(ctx context.Context, c *holdfast.Client, name string, how func(*draf
 		if err != nil || !changed {
 			return s, err
 		}
+		done, err := stop(ctx, e, &s)
+		if err != nil {
+			return s, err
+		}
+		if done {
+			d.Cancels = store.ID{}
+		}
 		if err := d.begin(&s, e.Store.Now()); err != nil {
 			return s, err
 		}
@@ -132,5 +173,5 @@ func change(ctx context.Context, c *holdfast.Client, name string, how func(*draf
 			return saved, err
 		}
 	}
-	return s, fmt.Errorf("%w: schedule %q changes all the time; try again", store.ErrConflict, name)
+	return s, busy(name)
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/holdfasttest"
+	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/firing"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store"
@@ -301,6 +303,43 @@ func TestManySync(t *testing.T) {
 			t.Errorf("%d schedules, %d added, %v", len(list), added, err)
 		}
 	})
+}
+
+// TestPausedWhileItReplaces: the job that a fire has replaced is asked to stop also if the schedule
+// is paused or deleted before a leader has done that.
+func TestPausedWhileItReplaces(t *testing.T) {
+	t.Parallel()
+	for name, verb := range map[string]func(context.Context, *holdfast.Client, string) error{
+		"paused": func(ctx context.Context, hf *holdfast.Client, s string) error {
+			return second(schedule.Pause(ctx, hf, s, ""))
+		},
+		"deleted": schedule.Delete,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, hf := t.Context(), open(t, sqlite.File(sqlite.Memory))
+			made(t)(schedule.Create(ctx, hf, schedule.New("s", schedule.Every(time.Hour), report.Item("x"), schedule.Overlap(schedule.CancelOther))))
+			first, err := schedule.Trigger(ctx, hf, "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := made(t)(schedule.Get(ctx, hf, "s"))
+			e, _ := access.Engine(hf)
+			u := firing.Manual(&s, []time.Time{time.Now().UTC().Truncate(time.Second)}, 7, s.Overlap)
+			if err := e.Fire(ctx, &u); err != nil {
+				t.Fatal(err)
+			}
+			if s := made(t)(schedule.Get(ctx, hf, "s")); s.Cancels != first.Job {
+				t.Fatalf("it replaces %s, want %s", s.Cancels, first.Job)
+			}
+			if err := verb(ctx, hf, "s"); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := hf.Get(ctx, first.Job); err != nil || r.State != store.Cancelled {
+				t.Errorf("the job is %s, %v", r.State, err)
+			}
+		})
+	}
 }
 
 // TestRefused: what can never be right is refused before anything is stored.

@@ -275,8 +275,8 @@ func TestNextWithoutDatabase(t *testing.T) {
 	}
 	got = s.run("schedule", "next", "--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--limit", "1", "-o", "table")
 	s.holds(got.stderr, "The next change of the clock: ")
-	one, other := s.ok("schedule", "next", "a", "--cron", "H *", "--limit", "1"), s.ok("schedule", "next", "b", "--cron",
-		"H *", "--limit", "1")
+	one, other := s.ok("schedule", "next", "a", "--cron", "H 4 * * *", "--limit", "1"), s.ok("schedule", "next", "b", "--cron",
+		"H 4 * * *", "--limit", "1")
 	if one == other {
 		t.Errorf("H is not spread by the name: %s", one)
 	}

@@ -20,21 +20,20 @@ func TestSchemaOfAnAdministrator(t *testing.T) {
 	role, password := "role_"+rand.Text(), rand.Text()
 	admin := pool(t, server.URL(""))
 	name := pgx.Identifier{role}.Sanitize()
+	address := server.Database(t)
 	execute(t, admin, "CREATE ROLE "+name+" LOGIN PASSWORD '"+password+"'")
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		conn, err := pgx.Connect(ctx, server.URL(""))
+		conn, err := pgx.Connect(ctx, address)
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		defer conn.Close(ctx)
-		if _, err := conn.Exec(ctx, "DROP ROLE "+name); err != nil {
+		if _, err := conn.Exec(ctx, "DROP OWNED BY "+name+"; DROP ROLE "+name); err != nil {
 			t.Error(err)
 		}
 	})
-	// Dropped before the role, as cleanups go.
-	address := server.Database(t)
 	execute(t, pool(t, address), "REVOKE CREATE ON SCHEMA public FROM PUBLIC", "CREATE SCHEMA jobs AUTHORIZATION "+name)
 	u, err := url.Parse(address)
 	if err != nil {
