@@ -33,6 +33,9 @@ func onDatabases(t *testing.T, test func(t *testing.T, source store.Source)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		if testing.Short() {
+			t.Skip("the suite of the stores tells of most differences")
+		}
 		test(t, server(t))
 	})
 }

@@ -32,6 +32,9 @@ func onDatabases(t *testing.T, test func(t *testing.T, source store.Source)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		if testing.Short() {
+			t.Skip("the suite of the stores tells of most differences")
+		}
 		test(t, postgres.URL(pgtest.Shared(t).Database(t)))
 	})
 }
