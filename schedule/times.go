@@ -21,7 +21,7 @@ type Times struct {
 //	minute hour day month weekday     */5 * * * *     every five minutes
 //	                                  30 2 * * MON-FRI  at 02:30 from Monday to Friday
 //	L, W and #                        0 9 LW * *      on the last working day of the month
-//	H                                 H 4 * * *       once a day after four, at a minute spread by the name
+//	H                                 15 H * * *      once a day, in an hour spread by the name
 //	@hourly @daily @weekly @monthly @yearly @every 90s
 //
 // When the clock is set back, a fixed time fires once, and an interval such as */5 in both hours.
