@@ -20,13 +20,17 @@ import (
 // which one was in the way. The error is ErrNotFound.
 func Trigger(ctx context.Context, c *holdfast.Client, name string) (store.ScheduleRun, error) {
 	e, _ := access.Engine(c)
-	s, err := Get(ctx, c, name)
-	if err != nil {
-		return store.ScheduleRun{}, err
+	now, number := e.Store.Now().UTC().Truncate(time.Microsecond), newNumber()
+	s, u, err := trigger(ctx, c, name, now, number)
+	for range tries {
+		if u == nil || u.Fire.Version == 0 || !errors.Is(err, store.ErrConflict) {
+			break
+		}
+		if _, has := errors.AsType[*store.HasRunError](err); has {
+			break
+		}
+		s, u, err = trigger(ctx, c, name, now, number) // it was changed meanwhile, or the answer was lost
 	}
-	now := e.Store.Now().UTC().Truncate(time.Microsecond)
-	u := firing.Manual(&s, []time.Time{now}, newNumber(), s.Overlap)
-	err = e.Fire(ctx, &u)
 	if _, has := errors.AsType[*store.HasRunError](err); has {
 		err = nil // a try whose answer was lost
 	}
@@ -44,12 +48,34 @@ func Trigger(ctx context.Context, c *holdfast.Client, name string) (store.Schedu
 		return store.ScheduleRun{}, fmt.Errorf("triggering schedule %q: %w", name, err)
 	}
 	run := runs[0]
-	if stop := u.Fire.Cancels; stop != (store.ID{}) && run.State == store.RunFired {
+	if stop := u.Fire.Cancels; stop != (store.ID{}) && stop != run.Job && run.State == store.RunFired {
 		_, err = e.Cancel(ctx, store.CancelParams{
 			Jobs: []store.ID{stop}, Reason: firing.Replaced, Terminate: s.Overlap == store.OverlapTerminate, Unrecorded: true,
 		})
 	}
 	return run, err
+}
+
+// trigger fires once. What replaces a job needs to know which one is the last, and that no earlier
+// one is left to be asked to stop: it holds for the version that was read.
+func trigger(ctx context.Context, c *holdfast.Client, name string, now time.Time, number int64) (store.Schedule, *store.Unit, error) {
+	e, _ := access.Engine(c)
+	s, err := Get(ctx, c, name)
+	if err != nil {
+		return s, nil, err
+	}
+	u := firing.Manual(&s, []time.Time{now}, number, s.Overlap)
+	if u.Fire.Cancels != (store.ID{}) {
+		done, err := stop(ctx, e, &s)
+		if err == nil && !done {
+			err = fmt.Errorf("%w: job %s, which an earlier fire has replaced", store.ErrBusy, s.Cancels)
+		}
+		if err != nil {
+			return s, nil, err
+		}
+		u.Fire.Version = s.Version
+	}
+	return s, &u, e.Fire(ctx, &u)
 }
 
 // newNumber tells a fire apart that a person asks for.

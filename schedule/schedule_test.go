@@ -309,12 +309,15 @@ func TestManySync(t *testing.T) {
 }
 
 // TestPausedWhileItReplaces: the job that a fire has replaced is asked to stop also if the schedule
-// is paused or deleted before a leader has done that.
+// is paused, triggered or deleted before a leader has done that.
 func TestPausedWhileItReplaces(t *testing.T) {
 	t.Parallel()
 	for name, verb := range map[string]func(context.Context, *holdfast.Client, string) error{
 		"paused": func(ctx context.Context, hf *holdfast.Client, s string) error {
 			return second(schedule.Pause(ctx, hf, s, ""))
+		},
+		"triggered": func(ctx context.Context, hf *holdfast.Client, s string) error {
+			return second(schedule.Trigger(ctx, hf, s))
 		},
 		"deleted": schedule.Delete,
 	} {
