@@ -7,7 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Admit takes claimed jobs in. It returns those that have a slot; the others wait in the buffer.
+// Admit takes claimed jobs in. It returns those that have a slot; the others wait in the buffer,
+// where they are: nobody may change the slice any more.
 func (s *Slots) Admit(jobs []store.Claimed) (start []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +33,9 @@ func (s *Slots) admitLocked(jobs []store.Claimed) (start []store.Claimed) {
 		for i+1 < len(jobs) && s.shareOf(jobs[i+1].Job.Queue) == q {
 			i++
 		}
-		q.buffer = append(q.buffer, jobs[first:i+1]...)
+		for j := first; j <= i; j++ {
+			q.buffer = append(q.buffer, &jobs[j])
+		}
 		supervise.Signal(s.waits)
 	}
 	return start

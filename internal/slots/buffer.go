@@ -27,10 +27,10 @@ func (s *Slots) takeWaiting(which func(*store.Claimed) bool) (taken []store.Clai
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, q := range s.shares {
-		q.buffer = slices.DeleteFunc(q.buffer, func(c store.Claimed) bool {
-			takes := which(&c)
+		q.buffer = slices.DeleteFunc(q.buffer, func(c *store.Claimed) bool {
+			takes := which(c)
 			if takes {
-				taken = append(taken, c)
+				taken = append(taken, *c)
 			}
 			return takes
 		})

@@ -53,7 +53,7 @@ func (s *Slots) Ask(jobs []store.ID) (ours bool) {
 		}
 	}
 	return ours || slices.ContainsFunc(s.shares, func(q *share) bool {
-		return slices.ContainsFunc(q.buffer, func(c store.Claimed) bool { return slices.Contains(jobs, c.Job.ID) })
+		return slices.ContainsFunc(q.buffer, func(c *store.Claimed) bool { return slices.Contains(jobs, c.Job.ID) })
 	})
 }
 

@@ -16,7 +16,7 @@ type share struct {
 
 	running  int
 	reserved int // slots reserved for jobs of enqueues in progress
-	buffer   []store.Claimed
+	buffer   []*store.Claimed // jobs are large: they stay where the claim has put them
 	pace     completionRate
 
 	oldest  time.Time // about when the first job was due that waits in the database; zero: none is known
@@ -80,8 +80,8 @@ func (q *share) lag(now time.Time) time.Duration {
 
 // pop takes the first prefetched job.
 func (q *share) pop() store.Claimed {
-	c := q.buffer[0]
-	q.buffer[0] = store.Claimed{}
+	c := *q.buffer[0]
+	q.buffer[0] = nil
 	q.buffer = q.buffer[1:]
 	if len(q.buffer) == 0 {
 		q.buffer = nil

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -14,7 +14,10 @@ import (
 )
 
 // Store hands jobs to nodes.
-type Store struct{ *local.Store }
+type Store struct {
+	*local.Store
+	recent atomic.Int32 // about how many jobs the larger ones of the last claims took
+}
 
 // maxClaim is the most that one claim takes. The statement's LIMIT says the same.
 const maxClaim = 1000
@@ -54,7 +57,11 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, claimed...)
+		if all == nil {
+			all = claimed
+		} else {
+			all = append(all, claimed...)
+		}
 		used := store.ClaimRecords(len(claimed))
 		records -= used
 		params.Seq += int64(used)
@@ -197,32 +204,20 @@ func (c *claimRow) fill(to *store.Claimed, node int64) (err error) {
 
 // claimAnswer collects the rows of a claim.
 type claimAnswer struct {
-	alive   bool
-	row     claimRow
-	lanes   []int32
-	claimed []store.Claimed
-}
-
-// claimAnswers are used again: a job is large, and how many there will be is not known before the
-// last of them. Callers get a copy.
-var claimAnswers = sync.Pool{New: func() any { return new(claimAnswer) }}
-
-func newAnswer() *claimAnswer { return claimAnswers.Get().(*claimAnswer) } //nolint:errcheck // what else would it be
-
-// free gives the answer back. It keeps nothing of the jobs alive.
-func (a *claimAnswer) free() {
-	a.empty()
-	a.row = claimRow{}
-	claimAnswers.Put(a)
+	expected int // how many jobs there may be: they are large, and it is dear to move them to a larger place
+	alive    bool
+	row      claimRow
+	lanes    []int32
+	claimed  []store.Claimed
 }
 
 // empty drops the jobs of the answer, but not the row that is scanned into.
-func (a *claimAnswer) empty() {
-	clear(a.claimed)
-	a.alive, a.lanes, a.claimed = false, a.lanes[:0], a.claimed[:0]
-}
+func (a *claimAnswer) empty() { a.alive, a.lanes, a.claimed = false, nil, nil }
 
 func (a *claimAnswer) add(node int64) error {
+	if a.claimed == nil {
+		a.claimed, a.lanes = make([]store.Claimed, 0, a.expected), make([]int32, 0, a.expected)
+	}
 	a.claimed, a.lanes = append(a.claimed, store.Claimed{}), append(a.lanes, a.row.lane.Int32)
 	return a.row.fill(&a.claimed[len(a.claimed)-1], node)
 }
@@ -247,7 +242,10 @@ func (s *Store) named(ctx context.Context, node int64, a *claimAnswer) ([]store.
 	if inOrder := func(x, y store.Claimed) int { return pg.CompareLeases(x.Lease, y.Lease) }; !slices.IsSortedFunc(a.claimed, inOrder) {
 		slices.SortStableFunc(a.claimed, inOrder)
 	}
-	return slices.Clone(a.claimed), nil
+	if len(a.claimed) < cap(a.claimed)/2 {
+		return slices.Clone(a.claimed), nil // the place is kept for as long as one of them is
+	}
+	return slices.Clip(a.claimed), nil
 }
 
 // Args are the arguments of the statement claim.
@@ -275,8 +273,7 @@ func (s *Store) claim(
 	ctx context.Context, params store.ClaimParams, look *local.Look, taken map[int32]local.Span,
 ) (claimed []store.Claimed, seen sight, err error) {
 	now := s.Micros()
-	answer := newAnswer()
-	defer answer.free()
+	answer := &claimAnswer{expected: min(int(s.recent.Load())*5/4+1, params.Limit)}
 	c := &answer.row
 	columns := append(c.columns(&c.n), &c.work, &c.short)
 	var lanes []int32
@@ -315,6 +312,7 @@ func (s *Store) claim(
 	if claimed, err = s.named(ctx, params.Node, answer); err != nil {
 		return nil, sight{}, err
 	}
+	s.recent.Store(max(int32(len(claimed)), s.recent.Load()*3/4))
 	return claimed, seen, s.KnowLanes(ctx, lanes)
 }
 
@@ -349,8 +347,7 @@ func (s *Store) From(
 	if params.Limit < params.Sent {
 		most = params.Limit
 	}
-	answer := newAnswer()
-	defer answer.free()
+	answer := &claimAnswer{expected: most}
 	c := &answer.row
 	columns := c.columns(&c.lastSeq, &c.seq, &c.slot, &c.claimedAt)
 	err = ask(pg.Statement{
