@@ -66,6 +66,14 @@ func LostLease(id ID) error { return fmt.Errorf("%w: job %s", ErrLeaseLost, id) 
 // DeadNode is the ErrNodeDead of a node.
 func DeadNode(node int64) error { return fmt.Errorf("%w: node %d", ErrNodeDead, node) }
 
+// NoNode is the ErrNotFound of a node.
+func NoNode(node int64) error { return fmt.Errorf("%w: node %d", ErrNotFound, node) }
+
+// NodeIsDraining is the ErrConflict of a node that cannot be asked for another mode.
+func NodeIsDraining(node int64) error {
+	return fmt.Errorf("%w: node %d is draining, which is final", ErrConflict, node)
+}
+
 // NoCallback is the ErrNotFound of a callback that its job has not opened, or does not remember.
 // Its token is a secret, and not named.
 func NoCallback(job ID) error { return fmt.Errorf("%w: job %s has no such callback", ErrNotFound, job) }

@@ -104,6 +104,10 @@ type Nodes interface {
 	Leave(ctx context.Context, node int64) ([]Wake, error)
 	// Nodes lists the nodes: those alive, then those that ended within the last day.
 	Nodes(ctx context.Context) ([]Node, error)
+	// AskNode asks a node for a mode, and records who asked. The errors are ErrNotFound for a node
+	// that is not known (any more), ErrNodeDead for one that has left or was declared dead, and
+	// ErrConflict for one that drains and is asked for anything else.
+	AskNode(ctx context.Context, params AskNodeParams) error
 }
 
 // Operators is what people do to jobs.

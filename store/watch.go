@@ -19,6 +19,7 @@ const (
 	WakeWanted                      // a process waits for Jobs, and for those made since Due: news of them is told by WakeNews
 	WakeStillWanted                 // the same, said before: news of a moment ago were told then
 	WakeNews                        // Jobs have ended or published something; without any: some may have
+	WakeNode                        // people want something else of Node than before
 )
 
 // Wake tells a node that looking is worth while. Wake-ups are hints: they may come twice, late or
@@ -32,6 +33,7 @@ type Wake struct {
 	Due       time.Time
 	Maker     Maker // who has made the ids of the jobs since Due; 0: anybody
 	Jobs      []ID
+	Node      int64
 }
 
 // IsAboutQueue reports whether the wake-up concerns those alone who serve its queue.

@@ -63,6 +63,7 @@ const (
 	NoKind      Code = "no_kind"      // no live node serves its kind, or the version that it is bound to
 	NoQueue     Code = "no_queue"     // no live node that serves its kind serves its queue
 	SilentNode  Code = "silent_node"  // the nodes that serve it have been silent
+	QuietNode   Code = "quiet_node"   // people have made the nodes that serve it quiet, or drain them
 	NoFreeSlot  Code = "no_free_slot" // no node that serves it has a free slot
 	Ready       Code = "ready"        // nothing holds it up: a node takes it when its turn comes
 )

@@ -189,6 +189,7 @@ func (d *dispatcher) start(jobs []store.Claimed) {
 	for _, c := range d.node.slots.Admit(jobs) {
 		d.node.run(c)
 	}
+	d.node.refuse()
 }
 
 // claimTimeout bounds a claim. A claim locks the row of its node until its answer has arrived,

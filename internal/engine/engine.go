@@ -225,6 +225,15 @@ func (e *Engine) DeleteQueue(ctx context.Context, params store.DeleteQueueParams
 	return nil
 }
 
+// AskNode asks a node, of this process or another one, for a mode.
+func (e *Engine) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	if err := e.Store.AskNode(ctx, params); err != nil {
+		return err
+	}
+	e.announce(store.Wake{Kind: store.WakeNode, Node: params.Node})
+	return nil
+}
+
 // SaveSchedule makes or changes a schedule.
 func (e *Engine) SaveSchedule(ctx context.Context, s store.Schedule, expect int64) (store.Schedule, error) {
 	s, err := e.Store.SaveSchedule(ctx, s, expect)

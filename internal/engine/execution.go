@@ -103,7 +103,7 @@ func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 // Nil means that the lease is lost and nothing can be written.
 func (n *node) runJob(x *execution) *store.Outcome {
 	c, run := x.run.claimed, x.run
-	if o, settled := n.refuse(x.handler, c); settled {
+	if o, settled := n.mayNotRun(x.handler, c); settled {
 		return o
 	}
 	// The context comes first: from begin on other goroutines may cancel the run. The node's id is

@@ -61,7 +61,7 @@ func (r *Runner) newNode(kind string) *node {
 		engine: r.engine, runner: r, store: r.engine.Store, cfg: r.cfg, log: r.log, lines: r.lines, outage: r.engine.outage,
 		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
 		closeNow: make(chan struct{}, 1), wakeIdle: make(chan store.Claimed), endIdle: make(chan struct{}), gone: make(chan error, 1),
-		policies: map[string]store.Policy{},
+		policies: map[string]store.Policy{}, mode: mode{drained: make(chan struct{})},
 	}
 	for _, h := range r.handlers {
 		if kind == "" || kind == h.Kind {
@@ -119,6 +119,7 @@ func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
 	select {
 	case <-ctx.Done():
 	case <-stop.Soft:
+	case <-n.mode.drained:
 	case gone = <-n.gone:
 		// No handler can write any more, and the node cannot leave the cluster.
 		n.log.Error("the database is gone; the node stops", logs.KeyRunning, n.slots.Running(), logs.KeyError, gone)

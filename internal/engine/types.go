@@ -96,6 +96,8 @@ type node struct {
 	heart    *heart
 	beatNow  chan struct{}
 
+	mode mode
+
 	gone chan error // why the database is gone: the node must stop
 
 	giveUpNow chan struct{} // there are leaked leases
@@ -111,6 +113,16 @@ type node struct {
 	wakeIdle chan store.Claimed // gives an idle goroutine a job
 	endIdle  chan struct{}      // closed: idle goroutines end
 	outcomes sync.WaitGroup     // outcomes not yet stored or given up, and starts in progress: the node leaves after them
+}
+
+// mode is what people want of a node, as far as the node knows: what its beats have told. The wish
+// is in the node's row; here is what follows from it.
+type mode struct {
+	mu      sync.Mutex
+	is      store.NodeMode
+	lost    int64         // the membership that was lost last: what its beats told may be out of date
+	unsure  bool          // the node joins again, and no beat has told yet what is wanted of it
+	drained chan struct{} // closed: the node is to stop
 }
 
 // Run is one run of one job, as its handler sees it.
@@ -171,6 +183,7 @@ type heart struct {
 	node     *node
 	pulses   pulse.Detector
 	holdings holdings
+	fullAt   time.Time // the last beat at which there was nothing to claim for
 
 	mu   sync.Mutex
 	at   time.Time        // when the last beat succeeded, by the monotonic clock

@@ -29,6 +29,10 @@ func (n *node) wake(w store.Wake) {
 		n.schedule.Nudge()
 		// No beat: it writes, and on SQLite every write of one process wakes the others with
 		// WakeAll.
+	case store.WakeNode:
+		if w.Node == n.id.Load() {
+			supervise.Signal(n.beatNow)
+		}
 	case store.WakeLeader:
 		supervise.Signal(n.closeNow)
 		n.schedule.Nudge()

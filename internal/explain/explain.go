@@ -351,7 +351,23 @@ func (w *finding) served() []store.Node {
 	}) {
 		return nil
 	}
+	if !narrow(why.QuietNode, func(n *store.Node) bool { return n.Mode == store.NodeRuns }, w.quiet) {
+		return nil
+	}
 	return nodes
+}
+
+// quiet says that all nodes that serve the job were asked to claim nothing.
+func (w *finding) quiet(all []store.Node) string {
+	resume, name := "", nodeName(all[0].ID, all)
+	if i := slices.IndexFunc(all, func(n store.Node) bool { return n.Mode == store.NodeQuiet }); i >= 0 {
+		resume = fmt.Sprintf(`; "holdfast node resume %d" ends that`, all[i].ID)
+	}
+	if len(all) > 1 {
+		return fmt.Sprintf("all %d nodes that serve it are quiet or draining, and claim nothing%s", len(all), resume)
+	}
+	n := all[0]
+	return fmt.Sprintf("%s, the only node that serves it, has been %v for %s%s, and claims nothing%s", name, n.Mode, w.since(n.ModeAt), by(n.ModeBy), resume)
 }
 
 func (w *finding) noNode(alive []store.Node) string {

@@ -19,7 +19,7 @@ func (s *Slots) Admit(jobs []store.Claimed) (start []store.Claimed) {
 func (s *Slots) admitLocked(jobs []store.Claimed) (start []store.Claimed) {
 	for i := 0; i < len(jobs); i++ {
 		q := s.shareOf(jobs[i].Job.Queue)
-		if s.used < s.size && q.running < q.limit {
+		if s.used < s.size && q.running < q.limit && !s.quiet {
 			s.begins(q, jobs[i].Job.ID)
 			if len(start) == i {
 				start = jobs[: i+1 : i+1] // usually the first ones
@@ -63,6 +63,9 @@ func (s *Slots) End(job *store.Job, run Run, now time.Time) (following store.Cla
 // startPrefetched gives a free slot to the prefetched job that was claimed first, of those whose
 // queues are below their limit. s.mu is held.
 func (s *Slots) startPrefetched() (c store.Claimed, ok bool) {
+	if s.quiet {
+		return c, false
+	}
 	var best *share
 	for _, q := range s.shares {
 		if len(q.buffer) > 0 && q.running < q.limit && (best == nil || q.buffer[0].Lease.Before(best.buffer[0].Lease)) {

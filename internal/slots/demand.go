@@ -52,7 +52,7 @@ func (s *Slots) Demand(now time.Time) Demand {
 // get a slot within it; jobs whose queue is blocked by a long job take no room from the others.
 // s.mu is held.
 func (s *Slots) room(now time.Time) int {
-	if s.tooManyAside() {
+	if s.quiet || s.tooManyAside() {
 		return 0
 	}
 	free, ahead := s.size-s.used-s.reserved, 0

@@ -12,6 +12,7 @@
 //	run      the runs in the slots, which can be cancelled and paused
 //	early    requests for jobs that are not here yet
 //	aside    outcomes that callers' transactions block
+//	quiet    nothing is claimed and nothing begins, as people want it
 //
 // A claimed job goes through this package in the order
 //

@@ -20,6 +20,7 @@ type Slots struct {
 	mu       sync.Mutex
 	used     int              // slots in use
 	reserved int              // for jobs of enqueues in progress
+	quiet    bool             // nothing is claimed or started
 	runsOf   map[store.ID]Run // nil for those that are about to start
 	asked    early
 

@@ -155,6 +155,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{18, []string{
+		"ALTER TABLE {schema}.node DROP COLUMN mode, DROP COLUMN mode_at, DROP COLUMN mode_by, DROP COLUMN unwell",
+		"ALTER TABLE {schema}.audit DROP COLUMN node",
+	}},
 	{17, []string{
 		"DROP INDEX {schema}.finished_times",
 		"CREATE INDEX finished_times ON {schema}.finished USING brin (finished_at) WITH (pages_per_range = 32, autosummarize = on)",

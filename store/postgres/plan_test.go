@@ -26,7 +26,7 @@ func TestHotPlans(t *testing.T) {
 		"enqueue", "enqueue_careful", "enqueue_obstacles", "claim", "claim_note", "claim_again", "complete",
 		"conclude", "checkpoint", "live_leases",
 		"promote_due", "next_due", "hand_on_turns", "cancel", "lanes_bind", "outcomes_applied", "lock_bodies", "grab_bodies",
-		"slots_of_node", "slots_of_dead", "slots_of_jobs", "slots_of_leases", "held_jobs", "beat",
+		"slots_of_node", "slots_of_dead", "slots_of_jobs", "slots_of_leases", "held_jobs", "beat", "node_ask", "node_join",
 		"fence", "append", "append_closing", "append_live", "append_written", "journals", "journal_sizes",
 		"entries", "entries_newest", "entries_named", "entries_named_newest",
 		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close",

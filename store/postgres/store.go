@@ -323,6 +323,11 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	return nodes, pg.Classify(ctx, "list the nodes", err)
 }
 
+// AskNode implements store.Nodes.
+func (s *Store) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	return pg.Classify(ctx, fmt.Sprintf("ask node %d", params.Node), s.operate.AskNode(ctx, params))
+}
+
 // Promote implements store.Maintenance. Several nodes may promote at once: each passes over what
 // the others have taken.
 func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) {

@@ -242,3 +242,35 @@ func TestCloseSendsWhatIsPending(t *testing.T) {
 		eventually(t, "the wake-up of "+queue, func() bool { return w.count(ofQueue(queue)) == 1 })
 	}
 }
+
+// TestAskedNodesAreTold: wake-ups of several nodes are not merged into one, and it is recorded who
+// has asked.
+func TestAskedNodesAreTold(t *testing.T) {
+	t.Parallel()
+	config := used(t, nil)
+	a, b := open(t, config), open(t, config)
+	atB := watch(t, b)
+	eventually(t, "b hears itself", func() bool { return b.Traits().Wakeups })
+	node, err := a.Join(t.Context(), store.NodeInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Notify(store.Wake{Kind: store.WakeNode, Node: node}, store.Wake{Kind: store.WakeNode, Node: node + 1})
+	for _, n := range []int64{node, node + 1} {
+		eventually(t, "b hears of both nodes", func() bool {
+			return atB.count(func(w store.Wake) bool { return w.Kind == store.WakeNode && w.Node == n }) > 0
+		})
+	}
+	for _, mode := range []store.NodeMode{store.NodeQuiet, store.NodeQuiet, store.NodeRuns, store.NodeDrains} {
+		if err := a.AskNode(t.Context(), store.AskNodeParams{Node: node, Mode: mode, Actor: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var recorded string
+	err = connect(t, config.URL).QueryRow(t.Context(),
+		"SELECT string_agg(action || ' of ' || node || ' by ' || actor, ',' ORDER BY seq) FROM "+config.SchemaName+".audit").Scan(&recorded)
+	want := fmt.Sprintf("quiet of %[1]d by ada,resume of %[1]d by ada,drain of %[1]d by ada", node)
+	if err != nil || recorded != want {
+		t.Errorf("recorded is %q, %v; want %q", recorded, err, want)
+	}
+}

@@ -240,6 +240,11 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{18, []string{
+		"ALTER TABLE holdfast_node DROP COLUMN mode", "ALTER TABLE holdfast_node DROP COLUMN mode_at",
+		"ALTER TABLE holdfast_node DROP COLUMN mode_by", "ALTER TABLE holdfast_node DROP COLUMN unwell",
+		"ALTER TABLE holdfast_audit DROP COLUMN node",
+	}},
 	{16, []string{"DROP TABLE holdfast_schedule", "DROP TABLE holdfast_schedule_run"}},
 	{13, []string{"DROP INDEX holdfast_attempt_lost", "UPDATE holdfast_attempt SET taken = 1 WHERE taken = 2"}},
 	{11, []string{"DROP TABLE holdfast_job_update"}},

@@ -81,6 +81,10 @@ func (p persistent) Leave(ctx context.Context, node int64) ([]store.Wake, error)
 	return persistFor(func() ([]store.Wake, error) { return p.Store.Leave(ctx, node) })
 }
 
+func (p persistent) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	return persist(func(bool) error { return p.Store.AskNode(ctx, params) })
+}
+
 func (p persistent) Nodes(ctx context.Context) ([]store.Node, error) {
 	return persistFor(func() ([]store.Node, error) { return p.Store.Nodes(ctx) })
 }

@@ -239,6 +239,11 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	return answer(ctx, s, "Nodes", func() ([]store.Node, error) { return s.inner.Nodes(ctx) })
 }
 
+// AskNode implements store.Nodes.
+func (s *Store) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	return s.do(ctx, "AskNode", func(bool) error { return s.inner.AskNode(ctx, params) })
+}
+
 // Cancel implements store.Operators.
 func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	return told(ctx, s, "Cancel", func() ([]store.Result, []store.Wake, error) { return s.inner.Cancel(ctx, params) })

@@ -13,6 +13,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"join":   m.joinNode,
 		"leave":  m.leaveNode,
 		"beat":   m.beatNode,
+		"ask":    m.askNode,
 		"cancel": m.cancelJobs,
 		"retry":  m.retryJobs,
 		"pause":  m.pauseQueue,

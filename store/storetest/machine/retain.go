@@ -54,6 +54,7 @@ func (m *machine) retainJobs(t *rapid.T) {
 		}
 	}
 	m.model.ForgetKeys()
+	m.model.ForgetNodes()
 	m.followQueues()
 }
 

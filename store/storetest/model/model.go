@@ -186,6 +186,7 @@ type Store struct {
 	sent   map[enqueueID]sentAlong
 	turns  map[keyName]store.ID // who has the turn of an ordering key
 	nodes  map[int64]*store.Node
+	gone   map[int64]bool     // nodes that ended long ago
 	claims map[claimName]bool // the claim records that were ever written
 	closed map[store.ID]bool  // finished jobs whose children are still to be closed
 
@@ -261,6 +262,7 @@ func New(clock func() time.Time) *Store {
 		sent:   map[enqueueID]sentAlong{},
 		turns:  map[keyName]store.ID{},
 		nodes:  map[int64]*store.Node{},
+		gone:   map[int64]bool{},
 		claims: map[claimName]bool{},
 		closed: map[store.ID]bool{},
 

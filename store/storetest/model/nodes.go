@@ -24,8 +24,37 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	for known := range s.nodes {
 		id = max(id, known+1)
 	}
-	s.nodes[id] = &store.Node{ID: id, Info: copyOfInfo(info), StartedAt: now, BeatAt: now}
+	n := &store.Node{ID: id, Info: copyOfInfo(info), StartedAt: now, BeatAt: now, Mode: info.Mode}
+	if was := s.nodes[info.Was]; was != nil && !s.gone[info.Was] {
+		n.Mode, n.ModeAt, n.ModeBy = was.Mode, was.ModeAt, was.ModeBy
+	}
+	n.Info.Was, n.Info.Mode = 0, store.NodeRuns
+	s.nodes[id] = n
 	return id, nil
+}
+
+// AskNode implements store.Nodes.
+func (s *Store) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	if err := params.Check(); err != nil {
+		return err
+	}
+	now, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	switch n := s.nodes[params.Node]; {
+	case n == nil, s.gone[params.Node]:
+		return store.NoNode(params.Node)
+	case !n.DeadAt.IsZero():
+		return store.DeadNode(params.Node)
+	case n.Mode == params.Mode:
+	case n.Mode == store.NodeDrains:
+		return store.NodeIsDraining(params.Node)
+	default:
+		n.Mode, n.ModeAt, n.ModeBy = params.Mode, now, params.Actor
+	}
+	return nil
 }
 
 // Beat implements store.Nodes.
@@ -38,11 +67,12 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	if !s.alive(params.Node) {
 		return store.Beat{}, store.DeadNode(params.Node)
 	}
-	s.nodes[params.Node].BeatAt = now
+	n := s.nodes[params.Node]
+	n.BeatAt, n.Unwell = now, slices.Clone(params.Unwell)
 	if params.LeaderTTL > 0 {
 		s.stand(params.Node, now, params.LeaderTTL)
 	}
-	beat := store.Beat{At: now, Leader: s.leads(params.Node, now)}
+	beat := store.Beat{Mode: n.Mode, At: now, Leader: s.leads(params.Node, now)}
 	if beat.Leader {
 		beat.Epoch = s.leader.epoch
 		if params.Lead {
@@ -108,6 +138,22 @@ func (s *Store) work() store.Work {
 	return w
 }
 
+// forgetNodes forgets what people wanted of nodes that ended long ago.
+func (s *Store) forgetNodes(now time.Time) {
+	for id, n := range s.nodes {
+		if !n.DeadAt.IsZero() && now.Sub(n.DeadAt) >= nodesKept && len(s.runningOn(id)) == 0 {
+			s.gone[id] = true
+		}
+	}
+}
+
+// ForgetNodes does what Retain does to nodes.
+func (s *Store) ForgetNodes() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetNodes(s.Now())
+}
+
 // Leave implements store.Nodes.
 func (s *Store) Leave(ctx context.Context, id int64) ([]store.Wake, error) {
 	now, err := s.begin(ctx)
@@ -138,7 +184,7 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	var alive, ended []store.Node
 	for _, n := range s.nodes {
 		node := *n
-		node.Info = copyOfInfo(n.Info)
+		node.Info, node.Unwell = copyOfInfo(n.Info), slices.Clone(n.Unwell)
 		node.Running = len(s.runningOn(n.ID))
 		node.Leader = s.leads(n.ID, now)
 		switch {

@@ -31,6 +31,7 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		retained.Jobs++
 	}
 	s.forgetKeys(now)
+	s.forgetNodes(now)
 	for _, j := range s.jobs {
 		j.forgetRefused(now.Add(-store.RefusedKept))
 	}

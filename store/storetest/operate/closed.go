@@ -76,6 +76,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Beat":          {"beat", func(ctx c) error { return second(s.Beat(ctx, store.BeatParams{Node: node})) }},
 		"Leave":         {"leave", func(ctx c) error { return second(s.Leave(ctx, node)) }},
 		"Nodes":         {"list the nodes", func(ctx c) error { return second(s.Nodes(ctx)) }},
+		"AskNode":       {"ask node", func(ctx c) error { return s.AskNode(ctx, store.AskNodeParams{Node: node}) }},
 		"Promote":       {"promote", func(ctx c) error { return second(s.Promote(ctx, 1)) }},
 		"Rescue":        {"rescue", func(ctx c) error { return second(s.Rescue(ctx, store.RescueParams{Limit: 1})) }},
 		"SweepCancels":  {"sweep requests", func(ctx c) error { return second(s.SweepCancels(ctx)) }},

@@ -18,7 +18,7 @@ import (
 // Join is that of store.Nodes, without the class of its error.
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
 	text, err := json.Marshal(read.NodeInfo{
-		Namespace: info.Namespace, Queues: info.Queues, Kinds: info.Kinds, Slots: info.Slots, QueueSlots: info.QueueSlots,
+		Host: info.Host, Namespace: info.Namespace, Queues: info.Queues, Kinds: info.Kinds, Slots: info.Slots, QueueSlots: info.QueueSlots,
 		DeadAfter: info.DeadAfter, Policies: info.Policies,
 	})
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 	}
 	err = s.Send(ctx, pg.Statement{
 		Name: "node_join",
-		Args: []any{pg.CleanText(info.Name), pg.CleanText(info.Version), string(text), s.Injected()},
+		Args: []any{pg.CleanText(info.Name), pg.CleanText(info.Version), string(text), s.Injected(), info.Was, int16(info.Mode)},
 		Each: func(r pg.Row) error { return r.Scan(&id) },
 	})
 	if err == nil && id == 0 {
@@ -58,6 +58,7 @@ type beatRow struct {
 	id                 pgtype.UUID
 	reason, actor      *string
 	dead, asked, ended pgtype.Bool
+	mode               *int16
 }
 
 func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.Beat, err error) {
@@ -65,11 +66,18 @@ func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.B
 	alive := false
 	args := []any{
 		params.Node, max(params.LeaderTTL.Microseconds(), 0), s.Injected(), params.Lead,
-		params.Held.Claims, params.Held.From, params.Held.To,
+		params.Held.Claims, params.Held.From, params.Held.To, nil,
+	}
+	if len(params.Unwell) > 0 {
+		text, err := json.Marshal(params.Unwell)
+		if err != nil {
+			return beat, fmt.Errorf("%w: beat: %w", store.ErrInvalid, err)
+		}
+		args[len(args)-1] = pg.CleanText(string(text))
 	}
 	err = s.SendVital(ctx, pg.Statement{Name: "beat", Args: args, Each: func(r pg.Row) error {
 		var b beatRow
-		if err := r.Scan(&b.sort, &b.a, &b.b, &b.c, &b.id, &b.reason, &b.actor, &b.dead, &b.asked, &b.ended); err != nil {
+		if err := r.Scan(&b.sort, &b.a, &b.b, &b.c, &b.id, &b.reason, &b.actor, &b.dead, &b.asked, &b.ended, &b.mode); err != nil {
 			return err
 		}
 		if b.sort == pg.BeatSelf {
@@ -91,7 +99,7 @@ func (b *beatRow) addTo(beat *store.Beat, node int64) {
 		if b.c != nil {
 			beat.Leader, beat.Epoch = true, *b.c
 		}
-		beat.At = pg.TimeOf(*b.a)
+		beat.At, beat.Mode = pg.TimeOf(*b.a), store.NodeMode(*b.mode)
 		beat.Work = store.Work{Rescue: b.dead.Bool, SweepCancels: b.asked.Bool, CloseChildren: b.ended.Bool}
 	case pg.BeatCancel:
 		beat.Cancels = append(beat.Cancels, store.CancelRequest{
@@ -103,6 +111,40 @@ func (b *beatRow) addTo(beat *store.Beat, node int64) {
 		beat.Nodes = append(beat.Nodes, store.NodeBeat{Node: *b.a, At: pg.TimeOf(*b.b)})
 	case pg.BeatHeld:
 		beat.Held = append(beat.Held, store.Lease{Job: b.id.Bytes, Number: *b.c, Node: node, Claim: *b.a, Slot: int(*b.b)})
+	}
+}
+
+// AskNode is that of store.Nodes, without the class of its error.
+func (s *Store) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	if err := params.Check(); err != nil {
+		return err
+	}
+	args := []any{params.Node, int16(params.Mode), s.Injected(), pg.CleanText(params.Actor), params.Action()}
+	for {
+		var known, dead, changed bool
+		var mode int16
+		err := pg.RetryOnConflict(ctx, func() error {
+			known = false
+			return s.Send(ctx, pg.Statement{Name: "node_ask", Args: args, Each: func(r pg.Row) error {
+				known = true
+				return r.Scan(&dead, &mode, &changed)
+			}})
+		})
+		switch {
+		case err != nil:
+			return err
+		case changed:
+			return nil
+		case !known:
+			return store.NoNode(params.Node)
+		case dead:
+			return store.DeadNode(params.Node)
+		case store.NodeMode(mode) == params.Mode:
+			return nil
+		case store.NodeMode(mode) == store.NodeDrains:
+			return store.NodeIsDraining(params.Node)
+		}
+		// Another call has changed it meanwhile; look again.
 	}
 }
 
