@@ -104,9 +104,6 @@ func (m *machine) askNode(t *rapid.T) {
 
 // sameNodes compares what is listed of what people want of the nodes.
 func (m *machine) sameNodes() {
-	if m.mode.lossy {
-		return // of a join whose answer was lost the other side knows nothing
-	}
 	type wanted struct {
 		mode   store.NodeMode
 		at     time.Time
@@ -118,7 +115,9 @@ func (m *machine) sameNodes() {
 		m.must("Nodes", err)
 		found := map[int64]wanted{}
 		for _, n := range nodes {
-			found[m.place(n.ID, side)] = wanted{n.Mode, n.ModeAt.UTC(), n.ModeBy, n.Unwell}
+			if i := m.place(n.ID, side); i >= 0 { // one of this machine, whose answer to the join has come
+				found[i] = wanted{n.Mode, n.ModeAt.UTC(), n.ModeBy, n.Unwell}
+			}
 		}
 		return found
 	}
