@@ -23,6 +23,12 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 	access.EditJob = func(client any, job *store.Job, args []byte, opts any) error {
 		return client.(*Client).editJobOfMany(job, args, opts.([]EnqueueOption)) //nolint:errcheck // always these
 	}
+	access.Gathers = func(g engine.Gatherer) any {
+		return handleOption(func(h *handlerSpec) error {
+			h.Gather = g
+			return nil
+		})
+	}
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub

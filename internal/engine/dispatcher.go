@@ -186,9 +186,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 
 // start runs the jobs for which there is a slot; the others wait in the buffer.
 func (d *dispatcher) start(jobs []store.Claimed) {
-	for _, c := range d.node.slots.Admit(jobs) {
-		d.node.run(c)
-	}
+	d.node.runAll(d.node.slots.Admit(jobs))
 	d.node.refuse()
 }
 

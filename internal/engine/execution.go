@@ -68,6 +68,35 @@ func (n *node) run(c store.Claimed) {
 	}
 }
 
+// runAll starts jobs that have come together.
+func (n *node) runAll(jobs []store.Claimed) {
+	n.expect(jobs)
+	for _, c := range jobs {
+		n.run(c)
+	}
+}
+
+// expect tells those who gather runs of what is about to begin.
+func (n *node) expect(jobs []store.Claimed) {
+	if !n.gathers {
+		return
+	}
+	for i := range jobs {
+		if h := n.runner.handlers[jobs[i].Job.Kind]; h != nil && h.Gather != nil {
+			h.Gather.Expect(jobs[i].Lease)
+		}
+	}
+}
+
+// hurry makes those wait no longer who gather runs, or ends that.
+func (n *node) hurry(on bool) {
+	for _, h := range n.runner.handlers {
+		if h.Gather != nil {
+			h.Gather.Hurry(on)
+		}
+	}
+}
+
 // execute runs one job to its end. mine is false if the run was given up meanwhile.
 //
 // A panic outside the handler ends this run only: its slot and its count go on.
@@ -217,6 +246,12 @@ func (n *node) nextJob(x *execution) (following store.Claimed, ok bool) {
 	now := time.Now() //nolint:forbidigo // used if the store's clock panics: the slot must go on
 	n.engine.guard.Try("the end of a run", func() { now = n.store.Now() })
 	following, ok = n.slots.End(&x.run.claimed.Job, x, now)
+	if ok && n.gathers {
+		n.expect([]store.Claimed{following})
+	}
+	if x.handler != nil && x.handler.Gather != nil {
+		x.handler.Gather.Left(x.run.claimed.Lease)
+	}
 	n.dispatch.free()
 	return following, ok
 }

@@ -66,9 +66,11 @@ func (r *Runner) newNode(kind string) *node {
 	for _, h := range r.handlers {
 		if kind == "" || kind == h.Kind {
 			n.kinds = append(n.kinds, h.claims()...)
+			n.gathers = n.gathers || h.Gather != nil
 		}
 	}
 	slices.Sort(n.kinds)
+	n.hurry(false) // of an earlier node
 	n.slots = slots.New(slots.Config{Size: n.cfg.Slots, Queues: n.cfg.Queues, MaxAside: n.cfg.maxAside})
 	n.starts.node = n
 	n.dispatch = newDispatcher(n)
@@ -134,6 +136,7 @@ func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
 	stopClaiming()
 	n.starts.close()
 	n.giveBack()
+	n.hurry(true) // no more jobs come
 	n.drain(stop.Hard)
 	close(n.endIdle)
 	n.rested.Wait()
@@ -153,6 +156,7 @@ func (r *Runner) WorkOne(ctx context.Context, kind string) (worked store.ID, err
 	defer r.engine.news.Listen()()
 	die := n.begin(ctx, map[string]func(context.Context){"heartbeat": n.heart.loop})
 	n.promote.look(ctx)
+	n.hurry(true)
 	jobs, _, err := n.dispatch.take(ctx, 1, nil)
 	if len(jobs) > 0 {
 		worked = jobs[0].Job.ID

@@ -68,9 +68,7 @@ func (s *starts) settle(start *store.Start, jobs []*store.Enqueue) {
 			n.release(c)
 		}
 	} else {
-		for _, c := range n.slots.AdmitReserved(jobs, start.Claimed) {
-			n.run(c)
-		}
+		n.runAll(n.slots.AdmitReserved(jobs, start.Claimed))
 		n.refuse()
 		if len(start.Claimed) < len(jobs) {
 			n.dispatch.free()

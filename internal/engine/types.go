@@ -77,6 +77,8 @@ type node struct {
 	outage *logs.Outage
 	kinds  []string
 
+	gathers bool // some kinds gather their runs
+
 	policies map[string]store.Policy // by kind, for rescues of the node's jobs
 
 	id    atomic.Int64 // of the current membership

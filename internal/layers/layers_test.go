@@ -185,6 +185,7 @@ var layers = []layer{
 	},
 	{pattern: "internal/pulse", imports: []string{"store"}},
 	{pattern: "internal/slots", imports: []string{"internal/supervise", "store"}},
+	{pattern: "internal/gather", imports: []string{"store"}},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/blocked", imports: []string{"store"}},
 	{pattern: "internal/crowd"},
@@ -248,6 +249,11 @@ var layers = []layer{
 	{
 		pattern: "schedule",
 		imports: []string{".", "internal/access", "internal/cron", "internal/engine", "internal/firing", "internal/valid", "store"},
+		tests:   support,
+	},
+	{
+		pattern: "many",
+		imports: []string{".", "internal/access", "internal/gather", "internal/usercode", "store"},
 		tests:   support,
 	},
 	{
