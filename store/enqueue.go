@@ -29,6 +29,11 @@ type Enqueue struct {
 	Job        Job
 	OnConflict OnConflict
 
+	// MaxDelay, when positive, bounds the run time that a job gets by Replace: it is no later than
+	// this after the job was created, however often its run time is replaced. It says nothing of a
+	// job that is inserted.
+	MaxDelay time.Duration
+
 	// KnownID tells that the caller chose the id, so that the job may exist, or another transaction
 	// may be inserting it.
 	KnownID bool

@@ -31,6 +31,7 @@ type enqueueFlags struct {
 	orderingKey string
 	unique      string
 	onConflict  string
+	maxDelay    time.Duration
 	key         string
 	keepKey     string
 	id          string
@@ -48,6 +49,8 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
 	flags.StringVar(&f.onConflict, "on-conflict", "",
 		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace its args, metadata and time")
+	flags.DurationVar(&f.maxDelay, "max-delay", 0,
+		"with --on-conflict replace: run the job at most `DURATION` after it was enqueued, however often its time is replaced")
 	flags.StringVar(&f.key, "key", "",
 		"business `KEY` of the job, such as order-42; if a job of the kind holds it already, enqueue nothing and return that job's id")
 	flags.StringVar(&f.keepKey, "keep-key", "",
@@ -156,8 +159,10 @@ var conflictWords = map[string]store.OnConflict{
 
 func (f *enqueueFlags) uniqueOption(given func(string) bool) ([]holdfast.EnqueueOption, error) {
 	if !given("unique") {
-		if given("on-conflict") {
-			return nil, arg.Usagef("--on-conflict requires --unique")
+		for _, flag := range []string{"on-conflict", "max-delay"} {
+			if given(flag) {
+				return nil, arg.Usagef("--%s requires --unique", flag)
+			}
 		}
 		return nil, nil
 	}
@@ -172,6 +177,13 @@ func (f *enqueueFlags) uniqueOption(given func(string) bool) ([]holdfast.Enqueue
 		}
 		unique.OnConflict = conflict
 	}
+	switch {
+	case given("max-delay") && unique.OnConflict != store.Replace:
+		return nil, arg.Usagef("--max-delay requires --on-conflict replace")
+	case given("max-delay") && f.maxDelay <= 0:
+		return nil, arg.Usagef("--max-delay %v: must be positive", f.maxDelay)
+	}
+	unique.MaxDelay = f.maxDelay
 	return []holdfast.EnqueueOption{unique}, nil
 }
 

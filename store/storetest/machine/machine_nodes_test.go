@@ -42,6 +42,7 @@ func TestTheMachineNoticesNodes(t *testing.T) {
 		"an outcome that is due at no time":        {onApply(nil, eachOutcome(func(o *store.Outcome) { o.Due = time.Time{} })), mode{}},
 		"a park that is due at no time":            {onApply(nil, eachOutcome(noDue)), durable},
 		"a turn that is not told":                  {onApply(nil, tellNoTurn), keyed},
+		"a delay without an end":                   {onApply(eachEnqueue(func(q *store.Enqueue) { q.MaxDelay = 0 }), nil), mode{}},
 		"a run time that is cut":                   {onApply(eachEnqueue(cutRunTime), nil), mode{}},
 		"a time of an outcome that is cut":         {onApply(eachOutcome(cutTime), nil), mode{}},
 		"knowledge of a cancel that is not heeded": {onApply(eachOutcome(func(o *store.Outcome) { o.CancelSeen = false }), nil), durable},

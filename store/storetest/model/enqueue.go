@@ -28,7 +28,7 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 		return store.EnqueueResult{ID: body.ID, Existing: true, RunAt: known.RunAt}, nil
 	}
 	if id, taken := s.unique[string(body.UniqueKey)]; taken && len(body.UniqueKey) > 0 {
-		return s.onConflict(q.OnConflict, s.jobs[id], body, runAt, now)
+		return s.onConflict(q, s.jobs[id], body, runAt, now)
 	}
 	if result, held := s.keyHolder(q, now); held {
 		return result, nil
@@ -78,7 +78,8 @@ func (s *Store) enqueueSending(q *store.Enqueue, now time.Time) (store.EnqueueRe
 	return result, nil
 }
 
-func (s *Store) onConflict(rule store.OnConflict, holder *job, body store.Job, runAt, now time.Time) (store.EnqueueResult, error) {
+func (s *Store) onConflict(q *store.Enqueue, holder *job, body store.Job, runAt, now time.Time) (store.EnqueueResult, error) {
+	rule := q.OnConflict
 	if rule == store.Reject {
 		return store.EnqueueResult{}, &store.UniqueError{Holder: holder.ID}
 	}
@@ -89,6 +90,9 @@ func (s *Store) onConflict(rule store.OnConflict, holder *job, body store.Job, r
 		return store.EnqueueResult{ID: holder.ID, Existing: true, RunAt: holder.RunAt}, nil
 	}
 	holder.Args, holder.Codec, holder.Metadata = body.Args, body.Codec, body.Metadata
+	if latest := holder.CreatedAt.Add(q.MaxDelay); q.MaxDelay > 0 && latest.Before(runAt) {
+		runAt = latest
+	}
 	s.put(holder, runAt, now)
 	return store.EnqueueResult{ID: holder.ID, Existing: true, Replaced: true, RunAt: runAt}, nil
 }

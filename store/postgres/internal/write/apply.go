@@ -405,6 +405,9 @@ func (b *batch) places() map[int32]int64 {
 		if e.Err == nil && e.Result.State == store.Available && e.Job.OrderingKey == "" {
 			moved.place(e.Lane.ID, e.RunAt)
 		}
+		if at := e.Result.RunAt.UnixMicro(); e.Err == nil && e.Result.Replaced && at <= b.now {
+			moved.place(e.replaced, at)
+		}
 	}
 	for _, r := range b.runs {
 		if r.Final == store.Available {

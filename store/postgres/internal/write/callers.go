@@ -190,16 +190,20 @@ func wakesOf(entries []*Entry, now int64) []string {
 	ready, soonest := map[local.QueueName][]local.Late{}, map[local.QueueName]int64{}
 	for _, e := range entries {
 		q := local.QueueName{Namespace: e.Job.Namespace, Name: e.Job.Queue}
+		runAt, lane := e.RunAt, e.Lane.ID
+		if e.Result.Replaced {
+			runAt, lane = e.Result.RunAt.UnixMicro(), e.replaced
+		}
 		switch {
 		case e.Result.State == 0 && !e.Result.Replaced:
-		case e.RunAt <= now && e.Job.OrderingKey == "":
-			if at := (local.Late{int64(e.Lane.ID), e.RunAt}); !slices.Contains(ready[q], at) && len(ready[q]) < local.MaxLates {
+		case runAt <= now && e.Job.OrderingKey == "":
+			if at := (local.Late{int64(lane), runAt}); !slices.Contains(ready[q], at) && len(ready[q]) < local.MaxLates {
 				ready[q] = append(ready[q], at)
 			}
 		default:
 			// What is due later, or needs the turn of its key, is a matter of promotion.
-			if due, ok := soonest[q]; !ok || e.RunAt < due {
-				soonest[q] = e.RunAt
+			if due, ok := soonest[q]; !ok || runAt < due {
+				soonest[q] = runAt
 			}
 		}
 	}
