@@ -60,6 +60,9 @@ func TestQuietNodeEndsWhatItRuns(t *testing.T) {
 			t.Fatalf("%d jobs are here: none is prefetched, so that this shows nothing", n)
 		}
 		b.ask(store.NodeQuiet)
+		if mode := b.runner().Health().Mode; mode != store.NodeQuiet {
+			t.Errorf("its health says that it is %v", mode)
+		}
 		if n := b.states(ids); n[store.Running] != 2 || n[store.Available] != 8 {
 			t.Errorf("at once the jobs are %v", n)
 		}
