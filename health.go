@@ -77,8 +77,8 @@ func (h Health) Err() error {
 func (c *Client) Health() Health {
 	e := c.engine.Runner(c.namespace).Health()
 	h := Health{
-		Node: e.Node, Leader: e.Leader, Mode: e.Mode, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running, Pending: e.Pending,
-		HooksDropped: e.Dropped, RoundTrip: e.RoundTrip, AwaySince: e.AwaySince, Loops: e.Loops, Lag: e.Lag,
+		Node: e.Node, Leader: e.Leader, Mode: e.Mode, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running,
+		Pending: e.Pending, HooksDropped: e.Dropped, RoundTrip: e.RoundTrip, AwaySince: e.AwaySince, Loops: e.Loops, Lag: e.Lag,
 	}
 	if h.Node == 0 {
 		c.mu.Lock()

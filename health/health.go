@@ -103,7 +103,8 @@ type Panic struct {
 // ReportOf returns the report of the state of a node.
 func ReportOf(h holdfast.Health) Report {
 	r := Report{
-		Leader: h.Leader, Mode: h.Mode.String(), BeatAt: timeOf(h.BeatAt), Silent: h.Silent.Round(time.Millisecond).String(), DeadAfter: h.DeadAfter.String(),
+		Leader: h.Leader, Mode: h.Mode.String(), BeatAt: timeOf(h.BeatAt), Silent: h.Silent.Round(time.Millisecond).String(),
+		DeadAfter: h.DeadAfter.String(),
 		RoundTrip: h.RoundTrip.String(), AwaySince: timeOf(h.AwaySince), Lag: h.Lag.Round(time.Millisecond).String(),
 		Running: h.Running, Pending: h.Pending, HooksDropped: h.HooksDropped,
 		Loops: make(map[string]time.Time, len(h.Loops)), Panics: make([]Panic, len(h.Panics)),

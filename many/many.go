@@ -47,7 +47,7 @@ func Handle[In, Out any](
 
 // work calls the handler with a batch, and gives its outcome to those that have none of their own.
 func work[In, Out any](runs []*Run[In, Out], handler func([]*Run[In, Out]) error) {
-	err := error(usercode.ErrGoexit) // if it ends the goroutine
+	err := usercode.ErrGoexit // if it ends the goroutine
 	defer func() {
 		if p := recover(); p != nil {
 			err = usercode.PanicOf(p)

@@ -17,8 +17,8 @@ func TestNodeVerbs(t *testing.T) {
 		s.serve((&shop{}).register)
 		type node struct {
 			ID, Name, Host, Mode string
-			Mode_by              *string //nolint:revive,staticcheck // of the JSON
-			Mode_at              *string //nolint:revive,staticcheck // as above
+			Mode_by              *string //nolint:revive // of the JSON
+			Mode_at              *string //nolint:revive // as above
 			Unwell               []string
 			Alive                bool
 		}

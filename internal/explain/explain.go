@@ -367,7 +367,8 @@ func (w *finding) quiet(all []store.Node) string {
 		return fmt.Sprintf("all %d nodes that serve it are quiet or draining, and claim nothing%s", len(all), resume)
 	}
 	n := all[0]
-	return fmt.Sprintf("%s, the only node that serves it, has been %v for %s%s, and claims nothing%s", name, n.Mode, w.since(n.ModeAt), by(n.ModeBy), resume)
+	return fmt.Sprintf("%s, the only node that serves it, has been %v for %s%s, and claims nothing%s",
+		name, n.Mode, w.since(n.ModeAt), by(n.ModeBy), resume)
 }
 
 func (w *finding) noNode(alive []store.Node) string {

@@ -42,8 +42,8 @@ type member[M any] struct {
 	M   M
 }
 
-// New makes a group. It calls call with at most most runs, in a goroutine of its own, when there
-// are as many, or when those that are known to come have come and the first one has waited for
+// New makes a group. It calls call with up to most runs, in a goroutine of its own, when there are
+// as many, or when those that are known to come have come and the first one has waited for
 // wait.
 func New[M any](most int, wait time.Duration, call func([]M)) *Group[M] {
 	return &Group[M]{most: most, wait: wait, call: call, coming: map[store.Lease]struct{}{}, inside: map[store.Lease]struct{}{}}

@@ -106,7 +106,8 @@ func TestAskedNodesAreTold(t *testing.T) {
 	must(t, err)
 	defer db.Close()
 	var recorded string
-	must(t, db.QueryRowContext(t.Context(), "SELECT group_concat(action || ' of ' || node || ' by ' || actor) FROM holdfast_audit").Scan(&recorded))
+	must(t, db.QueryRowContext(t.Context(),
+		"SELECT group_concat(action || ' of ' || node || ' by ' || actor) FROM holdfast_audit").Scan(&recorded))
 	if want := "quiet of 1 by ada,resume of 1 by ada,drain of 1 by ada"; recorded != want {
 		t.Errorf("recorded is %q, want %q", recorded, want)
 	}

@@ -25,18 +25,23 @@ func (a verbs) nodeCommand() *cobra.Command {
   holdfast node quiet 7`)
 	node.Aliases = []string{"nodes"}
 	node.AddCommand(a.nodeListCommand(),
-		a.askCommand("quiet", "Let nodes claim no more jobs", `Make nodes quiet: they claim no more jobs, give back those that they have not started, and go on
-with those that run, until "node resume". A NODE is the number of a node, or its name. The wish ends
-with the node: a process that starts again is not quiet.`, store.NodeQuiet),
-		a.askCommand("drain", "Let nodes end their jobs and stop", `Drain nodes: they claim no more jobs, wait for running jobs as long as their stop timeout, and stop.
-A NODE is the number of a node, or its name. That is final: a process that is to serve jobs again
-has to be started again. Where jobs take longer than the stop timeout, use "node quiet" first, and
-drain the node when it runs none any more.`, store.NodeDrains),
-		a.askCommand("resume", "Let quiet nodes claim jobs again", `Let quiet nodes claim jobs again. A NODE is the number of a node, or its name. A node that is
-draining stops all the same, which is an error.`, store.NodeRuns),
-	)
+		a.askCommand("quiet", "Let nodes claim no more jobs", quietHelp, store.NodeQuiet),
+		a.askCommand("drain", "Let nodes end their jobs and stop", drainHelp, store.NodeDrains),
+		a.askCommand("resume", "Let quiet nodes claim jobs again", resumeHelp, store.NodeRuns))
 	return node
 }
+
+const (
+	quietHelp = `Make nodes quiet: they claim no more jobs, give back those that they have not started, and go on
+with those that run, until "node resume". A NODE is the number of a node, or its name. The wish ends
+with the node: a process that starts again is not quiet.`
+	drainHelp = `Drain nodes: they claim no more jobs, wait for running jobs as long as their stop timeout, and stop.
+A NODE is the number of a node, or its name. That is final: a process that is to serve jobs again
+has to be started again. Where jobs take longer than the stop timeout, use "node quiet" first, and
+drain the node when it runs none any more.`
+	resumeHelp = `Let quiet nodes claim jobs again. A NODE is the number of a node, or its name. A node that is
+draining stops all the same, which is an error.`
+)
 
 func (a verbs) nodeListCommand() *cobra.Command {
 	var columns app.ColumnsFlag
