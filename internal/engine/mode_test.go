@@ -271,13 +271,13 @@ func TestNodeTellsWhatIsWrong(t *testing.T) {
 		if wrong := unwell(); wrong != nil {
 			t.Errorf("when it has come back: %q", wrong)
 		}
+		again := make(chan struct{})
 		b.st.hook(func(p *probe) {
 			p.convey = func(_ context.Context, _ store.ClaimParams, claim func() ([]store.Claimed, error)) ([]store.Claimed, error) {
-				<-hang
+				<-again
 				return claim()
 			}
 		})
-		hang = make(chan struct{})
 		time.Sleep(5 * time.Minute)
 		stands = func(text string) bool { return strings.HasPrefix(text, "claims: the loop has stood still for ") }
 		if wrong := unwell(); !slices.ContainsFunc(wrong, stands) {
@@ -288,6 +288,6 @@ func TestNodeTellsWhatIsWrong(t *testing.T) {
 		if wrong := unwell(); wrong != nil {
 			t.Errorf("of a quiet node, which has nothing to claim for: %q", wrong)
 		}
-		close(hang)
+		close(again)
 	})
 }
