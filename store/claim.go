@@ -60,6 +60,9 @@ type Claimed struct {
 	ClaimedAt time.Time
 	// Durable tells that the job has a journal.
 	Durable bool
+	// HasSuccessors tells that other jobs may come after this one. One that began to while it ran,
+	// or at this moment, may not be told of.
+	HasSuccessors bool
 	// CancelRequested is set if a cancel was requested before this run, and CancelReason is its
 	// reason.
 	CancelRequested bool
@@ -78,7 +81,7 @@ func (c *Claimed) Outcome(state State) *Outcome {
 
 // Carry sets all that an outcome carries of the claim of its run.
 func (o *Outcome) Carry(c *Claimed) {
-	o.Lease, o.Durable = c.Lease, c.Durable
+	o.Lease, o.Durable, o.HasSuccessors = c.Lease, c.Durable, c.HasSuccessors
 	o.Answers, o.Parent = c.Job.Answers, c.Job.Parent
 	o.Namespace, o.Queue = c.Job.Namespace, c.Job.Queue
 	o.HasUnique, o.HasOrdering = c.Job.UniqueKey != nil, c.Job.OrderingKey != ""

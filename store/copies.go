@@ -249,6 +249,7 @@ type Whole struct {
 	Closes bool
 
 	Parked *Parked   // of a waiting job
+	Awaits []Awaited // the jobs for which it waits, by their ids
 	End    *WholeEnd // of a finished one
 
 	Checkpoint *Checkpoint
@@ -269,6 +270,13 @@ type Whole struct {
 	// Unfinished tells that more entries or messages follow, on the next page. The job is not there
 	// before the last portion is.
 	Unfinished bool
+}
+
+// Awaited is a job for which another one waits.
+type Awaited struct {
+	Dependency
+	// Told is how it has ended, as the other one knows, which waits for a person; 0: it does not.
+	Told State
 }
 
 // Parked is how a job waits.
@@ -326,7 +334,7 @@ func (s *Schedule) Size() int { return 500 + len(s.Job.Args) + len(s.Job.Metadat
 
 // Size is about how many bytes the job takes.
 func (w *Whole) Size() int {
-	n := 500 + len(w.Args) + len(w.Metadata)
+	n := 500 + len(w.Args) + len(w.Metadata) + 40*len(w.Awaits)
 	if w.End != nil {
 		n += len(w.End.Result) + len(w.End.Error)
 	}

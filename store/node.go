@@ -81,7 +81,7 @@ type NodeBeat struct {
 type Work struct {
 	Rescue        bool // a node that is declared dead holds something, or one may have been killed
 	SweepCancels  bool
-	CloseChildren bool // or answers to deliver
+	CloseChildren bool // or answers to deliver, or successors to tell
 }
 
 // CancelRequest asks a running job to stop.

@@ -41,6 +41,12 @@ func HasChildren(id, child ID) error {
 	return fmt.Errorf("%w: job %s has a child that is not finished: %s", ErrConflict, id, child)
 }
 
+// IsToTell is the ErrBusy of a job that cannot be removed before those that come after it were told
+// how it has ended, which takes a moment.
+func IsToTell(id ID) error {
+	return fmt.Errorf("%w: jobs that come after job %s are still to be told how it has ended", ErrBusy, id)
+}
+
 // NotHandedOver is the ErrConflict of a job that is to be finished from outside and was not handed
 // over.
 func NotHandedOver(id ID, state State) error {

@@ -83,6 +83,7 @@ type node struct {
 	joins sync.Mutex   // one rejoin at a time
 
 	leader   atomic.Bool
+	watches  atomic.Bool // jobs may end without a note for those that come after them
 	turns    turns.Turns
 	unserved unserved
 	pending  atomic.Int64 // outcomes that may still hold up a slot

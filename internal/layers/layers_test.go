@@ -60,6 +60,7 @@ var layers = []layer{
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
 	{pattern: "store/storetest/copies", imports: words},
+	{pattern: "store/storetest/depend", imports: words},
 	{pattern: "store/storetest/durable", imports: words},
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
@@ -82,31 +83,34 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/generations", "store/sqlite/internal/schedules", "store/sqlite/internal/work",
+			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/schedules",
+			"store/sqlite/internal/work",
 		}),
 	},
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
 	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
+	{pattern: "store/sqlite/internal/edges", imports: onSQLite},
 	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
 	{
 		pattern: "store/sqlite/internal/work",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/schedules",
-			"store/sqlite/internal/updates",
+			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
+			"store/sqlite/internal/schedules", "store/sqlite/internal/updates",
 		}),
 	},
 	{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/edits", "store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/updates",
-			"store/sqlite/internal/work",
+			"store/internal/edits", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
+			"store/sqlite/internal/updates", "store/sqlite/internal/work",
 		}),
 	},
 	{
 		pattern: "store/sqlite/internal/view",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/lists", "store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/work",
+			"store/internal/lists", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
+			"store/sqlite/internal/work",
 		}),
 	},
 	{
@@ -123,17 +127,19 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/claims", imports: onPostgres},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
+	{pattern: "store/postgres/internal/edges", imports: onPostgres},
 	{
 		pattern: "store/postgres/internal/write",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/claims", "store/postgres/internal/schedules", "store/postgres/internal/updates",
+			"store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/schedules",
+			"store/postgres/internal/updates",
 		}),
 	},
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/internal/edits", "store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/updates",
-			"store/postgres/internal/write",
+			"store/internal/edits", "store/postgres/internal/edges", "store/postgres/internal/read", "store/postgres/internal/schema",
+			"store/postgres/internal/updates", "store/postgres/internal/write",
 		}),
 	},
 	{

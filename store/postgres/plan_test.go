@@ -18,7 +18,7 @@ func TestHotPlans(t *testing.T) {
 	t.Parallel()
 	s, conn := opened(t)
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
-	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim)\b`)
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim|edge_check)\b`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
 	// What is kept to be read again may be a whole table. Here it is the nodes.
 	again, few := regexp.MustCompile(`Materialize`), "beat"
@@ -36,6 +36,9 @@ func TestHotPlans(t *testing.T) {
 		"send_updates", "wake_for_updates", "answer_updates", "updates_open", "update", "update_forget", "updates_forget_accepted",
 		"updates_refused", "updates_of_gone", "keys_of_gone", "keys_settle",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
+		"edge_look", "edge_put", "edge_cycle", "edges_of", "edge_checks_over", "edge_mark", "edge_successors",
+		"edge_told_of", "edge_met", "edge_told", "edge_release", "edge_note", "edge_checked", "edge_await", "edge_unwatch",
+		"unfinished_between", "finished_over",
 		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "untold_parents", "tell_parents",
 	} {
 		for _, line := range explain(t, conn, s.Text(name)) {

@@ -249,6 +249,12 @@ func (s *Store) Edit(ctx context.Context, params store.EditParams) (store.State,
 	return state, wakes, pg.Classify(ctx, "edit job "+params.Job.String(), err)
 }
 
+// Depend implements store.Editors. Those who change what waits for what do so one at a time.
+func (s *Store) Depend(ctx context.Context, params store.DependParams) (store.State, []store.Wake, error) {
+	state, wakes, err := s.operate.Depend(ctx, params)
+	return state, wakes, pg.Classify(ctx, "let job "+params.Job.String()+" wait", err)
+}
+
 // Delete implements store.Editors. Each thousand of jobs is a transaction of its own.
 func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
 	results, err := s.operate.Delete(ctx, params)

@@ -240,6 +240,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{18, []string{"DROP TABLE holdfast_edge", "DROP TABLE holdfast_edge_check"}},
 	{16, []string{"DROP TABLE holdfast_schedule", "DROP TABLE holdfast_schedule_run"}},
 	{13, []string{"DROP INDEX holdfast_attempt_lost", "UPDATE holdfast_attempt SET taken = 1 WHERE taken = 2"}},
 	{11, []string{"DROP TABLE holdfast_job_update"}},

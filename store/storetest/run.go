@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast/store/storetest/copies"
+	"github.com/holdfastdev/holdfast/store/storetest/depend"
 	"github.com/holdfastdev/holdfast/store/storetest/durable"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/family"
@@ -25,7 +26,7 @@ import (
 // groups are all tests, by what they are about.
 var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
-	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups,
+	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups, depend.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are

@@ -20,6 +20,7 @@ var copyTests = map[string]func(*pair){
 	"a_job_that_was_handed_over_is_ended_from_outside": handedOver,
 	"Order_turns_are_handed_on":                        turnsGoOn,
 	"children_of_finished_parents_are_closed":          childrenAreClosed,
+	"NoLoss_jobs_that_wait_for_others_go_on":           dependenciesGoOn,
 	"OneOwner_a_job_that_runs_is_not_exported":         runningRefused,
 	"a_target_with_jobs_or_nodes_is_refused":           targetRefused,
 	"a_target_with_schedules_is_refused":               scheduleRefused,
@@ -234,6 +235,22 @@ func childrenAreClosed(p *pair) {
 	stop(p.from)
 	p.copy(1, 1)
 	p.to.WantSameIDs("closed children", p.to.CloseChildren(10), children...)
+}
+
+func dependenciesGoOn(p *pair) {
+	later, failed := p.from.Add(env.Delay(time.Hour)), started(p.from)
+	after, lost := p.from.Add(env.After(later)), p.from.Add(env.After(failed.Job.ID))
+	p.from.End(failed, store.Failed)
+	stop(p.from)
+	p.copy(1, 1)
+	p.to.WantSameIDs("cancelled", p.to.CloseChildren(10), lost)
+	p.to.WantAwaits(after, later)
+	p.to.Clock.Advance(2 * time.Hour)
+	p.to.CloseChildren(10)
+	p.to.Promote()
+	p.to.End(p.to.ClaimOne(p.to.Join(), later), store.Completed)
+	p.to.CloseChildren(10)
+	p.to.WantState(after, store.Available)
 }
 
 func runningRefused(p *pair) {

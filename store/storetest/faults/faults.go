@@ -295,6 +295,11 @@ func (s *Store) Edit(ctx context.Context, params store.EditParams) (store.State,
 	return told(ctx, s, "Edit", func() (store.State, []store.Wake, error) { return s.inner.Edit(ctx, params) })
 }
 
+// Depend implements store.Editors.
+func (s *Store) Depend(ctx context.Context, params store.DependParams) (store.State, []store.Wake, error) {
+	return told(ctx, s, "Depend", func() (store.State, []store.Wake, error) { return s.inner.Depend(ctx, params) })
+}
+
 // Delete implements store.Editors.
 func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
 	return answer(ctx, s, "Delete", func() ([]store.Result, error) { return s.inner.Delete(ctx, params) })

@@ -56,7 +56,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		}
 		n := int64(len(claimed))
 		s.start(j, params.Node, params.Seq+n/store.MaxClaimSlots, int(n%store.MaxClaimSlots), now)
-		claimed = append(claimed, j.claimed())
+		claimed = append(claimed, s.claimed(j))
 	}
 	return claimed, nil
 }
@@ -105,15 +105,15 @@ func (s *Store) claimedBy(node, from, to int64) []store.Claimed {
 	})
 	var claimed []store.Claimed
 	for _, j := range running {
-		claimed = append(claimed, j.claimed())
+		claimed = append(claimed, s.claimed(j))
 	}
 	return claimed
 }
 
-func (j *job) claimed() store.Claimed {
+func (s *Store) claimed(j *job) store.Claimed {
 	c := store.Claimed{
 		Job: copyOf(j.Job), Lease: j.lease, ClaimedAt: j.claimedAt,
-		Durable: j.durable(), Checkpoint: copyOfCheckpoint(j.checkpoint),
+		Durable: j.durable(), HasSuccessors: s.hasSuccessors(j.ID), Checkpoint: copyOfCheckpoint(j.checkpoint),
 	}
 	if j.cancel != nil {
 		c.CancelRequested, c.CancelReason = true, j.cancel.Reason

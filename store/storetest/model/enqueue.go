@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, error) {
-	if err := q.Job.Check(); err != nil {
+	if err := q.Check(); err != nil {
 		return store.EnqueueResult{}, err
 	}
 	if s.isTaken(q) {
@@ -33,6 +33,9 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	if result, held := s.keyHolder(q, now); held {
 		return result, nil
 	}
+	if err := s.lacks(body.Namespace, body.ID, q.After); err != nil {
+		return store.EnqueueResult{}, err
+	}
 	j := &job{Job: body, endings: map[store.Lease]store.State{}}
 	j.CreatedAt, j.Attempt, j.LeaseNumber, j.Closing = now, 0, 0, false
 	j.Options.Deadline = j.Options.Deadline.Truncate(time.Microsecond)
@@ -44,7 +47,11 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	if err := s.takeKey(j, now); err != nil {
 		return store.EnqueueResult{}, err
 	}
-	s.put(j, runAt, now)
+	if on := s.unfinished(q.After); len(on) > 0 {
+		s.await(j, on, runAt, now)
+	} else {
+		s.put(j, runAt, now)
+	}
 	return store.EnqueueResult{ID: j.ID, State: j.state, RunAt: j.RunAt}, nil
 }
 

@@ -188,6 +188,7 @@ type Store struct {
 	nodes  map[int64]*store.Node
 	claims map[claimName]bool // the claim records that were ever written
 	closed map[store.ID]bool  // finished jobs whose children are still to be closed
+	after  map[store.ID]edges // what waits for other jobs: those jobs
 
 	schedules map[scheduleName]schedule
 
@@ -263,6 +264,7 @@ func New(clock func() time.Time) *Store {
 		nodes:  map[int64]*store.Node{},
 		claims: map[claimName]bool{},
 		closed: map[store.ID]bool{},
+		after:  map[store.ID]edges{},
 
 		schedules: map[scheduleName]schedule{},
 

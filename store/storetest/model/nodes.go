@@ -101,6 +101,7 @@ func (s *Store) work() store.Work {
 	for parent := range s.closed {
 		w.CloseChildren = w.CloseChildren || slices.ContainsFunc(s.unfinishedChildren(parent), (*job).isToClose)
 	}
+	w.CloseChildren = w.CloseChildren || len(s.toTell()) > 0
 	for id := range s.nodes {
 		w.Rescue = w.Rescue || !s.alive(id) && len(s.runningOn(id)) > 0
 	}

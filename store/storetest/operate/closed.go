@@ -93,6 +93,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Resume":       {"resume job {job}", func(ctx c) error { return third(s.Resume(ctx, env.Resumption(id))) }},
 		"Fork":         {"fork job {job}", func(ctx c) error { return second(s.Fork(ctx, store.ForkParams{From: id, Job: e.Job().Job})) }},
 		"ForgetUpdate": {"forget an update of job {job}", func(ctx c) error { return s.ForgetUpdate(ctx, "", id, "k") }},
+		"Depend":       {"let job {job} wait", func(ctx c) error { return third(s.Depend(ctx, store.DependParams{Job: id})) }},
 		"Edit":         {"edit job {job}", func(ctx c) error { return third(s.Edit(ctx, env.Edits(id, store.Edit{AddTags: []string{"x"}}))) }},
 		"Delete":       {"delete", func(ctx c) error { return second(s.Delete(ctx, store.DeleteParams{Jobs: these})) }},
 		"Pause": {"pause queue mail", func(ctx c) error {

@@ -190,7 +190,7 @@ func (c *claimRow) fill(to *store.Claimed, node int64) (err error) {
 	to.Lease = store.Lease{Job: to.Job.ID, Number: to.Job.LeaseNumber, Node: node, Claim: c.seq.Int64, Slot: int(c.slot.Int64)}
 	to.ClaimedAt = pg.TimeOf(c.claimedAt.Int64)
 	to.CancelRequested, to.CancelReason = c.asked.Valid, pg.TextOf(c.why)
-	to.Durable = c.journal.Bool
+	to.Durable, to.HasSuccessors = c.journal.Bool, c.body.HasSuccessors()
 	to.Checkpoint = c.check.Checkpoint()
 	return err
 }

@@ -132,9 +132,11 @@ func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (er
 			all = append(slices.Clip(all), a.Enqueues...)
 		}
 	}
+	early := store.MarkPredecessors(in.Enqueues)
 	entries, err := s.EntriesOf(ctx, all, b.now, false)
+	entries = notEarly(entries, early)
 	for _, e := range entries {
-		b.slow = b.slow || e.Required && e.hasKey() || e.Send != nil // as of sends
+		b.slow = b.slow || e.Required && e.hasKey() || e.Send != nil || len(e.After) > 0 // as of sends
 	}
 	if err != nil || len(all) == len(in.Enqueues) {
 		b.entries = entries

@@ -16,18 +16,26 @@ import (
 func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.Enqueue) error {
 	s.FreshenFor(ctx, t, enqueues)
 	now := s.Micros()
+	early := store.MarkPredecessors(enqueues)
 	entries, err := s.EntriesOf(ctx, enqueues, now, true)
+	entries = notEarly(entries, early)
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	woken, err := enqueueAndSend(ctx, t, entries, now, func(left []*Entry) error { return s.enqueueForCaller(ctx, t, left, now) })
+	woken, err := enqueueAndSend(ctx, t, entries, now, func(left []*Entry) error {
+		return enqueueAfter(ctx, t, left, now, false, func(left []*Entry) error { return s.enqueueForCaller(ctx, t, left, now) })
+	})
 	if err != nil {
 		return err
 	}
 	if err := s.notifyTx(ctx, t, wakesOf(entries, now)); err != nil {
 		return err
 	}
-	return s.WakeTx(ctx, t, woken, now)
+	var leader []store.Wake
+	if slices.ContainsFunc(entries, (*Entry).waits) {
+		leader = append(leader, store.Wake{Kind: store.WakeLeader}) // who is to look at what they wait for
+	}
+	return s.WakeTx(ctx, t, woken, now, leader...)
 }
 
 // notifyTx sends notifications when a caller's transaction commits.

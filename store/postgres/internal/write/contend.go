@@ -14,14 +14,18 @@ import (
 )
 
 // enqueueEach enqueues what the batch enqueues itself, as much of it together as can be. Keys come
-// last, and in their order, as everybody takes them.
+// last, and in their order, as everybody takes them; but for those of jobs that come after others.
 func (s *Store) enqueueEach(ctx context.Context, t pg.Session, b *batch) error {
-	contested := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return !e.MayWait() })
-	others := slices.DeleteFunc(slices.Clone(b.entries), (*Entry).MayWait)
+	after := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return len(e.After) == 0 })
+	contested := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return !e.MayWait() || len(e.After) > 0 })
+	others := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return e.MayWait() || len(e.After) > 0 })
 	if err := s.enqueueParts(ctx, t, b, others, len(others)); err != nil {
 		return err
 	}
 	if err := s.enqueueParts(ctx, t, b, inOrder(contested), len(contested)); err != nil {
+		return err
+	}
+	if err := s.enqueueParts(ctx, t, b, after, len(after)); err != nil { // in the order given: after what they wait for
 		return err
 	}
 	return pg.Together(ctx, t, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(b.entries, b.now)...)...)
@@ -90,7 +94,9 @@ func (s *Store) enqueuePart(ctx context.Context, t pg.Session, b *batch, part []
 		e.Result, e.Err = store.EnqueueResult{}, nil
 	}
 	enqueue := func(t pg.Session) error {
-		woken, err := enqueueAndSend(ctx, t, part, b.now, func(left []*Entry) error { return s.EnqueueCarefully(ctx, t, left, b.now) })
+		woken, err := enqueueAndSend(ctx, t, part, b.now, func(left []*Entry) error {
+			return enqueueAfter(ctx, t, left, b.now, true, func(left []*Entry) error { return s.EnqueueCarefully(ctx, t, left, b.now) })
+		})
 		maps.Copy(b.woken, woken)
 		return err
 	}

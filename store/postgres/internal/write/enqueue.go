@@ -100,11 +100,15 @@ func enqueueArgs(entries []*Entry, now int64, slow bool) []any {
 			}
 			queues[i], priorities[i] = e.Lane.QueueID, e.Lane.Priority
 		}
-		if link := pg.LinkOf(&e.Job); link != nil {
+		link := pg.LinkOf(&e.Job)
+		if e.HasSuccessors {
+			link = pg.WithSuccessors(link)
+		}
+		if link != nil {
 			if links == nil {
 				parents, links = make([]pgtype.UUID, n), make([]*int32, n)
 			}
-			parents[i], links[i] = pg.UUIDOf(e.Job.Parent), link
+			links[i], parents[i] = link, pgtype.UUID{Bytes: e.Job.Parent, Valid: e.Job.Parent != store.ID{}}
 		}
 	}
 	list := []any{

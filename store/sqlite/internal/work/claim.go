@@ -178,7 +178,7 @@ func takeOne(t *core.Tx, h *head, limit int) ([]store.Claimed, error) {
 		h.lane.Describe(&b.Job)
 		b.Attempt++
 		b.LeaseNumber++
-		claimed = append(claimed, store.Claimed{Job: b.Job, ClaimedAt: db.TimeOf(t.Now), Durable: b.Forked})
+		claimed = append(claimed, store.Claimed{Job: b.Job, ClaimedAt: db.TimeOf(t.Now), Durable: b.Forked, HasSuccessors: b.Successors})
 		return nil
 	})
 	if err != nil {
@@ -386,7 +386,7 @@ func claimedBefore(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error
 			if !found {
 				continue
 			}
-			c := store.Claimed{Job: b.Job, Lease: r.Lease(slot), ClaimedAt: db.TimeOf(r.ClaimedAt)}
+			c := store.Claimed{Job: b.Job, Lease: r.Lease(slot), ClaimedAt: db.TimeOf(r.ClaimedAt), HasSuccessors: b.Successors}
 			c.Job.Attempt++
 			c.Job.LeaseNumber = c.Lease.Number
 			if err := readTraces(t, &c); err != nil {

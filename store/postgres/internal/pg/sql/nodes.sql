@@ -62,7 +62,8 @@ SELECT {beat_self}, a.beat_at, a.at, l.epoch, NULL::uuid, NULL::text, NULL::text
 FROM alive a LEFT JOIN leads l ON true LEFT JOIN LATERAL (
   SELECT {{to_rescue}} AS dead,
   EXISTS (SELECT 1 FROM asked) AS asked,
-  EXISTS (SELECT 1 FROM {schema}.closed_parent) OR EXISTS (SELECT 1 FROM {schema}.untold) AS ended
+  EXISTS (SELECT 1 FROM {schema}.closed_parent) OR EXISTS (SELECT 1 FROM {schema}.untold)
+    OR EXISTS (SELECT 1 FROM {schema}.edge_check) AS ended
   WHERE @lead AND l.epoch IS NOT NULL
 ) w ON true
 UNION ALL

@@ -20,10 +20,11 @@ SELECT info FROM holdfast_node WHERE id = ?;
 -- name: node_beat
 UPDATE holdfast_node SET beat_at = ? WHERE id = ? AND dead_at IS NULL;
 
--- Whether there are requests that may not have been applied, and whether jobs have left children.
+-- Whether there are requests that may not have been applied, and whether jobs have left children,
+-- or successors.
 -- name: work
 SELECT EXISTS (SELECT 1 FROM holdfast_cancel_request) OR EXISTS (SELECT 1 FROM holdfast_pause_request),
-  EXISTS (SELECT 1 FROM holdfast_closed_parent);
+  EXISTS (SELECT 1 FROM holdfast_closed_parent) OR EXISTS (SELECT 1 FROM holdfast_edge_check);
 
 -- name: node_end
 UPDATE holdfast_node SET dead_at = ? WHERE id = ? AND dead_at IS NULL;
