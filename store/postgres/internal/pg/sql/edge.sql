@@ -226,15 +226,17 @@ INSERT INTO {schema}.edge_check (predecessor) SELECT id FROM unnest(@jobs) AS t 
 -- which wait for a person, and whose body is not marked, stays.
 -- name: edge_checked
 -- params: @predecessors uuid[]
-DELETE FROM {schema}.edge_check c USING (
-  SELECT t.id, f.state, j.yes AS there FROM unnest(@predecessors) AS t (id)
+WITH over AS MATERIALIZED (
+  SELECT t.id, EXISTS (SELECT 1 FROM {schema}.edge a WHERE a.predecessor = t.id OFFSET 0) AND j.yes IS TRUE AS has_edges
+  FROM unnest(@predecessors) AS t (id)
   LEFT JOIN LATERAL (SELECT a.state FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f ON true
   LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j ON true
-) f
-WHERE c.predecessor = f.id AND (f.state IS NOT NULL OR f.there IS NULL)
-  AND NOT EXISTS (
-    SELECT 1 FROM {schema}.edge e WHERE e.predecessor = f.id AND ({{edge_untold}} OR c.marked_at IS NULL AND f.there) OFFSET 0
-  );
+  WHERE (f.state IS NOT NULL OR j.yes IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM {schema}.edge e WHERE e.predecessor = t.id AND {{edge_untold}} OFFSET 0)
+)
+DELETE FROM {schema}.edge_check c
+WHERE (c.predecessor IN (SELECT id FROM over WHERE NOT has_edges)) IS TRUE
+  OR c.marked_at IS NOT NULL AND (c.predecessor IN (SELECT id FROM over)) IS TRUE;
 
 -- A job that a person had paused while it waited for others waits for them again.
 -- name: edge_await
