@@ -33,7 +33,8 @@ type Cause struct {
 	Text string `json:"text"`
 	// Until is the latest time at which the cause ends without intervention; zero if unknown.
 	Until time.Time `json:"until,omitzero"`
-	// Job is the awaited job: the child, or the one that has the turn of the ordering key.
+	// Job is the awaited job: the child, the one after which it comes, or the one that has the turn
+	// of the ordering key.
 	Job store.ID `json:"job,omitzero"`
 	// Node is the node that runs the job.
 	Node int64 `json:"node,omitzero"`
@@ -57,6 +58,7 @@ const (
 	HandedOver  Code = "handed_over"  // it waits to be completed or failed from outside
 	Child       Code = "child"        // it waits for Job, or for several
 	Waiting     Code = "waiting"      // it waits for one of several things
+	Dependency  Code = "dependency"   // it comes after Job, which has not finished, or has failed and is to be decided about
 	Turn        Code = "turn"         // Job has the turn of its ordering key
 	QueuePaused Code = "queue_paused" // a person paused its queue
 	NoNode      Code = "no_node"      // no node runs in its namespace

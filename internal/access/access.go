@@ -29,6 +29,9 @@ var Job func(client, item any) (*store.Job, error)
 // says.
 var EditJob func(client any, job *store.Job, args []byte, opts any) error
 
+// After returns a holdfast.EnqueueOption that lets a job come after others.
+var After func(on []store.Dependency) any
+
 // Tests is what a test sets up below a client.
 type Tests struct {
 	// Rarely is that of engine.Config.

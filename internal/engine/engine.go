@@ -207,6 +207,16 @@ func (e *Engine) Edit(ctx context.Context, params store.EditParams) (store.State
 	return state, err
 }
 
+// Depend lets a job come after others.
+func (e *Engine) Depend(ctx context.Context, params store.DependParams) (store.State, error) {
+	state, wakes, err := e.Store.Depend(ctx, params)
+	if state == store.Waiting {
+		wakes = append(wakes, store.Wake{Kind: store.WakeLeader}) // who looks at those others
+	}
+	e.announce(wakes...)
+	return state, err
+}
+
 // Pause pauses or resumes a queue.
 func (e *Engine) Pause(ctx context.Context, params store.PauseParams) error {
 	if err := e.Store.Pause(ctx, params); err != nil {

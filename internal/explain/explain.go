@@ -201,7 +201,54 @@ func (w *finding) rescue(of int64) string {
 	return "no other node is live to take its jobs: start one"
 }
 
+// mostNamed is how many of the jobs for which one waits are named.
+const mostNamed = 3
+
+// dependencies adds the jobs after which the job comes: first those that have failed or were
+// cancelled, about which a person has to decide.
+func (w *finding) dependencies() {
+	var ended, open []store.Predecessor
+	for _, p := range w.Predecessors {
+		if p.State == 0 || p.State.Finished() && p.IfFailed == store.HoldIfFailed {
+			ended = append(ended, p)
+		} else {
+			open = append(open, p)
+		}
+	}
+	for _, p := range ended[:min(len(ended), mostNamed)] {
+		text := fmt.Sprintf("it comes after job %s, which %s; retry that one", p.On, hasEnded(p.State))
+		if p.State == 0 {
+			text = fmt.Sprintf("it comes after job %s, which %s", p.On, hasEnded(p.State))
+		}
+		w.add(why.Dependency, "%s, or resume this one to run it anyway, or cancel it", text).Job = p.On
+	}
+	for _, p := range open[:min(len(open), mostNamed)] {
+		w.add(why.Dependency, "it comes after job %s, which is %s", p.On, p.State).Job = p.On
+	}
+	if more := len(w.Predecessors) - len(w.causes); more > 0 {
+		w.add(why.Dependency, "it comes after %d more jobs", more)
+	}
+	if len(w.causes) == 0 {
+		w.add(why.Dependency, "the jobs that it came after have finished; a node lets it go on in a moment")
+	}
+}
+
+func hasEnded(state store.State) string {
+	switch state {
+	case 0:
+		return "did not complete, and was removed"
+	case store.Cancelled:
+		return "was cancelled"
+	default:
+		return "has " + state.String()
+	}
+}
+
 func (w *finding) held() {
+	if w.Wait.Reason == store.ReasonDependency {
+		w.dependencies()
+		return
+	}
 	if w.Wait.Reason == store.ReasonPaused {
 		who := ""
 		for _, a := range w.Actions {

@@ -251,6 +251,7 @@ var layers = []layer{
 		tests: support,
 	},
 	{pattern: "health", imports: []string{"."}, tests: support},
+	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{
 		pattern: "schedule",
 		imports: []string{".", "internal/access", "internal/cron", "internal/engine", "internal/firing", "internal/valid", "store"},
@@ -272,7 +273,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/cli/jobs",
-		imports: append([]string{".", "internal/builtin", "store", "why"}, ofVerbs...),
+		imports: append([]string{".", "after", "internal/builtin", "store", "why"}, ofVerbs...),
 		tests:   support,
 	},
 	{
@@ -295,7 +296,7 @@ var layers = []layer{
 	{
 		pattern: "internal/cli",
 		imports: []string{".", "internal/cli/...", "internal/vet", "store", "store/dsn"},
-		tests:   slices.Concat(support, []string{"schedule"}),
+		tests:   slices.Concat(support, []string{"after", "schedule"}),
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
 	{

@@ -34,6 +34,7 @@ type enqueueFlags struct {
 	key         string
 	keepKey     string
 	id          string
+	after       dependFlags
 }
 
 func (f *enqueueFlags) add(cmd *cobra.Command) {
@@ -53,6 +54,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.keepKey, "keep-key", "",
 		"with --key: the job holds the key for `DURATION` after its end, or forever (default: until it has finished)")
 	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
+	f.after.add(cmd, "after", "let the job wait until the job `ID` has finished; repeatable")
 	cmd.MarkFlagsMutuallyExclusive("args", "file")
 	cmd.MarkFlagsMutuallyExclusive("id", "file")
 	cmd.MarkFlagsMutuallyExclusive("wait", "file")
@@ -116,8 +118,12 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	if err := checkPatience(given, f.patience); err != nil {
 		return nil, err
 	}
+	waits, err := f.after.option(given)
+	if err != nil {
+		return nil, err
+	}
 	unique, err := f.uniqueOption(given)
-	return append(opts, unique...), err
+	return append(append(opts, waits...), unique...), err
 }
 
 // timeOptions are the options about times.
