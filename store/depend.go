@@ -158,7 +158,8 @@ func (p FailurePolicy) Lets(state State) bool {
 }
 
 // MarkPredecessors sets HasSuccessors of enqueues after which others of the list come. Stores call
-// it. It returns those that come after a later one, which is not there yet, with that.
+// it. It returns those that come after a later one, with that: it is not there yet, unless it is
+// known already.
 func MarkPredecessors(enqueues []*Enqueue) (early map[*Enqueue]ID) {
 	if !slices.ContainsFunc(enqueues, func(q *Enqueue) bool { return len(q.After) > 0 }) {
 		return nil

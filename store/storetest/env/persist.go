@@ -121,6 +121,10 @@ func (p persistent) Edit(ctx context.Context, params store.EditParams) (store.St
 	return persistTold(func() (store.State, []store.Wake, error) { return p.Store.Edit(ctx, params) })
 }
 
+func (p persistent) Depend(ctx context.Context, params store.DependParams) (store.State, []store.Wake, error) {
+	return persistTold(func() (store.State, []store.Wake, error) { return p.Store.Depend(ctx, params) })
+}
+
 func (p persistent) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
 	return persistFor(func() ([]store.Result, error) { return p.Store.Delete(ctx, params) })
 }

@@ -25,6 +25,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"again":  m.repeatStart,
 		"edit":   m.editJob,
 		"delete": m.deleteJobs,
+		"depend": m.dependJob,
+		"close":  m.closeChildren,
 	}
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())
@@ -66,7 +68,6 @@ func (m *machine) durableActions() map[string]func(*rapid.T) {
 		"pausejobs": m.pauseJobs,
 		"terminate": m.terminateJobs,
 		"fork":      m.forkJob,
-		"close":     m.closeChildren,
 		"forget":    m.forgetUpdate,
 		"finish":    m.finishOutside,
 	}

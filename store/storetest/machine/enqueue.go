@@ -61,6 +61,9 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	if chance(t, "never", 2) {
 		q.Job.RunAt = env.BeyondTime
 	}
+	if chance(t, "after others", 20) {
+		q.After = m.anyDependencies(t)
+	}
 	if chance(t, "deadline", 10) {
 		q.Job.Options.Deadline = m.clock.Now().Add(pick(t, "within", time.Second, time.Minute))
 	}

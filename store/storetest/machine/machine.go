@@ -262,9 +262,9 @@ func (m *machine) logBatch(batch *store.Batch) {
 	for _, q := range batch.Enqueues {
 		j := q.Job
 		m.t.Logf("apply: enqueue %v in %s, %s, priority %d, attempts %d, at %v, delay %v, unique %q in %b, conflict %d, key %q, deadline %v, "+
-			"start %v, business key %q for %v, along %v",
+			"start %v, business key %q for %v, along %v, after %v",
 			m.names([]store.ID{j.ID}), j.Queue, j.Kind, j.Priority, j.MaxAttempts, j.RunAt, q.Delay, j.UniqueKey, j.UniqueStates,
-			q.OnConflict, j.OrderingKey, j.Options.Deadline, q.Start, j.Options.Key, j.Options.KeepKey, q.Send != nil)
+			q.OnConflict, j.OrderingKey, j.Options.Deadline, q.Start, j.Options.Key, j.Options.KeepKey, q.Send != nil, q.After)
 	}
 	if start := batch.Start; start != nil {
 		m.t.Logf("apply: start on node %d with the number %d", m.place(start.Node, storeSide), start.Seq)

@@ -134,7 +134,7 @@ func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (er
 	}
 	early := store.MarkPredecessors(in.Enqueues)
 	entries, err := s.EntriesOf(ctx, all, b.now, false)
-	entries = notEarly(entries, early)
+	markEarly(entries, early)
 	for _, e := range entries {
 		b.slow = b.slow || e.Required && e.hasKey() || e.Send != nil || len(e.After) > 0 // as of sends
 	}

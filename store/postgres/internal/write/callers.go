@@ -18,7 +18,7 @@ func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.En
 	now := s.Micros()
 	early := store.MarkPredecessors(enqueues)
 	entries, err := s.EntriesOf(ctx, enqueues, now, true)
-	entries = notEarly(entries, early)
+	markEarly(entries, early)
 	if err != nil || len(entries) == 0 {
 		return err
 	}

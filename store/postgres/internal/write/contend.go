@@ -14,20 +14,41 @@ import (
 )
 
 // enqueueEach enqueues what the batch enqueues itself, as much of it together as can be. Keys come
-// last, and in their order, as everybody takes them; but for those of jobs that come after others.
+// last, and in their order, as everybody takes them.
 func (s *Store) enqueueEach(ctx context.Context, t pg.Session, b *batch) error {
-	after := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return len(e.After) == 0 })
-	contested := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return !e.MayWait() || len(e.After) > 0 })
-	others := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return e.MayWait() || len(e.After) > 0 })
+	if slices.ContainsFunc(b.entries, func(e *Entry) bool { return len(e.After) > 0 }) {
+		return s.enqueueInOrder(ctx, t, b)
+	}
+	contested := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return !e.MayWait() })
+	others := slices.DeleteFunc(slices.Clone(b.entries), (*Entry).MayWait)
 	if err := s.enqueueParts(ctx, t, b, others, len(others)); err != nil {
 		return err
 	}
 	if err := s.enqueueParts(ctx, t, b, inOrder(contested), len(contested)); err != nil {
 		return err
 	}
-	if err := s.enqueueParts(ctx, t, b, after, len(after)); err != nil { // in the order given: after what they wait for
-		return err
+	return s.noteQueues(ctx, t, b)
+}
+
+// enqueueInOrder enqueues in the order given, as some jobs come after others. What it may wait for it
+// waits for too briefly to be in another's way for long.
+func (s *Store) enqueueInOrder(ctx context.Context, t pg.Session, b *batch) error {
+	for left := b.entries; len(left) > 0; {
+		mayWait := left[0].MayWait()
+		n := slices.IndexFunc(left, func(e *Entry) bool { return e.MayWait() != mayWait })
+		if n < 0 {
+			n = len(left)
+		}
+		if err := s.enqueueParts(ctx, t, b, left[:n:n], n); err != nil {
+			return err
+		}
+		left = left[n:]
 	}
+	return s.noteQueues(ctx, t, b)
+}
+
+// noteQueues notes of the queues of the batch that they have had a job.
+func (s *Store) noteQueues(ctx context.Context, t pg.Session, b *batch) error {
 	return pg.Together(ctx, t, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(b.entries, b.now)...)...)
 }
 

@@ -9,31 +9,43 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// notEarly leaves out enqueues that come after later ones, and sets their errors.
-func notEarly(entries []*Entry, early map[*store.Enqueue]store.ID) []*Entry {
-	if len(early) == 0 {
-		return entries
+// markEarly notes which enqueues come after later ones: these are not there yet, unless they were
+// before.
+func markEarly(entries []*Entry, early map[*store.Enqueue]store.ID) {
+	for _, e := range entries {
+		_, e.early = early[e.Enqueue]
 	}
-	return slices.DeleteFunc(entries, func(e *Entry) bool {
-		on, is := early[e.Enqueue]
-		if is {
-			e.Err = &store.DependencyError{Job: e.Job.ID, On: on, Fault: store.MissingPredecessor}
-		}
-		return is
-	})
 }
 
 // waits reports whether the job was inserted and comes after others that have not finished.
 func (e *Entry) waits() bool { return e.Result.State == store.Waiting }
 
-// enqueueAfter enqueues, and then lets those wait that come after others. If some of these others
-// are not there it begins again without the enqueues that need them.
+// enqueueAfter enqueues, and then lets those wait that come after others. Where one comes after a
+// later one, that is enqueued behind it.
 func enqueueAfter(
 	ctx context.Context, t pg.Runner, entries []*Entry, now int64, mark bool, enqueue func([]*Entry) error,
 ) error {
 	if !slices.ContainsFunc(entries, func(e *Entry) bool { return len(e.After) > 0 }) {
 		return enqueue(entries)
 	}
+	for len(entries) > 0 {
+		n := 1 + slices.IndexFunc(entries, func(e *Entry) bool { return e.early })
+		if n == 0 {
+			n = len(entries)
+		}
+		if err := enqueueAwaiting(ctx, t, entries[:n:n], now, mark, enqueue); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+// enqueueAwaiting enqueues together. If some of those after which jobs come are not there it begins
+// again without the enqueues that need them.
+func enqueueAwaiting(
+	ctx context.Context, t pg.Runner, entries []*Entry, now int64, mark bool, enqueue func([]*Entry) error,
+) error {
 	for len(entries) > 0 {
 		if err := t.Run(ctx, "savepoint", nil); err != nil {
 			return err

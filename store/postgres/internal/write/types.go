@@ -90,6 +90,7 @@ type Entry struct {
 	options, tags *string
 	appended      bool // by an append, not by the batch itself
 	kept          bool // the holder of its business key has finished
+	early         bool // it comes after a later one
 }
 
 // wait is a store.Wait as it is stored.
