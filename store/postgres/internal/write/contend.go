@@ -30,8 +30,8 @@ func (s *Store) enqueueEach(ctx context.Context, t pg.Session, b *batch) error {
 	return s.noteQueues(ctx, t, b)
 }
 
-// enqueueInOrder enqueues in the order given, as some jobs come after others. What it may wait for it
-// waits for too briefly to be in another's way for long.
+// enqueueInOrder enqueues in the order given, as some jobs come after others. What it may wait for
+// it waits for too briefly to be in another's way for long.
 func (s *Store) enqueueInOrder(ctx context.Context, t pg.Session, b *batch) error {
 	for left := b.entries; len(left) > 0; {
 		mayWait := left[0].MayWait()
