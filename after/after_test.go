@@ -123,7 +123,8 @@ func TestAdd(t *testing.T) {
 	}
 	_, err := after.Add(ctx, c, a, store.RunIfFailed, b)
 	var fault *store.DependencyError
-	if !errors.As(err, &fault) || fault.Fault != store.CyclicDependency || fault.Job != a || fault.On != b || !errors.Is(err, holdfast.ErrInvalid) {
+	want := store.DependencyError{Job: a, On: b, Fault: store.CyclicDependency}
+	if !errors.As(err, &fault) || *fault != want || !errors.Is(err, holdfast.ErrInvalid) {
 		t.Errorf("a cycle: %v", err)
 	}
 	missing := holdfast.NewID()

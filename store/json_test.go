@@ -86,8 +86,10 @@ func whole() Record {
 			Number: 1, LeaseNumber: 2, Node: 7, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: Retryable, Reason: ReasonError,
 			Error: "it broke", Trace: "goroutine 1",
 		}},
-		Actions:      []Action{{At: at, Kind: ActionRetry, Actor: "ada", Reason: "mended"}},
-		Predecessors: []Predecessor{{Dependency: Dependency{On: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65"), IfFailed: HoldIfFailed}, State: Failed}},
+		Actions: []Action{{At: at, Kind: ActionRetry, Actor: "ada", Reason: "mended"}},
+		Predecessors: []Predecessor{{
+			Dependency: Dependency{On: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65"), IfFailed: HoldIfFailed}, State: Failed,
+		}},
 	}
 }
 

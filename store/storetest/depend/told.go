@@ -1,7 +1,7 @@
 package depend
 
 import (
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -124,7 +124,7 @@ func (f family) want(what string, on store.ID) {
 		e.WantIDs(what, ended, f.no)
 		e.WantAwaits(f.hold, on)
 	}
-	if fmt.Sprint(states) != fmt.Sprint(want) {
+	if !slices.Equal(states, want) {
 		e.Fatalf("%s: the others are %v, want %v", what, states, want)
 	}
 	e.Cancel(f.run, f.no, f.hold)
