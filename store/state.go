@@ -121,7 +121,7 @@ var Transitions = []Transition{
 	{Waiting, Available, "its timer is due, what it waited for arrived, or a person resumed it", false},
 	{Waiting, Available, "the jobs that it came after have finished", false},
 	{Waiting, Scheduled, "a person resumed it before its run time", false},
-	{Waiting, Scheduled, "the jobs that it came after have finished before its run time", false},
+	{Waiting, Scheduled, "those that it came after have finished before its run time", false},
 	{Waiting, Retryable, "a person resumed it before its backoff was over", false},
 	{Available, Running, "claimed: lease number + 1", false},
 	{Running, Completed, "the handler returned a result", true},

@@ -42,7 +42,8 @@ func TestJobJSON(t *testing.T) {
 		`"blocked":false,"cancel_requested":false,"lease_number":null,"node":null,"checkpoint":null,` +
 		`"wait":null,"pause_requested":false,"closing":false,"version":null,"journal":null,"messages":null,` +
 		`"parent":null,"on_parent_close":"cancel","source":null,"nominal":null,"why":`
-	whole := want + `[{"code":"no_node","text":"no node is running","until":null,"job":null,"node":null}],"attempts":[],"actions":[],"predecessors":null}`
+	whole := want + `[{"code":"no_node","text":"no node is running","until":null,"job":null,"node":null}],"attempts":[],"actions":[],` +
+		`"predecessors":null}`
 	if got := shape(t, s.ok("job", "get", id, "-o", "jsonl")); got != whole+"\n" {
 		t.Errorf("job get:\n%s\nwant\n%s", got, whole)
 	}

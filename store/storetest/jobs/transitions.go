@@ -228,11 +228,11 @@ func (w *walker) dependencies() map[edge]walk {
 	wait := func(id store.ID) { w.Depend(id, store.RunIfFailed, store.Waiting, other()) }
 	const made = "it was made to wait for other jobs"
 	return map[edge]walk{
-		{store.Waiting, store.Available, "the jobs that it came after have finished"}:                     moved(after(), done),
-		{store.Waiting, store.Scheduled, "the jobs that it came after have finished before its run time"}: moved(after(env.Delay(time.Hour)), done),
-		{store.Waiting, store.Cancelled, "a job that it came after did not complete"}:                     moved(after(), lost),
-		{store.Scheduled, store.Waiting, made}:                                                            moved(w.delayed, wait),
-		{store.Available, store.Waiting, made}:                                                            moved(w.due, wait),
+		{store.Waiting, store.Available, "the jobs that it came after have finished"}:                  moved(after(), done),
+		{store.Waiting, store.Scheduled, "those that it came after have finished before its run time"}: moved(after(env.Delay(time.Hour)), done),
+		{store.Waiting, store.Cancelled, "a job that it came after did not complete"}:                  moved(after(), lost),
+		{store.Scheduled, store.Waiting, made}:                                                         moved(w.delayed, wait),
+		{store.Available, store.Waiting, made}:                                                         moved(w.due, wait),
 	}
 }
 

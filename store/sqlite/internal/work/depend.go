@@ -57,7 +57,7 @@ func holdForOthers(t *core.Tx, b *core.Body, was before) error {
 
 // pauseDependent lets a job that waits for others wait for a person as well.
 func pauseDependent(t *core.Tx, b *core.Body, w Waiter, params store.PauseJobsParams) error {
-	if err := relabel(t, b, w, storedWait{Since: t.Now, Reason: store.ReasonPaused, Error: params.Reason}); err != nil {
+	if err := relabel(t, b, storedWait{Since: t.Now, Reason: store.ReasonPaused, Error: params.Reason}); err != nil {
 		return err
 	}
 	return Audit(t, params.Actor, "pause", &b.ID, 0, params.Reason)
@@ -71,11 +71,11 @@ func awaitAgain(t *core.Tx, b *core.Body, w Waiter) (again bool, err error) {
 	if again, err = edges.Left(t, b.ID); err != nil || !again {
 		return false, err
 	}
-	return true, relabel(t, b, w, storedWait{Since: t.Now, Reason: store.ReasonDependency})
+	return true, relabel(t, b, storedWait{Since: t.Now, Reason: store.ReasonDependency})
 }
 
 // relabel says for what a held job waits from now on.
-func relabel(t *core.Tx, b *core.Body, w Waiter, about storedWait) error {
+func relabel(t *core.Tx, b *core.Body, about storedWait) error {
 	text, err := json.Marshal(about)
 	if err != nil {
 		return fmt.Errorf("%w: wait of job %v: %w", store.ErrInvalid, b.ID, err)
