@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/engine"
@@ -22,6 +23,18 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 	}
 	access.EditJob = func(client any, job *store.Job, args []byte, opts any) error {
 		return client.(*Client).editJobOfMany(job, args, opts.([]EnqueueOption)) //nolint:errcheck // always these
+	}
+	access.Gathers = func(g engine.Gatherer) any {
+		return handleOption(func(h *handlerSpec) error {
+			h.Gather = g
+			return nil
+		})
+	}
+	access.After = func(on []store.Dependency) any {
+		return enqueueOption(func(s *enqueueSpec) error {
+			s.enqueue.After = append(slices.Clip(s.enqueue.After), on...)
+			return nil
+		})
 	}
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
@@ -76,6 +89,8 @@ func (c *Client) completeJobOfMany(spec *enqueueSpec) error {
 	switch {
 	case e.KnownID:
 		return invalid("id", "it cannot be that of many jobs; remove the option JobID")
+	case len(e.After) > 0:
+		return invalid("after", "a schedule does not wait for jobs; enqueue what waits where the job ends")
 	case spec.unique != nil:
 		return invalid("unique", "a schedule has an overlap policy instead; remove the option Unique")
 	case !e.Job.RunAt.IsZero() || e.Delay != 0:

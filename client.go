@@ -45,6 +45,7 @@ type database struct {
 func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, error) {
 	s := settings{namespace: defaultNamespace, limit: MaxPayload, actor: defaultActor()}
 	s.engine.Node.Name, s.engine.Node.Version = defaultActor(), programVersion()
+	s.engine.Node.Host, _ = os.Hostname()
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, errNoOption
@@ -195,6 +196,37 @@ const maxUnserved = 10_000
 // Nodes lists the nodes of the database, including those that ended within the last day.
 func (c *Client) Nodes(ctx context.Context) ([]store.Node, error) {
 	return c.engine.Store.Nodes(ctx)
+}
+
+// QuietNode makes a node quiet, wherever it runs: it claims no more jobs, gives back those that it
+// has not started, and goes on with those that run, until ResumeNode or DrainNode. It does
+// everything else that a node does, such as the maintenance. The wish is kept in the database; the
+// node hears of it at once where wake-ups arrive, and otherwise by its next heartbeat. It ends with
+// the node: a process that starts again is not quiet, and one that was declared dead and has joined
+// again is.
+//
+// Doing it twice is not an error. The errors are ErrNotFound for a node that does not exist,
+// store.ErrNodeDead for one that has ended, and ErrConflict for one that drains. The same applies
+// to ResumeNode and DrainNode.
+func (c *Client) QuietNode(ctx context.Context, node int64) error {
+	return c.askNode(ctx, node, store.NodeQuiet)
+}
+
+// ResumeNode lets a quiet node claim jobs again. A node that is not quiet is left as it is.
+func (c *Client) ResumeNode(ctx context.Context, node int64) error {
+	return c.askNode(ctx, node, store.NodeRuns)
+}
+
+// DrainNode makes a node stop as Stop does: it is quiet, its running jobs have the stop timeout of
+// its process to end (WithStopTimeout), and its Run returns nil. Where jobs take longer, use
+// QuietNode first, and DrainNode when none runs any more. It is final for that node; its process
+// may call Run again, which joins as another one.
+func (c *Client) DrainNode(ctx context.Context, node int64) error {
+	return c.askNode(ctx, node, store.NodeDrains)
+}
+
+func (c *Client) askNode(ctx context.Context, node int64, mode store.NodeMode) error {
+	return c.engine.AskNode(ctx, store.AskNodeParams{Node: node, Mode: mode, Actor: c.actor})
 }
 
 // Why says why a job does not start, continue or end, as the database sees it now. The cost does

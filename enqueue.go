@@ -114,6 +114,9 @@ func (c *Client) complete(spec *enqueueSpec) error {
 		return err
 	}
 	if spec.unique != nil {
+		if most := spec.unique.MaxDelay; most > 0 && (!e.Job.RunAt.IsZero() || e.Delay > most) {
+			return invalid("unique", "MaxDelay, %v, needs a Delay that is no longer, and no RunAt", most)
+		}
 		key, err := spec.unique.keyOf(&e.Job, c.engine.Store.Now(), e.Delay)
 		if err != nil {
 			return err

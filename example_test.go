@@ -431,6 +431,23 @@ func ExampleUnique() {
 	// Output: true true false
 }
 
+// A job that is asked for again and again runs a while after the last time, and at the latest some
+// time after the first.
+func ExampleUnique_debounce() {
+	ctx := context.Background()
+	index := holdfast.NewTask[string]("index", holdfast.Delay(40*time.Second), holdfast.Unique{
+		ByArgs: true, OnConflict: store.Replace, MaxDelay: time.Minute,
+	})
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+
+	first := must(index.Enqueue(ctx, hf, "document 7"))
+	again := must(index.Enqueue(ctx, hf, "document 7"))
+	record := must(again.Get(ctx))
+	fmt.Println(again.ID == first.ID, again.Replaced, record.RunAt.Sub(record.CreatedAt) <= time.Minute)
+	// Output: true true true
+}
+
 // A job is found by the name that its business has for it, and a second enqueue with that attaches
 // to it.
 func ExampleKey() {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Health is the state of a client's node as the process itself knows it, without asking the
@@ -15,6 +17,9 @@ type Health struct {
 	// Ended is the error with which the last node ended, if none runs.
 	Ended  error
 	Leader bool // it does the maintenance of the database
+	// Mode is what people want of the node, as its last heartbeat has told it: see QuietNode. A
+	// quiet node is well.
+	Mode store.NodeMode
 	// BeatAt is the time of the last heartbeat, and Silent the time since. After DeadAfter other
 	// nodes take its jobs.
 	BeatAt    time.Time
@@ -72,8 +77,8 @@ func (h Health) Err() error {
 func (c *Client) Health() Health {
 	e := c.engine.Runner(c.namespace).Health()
 	h := Health{
-		Node: e.Node, Leader: e.Leader, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running, Pending: e.Pending,
-		HooksDropped: e.Dropped, RoundTrip: e.RoundTrip, AwaySince: e.AwaySince, Loops: e.Loops, Lag: e.Lag,
+		Node: e.Node, Leader: e.Leader, Mode: e.Mode, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running,
+		Pending: e.Pending, HooksDropped: e.Dropped, RoundTrip: e.RoundTrip, AwaySince: e.AwaySince, Loops: e.Loops, Lag: e.Lag,
 	}
 	if h.Node == 0 {
 		c.mu.Lock()

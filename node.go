@@ -36,7 +36,8 @@ func (d *database) member(namespace string) *member {
 
 // Run makes the process a node of the client's namespace. It serves the kinds that have handlers
 // until ctx ends or Stop is called, and returns when it has left. If ctx ends, it stops as Stop
-// does, with the stop timeout, and Run may be called again. A second Run at the same time is an
+// does, with the stop timeout, and Run may be called again; so it does if the node was asked to
+// drain (DrainNode). A second Run at the same time is an
 // ErrConflict. After Stop, Run returns nil at once, and after Close ErrClosed. A node that cannot
 // join, as the database does not answer or refuses it, returns that error, and one whose database
 // is gone for good ErrDatabaseGone.

@@ -43,11 +43,17 @@ type Unique struct {
 	// store.Replace puts the new args, metadata and run time on the job that holds the key if it
 	// has not started, and otherwise returns that job.
 	OnConflict store.OnConflict
+	// MaxDelay bounds how long the job that holds the key can be delayed by store.Replace: it runs
+	// at the latest this long after it was enqueued, however often its run time is replaced.
+	// Together with Delay it debounces: the job runs when nothing has asked for it for the Delay,
+	// or MaxDelay after it was asked for first. It needs store.Replace, a Delay that is no longer
+	// than itself, and no RunAt; zero: no bound.
+	MaxDelay time.Duration
 }
 
 func (u Unique) enqueue(s *enqueueSpec) error {
 	s.unique = &u
-	s.enqueue.OnConflict = u.OnConflict
+	s.enqueue.OnConflict, s.enqueue.MaxDelay = u.OnConflict, u.MaxDelay
 	switch {
 	case u.ByFields != nil && len(u.ByFields) == 0:
 		return invalid("unique", "ByFields needs at least one field")
@@ -57,6 +63,10 @@ func (u Unique) enqueue(s *enqueueSpec) error {
 		return invalid("unique", "the period %v is shorter than a second", u.ByPeriod)
 	case u.OnConflict > store.Replace:
 		return invalid("unique", "there is no response %d to a conflict", u.OnConflict)
+	case u.MaxDelay < 0:
+		return invalid("unique", "MaxDelay must not be negative, it is %v", u.MaxDelay)
+	case u.MaxDelay > 0 && u.OnConflict != store.Replace:
+		return invalid("unique", "MaxDelay needs OnConflict to be store.Replace: nothing else changes the run time of a job")
 	case u.ByKey != "":
 		return checkName("unique key", u.ByKey)
 	}

@@ -120,3 +120,31 @@ func TestConflictPolicies(t *testing.T) {
 		t.Errorf("args are %s, %v", rec.Args, err)
 	}
 }
+
+// TestMaxDelayNeedsADelay: a bound that cannot be kept is refused, wherever the options stand.
+func TestMaxDelayNeedsADelay(t *testing.T) {
+	t.Parallel()
+	hf := open(t)
+	kind := holdfast.NewKind[int, int]("index")
+	bound := func(most time.Duration) holdfast.Unique {
+		return holdfast.Unique{OnConflict: store.Replace, MaxDelay: most}
+	}
+	for what, c := range map[string]struct {
+		opts []holdfast.EnqueueOption
+		ok   bool
+	}{
+		"no delay":           {[]holdfast.EnqueueOption{bound(time.Minute)}, true},
+		"a shorter delay":    {[]holdfast.EnqueueOption{bound(time.Minute), holdfast.Delay(time.Second)}, true},
+		"the same delay":     {[]holdfast.EnqueueOption{holdfast.Delay(time.Minute), bound(time.Minute)}, true},
+		"a longer delay":     {[]holdfast.EnqueueOption{holdfast.Delay(time.Minute + 1), bound(time.Minute)}, false},
+		"a run time":         {[]holdfast.EnqueueOption{holdfast.RunAt(time.Now()), bound(time.Minute)}, false},
+		"a negative bound":   {[]holdfast.EnqueueOption{bound(-1)}, false},
+		"no replacement":     {[]holdfast.EnqueueOption{holdfast.Unique{MaxDelay: time.Minute}}, false},
+		"a refusal instead":  {[]holdfast.EnqueueOption{holdfast.Unique{MaxDelay: time.Minute, OnConflict: store.Reject}}, false},
+		"no bound, no delay": {[]holdfast.EnqueueOption{bound(0), holdfast.RunAt(time.Now())}, true},
+	} {
+		if _, err := kind.Enqueue(t.Context(), hf, 1, c.opts...); (err == nil) != c.ok || err != nil && !errors.Is(err, holdfast.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -506,3 +506,29 @@ func whyOn(t *testing.T, source store.Source) {
 	close(hold)
 	comes(second, why.Finished, "completed")
 }
+
+// TestWhyQuietNode: nodes that people have made quiet serve nothing, and the text says who did so
+// and how it ends.
+func TestWhyQuietNode(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	id := b.enqueue("mail")
+	ask := func(node int64, mode store.NodeMode) {
+		b.must(b.st.AskNode(t.Context(), store.AskNodeParams{Node: node, Mode: mode, Actor: "ada"}))
+	}
+	first := b.join(store.NodeInfo{Name: "first", Kinds: []string{"mail"}, Slots: 1})
+	second := b.join(store.NodeInfo{Name: "second", Kinds: []string{"mail"}, Slots: 1})
+	b.join(store.NodeInfo{Name: "other", Kinds: []string{"push"}, Slots: 1})
+	ask(first, store.NodeQuiet)
+	b.want(id, "ready for 0s; node 2 (second) serves it, 0 of 1 slots taken", why.Ready)
+	ask(second, store.NodeDrains)
+	b.want(id, `all 2 nodes that serve it are quiet or draining, and claim nothing; "holdfast node resume 1" ends that`, why.QuietNode)
+	b.leave(second)
+	b.now = b.now.Add(3 * time.Second)
+	b.want(id, `node 1 (first), the only node that serves it, has been quiet for 3s by ada, and claims nothing; `+
+		`"holdfast node resume 1" ends that`, why.QuietNode)
+	ask(first, store.NodeRuns)
+	b.want(id, "ready for 3s; node 1 (first) serves it, 0 of 1 slots taken", why.Ready)
+	ask(first, store.NodeDrains)
+	b.want(id, "node 1 (first), the only node that serves it, has been draining for 0s by ada, and claims nothing", why.QuietNode)
+}

@@ -77,6 +77,7 @@ type Report struct {
 	Error        *string              `json:"error"`      // what is wrong, or null
 	Node         *string              `json:"node"`       // its id, or null if none runs
 	Leader       bool                 `json:"leader"`     // it does the maintenance of the database
+	Mode         string               `json:"mode"`       // running, quiet or draining, as people want it
 	BeatAt       *time.Time           `json:"beat_at"`    // of the last heartbeat
 	Silent       string               `json:"silent"`     // since then
 	DeadAfter    string               `json:"dead_after"` // after which other nodes take its jobs
@@ -102,7 +103,8 @@ type Panic struct {
 // ReportOf returns the report of the state of a node.
 func ReportOf(h holdfast.Health) Report {
 	r := Report{
-		Leader: h.Leader, BeatAt: timeOf(h.BeatAt), Silent: h.Silent.Round(time.Millisecond).String(), DeadAfter: h.DeadAfter.String(),
+		Leader: h.Leader, Mode: h.Mode.String(), BeatAt: timeOf(h.BeatAt), Silent: h.Silent.Round(time.Millisecond).String(),
+		DeadAfter: h.DeadAfter.String(),
 		RoundTrip: h.RoundTrip.String(), AwaySince: timeOf(h.AwaySince), Lag: h.Lag.Round(time.Millisecond).String(),
 		Running: h.Running, Pending: h.Pending, HooksDropped: h.HooksDropped,
 		Loops: make(map[string]time.Time, len(h.Loops)), Panics: make([]Panic, len(h.Panics)),

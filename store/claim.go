@@ -13,7 +13,8 @@ type ClaimParams struct {
 	// Queues are the queues to serve and how many jobs of each may be taken. Nil means every queue
 	// of the namespace, each up to Limit; empty but not nil takes nothing. Paused queues are passed
 	// over. A store may take fewer than Limit. One of which none may be taken just now belongs here
-	// too, with 0: a store may remember where claims go on.
+	// too, with 0: a store may remember where claims go on. Of each name and kind there is one at
+	// the most.
 	Queues []QueueDemand
 	// Kinds are the kinds that the node handles. Jobs of other kinds are left alone. Empty takes
 	// nothing. "kind" is for jobs that are bound to no version, "kind@version" for those bound to
@@ -47,9 +48,12 @@ func (l Lease) Before(other Lease) bool {
 	return l.Claim < other.Claim || l.Claim == other.Claim && l.Slot < other.Slot
 }
 
-// QueueDemand is how many jobs a node takes of a queue.
+// QueueDemand is how many jobs a node takes of a queue, or of one kind of its jobs. A job counts in
+// the demand for its queue and kind, or else for its queue, or else for its kind, or else for
+// everything; without any of these it is not taken.
 type QueueDemand struct {
-	Name  string
+	Name  string // "": all queues
+	Kind  string // one of ClaimParams.Kinds; "": all of them
 	Limit int
 }
 
@@ -60,6 +64,9 @@ type Claimed struct {
 	ClaimedAt time.Time
 	// Durable tells that the job has a journal.
 	Durable bool
+	// HasSuccessors tells that other jobs may come after this one. One that began to while it ran,
+	// or at this moment, may not be told of.
+	HasSuccessors bool
 	// CancelRequested is set if a cancel was requested before this run, and CancelReason is its
 	// reason.
 	CancelRequested bool
@@ -78,7 +85,7 @@ func (c *Claimed) Outcome(state State) *Outcome {
 
 // Carry sets all that an outcome carries of the claim of its run.
 func (o *Outcome) Carry(c *Claimed) {
-	o.Lease, o.Durable = c.Lease, c.Durable
+	o.Lease, o.Durable, o.HasSuccessors = c.Lease, c.Durable, c.HasSuccessors
 	o.Answers, o.Parent = c.Job.Answers, c.Job.Parent
 	o.Namespace, o.Queue = c.Job.Namespace, c.Job.Queue
 	o.HasUnique, o.HasOrdering = c.Job.UniqueKey != nil, c.Job.OrderingKey != ""
@@ -91,4 +98,12 @@ type Checkpoint struct {
 	Message   string
 	Value     []byte // JSON, or nil
 	UpdatedAt time.Time
+}
+
+// ClaimKind is the kind of the job as ClaimParams.Kinds names it.
+func (j *Job) ClaimKind() string {
+	if j.Version == "" {
+		return j.Kind
+	}
+	return j.Kind + "@" + j.Version
 }

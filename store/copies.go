@@ -26,9 +26,9 @@ type Copies interface {
 	// copy. A job that is there already is left as it is, so a page may be imported again. A
 	// schedule becomes what the page says.
 	//
-	// The first one needs a database without jobs, schedules and living nodes, all of them the note
-	// of the same copy, which is not Done, and that no node has joined since; else nothing is
-	// written and the error is ErrConflict.
+	// The first one needs a database without jobs, schedules, limits and living nodes, all of them
+	// the note of the same copy, which is not Done, and that no node has joined since; else nothing
+	// is written and the error is ErrConflict.
 	Import(ctx context.Context, params ImportParams) error
 }
 
@@ -43,6 +43,7 @@ type Survey struct {
 	IDs       uint64
 	Schedules ScheduleSums
 	Queues    []QueueSettings
+	Limits    []Limit // all, by namespace and name, without IDs and holders
 	// Note is what is known of a copy into this database; nil if there was none.
 	Note *CopyNote
 }
@@ -184,6 +185,7 @@ type Exported struct {
 type ImportParams struct {
 	From      Origin // of the database that is copied
 	Queues    []QueueSettings
+	Limits    []Limit // all that there are to be; nil: those that are there stay
 	Jobs      []Whole
 	Keys      []KeyHold
 	Signals   []SentAlong
@@ -216,9 +218,9 @@ func CopyUnfinished() error {
 	return fmt.Errorf("%w: a copy into the database is not complete; finish it with holdfast copy", ErrConflict)
 }
 
-// CopyNeedsEmpty is the ErrConflict of a target that has jobs or schedules of its own.
+// CopyNeedsEmpty is the ErrConflict of a target that has jobs, schedules or limits of its own.
 func CopyNeedsEmpty() error {
-	return fmt.Errorf("%w: the target has jobs of its own, or schedules; copy into a database without any", ErrConflict)
+	return fmt.Errorf("%w: the target has jobs of its own, or schedules or limits; copy into a database without any", ErrConflict)
 }
 
 // CopyNeedsQuiet is the ErrConflict of a database in which a node lives.
@@ -249,6 +251,7 @@ type Whole struct {
 	Closes bool
 
 	Parked *Parked   // of a waiting job
+	Awaits []Awaited // the jobs for which it waits, by their ids
 	End    *WholeEnd // of a finished one
 
 	Checkpoint *Checkpoint
@@ -269,6 +272,13 @@ type Whole struct {
 	// Unfinished tells that more entries or messages follow, on the next page. The job is not there
 	// before the last portion is.
 	Unfinished bool
+}
+
+// Awaited is a job for which another one waits.
+type Awaited struct {
+	Dependency
+	// Told is how it has ended, as the other one knows, which waits for a person; 0: it does not.
+	Told State
 }
 
 // Parked is how a job waits.
@@ -326,7 +336,7 @@ func (s *Schedule) Size() int { return 500 + len(s.Job.Args) + len(s.Job.Metadat
 
 // Size is about how many bytes the job takes.
 func (w *Whole) Size() int {
-	n := 500 + len(w.Args) + len(w.Metadata)
+	n := 500 + len(w.Args) + len(w.Metadata) + 40*len(w.Awaits)
 	if w.End != nil {
 		n += len(w.End.Result) + len(w.End.Error)
 	}

@@ -29,6 +29,11 @@ type Enqueue struct {
 	Job        Job
 	OnConflict OnConflict
 
+	// MaxDelay, when positive, bounds the run time that a job gets by Replace: it is no later than
+	// this after the job was created, however often its run time is replaced. It says nothing of a
+	// job that is inserted.
+	MaxDelay time.Duration
+
 	// KnownID tells that the caller chose the id, so that the job may exist, or another transaction
 	// may be inserting it.
 	KnownID bool
@@ -38,6 +43,16 @@ type Enqueue struct {
 
 	// Delay, when positive and RunAt is zero, makes RunAt the store's clock plus Delay.
 	Delay time.Duration
+
+	// After are the jobs that have to finish first, of the same namespace, none of them a later
+	// one of the batch, at most MaxDependencies. While one of them has not, or has failed or was
+	// cancelled and its IfFailed says so, the job is Waiting, held with ReasonDependency; a person
+	// may resume it. CloseChildren lets it go on, or cancels it. A missing one is a
+	// *DependencyError, and so are too many; then nothing is enqueued. An enqueue that finds its
+	// job, or the holder of its key, adds no dependencies. A child has none.
+	After []Dependency
+	// HasSuccessors is set by the store if a later enqueue of the batch comes after this one.
+	HasSuccessors bool
 
 	// Send, if set, is a signal that is sent in the same transaction to the job that the enqueue
 	// results in: the new one, or the one that holds its business key, which it needs to have. The
@@ -57,15 +72,15 @@ type Enqueue struct {
 	// Result is set by the store when the transaction has committed (or, in the caller's
 	// transaction, when the statements have run).
 	Result EnqueueResult
-	// Err is this enqueue's own failure: a *UniqueError, ErrConflict, ErrInvalid or ErrBusy. Unless
-	// it is Required the others of the batch are not affected.
+	// Err is this enqueue's own failure: a *UniqueError, a *DependencyError, ErrConflict,
+	// ErrInvalid or ErrBusy. Unless it is Required the others of the batch are not affected.
 	Err error
 }
 
 // EnqueueResult tells what an enqueue did.
 type EnqueueResult struct {
 	ID       ID        // the job's id, or that of the job that holds the unique key or the business key
-	State    State     // Available or Scheduled if it was inserted; 0 otherwise
+	State    State     // Available, Scheduled or Waiting if it was inserted; 0 otherwise
 	Existing bool      // nothing was inserted: the id was known already, or the key was taken
 	Replaced bool      // Existing, and the holder's args and run time were replaced
 	RunAt    time.Time // of a job that existed before: as the store knows it, or zero

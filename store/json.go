@@ -82,6 +82,8 @@ type whereJSON struct {
 	Messages        numberJSON  `json:"messages"`
 	Attempts        []Attempt   `json:"attempts"`
 	Actions         []Action    `json:"actions"`
+
+	Predecessors []Predecessor `json:"predecessors"`
 }
 
 type backoffJSON struct {
@@ -161,7 +163,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 		ClaimedAt: timeJSON(r.ClaimedAt), StartedAt: timeJSON(r.StartedAt), FinishedAt: timeJSON(r.FinishedAt),
 		Blocked: r.Blocked, CancelRequested: r.CancelRequested, PauseRequested: r.PauseRequested, Node: bigJSON(r.Lease.Node),
 		Checkpoint: r.Checkpoint, Wait: r.Wait, Journal: numberJSON(r.Journal), Messages: numberJSON(r.Messages),
-		Attempts: r.Attempts, Actions: r.Actions,
+		Attempts: r.Attempts, Actions: r.Actions, Predecessors: r.Predecessors,
 	}
 	return encodeJSON(v)
 }
@@ -181,7 +183,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		ClaimedAt: time.Time(where.ClaimedAt), StartedAt: time.Time(where.StartedAt), FinishedAt: time.Time(where.FinishedAt),
 		Blocked: where.Blocked, CancelRequested: where.CancelRequested, PauseRequested: where.PauseRequested,
 		Checkpoint: where.Checkpoint, Wait: where.Wait, Journal: int64(where.Journal), Messages: int64(where.Messages),
-		Attempts: where.Attempts, Actions: where.Actions,
+		Attempts: where.Attempts, Actions: where.Actions, Predecessors: where.Predecessors,
 	}
 	if where.Node != 0 {
 		r.Lease = Lease{Job: r.ID, Number: r.LeaseNumber, Node: int64(where.Node)}
@@ -220,6 +222,27 @@ func (a *Attempt) UnmarshalJSON(data []byte) error {
 		v.Number, int64(v.LeaseNumber), int64(v.Node), time.Time(v.ClaimedAt), time.Time(v.StartedAt), time.Time(v.EndedAt),
 		State(v.Outcome), Reason(v.Reason), string(v.Error), string(v.Trace),
 	}
+	return nil
+}
+
+type predecessorJSON struct {
+	Job      ID            `json:"job"`
+	IfFailed FailurePolicy `json:"if_failed"`
+	State    stateJSON     `json:"state"`
+}
+
+// MarshalJSON writes the predecessor as a Record does; the state of one that was removed is null.
+func (p Predecessor) MarshalJSON() ([]byte, error) {
+	return encodeJSON(predecessorJSON{p.On, p.IfFailed, stateJSON(p.State)})
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (p *Predecessor) UnmarshalJSON(data []byte) error {
+	var v predecessorJSON
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	*p = Predecessor{Dependency{v.Job, v.IfFailed}, State(v.State)}
 	return nil
 }
 

@@ -87,6 +87,9 @@ func whole() Record {
 			Error: "it broke", Trace: "goroutine 1",
 		}},
 		Actions: []Action{{At: at, Kind: ActionRetry, Actor: "ada", Reason: "mended"}},
+		Predecessors: []Predecessor{{
+			Dependency: Dependency{On: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65"), IfFailed: HoldIfFailed}, State: Failed,
+		}},
 	}
 }
 
@@ -107,7 +110,8 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"attempts":[{"number":1,"lease_number":"2","node":"7","claimed_at":"2026-03-04T05:06:07.000089Z",` +
 	`"started_at":"2026-03-04T05:06:07.000089Z","ended_at":"2026-03-04T05:06:07.000089Z","outcome":"retryable","reason":"error",` +
 	`"error":"it broke","trace":"goroutine 1"}],` +
-	`"actions":[{"at":"2026-03-04T05:06:07.000089Z","action":"retry","actor":"ada","reason":"mended"}]}`
+	`"actions":[{"at":"2026-03-04T05:06:07.000089Z","action":"retry","actor":"ada","reason":"mended"}],` +
+	`"predecessors":[{"job":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65","if_failed":"hold","state":"failed"}]}`
 
 // marshal leaves <, > and & as they are.
 func marshal(t *testing.T, v any) []byte {

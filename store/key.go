@@ -77,8 +77,19 @@ func (q *Enqueue) MayWait() bool {
 
 // Check reports why no store takes the enqueue, an ErrInvalid.
 func (q *Enqueue) Check() error {
-	if err := q.Job.Check(); err != nil || q.Send == nil {
+	if err := q.Job.Check(); err != nil {
 		return err
+	}
+	if len(q.After) > 0 {
+		if q.Job.Parent != (ID{}) {
+			return fmt.Errorf("%w: job %s is a child and comes after others", ErrInvalid, q.Job.ID)
+		}
+		if err := checkDependencies(q.Job.ID, q.After); err != nil {
+			return err
+		}
+	}
+	if q.Send == nil {
+		return nil
 	}
 	switch m := &q.Send.Message; {
 	case q.Job.Options.Key == "":

@@ -20,10 +20,13 @@ type Swept struct {
 
 // Closed is the answer of CloseChildren.
 type Closed struct {
-	Ended   []ID   // children that were ended at once, by this call, as cancelled
+	Ended   []ID   // children and successors that were ended at once, by this call, as cancelled
 	Running []ID   // children that run and were asked to stop
-	Wakes   []Wake // children that are to end themselves, parents that the end of others woke, turns that were handed on
-	More    bool   // the limit was reached, or those that ended may have children: ask again
+	Wakes   []Wake // children that are to end themselves, parents that the end of others woke, successors, turns that were handed on
+	More    bool   // the limit was reached, or those that ended may have children or successors: ask again
+	// Watch: a job may end without a note that others come after it, since it began to run before
+	// they did. Ask again within a second.
+	Watch bool
 }
 
 // Retention says how long finished jobs are kept, by their state, counted from the moment they

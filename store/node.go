@@ -1,6 +1,8 @@
 package store
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -8,6 +10,7 @@ import (
 // NodeInfo is what a node tells of itself when it joins.
 type NodeInfo struct {
 	Name    string // host name and process, for people
+	Host    string // the machine that it runs on; empty: it does not say, as nodes of earlier programs
 	Version string
 	// Namespace is the one whose jobs the node claims; empty: it does not say, as nodes of earlier
 	// programs.
@@ -23,6 +26,79 @@ type NodeInfo struct {
 	// Policies are what the node's handlers promise of their kinds, by the kind's name without a
 	// version. A node that rescues this one's jobs goes by them: it need not know the kinds itself.
 	Policies map[string]Policy
+
+	// Was is the membership that the same process had before, which was declared dead; 0: none.
+	// What people want of the node stays with it: Mode, and who asked for that and when, are those
+	// of the membership. If that is not known any more, Mode is what the process knows of. Was and
+	// Mode are not listed.
+	Was  int64
+	Mode NodeMode
+}
+
+// NodeMode is what people want of a node.
+type NodeMode uint8
+
+// The modes of a node.
+const (
+	// NodeRuns: the node claims jobs.
+	NodeRuns NodeMode = iota
+	// NodeQuiet: it claims nothing, gives back what it has not started, and goes on with what it
+	// runs.
+	NodeQuiet
+	// NodeDrains: the same, and it leaves when its jobs have ended, or its time to stop is over.
+	// That is final.
+	NodeDrains
+)
+
+// String returns the mode as a word.
+func (m NodeMode) String() string {
+	switch m {
+	case NodeRuns:
+		return "running"
+	case NodeQuiet:
+		return "quiet"
+	case NodeDrains:
+		return "draining"
+	default:
+		return fmt.Sprintf("NodeMode(%d)", uint8(m))
+	}
+}
+
+// AskNodeParams asks a living node for a mode. What was asked is kept until the node leaves or
+// dies, and is told to it by its beats. A node that has the mode already is left as it is, and no
+// action is recorded.
+type AskNodeParams struct {
+	Node  int64
+	Mode  NodeMode
+	Actor string // who asked
+}
+
+// Check returns what is wrong with the params, or nil.
+func (p AskNodeParams) Check() error {
+	if p.Mode > NodeDrains {
+		return fmt.Errorf("%w: mode %v of a node", ErrInvalid, p.Mode)
+	}
+	return nil
+}
+
+// Action is what is recorded of it: quiet, drain or resume.
+func (p AskNodeParams) Action() string {
+	switch p.Mode {
+	case NodeQuiet:
+		return "quiet"
+	case NodeDrains:
+		return "drain"
+	default:
+		return "resume"
+	}
+}
+
+// UnwellOf reads what a store keeps of Node.Unwell, a JSON array of texts or nothing.
+func UnwellOf(text string) (unwell []string) {
+	if text != "" {
+		_ = json.Unmarshal([]byte(text), &unwell) // a later program may say it otherwise
+	}
+	return unwell
 }
 
 // Has reports whether the node claims jobs of a kind, as in ClaimParams.Kinds, in any queue of a
@@ -45,10 +121,16 @@ type Node struct {
 	DeadAt    time.Time // zero while it lives; when it left or was declared dead
 	Running   int       // jobs under its leases
 	Leader    bool      // holds the maintenance lease
+	Mode      NodeMode
+	ModeAt    time.Time // when a person asked for it; zero: there was no request
+	ModeBy    string    // who that was
+	Unwell    []string  // what was wrong with the node when it beat last, in words; nil: nothing
 }
 
 // Beat is the answer to a heartbeat.
 type Beat struct {
+	// Mode is what people want of the node.
+	Mode NodeMode
 	// Cancels are the jobs of this node for which a cancel was requested, all of them, each time.
 	Cancels []CancelRequest
 	// Pauses are the jobs of this node for which a pause was requested, all of them, each time.
@@ -81,7 +163,7 @@ type NodeBeat struct {
 type Work struct {
 	Rescue        bool // a node that is declared dead holds something, or one may have been killed
 	SweepCancels  bool
-	CloseChildren bool // or answers to deliver
+	CloseChildren bool // or answers to deliver, or successors to tell
 }
 
 // CancelRequest asks a running job to stop.
@@ -104,6 +186,8 @@ type BeatParams struct {
 	Lead bool
 	// Held asks what the node holds.
 	Held HeldParams
+	// Unwell is what is wrong with the node, in words, until the next beat.
+	Unwell []string
 }
 
 // HeldParams names claim records of a node: some by their numbers, and those from one number up to

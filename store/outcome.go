@@ -62,6 +62,10 @@ type Outcome struct {
 	Durable     bool
 	HasChildren bool
 
+	// HasSuccessors tells, from Claimed, that jobs may come after this one, so that the store need
+	// not look.
+	HasSuccessors bool
+
 	// Answers tells that the job answers its parent, and Parent which job that is, from Claimed, so
 	// that the store need not look.
 	Answers bool

@@ -32,6 +32,8 @@ type Record struct {
 	Messages        int64     // how many messages were sent to it; only in Get
 	Attempts        []Attempt // that did not complete, oldest first; only in Get
 	Actions         []Action  // of people, oldest first, the last ActionBound of them; only in Get
+	// Predecessors are the jobs that this one waits for, by their ids; only in Get.
+	Predecessors []Predecessor
 }
 
 // Attempt is one run that ended without completing the job.

@@ -41,6 +41,12 @@ func HasChildren(id, child ID) error {
 	return fmt.Errorf("%w: job %s has a child that is not finished: %s", ErrConflict, id, child)
 }
 
+// IsToTell is the ErrBusy of a job that cannot be removed before those that come after it were told
+// how it has ended, which takes a moment.
+func IsToTell(id ID) error {
+	return fmt.Errorf("%w: jobs that come after job %s are still to be told how it has ended", ErrBusy, id)
+}
+
 // NotHandedOver is the ErrConflict of a job that is to be finished from outside and was not handed
 // over.
 func NotHandedOver(id ID, state State) error {
@@ -65,6 +71,14 @@ func LostLease(id ID) error { return fmt.Errorf("%w: job %s", ErrLeaseLost, id) 
 
 // DeadNode is the ErrNodeDead of a node.
 func DeadNode(node int64) error { return fmt.Errorf("%w: node %d", ErrNodeDead, node) }
+
+// NoNode is the ErrNotFound of a node.
+func NoNode(node int64) error { return fmt.Errorf("%w: node %d", ErrNotFound, node) }
+
+// NodeIsDraining is the ErrConflict of a node that cannot be asked for another mode.
+func NodeIsDraining(node int64) error {
+	return fmt.Errorf("%w: node %d is draining, which is final", ErrConflict, node)
+}
 
 // NoCallback is the ErrNotFound of a callback that its job has not opened, or does not remember.
 // Its token is a secret, and not named.

@@ -205,8 +205,9 @@ type ScheduleRunParams struct {
 	Limit        int // at least 1
 }
 
-// FirstVersion is the version of a schedule that is made at a time. One that is made again has none
-// of the versions that the one before it had: who has read that changes nothing about this.
+// FirstVersion is the version of a schedule, or a limit, that is made at a time. One that is made
+// again has none of the versions that the one before it had: who has read that changes nothing
+// about this.
 func FirstVersion(at time.Time) int64 { return at.UnixMicro() }
 
 // RunsKept is how many runs of a schedule are kept at the least, unless it is deleted.

@@ -12,7 +12,7 @@ const (
 	Available State = 2 // may be claimed
 	Running   State = 3 // a node holds its lease
 	Retryable State = 4 // an attempt failed; the next one is due later
-	Waiting   State = 5 // parked until a timer, a message or a child wakes it
+	Waiting   State = 5 // parked until a timer, a message or a child wakes it, or other jobs have finished
 	Completed State = 6 // finished: the handler returned a result
 	Failed    State = 7 // finished: no attempt is left, or none would help
 	Cancelled State = 8 // finished: on request
@@ -95,6 +95,7 @@ const (
 	ReasonCancelled         Reason = "cancelled"          // a person, a parent or the handler cancelled it
 	ReasonTerminated        Reason = "terminated"         // a person or a parent ended it at once
 	ReasonPaused            Reason = "paused"             // a person paused it
+	ReasonDependency        Reason = "dependency"         // it waits for other jobs
 	ReasonNondeterminism    Reason = "nondeterminism"     // a replay contradicted the journal
 	ReasonSnoozed           Reason = "snoozed"            // the handler asked to run later; not counted
 	ReasonReleased          Reason = "released"           // the node stopped and gave it back; not counted
@@ -114,10 +115,13 @@ type Transition struct {
 var Transitions = []Transition{
 	{0, Available, "enqueued, due now", false},
 	{0, Scheduled, "enqueued with a run time in the future", false},
+	{0, Waiting, "enqueued after jobs that have not finished", false},
 	{Scheduled, Available, "its run time came", false},
 	{Retryable, Available, "its backoff is over", false},
 	{Waiting, Available, "its timer is due, what it waited for arrived, or a person resumed it", false},
+	{Waiting, Available, "the jobs that it came after have finished", false},
 	{Waiting, Scheduled, "a person resumed it before its run time", false},
+	{Waiting, Scheduled, "those that it came after have finished before its run time", false},
 	{Waiting, Retryable, "a person resumed it before its backoff was over", false},
 	{Available, Running, "claimed: lease number + 1", false},
 	{Running, Completed, "the handler returned a result", true},
@@ -126,7 +130,9 @@ var Transitions = []Transition{
 	{Running, Available, "its node stopped and gave it back", false},
 	{Running, Waiting, "the handler parked, or a person paused the job", false},
 	{Scheduled, Waiting, "a person paused it", false},
+	{Scheduled, Waiting, "it was made to wait for other jobs", false},
 	{Available, Waiting, "a person paused it", false},
+	{Available, Waiting, "it was made to wait for other jobs", false},
 	{Retryable, Waiting, "a person paused it", false},
 	{Waiting, Completed, "handed over by its handler, and completed from outside", false},
 	{Waiting, Failed, "handed over by its handler, and failed from outside", false},
@@ -136,6 +142,7 @@ var Transitions = []Transition{
 	{Available, Cancelled, "a person or a parent asked", false},
 	{Retryable, Cancelled, "a person or a parent asked", false},
 	{Waiting, Cancelled, "a person or a parent asked", false},
+	{Waiting, Cancelled, "a job that it came after did not complete", false},
 	{Failed, Available, "a person's retry or resume, which is recorded", false},
 	{Cancelled, Available, "a person's retry or resume, which is recorded", false},
 	{Available, Scheduled, "replaced by a later enqueue with its unique key, or changed by a person", false},

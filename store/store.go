@@ -30,6 +30,7 @@ type Store interface {
 	Journals
 	Updates
 	Schedules
+	Limits
 	Maintenance
 
 	// Traits tells what kind of store this is. It may change while the store is open.
@@ -104,6 +105,10 @@ type Nodes interface {
 	Leave(ctx context.Context, node int64) ([]Wake, error)
 	// Nodes lists the nodes: those alive, then those that ended within the last day.
 	Nodes(ctx context.Context) ([]Node, error)
+	// AskNode asks a node for a mode, and records who asked. The errors are ErrNotFound for a node
+	// that is not known (any more), ErrNodeDead for one that has left or was declared dead, and
+	// ErrConflict for one that drains and is asked for anything else.
+	AskNode(ctx context.Context, params AskNodeParams) error
 }
 
 // Operators is what people do to jobs.
@@ -131,7 +136,12 @@ type Editors interface {
 	// Edit changes a job, and returns the state in which it is then. The errors are ErrNotFound,
 	// ErrInvalid, ErrConflict for what the job does not let be changed, and ErrBusy.
 	Edit(ctx context.Context, params EditParams) (State, []Wake, error)
-	// Delete removes finished jobs. It answers for each in the order given.
+	// Depend lets a job come after others, and returns the state in which it is then: Waiting,
+	// unless all of them let it go on. The errors are ErrNotFound, a *DependencyError, ErrInvalid,
+	// ErrBusy, and ErrConflict for a job that has started.
+	Depend(ctx context.Context, params DependParams) (State, []Wake, error)
+	// Delete removes finished jobs. It answers for each in the order given. One after whose end
+	// others come that were not told of it yet is ErrBusy.
 	Delete(ctx context.Context, params DeleteParams) ([]Result, error)
 }
 
@@ -216,7 +226,10 @@ type Maintenance interface {
 	// CloseChildren does for up to limit children of jobs that have finished what their
 	// OnParentClose says. Finishing a job that may have such children makes a note of it in the
 	// same transaction, so that nothing is forgotten. So does what ends a job in a caller's
-	// transaction and has yet to answer its parent: CloseChildren delivers those answers, too.
+	// transaction and has yet to answer its parent: CloseChildren delivers those answers, too. And
+	// it tells jobs that come after others of the ends of these (Enqueue.After), each of which
+	// counts: those that wait for nothing more go on, and those whose policy says so are
+	// cancelled.
 	CloseChildren(ctx context.Context, limit int) (Closed, error)
 	// Retain removes what is over: finished jobs, with everything that belongs to them, nodes that
 	// ended long ago, records of what people did, requests that were refused more than RefusedKept

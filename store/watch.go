@@ -19,23 +19,36 @@ const (
 	WakeWanted                      // a process waits for Jobs, and for those made since Due: news of them is told by WakeNews
 	WakeStillWanted                 // the same, said before: news of a moment ago were told then
 	WakeNews                        // Jobs have ended or published something; without any: some may have
+	WakeLimit                       // a limit was made, changed or removed
+	WakeSlotsWanted                 // a node has jobs that wait for slots of a limit
+	WakeSlotsFree                   // slots of a limit were given back
+	WakeNode                        // people want something else of Node than before
 )
 
 // Wake tells a node that looking is worth while. Wake-ups are hints: they may come twice, late or
 // never, and nothing may depend on them but latency.
 type Wake struct {
 	Kind WakeKind
-	// Namespace is that of Queue. Wake-ups that are about no queue concern everybody: every node
-	// promotes for all namespaces, one leads for all, and a job's id says enough.
+	// Namespace is that of Queue. Wake-ups that are about no queue and no limit concern everybody:
+	// every node promotes for all namespaces, one leads for all, and a job's id says enough.
 	Namespace string
-	Queue     string
+	Queue     string // or the name of a limit
 	Due       time.Time
 	Maker     Maker // who has made the ids of the jobs since Due; 0: anybody
 	Jobs      []ID
+	Node      int64
 }
 
-// IsAboutQueue reports whether the wake-up concerns those alone who serve its queue.
-func (w Wake) IsAboutQueue() bool { return w.Kind == WakeReady || w.Kind == WakeQueue }
+// Concerns reports whether the wake-up is for a node of the namespace: whether it is about none, or
+// about that one.
+func (w Wake) Concerns(namespace string) bool {
+	switch w.Kind {
+	case WakeReady, WakeQueue, WakeLimit, WakeSlotsWanted, WakeSlotsFree:
+		return w.Namespace == namespace
+	default:
+		return true
+	}
+}
 
 // AddWake adds a wake-up of a queue, or of a time, to those that say something else. Of times the
 // earliest is told.

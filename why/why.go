@@ -33,10 +33,13 @@ type Cause struct {
 	Text string `json:"text"`
 	// Until is the latest time at which the cause ends without intervention; zero if unknown.
 	Until time.Time `json:"until,omitzero"`
-	// Job is the awaited job: the child, or the one that has the turn of the ordering key.
+	// Job is the awaited job: the child, the one after which it comes, or the one that has the turn
+	// of the ordering key.
 	Job store.ID `json:"job,omitzero"`
 	// Node is the node that runs the job.
 	Node int64 `json:"node,omitzero"`
+	// Limit is the name of the limit that has no slots for the job.
+	Limit string `json:"limit,omitzero"`
 }
 
 // Code is a cause as a code for programs.
@@ -57,12 +60,15 @@ const (
 	HandedOver  Code = "handed_over"  // it waits to be completed or failed from outside
 	Child       Code = "child"        // it waits for Job, or for several
 	Waiting     Code = "waiting"      // it waits for one of several things
+	Dependency  Code = "dependency"   // it comes after Job, which has not finished, or has failed and is to be decided about
 	Turn        Code = "turn"         // Job has the turn of its ordering key
 	QueuePaused Code = "queue_paused" // a person paused its queue
 	NoNode      Code = "no_node"      // no node runs in its namespace
 	NoKind      Code = "no_kind"      // no live node serves its kind, or the version that it is bound to
 	NoQueue     Code = "no_queue"     // no live node that serves its kind serves its queue
 	SilentNode  Code = "silent_node"  // the nodes that serve it have been silent
+	Limit       Code = "limit"        // a limit has no slots for it
+	QuietNode   Code = "quiet_node"   // people have made the nodes that serve it quiet, or drain them
 	NoFreeSlot  Code = "no_free_slot" // no node that serves it has a free slot
 	Ready       Code = "ready"        // nothing holds it up: a node takes it when its turn comes
 )

@@ -29,6 +29,12 @@ var Job func(client, item any) (*store.Job, error)
 // says.
 var EditJob func(client any, job *store.Job, args []byte, opts any) error
 
+// Gathers returns a holdfast.HandleOption for a handler that works several runs together.
+var Gathers func(g engine.Gatherer) any
+
+// After returns a holdfast.EnqueueOption that lets a job come after others.
+var After func(on []store.Dependency) any
+
 // Tests is what a test sets up below a client.
 type Tests struct {
 	// Rarely is that of engine.Config.

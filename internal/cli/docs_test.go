@@ -133,6 +133,7 @@ func TestReference(t *testing.T) {
 		views.Changed{},
 		views.Paused{},
 		views.DeletedQueue{},
+		views.AskedNode{},
 		views.QueueNode{},
 		views.Kind{},
 		views.Unserved{},

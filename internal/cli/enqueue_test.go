@@ -77,6 +77,12 @@ func TestEnqueueUnique(t *testing.T) {
 	if got := fmt.Sprint(s.job(first.ID)["args"]); got != "map[n:3 to:ada]" {
 		t.Errorf("the args are %s", got)
 	}
+	debounce := []string{"--args", `{"to":"cy"}`, "--on-conflict", "replace", "--in", "1h"}
+	s.decode(enqueue(debounce...).stdout, &first)
+	s.decode(enqueue(append(debounce, "--max-delay", "1h")...).stdout, &second)
+	if job := s.job(first.ID); second.ID != first.ID || !second.Replaced || job["run_at"] != plus(t, job["created_at"], time.Hour) {
+		t.Errorf("at the latest: %+v, %v after %v", second, job["run_at"], job["created_at"])
+	}
 	s.decode(enqueue("--args", `{"to":"bob"}`).stdout, &second)
 	if second.ID == first.ID {
 		t.Error("another value of the field is the same job")
@@ -184,8 +190,17 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		"unique while":      {[]string{"a", "--unique", "while:done"}, "no state"},
 		"on-conflict":       {[]string{"a", "--on-conflict", "reject"}, "--unique"},
 		"on-conflict word":  {[]string{"a", "--unique", "args", "--on-conflict", "explode"}, "return, reject or replace"},
-		"namespace":         {[]string{"a", "--namespace", ""}, "namespace"},
-		"output":            {[]string{"a", "--output", "xml"}, "the formats are table, json"},
+		"max-delay":         {[]string{"a", "--max-delay", "1m"}, "--max-delay requires --unique"},
+		"max-delay alone":   {[]string{"a", "--unique", "args", "--max-delay", "1m"}, "--on-conflict replace"},
+		"max-delay of none": {[]string{"a", "--unique", "args", "--on-conflict", "replace", "--max-delay", "0s"}, "must be positive"},
+		"a longer delay": {[]string{
+			"a", "--unique", "args", "--on-conflict", "replace", "--max-delay", "1m", "--in", "2m",
+		}, "needs a Delay that is no longer"},
+		"max-delay of a time": {[]string{
+			"a", "--unique", "args", "--on-conflict", "replace", "--max-delay", "1m", "--at", "2100-01-01",
+		}, "and no RunAt"},
+		"namespace": {[]string{"a", "--namespace", ""}, "namespace"},
+		"output":    {[]string{"a", "--output", "xml"}, "the formats are table, json"},
 	}
 	t.Cleanup(func() {
 		if out := s.ok("job", "list", "--all"); out != "[]\n" {
@@ -478,4 +493,14 @@ func TestEnqueueWhoseReaderGoes(t *testing.T) {
 			t.Errorf("%d jobs are there, outlived: %t", n, outlived)
 		}
 	}
+}
+
+// plus is a time of JSON some time later.
+func plus(t *testing.T, at any, d time.Duration) string {
+	t.Helper()
+	parsed, err := time.Parse(time.RFC3339Nano, fmt.Sprint(at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed.Add(d).Format(time.RFC3339Nano)
 }

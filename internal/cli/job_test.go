@@ -42,12 +42,14 @@ func TestJobJSON(t *testing.T) {
 		`"blocked":false,"cancel_requested":false,"lease_number":null,"node":null,"checkpoint":null,` +
 		`"wait":null,"pause_requested":false,"closing":false,"version":null,"journal":null,"messages":null,` +
 		`"parent":null,"on_parent_close":"cancel","source":null,"nominal":null,"why":`
-	whole := want + `[{"code":"no_node","text":"no node is running","until":null,"job":null,"node":null}],"attempts":[],"actions":[]}`
+	whole := want + `[{"code":"no_node","text":"no node is running","until":null,"job":null,"node":null}],` +
+		`"attempts":[],"actions":[],` +
+		`"predecessors":null}`
 	if got := shape(t, s.ok("job", "get", id, "-o", "jsonl")); got != whole+"\n" {
 		t.Errorf("job get:\n%s\nwant\n%s", got, whole)
 	}
-	if got := shape(t, s.ok("job", "list", "-o", "jsonl")); got != want+`null,"attempts":null,"actions":null}`+"\n" {
-		t.Errorf("job list:\n%s\nwant\n%s", got, want+`null,"attempts":null,"actions":null}`)
+	if got := shape(t, s.ok("job", "list", "-o", "jsonl")); got != want+`null,"attempts":null,"actions":null,"predecessors":null}`+"\n" {
+		t.Errorf("job list:\n%s\nwant\n%s", got, want+`null,"attempts":null,"actions":null,"predecessors":null}`)
 	}
 	var lines, object any
 	s.decode(s.ok("job", "get", id, "-o", "jsonl"), &lines)

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/bench"
 	"github.com/holdfastdev/holdfast/internal/cli/databases"
 	"github.com/holdfastdev/holdfast/internal/cli/jobs"
+	"github.com/holdfastdev/holdfast/internal/cli/limits"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/queues"
@@ -61,8 +62,8 @@ To get started, run "holdfast dev".`,
 	}
 
 	root.AddCommand(jobs.Commands(a.App)...)
-	root.AddCommand(queues.Commands(a.App, jobs.DrainCommand(a.App))...)
-	root.AddCommand(schedules.Command(a.App))
+	root.AddCommand(queues.Commands(a.App, jobs.DrainCommand(a.App), limits.QueueCommand(a.App))...)
+	root.AddCommand(schedules.Command(a.App), limits.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)
 	root.AddCommand(bench.Command(a.App), a.migrateCommand(), a.vetCommand(), a.versionCommand())

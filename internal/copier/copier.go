@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -21,12 +22,14 @@ type Report struct {
 	Source, Target map[store.State]int64
 	// Schedules are those of the source and of the target, which are the same.
 	Schedules store.ScheduleSums
+	// Limits is how many limits there are.
+	Limits int
 	// Before tells that an earlier copy had copied everything.
 	Before bool
 }
 
-// Copy copies all jobs and schedules of one database into another. progress is told of how many
-// jobs the target has, of how many.
+// Copy copies all jobs, schedules and limits of one database into another. progress is told of how
+// many jobs the target has, of how many.
 func Copy(ctx context.Context, source, target store.Store, progress func(done, total int64)) (Report, error) {
 	c := &copying{Context: ctx, source: source, target: target, progress: progress}
 	var ok, also bool
@@ -98,7 +101,7 @@ func (c *copying) begin() (err error) {
 	if c.known.Done && c.known.From == c.survey.Origin {
 		return nil
 	}
-	return c.to.Import(c, store.ImportParams{From: c.survey.Origin, Queues: c.survey.Queues})
+	return c.to.Import(c, store.ImportParams{From: c.survey.Origin, Queues: c.survey.Queues, Limits: c.survey.Limits})
 }
 
 // copy copies page by page, from a place on.
@@ -141,8 +144,8 @@ const again = "stop all programs that use the two, and copy again; if that does 
 var errDiffers = errors.New("the target has not the jobs of the source")
 
 // compare checks that no node or person worked in the source meanwhile, that there are the same
-// jobs, and as many in each state, and the same schedules. before: the target was complete when
-// this copy began.
+// jobs, and as many in each state, and the same schedules and limits. before: the target was
+// complete when this copy began.
 func (c *copying) compare(before bool) (Report, error) {
 	if err := Quiet(c, c.source, "source"); err != nil {
 		return Report{}, err
@@ -159,20 +162,23 @@ func (c *copying) compare(before bool) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Source: now.Counts, Target: there.Counts, Schedules: now.Schedules, Before: before}
+	report := Report{Source: now.Counts, Target: there.Counts, Schedules: now.Schedules, Limits: len(now.Limits), Before: before}
 	alike := maps.Equal(now.Counts, there.Counts) && now.IDs == there.IDs
+	what := "jobs"
 	switch {
-	case alike && now.Schedules == there.Schedules:
+	case alike && now.Schedules != there.Schedules:
+		what = "schedules"
+	case alike && !reflect.DeepEqual(now.Limits, there.Limits):
+		what = "limits"
+	case alike:
 		return report, nil
+	}
+	switch {
 	case before:
-		what := "jobs"
-		if alike {
-			what = "schedules"
-		}
 		return report, fmt.Errorf("%w: the copy was completed before, and the %s have changed since", store.ErrConflict, what)
 	case alike:
-		return report, fmt.Errorf("%w: the target has not the schedules of the source; some were changed meanwhile, here or there: "+again,
-			store.ErrConflict)
+		return report, fmt.Errorf("%w: the target has not the %s of the source; some were changed meanwhile, here or there: "+again,
+			store.ErrConflict, what)
 	}
 	return report, fmt.Errorf("%w: %w; jobs were enqueued or changed meanwhile, here or there: "+again, store.ErrConflict, errDiffers)
 }

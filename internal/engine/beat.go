@@ -50,11 +50,11 @@ func (h *heart) beat(ctx context.Context) bool {
 	n := h.node
 	id := n.id.Load()
 	asked := h.holdings.ask(id, n.numbers.settled(id))
-	before := n.worksOn()
+	before, unwell := n.worksOn(), h.unwell()
 	// A beat that hangs is no use; the next one may find another connection.
 	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
 	began := time.Now() //nolint:forbidigo // as below
-	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 2 * n.cfg.Beat, Lead: true, Held: asked})
+	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 2 * n.cfg.Beat, Lead: true, Held: asked, Unwell: unwell})
 	cancel()
 	now := time.Now() //nolint:forbidigo // the monotonic clock, which cannot be set
 	switch {
@@ -77,6 +77,7 @@ func (h *heart) beat(ctx context.Context) bool {
 		n.schedule.Nudge()
 	}
 	h.setDead(h.pulses.See(now, beat))
+	n.hear(id, beat.Mode)
 	n.request(beat.Work)
 	for _, c := range beat.Cancels {
 		n.slots.Cancel(c.Job, usercode.CancelCause(c.Reason))

@@ -31,6 +31,7 @@ type Config struct {
 // NodeConfig configures a node.
 type NodeConfig struct {
 	Name    string
+	Host    string
 	Version string
 	// Slots is how many jobs run at once; 100.
 	Slots int

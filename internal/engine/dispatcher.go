@@ -88,6 +88,7 @@ func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want sl
 		case <-freed:
 		case <-timer.C:
 			due = true
+			d.node.slots.Probe()
 		case <-ctx.Done():
 		}
 	}
@@ -99,11 +100,10 @@ func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want sl
 // then.
 func (d *dispatcher) gather(ctx context.Context, want slots.Demand) slots.Demand {
 	wait := min(claimGap, claimGap-d.node.store.Now().Sub(d.last)) // the clock may have been set back
-	if want.Limit*4 >= d.node.slots.Most() || wait <= 0 {
-		return want
+	if want.Limit*4 < d.node.slots.Most() && wait > 0 {
+		supervise.Sleep(ctx, wait)
 	}
-	supervise.Sleep(ctx, wait)
-	return d.node.slots.Demand(d.node.store.Now())
+	return d.node.slots.Claim(d.node.store.Now())
 }
 
 // logFull logs, once until it is over, that no jobs are claimed because too many outcomes cannot be
@@ -186,9 +186,8 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 
 // start runs the jobs for which there is a slot; the others wait in the buffer.
 func (d *dispatcher) start(jobs []store.Claimed) {
-	for _, c := range d.node.slots.Admit(jobs) {
-		d.node.run(c)
-	}
+	d.node.runAll(d.node.slots.Admit(jobs))
+	d.node.refuse()
 }
 
 // claimTimeout bounds a claim. A claim locks the row of its node until its answer has arrived,

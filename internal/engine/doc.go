@@ -7,7 +7,8 @@
 //
 // Parts that need no node are packages of their own: internal/commit, the group commit;
 // internal/replay, durable functions; internal/loader, what they read; internal/news, waiting for
-// jobs; internal/slots, what a node runs and may claim; internal/pulse, the failure detector;
+// jobs; internal/slots, what a node runs and may claim; internal/grants, its slots of limits;
+// internal/pulse, the failure detector;
 // internal/outcome, outcomes. This package has the engine, which ties them to a store, and the
 // node.
 //

@@ -20,13 +20,20 @@ type duty struct {
 	// everywhere: on each node, not only on the leader.
 	everywhere bool
 	do         func(ctx context.Context) error
+	// again, if set, is asked after each run: whether one is to follow within watchEvery, though
+	// it is not requested.
+	again func() bool
 }
+
+// watchEvery is how often it is looked whether jobs have ended after which others come, if their
+// ends may not be noted.
+const watchEvery = time.Second / 2
 
 func (n *node) duties() []duty {
 	return []duty{
 		{name: "rescue", now: n.rescueNow, do: n.rescue},
 		{name: "cancel sweep", now: n.sweepNow, do: n.sweep},
-		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren},
+		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren, again: n.watches.Load},
 		{name: "retention", every: n.engine.cfg.every(time.Minute), do: n.retain},
 		{name: "jobs that no node serves", every: n.engine.cfg.every(unservedEvery), do: n.logUnserved},
 		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
@@ -41,13 +48,16 @@ func (n *node) perform(ctx context.Context, d duty) {
 		defer ticker.Stop()
 		ticks = ticker.C
 	}
+	var soon <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks:
+		case <-soon:
 		case <-d.now:
 		}
+		soon = nil
 		if !d.everywhere && !n.leader.Load() {
 			continue
 		}
@@ -58,6 +68,9 @@ func (n *node) perform(ctx context.Context, d duty) {
 		if err != nil && ctx.Err() == nil {
 			n.engine.fatal(err)
 			n.outage.Stumbled(d.name, err)
+		}
+		if d.again != nil && d.again() {
+			soon = time.After(watchEvery)
 		}
 	}
 }
@@ -112,6 +125,9 @@ func (n *node) announce(rescued store.Rescued) {
 			ended = append(ended, r.Job)
 		}
 	}
+	if len(ended) > 0 {
+		supervise.Signal(n.closeNow) // others may come after them, and they may have children
+	}
 	n.engine.announce(append(rescued.Wakes, n.engine.news.Ended(ended...)...)...)
 }
 
@@ -125,10 +141,14 @@ func (n *node) sweep(ctx context.Context) error {
 	return err
 }
 
-// closeChildren ends the children of finished jobs, according to their close policy.
+// closeChildren ends the children of finished jobs, according to their close policy, and lets go
+// on, or ends, jobs that came after others.
 func (n *node) closeChildren(ctx context.Context) error {
 	for ctx.Err() == nil {
 		closed, err := n.store.CloseChildren(ctx, closeLimit)
+		if err == nil {
+			n.watches.Store(closed.Watch)
+		}
 		n.engine.hooks.Over(closed.Ended)
 		n.engine.announce(slices.Concat(closed.Wakes, toStop(closed.Running), n.engine.news.Ended(closed.Ended...))...)
 		if err != nil {
@@ -141,7 +161,8 @@ func (n *node) closeChildren(ctx context.Context) error {
 	return nil
 }
 
-// closeLimit is how many children one transaction ends.
+// closeLimit is how many children one transaction ends, and how many jobs it tells of the ends of
+// others.
 const closeLimit = 500
 
 func (n *node) retain(ctx context.Context) error {

@@ -68,7 +68,9 @@ func (e *ending) done(err error) {
 		n.dispatch.free()
 	}
 	switch o := e.outcome; {
-	case err != nil, errors.Is(o.Err, store.ErrLeaseLost):
+	case err != nil:
+	case errors.Is(o.Err, store.ErrLeaseLost):
+		n.slots.Lost(o.Lease)
 	case o.Err != nil:
 		n.refused(e)
 	default:

@@ -207,6 +207,16 @@ func (e *Engine) Edit(ctx context.Context, params store.EditParams) (store.State
 	return state, err
 }
 
+// Depend lets a job come after others.
+func (e *Engine) Depend(ctx context.Context, params store.DependParams) (store.State, error) {
+	state, wakes, err := e.Store.Depend(ctx, params)
+	if state == store.Waiting {
+		wakes = append(wakes, store.Wake{Kind: store.WakeLeader}) // who looks at those others
+	}
+	e.announce(wakes...)
+	return state, err
+}
+
 // Pause pauses or resumes a queue.
 func (e *Engine) Pause(ctx context.Context, params store.PauseParams) error {
 	if err := e.Store.Pause(ctx, params); err != nil {
@@ -225,6 +235,15 @@ func (e *Engine) DeleteQueue(ctx context.Context, params store.DeleteQueueParams
 	return nil
 }
 
+// AskNode asks a node, of this process or another one, for a mode.
+func (e *Engine) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	if err := e.Store.AskNode(ctx, params); err != nil {
+		return err
+	}
+	e.announce(store.Wake{Kind: store.WakeNode, Node: params.Node})
+	return nil
+}
+
 // SaveSchedule makes or changes a schedule.
 func (e *Engine) SaveSchedule(ctx context.Context, s store.Schedule, expect int64) (store.Schedule, error) {
 	s, err := e.Store.SaveSchedule(ctx, s, expect)
@@ -232,6 +251,24 @@ func (e *Engine) SaveSchedule(ctx context.Context, s store.Schedule, expect int6
 		e.announce(store.Wake{Kind: store.WakeLeader})
 	}
 	return s, err
+}
+
+// SaveLimit makes or changes a limit.
+func (e *Engine) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+	l, err := e.Store.SaveLimit(ctx, l, expect)
+	if err == nil {
+		e.announce(store.Wake{Kind: store.WakeLimit, Namespace: l.Namespace, Queue: l.Name})
+	}
+	return l, err
+}
+
+// DeleteLimit removes a limit.
+func (e *Engine) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+	err := e.Store.DeleteLimit(ctx, namespace, name, force)
+	if err == nil {
+		e.announce(store.Wake{Kind: store.WakeLimit, Namespace: namespace, Queue: name})
+	}
+	return err
 }
 
 // Fire commits a fire that a person has asked for, and returns when it is durable.
@@ -313,7 +350,9 @@ func (e *Engine) committed(batch *store.Batch) {
 	wakes := append(wakesOf(batch, e.Store.Now(), e.cfg.every(idlePoll)), batch.Woken...)
 	if len(batch.Outcomes) > 0 {
 		for _, n := range *e.nodes.Load() {
-			n.slots.Over(batch.Outcomes)
+			if n.slots.Over(batch.Outcomes, e.Store.Now()) {
+				n.dispatch.free()
+			}
 		}
 	}
 	e.hooks.Committed(batch) // first: what is announced may start at once
@@ -349,4 +388,9 @@ func (e *Engine) elsewhere(namespace string, jobs []store.ID) []store.ID {
 	ending := map[store.ID]bool{}
 	e.commit.Ending(ending)
 	return slices.DeleteFunc(jobs, func(id store.ID) bool { return ending[id] })
+}
+
+// WantSlots has nodes give back the slots of a limit that they do not use.
+func (e *Engine) WantSlots(namespace, limit string) {
+	e.announce(store.Wake{Kind: store.WakeSlotsWanted, Namespace: namespace, Queue: limit})
 }

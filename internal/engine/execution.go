@@ -68,6 +68,35 @@ func (n *node) run(c store.Claimed) {
 	}
 }
 
+// runAll starts jobs that have come together.
+func (n *node) runAll(jobs []store.Claimed) {
+	n.expect(jobs)
+	for _, c := range jobs {
+		n.run(c)
+	}
+}
+
+// expect tells those who gather runs of what is about to begin.
+func (n *node) expect(jobs []store.Claimed) {
+	if !n.gathers {
+		return
+	}
+	for i := range jobs {
+		if h := n.runner.handlers[jobs[i].Job.Kind]; h != nil && h.Gather != nil {
+			h.Gather.Expect(jobs[i].Lease)
+		}
+	}
+}
+
+// hurry makes those wait no longer who gather runs, or ends that.
+func (n *node) hurry(on bool) {
+	for _, h := range n.runner.handlers {
+		if h.Gather != nil {
+			h.Gather.Hurry(on)
+		}
+	}
+}
+
 // execute runs one job to its end. mine is false if the run was given up meanwhile.
 //
 // A panic outside the handler ends this run only: its slot and its count go on.
@@ -103,7 +132,7 @@ func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 // Nil means that the lease is lost and nothing can be written.
 func (n *node) runJob(x *execution) *store.Outcome {
 	c, run := x.run.claimed, x.run
-	if o, settled := n.refuse(x.handler, c); settled {
+	if o, settled := n.mayNotRun(x.handler, c); settled {
 		return o
 	}
 	// The context comes first: from begin on other goroutines may cancel the run. The node's id is
@@ -217,6 +246,12 @@ func (n *node) nextJob(x *execution) (following store.Claimed, ok bool) {
 	now := time.Now() //nolint:forbidigo // used if the store's clock panics: the slot must go on
 	n.engine.guard.Try("the end of a run", func() { now = n.store.Now() })
 	following, ok = n.slots.End(&x.run.claimed.Job, x, now)
+	if ok && n.gathers {
+		n.expect([]store.Claimed{following})
+	}
+	if x.handler != nil && x.handler.Gather != nil {
+		x.handler.Gather.Left(x.run.claimed.Lease)
+	}
 	n.dispatch.free()
 	return following, ok
 }
@@ -226,6 +261,7 @@ func (n *node) endUnwritten(x *execution) (following store.Claimed, ok, mine boo
 	if _, first := x.run.stopWriting(); !first {
 		return store.Claimed{}, false, false
 	}
+	n.slots.Lost(x.run.claimed.Lease)
 	following, ok = n.nextJob(x)
 	n.engine.news.EndedHere([]store.ID{x.run.claimed.Job.ID}) // another process may have ended it
 	return following, ok, true
@@ -268,6 +304,9 @@ func (n *node) abandon(x *execution, cause error) {
 			slog.String(logs.KeyCause, cause.Error()), slog.String(logs.KeyStack, stack))
 	}
 }
+
+// Job is the job of the run.
+func (x *execution) Job() *store.Job { return &x.run.claimed.Job }
 
 // Lease is the lease under which the run writes. This method and those below are what the slots ask
 // of a run: see slots.Run.

@@ -36,6 +36,19 @@ type Handler struct {
 	Pinned  bool
 	// Accepts are other versions whose runs this code takes over.
 	Accepts []string
+
+	// Gather, if set, works several runs of the kind together; Run joins them.
+	Gather Gatherer
+}
+
+// Gatherer is what a node tells of the runs of a kind that are worked together; see package gather.
+type Gatherer interface {
+	// Expect tells of a run that has a slot and is about to begin.
+	Expect(run store.Lease)
+	// Left tells that a run has ended and passed its slot on.
+	Left(run store.Lease)
+	// Hurry makes runs that wait for others wait no longer, or ends that.
+	Hurry(on bool)
 }
 
 // Attempt is what a handler sees of its run. *Run implements it on a node.

@@ -4,12 +4,14 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Health is the state of the node of this process.
 type Health struct {
 	Node      int64 // 0: no node runs
 	Leader    bool
+	Mode      store.NodeMode
 	BeatAt    time.Time // when its last beat succeeded; zero: none has
 	Silent    time.Duration
 	DeadBy    time.Duration // how long it may be silent
@@ -32,6 +34,7 @@ func (r *Runner) Health() Health {
 	if n == nil {
 		return h
 	}
+	h.Mode = n.mode.known()
 	h.Node, h.Leader, h.Running = n.id.Load(), n.leader.Load(), n.slots.Running()
 	h.DeadBy, h.Pending = n.cfg.DeadAfter, int(max(n.pending.Load(), 0))
 	h.BeatAt, h.RoundTrip = n.heart.lastBeat()

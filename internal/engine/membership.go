@@ -61,8 +61,9 @@ func (n *node) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	defer cancel()
 	info := store.NodeInfo{
-		Name: n.cfg.Name, Version: n.cfg.Version, Namespace: n.runner.namespace, Kinds: n.kinds, Slots: n.cfg.Slots,
+		Name: n.cfg.Name, Host: n.cfg.Host, Version: n.cfg.Version, Namespace: n.runner.namespace, Kinds: n.kinds, Slots: n.cfg.Slots,
 		DeadAfter: n.cfg.DeadAfter, Policies: n.policies,
+		Was: n.id.Load(), Mode: n.mode.known(),
 	}
 	for _, q := range n.cfg.Queues {
 		info.Queues = append(info.Queues, q.Name)
@@ -95,6 +96,7 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 		logs.KeyRunning, n.slots.Running())
 	n.leader.Store(false)
 	n.slots.LoseAll(id)
+	n.doubt(id)
 	for try := 1; ; try++ {
 		err := n.join(ctx)
 		if err == nil {
@@ -107,6 +109,7 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 		supervise.Sleep(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
 	}
 	n.dispatch.wake("")
+	supervise.Signal(n.beatNow) // which tells whether it may claim
 }
 
 // errNotSignedOff is what Run returns when the node has stopped but could not leave the cluster.

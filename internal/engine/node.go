@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/grants"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/scheduler"
 	"github.com/holdfastdev/holdfast/internal/slots"
@@ -41,6 +42,9 @@ func (r *Runner) start(ctx context.Context, stop Stop, kind string) (*node, erro
 	defer unhook()
 	err := n.join(joining)
 	if err == nil {
+		err = n.grants.Load(joining) // before the first claim
+	}
+	if err == nil {
 		// A process that was killed here a moment ago may have left jobs behind and be declared
 		// dead already.
 		if err := n.rescue(joining); err != nil {
@@ -61,15 +65,21 @@ func (r *Runner) newNode(kind string) *node {
 		engine: r.engine, runner: r, store: r.engine.Store, cfg: r.cfg, log: r.log, lines: r.lines, outage: r.engine.outage,
 		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
 		closeNow: make(chan struct{}, 1), wakeIdle: make(chan store.Claimed), endIdle: make(chan struct{}), gone: make(chan error, 1),
-		policies: map[string]store.Policy{},
+		policies: map[string]store.Policy{}, mode: mode{drained: make(chan struct{})},
 	}
+	kinds := map[string]string{}
 	for _, h := range r.handlers {
 		if kind == "" || kind == h.Kind {
 			n.kinds = append(n.kinds, h.claims()...)
+			for _, claimed := range h.claims() {
+				kinds[claimed] = h.Kind
+			}
+			n.gathers = n.gathers || h.Gather != nil
 		}
 	}
 	slices.Sort(n.kinds)
-	n.slots = slots.New(slots.Config{Size: n.cfg.Slots, Queues: n.cfg.Queues, MaxAside: n.cfg.maxAside})
+	n.hurry(false) // of an earlier node
+	n.slots = slots.New(slots.Config{Size: n.cfg.Slots, Queues: n.cfg.Queues, Kinds: kinds, MaxAside: n.cfg.maxAside})
 	n.starts.node = n
 	n.dispatch = newDispatcher(n)
 	n.promote = newPromoter(n)
@@ -78,7 +88,20 @@ func (r *Runner) newNode(kind string) *node {
 		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Fire: r.engine.commit.Fire, Cancel: r.engine.Cancel,
 		Turn: func() { n.turns.Note("schedules") }, Lines: r.lines, Outage: n.outage,
 	})
+	n.grants = grants.New(grants.Parts{
+		Store: n.store, Slots: n.slots, Namespace: r.namespace, Node: n.id.Load, Dead: n.declaredDead, Every: n.patience,
+		Free: n.dispatch.free, Look: func() { n.dispatch.wake("") }, Turn: func() { n.turns.Note("limits") }, Outage: n.outage,
+	})
 	return n
+}
+
+// patience is how long what wake-ups tell of limits may take to be found without them. Where there
+// are none that is long, so that an idle node does not ask for nothing.
+func (n *node) patience() time.Duration {
+	if n.slots.IsLimited() || !n.store.Traits().Wakeups {
+		return min(n.cfg.Beat, n.dispatch.slowest())
+	}
+	return 3 * n.dispatch.slowest()
 }
 
 // Stop tells a running node to stop.
@@ -119,6 +142,7 @@ func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
 	select {
 	case <-ctx.Done():
 	case <-stop.Soft:
+	case <-n.mode.drained:
 	case gone = <-n.gone:
 		// No handler can write any more, and the node cannot leave the cluster.
 		n.log.Error("the database is gone; the node stops", logs.KeyRunning, n.slots.Running(), logs.KeyError, gone)
@@ -133,6 +157,7 @@ func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
 	stopClaiming()
 	n.starts.close()
 	n.giveBack()
+	n.hurry(true) // no more jobs come
 	n.drain(stop.Hard)
 	close(n.endIdle)
 	n.rested.Wait()
@@ -152,6 +177,7 @@ func (r *Runner) WorkOne(ctx context.Context, kind string) (worked store.ID, err
 	defer r.engine.news.Listen()()
 	die := n.begin(ctx, map[string]func(context.Context){"heartbeat": n.heart.loop})
 	n.promote.look(ctx)
+	n.hurry(true)
 	jobs, _, err := n.dispatch.take(ctx, 1, nil)
 	if len(jobs) > 0 {
 		worked = jobs[0].Job.ID
@@ -181,7 +207,9 @@ func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)
 
 // loops are those of a living node, by name.
 func (n *node) loops() map[string]func(context.Context) {
-	loops := map[string]func(context.Context){"heartbeat": n.heart.loop, "promotion": n.promote.loop, "schedules": n.schedule.Run}
+	loops := map[string]func(context.Context){
+		"heartbeat": n.heart.loop, "promotion": n.promote.loop, "schedules": n.schedule.Run, "limits": n.grants.Run,
+	}
 	for _, d := range n.duties() {
 		loops[d.name] = func(ctx context.Context) { n.perform(ctx, d) }
 	}

@@ -19,9 +19,9 @@ func (x *execution) panicked(p any) *store.Outcome {
 	return x.run.Again(store.ReasonError, usercode.CutError(usercode.PanicText(p)), usercode.CutTrace(string(debug.Stack())), time.Second)
 }
 
-// refuse decides jobs that must not run. A durable one that has started runs all the same, to end
-// itself.
-func (n *node) refuse(h *Handler, c store.Claimed) (*store.Outcome, bool) {
+// mayNotRun decides jobs that must not run. A durable one that has started runs all the same, to
+// end itself.
+func (n *node) mayNotRun(h *Handler, c store.Claimed) (*store.Outcome, bool) {
 	switch {
 	case h == nil:
 		return outcome.Released(), true

@@ -63,19 +63,25 @@ func (s *starts) settle(start *store.Start, jobs []*store.Enqueue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		n.slots.AdmitReserved(jobs, nil)
+		n.slots.GiveBackReserved(jobs, start.Claimed)
 		for _, c := range start.Claimed {
 			n.release(c)
 		}
 	} else {
-		for _, c := range n.slots.AdmitReserved(jobs, start.Claimed) {
-			n.run(c)
-		}
+		n.runAll(n.slots.AdmitReserved(jobs, start.Claimed))
+		n.refuse()
 		if len(start.Claimed) < len(jobs) {
 			n.dispatch.free()
 		}
 	}
 	n.outcomes.Done()
+}
+
+// refuse gives back jobs that have come although the node is quiet: their claim was on its way.
+func (n *node) refuse() {
+	for _, c := range n.slots.TakeRefused() {
+		n.release(c)
+	}
 }
 
 // begin starts a membership: it is called before the node has its new id.

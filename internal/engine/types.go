@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/grants"
 	"github.com/holdfastdev/holdfast/internal/hookqueue"
 	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
@@ -77,12 +78,15 @@ type node struct {
 	outage *logs.Outage
 	kinds  []string
 
+	gathers bool // some kinds gather their runs
+
 	policies map[string]store.Policy // by kind, for rescues of the node's jobs
 
 	id    atomic.Int64 // of the current membership
 	joins sync.Mutex   // one rejoin at a time
 
 	leader   atomic.Bool
+	watches  atomic.Bool // jobs may end without a note for those that come after them
 	turns    turns.Turns
 	unserved unserved
 	pending  atomic.Int64 // outcomes that may still hold up a slot
@@ -93,8 +97,11 @@ type node struct {
 	dispatch *dispatcher
 	promote  *promoter
 	schedule *scheduler.Loop
+	grants   *grants.Loop
 	heart    *heart
 	beatNow  chan struct{}
+
+	mode mode
 
 	gone chan error // why the database is gone: the node must stop
 
@@ -111,6 +118,16 @@ type node struct {
 	wakeIdle chan store.Claimed // gives an idle goroutine a job
 	endIdle  chan struct{}      // closed: idle goroutines end
 	outcomes sync.WaitGroup     // outcomes not yet stored or given up, and starts in progress: the node leaves after them
+}
+
+// mode is what people want of a node, as far as the node knows: what its beats have told. The wish
+// is in the node's row; here is what follows from it.
+type mode struct {
+	mu      sync.Mutex
+	is      store.NodeMode
+	lost    int64         // the membership that was lost last: what its beats told may be out of date
+	unsure  bool          // the node joins again, and no beat has told yet what is wanted of it
+	drained chan struct{} // closed: the node is to stop
 }
 
 // Run is one run of one job, as its handler sees it.
@@ -171,6 +188,7 @@ type heart struct {
 	node     *node
 	pulses   pulse.Detector
 	holdings holdings
+	fullAt   time.Time // the last beat at which there was nothing to claim for
 
 	mu   sync.Mutex
 	at   time.Time        // when the last beat succeeded, by the monotonic clock

@@ -7,7 +7,7 @@ import (
 
 // wake reacts to a wake-up. It does not block.
 func (n *node) wake(w store.Wake) {
-	if w.IsAboutQueue() && w.Namespace != n.runner.namespace {
+	if !w.Concerns(n.runner.namespace) {
 		return
 	}
 	switch w.Kind {
@@ -27,11 +27,18 @@ func (n *node) wake(w store.Wake) {
 		n.promote.hint(n.store.Now())
 		supervise.Signal(n.closeNow)
 		n.schedule.Nudge()
+		n.grants.Heard(w)
 		// No beat: it writes, and on SQLite every write of one process wakes the others with
 		// WakeAll.
+	case store.WakeNode:
+		if w.Node == n.id.Load() {
+			supervise.Signal(n.beatNow)
+		}
 	case store.WakeLeader:
 		supervise.Signal(n.closeNow)
 		n.schedule.Nudge()
+	case store.WakeLimit, store.WakeSlotsWanted, store.WakeSlotsFree:
+		n.grants.Heard(w)
 	default: // for waiters
 	}
 }

@@ -64,6 +64,8 @@ func (w *wakes) enqueued(e *store.Enqueue) {
 	at := place{e.Job.Namespace, e.Job.Queue}
 	switch {
 	case e.Err != nil, e.Result.State == store.Running:
+	case e.Result.State == store.Waiting:
+		w.lead() // to look at those after which it comes
 	case e.Result.State == store.Scheduled:
 		w.due(e.Result.RunAt)
 	case e.Result.State == store.Available:
@@ -74,15 +76,22 @@ func (w *wakes) enqueued(e *store.Enqueue) {
 	}
 }
 
+// lead adds the wake-up of the node that leads.
+func (w *wakes) lead() {
+	if !w.leader {
+		w.leader = true
+		w.list = append(w.list, store.Wake{Kind: store.WakeLeader})
+	}
+}
+
 func (w *wakes) ended(o *store.Outcome, now time.Time) {
 	switch {
 	case o.Err != nil:
 	case o.Final == store.Available:
 		w.available(place{o.Namespace, o.Queue})
 	case o.Final.Finished():
-		if o.HasChildren && !w.leader {
-			w.leader = true
-			w.list = append(w.list, store.Wake{Kind: store.WakeLeader})
+		if o.HasChildren || o.HasSuccessors {
+			w.lead()
 		}
 	case !o.Due.IsZero():
 		w.due(o.Due)

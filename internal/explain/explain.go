@@ -66,6 +66,11 @@ func (w *finding) pending(ctx context.Context, s store.Store) error {
 		return err
 	}
 	nodes := w.served()
+	limits, err := s.Limits(ctx, w.Namespace, "")
+	if err != nil {
+		return err
+	}
+	w.limits(limits)
 	if len(nodes) == 0 || len(w.causes) > 0 { // which keep it from being ready
 		return nil
 	}
@@ -201,7 +206,54 @@ func (w *finding) rescue(of int64) string {
 	return "no other node is live to take its jobs: start one"
 }
 
+// mostNamed is how many of the jobs for which one waits are named.
+const mostNamed = 3
+
+// dependencies adds the jobs after which the job comes: first those that have failed or were
+// cancelled, about which a person has to decide.
+func (w *finding) dependencies() {
+	var ended, open []store.Predecessor
+	for _, p := range w.Predecessors {
+		if p.State == 0 || p.State.Finished() && p.IfFailed == store.HoldIfFailed {
+			ended = append(ended, p)
+		} else {
+			open = append(open, p)
+		}
+	}
+	for _, p := range ended[:min(len(ended), mostNamed)] {
+		text := fmt.Sprintf("it comes after job %s, which %s; retry that one", p.On, hasEnded(p.State))
+		if p.State == 0 {
+			text = fmt.Sprintf("it comes after job %s, which %s", p.On, hasEnded(p.State))
+		}
+		w.add(why.Dependency, "%s, or resume this one to run it anyway, or cancel it", text).Job = p.On
+	}
+	for _, p := range open[:min(len(open), mostNamed)] {
+		w.add(why.Dependency, "it comes after job %s, which is %s", p.On, p.State).Job = p.On
+	}
+	if more := len(w.Predecessors) - len(w.causes); more > 0 {
+		w.add(why.Dependency, "it comes after %d more jobs", more)
+	}
+	if len(w.causes) == 0 {
+		w.add(why.Dependency, "the jobs that it came after have finished; a node lets it go on in a moment")
+	}
+}
+
+func hasEnded(state store.State) string {
+	switch state {
+	case 0:
+		return "did not complete, and was removed"
+	case store.Cancelled:
+		return "was cancelled"
+	default:
+		return "has " + state.String()
+	}
+}
+
 func (w *finding) held() {
+	if w.Wait.Reason == store.ReasonDependency {
+		w.dependencies()
+		return
+	}
 	if w.Wait.Reason == store.ReasonPaused {
 		who := ""
 		for _, a := range w.Actions {
@@ -351,7 +403,24 @@ func (w *finding) served() []store.Node {
 	}) {
 		return nil
 	}
+	if !narrow(why.QuietNode, func(n *store.Node) bool { return n.Mode == store.NodeRuns }, w.quiet) {
+		return nil
+	}
 	return nodes
+}
+
+// quiet says that all nodes that serve the job were asked to claim nothing.
+func (w *finding) quiet(all []store.Node) string {
+	resume, name := "", nodeName(all[0].ID, all)
+	if i := slices.IndexFunc(all, func(n store.Node) bool { return n.Mode == store.NodeQuiet }); i >= 0 {
+		resume = fmt.Sprintf(`; "holdfast node resume %d" ends that`, all[i].ID)
+	}
+	if len(all) > 1 {
+		return fmt.Sprintf("all %d nodes that serve it are quiet or draining, and claim nothing%s", len(all), resume)
+	}
+	n := all[0]
+	return fmt.Sprintf("%s, the only node that serves it, has been %v for %s%s, and claims nothing%s",
+		name, n.Mode, w.since(n.ModeAt), by(n.ModeBy), resume)
 }
 
 func (w *finding) noNode(alive []store.Node) string {

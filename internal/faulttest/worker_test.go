@@ -40,6 +40,7 @@ var roles = map[string]func(w *inside) error{
 	"promise":  (*inside).promise,
 	"hold":     (*inside).hold,
 	"bells":    func(w *inside) error { return ringing(w.client) },
+	"narrow":   func(w *inside) error { return narrowing(w.client) },
 }
 
 // report is a line with which a worker tells the test that it runs a job.

@@ -35,11 +35,17 @@ var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, un
 // publicBudget is that of the packages that users read: the root, in which the methods of its types
 // have to be, and the contract of stores, with all that they tell. Their types name each other: a
 // client makes jobs, and a job knows its client.
-var publicBudget = size{files: 36, lines: 5000, up: 20, function: 60, parameters: 6, unwalked: 60}
+var publicBudget = size{files: 36, lines: 5600, up: 20, function: 60, parameters: 6, unwalked: 60}
+
+// modelBudget is that of the model, which does in memory all that the contract says.
+var modelBudget = size{files: 30, lines: 4500, up: 10, function: 60, parameters: 6, unwalked: 60}
 
 func budgetOf(pkg string) size {
-	if pkg == "." || pkg == "store" {
+	switch pkg {
+	case ".", "store":
 		return publicBudget
+	case "store/storetest/model":
+		return modelBudget
 	}
 	return budget
 }

@@ -60,6 +60,7 @@ var layers = []layer{
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
 	{pattern: "store/storetest/copies", imports: words},
+	{pattern: "store/storetest/depend", imports: words},
 	{pattern: "store/storetest/durable", imports: words},
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
@@ -70,6 +71,10 @@ var layers = []layer{
 	{pattern: "store/storetest/operate", imports: words},
 	{pattern: "store/storetest/outside", imports: words},
 	{pattern: "store/storetest/schedules", imports: words},
+	{
+		pattern: "store/storetest/limits", imports: slices.Concat(words, []string{"store/storetest/crowd"}),
+		tests: []string{"store/storetest/model"},
+	},
 	{pattern: "store/storetest/race", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
 	{pattern: "store/storetest/starts", imports: words},
 	{pattern: "store/storetest/tx", imports: words},
@@ -82,31 +87,37 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/generations", "store/sqlite/internal/schedules", "store/sqlite/internal/work",
+			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/limits",
+			"store/sqlite/internal/schedules",
+			"store/sqlite/internal/work",
 		}),
 	},
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
 	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
+	{pattern: "store/sqlite/internal/limits", imports: onSQLite},
+	{pattern: "store/sqlite/internal/edges", imports: onSQLite},
 	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
 	{
 		pattern: "store/sqlite/internal/work",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/schedules",
-			"store/sqlite/internal/updates",
+			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
+			"store/sqlite/internal/schedules", "store/sqlite/internal/updates",
 		}),
 	},
 	{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/edits", "store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/updates",
-			"store/sqlite/internal/work",
+			"store/internal/edits", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
+			"store/sqlite/internal/limits",
+			"store/sqlite/internal/updates", "store/sqlite/internal/work",
 		}),
 	},
 	{
 		pattern: "store/sqlite/internal/view",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/lists", "store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/work",
+			"store/internal/lists", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
+			"store/sqlite/internal/work",
 		}),
 	},
 	{
@@ -117,30 +128,38 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
-	{pattern: "store/postgres/internal/move", imports: slices.Concat(onPostgres, []string{"store/postgres/internal/schedules"})},
+	{
+		pattern: "store/postgres/internal/move",
+		imports: slices.Concat(onPostgres, []string{"store/postgres/internal/limits", "store/postgres/internal/schedules"}),
+	},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
 	{pattern: "store/postgres/internal/claims", imports: onPostgres},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
+	{pattern: "store/postgres/internal/limits", imports: onPostgres},
+	{pattern: "store/postgres/internal/edges", imports: onPostgres},
 	{
 		pattern: "store/postgres/internal/write",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/claims", "store/postgres/internal/schedules", "store/postgres/internal/updates",
+			"store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/schedules",
+			"store/postgres/internal/updates",
 		}),
 	},
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/internal/edits", "store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/updates",
-			"store/postgres/internal/write",
+			"store/internal/edits", "store/postgres/internal/edges", "store/postgres/internal/limits", "store/postgres/internal/read",
+			"store/postgres/internal/schema",
+			"store/postgres/internal/updates", "store/postgres/internal/write",
 		}),
 	},
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/claims", "store/postgres/internal/move", "store/postgres/internal/operate", "store/postgres/internal/read",
-			"store/postgres/internal/schedules", "store/postgres/internal/schema", "store/postgres/internal/updates",
+			"store/postgres/internal/claims", "store/postgres/internal/limits", "store/postgres/internal/move",
+			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schedules",
+			"store/postgres/internal/schema", "store/postgres/internal/updates",
 			"store/postgres/internal/write",
 		}),
 		tests: []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
@@ -155,7 +174,7 @@ var layers = []layer{
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/saidonce"},
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
-	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "schedule"})},
+	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "limit", "schedule"})},
 
 	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
 	{
@@ -185,6 +204,8 @@ var layers = []layer{
 	},
 	{pattern: "internal/pulse", imports: []string{"store"}},
 	{pattern: "internal/slots", imports: []string{"internal/supervise", "store"}},
+	{pattern: "internal/grants", imports: []string{"internal/logs", "internal/slots", "internal/supervise", "store"}},
+	{pattern: "internal/gather", imports: []string{"store"}},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/blocked", imports: []string{"store"}},
 	{pattern: "internal/crowd"},
@@ -219,7 +240,8 @@ var layers = []layer{
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"hooks", "internal/commit", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news", "internal/outcome",
+			"hooks", "internal/commit", "internal/grants", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news",
+			"internal/outcome",
 			"internal/portion", "internal/pulse", "internal/replay", "internal/scheduler", "internal/slots", "internal/stopwatch",
 			"internal/supervise", "internal/turns", "internal/usercode", "store",
 		},
@@ -245,9 +267,20 @@ var layers = []layer{
 		tests: support,
 	},
 	{pattern: "health", imports: []string{"."}, tests: support},
+	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{
 		pattern: "schedule",
 		imports: []string{".", "internal/access", "internal/cron", "internal/engine", "internal/firing", "internal/valid", "store"},
+		tests:   support,
+	},
+	{
+		pattern: "limit",
+		imports: []string{".", "internal/access", "internal/engine", "internal/valid", "store"},
+		tests:   support,
+	},
+	{
+		pattern: "many",
+		imports: []string{".", "internal/access", "internal/gather", "internal/usercode", "store"},
 		tests:   support,
 	},
 	{
@@ -259,14 +292,14 @@ var layers = []layer{
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
-	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "schedule", "store", "why"}},
+	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "limit", "schedule", "store", "why"}},
 	{
 		pattern: "internal/cli/app",
 		imports: []string{".", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "store", "store/dsn"},
 	},
 	{
 		pattern: "internal/cli/jobs",
-		imports: append([]string{".", "internal/builtin", "store", "why"}, ofVerbs...),
+		imports: append([]string{".", "after", "internal/builtin", "store", "why"}, ofVerbs...),
 		tests:   support,
 	},
 	{
@@ -280,6 +313,7 @@ var layers = []layer{
 		imports: append([]string{".", "internal/builtin", "schedule", "store"}, ofVerbs...),
 		tests:   support,
 	},
+	{pattern: "internal/cli/limits", imports: append([]string{".", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/databases",
 		imports: append([]string{".", "internal/copier", "store", "store/dsn"}, ofVerbs...),
@@ -289,7 +323,7 @@ var layers = []layer{
 	{
 		pattern: "internal/cli",
 		imports: []string{".", "internal/cli/...", "internal/vet", "store", "store/dsn"},
-		tests:   slices.Concat(support, []string{"schedule"}),
+		tests:   slices.Concat(support, []string{"after", "limit", "schedule"}),
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
 	{

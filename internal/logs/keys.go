@@ -33,6 +33,7 @@ const (
 	KeyMaxEntries   = "max_entries"
 	KeyMissed       = "missed"
 	KeyName         = "name"
+	KeyMode         = "mode"
 	KeyNamespace    = "namespace"
 	KeyNode         = "node"
 	KeyOutcomes     = "outcomes"

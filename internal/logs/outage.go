@@ -41,6 +41,7 @@ const (
 	CallClaim     = "claim"
 	CallCommit    = "commit"
 	CallJournals  = "journals"
+	CallLimits    = "limits"
 	CallPromote   = "promotion"
 	CallSchedules = "schedules"
 	CallUpdates   = "updates"

@@ -8,7 +8,7 @@ import (
 )
 
 // Admit takes claimed jobs in. It returns those that have a slot; the others wait in the buffer,
-// where they are: nobody may change the slice any more.
+// where they are: the caller does not change the slice any more.
 func (s *Slots) Admit(jobs []store.Claimed) (start []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,9 +18,12 @@ func (s *Slots) Admit(jobs []store.Claimed) (start []store.Claimed) {
 // admitLocked is Admit with s.mu held. While a slot is free, the buffer has only jobs whose queues
 // are at their limit; all others would have a slot.
 func (s *Slots) admitLocked(jobs []store.Claimed) (start []store.Claimed) {
+	for i := range jobs {
+		s.count(&jobs[i].Job, jobs[i].Lease)
+	}
 	for i := 0; i < len(jobs); i++ {
 		q := s.shareOf(jobs[i].Job.Queue)
-		if s.used < s.size && q.running < q.limit {
+		if s.used < s.size && q.running < q.limit && !s.quiet {
 			s.begins(q, jobs[i].Job.ID)
 			if len(start) == i {
 				start = jobs[: i+1 : i+1] // usually the first ones
@@ -66,6 +69,9 @@ func (s *Slots) End(job *store.Job, run Run, now time.Time) (following store.Cla
 // startPrefetched gives a free slot to the prefetched job that was claimed first, of those whose
 // queues are below their limit. s.mu is held.
 func (s *Slots) startPrefetched() (c store.Claimed, ok bool) {
+	if s.quiet {
+		return c, false
+	}
 	var best *share
 	for _, q := range s.shares {
 		if len(q.buffer) > 0 && q.running < q.limit && (best == nil || q.buffer[0].Lease.Before(best.buffer[0].Lease)) {

@@ -100,11 +100,21 @@ func (b *bed) expect(what string, limit int, queues ...int) {
 // run is a run that does nothing but note what it is told.
 type run struct {
 	slots   *Slots
+	queue   string
+	job     *store.Job
 	lease   store.Lease
 	started time.Time
 	ended   bool
 	cause   error
 	paused  bool
+}
+
+// Job is the job of the run, as far as a test has said what it is.
+func (r *run) Job() *store.Job {
+	if r.job != nil {
+		return r.job
+	}
+	return &store.Job{ID: r.lease.Job, Queue: r.queue}
 }
 
 func (r *run) Lease() store.Lease { return r.lease }

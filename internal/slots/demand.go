@@ -3,6 +3,7 @@ package slots
 import (
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -17,11 +18,12 @@ type Demand struct {
 	Likely bool // there may be jobs and there is room for them
 	Waits  bool // there may be jobs but there is no room for them
 
-	sum   int    // over the queues; the limit may be less
-	parts []part // by share
+	sum      int    // over the classes; the limit may be less
+	parts    []part // by class
+	division int    // of which these are
 }
 
-// part is the part of a share in a demand: its room, and its news at that moment.
+// part is the part of a class in a demand: its room, and its news at that moment.
 type part struct {
 	room int
 	news int64
@@ -32,19 +34,63 @@ type part struct {
 func (s *Slots) Demand(now time.Time) Demand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := Demand{Limit: s.room(now), parts: make([]part, len(s.shares))}
-	for i, q := range s.shares {
-		room := min(q.room(now, s.mostAhead()), d.Limit)
-		d.parts[i] = part{room, q.news}
-		d.Likely = d.Likely || room > 0 && q.mayHaveJobs()
-		d.Waits = d.Waits || room == 0 && q.mayHaveJobs()
+	return s.demand(now)
+}
+
+// Claim is a Demand that is about to be claimed: until Learn or LearnNothing is called what it may
+// take of limits is in use.
+func (s *Slots) Claim(now time.Time) Demand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.demand(now)
+	s.claiming, s.turn = d.Limit, s.turn+1
+	for i, c := range s.classes {
+		for _, n := range c.counts {
+			n.limit.claiming += d.parts[i].room * n.weight
+		}
+	}
+	return d
+}
+
+// claimed ends what Claim has begun. s.mu is held.
+func (s *Slots) claimed() {
+	s.claiming = 0
+	for _, l := range s.limits {
+		l.claiming = 0
+	}
+}
+
+func (s *Slots) demand(now time.Time) Demand {
+	d := Demand{Limit: s.room(now), parts: make([]part, len(s.classes)), division: s.division}
+	rooms := s.rooms(now, d.Limit)
+	for i, c := range s.classes {
+		room := min(rooms(c), d.Limit)
+		d.parts[i] = part{room, c.news}
+		d.Likely = d.Likely || room > 0 && c.mayHaveJobs()
+		d.Waits = d.Waits || room == 0 && c.mayHaveJobs()
 		d.sum += room
-		if s.named != nil {
-			d.Queues = append(d.Queues, store.QueueDemand{Name: q.queue, Limit: room})
+		if s.named != nil || len(s.classes) > 1 || len(s.limits) > 0 {
+			d.Queues = append(d.Queues, store.QueueDemand{Name: c.lane.queue, Kind: c.lane.kind, Limit: room})
 		}
 	}
 	d.Limit = min(d.Limit, d.sum)
 	return d
+}
+
+// rooms returns how many jobs of each class may be claimed now, if the node has room for most. s.mu
+// is held.
+func (s *Slots) rooms(now time.Time, most int) func(c *class) int {
+	if len(s.limits) == 0 {
+		return func(c *class) int { return c.share.room(now, s.mostAhead()) } // it is the only one
+	}
+	apart := apportion(s.classes, s.turn, func(q *share) int { return min(q.room(now, s.mostAhead()), most) })
+	for _, l := range s.limits {
+		l.needs, l.usable = min(apart.needs[l], most*l.heaviest), apart.uses[l]
+		if l.lacks() > 0 && !l.short && l.keep == notAsking || l.surplus(now) > 0 {
+			supervise.Signal(s.asks)
+		}
+	}
+	return func(c *class) int { return apart.rooms[c.place] }
 }
 
 // room is how many jobs may be claimed now in all queues: the free slots, and as many more as are
@@ -52,7 +98,7 @@ func (s *Slots) Demand(now time.Time) Demand {
 // get a slot within it; jobs whose queue is blocked by a long job take no room from the others.
 // s.mu is held.
 func (s *Slots) room(now time.Time) int {
-	if s.tooManyAside() {
+	if s.quiet || s.tooManyAside() {
 		return 0
 	}
 	free, ahead := s.size-s.used-s.reserved, 0
@@ -75,36 +121,41 @@ func (s *Slots) mostAhead() int { return max(MaxPrefetch-s.size, s.size) }
 func (s *Slots) Learn(d Demand, limit int, jobs []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.claimed()
+	if d.division != s.division {
+		return // limits were changed meanwhile: any class may have jobs
+	}
 	taken := make([]struct {
 		n    int
 		last *store.Claimed
-	}, len(s.shares))
+	}, len(s.classes))
 	for i := range jobs {
-		of := &taken[s.shareOf(jobs[i].Job.Queue).place]
+		of := &taken[s.classOf(laneOf(&jobs[i].Job)).place]
 		of.n++
 		of.last = &jobs[i]
 	}
 	full := limit < d.sum && len(jobs) >= limit
-	for i, q := range s.shares {
+	for i, c := range s.classes {
 		switch asked := min(d.parts[i].room, limit); {
 		case d.parts[i].room == 0:
 		case full && taken[i].n == 0:
-			q.emptied = never
+			c.emptied = never
 		case full || taken[i].n*4 >= asked:
-			q.emptied = never
-			q.knows(taken[i].last, d.parts[i].news)
+			c.emptied = never
+			c.knows(taken[i].last, d.parts[i].news)
 		default:
-			q.emptied = d.parts[i].news
-			q.knows(nil, d.parts[i].news)
+			c.emptied = d.parts[i].news
+			c.knows(nil, d.parts[i].news)
 		}
 	}
 }
 
-// LearnNothing notes that a claim has failed: every queue may have jobs.
+// LearnNothing notes that a claim has failed: every class may have jobs.
 func (s *Slots) LearnNothing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, q := range s.shares {
-		q.emptied = never
+	s.claimed()
+	for _, c := range s.classes {
+		c.emptied = never
 	}
 }

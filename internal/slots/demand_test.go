@@ -147,8 +147,8 @@ func TestLearn(t *testing.T) {
 				b.Learn(d, cmp.Or(c.limit, d.Limit), append(b.claimed("a", c.a), b.claimed("b", c.b)...))
 			}
 			for i, want := range []bool{c.inA, c.inB} {
-				if q := b.shares[i]; q.mayHaveJobs() != want {
-					t.Errorf("there may be jobs in %s: %t, want %t", q.queue, q.mayHaveJobs(), want)
+				if q := b.classes[i]; q.mayHaveJobs() != want {
+					t.Errorf("there may be jobs in %s: %t, want %t", q.lane.queue, q.mayHaveJobs(), want)
 				}
 			}
 			hasRoom := d.Queues[1].Limit > 0
@@ -174,7 +174,7 @@ func TestWakeUpDuringAClaimIsNotLost(t *testing.T) {
 		if !b.Demand(b.now).Likely {
 			t.Errorf("a wake-up of %q during a claim is forgotten", name)
 		}
-		if inB := b.shares[1].mayHaveJobs(); inB != (name == "") {
+		if inB := b.classes[1].mayHaveJobs(); inB != (name == "") {
 			t.Errorf("after a wake-up of %q there may be jobs in b: %t", name, inB)
 		}
 		b.empty()

@@ -3,7 +3,12 @@
 // claims and runs.
 //
 //	slots    the account
-//	share    the part of it that one queue has
+//	limit    the part of it that one limit over all nodes has
+//	share    the part of it that one queue has, and its classes, which limits tell apart
+//	divide   makes the classes
+//	count    which jobs count in limits, and how the limits are
+//	apportion  divides slots among classes
+//	ask      what is asked of limits, and the answers
 //	rate     how many jobs end within the prefetch horizon
 //	demand   what may be claimed now, and what the answer to a claim tells
 //	admit    claimed jobs get a slot or wait for one; a slot passes from one job to the next
@@ -12,6 +17,7 @@
 //	run      the runs in the slots, which can be cancelled and paused
 //	early    requests for jobs that are not here yet
 //	aside    outcomes that callers' transactions block
+//	quiet    nothing is claimed and nothing begins, as people want it
 //
 // A claimed job goes through this package in the order
 //
@@ -27,6 +33,9 @@
 // horizon; so long jobs are left to other nodes, and short ones need not wait for a claim each. No
 // job waits in the buffer while a slot is free that it may use. A queue that is full takes no slot
 // away from the others.
+//
+// Of a limit over all nodes no more slots are taken than the node holds: by jobs from their claim
+// until their outcome is committed, and by those that a claim or an enqueue under way may add.
 //
 // A node claims at once only where there may be jobs: after a wake-up, after a claim that found
 // enough, or after one that failed. A wake-up that arrives while a claim is under way is not lost.

@@ -7,17 +7,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Run is what runs a job in a slot. It is a pointer, because runs are compared. Lease, Started and
-// HasEnded must not call the slots.
-type Run interface {
-	Lease() store.Lease
-	Started() time.Time // by the clock of the database
-	HasEnded() bool     // its context has
-
-	Cancel(cause error) // ends its context
-	Pause()             // asks it to pause
-}
-
 // Begin registers the run of a job that has a slot. It reports whether a request for the job came
 // while its claim was on its way here, so that neither the claim nor a beat has told the node of
 // it.
@@ -25,19 +14,32 @@ func (s *Slots) Begin(job store.ID, run Run) (asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runsOf[job] = run
+	if _, counts := s.counted[job]; !counts {
+		s.count(run.Job(), run.Lease()) // of a limit that was made a moment ago
+	}
 	return s.asked.take(job)
 }
 
 // Over notes that the outcomes of runs were committed. Their slots may be in use a little longer,
-// while the outcome is logged.
-func (s *Slots) Over(outcomes []*store.Outcome) {
+// while the outcome is logged. It reports whether jobs may now be claimed that waited for a limit.
+func (s *Slots) Over(outcomes []*store.Outcome, now time.Time) (room bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range outcomes {
+		if c, ok := s.counted[o.Lease.Job]; ok && o.Err == nil && c.lease == o.Lease {
+			s.uncount(o.Lease.Job)
+			room = true
+		}
 		if run := s.runsOf[o.Lease.Job]; run != nil && o.Err == nil && o.Final.Finished() && run.Lease() == o.Lease {
 			delete(s.runsOf, o.Lease.Job)
 		}
 	}
+	for _, l := range s.limits {
+		if room {
+			s.signalSurplus(l, now)
+		}
+	}
+	return room
 }
 
 // Ask reports whether a request to cancel or pause concerns a job that the node runs or has
@@ -80,6 +82,15 @@ func (s *Slots) runOf(job store.ID) Run {
 
 // LoseAll drops the buffered jobs and cancels the runs of a membership that is over.
 func (s *Slots) LoseAll(node int64) {
+	s.mu.Lock()
+	s.lost = max(s.lost, node)
+	for id, c := range s.counted {
+		if c.lease.Node <= s.lost {
+			s.uncount(id)
+		}
+	}
+	s.forgetGrants()
+	s.mu.Unlock()
 	s.takeWaiting(func(c *store.Claimed) bool { return c.Lease.Node == node })
 	for _, run := range s.runs(func(r Run) bool { return r.Lease().Node == node }) {
 		run.Cancel(store.ErrLeaseLost)

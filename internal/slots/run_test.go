@@ -100,12 +100,12 @@ func TestOver(t *testing.T) {
 			o := job.Outcome(store.Completed)
 			o.Final = store.Completed
 			c.change(o)
-			b.Over([]*store.Outcome{o}) // it has not begun
+			b.Over([]*store.Outcome{o}, b.now) // it has not begun
 			if !b.Jobs()[job.Job.ID] {
 				t.Error("a job is not here that is about to start")
 			}
 			r := b.begin(job)
-			b.Over([]*store.Outcome{o})
+			b.Over([]*store.Outcome{o}, b.now)
 			if here := b.Jobs()[job.Job.ID]; here != c.here || b.Running() != 1 {
 				t.Errorf("the job is here: %t, want %t; %d slots are in use", here, c.here, b.Running())
 			}

@@ -15,32 +15,60 @@ type Slots struct {
 	most   int      // slots that the queues can use
 	shares []*share // one for each queue that the node serves, or one for all
 	named  map[string]*share
-	waits  chan struct{} // told when jobs wait for a slot
+	kinds  map[string]string // that the node claims, as in store.ClaimParams, and their names without a version
+	waits  chan struct{}     // told when jobs wait for a slot
+	asks   chan struct{}     // told when slots of limits are to be asked for, or given back
 
 	mu       sync.Mutex
 	used     int              // slots in use
 	reserved int              // for jobs of enqueues in progress
+	quiet    bool             // nothing is claimed or started
 	runsOf   map[store.ID]Run // nil for those that are about to start
 	asked    early
 
+	limits    []*limit // of the namespace, as far as they concern the node
+	classes   []*class // of all shares
+	division  int      // counts how often they were made
+	turn      int      // the class that is first to get slots of limits
+	counted   map[store.ID]counted
+	reserving map[lane]int // jobs of enqueues in progress
+	claiming  int          // how many jobs a claim under way may take
+	member    int64        // the node's id when it asked for the slots it holds; 0: it holds none
+	lost      int64        // ids up to this one are over
+
 	aside    atomic.Int64 // outcomes blocked by callers' transactions
 	maxAside int64        // limit of aside at which the node stops claiming
+}
+
+// Run is what runs a job in a slot. It is a pointer, because runs are compared. Job, Lease, Started
+// and HasEnded must not call the slots.
+type Run interface {
+	Job() *store.Job
+	Lease() store.Lease
+	Started() time.Time // by the clock of the database
+	HasEnded() bool     // its context has
+
+	Cancel(cause error) // ends its context
+	Pause()             // asks it to pause
 }
 
 // Config is what a node has to give.
 type Config struct {
 	Size     int                 // how many jobs run at once
 	Queues   []store.QueueDemand // the queues to serve, with the limit of each, if it has one; nil: all of the namespace
+	Kinds    map[string]string   // the kinds to claim, as in store.ClaimParams, and their names without a version
 	MaxAside int                 // how many outcomes may be put aside before the node stops claiming
 }
 
 // New returns the slots of a node that runs nothing.
 func New(cfg Config) *Slots {
 	s := &Slots{
-		size: cfg.Size, most: cfg.Size, maxAside: int64(cfg.MaxAside), runsOf: map[store.ID]Run{}, waits: make(chan struct{}, 1),
+		size: cfg.Size, most: cfg.Size, kinds: cfg.Kinds, maxAside: int64(cfg.MaxAside), runsOf: map[store.ID]Run{},
+		waits: make(chan struct{}, 1), asks: make(chan struct{}, 1), counted: map[store.ID]counted{}, reserving: map[lane]int{},
 	}
+	defer s.divide()
 	if len(cfg.Queues) == 0 {
-		s.shares = []*share{newShare("", s.size)}
+		s.shares = []*share{{limit: s.size}}
 		return s
 	}
 	s.named, s.most = map[string]*share{}, 0
@@ -49,8 +77,7 @@ func New(cfg Config) *Slots {
 		if limit <= 0 || limit > s.size {
 			limit = s.size
 		}
-		s.named[q.Name] = newShare(q.Name, limit)
-		s.named[q.Name].place = len(s.shares)
+		s.named[q.Name] = &share{queue: q.Name, limit: limit}
 		s.shares = append(s.shares, s.named[q.Name])
 		s.most = min(s.most+limit, s.size)
 	}
@@ -86,7 +113,7 @@ func (s *Slots) Heard(queue string, now time.Time) {
 	defer s.mu.Unlock()
 	for _, q := range s.shares {
 		if queue == "" || s.named == nil || q.queue == queue {
-			q.heard(now)
+			q.heard(queue, now)
 		}
 	}
 }

@@ -26,6 +26,13 @@ func (t *Turns) Note(loop string) {
 	t.at[loop] = now
 }
 
+// Last returns the last turn of a loop; zero: there was none.
+func (t *Turns) Last(loop string) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.at[loop]
+}
+
 // All returns the last turns, by loop.
 func (t *Turns) All() map[string]time.Time {
 	t.mu.Lock()

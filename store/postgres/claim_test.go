@@ -528,7 +528,9 @@ func (c *claimer) ofQueues(what string, queues []store.QueueDemand, want ...*sto
 	params := demand(c.node, c.seq, 0)
 	params.Queues = queues
 	for _, q := range queues {
-		params.Limit += q.Limit
+		if params.Limit += q.Limit; q.Kind != "" && !slices.Contains(params.Kinds, q.Kind) {
+			params.Kinds = append(params.Kinds, q.Kind)
+		}
 	}
 	runs, err := c.store.Claim(c.Context(), params)
 	if err != nil {
@@ -581,4 +583,31 @@ func TestClaimsOfQueuesThatAreCutShort(t *testing.T) {
 	c.clock.move(lookEvery, 0)
 	c.ofQueues("and all, when it is time", demand(1, 0, 9), a[5], unheard)
 	c.ofQueues("of both again", demand(1, 1, 9), a[6], b[3])
+}
+
+// TestClaimsByKindGoOn where they were, whichever demand has room for more; one of which nothing
+// may be taken just now is looked at all the same. A demand for a part of what another one was for
+// needs no look at everything.
+func TestClaimsByKindGoOn(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, used(t, nil), 2)
+	of := func(kind, queue string) func(*store.Enqueue) {
+		return func(q *store.Enqueue) { q.Job.Kind, q.Job.Queue = kind, queue }
+	}
+	a, b := several(20, of("send", "a")), several(20, of("push", "b"))
+	enqueue(t, c.store, append(slices.Clone(a), b...)...)
+	demand := func(all, sends, pushes int) []store.QueueDemand {
+		return []store.QueueDemand{{Limit: all}, {Kind: "send", Limit: sends}, {Kind: "push", Limit: pushes}}
+	}
+	c.ofQueues("a look at everything", demand(0, 2, 0), a[:2]...)
+	// What this process does not hear of shows which claims look at everything.
+	unheard := newJob(of("send", "c"))
+	enqueue(t, c.other, unheard)
+	c.ofQueues("of one", demand(9, 2, 0), a[2:4]...)
+	c.ofQueues("of the other", demand(9, 0, 2), b[:2]...)
+	c.ofQueues("of both", demand(9, 1, 1), a[4], b[2])
+	c.ofQueues("of a kind in its queue", append(demand(9, 0, 0), store.QueueDemand{Name: "a", Kind: "send", Limit: 1}), a[5])
+	c.clock.move(lookEvery, 0)
+	c.ofQueues("and all, when it is time", demand(9, 15, 0), append(slices.Clone(a[6:]), unheard)...)
+	c.ofQueues("of the other", demand(9, 0, 1), b[3])
 }

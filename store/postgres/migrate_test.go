@@ -155,6 +155,12 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{20, []string{"DROP TABLE {schema}.edge, {schema}.edge_check"}},
+	{19, []string{
+		"ALTER TABLE {schema}.node DROP COLUMN mode, DROP COLUMN mode_at, DROP COLUMN mode_by, DROP COLUMN unwell",
+		"ALTER TABLE {schema}.audit DROP COLUMN node",
+	}},
+	{18, []string{"DROP TABLE {schema}.limit_rule, {schema}.limit_grant"}},
 	{17, []string{
 		"DROP INDEX {schema}.finished_times",
 		"CREATE INDEX finished_times ON {schema}.finished USING brin (finished_at) WITH (pages_per_range = 32, autosummarize = on)",
@@ -203,6 +209,8 @@ func TestMigrateFromVersion14(t *testing.T) { migrateFrom(t, 14) }
 func TestMigrateFromVersion15(t *testing.T) { migrateFrom(t, 15) }
 
 func TestMigrateFromVersion17(t *testing.T) { migrateFrom(t, 17) }
+
+func TestMigrateFromVersion18(t *testing.T) { migrateFrom(t, 18) }
 
 // TestTimesOfEveryDay: the partitions of days, those that were there before migration 18 and those
 // that come later, have the index of times that it makes.

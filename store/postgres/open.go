@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/move"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
@@ -129,6 +130,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.write = &write.Store{Store: s.local}
 	s.updates = &updates.Store{Store: s.local}
 	s.schedules = &schedules.Store{Store: s.local}
+	s.limits = &limits.Store{Store: s.local}
 	s.move = &move.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)
 	return s

@@ -18,15 +18,15 @@ func TestHotPlans(t *testing.T) {
 	t.Parallel()
 	s, conn := opened(t)
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
-	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim)\b`)
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim|edge_check)\b`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
 	// What is kept to be read again may be a whole table. Here it is the nodes.
 	again, few := regexp.MustCompile(`Materialize`), "beat"
 	for _, name := range []string{
-		"enqueue", "enqueue_careful", "enqueue_obstacles", "claim", "claim_note", "claim_again", "complete",
+		"enqueue", "enqueue_careful", "enqueue_obstacles", "replace_lock", "claim", "claim_note", "claim_again", "complete",
 		"conclude", "checkpoint", "live_leases",
 		"promote_due", "next_due", "hand_on_turns", "cancel", "lanes_bind", "outcomes_applied", "lock_bodies", "grab_bodies",
-		"slots_of_node", "slots_of_dead", "slots_of_jobs", "slots_of_leases", "held_jobs", "beat",
+		"slots_of_node", "slots_of_dead", "slots_of_jobs", "slots_of_leases", "held_jobs", "beat", "node_ask", "node_join",
 		"fence", "append", "append_closing", "append_live", "append_written", "journals", "journal_sizes",
 		"entries", "entries_newest", "entries_named", "entries_named_newest",
 		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close",
@@ -36,6 +36,10 @@ func TestHotPlans(t *testing.T) {
 		"send_updates", "wake_for_updates", "answer_updates", "updates_open", "update", "update_forget", "updates_forget_accepted",
 		"updates_refused", "updates_of_gone", "keys_of_gone", "keys_settle",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
+		"limits_lock", "grant", "limit_holders", "limit_lock", "limit_delete", "nodes_die",
+		"edge_look", "edge_put", "edge_cycle", "edges_of", "edge_checks_over", "edge_mark", "edge_successors",
+		"edge_told_of", "edge_met", "edge_told", "edge_release", "edge_note", "edge_checked", "edge_await", "edge_unwatch",
+		"unfinished_between", "finished_over",
 		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "untold_parents", "tell_parents",
 	} {
 		for _, line := range explain(t, conn, s.Text(name)) {
@@ -174,7 +178,11 @@ func explain(t *testing.T, conn *pgx.Conn, text string, args ...string) (lines [
 	for len(args) < len(prepared.ParamOIDs) {
 		args = append(args, "NULL")
 	}
-	rows, err := conn.Query(ctx, "EXPLAIN (COSTS OFF) EXECUTE explained ("+strings.Join(args, ", ")+")", pgx.QueryExecModeSimpleProtocol)
+	execute := "EXECUTE explained"
+	if len(args) > 0 {
+		execute += " (" + strings.Join(args, ", ") + ")"
+	}
+	rows, err := conn.Query(ctx, "EXPLAIN (COSTS OFF) "+execute, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,7 @@ func TestConformanceBehindPooler(t *testing.T) {
 		pool := forgetfulPool(t, config)
 		return open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName, NoSession: true, Clock: clock.Now})
 	}, "Cancel", "Continue", "Earlier", "Ending", "Fence", "Held", "Hold", "Invalid", "Nodes", "Obstacles", "Order", "Outcome", "Property",
-		"Queues", "Race", "RaceEdit", "Repeat", "Rescue", "Resume", "Retain", "RetainQueues", "Retry", "Told", "Transitions", "Unique", "Unit",
+		"Queues", "Race", "RaceEdit", "RaceLimit", "Repeat", "Rescue", "Resume", "Retain", "RetainQueues", "Retry", "Slots", "Told",
+		"Transitions", "Unique", "Unit",
 		"Wait", "Words")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/move"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
@@ -34,6 +35,7 @@ type Store struct {
 	move    *move.Store
 
 	schedules *schedules.Store
+	limits    *limits.Store
 
 	close sync.Once
 }
@@ -242,11 +244,40 @@ func (s *Store) ScheduleRuns(ctx context.Context, params store.ScheduleRunParams
 	return runs, pg.Classify(ctx, fmt.Sprintf("read the runs of schedule %q", params.Name), err)
 }
 
+// SaveLimit implements store.Limits.
+func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+	saved, err := s.limits.SaveLimit(ctx, l, expect)
+	return saved, pg.Classify(ctx, fmt.Sprintf("save limit %q", l.Name), err)
+}
+
+// DeleteLimit implements store.Limits.
+func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+	return pg.Classify(ctx, fmt.Sprintf("delete limit %q", name), s.limits.DeleteLimit(ctx, namespace, name, force))
+}
+
+// Limits implements store.Limits.
+func (s *Store) Limits(ctx context.Context, namespace, name string) ([]store.Limit, error) {
+	found, err := s.limits.Limits(ctx, namespace, name)
+	return found, pg.Classify(ctx, "list limits", err)
+}
+
+// Grant implements store.Limits.
+func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Grant, error) {
+	granted, err := s.limits.Grant(ctx, params)
+	return granted, pg.Classify(ctx, "ask for slots of limits", err)
+}
+
 // Edit implements store.Editors. A job that another transaction has locked is tried again a few
 // times; after that it is a caller's transaction, and ErrBusy.
 func (s *Store) Edit(ctx context.Context, params store.EditParams) (store.State, []store.Wake, error) {
 	state, wakes, err := s.operate.Edit(ctx, params)
 	return state, wakes, pg.Classify(ctx, "edit job "+params.Job.String(), err)
+}
+
+// Depend implements store.Editors. Those who change what waits for what do so one at a time.
+func (s *Store) Depend(ctx context.Context, params store.DependParams) (store.State, []store.Wake, error) {
+	state, wakes, err := s.operate.Depend(ctx, params)
+	return state, wakes, pg.Classify(ctx, "let job "+params.Job.String()+" wait", err)
 }
 
 // Delete implements store.Editors. Each thousand of jobs is a transaction of its own.
@@ -321,6 +352,11 @@ func (s *Store) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	nodes, err := s.read.Nodes(ctx)
 	return nodes, pg.Classify(ctx, "list the nodes", err)
+}
+
+// AskNode implements store.Nodes.
+func (s *Store) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	return pg.Classify(ctx, fmt.Sprintf("ask node %d", params.Node), s.operate.AskNode(ctx, params))
 }
 
 // Promote implements store.Maintenance. Several nodes may promote at once: each passes over what

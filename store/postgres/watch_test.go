@@ -121,14 +121,32 @@ func TestWakeupsReachOtherStoresOnly(t *testing.T) {
 		store.Wake{Kind: store.WakeReady, Namespace: "n", Queue: "ready"},
 		store.Wake{Kind: store.WakeDeferred, Namespace: "n", Queue: "deferred", Due: due},
 		store.Wake{Kind: store.WakeCancel, Namespace: "n", Queue: "cancel", Jobs: jobs},
+		store.Wake{Kind: store.WakeSlotsFree, Namespace: "n", Queue: "limit"},
+		store.Wake{Kind: store.WakeSlotsFree, Namespace: "n", Queue: "limit"},
+		store.Wake{Kind: store.WakeSlotsWanted, Namespace: "n", Queue: "limit"},
+		store.Wake{Kind: store.WakeLimit, Namespace: "m", Queue: "limit"},
+		store.Wake{Kind: store.WakeLimit, Namespace: "n", Queue: "limit"},
 	)
-	eventually(t, "b hears of three things", func() bool { return atB.count(func(w store.Wake) bool { return !isAll(w) }) == 3 })
+	eventually(t, "b hears of seven things", func() bool { return atB.count(func(w store.Wake) bool { return !isAll(w) }) == 7 })
 	if n := atA.count(func(w store.Wake) bool { return !isAll(w) }); n != 0 {
 		t.Fatalf("a store hears of %d things that it wrote itself", n)
 	}
 	if atB.count(func(w store.Wake) bool { return w.Kind == store.WakeDeferred && w.Due.Equal(due) }) != 1 ||
 		atB.count(func(w store.Wake) bool { return w.Kind == store.WakeCancel && slices.Equal(w.Jobs, jobs) }) != 1 {
 		t.Fatalf("wake-ups: %+v", atB.wakes)
+	}
+	for _, want := range []store.Wake{
+		{Kind: store.WakeSlotsFree, Namespace: "n"},
+		{Kind: store.WakeSlotsWanted, Namespace: "n"},
+		{Kind: store.WakeLimit, Namespace: "m"},
+		{Kind: store.WakeLimit, Namespace: "n"},
+	} {
+		told := func(w store.Wake) bool {
+			return w.Kind == want.Kind && w.Namespace == want.Namespace && w.Queue == "limit"
+		}
+		if n := atB.count(told); n != 1 {
+			t.Errorf("%+v was told %d times", want, n)
+		}
 	}
 	// One that no notification can hold is told as "look at everything".
 	before := atB.count(isAll)
@@ -240,5 +258,37 @@ func TestCloseSendsWhatIsPending(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, "the wake-up of "+queue, func() bool { return w.count(ofQueue(queue)) == 1 })
+	}
+}
+
+// TestAskedNodesAreTold: wake-ups of several nodes are not merged into one, and it is recorded who
+// has asked.
+func TestAskedNodesAreTold(t *testing.T) {
+	t.Parallel()
+	config := used(t, nil)
+	a, b := open(t, config), open(t, config)
+	atB := watch(t, b)
+	eventually(t, "b hears itself", func() bool { return b.Traits().Wakeups })
+	node, err := a.Join(t.Context(), store.NodeInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Notify(store.Wake{Kind: store.WakeNode, Node: node}, store.Wake{Kind: store.WakeNode, Node: node + 1})
+	for _, n := range []int64{node, node + 1} {
+		eventually(t, "b hears of both nodes", func() bool {
+			return atB.count(func(w store.Wake) bool { return w.Kind == store.WakeNode && w.Node == n }) > 0
+		})
+	}
+	for _, mode := range []store.NodeMode{store.NodeQuiet, store.NodeQuiet, store.NodeRuns, store.NodeDrains} {
+		if err := a.AskNode(t.Context(), store.AskNodeParams{Node: node, Mode: mode, Actor: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var recorded string
+	err = connect(t, config.URL).QueryRow(t.Context(),
+		"SELECT string_agg(action || ' of ' || node || ' by ' || actor, ',' ORDER BY seq) FROM "+config.SchemaName+".audit").Scan(&recorded)
+	want := fmt.Sprintf("quiet of %[1]d by ada,resume of %[1]d by ada,drain of %[1]d by ada", node)
+	if err != nil || recorded != want {
+		t.Errorf("recorded is %q, %v; want %q", recorded, err, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/move"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/tend"
@@ -39,6 +40,7 @@ type Store struct {
 	naming
 	updating
 	scheduling
+	limiting
 
 	d         *core.Database
 	config    Config
@@ -55,6 +57,7 @@ type (
 	moving   = move.Verbs
 
 	scheduling = schedules.Verbs
+	limiting   = limits.Verbs
 )
 
 var (
@@ -123,7 +126,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	}
 	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
 	s.naming, s.updating, s.moving = keys.New(s.d), updates.New(s.d), move.New(s.d)
-	s.scheduling = schedules.New(s.d)
+	s.scheduling, s.limiting = schedules.New(s.d), limits.New(s.d)
 	return s, nil
 }
 

@@ -44,6 +44,15 @@ func TestListPlans(t *testing.T) {
 		"audit_gone":            "holdfast_audit_job",
 		"retain_attempts":       ownKey,
 		"closed_delete":         ownKey,
+		"limit":                 "holdfast_limit_rule_name",
+		"limit_holders":         ownKey,
+		"limit_grants_delete":   ownKey,
+		"edges_of":              "holdfast_edge_successor",
+		"edge_left":             "holdfast_edge_successor",
+		"edges_delete":          "holdfast_edge_successor",
+		"edges_untold":          ownKey,
+		"edge_told":             ownKey,
+		"edge_delete":           ownKey,
 	} {
 		plan := planOf(t, db, name)
 		found := strings.Contains(plan, "USING PRIMARY KEY") || strings.Contains(plan, "sqlite_autoindex_")

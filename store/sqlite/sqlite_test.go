@@ -19,8 +19,9 @@ func TestConformanceInPortions(t *testing.T) {
 		t.Skip("it is the same suite once more")
 	}
 	conform(t, 1, "Action", "Checkpoint", "Claim", "ClockBack", "Closed", "Enqueue", "Fence", "Held", "Hold", "Invalid", "Leader", "Message",
-		"Namespace", "Nodes", "Obstacles", "Order", "OrderingKey", "Outcome", "Promote", "Queues", "Race", "RaceEdit", "Read", "Rescue",
-		"RetainQueues", "Start", "Told", "Transitions", "TurnTold", "Unique", "Unit", "Unserved", "Version", "Wait", "Words")
+		"Namespace", "Nodes", "Obstacles", "Order", "OrderingKey", "Outcome", "Promote", "Queues", "Race", "RaceEdit", "RaceLimit", "Read",
+		"Rescue", "Limit", "Demand", "Slots", "Grant", "RetainQueues", "Start", "Told", "Transitions", "TurnTold", "Unique",
+		"Unit", "Unserved", "Version", "Wait", "Words")
 }
 
 func conform(t *testing.T, portion int64, without ...string) {

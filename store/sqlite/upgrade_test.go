@@ -240,6 +240,13 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{20, []string{"DROP TABLE holdfast_edge", "DROP TABLE holdfast_edge_check"}},
+	{19, []string{
+		"ALTER TABLE holdfast_node DROP COLUMN mode", "ALTER TABLE holdfast_node DROP COLUMN mode_at",
+		"ALTER TABLE holdfast_node DROP COLUMN mode_by", "ALTER TABLE holdfast_node DROP COLUMN unwell",
+		"ALTER TABLE holdfast_audit DROP COLUMN node",
+	}},
+	{18, []string{"DROP TABLE holdfast_limit_rule", "DROP TABLE holdfast_limit_grant"}},
 	{16, []string{"DROP TABLE holdfast_schedule", "DROP TABLE holdfast_schedule_run"}},
 	{13, []string{"DROP INDEX holdfast_attempt_lost", "UPDATE holdfast_attempt SET taken = 1 WHERE taken = 2"}},
 	{11, []string{"DROP TABLE holdfast_job_update"}},
@@ -262,6 +269,8 @@ func TestUpgradeFrom10(t *testing.T) { upgradeFrom(t, 10) }
 func TestUpgradeFrom12(t *testing.T) { upgradeFrom(t, 12) }
 
 func TestUpgradeFrom13(t *testing.T) { upgradeFrom(t, 13) }
+
+func TestUpgradeFrom18(t *testing.T) { upgradeFrom(t, 18) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()

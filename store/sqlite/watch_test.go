@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 	"time"
 
@@ -68,5 +69,46 @@ func TestTurnsAreTold(t *testing.T) {
 		if w.Kind != store.WakeAll {
 			t.Errorf("%+v", w)
 		}
+	}
+}
+
+// TestAskedNodesAreTold: another store hears which node people want something else of, when they
+// ask and when they take it back, and it is recorded who did so.
+func TestAskedNodesAreTold(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	source := sqlite.File(file(t))
+	source.Poll = time.Millisecond
+	s := open(t, source)
+	node := join(t, s)
+	join(t, s)
+	wakes, ended := make(chan store.Wake, 100), make(chan error)
+	go func() { ended <- s.Watch(ctx, func(w store.Wake) { wakes <- w }) }()
+	other := open(t, source)
+	for i, mode := range []store.NodeMode{store.NodeQuiet, store.NodeQuiet, store.NodeRuns, store.NodeDrains} {
+		must(t, other.AskNode(ctx, store.AskNodeParams{Node: node, Mode: mode, Actor: "ada"}))
+		must(t, enqueue(ctx, other, 1))
+		for again := i == 1; !again; {
+			if w := <-wakes; w.Kind == store.WakeNode {
+				if again = true; w.Node != node {
+					t.Errorf("%+v", w)
+				}
+			}
+		}
+	}
+	cancel()
+	must(t, <-ended)
+	for len(wakes) > 0 {
+		if w := <-wakes; w.Kind != store.WakeAll {
+			t.Errorf("%+v", w)
+		}
+	}
+	db, err := sql.Open("sqlite", source.Path)
+	must(t, err)
+	defer db.Close()
+	var recorded string
+	must(t, db.QueryRowContext(t.Context(),
+		"SELECT group_concat(action || ' of ' || node || ' by ' || actor) FROM holdfast_audit").Scan(&recorded))
+	if want := "quiet of 1 by ada,resume of 1 by ada,drain of 1 by ada"; recorded != want {
+		t.Errorf("recorded is %q, want %q", recorded, want)
 	}
 }

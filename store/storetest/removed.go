@@ -91,9 +91,11 @@ func wholeLife(e *env.Env, named func(*store.Enqueue), look func(store.ID)) stor
 	run = e.ClaimOne(node, id)
 	run.Durable = true
 	child := e.Bear(&run, 1, env.Kind("push"), env.OnParentClose(store.CancelChild))[0]
+	successor := e.Add(env.After(id))
 	e.End(run, store.Failed, env.WithChildren)
 	look(id)
 	e.CloseChildren(100)
+	e.Delete(successor)
 	e.Delete(child)
 	e.Delete(turn.Job.ID)
 	e.Leave(node)

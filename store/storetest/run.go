@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast/store/storetest/copies"
+	"github.com/holdfastdev/holdfast/store/storetest/depend"
 	"github.com/holdfastdev/holdfast/store/storetest/durable"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/family"
 	"github.com/holdfastdev/holdfast/store/storetest/jobs"
 	"github.com/holdfastdev/holdfast/store/storetest/keys"
+	"github.com/holdfastdev/holdfast/store/storetest/limits"
 	"github.com/holdfastdev/holdfast/store/storetest/lists"
 	"github.com/holdfastdev/holdfast/store/storetest/machine"
 	"github.com/holdfastdev/holdfast/store/storetest/nodes"
@@ -25,7 +27,8 @@ import (
 // groups are all tests, by what they are about.
 var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
-	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups,
+	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups, limits.Groups,
+	depend.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are
@@ -39,7 +42,7 @@ func Run(t *testing.T, open Factory, without ...string) {
 		}
 	}
 	if testing.Short() {
-		without = append(slices.Clip(without), "Race", "RaceEdit", "Property", "Large")
+		without = append(slices.Clip(without), "Race", "RaceEdit", "RaceLimit", "Property", "Slots", "Large")
 	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		if slices.Contains(without, group) {

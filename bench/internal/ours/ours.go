@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/bench/internal/system"
+	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
@@ -73,7 +74,10 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 		return nil, err
 	}
 	c := &client{hf: hf, db: db, steps: opts.Steps}
-	if err := c.register(); err != nil {
+	if opts.Limit > 0 {
+		_, err = limit.Set(ctx, hf, "bench", limit.Capacity(opts.Limit))
+	}
+	if err := errors.Join(err, c.register()); err != nil {
 		return nil, errors.Join(err, hf.Close(ctx))
 	}
 	return c, nil

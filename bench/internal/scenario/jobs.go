@@ -15,7 +15,11 @@ const backlogBound = 10 * batchSize
 
 // drain fills a queue and measures how long a worker needs for it.
 func drain(ctx context.Context, e *Env) (figures.Sample, error) {
-	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
+	return drainWith(ctx, e, 0, system.Options{})
+}
+
+func drainWith(ctx context.Context, e *Env, part int, opts system.Options) (figures.Sample, error) {
+	return e.try(ctx, part, opts, func(t *trial) (int64, error) {
 		if err := t.fill(ctx, e.Sizes.Jobs); err != nil {
 			return 0, err
 		}
@@ -41,7 +45,11 @@ func (t *trial) drain(ctx context.Context, jobs int) (int64, error) {
 // steady inserts in batches while a worker works, until the span is over, and then waits for what
 // is left.
 func steady(ctx context.Context, e *Env) (figures.Sample, error) {
-	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
+	return steadyWith(ctx, e, 0, system.Options{})
+}
+
+func steadyWith(ctx context.Context, e *Env, part int, opts system.Options) (figures.Sample, error) {
+	return e.try(ctx, part, opts, func(t *trial) (int64, error) {
 		if err := t.begin(ctx); err != nil {
 			return 0, err
 		}

@@ -18,7 +18,13 @@ const pickupPatience = 30 * time.Second
 // beginning of each insert, its commit included, to the first line of its handler, in one process.
 func pickup(perSecond int) func(context.Context, *Env) (figures.Sample, error) {
 	return func(ctx context.Context, e *Env) (figures.Sample, error) {
-		return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
+		return pickupWith(perSecond)(ctx, e, 0, system.Options{})
+	}
+}
+
+func pickupWith(perSecond int) measured {
+	return func(ctx context.Context, e *Env, part int, opts system.Options) (figures.Sample, error) {
+		return e.try(ctx, part, opts, func(t *trial) (int64, error) {
 			var mu sync.Mutex
 			var took []time.Duration
 			if err := t.client.Settle(ctx); err != nil {

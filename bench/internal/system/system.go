@@ -42,6 +42,8 @@ type Options struct {
 	Steps int // of a durable function
 	// Queues are those that are served, with a limit each; none: all, without limits.
 	Queues []Queue
+	// Limit is how many jobs may run at once over all nodes; 0: no limit is kept.
+	Limit int
 	// Quiet keeps it from logging warnings, where what it would warn of is what is measured.
 	Quiet bool
 }

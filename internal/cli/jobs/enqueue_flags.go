@@ -31,9 +31,11 @@ type enqueueFlags struct {
 	orderingKey string
 	unique      string
 	onConflict  string
+	maxDelay    time.Duration
 	key         string
 	keepKey     string
 	id          string
+	after       dependFlags
 }
 
 func (f *enqueueFlags) add(cmd *cobra.Command) {
@@ -48,11 +50,14 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
 	flags.StringVar(&f.onConflict, "on-conflict", "",
 		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace its args, metadata and time")
+	flags.DurationVar(&f.maxDelay, "max-delay", 0,
+		"with --on-conflict replace: run the job at most `DURATION` after it was enqueued, however often its time is replaced")
 	flags.StringVar(&f.key, "key", "",
 		"business `KEY` of the job, such as order-42; if a job of the kind holds it already, enqueue nothing and return that job's id")
 	flags.StringVar(&f.keepKey, "keep-key", "",
 		"with --key: the job holds the key for `DURATION` after its end, or forever (default: until it has finished)")
 	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
+	f.after.add(cmd, "after", "let the job wait until the job `ID` has finished; repeatable")
 	cmd.MarkFlagsMutuallyExclusive("args", "file")
 	cmd.MarkFlagsMutuallyExclusive("id", "file")
 	cmd.MarkFlagsMutuallyExclusive("wait", "file")
@@ -116,8 +121,12 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	if err := checkPatience(given, f.patience); err != nil {
 		return nil, err
 	}
+	waits, err := f.after.option(given)
+	if err != nil {
+		return nil, err
+	}
 	unique, err := f.uniqueOption(given)
-	return append(opts, unique...), err
+	return append(append(opts, waits...), unique...), err
 }
 
 // timeOptions are the options about times.
@@ -156,8 +165,10 @@ var conflictWords = map[string]store.OnConflict{
 
 func (f *enqueueFlags) uniqueOption(given func(string) bool) ([]holdfast.EnqueueOption, error) {
 	if !given("unique") {
-		if given("on-conflict") {
-			return nil, arg.Usagef("--on-conflict requires --unique")
+		for _, flag := range []string{"on-conflict", "max-delay"} {
+			if given(flag) {
+				return nil, arg.Usagef("--%s requires --unique", flag)
+			}
 		}
 		return nil, nil
 	}
@@ -172,6 +183,13 @@ func (f *enqueueFlags) uniqueOption(given func(string) bool) ([]holdfast.Enqueue
 		}
 		unique.OnConflict = conflict
 	}
+	switch {
+	case given("max-delay") && unique.OnConflict != store.Replace:
+		return nil, arg.Usagef("--max-delay requires --on-conflict replace")
+	case given("max-delay") && f.maxDelay <= 0:
+		return nil, arg.Usagef("--max-delay %v: must be positive", f.maxDelay)
+	}
+	unique.MaxDelay = f.maxDelay
 	return []holdfast.EnqueueOption{unique}, nil
 }
 

@@ -24,7 +24,7 @@ begins with them. A job with a business key may be named by it instead, with --k
 	job.Aliases = []string{"jobs"}
 	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobCountCommand(), a.jobGetCommand(), a.jobWaitCommand(),
 		a.jobCancelCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobSetCommand(), a.jobTagCommand(),
-		a.jobDeleteCommand(), a.jobForkCommand(), a.jobContinueAsNewCommand(),
+		a.jobDependCommand(), a.jobDeleteCommand(), a.jobForkCommand(), a.jobContinueAsNewCommand(),
 		a.jobCompleteCommand(), a.jobFailCommand(),
 		a.jobJournalCommand(), a.jobPublishedCommand(), a.jobStreamCommand())
 	return job

@@ -105,7 +105,7 @@ func (a verbs) runNodes(ctx context.Context, nodes []*holdfast.Client, source *n
 				err = fmt.Errorf("the node of namespace %s: %w", output.OneLine(e.namespace), err)
 			}
 			errs = append(errs, err)
-			if left > 0 && !s.told {
+			if left > 0 && !s.told && err != nil { // without an error it was drained, and it alone
 				s.failed(e.namespace)
 			}
 		case signal := <-a.Env.Signals:

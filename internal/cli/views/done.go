@@ -31,6 +31,13 @@ type Paused struct {
 	New       bool   `json:"new"` // the queue did not exist before
 }
 
+// AskedNode is a node that was asked to be quiet, to drain or to resume.
+type AskedNode struct {
+	Node  Big    `json:"node"`
+	Mode  string `json:"mode"`
+	Error Text   `json:"error"`
+}
+
 // DeletedQueue is a queue that was to be deleted.
 type DeletedQueue struct {
 	Namespace string `json:"namespace"`

@@ -53,6 +53,14 @@ func (v DeletedQueue) Identity() (kind, id string) {
 // Identity is that of the node, its number.
 func (v Node) Identity() (kind, id string) { return aNode, strconv.FormatInt(int64(v.ID), 10) }
 
+// Identity is that of the node, if it was asked.
+func (v AskedNode) Identity() (kind, id string) {
+	if v.Error != "" {
+		return aNode, ""
+	}
+	return aNode, strconv.FormatInt(int64(v.Node), 10)
+}
+
 // Identity is that of the kind, its name.
 func (v Kind) Identity() (kind, id string) { return aKind, v.Name }
 

@@ -57,6 +57,14 @@ type Job struct {
 	Why             []Cause         `json:"why"`
 	Attempts        []Attempt       `json:"attempts"`
 	Actions         []Action        `json:"actions"`
+	Predecessors    []Predecessor   `json:"predecessors"`
+}
+
+// Predecessor is a job for which this one waits.
+type Predecessor struct {
+	Job      string `json:"job"`
+	IfFailed string `json:"if_failed"`
+	State    Text   `json:"state"`
 }
 
 // Backoff is the policy of the delays between attempts.
@@ -189,6 +197,13 @@ func NewWholeJob(r *store.Record, causes []why.Cause) Job {
 	v.Actions = []Action{}
 	for _, a := range r.Actions {
 		v.Actions = append(v.Actions, Action{timestamp(a.At), string(a.Kind), Text(a.Actor), Text(a.Reason)})
+	}
+	for _, p := range r.Predecessors {
+		view := Predecessor{Job: p.On.String(), IfFailed: p.IfFailed.String()}
+		if p.State != 0 {
+			view.State = Text(p.State.String())
+		}
+		v.Predecessors = append(v.Predecessors, view)
 	}
 	return v
 }

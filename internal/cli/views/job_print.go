@@ -91,10 +91,29 @@ func (p jobPrint) times(r *store.Record) {
 		}
 		p.at("at the latest", w.Until)
 	}
+	p.predecessors(r.Predecessors)
 	if r.Journal > 0 || r.Messages > 0 {
 		p.line("journal", fmt.Sprintf("%s, %s, see job journal", entries(r.Journal), output.Plural(int(r.Messages), "message")))
 	}
 }
+
+// predecessors prints for which jobs the job waits.
+func (p jobPrint) predecessors(list []store.Predecessor) {
+	for i, before := range list {
+		if i == mostPredecessors {
+			p.line("after", fmt.Sprintf("%d more jobs; see --output json", len(list)-i))
+			return
+		}
+		state := "removed"
+		if before.State != 0 {
+			state = before.State.String()
+		}
+		p.line("after", fmt.Sprintf("%s, %s; if it does not complete: %s", before.On, state, before.IfFailed))
+	}
+}
+
+// mostPredecessors is how many of them are printed for people.
+const mostPredecessors = 10
 
 // rest prints the options of the enqueue, and the results.
 func (p jobPrint) rest(r *store.Record) {

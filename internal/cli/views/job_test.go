@@ -44,6 +44,10 @@ func TestJobAsRecord(t *testing.T) {
 		Journal:    4, Messages: 2,
 		Attempts: []store.Attempt{{Number: 1, LeaseNumber: 2, Node: 7, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: store.Retryable}},
 		Actions:  []store.Action{{At: at, Kind: store.ActionRetry, Actor: "ada", Reason: "mended"}},
+		Predecessors: []store.Predecessor{
+			{Dependency: store.Dependency{On: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"), IfFailed: store.HoldIfFailed}},
+			{Dependency: store.Dependency{On: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65")}, State: store.Running},
+		},
 	}
 	bare := store.Record{
 		Job: store.Job{ID: whole.ID, Priority: 1}, State: store.Available, Attempts: []store.Attempt{}, Actions: []store.Action{},
@@ -104,6 +108,7 @@ func TestViewOfEverything(t *testing.T) {
 		Error: "<nil> & co", Trace: "stack",
 	}}
 	r.Actions = []store.Action{{At: at, Kind: store.ActionPause, Actor: "ada", Reason: "lunch"}}
+	r.Predecessors = []store.Predecessor{{Dependency: store.Dependency{On: r.ID}, State: store.Running}}
 	data, err := output.Encode(NewWholeJob(&r, []why.Cause{{Code: "c", Text: "t", Until: at, Job: r.ID, Node: 7}}), "", "")
 	if err != nil {
 		t.Fatal(err)

@@ -15,9 +15,14 @@ import (
 type Node struct {
 	ID         Big            `json:"id"`
 	Name       string         `json:"name"`
+	Host       Text           `json:"host"`
 	Version    Text           `json:"version"`
 	Alive      bool           `json:"alive"`
 	Leader     bool           `json:"leader"`
+	Mode       string         `json:"mode"`
+	ModeAt     timestamp      `json:"mode_at"` // when a person asked for it
+	ModeBy     Text           `json:"mode_by"`
+	Unwell     []string       `json:"unwell"` // what is wrong with it
 	Namespace  Text           `json:"namespace"`
 	Slots      int            `json:"slots"`
 	Running    int            `json:"running"`
@@ -35,9 +40,10 @@ func NewNode(n *store.Node, now time.Time) Node {
 	queueSlots := map[string]int{} // not null
 	maps.Copy(queueSlots, n.Info.QueueSlots)
 	return Node{
-		ID: Big(n.ID), Name: n.Info.Name, Version: Text(n.Info.Version), Alive: isAlive(n, now), Leader: n.Leader,
+		ID: Big(n.ID), Name: n.Info.Name, Host: Text(n.Info.Host), Version: Text(n.Info.Version), Alive: isAlive(n, now), Leader: n.Leader,
 		Namespace: Text(n.Info.Namespace),
-		Slots:     n.Info.Slots, Running: n.Running,
+		Mode:      n.Mode.String(), ModeAt: timestamp(n.ModeAt), ModeBy: Text(n.ModeBy), Unwell: append([]string{}, n.Unwell...),
+		Slots: n.Info.Slots, Running: n.Running,
 		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds), DeadAfter: span(n.Info.DeadAfter),
 		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), EndedAt: timestamp(n.DeadAt),
 	}
@@ -70,8 +76,16 @@ func NodeRow(now time.Time, n *store.Node) []string {
 		status = "ended " + output.Ago(now, n.DeadAt)
 	case isSilent(n, now):
 		status = "silent " + output.Ago(now, n.BeatAt)
-	case n.Leader:
-		status = "alive, leader"
+	default:
+		if n.Leader {
+			status += ", leader"
+		}
+		if n.Mode != store.NodeRuns {
+			status += ", " + n.Mode.String()
+		}
+		if len(n.Unwell) > 0 {
+			status += ", unwell"
+		}
 	}
 	queues := "all"
 	if len(n.Info.Queues) > 0 {

@@ -36,6 +36,7 @@ func Codes(more map[string]int64) map[string]string {
 		"message_child":     number(store.MessageChild),
 		"message_update":    number(store.MessageUpdate),
 		"update_refused":    number(store.UpdateRefused),
+		"node_drains":       number(store.NodeDrains),
 		"callback_messages": list(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat),
 		"callback_answers":  list(store.MessageCallback, store.MessageCallbackFailed),
 		"answer_messages":   list(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat, store.MessageChild),

@@ -2,6 +2,7 @@ package copies
 
 import (
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -20,9 +21,12 @@ var copyTests = map[string]func(*pair){
 	"a_job_that_was_handed_over_is_ended_from_outside": handedOver,
 	"Order_turns_are_handed_on":                        turnsGoOn,
 	"children_of_finished_parents_are_closed":          childrenAreClosed,
+	"NoLoss_jobs_that_wait_for_others_go_on":           dependenciesGoOn,
 	"OneOwner_a_job_that_runs_is_not_exported":         runningRefused,
 	"a_target_with_jobs_or_nodes_is_refused":           targetRefused,
 	"a_target_with_schedules_is_refused":               scheduleRefused,
+	"a_target_with_limits_is_refused":                  limitRefused,
+	"LimitsHold_limits_are_copied_and_grants_are_not":  limitsCopied,
 	"OneFire_schedules_fire_on_where_they_were":        schedulesGoOn,
 	"schedules_that_changed_meanwhile_are_copied_anew": schedulesAgain,
 	"a_copy_of_another_database_or_state_is_refused":   otherRefused,
@@ -55,7 +59,7 @@ func copyGoesOn(p *pair) {
 			exported = page(p.from, exported.Next, 3, 2000)
 			for range 2 {
 				params := importOf(from.Origin, exported)
-				params.Queues = from.Queues
+				params.Queues, params.Limits = from.Queues, from.Limits
 				p.put(params)
 			}
 			seen = exported.Next.Job
@@ -236,6 +240,22 @@ func childrenAreClosed(p *pair) {
 	p.to.WantSameIDs("closed children", p.to.CloseChildren(10), children...)
 }
 
+func dependenciesGoOn(p *pair) {
+	later, failed := p.from.Add(env.Delay(time.Hour)), started(p.from)
+	after, lost := p.from.Add(env.After(later)), p.from.Add(env.After(failed.Job.ID))
+	p.from.End(failed, store.Failed)
+	stop(p.from)
+	p.copy(1, 1)
+	p.to.WantSameIDs("cancelled", p.to.CloseChildren(10), lost)
+	p.to.WantAwaits(after, later)
+	p.to.Clock.Advance(2 * time.Hour)
+	p.to.CloseChildren(10)
+	p.to.Promote()
+	p.to.End(p.to.ClaimOne(p.to.Join(), later), store.Completed)
+	p.to.CloseChildren(10)
+	p.to.WantState(after, store.Available)
+}
+
 func runningRefused(p *pair) {
 	p.from.Started()
 	_, err := facet(p.from).Export(p.from.Ctx, store.ExportParams{Limit: 10, Bytes: 1000})
@@ -263,6 +283,41 @@ func targetRefused(p *pair) {
 func scheduleRefused(p *pair) {
 	p.to.SaveSchedule(env.Schedule("nightly"))
 	p.wantRefused("a target with a schedule", store.ImportParams{From: survey(p.from).Origin})
+}
+
+func limitRefused(p *pair) {
+	p.to.SaveLimit(env.Limit("partner", 5))
+	p.wantRefused("a target with a limit", store.ImportParams{From: survey(p.from).Origin})
+}
+
+// limitsCopied: each import that has limits makes them what they are, and others leave them alone.
+func limitsCopied(p *pair) {
+	node := p.from.Join()
+	l := p.from.SaveLimit(env.Limit("partner", 5, func(l *store.Limit) { l.Queues, l.Kinds = []string{"mail"}, map[string]int{"send": 2} }))
+	gone := p.from.SaveLimit(env.Limit("gone", 7))
+	p.from.Slots(node, l, 0, 3)
+	p.from.Leave(node)
+	from := survey(p.from)
+	p.put(store.ImportParams{From: from.Origin, Limits: from.Limits})
+	p.put(store.ImportParams{From: from.Origin})
+	p.to.Equal("copied", survey(p.to).Limits, from.Limits)
+
+	p.from.NoError("DeleteLimit", p.from.Store.DeleteLimit(p.from.Ctx, env.Namespace, "gone", false))
+	p.from.Clock.Advance(time.Second)
+	l = p.from.ChangeLimit(env.Limit("partner", 6), l.Version)
+	from = survey(p.from)
+	if reflect.DeepEqual(from.Limits, survey(p.to).Limits) || len(from.Limits) != 1 || from.Limits[0].ID != 0 || gone.ID == l.ID {
+		p.to.Errorf("nobody sees what has changed: %+v", from.Limits)
+	}
+	p.put(store.ImportParams{From: from.Origin, Limits: []store.Limit{}})
+	p.to.Equal("none", survey(p.to).Limits, []store.Limit{})
+	p.copy(1, 1)
+	copied := p.to.LimitOf("partner")
+	if copied.Version != l.Version || len(copied.Holders) != 0 {
+		p.to.Errorf("the limit is %+v, and was %+v", copied, l)
+	}
+	p.to.Equal("copied again", survey(p.to).Limits, from.Limits)
+	p.to.Equal("what there is", p.to.Slots(p.to.Join(), copied, 0, 9), 6)
 }
 
 // schedulesGoOn: a decision of before the copy, and one about a time that has a run, are refused.

@@ -62,7 +62,7 @@ func importOf(from store.Origin, page store.Exported) store.ImportParams {
 func (p *pair) copy(limit, size int) {
 	p.to.Helper()
 	from := survey(p.from)
-	p.put(store.ImportParams{From: from.Origin, Queues: from.Queues})
+	p.put(store.ImportParams{From: from.Origin, Queues: from.Queues, Limits: from.Limits})
 	pages := 0
 	for exported := (store.Exported{}); !exported.End; pages++ {
 		exported = page(p.from, exported.Next, limit, size)
@@ -84,13 +84,14 @@ type all struct {
 	Sums      store.ScheduleSums
 	Schedules []store.Schedule
 	Runs      [][]store.ScheduleRun
+	Limits    []store.Limit
 }
 
 // everything reads it, the records by their ids.
 func everything(e *env.Env) (a all) {
 	e.Helper()
 	found := survey(e)
-	a.Counts, a.Sums = found.Counts, found.Schedules
+	a.Counts, a.Sums, a.Limits = found.Counts, found.Schedules, found.Limits
 	for _, listed := range e.List(store.Filter{}, 100) {
 		record, err := e.Store.Get(e.Ctx, "", listed.ID)
 		e.NoError("get", err)

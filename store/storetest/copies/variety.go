@@ -15,10 +15,13 @@ func variety(e *env.Env) {
 	durable(e)
 	relatives(e)
 	keyed(e)
+	dependent(e)
 	e.Pause("idle", true)
 	e.Add(env.Queue("idle"))
 	e.Enqueue(e.Job(env.In(env.OtherSpace)))
 	scheduled(e)
+	e.SaveLimit(env.Limit("partner", 5, func(l *store.Limit) { l.Queues, l.Kinds = []string{"mail"}, map[string]int{"send": 2} }))
+	e.SaveLimit(env.Limit("all", 0, func(l *store.Limit) { l.Namespace = env.OtherSpace }))
 	stop(e)
 	e.Sweep()
 }
@@ -133,6 +136,19 @@ func relatives(e *env.Env) {
 	over := remembering(e, 1)
 	e.Bear(&over, 2, env.OnParentClose(store.TerminateChild))
 	e.End(over, store.Completed, env.WithChildren)
+}
+
+// dependent jobs wait for others, which wait, have failed, or are gone.
+func dependent(e *env.Env) {
+	later := e.Add(env.Delay(time.Hour))
+	failed, gone := started(e), started(e)
+	e.Add(env.After(later, failed.Job.ID), env.Delay(time.Hour))
+	e.PauseJob(e.Add(env.AfterOr(store.RunIfFailed, later)), store.Waiting)
+	e.Add(env.AfterOr(store.HoldIfFailed, failed.Job.ID, gone.Job.ID, later))
+	e.End(gone, store.Cancelled)
+	e.CloseChildren(10)
+	e.Delete(gone.Job.ID)
+	e.End(failed, store.Failed) // of which the others do not know
 }
 
 // keyed jobs hold unique keys, and turns of ordering keys, or wait for them.

@@ -81,6 +81,10 @@ func (p persistent) Leave(ctx context.Context, node int64) ([]store.Wake, error)
 	return persistFor(func() ([]store.Wake, error) { return p.Store.Leave(ctx, node) })
 }
 
+func (p persistent) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	return persist(func(bool) error { return p.Store.AskNode(ctx, params) })
+}
+
 func (p persistent) Nodes(ctx context.Context) ([]store.Node, error) {
 	return persistFor(func() ([]store.Node, error) { return p.Store.Nodes(ctx) })
 }
@@ -119,6 +123,10 @@ func (p persistent) Fork(ctx context.Context, params store.ForkParams) ([]store.
 
 func (p persistent) Edit(ctx context.Context, params store.EditParams) (store.State, []store.Wake, error) {
 	return persistTold(func() (store.State, []store.Wake, error) { return p.Store.Edit(ctx, params) })
+}
+
+func (p persistent) Depend(ctx context.Context, params store.DependParams) (store.State, []store.Wake, error) {
+	return persistTold(func() (store.State, []store.Wake, error) { return p.Store.Depend(ctx, params) })
 }
 
 func (p persistent) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {

@@ -239,6 +239,11 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	return answer(ctx, s, "Nodes", func() ([]store.Node, error) { return s.inner.Nodes(ctx) })
 }
 
+// AskNode implements store.Nodes.
+func (s *Store) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	return s.do(ctx, "AskNode", func(bool) error { return s.inner.AskNode(ctx, params) })
+}
+
 // Cancel implements store.Operators.
 func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	return told(ctx, s, "Cancel", func() ([]store.Result, []store.Wake, error) { return s.inner.Cancel(ctx, params) })
@@ -293,6 +298,11 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake
 // Edit implements store.Editors.
 func (s *Store) Edit(ctx context.Context, params store.EditParams) (store.State, []store.Wake, error) {
 	return told(ctx, s, "Edit", func() (store.State, []store.Wake, error) { return s.inner.Edit(ctx, params) })
+}
+
+// Depend implements store.Editors.
+func (s *Store) Depend(ctx context.Context, params store.DependParams) (store.State, []store.Wake, error) {
+	return told(ctx, s, "Depend", func() (store.State, []store.Wake, error) { return s.inner.Depend(ctx, params) })
 }
 
 // Delete implements store.Editors.

@@ -17,12 +17,15 @@ var transitionTests = env.Tests{
 // table says so. A new edge fails the test until it can be walked here.
 func walkTransitions(e *env.Env) {
 	w := &walker{Env: e, node: e.Join()}
-	walks := env.Merged(w.outcomes(), w.enqueues(), w.verbs(), w.waits())
+	walks := env.Merged(w.outcomes(), w.enqueues(), w.verbs(), w.waits(), w.dependencies())
 	walked := 0
 	for _, t := range store.Transitions {
 		walked++
 		if t.From == 0 {
-			q := e.Enqueue(e.Job(env.Delay(map[store.State]time.Duration{store.Scheduled: time.Hour}[t.To])))[0]
+			change := map[store.State]func(*store.Enqueue){
+				store.Scheduled: env.Delay(time.Hour), store.Available: env.Delay(0), store.Waiting: env.After(e.Add(env.Delay(100 * time.Hour))),
+			}
+			q := e.Enqueue(e.Job(change[t.To]))[0]
 			if q.Result.State != t.To {
 				e.Fatalf("an enqueue led to %v, want %v", q.Result.State, t.To)
 			}
@@ -35,8 +38,8 @@ func walkTransitions(e *env.Env) {
 		}
 		w.walk(t, walk)
 	}
-	if walked != len(walks)+2 {
-		e.Fatalf("walked %d edges, know %d", walked, len(walks)+2)
+	if walked != len(walks)+3 {
+		e.Fatalf("walked %d edges, know %d", walked, len(walks)+3)
 	}
 }
 
@@ -200,6 +203,36 @@ func (w *walker) waits() map[edge]walk {
 
 		{store.Waiting, store.Completed, "handed over by its handler, and completed from outside"}: moved(handedOver, finished(env.CompletedBy)),
 		{store.Waiting, store.Failed, "handed over by its handler, and failed from outside"}:       moved(handedOver, finished(env.FailedBy)),
+	}
+}
+
+// dependencies are the walks of jobs that come after others.
+func (w *walker) dependencies() map[edge]walk {
+	var first store.ID // for which they wait
+	other := func() store.ID {
+		first = w.delayed()
+		return first
+	}
+	after := func(change ...func(*store.Enqueue)) func() store.ID {
+		return func() store.ID { return w.Add(append(change, env.After(other()))...) }
+	}
+	done := func(store.ID) {
+		w.Retry(first)
+		w.End(w.ClaimOne(w.node, first), store.Completed)
+		w.CloseChildren(10)
+	}
+	lost := func(store.ID) {
+		w.Cancel(first)
+		w.CloseChildren(10)
+	}
+	wait := func(id store.ID) { w.Depend(id, store.RunIfFailed, store.Waiting, other()) }
+	const made = "it was made to wait for other jobs"
+	return map[edge]walk{
+		{store.Waiting, store.Available, "the jobs that it came after have finished"}:                  moved(after(), done),
+		{store.Waiting, store.Scheduled, "those that it came after have finished before its run time"}: moved(after(env.Delay(time.Hour)), done),
+		{store.Waiting, store.Cancelled, "a job that it came after did not complete"}:                  moved(after(), lost),
+		{store.Scheduled, store.Waiting, made}:                                                         moved(w.delayed, wait),
+		{store.Available, store.Waiting, made}:                                                         moved(w.due, wait),
 	}
 }
 

@@ -14,6 +14,7 @@ var uniqueTests = env.Tests{
 	"UniqueIsUnique_a_repeated_enqueue_does_not_take_the_key_back":       uniqueRepeatedEnqueue,
 	"replace_changes_what_has_not_started":                               replaceChanges,
 	"replace_leaves_what_has_started_or_is_held":                         replaceLeavesStarted,
+	"replace_delays_a_job_no_longer_than_it_may":                         replaceAtTheLatest,
 	"replace_within_a_batch_changes_the_job_before_it":                   replaceWithinBatch,
 }
 
@@ -124,6 +125,44 @@ func replaceChanges(e *env.Env) {
 	run := e.ClaimOne(e.Join(), holder.Job.ID)
 	want.Attempt, want.LeaseNumber = 1, 1
 	e.Equal("claimed body", run.Job, want)
+}
+
+// replaceAtTheLatest: each replacement delays the job again, but not beyond the bound, which counts
+// from its creation; whether that has come, and the job is available, or not.
+func replaceAtTheLatest(e *env.Env) {
+	const most = time.Minute
+	debounce := func(delay, most time.Duration) *store.Enqueue {
+		e.Helper()
+		q := e.Try(env.Unique("k"), env.OnConflict(store.Replace), env.Delay(delay), func(q *store.Enqueue) { q.MaxDelay = most })
+		e.NoError("enqueue", q.Err)
+		return q
+	}
+	first := debounce(20*time.Second, most)
+	latest := e.Clock.Now().Add(most)
+	if r := first.Result; r.ID != first.Job.ID || !r.RunAt.Equal(e.Clock.Now().Add(20*time.Second)) {
+		e.Fatalf("the first: %+v", r)
+	}
+	want := func(at time.Time, state store.State, q *store.Enqueue) {
+		e.Helper()
+		record := e.Get(first.Job.ID)
+		if r := q.Result; r.ID != first.Job.ID || !r.Replaced || !r.RunAt.Equal(at) || !record.RunAt.Equal(at) || record.State != state {
+			e.Fatalf("%+v, and the job is %v at %v; want %v at %v", r, record.State, record.RunAt, state, at)
+		}
+	}
+	e.Clock.Advance(15 * time.Second)
+	want(e.Clock.Now().Add(20*time.Second), store.Scheduled, debounce(20*time.Second, most))
+	e.Clock.Advance(15 * time.Second)
+	want(e.Clock.Now().Add(20*time.Second), store.Scheduled, debounce(20*time.Second, most))
+	e.Clock.Advance(15 * time.Second)
+	want(latest, store.Scheduled, debounce(20*time.Second, most))
+	e.Clock.Advance(10 * time.Second)
+	want(latest, store.Scheduled, debounce(20*time.Second, most))
+	want(e.Clock.Now().Add(time.Second), store.Scheduled, debounce(time.Second, most))
+	want(latest, store.Scheduled, debounce(20*time.Second, most))
+	want(e.Clock.Now().Add(20*time.Second), store.Scheduled, debounce(20*time.Second, 0)) // without a bound
+	e.Clock.Advance(6 * time.Second)
+	want(latest, store.Available, debounce(20*time.Second, most)) // the time has passed
+	e.ClaimOne(e.Join(), first.Job.ID)
 }
 
 // replaceLeavesStarted: Reading: a job has started once it was claimed, also if the claim was not

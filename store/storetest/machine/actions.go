@@ -13,6 +13,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"join":   m.joinNode,
 		"leave":  m.leaveNode,
 		"beat":   m.beatNode,
+		"ask":    m.askNode,
 		"cancel": m.cancelJobs,
 		"retry":  m.retryJobs,
 		"pause":  m.pauseQueue,
@@ -25,12 +26,17 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"again":  m.repeatStart,
 		"edit":   m.editJob,
 		"delete": m.deleteJobs,
+		"depend": m.dependJob,
+		"close":  m.closeChildren,
 	}
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())
 	}
 	if m.mode.scheduled {
 		maps.Copy(all, m.scheduleActions())
+	}
+	if m.mode.limited {
+		maps.Copy(all, m.limitActions())
 	}
 	if !m.mode.keyed {
 		all["promote"] = m.promoteDue
@@ -66,7 +72,6 @@ func (m *machine) durableActions() map[string]func(*rapid.T) {
 		"pausejobs": m.pauseJobs,
 		"terminate": m.terminateJobs,
 		"fork":      m.forkJob,
-		"close":     m.closeChildren,
 		"forget":    m.forgetUpdate,
 		"finish":    m.finishOutside,
 	}

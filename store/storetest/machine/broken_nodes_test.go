@@ -187,3 +187,21 @@ func (s *retiresAll) Queues(ctx context.Context, namespace string) ([]store.Queu
 	}
 	return s.Store.Queues(ctx, namespace)
 }
+
+// restarts takes a process that joins again for a new one.
+type restarts struct{ store.Store }
+
+func (s *restarts) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+	info.Was = 0
+	return s.Store.Join(ctx, info)
+}
+
+// revives makes nodes quiet that were asked to drain, so that they can be asked for something else.
+type revives struct{ store.Store }
+
+func (s *revives) AskNode(ctx context.Context, p store.AskNodeParams) error {
+	if p.Mode == store.NodeDrains {
+		p.Mode = store.NodeQuiet
+	}
+	return s.Store.AskNode(ctx, p)
+}

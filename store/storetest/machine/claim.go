@@ -29,10 +29,25 @@ func (m *machine) claimJobs(t *rapid.T) {
 				params.Queues = append(params.Queues, store.QueueDemand{Name: q, Limit: rapid.IntRange(0, 4).Draw(t, "of "+q)})
 			}
 		}
+		if chance(t, "kinds", 40) {
+			params.Queues = append(params.Queues, m.kindDemands(t, params.Kinds)...)
+		}
 	}
 	// Also the first time, as a caller does whose first request was lost.
 	params.Repeat = chance(t, "first lost", 10)
 	m.send(i, params, nil)
+}
+
+// kindDemands draws demands for kinds, in a queue or in all, and for everything.
+func (m *machine) kindDemands(t *rapid.T, kinds []string) (demands []store.QueueDemand) {
+	for _, kind := range append([]string{""}, kinds...) {
+		for _, queue := range append([]string{""}, machineQueues...) {
+			if (kind != "" || queue == "") && chance(t, "demand "+queue+" "+kind, 25) {
+				demands = append(demands, store.QueueDemand{Name: queue, Kind: kind, Limit: rapid.IntRange(0, 3).Draw(t, "of "+queue+" "+kind)})
+			}
+		}
+	}
+	return demands
 }
 
 // repeatClaim sends a claim again, of which some job still runs: of one that is done altogether
@@ -80,7 +95,7 @@ func (m *machine) take(got, want []store.Claimed, known []*run) (runs []*run) {
 		// refused, which no engine writes apart from it. What is empty is read in vain.
 		got[i].Durable = got[i].Durable && want[i].Durable
 		m.same("claimed job", got[i], want[i],
-			cmpopts.IgnoreFields(store.Lease{}, "Node", "Claim", "Slot"))
+			cmpopts.IgnoreFields(store.Lease{}, "Node", "Claim", "Slot"), cmpopts.IgnoreFields(store.Claimed{}, "HasSuccessors"))
 		job := m.find(got[i].Job.ID)
 		number := got[i].Lease.Number
 		if at := slices.IndexFunc(known, func(r *run) bool { return r.job == job }); at >= 0 {

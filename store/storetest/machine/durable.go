@@ -128,9 +128,12 @@ func (m *machine) closeChildren(t *rapid.T) {
 		m.same("closed children", got, want)
 	}
 	for _, id := range want {
-		m.closed[id] = true
+		if k := m.find(id); k != nil && k.enqueue.Job.Parent != (store.ID{}) {
+			m.closed[id] = true
+		}
 	}
 	m.settleLives()
+	m.checkDependencies()
 }
 
 // closeBefore closes children before a person lets one of them go on. Reading: whether it is closed

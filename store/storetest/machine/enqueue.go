@@ -46,6 +46,7 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 		q.Job.UniqueStates = pick(t, "states", store.Unfinished, store.SetOf(store.Scheduled, store.Available),
 			store.SetOf(store.Scheduled, store.Available, store.Running), store.SetOf(store.States...))
 		q.OnConflict = pick(t, "conflict", store.ReturnExisting, store.Reject, store.Replace, store.Replace)
+		q.MaxDelay = pick(t, "max delay", 0, 0, time.Second, 30*time.Second)
 	}
 	if m.mode.keyed && chance(t, "ordered", 60) {
 		q.Job.OrderingKey = pick(t, "ordering key", "x", "y")
@@ -60,6 +61,9 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	}
 	if chance(t, "never", 2) {
 		q.Job.RunAt = env.BeyondTime
+	}
+	if chance(t, "after others", 20) {
+		q.After = m.anyDependencies(t)
 	}
 	if chance(t, "deadline", 10) {
 		q.Job.Options.Deadline = m.clock.Now().Add(pick(t, "within", time.Second, time.Minute))

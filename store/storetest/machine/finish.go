@@ -34,6 +34,7 @@ func (m *machine) finish(p *pool, inner store.Store) {
 		m.t.Fatalf("NoLoss: of %d jobs that were all cancelled only %d have ended", len(ids), len(ended))
 	}
 	m.dropSchedules(inner)
+	m.dropLimits(inner)
 	p.store = inner
 }
 

@@ -38,6 +38,7 @@ func (m *machine) check(*rapid.T) {
 	m.checkKeys(got)
 	m.last = got
 	m.checkSchedules()
+	m.checkLimits()
 
 	if m.looks++; m.looks%3 == 0 { // the counts follow from what List has shown, at a price
 		m.checkQueues(got)

@@ -42,6 +42,8 @@ type machine struct {
 	begun    []begun          // batches that may be sent again
 	plans    []store.Schedule // as they were read, the last ones last
 	fired    []*store.Unit    // that may be sent again
+	limits   []bound          // as they were saved
+	grants   []grant          // that may be sent again
 	along    []store.Enqueue  // whose signals went to other jobs, which may be sent again
 	epoch    int64
 	looks    int // how often the states were compared
@@ -65,6 +67,8 @@ type mode struct {
 	durable bool
 	// scheduled: there are schedules, which enqueue jobs.
 	scheduled bool
+	// limited: there are limits, of which nodes ask for slots.
+	limited bool
 }
 
 // node is one node as either side knows it.
@@ -262,9 +266,9 @@ func (m *machine) logBatch(batch *store.Batch) {
 	for _, q := range batch.Enqueues {
 		j := q.Job
 		m.t.Logf("apply: enqueue %v in %s, %s, priority %d, attempts %d, at %v, delay %v, unique %q in %b, conflict %d, key %q, deadline %v, "+
-			"start %v, business key %q for %v, along %v",
+			"start %v, business key %q for %v, along %v, after %v",
 			m.names([]store.ID{j.ID}), j.Queue, j.Kind, j.Priority, j.MaxAttempts, j.RunAt, q.Delay, j.UniqueKey, j.UniqueStates,
-			q.OnConflict, j.OrderingKey, j.Options.Deadline, q.Start, j.Options.Key, j.Options.KeepKey, q.Send != nil)
+			q.OnConflict, j.OrderingKey, j.Options.Deadline, q.Start, j.Options.Key, j.Options.KeepKey, q.Send != nil, q.After)
 	}
 	if start := batch.Start; start != nil {
 		m.t.Logf("apply: start on node %d with the number %d", m.place(start.Node, storeSide), start.Seq)

@@ -1,10 +1,10 @@
 package machine
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
@@ -27,8 +27,14 @@ func (m *machine) joinNode(t *rapid.T) {
 	info := store.NodeInfo{
 		Name: "n", Slots: 3, QueueSlots: map[string]int{"q": 2}, DeadAfter: time.Minute, Policies: anyPolicies(t),
 	}
+	info.Mode = pick(t, "known mode", store.NodeRuns, store.NodeRuns, store.NodeQuiet)
+	there := info
+	if len(m.nodes) > 0 && chance(t, "again", 40) {
+		was := one(t, "was", m.nodes)
+		info.Was, there.Was = was.store, was.model
+	}
 	a, err := m.store.Join(m.ctx, info)
-	b, err2 := m.model.Join(m.ctx, info)
+	b, err2 := m.model.Join(m.ctx, there)
 	m.must("Join", err, err2)
 	if m.place(a, storeSide) >= 0 {
 		t.Fatalf("OneOwner: node id %d came twice", a)
@@ -77,7 +83,45 @@ func (m *machine) leaveNode(t *rapid.T) {
 	m.must("Leave", err, err2)
 	m.nodes[i].alive = false
 	m.gone(i)
+	m.sameNodes()
 	m.sweepCancels(t) // a store may leave it to the sweep to cancel what was to be cancelled
+}
+
+// askNode has a person want something of a node, and compares what becomes of it.
+func (m *machine) askNode(t *rapid.T) {
+	i := m.anyNode(t)
+	params := store.AskNodeParams{
+		Mode: pick(t, "mode", store.NodeRuns, store.NodeQuiet, store.NodeQuiet, store.NodeDrains), Actor: pick(t, "actor", "ada", "bob"),
+	}
+	t.Logf("%s asks node %d to be %v", params.Actor, i, params.Mode)
+	params.Node = m.nodes[i].store
+	err := m.store.AskNode(m.ctx, params)
+	params.Node = m.nodes[i].model
+	err2 := m.model.AskNode(m.ctx, params)
+	m.sameErr("AskNode", err, err2)
+	m.sameNodes()
+}
+
+// sameNodes compares what is listed of what people want of the nodes.
+func (m *machine) sameNodes() {
+	type wanted struct {
+		mode   store.NodeMode
+		at     time.Time
+		by     string
+		unwell []string
+	}
+	listed := func(s store.Store, side func(node) int64) map[int64]wanted {
+		nodes, err := s.Nodes(m.ctx)
+		m.must("Nodes", err)
+		found := map[int64]wanted{}
+		for _, n := range nodes {
+			if i := m.place(n.ID, side); i >= 0 { // one of this machine, whose answer to the join has come
+				found[i] = wanted{n.Mode, n.ModeAt.UTC(), n.ModeBy, n.Unwell}
+			}
+		}
+		return found
+	}
+	m.same("what is wanted of the nodes", listed(m.store, storeSide), listed(m.model, modelSide), cmp.AllowUnexported(wanted{}))
 }
 
 // gone notes that the leases of a node are over.
@@ -97,6 +141,9 @@ func (m *machine) beatNode(t *rapid.T) {
 	}
 	if chance(t, "held", 40) {
 		params.Held = m.anyHeld(t)
+	}
+	if chance(t, "unwell", 20) {
+		params.Unwell = []string{pick(t, "what is wrong", "claims", "promotion")}
 	}
 	t.Logf("node %d beats: %+v", i, params)
 	got, want := m.beat(i, params)
@@ -140,6 +187,7 @@ func (m *machine) beat(i int, params store.BeatParams) (got, want store.Beat) {
 	params.Node = m.nodes[i].model
 	want, err2 := m.model.Beat(m.ctx, params)
 	m.sameErr("Beat", err, err2)
+	m.same("mode", got.Mode, want.Mode)
 	if err2 == nil {
 		m.nodes[i].beats = append(m.nodes[i].beats, m.clock.Now())
 	}
@@ -169,7 +217,7 @@ func (m *machine) placed(beats []store.NodeBeat, side func(node) int64) []store.
 			placed = append(placed, store.NodeBeat{Node: i, At: b.At.UTC()})
 		}
 	}
-	slices.SortFunc(placed, func(a, b store.NodeBeat) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(placed, func(a, b store.NodeBeat) int { return int(a.Node - b.Node) })
 	return placed
 }
 

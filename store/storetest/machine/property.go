@@ -25,6 +25,10 @@ var propertyTests = env.Tests{
 	"OneFire_lost_requests_and_answers_change_nothing_of_schedules": func(e *env.Env) {
 		property(e, mode{scheduled: true, lossy: true})
 	},
+	"LimitsHold_the_store_does_what_the_model_does_with_limits": func(e *env.Env) { property(e, mode{limited: true}) },
+	"LimitsHold_lost_requests_and_answers_change_nothing_of_limits": func(e *env.Env) {
+		property(e, mode{limited: true, lossy: true})
+	},
 	"NoLoss_lost_requests_and_answers_change_nothing_with_ordering_keys": func(e *env.Env) { property(e, mode{keyed: true, lossy: true}) },
 }
 

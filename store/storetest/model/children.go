@@ -39,8 +39,16 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 			delete(s.closed, parent)
 		}
 	}
-	answer.Wakes = s.woken
-	answer.More = done == limit || done > 0 && len(s.closed) > 0 // of those that have just ended
+	for _, e := range s.toTell() {
+		if done == limit {
+			answer.More, answer.Wakes = true, s.woken
+			return answer, nil
+		}
+		done++
+		s.tellSuccessor(e, &answer, now)
+	}
+	answer.Wakes, answer.Watch = s.woken, s.isWatching()
+	answer.More = done == limit || done > 0 && (len(s.closed) > 0 || len(s.toTell()) > 0) // of those that have just ended
 	return answer, nil
 }
 

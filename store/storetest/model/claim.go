@@ -37,10 +37,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		return nil, nil
 	}
 
-	left := map[string]int{}
-	for _, q := range params.Queues {
-		left[q.Name] = q.Limit
-	}
+	left := slices.Clone(params.Queues)
 	var claimed []store.Claimed
 	for _, j := range s.claimable(params, now) {
 		if len(claimed) >= params.Limit {
@@ -49,14 +46,15 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		// Nil means every queue. Reading: an empty list that is not nil means none, as a node whose
 		// queues are all at their limits would send.
 		if params.Queues != nil {
-			if left[j.Queue] <= 0 {
+			at := store.DemandFor(left, j.Queue, j.lane())
+			if at < 0 || left[at].Limit <= 0 {
 				continue
 			}
-			left[j.Queue]--
+			left[at].Limit--
 		}
 		n := int64(len(claimed))
 		s.start(j, params.Node, params.Seq+n/store.MaxClaimSlots, int(n%store.MaxClaimSlots), now)
-		claimed = append(claimed, j.claimed())
+		claimed = append(claimed, s.claimed(j))
 	}
 	return claimed, nil
 }
@@ -105,15 +103,15 @@ func (s *Store) claimedBy(node, from, to int64) []store.Claimed {
 	})
 	var claimed []store.Claimed
 	for _, j := range running {
-		claimed = append(claimed, j.claimed())
+		claimed = append(claimed, s.claimed(j))
 	}
 	return claimed
 }
 
-func (j *job) claimed() store.Claimed {
+func (s *Store) claimed(j *job) store.Claimed {
 	c := store.Claimed{
 		Job: copyOf(j.Job), Lease: j.lease, ClaimedAt: j.claimedAt,
-		Durable: j.durable(), Checkpoint: copyOfCheckpoint(j.checkpoint),
+		Durable: j.durable(), HasSuccessors: s.hasSuccessors(j.ID), Checkpoint: copyOfCheckpoint(j.checkpoint),
 	}
 	if j.cancel != nil {
 		c.CancelRequested, c.CancelReason = true, j.cancel.Reason

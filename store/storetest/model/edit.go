@@ -90,7 +90,7 @@ func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.
 			result.Err = store.NoJob(id)
 		case !j.state.Finished():
 			result.State, result.Err = j.state, store.JobIs(id, j.state)
-		case s.holder(id) != nil, s.keys[j.Key()].job == id && s.isNaming(j.Key()):
+		case s.holder(id) != nil, s.keys[j.Key()].job == id && s.isNaming(j.Key()), s.isUntold(id):
 			result.State, result.Err = j.state, store.ErrBusy
 		default:
 			result.State = j.state

@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, error) {
-	if err := q.Job.Check(); err != nil {
+	if err := q.Check(); err != nil {
 		return store.EnqueueResult{}, err
 	}
 	if s.isTaken(q) {
@@ -28,10 +28,13 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 		return store.EnqueueResult{ID: body.ID, Existing: true, RunAt: known.RunAt}, nil
 	}
 	if id, taken := s.unique[string(body.UniqueKey)]; taken && len(body.UniqueKey) > 0 {
-		return s.onConflict(q.OnConflict, s.jobs[id], body, runAt, now)
+		return s.onConflict(q, s.jobs[id], body, runAt, now)
 	}
 	if result, held := s.keyHolder(q, now); held {
 		return result, nil
+	}
+	if err := s.lacks(body.Namespace, body.ID, q.After); err != nil {
+		return store.EnqueueResult{}, err
 	}
 	j := &job{Job: body, endings: map[store.Lease]store.State{}}
 	j.CreatedAt, j.Attempt, j.LeaseNumber, j.Closing = now, 0, 0, false
@@ -44,7 +47,11 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	if err := s.takeKey(j, now); err != nil {
 		return store.EnqueueResult{}, err
 	}
-	s.put(j, runAt, now)
+	if on := s.unfinished(q.After); len(on) > 0 {
+		s.await(j, on, runAt, now)
+	} else {
+		s.put(j, runAt, now)
+	}
 	return store.EnqueueResult{ID: j.ID, State: j.state, RunAt: j.RunAt}, nil
 }
 
@@ -78,7 +85,8 @@ func (s *Store) enqueueSending(q *store.Enqueue, now time.Time) (store.EnqueueRe
 	return result, nil
 }
 
-func (s *Store) onConflict(rule store.OnConflict, holder *job, body store.Job, runAt, now time.Time) (store.EnqueueResult, error) {
+func (s *Store) onConflict(q *store.Enqueue, holder *job, body store.Job, runAt, now time.Time) (store.EnqueueResult, error) {
+	rule := q.OnConflict
 	if rule == store.Reject {
 		return store.EnqueueResult{}, &store.UniqueError{Holder: holder.ID}
 	}
@@ -89,6 +97,9 @@ func (s *Store) onConflict(rule store.OnConflict, holder *job, body store.Job, r
 		return store.EnqueueResult{ID: holder.ID, Existing: true, RunAt: holder.RunAt}, nil
 	}
 	holder.Args, holder.Codec, holder.Metadata = body.Args, body.Codec, body.Metadata
+	if latest := holder.CreatedAt.Add(q.MaxDelay); q.MaxDelay > 0 && latest.Before(runAt) {
+		runAt = latest
+	}
 	s.put(holder, runAt, now)
 	return store.EnqueueResult{ID: holder.ID, Existing: true, Replaced: true, RunAt: runAt}, nil
 }

@@ -40,6 +40,7 @@ package model
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -74,6 +75,28 @@ type queue struct {
 	store.Queue
 	used    time.Time
 	deleted bool // it is listed only while it has jobs that are not finished
+}
+
+// limit is one with what nodes hold of it.
+type limit struct {
+	store.Limit
+	grants map[int64]granted
+}
+
+// granted is how many slots of a limit a node holds, and its last call.
+type granted struct {
+	slots int
+	call  int64
+}
+
+// holders are the nodes that hold slots.
+func (l *limit) holders() (all []store.Holder) {
+	for _, node := range slices.Sorted(maps.Keys(l.grants)) {
+		if n := l.grants[node].slots; n > 0 {
+			all = append(all, store.Holder{Node: node, Slots: n})
+		}
+	}
+	return all
 }
 
 // ending is how a run ends: by its handler, its node's leave, a rescue, or a person who terminates
@@ -186,10 +209,14 @@ type Store struct {
 	sent   map[enqueueID]sentAlong
 	turns  map[keyName]store.ID // who has the turn of an ordering key
 	nodes  map[int64]*store.Node
+	gone   map[int64]bool     // nodes that ended long ago
 	claims map[claimName]bool // the claim records that were ever written
 	closed map[store.ID]bool  // finished jobs whose children are still to be closed
+	after  map[store.ID]edges // what waits for other jobs: those jobs
 
 	schedules map[scheduleName]schedule
+	limits    map[int64]*limit
+	lastLimit int64
 
 	woken  []store.Wake  // by the operation that is under way
 	names  bool          // its answer names the jobs that its caller moves
@@ -261,10 +288,13 @@ func New(clock func() time.Time) *Store {
 		sent:   map[enqueueID]sentAlong{},
 		turns:  map[keyName]store.ID{},
 		nodes:  map[int64]*store.Node{},
+		gone:   map[int64]bool{},
 		claims: map[claimName]bool{},
 		closed: map[store.ID]bool{},
+		after:  map[store.ID]edges{},
 
 		schedules: map[scheduleName]schedule{},
+		limits:    map[int64]*limit{},
 
 		heard: make(chan struct{}, 1),
 	}

@@ -14,6 +14,7 @@ func (s *Store) enter(j *job, state State) {
 	j.state = state
 	if state != store.Waiting {
 		j.wait = nil
+		delete(s.after, j.ID)
 	}
 	holds := state
 	if state == store.Waiting {

@@ -24,8 +24,37 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	for known := range s.nodes {
 		id = max(id, known+1)
 	}
-	s.nodes[id] = &store.Node{ID: id, Info: copyOfInfo(info), StartedAt: now, BeatAt: now}
+	n := &store.Node{ID: id, Info: copyOfInfo(info), StartedAt: now, BeatAt: now, Mode: info.Mode}
+	if was := s.nodes[info.Was]; was != nil && !s.gone[info.Was] {
+		n.Mode, n.ModeAt, n.ModeBy = was.Mode, was.ModeAt, was.ModeBy
+	}
+	n.Info.Was, n.Info.Mode = 0, store.NodeRuns
+	s.nodes[id] = n
 	return id, nil
+}
+
+// AskNode implements store.Nodes.
+func (s *Store) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	if err := params.Check(); err != nil {
+		return err
+	}
+	now, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	switch n := s.nodes[params.Node]; {
+	case n == nil, s.gone[params.Node]:
+		return store.NoNode(params.Node)
+	case !n.DeadAt.IsZero():
+		return store.DeadNode(params.Node)
+	case n.Mode == params.Mode:
+	case n.Mode == store.NodeDrains:
+		return store.NodeIsDraining(params.Node)
+	default:
+		n.Mode, n.ModeAt, n.ModeBy = params.Mode, now, params.Actor
+	}
+	return nil
 }
 
 // Beat implements store.Nodes.
@@ -38,11 +67,12 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	if !s.alive(params.Node) {
 		return store.Beat{}, store.DeadNode(params.Node)
 	}
-	s.nodes[params.Node].BeatAt = now
+	n := s.nodes[params.Node]
+	n.BeatAt, n.Unwell = now, slices.Clone(params.Unwell)
 	if params.LeaderTTL > 0 {
 		s.stand(params.Node, now, params.LeaderTTL)
 	}
-	beat := store.Beat{At: now, Leader: s.leads(params.Node, now)}
+	beat := store.Beat{Mode: n.Mode, At: now, Leader: s.leads(params.Node, now)}
 	if beat.Leader {
 		beat.Epoch = s.leader.epoch
 		if params.Lead {
@@ -101,11 +131,33 @@ func (s *Store) work() store.Work {
 	for parent := range s.closed {
 		w.CloseChildren = w.CloseChildren || slices.ContainsFunc(s.unfinishedChildren(parent), (*job).isToClose)
 	}
+	w.CloseChildren = w.CloseChildren || len(s.toTell()) > 0
 	for id := range s.nodes {
 		w.Rescue = w.Rescue || !s.alive(id) && len(s.runningOn(id)) > 0
 	}
+	for _, l := range s.limits {
+		for node := range l.grants {
+			w.Rescue = w.Rescue || s.isOver(node)
+		}
+	}
 	w.SweepCancels = len(s.selected((*job).leftAsked)) > 0
 	return w
+}
+
+// forgetNodes forgets what people wanted of nodes that ended long ago.
+func (s *Store) forgetNodes(now time.Time) {
+	for id, n := range s.nodes {
+		if !n.DeadAt.IsZero() && now.Sub(n.DeadAt) >= nodesKept && len(s.runningOn(id)) == 0 {
+			s.gone[id] = true
+		}
+	}
+}
+
+// ForgetNodes does what Retain does to nodes.
+func (s *Store) ForgetNodes() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetNodes(s.Now())
 }
 
 // Leave implements store.Nodes.
@@ -125,6 +177,7 @@ func (s *Store) Leave(ctx context.Context, id int64) ([]store.Wake, error) {
 	if s.leader.node == id {
 		s.leader.node, s.leader.expires = 0, time.Time{} // whatever the clock will say
 	}
+	s.sweepSlots()
 	return s.woken, nil
 }
 
@@ -138,7 +191,7 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	var alive, ended []store.Node
 	for _, n := range s.nodes {
 		node := *n
-		node.Info = copyOfInfo(n.Info)
+		node.Info, node.Unwell = copyOfInfo(n.Info), slices.Clone(n.Unwell)
 		node.Running = len(s.runningOn(n.ID))
 		node.Leader = s.leads(n.ID, now)
 		switch {
@@ -171,4 +224,19 @@ func copyOfInfo(info store.NodeInfo) store.NodeInfo {
 		info.Policies[kind] = policy
 	}
 	return info
+}
+
+// isOver reports whether a node does not live, and has no job.
+func (s *Store) isOver(node int64) bool { return !s.alive(node) && len(s.runningOn(node)) == 0 }
+
+// sweepSlots takes back the slots of nodes that do not live and have no job.
+func (s *Store) sweepSlots() {
+	for _, id := range slices.Sorted(maps.Keys(s.limits)) {
+		l := s.limits[id]
+		before := len(l.holders())
+		maps.DeleteFunc(l.grants, func(node int64, _ granted) bool { return s.isOver(node) })
+		if len(l.holders()) < before {
+			s.tell(store.Wake{Kind: store.WakeSlotsFree, Namespace: l.Namespace, Queue: l.Name})
+		}
+	}
 }

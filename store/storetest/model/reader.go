@@ -25,6 +25,7 @@ func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.R
 	record.Attempts = slices.Clone(j.attempts)
 	record.Actions = slices.Clone(j.actions[max(0, len(j.actions)-store.ActionBound):])
 	record.Journal, record.Messages = int64(len(j.journal)), int64(len(j.inbox))
+	record.Predecessors = s.predecessors(id)
 	return record, nil
 }
 

@@ -48,6 +48,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 		records[record] = true
 		rescued = append(rescued, s.rescue(j, e, now))
 	}
+	s.sweepSlots()
 	return store.Rescued{Jobs: rescued, Died: died, Wakes: s.woken}, nil
 }
 

@@ -226,6 +226,9 @@ func (s *Store) clone() *Store {
 		c.nodes[id] = &copied
 	}
 	c.unique, c.turns, c.claims, c.closed = maps.Clone(s.unique), maps.Clone(s.turns), maps.Clone(s.claims), maps.Clone(s.closed)
+	for id, on := range s.after {
+		c.after[id] = maps.Clone(on)
+	}
 	c.keys, c.sent, c.schedules = maps.Clone(s.keys), maps.Clone(s.sent), maps.Clone(s.schedules)
 	c.leader, c.open = s.leader, slices.Clone(s.open)
 	return c
@@ -235,6 +238,7 @@ func (s *Store) clone() *Store {
 func (s *Store) restore(c *Store) {
 	s.jobs, s.queues, s.nodes = c.jobs, c.queues, c.nodes
 	s.unique, s.turns, s.claims, s.closed = c.unique, c.turns, c.claims, c.closed
+	s.after = c.after
 	s.keys, s.sent, s.schedules = c.keys, c.sent, c.schedules
 	s.leader, s.open = c.leader, c.open
 }

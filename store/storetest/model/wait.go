@@ -18,7 +18,7 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 	for _, id := range params.Jobs {
 		result := store.Result{Job: id}
 		j := s.in(params.Namespace, id)
-		if j != nil && !j.state.Finished() && j.pause == nil && !j.held() {
+		if j != nil && !j.state.Finished() && j.pause == nil && (!j.held() || j.depends()) {
 			j.act(store.ActionPause, params.Actor, params.Reason, now)
 		}
 		switch {
@@ -30,6 +30,8 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 			if j.pause == nil {
 				j.pause = &pauseRequest{params.Reason}
 			}
+		case j.depends() && !s.isKept(id):
+			j.wait.reason, j.wait.err, j.wait.since = store.ReasonPaused, params.Reason, now
 		case j.held():
 		case j.state == store.Waiting:
 			was := &j.wait.Wait
@@ -83,12 +85,10 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 		if err := s.restart(j, now); err != nil {
 			return 0, nil, err
 		}
-	case j.wait.was != store.Available && j.wait.wasRunAt.After(now):
-		j.RunAt = j.wait.wasRunAt
-		s.enter(j, j.wait.was)
+	case len(s.after[j.ID]) > 0 && !j.depends(): // it was paused while it waited for them
+		j.wait.reason, j.wait.err, j.wait.since = store.ReasonDependency, "", now
 	default:
-		j.RunAt = now
-		s.enter(j, store.Available)
+		s.letGo(j, now)
 	}
 	if params.Keep >= 0 {
 		j.cut(params.Keep)

@@ -47,7 +47,7 @@ func listed(e *env.Env) []store.Node {
 func nodesListed(e *env.Env) {
 	infos := []store.NodeInfo{
 		{
-			Name: "a/1", Version: "v1", Namespace: "n", Queues: []string{"mail", "b"}, Kinds: []string{"send"}, Slots: 7,
+			Name: "a/1", Host: "a", Version: "v1", Namespace: "n", Queues: []string{"mail", "b"}, Kinds: []string{"send"}, Slots: 7,
 			Policies: map[string]store.Policy{
 				"send": {
 					MaxAttempts: 3, Backoff: store.Backoff{Base: time.Second, Cap: time.Hour, Jitter: 0.5},

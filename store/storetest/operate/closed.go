@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -76,6 +77,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Beat":          {"beat", func(ctx c) error { return second(s.Beat(ctx, store.BeatParams{Node: node})) }},
 		"Leave":         {"leave", func(ctx c) error { return second(s.Leave(ctx, node)) }},
 		"Nodes":         {"list the nodes", func(ctx c) error { return second(s.Nodes(ctx)) }},
+		"AskNode":       {fmt.Sprintf("ask node %d", node), func(ctx c) error { return s.AskNode(ctx, store.AskNodeParams{Node: node}) }},
 		"Promote":       {"promote", func(ctx c) error { return second(s.Promote(ctx, 1)) }},
 		"Rescue":        {"rescue", func(ctx c) error { return second(s.Rescue(ctx, store.RescueParams{Limit: 1})) }},
 		"SweepCancels":  {"sweep requests", func(ctx c) error { return second(s.SweepCancels(ctx)) }},
@@ -93,6 +95,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Resume":       {"resume job {job}", func(ctx c) error { return third(s.Resume(ctx, env.Resumption(id))) }},
 		"Fork":         {"fork job {job}", func(ctx c) error { return second(s.Fork(ctx, store.ForkParams{From: id, Job: e.Job().Job})) }},
 		"ForgetUpdate": {"forget an update of job {job}", func(ctx c) error { return s.ForgetUpdate(ctx, "", id, "k") }},
+		"Depend":       {"let job {job} wait", func(ctx c) error { return third(s.Depend(ctx, store.DependParams{Job: id})) }},
 		"Edit":         {"edit job {job}", func(ctx c) error { return third(s.Edit(ctx, env.Edits(id, store.Edit{AddTags: []string{"x"}}))) }},
 		"Delete":       {"delete", func(ctx c) error { return second(s.Delete(ctx, store.DeleteParams{Jobs: these})) }},
 		"Pause": {"pause queue mail", func(ctx c) error {
@@ -128,6 +131,12 @@ func ofSchedules(e *env.Env) map[string]operation {
 	s := e.Store
 	type c = context.Context
 	return map[string]operation{
+		"SaveLimit": {`save limit "partner"`, func(ctx c) error { return second(s.SaveLimit(ctx, env.Limit("partner", 5), 0)) }},
+		"DeleteLimit": {`delete limit "partner"`, func(ctx c) error {
+			return s.DeleteLimit(ctx, env.Namespace, "partner", false)
+		}},
+		"Limits":       {"list limits", func(ctx c) error { return second(s.Limits(ctx, "", "")) }},
+		"Grant":        {"ask for slots of limits", func(ctx c) error { return second(s.Grant(ctx, store.GrantParams{Node: 1, Call: 1})) }},
 		"SaveSchedule": {`save schedule "nightly"`, func(ctx c) error { return second(s.SaveSchedule(ctx, env.Schedule("nightly"), 0)) }},
 		"DeleteSchedule": {`delete schedule "nightly"`, func(ctx c) error {
 			return s.DeleteSchedule(ctx, env.Namespace, "nightly", 0)

@@ -105,6 +105,8 @@ func refusedVerbs(e *env.Env, p places) []saying {
 			"holdfast: conflict: the journal of job {job} now ends at entry 1",
 		},
 		{"Edit", p.unknown, second(e.TryEdit(env.Edits(p.unknown, store.Edit{}))), "holdfast: not found: job {job}"},
+		{"Depend", p.unknown, second(e.TryDepend(p.unknown, store.RunIfFailed, run)), "holdfast: not found: job {job}"},
+		{"Depend", run, second(e.TryDepend(run, store.RunIfFailed, p.completed)), "holdfast: conflict: job {job} is running"},
 		{"Edit", p.completed, tryPriority(e, p.completed), "holdfast: conflict: job {job} is completed"},
 		{"Edit", run, tryPriority(e, run), "holdfast: conflict: job {job} is running"},
 		{

@@ -24,4 +24,4 @@ var raceTests = env.Merged(env.Tests{
 	"NoLoss_queues_are_used_while_they_are_removed":                             raceQueues,
 	"NoLoss_queues_are_used_while_they_are_deleted":                             raceDeletes,
 }, raceNodesTests, raceGiveUpTests, raceRequestsTests, raceStartTests, raceMixedTests, raceDurableTests, raceUpdatesTests,
-	raceChildrenTests, raceKeysTests)
+	raceChildrenTests, raceKeysTests, raceDependTests)

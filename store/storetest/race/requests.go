@@ -15,6 +15,8 @@ import (
 // else.
 var raceRequestsTests = env.Tests{
 	"OneOwner_a_node_beats_while_it_is_declared_dead":             raceBeatRescue,
+	"what_is_asked_of_a_node_while_it_is_declared_dead":           raceAskRescue,
+	"those_who_ask_one_node_agree_on_its_mode":                    raceAsk,
 	"CancelArrives_at_jobs_that_remember_while_they_are_put_back": raceCancelPutBack,
 	"CancelArrives_at_jobs_that_remember_while_they_are_woken":    raceCancelWake,
 }
@@ -61,6 +63,72 @@ func raceBeatRescue(e *env.Env) {
 		}
 	}
 	e.Logf("of %d nodes %d lived", lived+died, lived)
+}
+
+// raceAskRescue: either the wish was in time, and the process has it when it joins again, or it is
+// refused, and the process does not have it.
+func raceAskRescue(e *env.Env) {
+	inTime, late := 0, 0
+	for round := range 24 {
+		node := e.Join()
+		seen := e.LastBeat(node)
+		e.Clock.Advance(time.Second)
+		var asked error
+		again := int64(0)
+		crowd.Together(e, 2, func(i int) error {
+			if (i+round)%2 == 0 {
+				asked = e.Store.AskNode(e.Ctx, store.AskNodeParams{Node: node, Mode: store.NodeQuiet, Actor: "ada"})
+				return nil
+			}
+			rescued, err := e.Store.Rescue(e.Ctx, store.RescueParams{Dead: []store.NodeBeat{seen}})
+			if err != nil || len(rescued.Died) == 0 { // it is being asked at this moment, and lives
+				return err
+			}
+			again, err = e.Store.Join(e.Ctx, store.NodeInfo{Name: "again", Was: node})
+			return err
+		})
+		if again == 0 {
+			again = node
+		}
+		mode := e.Beat(again).Mode
+		switch {
+		case asked == nil && mode == store.NodeQuiet:
+			inTime++
+		case errors.Is(asked, store.ErrNodeDead) && mode == store.NodeRuns && again != node:
+			late++
+		default:
+			e.Fatalf("the wish: %v; node %d, which was %d, is %v", asked, again, node, mode)
+		}
+		e.Leave(again)
+	}
+	e.Logf("of %d wishes %d came in time", inTime+late, inTime)
+}
+
+// raceAsk: those who ask for less than a drain are refused once it was asked for, and a drain is
+// final.
+func raceAsk(e *env.Env) {
+	const n = 4
+	for range 12 {
+		node := e.Join()
+		var errs [n]error
+		crowd.Together(e, n, func(i int) error {
+			mode := store.NodeQuiet
+			if i == n-1 {
+				mode = store.NodeDrains
+			}
+			for range 3 {
+				errs[i] = e.Store.AskNode(e.Ctx, store.AskNodeParams{Node: node, Mode: mode})
+				if err := errs[i]; err != nil && (mode == store.NodeDrains || !errors.Is(err, store.ErrConflict)) {
+					return fmt.Errorf("AskNode: %w", err)
+				}
+			}
+			return nil
+		})
+		if mode := e.Beat(node).Mode; mode != store.NodeDrains {
+			e.Fatalf("the node is %v", mode)
+		}
+		e.Leave(node)
+	}
 }
 
 // raceCancelPutBack: the second transition sees the first. The sweep does not mend it, so a job

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -121,26 +122,31 @@ func (s *sight) beside() *local.Look {
 	return l
 }
 
-// leftOf returns what may still be taken of queues once some jobs are.
-func leftOf(queues []store.QueueDemand, claimed []store.Claimed) []store.QueueDemand {
-	if queues == nil || len(claimed) == 0 {
-		return queues
+// leftOf returns what may still be taken by each demand once some jobs are.
+func leftOf(all []store.QueueDemand, claimed []store.Claimed) []store.QueueDemand {
+	if all == nil || len(claimed) == 0 {
+		return all
 	}
-	taken := make(map[string]int, len(queues))
+	demands := store.NewDemands(all)
+	left := slices.Clone(all)
+	var last *store.Job // of the same lane often many come one after the other
+	at := -1
 	for i := range claimed {
-		taken[claimed[i].Job.Queue]++
-	}
-	left := slices.Clone(queues)
-	for i, q := range left {
-		left[i].Limit -= taken[q.Name]
+		j := &claimed[i].Job
+		if last == nil || j.Queue != last.Queue || j.Kind != last.Kind || j.Version != last.Version {
+			at = demands.For(j.Queue, j.ClaimKind())
+		}
+		if last = j; at >= 0 {
+			left[at].Limit--
+		}
 	}
 	return left
 }
 
-// anyUsedUp reports whether of one of the queues nothing is left that might be taken.
-func anyUsedUp(queues, left []store.QueueDemand) bool {
-	for i := range queues {
-		if queues[i].Limit > 0 && left[i].Limit <= 0 {
+// anyUsedUp reports whether by one of the demands nothing is left that might be taken.
+func anyUsedUp(all, left []store.QueueDemand) bool {
+	for i := range all {
+		if all[i].Limit > 0 && left[i].Limit <= 0 {
 			return true
 		}
 	}
@@ -197,7 +203,7 @@ func (c *claimRow) fill(to *store.Claimed, node int64) (err error) {
 	to.Lease = store.Lease{Job: to.Job.ID, Number: to.Job.LeaseNumber, Node: node, Claim: c.seq.Int64, Slot: int(c.slot.Int64)}
 	to.ClaimedAt = pg.TimeOf(c.claimedAt.Int64)
 	to.CancelRequested, to.CancelReason = c.asked.Valid, pg.TextOf(c.why)
-	to.Durable = c.journal.Bool
+	to.Durable, to.HasSuccessors = c.journal.Bool, c.body.HasSuccessors()
 	to.Checkpoint = c.check.Checkpoint()
 	return err
 }
@@ -250,22 +256,40 @@ func (s *Store) named(ctx context.Context, node int64, a *claimAnswer) ([]store.
 
 // Args are the arguments of the statement claim.
 func (s *Store) Args(params store.ClaimParams, now int64, look *local.Look) []any {
-	var queues []string
-	var limits []int32
-	if params.Queues != nil {
-		queues, limits = make([]string, 0, len(params.Queues)), make([]int32, 0, len(params.Queues))
-		for _, q := range params.Queues {
-			queues, limits = append(queues, q.Name), append(limits, int32(min(max(q.Limit, 0), maxClaim)))
-		}
-	}
+	demands, limits := places(params.Queues)
 	kinds := params.Kinds
 	if kinds == nil {
 		kinds = []string{}
 	}
 	return []any{
-		params.Node, params.Seq, params.Namespace, queues, limits, kinds, int32(params.Limit), now, params.Aging.Microseconds(), params.Repeat,
+		params.Node, params.Seq, params.Namespace, demands, limits, kinds, int32(params.Limit), now, params.Aging.Microseconds(), params.Repeat,
 		look.Lanes, look.From, look.IDs, look.Until,
 	}
+}
+
+// places are the parameters that say what may be taken: a document that has the place of a demand,
+// from 1 on, by its queue and kind, NULL without demands; and how many jobs may be taken by each.
+func places(demands []store.QueueDemand) (document *string, limits []int32) {
+	if demands == nil {
+		return nil, nil
+	}
+	at := make(map[string]map[string]int, len(demands))
+	limits = make([]int32, len(demands))
+	for i, d := range demands {
+		limits[i] = int32(min(max(d.Limit, 0), maxClaim))
+		if !pg.IsText(d.Name) || !pg.IsText(d.Kind) {
+			continue // nothing is called so
+		}
+		if at[d.Name] == nil {
+			at[d.Name] = make(map[string]int, 1)
+		}
+		if at[d.Name][d.Kind] == 0 {
+			at[d.Name][d.Kind] = i + 1
+		}
+	}
+	text, _ := json.Marshal(at) //nolint:errchkjson // plain texts and numbers cannot fail
+	whole := string(text)
+	return &whole, limits
 }
 
 // claim takes jobs of what is looked at, and notes which of each lane. It returns what it has seen.

@@ -98,7 +98,17 @@ type Cursors struct {
 type scope struct {
 	namespace string
 	kinds     []string
-	queues    []string // in order; nil: all
+	demands   []store.QueueDemand // without limits, in order; nil: all
+}
+
+// wanted is what a claim takes, ready to be looked through.
+type wanted struct {
+	*store.ClaimParams
+	demands store.Demands
+}
+
+func byName(a, b store.QueueDemand) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 }
 
 // cursor is where to go on in a lane.
@@ -159,38 +169,46 @@ func (l *Look) Add(lane int32, from Position, until int64) {
 	l.IDs, l.Until = append(l.IDs, pg.UUIDOf(from.ID)), append(l.Until, until)
 }
 
-// scopeOf returns what a claim takes jobs of: whether it takes any of a queue just now does not
+// scopeOf returns what a claim takes jobs of: whether it takes any by a demand just now does not
 // matter.
 func scopeOf(params *store.ClaimParams) scope {
 	s := scope{namespace: params.Namespace, kinds: params.Kinds}
 	if params.Queues != nil {
-		s.queues = make([]string, 0, len(params.Queues))
-		for _, q := range params.Queues {
-			s.queues = append(s.queues, q.Name)
+		s.demands = make([]store.QueueDemand, len(params.Queues))
+		for i, d := range params.Queues {
+			s.demands[i] = store.QueueDemand{Name: d.Name, Kind: d.Kind}
 		}
-		slices.Sort(s.queues)
+		slices.SortFunc(s.demands, byName)
 	}
 	return s
 }
 
-// covers reports whether what is known of a scope is known of another one, too.
+// covers reports whether what is known of a scope is known of another one, too: each of its demands
+// is one of this scope, or for a part of what one of this scope is for.
 func (s scope) covers(t scope) bool {
-	if s.namespace != t.namespace || !slices.Equal(s.kinds, t.kinds) || s.queues != nil && t.queues == nil {
+	if s.namespace != t.namespace || !slices.Equal(s.kinds, t.kinds) || s.demands != nil && t.demands == nil {
 		return false
 	}
-	return s.queues == nil || !slices.ContainsFunc(t.queues, func(q string) bool {
-		_, known := slices.BinarySearch(s.queues, q)
-		return !known
+	return s.demands == nil || !slices.ContainsFunc(t.demands, func(d store.QueueDemand) bool {
+		for _, wider := range [...]store.QueueDemand{d, {Name: d.Name}, {Kind: d.Kind}, {}} {
+			if _, known := slices.BinarySearchFunc(s.demands, wider, byName); known {
+				return false
+			}
+		}
+		return true
 	})
 }
 
 // isIn reports whether a claim takes jobs of the lane.
-func (k *laneKey) isIn(params *store.ClaimParams) bool {
-	if k.Namespace != params.Namespace || !slices.Contains(params.Kinds, k.kind) {
+func (k *laneKey) isIn(w *wanted) bool {
+	if k.Namespace != w.Namespace || !slices.Contains(w.Kinds, k.kind) {
 		return false
 	}
-	wanted := func(d store.QueueDemand) bool { return d.Name == k.Queue && d.Limit > 0 }
-	return params.Queues == nil || slices.ContainsFunc(params.Queues, wanted)
+	if w.Queues == nil {
+		return true
+	}
+	at := w.demands.For(k.Queue, k.kind)
+	return at >= 0 && w.Queues[at].Limit > 0
 }
 
 // Begin returns what a claim looks at. One that took little and is done again looks at everything,
@@ -206,7 +224,8 @@ func (c *Cursors) Begin(params *store.ClaimParams, again bool, lanes *LaneCache)
 	l.rewinds, l.hintSeq = c.rewinds, c.hintSeq
 	c.going++
 	scope, since := scopeOf(params), l.began.Sub(c.looked)
-	if c.looked.IsZero() || since >= c.untilWholeLook(params, again, l.began) || !c.scope.covers(scope) {
+	w := &wanted{params, store.NewDemands(params.Queues)}
+	if c.looked.IsZero() || since >= c.untilWholeLook(w, again, l.began) || !c.scope.covers(scope) {
 		// Noted at once, so that others who are claiming now need not look, too.
 		c.scope, c.looked, c.woken = scope, l.began, false
 		return l
@@ -214,26 +233,26 @@ func (c *Cursors) Begin(params *store.ClaimParams, again bool, lanes *LaneCache)
 	c.comeTo(params, lanes)
 	l.near = again
 	for _, at := range c.byLane {
-		l.near = l.near || at.key.isIn(params) && l.began.Sub(at.rewound) >= lookEvery
+		l.near = l.near || at.key.isIn(w) && l.began.Sub(at.rewound) >= lookEvery
 	}
 	for id, at := range c.byLane {
-		if at.key.isIn(params) {
+		if at.key.isIn(w) {
 			at.ranges(id, l)
 		}
 	}
 	l.Whole = l.Lanes == nil
-	l.Enough = l.Whole || l.near && since < c.untilWholeLook(params, true, l.began)
+	l.Enough = l.Whole || l.near && since < c.untilWholeLook(w, true, l.began)
 	return l
 }
 
 // untilWholeLook is how long after the beginning of a whole look a claim need not be another one.
 // c.mu is held.
-func (c *Cursors) untilWholeLook(params *store.ClaimParams, again bool, now time.Time) time.Duration {
+func (c *Cursors) untilWholeLook(w *wanted, again bool, now time.Time) time.Duration {
 	every := max(lookEvery, min(lookShare*c.price, longestEvery))
 	switch {
 	case !again:
 		return every
-	case every == lookEvery || c.isUntidy(params, now):
+	case every == lookEvery || c.isUntidy(w, now):
 		return 0
 	case now.Sub(c.lastTaken) < idleAfter:
 		return every
@@ -273,11 +292,11 @@ func (c *Cursors) comeTo(params *store.ClaimParams, lanes *LaneCache) {
 }
 
 // isUntidy reports whether something came far behind in a lane of the claim lately. c.mu is held.
-func (c *Cursors) isUntidy(params *store.ClaimParams, now time.Time) bool {
+func (c *Cursors) isUntidy(w *wanted, now time.Time) bool {
 	for id, at := range c.untidy {
 		if now.Sub(at) >= lateArrivalWindow {
 			delete(c.untidy, id)
-		} else if known := c.byLane[id]; known == nil || known.key.isIn(params) {
+		} else if known := c.byLane[id]; known == nil || known.key.isIn(w) {
 			return true
 		}
 	}

@@ -35,6 +35,7 @@ type topic struct {
 	origin           string
 	kind             store.WakeKind
 	namespace, queue string
+	node             int64
 }
 
 // message is a wake-up on the wire. Origin is the store that wrote what it is about, or empty if
@@ -48,6 +49,7 @@ type message struct {
 	Due       int64      `json:"d,omitempty"`
 	Maker     uint16     `json:"m,omitempty"`
 	Jobs      []store.ID `json:"j,omitempty"`
+	Node      int64      `json:"w,omitempty"`
 	Late      []Late     `json:"l,omitempty"`
 }
 
@@ -82,7 +84,7 @@ const kindLate = 100
 // always right.
 func EncodeWake(w store.Wake, origin string) string {
 	m := message{
-		Origin: origin, Kind: uint8(w.Kind), Namespace: w.Namespace, Queue: w.Queue, Maker: uint16(w.Maker), Jobs: w.Jobs,
+		Origin: origin, Kind: uint8(w.Kind), Namespace: w.Namespace, Queue: w.Queue, Maker: uint16(w.Maker), Jobs: w.Jobs, Node: w.Node,
 	}
 	if !w.Due.IsZero() {
 		m.Due = w.Due.UnixMicro()
@@ -96,7 +98,7 @@ func EncodeWake(w store.Wake, origin string) string {
 
 func (m message) wake() store.Wake {
 	w := store.Wake{
-		Kind: store.WakeKind(m.Kind), Namespace: m.Namespace, Queue: m.Queue, Maker: store.Maker(m.Maker), Jobs: m.Jobs,
+		Kind: store.WakeKind(m.Kind), Namespace: m.Namespace, Queue: m.Queue, Maker: store.Maker(m.Maker), Jobs: m.Jobs, Node: m.Node,
 	}
 	if m.Due != 0 {
 		w.Due = pg.TimeOf(m.Due)
@@ -184,7 +186,7 @@ func (n *Notifier) Tell(origin string, wakes []store.Wake) {
 		return
 	}
 	for _, w := range wakes {
-		t := topic{origin, w.Kind, w.Namespace, w.Queue}
+		t := topic{origin, w.Kind, w.Namespace, w.Queue, w.Node}
 		if before, ok := n.pending[t]; ok {
 			w = merge(before, w)
 		}

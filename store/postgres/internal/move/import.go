@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
@@ -32,6 +33,9 @@ func (s *Store) Import(ctx context.Context, params store.ImportParams) error {
 			return err
 		}
 		if err := putQueues(ctx, t, params.Queues); err != nil {
+			return err
+		}
+		if err := limits.Import(ctx, t, params.Limits); err != nil {
 			return err
 		}
 		if err := put(ctx, t, params.Jobs, lanes); err != nil {

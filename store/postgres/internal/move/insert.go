@@ -24,6 +24,7 @@ type tables struct {
 	cancels     []requestRow
 	pauses      []requestRow
 	closing     []closingRow
+	edges       []edgeRow
 	actions     []actionRow
 	entries     []entryRow
 	messages    []messageRow
@@ -45,6 +46,7 @@ func (t *tables) write(ctx context.Context, s pg.Session) error {
 		func() error { return putRows(ctx, s, "copy_cancels_put", t.cancels) },
 		func() error { return putRows(ctx, s, "copy_pauses_put", t.pauses) },
 		func() error { return putRows(ctx, s, "copy_closing_put", t.closing) },
+		func() error { return putRows(ctx, s, "copy_edges_put", t.edges) },
 		func() error { return putRows(ctx, s, "copy_actions_put", t.actions) },
 	} {
 		if err := put(); err != nil {
@@ -66,6 +68,9 @@ func (t *tables) add(w *store.Whole, lane *local.Lane) error {
 	t.addPlace(w, lane)
 	t.addHistory(w)
 	t.addUpdates(w)
+	for _, a := range w.Awaits {
+		t.edges = append(t.edges, edgeRow{a.On, w.ID, int16(a.IfFailed), unlessZero(int32(a.Told))})
+	}
 	if w.HoldsKey {
 		t.unique = append(t.unique, uniqueRow{hexOf(w.UniqueKey), w.ID})
 	}

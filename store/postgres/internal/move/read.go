@@ -25,6 +25,7 @@ type rest struct {
 	Cancel     *requestRow    `json:"cancel"`
 	Pause      *requestRow    `json:"pause"`
 	Updates    []updateRow    `json:"updates"`
+	Edges      []edgeRow      `json:"edges"`
 	Attempts   []attemptRow   `json:"attempts"`
 	Actions    []actionRow    `json:"actions"`
 }
@@ -84,6 +85,11 @@ func (r *rest) describe(w *store.Whole, result []byte) {
 		if c.Value != nil {
 			w.Checkpoint.Value = []byte(*c.Value)
 		}
+	}
+	for _, e := range r.Edges {
+		w.Awaits = append(w.Awaits, store.Awaited{
+			Dependency: store.Dependency{On: e.On, IfFailed: store.FailurePolicy(e.Policy)}, Told: store.State(pg.OptInt(e.Told)),
+		})
 	}
 	w.Cancel, w.Pause = r.Cancel.request(), r.Pause.request()
 	for i := range r.Attempts {

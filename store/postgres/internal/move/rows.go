@@ -131,6 +131,14 @@ type turnRow struct {
 	OrderingKey string   `json:"ordering_key"`
 }
 
+// edgeRow is a job for which another one waits.
+type edgeRow struct {
+	On     store.ID `json:"predecessor"`
+	Job    store.ID `json:"successor"`
+	Policy int16    `json:"policy"`
+	Told   *int32   `json:"told"`
+}
+
 type closingRow struct {
 	ID store.ID `json:"id"`
 	At int64    `json:"at"`

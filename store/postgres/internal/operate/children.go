@@ -45,7 +45,11 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (closed store.Clos
 	if err := s.closeChildren(ctx, limit, &closed); err != nil {
 		return closed, err
 	}
-	closed.More = s.rounds.goOn() || full
+	more, err := s.tellSuccessors(ctx, limit-len(closed.Ended)-len(closed.Running), &closed)
+	if err != nil {
+		return closed, err
+	}
+	closed.More = s.rounds.goOn() || full || more
 	return closed, nil
 }
 

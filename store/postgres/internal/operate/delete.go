@@ -105,8 +105,11 @@ func (s *Store) deleteOnce(
 	err = t.Run(ctx, "delete_look", func(r pg.Row) error {
 		var id, child pgtype.UUID
 		var state *int32
-		err := r.Scan(&id, &state, &child)
+		var untold bool
+		err := r.Scan(&id, &state, &child, &untold)
 		switch {
+		case state != nil && untold:
+			unavailable[id.Bytes] = true
 		case state != nil && child.Valid:
 			now.children[id.Bytes] = child.Bytes
 		case state != nil:

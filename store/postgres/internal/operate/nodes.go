@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
@@ -18,7 +19,7 @@ import (
 // Join is that of store.Nodes, without the class of its error.
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
 	text, err := json.Marshal(read.NodeInfo{
-		Namespace: info.Namespace, Queues: info.Queues, Kinds: info.Kinds, Slots: info.Slots, QueueSlots: info.QueueSlots,
+		Host: info.Host, Namespace: info.Namespace, Queues: info.Queues, Kinds: info.Kinds, Slots: info.Slots, QueueSlots: info.QueueSlots,
 		DeadAfter: info.DeadAfter, Policies: info.Policies,
 	})
 	if err != nil {
@@ -26,7 +27,7 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 	}
 	err = s.Send(ctx, pg.Statement{
 		Name: "node_join",
-		Args: []any{pg.CleanText(info.Name), pg.CleanText(info.Version), string(text), s.Injected()},
+		Args: []any{pg.CleanText(info.Name), pg.CleanText(info.Version), string(text), s.Injected(), info.Was, int16(info.Mode)},
 		Each: func(r pg.Row) error { return r.Scan(&id) },
 	})
 	if err == nil && id == 0 {
@@ -58,6 +59,7 @@ type beatRow struct {
 	id                 pgtype.UUID
 	reason, actor      *string
 	dead, asked, ended pgtype.Bool
+	mode               *int16
 }
 
 func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.Beat, err error) {
@@ -65,11 +67,18 @@ func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.B
 	alive := false
 	args := []any{
 		params.Node, max(params.LeaderTTL.Microseconds(), 0), s.Injected(), params.Lead,
-		params.Held.Claims, params.Held.From, params.Held.To,
+		params.Held.Claims, params.Held.From, params.Held.To, nil,
+	}
+	if len(params.Unwell) > 0 {
+		text, err := json.Marshal(params.Unwell)
+		if err != nil {
+			return beat, fmt.Errorf("%w: beat: %w", store.ErrInvalid, err)
+		}
+		args[len(args)-1] = pg.CleanText(string(text))
 	}
 	err = s.SendVital(ctx, pg.Statement{Name: "beat", Args: args, Each: func(r pg.Row) error {
 		var b beatRow
-		if err := r.Scan(&b.sort, &b.a, &b.b, &b.c, &b.id, &b.reason, &b.actor, &b.dead, &b.asked, &b.ended); err != nil {
+		if err := r.Scan(&b.sort, &b.a, &b.b, &b.c, &b.id, &b.reason, &b.actor, &b.dead, &b.asked, &b.ended, &b.mode); err != nil {
 			return err
 		}
 		if b.sort == pg.BeatSelf {
@@ -91,7 +100,7 @@ func (b *beatRow) addTo(beat *store.Beat, node int64) {
 		if b.c != nil {
 			beat.Leader, beat.Epoch = true, *b.c
 		}
-		beat.At = pg.TimeOf(*b.a)
+		beat.At, beat.Mode = pg.TimeOf(*b.a), store.NodeMode(*b.mode)
 		beat.Work = store.Work{Rescue: b.dead.Bool, SweepCancels: b.asked.Bool, CloseChildren: b.ended.Bool}
 	case pg.BeatCancel:
 		beat.Cancels = append(beat.Cancels, store.CancelRequest{
@@ -106,12 +115,47 @@ func (b *beatRow) addTo(beat *store.Beat, node int64) {
 	}
 }
 
+// AskNode is that of store.Nodes, without the class of its error.
+func (s *Store) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	if err := params.Check(); err != nil {
+		return err
+	}
+	args := []any{params.Node, int16(params.Mode), s.Injected(), pg.CleanText(params.Actor), params.Action()}
+	for {
+		var known, dead, changed bool
+		var mode int16
+		err := pg.RetryOnConflict(ctx, func() error {
+			known = false
+			return s.Send(ctx, pg.Statement{Name: "node_ask", Args: args, Each: func(r pg.Row) error {
+				known = true
+				return r.Scan(&dead, &mode, &changed)
+			}})
+		})
+		switch {
+		case err != nil:
+			return err
+		case changed:
+			return nil
+		case !known:
+			return store.NoNode(params.Node)
+		case dead:
+			return store.DeadNode(params.Node)
+		case store.NodeMode(mode) == params.Mode:
+			return nil
+		case store.NodeMode(mode) == store.NodeDrains:
+			return store.NodeIsDraining(params.Node)
+		}
+		// Another call has changed it meanwhile; look again.
+	}
+}
+
 // Leave is that of store.Nodes, without the class of its error.
 func (s *Store) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 	freed := false
 	var w write.Woken
+	var slots []store.Wake
 	err := pg.RetryOnConflict(ctx, func() error {
-		w = write.Woken{}
+		w, slots = write.Woken{}, nil
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) (err error) {
 			here := false
 			if err := t.Run(ctx, "node_lock", func(pg.Row) error { here = true; return nil }, node); err != nil || !here {
@@ -127,13 +171,13 @@ func (s *Store) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 			if err := t.Run(ctx, "node_end", nil, node, s.Injected()); err != nil {
 				return err
 			}
-			return t.Run(ctx, "leader_leave", nil, node)
+			return t.Together(ctx, pg.Statement{Name: "leader_leave", Args: []any{node}}, limits.Sweep(&slots))
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.AfterCommit(ctx, w, freed), nil
+	return append(s.AfterCommit(ctx, w, freed), slots...), nil
 }
 
 // giveBack gives back all jobs of a node that can be, and leaves the others to a rescue. It notes

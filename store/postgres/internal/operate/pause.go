@@ -246,6 +246,13 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 }
 
 func (s *Store) resumeHeld(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
+	if params.Continue == nil {
+		err := t.Run(ctx, "edge_await", func(pg.Row) error { to.state = store.Waiting; return nil },
+			pg.UUIDOf(params.Job), s.Micros(), params.Actor, params.Reason)
+		if err != nil || to.state == store.Waiting {
+			return err
+		}
+	}
 	return t.Run(ctx, "resume_held", func(r pg.Row) error {
 		var is, lane int32
 		var id pgtype.UUID

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
@@ -189,30 +190,50 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 	if len(params.Lost) > 0 {
 		return s.giveUp(ctx, params.Lost)
 	}
-	died, found, err := s.declareDead(ctx, params.Dead)
-	if err != nil || !found {
-		return store.Rescued{Died: died}, err
+	dead, err := s.declareDead(ctx, params.Dead)
+	if err != nil {
+		return store.Rescued{Died: dead.died}, err
 	}
-	rescue := rescue{store: s, limit: int32(params.Limit), policies: map[int64]map[string]store.Policy{}, died: died}
+	rescue := rescue{store: s, limit: int32(params.Limit), policies: map[int64]map[string]store.Policy{}, died: dead.died}
 	if rescue.limit <= 0 {
 		rescue.limit = claimRecords
 	}
-	for again := true; again; {
+	for again := dead.jobs; again; {
 		err := pg.RetryOnConflict(ctx, func() (err error) {
 			again, err = rescue.some(ctx)
 			return err
 		})
 		if err != nil {
-			return store.Rescued{Died: died}, err
+			return store.Rescued{Died: dead.died}, err
 		}
 	}
-	return rescue.answer(ctx), nil
+	rescued := rescue.answer(ctx)
+	if dead.slots {
+		err = s.sweepSlots(ctx, &rescued)
+	}
+	return rescued, err
+}
+
+// sweepSlots takes back the slots of limits that dead nodes hold for no job any more.
+func (s *Store) sweepSlots(ctx context.Context, rescued *store.Rescued) error {
+	before := rescued.Wakes
+	return pg.RetryOnConflict(ctx, func() error {
+		rescued.Wakes = slices.Clone(before)
+		return s.Send(ctx, limits.Sweep(&rescued.Wakes))
+	})
+}
+
+// dying is what declareDead has found.
+type dying struct {
+	died  []int64
+	jobs  bool // a dead node may hold jobs
+	slots bool // or slots of limits
 }
 
 // declareDead marks nodes as dead, and tells which it has marked, and whether a dead node may hold
 // something. A node that cannot be marked is at work, or its machine has vanished in the middle of
 // a transaction, whose connection is ended then.
-func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (died []int64, found bool, err error) {
+func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (found dying, err error) {
 	ids, beats := make([]int64, len(dead)), make([]int64, len(dead))
 	for i, d := range dead {
 		ids[i], beats[i] = d.Node, d.At.UnixMicro()
@@ -221,14 +242,14 @@ func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (died []
 		var wanted int64
 		var now []int64
 		die := pg.Statement{Name: "nodes_die", Args: []any{ids, beats, s.Injected()}, Each: func(r pg.Row) error {
-			return r.Scan(&wanted, &now, &found)
+			return r.Scan(&wanted, &now, &found.jobs, &found.slots)
 		}}
 		err = pg.RetryOnConflict(ctx, func() error { return s.Send(ctx, die) })
 		if err == nil {
-			died = append(died, now...)
+			found.died = append(found.died, now...)
 		}
 		if err != nil || int64(len(now)) >= wanted || try > 0 {
-			return died, found, err
+			return found, err
 		}
 		// Few may end the connections of others; then it is up to the server when they go.
 		_ = s.Send(ctx, s.EndSilent(silentFor))

@@ -6,12 +6,13 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// rounds are how CloseChildren goes through the parents for whom it has something to do: in
-// portions, in the order of their ids. What callers' transactions hold is left as it is, so each
-// portion begins after the one before, and a round ends with the last parent.
+// rounds are how CloseChildren goes through the parents, and the predecessors of jobs that wait
+// for them, for whom it has something to do: in portions, in the order of their ids. What callers'
+// transactions hold is left as it is, so each portion begins after the one before, and a round
+// ends with the last parent.
 type rounds struct {
-	mu               sync.Mutex
-	telling, closing round
+	mu                           sync.Mutex
+	telling, closing, succeeding round
 }
 
 // round is where one of them is.
@@ -39,12 +40,12 @@ func (s *rounds) pass(r *round, after store.ID, did bool) {
 	}
 }
 
-// goOn reports whether one of the rounds is to go on. If not, both begin again the next time.
+// goOn reports whether one of the rounds is to go on. If not, all begin again the next time.
 func (s *rounds) goOn() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.telling.over && s.closing.over {
-		s.telling.over, s.closing.over = false, false
+	if s.telling.over && s.closing.over && s.succeeding.over {
+		s.telling.over, s.closing.over, s.succeeding.over = false, false, false
 		return false
 	}
 	return true

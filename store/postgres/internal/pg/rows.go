@@ -135,6 +135,18 @@ func LinkOf(job *store.Job) *int32 {
 	return &link
 }
 
+// WithSuccessors is the link of a job after which others come.
+func WithSuccessors(link *int32) *int32 {
+	with := int32(successors)
+	if link != nil {
+		with |= *link
+	}
+	return &with
+}
+
+// HasSuccessors reports whether others may come after the job.
+func (b *Body) HasSuccessors() bool { return b.Link != nil && *b.Link&successors != 0 }
+
 // Job turns a body into a job; what its lane says is left out.
 func (b *Body) Job(id store.ID) (job store.Job, err error) {
 	err = b.Fill(&job, id)
@@ -153,7 +165,7 @@ func (b *Body) Fill(job *store.Job, id store.ID) error {
 		job.RunAt = time.Time{} // it waits, and no time will wake it
 	}
 	if b.Link != nil {
-		job.Answers, job.OnParentClose = *b.Link&answers != 0, store.ClosePolicy(*b.Link&^answers)
+		job.Answers, job.OnParentClose = *b.Link&answers != 0, store.ClosePolicy(*b.Link&policyBits)
 	}
 	if b.UniqueStates != nil {
 		job.UniqueStates = store.StateSet(*b.UniqueStates)

@@ -25,10 +25,12 @@ var statements = sqltext.Must(sqltext.Load(sqlFiles, "sql/*.sql", sqltext.Option
 // Never is the due time of what no time wakes.
 const Never = math.MaxInt64
 
-// The bits of a link: the policy, and whether the child answers its parent.
+// The bits of a link: the policy of a child, whether it answers its parent, and whether others come
+// after the job, whatever it is.
 const (
 	policyBits = 3
 	answers    = 4
+	successors = 8
 )
 
 // The traits of runs, as the statement conclude has them.
@@ -84,7 +86,7 @@ const (
 
 // codes are the names of this package's numbers in its SQL, beside those of package store.
 var codes = map[string]int64{
-	"never": Never, "answers": answers, "policy_bits": policyBits, "unsaid_leader_ttl": unsaidLeaderTTL,
+	"never": Never, "answers": answers, "policy_bits": policyBits, "successors": successors, "unsaid_leader_ttl": unsaidLeaderTTL,
 
 	"claim_ranges": claimRanges, "claim_more": claimMore, "claim_seen": claimSeen,
 

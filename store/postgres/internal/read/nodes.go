@@ -14,6 +14,7 @@ const NodesKept = 24 * time.Hour
 
 // NodeInfo is what the table keeps of a NodeInfo beside its name and version.
 type NodeInfo struct {
+	Host       string                  `json:"host,omitempty"`
 	Namespace  string                  `json:"namespace,omitempty"`
 	Queues     []string                `json:"queues,omitempty"`
 	Kinds      []string                `json:"kinds,omitempty"`
@@ -40,12 +41,18 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 			startedAt, beatAt int64
 			deadAt            *int64
 			running           int64
+			mode              int16
+			modeAt            *int64
+			modeBy, unwell    *string
 		)
-		if err := r.Scan(&n.ID, &n.Info.Name, &n.Info.Version, &info, &startedAt, &beatAt, &deadAt, &running, &n.Leader); err != nil {
+		err := r.Scan(&n.ID, &n.Info.Name, &n.Info.Version, &info, &startedAt, &beatAt, &deadAt, &mode, &modeAt, &modeBy, &unwell,
+			&running, &n.Leader)
+		if err != nil {
 			return err
 		}
+		n.Mode, n.ModeAt, n.ModeBy, n.Unwell = store.NodeMode(mode), pg.OptTime(modeAt), pg.TextOf(modeBy), store.UnwellOf(pg.TextOf(unwell))
 		kept := NodeInfoOf(info)
-		n.Info.Namespace, n.Info.Queues, n.Info.Kinds = kept.Namespace, kept.Queues, kept.Kinds
+		n.Info.Host, n.Info.Namespace, n.Info.Queues, n.Info.Kinds = kept.Host, kept.Namespace, kept.Queues, kept.Kinds
 		n.Info.Slots, n.Info.QueueSlots, n.Info.DeadAfter, n.Info.Policies = kept.Slots, kept.QueueSlots, kept.DeadAfter, kept.Policies
 		n.StartedAt, n.BeatAt, n.DeadAt, n.Running = pg.TimeOf(startedAt), pg.TimeOf(beatAt), pg.OptTime(deadAt), int(running)
 		nodes = append(nodes, n)

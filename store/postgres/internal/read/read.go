@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -40,7 +42,35 @@ func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
 	slices.Reverse(actions)
 	records[0].Actions = actions
 	records[0].Attempts, records[0].Journal, records[0].Messages = attempts, entries, messages
-	return records[0], nil
+	if records[0].State == store.Waiting {
+		records[0].Predecessors, err = s.predecessors(ctx, id)
+	}
+	return records[0], err
+}
+
+// predecessors are those for which a job waits.
+func (s *Store) predecessors(ctx context.Context, id store.ID) (list []store.Predecessor, err error) {
+	var ids []store.ID
+	err = s.Read(ctx, pg.Statement{Name: "edges_of", Args: []any{pg.UUIDOf(id)}, Each: func(r pg.Row) error {
+		var on pgtype.UUID
+		var policy int32
+		err := r.Scan(&on, &policy)
+		ids = append(ids, on.Bytes)
+		list = append(list, store.Predecessor{Dependency: store.Dependency{On: on.Bytes, IfFailed: store.FailurePolicy(policy)}})
+		return err
+	}})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	records, err := s.RecordsOf(ctx, ids)
+	states := make(map[store.ID]store.State, len(records))
+	for i := range records {
+		states[records[i].ID] = records[i].State
+	}
+	for i := range list {
+		list[i].State = states[list[i].On]
+	}
+	return list, err
 }
 
 // RecordsOf reads the records of those of the jobs that exist, in the order given, without their

@@ -132,9 +132,11 @@ func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (er
 			all = append(slices.Clip(all), a.Enqueues...)
 		}
 	}
+	early := store.MarkPredecessors(in.Enqueues)
 	entries, err := s.EntriesOf(ctx, all, b.now, false)
+	markEarly(entries, early)
 	for _, e := range entries {
-		b.slow = b.slow || e.Required && e.hasKey() || e.Send != nil // as of sends
+		b.slow = b.slow || e.Required && e.hasKey() || e.Send != nil || len(e.After) > 0 // as of sends
 	}
 	if err != nil || len(all) == len(in.Enqueues) {
 		b.entries = entries
@@ -404,6 +406,9 @@ func (b *batch) places() map[int32]int64 {
 	for _, e := range b.allEntries() {
 		if e.Err == nil && e.Result.State == store.Available && e.Job.OrderingKey == "" {
 			moved.place(e.Lane.ID, e.RunAt)
+		}
+		if at := e.Result.RunAt.UnixMicro(); e.Err == nil && e.Result.Replaced && at <= b.now {
+			moved.place(e.replaced, at)
 		}
 	}
 	for _, r := range b.runs {

@@ -16,18 +16,26 @@ import (
 func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.Enqueue) error {
 	s.FreshenFor(ctx, t, enqueues)
 	now := s.Micros()
+	early := store.MarkPredecessors(enqueues)
 	entries, err := s.EntriesOf(ctx, enqueues, now, true)
+	markEarly(entries, early)
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	woken, err := enqueueAndSend(ctx, t, entries, now, func(left []*Entry) error { return s.enqueueForCaller(ctx, t, left, now) })
+	woken, err := enqueueAndSend(ctx, t, entries, now, func(left []*Entry) error {
+		return enqueueAfter(ctx, t, left, now, false, func(left []*Entry) error { return s.enqueueForCaller(ctx, t, left, now) })
+	})
 	if err != nil {
 		return err
 	}
 	if err := s.notifyTx(ctx, t, wakesOf(entries, now)); err != nil {
 		return err
 	}
-	return s.WakeTx(ctx, t, woken, now)
+	var leader []store.Wake
+	if slices.ContainsFunc(entries, (*Entry).waits) {
+		leader = append(leader, store.Wake{Kind: store.WakeLeader}) // who is to look at what they wait for
+	}
+	return s.WakeTx(ctx, t, woken, now, leader...)
 }
 
 // notifyTx sends notifications when a caller's transaction commits.
@@ -190,16 +198,20 @@ func wakesOf(entries []*Entry, now int64) []string {
 	ready, soonest := map[local.QueueName][]local.Late{}, map[local.QueueName]int64{}
 	for _, e := range entries {
 		q := local.QueueName{Namespace: e.Job.Namespace, Name: e.Job.Queue}
+		runAt, lane := e.RunAt, e.Lane.ID
+		if e.Result.Replaced {
+			runAt, lane = e.Result.RunAt.UnixMicro(), e.replaced
+		}
 		switch {
 		case e.Result.State == 0 && !e.Result.Replaced:
-		case e.RunAt <= now && e.Job.OrderingKey == "":
-			if at := (local.Late{int64(e.Lane.ID), e.RunAt}); !slices.Contains(ready[q], at) && len(ready[q]) < local.MaxLates {
+		case runAt <= now && e.Job.OrderingKey == "":
+			if at := (local.Late{int64(lane), runAt}); !slices.Contains(ready[q], at) && len(ready[q]) < local.MaxLates {
 				ready[q] = append(ready[q], at)
 			}
 		default:
 			// What is due later, or needs the turn of its key, is a matter of promotion.
-			if due, ok := soonest[q]; !ok || e.RunAt < due {
-				soonest[q] = e.RunAt
+			if due, ok := soonest[q]; !ok || runAt < due {
+				soonest[q] = runAt
 			}
 		}
 	}

@@ -16,6 +16,9 @@ import (
 // enqueueEach enqueues what the batch enqueues itself, as much of it together as can be. Keys come
 // last, and in their order, as everybody takes them.
 func (s *Store) enqueueEach(ctx context.Context, t pg.Session, b *batch) error {
+	if slices.ContainsFunc(b.entries, func(e *Entry) bool { return len(e.After) > 0 }) {
+		return s.enqueueInOrder(ctx, t, b)
+	}
 	contested := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return !e.MayWait() })
 	others := slices.DeleteFunc(slices.Clone(b.entries), (*Entry).MayWait)
 	if err := s.enqueueParts(ctx, t, b, others, len(others)); err != nil {
@@ -24,6 +27,28 @@ func (s *Store) enqueueEach(ctx context.Context, t pg.Session, b *batch) error {
 	if err := s.enqueueParts(ctx, t, b, inOrder(contested), len(contested)); err != nil {
 		return err
 	}
+	return s.noteQueues(ctx, t, b)
+}
+
+// enqueueInOrder enqueues in the order given, as some jobs come after others. What it may wait for
+// it waits for too briefly to be in another's way for long.
+func (s *Store) enqueueInOrder(ctx context.Context, t pg.Session, b *batch) error {
+	for left := b.entries; len(left) > 0; {
+		mayWait := left[0].MayWait()
+		n := slices.IndexFunc(left, func(e *Entry) bool { return e.MayWait() != mayWait })
+		if n < 0 {
+			n = len(left)
+		}
+		if err := s.enqueueParts(ctx, t, b, left[:n:n], n); err != nil {
+			return err
+		}
+		left = left[n:]
+	}
+	return s.noteQueues(ctx, t, b)
+}
+
+// noteQueues notes of the queues of the batch that they have had a job.
+func (s *Store) noteQueues(ctx context.Context, t pg.Session, b *batch) error {
 	return pg.Together(ctx, t, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(b.entries, b.now)...)...)
 }
 
@@ -90,7 +115,9 @@ func (s *Store) enqueuePart(ctx context.Context, t pg.Session, b *batch, part []
 		e.Result, e.Err = store.EnqueueResult{}, nil
 	}
 	enqueue := func(t pg.Session) error {
-		woken, err := enqueueAndSend(ctx, t, part, b.now, func(left []*Entry) error { return s.EnqueueCarefully(ctx, t, left, b.now) })
+		woken, err := enqueueAndSend(ctx, t, part, b.now, func(left []*Entry) error {
+			return enqueueAfter(ctx, t, left, b.now, true, func(left []*Entry) error { return s.EnqueueCarefully(ctx, t, left, b.now) })
+		})
 		maps.Copy(b.woken, woken)
 		return err
 	}

@@ -100,11 +100,15 @@ func enqueueArgs(entries []*Entry, now int64, slow bool) []any {
 			}
 			queues[i], priorities[i] = e.Lane.QueueID, e.Lane.Priority
 		}
-		if link := pg.LinkOf(&e.Job); link != nil {
+		link := pg.LinkOf(&e.Job)
+		if e.HasSuccessors {
+			link = pg.WithSuccessors(link)
+		}
+		if link != nil {
 			if links == nil {
 				parents, links = make([]pgtype.UUID, n), make([]*int32, n)
 			}
-			parents[i], links[i] = pg.UUIDOf(e.Job.Parent), link
+			links[i], parents[i] = link, pgtype.UUID{Bytes: e.Job.Parent, Valid: e.Job.Parent != store.ID{}}
 		}
 	}
 	list := []any{
@@ -344,18 +348,19 @@ func obstacles(entries []*Entry, now int64, strict bool, met []*keys.Obstacle) (
 func (s *Store) replace(ctx context.Context, t pg.Runner, e *Entry, now int64) error {
 	holder := e.Result.ID.String()
 	ok := false
-	yes := func(pg.Row) error { ok = true; return nil }
-	if err := t.Run(ctx, "replace_lock", yes, holder); err != nil || !ok {
+	if err := t.Run(ctx, "replace_lock", func(pg.Row) error { ok = true; return nil }, holder); err != nil || !ok {
 		return err
 	}
-	ok = false
+	e.replaced = 0
+	var runAt int64
 	args, metadata := e.Job.Args, pg.OptText(string(e.Job.Metadata))
 	if args == nil {
 		args = []byte{}
 	}
-	if err := t.Run(ctx, "replace", yes, holder, now, e.RunAt, args, int32(e.Job.Codec), metadata); err != nil || !ok {
-		return err
+	err := t.Run(ctx, "replace", func(r pg.Row) error { return r.Scan(&e.replaced, &runAt) },
+		holder, now, e.RunAt, max(e.MaxDelay.Microseconds(), 0), args, int32(e.Job.Codec), metadata)
+	if err == nil && e.replaced != 0 {
+		e.Result.Replaced, e.Result.RunAt = true, pg.TimeOf(runAt)
 	}
-	e.Result.Replaced, e.Result.RunAt = true, pg.TimeOf(e.RunAt)
-	return nil
+	return err
 }

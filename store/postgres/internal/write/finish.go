@@ -72,7 +72,9 @@ func (r *Run) fingerprint() *int64 {
 
 // isPlain reports whether a run ends on the fast path: nothing but its claim record and the
 // finished row is written.
-func (r *Run) isPlain() bool { return r.completes() && !r.Answers && r.outcome.Meta.IsEmpty() }
+func (r *Run) isPlain() bool {
+	return r.completes() && !r.Answers && r.outcome.Meta.IsEmpty() && !r.outcome.HasSuccessors
+}
 
 // completes reports whether that is all that the end of a run writes for its own job; it may answer
 // a parent besides.
@@ -305,12 +307,28 @@ func fastEndings(plain, others, all []*Run, now int64) (list []pg.Statement) {
 	}
 	if len(completed) > 0 {
 		list = append(list, complete(completed, now))
+		list = append(list, noteSucceeded(completed)...)
 	}
 	if len(concluded) > 0 {
 		list = append(list, conclude(concluded, true, now))
 		list = append(list, continueAsNew(concluded, now)...)
 	}
 	return append(list, following(others, all, now)...)
+}
+
+// noteSucceeded is the statement that notes which runs have completed jobs after which others
+// come, if there are any. Those that conclude ends it notes itself.
+func noteSucceeded(completed []*Run) []pg.Statement {
+	var ids []pgtype.UUID
+	for _, r := range completed {
+		if r.outcome.HasSuccessors {
+			ids = append(ids, pg.UUIDOf(r.Lease.Job))
+		}
+	}
+	if ids == nil {
+		return nil
+	}
+	return []pg.Statement{{Name: "edge_note", Args: []any{ids}}}
 }
 
 // following are the statements for what follows from the ends of runs: parents are told, and

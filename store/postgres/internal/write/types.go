@@ -88,8 +88,10 @@ type Entry struct {
 	Lane          local.Lane
 	RunAt         int64
 	options, tags *string
-	appended      bool // by an append, not by the batch itself
-	kept          bool // the holder of its business key has finished
+	appended      bool  // by an append, not by the batch itself
+	kept          bool  // the holder of its business key has finished
+	early         bool  // it comes after a later one
+	replaced      int32 // lane of the job that it was put on; 0: none
 }
 
 // wait is a store.Wait as it is stored.

@@ -9,6 +9,7 @@ import (
 // StoredInfo is what is kept of store.NodeInfo.
 type StoredInfo struct {
 	Name       string                  `json:"name"`
+	Host       string                  `json:"host,omitempty"`
 	Version    string                  `json:"version"`
 	Namespace  string                  `json:"namespace,omitempty"`
 	Queues     []string                `json:"queues,omitempty"`
@@ -17,6 +18,8 @@ type StoredInfo struct {
 	QueueSlots map[string]int          `json:"queue_slots,omitempty"`
 	DeadAfter  time.Duration           `json:"dead_after_ns,omitempty"`
 	Policies   map[string]store.Policy `json:"policies,omitempty"`
+	Was        int64                   `json:"-"`
+	Mode       store.NodeMode          `json:"-"`
 }
 
 // NodeAlive returns the highest claim record of a node, or ErrNodeDead.

@@ -63,7 +63,8 @@ func (b *Body) Scan(s db.Stmt) (laneID int64, err error) {
 	if !s.ReadNull() {
 		marks := s.ReadInt()
 		b.Answers, b.OnParentClose = marks&db.MarkAnswers != 0, store.ClosePolicy(marks>>db.MarkPolicy&db.PolicyBits)
-		b.Closing, b.Forked, b.Decided = marks&db.MarkClosing != 0, marks&db.MarkForked != 0, marks>>db.MarkDecided
+		b.Closing, b.Forked, b.Successors = marks&db.MarkClosing != 0, marks&db.MarkForked != 0, marks&db.MarkSuccessors != 0
+		b.Decided = marks &^ db.MarkSuccessors >> db.MarkDecided
 		if !s.ReadNull() {
 			b.Parent = db.ReadID(s)
 		}
@@ -104,7 +105,7 @@ func (t *Tx) ReopenEnd(b *Body) error {
 // WriteMarks makes the stored body say what this one, which is not closing, says of its beginning.
 func (t *Tx) WriteMarks(b *Body) error {
 	s := t.Stmt("job_mark")
-	BindMarks(s, &b.Job, b.Forked)
+	bindMarks(s, &b.Job, marksOf(&b.Job, b.Forked)|db.BoolInt(b.Successors)*db.MarkSuccessors)
 	db.BindID(s, b.ID)
 	return db.Exec(s)
 }

@@ -98,8 +98,8 @@ func (t *Tx) RecordsOf(node int64) ([]*ClaimRecord, error) {
 	return records, err
 }
 
-// writeRecords writes the records whose slots are done; one that is done as a whole is deleted.
-func (t *Tx) writeRecords() error {
+// WriteRecords writes the records whose slots are done; one that is done as a whole is deleted.
+func (t *Tx) WriteRecords() error {
 	for _, r := range t.records {
 		if !r.changed {
 			continue

@@ -75,6 +75,7 @@ type NewJob struct {
 	Lane          *Lane
 	RunAt         int64
 	Options, Tags string
+	Awaits        []store.Dependency // jobs after which it comes that have not finished
 }
 
 // PlannedEntry is an entry of an append that is to be written into a journal.
@@ -95,12 +96,13 @@ type Pointer struct {
 // well.
 type Body struct {
 	store.Job
-	Lane      *Lane
-	RunMicros int64
-	Due       int64 // of its pointer in deferred, once that was found
-	ClaimedAt int64 // of the last run that did not finish the job; 0 if the body does not know
-	Forked    bool  // it has a journal from the start
-	Decided   int64 // if it is closing: the entry with which that was decided
+	Lane       *Lane
+	RunMicros  int64
+	Due        int64 // of its pointer in deferred, once that was found
+	ClaimedAt  int64 // of the last run that did not finish the job; 0 if the body does not know
+	Forked     bool  // it has a journal from the start
+	Successors bool  // others may come after it
+	Decided    int64 // if it is closing: the entry with which that was decided
 }
 
 // RecordName names a claim record.

@@ -113,7 +113,7 @@ func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
 // writeCollected writes what the transaction has collected: claim records whose slots are done, and
 // ordering keys to hand on.
 func (t *Tx) writeCollected() error {
-	if err := t.writeRecords(); err != nil {
+	if err := t.WriteRecords(); err != nil {
 		return err
 	}
 	return t.handOnKeys()

@@ -42,6 +42,8 @@ const (
 	MarkPolicy  = 3 // how far the policy is shifted, which has two bits
 	MarkDecided = 5 // how far the number of the entry is shifted with which the end was decided
 
+	MarkSuccessors = 1 << 61 // others come after it
+
 	PolicyBits = 3 // of the policy, once it is shifted back
 )
 
@@ -58,7 +60,8 @@ const TakenLost = 2
 // codes are the names of this package's numbers in its SQL, beside those of package store.
 var codes = map[string]int64{
 	"never": Never, "mark_closing": MarkClosing, "mark_policy": MarkPolicy, "mark_decided": MarkDecided, "policy_bits": PolicyBits,
-	"request_cancel": RequestCancel, "request_pause": requestPause, "taken_lost": TakenLost,
+	"mark_successors": MarkSuccessors,
+	"request_cancel":  RequestCancel, "request_pause": requestPause, "taken_lost": TakenLost,
 }
 
 // TextOf returns a statement's text. An unknown name is a mistake in this package.

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 )
 
@@ -19,6 +20,7 @@ func (v Verbs) Import(ctx context.Context, params store.ImportParams) error {
 		}
 		for _, part := range []func() error{
 			func() error { return each(t, params.Queues, putQueue) },
+			func() error { return limits.Import(t, params.Limits) },
 			func() error { return each(t, params.Jobs, put) },
 			func() error { return each(t, params.Keys, putKey) },
 			func() error { return each(t, params.Signals, putSignal) },
@@ -146,7 +148,7 @@ func put(t *core.Tx, w *store.Whole) error {
 		return err
 	}
 	for _, insert := range []func(*core.Tx, *store.Whole, *core.Lane) error{
-		insertBody, insertPlace, insertKeys, insertRequests, insertCheckpoint, insertUpdates, insertHistory,
+		insertBody, insertPlace, insertEdges, insertKeys, insertRequests, insertCheckpoint, insertUpdates, insertHistory,
 	} {
 		if err := insert(t, w, lane); err != nil {
 			return err

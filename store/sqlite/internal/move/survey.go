@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 )
 
@@ -37,6 +38,9 @@ func (v Verbs) Survey(ctx context.Context) (store.Survey, error) {
 			return err
 		}
 		if s.Schedules, err = schedules.Sum(t); err != nil {
+			return err
+		}
+		if s.Limits, err = limits.Export(t); err != nil {
 			return err
 		}
 		counts := t.Stmt("copy_counts")

@@ -4,7 +4,24 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
 )
+
+func readEdges(t *core.Tx, w *store.Whole, b *core.Body) (err error) {
+	if w.State == store.Waiting && b.LeaseNumber == 0 {
+		w.Awaits, err = edges.Of(t, w.ID)
+	}
+	return err
+}
+
+func insertEdges(t *core.Tx, w *store.Whole, _ *core.Lane) error {
+	for _, e := range w.Awaits {
+		if err := edges.Import(t, w.ID, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func readUpdates(t *core.Tx, w *store.Whole, _ *core.Body) error {
 	s := t.Stmt("copy_updates")

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
@@ -95,6 +96,12 @@ func deleteJob(t *core.Tx, result *store.Result, params store.DeleteParams, look
 		if looked, err = lookAtRemovable(t, id); err != nil {
 			return err
 		}
+	}
+	if untold, err := edges.Untold(t, id, f.State); err != nil {
+		return err
+	} else if untold {
+		result.Err = store.IsToTell(id)
+		return nil
 	}
 	if looked.child != (store.ID{}) {
 		result.Err = store.HasChildren(id, looked.child)

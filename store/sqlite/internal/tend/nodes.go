@@ -3,6 +3,7 @@ package tend
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
@@ -36,6 +38,8 @@ func (v Verbs) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 		st.BindInt(t.Now)
 		st.BindInt(t.Now)
 		st.BindText(string(about))
+		st.BindInt(int64(info.Mode))
+		st.BindInt(info.Was)
 		found, err := st.Next()
 		if err != nil || !found {
 			return db.Unexpected("node_insert", err)
@@ -57,16 +61,9 @@ func (v Verbs) Beat(ctx context.Context, params store.BeatParams) (store.Beat, e
 	dead := false
 	err := v.d.Write(ctx, "beat", func(t *core.Tx) (err error) {
 		beat = store.Beat{}
-		st := t.Stmt("node_beat")
-		st.BindInt(t.Now)
-		st.BindInt(params.Node)
-		changed, err := st.Exec()
-		if err != nil {
+		if beat.Mode, err = beatOf(t, params); err != nil {
+			dead = errors.Is(err, store.ErrNodeDead)
 			return err
-		}
-		if changed == 0 {
-			dead = true
-			return store.DeadNode(params.Node)
 		}
 		beat.At = db.TimeOf(t.Now)
 		if beat.Leader, beat.Epoch, err = lead(t, params.Node, params.LeaderTTL.Microseconds()); err != nil {
@@ -90,6 +87,74 @@ func (v Verbs) Beat(ctx context.Context, params store.BeatParams) (store.Beat, e
 		v.d.Lives.Drop(params.Node)
 	}
 	return beat, err
+}
+
+// beatOf notes the beat of a node, and returns what people want of it.
+func beatOf(t *core.Tx, params store.BeatParams) (store.NodeMode, error) {
+	unwell := ""
+	if len(params.Unwell) > 0 {
+		text, err := json.Marshal(params.Unwell)
+		if err != nil {
+			return 0, fmt.Errorf("%w: beat: %w", store.ErrInvalid, err)
+		}
+		unwell = string(text)
+	}
+	st := t.Stmt("node_beat")
+	st.BindInt(t.Now)
+	db.BindOptText(st, unwell)
+	st.BindInt(params.Node)
+	alive, err := st.Next()
+	if err != nil {
+		return 0, err
+	}
+	if !alive {
+		return 0, store.DeadNode(params.Node)
+	}
+	mode := store.NodeMode(st.ReadInt())
+	st.Done()
+	return mode, nil
+}
+
+// AskNode implements store.Nodes.
+func (v Verbs) AskNode(ctx context.Context, params store.AskNodeParams) error {
+	if err := params.Check(); err != nil {
+		return err
+	}
+	return v.d.Write(ctx, fmt.Sprintf("ask node %d", params.Node), func(t *core.Tx) error {
+		st := t.Stmt("node_mode")
+		st.BindInt(params.Node)
+		known, err := st.Next()
+		if err != nil {
+			return err
+		}
+		if !known {
+			return store.NoNode(params.Node)
+		}
+		dead, mode := st.ReadInt() != 0, store.NodeMode(st.ReadInt())
+		st.Done()
+		switch {
+		case dead:
+			return store.DeadNode(params.Node)
+		case mode == params.Mode:
+			return nil
+		case mode == store.NodeDrains:
+			return store.NodeIsDraining(params.Node)
+		}
+		st = t.Stmt("node_ask")
+		st.BindInt(int64(params.Mode))
+		st.BindInt(t.Now)
+		st.BindText(params.Actor)
+		st.BindInt(params.Node)
+		if err := db.Exec(st); err != nil {
+			return err
+		}
+		st = t.Stmt("node_audit")
+		st.BindInt(t.Now)
+		st.BindText(params.Actor)
+		st.BindText(params.Action())
+		st.BindInt(params.Node)
+		return db.Exec(st)
+	})
 }
 
 // workToDo says what there may be to do. Whether a process is dead only a look at its lock tells,
@@ -194,7 +259,7 @@ func (v Verbs) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 				}
 			}
 		}
-		return nil
+		return limits.Sweep(t)
 	})
 	if err == nil {
 		v.d.Lives.Drop(node)
@@ -253,6 +318,8 @@ func (v Verbs) Nodes(ctx context.Context) ([]store.Node, error) {
 				return fmt.Errorf("%w: info of node %d: %w", store.ErrInvalid, n.ID, err)
 			}
 			n.Info = store.NodeInfo(info)
+			n.Mode, n.ModeAt, n.ModeBy = store.NodeMode(st.ReadInt()), db.ReadOptTime(st), db.ReadOptText(st)
+			n.Unwell = store.UnwellOf(db.ReadOptText(st))
 			nodes = append(nodes, n)
 			return nil
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
@@ -41,8 +42,8 @@ func (v Verbs) Rescue(ctx context.Context, params store.RescueParams) (store.Res
 					killed[n.Node] = lock
 				}
 			}
-			records, err := deadRecords(t, core.RecordName{Node: math.MinInt64, Seq: 0}, 1)
-			return len(killed) > 0 || len(records) > 0 || len(silent(alive, params.Dead)) > 0, err
+			hold, err := deadHold(t)
+			return hold || len(killed) > 0 || len(silent(alive, params.Dead)) > 0, err
 		},
 		func(t *core.Tx) error {
 			rescued, ended = nil, nil
@@ -54,11 +55,9 @@ func (v Verbs) Rescue(ctx context.Context, params store.RescueParams) (store.Res
 				return err
 			}
 			for node := range killed { // surely: it does not lead any more
-				now, err := endNode(t, node)
-				if err != nil {
+				if now, err := endNode(t, node); err != nil {
 					return err
-				}
-				if now {
+				} else if now {
 					ended = append(ended, node)
 				}
 			}
@@ -118,6 +117,15 @@ func declareDead(t *core.Tx, nodes []int64) (ended []int64, err error) {
 	return ended, nil
 }
 
+// deadHold reports whether dead nodes hold something: jobs, or slots of limits.
+func deadHold(t *core.Tx) (bool, error) {
+	records, err := deadRecords(t, core.RecordName{Node: math.MinInt64, Seq: 0}, 1)
+	if err != nil || len(records) > 0 {
+		return true, err
+	}
+	return limits.Left(t)
+}
+
 // deadRecords names claim records of nodes that are dead, from after the given one on.
 func deadRecords(t *core.Tx, after core.RecordName, limit int) ([]core.RecordName, error) {
 	var names []core.RecordName
@@ -131,16 +139,19 @@ func deadRecords(t *core.Tx, after core.RecordName, limit int) ([]core.RecordNam
 	})
 }
 
-// rescue takes the jobs of up to limit claim records of dead nodes. Records with a job that cannot
-// be put back do not count: they stay, are tried again by the next rescue, and do not hold up the
-// others.
+// rescue takes the jobs of up to limit claim records of dead nodes, and then the slots of limits
+// that they hold for no job any more. Records with a job that cannot be put back do not count: they
+// stay, are tried again by the next rescue, and do not hold up the others.
 func rescue(t *core.Tx, params store.RescueParams) ([]store.RescuedJob, error) {
 	var rescued []store.RescuedJob
 	last := core.RecordName{Node: math.MinInt64, Seq: 0}
 	for cleared := 0; cleared < params.Limit; {
 		names, err := deadRecords(t, last, params.Limit-cleared)
-		if err != nil || len(names) == 0 {
-			return rescued, err
+		if err != nil {
+			return nil, err
+		}
+		if len(names) == 0 {
+			break
 		}
 		for _, name := range names {
 			r, err := t.Record(name)
@@ -158,7 +169,7 @@ func rescue(t *core.Tx, params store.RescueParams) ([]store.RescuedJob, error) {
 		}
 		last = names[len(names)-1]
 	}
-	return rescued, nil
+	return rescued, limits.Sweep(t)
 }
 
 func rescueRecord(t *core.Tx, r *core.ClaimRecord) ([]store.RescuedJob, error) {

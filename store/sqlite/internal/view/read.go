@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
@@ -40,7 +41,9 @@ func (v Verbs) Get(ctx context.Context, namespace string, id store.ID) (store.Re
 			return err
 		}
 		record.Journal = last - max(g.First-1, 0) // it has no gaps
-		record.Messages, err = work.CountMessages(t, id, g)
+		if record.Messages, err = work.CountMessages(t, id, g); err == nil && record.State == store.Waiting {
+			record.Predecessors, err = edges.Predecessors(t, id)
+		}
 		return err
 	})
 	return record, err

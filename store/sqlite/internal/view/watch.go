@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
@@ -22,7 +23,7 @@ func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 	if poll < 0 {
 		poll = watchAgain
 	}
-	seen := v.d.FirstVersion
+	seen, asked := v.d.FirstVersion, map[int64]int64{}
 	for {
 		version, err := v.d.DataVersion(ctx)
 		switch {
@@ -38,9 +39,30 @@ func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 		if version != seen && v.poll > 0 {
 			seen = version
 			wake(store.Wake{Kind: store.WakeAll})
+			for _, w := range v.newlyAsked(ctx, asked) {
+				wake(w)
+			}
 		}
 		_ = db.Pause(ctx, poll) // the end of ctx is found above
 	}
+}
+
+// newlyAsked returns wake-ups for the living nodes of which people want something else than it was
+// at the last look, which it updates. A node that misses one hears of it by its next beat.
+func (v Verbs) newlyAsked(ctx context.Context, asked map[int64]int64) (wakes []store.Wake) {
+	_ = v.d.Read(ctx, "watch", func(t *core.Tx) error {
+		wakes = nil
+		s := t.Stmt("nodes_asked")
+		return db.Each(s, func() error {
+			node, mode := s.ReadInt(), s.ReadInt()
+			if asked[node] != mode {
+				wakes = append(wakes, store.Wake{Kind: store.WakeNode, Node: node})
+			}
+			asked[node] = mode
+			return nil
+		})
+	})
+	return wakes
 }
 
 // Notify implements store.Store. There is nothing to do: the commit is what others see.

@@ -94,6 +94,9 @@ func makeReady(t *core.Tx, b *core.Body, waits store.State) error {
 	if err := t.DeletePointer(b, waits, false); err != nil {
 		return err
 	}
+	if err := forgetEdges(t, b); err != nil {
+		return err
+	}
 	if err := setDue(t, b.ID, t.Now); err != nil {
 		return err
 	}
@@ -151,6 +154,9 @@ func terminate(t *core.Tx, b *core.Body, how cancelling) error {
 
 // finishWaiting ends a job that does not run, and whose pointer is gone, as cancelled.
 func finishWaiting(t *core.Tx, b *core.Body, reason store.Reason, text string) error {
+	if err := forgetEdges(t, b); err != nil {
+		return err
+	}
 	asked, err := RequestsOf(t, b.ID)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
 )
 
 // closeLimit is how many children one CloseChildren looks at if it is not told.
@@ -21,7 +22,12 @@ func (v Verbs) CloseChildren(ctx context.Context, limit int) (store.Closed, erro
 		func(t *core.Tx) (bool, error) {
 			closed = store.Closed{}
 			parents, err := closedParents(t, 1)
-			return len(parents) > 0, err
+			if err != nil {
+				return false, err
+			}
+			tell, watch, err := edges.Work(t)
+			closed.Watch = watch
+			return tell || len(parents) > 0, err
 		},
 		func(t *core.Tx) (err error) {
 			closed, err = closeChildren(t, limit)
@@ -52,8 +58,8 @@ func closedParents(t *core.Tx, limit int) ([]closedParent, error) {
 }
 
 // closeChildren works off the notes that there are, in the order of their jobs, and up to limit
-// children of them. A child that ends at once may have children itself: the note of it is for the
-// next call, which is asked for.
+// children of them, and of jobs that came after others. One that ends at once may have children
+// itself: the note of it is for the next call, which is asked for.
 func closeChildren(t *core.Tx, limit int) (closed store.Closed, err error) {
 	parents, err := closedParents(t, limit) // there may be many whose children have all finished
 	if err != nil {
@@ -70,8 +76,14 @@ func closeChildren(t *core.Tx, limit int) (closed store.Closed, err error) {
 		}
 		left -= looked
 	}
-	parents, err = closedParents(t, 1)
-	closed.More = len(parents) > 0
+	if err := tellSuccessors(t, left, &closed); err != nil {
+		return closed, err
+	}
+	if parents, err = closedParents(t, 1); err != nil {
+		return closed, err
+	}
+	tell, watch, err := edges.Work(t)
+	closed.More, closed.Watch = tell || len(parents) > 0, watch
 	return closed, err
 }
 

@@ -17,16 +17,16 @@ import (
 
 // head is a lane with something to claim, and how far a merge has read it.
 type head struct {
-	lane  *core.Lane
-	queue *demand
-	rows  []pointerKey // read and not yet taken
-	last  pointerKey   // the last that was read
-	ended bool         // nothing comes after last
-	chunk int          // how many rows to read next
-	take  int          // how many jobs to take
+	lane   *core.Lane
+	demand *demand
+	rows   []pointerKey // read and not yet taken
+	last   pointerKey   // the last that was read
+	ended  bool         // nothing comes after last
+	chunk  int          // how many rows to read next
+	take   int          // how many jobs to take
 }
 
-// demand is what may still be taken of a queue.
+// demand is what may still be taken of what counts in one.
 type demand struct{ left int }
 
 // merge is a heap of lanes, the one with the best job first.
@@ -79,7 +79,7 @@ func claim(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
 	}
 	var claimed []store.Claimed
 	if len(lanes) == 1 {
-		claimed, err = takeOne(t, lanes[0], lanes[0].queue.atMost(params.Limit))
+		claimed, err = takeOne(t, lanes[0], lanes[0].demand.atMost(params.Limit))
 	} else {
 		claimed, err = takeMerged(t, lanes, params)
 	}
@@ -106,7 +106,8 @@ func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
 		return nil, err
 	}
 	var found []*head
-	demands := map[int64]*demand{}
+	demands := store.NewDemands(params.Queues)
+	left := map[int]*demand{}
 	s := t.Stmt("next_head")
 	for after := int64(math.MinInt64); ; {
 		s.BindInt(after)
@@ -124,28 +125,22 @@ func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
 		if l.Namespace != params.Namespace || !slices.Contains(params.Kinds, l.Kind) || slices.Contains(paused, l.Queue) {
 			continue
 		}
-		d := demands[l.Queue]
+		place, most := -1, params.Limit // without demands one is for all
+		if params.Queues != nil {
+			if place = demands.For(l.QueueName, l.Kind); place < 0 {
+				continue
+			}
+			most = params.Queues[place].Limit
+		}
+		d := left[place]
 		if d == nil {
-			d = &demand{left: limitOf(params, l.QueueName)}
-			demands[l.Queue] = d
+			d = &demand{left: most}
+			left[place] = d
 		}
 		if d.left > 0 {
-			found = append(found, &head{lane: l, queue: d, rows: []pointerKey{first}, last: first, chunk: 16})
+			found = append(found, &head{lane: l, demand: d, rows: []pointerKey{first}, last: first, chunk: 16})
 		}
 	}
-}
-
-// limitOf returns how many jobs of a queue may be taken.
-func limitOf(params store.ClaimParams, queue string) int {
-	if params.Queues == nil {
-		return params.Limit
-	}
-	for _, q := range params.Queues {
-		if q.Name == queue {
-			return q.Limit
-		}
-	}
-	return 0
 }
 
 // PausedQueues returns the queues that hand out nothing.
@@ -178,7 +173,7 @@ func takeOne(t *core.Tx, h *head, limit int) ([]store.Claimed, error) {
 		h.lane.Describe(&b.Job)
 		b.Attempt++
 		b.LeaseNumber++
-		claimed = append(claimed, store.Claimed{Job: b.Job, ClaimedAt: db.TimeOf(t.Now), Durable: b.Forked})
+		claimed = append(claimed, store.Claimed{Job: b.Job, ClaimedAt: db.TimeOf(t.Now), Durable: b.Forked, HasSuccessors: b.Successors})
 		return nil
 	})
 	if err != nil {
@@ -200,11 +195,11 @@ func takeMerged(t *core.Tx, lanes []*head, params store.ClaimParams) ([]store.Cl
 	var order []*head
 	for len(order) < params.Limit && len(m.heads) > 0 {
 		best := m.heads[0]
-		if best.queue.left == 0 {
+		if best.demand.left == 0 {
 			heap.Pop(m)
 			continue
 		}
-		best.queue.left--
+		best.demand.left--
 		best.take++
 		order = append(order, best)
 		best.rows = best.rows[1:]
@@ -386,7 +381,7 @@ func claimedBefore(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error
 			if !found {
 				continue
 			}
-			c := store.Claimed{Job: b.Job, Lease: r.Lease(slot), ClaimedAt: db.TimeOf(r.ClaimedAt)}
+			c := store.Claimed{Job: b.Job, Lease: r.Lease(slot), ClaimedAt: db.TimeOf(r.ClaimedAt), HasSuccessors: b.Successors}
 			c.Job.Attempt++
 			c.Job.LeaseNumber = c.Lease.Number
 			if err := readTraces(t, &c); err != nil {

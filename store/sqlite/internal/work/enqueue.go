@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
@@ -17,12 +18,13 @@ import (
 // enqueueAll inserts jobs in the order given. Each has its own result; an error ends the
 // transaction.
 func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
+	store.MarkPredecessors(enqueues)
 	for _, q := range enqueues {
 		q.Result, q.Err = store.EnqueueResult{}, nil
 		if q.Err = q.Check(); q.Err != nil {
 			continue
 		}
-		if t.Own != nil && len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Parent == uuid.Nil {
+		if t.Own != nil && len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Parent == uuid.Nil && len(q.After) == 0 {
 			if err := enqueueLater(t, q); err != nil {
 				return err
 			}
@@ -39,7 +41,7 @@ func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
 }
 
 // Enqueue adds a job, unless it is known, or another one has its unique key or its business key.
-func Enqueue(t *core.Tx, q *store.Enqueue) error {
+func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 	job := &q.Job
 	runAt := runAtOf(q, t.Now)
 	if len(job.UniqueKey) > 0 {
@@ -60,10 +62,21 @@ func Enqueue(t *core.Tx, q *store.Enqueue) error {
 			return err
 		}
 	}
+	var awaits []store.Dependency
+	if len(q.After) > 0 {
+		// As the key, a known id is looked at first: a repeated enqueue asks about that job.
+		if known, err := t.Known(q); known || err != nil {
+			return err
+		}
+		if q.Err, awaits, err = edges.Look(t, q.Job.Namespace, q.Job.ID, q.After); q.Err != nil || err != nil {
+			return err
+		}
+	}
 	n, err := newJob(t, q, runAt)
 	if err != nil {
 		return err
 	}
+	n.Awaits = awaits
 	inserted, err := insertJob(t, n)
 	if err != nil {
 		return err
@@ -147,6 +160,9 @@ func placeNew(t *core.Tx, n core.NewJob, later bool) (err error) {
 	p := core.Pointer{ID: q.Job.ID, Lane: n.Lane, Key: q.Job.OrderingKey, RunAt: n.RunAt}
 	q.Result = store.EnqueueResult{ID: p.ID, State: store.Available, RunAt: db.TimeOf(p.RunAt)}
 	switch {
+	case len(n.Awaits) > 0:
+		q.Result.State = store.Waiting
+		return awaitNew(t, n)
 	case t.Starts && p.RunAt <= t.Now && q.MayStart():
 		startLater(t, q)
 		return nil

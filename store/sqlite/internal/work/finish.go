@@ -6,6 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
@@ -48,11 +49,11 @@ func applyOutcome(t *core.Tx, o *store.Outcome) error {
 	return err
 }
 
-// complete ends a job well that holds no keys. If it has no children and answers no parent its
-// finished row is all there is to write, and is only planned. The body is not read, but for the
-// parent if the outcome does not say which it is.
+// complete ends a job well that holds no keys. If it has no children and successors and answers no
+// parent its finished row is all there is to write, and is only planned. The body is not read, but
+// for the parent if the outcome does not say which it is.
 func complete(t *core.Tx, o *store.Outcome, r *core.ClaimRecord) error {
-	if !o.HasChildren && !o.Answers {
+	if !o.HasChildren && !o.Answers && !o.HasSuccessors {
 		return planSuccess(t, core.Success{Outcome: o, Record: r})
 	}
 	if err := writeSuccesses(t); err != nil { // the parent's may be one of them
@@ -64,6 +65,11 @@ func complete(t *core.Tx, o *store.Outcome, r *core.ClaimRecord) error {
 	}
 	if o.HasChildren {
 		if err := closeLater(t, id); err != nil {
+			return err
+		}
+	}
+	if o.HasSuccessors {
+		if err := edges.Check(t, id); err != nil {
 			return err
 		}
 	}
@@ -255,6 +261,11 @@ func finish(t *core.Tx, b *core.Body, e *Ending, r *core.ClaimRecord, lease int6
 	}
 	if b.Answers {
 		if err := answer(t, b.Parent, b.ID, e); err != nil {
+			return err
+		}
+	}
+	if b.Successors {
+		if err := edges.Check(t, b.ID); err != nil {
 			return err
 		}
 	}

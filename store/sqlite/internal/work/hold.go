@@ -53,6 +53,9 @@ func pauseJob(t *core.Tx, result *store.Result, params store.PauseJobsParams) er
 	was, held := before{state, b.RunMicros}, store.Wait{Held: true}
 	if state == store.Waiting {
 		w, err := WaiterOf(t, b)
+		if err == nil && w.depends() {
+			return pauseDependent(t, b, params)
+		}
 		if err != nil || w.Held {
 			return err
 		}
@@ -175,6 +178,9 @@ func startOver(t *core.Tx, params store.ResumeParams, b *core.Body, f core.Finis
 		return store.JournalMoved(b.ID, last)
 	}
 	if state == store.Waiting {
+		if err := forgetEdges(t, b); err != nil {
+			return err
+		}
 		if err := t.DeletePointer(b, store.Waiting, false); err != nil {
 			return err
 		}
@@ -232,6 +238,19 @@ func resumeRunning(t *core.Tx, b *core.Body) error {
 
 // resumeHeld makes a job what it was before it was held, or available.
 func resumeHeld(t *core.Tx, b *core.Body, w Waiter) (store.State, error) {
+	if b.LeaseNumber == 0 {
+		if again, err := awaitAgain(t, b, w); again || err != nil {
+			return store.Waiting, err
+		}
+	}
+	if err := forgetEdges(t, b); err != nil {
+		return 0, err
+	}
+	return letGo(t, b, w)
+}
+
+// letGo makes a held job what it was before, or available.
+func letGo(t *core.Tx, b *core.Body, w Waiter) (store.State, error) {
 	if err := t.DeletePointer(b, store.Waiting, false); err != nil {
 		return 0, err
 	}

@@ -30,6 +30,9 @@ func onConflict(t *core.Tx, q *store.Enqueue, holder store.ID, runAt int64) erro
 	if err := t.DeletePointer(b, state, blocked); err != nil {
 		return err
 	}
+	if q.MaxDelay > 0 {
+		runAt = min(runAt, b.CreatedAt.Add(q.MaxDelay).UnixMicro())
+	}
 	s := t.Stmt("job_replace")
 	db.BindPayload(s, q.Job.Args)
 	s.BindInt(int64(q.Job.Codec))

@@ -112,6 +112,11 @@ func putWaiting(t *core.Tx, b *core.Body, due int64, w store.Wait, was before, a
 	if err := keys.ReleaseUnique(t, &b.Job, store.Running); err != nil {
 		return err
 	}
+	return insertWait(t, b, due, w, was, about)
+}
+
+// insertWait gives a job such a pointer.
+func insertWait(t *core.Tx, b *core.Body, due int64, w store.Wait, was before, about storedWait) error {
 	text, err := json.Marshal(about)
 	if err != nil {
 		return fmt.Errorf("%w: wait of job %v: %w", store.ErrInvalid, b.ID, err)

@@ -2,16 +2,17 @@
 
 -- Takes the best jobs that are due and gives them to a node. Looked at are the ranges of @lanes,
 -- each from a run time and an id up to a run time; or, if @lanes is NULL, all lanes that have work,
--- each from its beginning. @queues is NULL if all are served; a queue of which none may be taken
--- has the limit 0. (A look at everything sees its lanes, too: who remembers where claims go on need
--- not look again once it may be taken from.)
+-- each from its beginning. @demands is NULL if all is served; else it has, by the name of a queue
+-- and by a kind, "" for any, the place of a demand in @demand_limits. One by which none may be
+-- taken has the limit 0. (A look at everything sees its lanes, too: who remembers where claims go
+-- on need not look again once it may be taken from.)
 --
 -- The last columns are NULL but in the first row: lanes that have work, and the run time of the
 -- first row of each, best first, at most {claim_seen}; none if there is one range only, of which
 -- the rows that were taken tell. And lanes of which others hold so much that they gave less than
 -- they were to. An idle node writes nothing.
 -- name: claim
--- params: @node bigint, @record bigint, @namespace text, @queues text[], @queue_limits int[]
+-- params: @node bigint, @record bigint, @namespace text, @demands jsonb, @demand_limits int[]
 -- params: @kinds text[], @limit int, @now bigint, @aging bigint, @repeated boolean, @lanes int[]
 -- params: @from_run_at bigint[], @from_ids uuid[], @until_run_at bigint[]
 --
@@ -22,9 +23,11 @@
 -- walk: busy: the lanes that have work, found by skipping through the index of ready: from the
 -- walk:   first row of one to the first of the next. So lanes without work cost nothing, and those
 -- walk:   that are not to be claimed from two small lookups each.
--- walk: given, ranges: what to look at, with queue, priority, and how much may be taken. Rows that
--- walk:   were taken are passed by each scan until they can be cleared away, which may be hours: so
--- walk:   no scan begins before the first row that an earlier one has seen.
+-- walk: given, ranges: what to look at, with priority, demand, and how much may be taken. The
+-- walk:   demand is looked up rather than joined, as the pins would let a join compare each lane
+-- walk:   with each demand. Rows that were taken are passed by each scan until they can be cleared
+-- walk:   away, which may be hours: so no scan begins before the first row that an earlier one has
+-- walk:   seen.
 -- walk: shape: how many ranges there are, and how many rows of each are read first: just the first
 -- walk:   one if there are more than {claim_ranges}. If there is one only, nothing is merged:
 -- walk:   quotas takes from it at once.
@@ -66,21 +69,24 @@ WITH RECURSIVE member AS MATERIALIZED (
   FROM unnest(@lanes, @from_run_at, @from_ids, @until_run_at) AS t (lane, from_at, from_id, until_at)
   WHERE EXISTS (SELECT 1 FROM member)
 ), ranges AS MATERIALIZED (
-  SELECT row_number() OVER () AS range, g.lane, l.queue, l.priority,
-    least(coalesce(d.most, @limit), @limit) AS most, g.from_at, g.from_id, g.until_at
+  SELECT row_number() OVER () AS range, g.lane, l.priority, d.place AS demand,
+    least(coalesce((@demand_limits)[d.place], @limit), @limit) AS most, g.from_at, g.from_id, g.until_at
   FROM given g
-  CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = g.lane AND a.kind = ANY (@kinds) OFFSET 0) l
+  CROSS JOIN LATERAL (SELECT a.queue, a.kind, a.priority FROM {schema}.lane a WHERE a.id = g.lane AND a.kind = ANY (@kinds) OFFSET 0) l
   CROSS JOIN LATERAL (
     SELECT a.name FROM {schema}.queue a WHERE a.id = l.queue AND a.namespace = @namespace AND a.paused_at IS NULL OFFSET 0
   ) q
-  LEFT JOIN unnest(@queues, @queue_limits) AS d (name, most) ON d.name = q.name
-  WHERE @queues IS NULL OR d.most IS NOT NULL
+  CROSS JOIN LATERAL (
+    SELECT coalesce(@demands -> q.name -> l.kind, @demands -> q.name -> '', @demands -> '' -> l.kind, @demands -> '' -> '')::int AS place
+    OFFSET 0
+  ) d
+  WHERE @demands IS NULL OR d.place IS NOT NULL
 ), shape AS MATERIALIZED (
   SELECT count(*) AS n,
     CASE WHEN count(*) > {claim_ranges} THEN 1 ELSE least(@limit, 2 * @limit / greatest(count(*), 1) + 8) END AS depth
   FROM ranges
 ), heads AS MATERIALIZED (
-  SELECT r.range, r.lane, r.queue, r.priority, r.most, h.run_at, h.id,
+  SELECT r.range, r.lane, r.priority, r.demand, r.most, h.run_at, h.id,
     {{effective_priority}} AS effective
   FROM ranges r CROSS JOIN LATERAL (
     SELECT a.run_at, a.id FROM {schema}.ready a
@@ -88,19 +94,19 @@ WITH RECURSIVE member AS MATERIALIZED (
     ORDER BY a.run_at, a.id LIMIT least((SELECT depth FROM shape), greatest(r.most, 1))
   ) h WHERE (SELECT n > 1 FROM shape) AND (@lanes IS NOT NULL OR (SELECT n <= {claim_ranges} FROM shape))
   UNION ALL
-  SELECT r.range, r.lane, r.queue, r.priority, r.most, r.from_at, r.from_id,
+  SELECT r.range, r.lane, r.priority, r.demand, r.most, r.from_at, r.from_id,
     {{effective_priority}}
   FROM ranges r CROSS JOIN LATERAL (SELECT r.from_at AS run_at) h WHERE @lanes IS NULL AND (SELECT n > {claim_ranges} FROM shape)
 ), best AS MATERIALIZED (
   SELECT range, priority, effective, run_at, id FROM (
-    SELECT *, row_number() OVER (PARTITION BY queue ORDER BY effective, run_at, id) AS place FROM heads
+    SELECT *, row_number() OVER (PARTITION BY demand ORDER BY effective, run_at, id) AS place FROM heads
   ) h WHERE place <= most ORDER BY effective, run_at, id LIMIT @limit
 ), worst AS MATERIALIZED (
   SELECT effective, run_at FROM best WHERE (SELECT count(*) >= @limit FROM best) ORDER BY effective DESC, run_at DESC LIMIT 1
 ), deep AS MATERIALIZED (
   SELECT range FROM best GROUP BY range HAVING count(*) >= (SELECT depth FROM shape) AND (SELECT depth < @limit FROM shape)
 ), more AS MATERIALIZED (
-  SELECT r.range, r.lane, r.queue, r.priority, r.most, h.run_at, h.id,
+  SELECT r.range, r.lane, r.priority, r.demand, r.most, h.run_at, h.id,
     {{effective_priority}} AS effective
   FROM deep d CROSS JOIN LATERAL (
     SELECT a.*, least(a.until_at, coalesce((
@@ -120,10 +126,10 @@ WITH RECURSIVE member AS MATERIALIZED (
   SELECT range, priority, run_at FROM best WHERE NOT EXISTS (SELECT 1 FROM deep)
   UNION ALL (
     SELECT range, priority, run_at FROM (
-      SELECT *, row_number() OVER (PARTITION BY queue ORDER BY effective, run_at, id) AS place
+      SELECT *, row_number() OVER (PARTITION BY demand ORDER BY effective, run_at, id) AS place
       FROM (
-        SELECT range, queue, priority, most, run_at, id, effective FROM heads WHERE EXISTS (SELECT 1 FROM deep)
-        UNION ALL SELECT range, queue, priority, most, run_at, id, effective FROM more
+        SELECT range, demand, priority, most, run_at, id, effective FROM heads WHERE EXISTS (SELECT 1 FROM deep)
+        UNION ALL SELECT range, demand, priority, most, run_at, id, effective FROM more
       ) a
     ) h WHERE place <= most ORDER BY effective, run_at, id LIMIT @limit
   )

@@ -32,6 +32,7 @@ SELECT t.place, b.lane, b.run_at, {{body}}, f.result, json_build_object(
     'value', a.value::text) FROM {schema}.checkpoint a WHERE a.id = t.id OFFSET 0),
   'cancel', (SELECT row_to_json(a) FROM {schema}.cancel_request a WHERE a.id = t.id OFFSET 0),
   'pause', (SELECT row_to_json(a) FROM {schema}.pause_request a WHERE a.id = t.id OFFSET 0),
+  'edges', (SELECT json_agg(a ORDER BY a.predecessor) FROM {schema}.edge a WHERE a.successor = t.id),
   'updates', (SELECT json_agg(a ORDER BY a.seq) FROM {schema}.job_update a WHERE a.id = t.id),
   'attempts', (SELECT json_agg(json_build_object('lease', a.lease, 'node', a.node, 'claimed_at', a.claimed_at,
     'started_at', a.started_at, 'ended_at', a.ended_at, 'attempt', a.attempt, 'outcome', a.outcome, 'reason', a.reason,
@@ -143,7 +144,8 @@ SELECT (SELECT count(*) FROM {schema}.inbox) + (SELECT count(*) FROM {schema}.jo
 SELECT value FROM {schema}.meta WHERE name = 'database_id' FOR UPDATE;
 
 -- name: copy_busy
-SELECT coalesce((SELECT min(n.id) FROM {schema}.node n WHERE n.dead_at IS NULL), 0), EXISTS (SELECT 1 FROM {schema}.job) OR EXISTS (SELECT 1 FROM {schema}.schedule);
+SELECT coalesce((SELECT min(n.id) FROM {schema}.node n WHERE n.dead_at IS NULL), 0), EXISTS (SELECT 1 FROM {schema}.job) OR EXISTS (SELECT 1 FROM {schema}.schedule)
+  OR EXISTS (SELECT 1 FROM {schema}.limit_rule);
 
 -- name: copy_nodes_begin
 -- params: @last bigint
@@ -242,6 +244,16 @@ SELECT id, at, reason, actor FROM json_to_recordset(@rows::json) AS t (id uuid, 
 -- name: copy_closing_put
 -- params: @rows text
 INSERT INTO {schema}.closed_parent (id, at) SELECT id, at FROM json_to_recordset(@rows::json) AS t (id uuid, at bigint);
+
+-- For what jobs wait. It is to be looked at whether their predecessors know of it.
+-- name: copy_edges_put
+-- params: @rows text
+WITH rows AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(@rows::json) AS t (predecessor uuid, successor uuid, policy smallint, told smallint)
+), checks AS (
+  INSERT INTO {schema}.edge_check (predecessor) SELECT DISTINCT predecessor FROM rows
+)
+INSERT INTO {schema}.edge (predecessor, successor, policy, told) SELECT predecessor, successor, policy, told FROM rows;
 
 -- name: copy_actions_put
 -- params: @rows text

@@ -77,15 +77,16 @@ SELECT 1 FROM moved;
 -- params: @job uuid, @now bigint, @actor text, @reason text
 INSERT INTO {schema}.audit (at, actor, action, job, detail) VALUES (@now, @actor, 'edit', @job, @reason);
 
--- What there is of jobs that are to be removed: how they ended, and a child of theirs that has not.
--- The row of the end is locked, if no other transaction has locked it; @jobs are locked already.
+-- What there is of jobs that are to be removed: how they ended, and a child of theirs that has
+-- not. The row of the end is locked, if no other transaction has locked it; @jobs are locked
+-- already. And whether others come after them that do not know yet how they have ended.
 -- name: delete_look
 -- params: @jobs uuid[]
-SELECT t.id, f.state, c.id FROM (SELECT DISTINCT id FROM unnest(@jobs) AS t (id)) t
-CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
-LEFT JOIN LATERAL (SELECT a.state FROM {schema}.finished a WHERE a.id = t.id FOR UPDATE SKIP LOCKED) f ON true
+SELECT e.id, f.state, c.id, {{is_untold}} FROM (SELECT DISTINCT id FROM unnest(@jobs) AS t (id)) e
+CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job b WHERE b.id = e.id OFFSET 0) j
+LEFT JOIN LATERAL (SELECT a.state FROM {schema}.finished a WHERE a.id = e.id FOR UPDATE SKIP LOCKED) f ON true
 LEFT JOIN LATERAL (
-  SELECT b.id FROM {schema}.job b WHERE f.state IS NOT NULL AND b.parent = t.id
+  SELECT b.id FROM {schema}.job b WHERE f.state IS NOT NULL AND b.parent = e.id
     AND NOT EXISTS (SELECT 1 FROM {schema}.finished a WHERE a.id = b.id OFFSET 0) LIMIT 1
 ) c ON true;
 

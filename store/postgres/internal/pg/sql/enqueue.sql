@@ -138,11 +138,13 @@ WHERE j.run_at IS NOT NULL OR h.id IS NOT NULL;
 SELECT 1 FROM {schema}.job WHERE id = @job AND lease = 0 FOR UPDATE;
 
 -- A job that has no pointer has started, and stays. One that has the turn of its ordering key keeps
--- it.
+-- it. @max_delay, if not 0, is how long after its creation it is to run at the latest. Answers its
+-- lane and its run time.
 -- name: replace
--- params: @job uuid, @now bigint, @run_at bigint, @args bytea, @codec int, @metadata text
+-- params: @job uuid, @now bigint, @run_at bigint, @max_delay bigint, @args bytea, @codec int, @metadata text
 WITH body AS MATERIALIZED (
-  SELECT j.id, j.run_at, j.lane, j.ordering_key, l.queue, l.priority, EXISTS (
+  SELECT j.id, j.run_at, j.lane, j.ordering_key, l.queue, l.priority,
+    CASE WHEN @max_delay > 0 THEN least(@run_at, j.created_at + @max_delay) ELSE @run_at END AS new_run_at, EXISTS (
     SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = j.ordering_key AND k.id = j.id
   ) AS has_turn
   FROM {schema}.job j JOIN {schema}.lane l ON l.id = j.lane WHERE j.id = @job AND j.lease = 0
@@ -155,19 +157,19 @@ WITH body AS MATERIALIZED (
   WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
   RETURNING k.id
 ), moved AS MATERIALIZED (
-  SELECT b.*, @run_at <= @now AS due FROM body b
+  SELECT b.*, b.new_run_at <= @now AS due FROM body b
   WHERE EXISTS (SELECT 1 FROM ready_gone UNION ALL SELECT 1 FROM deferred_gone UNION ALL SELECT 1 FROM keyed_gone)
 ), changed AS (
-  UPDATE {schema}.job j SET run_at = @run_at, args = @args, codec = @codec, metadata = @metadata::json FROM moved m WHERE j.id = m.id
+  UPDATE {schema}.job j SET run_at = m.new_run_at, args = @args, codec = @codec, metadata = @metadata::json FROM moved m WHERE j.id = m.id
 ), now_ready AS (
-  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, @run_at, id FROM moved WHERE due AND (ordering_key IS NULL OR has_turn)
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, new_run_at, id FROM moved WHERE due AND (ordering_key IS NULL OR has_turn)
 ), now_keyed AS (
   INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
-  SELECT queue, ordering_key, priority, @run_at, id, lane FROM moved WHERE due AND ordering_key IS NOT NULL AND NOT has_turn
+  SELECT queue, ordering_key, priority, new_run_at, id, lane FROM moved WHERE due AND ordering_key IS NOT NULL AND NOT has_turn
 ), now_deferred AS (
   INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key)
-  SELECT @run_at, id, lane, {scheduled}, ordering_key FROM moved WHERE NOT due
+  SELECT new_run_at, id, lane, {scheduled}, ordering_key FROM moved WHERE NOT due
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM moved WHERE ordering_key IS NOT NULL
 )
-SELECT 1 FROM moved;
+SELECT lane, new_run_at FROM moved;

@@ -58,6 +58,7 @@ SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') E
 -- walk:   running.
 -- walk: freed, checks: the turn of its ordering key, if it has finished, with a note for who hands
 -- walk:   it on.
+-- walk: succeeded: a note of a job that has finished, if others come after it.
 -- walk: answered, forgotten, noted: requests. A cancel is done with the job, a pause with the run;
 -- walk:   of a cancel that goes on it is noted that a run has seen it.
 WITH locked_records AS MATERIALIZED (
@@ -74,7 +75,7 @@ WITH locked_records AS MATERIALIZED (
       traits, version, seen, kinds, enough, until, waits_for, run),
     (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM locked_records) a
 ), judged AS MATERIALIZED (
-  SELECT r.*, b.lane AS own_lane, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, l.queue,
+  SELECT r.*, b.lane AS own_lane, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, b.has_successors, l.queue,
     c.cancel_applies, c.cancel_words, p.pause_requested, p.pause_words,
     p.pause_requested AND c.cancel_requested IS NULL AND NOT (r.state = {waiting} AND r.traits & {held} <> 0) AS pause_applies,
     CASE WHEN r.version IS NULL THEN b.lane ELSE coalesce((
@@ -102,6 +103,7 @@ WITH locked_records AS MATERIALIZED (
   FROM runs r
   CROSS JOIN LATERAL (
     SELECT j.lane, j.attempt, j.ordering_key, j.unique_key, j.unique_states, j.run_at AS due, j.closing,
+      j.link & {successors} <> 0 AS has_successors,
       CASE WHEN j.closing IS NULL THEN (extract(epoch FROM (j.options ->> 'deadline')::timestamptz) * 1000000)::bigint END AS deadline
     FROM {schema}.job j WHERE j.id = r.id OFFSET 0
   ) b
@@ -116,7 +118,7 @@ WITH locked_records AS MATERIALIZED (
   ) p ON true
 ), fates AS MATERIALIZED (
   SELECT id, lease, run, node, claimed_at, started_at, trace, result, codec, lane, own_lane, queue, ordering_key, unique_key, unique_states,
-    final, due, pause_requested, pause_applies, pause_words, state, traits, seen, kinds, enough, until, waits_for,
+    final, due, has_successors, pause_requested, pause_applies, pause_words, state, traits, seen, kinds, enough, until, waits_for,
     cancel_applies AND final < {finished} AND traits & {cancel_seen} <> 0 AS note_cancel_seen,
     final = {waiting} AND (pause_applies OR traits & {held} <> 0) IS TRUE AS is_held,
     CASE
@@ -177,6 +179,8 @@ WITH locked_records AS MATERIALIZED (
   RETURNING k.queue, k.ordering_key
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM freed
+), succeeded AS (
+  INSERT INTO {schema}.edge_check (predecessor) SELECT id FROM fates WHERE final >= {finished} AND has_successors
 ), answered AS (
   DELETE FROM {schema}.cancel_request q USING fates f WHERE f.final >= {finished} AND q.id = f.id
 ), forgotten AS (

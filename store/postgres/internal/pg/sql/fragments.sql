@@ -64,6 +64,14 @@ EXISTS (
   SELECT 1 FROM {schema}.node n WHERE n.dead_at IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = n.id OFFSET 0)
 )
 
+-- Whether nodes hold slots that are not alive and have no claim record.
+-- fragment: grants_left
+EXISTS (
+  SELECT 1 FROM (SELECT DISTINCT a.node FROM {schema}.limit_grant a) g
+  WHERE NOT EXISTS (SELECT 1 FROM {schema}.node n WHERE n.id = g.node AND n.dead_at IS NULL OFFSET 0)
+    AND NOT EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = g.node OFFSET 0)
+)
+
 -- The columns of a body that every answer with jobs has, in the order in which Go scans them.
 -- fragment: body
 b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,

@@ -1,11 +1,14 @@
 -- Nodes and the leader. Liveness is told by the database's clock at the moment of the statement;
 -- the injected clock of tests, or NULL, is the last parameter.
 
--- No row: a copy into the database is not complete.
+-- No row: a copy into the database is not complete. What people want of a node stays with the
+-- process when it joins again, after it was declared dead.
 -- name: node_join
--- params: @name text, @version text, @info text, @clock bigint
-INSERT INTO {schema}.node (started_at, beat_at, last_seq, name, version, info)
-SELECT t.now, t.now, 0, @name, @version, @info::json FROM (SELECT {schema}.clock(@clock) AS now) t
+-- params: @name text, @version text, @info text, @clock bigint, @was bigint, @mode smallint
+INSERT INTO {schema}.node (started_at, beat_at, last_seq, name, version, info, mode, mode_at, mode_by)
+SELECT t.now, t.now, 0, @name, @version, @info::json,
+  CASE WHEN o.id IS NULL THEN nullif(@mode, 0) ELSE o.mode END, o.mode_at, o.mode_by
+FROM (SELECT {schema}.clock(@clock) AS now) t LEFT JOIN {schema}.node o ON o.id = @was
 WHERE NOT EXISTS (SELECT 1 FROM {schema}.meta m WHERE m.name = 'copied_from' AND NOT (m.value::json ->> 'done')::boolean)
 RETURNING id;
 
@@ -15,9 +18,9 @@ RETURNING id;
 -- records from @from_record up to before @to_record.
 --
 -- No row: the node is not alive. Otherwise rows of several sorts, by their first column:
---   beat_self    the node: its beat, the time by the server's clock, the epoch if it leads, and whether there
---                may be something to rescue, a request that was not applied, a job that has left children or
---                whose parent is still to be told of its end
+--   beat_self    the node: its beat, the time by the server's clock, the epoch if it leads, whether there
+--                may be something to rescue or sweep, a request that was not applied, a job that has left children or
+--                whose parent is still to be told of its end, and what people want of it
 --   beat_cancel, beat_pause  the requests for the node's jobs: since when, the job, the reason, the actor
 --   beat_other   the other living nodes: id and beat
 --   beat_held    leases that are not done: record, slot, lease number, the job
@@ -27,10 +30,10 @@ RETURNING id;
 -- it ends farther ahead than it was long, too: then the clock has gone back.
 -- name: beat
 -- params: @node bigint, @leader_ttl bigint, @clock bigint, @lead boolean, @asked_records bigint[]
--- params: @from_record bigint, @to_record bigint
+-- params: @from_record bigint, @to_record bigint, @unwell text
 WITH alive AS (
-  UPDATE {schema}.node SET beat_at = {schema}.clock(@clock) WHERE id = @node AND dead_at IS NULL
-  RETURNING id, beat_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at
+  UPDATE {schema}.node SET beat_at = {schema}.clock(@clock), unwell = @unwell WHERE id = @node AND dead_at IS NULL
+  RETURNING id, beat_at, coalesce(mode, 0) AS mode, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at
 ), stand AS (
   INSERT INTO {schema}.leader (name, node, epoch, expires_at, ttl)
   SELECT 'leader', a.id, 1, a.beat_at + @leader_ttl, @leader_ttl FROM alive a WHERE @leader_ttl > 0
@@ -58,25 +61,39 @@ WITH alive AS (
   UNION ALL
   SELECT k.seq, k.done, k.ids, k.leases FROM {schema}.claim k WHERE k.node = @node AND k.seq >= @from_record AND k.seq < @to_record
 )
-SELECT {beat_self}, a.beat_at, a.at, l.epoch, NULL::uuid, NULL::text, NULL::text, w.dead, w.asked, w.ended
+SELECT {beat_self}, a.beat_at, a.at, l.epoch, NULL::uuid, NULL::text, NULL::text, w.dead, w.asked, w.ended, a.mode
 FROM alive a LEFT JOIN leads l ON true LEFT JOIN LATERAL (
-  SELECT {{to_rescue}} AS dead,
+  SELECT {{to_rescue}} OR {{grants_left}} AS dead,
   EXISTS (SELECT 1 FROM asked) AS asked,
-  EXISTS (SELECT 1 FROM {schema}.closed_parent) OR EXISTS (SELECT 1 FROM {schema}.untold) AS ended
+  EXISTS (SELECT 1 FROM {schema}.closed_parent) OR EXISTS (SELECT 1 FROM {schema}.untold)
+    OR EXISTS (SELECT 1 FROM {schema}.edge_check) AS ended
   WHERE @lead AND l.epoch IS NOT NULL
 ) w ON true
 UNION ALL
-SELECT q.sort, q.at, NULL, NULL, q.id, q.reason, q.actor, NULL, NULL, NULL
+SELECT q.sort, q.at, NULL, NULL, q.id, q.reason, q.actor, NULL, NULL, NULL, NULL
 FROM asked q, alive a WHERE EXISTS (
   SELECT 1 FROM {schema}.claim k WHERE k.node = @node AND {{runs_asked}}
 )
 UNION ALL
-SELECT {beat_other}, n.id, n.beat_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT {beat_other}, n.id, n.beat_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM {schema}.node n, alive a WHERE @lead AND n.dead_at IS NULL AND n.id <> @node AND EXISTS (SELECT 1 FROM leads)
 UNION ALL
-SELECT {beat_held}, k.seq, s.place - 1, coalesce(k.leases[s.place], 1), s.id, NULL, NULL, NULL, NULL, NULL
+SELECT {beat_held}, k.seq, s.place - 1, coalesce(k.leases[s.place], 1), s.id, NULL, NULL, NULL, NULL, NULL, NULL
 FROM looked_at k CROSS JOIN LATERAL {{slots}}, alive a
 WHERE {{slot_open}};
+
+-- Asks a living node for a mode. Tells whether it is dead, its mode before that, and whether this
+-- has changed it. Another one may have changed it meanwhile: then this says that nothing was
+-- changed, and not why.
+-- name: node_ask
+-- params: @node bigint, @mode smallint, @clock bigint, @actor text, @action text
+WITH changed AS (
+  UPDATE {schema}.node SET mode = @mode, mode_at = {schema}.clock(@clock), mode_by = @actor
+  WHERE id = @node AND dead_at IS NULL AND coalesce(mode, 0) NOT IN (@mode, {node_drains}) RETURNING id, mode_at
+), audited AS (
+  INSERT INTO {schema}.audit (at, actor, action, node) SELECT mode_at, @actor, @action, id FROM changed
+)
+SELECT n.dead_at IS NOT NULL, coalesce(n.mode, 0), EXISTS (SELECT 1 FROM changed) FROM {schema}.node n WHERE n.id = @node;
 
 -- name: node_lock
 -- params: @node bigint
@@ -98,8 +115,8 @@ UPDATE {schema}.leader SET node = 0, expires_at = 0 WHERE name = 'leader' AND no
 
 -- Nodes whose last beats were those are dead, but for those that have beaten since. A node that is
 -- claiming at this moment holds its row, and one that is writing a journal holds its fence: it is
--- not that dead. Answers how many there were, how many died, and whether a dead node may hold
--- something.
+-- not that dead. Answers how many there were, which died, whether a dead node may hold something,
+-- and whether one may hold slots of limits that are to be swept.
 -- name: nodes_die
 -- params: @nodes bigint[], @beats bigint[], @clock bigint
 WITH silent AS MATERIALIZED (
@@ -112,7 +129,8 @@ WITH silent AS MATERIALIZED (
 SELECT (SELECT count(*) FROM unnest(@nodes, @beats) AS d (id, beat_at)
     JOIN {schema}.node n ON n.id = d.id AND n.beat_at = d.beat_at AND n.dead_at IS NULL),
   ARRAY(SELECT id FROM died),
-  EXISTS (SELECT 1 FROM died) OR {{to_rescue}};
+  EXISTS (SELECT 1 FROM died) OR {{to_rescue}},
+  EXISTS (SELECT 1 FROM {schema}.limit_grant) AND (EXISTS (SELECT 1 FROM died) OR {{to_rescue}} OR {{grants_left}});
 
 -- Ends connections of ours whose programs have been silent for so long in the middle of a
 -- transaction, and so hold what it locked: machines that have vanished, and whose connections the
@@ -208,7 +226,7 @@ WHERE k.node = @node AND k.seq = @record AND l.done <> l.all_slots;
 -- Nodes that live, and those that ended at most @kept ago.
 -- name: nodes
 -- params: @clock bigint, @kept bigint
-SELECT n.id, n.name, n.version, n.info, n.started_at, n.beat_at, n.dead_at,
+SELECT n.id, n.name, n.version, n.info, n.started_at, n.beat_at, n.dead_at, coalesce(n.mode, 0), n.mode_at, n.mode_by, n.unwell,
   (SELECT coalesce(sum(bit_count((k.all_slots & ~k.done)::bit(64))), 0)::bigint FROM {schema}.claim k WHERE k.node = n.id),
   EXISTS (
     SELECT 1 FROM {schema}.leader l WHERE l.name = 'leader' AND l.node = n.id AND l.expires_at > {schema}.clock(@clock)
@@ -220,7 +238,7 @@ ORDER BY n.dead_at IS NOT NULL, n.id;
 
 -- name: nodes_forget
 -- params: @clock bigint, @kept bigint
-DELETE FROM {schema}.node n WHERE n.dead_at < {schema}.clock(@clock) - @kept
+DELETE FROM {schema}.node n WHERE n.dead_at <= {schema}.clock(@clock) - @kept
   AND NOT EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = n.id);
 
 -- name: clock

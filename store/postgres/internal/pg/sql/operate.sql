@@ -17,7 +17,8 @@
 -- walk:   key, turn.
 -- walk: told, answers: what their parents are sent, numbered behind all that they have; nothing if
 -- walk:   that is done apart, by statements of its own.
--- walk: closed: their children are to be closed.
+-- walk: closed, succeeded: their children are to be closed, and their successors told.
+-- walk: unbound: jobs that waited for others do so no more.
 -- walk: roused, bodies, now_ready, in_line: durable jobs that waited are available at once, those
 -- walk:   with an ordering key in its line if they do not have the turn. Bodies change in the order
 -- walk:   of their ids; a job that was held shows the run time that it had.
@@ -28,7 +29,8 @@
 WITH body AS MATERIALIZED (
   SELECT j.id, j.run_at, j.lane, j.codec, j.ordering_key, j.unique_key, j.unique_states, l.queue, l.priority,
     CASE WHEN j.link & {answers} <> 0 THEN j.parent END AS parent,
-    NOT @terminate AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = j.id OFFSET 0) AS durable, t.place
+    NOT @terminate AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = j.id OFFSET 0) AS durable, t.place,
+    j.link & {successors} <> 0 AS has_successors
   FROM (SELECT id, min(place) AS place FROM unnest(@jobs) WITH ORDINALITY AS t (id, place) GROUP BY id) t
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
@@ -65,6 +67,10 @@ WITH body AS MATERIALIZED (
   INSERT INTO {schema}.closed_parent (id, at) SELECT b.id, @now FROM stopped b
   WHERE EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = b.id AND c.link & {policy_bits} <> {abandon_child} OFFSET 0)
   ON CONFLICT (id) DO UPDATE SET at = excluded.at, after = NULL
+), succeeded AS (
+  INSERT INTO {schema}.edge_check (predecessor) SELECT id FROM stopped WHERE has_successors
+), unbound AS (
+  DELETE FROM {schema}.edge e USING deferred_gone d WHERE e.successor = d.id
 ), roused AS MATERIALIZED (
   SELECT b.*, b.ordering_key IS NULL OR EXISTS (
     SELECT 1 FROM {schema}.key_holder k WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.id = b.id

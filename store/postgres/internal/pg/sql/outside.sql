@@ -32,7 +32,7 @@ LEFT JOIN LATERAL (
 -- params: @jobs uuid[], @states int[], @results bytea[], @codecs int[], @errors text[]
 -- params: @fingerprints bigint[], @now bigint, @actor text
 WITH body AS MATERIALIZED (
-  SELECT t.*, j.run_at, j.lane, j.ordering_key, j.unique_key, j.unique_states, l.queue
+  SELECT t.*, j.run_at, j.lane, j.ordering_key, j.unique_key, j.unique_states, l.queue, j.link & {successors} <> 0 AS has_successors
   FROM unnest(@jobs, @states, @results, @codecs, @errors, @fingerprints) AS t (id, state, result, codec, error, fingerprint)
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
@@ -60,6 +60,8 @@ WITH body AS MATERIALIZED (
   INSERT INTO {schema}.closed_parent (id, at) SELECT b.id, @now FROM over b
   WHERE EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = b.id AND c.link & {policy_bits} <> {abandon_child} OFFSET 0)
   ON CONFLICT (id) DO UPDATE SET at = excluded.at, after = NULL
+), succeeded AS (
+  INSERT INTO {schema}.edge_check (predecessor) SELECT id FROM over WHERE has_successors
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job)
   SELECT @now, @actor, CASE WHEN state = {completed} THEN 'complete' ELSE 'fail' END, id FROM over

@@ -1,7 +1,8 @@
 -- Jobs that people pause and resume, and new ones that begin with the journal of another.
 
--- Jobs that have a pointer are held; of those that run it is asked. Their bodies are locked.
--- Answers with the state of each job that exists; 0 is one that moved at this moment: ask again.
+-- Jobs that have a pointer are held, also those that wait for others; of those that run it is
+-- asked. Their bodies are locked. Answers with the state of each job that exists; 0 is one that
+-- moved at this moment: ask again.
 -- name: pause_jobs
 -- params: @jobs uuid[], @now bigint, @reason text, @actor text, @audit boolean
 WITH body AS MATERIALIZED (
@@ -24,6 +25,9 @@ WITH body AS MATERIALIZED (
     UNION ALL SELECT *, {available}, NULL, NULL FROM keyed_gone
     UNION ALL SELECT * FROM deferred_gone
   ) t ORDER BY t.id
+), depending AS (
+  UPDATE {schema}.deferred d SET reason = 'paused', error = @reason, since = @now FROM body b
+  WHERE d.due = b.run_at AND d.id = b.id AND d.held AND d.reason = 'dependency' RETURNING d.id
 ), bodies AS (
   UPDATE {schema}.job j SET run_at = {never} FROM stopped s WHERE j.id = s.id
 ), held AS (
@@ -47,7 +51,8 @@ WITH body AS MATERIALIZED (
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail)
-  SELECT @now, @actor, 'pause', id, @reason FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t WHERE @audit
+  SELECT @now, @actor, 'pause', id, @reason
+  FROM (SELECT id FROM stopped UNION ALL SELECT id FROM depending UNION ALL SELECT id FROM asked) t WHERE @audit
 )
 SELECT b.id, CASE
   WHEN b.id IN (SELECT id FROM stopped) THEN {waiting}
@@ -127,8 +132,9 @@ UPDATE {schema}.job SET closing = CASE WHEN closing <= @last THEN closing END,
     OR EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = @job AND a.seq <= @last OFFSET 0) THEN true END
 WHERE id = @job;
 
--- A held job becomes what it was, or, if it starts over, available, whatever it waits for. Answers
--- with its state, and with when it is due if that is not available. @action is what is recorded.
+-- A held job waits for no other one any more, and becomes what it was, or, if it starts over,
+-- available, whatever it waits for. Answers with its state, and with when it is due if that is not
+-- available. @action is what is recorded.
 -- name: resume_held
 -- params: @job uuid, @now bigint, @actor text, @action text, @reason text, @over boolean
 WITH gone AS (
@@ -141,6 +147,8 @@ WITH gone AS (
     SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = g.ordering_key AND k.id = g.id
   ) AS free
   FROM gone g CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = g.lane OFFSET 0) l
+), unbound AS (
+  DELETE FROM {schema}.edge e USING gone g WHERE e.successor = g.id
 ), bodies AS (
   UPDATE {schema}.job j SET run_at = CASE WHEN a.state = {available} THEN @now ELSE a.was_due END FROM again a WHERE j.id = a.id
 ), now_ready AS (

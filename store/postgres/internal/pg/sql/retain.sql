@@ -31,8 +31,9 @@ UPDATE {schema}.lane SET used_on = greatest(used_on, @day) WHERE id IN (SELECT D
 -- name: partition_lock
 LOCK TABLE {schema}.job, {schema}.finished, {schema}.attempt, {schema}.journal, {schema}.inbox IN ACCESS EXCLUSIVE MODE;
 
--- The jobs of a range that have a pointer: those that have not finished. Found from the side of the
--- pointers, which are few, instead of from all that a day has seen.
+-- The jobs of a range that have a pointer, those that have not finished; and those after which
+-- others come that do not know yet how they have ended. Found from the side of the pointers, which
+-- are few, instead of from all that a day has seen.
 -- name: unfinished_between
 -- params: @from uuid, @to uuid, @limit int
 SELECT id FROM {schema}.ready WHERE id >= @from AND id < @to
@@ -41,6 +42,11 @@ UNION ALL SELECT id FROM {schema}.deferred WHERE id >= @from AND id < @to
 UNION ALL
 SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL {{slots}}
 WHERE {{slot_open}} AND s.id >= @from AND s.id < @to
+UNION ALL
+SELECT e.predecessor FROM {schema}.edge e CROSS JOIN LATERAL (
+  SELECT a.state FROM {schema}.finished a WHERE a.id = e.predecessor OFFSET 0
+) f
+WHERE e.predecessor >= @from AND e.predecessor < @to AND {{edge_untold}}
 LIMIT @limit;
 
 -- The finished jobs of a range that are to be kept: those of each state that ended after a time.
@@ -115,9 +121,10 @@ ORDER BY s.seq DESC LIMIT 1;
 -- name: partition_drop
 DROP TABLE {schema}.{table}_{day};
 
--- Jobs whose time is over and whose partition stays: of states and until when they are over, and of
--- states of which only the default partition is looked at. They are locked; one that a caller's
--- transaction has is left to the next time.
+-- Jobs whose time is over and whose partition stays: of states and until when they are over, and
+-- of states of which only the default partition is looked at. They are locked; one that a caller's
+-- transaction has is left to the next time, and one after which others come that do not know yet
+-- how it has ended.
 -- name: finished_over
 -- params: @states int[], @until bigint[], @default_states int[], @default_until bigint[]
 -- params: @limit int
@@ -133,4 +140,5 @@ WITH expired AS MATERIALIZED (
   ) f
   LIMIT @limit
 )
-SELECT e.id FROM expired e CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = e.id FOR UPDATE SKIP LOCKED) b;
+SELECT e.id FROM expired e CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = e.id FOR UPDATE SKIP LOCKED) b
+WHERE NOT {{is_untold}};

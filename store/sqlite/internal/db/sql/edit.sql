@@ -17,6 +17,10 @@ UPDATE holdfast_job SET lane = ?, run_at = ?, max_attempts = ?, options = ? WHER
 -- params: @to_due, @lane, @due, @job
 UPDATE holdfast_deferred SET due = @to_due, lane = @lane WHERE due = @due AND id = @job;
 
+-- What a held job waits for.
+-- name: wait_relabel
+UPDATE holdfast_deferred SET wait = ? WHERE due = ? AND id = ?;
+
 -- A child that is not finished, whatever becomes of it.
 -- name: child_unfinished
 SELECT j.id FROM holdfast_job j INDEXED BY holdfast_job_parent

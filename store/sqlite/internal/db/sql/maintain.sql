@@ -11,7 +11,9 @@ DELETE FROM holdfast_deferred WHERE (due, id) <= (?, ?);
 
 -- name: expired
 SELECT id FROM holdfast_finished INDEXED BY holdfast_finished_by_time
-WHERE state = ? AND finished_at <= ? ORDER BY state, finished_at LIMIT ? + 0;
+WHERE state = ? AND finished_at <= ?
+  AND NOT EXISTS (SELECT 1 FROM holdfast_edge e WHERE e.predecessor = holdfast_finished.id AND e.told IS NOT holdfast_finished.state)
+ORDER BY state, finished_at LIMIT ? + 0;
 
 -- name: retain_unique_key
 -- params: @job, @same_job

@@ -289,6 +289,9 @@ func (c *Client) Fork(ctx context.Context, reason string, id ID, f Fork) (ID, er
 func (c *Client) PauseQueue(ctx context.Context, name string) error { return nil }
 
 func (c *Client) ResumeQueue(ctx context.Context, name string) error { return nil }
+func (c *Client) QuietNode(ctx context.Context, node int64) error    { return nil }
+func (c *Client) DrainNode(ctx context.Context, node int64) error    { return nil }
+func (c *Client) ResumeNode(ctx context.Context, node int64) error   { return nil }
 
 func (c *Client) DeleteQueue(ctx context.Context, name string) error { return nil }
 

@@ -1,0 +1,130 @@
+package limits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/limit"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// verbs has the verbs on limits.
+type verbs struct{ *app.App }
+
+// Command is the command on limits.
+func Command(a *app.App) *cobra.Command {
+	v := verbs{a}
+	cmd := app.Group("limit", "Bound how many jobs run at once, over all nodes",
+		`Set, show and delete limits. A limit bounds how many jobs of some queues and kinds run at once, over
+all nodes. "queue set" sets the limit of one queue.`,
+		`  holdfast limit set slack --capacity 5 --kind notify --kind report
+  holdfast limit list`)
+	cmd.Aliases = []string{"limits"}
+	cmd.AddCommand(v.setCommand(), v.listCommand(), v.getCommand(), v.resetCommand(), v.deleteCommand())
+	return cmd
+}
+
+// Names are the names of the limits that are not in args.
+func Names(ctx context.Context, client *holdfast.Client, args []string) (found []string, err error) {
+	all, err := limit.List(ctx, client)
+	given := map[string]bool{}
+	for _, name := range args {
+		given[name] = true
+	}
+	for i := range all {
+		if !given[all[i].Name] {
+			found = append(found, all[i].Name)
+		}
+	}
+	return found, err
+}
+
+// uses are the global flags of a verb whose output has names.
+func uses() map[string]string {
+	return app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet))
+}
+
+// explain says what to do about an error of the library about a limit.
+func explain(client *holdfast.Client, name string, err error) error {
+	if held, ok := errors.AsType[*store.HeldError](err); ok {
+		return fmt.Errorf("limit %s was not deleted: %s; wait until their jobs have ended, or use --force", output.OneLine(name),
+			views.HoldersText(held.Holders))
+	}
+	if errors.Is(err, holdfast.ErrNotFound) {
+		return fmt.Errorf("no such limit in namespace %q: %s; \"holdfast limit list\" lists the limits", client.Namespace(), output.OneLine(name))
+	}
+	return arg.InvalidIsUsage(err)
+}
+
+func (a verbs) listCommand() *cobra.Command {
+	var columns app.ColumnsFlag
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List limits",
+		Long: `List the limits of the namespace, by name: how many slots each has and how many of them nodes hold,
+which jobs count, when a node last asked for more slots than it got, and whether it differs from
+what code declares. A node may hold slots that it does not use at the moment.`,
+		Example: `  holdfast limit list
+  holdfast limit list --output json | jq -r '.[] | select(.held == .capacity).name'`,
+		Args:        arg.Takes(0, 0),
+		Annotations: uses(),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			out, err := a.List(&columns)
+			if err != nil {
+				return err
+			}
+			return a.WithClient(ctx, func(client *holdfast.Client) error {
+				limits, err := limit.List(ctx, client)
+				if err != nil {
+					return out.BreakOff(err)
+				}
+				for i := range limits {
+					l := &limits[i]
+					if err := out.Add(views.NewLimit(l), func() []string { return views.LimitRow(a.Env.Now(), l) }); err != nil {
+						return err
+					}
+				}
+				if len(limits) == 0 && out.Format == output.FormatTable {
+					a.Notef("No limits; \"holdfast limit set\" makes one, and programs may declare some.")
+				}
+				return out.End()
+			})
+		}),
+	}
+	columns.Add(cmd, views.Limit{}, views.LimitHeader...)
+	return cmd
+}
+
+func (a verbs) getCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "get LIMIT",
+		Short: "Show a limit",
+		Long: `Show a limit: how many slots it has, which jobs count and for how much, which nodes hold slots, when
+one last asked for more than it got, and what differs from what code declares.`,
+		Example: `  holdfast limit get slack
+  holdfast limit get slack --output json | jq .held`,
+		Args:        arg.Takes(1, 1),
+		Annotations: uses(),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.WithClient(ctx, func(client *holdfast.Client) error {
+				l, err := limit.Get(ctx, client, args[0])
+				if err != nil {
+					return explain(client, args[0], err)
+				}
+				return a.show(&l)
+			})
+		}),
+	}
+}
+
+func (a verbs) show(l *store.Limit) error {
+	return a.Object(views.NewLimit(l), func() { views.PrintLimit(&a.Printer, a.Env.Now(), l) })
+}

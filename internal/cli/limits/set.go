@@ -1,0 +1,134 @@
+package limits
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/limit"
+)
+
+// setFlags are the flags of "limit set".
+type setFlags struct {
+	capacity            int
+	queues, kinds       []string
+	allQueues, allKinds bool
+}
+
+func (a verbs) setCommand() *cobra.Command {
+	var f setFlags
+	cmd := &cobra.Command{
+		Use:   "set NAME",
+		Short: "Make or change a limit",
+		Long: `Make a limit, or change one: what a flag says is set, the rest stays. A new limit needs --capacity;
+without --queue and --kind all jobs of the namespace count in it, each as one.
+
+A capacity of 0 stops the jobs. Jobs that run go on when the capacity is lowered; none starts until
+they are few enough. What is set here is not overwritten by what code declares.`,
+		Example: `  holdfast limit set slack --capacity 5 --kind notify --kind report
+  holdfast limit set gpu --capacity 8 --kind train=4 --kind infer=1 --queue gpu
+  holdfast limit set slack --capacity 0`,
+		Args:        arg.Takes(1, 1),
+		Annotations: uses(),
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			opts, err := f.options(cmd.Flags().Changed)
+			if err != nil {
+				return err
+			}
+			return a.set(ctx, args[0], opts, cmd.Flags().Changed("capacity"))
+		}),
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.capacity, "capacity", 0, "let at most `N` jobs run at once")
+	flags.StringArrayVar(&f.queues, "queue", nil, "count the jobs of `QUEUE`; may be repeated")
+	flags.StringArrayVar(&f.kinds, "kind", nil, "count the jobs of `KIND[=SLOTS]`, each as so many; may be repeated")
+	flags.BoolVar(&f.allQueues, "all-queues", false, "count the jobs of all queues")
+	flags.BoolVar(&f.allKinds, "all-kinds", false, "count the jobs of all kinds, each as one")
+	cmd.MarkFlagsMutuallyExclusive("queue", "all-queues")
+	cmd.MarkFlagsMutuallyExclusive("kind", "all-kinds")
+	return cmd
+}
+
+// options are what the flags say.
+func (f *setFlags) options(given func(string) bool) (opts []limit.Option, err error) {
+	if given("capacity") {
+		if f.capacity < 0 {
+			return nil, arg.Usagef("--capacity %d is negative", f.capacity)
+		}
+		opts = append(opts, limit.Capacity(f.capacity))
+	}
+	if given("queue") || f.allQueues {
+		opts = append(opts, limit.Queues(f.queues...))
+	}
+	if given("kind") || f.allKinds {
+		opts = append(opts, limit.Kinds())
+	}
+	for _, kind := range f.kinds {
+		name, text, weighted := strings.Cut(kind, "=")
+		weight := 1
+		if weighted {
+			if weight, err = strconv.Atoi(text); err != nil || weight < 1 {
+				return nil, arg.Usagef("--kind %s: %s is not a number of slots, which is at least 1", output.OneLine(kind), output.OneLine(text))
+			}
+		}
+		opts = append(opts, limit.Weight(name, weight))
+	}
+	if len(opts) == 0 {
+		return nil, arg.Usagef("nothing to set; use --capacity, --queue or --kind")
+	}
+	return opts, nil
+}
+
+// set sets a limit, which is to be there already unless its capacity is given.
+func (a verbs) set(ctx context.Context, name string, opts []limit.Option, isWhole bool) error {
+	err := a.Rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error {
+		if !isWhole {
+			opts := append([]limit.Option{limit.Capacity(1 << 20)}, opts...)
+			_, err := limit.Set(ctx, client, name, opts...)
+			return err
+		}
+		_, err := limit.Set(ctx, client, name, opts...)
+		return err
+	})
+	if err != nil {
+		return arg.InvalidIsUsage(err)
+	}
+	return a.WithClient(ctx, func(client *holdfast.Client) error {
+		if !isWhole {
+			if _, err := limit.Get(ctx, client, name); err != nil {
+				return explain(client, name, err)
+			}
+		}
+		l, err := limit.Set(ctx, client, name, opts...)
+		if err != nil {
+			return explain(client, name, err)
+		}
+		return a.Object(views.NewLimit(&l), func() { a.Printf("%s", views.LimitText(&l)) })
+	})
+}
+
+func (a verbs) resetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:         "reset LIMIT",
+		Short:       "Set a limit to what code declares",
+		Long:        "Set a limit to what code has declared last.",
+		Example:     "  holdfast limit reset slack",
+		Args:        arg.Takes(1, 1),
+		Annotations: uses(),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.WithClient(ctx, func(client *holdfast.Client) error {
+				l, err := limit.Reset(ctx, client, args[0])
+				if err != nil {
+					return explain(client, args[0], err)
+				}
+				return a.Object(views.NewLimit(&l), func() { a.Printf("%s", views.LimitText(&l)) })
+			})
+		}),
+	}
+}

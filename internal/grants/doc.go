@@ -1,0 +1,30 @@
+// Package grants is the loop of a node that sees to its slots of limits: it learns which limits
+// there are, asks for slots where jobs wait for some, and gives back what others want.
+//
+// # How slots move
+//
+// A node that lacks slots asks the store for them. If it gets too few it says so to the others
+// (WakeSlotsWanted), and those that hold some and do not use them give them back, which they say as
+// well (WakeSlotsFree); then it asks again. So slots are where they are needed after three short
+// transactions. No node decides for the others. What is not heard is found with the next look,
+// which comes with each beat, or every 1.5 s where there are no wake-ups: then the store tells
+// whether slots are wanted. A node without limits looks every 30 s where there are wake-ups.
+//
+// A node asks for more than it needs unless others want some, so that it does not ask for each job.
+// It makes up to a thousand calls a second for a moment, and twenty if that lasts.
+//
+// # Guarantees
+//
+// The jobs that a node has claimed, and those that a claim or an enqueue under way may add, never
+// need more slots than it holds. The package slots keeps that account: see there, and store.Limits
+// for what the store sees to.
+//
+// # Failures
+//
+// An answer that is lost leaves the node with what it said it would keep; it asks again. A node
+// that was declared dead holds nothing, and asks under its new id.
+//
+// # Imports
+//
+// It imports store, and the packages logs, slots and supervise.
+package grants

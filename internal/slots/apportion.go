@@ -1,0 +1,92 @@
+package slots
+
+// portions are how slots are divided among classes.
+type portions struct {
+	rooms []int          // how many jobs of each class may be claimed
+	needs map[*limit]int // how many slots of each limit its classes could use if they had them
+	uses  map[*limit]int // and how many they can use
+
+	ofShare map[*share]*heap
+	ofLimit map[*limit]*heap
+}
+
+// heap is what is left of slots, and how many classes still come to take some.
+type heap struct{ left, users int }
+
+// portion is for how many jobs of a weight the next class may take slots: its even part, but for
+// one at least if there are enough for that.
+func (h *heap) portion(weight int) int {
+	even := (h.left + h.users - 1) / max(h.users, 1)
+	return min(max(even, weight), h.left) / weight
+}
+
+func (h *heap) take(slots int) {
+	h.left -= slots
+	h.users--
+}
+
+// apportion divides the slots of shares and limits among classes: first among those that may have
+// jobs, so that none of them takes what another one needs, and what is left among the others, which
+// are only looked at. Where there are fewer slots than classes, those get one whose turn it is.
+func apportion(classes []*class, turn int, roomOf func(*share) int) portions {
+	p := portions{
+		rooms: make([]int, len(classes)), needs: map[*limit]int{}, uses: map[*limit]int{},
+		ofShare: map[*share]*heap{}, ofLimit: map[*limit]*heap{},
+	}
+	var likely, others []*class
+	for i := range classes {
+		c := classes[(turn+i)%len(classes)]
+		p.heap(c, roomOf)
+		if c.mayHaveJobs() {
+			likely = append(likely, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	for _, c := range likely {
+		for _, n := range c.counts {
+			p.needs[n.limit] += p.ofShare[c.share].left * n.weight
+		}
+	}
+	p.divide(likely)
+	for _, c := range likely {
+		for _, n := range c.counts {
+			p.uses[n.limit] += p.rooms[c.place] * n.weight
+		}
+	}
+	p.divide(others)
+	return p
+}
+
+// heap sees to it that there are heaps for a class.
+func (p *portions) heap(c *class, roomOf func(*share) int) {
+	if p.ofShare[c.share] == nil {
+		p.ofShare[c.share] = &heap{left: roomOf(c.share)}
+	}
+	for _, n := range c.counts {
+		if p.ofLimit[n.limit] == nil {
+			p.ofLimit[n.limit] = &heap{left: n.limit.room()}
+		}
+	}
+}
+
+// divide divides what is left among classes, in their order.
+func (p *portions) divide(classes []*class) {
+	for _, c := range classes {
+		p.ofShare[c.share].users++
+		for _, n := range c.counts {
+			p.ofLimit[n.limit].users++
+		}
+	}
+	for _, c := range classes {
+		room := p.ofShare[c.share].portion(1)
+		for _, n := range c.counts {
+			room = min(room, p.ofLimit[n.limit].portion(n.weight))
+		}
+		p.rooms[c.place] = room
+		p.ofShare[c.share].take(room)
+		for _, n := range c.counts {
+			p.ofLimit[n.limit].take(room * n.weight)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// AsksWait is told when slots of limits are to be asked for, or given back.
+func (s *Slots) AsksWait() <-chan struct{} { return s.asks }
+
+// Asks returns what a node, by its present id, has to ask of limits: for more slots, where it has
+// jobs that wait for some; and to give back what it does not use, where others want it. Until
+// Granted is called with the answer the node uses no more than it says here that it keeps. There is
+// one ask at a time.
+func (s *Slots) Asks(node int64, now time.Time) (asks []store.LimitAsk) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.member != node {
+		s.forgetGrants()
+		s.member = node
+	}
+	s.rooms(now, s.room(now)) // what it needs now
+	for _, l := range s.limits {
+		if a, more := l.askMore(s.size, now); more {
+			asks = append(asks, a)
+		}
+	}
+	// Slots that cannot be used for want of those of another limit may be usable in a moment.
+	waits := len(asks) > 0
+	for _, l := range s.limits {
+		if n := l.surplus(now); l.keep == notAsking && n > 0 && !(waits && l.held-l.taken() <= l.needs) {
+			asks = append(asks, l.askLess())
+		}
+	}
+	return asks
+}
+
+// askMore returns what to ask if the node needs slots, or the store does not know what it uses.
+func (l *limit) askMore(size int, now time.Time) (a store.LimitAsk, more bool) {
+	a = store.LimitAsk{Limit: l.ID, Version: l.Version}
+	switch {
+	case l.used+l.reserved > l.held:
+		// Jobs that ran when the limit was made. What a claim under way takes is not known yet.
+		a.Keep = l.used + l.reserved
+		a.Want = a.Keep
+	case l.unsure:
+		a.Keep, a.Want = l.held, max(l.held, l.taken()+l.needs)
+	case l.lacks() > 0 && !l.short && !l.over:
+		a.Keep, a.Want = l.held, l.taken()+l.needs
+		if !now.Before(l.wantedUntil) {
+			a.Want = max(a.Want, size*l.heaviest) // so that it need not ask for each job
+		}
+	default:
+		return a, false
+	}
+	l.keep = a.Keep
+	return a, true
+}
+
+// askLess returns what to ask to give slots back.
+func (l *limit) askLess() store.LimitAsk {
+	a := store.LimitAsk{Limit: l.ID, Version: l.Version, Keep: l.taken(), Want: l.taken() + l.usable}
+	if l.over {
+		a.Want = l.taken() + l.needs
+	}
+	l.keep = a.Keep
+	return a
+}
+
+// Granted takes in what a node was granted. It returns the limits of which it has given slots back,
+// and those of which it got too few: others are to be told; and whether some that it asked about
+// were not as it knows them. A nil answer is one that was lost.
+func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant) (freed, short []string, stale bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.member != node {
+		return nil, nil, false
+	}
+	granted := map[int64]store.Grant{}
+	for _, g := range answer {
+		granted[g.Limit] = g
+	}
+	for _, l := range s.limits {
+		for _, a := range asks {
+			if a.Limit != l.ID {
+				continue
+			}
+			l.keep = notAsking
+			g, ok := granted[l.ID]
+			if !ok {
+				l.held, l.unsure, stale = min(l.held, a.Keep), true, true
+				continue
+			}
+			l.unsure = false
+			if g.Slots < l.held {
+				freed = append(freed, l.Name)
+			}
+			l.held, l.over = g.Slots, g.Held > g.Capacity
+			if l.short = l.lacks() > 0; l.short {
+				short = append(short, l.Name)
+			}
+		}
+	}
+	return freed, short, stale && answer != nil
+}

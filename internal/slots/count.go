@@ -1,0 +1,193 @@
+package slots
+
+import (
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// counted is a job that counts in limits.
+type counted struct {
+	at    lane
+	lease store.Lease
+	class *class
+}
+
+// add counts a job in its limits, or takes it out again.
+func (c *counted) add(sign int) {
+	for _, n := range c.class.counts {
+		n.limit.used += sign * n.weight
+	}
+}
+
+// count counts a job that is leased, if it counts in any limit. s.mu is held.
+func (s *Slots) count(job *store.Job, lease store.Lease) {
+	if len(s.limits) == 0 || lease.Node <= s.lost {
+		return
+	}
+	s.uncount(job.ID)
+	c := counted{at: laneOf(job), lease: lease}
+	if c.class = s.classOf(c.at); len(c.class.counts) > 0 {
+		c.add(1)
+		s.counted[job.ID] = c
+	}
+}
+
+// uncount takes a job out of the count. s.mu is held.
+func (s *Slots) uncount(job store.ID) {
+	if c, ok := s.counted[job]; ok {
+		c.add(-1)
+		delete(s.counted, job)
+	}
+}
+
+// Lost notes that the lease of a run is lost: it counts for nothing any more.
+func (s *Slots) Lost(lease store.Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, ok := s.counted[lease.Job]; ok && c.lease == lease {
+		s.uncount(lease.Job)
+	}
+}
+
+// SetLimits takes over the limits of the namespace as they are now. It reports whether any is new,
+// or different, for this node: then there may be jobs to claim.
+func (s *Slots) SetLimits(limits []store.Limit) (changed bool) {
+	limits = slices.DeleteFunc(slices.Clone(limits), func(l store.Limit) bool { return !s.isConcerned(&l.LimitSettings) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	same := func(known *limit, l store.Limit) bool { return known.ID == l.ID && known.Version == l.Version }
+	if slices.EqualFunc(s.limits, limits, same) {
+		for i, l := range limits {
+			s.limits[i].see(l)
+		}
+		return false
+	}
+	known := map[int64]*limit{}
+	for _, l := range s.limits {
+		known[l.ID] = l
+	}
+	s.limits = nil
+	for _, l := range limits {
+		mine := known[l.ID]
+		if mine == nil {
+			mine = &limit{keep: notAsking}
+		}
+		if mine.ID == 0 || !sameCount(&mine.LimitSettings, &l.LimitSettings) {
+			mine.claiming = s.claiming * heaviest(&l.LimitSettings) // at the most: a claim is under way
+		}
+		mine.Limit, mine.short, mine.heaviest = l, false, heaviest(&l.LimitSettings)
+		mine.see(l)
+		s.limits = append(s.limits, mine)
+	}
+	s.divide()
+	s.recount()
+	supervise.Signal(s.asks)
+	return true
+}
+
+// IsLimited reports whether any limit concerns the node.
+func (s *Slots) IsLimited() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.limits) > 0
+}
+
+// isConcerned reports whether jobs that the node claims may count in a limit.
+func (s *Slots) isConcerned(l *store.LimitSettings) bool {
+	if len(l.Queues) > 0 && !slices.ContainsFunc(l.Queues, s.Serves) {
+		return false
+	}
+	if len(l.Kinds) == 0 {
+		return true
+	}
+	for _, kind := range s.kinds {
+		if l.Kinds[kind] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// recount counts all jobs that are here, and those whose outcomes are on their way. s.mu is held.
+func (s *Slots) recount() {
+	for _, l := range s.limits {
+		l.used, l.reserved = 0, 0
+	}
+	for id, c := range s.counted {
+		if c.class = s.classOf(c.at); len(c.class.counts) == 0 {
+			delete(s.counted, id)
+			continue
+		}
+		c.add(1)
+		s.counted[id] = c
+	}
+	for _, run := range s.runsOf {
+		if run != nil {
+			s.count(run.Job(), run.Lease())
+		}
+	}
+	for _, q := range s.shares {
+		for _, c := range q.buffer {
+			s.count(&c.Job, c.Lease)
+		}
+	}
+	for at, n := range s.reserving {
+		for _, of := range s.classOf(at).counts {
+			of.limit.reserved += n * of.weight
+		}
+	}
+}
+
+// Probe has jobs looked for in classes for which the node holds no slots, as it then looks at the
+// others without being told of any.
+func (s *Slots) Probe() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.classes {
+		if !c.fits() {
+			c.emptied = never
+		}
+	}
+}
+
+// Wanted notes that another node wants slots of a limit.
+func (s *Slots) Wanted(name string, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.limits {
+		if l.Name == name {
+			l.wantedUntil = now.Add(contention)
+			s.signalSurplus(l, now)
+		}
+	}
+}
+
+// signalSurplus has slots given back that others want. s.mu is held.
+func (s *Slots) signalSurplus(l *limit, now time.Time) {
+	if l.surplus(now) > 0 {
+		supervise.Signal(s.asks)
+	}
+}
+
+// Freed notes that slots of a limit may be had.
+func (s *Slots) Freed(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.limits {
+		if l.Name == name && l.short {
+			l.short = false
+			supervise.Signal(s.asks)
+		}
+	}
+}
+
+// forgetGrants forgets what the node holds, which it does as a member of the cluster. s.mu is held.
+func (s *Slots) forgetGrants() {
+	s.member = 0
+	for _, l := range s.limits {
+		l.held, l.keep, l.short, l.unsure = 0, notAsking, false, false
+	}
+}

@@ -1,0 +1,102 @@
+package slots
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// limit is the node's account of one limit: the slots of it that the node holds, and what they are
+// used for. It is guarded by Slots.mu.
+type limit struct {
+	store.Limit
+	heaviest int // the most slots that one job takes
+
+	held int // slots that the node holds
+	keep int // the most of them that it uses while it asks for others; notAsking
+
+	used     int // by jobs that are claimed, until it is stored how their runs ended
+	reserved int // by jobs of enqueues in progress
+	claiming int // by those that a claim under way may take
+
+	needs       int       // for how many more there may be jobs that could run, when that was last looked at
+	usable      int       // that it holds of these, as far as other limits let it use them
+	unsure      bool      // an ask was not answered: the node may hold more than it knows
+	short       bool      // the last ask got less than that: it is no use to ask again until something happens
+	over        bool      // the nodes hold more than there are
+	wantedUntil time.Time // until when others want slots, as far as they have said
+}
+
+// notAsking is the keep of a limit that is not asked about.
+const notAsking = -1
+
+// contention is how long slots that are not used are given back after another node has said that it
+// wants some. It says so again while that lasts.
+const contention = 12 * time.Second
+
+// taken is how many slots are in use, or may be in a moment.
+func (l *limit) taken() int { return l.used + l.reserved + l.claiming }
+
+// room is how many slots jobs may take now.
+func (l *limit) room() int {
+	most := l.held
+	if l.keep != notAsking {
+		most = min(most, l.keep)
+	}
+	return max(most-l.taken(), 0)
+}
+
+func (l *limit) hasQueue(queue string) bool {
+	return len(l.Queues) == 0 || slices.Contains(l.Queues, queue)
+}
+
+// weightOf is how many slots a job of a class takes. The queue and the kind are "" where limits do
+// not tell them apart.
+func (l *limit) weightOf(queue, kind string) int {
+	if len(l.Queues) > 0 && queue == "" || len(l.Kinds) > 0 && kind == "" {
+		return 0
+	}
+	return l.Weight(queue, kind)
+}
+
+// surplus is how many slots the node is to give back: that it cannot use, and others want, or that
+// are more than there are. It cannot use slots if it lacks those of another limit: so two nodes do
+// not wait for each other.
+func (l *limit) surplus(now time.Time) int {
+	switch {
+	case l.over:
+		return max(l.held-l.taken(), 0) // the store says how many of them may be used
+	case now.Before(l.wantedUntil):
+		return max(l.held-l.taken()-l.usable, 0)
+	}
+	return 0
+}
+
+// lacks is how many slots the node needs and does not hold.
+func (l *limit) lacks() int { return max(l.needs-max(l.held-l.taken(), 0), 0) }
+
+// sameCount reports whether the same jobs count, as much, by both settings.
+func sameCount(a, b *store.LimitSettings) bool {
+	return slices.Equal(a.Queues, b.Queues) && maps.Equal(a.Kinds, b.Kinds)
+}
+
+// heaviest is the most slots that a job takes.
+func heaviest(l *store.LimitSettings) int {
+	most := 1
+	for _, weight := range l.Kinds {
+		most = max(most, weight)
+	}
+	return most
+}
+
+// see takes over who holds slots, of which there may be too few since the capacity was lowered.
+func (l *limit) see(now store.Limit) {
+	l.Holders = now.Holders
+	total := 0
+	for _, h := range now.Holders {
+		total += h.Slots
+	}
+	l.over = total > now.Capacity
+}

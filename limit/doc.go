@@ -1,0 +1,37 @@
+// Package limit bounds how many jobs run at once, over all nodes.
+//
+//	var slack = limit.New("slack", 5, limit.Kinds("notify", "report"))
+//
+//	_, err := limit.Sync(ctx, hf, slack) // before hf.Run
+//
+// A limit is kept in the database, in the namespace of the client. Jobs count in it by their queue
+// and kind, from their claim until they end or are parked: those that run, and those that a node
+// has claimed and not started. A job may count in several limits; it starts when all have room.
+//
+//	New, Sync     limits that code declares
+//	Set, Delete   limits that are made and changed at run time, as the command line does
+//	Get, List     limits, and the nodes that hold their slots
+//
+// # What it promises
+//
+// All nodes together never run more jobs than a limit has slots, whatever dies, stands still or is
+// slow. When the capacity is lowered, what runs goes on, and nothing starts until it is few enough.
+// When a limit is made, or what counts in it is changed, that holds for each node as it hears of
+// it: at once where wake-ups work, otherwise with its next beat.
+//
+// # What it costs
+//
+// Nothing for a job: nodes hold slots, and claim no more jobs than they hold slots for. A node that
+// needs slots which another one holds and does not use gets them after three short transactions. A
+// node that needs all the slots that it holds gives none away, whichever node waits.
+//
+// # How it fails
+//
+// By ErrInvalid for a negative capacity, and for a weight below 1 or over the capacity; by
+// ErrNotFound, ErrConflict and ErrUnavailable as elsewhere. Delete fails with a *store.HeldError,
+// which names the nodes that hold slots.
+//
+// # Imports
+//
+// Of ours, the root package, store, and internal/access, internal/engine and internal/valid.
+package limit

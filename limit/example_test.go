@@ -1,0 +1,57 @@
+package limit_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/limit"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+)
+
+// However many nodes there are, two of these jobs run at once.
+func Example() {
+	ctx := context.Background()
+	hf, err := holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hf.Close(ctx)
+	if _, err := limit.Sync(ctx, hf, limit.New("printer", 2, limit.Kinds("print"))); err != nil {
+		log.Fatal(err)
+	}
+	var running, most atomic.Int64
+	page := holdfast.NewTask[int]("print")
+	err = page.Handle(hf, func(*holdfast.Run, int) error {
+		most.Store(max(most.Load(), running.Add(1)))
+		time.Sleep(time.Millisecond)
+		running.Add(-1)
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := hf.Start(ctx); err != nil {
+		log.Fatal(err)
+	}
+	for n := range 20 {
+		job, err := page.Enqueue(ctx, hf, n)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer job.Wait(ctx)
+	}
+	last, err := page.Enqueue(ctx, hf, 20)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := last.Wait(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("at most 2 ran at once:", most.Load() <= 2)
+	// Output: at most 2 ran at once: true
+}

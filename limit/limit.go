@@ -1,0 +1,117 @@
+package limit
+
+import (
+	"fmt"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/valid"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Limit is a limit as code declares it. It can be a package variable: what is wrong with it is told
+// when it is used.
+type Limit struct {
+	name string
+	opts []Option
+}
+
+// New declares a limit of so many jobs at once; 0: its jobs do not run. Without an option all jobs
+// of the namespace count, each as one.
+func New(name string, capacity int, opts ...Option) Limit {
+	return Limit{name: name, opts: append([]Option{Capacity(capacity)}, opts...)}
+}
+
+// OfQueue declares the limit of a queue: so many of its jobs run at once. Its name is that of the
+// queue with "queue:" in front.
+func OfQueue(queue string, capacity int) Limit { return New(QueueName(queue), capacity, Queues(queue)) }
+
+// OfKind declares the limit of a kind: so many of its jobs run at once. Its name is that of the
+// kind with "kind:" in front.
+func OfKind(kind string, capacity int) Limit { return New("kind:"+kind, capacity, Kinds(kind)) }
+
+// QueueName is the name of the limit of a queue.
+func QueueName(queue string) string { return "queue:" + queue }
+
+// Name returns the limit's name.
+func (l Limit) Name() string { return l.name }
+
+// Option says something of a limit.
+type Option func(*store.Limit) error
+
+// Capacity is how many slots there are; 0: the jobs do not run.
+func Capacity(slots int) Option {
+	return func(l *store.Limit) error {
+		l.Capacity = slots
+		return nil
+	}
+}
+
+// Queues are the queues whose jobs count. Without any all do.
+func Queues(names ...string) Option {
+	return func(l *store.Limit) error {
+		l.Queues = nil
+		for _, name := range names {
+			if err := valid.Name("queue", name); err != nil {
+				return fmt.Errorf("limit %q: %w", l.Name, err)
+			}
+			l.Queues = append(l.Queues, name)
+		}
+		return nil
+	}
+}
+
+// Kinds are the kinds whose jobs count, each as one. Without any, and without a Weight, all do.
+func Kinds(names ...string) Option {
+	return func(l *store.Limit) error {
+		l.Kinds = nil
+		for _, name := range names {
+			if err := weigh(l, name, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Weight lets the jobs of a kind count, each as so many.
+func Weight(kind string, slots int) Option {
+	return func(l *store.Limit) error { return weigh(l, kind, slots) }
+}
+
+func weigh(l *store.Limit, kind string, slots int) error {
+	if err := valid.Kind(kind); err != nil {
+		return fmt.Errorf("limit %q: %w", l.Name, err)
+	}
+	kinds := map[string]int{kind: slots}
+	for k, n := range l.Kinds {
+		if k != kind {
+			kinds[k] = n
+		}
+	}
+	l.Kinds = kinds
+	return nil
+}
+
+// draft returns what code declares.
+func (l Limit) draft(c *holdfast.Client) (store.Limit, error) {
+	d := store.Limit{Namespace: c.Namespace(), Name: l.name}
+	if err := apply(&d, l.opts); err != nil {
+		return d, err
+	}
+	return d, d.Check()
+}
+
+func apply(l *store.Limit, opts []Option) error {
+	if err := valid.Name("limit", l.Name); err != nil {
+		return err
+	}
+	for _, opt := range opts {
+		if opt == nil {
+			return fmt.Errorf("%w: limit %q: an option is nil", store.ErrInvalid, l.Name)
+		}
+		if err := opt(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}

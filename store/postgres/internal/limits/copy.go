@@ -1,0 +1,55 @@
+package limits
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// Export returns all limits for a copy: what nodes hold of them, and their ids, stay behind.
+func Export(ctx context.Context, t pg.Runner) (found []store.Limit, err error) {
+	found = []store.Limit{}
+	err = list("", "", &found).On(ctx, t)
+	for i := range found {
+		found[i].ID, found[i].Holders, found[i].WantedAt = 0, nil, time.Time{}
+	}
+	return found, err
+}
+
+type limitRow struct {
+	Namespace string  `json:"namespace"`
+	Name      string  `json:"name"`
+	Settings  string  `json:"settings"`
+	Declared  *string `json:"declared"`
+	Capacity  int     `json:"capacity"`
+	Version   int64   `json:"version"`
+	CreatedAt int64   `json:"created_at"`
+	UpdatedAt int64   `json:"updated_at"`
+}
+
+// Import makes the limits of a database those of another one, unless they are nil.
+func Import(ctx context.Context, t pg.Runner, limits []store.Limit) error {
+	if limits == nil {
+		return nil
+	}
+	rows := make([]limitRow, len(limits))
+	for i := range limits {
+		l := &limits[i]
+		settings, err := l.Encode()
+		if err != nil {
+			return err
+		}
+		rows[i] = limitRow{
+			l.Namespace, l.Name, settings, pg.OptText(l.Declared), l.Capacity, l.Version, l.CreatedAt.UnixMicro(), l.UpdatedAt.UnixMicro(),
+		}
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	}
+	return t.Run(ctx, "copy_limits_put", nil, string(text))
+}

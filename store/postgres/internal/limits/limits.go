@@ -1,0 +1,176 @@
+package limits
+
+import (
+	"context"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// Store is what is done with limits.
+type Store struct{ *local.Store }
+
+// into collects the limits of an answer, of which each holder has a row.
+func into(found *[]store.Limit) func(pg.Row) error {
+	return func(r pg.Row) error {
+		var l store.Limit
+		var settings string
+		var declared *string
+		var createdAt, updatedAt int64
+		var wantedAt, node, slots *int64
+		err := r.Scan(&l.ID, &l.Namespace, &l.Name, &settings, &declared, &l.Version, &createdAt, &updatedAt, &wantedAt, &node, &slots)
+		if err != nil {
+			return err
+		}
+		if n := len(*found); n == 0 || (*found)[n-1].ID != l.ID {
+			l.Declared, l.CreatedAt, l.UpdatedAt = pg.TextOf(declared), pg.TimeOf(createdAt), pg.TimeOf(updatedAt)
+			if wantedAt != nil {
+				l.WantedAt = pg.TimeOf(*wantedAt)
+			}
+			if l.LimitSettings, err = store.DecodeLimit(settings); err != nil {
+				return err
+			}
+			*found = append(*found, l)
+		}
+		if node != nil {
+			last := &(*found)[len(*found)-1]
+			last.Holders = append(last.Holders, store.Holder{Node: *node, Slots: int(*slots)})
+		}
+		return nil
+	}
+}
+
+// list is the statement that reads limits.
+func list(namespace, name string, found *[]store.Limit) pg.Statement {
+	args := []any{pg.OptText(namespace), pg.OptText(name)}
+	return pg.Statement{Name: "limits", Args: args, Each: into(found)}
+}
+
+// Limits is that of store.Limits, without the class of its error.
+func (s *Store) Limits(ctx context.Context, namespace, name string) (found []store.Limit, err error) {
+	return found, s.Send(ctx, list(namespace, name, &found))
+}
+
+// SaveLimit is that of store.Limits, without the class of its error.
+func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+	settings, err := l.Encode()
+	if err != nil {
+		return store.Limit{}, err
+	}
+	done := false
+	save := pg.Statement{
+		Name: "limit_insert", Args: []any{l.Namespace, l.Name, settings, pg.OptText(l.Declared), int64(l.Capacity), s.Micros()},
+		Each: func(pg.Row) error { done = true; return nil },
+	}
+	if expect != 0 {
+		save.Name, save.Args = "limit_update", append(save.Args, expect)
+	}
+	var found []store.Limit
+	err = pg.RetryOnConflict(ctx, func() error {
+		done, found = false, nil
+		return s.Send(ctx, save, list(l.Namespace, l.Name, &found))
+	})
+	switch {
+	case err != nil:
+		return store.Limit{}, err
+	case done && len(found) == 1:
+		return found[0], nil
+	case len(found) == 1:
+		return store.Limit{}, store.LimitChanged(l.Namespace, l.Name, expect, found[0].Version)
+	case expect == 0:
+		return store.Limit{}, store.LimitChanged(l.Namespace, l.Name, expect, 0) // it was there, and is gone again
+	}
+	return store.Limit{}, store.NoLimit(l.Namespace, l.Name)
+}
+
+// DeleteLimit is that of store.Limits, without the class of its error.
+func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+	var held *store.HeldError
+	err := pg.RetryOnConflict(ctx, func() error {
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+			id := int64(0)
+			err := t.Run(ctx, "limit_lock", func(r pg.Row) error { return r.Scan(&id) }, pg.CleanText(namespace), pg.CleanText(name))
+			switch {
+			case err != nil:
+				return err
+			case id == 0:
+				return store.NoLimit(namespace, name)
+			}
+			held = &store.HeldError{Namespace: namespace, Name: name}
+			if err := t.Run(ctx, "limit_holders", func(r pg.Row) error {
+				var h store.Holder
+				err := r.Scan(&h.Node, &h.Slots)
+				held.Holders = append(held.Holders, h)
+				return err
+			}, id); err != nil {
+				return err
+			}
+			if len(held.Holders) > 0 && !force {
+				now, before := s.wanted()
+				return t.Run(ctx, "limit_wanted", nil, id, now, before)
+			}
+			return t.Run(ctx, "limit_delete", nil, id)
+		})
+	})
+	if err == nil && len(held.Holders) > 0 && !force {
+		return held
+	}
+	return err
+}
+
+// wanted is now, and before when slots must have been noted as wanted for that to be noted again.
+func (s *Store) wanted() (now, before int64) {
+	now = s.Micros()
+	return now, now - store.WantedEvery.Microseconds()
+}
+
+// Grant is that of store.Limits, without the class of its error.
+func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Grant, error) {
+	if err := params.Check(); err != nil {
+		return nil, err
+	}
+	n := len(params.Asks)
+	limits, versions, keeps, wants := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	for i, a := range params.Asks {
+		limits[i], versions[i], keeps[i], wants[i] = a.Limit, a.Version, int64(a.Keep), int64(a.Want)
+	}
+	var alive bool
+	var granted []store.Grant
+	now, before := s.wanted()
+	lock := pg.Statement{Name: "limits_lock", Args: []any{params.Node, limits}}
+	give := pg.Statement{
+		Name: "grant", Args: []any{params.Node, params.Call, limits, versions, keeps, wants, now, before},
+		Each: func(r pg.Row) error {
+			alive = true
+			var id, capacity, others, held *int64
+			if err := r.Scan(&id, &capacity, &others, &held); err != nil || id == nil {
+				return err
+			}
+			granted = append(granted, store.Grant{Limit: *id, Slots: int(*held), Capacity: int(*capacity), Held: int(*others + *held)})
+			return nil
+		},
+	}
+	err := pg.RetryOnConflict(ctx, func() error {
+		alive, granted = false, nil
+		return s.Send(ctx, lock, give)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !alive:
+		return nil, store.DeadNode(params.Node)
+	}
+	return granted, nil
+}
+
+// Sweep is the statement that deletes what dead nodes hold of limits once they have no claim
+// record. It adds whom that wakes.
+func Sweep(wakes *[]store.Wake) pg.Statement {
+	return pg.Statement{Name: "grants_sweep", Each: func(r pg.Row) error {
+		w := store.Wake{Kind: store.WakeSlotsFree}
+		err := r.Scan(&w.Namespace, &w.Queue)
+		*wakes = store.AddWake(*wakes, w)
+		return err
+	}}
+}

@@ -1,0 +1,121 @@
+package operate
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/edges"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
+)
+
+// Depend is that of store.Editors, without the class of its error.
+func (s *Store) Depend(ctx context.Context, params store.DependParams) (state store.State, wakes []store.Wake, err error) {
+	if err := params.Check(); err != nil {
+		return 0, nil, err
+	}
+	if err := s.RequireIn(ctx, params.Namespace, params.Job); err != nil {
+		return 0, nil, err
+	}
+	turns := false
+	held, err := write.RetryWhileHeld(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
+		err = pg.RetryOnConflict(ctx, func() error {
+			return s.InTx(ctx, pg.BeginHot, func(t pg.Session) (err error) {
+				state, turns, err = s.depend(ctx, t, params)
+				return err
+			})
+		})
+		if errors.Is(err, errHeld) || errors.Is(err, errElsewhere) {
+			return ids, nil
+		}
+		return nil, err
+	})
+	if len(held) > 0 {
+		err = write.ErrBlocked("let job " + params.Job.String() + " wait")
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return state, s.AfterCommit(ctx, nil, turns), nil
+}
+
+// depend lets a job wait whose body it can have. It returns the state in which the job is then, and
+// whether it may have given up a turn.
+func (s *Store) depend(ctx context.Context, t pg.Session, params store.DependParams) (state store.State, turns bool, err error) {
+	if err := t.Run(ctx, "edge_lock", nil); err != nil {
+		return 0, false, err
+	}
+	switch unavailable, err := write.Grab(ctx, t, []store.ID{params.Job}); {
+	case err != nil:
+		return 0, false, err
+	case unavailable[params.Job]:
+		return 0, false, errHeld
+	}
+	r, found, err := s.reader.RecordIn(ctx, t, params.Job)
+	held := r.State == store.Waiting && r.Wait != nil && r.Wait.Held
+	switch {
+	case err != nil:
+		return 0, false, err
+	case !found:
+		return 0, false, store.NoJob(params.Job)
+	case r.LeaseNumber > 0 || r.State != store.Available && r.State != store.Scheduled && !held:
+		return 0, false, store.JobIs(params.Job, r.State)
+	}
+	var all edges.List
+	all.Add(&r.Job, params.On)
+	open, missing, err := all.Open(ctx, t)
+	if err != nil {
+		return 0, false, err
+	}
+	if on, is := missing[params.Job]; is {
+		return 0, false, &store.DependencyError{Job: params.Job, On: on, Fault: store.MissingPredecessor}
+	}
+	if err := fits(ctx, t, params.Job, open.On()); err != nil || len(open.On()) == 0 {
+		return r.State, false, err
+	}
+	now, err := open.Put(ctx, t, s.Micros(), true)
+	if err == nil && !held && !now[params.Job] {
+		err = errElsewhere // it was claimed, or promoted, at this moment
+	}
+	return store.Waiting, r.OrderingKey != "", err
+}
+
+// fits reports why a job cannot wait for these others too, a *store.DependencyError.
+func fits(ctx context.Context, t pg.Session, job store.ID, on []pgtype.UUID) error {
+	waits := map[store.ID]bool{}
+	err := t.Run(ctx, "edges_of", func(r pg.Row) error {
+		var id pgtype.UUID
+		var policy int32
+		err := r.Scan(&id, &policy)
+		waits[id.Bytes] = true
+		return err
+	}, pg.UUIDOf(job))
+	if err != nil || len(on) == 0 {
+		return err
+	}
+	for _, id := range on {
+		waits[id.Bytes] = true
+	}
+	if cyclic, err := isCycle(ctx, t, job, on); err != nil {
+		return err
+	} else if cyclic {
+		for _, id := range on {
+			if cyclic, err := isCycle(ctx, t, job, []pgtype.UUID{id}); cyclic || err != nil {
+				return errors.Join(err, &store.DependencyError{Job: job, On: id.Bytes, Fault: store.CyclicDependency})
+			}
+		}
+	}
+	if len(waits) > store.MaxDependencies {
+		return &store.DependencyError{Job: job, Fault: store.TooManyDependencies}
+	}
+	return nil
+}
+
+// isCycle reports whether one of the predecessors waits for the job, or for one that does.
+func isCycle(ctx context.Context, t pg.Session, job store.ID, on []pgtype.UUID) (cyclic bool, err error) {
+	err = t.Run(ctx, "edge_cycle", func(r pg.Row) error { return r.Scan(&cyclic) }, on, pg.UUIDOf(job))
+	return cyclic, err
+}

@@ -1,0 +1,83 @@
+-- Limits, and how many slots of them nodes hold.
+
+-- fragment: limit_columns
+id, namespace, name, settings, declared, version, created_at, updated_at, wanted_at
+
+-- name: limit
+SELECT {{limit_columns}} FROM holdfast_limit_rule WHERE namespace = ? AND name = ?;
+
+-- name: limits
+-- params: @any_namespace, @namespace, @any_name, @name
+SELECT {{limit_columns}} FROM holdfast_limit_rule INDEXED BY holdfast_limit_rule_name
+WHERE (@any_namespace OR namespace = @namespace) AND (@any_name OR name = @name)
+ORDER BY namespace, name;
+
+-- name: limit_holders
+SELECT node, held FROM holdfast_limit_grant WHERE rule = ? AND held > 0 ORDER BY node;
+
+-- name: limit_insert
+-- params: @namespace, @name, @settings, @declared, @capacity, @version, @created_at, @updated_at
+INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, version, created_at, updated_at)
+VALUES (@namespace, @name, @settings, @declared, @capacity, @version, @created_at, @updated_at);
+
+-- name: limit_update
+-- params: @settings, @declared, @capacity, @now, @id
+UPDATE holdfast_limit_rule SET settings = @settings, declared = @declared, capacity = @capacity, updated_at = @now, version = version + 1 WHERE id = @id;
+
+-- Notes that slots of limits are wanted, unless that was noted a moment ago.
+-- name: limits_wanted
+-- params: @now, @ids, @before
+UPDATE holdfast_limit_rule SET wanted_at = @now
+WHERE id IN (SELECT value FROM json_each(@ids)) AND (wanted_at IS NULL OR wanted_at <= @before);
+
+-- name: limit_delete
+DELETE FROM holdfast_limit_rule WHERE id = ?;
+
+-- name: limit_grants_delete
+DELETE FROM holdfast_limit_grant WHERE rule = ?;
+
+-- What nodes hold of the limits with these ids: the others, and one of them, with the number of its
+-- last call, NULL if it made none.
+-- name: grants
+-- params: @limits, @node
+SELECT r.id, r.version, r.capacity, coalesce(sum(g.held) FILTER (WHERE g.node <> n.node), 0),
+  coalesce(sum(g.held) FILTER (WHERE g.node = n.node), 0), max(g.call) FILTER (WHERE g.node = n.node)
+FROM json_each(@limits) i CROSS JOIN (SELECT @node AS node) n
+CROSS JOIN holdfast_limit_rule r ON r.id = i.value
+LEFT JOIN holdfast_limit_grant g ON g.rule = r.id
+GROUP BY r.id;
+
+-- @grants are pairs of a limit and how many slots of it the node holds.
+-- name: grants_put
+-- params: @node, @call, @grants
+INSERT INTO holdfast_limit_grant (rule, node, held, call)
+SELECT i.value ->> 0, @node, i.value ->> 1, @call FROM json_each(@grants) i WHERE true
+ON CONFLICT (rule, node) DO UPDATE SET held = excluded.held, call = excluded.call;
+
+-- Whether there is something to sweep.
+-- name: grants_left
+SELECT 1 FROM (SELECT DISTINCT node FROM holdfast_limit_grant) g
+WHERE NOT EXISTS (SELECT 1 FROM holdfast_node n WHERE n.id = g.node AND n.dead_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM holdfast_claim c WHERE c.node = g.node) LIMIT 1;
+
+-- Removes what nodes hold that do not live and have no claim record.
+-- name: grants_sweep
+DELETE FROM holdfast_limit_grant AS g
+WHERE NOT EXISTS (SELECT 1 FROM holdfast_node n WHERE n.id = g.node AND n.dead_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM holdfast_claim c WHERE c.node = g.node)
+RETURNING rule, held;
+
+-- name: limit_name
+SELECT namespace, name FROM holdfast_limit_rule WHERE id = ?;
+
+-- For a copy into another database.
+
+-- name: copy_limit_put
+INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, version, created_at, updated_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, version = excluded.version,
+  created_at = excluded.created_at, updated_at = excluded.updated_at;
+
+-- Leaves those that are named by these pairs of a namespace and a name.
+-- name: copy_limits_keep
+DELETE FROM holdfast_limit_rule WHERE (namespace, name) NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(?));

@@ -1,0 +1,176 @@
+package limits
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+)
+
+// Verbs are what is done with limits.
+type Verbs struct{ d *core.Database }
+
+// New returns the verbs of a database.
+func New(d *core.Database) Verbs { return Verbs{d} }
+
+// scan reads the columns of a limit.
+func scan(s db.Stmt) (l store.Limit, err error) {
+	l.ID, l.Namespace, l.Name = s.ReadInt(), s.ReadText(), s.ReadText()
+	settings := s.ReadText()
+	l.Declared = db.ReadOptText(s)
+	l.Version, l.CreatedAt, l.UpdatedAt, l.WantedAt = s.ReadInt(), db.ReadTime(s), db.ReadTime(s), db.ReadOptTime(s)
+	l.LimitSettings, err = store.DecodeLimit(settings)
+	return l, err
+}
+
+// find returns the limit with a name, with those who hold slots of it; its ID is 0 if there is
+// none.
+func find(t *core.Tx, namespace, name string) (l store.Limit, err error) {
+	s := t.Stmt("limit")
+	s.BindText(namespace)
+	s.BindText(name)
+	err = db.Each(s, func() (err error) {
+		l, err = scan(s)
+		return err
+	})
+	if err != nil || l.ID == 0 {
+		return l, err
+	}
+	return l, addHolders(t, &l)
+}
+
+func addHolders(t *core.Tx, l *store.Limit) error {
+	s := t.Stmt("limit_holders")
+	s.BindInt(l.ID)
+	return db.Each(s, func() error {
+		l.Holders = append(l.Holders, store.Holder{Node: s.ReadInt(), Slots: int(s.ReadInt())})
+		return nil
+	})
+}
+
+// SaveLimit implements store.Limits.
+func (v Verbs) SaveLimit(ctx context.Context, l store.Limit, expect int64) (saved store.Limit, err error) {
+	settings, err := l.Encode()
+	if err != nil {
+		return store.Limit{}, err
+	}
+	err = v.d.Write(ctx, fmt.Sprintf("save limit %q", l.Name), func(t *core.Tx) error {
+		old, err := find(t, l.Namespace, l.Name)
+		switch {
+		case err != nil:
+			return err
+		case old.ID == 0 && expect != 0:
+			return store.NoLimit(l.Namespace, l.Name)
+		case old.ID != 0 && old.Version != expect:
+			return store.LimitChanged(l.Namespace, l.Name, expect, old.Version)
+		}
+		if err := save(t, &l, settings, old.ID); err != nil {
+			return err
+		}
+		saved, err = find(t, l.Namespace, l.Name)
+		return err
+	})
+	if err != nil {
+		return store.Limit{}, err
+	}
+	return saved, nil
+}
+
+// save inserts a limit, or replaces the one with an id.
+func save(t *core.Tx, l *store.Limit, settings string, id int64) error {
+	if id != 0 {
+		s := t.Stmt("limit_update")
+		s.BindText(settings)
+		db.BindOptText(s, l.Declared)
+		s.BindInt(int64(l.Capacity))
+		s.BindInt(t.Now)
+		s.BindInt(id)
+		return db.Exec(s)
+	}
+	s := t.Stmt("limit_insert")
+	s.BindText(l.Namespace)
+	s.BindText(l.Name)
+	s.BindText(settings)
+	db.BindOptText(s, l.Declared)
+	s.BindInt(int64(l.Capacity))
+	s.BindInt(store.FirstVersion(db.TimeOf(t.Now)))
+	s.BindInt(t.Now)
+	s.BindInt(t.Now)
+	return db.Exec(s)
+}
+
+// DeleteLimit implements store.Limits.
+func (v Verbs) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+	var held error
+	err := v.d.Write(ctx, fmt.Sprintf("delete limit %q", name), func(t *core.Tx) error {
+		l, err := find(t, namespace, name)
+		held = nil
+		switch {
+		case err != nil:
+			return err
+		case l.ID == 0:
+			return store.NoLimit(namespace, name)
+		case len(l.Holders) > 0 && !force:
+			held = &store.HeldError{Namespace: namespace, Name: name, Holders: l.Holders}
+			return want(t, l.ID)
+		}
+		for _, statement := range []string{"limit_delete", "limit_grants_delete"} {
+			s := t.Stmt(statement)
+			s.BindInt(l.ID)
+			if err := db.Exec(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return held
+}
+
+// want notes that slots of limits are wanted.
+func want(t *core.Tx, limits ...int64) error {
+	text, err := json.Marshal(limits)
+	if err != nil {
+		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	}
+	s := t.Stmt("limits_wanted")
+	s.BindInt(t.Now)
+	s.BindText(string(text))
+	s.BindInt(t.Now - store.WantedEvery.Microseconds())
+	return db.Exec(s)
+}
+
+// Limits implements store.Limits.
+func (v Verbs) Limits(ctx context.Context, namespace, name string) (found []store.Limit, err error) {
+	err = v.d.Read(ctx, "list limits", func(t *core.Tx) error {
+		if found, err = all(t, namespace, name); err != nil {
+			return err
+		}
+		for i := range found {
+			if err := addHolders(t, &found[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// all returns limits without their holders.
+func all(t *core.Tx, namespace, name string) (found []store.Limit, err error) {
+	s := t.Stmt("limits")
+	s.BindInt(db.BoolInt(namespace == ""))
+	s.BindText(namespace)
+	s.BindInt(db.BoolInt(name == ""))
+	s.BindText(name)
+	return found, db.Each(s, func() error {
+		l, err := scan(s)
+		found = append(found, l)
+		return err
+	})
+}

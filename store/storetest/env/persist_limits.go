@@ -1,0 +1,57 @@
+package env
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// What changes a limit cannot be repeated blindly: its version tells whether it was done. A
+// persistent caller is the only one who changes limits. A call for slots has a number, and is
+// answered alike when it is repeated.
+
+func (p persistent) Limits(ctx context.Context, namespace, name string) ([]store.Limit, error) {
+	return persistFor(func() ([]store.Limit, error) { return p.Store.Limits(ctx, namespace, name) })
+}
+
+func (p persistent) Grant(ctx context.Context, params store.GrantParams) ([]store.Grant, error) {
+	return persistFor(func() ([]store.Grant, error) { return p.Store.Grant(ctx, params) })
+}
+
+// untilLimit changes a limit until there is an answer, or it is another one than before.
+func (p persistent) untilLimit(ctx context.Context, namespace, name string, change func() error) (now store.Limit, done bool, err error) {
+	find := func() (store.Limit, error) {
+		found, err := p.Limits(ctx, namespace, name)
+		if err != nil || len(found) == 0 {
+			return store.Limit{}, err
+		}
+		return found[0], nil
+	}
+	before, err := find()
+	for err == nil {
+		if err = change(); !errors.Is(err, store.ErrUnavailable) {
+			return now, false, err
+		}
+		if now, err = find(); now.Version != before.Version {
+			return now, true, err
+		}
+	}
+	return now, false, err
+}
+
+func (p persistent) SaveLimit(ctx context.Context, l store.Limit, expect int64) (saved store.Limit, err error) {
+	now, done, err := p.untilLimit(ctx, l.Namespace, l.Name, func() (err error) {
+		saved, err = p.Store.SaveLimit(ctx, l, expect)
+		return err
+	})
+	if done {
+		return now, err
+	}
+	return saved, err
+}
+
+func (p persistent) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+	_, _, err := p.untilLimit(ctx, namespace, name, func() error { return p.Store.DeleteLimit(ctx, namespace, name, force) })
+	return err
+}

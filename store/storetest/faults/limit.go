@@ -1,0 +1,30 @@
+package faults
+
+import (
+	"context"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// SaveLimit implements store.Limits.
+func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+	return once(ctx, s, "SaveLimit", func() (store.Limit, error) { return s.inner.SaveLimit(ctx, l, expect) })
+}
+
+// DeleteLimit implements store.Limits.
+func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+	_, err := once(ctx, s, "DeleteLimit", func() (struct{}, error) {
+		return struct{}{}, s.inner.DeleteLimit(ctx, namespace, name, force)
+	})
+	return err
+}
+
+// Limits implements store.Limits.
+func (s *Store) Limits(ctx context.Context, namespace, name string) ([]store.Limit, error) {
+	return answer(ctx, s, "Limits", func() ([]store.Limit, error) { return s.inner.Limits(ctx, namespace, name) })
+}
+
+// Grant implements store.Limits.
+func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Grant, error) {
+	return answer(ctx, s, "Grant", func() ([]store.Grant, error) { return s.inner.Grant(ctx, params) })
+}

@@ -1,0 +1,143 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// limitNamed returns the limit with a name, or nil.
+func (s *Store) limitNamed(namespace, name string) *limit {
+	for _, l := range s.limits {
+		if l.Namespace == namespace && l.Name == name {
+			return l
+		}
+	}
+	return nil
+}
+
+// told is what is answered of the limit.
+func (l *limit) told() store.Limit {
+	c := l.Limit
+	c.Queues, c.Kinds, c.Holders = slices.Clone(c.Queues), maps.Clone(c.Kinds), l.holders()
+	return c
+}
+
+// SaveLimit implements store.Limits.
+func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return store.Limit{}, err
+	}
+	defer s.mu.Unlock()
+	if err := l.Check(); err != nil {
+		return store.Limit{}, err
+	}
+	old := s.limitNamed(l.Namespace, l.Name)
+	switch {
+	case old == nil && expect != 0:
+		return store.Limit{}, store.NoLimit(l.Namespace, l.Name)
+	case old != nil && old.Version != expect:
+		return store.Limit{}, store.LimitChanged(l.Namespace, l.Name, expect, old.Version)
+	case old == nil:
+		s.lastLimit++
+		old = &limit{grants: map[int64]granted{}}
+		old.Namespace, old.Name, old.ID, old.Version, old.CreatedAt = l.Namespace, l.Name, s.lastLimit, store.FirstVersion(now), now
+		s.limits[old.ID] = old
+	default:
+		old.Version++
+	}
+	old.UpdatedAt, old.Capacity, old.Declared = now, l.Capacity, l.Declared
+	old.Queues, old.Kinds = append([]string(nil), l.Queues...), nil
+	if len(l.Kinds) > 0 {
+		old.Kinds = maps.Clone(l.Kinds)
+	}
+	return old.told(), nil
+}
+
+// DeleteLimit implements store.Limits.
+func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	l := s.limitNamed(namespace, name)
+	if l == nil {
+		return store.NoLimit(namespace, name)
+	}
+	if held := l.holders(); len(held) > 0 && !force {
+		l.want(now)
+		return &store.HeldError{Namespace: namespace, Name: name, Holders: held}
+	}
+	delete(s.limits, l.ID)
+	return nil
+}
+
+// Limits implements store.Limits.
+func (s *Store) Limits(ctx context.Context, namespace, name string) (found []store.Limit, err error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	for _, l := range s.limits {
+		if (namespace == "" || l.Namespace == namespace) && (name == "" || l.Name == name) {
+			found = append(found, l.told())
+		}
+	}
+	slices.SortFunc(found, func(a, b store.Limit) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return found, nil
+}
+
+// want notes that slots of the limit are wanted.
+func (l *limit) want(now time.Time) {
+	if l.WantedAt.IsZero() || now.Sub(l.WantedAt) >= store.WantedEvery {
+		l.WantedAt = now
+	}
+}
+
+// Grant implements store.Limits.
+func (s *Store) Grant(ctx context.Context, params store.GrantParams) (answers []store.Grant, err error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	if err := params.Check(); err != nil {
+		return nil, err
+	}
+	if !s.alive(params.Node) {
+		return nil, store.DeadNode(params.Node)
+	}
+	for _, a := range params.Asks {
+		l := s.limits[a.Limit]
+		if l == nil || l.Version != a.Version {
+			continue
+		}
+		last, called := l.grants[params.Node]
+		if called && last.call > params.Call {
+			continue
+		}
+		others := 0
+		for node, g := range l.grants {
+			if node != params.Node {
+				others += g.slots
+			}
+		}
+		if !called || last.call < params.Call {
+			last = granted{a.Share(l.Capacity, others), params.Call}
+			l.grants[params.Node] = last
+			if last.slots < a.Want {
+				l.want(now)
+			}
+		}
+		answers = append(answers, store.Grant{Limit: l.ID, Slots: last.slots, Capacity: l.Capacity, Held: others + last.slots})
+	}
+	return answers, nil
+}
