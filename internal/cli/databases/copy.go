@@ -22,15 +22,15 @@ func (a verbs) copyCommand() *cobra.Command {
 		Use:   "copy",
 		Short: "Copy all jobs into another database",
 		Long: `Copy the jobs of all namespaces into another database, such as from a SQLite file to PostgreSQL: all
-states, journals, messages, attempts, results and keys, with their ids, the settings of queues, and
-schedules with their runs.
+states, journals, messages, attempts, results and keys, with their ids, the settings of queues,
+limits, and schedules with their runs.
 
-The target needs the schema ("holdfast migrate up"), and no jobs or schedules. Stop all programs
-that use the two databases first: a node that lives in one of them is refused. Jobs of nodes that
-were killed are given back in the source; nothing else is changed there.
+The target needs the schema ("holdfast migrate up"), and no jobs, limits or schedules. Stop all
+programs that use the two databases first: a node that lives in one of them is refused. Jobs of
+nodes that were killed are given back in the source; nothing else is changed there.
 
 A copy that was interrupted goes on when the same command is run again. At the end the jobs of both
-databases are counted by their state and compared, and their schedules.`,
+databases are counted by their state and compared, and their limits and schedules.`,
 		Example: `  holdfast migrate up --database postgres://localhost/app
   holdfast copy --from holdfast.db --to postgres://localhost/app`,
 		Args:        arg.Takes(0, 0),
@@ -105,12 +105,15 @@ func (a verbs) copy(ctx context.Context, source, target store.Source, s, t store
 		bar.Clear()
 	}
 	view := views.NewCopied(source, target, report.Source, report.Target)
-	view.Schedules = report.Schedules.Schedules
+	view.Schedules, view.Limits = report.Schedules.Schedules, report.Limits
 	if printErr := a.Object(view, func() { a.printCopied(view) }); printErr != nil || err != nil {
 		return errors.Join(err, printErr)
 	}
 	if report.Before {
 		a.Notef("Everything was copied before.")
+	}
+	if n := report.Limits; n > 0 {
+		a.Notef("Limits: %d.", n)
 	}
 	if n := report.Schedules.Schedules; n > 0 {
 		a.Notef("Schedules: %d.", n)

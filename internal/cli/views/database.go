@@ -14,6 +14,7 @@ type Copied struct {
 	Target    int64    `json:"target"`
 	States    []Copies `json:"states"`
 	Schedules int64    `json:"schedules"` // in the source, and in the target
+	Limits    int      `json:"limits"`    // the same
 }
 
 // Copies are the jobs of a state in the source and in the target of a copy.

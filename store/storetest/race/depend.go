@@ -152,8 +152,8 @@ func dependSome(e *env.Env, f *following, random *rand.Rand) error {
 	return nil
 }
 
-// dependNow is Depend until it is known what became of it: those that add edges wait for each other,
-// on a busy machine for longer than a store lets one wait.
+// dependNow is Depend until it is known what became of it: those that add edges wait for each
+// other, on a busy machine for longer than a store lets one wait.
 func dependNow(e *env.Env, params store.DependParams) error {
 	for {
 		_, _, err := e.Store.Depend(e.Ctx, params)
