@@ -77,3 +77,11 @@ func (nowhere) SaveSchedule(_ context.Context, s store.Schedule, _ int64) (store
 func (nowhere) Notify(...store.Wake) {}
 
 func (nowhere) Close() error { return nil }
+
+// Limits are none.
+func (nowhere) Limits(context.Context, string, string) ([]store.Limit, error) { return nil, nil }
+
+// SaveLimit checks a limit.
+func (nowhere) SaveLimit(_ context.Context, l store.Limit, _ int64) (store.Limit, error) {
+	return l, l.Check()
+}
