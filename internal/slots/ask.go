@@ -40,10 +40,10 @@ func (s *Slots) Asks(node int64, now time.Time) (asks []store.LimitAsk) {
 func (l *limit) askMore(size int, now time.Time) (a store.LimitAsk, more bool) {
 	a = store.LimitAsk{Limit: l.ID, Version: l.Version}
 	switch {
-	case l.used+l.reserved > l.held:
-		// Jobs that ran when the limit was made. What a claim under way takes is not known yet.
-		a.Keep = l.used + l.reserved
-		a.Want = a.Keep
+	case l.used > l.held:
+		// Jobs that ran when the limit was made. What a claim or an enqueue under way takes is not
+		// known yet, and may be nothing.
+		a.Keep, a.Want = l.used, l.used
 	case l.unsure:
 		a.Keep, a.Want = l.held, max(l.held, l.taken()+l.needs)
 	case l.lacks() > 0 && !l.short && !l.over:

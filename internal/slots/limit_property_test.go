@@ -260,11 +260,12 @@ func (w *world) job(n *worldNode, queue, kind string) store.Claimed {
 // is what start and ask do between Claim and Learn.
 func (w *world) claim(t *rapid.T) {
 	n := w.node(t)
-	d := n.Claim(w.now)
+	d, id := n.Claim(w.now), n.id
 	for range rapid.IntRange(0, 2).Draw(t, "meanwhile") {
-		rapid.SampledFrom([]func(*rapid.T){w.start, w.ask, w.answer, w.load, w.limit}).Draw(t, "what")(t)
+		rapid.SampledFrom([]func(*rapid.T){w.start, w.ask, w.answer, w.load, w.limit, w.die}).Draw(t, "what")(t)
 	}
-	if d.Limit == 0 {
+	if d.Limit == 0 || n.id != id {
+		n.LearnNothing() // the store refuses the claim
 		return
 	}
 	var jobs []store.Claimed
@@ -310,13 +311,13 @@ func (w *world) start(t *rapid.T) {
 		jobs = append(jobs, q)
 	}
 	jobs = jobs[:n.Reserve(jobs, w.now)]
-	if rapid.Bool().Draw(t, "ask before") {
-		w.ask(t)
-		w.answer(t)
+	id := n.id
+	for range rapid.IntRange(0, 2).Draw(t, "meanwhile") {
+		rapid.SampledFrom([]func(*rapid.T){w.ask, w.answer, w.die}).Draw(t, "what")(t)
 	}
 	var claimed []store.Claimed
 	for _, q := range jobs {
-		if rapid.IntRange(0, 3).Draw(t, "enqueued") > 0 {
+		if n.id == id && rapid.IntRange(0, 3).Draw(t, "enqueued") > 0 { // else the store refuses the start
 			claimed = append(claimed, w.job(n, q.Job.Queue, q.Job.Kind))
 		}
 	}
