@@ -544,3 +544,34 @@ func TestUnreachableDatabase(t *testing.T) {
 		t.Errorf("%.100s", out)
 	}
 }
+
+// TestExamplesWithoutADatabase: a verb that needs a database says that there is none, whatever it
+// checks before.
+func TestExamplesWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	ran := 0
+	commands(func(cmd *cobra.Command) {
+		if cmd.HasSubCommands() || !strings.Contains(cmd.Annotations[app.UsesKey], app.FlagDatabase) {
+			return
+		}
+		switch cmd.Name() {
+		case "dev", "worker", "bench", "up":
+			return // which make one
+		}
+		for line := range strings.Lines(cmd.Example) {
+			words := shellWords(strings.TrimSpace(line))
+			if len(words) == 0 || words[0] != "holdfast" || strings.ContainsAny(line, "|<>@$&") || strings.Contains(line, "--database") {
+				continue
+			}
+			ran++
+			// Some need none, and others find a time of their example in the past.
+			if got := s.run(words[1:]...); got.code != 0 && got.code != 64 && !strings.Contains(got.stderr, "no such database") {
+				t.Errorf("%s: exit code %d: %s", strings.TrimSpace(line), got.code, got.stderr)
+			}
+		}
+	})
+	if ran < 50 {
+		t.Errorf("only %d examples were tried", ran)
+	}
+}
