@@ -33,5 +33,6 @@
 //
 // # Imports
 //
-// Of ours, the root package, store, and internal/access, internal/engine and internal/valid.
+// Of ours, the root package, store, and internal/access, internal/declared, internal/engine and
+// internal/valid.
 package limit

@@ -5,18 +5,19 @@ import (
 	"fmt"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/declared"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // Did is what a Sync did about a limit.
-type Did string
+type Did = declared.Did
 
 // What a Sync does.
 const (
-	Added     Did = "added"     // there was none of that name
-	Updated   Did = "updated"   // it was as code had declared it before, and is as it declares it now
-	Unchanged Did = "unchanged" // it was so already
-	Kept      Did = "kept"      // a person has changed it, or made it: it differs from what code declares, see Drifts
+	Added     = declared.Added     // there was none of that name
+	Updated   = declared.Updated   // it was as code had declared it before, and is as it declares it now
+	Unchanged = declared.Unchanged // it was so already
+	Kept      = declared.Kept      // a person has changed it, or made it: it differs from what code declares, see Drifts
 )
 
 // Sync brings what code declares into the database, usually before Run. A limit that is not there
@@ -63,18 +64,11 @@ func syncOne(ctx context.Context, c *holdfast.Client, d store.Limit) (did Did, e
 		if err != nil {
 			return false, err
 		}
-		before := l.Declared
-		l.Declared = d.Declared
-		switch is {
-		case d.Declared:
-			did = Unchanged
-			return before != d.Declared, nil
-		case before:
-			did = Updated
-			return true, setDeclared(l, d.Declared)
+		what, save := declared.Judge(is, l.Declared, d.Declared)
+		if did, l.Declared = what, d.Declared; what == Updated {
+			err = setDeclared(l, d.Declared)
 		}
-		did = Kept
-		return before != d.Declared, nil
+		return save, err
 	})
 	return did, err
 }

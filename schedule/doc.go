@@ -34,6 +34,6 @@
 //
 // # Imports
 //
-// Of ours, the root package, store, and internal/access, internal/cron, internal/engine,
-// internal/firing and internal/valid.
+// Of ours, the root package, store, and internal/access, internal/cron, internal/declared,
+// internal/engine, internal/firing and internal/valid.
 package schedule

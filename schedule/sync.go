@@ -7,18 +7,19 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/declared"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // Did is what a Sync did about a schedule.
-type Did string
+type Did = declared.Did
 
 // What a Sync does.
 const (
-	Added     Did = "added"     // there was none of that name
-	Updated   Did = "updated"   // it was as code had declared it before, and is as it declares it now
-	Unchanged Did = "unchanged" // it was so already
-	Kept      Did = "kept"      // a person has changed it, or made it: it differs from what code declares, see Drifts
+	Added     = declared.Added     // there was none of that name
+	Updated   = declared.Updated   // it was as code had declared it before, and is as it declares it now
+	Unchanged = declared.Unchanged // it was so already
+	Kept      = declared.Kept      // a person has changed it, or made it: it differs from what code declares, see Drifts
 )
 
 // Sync brings what code declares into the database, usually before Run. A schedule that is not
@@ -74,18 +75,11 @@ func (d *draft) sync(ctx context.Context) (Did, error) {
 		if err != nil {
 			return false, err
 		}
-		before := now.Declared
-		now.Declared = d.Declared
-		switch is {
-		case d.Declared:
-			what = Unchanged
-			return before != d.Declared, nil
-		case before:
-			what = Updated
-			return true, now.setDeclared(d.Declared)
+		did, save := declared.Judge(is, now.Declared, d.Declared)
+		if what, now.Declared = did, d.Declared; did == Updated {
+			err = now.setDeclared(d.Declared)
 		}
-		what = Kept
-		return before != d.Declared, nil
+		return save, err
 	})
 	return what, err
 }

@@ -210,6 +210,7 @@ var layers = []layer{
 	{pattern: "internal/blocked", imports: []string{"store"}},
 	{pattern: "internal/crowd"},
 	{pattern: "internal/cron"},
+	{pattern: "internal/declared"},
 	{pattern: "internal/keyhash"},
 	{pattern: "internal/firing", imports: []string{"internal/cron", "internal/keyhash", "store"}},
 	{
@@ -270,12 +271,14 @@ var layers = []layer{
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{
 		pattern: "schedule",
-		imports: []string{".", "internal/access", "internal/cron", "internal/engine", "internal/firing", "internal/valid", "store"},
-		tests:   support,
+		imports: []string{
+			".", "internal/access", "internal/cron", "internal/declared", "internal/engine", "internal/firing", "internal/valid", "store",
+		},
+		tests: support,
 	},
 	{
 		pattern: "limit",
-		imports: []string{".", "internal/access", "internal/engine", "internal/valid", "store"},
+		imports: []string{".", "internal/access", "internal/declared", "internal/engine", "internal/valid", "store"},
 		tests:   support,
 	},
 	{
