@@ -107,13 +107,14 @@ func (l *Loop) Run(ctx context.Context) {
 		case <-l.Slots.AsksWait():
 			load = false
 		case <-timer.C:
-			timer.Reset(l.Every())
 		}
 		if load {
 			if err := l.Load(ctx); err != nil {
 				l.fail(ctx, err)
+				timer.Reset(l.Every())
 				continue
 			}
+			timer.Reset(l.Every()) // which is shorter where there are limits
 		}
 		if err := l.ask(ctx); err != nil {
 			l.fail(ctx, err)

@@ -204,7 +204,10 @@ var layers = []layer{
 	},
 	{pattern: "internal/pulse", imports: []string{"store"}},
 	{pattern: "internal/slots", imports: []string{"internal/supervise", "store"}},
-	{pattern: "internal/grants", imports: []string{"internal/logs", "internal/slots", "internal/supervise", "store"}},
+	{
+		pattern: "internal/grants", imports: []string{"internal/logs", "internal/slots", "internal/supervise", "store"},
+		tests: []string{"store/..."},
+	},
 	{pattern: "internal/gather", imports: []string{"store"}},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/blocked", imports: []string{"store"}},
