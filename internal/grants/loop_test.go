@@ -78,7 +78,7 @@ func (m *member) join() {
 func (m *member) room(after time.Duration) int {
 	m.t.Helper()
 	m.Demand(time.Now())
-	time.Sleep(after)
+	time.Sleep(after) //nolint:forbidigo // Only called in a bubble, whose time is virtual.
 	synctest.Wait()
 	return m.Demand(time.Now()).Limit
 }
