@@ -213,6 +213,10 @@ func FirstVersion(at time.Time) int64 { return at.UnixMicro() }
 // RunsKept is how many runs of a schedule are kept at the least, unless it is deleted.
 const RunsKept = 200
 
+// AskedRunsKept is how long runs are kept at the least that a person asked for: a Fire with the
+// same Manual is refused for so long.
+const AskedRunsKept = 24 * time.Hour
+
 // NoSchedule is the ErrNotFound of a schedule that is not there.
 func NoSchedule(namespace, name string) error {
 	return fmt.Errorf("%w: there is no schedule %q in the namespace %q", ErrNotFound, name, namespace)

@@ -13,15 +13,16 @@ import (
 )
 
 var scheduleTests = env.Tests{
-	"all_of_a_schedule_is_kept":                    keepsAll,
-	"a_change_expects_a_version":                   keepExpects,
-	"what_cannot_be_kept_is_refused":               keepInvalid,
-	"schedules_come_by_name_in_pages":              keepPages,
-	"those_that_are_due_come_by_time":              keepDue,
-	"a_schedule_that_was_deleted_leaves_its_jobs":  keepDeleted,
-	"a_name_is_one_of_a_namespace_and_any_text":    keepSpaces,
-	"old_runs_of_a_schedule_are_removed_by_degree": keepRuns,
-	"old_runs_are_removed_of_one_that_is_saved":    keepSaved,
+	"all_of_a_schedule_is_kept":                       keepsAll,
+	"a_change_expects_a_version":                      keepExpects,
+	"what_cannot_be_kept_is_refused":                  keepInvalid,
+	"schedules_come_by_name_in_pages":                 keepPages,
+	"those_that_are_due_come_by_time":                 keepDue,
+	"a_schedule_that_was_deleted_leaves_its_jobs":     keepDeleted,
+	"a_name_is_one_of_a_namespace_and_any_text":       keepSpaces,
+	"old_runs_of_a_schedule_are_removed_by_degree":    keepRuns,
+	"old_runs_are_removed_of_one_that_is_saved":       keepSaved,
+	"what_a_person_asked_for_is_remembered_for_a_day": keepAsked,
 }
 
 func keepsAll(e *env.Env) {
@@ -234,6 +235,38 @@ func keepRuns(e *env.Env) {
 	e.Equal("runs in pages", paged, runs, cmpopts.EquateEmpty())
 	if is := e.ScheduleOf("nightly"); is.Version != s.Version+all || is.Left != -1 {
 		e.Fatalf("the schedule is %+v", is)
+	}
+}
+
+// keepAsked: what a person asked for is not done twice, however often the schedule fires meanwhile,
+// for as long as is promised.
+func keepAsked(e *env.Env) {
+	at := e.Clock.Now()
+	s := e.SaveSchedule(env.Schedule("nightly"))
+	asked := func(number int64) *store.Unit {
+		u := e.Fire(s, at)
+		u.Fire.Manual, u.Fire.Version, u.Fire.Cursor, u.Fire.NextAt, u.Fire.Left = number, 0, time.Time{}, time.Time{}, 0
+		return u
+	}
+	e.Apply(env.Batched(asked(7)))
+	fires := func() {
+		now := e.ScheduleOf("nightly")
+		for i := range store.RunsKept + 150 {
+			e.Clock.Advance(time.Second)
+			e.Apply(&store.Batch{Fires: []*store.Fire{{
+				Namespace: s.Namespace, Name: s.Name, Version: now.Version + int64(i), Cursor: e.Clock.Now(), Left: -1,
+				Runs: []store.FireRun{{Nominal: e.Clock.Now(), State: store.RunMissed}},
+			}}})
+		}
+	}
+	fires()
+	wantRefused(e, "asked again", store.ErrConflict, asked(7))
+	e.Clock.Advance(store.AskedRunsKept)
+	fires()
+	for _, r := range e.RunsOf("nightly") {
+		if r.Manual != 0 && e.Store.Traits().Name != "model" {
+			e.Fatalf("it is kept for ever: %+v", r)
+		}
 	}
 }
 

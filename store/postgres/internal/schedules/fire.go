@@ -125,7 +125,12 @@ func (f *Firing) End(ctx context.Context, t pg.Runner, now int64) error {
 	if err := move(ctx, t, slices.Collect(maps.Values(f.rows))); err != nil || trimmed == nil {
 		return err
 	}
-	return t.Run(ctx, "schedule_runs_trim", nil, trimmed, int32(store.RunsKept))
+	return t.Run(ctx, "schedule_runs_trim", nil, trimmed, int32(store.RunsKept), askedBefore(now))
+}
+
+// askedBefore is when a run was decided that a person asked for and that may go.
+func askedBefore(now int64) int64 {
+	return now - store.AskedRunsKept.Microseconds()
 }
 
 func (n *noted) add(schedule int64, run store.ScheduleRun, of *store.Fire) {

@@ -57,12 +57,13 @@ func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int6
 	if err != nil {
 		return store.Schedule{}, err
 	}
+	now := s.Micros()
 	name, args := "schedule_insert", []any{
 		sc.Namespace, sc.Name, settings, pg.OptText(sc.Declared), pg.OptMicros(sc.PausedAt), pg.OptText(sc.PausedBy), pg.OptText(sc.Note),
-		pg.OptMicros(sc.Cursor), pg.OptMicros(sc.NextAt), sc.Left, optID(sc.Cancels), s.Micros(),
+		pg.OptMicros(sc.Cursor), pg.OptMicros(sc.NextAt), sc.Left, optID(sc.Cancels), now,
 	}
 	if expect != 0 {
-		name, args = "schedule_update", append(args, expect, expect%trimEvery == 0, int32(store.RunsKept))
+		name, args = "schedule_update", append(args, expect, expect%trimEvery == 0, int32(store.RunsKept), askedBefore(now))
 	}
 	var saved []store.Schedule
 	if err := s.Send(ctx, pg.Statement{Name: name, Args: args, Each: into(&saved)}); err != nil {

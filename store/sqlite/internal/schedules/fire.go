@@ -71,6 +71,7 @@ func trim(t *core.Tx, r *row) error {
 		return nil
 	}
 	s := t.Stmt("schedule_runs_trim")
+	s.BindInt(t.Now - store.AskedRunsKept.Microseconds())
 	s.BindInt(r.id)
 	s.BindInt(r.id)
 	s.BindInt(store.RunsKept)

@@ -63,20 +63,22 @@ INSERT INTO {schema}.schedule AS s (namespace, name, settings, declared, paused_
 VALUES (@namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @now, @now, 0)
 ON CONFLICT DO NOTHING RETURNING {{schedule_columns}};
 
--- Those of the runs of a schedule that were decided before this one may go.
--- fragment: last_kept
-(SELECT a.at FROM {schema}.schedule_run a WHERE a.schedule = s.id ORDER BY a.at DESC OFFSET @kept LIMIT 1)
+-- The runs of a schedule that may go: those that were decided before the last so many; those that a
+-- person asked for not before a time, since asking again must find them.
+-- fragment: may_go
+r.schedule = s.id AND (r.manual = 0 OR r.at < @asked_before)
+  AND r.at < (SELECT a.at FROM {schema}.schedule_run a WHERE a.schedule = s.id ORDER BY a.at DESC OFFSET @kept LIMIT 1)
 
 -- name: schedule_update
 -- params: @namespace text, @name text, @settings text, @declared text, @paused_at bigint, @paused_by text, @note text, @cursor bigint
--- params: @next_at bigint, @remaining bigint, @cancels uuid, @now bigint, @expected bigint, @trims boolean, @kept int
+-- params: @next_at bigint, @remaining bigint, @cancels uuid, @now bigint, @expected bigint, @trims boolean, @kept int, @asked_before bigint
 WITH s AS (
   UPDATE {schema}.schedule s SET settings = @settings, declared = @declared, paused_at = @paused_at, paused_by = @paused_by, note = @note,
     cursor = @cursor, next_at = @next_at, remaining = @remaining, cancels = @cancels, updated_at = @now, version = s.version + 1
   WHERE s.namespace = @namespace AND s.name = @name AND s.version = @expected
   RETURNING {{schedule_columns}}
 ), trimmed AS (
-  DELETE FROM {schema}.schedule_run r USING s WHERE @trims AND r.schedule = s.id AND r.at < {{last_kept}}
+  DELETE FROM {schema}.schedule_run r USING s WHERE @trims AND {{may_go}}
 )
 SELECT {{schedule_columns}} FROM s;
 
@@ -113,10 +115,10 @@ FROM unnest(@ids, @versions, @cursors, @next_at, @remaining, @cancels, @last, @f
   AS t (id, version, cursor, next_at, remaining, cancels, last, fired)
 WHERE s.id = t.id;
 
--- Removes the runs of schedules that were decided before the last so many.
+-- Removes old runs of schedules.
 -- name: schedule_runs_trim
--- params: @ids bigint[], @kept int
-DELETE FROM {schema}.schedule_run r USING unnest(@ids) AS s (id) WHERE r.schedule = s.id AND r.at < {{last_kept}};
+-- params: @ids bigint[], @kept int, @asked_before bigint
+DELETE FROM {schema}.schedule_run r USING unnest(@ids) AS s (id) WHERE {{may_go}};
 
 -- name: schedule_runs
 -- params: @namespace text, @name text, @before bigint, @before_manual bigint, @limit int

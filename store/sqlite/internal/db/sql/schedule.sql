@@ -58,10 +58,11 @@ INSERT OR IGNORE INTO holdfast_schedule_run (schedule, nominal, manual, at, stat
 SELECT nominal, manual, at, state, job FROM holdfast_schedule_run
 WHERE schedule = @schedule AND (nominal, manual) < (@before, @before_manual) ORDER BY nominal DESC, manual DESC LIMIT @limit + 0;
 
--- Runs that were decided before the last so many.
+-- Runs that were decided before the last so many; those that a person asked for not before a time,
+-- since asking again must find them.
 -- name: schedule_runs_trim
--- params: @schedule, @same_schedule, @kept
-DELETE FROM holdfast_schedule_run WHERE schedule = @schedule AND at < (
+-- params: @asked_before, @schedule, @same_schedule, @kept
+DELETE FROM holdfast_schedule_run WHERE (manual = 0 OR at < @asked_before) AND schedule = @schedule AND at < (
   SELECT at FROM holdfast_schedule_run WHERE schedule = @same_schedule ORDER BY at DESC LIMIT 1 OFFSET @kept + 0);
 
 -- For a copy into another database.
