@@ -44,7 +44,7 @@ func (s *Store) LanesOf(ctx context.Context, jobs []*store.Job, foreign bool) (l
 			continue
 		}
 		l, ok := found[keyOf(job)]
-		if lanes[i] = l; !ok && !s.making.has(keyOf(job)) {
+		if lanes[i] = l; !ok {
 			return nil, fmt.Errorf("%w: the lane of job %s vanished", store.ErrSchema, job.ID)
 		}
 	}
@@ -76,7 +76,7 @@ type intern struct {
 }
 
 // internLanes makes lanes that do not exist, and says of the others that they are used today. Those
-// that another transaction is making are left out, unless they are waited for (foreign).
+// that another transaction is making have no id, unless they are waited for (foreign).
 func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (map[laneKey]Lane, error) {
 	slices.SortFunc(keys, compareLaneKeys)
 	keys = slices.Compact(keys)
@@ -84,17 +84,18 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (
 	if slices.ContainsFunc(keys, s.making.has) {
 		all.wait = laneWaitAgain
 	}
-	parts := []*intern{all}
+	parts, made := []*intern{all}, []laneKey(nil)
 	err := all.commit(ctx)
 	if !foreign && pg.IsLockTimeout(err) {
-		if parts, err = s.internEach(ctx, keys); err != nil {
-			return nil, err
-		}
+		parts, made, err = s.internEach(ctx, keys)
 	}
 	if err != nil {
 		return nil, err
 	}
 	lanes := make(map[laneKey]Lane, len(keys))
+	for _, key := range made {
+		lanes[key] = Lane{}
+	}
 	for _, part := range parts {
 		for _, l := range part.found {
 			s.Lanes.Add(l)
@@ -105,20 +106,21 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (
 	return lanes, nil
 }
 
-// internEach makes those lanes that no other transaction is making.
-func (s *Store) internEach(ctx context.Context, keys []laneKey) (parts []*intern, err error) {
+// internEach makes lanes but those that another transaction is making, which it returns.
+func (s *Store) internEach(ctx context.Context, keys []laneKey) (parts []*intern, made []laneKey, err error) {
 	for _, key := range keys {
 		one := &intern{store: s, keys: []laneKey{key}, wait: laneWaitAgain}
 		switch err := one.commit(ctx); {
 		case pg.IsLockTimeout(err):
 			s.making.note(key, true)
+			made = append(made, key)
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		default:
 			parts = append(parts, one)
 		}
 	}
-	return parts, nil
+	return parts, made, nil
 }
 
 // commit makes the lanes in a transaction of its own.
