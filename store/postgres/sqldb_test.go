@@ -34,7 +34,7 @@ func openSQL(t *testing.T, url string, most int) *sql.DB {
 
 // TestConformanceThroughSQL: a store on a pool of database/sql keeps every promise. The statements
 // are the same, so it leaves out the same concerns as behind a pooler, but for those that
-// notifications are needed for.
+// notifications are needed for, and what is the same with many rows or many nodes.
 func TestConformanceThroughSQL(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -43,8 +43,9 @@ func TestConformanceThroughSQL(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		config := used(t, clock.Now)
 		return open(t, postgres.Config{DB: openSQL(t, config.URL, 4), SchemaName: config.SchemaName, Clock: clock.Now})
-	}, "Cancel", "Continue", "Earlier", "Ending", "Fence", "Held", "Hold", "Invalid", "Nodes", "Obstacles", "Order", "Outcome", "Property",
-		"Queues", "Repeat", "Rescue", "Resume", "Retain", "RetainQueues", "Retry", "Transitions", "Unique", "Unit", "Wait", "Words")
+	}, "Cancel", "Continue", "Earlier", "Ending", "Fence", "Held", "Hold", "Invalid", "Large", "Nodes", "Obstacles", "Order", "Outcome",
+		"Property", "Queues", "Repeat", "Rescue", "Resume", "Retain", "RetainQueues", "Retry", "Slots", "Sort", "Transitions", "Unique", "Unit",
+		"Wait", "Words")
 }
 
 // TestLifeThroughSQL takes a job with everything through its life on pools of database/sql, in each
