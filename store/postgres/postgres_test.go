@@ -33,7 +33,8 @@ func TestConformance(t *testing.T) {
 // TestConformanceBehindPooler has a pool that keeps nothing of a session from one use of a
 // connection to the next, as a pooler in transaction mode would. The statements are the same, so it
 // leaves out concerns that send none but those of the others, random sequences of operations,
-// races, what happens over days, and what is the same with many rows; and without notifications no process is told of anything.
+// races, what happens over days, and what is the same with many rows; and without notifications no
+// process is told of anything.
 func TestConformanceBehindPooler(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
