@@ -79,6 +79,7 @@ type QueueSettings struct {
 	CreatedAt time.Time
 	PausedAt  time.Time // zero: it is not paused
 	PausedBy  string
+	Rest      Resting
 	DeletedAt time.Time // zero: it was not deleted
 }
 

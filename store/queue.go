@@ -10,6 +10,7 @@ type Queue struct {
 	CreatedAt time.Time
 	PausedAt  time.Time // zero: not paused
 	PausedBy  string
+	Rest      Resting         // the last one, until the queue is resumed
 	Counts    map[State]Count // of the states that are not finished
 	OldestDue time.Time       // run time of the oldest available job; zero if there is none
 }

@@ -56,6 +56,7 @@ type Attempt struct {
 type Obstacles struct {
 	QueuePausedAt time.Time // zero: its queue is not paused
 	QueuePausedBy string
+	QueueRest     Resting // if it rests now
 	// Turn is another job that has the turn of its ordering key; zero if there is none.
 	Turn ID
 }

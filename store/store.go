@@ -150,12 +150,14 @@ type Queues interface {
 	// Pause pauses or resumes a queue, which is created if it does not exist, and records who
 	// asked. Doing it twice is no error.
 	Pause(ctx context.Context, params PauseParams) error
+	// Rest lets a queue rest until a time, which it answers. Resuming the queue ends that.
+	Rest(ctx context.Context, params RestParams) (Resting, error)
 	// DeleteQueue takes a queue off the list. The errors are ErrNotFound and ErrConflict.
 	DeleteQueue(ctx context.Context, params DeleteQueueParams) error
 	// Queues lists the queues of a namespace by name.
 	Queues(ctx context.Context, namespace string) ([]Queue, error)
 	// Unserved tells what waits in vain: kinds of jobs of which some are available, in queues that
-	// are not paused, and that no living node claims there, as NodeInfo.Claims says; at most limit,
+	// are not paused and do not rest, and that no living node claims there, as NodeInfo.Claims says; at most limit,
 	// first those whose jobs wait longest. Jobs that wait for the turn of their ordering key are
 	// not told of. Its cost does not grow with the number of jobs that wait.
 	Unserved(ctx context.Context, limit int) ([]Unserved, error)

@@ -318,6 +318,15 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	return pg.Classify(ctx, "pause queue "+params.Queue, s.operate.Pause(ctx, params))
 }
 
+// Rest implements store.Queues.
+func (s *Store) Rest(ctx context.Context, params store.RestParams) (store.Resting, error) {
+	if err := params.Check(); err != nil {
+		return store.Resting{}, err
+	}
+	rest, err := s.operate.Rest(ctx, params)
+	return rest, pg.Classify(ctx, "let queue "+params.Queue+" rest", err)
+}
+
 // DeleteQueue implements store.Queues.
 func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
 	if err := params.Check(); err != nil {

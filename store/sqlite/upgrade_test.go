@@ -240,6 +240,11 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{21, []string{
+		"DROP INDEX holdfast_queue_halted", "ALTER TABLE holdfast_queue DROP COLUMN rest_until",
+		"ALTER TABLE holdfast_queue DROP COLUMN rest_level",
+		"CREATE INDEX holdfast_queue_paused ON holdfast_queue (id) WHERE paused_at IS NOT NULL",
+	}},
 	{20, []string{"DROP TABLE holdfast_edge", "DROP TABLE holdfast_edge_check"}},
 	{19, []string{
 		"ALTER TABLE holdfast_node DROP COLUMN mode", "ALTER TABLE holdfast_node DROP COLUMN mode_at",

@@ -2,6 +2,7 @@ package env
 
 import (
 	"errors"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -62,6 +63,14 @@ func (e *Env) Pause(queue string, paused bool) {
 	e.Helper()
 	err := e.Store.Pause(e.Ctx, store.PauseParams{Namespace: Namespace, Queue: queue, Paused: paused, Actor: "ada"})
 	e.NoError("Pause", err)
+}
+
+// Rest lets a queue rest.
+func (e *Env) Rest(queue string, d time.Duration, curve store.Backoff) store.Resting {
+	e.Helper()
+	r, err := e.Store.Rest(e.Ctx, store.RestParams{Namespace: Namespace, Queue: queue, For: d, Curve: curve})
+	e.NoError("Rest", err)
+	return r
 }
 
 // TryDeleteQueue takes a queue off the list.

@@ -101,6 +101,14 @@ func (p persistent) Pause(ctx context.Context, params store.PauseParams) error {
 	return persist(func(bool) error { return p.Store.Pause(ctx, params) })
 }
 
+func (p persistent) Rest(ctx context.Context, params store.RestParams) (rest store.Resting, err error) {
+	err = persist(func(bool) error {
+		rest, err = p.Store.Rest(ctx, params)
+		return err
+	})
+	return rest, err
+}
+
 func (p persistent) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
 	return persist(func(bool) error { return p.Store.DeleteQueue(ctx, params) })
 }

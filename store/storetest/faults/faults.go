@@ -259,6 +259,15 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	return s.do(ctx, "Pause", func(bool) error { return s.inner.Pause(ctx, params) })
 }
 
+// Rest implements store.Queues.
+func (s *Store) Rest(ctx context.Context, params store.RestParams) (rest store.Resting, err error) {
+	err = s.do(ctx, "Rest", func(bool) error {
+		rest, err = s.inner.Rest(ctx, params)
+		return err
+	})
+	return rest, err
+}
+
 // DeleteQueue implements store.Queues. It is not duplicated: the second one would find no queue.
 func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
 	return s.do(ctx, "DeleteQueue", func(again bool) error {

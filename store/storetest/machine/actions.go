@@ -17,6 +17,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"cancel": m.cancelJobs,
 		"retry":  m.retryJobs,
 		"pause":  m.pauseQueue,
+		"rest":   m.restQueue,
 		"drop":   m.deleteQueue,
 		"rescue": m.rescueNodes,
 		"giveup": m.giveUpRuns,

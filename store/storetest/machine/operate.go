@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -58,6 +59,18 @@ func (m *machine) pauseQueue(t *rapid.T) {
 	}
 	t.Logf("pause %s: %v", params.Queue, params.Paused)
 	m.must("Pause", m.store.Pause(m.ctx, params), m.model.Pause(m.ctx, params))
+}
+
+func (m *machine) restQueue(t *rapid.T) {
+	params := store.RestParams{
+		Namespace: m.namespace, Queue: m.anyQueue(t), For: pick(t, "for", 0, time.Second, time.Minute),
+		Curve: store.Backoff{Base: time.Second, Cap: time.Minute},
+	}
+	got, err := m.store.Rest(m.ctx, params)
+	want, wantErr := m.model.Rest(m.ctx, params)
+	t.Logf("rest %s for %v: %v", params.Queue, params.For, want)
+	m.must("Rest", err, wantErr)
+	m.same("Rest", got, want)
 }
 
 func (m *machine) deleteQueue(t *rapid.T) {

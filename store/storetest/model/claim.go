@@ -63,7 +63,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 func (s *Store) claimable(params store.ClaimParams, now time.Time) []*job {
 	due := s.selected(func(j *job) bool {
 		return j.Namespace == params.Namespace && j.state == store.Available && s.hasTurn(j) && !s.isKept(j.ID) &&
-			slices.Contains(params.Kinds, j.lane()) && !s.isPaused(j.queueName())
+			slices.Contains(params.Kinds, j.lane()) && !s.isPaused(j.queueName(), now)
 	})
 	slices.SortFunc(due, func(a, b *job) int {
 		return cmp.Or(

@@ -113,7 +113,7 @@ func (s *Store) mayStart(batch *store.Batch, now time.Time) bool {
 		if !q.MayStart() || q.Job.Check() != nil || q.Delay > 0 && q.Job.RunAt.IsZero() || q.Job.RunAt.After(now) {
 			continue
 		}
-		if s.isPaused(queueName{q.Job.Namespace, q.Job.Queue}) {
+		if s.isPaused(queueName{q.Job.Namespace, q.Job.Queue}, now) {
 			return false
 		}
 		waiting := s.selected(func(j *job) bool {

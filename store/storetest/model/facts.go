@@ -78,9 +78,9 @@ func (s *Store) in(namespace string, id store.ID) *job {
 }
 
 // isPaused reports whether nothing of a queue is claimed.
-func (s *Store) isPaused(name queueName) bool {
+func (s *Store) isPaused(name queueName, now time.Time) bool {
 	q := s.queues[name]
-	return q != nil && !q.PausedAt.IsZero()
+	return q != nil && (!q.PausedAt.IsZero() || q.Rest.At(now))
 }
 
 // touch returns a queue, made if it does not exist, that is needed now.

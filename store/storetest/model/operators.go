@@ -187,10 +187,26 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	switch {
 	case params.Paused && q.PausedAt.IsZero():
 		q.PausedAt, q.PausedBy = now, params.Actor
-	case !params.Paused && !q.PausedAt.IsZero():
-		q.PausedAt, q.PausedBy = time.Time{}, ""
+	case !params.Paused:
+		q.PausedAt, q.PausedBy, q.Rest = time.Time{}, "", store.Resting{}
 	}
 	return nil
+}
+
+// Rest implements store.Queues.
+func (s *Store) Rest(ctx context.Context, params store.RestParams) (store.Resting, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return store.Resting{}, err
+	}
+	defer s.mu.Unlock()
+	if err := params.Check(); err != nil {
+		return store.Resting{}, err
+	}
+	q := s.touch(params.Namespace, params.Queue, now)
+	q.deleted = false
+	q.Rest = params.After(q.Rest, now)
+	return q.Rest, nil
 }
 
 // DeleteQueue implements store.Queues.
@@ -210,6 +226,6 @@ func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams)
 	case s.hasUnfinished(name):
 		return store.QueueInUse(params.Queue)
 	}
-	q.PausedAt, q.PausedBy, q.deleted = time.Time{}, "", true
+	q.PausedAt, q.PausedBy, q.Rest, q.deleted = time.Time{}, "", store.Resting{}, true
 	return nil
 }

@@ -70,7 +70,8 @@ func (j *job) lastError() string {
 
 // Obstacles implements store.Reader.
 func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
-	if _, err := s.begin(ctx); err != nil {
+	now, err := s.begin(ctx)
+	if err != nil {
 		return store.Obstacles{}, err
 	}
 	defer s.mu.Unlock()
@@ -81,6 +82,9 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 	var o store.Obstacles
 	if q := s.queues[queueName{j.Namespace, j.Queue}]; q != nil {
 		o.QueuePausedAt, o.QueuePausedBy = q.PausedAt, q.PausedBy
+		if q.Rest.At(now) {
+			o.QueueRest = q.Rest
+		}
 	}
 	if !s.hasTurn(j) {
 		o.Turn = s.turns[j.keyName()]
@@ -124,7 +128,8 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 
 // Unserved implements store.Queues.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
-	if _, err := s.begin(ctx); err != nil {
+	now, err := s.begin(ctx)
+	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
@@ -138,7 +143,7 @@ func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, erro
 	}
 	oldest := map[store.Unserved]time.Time{} // without OldestDue
 	for _, j := range s.jobs {
-		if j.state != store.Available || !s.hasTurn(j) || s.isPaused(j.queueName()) ||
+		if j.state != store.Available || !s.hasTurn(j) || s.isPaused(j.queueName(), now) ||
 			served(func(n store.NodeInfo) bool { return n.Claims(j.Namespace, j.Queue, j.lane()) }) {
 			continue
 		}

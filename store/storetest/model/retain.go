@@ -36,7 +36,7 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		j.forgetRefused(now.Add(-store.RefusedKept))
 	}
 	for name, q := range s.queues {
-		if q.PausedAt.IsZero() && now.Sub(q.used) >= queueKept && !s.isUsed(name) {
+		if !s.isPaused(name, now) && now.Sub(q.used) >= queueKept && !s.isUsed(name) {
 			delete(s.queues, name)
 		}
 	}
@@ -74,7 +74,7 @@ func (s *Store) ForgetQueue(namespace, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := queueName{namespace, name}
-	if q := s.queues[at]; q == nil || !q.PausedAt.IsZero() || s.isUsed(at) {
+	if s.queues[at] == nil || s.isPaused(at, s.clock()) || s.isUsed(at) {
 		return false
 	}
 	delete(s.queues, at)

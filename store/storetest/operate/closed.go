@@ -101,6 +101,9 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Pause": {"pause queue mail", func(ctx c) error {
 			return s.Pause(ctx, store.PauseParams{Namespace: env.Namespace, Queue: "mail", Paused: true})
 		}},
+		"Rest": {"let queue mail rest", func(ctx c) error {
+			return second(s.Rest(ctx, store.RestParams{Namespace: env.Namespace, Queue: "mail"}))
+		}},
 		"DeleteQueue": {"delete queue mail", func(ctx c) error {
 			return s.DeleteQueue(ctx, store.DeleteQueueParams{Namespace: env.Namespace, Queue: "mail"})
 		}},

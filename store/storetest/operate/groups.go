@@ -15,6 +15,7 @@ var Groups = env.Groups{
 	"RetainQueues": retainQueuesTests,
 	"Read":         readTests,
 	"Obstacles":    obstaclesTests,
+	"Rest":         restTests,
 	"Closed":       closedTests,
 	"Action":       actionTests,
 	"Words":        wordsTests,

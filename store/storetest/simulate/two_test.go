@@ -80,6 +80,10 @@ func (s *two) Retry(ctx context.Context, p store.RetryParams) ([]store.Result, [
 
 func (s *two) Pause(ctx context.Context, p store.PauseParams) error { return s.either().Pause(ctx, p) }
 
+func (s *two) Rest(ctx context.Context, p store.RestParams) (store.Resting, error) {
+	return s.either().Rest(ctx, p)
+}
+
 func (s *two) PauseJobs(ctx context.Context, p store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
 	return s.either().PauseJobs(ctx, p)
 }

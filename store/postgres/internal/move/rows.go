@@ -150,6 +150,8 @@ type queueRow struct {
 	CreatedAt int64   `json:"created_at"`
 	PausedAt  *int64  `json:"paused_at"`
 	PausedBy  *string `json:"paused_by"`
+	RestUntil *int64  `json:"rest_until"`
+	RestLevel int     `json:"rest_level"`
 	DeletedAt *int64  `json:"deleted_at"`
 }
 

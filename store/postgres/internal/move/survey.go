@@ -76,9 +76,10 @@ func origin(ctx context.Context, t pg.Session) (o store.Origin, n *store.CopyNot
 func queues(ctx context.Context, t pg.Session) (list []store.QueueSettings, err error) {
 	err = t.Run(ctx, "copy_queues", func(r pg.Row) error {
 		var q store.QueueSettings
-		var created, paused, deleted *int64
+		var created, paused, rests, deleted *int64
 		var by *string
-		err := r.Scan(&q.Namespace, &q.Name, &created, &paused, &by, &deleted)
+		err := r.Scan(&q.Namespace, &q.Name, &created, &paused, &by, &rests, &q.Rest.Level, &deleted)
+		q.Rest.Until = pg.OptTime(rests)
 		q.CreatedAt, q.PausedAt, q.PausedBy, q.DeletedAt = pg.OptTime(created), pg.OptTime(paused), pg.TextOf(by), pg.OptTime(deleted)
 		list = append(list, q)
 		return err

@@ -64,7 +64,7 @@ func (s *Store) retireLanes(ctx context.Context) error {
 				if err := t.Run(ctx, "lanes_retire", func(pg.Row) error { removed++; return nil }, old); err != nil {
 					return err
 				}
-				return t.Run(ctx, "queues_retire", nil, int64(before)*pg.Day.Microseconds())
+				return t.Run(ctx, "queues_retire", nil, int64(before)*pg.Day.Microseconds(), s.Micros())
 			})
 		})
 		if err != nil {

@@ -15,11 +15,15 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 	found := false
 	ask := pg.Statement{Name: "obstacles", Args: []any{pg.UUIDOf(id)}, Each: func(r pg.Row) error {
 		var (
-			pausedAt *int64
-			pausedBy *string
-			turn     pgtype.UUID
+			pausedAt, restsUntil *int64
+			pausedBy             *string
+			turn                 pgtype.UUID
+			rest                 store.Resting
 		)
-		err := r.Scan(&pausedAt, &pausedBy, &turn)
+		err := r.Scan(&pausedAt, &pausedBy, &restsUntil, &rest.Level, &turn)
+		if rest.Until = pg.OptTime(restsUntil); rest.At(s.Now()) {
+			o.QueueRest = rest
+		}
 		o.QueuePausedAt, o.QueuePausedBy, o.Turn = pg.OptTime(pausedAt), pg.TextOf(pausedBy), turn.Bytes
 		found = true
 		return err

@@ -16,10 +16,11 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 		q := store.Queue{Counts: map[store.State]store.Count{}}
 		var id int32
 		var createdAt int64
-		var pausedAt *int64
+		var pausedAt, restsUntil *int64
 		var pausedBy *string
 		var isDeleted bool
-		err := r.Scan(&id, &q.Namespace, &q.Name, &createdAt, &pausedAt, &pausedBy, &isDeleted)
+		err := r.Scan(&id, &q.Namespace, &q.Name, &createdAt, &pausedAt, &pausedBy, &restsUntil, &q.Rest.Level, &isDeleted)
+		q.Rest.Until = pg.OptTime(restsUntil)
 		q.CreatedAt, q.PausedAt, q.PausedBy = pg.TimeOf(createdAt), pg.OptTime(pausedAt), pg.TextOf(pausedBy)
 		place[id] = len(queues)
 		queues, deleted = append(queues, q), append(deleted, isDeleted)

@@ -205,3 +205,8 @@ func ReadOptTime(s Stmt) time.Time {
 	}
 	return ReadTime(s)
 }
+
+// ReadRest reads the two columns of the rest of a queue.
+func ReadRest(s Stmt) store.Resting {
+	return store.Resting{Until: ReadOptTime(s), Level: int(s.ReadInt())}
+}

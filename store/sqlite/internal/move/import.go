@@ -97,6 +97,8 @@ func putQueue(t *core.Tx, q *store.QueueSettings) error {
 	s.BindInt(q.CreatedAt.UnixMicro())
 	db.BindOptTime(s, q.PausedAt)
 	db.BindOptText(s, q.PausedBy)
+	db.BindOptTime(s, q.Rest.Until)
+	s.BindInt(int64(q.Rest.Level))
 	db.BindOptTime(s, q.DeletedAt)
 	return db.Exec(s)
 }

@@ -114,7 +114,7 @@ func queues(t *core.Tx) (list []store.QueueSettings, err error) {
 	return list, db.Each(s, func() error {
 		list = append(list, store.QueueSettings{
 			Namespace: s.ReadText(), Name: s.ReadText(), CreatedAt: db.ReadTime(s), PausedAt: db.ReadOptTime(s),
-			PausedBy: db.ReadOptText(s), DeletedAt: db.ReadOptTime(s),
+			PausedBy: db.ReadOptText(s), Rest: db.ReadRest(s), DeletedAt: db.ReadOptTime(s),
 		})
 		return nil
 	})

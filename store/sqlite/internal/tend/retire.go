@@ -210,6 +210,7 @@ func (v Verbs) removeLanes(ctx context.Context, limit int) (removed int, more bo
 func (v Verbs) removeQueues(ctx context.Context) error {
 	removable := func(t *core.Tx) (ids []int64, last int64, err error) {
 		st := t.Stmt("queues_page")
+		st.BindInt(t.Now)
 		st.BindInt(t.Now - idleDays*core.Day)
 		st.BindInt(v.queuesSeen.Load())
 		st.BindInt(retainChunk)

@@ -20,13 +20,16 @@ func (v Verbs) Obstacles(ctx context.Context, namespace string, id store.ID) (st
 		if !found || namespace != "" && b.Namespace != namespace {
 			return store.NoJob(id)
 		}
-		st := t.Stmt("queue_paused")
+		st := t.Stmt("queue_halted")
 		st.BindInt(b.Lane.Queue)
 		if found, err = st.Next(); err != nil {
 			return err
 		}
 		if found {
 			o.QueuePausedAt, o.QueuePausedBy = db.ReadOptTime(st), db.ReadOptText(st)
+			if rest := db.ReadRest(st); rest.At(db.TimeOf(t.Now)) {
+				o.QueueRest = rest
+			}
 			st.Done()
 		}
 		if b.OrderingKey == "" {

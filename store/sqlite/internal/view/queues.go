@@ -21,7 +21,7 @@ func (v Verbs) Queues(ctx context.Context, namespace string) ([]store.Queue, err
 			ids = append(ids, st.ReadInt())
 			queues = append(queues, store.Queue{
 				Namespace: namespace, Name: st.ReadText(), CreatedAt: db.ReadTime(st),
-				PausedAt: db.ReadOptTime(st), PausedBy: db.ReadOptText(st),
+				PausedAt: db.ReadOptTime(st), PausedBy: db.ReadOptText(st), Rest: db.ReadRest(st),
 				Counts: map[store.State]store.Count{},
 			})
 			deleted = append(deleted, !st.ReadNull())

@@ -147,6 +147,7 @@ func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
 func PausedQueues(t *core.Tx) ([]int64, error) {
 	var paused []int64
 	s := t.Stmt("queues_paused")
+	s.BindInt(t.Now)
 	return paused, db.Each(s, func() error {
 		paused = append(paused, s.ReadInt())
 		return nil

@@ -74,7 +74,8 @@ WITH RECURSIVE member AS MATERIALIZED (
   FROM given g
   CROSS JOIN LATERAL (SELECT a.queue, a.kind, a.priority FROM {schema}.lane a WHERE a.id = g.lane AND a.kind = ANY (@kinds) OFFSET 0) l
   CROSS JOIN LATERAL (
-    SELECT a.name FROM {schema}.queue a WHERE a.id = l.queue AND a.namespace = @namespace AND a.paused_at IS NULL OFFSET 0
+    SELECT a.name FROM {schema}.queue a WHERE a.id = l.queue AND a.namespace = @namespace
+      AND a.paused_at IS NULL AND coalesce(a.rest_until, 0) <= @now OFFSET 0
   ) q
   CROSS JOIN LATERAL (
     SELECT coalesce(@demands -> q.name -> l.kind, @demands -> q.name -> '', @demands -> '' -> l.kind, @demands -> '' -> '')::int AS place

@@ -32,7 +32,7 @@ WITH input AS MATERIALIZED (
 SELECT 1;
 
 -- The fast path for jobs that are due and run at once on a node, if nothing is in the way: no queue
--- is paused, and in the lanes @empty_lanes, each given once, nothing waits at those run times and
+-- is paused or rests, and in the lanes @empty_lanes, each given once, nothing waits at those run times and
 -- ids or after. The node's row is locked as by a claim. Answers whether the jobs run; if not they
 -- are available. That they are new is what fences a batch that arrives twice.
 -- name: enqueue_start
@@ -47,7 +47,7 @@ WITH input AS MATERIALIZED (
   SELECT n.id FROM {schema}.node n WHERE n.id = @node AND n.dead_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM unnest(@empty_lanes, @empty_from_run_at, @empty_from_ids) AS t (lane, run_at, id)
     JOIN {schema}.lane l ON l.id = t.lane JOIN {schema}.queue q ON q.id = l.queue
-    WHERE q.paused_at IS NOT NULL OR EXISTS (
+    WHERE q.paused_at IS NOT NULL OR q.rest_until > @now OR EXISTS (
       SELECT 1 FROM {schema}.ready r WHERE r.lane = t.lane AND (r.run_at, r.id) >= (t.run_at, t.id)
     )
   ) FOR NO KEY UPDATE

@@ -37,12 +37,12 @@ FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = ANY (@
 -- ready no more than the first row of those that no node serves: so nothing is passed by that nodes
 -- have taken from the others.
 -- name: unserved
--- params: @kinds text[], @namespaces text[], @queues text[], @limit int
+-- params: @kinds text[], @namespaces text[], @queues text[], @limit int, @now bigint
 WITH served AS MATERIALIZED (
   SELECT t.kind, t.namespace, t.queue FROM unnest(@kinds, @namespaces, @queues) AS t (kind, namespace, queue)
 ), bare AS MATERIALIZED (
   SELECT l.id, l.kind, q.namespace, q.name FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue
-  WHERE q.paused_at IS NULL AND NOT EXISTS (
+  WHERE q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now AND NOT EXISTS (
     SELECT 1 FROM served s WHERE s.kind = l.kind AND s.namespace IN ('', q.namespace) AND s.queue IN ('', q.name)
   )
 ), waiting AS MATERIALIZED (
@@ -89,11 +89,11 @@ DELETE FROM {schema}.lane l WHERE l.id = ANY (@lanes)
   AND NOT EXISTS (SELECT 1 FROM {schema}.deferred d WHERE d.lane = l.id OFFSET 0)
 RETURNING l.id;
 
--- Removes queues that have no lanes any more and had their first job before that, but for paused
--- ones.
+-- Removes queues that have no lanes any more and had their first job before that, but for those that
+-- are paused or rest.
 -- name: queues_retire
--- params: @created_before bigint
-DELETE FROM {schema}.queue q WHERE q.created_at < @created_before AND q.paused_at IS NULL
+-- params: @created_before bigint, @now bigint
+DELETE FROM {schema}.queue q WHERE q.created_at < @created_before AND q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now
   AND NOT EXISTS (SELECT 1 FROM {schema}.lane l WHERE l.queue = q.id OFFSET 0);
 
 -- Lanes for jobs that are to be bound to versions of their kinds. It is the first statement of its

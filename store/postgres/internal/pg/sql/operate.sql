@@ -278,11 +278,26 @@ INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'paus
 -- params: @namespace text, @queue text, @now bigint, @actor text
 WITH changed AS (
   INSERT INTO {schema}.queue (namespace, name, created_at) VALUES (@namespace, @queue, @now)
-  ON CONFLICT (namespace, name) DO UPDATE SET paused_at = NULL, paused_by = NULL,
+  ON CONFLICT (namespace, name) DO UPDATE SET paused_at = NULL, paused_by = NULL, rest_until = NULL, rest_level = 0,
     created_at = coalesce(queue.created_at, excluded.created_at), deleted_at = NULL
-  WHERE queue.paused_at IS NOT NULL OR queue.created_at IS NULL OR queue.deleted_at IS NOT NULL RETURNING id
+  WHERE queue.paused_at IS NOT NULL OR queue.rest_until IS NOT NULL OR queue.created_at IS NULL OR queue.deleted_at IS NOT NULL RETURNING id
 )
 INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'resume', id FROM changed;
+
+-- The rest that a queue, which need not exist yet, has had last, and locks it.
+-- name: queue_rested
+-- params: @namespace text, @queue text, @now bigint
+INSERT INTO {schema}.queue AS q (namespace, name, created_at) VALUES (@namespace, @queue, @now)
+ON CONFLICT (namespace, name) DO UPDATE SET created_at = coalesce(q.created_at, excluded.created_at), deleted_at = NULL
+RETURNING q.id, q.rest_until, q.rest_level;
+
+-- Lets it rest.
+-- name: queue_rest
+-- params: @queue int, @until bigint, @level int, @now bigint, @actor text, @detail text
+WITH changed AS (
+  UPDATE {schema}.queue SET rest_until = @until, rest_level = @level WHERE id = @queue
+)
+INSERT INTO {schema}.audit (at, actor, action, queue, detail) SELECT @now, @actor, 'rest', @queue, @detail WHERE @actor <> '';
 
 -- Marks a queue as deleted, unless it has jobs that are not finished: pointers, or claims. Tells
 -- whether it has, and whether it was deleted before. Its row stays, to which lanes refer.
@@ -302,7 +317,7 @@ WITH found AS MATERIALIZED (
   ) AS busy
   FROM {schema}.queue q WHERE q.namespace = @namespace AND q.name = @queue AND q.created_at IS NOT NULL
 ), changed AS (
-  UPDATE {schema}.queue q SET paused_at = NULL, paused_by = NULL, deleted_at = @now FROM found f
+  UPDATE {schema}.queue q SET paused_at = NULL, paused_by = NULL, rest_until = NULL, rest_level = 0, deleted_at = @now FROM found f
   WHERE q.id = f.id AND NOT f.busy AND q.deleted_at IS NULL RETURNING q.id
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'delete', id FROM changed

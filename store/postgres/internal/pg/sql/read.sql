@@ -50,10 +50,10 @@ WHERE q.yes IS NULL;
 -- What keeps a job from being claimed, whatever nodes there are.
 -- name: obstacles
 -- params: @job uuid
-SELECT q.paused_at, q.paused_by, o.id
+SELECT q.paused_at, q.paused_by, q.rest_until, q.rest_level, o.id
 FROM (SELECT j.lane, j.ordering_key FROM {schema}.job j WHERE j.id = @job OFFSET 0) b
 CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
-CROSS JOIN LATERAL (SELECT a.paused_at, a.paused_by FROM {schema}.queue a WHERE a.id = l.queue OFFSET 0) q
+CROSS JOIN LATERAL (SELECT a.paused_at, a.paused_by, a.rest_until, a.rest_level FROM {schema}.queue a WHERE a.id = l.queue OFFSET 0) q
 LEFT JOIN LATERAL (
   SELECT a.id FROM {schema}.key_holder a WHERE a.queue = l.queue AND a.ordering_key = b.ordering_key AND a.id <> @job OFFSET 0
 ) o ON true;
@@ -75,7 +75,7 @@ ORDER BY t.place;
 
 -- name: queues
 -- params: @namespace text
-SELECT id, namespace, name, created_at, paused_at, paused_by, deleted_at IS NOT NULL
+SELECT id, namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, deleted_at IS NOT NULL
 FROM {schema}.queue WHERE namespace = @namespace AND created_at IS NOT NULL ORDER BY name;
 
 -- Counts of the states of each queue of a namespace, which stop at @most. Running jobs are found

@@ -33,26 +33,31 @@ WHERE j.id = ? AND q.namespace = ?;
 SELECT id FROM holdfast_lane WHERE queue = ?;
 
 -- name: queues_paused
-SELECT id FROM holdfast_queue WHERE paused_at IS NOT NULL;
+-- params: @now
+SELECT id FROM holdfast_queue INDEXED BY holdfast_queue_halted
+WHERE (paused_at IS NOT NULL OR rest_until IS NOT NULL) AND (paused_at IS NOT NULL OR rest_until > @now);
 
--- name: queue_paused
-SELECT paused_at, paused_by FROM holdfast_queue WHERE id = ?;
+-- name: queue_halted
+SELECT paused_at, paused_by, rest_until, rest_level FROM holdfast_queue WHERE id = ?;
 
 -- name: queues_list
-SELECT id, name, created_at, paused_at, paused_by, deleted_at FROM holdfast_queue WHERE namespace = ? ORDER BY name;
+SELECT id, name, created_at, paused_at, paused_by, rest_until, rest_level, deleted_at FROM holdfast_queue WHERE namespace = ? ORDER BY name;
 
 -- name: queue_pause
 UPDATE holdfast_queue SET paused_at = ?, paused_by = ?, deleted_at = NULL WHERE id = ? AND paused_at IS NULL;
 
 -- name: queue_resume
-UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL, deleted_at = NULL
-WHERE id = ? AND (paused_at IS NOT NULL OR deleted_at IS NOT NULL);
+UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL, rest_until = NULL, rest_level = 0, deleted_at = NULL
+WHERE id = ? AND (paused_at IS NOT NULL OR rest_until IS NOT NULL OR deleted_at IS NOT NULL);
+
+-- name: queue_rest
+UPDATE holdfast_queue SET rest_until = ?, rest_level = ?, deleted_at = NULL WHERE id = ?;
 
 -- name: queue_deleted
 SELECT id, deleted_at FROM holdfast_queue WHERE namespace = ? AND name = ?;
 
 -- name: queue_mark_deleted
-UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL, deleted_at = ? WHERE id = ?;
+UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL, rest_until = NULL, rest_level = 0, deleted_at = ? WHERE id = ?;
 
 -- Whether a queue has jobs that wait, each of which has a pointer.
 -- name: queue_waits
