@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 // process is told of anything.
 func TestConformanceBehindPooler(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
+	if testing.Short() || isRace {
 		t.Skip("it is the same suite once more")
 	}
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {

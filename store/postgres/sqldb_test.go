@@ -37,7 +37,7 @@ func openSQL(t *testing.T, url string, most int) *sql.DB {
 // notifications are needed for, and what is the same with many rows or many nodes.
 func TestConformanceThroughSQL(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
+	if testing.Short() || isRace {
 		t.Skip("it is the same suite once more")
 	}
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
