@@ -159,8 +159,8 @@ func (c *Client) Queues(ctx context.Context) ([]store.Queue, error) {
 // is ErrInvalid for a name that no queue can have.
 func (c *Client) PauseQueue(ctx context.Context, name string) error { return c.pause(ctx, name, true) }
 
-// ResumeQueue ends the pause of a queue. A queue that is not paused, or not there, is left as it
-// is, without an error.
+// ResumeQueue ends the pause of a queue, and its rest. A queue that is not paused, or not there, is
+// left as it is, without an error.
 func (c *Client) ResumeQueue(ctx context.Context, name string) error {
 	return c.pause(ctx, name, false)
 }

@@ -87,8 +87,8 @@ type Range struct {
 	// AtOnce lets the jobs run beside each other. Without it they run one after the other, unless
 	// the schedule allows overlaps.
 	AtOnce bool
-	// Number makes a Backfill safe to repeat for a day: times that have a job of the same number are
-	// left alone. 0: one is drawn, which Backfilled tells.
+	// Number makes a Backfill safe to repeat for a day: times that have a job of the same number
+	// are left alone. 0: one is drawn, which Backfilled tells.
 	Number int64
 }
 

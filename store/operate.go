@@ -56,7 +56,7 @@ type RetryParams struct {
 type PauseParams struct {
 	Namespace string
 	Queue     string
-	Paused    bool
+	Paused    bool // false ends a rest, too
 	Actor     string
 }
 

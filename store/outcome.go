@@ -6,7 +6,7 @@ import "time"
 //
 //	Completed  Result is kept.
 //	Retryable  RunAt says when; counted. Error and Reason are recorded as an attempt.
-//	Scheduled  a snooze: RunAt says when; not counted.
+//	Scheduled  a snooze, or a rest of its queue: RunAt says when; not counted.
 //	Available  a release: due at once, its run time is now; not counted.
 //	Waiting    parked as Wait says; not counted, and not recorded as an attempt.
 //	Failed     Reason and Error are kept; counted, and recorded as an attempt.
@@ -46,6 +46,9 @@ type Outcome struct {
 	Delay     time.Duration
 	StartedAt time.Time // when the handler was called; zero if it was not
 
+	// Rest, of Scheduled, asks for a rest of the job's queue. The engine sees to that before, and
+	// sets RunAt to its end. A store does not look at it.
+	Rest *RestParams
 	// Wait is how a run is parked, of Waiting only.
 	Wait *Wait
 	// Continue, of Available only, makes the job start over with other args: see Continue.

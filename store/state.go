@@ -98,6 +98,7 @@ const (
 	ReasonDependency        Reason = "dependency"         // it waits for other jobs
 	ReasonNondeterminism    Reason = "nondeterminism"     // a replay contradicted the journal
 	ReasonSnoozed           Reason = "snoozed"            // the handler asked to run later; not counted
+	ReasonThrottled         Reason = "throttled"          // the handler asked its queue to rest; not counted
 	ReasonReleased          Reason = "released"           // the node stopped and gave it back; not counted
 )
 
@@ -126,7 +127,7 @@ var Transitions = []Transition{
 	{Available, Running, "claimed: lease number + 1", false},
 	{Running, Completed, "the handler returned a result", true},
 	{Running, Retryable, "the handler failed or its node died, and attempts are left", true},
-	{Running, Scheduled, "the handler snoozed", false},
+	{Running, Scheduled, "the handler snoozed, or asked its queue to rest", false},
 	{Running, Available, "its node stopped and gave it back", false},
 	{Running, Waiting, "the handler parked, or a person paused the job", false},
 	{Scheduled, Waiting, "a person paused it", false},

@@ -157,9 +157,9 @@ type Queues interface {
 	// Queues lists the queues of a namespace by name.
 	Queues(ctx context.Context, namespace string) ([]Queue, error)
 	// Unserved tells what waits in vain: kinds of jobs of which some are available, in queues that
-	// are not paused and do not rest, and that no living node claims there, as NodeInfo.Claims says; at most limit,
-	// first those whose jobs wait longest. Jobs that wait for the turn of their ordering key are
-	// not told of. Its cost does not grow with the number of jobs that wait.
+	// are not paused and do not rest, and that no living node claims there, as NodeInfo.Claims
+	// says; at most limit, first those whose jobs wait longest. Jobs that wait for the turn of
+	// their ordering key are not told of. Its cost does not grow with the number of jobs that wait.
 	Unserved(ctx context.Context, limit int) ([]Unserved, error)
 }
 

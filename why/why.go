@@ -63,6 +63,7 @@ const (
 	Dependency  Code = "dependency"   // it comes after Job, which has not finished, or has failed and is to be decided about
 	Turn        Code = "turn"         // Job has the turn of its ordering key
 	QueuePaused Code = "queue_paused" // a person paused its queue
+	QueueRests  Code = "queue_rests"  // nothing of its queue starts until Until
 	NoNode      Code = "no_node"      // no node runs in its namespace
 	NoKind      Code = "no_kind"      // no live node serves its kind, or the version that it is bound to
 	NoQueue     Code = "no_queue"     // no live node that serves its kind serves its queue

@@ -62,7 +62,7 @@ To get started, run "holdfast dev".`,
 	}
 
 	root.AddCommand(jobs.Commands(a.App)...)
-	root.AddCommand(queues.Commands(a.App, jobs.DrainCommand(a.App), limits.QueueCommand(a.App))...)
+	root.AddCommand(queues.Commands(a.App, jobs.DrainCommand(a.App), limits.QueueCommand(a.App), limits.RestCommand(a.App))...)
 	root.AddCommand(schedules.Command(a.App), limits.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)

@@ -110,6 +110,9 @@ func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok,
 		}
 	}()
 	o := n.runJob(x)
+	if o != nil && o.Rest != nil {
+		n.letRest(&x.run.claimed.Job, o)
+	}
 	returned = true
 	if o == nil {
 		return n.endUnwritten(x)

@@ -114,6 +114,7 @@ type node struct {
 
 	handlers sync.WaitGroup // executions, except abandoned ones
 	resting  atomic.Int64   // idle goroutines
+	rests    sync.Map       // the name of a queue → askedRest
 	rested   sync.WaitGroup
 	wakeIdle chan store.Claimed // gives an idle goroutine a job
 	endIdle  chan struct{}      // closed: idle goroutines end

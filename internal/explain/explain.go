@@ -62,6 +62,10 @@ func (w *finding) pending(ctx context.Context, s store.Store) error {
 	if !obstacles.QueuePausedAt.IsZero() {
 		w.add(why.QueuePaused, "queue %s has been paused for %s%s", w.Queue, w.since(obstacles.QueuePausedAt), by(obstacles.QueuePausedBy))
 	}
+	if rest := obstacles.QueueRest; rest.At(w.now) {
+		w.add(why.QueueRests, "queue %s rests for %s more, as something that its jobs need was said to want that; "+
+			"\"queue resume\" ends the rest", w.Queue, w.left(rest.Until)).Until = rest.Until
+	}
 	if w.nodes, err = s.Nodes(ctx); err != nil {
 		return err
 	}

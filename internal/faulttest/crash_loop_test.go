@@ -42,7 +42,8 @@ func (w *inside) suicide() error {
 func TestCancelledJobThatKillsItsNode(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
-		// Each process knows the clock of a server as well as a round trip of up to 100 ms tells it.
+		// Each process knows the clock of a server as well as a round trip of up to 100 ms tells
+		// it.
 		const attempts, wait, clocks = 4, 300 * time.Millisecond, 100 * time.Millisecond
 		hf := db.open(t)
 		config := workerConfig{Role: "suicide", Database: db.dsn, Beat: 100 * time.Millisecond, Dead: time.Second}

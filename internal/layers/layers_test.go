@@ -281,7 +281,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "limit",
-		imports: []string{".", "internal/access", "internal/declared", "internal/engine", "internal/valid", "store"},
+		imports: []string{".", "internal/access", "internal/declared", "internal/engine", "internal/usercode", "internal/valid", "store"},
 		tests:   support,
 	},
 	{

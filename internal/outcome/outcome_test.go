@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,20 @@ func TestReturned(t *testing.T) {
 		"snooze": {err: snooze, later: &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: time.Hour}},
 		"snooze, to the past": {
 			err: &usercode.SnoozeError{Delay: -1}, later: &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed},
+		},
+		"throttled": {
+			err: fmt.Errorf("429: %w", &usercode.ThrottledError{Delay: -1, Curve: store.Backoff{Base: time.Second}}),
+			later: &store.Outcome{
+				State: store.Scheduled, Reason: store.ReasonThrottled, Error: "429: throttled",
+				Rest: &store.RestParams{Curve: store.Backoff{Base: time.Second}},
+			},
+		},
+		"throttled for ever": {
+			err: &usercode.ThrottledError{Delay: 1 << 62},
+			later: &store.Outcome{
+				State: store.Scheduled, Reason: store.ReasonThrottled, Error: "throttled", Delay: store.MaxRest,
+				Rest: &store.RestParams{For: store.MaxRest},
+			},
 		},
 		"hand over": {err: &usercode.HandOverError{}, later: &store.Outcome{State: store.Waiting, Wait: later(0)}},
 		"hand over for an hour": {

@@ -35,6 +35,12 @@ func Later(is *usercode.Returned, ended error, now time.Time) *store.Outcome {
 		return handedOver(is.HandOver.Limit, now)
 	case is.Snooze != nil:
 		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(is.Snooze.Delay, 0)}
+	case is.Throttled != nil:
+		delay := min(max(is.Throttled.Delay, 0), store.MaxRest)
+		return &store.Outcome{
+			State: store.Scheduled, Reason: store.ReasonThrottled, Error: is.Text, Delay: delay,
+			Rest: &store.RestParams{For: delay, Curve: is.Throttled.Curve},
+		}
 	}
 	return nil
 }

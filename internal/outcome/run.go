@@ -31,5 +31,5 @@ func Unreadable(err error) *store.Outcome {
 // Replace makes an outcome another one of the same run.
 func Replace(o, by *store.Outcome) {
 	o.State, o.Reason, o.Error, o.Trace, o.Delay = by.State, by.Reason, by.Error, by.Trace, by.Delay
-	o.Result, o.Wait, o.Continue = by.Result, by.Wait, by.Continue
+	o.Result, o.Wait, o.Continue, o.Rest = by.Result, by.Wait, by.Continue, by.Rest
 }

@@ -22,6 +22,11 @@ func (s *Slots) TakeStale(before time.Time) []store.Claimed {
 	return s.takeWaiting(func(c *store.Claimed) bool { return c.ClaimedAt.Before(before) })
 }
 
+// TakeQueue takes the jobs of a queue out of the buffer.
+func (s *Slots) TakeQueue(queue string) []store.Claimed {
+	return s.takeWaiting(func(c *store.Claimed) bool { return c.Job.Queue == queue })
+}
+
 // takeWaiting removes jobs from the buffer and returns them.
 func (s *Slots) takeWaiting(which func(*store.Claimed) bool) (taken []store.Claimed) {
 	s.mu.Lock()

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // The causes with which a handler's context ends, as context.Cause tells. The stores' ErrLeaseLost
@@ -39,6 +41,18 @@ func (e *SnoozeError) Error() string { return "snoozed for " + e.Delay.String() 
 
 // Is makes it an ErrParked.
 func (e *SnoozeError) Is(target error) bool { return target == ErrParked }
+
+// ThrottledError lets the queue of a job rest, for a delay at least, and for longer by the curve if
+// rests follow each other. The job runs again after that, without counting the attempt.
+type ThrottledError struct {
+	Delay time.Duration
+	Curve store.Backoff
+}
+
+func (e *ThrottledError) Error() string { return "throttled" }
+
+// Is makes it an ErrParked.
+func (e *ThrottledError) Is(target error) bool { return target == ErrParked }
 
 // HandOverError hands a job over: it is finished from outside, or its handler is called again after
 // the limit, if that is positive.

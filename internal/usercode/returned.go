@@ -15,6 +15,7 @@ type Returned struct {
 	ContinueAsNew *ContinueError
 	HandOver      *HandOverError
 	Snooze        *SnoozeError
+	Throttled     *ThrottledError
 	Retry         *RetryError
 	Full          bool // ErrJournalFull
 }
@@ -23,7 +24,7 @@ type Returned struct {
 func Look(err error) (r Returned) {
 	r.Text = ErrorText(err)
 	p := recovered(func() {
-		for _, target := range []any{&r.Cancel, &r.Fail, &r.Step, &r.ContinueAsNew, &r.HandOver, &r.Snooze, &r.Retry} {
+		for _, target := range []any{&r.Cancel, &r.Fail, &r.Step, &r.ContinueAsNew, &r.HandOver, &r.Snooze, &r.Throttled, &r.Retry} {
 			errors.As(err, target)
 		}
 		r.Full = errors.Is(err, ErrJournalFull)
@@ -65,6 +66,8 @@ func ForHandlers(err error) error {
 		return HandlersOnlyError("HandOver")
 	case r.Snooze != nil:
 		return HandlersOnlyError("Snooze")
+	case r.Throttled != nil:
+		return HandlersOnlyError("Throttled")
 	case r.Cancel != nil:
 		return HandlersOnlyError("Cancel")
 	}

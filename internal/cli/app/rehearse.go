@@ -56,6 +56,10 @@ func (nowhere) GetUpdate(context.Context, string, store.ID, string) (store.Updat
 
 func (nowhere) Pause(context.Context, store.PauseParams) error { return nil }
 
+func (nowhere) Rest(context.Context, store.RestParams) (store.Resting, error) {
+	return store.Resting{}, nil
+}
+
 func (nowhere) DeleteQueue(context.Context, store.DeleteQueueParams) error { return nil }
 
 // Schedules returns a schedule of any name, which fires so rarely that what fits to another

@@ -1,5 +1,5 @@
 // Package limits has the verbs on limits: "limit set", "list", "get", "delete" and "reset", and
-// "queue set", which sets the limit of a queue.
+// "queue set" and "queue rest", which set the limit of a queue and let it rest.
 //
 // A verb finds all mistakes of its command line before it opens the database.
 //

@@ -28,7 +28,7 @@ func Names(ctx context.Context, client *holdfast.Client, args []string) ([]strin
 // Commands are the commands on queues and on kinds. More are further commands on queues.
 func Commands(a *app.App, more ...*cobra.Command) []*cobra.Command {
 	v := verbs{a}
-	queue := app.Group("queue", "List, pause, drain and delete queues", "List, show, pause, resume, drain and delete queues.",
+	queue := app.Group("queue", "List, pause, drain and delete queues", "List, show, pause, resume, rest, drain and delete queues.",
 		`  holdfast queue list
   holdfast queue pause mail`)
 	queue.Aliases = []string{"queues"}
@@ -37,8 +37,8 @@ func Commands(a *app.App, more ...*cobra.Command) []*cobra.Command {
 			"Pause queues on all nodes: no job starts. Running jobs continue. Pausing a paused queue is not an\n"+
 				"error.", true),
 		v.pauseCommand("resume", "Resume queues",
-			"Resume queues: their jobs start again. Resuming a queue that is not paused is not an error. If one\n"+
-				"of the queues does not exist, none is resumed.", false),
+			"Resume queues: their jobs start again, also if they rest. Resuming a queue that is not paused is\n"+
+				"not an error. If one of the queues does not exist, none is resumed.", false),
 		v.queueDeleteCommand())
 	queue.AddCommand(more...)
 	return []*cobra.Command{queue, v.kindCommand()}
@@ -87,7 +87,7 @@ func (a verbs) queueGetCommand() *cobra.Command {
 		Use:   "get QUEUE",
 		Short: "Show a queue",
 		Long: `Show a queue: how many unfinished jobs it has in each state, since when it is paused and by whom,
-which live nodes serve it, and which kinds of its jobs no live node claims.`,
+or until when it rests, which live nodes serve it, and which kinds of its jobs no live node claims.`,
 		Example: `  holdfast queue get mail
   holdfast queue get mail --output json | jq .counts.available.jobs`,
 		Args:        arg.Takes(1, 1),

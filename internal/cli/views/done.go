@@ -2,6 +2,7 @@ package views
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -29,6 +30,18 @@ type Paused struct {
 	Queue     string `json:"queue"`
 	Paused    bool   `json:"paused"`
 	New       bool   `json:"new"` // the queue did not exist before
+}
+
+// Rested is a queue that was let rest.
+type Rested struct {
+	Namespace string    `json:"namespace"`
+	Queue     string    `json:"queue"`
+	Until     timestamp `json:"until"`
+}
+
+// NewRested returns the view of a queue that rests until a time.
+func NewRested(namespace, queue string, until time.Time) Rested {
+	return Rested{Namespace: namespace, Queue: queue, Until: timestamp(until)}
 }
 
 // AskedNode is a node that was asked to be quiet, to drain or to resume.

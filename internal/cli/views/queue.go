@@ -18,6 +18,8 @@ type Queue struct {
 	Paused    bool             `json:"paused"`
 	PausedAt  timestamp        `json:"paused_at"`
 	PausedBy  Text             `json:"paused_by"`
+	RestUntil timestamp        `json:"rest_until"` // the last rest, which may be over
+	RestLevel int              `json:"rest_level"`
 	Counts    map[string]Count `json:"counts"`
 	OldestDue timestamp        `json:"oldest_due"`
 }
@@ -38,6 +40,7 @@ func NewQueue(q *store.Queue) Queue {
 	v := Queue{
 		Namespace: q.Namespace, Name: q.Name, CreatedAt: timestamp(q.CreatedAt),
 		Paused: !q.PausedAt.IsZero(), PausedAt: timestamp(q.PausedAt), PausedBy: Text(q.PausedBy),
+		RestUntil: timestamp(q.Rest.Until), RestLevel: q.Rest.Level,
 		Counts: map[string]Count{}, OldestDue: timestamp(q.OldestDue),
 	}
 	for _, state := range countedStates {
@@ -73,6 +76,12 @@ func QueueRow(now time.Time, q *store.Queue) []string {
 	}
 	if !q.PausedAt.IsZero() {
 		paused = output.Ago(now, q.PausedAt) + " by " + q.PausedBy
+	}
+	if q.Rest.At(now) {
+		if paused != "" {
+			paused += "; "
+		}
+		paused += "rests for " + output.Rough(q.Rest.Until.Sub(now)) + " more"
 	}
 	return append(row, oldest, paused)
 }

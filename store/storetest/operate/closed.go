@@ -70,7 +70,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 	s, id, node := e.Store, run.Job.ID, run.Lease.Node
 	these := []store.ID{id}
 	type c = context.Context
-	return env.Merged(map[string]operation{ // of nodes and leaders
+	return env.Merged(closedQueues(e), map[string]operation{ // of nodes and leaders
 		"Apply":         {"apply", func(ctx c) error { return s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{e.Job()}}) }},
 		"Claim":         {"claim", func(ctx c) error { return second(s.Claim(ctx, e.Demand(node, 1))) }},
 		"Join":          {"join", func(ctx c) error { return second(s.Join(ctx, store.NodeInfo{Name: "n"})) }},
@@ -98,15 +98,6 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Depend":       {"let job {job} wait", func(ctx c) error { return third(s.Depend(ctx, store.DependParams{Job: id})) }},
 		"Edit":         {"edit job {job}", func(ctx c) error { return third(s.Edit(ctx, env.Edits(id, store.Edit{AddTags: []string{"x"}}))) }},
 		"Delete":       {"delete", func(ctx c) error { return second(s.Delete(ctx, store.DeleteParams{Jobs: these})) }},
-		"Pause": {"pause queue mail", func(ctx c) error {
-			return s.Pause(ctx, store.PauseParams{Namespace: env.Namespace, Queue: "mail", Paused: true})
-		}},
-		"Rest": {"let queue mail rest", func(ctx c) error {
-			return second(s.Rest(ctx, store.RestParams{Namespace: env.Namespace, Queue: "mail"}))
-		}},
-		"DeleteQueue": {"delete queue mail", func(ctx c) error {
-			return s.DeleteQueue(ctx, store.DeleteQueueParams{Namespace: env.Namespace, Queue: "mail"})
-		}},
 	}, map[string]operation{ // that only look
 		"Get":       {"get job {job}", func(ctx c) error { return second(s.Get(ctx, "", id)) }},
 		"Obstacles": {"look up what blocks job {job}", func(ctx c) error { return second(s.Obstacles(ctx, "", id)) }},
@@ -128,6 +119,22 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"GetUpdate":   {"read an update of job {job}", func(ctx c) error { return second(s.GetUpdate(ctx, "", id, "k")) }},
 		"Ended":       {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
 	}, ofSchedules(e))
+}
+
+// closedQueues are the operations on queues.
+func closedQueues(e *env.Env) map[string]operation {
+	s := e.Store
+	return map[string]operation{
+		"Pause": {"pause queue mail", func(ctx context.Context) error {
+			return s.Pause(ctx, store.PauseParams{Namespace: env.Namespace, Queue: "mail", Paused: true})
+		}},
+		"Rest": {"let queue mail rest", func(ctx context.Context) error {
+			return second(s.Rest(ctx, store.RestParams{Namespace: env.Namespace, Queue: "mail"}))
+		}},
+		"DeleteQueue": {"delete queue mail", func(ctx context.Context) error {
+			return s.DeleteQueue(ctx, store.DeleteQueueParams{Namespace: env.Namespace, Queue: "mail"})
+		}},
+	}
 }
 
 func ofSchedules(e *env.Env) map[string]operation {

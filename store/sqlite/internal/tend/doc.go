@@ -5,6 +5,7 @@
 //	nodes, lead      nodes join, beat and leave; one of them leads
 //	rescue           takes runs from nodes that are dead, and those that a node has lost
 //	retain, retire   jobs go, and lanes and queues that are not used
+//	queues, rest     queues are deleted, and rest until a time
 //	keys             business keys that are free
 //	fork             a job that begins with the memory of another
 //

@@ -1,4 +1,4 @@
-package work
+package tend
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
 // Rest implements store.Queues.
@@ -29,7 +30,7 @@ func (v Verbs) Rest(ctx context.Context, params store.RestParams) (rest store.Re
 		if err := db.Exec(s); err != nil || params.Actor == "" {
 			return err
 		}
-		return Audit(t, params.Actor, "rest", nil, queue, rest.String())
+		return work.Audit(t, params.Actor, "rest", nil, queue, rest.String())
 	})
 	return rest, err
 }
