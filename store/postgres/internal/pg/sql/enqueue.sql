@@ -34,12 +34,13 @@ SELECT 1;
 -- The fast path for jobs that are due and run at once on a node, if nothing is in the way: no queue
 -- is paused or rests, and in the lanes @empty_lanes, each given once, nothing waits at those run
 -- times and ids or after. The node's row is locked as by a claim. Answers whether the jobs run; if
--- not they are available. That they are new is what fences a batch that arrives twice. name:
--- enqueue_start params: @ids uuid[], @lanes int[], @run_at bigint[], @max_attempts int[], @codecs
--- int[] params: @args bytea[], @options text[], @tags text[], @metadata text[], @ordering_keys
--- text[] params: @queues int[], @priorities int[], @now bigint, @parents uuid[], @links int[]
--- params: @node bigint, @record bigint, @empty_lanes int[], @empty_from_run_at bigint[] params:
--- @empty_from_ids uuid[]
+-- not they are available. That they are new is what fences a batch that arrives twice.
+-- name: enqueue_start
+-- params: @ids uuid[], @lanes int[], @run_at bigint[], @max_attempts int[], @codecs int[]
+-- params: @args bytea[], @options text[], @tags text[], @metadata text[], @ordering_keys text[]
+-- params: @queues int[], @priorities int[], @now bigint, @parents uuid[], @links int[]
+-- params: @node bigint, @record bigint, @empty_lanes int[], @empty_from_run_at bigint[]
+-- params: @empty_from_ids uuid[]
 WITH input AS MATERIALIZED (
   {{new_jobs}}
 ), going AS MATERIALIZED (

@@ -90,7 +90,9 @@ DELETE FROM {schema}.lane l WHERE l.id = ANY (@lanes)
 RETURNING l.id;
 
 -- Removes queues that have no lanes any more and had their first job before that, but for those
--- that are paused or rest. name: queues_retire params: @created_before bigint, @now bigint
+-- that are paused or rest.
+-- name: queues_retire
+-- params: @created_before bigint, @now bigint
 DELETE FROM {schema}.queue q WHERE q.created_at < @created_before AND q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now
   AND NOT EXISTS (SELECT 1 FROM {schema}.lane l WHERE l.queue = q.id OFFSET 0);
 
