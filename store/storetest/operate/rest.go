@@ -62,6 +62,7 @@ func restStarts(e *env.Env) {
 }
 
 func restOnce(e *env.Env) {
+	e.Pause("mail", true) // which makes no difference
 	curve := store.Backoff{Base: 10 * time.Second, Cap: time.Hour}
 	first := e.Rest("mail", 0, curve)
 	e.Equal("rest", first, store.Resting{Until: e.Clock.Now().Add(10 * time.Second), Level: 1})

@@ -36,11 +36,9 @@ func (v Verbs) Rest(ctx context.Context, params store.RestParams) (rest store.Re
 }
 
 func restOf(t *core.Tx, queue int64) (rest store.Resting, err error) {
-	s := t.Stmt("queue_halted")
+	s := t.Stmt("queue_rested")
 	s.BindInt(queue)
 	return rest, db.Each(s, func() error {
-		s.ReadNull()
-		s.ReadNull()
 		rest = db.ReadRest(s)
 		return nil
 	})

@@ -50,6 +50,9 @@ UPDATE holdfast_queue SET paused_at = ?, paused_by = ?, deleted_at = NULL WHERE 
 UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL, rest_until = NULL, rest_level = 0, deleted_at = NULL
 WHERE id = ? AND (paused_at IS NOT NULL OR rest_until IS NOT NULL OR deleted_at IS NOT NULL);
 
+-- name: queue_rested
+SELECT rest_until, rest_level FROM holdfast_queue WHERE id = ?;
+
 -- name: queue_rest
 UPDATE holdfast_queue SET rest_until = ?, rest_level = ?, deleted_at = NULL WHERE id = ?;
 
