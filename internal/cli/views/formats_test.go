@@ -91,6 +91,7 @@ func samples() []sample {
 	}
 	now := sampleTime.Add(time.Minute)
 	cause := []why.Cause{{Code: why.Paused, Text: "queue mail has been paused", Until: sampleTime}}
+	reasons := why.Explanation{Job: r.ID, State: store.Available, Causes: append(cause, why.Cause{Code: why.Limit, Text: "full", Limit: "slack"})}
 	unserved := []store.Unserved{{Namespace: "default", Queue: "mail", Kind: "send", Version: "1", Known: true, OldestDue: sampleTime}}
 	kind := KindsOf("default", []store.Node{*node}, unserved, sampleTime)[1]
 	at := time.Date(2026, time.January, 31, 1, 30, 0, 0, time.UTC)
@@ -114,6 +115,7 @@ func samples() []sample {
 		{value: DeletedSchedule{Namespace: "default", Schedule: "nightly", Deleted: true}, list: []string{"-"}},
 		{value: DeletedSchedule{Namespace: "default", Schedule: "nightly", Error: "no such schedule"}, list: []string{"-"}},
 		{value: NewWholeJob(r, cause), print: func(p *output.Printer) { PrintJob(p, now, r, cause) }},
+		{value: NewWhy(&reasons), print: func(p *output.Printer) { PrintWhy(p, now, &reasons) }},
 		{value: NewJob(r), list: JobHeader, row: func() []string { return JobRow(now, r) }},
 		{value: NewQueue(queue), list: QueueHeader, row: func() []string { return QueueRow(now, queue) }},
 		{value: NewNode(node, now), list: NodeHeader, row: func() []string { return NodeRow(now, node) }},

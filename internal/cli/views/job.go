@@ -114,6 +114,7 @@ type Cause struct {
 	Until timestamp `json:"until"`
 	Job   Text      `json:"job"`
 	Node  Big       `json:"node"`
+	Limit Text      `json:"limit"`
 }
 
 // Action is an action of a person on a job.
@@ -177,15 +178,20 @@ var closeWords = map[store.ClosePolicy]string{
 	store.CancelChild: "cancel", store.AbandonChild: "abandon", store.TerminateChild: "terminate", store.CancelAndWait: "cancel and wait",
 }
 
+func viewCauses(causes []why.Cause) []Cause {
+	views := []Cause{}
+	for _, c := range causes {
+		views = append(views, Cause{
+			Code: string(c.Code), Text: c.Text, Until: timestamp(c.Until), Job: Text(IDText(c.Job)), Node: Big(c.Node), Limit: Text(c.Limit),
+		})
+	}
+	return views
+}
+
 // NewWholeJob returns a job with all its fields.
 func NewWholeJob(r *store.Record, causes []why.Cause) Job {
 	v := NewJob(r)
-	v.Why = []Cause{}
-	for _, c := range causes {
-		v.Why = append(v.Why, Cause{
-			Code: string(c.Code), Text: c.Text, Until: timestamp(c.Until), Job: Text(IDText(c.Job)), Node: Big(c.Node),
-		})
-	}
+	v.Why = viewCauses(causes)
 	v.Attempts = []Attempt{}
 	for _, a := range r.Attempts {
 		v.Attempts = append(v.Attempts, Attempt{
