@@ -36,6 +36,12 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 			return nil
 		})
 	}
+	access.AroundEnqueues = func(makes func(store.Store) access.EnqueueMiddleware) any {
+		return option(func(s *settings) error {
+			s.onStore = append(s.onStore, makes)
+			return nil
+		})
+	}
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub

@@ -64,6 +64,9 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
 	}
+	for _, makes := range s.onStore {
+		s.aroundEnqueues = append(s.aroundEnqueues, makes(st))
+	}
 	shared := &database{
 		engine: engine.New(st, s.engine), limit: s.limit, stub: s.stub,
 		around: s.around, aroundEnqueues: s.aroundEnqueues, members: map[string]*member{},

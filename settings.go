@@ -28,6 +28,8 @@ type settings struct {
 
 	around         []Middleware
 	aroundEnqueues []enqueueMiddleware
+	// onStore make further ones, once there is a store.
+	onStore []func(store.Store) enqueueMiddleware
 }
 
 // Middleware is put around handlers, for what concerns all of them: metrics, traces, values in

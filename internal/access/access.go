@@ -7,6 +7,7 @@
 package access
 
 import (
+	"context"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
@@ -34,6 +35,13 @@ var Gathers func(g engine.Gatherer) any
 
 // After returns a holdfast.EnqueueOption that lets a job come after others.
 var After func(on []store.Dependency) any
+
+// EnqueueMiddleware is what holdfast.WithEnqueueMiddleware takes.
+type EnqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error
+
+// AroundEnqueues returns a holdfast.Option: WithEnqueueMiddleware of what makes returns, which gets
+// the client's store.
+var AroundEnqueues func(makes func(store.Store) EnqueueMiddleware) any
 
 // Tests is what a test sets up below a client.
 type Tests struct {
