@@ -94,7 +94,7 @@ type waiting struct {
 func (b *bound) around(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error {
 	more := map[string]int{}
 	for _, j := range jobs {
-		if j.Queue == b.queue && j.Parent == (store.ID{}) {
+		if j.Queue == b.queue && !j.Answers { // children answer
 			more[j.Namespace]++
 		}
 	}

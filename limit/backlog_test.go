@@ -165,5 +165,8 @@ func TestBacklogLetsRunsOn(t *testing.T) {
 		if sum, err := job.Wait(t.Context()); sum != 10 || err != nil {
 			t.Error(sum, err)
 		}
+		if r, err := hf.Get(t.Context(), job.ID); err != nil || len(r.Attempts) > 0 {
+			t.Errorf("%+v, %v", r.Attempts, err)
+		}
 	})
 }
