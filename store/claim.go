@@ -31,6 +31,9 @@ type ClaimParams struct {
 	// smaller by now, because the answer was too large to arrive in time. Of a claim that had
 	// happened at most Limit jobs are returned then, and After asks for those that follow.
 	Sent int
+	// More, if it is not nil, is set if the store has passed over so many jobs of keys whose limits
+	// are reached that it has given up looking for others: there may be some.
+	More *bool
 	// After, of a repeated claim that is known to have happened, is the lease of the last job that
 	// arrived. Nothing is claimed.
 	After Lease
@@ -88,7 +91,7 @@ func (o *Outcome) Carry(c *Claimed) {
 	o.Lease, o.Durable, o.HasSuccessors = c.Lease, c.Durable, c.HasSuccessors
 	o.Answers, o.Parent = c.Job.Answers, c.Job.Parent
 	o.Namespace, o.Queue = c.Job.Namespace, c.Job.Queue
-	o.HasUnique, o.HasOrdering = c.Job.UniqueKey != nil, c.Job.OrderingKey != ""
+	o.HasUnique, o.HasOrdering, o.Gate = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Gate()
 }
 
 // Checkpoint is what a run leaves for people and for its next attempt. It stays with the job until

@@ -45,6 +45,9 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 	if b.touchesKeys() {
 		in.Woken = append(in.Woken, s.turnsAfterCommit(ctx)...)
 	}
+	if b.touchesGates() {
+		in.Woken = append(in.Woken, s.afterCommit(ctx, s.handOnGates)...)
+	}
 	return nil
 }
 

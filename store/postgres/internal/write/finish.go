@@ -308,6 +308,7 @@ func fastEndings(plain, others, all []*Run, now int64) (list []pg.Statement) {
 	if len(completed) > 0 {
 		list = append(list, complete(completed, now))
 		list = append(list, noteSucceeded(completed)...)
+		list = append(list, noteFreed(completed)...)
 	}
 	if len(concluded) > 0 {
 		list = append(list, conclude(concluded, true, now))

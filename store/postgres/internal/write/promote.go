@@ -78,15 +78,48 @@ const turnsAgain = 100 * time.Millisecond
 func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted, err error) {
 	// Nearly always there is nothing to do, and a node without work should cost the database next
 	// to nothing.
-	if found, err := s.lookForDue(ctx, &promoted); err != nil || !found {
+	look, err := s.lookForDue(ctx, &promoted)
+	if err != nil {
 		return promoted, err
 	}
-	limit = max(limit, 0)
 	moved := newMoved()
+	if err := s.promoteGates(ctx, &look, limit, moved); err != nil {
+		return promoted, err
+	}
+	next := promoted.NextDue
+	if promoted, err = s.promoteDue(ctx, limit, moved, look.found); err != nil {
+		return promoted, err
+	}
+	if !look.found {
+		promoted.NextDue = next
+	}
+	if at := look.sweepAt; !at.IsZero() && (promoted.NextDue.IsZero() || at.Before(promoted.NextDue)) {
+		promoted.NextDue = at
+	}
+	return promoted, nil
+}
+
+// promoteDue moves what is due, if anything was found to be, and says what has moved in all.
+func (s *Store) promoteDue(ctx context.Context, limit int, moved movedJobs, found bool) (promoted store.Promoted, err error) {
+	if found {
+		err = s.moveDue(ctx, max(limit, 0), moved, &promoted)
+	}
+	if promoted.Jobs = len(moved.lanes); err != nil || promoted.Jobs == 0 {
+		return promoted, err
+	}
+	s.Hint(moved.places)
+	if promoted.Wakes, err = s.queuesOf(ctx, moved); err != nil {
+		promoted.Wakes = []store.Wake{{Kind: store.WakeAll}} // they are available, whatever their queues are
+	}
+	return promoted, nil
+}
+
+// moveDue moves what is due.
+func (s *Store) moveDue(ctx context.Context, limit int, moved movedJobs, promoted *store.Promoted) error {
 	due, left := 0, false
 	var keys turns
 	now := s.Micros()
-	err = s.Send(ctx,
+	err := s.Send(ctx,
 		pg.Statement{Name: "promote_due", Args: []any{now, int32(limit)}, Each: func(r pg.Row) error {
 			due++
 			return moved.scan(r)
@@ -99,29 +132,32 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 			return err
 		}})
 	if err != nil {
-		return promoted, err
+		return err
 	}
-	promoted.Jobs = len(moved.lanes)
-	s.Hint(moved.places)
 	promoted.More = limit > 0 && (due >= limit || keys.looked >= limit && keys.left < keys.looked)
 	// What is due and was passed over is not asked for again and again until its holder lets it go.
 	if again := s.Now().Add(turnsAgain); (left || keys.left > 0) && (promoted.NextDue.IsZero() || promoted.NextDue.After(again)) {
 		promoted.NextDue = again
 	}
-	if promoted.Wakes, err = s.queuesOf(ctx, moved); err != nil {
-		promoted.Wakes = []store.Wake{{Kind: store.WakeAll}} // they are available, whatever their queues are
-	}
-	return promoted, nil
+	return nil
 }
 
-func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (found bool, err error) {
+// due is what there is to promote.
+type due struct {
+	found   bool // jobs are due, or turns to be handed on
+	checks  bool // gates are to be looked at
+	gated   bool // jobs wait at gates
+	sweepAt time.Time
+}
+
+func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (d due, err error) {
 	err = s.Send(ctx, pg.Statement{Name: "promote_look", Args: []any{s.Micros()}, Each: func(r pg.Row) error {
 		var at *int64
-		err := r.Scan(&found, &at)
+		err := r.Scan(&d.found, &at, &d.checks, &d.gated)
 		promoted.NextDue = pg.OptTime(at)
 		return err
 	}})
-	return found, err
+	return d, err
 }
 
 // queuesOf returns a wake-up for each queue that jobs moved in.
@@ -153,7 +189,12 @@ func (s *Store) queuesOf(ctx context.Context, moved movedJobs) ([]store.Wake, er
 // turnsAfterCommit hands on turns of ordering keys as soon as they were freed or asked for, so that
 // who waits for one need not wait for the next promotion, and returns the wakes for it.
 func (s *Store) turnsAfterCommit(ctx context.Context) []store.Wake {
-	wakes, err := s.handOn(ctx)
+	return s.afterCommit(ctx, s.handOn)
+}
+
+// afterCommit does what promotion would do later.
+func (s *Store) afterCommit(ctx context.Context, handOn func(context.Context) ([]store.Wake, error)) []store.Wake {
+	wakes, err := handOn(ctx)
 	if err != nil {
 		// Promotion does it then.
 		return []store.Wake{{Kind: store.WakeDeferred, Due: s.Now()}}

@@ -6,5 +6,6 @@ import "github.com/holdfastdev/holdfast/store/postgres/internal/local"
 type Store struct {
 	*local.Store
 
-	Blocked Blocked
+	Blocked  Blocked
+	sweeping sweeping
 }

@@ -1,19 +1,9 @@
 package core
 
 import (
-	"strings"
-
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
-
-// Bound returns the kind as lanes name it.
-func Bound(kind, version string) string {
-	if version == "" {
-		return kind
-	}
-	return kind + "@" + version
-}
 
 // Describe makes a job say what its lane says.
 func (l *Lane) Describe(job *store.Job) {
@@ -23,7 +13,8 @@ func (l *Lane) Describe(job *store.Job) {
 
 func newLane(id, queue int64, name LaneName) *Lane {
 	l := &Lane{LaneName: name, ID: id, Queue: queue}
-	l.Base, l.Version, _ = strings.Cut(name.Kind, "@")
+	l.Base, l.Limit, l.Version = store.ParseLaneKind(name.Kind)
+	l.Claims = store.LaneKind(l.Base, "", l.Version)
 	return l
 }
 

@@ -55,17 +55,17 @@ func unserved(t *core.Tx) ([]store.Unserved, error) {
 		if err != nil {
 			return nil, err
 		}
-		claims := func(n store.NodeInfo) bool { return n.Claims(l.Namespace, l.QueueName, l.Kind) }
+		claims := func(n store.NodeInfo) bool { return n.Claims(l.Namespace, l.QueueName, l.Claims) }
 		if slices.Contains(paused, l.Queue) || slices.ContainsFunc(nodes, claims) {
 			continue
 		}
 		name := l.LaneName
-		name.Priority = 0
+		name.Priority, name.Kind = 0, l.Claims
 		i, known := place[name]
 		if !known {
 			i = len(found)
 			place[name] = i
-			has := func(n store.NodeInfo) bool { return n.Has(l.Namespace, l.Kind) }
+			has := func(n store.NodeInfo) bool { return n.Has(l.Namespace, l.Claims) }
 			found = append(found, store.Unserved{
 				Namespace: l.Namespace, Queue: l.QueueName, Kind: l.Base, Version: l.Version, Known: slices.ContainsFunc(nodes, has), OldestDue: due,
 			})

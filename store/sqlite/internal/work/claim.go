@@ -73,20 +73,27 @@ func claim(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
 	if params.Repeat && (params.Seq <= lastSeq || params.After.Claim != 0) {
 		return claimedBefore(t, params)
 	}
-	lanes, err := heads(t, params)
-	if err != nil || len(lanes) == 0 {
-		return nil, err
-	}
-	var claimed []store.Claimed
-	if len(lanes) == 1 {
-		claimed, err = takeOne(t, lanes[0], lanes[0].demand.atMost(params.Limit))
-	} else {
-		claimed, err = takeMerged(t, lanes, params)
+	claimed, lanes, err := take(t, params)
+	if err == nil && slices.ContainsFunc(lanes, (*head).isGated) {
+		claimed, err = judgeAll(t, params, claimed, lanes)
 	}
 	if err != nil || len(claimed) == 0 {
 		return nil, err
 	}
 	return claimed, writeClaims(t, params, claimed)
+}
+
+// take takes the best jobs. Their pointers are gone then.
+func take(t *core.Tx, params store.ClaimParams) (claimed []store.Claimed, lanes []*head, err error) {
+	lanes, err = heads(t, params)
+	switch {
+	case err != nil || len(lanes) == 0:
+	case len(lanes) == 1:
+		claimed, err = takeOne(t, lanes[0], lanes[0].demand.atMost(params.Limit))
+	default:
+		claimed, err = takeMerged(t, lanes, params)
+	}
+	return claimed, lanes, err
 }
 
 func (a pointerKey) isBefore(b pointerKey) bool {
@@ -122,12 +129,12 @@ func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.Namespace != params.Namespace || !slices.Contains(params.Kinds, l.Kind) || slices.Contains(paused, l.Queue) {
+		if l.Namespace != params.Namespace || !slices.Contains(params.Kinds, l.Claims) || slices.Contains(paused, l.Queue) {
 			continue
 		}
 		place, most := -1, params.Limit // without demands one is for all
 		if params.Queues != nil {
-			if place = demands.For(l.QueueName, l.Kind); place < 0 {
+			if place = demands.For(l.QueueName, l.Claims); place < 0 {
 				continue
 			}
 			most = params.Queues[place].Limit
@@ -319,6 +326,7 @@ func writeClaims(t *core.Tx, params store.ClaimParams, claimed []store.Claimed) 
 		s.BindInt(1<<len(batch) - 1)
 		s.BindBlob(ids)
 		db.BindOptBlob(s, leases)
+		db.BindOptBlob(s, core.GatesOf(batch))
 		if err := db.Exec(s); err != nil {
 			return fmt.Errorf("claim record %d of node %d, which a node may use once: %w", seq, params.Node, err)
 		}
