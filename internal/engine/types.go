@@ -174,6 +174,8 @@ type dispatcher struct {
 	asks  asks
 	last  time.Time
 	full  bool // claiming is suspended: see slots.Slots.Aside
+	// passed is what claims have passed over since it was told.
+	passed store.Passed
 }
 
 // asks is the limit of claims: as many jobs as are expected to arrive in time, by the size of the

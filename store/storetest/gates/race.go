@@ -49,7 +49,7 @@ func (c *counting) end(runs []store.Claimed) {
 
 // work claims and ends jobs until there is nothing left: the ends of what was claimed come after
 // further claims, and in batches.
-func work(e *env.Env, node int64, c *counting, seen *crowd.Tally, all int, ending func(*rand.Rand, []store.Claimed) error) error {
+func work(e *env.Env, node int64, c *counting, seen *crowd.Tally, all, patience int, ending func(*rand.Rand, []store.Claimed) error) error {
 	random := rand.New(rand.NewPCG(uint64(node), 3))
 	var held []store.Claimed
 	for idle := 0; ; {
@@ -78,7 +78,7 @@ func work(e *env.Env, node int64, c *counting, seen *crowd.Tally, all int, endin
 			return err
 		}
 		e.Clock.Advance(time.Millisecond)
-		if idle++; len(held) == 0 && (seen.Len() >= all || idle > crowd.Patience) {
+		if idle++; len(held) == 0 && (seen.Len() >= all || idle > patience) {
 			return nil
 		}
 	}
@@ -95,7 +95,7 @@ func raceClaims(e *env.Env) {
 		ids = append(ids, e.Add(by(fmt.Sprint(i%keys)), env.Priority(1+i%4)))
 	}
 	crowd.Together(e, claimers, func(i int) error {
-		return work(e, nodes[i], c, &seen, jobs, func(_ *rand.Rand, runs []store.Claimed) error {
+		return work(e, nodes[i], c, &seen, jobs, crowd.Patience, func(_ *rand.Rand, runs []store.Claimed) error {
 			return crowd.EndNow(e, &store.Batch{Outcomes: crowd.Completions(runs)})
 		})
 	})
@@ -105,7 +105,7 @@ func raceClaims(e *env.Env) {
 
 // racePeople: runs end in many ways, and jobs that wait are cancelled, paused and moved meanwhile.
 func racePeople(e *env.Env) {
-	const claimers, keys, jobs, capacity = 4, 4, 160, 2
+	const claimers, keys, jobs, capacity = 4, 4, 100, 2
 	perKey(e, capacity)
 	nodes := crowd.Joined(e, claimers)
 	c := &counting{capacity: capacity}
@@ -125,7 +125,7 @@ func racePeople(e *env.Env) {
 			}
 			return nil
 		}
-		return work(e, nodes[i], c, &seen, jobs, func(random *rand.Rand, runs []store.Claimed) error {
+		return work(e, nodes[i], c, &seen, jobs, 100, func(random *rand.Rand, runs []store.Claimed) error {
 			batch := &store.Batch{}
 			for _, run := range runs {
 				state := []store.State{store.Completed, store.Completed, store.Failed, store.Available, store.Retryable}[random.IntN(5)]
@@ -134,13 +134,14 @@ func racePeople(e *env.Env) {
 			return crowd.EndNow(e, batch)
 		})
 	})
-	for range 50 {
-		e.Clock.Advance(time.Second)
-		for _, id := range ids {
-			if e.Get(id).State == store.Waiting {
-				e.Resume(env.Resumption(id), store.Available)
-			}
+	for _, id := range e.ListIDs(store.Filter{States: []store.State{store.Waiting}}) {
+		e.Resume(env.Resumption(id), store.Available)
+	}
+	for range 100 {
+		if e.Count(store.Filter{States: []store.State{store.Available, store.Retryable}}) == 0 {
+			break
 		}
+		e.Clock.Advance(time.Second)
 		for _, node := range nodes {
 			e.Beat(node)
 			e.EndAll(e.Claim(node, 50), store.Completed)

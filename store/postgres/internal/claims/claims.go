@@ -69,13 +69,16 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 		params.Seq += int64(used)
 		short := params.Limit - len(claimed)
 		left := gates.LeftOf(params.Queues, claimed)
+		if params.Passed != nil {
+			params.Passed.Jobs += seen.behind
+		}
 		if (seen.gaveUp || seen.hides) && short > 0 && !anyUsedUp(params.Queues, left) {
 			if seen.hides && records > 0 { // now it is known that there are jobs that have gates
 				params.Limit, params.Queues = min(short, records*store.MaxClaimSlots), left
 				continue
 			}
-			if params.More != nil {
-				*params.More = true
+			if params.Passed != nil {
+				params.Passed.More = true
 			}
 			return all, nil
 		}

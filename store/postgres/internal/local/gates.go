@@ -13,6 +13,12 @@ func (g *Gates) Has(namespace string) bool {
 	return yes
 }
 
+// HasAny reports whether there may be such jobs in any namespace.
+func (g *Gates) HasAny() (yes bool) {
+	g.in.Range(func(any, any) bool { yes = true; return false })
+	return yes
+}
+
 // Note says whether there are.
 func (g *Gates) Note(namespace string, has bool) {
 	if has {

@@ -16,7 +16,7 @@ const gatesAtOnce = 500
 
 const (
 	// sweepEvery is the shortest time between two looks at all gates at which jobs wait.
-	sweepEvery = 250 * time.Millisecond
+	sweepEvery = store.SweepAfter
 	// sweepShare bounds what they take of the time: one part in so many.
 	sweepShare = 20
 	// aheadMost is how far ahead the time of the last sweep can be without the clock having been

@@ -179,6 +179,11 @@ func (s *Store) AfterCommit(ctx context.Context, w Woken, turns bool) []store.Wa
 			wakes = store.AddWake(wakes, wake)
 		}
 	}
+	if s.Gates.HasAny() { // runs may have ended
+		for _, wake := range s.afterCommit(ctx, s.handOnGates) {
+			wakes = store.AddWake(wakes, wake)
+		}
+	}
 	return wakes
 }
 

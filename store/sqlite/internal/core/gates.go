@@ -278,7 +278,7 @@ type GateSweep struct {
 
 // sweepEvery is the shortest time between two sweeps; one takes at most a twentieth of the time.
 const (
-	sweepEvery = 250 * time.Millisecond
+	sweepEvery = store.SweepAfter
 	sweepShare = 20
 )
 

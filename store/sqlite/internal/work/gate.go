@@ -42,13 +42,10 @@ func judgeAll(t *core.Tx, params store.ClaimParams, taken []store.Claimed, lanes
 			return nil, err
 		}
 		all = append(all, through...)
-		switch {
-		case j.gated == before:
-			return all, nil
-		case j.gated >= gates.Most:
-			if params.More != nil {
-				*params.More = true
-			}
+		if params.Passed != nil {
+			*params.Passed = store.Passed{Jobs: j.gated, More: j.gated >= gates.Most}
+		}
+		if j.gated == before || j.gated >= gates.Most {
 			return all, nil
 		}
 		left.Limit, left.Queues = left.Limit-len(through), gates.LeftOf(left.Queues, through)
