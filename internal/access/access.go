@@ -35,6 +35,9 @@ var Gathers func(g engine.Gatherer) any
 // After returns a holdfast.EnqueueOption that lets a job come after others.
 var After func(on []store.Dependency) any
 
+// LimitKey returns a holdfast.EnqueueOption that lets a job count under a key of a limit per key.
+var LimitKey func(limit, key string) any
+
 // Tests is what a test sets up below a client.
 type Tests struct {
 	// Rarely is that of engine.Config.

@@ -155,6 +155,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{21, []string{"DROP TABLE {schema}.gated, {schema}.gate_check, {schema}.gate_sweep", "ALTER TABLE {schema}.claim DROP COLUMN gates"}},
 	{20, []string{"DROP TABLE {schema}.edge, {schema}.edge_check"}},
 	{19, []string{
 		"ALTER TABLE {schema}.node DROP COLUMN mode, DROP COLUMN mode_at, DROP COLUMN mode_by, DROP COLUMN unwell",

@@ -240,6 +240,9 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{21, []string{
+		"DROP TABLE holdfast_gated", "DROP INDEX holdfast_claim_gates", "ALTER TABLE holdfast_claim DROP COLUMN gates",
+	}},
 	{20, []string{"DROP TABLE holdfast_edge", "DROP TABLE holdfast_edge_check"}},
 	{19, []string{
 		"ALTER TABLE holdfast_node DROP COLUMN mode", "ALTER TABLE holdfast_node DROP COLUMN mode_at",
