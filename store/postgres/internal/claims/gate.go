@@ -63,8 +63,12 @@ func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 			return err
 		}
 		g.claimed = append(g.claimed, through...)
-		if behind == 0 || g.behind >= gates.Most || left.Repeat {
+		if behind == 0 || g.behind >= gates.Most {
 			break
+		}
+		if left.Repeat { // the node has noted the number, and takes no other claim with it
+			left.Repeat = false
+			left.Seq++
 		}
 		left.Limit, left.Queues = left.Limit-len(through), gates.LeftOf(left.Queues, through)
 	}
