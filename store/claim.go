@@ -40,8 +40,8 @@ type ClaimParams struct {
 
 // Passed is what a claim has passed over because limits per key are reached.
 type Passed struct {
-	// Jobs is how many jobs wait since this claim. A store looks for those that may go on when a run
-	// ends, but may miss some then: Promote finds them, from SweepAfter on.
+	// Jobs is how many jobs wait since this claim. A store looks for those that may go on when a
+	// run ends, but may miss some then: Promote finds them, from SweepAfter on.
 	Jobs int
 	// More: they were so many that the store has given up looking for others. There may be some.
 	More bool

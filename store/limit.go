@@ -75,7 +75,8 @@ type LimitSettings struct {
 	// nil: all kinds, one slot each.
 	Kinds map[string]int `json:"kinds,omitempty"`
 	// PerKey makes the capacity that of each key. The jobs that count are those that name the limit
-	// (Options.Limit), one slot each, so it has neither queues nor kinds. No node holds slots of it.
+	// (Options.Limit), one slot each, so it has neither queues nor kinds. No node holds slots of
+	// it.
 	PerKey bool `json:"per_key,omitempty"`
 }
 

@@ -49,7 +49,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait: stop waiting after `DURATION`, such as 30s; the job continues")
 	f.addChanges(cmd)
 	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
-	flags.StringVar(&f.limitKey, "limit-key", "", "count the job in a limit per key: `LIMIT=KEY`, such as tenant=acme")
+	flags.StringVar(&f.limitKey, "limit-key", "", "count the job in a limit per key: `LIMIT=KEY`, such as customer=acme")
 	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
 	flags.StringVar(&f.onConflict, "on-conflict", "",
 		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace its args, metadata and time")
@@ -104,7 +104,7 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	if given("limit-key") {
 		name, key, ok := strings.Cut(f.limitKey, "=")
 		if !ok {
-			return nil, arg.Usagef("--limit-key %s is not LIMIT=KEY, such as tenant=acme", output.OneLine(f.limitKey))
+			return nil, arg.Usagef("--limit-key %s is not LIMIT=KEY, such as customer=acme", output.OneLine(f.limitKey))
 		}
 		opts = append(opts, limit.By(name, key))
 	}

@@ -37,7 +37,7 @@ With --per-key the capacity is that of each key: of the jobs that name the limit
 ("job enqueue --limit-key NAME=KEY") so many run at once.`,
 		Example: `  holdfast limit set slack --capacity 5 --kind notify --kind report
   holdfast limit set gpu --capacity 8 --kind train=4 --kind infer=1 --queue gpu
-  holdfast limit set tenant --per-key --capacity 3
+  holdfast limit set customer --per-key --capacity 3
   holdfast limit set slack --capacity 0`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),

@@ -61,7 +61,7 @@ func (g *Gate) Admit(p Place) bool {
 // Through is how many jobs were admitted.
 func (g *Gate) Through() int { return g.through }
 
-// Released are the heads that go back to ready, for the next claim: those for which there is a slot.
+// Released are the heads that go back to ready, for the next claim: as many as there are slots.
 func (g *Gate) Released() []Place {
 	if g.Unbounded {
 		return g.Heads

@@ -94,7 +94,8 @@ func handingOnGates(limit int, sweep bool, moved movedJobs) pg.Statement {
 	}}
 }
 
-// handOnGates lets jobs go on as soon as a run of their gate has ended, and returns the wakes for it.
+// handOnGates lets jobs go on as soon as a run of their gate has ended, and returns the wakes for
+// it.
 func (s *Store) handOnGates(ctx context.Context) ([]store.Wake, error) {
 	var moved movedJobs
 	err := pg.RetryOnConflict(ctx, func() error {

@@ -96,8 +96,8 @@ func promote(t *core.Tx, limit int) (store.Promoted, error) {
 	return promoted, err
 }
 
-// lookAtGates reports whether it is time to look at the gates at which jobs wait, and one of them is
-// free. Nearly always there are none.
+// lookAtGates reports whether it is time to look at the gates at which jobs wait, and one of them
+// is free. Nearly always there are none.
 func lookAtGates(t *core.Tx, promoted *store.Promoted) (free bool, err error) {
 	any, err := t.AnyGated()
 	if err != nil || !any {

@@ -210,8 +210,8 @@ WITH RECURSIVE {{claim_taking}}
 )
 {{claim_answer}};
 
--- The same where jobs may count in limits per key: what becomes of them is decided then, in the same
--- transaction, and written by claim_records. Arguments and answer are those of claim.
+-- The same where jobs may count in limits per key: what becomes of them is decided then, in the
+-- same transaction, and written by claim_records. Arguments and answer are those of claim.
 -- name: claim_gated
 -- params: @node bigint, @record bigint, @namespace text, @demands jsonb, @demand_limits int[]
 -- params: @kinds text[], @limit int, @now bigint, @aging bigint, @repeated boolean, @lanes int[]

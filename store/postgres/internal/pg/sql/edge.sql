@@ -18,8 +18,8 @@ WHERE j.namespace = t.namespace;
 -- params: @predecessors uuid[], @successors uuid[], @policies int[], @now bigint, @mark boolean
 --
 -- walk: edges, checks: for what they wait, and that it is to be looked at.
--- walk: body: the jobs. ready_gone, keyed_gone, gated_gone, deferred_gone: what deletes the pointer of a job
--- walk:   decides about it.
+-- walk: body: the jobs. ready_gone, keyed_gone, gated_gone, deferred_gone: what deletes the pointer
+-- walk:   of a job decides about it.
 -- walk: bodies, held: they are held, and remember what they were.
 -- walk: freed, key_checks: turns that are given up.
 -- walk: known, marked: predecessors whose next claims are to tell that others come after them.

@@ -23,7 +23,8 @@ WHERE id = @job;
 -- params: @job uuid, @lane int, @queue int, @priority int, @run_at bigint, @due bigint, @state int
 --
 -- walk: body: where the job is, and whether it has the turn of its ordering key.
--- walk: ready_gone, keyed_gone, gated_gone, deferred_gone: its pointer, wherever it is. That of a job
+-- walk: ready_gone, keyed_gone, gated_gone, deferred_gone:
+-- walk:   its pointer, wherever it is. That of a job
 -- walk:   that waits says all that wakes it.
 -- walk: moved: the job, if it had a pointer. It keeps its turn within its queue.
 -- walk: freed: the turn that it gives up.

@@ -2,7 +2,7 @@
 --
 -- A claim locks the rules of the limits that it needs, in one order, and looks at gates in a
 -- statement after that, whose snapshot sees all that others have claimed who had the lock before.
--- Nobody else makes jobs run that count.
+-- Nothing else makes jobs run that count.
 
 -- name: gate_rules_lock
 -- params: @namespace text, @names text[]
@@ -121,8 +121,8 @@ WITH RECURSIVE {{gates_waiting}}, checks AS MATERIALIZED (
 )
 SELECT c.checks, h.id, h.lane, h.run_at FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN heads h ON true;
 
--- Takes the turn to look at all gates, if nobody has done so since @before; or the clock was set
--- back.
+-- Takes the turn to look at all gates, if no process has done so since @before; or the clock was
+-- set back.
 -- name: gates_turn
 -- params: @now bigint, @before bigint, @ahead bigint
 UPDATE {schema}.gate_sweep SET at = @now WHERE id = 1 AND (at <= @before OR at > @ahead) RETURNING 1;

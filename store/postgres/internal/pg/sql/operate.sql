@@ -11,7 +11,8 @@
 -- params: @apart boolean
 --
 -- walk: body: the jobs, each once. durable: it is to end itself, in a run.
--- walk: ready_gone, deferred_gone, keyed_gone, gated_gone: what deletes the pointer of a job decides about
+-- walk: ready_gone, deferred_gone, keyed_gone, gated_gone:
+-- walk:   what deletes the pointer of a job decides about
 -- walk:   it. One that is durable and available already keeps it.
 -- walk: stopped, ended, released, freed: jobs that are cancelled now: their finished row, unique
 -- walk:   key, turn.
