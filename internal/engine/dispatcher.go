@@ -61,7 +61,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 // promotion is to look for them, and there may be others to claim.
 func (d *dispatcher) note() {
 	if d.passed.Jobs > 0 {
-		d.node.promote.hint(d.node.store.Now().Add(store.SweepAfter))
+		d.sweep(d.node.store.Now().Add(store.SweepAfter))
 	}
 	if d.passed.More {
 		d.wake("")

@@ -37,14 +37,15 @@ var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, un
 // client makes jobs, and a job knows its client.
 var publicBudget = size{files: 36, lines: 5600, up: 20, function: 60, parameters: 6, unwalked: 60}
 
-// modelBudget is that of the model, which does in memory all that the contract says.
+// modelBudget is that of the model, which does in memory all that the contract says, and of the
+// machine, which draws all of it.
 var modelBudget = size{files: 30, lines: 4500, up: 10, function: 60, parameters: 6, unwalked: 60}
 
 func budgetOf(pkg string) size {
 	switch pkg {
 	case ".", "store":
 		return publicBudget
-	case "store/storetest/model":
+	case "store/storetest/model", "store/storetest/machine":
 		return modelBudget
 	}
 	return budget

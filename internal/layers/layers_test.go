@@ -102,10 +102,11 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/limits", imports: onSQLite},
 	{pattern: "store/sqlite/internal/edges", imports: onSQLite},
 	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
+	{pattern: "store/sqlite/internal/gating", imports: []string{"store", "store/internal/gates", "store/sqlite/internal/core"}},
 	{
 		pattern: "store/sqlite/internal/work",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/gates", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
+			"store/sqlite/internal/edges", "store/sqlite/internal/gating", "store/sqlite/internal/generations",
 			"store/sqlite/internal/keys", "store/sqlite/internal/schedules", "store/sqlite/internal/updates",
 		}),
 	},
@@ -138,6 +139,7 @@ var layers = []layer{
 	},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
+	{pattern: "store/postgres/internal/gating", imports: []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"store/internal/gates"})},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
@@ -146,7 +148,7 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/write",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/schedules",
+			"store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/gating", "store/postgres/internal/schedules",
 			"store/postgres/internal/updates",
 		}),
 	},

@@ -1,10 +1,8 @@
 package gates
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,12 +34,6 @@ var gateTests = env.Tests{
 	"keys_of_other_namespaces_and_limits_are_others":               gateSpaces,
 	"what_is_invalid_is_refused":                                   gateInvalid,
 	"NoLoss_a_sweep_finds_what_waits_at_a_gate_that_is_free":       gateSweep,
-}
-
-func sorted(ids []store.ID) []store.ID {
-	ids = slices.Clone(ids)
-	slices.SortFunc(ids, func(a, b store.ID) int { return bytes.Compare(a[:], b[:]) })
-	return ids
 }
 
 func gateEach(e *env.Env) {
@@ -261,7 +253,7 @@ func gateUntaken(e *env.Env) {
 		if claimed = e.ClaimKinds(node, "send"); len(claimed) > 0 {
 			break
 		}
-		e.Clock.Advance(time.Second)
+		e.Clock.Advance(10 * time.Second)
 		e.Beat(node)
 	}
 	e.WantIDs("claimed", env.ClaimedIDs(claimed), sent)
@@ -432,7 +424,7 @@ func gateSweep(e *env.Env) {
 	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false))
 	claimed := 1
 	for range 10 {
-		e.Clock.Advance(time.Second)
+		e.Clock.Advance(10 * time.Second)
 		e.Beat(node)
 		for range 3 {
 			claimed += len(e.Claim(node, 1000))

@@ -22,7 +22,10 @@ var raceTests = env.Tests{
 // counting counts what runs of each key, from the claim until an end is sent.
 type counting struct {
 	capacity int64
-	counts   sync.Map // key to *atomic.Int64
+	seen     crowd.Tally // what was claimed
+	all      int         // how many there are
+	patience int         // how often a claimer looks in vain
+	counts   sync.Map    // key to *atomic.Int64
 }
 
 func (c *counting) of(job *store.Job) *atomic.Int64 {
@@ -49,7 +52,7 @@ func (c *counting) end(runs []store.Claimed) {
 
 // work claims and ends jobs until there is nothing left: the ends of what was claimed come after
 // further claims, and in batches.
-func work(e *env.Env, node int64, c *counting, seen *crowd.Tally, all, patience int, ending func(*rand.Rand, []store.Claimed) error) error {
+func work(e *env.Env, node int64, c *counting, ending func(*rand.Rand, []store.Claimed) error) error {
 	random := rand.New(rand.NewPCG(uint64(node), 3))
 	var held []store.Claimed
 	for idle := 0; ; {
@@ -60,7 +63,7 @@ func work(e *env.Env, node int64, c *counting, seen *crowd.Tally, all, patience 
 		if err := c.begin(runs); err != nil {
 			return err
 		}
-		seen.Add(env.ClaimedIDs(runs)...)
+		c.seen.Add(env.ClaimedIDs(runs)...)
 		held = append(held, runs...)
 		if n := random.IntN(len(held) + 1); n > 0 && (len(runs) == 0 || random.IntN(2) == 0) {
 			c.end(held[:n])
@@ -78,7 +81,7 @@ func work(e *env.Env, node int64, c *counting, seen *crowd.Tally, all, patience 
 			return err
 		}
 		e.Clock.Advance(time.Millisecond)
-		if idle++; len(held) == 0 && (seen.Len() >= all || idle > patience) {
+		if idle++; len(held) == 0 && (c.seen.Len() >= c.all || idle > c.patience) {
 			return nil
 		}
 	}
@@ -88,18 +91,17 @@ func raceClaims(e *env.Env) {
 	const claimers, keys, jobs, capacity = 5, 6, 300, 2
 	perKey(e, capacity)
 	nodes := crowd.Joined(e, claimers)
-	c := &counting{capacity: capacity}
-	var seen crowd.Tally
+	c := &counting{capacity: capacity, all: jobs, patience: crowd.Patience}
 	var ids []store.ID
 	for i := range jobs {
 		ids = append(ids, e.Add(by(fmt.Sprint(i%keys)), env.Priority(1+i%4)))
 	}
 	crowd.Together(e, claimers, func(i int) error {
-		return work(e, nodes[i], c, &seen, jobs, crowd.Patience, func(_ *rand.Rand, runs []store.Claimed) error {
+		return work(e, nodes[i], c, func(_ *rand.Rand, runs []store.Claimed) error {
 			return crowd.EndNow(e, &store.Batch{Outcomes: crowd.Completions(runs)})
 		})
 	})
-	crowd.WantOnce(e, "claimed", &seen, ids)
+	crowd.WantOnce(e, "claimed", &c.seen, ids)
 	e.Equal("waiting", e.Count(store.Filter{States: []store.State{store.Available}}), 0)
 }
 
@@ -108,8 +110,7 @@ func racePeople(e *env.Env) {
 	const claimers, keys, jobs, capacity = 4, 4, 100, 2
 	perKey(e, capacity)
 	nodes := crowd.Joined(e, claimers)
-	c := &counting{capacity: capacity}
-	var seen crowd.Tally
+	c := &counting{capacity: capacity, all: jobs, patience: 100}
 	var ids []store.ID
 	for i := range jobs {
 		ids = append(ids, e.Add(by(fmt.Sprint(i%keys))))
@@ -125,7 +126,7 @@ func racePeople(e *env.Env) {
 			}
 			return nil
 		}
-		return work(e, nodes[i], c, &seen, jobs, 100, func(random *rand.Rand, runs []store.Claimed) error {
+		return work(e, nodes[i], c, func(random *rand.Rand, runs []store.Claimed) error {
 			batch := &store.Batch{}
 			for _, run := range runs {
 				state := []store.State{store.Completed, store.Completed, store.Failed, store.Available, store.Retryable}[random.IntN(5)]
@@ -141,7 +142,7 @@ func racePeople(e *env.Env) {
 		if e.Count(store.Filter{States: []store.State{store.Available, store.Retryable}}) == 0 {
 			break
 		}
-		e.Clock.Advance(time.Second)
+		e.Clock.Advance(10 * time.Second)
 		for _, node := range nodes {
 			e.Beat(node)
 			e.EndAll(e.Claim(node, 50), store.Completed)
@@ -216,7 +217,7 @@ func raceHandOn(e *env.Env) {
 			if n > 20 {
 				e.Fatal("jobs wait, and nothing runs")
 			}
-			e.Clock.Advance(300 * time.Millisecond)
+			e.Clock.Advance(10 * time.Second)
 			e.Beat(nodes[0])
 			e.Beat(nodes[1])
 			e.EndAll(e.Claim(nodes[1], 5), store.Completed)

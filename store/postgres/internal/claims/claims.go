@@ -295,10 +295,9 @@ func (s *Store) claim(
 ) (claimed []store.Claimed, seen sight, err error) {
 	now := s.Micros()
 	answer := &claimAnswer{expected: min(int(s.recent.Load())*5/4+1, params.Limit)}
-	c := &answer.row
+	c, withGates := &answer.row, s.Gates.Has(params.Namespace)
 	columns := append(c.columns(&c.n), &c.work, &c.short)
 	var lanes []int32
-	withGates := s.Gates.Has(params.Namespace)
 	taking := pg.Statement{
 		Name: "claim",
 		Args: append(s.Args(params, now, look), withGates),
@@ -348,11 +347,7 @@ func (s *Store) claim(
 	if err := s.KnowLanes(ctx, lanes); err != nil {
 		return nil, sight{}, err
 	}
-	for lane := range taken {
-		lanes = append(lanes, lane)
-	}
-	s.noteGates(params.Namespace, look, lanes)
-	seen.hides = !withGates && s.Gates.Has(params.Namespace)
+	seen.hides = s.noteGates(params.Namespace, look, lanes, taken) && !withGates
 	return claimed, seen, nil
 }
 

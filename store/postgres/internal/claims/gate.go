@@ -249,16 +249,20 @@ func (s *Store) describedIn(ctx context.Context, t pg.Session, node int64, a *cl
 	return claimed, lanes, nil
 }
 
-// noteGates notes whether a look has seen jobs that have gates. One that has looked at everything
-// and has seen none forgets them.
-func (s *Store) noteGates(namespace string, look *local.Look, lanes []int32) {
-	for _, id := range lanes {
+// noteGates notes whether a look has seen jobs that have gates, and returns it. One that has looked
+// at everything and has seen none forgets them.
+func (s *Store) noteGates(namespace string, look *local.Look, seen []int32, taken map[int32]local.Span) bool {
+	for lane := range taken {
+		seen = append(seen, lane)
+	}
+	for _, id := range seen {
 		if l, ok := s.Lanes.Get(id); ok && l.Namespace == namespace && l.Limit() != "" {
 			s.Gates.Note(namespace, true)
-			return
+			return true
 		}
 	}
-	if look.Whole && len(lanes) < pg.ClaimSeen {
+	if look.Whole && len(seen) < pg.ClaimSeen {
 		s.Gates.Note(namespace, false)
 	}
+	return s.Gates.Has(namespace)
 }

@@ -175,3 +175,13 @@ func (t *Tx) LaneOf(id int64) (*Lane, error) {
 	t.lanes.note(l)
 	return l, nil
 }
+
+// PausedQueues returns the queues that hand out nothing.
+func (t *Tx) PausedQueues() ([]int64, error) {
+	var paused []int64
+	s := t.Stmt("queues_paused")
+	return paused, db.Each(s, func() error {
+		paused = append(paused, s.ReadInt())
+		return nil
+	})
+}

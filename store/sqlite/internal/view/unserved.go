@@ -10,7 +10,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
 // Unserved implements store.Queues. It walks from lane to lane, as a claim does.
@@ -35,7 +34,7 @@ func unserved(t *core.Tx) ([]store.Unserved, error) {
 	if err != nil {
 		return nil, err
 	}
-	paused, err := work.PausedQueues(t)
+	paused, err := t.PausedQueues()
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/gating"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
@@ -74,8 +75,8 @@ func claim(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
 		return claimedBefore(t, params)
 	}
 	claimed, lanes, err := take(t, params)
-	if err == nil && slices.ContainsFunc(lanes, (*head).isGated) {
-		claimed, err = judgeAll(t, params, claimed, lanes)
+	if err == nil && slices.ContainsFunc(lanes, gating.IsGated) {
+		claimed, err = gating.Judge(t, params, claimed, lanes, take)
 	}
 	if err != nil || len(claimed) == 0 {
 		return nil, err
@@ -84,14 +85,15 @@ func claim(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
 }
 
 // take takes the best jobs. Their pointers are gone then.
-func take(t *core.Tx, params store.ClaimParams) (claimed []store.Claimed, lanes []*head, err error) {
-	lanes, err = heads(t, params)
-	switch {
-	case err != nil || len(lanes) == 0:
-	case len(lanes) == 1:
-		claimed, err = takeOne(t, lanes[0], lanes[0].demand.atMost(params.Limit))
-	default:
-		claimed, err = takeMerged(t, lanes, params)
+func take(t *core.Tx, params store.ClaimParams) (claimed []store.Claimed, lanes []*core.Lane, err error) {
+	found, err := heads(t, params)
+	for _, h := range found {
+		lanes = append(lanes, h.lane)
+	}
+	if len(found) == 1 {
+		claimed, err = takeOne(t, found[0], found[0].demand.atMost(params.Limit))
+	} else if len(found) > 1 {
+		claimed, err = takeMerged(t, found, params)
 	}
 	return claimed, lanes, err
 }
@@ -108,7 +110,7 @@ func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
 	if params.Limit <= 0 || len(params.Kinds) == 0 || params.Queues != nil && len(params.Queues) == 0 {
 		return nil, nil
 	}
-	paused, err := PausedQueues(t)
+	paused, err := t.PausedQueues()
 	if err != nil {
 		return nil, err
 	}
@@ -148,16 +150,6 @@ func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
 			found = append(found, &head{lane: l, demand: d, rows: []pointerKey{first}, last: first, chunk: 16})
 		}
 	}
-}
-
-// PausedQueues returns the queues that hand out nothing.
-func PausedQueues(t *core.Tx) ([]int64, error) {
-	var paused []int64
-	s := t.Stmt("queues_paused")
-	return paused, db.Each(s, func() error {
-		paused = append(paused, s.ReadInt())
-		return nil
-	})
 }
 
 // takeOne claims the first limit jobs of a lane.

@@ -2,11 +2,11 @@ package work
 
 import (
 	"context"
-	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/gating"
 )
 
 // promoteLimit is how many jobs one Promote moves if it is not told.
@@ -34,15 +34,15 @@ func (v Verbs) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 				return false, err
 			}
 			promoted = store.Promoted{NextDue: core.DueTime(due)}
-			free, err := lookAtGates(t, &promoted)
+			free, err := gating.Look(t, &promoted)
 			return free || due <= t.Now, err
 		},
 		func(t *core.Tx) (err error) {
 			t.CallerWakes = true // promote notes the queues, and the answer says what is due next
-			if promoted, err = promote(t, limit); err != nil {
-				return err
+			if promoted, err = promote(t, limit); err == nil {
+				err = gating.Sweep(t, &promoted)
 			}
-			return sweepGates(t, &promoted)
+			return err
 		})
 	promoted.Wakes = wakes
 	return promoted, err
@@ -94,47 +94,4 @@ func promote(t *core.Tx, limit int) (store.Promoted, error) {
 	due, err := nextDue(t)
 	promoted.NextDue = core.DueTime(due)
 	return promoted, err
-}
-
-// lookAtGates reports whether it is time to look at the gates at which jobs wait, and one of them
-// is free. Nearly always there are none.
-func lookAtGates(t *core.Tx, promoted *store.Promoted) (free bool, err error) {
-	any, err := t.AnyGated()
-	if err != nil || !any {
-		return false, err
-	}
-	if sweep := &t.Database.Sweep; sweep.IsDue(t.Now) {
-		began := time.Now()
-		if free, err = t.TouchWaiting("", ""); err != nil || free {
-			return free, err
-		}
-		sweep.Done(t.Now, time.Since(began))
-	}
-	promoted.NextDue = earlier(promoted.NextDue, t.Database.Sweep.Next())
-	return false, nil
-}
-
-// sweepGates lets jobs go on that wait at gates that are free, if it is time for that.
-func sweepGates(t *core.Tx, promoted *store.Promoted) error {
-	any, err := t.AnyGated()
-	if err != nil || !any {
-		return err
-	}
-	if sweep := &t.Database.Sweep; sweep.IsDue(t.Now) {
-		began := time.Now()
-		if _, err := t.TouchWaiting("", ""); err != nil {
-			return err
-		}
-		sweep.Done(t.Now, time.Since(began))
-	}
-	promoted.NextDue = earlier(promoted.NextDue, t.Database.Sweep.Next())
-	return nil
-}
-
-// earlier returns the earlier of two times, of which the first may be none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -1,4 +1,4 @@
-package work
+package gating
 
 import (
 	"fmt"
@@ -22,17 +22,20 @@ type judging struct {
 // unbounded is the capacity of a limit that bounds nothing.
 const unbounded = -1
 
-// isGated reports whether the jobs of the lane count in a limit per key.
-func (h *head) isGated() bool { return h.lane.Limit != "" }
+// Take takes the best jobs for a claim, and returns their lanes.
+type Take func(t *core.Tx, params store.ClaimParams) ([]store.Claimed, []*core.Lane, error)
 
-// judgeAll returns those of the jobs that a claim has taken that run, and takes others in the place
-// of those that do not.
-func judgeAll(t *core.Tx, params store.ClaimParams, taken []store.Claimed, lanes []*head) (all []store.Claimed, err error) {
+// IsGated reports whether the jobs of a lane count in a limit per key.
+func IsGated(l *core.Lane) bool { return l.Limit != "" }
+
+// Judge returns those of the jobs that a claim has taken, of these lanes, that run, and takes
+// others in the place of those that do not.
+func Judge(t *core.Tx, params store.ClaimParams, taken []store.Claimed, lanes []*core.Lane, take Take) (all []store.Claimed, err error) {
 	j := &judging{t: t, params: &params, capacity: map[[2]string]int{}}
 	if j.live, err = t.LiveGates(); err != nil {
 		return nil, err
 	}
-	if j.paused, err = PausedQueues(t); err != nil {
+	if j.paused, err = t.PausedQueues(); err != nil {
 		return nil, err
 	}
 	for left := params; ; {
@@ -57,10 +60,10 @@ func judgeAll(t *core.Tx, params store.ClaimParams, taken []store.Claimed, lanes
 
 // judge returns those of the jobs that run. The others wait at their gates; what waits there before
 // them, and may run, is in ready again.
-func (j *judging) judge(taken []store.Claimed, lanes []*head) (through []store.Claimed, err error) {
+func (j *judging) judge(taken []store.Claimed, lanes []*core.Lane) (through []store.Claimed, err error) {
 	laneOf := make(map[core.LaneName]*core.Lane, len(lanes))
-	for _, h := range lanes {
-		laneOf[h.lane.LaneName] = h.lane
+	for _, l := range lanes {
+		laneOf[l.LaneName] = l
 	}
 	found := map[int64]*gates.Gate{}
 	waiting := map[int64][]core.Gated{}
