@@ -42,6 +42,9 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 			return nil
 		})
 	}
+	access.Reserve = func(run any, step string, v *store.Reservation) ([]byte, error) {
+		return run.(*Run).reserve(step, v) //nolint:errcheck // always a *Run
+	}
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub

@@ -21,7 +21,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer hf.Close(ctx)
-	if _, err := limit.Sync(ctx, hf, limit.New("printer", 2, limit.Kinds("print"))); err != nil {
+	if _, err := limit.Sync(ctx, hf, limit.New("printer", limit.Capacity(2), limit.Kinds("print"))); err != nil {
 		log.Fatal(err)
 	}
 	var running, most atomic.Int64

@@ -40,7 +40,8 @@ type Limits interface {
 }
 
 // Limit bounds how many jobs of some queues and kinds run at once: from their claim until they end
-// or are parked, those included that a node has claimed and not started.
+// or are parked, those included that a node has claimed and not started. Beside that, or instead,
+// it bounds how many start in a time (Rates).
 type Limit struct {
 	Namespace string
 	Name      string // within the namespace
@@ -60,12 +61,23 @@ type Limit struct {
 	// back then.
 	WantedAt time.Time
 	Holders  []Holder // by node; those that hold none are left out
+	// NextAt is when the next permit of its rate comes; a time that has passed, or zero: at once.
+	NextAt time.Time
+	// DrainedUntil is the time before which no permits come, as a Drain wants it; zero: there was
+	// none.
+	DrainedUntil time.Time
 }
 
 // LimitSettings is how much a limit allows, and of what.
 type LimitSettings struct {
-	// Capacity is how many slots there are; 0: its jobs do not run.
+	// Capacity is how many slots there are; 0: its jobs do not run, unless the limit is Uncapped.
 	Capacity int `json:"capacity"`
+	// Uncapped lets any number of jobs run at once: then there is a rate.
+	Uncapped bool `json:"uncapped,omitempty"`
+	// Rate bounds how many jobs start in a time, each as one, whatever its weight; nil: any number.
+	Rate *Rate `json:"rate,omitempty"`
+	// NoJobs lets no job count: its permits are taken by Rates.Reserve and the like alone.
+	NoJobs bool `json:"no_jobs,omitempty"`
 	// Queues are those whose jobs count; nil: all of the namespace.
 	Queues []string `json:"queues,omitempty"`
 	// Kinds are those whose jobs count, each with the slots that one of its jobs takes, at least 1;
@@ -132,9 +144,19 @@ func (a *LimitAsk) Share(capacity, others int) int {
 	return max(a.Keep, min(a.Want, capacity-others), 0)
 }
 
+// Slots is how many slots there are.
+func (s *LimitSettings) Slots() int {
+	if s.Uncapped {
+		return MaxCapacity
+	}
+	return s.Capacity
+}
+
 // Weight is how many slots a job takes; 0: it does not count.
 func (s *LimitSettings) Weight(queue, kind string) int {
 	switch {
+	case s.NoJobs:
+		return 0
 	case len(s.Queues) > 0 && !slices.Contains(s.Queues, queue):
 		return 0
 	case len(s.Kinds) == 0:
@@ -185,8 +207,17 @@ func (l *Limit) Check() error {
 		return l.invalid("its capacity %d is negative", l.Capacity)
 	case l.Capacity > MaxCapacity:
 		return l.invalid("its capacity %d is over %d", l.Capacity, MaxCapacity)
+	case l.Uncapped && (l.Rate == nil || l.Capacity != 0):
+		return l.invalid("it has neither a capacity nor a rate, or a capacity that does not count")
+	case l.NoJobs && (!l.Uncapped || len(l.Queues) > 0 || len(l.Kinds) > 0):
+		return l.invalid("it names jobs or has a capacity, and no jobs count")
 	case len(l.Queues) > MaxLimitNames || len(l.Kinds) > MaxLimitNames:
 		return l.invalid("it names more than %d queues or kinds", MaxLimitNames)
+	}
+	if l.Rate != nil {
+		if wrong := l.Rate.check(); wrong != "" {
+			return l.invalid("%s", wrong)
+		}
 	}
 	if !isText(l.Declared) {
 		return l.invalid("what code has declared is not valid UTF-8 or contains NUL")

@@ -38,7 +38,7 @@ type Cause struct {
 	Job store.ID `json:"job,omitzero"`
 	// Node is the node that runs the job.
 	Node int64 `json:"node,omitzero"`
-	// Limit is the name of the limit that has no slots for the job.
+	// Limit is the name of the limit that has no slots, or no permit, for the job.
 	Limit string `json:"limit,omitzero"`
 }
 
@@ -69,6 +69,7 @@ const (
 	NoQueue     Code = "no_queue"     // no live node that serves its kind serves its queue
 	SilentNode  Code = "silent_node"  // the nodes that serve it have been silent
 	Limit       Code = "limit"        // a limit has no slots for it
+	Rate        Code = "rate"         // the rate of a limit lets it start later
 	QuietNode   Code = "quiet_node"   // people have made the nodes that serve it quiet, or drain them
 	NoFreeSlot  Code = "no_free_slot" // no node that serves it has a free slot
 	Ready       Code = "ready"        // nothing holds it up: a node takes it when its turn comes

@@ -37,6 +37,7 @@ func TestHotPlans(t *testing.T) {
 		"updates_refused", "updates_of_gone", "keys_of_gone", "keys_settle",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
 		"limits_lock", "grant", "limit_holders", "limit_lock", "limit_delete", "nodes_die",
+		"permits_lock", "permits", "rate_lock", "rate_put",
 		"edge_look", "edge_put", "edge_cycle", "edges_of", "edge_checks_over", "edge_mark", "edge_successors",
 		"edge_told_of", "edge_met", "edge_told", "edge_release", "edge_note", "edge_checked", "edge_await", "edge_unwatch",
 		"unfinished_between", "finished_over",

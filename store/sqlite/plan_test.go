@@ -45,6 +45,8 @@ func TestListPlans(t *testing.T) {
 		"retain_attempts":       ownKey,
 		"closed_delete":         ownKey,
 		"limit":                 "holdfast_limit_rule_name",
+		"rate_named":            "holdfast_limit_rule_name",
+		"waiting":               ownKey,
 		"limit_holders":         ownKey,
 		"limit_grants_delete":   ownKey,
 		"edges_of":              "holdfast_edge_successor",

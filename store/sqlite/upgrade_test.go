@@ -240,6 +240,11 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{22, []string{
+		"ALTER TABLE holdfast_limit_rule DROP COLUMN period", "ALTER TABLE holdfast_limit_rule DROP COLUMN burst",
+		"ALTER TABLE holdfast_limit_rule DROP COLUMN tat", "ALTER TABLE holdfast_limit_rule DROP COLUMN seen",
+		"ALTER TABLE holdfast_limit_rule DROP COLUMN move", "ALTER TABLE holdfast_limit_rule DROP COLUMN drained_until",
+	}},
 	{21, []string{
 		"DROP INDEX holdfast_queue_halted", "ALTER TABLE holdfast_queue DROP COLUMN rest_until",
 		"ALTER TABLE holdfast_queue DROP COLUMN rest_level",

@@ -17,14 +17,19 @@ import (
 type Limit struct {
 	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"`
-	Capacity  int            `json:"capacity"`
-	Queues    []string       `json:"queues"` // empty: all
-	Kinds     map[string]int `json:"kinds"`  // with the slots that a job takes; empty: all, one each
-	Held      int            `json:"held"`   // slots, by all nodes
+	Capacity  *int           `json:"capacity"` // null: any number of jobs runs at once
+	Rate      Text           `json:"rate"`     // such as 50/s; null: any number starts
+	Burst     *int           `json:"burst"`    // so many of these start at once
+	Queues    []string       `json:"queues"`   // empty: all
+	Kinds     map[string]int `json:"kinds"`    // with the slots that a job takes; empty: all, one each
+	NoJobs    bool           `json:"no_jobs"`  // no job counts
+	Held      int            `json:"held"`     // slots, by all nodes
 	Holders   []Holder       `json:"holders"`
 	WantedAt  timestamp      `json:"wanted_at"` // when a node last asked for more slots than it got
-	Declared  bool           `json:"declared"`  // by code
-	Drift     bool           `json:"drift"`     // it differs from what code declares
+	NextAt    timestamp      `json:"next_at"`   // when the next job may start by the rate, if that is later
+	Drained   timestamp      `json:"drained_until"`
+	Declared  bool           `json:"declared"` // by code
+	Drift     bool           `json:"drift"`    // it differs from what code declares
 	CreatedAt timestamp      `json:"created_at"`
 	UpdatedAt timestamp      `json:"updated_at"`
 }
@@ -46,10 +51,17 @@ type DeletedLimit struct {
 // NewLimit returns the view of a limit.
 func NewLimit(l *store.Limit) Limit {
 	v := Limit{
-		Namespace: l.Namespace, Name: l.Name, Capacity: l.Capacity, Queues: append([]string{}, l.Queues...), Kinds: map[string]int{},
+		Namespace: l.Namespace, Name: l.Name, NoJobs: l.NoJobs, Queues: append([]string{}, l.Queues...), Kinds: map[string]int{},
 		Holders: []Holder{}, Declared: l.Declared != "", Drift: limit.Drifts(l),
 		CreatedAt: timestamp(l.CreatedAt), UpdatedAt: timestamp(l.UpdatedAt),
 		WantedAt: timestamp(l.WantedAt),
+	}
+	if !l.Uncapped {
+		v.Capacity = &l.Capacity
+	}
+	if l.Rate != nil {
+		burst := l.Rate.Bursts()
+		v.Rate, v.Burst, v.NextAt, v.Drained = Text(l.Rate.String()), &burst, timestamp(l.NextAt), timestamp(l.DrainedUntil)
 	}
 	maps.Copy(v.Kinds, l.Kinds)
 	for _, h := range l.Holders {
@@ -60,7 +72,7 @@ func NewLimit(l *store.Limit) Limit {
 }
 
 // LimitHeader is the header of a table of limits.
-var LimitHeader = []string{"NAME", "CAPACITY", "HELD", "WANTED", "QUEUES", "KINDS", "DRIFT"}
+var LimitHeader = []string{"NAME", "CAPACITY", "HELD", "RATE", "WANTED", "QUEUES", "KINDS", "DRIFT"}
 
 // LimitRow formats a limit for a table.
 func LimitRow(now time.Time, l *store.Limit) []string {
@@ -72,12 +84,31 @@ func LimitRow(now time.Time, l *store.Limit) []string {
 		drift = "yes"
 	}
 	return []string{
-		output.Clip(l.Name, output.MaxName), strconv.Itoa(l.Capacity), strconv.Itoa(v.Held), wanted,
+		output.Clip(l.Name, output.MaxName), capacityText(&l.LimitSettings), strconv.Itoa(v.Held), rateText(&l.LimitSettings), wanted,
 		output.Clip(queuesText(&l.LimitSettings), 60), output.Clip(kindsText(&l.LimitSettings), 60), drift,
 	}
 }
 
+// capacityText is how many jobs run at once.
+func capacityText(l *store.LimitSettings) string {
+	if l.Uncapped {
+		return "any"
+	}
+	return strconv.Itoa(l.Capacity)
+}
+
+// rateText is how many jobs start in a time.
+func rateText(l *store.LimitSettings) string {
+	if l.Rate == nil {
+		return "any"
+	}
+	return fmt.Sprintf("%s, %d at once", l.Rate, l.Rate.Bursts())
+}
+
 func queuesText(l *store.LimitSettings) string {
+	if l.NoJobs {
+		return "none"
+	}
 	if len(l.Queues) == 0 {
 		return "all"
 	}
@@ -85,6 +116,9 @@ func queuesText(l *store.LimitSettings) string {
 }
 
 func kindsText(l *store.LimitSettings) string {
+	if l.NoJobs {
+		return "none"
+	}
 	if len(l.Kinds) == 0 {
 		return "all"
 	}
@@ -101,15 +135,27 @@ func kindsText(l *store.LimitSettings) string {
 // LimitText says in a line what a limit does.
 func LimitText(l *store.Limit) string {
 	text := "limit " + output.OneLine(l.Name) + ": "
-	switch l.Capacity {
-	case 0:
-		text += "no job runs"
-	case 1:
-		text += "1 slot"
+	return text + boundText(&l.LimitSettings) + "; queues: " + output.OneLine(queuesText(&l.LimitSettings)) + "; kinds: " + output.OneLine(kindsText(&l.LimitSettings))
+}
+
+// boundText says what a limit lets run and start.
+func boundText(l *store.LimitSettings) string {
+	var texts []string
+	switch {
+	case l.Uncapped:
+	case l.Capacity == 0:
+		texts = append(texts, "no job runs")
 	default:
-		text += strconv.Itoa(l.Capacity) + " slots"
+		texts = append(texts, output.Plural(l.Capacity, "slot"))
 	}
-	return text + "; queues: " + output.OneLine(queuesText(&l.LimitSettings)) + "; kinds: " + output.OneLine(kindsText(&l.LimitSettings))
+	switch {
+	case l.Rate == nil:
+	case l.Rate.Count == 0:
+		texts = append(texts, "no job starts")
+	default:
+		texts = append(texts, rateText(l))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // HoldersText says which nodes hold slots.
@@ -129,7 +175,14 @@ func PrintLimit(out *output.Printer, now time.Time, l *store.Limit) {
 	v := NewLimit(l)
 	p.line("name", l.Name)
 	p.line("namespace", l.Namespace)
-	p.line("capacity", output.Plural(l.Capacity, "slot"))
+	if !l.Uncapped {
+		p.line("capacity", output.Plural(l.Capacity, "slot"))
+	}
+	if l.Rate != nil {
+		p.line("rate", rateText(&l.LimitSettings))
+		p.at("next permit", l.NextAt)
+		p.at("drained until", l.DrainedUntil)
+	}
 	p.line("queues", queuesText(&l.LimitSettings))
 	p.line("kinds", kindsText(&l.LimitSettings))
 	p.line("held", strconv.Itoa(v.Held))
@@ -137,7 +190,7 @@ func PrintLimit(out *output.Printer, now time.Time, l *store.Limit) {
 	p.at("created", l.CreatedAt)
 	p.at("changed", l.UpdatedAt)
 	if declared, ok := limit.Declared(l); ok && v.Drift {
-		p.line("code declares", fmt.Sprintf("%s; queues: %s; kinds: %s", output.Plural(declared.Capacity, "slot"),
+		p.line("code declares", fmt.Sprintf("%s; queues: %s; kinds: %s", boundText(&declared),
 			queuesText(&declared), kindsText(&declared)))
 	}
 	p.Flush()

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -27,4 +28,21 @@ func (s *Store) Limits(ctx context.Context, namespace, name string) ([]store.Lim
 // Grant implements store.Limits.
 func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Grant, error) {
 	return answer(ctx, s, "Grant", func() ([]store.Grant, error) { return s.inner.Grant(ctx, params) })
+}
+
+// TakePermits implements store.Rates.
+func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]store.Permits, error) {
+	return once(ctx, s, "TakePermits", func() ([]store.Permits, error) { return s.inner.TakePermits(ctx, asks) })
+}
+
+// Drain implements store.Rates.
+func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time) error {
+	_, err := once(ctx, s, "Drain", func() (struct{}, error) { return struct{}{}, s.inner.Drain(ctx, namespace, name, until) })
+	return err
+}
+
+// Reserve implements store.Rates.
+func (s *Store) Reserve(ctx context.Context, r *store.Reservation) error {
+	_, err := once(ctx, s, "Reserve", func() (struct{}, error) { return struct{}{}, s.inner.Reserve(ctx, r) })
+	return err
 }
