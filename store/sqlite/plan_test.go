@@ -46,7 +46,6 @@ func TestListPlans(t *testing.T) {
 		"closed_delete":         ownKey,
 		"limit":                 "holdfast_limit_rule_name",
 		"rate_named":            "holdfast_limit_rule_name",
-		"waiting":               ownKey,
 		"limit_holders":         ownKey,
 		"limit_grants_delete":   ownKey,
 		"edges_of":              "holdfast_edge_successor",
