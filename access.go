@@ -52,6 +52,9 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 			return valid.Text("limit key", key, store.MaxLimitKey)
 		})
 	}
+	access.Reserve = func(run any, step string, v *store.Reservation) ([]byte, error) {
+		return run.(*Run).reserve(step, v) //nolint:errcheck // always a *Run
+	}
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub

@@ -125,6 +125,26 @@ func StepTx[T, Tx any](
 	return decodeResult[T](name, data)
 }
 
+// reserve takes a permit of a limit in the transaction that records it, as a step.
+func (r *Run) reserve(step string, v *store.Reservation) ([]byte, error) {
+	if err := checkName("step", step); err != nil {
+		return nil, err
+	}
+	v.Namespace = r.client.namespace
+	taken := false
+	data, err := r.strand.StepTx(step, replay.StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
+		taken = true
+		return commit(v, nil)
+	})
+	if err != nil {
+		return nil, failure(err)
+	}
+	if taken {
+		data = v.Append.Entries[0].Data
+	}
+	return data, nil
+}
+
 func stepPolicy(name string, opts []StepOption) (replay.StepPolicy, error) {
 	if err := checkName("step", name); err != nil || len(opts) == 0 {
 		return replay.StepPolicy{}, err

@@ -1,6 +1,6 @@
-// Package limit bounds how many jobs run at once, over all nodes.
+// Package limit bounds how many jobs run at once, and how many start in a time, over all nodes.
 //
-//	var slack = limit.New("slack", 5, limit.Kinds("notify", "report"))
+//	var slack = limit.New("slack", limit.Capacity(5), limit.Kinds("notify", "report"))
 //
 //	_, err := limit.Sync(ctx, hf, slack) // before hf.Run
 //
@@ -12,6 +12,9 @@
 //	Set, Delete   limits that are made and changed at run time, as the command line does
 //	Get, List     limits, and the nodes that hold their slots
 //	PerKey, By    so many jobs at once of each key, such as each customer
+//	Acquire       a permit of a limit with a rate, for a durable function
+//	AcquireContext  the same for other code
+//	Drain         empties a limit with a rate
 //
 // # What it promises
 //
@@ -19,6 +22,10 @@
 // slow. When the capacity is lowered, what runs goes on, and nothing starts until it is few enough.
 // When a limit is made, or what counts in it is changed, that holds for each node as it hears of
 // it: at once where wake-ups work, otherwise with its next beat.
+//
+// A limit with a Rate counts jobs when they are claimed: in any time no more than its burst and
+// what comes in that time, whatever dies, stands still or is slow. A clock of the database that is
+// set forward lets one burst more.
 //
 // # What it costs
 //
@@ -32,12 +39,13 @@
 //
 // # How it fails
 //
-// By ErrInvalid for a negative capacity, and for a weight below 1 or over the capacity; by
+// By ErrInvalid for a negative capacity, for a weight below 1 or over the capacity, and for a rate
+// or a burst that cannot hold; by
 // ErrNotFound, ErrConflict and ErrUnavailable as elsewhere. Delete fails with a *store.HeldError,
 // which names the nodes that hold slots.
 //
 // # Imports
 //
-// Of ours, the root package, store, and internal/access, internal/declared, internal/engine and
-// internal/valid.
+// Of ours, the root package, store, and internal/access, internal/declared, internal/engine,
+// internal/gcra and internal/valid.
 package limit

@@ -21,7 +21,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer hf.Close(ctx)
-	if _, err := limit.Sync(ctx, hf, limit.New("printer", 2, limit.Kinds("print"))); err != nil {
+	if _, err := limit.Sync(ctx, hf, limit.New("printer", limit.Capacity(2), limit.Kinds("print"))); err != nil {
 		log.Fatal(err)
 	}
 	var running, most atomic.Int64
@@ -64,7 +64,7 @@ func ExamplePerKey() {
 		log.Fatal(err)
 	}
 	defer hf.Close(ctx)
-	if _, err := limit.Sync(ctx, hf, limit.New("customer", 1, limit.PerKey())); err != nil {
+	if _, err := limit.Sync(ctx, hf, limit.New("customer", limit.Capacity(1), limit.PerKey())); err != nil {
 		log.Fatal(err)
 	}
 	var running, most [3]atomic.Int64

@@ -17,19 +17,19 @@ type Limit struct {
 	opts []Option
 }
 
-// New declares a limit of so many jobs at once; 0: its jobs do not run. Without an option all jobs
-// of the namespace count, each as one.
-func New(name string, capacity int, opts ...Option) Limit {
-	return Limit{name: name, opts: append([]Option{Capacity(capacity)}, opts...)}
+// New declares a limit: with a Capacity, a Rate, or both. Without Queues and Kinds all jobs of the
+// namespace count, each as one.
+func New(name string, opts ...Option) Limit { return Limit{name: name, opts: opts} }
+
+// OfQueue declares the limit of a queue. Its name is that of the queue with "queue:" in front.
+func OfQueue(queue string, opts ...Option) Limit {
+	return New(QueueName(queue), append([]Option{Queues(queue)}, opts...)...)
 }
 
-// OfQueue declares the limit of a queue: so many of its jobs run at once. Its name is that of the
-// queue with "queue:" in front.
-func OfQueue(queue string, capacity int) Limit { return New(QueueName(queue), capacity, Queues(queue)) }
-
-// OfKind declares the limit of a kind: so many of its jobs run at once. Its name is that of the
-// kind with "kind:" in front.
-func OfKind(kind string, capacity int) Limit { return New("kind:"+kind, capacity, Kinds(kind)) }
+// OfKind declares the limit of a kind. Its name is that of the kind with "kind:" in front.
+func OfKind(kind string, opts ...Option) Limit {
+	return New("kind:"+kind, append([]Option{Kinds(kind)}, opts...)...)
+}
 
 // QueueName is the name of the limit of a queue.
 func QueueName(queue string) string { return "queue:" + queue }
@@ -40,10 +40,11 @@ func (l Limit) Name() string { return l.name }
 // Option says something of a limit.
 type Option func(*store.Limit) error
 
-// Capacity is how many slots there are; 0: the jobs do not run.
+// Capacity is how many slots there are: so many jobs run at once, over all nodes; 0: the jobs do
+// not run.
 func Capacity(slots int) Option {
 	return func(l *store.Limit) error {
-		l.Capacity = slots
+		l.Capacity, l.Uncapped = slots, false
 		return nil
 	}
 }
@@ -51,7 +52,7 @@ func Capacity(slots int) Option {
 // Queues are the queues whose jobs count. Without any all do.
 func Queues(names ...string) Option {
 	return func(l *store.Limit) error {
-		l.Queues = nil
+		l.Queues, l.NoJobs = nil, false
 		for _, name := range names {
 			if err := valid.Name("queue", name); err != nil {
 				return fmt.Errorf("limit %q: %w", l.Name, err)
@@ -65,7 +66,7 @@ func Queues(names ...string) Option {
 // Kinds are the kinds whose jobs count, each as one. Without any, and without a Weight, all do.
 func Kinds(names ...string) Option {
 	return func(l *store.Limit) error {
-		l.Kinds = nil
+		l.Kinds, l.NoJobs = nil, false
 		for _, name := range names {
 			if err := weigh(l, name, 1); err != nil {
 				return err
@@ -119,17 +120,32 @@ func weigh(l *store.Limit, kind string, slots int) error {
 			kinds[k] = n
 		}
 	}
-	l.Kinds = kinds
+	l.Kinds, l.NoJobs = kinds, false
 	return nil
+}
+
+// NoJobs lets no jobs count, and any number run: the limit has a rate, whose permits Acquire and
+// AcquireContext take.
+func NoJobs() Option {
+	return func(l *store.Limit) error {
+		l.Queues, l.Kinds, l.NoJobs = nil, nil, true
+		l.Capacity, l.Uncapped = 0, true
+		return nil
+	}
 }
 
 // draft returns what code declares.
 func (l Limit) draft(c *holdfast.Client) (store.Limit, error) {
-	d := store.Limit{Namespace: c.Namespace(), Name: l.name}
+	d := empty(c, l.name)
 	if err := apply(&d, l.opts); err != nil {
 		return d, err
 	}
 	return d, d.Check()
+}
+
+// empty is a limit that bounds nothing yet.
+func empty(c *holdfast.Client, name string) store.Limit {
+	return store.Limit{Namespace: c.Namespace(), Name: name, LimitSettings: store.LimitSettings{Uncapped: true}}
 }
 
 func apply(l *store.Limit, opts []Option) error {

@@ -287,14 +287,14 @@ func TestSync(t *testing.T) {
 			t.Errorf("a Sync did %v, %v, want %s", did, err, want)
 		}
 	}
-	sync(limit.Added, limit.New("slack", 5, limit.Kinds("light")))
-	sync(limit.Unchanged, limit.New("slack", 5, limit.Kinds("light")))
-	sync(limit.Updated, limit.New("slack", 6, limit.Kinds("light")))
+	sync(limit.Added, limit.New("slack", limit.Capacity(5), limit.Kinds("light")))
+	sync(limit.Unchanged, limit.New("slack", limit.Capacity(5), limit.Kinds("light")))
+	sync(limit.Updated, limit.New("slack", limit.Capacity(6), limit.Kinds("light")))
 	l := set(t)(limit.Set(ctx, hf, "slack", limit.Capacity(2)))
 	if l.Capacity != 2 || !limit.Drifts(&l) || l.Kinds["light"] != 1 {
 		t.Errorf("it is %+v", l)
 	}
-	sync(limit.Kept, limit.New("slack", 7, limit.Kinds("light")))
+	sync(limit.Kept, limit.New("slack", limit.Capacity(7), limit.Kinds("light")))
 	l = set(t)(limit.Reset(ctx, hf, "slack"))
 	if l.Capacity != 7 || limit.Drifts(&l) {
 		t.Errorf("after Reset it is %+v", l)
@@ -303,20 +303,20 @@ func TestSync(t *testing.T) {
 		t.Errorf("Reset of what is not there: %v", err)
 	}
 	for what, l := range map[string]limit.Limit{
-		"a negative capacity":         limit.New("bad", -1),
-		"a weight over the capacity":  limit.New("bad", 2, limit.Weight("heavy", 3)),
-		"a weight of 0":               limit.New("bad", 2, limit.Weight("heavy", 0)),
-		"no name":                     limit.New("", 2),
-		"a queue that cannot be":      limit.New("bad", 2, limit.Queues("\x00")),
-		"a kind that cannot be":       limit.New("bad", 2, limit.Kinds("")),
-		"an option that is nil":       limit.New("bad", 2, nil),
-		"a capacity beyond the bound": limit.New("bad", store.MaxCapacity+1),
+		"a negative capacity":         limit.New("bad", limit.Capacity(-1)),
+		"a weight over the capacity":  limit.New("bad", limit.Capacity(2), limit.Weight("heavy", 3)),
+		"a weight of 0":               limit.New("bad", limit.Capacity(2), limit.Weight("heavy", 0)),
+		"no name":                     limit.New("", limit.Capacity(2)),
+		"a queue that cannot be":      limit.New("bad", limit.Capacity(2), limit.Queues("\x00")),
+		"a kind that cannot be":       limit.New("bad", limit.Capacity(2), limit.Kinds("")),
+		"an option that is nil":       limit.New("bad", limit.Capacity(2), nil),
+		"a capacity beyond the bound": limit.New("bad", limit.Capacity(store.MaxCapacity+1)),
 	} {
 		if _, err := limit.Sync(ctx, hf, l); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := limit.Sync(ctx, hf, limit.New("a", 1), limit.New("a", 2)); !errors.Is(err, store.ErrInvalid) {
+	if _, err := limit.Sync(ctx, hf, limit.New("a", limit.Capacity(1)), limit.New("a", limit.Capacity(2))); !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("a limit that is declared twice: %v", err)
 	}
 	all, err := limit.List(ctx, hf)
@@ -354,7 +354,7 @@ func TestPerKey(t *testing.T) {
 			}
 			nodes = append(nodes, hf)
 		}
-		if _, err := limit.Sync(t.Context(), nodes[0], limit.New("tenant", capacity, limit.PerKey())); err != nil {
+		if _, err := limit.Sync(t.Context(), nodes[0], limit.New("tenant", limit.Capacity(capacity), limit.PerKey())); err != nil {
 			t.Fatal(err)
 		}
 		for _, hf := range nodes {

@@ -12,7 +12,7 @@ import (
 )
 
 // Set makes a limit, or changes the one of that name: what an option says is set, the rest stays. A
-// new one has the capacity 0 if none is set. The error is ErrInvalid.
+// new one needs a Capacity or a Rate. The error is ErrInvalid.
 func Set(ctx context.Context, c *holdfast.Client, name string, opts ...Option) (store.Limit, error) {
 	return change(ctx, c, name, func(l *store.Limit) (bool, error) { return true, apply(l, opts) })
 }
@@ -85,7 +85,7 @@ func change(ctx context.Context, c *holdfast.Client, name string, how func(*stor
 	for range tries {
 		l, err := Get(ctx, c, name)
 		if errors.Is(err, store.ErrNotFound) {
-			l, err = store.Limit{Namespace: c.Namespace(), Name: name}, nil
+			l, err = empty(c, name), nil
 		}
 		if err != nil {
 			return l, err

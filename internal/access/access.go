@@ -46,6 +46,10 @@ var AroundEnqueues func(makes func(store.Store) EnqueueMiddleware) any
 // LimitKey returns a holdfast.EnqueueOption that lets a job count under a key of a limit per key.
 var LimitKey func(limit, key string) any
 
+// Reserve takes a permit of a limit in a *holdfast.Run, as a step of the name that is called step,
+// and returns what the journal remembers of it. The namespace is that of the run.
+var Reserve func(run any, step string, v *store.Reservation) ([]byte, error)
+
 // Tests is what a test sets up below a client.
 type Tests struct {
 	// Rarely is that of engine.Config.

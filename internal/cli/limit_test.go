@@ -18,3 +18,38 @@ func TestLimits(t *testing.T) {
 	s.holds(s.ok("limit", "delete", "gpu", "-o", "table"), "deleted limit gpu")
 	s.expect(s.run("limit", "delete", "gpu"), 1, "no such limit")
 }
+
+// TestRates: the rate of a limit, of a queue's and of one that no job counts in, is set, shown,
+// drained and taken away.
+func TestRates(t *testing.T) {
+	s := newShell(t)
+	s.ok("migrate", "up")
+	s.holds(s.ok("limit", "set", "slack", "--rate", "50/s", "--burst", "10", "-o", "table"),
+		"limit slack: 50/s, 10 at once; queues: all; kinds: all")
+	s.holds(s.ok("limit", "set", "slack", "--capacity", "3", "-o", "table"), "limit slack: 3 slots; 50/s, 10 at once; queues: all")
+	s.holds(s.ok("limit", "set", "slack", "--burst", "default", "--no-jobs", "-o", "table"),
+		"limit slack: 50/s, 5 at once; queues: none; kinds: none")
+	s.holds(s.ok("limit", "list", "-o", "table"), "50/s, 5 at once")
+	s.holds(s.ok("limit", "get", "slack", "-o", "json"), `"capacity": null`)
+	s.holds(s.ok("limit", "drain", "slack", "--until", "2099-01-01T00:00:00Z", "-o", "table"), "no permit comes before 2099-01-01T00:00:00Z")
+	s.holds(s.ok("limit", "get", "slack", "-o", "json"), `"drained_until": "2099-01-01T00:00:00`)
+	s.holds(s.ok("queue", "set", "mail", "--rate", "5/10s", "-o", "table"), "limit queue:mail: 5/10s, 1 at once; queues: mail")
+	s.holds(s.ok("queue", "set", "mail", "--max-workers", "2", "-o", "table"), "limit queue:mail: 2 slots; 5/10s, 1 at once")
+	s.holds(s.ok("queue", "set", "mail", "--max-workers", "none", "-o", "table"), "limit queue:mail: 5/10s, 1 at once")
+	s.holds(s.ok("queue", "set", "mail", "--rate", "none", "-o", "table"), "any number of jobs runs at once")
+	s.expect(s.run("limit", "get", "queue:mail"), 1, "no such limit")
+	s.expect(s.run("limit", "drain", "other", "--for", "1s"), 1, "no such limit")
+	for _, wrong := range [][]string{
+		{"--rate", "50"}, {"--rate", "x/s"}, {"--rate", "-1/s"}, {"--rate", "1/fortnight"}, {"--rate", "1/0s"}, {"--rate", "1000000/s"},
+		{"--rate", "1000/s", "--burst", "3"}, {"--burst", "0"}, {"--rate", "none", "--burst", "3"}, {"--capacity", "x"},
+	} {
+		if got := s.run(append([]string{"limit", "set", "bad"}, wrong...)...); got.code != 64 {
+			t.Errorf("limit set %v: %+v", wrong, got)
+		}
+	}
+	for _, wrong := range [][]string{{"--for", "x"}, {"--until", "tomorrow"}, {"--for", "-1s"}, {}, {"--for", "1s", "--until", "2099-01-01T00:00:00Z"}} {
+		if got := s.run(append([]string{"limit", "drain", "slack"}, wrong...)...); got.code != 64 {
+			t.Errorf("limit drain %v: %+v", wrong, got)
+		}
+	}
+}

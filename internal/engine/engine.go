@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/internal/hookqueue"
@@ -265,6 +266,15 @@ func (e *Engine) SaveLimit(ctx context.Context, l store.Limit, expect int64) (st
 // DeleteLimit removes a limit.
 func (e *Engine) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
 	err := e.Store.DeleteLimit(ctx, namespace, name, force)
+	if err == nil {
+		e.announce(store.Wake{Kind: store.WakeLimit, Namespace: namespace, Queue: name})
+	}
+	return err
+}
+
+// DrainLimit lets no permit of a limit come before a time.
+func (e *Engine) DrainLimit(ctx context.Context, namespace, name string, until time.Time) error {
+	err := e.Store.Drain(ctx, namespace, name, until)
 	if err == nil {
 		e.announce(store.Wake{Kind: store.WakeLimit, Namespace: namespace, Queue: name})
 	}

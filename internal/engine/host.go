@@ -45,8 +45,13 @@ func (r *Run) Append(a *store.Append) error {
 // AppendLast is Append for entries that are written together with the outcome of the run.
 func (r *Run) AppendLast(a *store.Append) error { return r.node.engine.commit.Remember(a) }
 
-// AppendTx appends to the journal in a transaction of the user's.
+// AppendTx appends to the journal in a transaction of the user's, or in that which reserves a
+// permit of a limit.
 func (r *Run) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error {
+	if v, reserves := tx.(*store.Reservation); reserves {
+		v.Append = a
+		return r.node.store.Reserve(ctx, v)
+	}
 	return r.node.store.AppendTx(ctx, tx, a)
 }
 

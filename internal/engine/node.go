@@ -210,6 +210,7 @@ func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)
 func (n *node) loops() map[string]func(context.Context) {
 	loops := map[string]func(context.Context){
 		"heartbeat": n.heart.loop, "promotion": n.promote.loop, "schedules": n.schedule.Run, "limits": n.grants.Run,
+		"rates": n.grants.RunPermits,
 	}
 	for _, d := range n.duties() {
 		loops[d.name] = func(ctx context.Context) { n.perform(ctx, d) }

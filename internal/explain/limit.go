@@ -5,10 +5,31 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/why"
 )
+
+// rate says when the next job may start by the rate of a limit, unless that is now.
+func (w *finding) rate(l *store.Limit) {
+	switch {
+	case l.Rate == nil:
+		return
+	case l.Rate.Count == 0:
+		w.add(why.Rate, "limit %s has a rate of 0: raise it with \"holdfast limit set\"", l.Name)
+	case l.DrainedUntil.After(w.now):
+		cause := w.add(why.Rate, "limit %s was drained until %s: its next permit comes in %s", l.Name,
+			l.DrainedUntil.UTC().Format(time.RFC3339), w.left(l.NextAt))
+		cause.Until = l.NextAt
+	case l.NextAt.After(w.now):
+		cause := w.add(why.Rate, "limit %s lets %s jobs start, %d at once: its next permit comes in %s", l.Name, l.Rate, l.Rate.Bursts(), w.left(l.NextAt))
+		cause.Until = l.NextAt
+	default:
+		return
+	}
+	w.causes[len(w.causes)-1].Limit = l.Name
+}
 
 // limits says which limits have no slots for the job, and who holds them.
 func (w *finding) limits(limits []store.Limit) {
@@ -16,6 +37,10 @@ func (w *finding) limits(limits []store.Limit) {
 		l := &limits[i]
 		weight := l.Weight(w.Queue, w.Kind)
 		if weight == 0 {
+			continue
+		}
+		w.rate(l)
+		if l.Uncapped {
 			continue
 		}
 		held, holders := 0, []string{}

@@ -13,6 +13,12 @@
 // A node asks for more than it needs unless others want some, so that it does not ask for each job.
 // It makes up to a thousand calls a second for a moment, and twenty if that lasts.
 //
+// # How permits come
+//
+// Permits of rates are taken in advance by a loop of their own (RunPermits), while jobs wait that
+// count: the package slots decides how many, and when. Who gives some back that come rarely says so
+// (WakeSlotsFree).
+//
 // # Guarantees
 //
 // The jobs that a node has claimed, and those that a claim or an enqueue under way may add, never

@@ -83,7 +83,7 @@ func (l *Loop) Load(ctx context.Context) error {
 		for _, h := range limits[i].Holders {
 			held += h.Slots
 		}
-		if held < limits[i].Capacity {
+		if held < limits[i].Slots() {
 			l.Slots.Freed(limits[i].Name)
 		}
 		// It may have been this node, or the clock was set; then it gives back what it does not

@@ -50,12 +50,13 @@ var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/int
 
 var layers = []layer{
 	{pattern: "store"},
+	{pattern: "internal/gcra", imports: []string{"store"}},
 	{pattern: "store/internal/sqltext", imports: []string{"store"}},
 	{pattern: "store/internal/lists", imports: []string{"store"}},
 	{pattern: "store/internal/edits", imports: []string{"store"}},
 	{pattern: "store/internal/gates", imports: []string{"store"}},
 	{
-		pattern: "store/storetest/model", imports: []string{"store", "store/internal/edits", "store/internal/lists"},
+		pattern: "store/storetest/model", imports: []string{"internal/gcra", "store", "store/internal/edits", "store/internal/lists"},
 		tests: []string{"store/storetest"},
 	},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
@@ -76,7 +77,7 @@ var layers = []layer{
 		pattern: "store/storetest/gates", imports: slices.Concat(words, []string{"store/storetest/crowd"}),
 	},
 	{
-		pattern: "store/storetest/limits", imports: slices.Concat(words, []string{"store/storetest/crowd"}),
+		pattern: "store/storetest/limits", imports: slices.Concat(words, []string{"internal/gcra", "store/storetest/crowd"}),
 		tests: []string{"store/storetest/model"},
 	},
 	{pattern: "store/storetest/race", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
@@ -99,7 +100,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
 	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
-	{pattern: "store/sqlite/internal/limits", imports: onSQLite},
+	{pattern: "store/sqlite/internal/limits", imports: slices.Concat(onSQLite, []string{"internal/gcra"})},
 	{pattern: "store/sqlite/internal/edges", imports: onSQLite},
 	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
 	{pattern: "store/sqlite/internal/gating", imports: []string{"store", "store/internal/gates", "store/sqlite/internal/core"}},
@@ -143,7 +144,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"store/internal/gates"})},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
-	{pattern: "store/postgres/internal/limits", imports: onPostgres},
+	{pattern: "store/postgres/internal/limits", imports: slices.Concat(onPostgres, []string{"internal/gcra"})},
 	{pattern: "store/postgres/internal/edges", imports: onPostgres},
 	{
 		pattern: "store/postgres/internal/write",
@@ -209,7 +210,7 @@ var layers = []layer{
 		tests:   []string{"store/storetest/..."},
 	},
 	{pattern: "internal/pulse", imports: []string{"store"}},
-	{pattern: "internal/slots", imports: []string{"internal/supervise", "store"}},
+	{pattern: "internal/slots", imports: []string{"internal/supervise", "store"}, tests: []string{"internal/gcra"}},
 	{
 		pattern: "internal/grants", imports: []string{"internal/logs", "internal/slots", "internal/supervise", "store"},
 		tests: []string{"store/..."},
@@ -287,7 +288,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "limit",
-		imports: []string{".", "internal/access", "internal/declared", "internal/engine", "internal/usercode", "internal/valid", "store"},
+		imports: []string{".", "internal/access", "internal/declared", "internal/engine", "internal/gcra", "internal/usercode", "internal/valid", "store"},
 		tests:   support,
 	},
 	{

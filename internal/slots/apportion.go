@@ -1,13 +1,18 @@
 package slots
 
+import "time"
+
 // portions are how slots are divided among classes.
 type portions struct {
 	rooms []int          // how many jobs of each class may be claimed
 	needs map[*limit]int // how many slots of each limit its classes could use if they had them
 	uses  map[*limit]int // and how many they can use
+	wants map[*limit]int // how many permits of each limit its classes could use
 
 	ofShare map[*share]*heap
 	ofLimit map[*limit]*heap
+	ofRate  map[*limit]*heap // permits, one for each job
+	at      time.Duration
 }
 
 // heap is what is left of slots, and how many classes still come to take some.
@@ -28,10 +33,10 @@ func (h *heap) take(slots int) {
 // apportion divides the slots of shares and limits among classes: first among those that may have
 // jobs, so that none of them takes what another one needs, and what is left among the others, which
 // are only looked at. Where there are fewer slots than classes, those get one whose turn it is.
-func apportion(classes []*class, turn int, roomOf func(*share) int) portions {
+func apportion(classes []*class, turn int, at time.Duration, roomOf func(*share) int) portions {
 	p := portions{
 		rooms: make([]int, len(classes)), needs: map[*limit]int{}, uses: map[*limit]int{},
-		ofShare: map[*share]*heap{}, ofLimit: map[*limit]*heap{},
+		ofShare: map[*share]*heap{}, ofLimit: map[*limit]*heap{}, ofRate: map[*limit]*heap{}, wants: map[*limit]int{}, at: at,
 	}
 	var likely, others []*class
 	for i := range classes {
@@ -47,6 +52,7 @@ func apportion(classes []*class, turn int, roomOf func(*share) int) portions {
 		for _, n := range c.counts {
 			p.needs[n.limit] += p.ofShare[c.share].left * n.weight
 		}
+		p.want(c)
 	}
 	p.divide(likely)
 	for _, c := range likely {
@@ -67,6 +73,22 @@ func (p *portions) heap(c *class, roomOf func(*share) int) {
 		if p.ofLimit[n.limit] == nil {
 			p.ofLimit[n.limit] = &heap{left: n.limit.room()}
 		}
+		if n.limit.meter != nil && p.ofRate[n.limit] == nil {
+			p.ofRate[n.limit] = &heap{left: n.limit.meter.room(p.at)}
+		}
+	}
+}
+
+// want notes for how many jobs of a class permits are of use: those that have slots.
+func (p *portions) want(c *class) {
+	jobs := p.ofShare[c.share].left
+	for _, n := range c.counts {
+		jobs = min(jobs, n.limit.room()/n.weight)
+	}
+	for _, n := range c.counts {
+		if n.limit.meter != nil {
+			p.wants[n.limit] += jobs
+		}
 	}
 }
 
@@ -76,17 +98,26 @@ func (p *portions) divide(classes []*class) {
 		p.ofShare[c.share].users++
 		for _, n := range c.counts {
 			p.ofLimit[n.limit].users++
+			if rate := p.ofRate[n.limit]; rate != nil {
+				rate.users++
+			}
 		}
 	}
 	for _, c := range classes {
 		room := p.ofShare[c.share].portion(1)
 		for _, n := range c.counts {
 			room = min(room, p.ofLimit[n.limit].portion(n.weight))
+			if rate := p.ofRate[n.limit]; rate != nil {
+				room = min(room, rate.portion(1))
+			}
 		}
 		p.rooms[c.place] = room
 		p.ofShare[c.share].take(room)
 		for _, n := range c.counts {
 			p.ofLimit[n.limit].take(room * n.weight)
+			if rate := p.ofRate[n.limit]; rate != nil {
+				rate.take(room)
+			}
 		}
 	}
 }

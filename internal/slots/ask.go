@@ -40,6 +40,8 @@ func (s *Slots) Asks(node int64, now time.Time) (asks []store.LimitAsk) {
 func (l *limit) askMore(size int, now time.Time) (a store.LimitAsk, more bool) {
 	a = store.LimitAsk{Limit: l.ID, Version: l.Version}
 	switch {
+	case l.Uncapped:
+		return a, false
 	case l.used > l.held:
 		// Jobs that ran when the limit was made. What a claim or an enqueue under way takes is not
 		// known yet, and may be nothing.
@@ -63,6 +65,9 @@ func (l *limit) askLess() store.LimitAsk {
 	a := store.LimitAsk{Limit: l.ID, Version: l.Version, Keep: l.taken(), Want: l.taken() + l.usable}
 	if l.over {
 		a.Want = l.taken() + l.needs
+	}
+	if l.Uncapped {
+		a.Keep, a.Want = 0, 0 // any number may run
 	}
 	l.keep = a.Keep
 	return a

@@ -79,12 +79,14 @@ func (s *Slots) SetLimits(limits []store.Limit) (changed bool) {
 			mine.claiming = s.claiming * heaviest(&l.LimitSettings) // at the most: a claim is under way
 		}
 		mine.Limit, mine.short, mine.heaviest = l, false, heaviest(&l.LimitSettings)
+		mine.meterFor()
 		mine.see(l)
 		s.limits = append(s.limits, mine)
 	}
 	s.divide()
 	s.recount()
 	supervise.Signal(s.asks)
+	supervise.Signal(s.permits)
 	return true
 }
 
@@ -97,6 +99,9 @@ func (s *Slots) IsLimited() bool {
 
 // isConcerned reports whether jobs that the node claims may count in a limit.
 func (s *Slots) isConcerned(l *store.LimitSettings) bool {
+	if l.NoJobs {
+		return false
+	}
 	if len(l.Queues) > 0 && !slices.ContainsFunc(l.Queues, s.Serves) {
 		return false
 	}
@@ -147,7 +152,7 @@ func (s *Slots) Probe() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.classes {
-		if !c.fits() {
+		if !c.fits(s.elapsed()) {
 			c.emptied = never
 		}
 	}
@@ -181,7 +186,23 @@ func (s *Slots) Freed(name string) {
 			l.short = false
 			supervise.Signal(s.asks)
 		}
+		if l.Name == name && l.meter != nil && l.meter.notBefore > 0 {
+			l.meter.notBefore = 0 // permits may have come back
+			supervise.Signal(s.permits)
+		}
 	}
+}
+
+// LimitName is the name of the limit with an id, or "".
+func (s *Slots) LimitName(id int64) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.limits {
+		if l.ID == id {
+			return l.Name
+		}
+	}
+	return ""
 }
 
 // forgetGrants forgets what the node holds, which it does as a member of the cluster. s.mu is held.

@@ -44,10 +44,17 @@ func (s *Slots) Claim(now time.Time) Demand {
 	defer s.mu.Unlock()
 	d := s.demand(now)
 	s.claiming, s.turn = d.Limit, s.turn+1
+	permits := map[*limit]int{}
 	for i, c := range s.classes {
 		for _, n := range c.counts {
 			n.limit.claiming += d.parts[i].room * n.weight
+			if n.limit.meter != nil {
+				permits[n.limit] += d.parts[i].room
+			}
 		}
+	}
+	for l, n := range permits {
+		l.meter.taken = l.meter.use(n, s.at)
 	}
 	return d
 }
@@ -56,7 +63,24 @@ func (s *Slots) Claim(now time.Time) Demand {
 func (s *Slots) claimed() {
 	s.claiming = 0
 	for _, l := range s.limits {
-		l.claiming = 0
+		if l.claiming = 0; l.meter != nil {
+			l.meter.taken = nil // used, as far as is known
+		}
+	}
+}
+
+// settle gives permits back that a claim has not used. s.mu is held.
+func (s *Slots) settle(jobs []store.Claimed) {
+	used := map[*limit]int{}
+	for i := range jobs {
+		for _, n := range s.classOf(laneOf(&jobs[i].Job)).counts {
+			used[n.limit]++
+		}
+	}
+	for _, l := range s.limits {
+		if l.meter != nil {
+			l.meter.settle(used[l])
+		}
 	}
 }
 
@@ -74,6 +98,7 @@ func (s *Slots) demand(now time.Time) Demand {
 		}
 	}
 	d.Limit = min(d.Limit, d.sum)
+	s.signalPermits()
 	return d
 }
 
@@ -83,9 +108,13 @@ func (s *Slots) rooms(now time.Time, most int) func(c *class) int {
 	if len(s.limits) == 0 {
 		return func(c *class) int { return c.share.room(now, s.mostAhead()) } // it is the only one
 	}
-	apart := apportion(s.classes, s.turn, func(q *share) int { return min(q.room(now, s.mostAhead()), most) })
+	s.at = s.elapsed()
+	apart := apportion(s.classes, s.turn, s.at, func(q *share) int { return min(q.room(now, s.mostAhead()), most) })
 	for _, l := range s.limits {
 		l.needs, l.usable = min(apart.needs[l], most*l.heaviest), apart.uses[l]
+		if l.meter != nil {
+			l.meter.wants = min(apart.wants[l], most)
+		}
 		if l.lacks() > 0 && !l.short && l.keep == notAsking || l.surplus(now) > 0 {
 			supervise.Signal(s.asks)
 		}
@@ -121,6 +150,9 @@ func (s *Slots) mostAhead() int { return max(MaxPrefetch-s.size, s.size) }
 func (s *Slots) Learn(d Demand, limit int, jobs []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if d.division == s.division {
+		s.settle(jobs)
+	}
 	s.claimed()
 	if d.division != s.division {
 		return // limits were changed meanwhile: any class may have jobs

@@ -8,6 +8,7 @@
 //	divide   makes the classes
 //	count    which jobs count in limits, and how the limits are
 //	apportion  divides slots among classes
+//	permits  the account of a limit's rate: permits that were taken in advance, and when to ask for more
 //	ask      what is asked of limits, and the answers
 //	rate     how many jobs end within the prefetch horizon
 //	demand   what may be claimed now, and what the answer to a claim tells
@@ -36,6 +37,9 @@
 //
 // Of a limit over all nodes no more slots are taken than the node holds: by jobs from their claim
 // until their outcome is committed, and by those that a claim or an enqueue under way may add.
+//
+// Of a rate over all nodes no more jobs are claimed than the node has permits for, each within the
+// time in which it may be used.
 //
 // A node claims at once only where there may be jobs: after a wake-up, after a claim that found
 // enough, or after one that failed. A wake-up that arrives while a claim is under way is not lost.

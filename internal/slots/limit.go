@@ -12,7 +12,8 @@ import (
 // used for. It is guarded by Slots.mu.
 type limit struct {
 	store.Limit
-	heaviest int // the most slots that one job takes
+	heaviest int    // the most slots that one job takes
+	meter    *meter // of its rate, if it has one
 
 	held int // slots that the node holds
 	keep int // the most of them that it uses while it asks for others; notAsking
@@ -41,6 +42,9 @@ func (l *limit) taken() int { return l.used + l.reserved + l.claiming }
 
 // room is how many slots jobs may take now.
 func (l *limit) room() int {
+	if l.Uncapped {
+		return l.Slots()
+	}
 	most := l.held
 	if l.keep != notAsking {
 		most = min(most, l.keep)
@@ -66,6 +70,10 @@ func (l *limit) weightOf(queue, kind string) int {
 // not wait for each other.
 func (l *limit) surplus(now time.Time) int {
 	switch {
+	case l.Uncapped && l.unsure:
+		return max(l.held, 1)
+	case l.Uncapped:
+		return l.held
 	case l.over:
 		return max(l.held-l.taken(), 0) // the store says how many of them may be used
 	case now.Before(l.wantedUntil):
@@ -75,7 +83,12 @@ func (l *limit) surplus(now time.Time) int {
 }
 
 // lacks is how many slots the node needs and does not hold.
-func (l *limit) lacks() int { return max(l.needs-max(l.held-l.taken(), 0), 0) }
+func (l *limit) lacks() int {
+	if l.Uncapped {
+		return 0
+	}
+	return max(l.needs-max(l.held-l.taken(), 0), 0)
+}
 
 // sameCount reports whether the same jobs count, as much, by both settings.
 func sameCount(a, b *store.LimitSettings) bool {
@@ -98,5 +111,6 @@ func (l *limit) see(now store.Limit) {
 	for _, h := range now.Holders {
 		total += h.Slots
 	}
-	l.over = total > now.Capacity
+	l.over = total > now.Slots()
+	l.seeDrained(&now)
 }

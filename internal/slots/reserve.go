@@ -19,12 +19,20 @@ func (s *Slots) MayStart(now time.Time) bool {
 func (s *Slots) Reserve(jobs []*store.Enqueue, now time.Time) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.limits) > 0 {
+		s.at = s.elapsed()
+	}
 	for most := min(s.room(now), len(jobs)); n < most; n++ {
 		c := s.classOf(laneOf(&jobs[n].Job))
-		if c.mayHaveJobs() || c.share.room(now, s.mostAhead()) == 0 || !c.fits() {
+		if c.mayHaveJobs() || c.share.room(now, s.mostAhead()) == 0 || !c.fits(s.at) {
 			break
 		}
 		c.reserve(1)
+		for _, of := range c.counts {
+			if of.limit.meter != nil {
+				of.limit.meter.use(1, s.at) // whatever becomes of the enqueue
+			}
+		}
 	}
 	s.reserved += n
 	s.noteReserved(jobs[:n], 1)

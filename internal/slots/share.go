@@ -144,9 +144,12 @@ func (c *class) lag(now time.Time) time.Duration {
 }
 
 // fits reports whether one more of its jobs has room in its limits.
-func (c *class) fits() bool {
+func (c *class) fits(at time.Duration) bool {
 	for _, n := range c.counts {
 		if n.limit.room() < n.weight {
+			return false
+		}
+		if permits, bounds := n.limit.permitRoom(at); bounds && permits == 0 {
 			return false
 		}
 	}

@@ -19,6 +19,9 @@ type Slots struct {
 	waits  chan struct{}     // told when jobs wait for a slot
 	asks   chan struct{}     // told when slots of limits are to be asked for, or given back
 
+	permits chan struct{}        // told when permits of limits are to be asked for
+	elapsed func() time.Duration // by a clock that is never set
+
 	mu       sync.Mutex
 	used     int              // slots in use
 	reserved int              // for jobs of enqueues in progress
@@ -31,10 +34,12 @@ type Slots struct {
 	division  int      // counts how often they were made
 	turn      int      // the class that is first to get slots of limits
 	counted   map[store.ID]counted
-	reserving map[lane]int // jobs of enqueues in progress
-	claiming  int          // how many jobs a claim under way may take
-	member    int64        // the node's id when it asked for the slots it holds; 0: it holds none
-	lost      int64        // ids up to this one are over
+	reserving map[lane]int  // jobs of enqueues in progress
+	claiming  int           // how many jobs a claim under way may take
+	member    int64         // the node's id when it asked for the slots it holds; 0: it holds none
+	lost      int64         // ids up to this one are over
+	at        time.Duration // of elapsed, when it was last looked at what may be claimed
+	lookAt    time.Duration // when permits are looked at again without a reason; 0: never
 
 	aside    atomic.Int64 // outcomes blocked by callers' transactions
 	maxAside int64        // limit of aside at which the node stops claiming
@@ -58,13 +63,19 @@ type Config struct {
 	Queues   []store.QueueDemand // the queues to serve, with the limit of each, if it has one; nil: all of the namespace
 	Kinds    map[string]string   // the kinds to claim, as in store.ClaimParams, and their names without a version
 	MaxAside int                 // how many outcomes may be put aside before the node stops claiming
+	// Elapsed is a clock that is never set; nil: that of the process. Permits are used by it.
+	Elapsed func() time.Duration
 }
 
 // New returns the slots of a node that runs nothing.
 func New(cfg Config) *Slots {
 	s := &Slots{
 		size: cfg.Size, most: cfg.Size, kinds: cfg.Kinds, maxAside: int64(cfg.MaxAside), runsOf: map[store.ID]Run{},
+		permits: make(chan struct{}, 1), elapsed: cfg.Elapsed,
 		waits: make(chan struct{}, 1), asks: make(chan struct{}, 1), counted: map[store.ID]counted{}, reserving: map[lane]int{},
+	}
+	if began := time.Now(); s.elapsed == nil { //nolint:forbidigo // durations, not the time of day
+		s.elapsed = func() time.Duration { return time.Since(began) } //nolint:forbidigo // as above
 	}
 	defer s.divide()
 	if len(cfg.Queues) == 0 {

@@ -155,6 +155,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{23, []string{
+		"ALTER TABLE {schema}.limit_rule DROP COLUMN period, DROP COLUMN burst, DROP COLUMN tat, DROP COLUMN seen, DROP COLUMN move, " +
+			"DROP COLUMN drained_until, RESET (fillfactor)",
+	}},
 	{22, []string{"DROP TABLE {schema}.gated, {schema}.gate_check, {schema}.gate_sweep", "ALTER TABLE {schema}.claim DROP COLUMN gates"}},
 	{21, []string{"ALTER TABLE {schema}.queue DROP COLUMN rest_until, DROP COLUMN rest_level"}},
 	{20, []string{"DROP TABLE {schema}.edge, {schema}.edge_check"}},

@@ -39,6 +39,7 @@ func TestHotPlans(t *testing.T) {
 		"gate_rules_lock", "gates_look", "gated_put", "gated_out", "gates_freed", "gates_changed", "hand_on_gates", "gates_turn", "gate_running",
 		"claim_records", "claim_releases",
 		"limits_lock", "grant", "limit_holders", "limit_lock", "limit_delete", "nodes_die",
+		"permits_lock", "permits", "rate_lock", "rate_put",
 		"edge_look", "edge_put", "edge_cycle", "edges_of", "edge_checks_over", "edge_mark", "edge_successors",
 		"edge_told_of", "edge_met", "edge_told", "edge_release", "edge_note", "edge_checked", "edge_await", "edge_unwatch",
 		"unfinished_between", "finished_over",

@@ -273,6 +273,22 @@ func (s *Store) RunningOf(ctx context.Context, namespace, limit, key string, mos
 	return ids, pg.Classify(ctx, "look who runs under a limit", err)
 }
 
+// TakePermits implements store.Rates.
+func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]store.Permits, error) {
+	taken, err := s.limits.TakePermits(ctx, asks)
+	return taken, pg.Classify(ctx, "ask for permits of limits", err)
+}
+
+// Drain implements store.Rates.
+func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time) error {
+	return pg.Classify(ctx, fmt.Sprintf("drain limit %q", name), s.limits.Drain(ctx, namespace, name, until))
+}
+
+// Reserve implements store.Rates.
+func (s *Store) Reserve(ctx context.Context, r *store.Reservation) error {
+	return pg.Classify(ctx, fmt.Sprintf("reserve a permit of limit %q", r.Name), s.limits.Reserve(ctx, r, s.write.AppendTx))
+}
+
 // Edit implements store.Editors. A job that another transaction has locked is tried again a few
 // times; after that it is a caller's transaction, and ErrBusy.
 func (s *Store) Edit(ctx context.Context, params store.EditParams) (store.State, []store.Wake, error) {

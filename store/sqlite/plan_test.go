@@ -53,6 +53,7 @@ func TestListPlans(t *testing.T) {
 		"gated_next":            ownKey,
 		"gated_lane":            ownKey,
 		"gated_heads":           ownKey,
+		"rate_named":            "holdfast_limit_rule_name",
 		"limit_holders":         ownKey,
 		"limit_grants_delete":   ownKey,
 		"edges_of":              "holdfast_edge_successor",

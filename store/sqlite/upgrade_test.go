@@ -240,6 +240,11 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{23, []string{
+		"ALTER TABLE holdfast_limit_rule DROP COLUMN period", "ALTER TABLE holdfast_limit_rule DROP COLUMN burst",
+		"ALTER TABLE holdfast_limit_rule DROP COLUMN tat", "ALTER TABLE holdfast_limit_rule DROP COLUMN seen",
+		"ALTER TABLE holdfast_limit_rule DROP COLUMN move", "ALTER TABLE holdfast_limit_rule DROP COLUMN drained_until",
+	}},
 	{22, []string{
 		"DROP TABLE holdfast_gated", "DROP INDEX holdfast_claim_gates", "ALTER TABLE holdfast_claim DROP COLUMN gates",
 	}},

@@ -74,7 +74,10 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 		return nil, err
 	}
 	c := &client{hf: hf, db: db, steps: opts.Steps}
-	if opts.Limit > 0 {
+	if err == nil && opts.Rate > 0 {
+		_, err = limit.Set(ctx, hf, "rate", limit.Rate(opts.Rate, time.Second))
+	}
+	if err == nil && opts.Limit > 0 {
 		_, err = limit.Set(ctx, hf, "bench", limit.Capacity(opts.Limit))
 	}
 	if err := errors.Join(err, c.register()); err != nil {

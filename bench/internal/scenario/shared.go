@@ -18,6 +18,29 @@ const (
 	halfLimit = 1_000
 )
 
+// mostRate is the highest rate that a limit can have.
+const mostRate = 100_000
+
+// besideIt runs a part without options and with some, and compares a figure.
+func besideIt(figure string, run measured, opts system.Options) func(context.Context, *Env) (figures.Sample, error) {
+	return func(ctx context.Context, e *Env) (figures.Sample, error) {
+		without, err := run(ctx, e, 0, system.Options{})
+		if err != nil {
+			return without, err
+		}
+		with, err := run(ctx, e, 1, opts)
+		if err != nil {
+			return with, err
+		}
+		if figure == figures.Rate {
+			compare(with, without)
+			return with, nil
+		}
+		with.Figures["with_over_without"] = with.Figures[figure] / without.Figures[figure]
+		return with, nil
+	}
+}
+
 // sharedScenarios compare what a limit over all nodes costs: one that does not bind, one of half of
 // what a node claims ahead, and one of as many slots as a node has.
 func sharedScenarios() []Scenario {
@@ -25,25 +48,20 @@ func sharedScenarios() []Scenario {
 		return Scenario{
 			Name: "shared-" + name, Title: title + ", with a limit of " + strconv.Itoa(limit) + " over all nodes ÷ without", Parts: 2,
 			measure: map[string]figures.Measure{"": {Figure: "with_over_without", Unit: "with ÷ without", Less: less}},
-			run: func(ctx context.Context, e *Env) (figures.Sample, error) {
-				without, err := run(ctx, e, 0, system.Options{})
-				if err != nil {
-					return without, err
-				}
-				with, err := run(ctx, e, 1, system.Options{Limit: limit})
-				if err != nil {
-					return with, err
-				}
-				if figure == figures.Rate {
-					compare(with, without)
-					return with, nil
-				}
-				with.Figures["with_over_without"] = with.Figures[figure] / without.Figures[figure]
-				return with, nil
-			},
+			run:     besideIt(figure, run, system.Options{Limit: limit}),
+		}
+	}
+	// rated compares what the rate of a limit costs that does not bind.
+	rated := func(name, title, figure string, rate int, less bool, run measured) Scenario {
+		return Scenario{
+			Name: "rate-" + name, Title: title + ", with a limit of " + strconv.Itoa(rate) + " a second over all nodes ÷ without", Parts: 2,
+			measure: map[string]figures.Measure{"": {Figure: "with_over_without", Unit: "with ÷ without", Less: less}},
+			run:     besideIt(figure, run, system.Options{Rate: rate}),
 		}
 	}
 	return []Scenario{
+		rated("steady", "insert and drain at once", figures.Rate, mostRate, false, steadyWith),
+		rated("pickup", "from the enqueue to the handler, 500 jobs a second", figures.P50, 5000, true, pickupWith(500)),
 		shared("drain", "drain", figures.Rate, farLimit, false, drainWith),
 		shared("drain-half", "drain", figures.Rate, halfLimit, false, drainWith),
 		shared("drain-slots", "drain", figures.Rate, defaultSlots, false, drainWith),

@@ -44,6 +44,8 @@ type Options struct {
 	Queues []Queue
 	// Limit is how many jobs may run at once over all nodes; 0: no limit is kept.
 	Limit int
+	// Rate is how many jobs may start in a second over all nodes; 0: no limit has a rate.
+	Rate int
 	// Quiet keeps it from logging warnings, where what it would warn of is what is measured.
 	Quiet bool
 }

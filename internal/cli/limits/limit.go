@@ -2,8 +2,6 @@ package limits
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -13,22 +11,18 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/limit"
-	"github.com/holdfastdev/holdfast/store"
 )
-
-// verbs has the verbs on limits.
-type verbs struct{ *app.App }
 
 // Command is the command on limits.
 func Command(a *app.App) *cobra.Command {
 	v := verbs{a}
-	cmd := app.Group("limit", "Bound how many jobs run at once, over all nodes",
-		`Set, show and delete limits. A limit bounds how many jobs of some queues and kinds run at once, over
-all nodes. "queue set" sets the limit of one queue.`,
+	cmd := app.Group("limit", "Bound how many jobs run at once, or start in a time, over all nodes",
+		`Set, show and delete limits. A limit bounds how many jobs of some queues and kinds run at once, or
+start in a time, over all nodes. "queue set" sets the limit of one queue.`,
 		`  holdfast limit set slack --capacity 5 --kind notify --kind report
   holdfast limit list`)
 	cmd.Aliases = []string{"limits"}
-	cmd.AddCommand(v.setCommand(), v.listCommand(), v.getCommand(), v.resetCommand(), v.deleteCommand())
+	cmd.AddCommand(v.setCommand(), v.listCommand(), v.getCommand(), v.drainCommand(), v.resetCommand(), v.deleteCommand())
 	return cmd
 }
 
@@ -47,31 +41,14 @@ func Names(ctx context.Context, client *holdfast.Client, args []string) (found [
 	return found, err
 }
 
-// uses are the global flags of a verb whose output has names.
-func uses() map[string]string {
-	return app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet))
-}
-
-// explain says what to do about an error of the library about a limit.
-func explain(client *holdfast.Client, name string, err error) error {
-	if held, ok := errors.AsType[*store.HeldError](err); ok {
-		return fmt.Errorf("limit %s was not deleted: %s; wait until their jobs have ended, or use --force", output.OneLine(name),
-			views.HoldersText(held.Holders))
-	}
-	if errors.Is(err, holdfast.ErrNotFound) {
-		return fmt.Errorf("no such limit in namespace %q: %s; \"holdfast limit list\" lists the limits", client.Namespace(), output.OneLine(name))
-	}
-	return arg.InvalidIsUsage(err)
-}
-
 func (a verbs) listCommand() *cobra.Command {
 	var columns app.ColumnsFlag
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List limits",
 		Long: `List the limits of the namespace, by name: how many slots each has and how many of them nodes hold,
-which jobs count, when a node last asked for more slots than it got, and whether it differs from
-what code declares. A node may hold slots that it does not use at the moment.`,
+its rate, which jobs count, when a node last asked for more slots than it got, and whether it
+differs from what code declares. A node may hold slots that it does not use at the moment.`,
 		Example: `  holdfast limit list
   holdfast limit list --output json | jq -r '.[] | select(.held == .capacity).name'`,
 		Args:        arg.Takes(0, 0),
@@ -107,8 +84,9 @@ func (a verbs) getCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "get LIMIT",
 		Short: "Show a limit",
-		Long: `Show a limit: how many slots it has, which jobs count and for how much, which nodes hold slots, when
-one last asked for more than it got, and what differs from what code declares.`,
+		Long: `Show a limit: how many slots it has, its rate and when the next job may start by it, which jobs
+count and for how much, which nodes hold slots, when one last asked for more than it got, and what
+differs from what code declares.`,
 		Example: `  holdfast limit get slack
   holdfast limit get slack --output json | jq .held`,
 		Args:        arg.Takes(1, 1),
@@ -123,8 +101,4 @@ one last asked for more than it got, and what differs from what code declares.`,
 			})
 		}),
 	}
-}
-
-func (a verbs) show(l *store.Limit) error {
-	return a.Object(views.NewLimit(l), func() { views.PrintLimit(&a.Printer, a.Env.Now(), l) })
 }

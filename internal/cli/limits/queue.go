@@ -3,7 +3,6 @@ package limits
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -15,45 +14,70 @@ import (
 	"github.com/holdfastdev/holdfast/limit"
 )
 
-// none is the value of a flag that takes a bound away.
-const none = "none"
-
 // QueueCommand is "queue set", which sets the limit of a queue.
 func QueueCommand(a *app.App) *cobra.Command {
 	v := verbs{a}
 	var workers string
+	var rate rateFlags
 	cmd := &cobra.Command{
 		Use:   "set QUEUE",
-		Short: "Set how many jobs of a queue run at once",
-		Long: `Set how many jobs of a queue run at once, over all nodes. This is the limit queue:QUEUE, which the
-verbs of "holdfast limit" show and change as well.`,
+		Short: "Set how many jobs of a queue run at once, or start in a time",
+		Long: `Set how many jobs of a queue run at once, or start in a time, over all nodes. This is the limit
+queue:QUEUE, which the verbs of "holdfast limit" show and change as well; what a flag says is set,
+the rest stays.`,
 		Example: `  holdfast queue set mail --max-workers 8
-  holdfast queue set mail --max-workers none`,
+  holdfast queue set mail --rate 50/s --burst 10
+  holdfast queue set mail --max-workers none --rate none`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			if workers == "" {
-				return arg.Usagef("nothing to set; use --max-workers")
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			opts, err := rate.options(cmd.Flags().Changed)
+			if err != nil {
+				return err
 			}
-			if workers == none {
-				return v.unbind(ctx, args[0])
+			if workers != "" {
+				opt, err := capacity("--max-workers", workers)
+				if err != nil {
+					return err
+				}
+				opts = append(opts, opt)
 			}
-			n, err := strconv.Atoi(workers)
-			if err != nil || n < 0 {
-				return arg.Usagef("--max-workers %s is neither a number nor none", output.OneLine(workers))
+			if len(opts) == 0 {
+				return arg.Usagef("nothing to set; use --max-workers, --rate or --burst")
 			}
-			return v.set(ctx, limit.QueueName(args[0]), []limit.Option{limit.Capacity(n), limit.Queues(args[0]), limit.Kinds()}, true)
+			opts = append(opts, limit.Queues(args[0]), limit.Kinds())
+			if workers == none || rate.rate == none {
+				return v.unbind(ctx, args[0], workers, rate.rate, opts)
+			}
+			return v.set(ctx, limit.QueueName(args[0]), opts, workers != "" || rate.rate != "")
 		}),
 	}
 	cmd.Flags().StringVar(&workers, "max-workers", "", "let at most `N` jobs of the queue run at once; none: any number")
+	rate.add(cmd.Flags())
 	return cmd
 }
 
-// unbind removes the limit of a queue.
-func (a verbs) unbind(ctx context.Context, queue string) error {
+// unbind takes the capacity of a queue's limit away, or its rate, and deletes it if neither is
+// left.
+func (a verbs) unbind(ctx context.Context, queue, workers, rate string, opts []limit.Option) error {
 	return a.WithClient(ctx, func(client *holdfast.Client) error {
 		name := limit.QueueName(queue)
-		err := limit.Delete(ctx, client, name, true)
+		l, err := limit.Get(ctx, client, name)
+		found := err == nil
+		if err != nil && !errors.Is(err, holdfast.ErrNotFound) {
+			return err
+		}
+		capped := workers != none && (workers != "" || found && !l.Uncapped)
+		rated := rate != none && (rate != "" || found && l.Rate != nil)
+		if capped || rated {
+			if l, err = limit.Set(ctx, client, name, opts...); err != nil {
+				return explain(client, name, err)
+			}
+			return a.Object(views.NewLimit(&l), func() { a.Printf("%s", views.LimitText(&l)) })
+		}
+		if found {
+			err = limit.Delete(ctx, client, name, true)
+		}
 		if err != nil && !errors.Is(err, holdfast.ErrNotFound) {
 			return err
 		}

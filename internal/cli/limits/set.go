@@ -16,10 +16,12 @@ import (
 
 // setFlags are the flags of "limit set".
 type setFlags struct {
-	capacity            int
+	capacity            string
+	rate                rateFlags
 	queues, kinds       []string
 	allQueues, allKinds bool
 	perKey              bool
+	noJobs              bool
 }
 
 func (a verbs) setCommand() *cobra.Command {
@@ -27,17 +29,21 @@ func (a verbs) setCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Make or change a limit",
-		Long: `Make a limit, or change one: what a flag says is set, the rest stays. A new limit needs --capacity;
-without --queue and --kind all jobs of the namespace count in it, each as one.
+		Long: `Make a limit, or change one: what a flag says is set, the rest stays. A new limit needs --capacity
+or --rate; without --queue and --kind all jobs of the namespace count in it, each as one.
 
-A capacity of 0 stops the jobs. Jobs that run go on when the capacity is lowered; none starts until
-they are few enough. What is set here is not overwritten by what code declares.
+The capacity is how many jobs run at once, the rate how many start in a time, and the burst how many
+of these start at once after a time in which few did. A capacity or a rate of 0 stops the jobs. Jobs
+that run go on when the capacity is lowered; none starts until they are few enough. What is set here
+is not overwritten by what code declares.
 
 With --per-key the capacity is that of each key: of the jobs that name the limit with the same key
 ("job enqueue --limit-key NAME=KEY") so many run at once.`,
 		Example: `  holdfast limit set slack --capacity 5 --kind notify --kind report
   holdfast limit set gpu --capacity 8 --kind train=4 --kind infer=1 --queue gpu
+  holdfast limit set slack --rate 50/s --burst 10
   holdfast limit set customer --per-key --capacity 3
+  holdfast limit set slack --capacity none --rate 100/min
   holdfast limit set slack --capacity 0`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
@@ -46,31 +52,42 @@ With --per-key the capacity is that of each key: of the jobs that name the limit
 			if err != nil {
 				return err
 			}
-			return a.set(ctx, args[0], opts, cmd.Flags().Changed("capacity"))
+			return a.set(ctx, args[0], opts, f.isWhole())
 		}),
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.capacity, "capacity", 0, "let at most `N` jobs run at once")
+	flags.StringVar(&f.capacity, "capacity", "", "let at most `N` jobs run at once; none: any number")
+	f.rate.add(flags)
 	flags.StringArrayVar(&f.queues, "queue", nil, "count the jobs of `QUEUE`; may be repeated")
 	flags.StringArrayVar(&f.kinds, "kind", nil, "count the jobs of `KIND[=SLOTS]`, each as so many; may be repeated")
 	flags.BoolVar(&f.allQueues, "all-queues", false, "count the jobs of all queues")
 	flags.BoolVar(&f.allKinds, "all-kinds", false, "count the jobs of all kinds, each as one")
+	flags.BoolVar(&f.noJobs, "no-jobs", false, "count no jobs, but what code acquires")
 	flags.BoolVar(&f.perKey, "per-key", false, "make the capacity that of each key: count the jobs that name the limit")
-	for _, other := range []string{"queue", "all-queues", "kind", "all-kinds"} {
+	for _, other := range []string{"queue", "all-queues", "kind", "all-kinds", "no-jobs"} {
 		cmd.MarkFlagsMutuallyExclusive("per-key", other)
 	}
-	cmd.MarkFlagsMutuallyExclusive("queue", "all-queues")
-	cmd.MarkFlagsMutuallyExclusive("kind", "all-kinds")
+	cmd.MarkFlagsMutuallyExclusive("queue", "all-queues", "no-jobs")
+	cmd.MarkFlagsMutuallyExclusive("kind", "all-kinds", "no-jobs")
 	return cmd
 }
 
 // options are what the flags say.
 func (f *setFlags) options(given func(string) bool) (opts []limit.Option, err error) {
 	if given("capacity") {
-		if f.capacity < 0 {
-			return nil, arg.Usagef("--capacity %d is negative", f.capacity)
+		opt, err := capacity("--capacity", f.capacity)
+		if err != nil {
+			return nil, err
 		}
-		opts = append(opts, limit.Capacity(f.capacity))
+		opts = append(opts, opt)
+	}
+	ofRate, err := f.rate.options(given)
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, ofRate...)
+	if f.noJobs {
+		opts = append(opts, limit.NoJobs())
 	}
 	if f.perKey {
 		opts = append(opts, limit.PerKey())
@@ -92,37 +109,14 @@ func (f *setFlags) options(given func(string) bool) (opts []limit.Option, err er
 		opts = append(opts, limit.Weight(name, weight))
 	}
 	if len(opts) == 0 {
-		return nil, arg.Usagef("nothing to set; use --capacity, --per-key, --queue or --kind")
+		return nil, arg.Usagef("nothing to set; use --capacity, --rate, --burst, --per-key, --queue or --kind")
 	}
 	return opts, nil
 }
 
-// set sets a limit, which is to be there already unless its capacity is given.
-func (a verbs) set(ctx context.Context, name string, opts []limit.Option, isWhole bool) error {
-	err := a.Rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error {
-		if !isWhole {
-			opts := append([]limit.Option{limit.Capacity(1 << 20)}, opts...)
-			_, err := limit.Set(ctx, client, name, opts...)
-			return err
-		}
-		_, err := limit.Set(ctx, client, name, opts...)
-		return err
-	})
-	if err != nil {
-		return arg.InvalidIsUsage(err)
-	}
-	return a.WithClient(ctx, func(client *holdfast.Client) error {
-		if !isWhole {
-			if _, err := limit.Get(ctx, client, name); err != nil {
-				return explain(client, name, err)
-			}
-		}
-		l, err := limit.Set(ctx, client, name, opts...)
-		if err != nil {
-			return explain(client, name, err)
-		}
-		return a.Object(views.NewLimit(&l), func() { a.Printf("%s", views.LimitText(&l)) })
-	})
+// isWhole reports whether the flags may make a limit.
+func (f *setFlags) isWhole() bool {
+	return f.capacity != "" && f.capacity != none || f.rate.rate != "" && f.rate.rate != none
 }
 
 func (a verbs) resetCommand() *cobra.Command {

@@ -17,15 +17,20 @@ import (
 type Limit struct {
 	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"`
-	Capacity  int            `json:"capacity"`
-	PerKey    bool           `json:"per_key"` // the capacity is that of each key
-	Queues    []string       `json:"queues"`  // empty: all
-	Kinds     map[string]int `json:"kinds"`   // with the slots that a job takes; empty: all, one each
-	Held      int            `json:"held"`    // slots, by all nodes
+	Capacity  *int           `json:"capacity"` // null: any number of jobs runs at once
+	Rate      Text           `json:"rate"`     // such as 50/s; null: any number starts
+	Burst     *int           `json:"burst"`    // so many of these start at once
+	PerKey    bool           `json:"per_key"`  // the capacity is that of each key
+	Queues    []string       `json:"queues"`   // empty: all
+	Kinds     map[string]int `json:"kinds"`    // with the slots that a job takes; empty: all, one each
+	NoJobs    bool           `json:"no_jobs"`  // no job counts
+	Held      int            `json:"held"`     // slots, by all nodes
 	Holders   []Holder       `json:"holders"`
 	WantedAt  timestamp      `json:"wanted_at"` // when a node last asked for more slots than it got
-	Declared  bool           `json:"declared"`  // by code
-	Drift     bool           `json:"drift"`     // it differs from what code declares
+	NextAt    timestamp      `json:"next_at"`   // when the next job may start by the rate, if that is later
+	Drained   timestamp      `json:"drained_until"`
+	Declared  bool           `json:"declared"` // by code
+	Drift     bool           `json:"drift"`    // it differs from what code declares
 	CreatedAt timestamp      `json:"created_at"`
 	UpdatedAt timestamp      `json:"updated_at"`
 }
@@ -47,10 +52,17 @@ type DeletedLimit struct {
 // NewLimit returns the view of a limit.
 func NewLimit(l *store.Limit) Limit {
 	v := Limit{
-		Namespace: l.Namespace, Name: l.Name, Capacity: l.Capacity, PerKey: l.PerKey, Queues: append([]string{}, l.Queues...), Kinds: map[string]int{},
+		Namespace: l.Namespace, Name: l.Name, PerKey: l.PerKey, NoJobs: l.NoJobs, Queues: append([]string{}, l.Queues...), Kinds: map[string]int{},
 		Holders: []Holder{}, Declared: l.Declared != "", Drift: limit.Drifts(l),
 		CreatedAt: timestamp(l.CreatedAt), UpdatedAt: timestamp(l.UpdatedAt),
 		WantedAt: timestamp(l.WantedAt),
+	}
+	if !l.Uncapped {
+		v.Capacity = &l.Capacity
+	}
+	if l.Rate != nil {
+		burst := l.Rate.Bursts()
+		v.Rate, v.Burst, v.NextAt, v.Drained = Text(l.Rate.String()), &burst, timestamp(l.NextAt), timestamp(l.DrainedUntil)
 	}
 	maps.Copy(v.Kinds, l.Kinds)
 	for _, h := range l.Holders {
@@ -61,7 +73,7 @@ func NewLimit(l *store.Limit) Limit {
 }
 
 // LimitHeader is the header of a table of limits.
-var LimitHeader = []string{"NAME", "CAPACITY", "HELD", "WANTED", "QUEUES", "KINDS", "DRIFT"}
+var LimitHeader = []string{"NAME", "CAPACITY", "HELD", "RATE", "WANTED", "QUEUES", "KINDS", "DRIFT"}
 
 // LimitRow formats a limit for a table.
 func LimitRow(now time.Time, l *store.Limit) []string {
@@ -72,19 +84,37 @@ func LimitRow(now time.Time, l *store.Limit) []string {
 	if v.Drift {
 		drift = "yes"
 	}
-	capacity := strconv.Itoa(l.Capacity)
-	if l.PerKey {
-		capacity += " per key"
-	}
 	return []string{
-		output.Clip(l.Name, output.MaxName), capacity, strconv.Itoa(v.Held), wanted,
+		output.Clip(l.Name, output.MaxName), capacityText(&l.LimitSettings), strconv.Itoa(v.Held), rateText(&l.LimitSettings), wanted,
 		output.Clip(queuesText(&l.LimitSettings), 60), output.Clip(kindsText(&l.LimitSettings), 60), drift,
 	}
 }
 
-func queuesText(l *store.LimitSettings) string {
+// capacityText is how many jobs run at once.
+func capacityText(l *store.LimitSettings) string {
+	if l.Uncapped {
+		return "any"
+	}
 	if l.PerKey {
+		return strconv.Itoa(l.Capacity) + " per key"
+	}
+	return strconv.Itoa(l.Capacity)
+}
+
+// rateText is how many jobs start in a time.
+func rateText(l *store.LimitSettings) string {
+	if l.Rate == nil {
+		return "any"
+	}
+	return fmt.Sprintf("%s, %d at once", l.Rate, l.Rate.Bursts())
+}
+
+func queuesText(l *store.LimitSettings) string {
+	switch {
+	case l.PerKey:
 		return "of jobs that name it"
+	case l.NoJobs:
+		return "none"
 	}
 	if len(l.Queues) == 0 {
 		return "all"
@@ -93,8 +123,11 @@ func queuesText(l *store.LimitSettings) string {
 }
 
 func kindsText(l *store.LimitSettings) string {
-	if l.PerKey {
+	switch {
+	case l.PerKey:
 		return "of jobs that name it"
+	case l.NoJobs:
+		return "none"
 	}
 	if len(l.Kinds) == 0 {
 		return "all"
@@ -109,7 +142,8 @@ func kindsText(l *store.LimitSettings) string {
 	return strings.Join(texts, ", ")
 }
 
-func capacityText(l *store.LimitSettings) string {
+// slotsText is how many slots a limit has.
+func slotsText(l *store.LimitSettings) string {
 	text := output.Plural(l.Capacity, "slot")
 	if l.PerKey {
 		text += " for each key"
@@ -119,19 +153,31 @@ func capacityText(l *store.LimitSettings) string {
 
 // LimitText says in a line what a limit does.
 func LimitText(l *store.Limit) string {
-	text := "limit " + output.OneLine(l.Name) + ": "
-	switch l.Capacity {
-	case 0:
-		text += "no job runs"
-	case 1:
-		text += "1 slot"
-	default:
-		text += strconv.Itoa(l.Capacity) + " slots"
-	}
+	text := "limit " + output.OneLine(l.Name) + ": " + boundText(&l.LimitSettings)
 	if l.PerKey {
-		return text + " for each key"
+		return text
 	}
 	return text + "; queues: " + output.OneLine(queuesText(&l.LimitSettings)) + "; kinds: " + output.OneLine(kindsText(&l.LimitSettings))
+}
+
+// boundText says what a limit lets run and start.
+func boundText(l *store.LimitSettings) string {
+	var texts []string
+	switch {
+	case l.Uncapped:
+	case l.Capacity == 0:
+		texts = append(texts, "no job runs")
+	default:
+		texts = append(texts, slotsText(l))
+	}
+	switch {
+	case l.Rate == nil:
+	case l.Rate.Count == 0:
+		texts = append(texts, "no job starts")
+	default:
+		texts = append(texts, rateText(l))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // HoldersText says which nodes hold slots.
@@ -151,7 +197,14 @@ func PrintLimit(out *output.Printer, now time.Time, l *store.Limit) {
 	v := NewLimit(l)
 	p.line("name", l.Name)
 	p.line("namespace", l.Namespace)
-	p.line("capacity", capacityText(&l.LimitSettings))
+	if !l.Uncapped {
+		p.line("capacity", slotsText(&l.LimitSettings))
+	}
+	if l.Rate != nil {
+		p.line("rate", rateText(&l.LimitSettings))
+		p.at("next permit", l.NextAt)
+		p.at("drained until", l.DrainedUntil)
+	}
 	p.line("queues", queuesText(&l.LimitSettings))
 	p.line("kinds", kindsText(&l.LimitSettings))
 	p.line("held", strconv.Itoa(v.Held))
@@ -159,7 +212,7 @@ func PrintLimit(out *output.Printer, now time.Time, l *store.Limit) {
 	p.at("created", l.CreatedAt)
 	p.at("changed", l.UpdatedAt)
 	if declared, ok := limit.Declared(l); ok && v.Drift {
-		p.line("code declares", fmt.Sprintf("%s; queues: %s; kinds: %s", capacityText(&declared),
+		p.line("code declares", fmt.Sprintf("%s; queues: %s; kinds: %s", boundText(&declared),
 			queuesText(&declared), kindsText(&declared)))
 	}
 	p.Flush()

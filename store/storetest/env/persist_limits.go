@@ -3,6 +3,7 @@ package env
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -58,4 +59,29 @@ func (p persistent) DeleteLimit(ctx context.Context, namespace, name string, for
 
 func (p persistent) RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]store.ID, error) {
 	return persistFor(func() ([]store.ID, error) { return p.Store.RunningOf(ctx, namespace, limit, key, most) })
+}
+
+// A call for permits that is repeated takes others; those of the first are lost.
+func (p persistent) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]store.Permits, error) {
+	return persistFor(func() ([]store.Permits, error) { return p.Store.TakePermits(ctx, asks) })
+}
+
+func (p persistent) Drain(ctx context.Context, namespace, name string, until time.Time) error {
+	_, err := persistFor(func() (struct{}, error) { return struct{}{}, p.Store.Drain(ctx, namespace, name, until) })
+	return err
+}
+
+// Whether a reservation was made the journal tells.
+func (p persistent) Reserve(ctx context.Context, r *store.Reservation) error {
+	for {
+		err := p.Store.Reserve(ctx, r)
+		if !errors.Is(err, store.ErrUnavailable) || len(r.Append.Entries) == 0 {
+			return err
+		}
+		seq := r.Append.Entries[0].Seq
+		found, err := p.Entries(ctx, store.JournalParams{Job: r.Append.Lease.Job, After: seq - 1, Limit: 1})
+		if err != nil || len(found) > 0 && found[0].Seq == seq {
+			return err
+		}
+	}
 }

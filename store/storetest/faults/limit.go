@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -32,4 +33,21 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Gr
 // RunningOf implements store.Limits.
 func (s *Store) RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]store.ID, error) {
 	return answer(ctx, s, "RunningOf", func() ([]store.ID, error) { return s.inner.RunningOf(ctx, namespace, limit, key, most) })
+}
+
+// TakePermits implements store.Rates.
+func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]store.Permits, error) {
+	return once(ctx, s, "TakePermits", func() ([]store.Permits, error) { return s.inner.TakePermits(ctx, asks) })
+}
+
+// Drain implements store.Rates.
+func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time) error {
+	_, err := once(ctx, s, "Drain", func() (struct{}, error) { return struct{}{}, s.inner.Drain(ctx, namespace, name, until) })
+	return err
+}
+
+// Reserve implements store.Rates.
+func (s *Store) Reserve(ctx context.Context, r *store.Reservation) error {
+	_, err := once(ctx, s, "Reserve", func() (struct{}, error) { return struct{}{}, s.inner.Reserve(ctx, r) })
+	return err
 }

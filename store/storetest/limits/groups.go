@@ -10,5 +10,6 @@ var Groups = env.Groups{
 	"Demand":    demandTests,
 	"Slots":     clusterTests,
 	"RaceLimit": raceTests,
+	"Rate":      rateTests,
 	"Grant":     env.Merged(grantTests, sweepTests),
 }

@@ -57,11 +57,12 @@ func (m *machine) anyLimit(t *rapid.T) bound {
 
 func (m *machine) saveLimit(t *rapid.T) {
 	name := pick(t, "limit", machineLimits...)
-	l := store.Limit{Namespace: m.namespace, Name: name}
-	l.Capacity = rapid.IntRange(0, 8).Draw(t, "capacity")
+	l := store.Limit{Namespace: m.namespace, Name: name, LimitSettings: store.LimitSettings{Capacity: rapid.IntRange(0, 8).Draw(t, "capacity")}}
 	if chance(t, "of some", 30) {
 		l.Queues, l.Kinds = []string{m.anyQueue(t)}, map[string]int{pick(t, "kind", machineKinds...): pick(t, "weight", 1, 2, 9)}
 	}
+	l.Rate = pick(t, "rate", nil, &store.Rate{Count: 20, Per: time.Minute}, &store.Rate{Count: 7, Per: time.Minute, Burst: 5})
+	l.Uncapped = l.Rate != nil && l.Capacity == 0
 	known := m.limitNamed(name)
 	expect := max(0, known.model.Version+pick(t, "version", int64(0), 0, 0, 0, 0, 1, -1))
 	t.Logf("save limit %s, expecting %d: %+v", name, expect, l.LimitSettings)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -24,6 +25,11 @@ func (s *Store) limitNamed(namespace, name string) *limit {
 func (l *limit) told() store.Limit {
 	c := l.Limit
 	c.Queues, c.Kinds, c.Holders = slices.Clone(c.Queues), maps.Clone(c.Kinds), l.holders()
+	if l.Rate != nil {
+		rate := *l.Rate
+		c.Rate = &rate
+	}
+	l.rate.Tell(&c)
 	return c
 }
 
@@ -45,13 +51,19 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 		return store.Limit{}, store.LimitChanged(l.Namespace, l.Name, expect, old.Version)
 	case old == nil:
 		s.lastLimit++
-		old = &limit{grants: map[int64]granted{}}
+		old = &limit{grants: map[int64]granted{}, rate: gcra.State{Burst: 1}}
 		old.Namespace, old.Name, old.ID, old.Version, old.CreatedAt = l.Namespace, l.Name, s.lastLimit, store.FirstVersion(now), now
 		s.limits[old.ID] = old
 	default:
 		old.Version++
 	}
-	old.UpdatedAt, old.Capacity, old.Declared = now, l.Capacity, l.Declared
+	old.UpdatedAt, old.Capacity, old.Uncapped, old.Declared, old.Rate = now, l.Capacity, l.Uncapped, l.Declared, nil
+	old.NoJobs = l.NoJobs
+	if l.Rate != nil {
+		rate := *l.Rate
+		old.Rate = &rate
+		old.rate.Become(now.UnixMicro(), old.Rate)
+	}
 	old.Queues, old.Kinds, old.PerKey = append([]string(nil), l.Queues...), nil, l.PerKey
 	if len(l.Kinds) > 0 {
 		old.Kinds = maps.Clone(l.Kinds)
@@ -131,13 +143,13 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) (answers []
 			}
 		}
 		if !called || last.call < params.Call {
-			last = granted{a.Share(l.Capacity, others), params.Call}
+			last = granted{a.Share(l.Slots(), others), params.Call}
 			l.grants[params.Node] = last
 			if last.slots < a.Want {
 				l.want(now)
 			}
 		}
-		answers = append(answers, store.Grant{Limit: l.ID, Slots: last.slots, Capacity: l.Capacity, Held: others + last.slots})
+		answers = append(answers, store.Grant{Limit: l.ID, Slots: last.slots, Capacity: l.Slots(), Held: others + last.slots})
 	}
 	return answers, nil
 }

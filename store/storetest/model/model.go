@@ -45,6 +45,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -81,6 +82,7 @@ type queue struct {
 type limit struct {
 	store.Limit
 	grants map[int64]granted
+	rate   gcra.State
 }
 
 // granted is how many slots of a limit a node holds, and its last call.

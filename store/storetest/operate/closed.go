@@ -145,10 +145,15 @@ func ofSchedules(e *env.Env) map[string]operation {
 		"DeleteLimit": {`delete limit "partner"`, func(ctx c) error {
 			return s.DeleteLimit(ctx, env.Namespace, "partner", false)
 		}},
-		"Limits": {"list limits", func(ctx c) error { return second(s.Limits(ctx, "", "")) }},
-		"Grant":  {"ask for slots of limits", func(ctx c) error { return second(s.Grant(ctx, store.GrantParams{Node: 1, Call: 1})) }},
 		"RunningOf": {"look who runs under a limit", func(ctx c) error {
 			return second(s.RunningOf(ctx, env.Namespace, "tenant", "acme", 0))
+		}},
+		"Limits":      {"list limits", func(ctx c) error { return second(s.Limits(ctx, "", "")) }},
+		"Grant":       {"ask for slots of limits", func(ctx c) error { return second(s.Grant(ctx, store.GrantParams{Node: 1, Call: 1})) }},
+		"TakePermits": {"ask for permits of limits", func(ctx c) error { return second(s.TakePermits(ctx, []store.PermitAsk{{Limit: 1}})) }},
+		"Drain":       {`drain limit "partner"`, func(ctx c) error { return s.Drain(ctx, env.Namespace, "partner", time.Now()) }},
+		"Reserve": {`reserve a permit of limit "partner"`, func(ctx c) error {
+			return s.Reserve(ctx, &store.Reservation{Namespace: env.Namespace, Name: "partner", Append: &store.Append{}})
 		}},
 		"SaveSchedule": {`save schedule "nightly"`, func(ctx c) error { return second(s.SaveSchedule(ctx, env.Schedule("nightly"), 0)) }},
 		"DeleteSchedule": {`delete schedule "nightly"`, func(ctx c) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -29,6 +30,11 @@ type limitRow struct {
 	Version   int64   `json:"version"`
 	CreatedAt int64   `json:"created_at"`
 	UpdatedAt int64   `json:"updated_at"`
+
+	Period  *int64 `json:"period"`
+	Burst   int64  `json:"burst"`
+	Tat     int64  `json:"tat"`
+	Drained int64  `json:"drained"`
 }
 
 // Import makes the limits of a database those of another one, unless they are nil.
@@ -43,8 +49,10 @@ func Import(ctx context.Context, t pg.Runner, limits []store.Limit) error {
 		if err != nil {
 			return err
 		}
+		r := gcra.Of(l)
 		rows[i] = limitRow{
-			l.Namespace, l.Name, settings, pg.OptText(l.Declared), l.Capacity, l.Version, l.CreatedAt.UnixMicro(), l.UpdatedAt.UnixMicro(),
+			l.Namespace, l.Name, settings, pg.OptText(l.Declared), l.Slots(), l.Version, l.CreatedAt.UnixMicro(), l.UpdatedAt.UnixMicro(),
+			periodOf(l, &r), r.Burst, r.Tat, r.Drained,
 		}
 	}
 	text, err := json.Marshal(rows)

@@ -2,9 +2,11 @@ package limits
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -20,8 +22,10 @@ func into(found *[]store.Limit) func(pg.Row) error {
 		var settings string
 		var declared *string
 		var createdAt, updatedAt int64
-		var wantedAt, node, slots *int64
-		err := r.Scan(&l.ID, &l.Namespace, &l.Name, &settings, &declared, &l.Version, &createdAt, &updatedAt, &wantedAt, &node, &slots)
+		var wantedAt, period, node, slots *int64
+		var rate gcra.State
+		err := r.Scan(&l.ID, &l.Namespace, &l.Name, &settings, &declared, &l.Version, &createdAt, &updatedAt, &wantedAt,
+			&period, &rate.Burst, &rate.Tat, &rate.Drained, &node, &slots)
 		if err != nil {
 			return err
 		}
@@ -33,6 +37,10 @@ func into(found *[]store.Limit) func(pg.Row) error {
 			if l.LimitSettings, err = store.DecodeLimit(settings); err != nil {
 				return err
 			}
+			if period != nil {
+				rate.Period = *period
+			}
+			rate.Tell(&l)
 			*found = append(*found, l)
 		}
 		if node != nil {
@@ -60,18 +68,22 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 	if err != nil {
 		return store.Limit{}, err
 	}
-	done := false
-	save := pg.Statement{
-		Name: "limit_insert", Args: []any{l.Namespace, l.Name, settings, pg.OptText(l.Declared), int64(l.Capacity), s.Micros()},
-		Each: func(pg.Row) error { done = true; return nil },
-	}
+	// A limit that is made has no other rate to go on from.
+	made := store.Limit{LimitSettings: l.LimitSettings}
+	rate, done := gcra.Of(&made), false
+	args := []any{l.Namespace, l.Name, settings, pg.OptText(l.Declared), int64(l.Slots()), s.Micros()}
+	save := pg.Statement{Name: "limit_insert", Args: append(slices.Clone(args), periodOf(&l, &rate), rate.Burst)}
 	if expect != 0 {
-		save.Name, save.Args = "limit_update", append(save.Args, expect)
+		save = pg.Statement{Name: "limit_update", Args: append(args, expect)}
 	}
+	save.Each = func(pg.Row) error { done = true; return nil }
 	var found []store.Limit
 	err = pg.RetryOnConflict(ctx, func() error {
 		done, found = false, nil
-		return s.Send(ctx, save, list(l.Namespace, l.Name, &found), pg.Statement{Name: "gates_changed", Args: []any{true}})
+		if expect != 0 {
+			return s.change(ctx, &l, save, &found)
+		}
+		return s.Send(ctx, save, list(l.Namespace, l.Name, &found), gatesChanged)
 	})
 	switch {
 	case err != nil:
@@ -85,6 +97,33 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 	}
 	return store.Limit{}, store.NoLimit(l.Namespace, l.Name)
 }
+
+// change changes a limit, and lets its rate go on as the other one that it may be now.
+func (s *Store) change(ctx context.Context, l *store.Limit, save pg.Statement, found *[]store.Limit) error {
+	return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+		r, err := s.lockRate(ctx, t, l.Namespace, l.Name)
+		if err != nil {
+			return err
+		}
+		changed := false
+		err = t.Run(ctx, save.Name, func(row pg.Row) error { changed = true; return save.Each(row) }, save.Args...)
+		if err != nil {
+			return err
+		}
+		if changed && (r.has || l.Rate != nil) {
+			if r.has = l.Rate != nil; r.has {
+				r.Become(r.now, l.Rate)
+			}
+			if err := r.put(ctx, t); err != nil {
+				return err
+			}
+		}
+		return t.Together(ctx, list(l.Namespace, l.Name, found), gatesChanged)
+	})
+}
+
+// gatesChanged has the gates of all limits per key looked at where jobs wait.
+var gatesChanged = pg.Statement{Name: "gates_changed", Args: []any{true}}
 
 // DeleteLimit is that of store.Limits, without the class of its error.
 func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {

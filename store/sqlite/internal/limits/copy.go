@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -40,10 +41,19 @@ func Import(t *core.Tx, limits []store.Limit) error {
 		s.BindText(l.Name)
 		s.BindText(settings)
 		db.BindOptText(s, l.Declared)
-		s.BindInt(int64(l.Capacity))
+		s.BindInt(int64(l.Slots()))
 		s.BindInt(l.Version)
 		s.BindInt(l.CreatedAt.UnixMicro())
 		s.BindInt(l.UpdatedAt.UnixMicro())
+		r := gcra.Of(l)
+		if l.Rate == nil {
+			s.BindNull()
+		} else {
+			s.BindInt(r.Period)
+		}
+		s.BindInt(r.Burst)
+		s.BindInt(r.Tat)
+		s.BindInt(r.Drained)
 		if err := db.Exec(s); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -24,7 +25,13 @@ func scan(s db.Stmt) (l store.Limit, err error) {
 	settings := s.ReadText()
 	l.Declared = db.ReadOptText(s)
 	l.Version, l.CreatedAt, l.UpdatedAt, l.WantedAt = s.ReadInt(), db.ReadTime(s), db.ReadTime(s), db.ReadOptTime(s)
+	var r gcra.State
+	if !s.ReadNull() {
+		r.Period = s.ReadInt()
+	}
+	r.Burst, r.Tat, r.Drained = s.ReadInt(), s.ReadInt(), s.ReadInt()
 	l.LimitSettings, err = store.DecodeLimit(settings)
+	r.Tell(&l)
 	return l, err
 }
 
@@ -72,10 +79,18 @@ func (v Verbs) SaveLimit(ctx context.Context, l store.Limit, expect int64) (save
 		if err := save(t, &l, settings, old.ID); err != nil {
 			return err
 		}
-		if saved, err = find(t, l.Namespace, l.Name); err != nil || !old.PerKey && !l.PerKey {
+		if old.PerKey || l.PerKey {
+			if _, err := t.TouchWaiting(l.Namespace, l.Name); err != nil {
+				return err
+			}
+		}
+		if saved, err = find(t, l.Namespace, l.Name); err != nil || old.Rate == nil && l.Rate == nil {
 			return err
 		}
-		_, err = t.TouchWaiting(l.Namespace, l.Name)
+		if err := setRate(t, saved.ID, l.Rate); err != nil {
+			return err
+		}
+		saved, err = find(t, l.Namespace, l.Name)
 		return err
 	})
 	if err != nil {
@@ -90,7 +105,7 @@ func save(t *core.Tx, l *store.Limit, settings string, id int64) error {
 		s := t.Stmt("limit_update")
 		s.BindText(settings)
 		db.BindOptText(s, l.Declared)
-		s.BindInt(int64(l.Capacity))
+		s.BindInt(int64(l.Slots()))
 		s.BindInt(t.Now)
 		s.BindInt(id)
 		return db.Exec(s)
@@ -100,7 +115,7 @@ func save(t *core.Tx, l *store.Limit, settings string, id int64) error {
 	s.BindText(l.Name)
 	s.BindText(settings)
 	db.BindOptText(s, l.Declared)
-	s.BindInt(int64(l.Capacity))
+	s.BindInt(int64(l.Slots()))
 	s.BindInt(store.FirstVersion(db.TimeOf(t.Now)))
 	s.BindInt(t.Now)
 	s.BindInt(t.Now)

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -27,6 +28,11 @@ func (v Verbs) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) 
 		}
 		return appendEntries(t, a)
 	})
+}
+
+// Append is AppendTx in a transaction of ours.
+func Append(t *core.Tx, a *store.Append) error {
+	return errors.Join(appendEntries(t, a), writeEntries(t))
 }
 
 // appendEntries does all of an append or nothing, and sets its result.

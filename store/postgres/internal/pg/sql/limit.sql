@@ -1,7 +1,7 @@
 -- Limits, and how many slots of them nodes hold.
 
 -- fragment: limit_columns
-l.id, l.namespace, l.name, l.settings, l.declared, l.version, l.created_at, l.updated_at, l.wanted_at
+l.id, l.namespace, l.name, l.settings, l.declared, l.version, l.created_at, l.updated_at, l.wanted_at, l.period, l.burst, l.tat, l.drained_until
 
 -- With those who hold slots of them: a row for each.
 -- name: limits
@@ -14,15 +14,66 @@ WHERE (@namespace IS NULL OR l.namespace = @namespace) AND (@name IS NULL OR l.n
 ORDER BY l.namespace, l.name, g.node;
 
 -- name: limit_insert
--- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @now bigint
-INSERT INTO {schema}.limit_rule AS l (namespace, name, settings, declared, capacity, version, created_at, updated_at)
-VALUES (@namespace, @name, @settings, @declared, @capacity, @now, @now, @now)
+-- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @now bigint, @period bigint, @burst bigint
+INSERT INTO {schema}.limit_rule AS l (namespace, name, settings, declared, capacity, version, created_at, updated_at, period, burst)
+VALUES (@namespace, @name, @settings, @declared, @capacity, @now, @now, @now, @period, @burst)
 ON CONFLICT DO NOTHING RETURNING l.id;
 
 -- name: limit_update
 -- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @now bigint, @expected bigint
 UPDATE {schema}.limit_rule l SET settings = @settings, declared = @declared, capacity = @capacity, updated_at = @now, version = l.version + 1
 WHERE l.namespace = @namespace AND l.name = @name AND l.version = @expected RETURNING l.id;
+
+-- Rates.
+
+-- fragment: rate_columns
+l.id, l.version, l.period, l.burst, l.tat, l.seen, l.move, l.drained_until
+
+-- Locks the rate of a limit, and reads it; rate_now tells the time then.
+-- name: rate_lock
+-- params: @namespace text, @name text
+SELECT {{rate_columns}} FROM {schema}.limit_rule l WHERE l.namespace = @namespace AND l.name = @name FOR NO KEY UPDATE;
+
+-- name: rate_now
+-- params: @injected bigint
+SELECT {schema}.clock(@injected);
+
+-- name: rate_put
+-- params: @id bigint, @period bigint, @burst bigint, @tat bigint, @seen bigint, @move bigint, @drained bigint
+UPDATE {schema}.limit_rule l SET period = @period, burst = @burst, tat = @tat, seen = @seen, move = @move, drained_until = @drained
+WHERE l.id = @id;
+
+-- Locks the limits whose permits are asked for. It may wait; permits, a statement of its own, sees
+-- what others have committed until then, and a later time than they did.
+-- name: permits_lock
+-- params: @limits bigint[]
+SELECT l.id FROM {schema}.limit_rule l WHERE l.id = ANY (@limits) ORDER BY l.id FOR NO KEY UPDATE;
+
+-- Takes permits, and gives some back, as store.RateState does: a row for each limit that has a rate
+-- and the version that is known. The times are from now on.
+-- name: permits
+-- params: @limits bigint[], @versions bigint[], @wants bigint[], @aheads bigint[], @backs bigint[], @moves bigint[], @injected bigint
+WITH clock AS MATERIALIZED (
+  SELECT {schema}.clock(@injected) AS now
+), asked AS MATERIALIZED (
+  SELECT c.now, t.id, t.want, t.ahead, l.period, l.burst, l.seen, l.move, l.tat - greatest(l.seen - c.now, 0) - b.back AS tat, b.back
+  FROM clock c CROSS JOIN unnest(@limits, @versions, @wants, @aheads, @backs, @moves) AS t (id, version, want, ahead, back, move)
+  CROSS JOIN LATERAL (
+    SELECT r.period, r.burst, r.seen, r.move, r.tat FROM {schema}.limit_rule r WHERE r.id = t.id AND r.version = t.version AND r.period IS NOT NULL OFFSET 0
+  ) l
+  CROSS JOIN LATERAL (SELECT CASE WHEN t.move = l.move THEN t.back * l.period ELSE 0 END AS back) b
+), given AS MATERIALIZED (
+  SELECT a.*, greatest(a.tat, a.now) AS base, CASE WHEN a.period > 0 THEN
+    greatest(0, least(a.want, a.burst + floor((a.now + a.ahead - greatest(a.tat, a.now))::numeric / a.period)::bigint)) ELSE 0 END AS n
+  FROM asked a
+), result AS MATERIALIZED (
+  SELECT g.*, CASE WHEN g.n > 0 THEN g.base + g.n * g.period ELSE g.tat END AS after, g.n > 0 OR g.back > 0 OR g.seen > g.now AS changed FROM given g
+), changed AS (
+  UPDATE {schema}.limit_rule u SET tat = g.after, seen = g.now, move = u.move + 1 FROM result g WHERE u.id = g.id AND g.changed
+)
+SELECT g.id, g.n, g.base - g.now, g.period, g.burst, greatest(greatest(g.after, g.now) - (g.burst - 1) * g.period - g.now, 0),
+  g.move + CASE WHEN g.changed THEN 1 ELSE 0 END
+FROM result g;
 
 -- So that no node is given slots of it any more.
 -- name: limit_lock
@@ -111,11 +162,12 @@ ORDER BY 1, 2;
 -- params: @rows text
 WITH rows AS MATERIALIZED (
   SELECT * FROM json_to_recordset(@rows::json) AS t (namespace text, name text, settings text, declared text, capacity bigint, version bigint,
-    created_at bigint, updated_at bigint)
+    created_at bigint, updated_at bigint, period bigint, burst bigint, tat bigint, drained bigint)
 ), others AS (
   DELETE FROM {schema}.limit_rule l WHERE NOT EXISTS (SELECT 1 FROM rows t WHERE t.namespace = l.namespace AND t.name = l.name)
 )
-INSERT INTO {schema}.limit_rule (namespace, name, settings, declared, capacity, version, created_at, updated_at)
-SELECT namespace, name, settings, declared, capacity, version, created_at, updated_at FROM rows
+INSERT INTO {schema}.limit_rule AS r (namespace, name, settings, declared, capacity, version, created_at, updated_at, period, burst, tat, drained_until)
+SELECT namespace, name, settings, declared, capacity, version, created_at, updated_at, period, burst, tat, drained FROM rows
 ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, version = excluded.version,
-  created_at = excluded.created_at, updated_at = excluded.updated_at;
+  created_at = excluded.created_at, updated_at = excluded.updated_at, period = excluded.period, burst = excluded.burst, tat = excluded.tat,
+  drained_until = excluded.drained_until, move = r.move + 1;

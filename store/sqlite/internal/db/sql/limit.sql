@@ -1,7 +1,10 @@
 -- Limits, and how many slots of them nodes hold.
 
 -- fragment: limit_columns
-id, namespace, name, settings, declared, version, created_at, updated_at, wanted_at
+id, namespace, name, settings, declared, version, created_at, updated_at, wanted_at, period, burst, tat, drained_until
+
+-- fragment: rate_columns
+id, version, period, burst, tat, seen, move, drained_until
 
 -- name: limit
 SELECT {{limit_columns}} FROM holdfast_limit_rule WHERE namespace = ? AND name = ?;
@@ -67,16 +70,41 @@ WHERE NOT EXISTS (SELECT 1 FROM holdfast_node n WHERE n.id = g.node AND n.dead_a
   AND NOT EXISTS (SELECT 1 FROM holdfast_claim c WHERE c.node = g.node)
 RETURNING rule, held;
 
+-- Rates.
+
+-- name: rate
+SELECT {{rate_columns}} FROM holdfast_limit_rule WHERE id = ?;
+
+-- name: rate_named
+SELECT {{rate_columns}} FROM holdfast_limit_rule WHERE namespace = ? AND name = ?;
+
+-- What limits say counts, of those with these ids.
+-- name: limit_counts
+SELECT namespace, settings FROM holdfast_limit_rule WHERE id = ?;
+
+-- Whether a job of these queues and kinds is available.
+-- name: waiting
+-- params: @namespace, @now, @any_queue, @queues, @any_kind, @kinds
+SELECT 1 FROM holdfast_queue q CROSS JOIN holdfast_lane l ON l.queue = q.id
+WHERE q.namespace = @namespace AND q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now AND (@any_queue OR q.name IN (SELECT value FROM json_each(@queues)))
+  AND (@any_kind OR substr(l.kind, 1, instr(l.kind || '@', '@') - 1) IN (SELECT value FROM json_each(@kinds)))
+  AND EXISTS (SELECT 1 FROM holdfast_ready r WHERE r.lane = l.id) LIMIT 1;
+
+-- name: rate_put
+-- params: @period, @burst, @tat, @seen, @move, @drained_until, @id
+UPDATE holdfast_limit_rule SET period = @period, burst = @burst, tat = @tat, seen = @seen, move = @move, drained_until = @drained_until WHERE id = @id;
+
 -- name: limit_name
 SELECT namespace, name FROM holdfast_limit_rule WHERE id = ?;
 
 -- For a copy into another database.
 
 -- name: copy_limit_put
-INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, version, created_at, updated_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, version, created_at, updated_at, period, burst, tat, drained_until)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, version = excluded.version,
-  created_at = excluded.created_at, updated_at = excluded.updated_at;
+  created_at = excluded.created_at, updated_at = excluded.updated_at, period = excluded.period, burst = excluded.burst, tat = excluded.tat,
+  drained_until = excluded.drained_until, move = move + 1;
 
 -- Leaves those that are named by these pairs of a namespace and a name.
 -- name: copy_limits_keep
