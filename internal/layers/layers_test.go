@@ -282,7 +282,9 @@ var layers = []layer{
 	},
 	{
 		pattern: "limit",
-		imports: []string{".", "internal/access", "internal/declared", "internal/engine", "internal/gcra", "internal/usercode", "internal/valid", "store"},
+		imports: []string{
+			".", "internal/access", "internal/declared", "internal/engine", "internal/gcra", "internal/usercode", "internal/valid", "store",
+		},
 		tests:   support,
 	},
 	{

@@ -135,7 +135,8 @@ func kindsText(l *store.LimitSettings) string {
 // LimitText says in a line what a limit does.
 func LimitText(l *store.Limit) string {
 	text := "limit " + output.OneLine(l.Name) + ": "
-	return text + boundText(&l.LimitSettings) + "; queues: " + output.OneLine(queuesText(&l.LimitSettings)) + "; kinds: " + output.OneLine(kindsText(&l.LimitSettings))
+	text += boundText(&l.LimitSettings)
+	return text + "; queues: " + output.OneLine(queuesText(&l.LimitSettings)) + "; kinds: " + output.OneLine(kindsText(&l.LimitSettings))
 }
 
 // boundText says what a limit lets run and start.
