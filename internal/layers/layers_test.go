@@ -285,7 +285,7 @@ var layers = []layer{
 		imports: []string{
 			".", "internal/access", "internal/declared", "internal/engine", "internal/gcra", "internal/usercode", "internal/valid", "store",
 		},
-		tests:   support,
+		tests: support,
 	},
 	{
 		pattern: "many",
