@@ -23,7 +23,8 @@ func (w *finding) rate(l *store.Limit) {
 			l.DrainedUntil.UTC().Format(time.RFC3339), w.left(l.NextAt))
 		cause.Until = l.NextAt
 	case l.NextAt.After(w.now):
-		cause := w.add(why.Rate, "limit %s lets %s jobs start, %d at once: its next permit comes in %s", l.Name, l.Rate, l.Rate.Bursts(), w.left(l.NextAt))
+		cause := w.add(why.Rate, "limit %s lets %s jobs start, %d at once: its next permit comes in %s",
+			l.Name, l.Rate, l.Rate.Bursts(), w.left(l.NextAt))
 		cause.Until = l.NextAt
 	default:
 		return

@@ -288,8 +288,10 @@ var layers = []layer{
 	},
 	{
 		pattern: "limit",
-		imports: []string{".", "internal/access", "internal/declared", "internal/engine", "internal/gcra", "internal/usercode", "internal/valid", "store"},
-		tests:   support,
+		imports: []string{
+			".", "internal/access", "internal/declared", "internal/engine", "internal/gcra", "internal/usercode", "internal/valid", "store",
+		},
+		tests: support,
 	},
 	{
 		pattern: "many",
