@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -40,6 +41,15 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 		return option(func(s *settings) error {
 			s.onStore = append(s.onStore, makes)
 			return nil
+		})
+	}
+	access.LimitKey = func(limit, key string) any {
+		return enqueueOption(func(s *enqueueSpec) error {
+			s.enqueue.Job.Options.Limit, s.enqueue.Job.Options.LimitKey = limit, key
+			if err := store.CheckLimitName(limit); err != nil {
+				return err
+			}
+			return valid.Text("limit key", key, store.MaxLimitKey)
 		})
 	}
 	access.WithTests = func(t access.Tests) any {

@@ -144,6 +144,8 @@ func (c *Client) editOf(opts []EnqueueOption) (e store.Edit, unique *Unique, err
 		return e, nil, invalid("edit", "an ordering key cannot be changed")
 	case job.Options.Key != "", job.Options.KeepKey != 0:
 		return e, nil, invalid("edit", "a business key cannot be changed")
+	case job.Options.Limit != "":
+		return e, nil, invalid("edit", "the limit per key, and the key, cannot be changed")
 	case len(spec.enqueue.After) > 0:
 		return e, nil, invalid("edit", "what a job comes after is added by after.Add")
 	case job.ID != ID{}:

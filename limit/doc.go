@@ -11,6 +11,7 @@
 //	New, Sync     limits that code declares
 //	Set, Delete   limits that are made and changed at run time, as the command line does
 //	Get, List     limits, and the nodes that hold their slots
+//	PerKey, By    so many jobs at once of each key, such as each customer
 //
 // # What it promises
 //
@@ -24,6 +25,10 @@
 // Nothing for a job: nodes hold slots, and claim no more jobs than they hold slots for. A node that
 // needs slots which another one holds and does not use gets them after three short transactions. A
 // node that needs all the slots that it holds gives none away, whichever node waits.
+//
+// A limit per key costs otherwise. Claims count what runs of the keys of their jobs, with one claim
+// of a limit after the other; a job costs its key in its options, eight bytes while it runs, and a
+// few rows once if it has to wait. See docs/limits.md.
 //
 // # How it fails
 //

@@ -55,3 +55,45 @@ func Example() {
 	fmt.Println("at most 2 ran at once:", most.Load() <= 2)
 	// Output: at most 2 ran at once: true
 }
+
+// Of each customer one job runs at once, however many customers there are.
+func ExamplePerKey() {
+	ctx := context.Background()
+	hf, err := holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hf.Close(ctx)
+	if _, err := limit.Sync(ctx, hf, limit.New("customer", 1, limit.PerKey())); err != nil {
+		log.Fatal(err)
+	}
+	var running, most [3]atomic.Int64
+	sync := holdfast.NewTask[int]("sync")
+	err = sync.Handle(hf, func(_ *holdfast.Run, customer int) error {
+		most[customer].Store(max(most[customer].Load(), running[customer].Add(1)))
+		time.Sleep(time.Millisecond)
+		running[customer].Add(-1)
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := hf.Start(ctx); err != nil {
+		log.Fatal(err)
+	}
+	for n := range 15 {
+		job, err := sync.Enqueue(ctx, hf, n%3, limit.By("customer", fmt.Sprint(n%3)))
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer job.Wait(ctx)
+		if n < 12 {
+			continue
+		}
+		if _, err := job.Wait(ctx); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println("at most at once:", most[0].Load(), most[1].Load(), most[2].Load())
+	// Output: at most at once: 1 1 1
+}

@@ -1,9 +1,11 @@
 package limit
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -76,6 +78,35 @@ func Kinds(names ...string) Option {
 // Weight lets the jobs of a kind count, each as so many.
 func Weight(kind string, slots int) Option {
 	return func(l *store.Limit) error { return weigh(l, kind, slots) }
+}
+
+// PerKey makes the capacity that of each key: so many of the jobs run at once that name the limit
+// with the same key, see By. The jobs of such a limit are those that name it, whatever their queues
+// and kinds; Queues, Kinds and Weight do not go with it. Its name has no @ in it.
+func PerKey() Option {
+	return func(l *store.Limit) error {
+		l.PerKey, l.Queues, l.Kinds = true, nil, nil
+		return nil
+	}
+}
+
+// By lets a job count in a limit per key, under a key of 1 to 200 bytes, such as the customer for
+// whom it is: as many of one key run at once, over all nodes, as the limit has slots. A job counts
+// in one such limit: of several options the last one holds. It does not start in the transaction
+// that enqueues it.
+//
+// While there is no limit per key with that name, the job runs without a bound; enqueueing does not
+// ask. So programs may enqueue before others declare the limit, and a limit may be deleted while
+// there are jobs. What counts already counts in one that is made later.
+func By(limit, key string) holdfast.EnqueueOption {
+	return access.LimitKey(limit, key).(holdfast.EnqueueOption) //nolint:errcheck // always one
+}
+
+// Running returns the jobs that run, or that a node has claimed ahead, under a key of a limit per
+// key, in the order of their ids, at most most of them; 0: all.
+func Running(ctx context.Context, c *holdfast.Client, limit, key string, most int) ([]holdfast.ID, error) {
+	e, _ := access.Engine(c)
+	return e.Store.RunningOf(ctx, c.Namespace(), limit, key, most)
 }
 
 func weigh(l *store.Limit, kind string, slots int) error {

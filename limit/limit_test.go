@@ -324,3 +324,117 @@ func TestSync(t *testing.T) {
 		t.Errorf("the limits are %+v, %v", all, err)
 	}
 }
+
+// TestPerKey: two nodes, and jobs of many keys. All run, and of each key never more than may.
+func TestPerKey(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		const keys, each, capacity = 8, 12, 2
+		var mu sync.Mutex
+		runs, most, over := map[string]int{}, 0, ""
+		kind := holdfast.NewTask[string]("of a key")
+		var nodes []*holdfast.Client
+		for range 2 {
+			hf := open(t, source)
+			err := kind.Handle(hf, func(_ *holdfast.Run, key string) error {
+				mu.Lock()
+				runs[key]++
+				if most = max(most, runs[key]); runs[key] > capacity {
+					over = key
+				}
+				mu.Unlock()
+				time.Sleep(2 * time.Millisecond)
+				mu.Lock()
+				runs[key]--
+				mu.Unlock()
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes = append(nodes, hf)
+		}
+		if _, err := limit.Sync(t.Context(), nodes[0], limit.New("tenant", capacity, limit.PerKey())); err != nil {
+			t.Fatal(err)
+		}
+		for _, hf := range nodes {
+			if err := hf.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var ids []holdfast.ID
+		for i := range keys * each {
+			key := fmt.Sprint(i % keys)
+			job, err := kind.Enqueue(t.Context(), nodes[i%2], key, limit.By("tenant", key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, job.ID)
+		}
+		for _, id := range ids {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			err := nodes[0].Wait(ctx, id)
+			cancel()
+			if err != nil {
+				explained, _ := nodes[0].Why(t.Context(), id)
+				t.Fatalf("job %s: %v; %s", id, err, explained)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if over != "" {
+			t.Errorf("of the key %s %d jobs ran at once, and %d may", over, most, capacity)
+		}
+	})
+}
+
+// TestWhyOfAKey: a job that waits for its key says so, and what is wrong is refused.
+func TestWhyOfAKey(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		hf := open(t, source)
+		ended := make(chan struct{})
+		err := light.Handle(hf, func(*holdfast.Run, time.Duration) error { <-ended; return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		set(t)(limit.Set(t.Context(), hf, "tenant", limit.Capacity(1), limit.PerKey()))
+		if err := hf.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		enqueue := func() holdfast.ID {
+			job, err := light.Enqueue(t.Context(), hf, 0, limit.By("tenant", "acme"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return job.ID
+		}
+		first := enqueue()
+		for record, err := hf.Get(t.Context(), first); record.State != store.Running; record, err = hf.Get(t.Context(), first) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		second := enqueue()
+		e, err := hf.Why(t.Context(), second)
+		if err != nil || len(e.Causes) == 0 || e.Causes[0].Code != why.LimitKey || e.Causes[0].Limit != "tenant" || e.Causes[0].Key != "acme" ||
+			e.Causes[0].Job != first {
+			t.Errorf("why it does not run: %+v, %v", e, err)
+		}
+		if running, err := limit.Running(t.Context(), hf, "tenant", "acme", 10); err != nil || !slices.Equal(running, []holdfast.ID{first}) {
+			t.Errorf("who runs: %v, %v", running, err)
+		}
+		for what, opt := range map[string]holdfast.EnqueueOption{"no key": limit.By("tenant", ""), "no limit": limit.By("", "acme"), "@": limit.By("a@b", "c")} {
+			if _, err := light.Enqueue(t.Context(), hf, 0, opt); !errors.Is(err, holdfast.ErrInvalid) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if err := hf.Edit(t.Context(), "", second, limit.By("tenant", "other")); !errors.Is(err, holdfast.ErrInvalid) {
+			t.Errorf("the key is changed: %v", err)
+		}
+		close(ended)
+		if err := hf.Wait(t.Context(), second); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -31,10 +31,24 @@ type ClaimParams struct {
 	// smaller by now, because the answer was too large to arrive in time. Of a claim that had
 	// happened at most Limit jobs are returned then, and After asks for those that follow.
 	Sent int
+	// Passed, if it is not nil, is set by the store.
+	Passed *Passed
 	// After, of a repeated claim that is known to have happened, is the lease of the last job that
 	// arrived. Nothing is claimed.
 	After Lease
 }
+
+// Passed is what a claim has passed over because limits per key are reached.
+type Passed struct {
+	// Jobs is how many jobs wait since this claim. A store looks for those that may go on when a
+	// run ends, but may miss some then: Promote finds them, from SweepAfter on.
+	Jobs int
+	// More: they were so many that the store has given up looking for others. There may be some.
+	More bool
+}
+
+// SweepAfter is when to call Promote after a claim has passed over jobs.
+const SweepAfter = 250 * time.Millisecond
 
 // Records is how many claim records there may be from Seq on.
 func (p *ClaimParams) Records() int { return ClaimRecords(max(p.Limit, p.Sent)) }
@@ -88,7 +102,7 @@ func (o *Outcome) Carry(c *Claimed) {
 	o.Lease, o.Durable, o.HasSuccessors = c.Lease, c.Durable, c.HasSuccessors
 	o.Answers, o.Parent = c.Job.Answers, c.Job.Parent
 	o.Namespace, o.Queue = c.Job.Namespace, c.Job.Queue
-	o.HasUnique, o.HasOrdering = c.Job.UniqueKey != nil, c.Job.OrderingKey != ""
+	o.HasUnique, o.HasOrdering, o.Gate = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Gate()
 }
 
 // Checkpoint is what a run leaves for people and for its next attempt. It stays with the job until

@@ -66,7 +66,7 @@ const (
 )
 
 // Options are the settings of a job that the claim does not look at. The store keeps them as one
-// JSON document and does not interpret them, but for Deadline, Key and KeepKey.
+// JSON document and does not interpret them, but for Deadline, Key, KeepKey, Limit and LimitKey.
 type Options struct {
 	Timeout   time.Duration `json:"timeout,omitempty"`   // of one attempt; 0: the handler's
 	Heartbeat time.Duration `json:"heartbeat,omitempty"` // how long an attempt may go without progress; 0: the handler's
@@ -79,6 +79,11 @@ type Options struct {
 	// KeepKey is for how long a finished job holds its business key. 0: not at all; negative
 	// (KeepForever): for ever.
 	KeepKey time.Duration `json:"keep_key,omitempty"`
+
+	// Limit is the name of the limit per key in which the job counts, and LimitKey its key there;
+	// both "": it counts in none.
+	Limit    string `json:"limit,omitempty"`
+	LimitKey string `json:"limit_key,omitempty"`
 }
 
 // Backoff is an exponential backoff: attempt n waits Base * 2^(n-1), at most Cap, and up to Jitter

@@ -37,6 +37,9 @@ type Limits interface {
 	// than it said it would keep. The same call again answers what it did. It fails with
 	// ErrNodeDead if the node is not alive, and with ErrInvalid.
 	Grant(ctx context.Context, params GrantParams) ([]Grant, error)
+	// RunningOf returns the jobs of a namespace that run and count under a key of a limit per key,
+	// in the order of their ids, at most most of them; 0: all.
+	RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]ID, error)
 }
 
 // Limit bounds how many jobs of some queues and kinds run at once: from their claim until they end
@@ -71,6 +74,10 @@ type LimitSettings struct {
 	// Kinds are those whose jobs count, each with the slots that one of its jobs takes, at least 1;
 	// nil: all kinds, one slot each.
 	Kinds map[string]int `json:"kinds,omitempty"`
+	// PerKey makes the capacity that of each key. The jobs that count are those that name the limit
+	// (Options.Limit), one slot each, so it has neither queues nor kinds. No node holds slots of
+	// it.
+	PerKey bool `json:"per_key,omitempty"`
 }
 
 // Holder is a node that holds slots of a limit.
@@ -135,6 +142,8 @@ func (a *LimitAsk) Share(capacity, others int) int {
 // Weight is how many slots a job takes; 0: it does not count.
 func (s *LimitSettings) Weight(queue, kind string) int {
 	switch {
+	case s.PerKey:
+		return 0 // claims count them
 	case len(s.Queues) > 0 && !slices.Contains(s.Queues, queue):
 		return 0
 	case len(s.Kinds) == 0:
@@ -187,6 +196,14 @@ func (l *Limit) Check() error {
 		return l.invalid("its capacity %d is over %d", l.Capacity, MaxCapacity)
 	case len(l.Queues) > MaxLimitNames || len(l.Kinds) > MaxLimitNames:
 		return l.invalid("it names more than %d queues or kinds", MaxLimitNames)
+	}
+	if l.PerKey {
+		if len(l.Queues) > 0 || len(l.Kinds) > 0 {
+			return l.invalid("it is per key, and names queues or kinds")
+		}
+		if err := CheckLimitName(l.Name); err != nil {
+			return err
+		}
 	}
 	if !isText(l.Declared) {
 		return l.invalid("what code has declared is not valid UTF-8 or contains NUL")

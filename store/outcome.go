@@ -83,6 +83,9 @@ type Outcome struct {
 	HasUnique   bool
 	HasOrdering bool
 
+	// Gate is that of the job (Job.Gate), from Claimed, so that the store need not look.
+	Gate int64
+
 	// CancelSeen tells that the run knew of the request to cancel the job when it ended.
 	CancelSeen bool
 

@@ -6,10 +6,10 @@ import "time"
 // Enqueue.Start set are claimed for a node in the transaction that inserts them, in the order
 // given. It is a claim that finds nothing else to do: it happens only if the node is alive, no
 // queue of these jobs is paused, and no job is waiting in the lane of one of them, which is the
-// jobs of the same namespace, queue, kind and priority. Otherwise all of them wait for a claim like
-// any other job, and so does, in any case, one that is not new, is not due, is bound to a version,
-// has an ordering key, a unique key or a business key, or comes after others. A store may let them
-// wait for reasons of its own.
+// jobs of the same namespace, queue, kind and priority that count in no limit per key. Otherwise
+// all of them wait for a claim like any other job, and so does, in any case, one that is not new,
+// is not due, is bound to a version, has an ordering key, a unique key or a business key, counts in
+// a limit per key, or comes after others. A store may let them wait for reasons of its own.
 //
 // A node does not leave while batches that start jobs on it are under way.
 //
@@ -57,5 +57,5 @@ func (q *Enqueue) Started(lease Lease, runAt, now time.Time) Claimed {
 // MayStart reports whether a job that is due can be claimed by the transaction that inserts it.
 func (q *Enqueue) MayStart() bool {
 	return q.Start && q.Job.OrderingKey == "" && len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Version == "" &&
-		len(q.After) == 0
+		len(q.After) == 0 && q.Job.Options.Limit == ""
 }

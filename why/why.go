@@ -38,8 +38,10 @@ type Cause struct {
 	Job store.ID `json:"job,omitzero"`
 	// Node is the node that runs the job.
 	Node int64 `json:"node,omitzero"`
-	// Limit is the name of the limit that has no slots for the job.
+	// Limit is the name of the limit that has no slots for the job, and Key the job's key, if it is
+	// one per key.
 	Limit string `json:"limit,omitzero"`
+	Key   string `json:"key,omitzero"`
 }
 
 // Code is a cause as a code for programs.
@@ -69,6 +71,7 @@ const (
 	NoQueue     Code = "no_queue"     // no live node that serves its kind serves its queue
 	SilentNode  Code = "silent_node"  // the nodes that serve it have been silent
 	Limit       Code = "limit"        // a limit has no slots for it
+	LimitKey    Code = "limit_key"    // as many jobs of its key run as a limit lets, one of them Job
 	QuietNode   Code = "quiet_node"   // people have made the nodes that serve it quiet, or drain them
 	NoFreeSlot  Code = "no_free_slot" // no node that serves it has a free slot
 	Ready       Code = "ready"        // nothing holds it up: a node takes it when its turn comes

@@ -43,6 +43,9 @@ type EnqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(
 // the client's store.
 var AroundEnqueues func(makes func(store.Store) EnqueueMiddleware) any
 
+// LimitKey returns a holdfast.EnqueueOption that lets a job count under a key of a limit per key.
+var LimitKey func(limit, key string) any
+
 // Tests is what a test sets up below a client.
 type Tests struct {
 	// Rarely is that of engine.Config.

@@ -48,12 +48,25 @@ func (d *dispatcher) loop(ctx context.Context) {
 			continue
 		}
 		d.node.slots.Learn(want, limit, jobs)
+		d.note()
 		if due && len(jobs) == 0 {
 			poll = min(2*poll, d.slowest())
 		} else {
 			poll = firstPoll
 		}
 	}
+}
+
+// note tells of jobs that the claims before have passed over because limits per key are reached:
+// promotion is to look for them, and there may be others to claim.
+func (d *dispatcher) note() {
+	if d.passed.Jobs > 0 {
+		d.sweep(d.node.store.Now().Add(store.SweepAfter))
+	}
+	if d.passed.More {
+		d.wake("")
+	}
+	d.passed = store.Passed{}
 }
 
 // slowest is the longest poll interval.
@@ -123,7 +136,7 @@ func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDe
 	id := n.id.Load()
 	params := store.ClaimParams{
 		Node: id, Seq: n.numbers.take(id, limit), Namespace: n.runner.namespace, Queues: queues, Kinds: n.kinds, Limit: limit,
-		Aging: n.cfg.Aging,
+		Aging: n.cfg.Aging, Passed: &d.passed,
 	}
 	defer n.numbers.settle(id, params.Seq)
 	jobs, again, err := d.claim(ctx, params)

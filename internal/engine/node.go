@@ -83,6 +83,7 @@ func (r *Runner) newNode(kind string) *node {
 	n.starts.node = n
 	n.dispatch = newDispatcher(n)
 	n.promote = newPromoter(n)
+	n.dispatch.sweep = n.promote.hint
 	n.heart = newHeart(n)
 	n.schedule = scheduler.New(scheduler.Parts{
 		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Fire: r.engine.commit.Fire, Cancel: r.engine.Cancel,

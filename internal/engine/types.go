@@ -175,6 +175,10 @@ type dispatcher struct {
 	asks  asks
 	last  time.Time
 	full  bool // claiming is suspended: see slots.Slots.Aside
+	// passed is what claims have passed over since it was told, and sweep has promotion look for
+	// it.
+	passed store.Passed
+	sweep  func(time.Time)
 }
 
 // asks is the limit of claims: as many jobs as are expected to arrive in time, by the size of the

@@ -75,6 +75,9 @@ func (w *finding) pending(ctx context.Context, s store.Store) error {
 		return err
 	}
 	w.limits(limits)
+	if err := w.key(ctx, s, limits); err != nil {
+		return err
+	}
 	if len(nodes) == 0 || len(w.causes) > 0 { // which keep it from being ready
 		return nil
 	}

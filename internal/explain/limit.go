@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -34,4 +36,34 @@ func (w *finding) limits(limits []store.Limit) {
 		}
 		w.causes[len(w.causes)-1].Limit = l.Name
 	}
+}
+
+// key says that as many jobs of the job's key run as its limit lets, and which.
+func (w *finding) key(ctx context.Context, s store.Store, limits []store.Limit) error {
+	name, key := w.Options.Limit, w.Options.LimitKey
+	at := slices.IndexFunc(limits, func(l store.Limit) bool { return l.Name == name && l.PerKey })
+	if name == "" || at < 0 {
+		return nil
+	}
+	capacity := limits[at].Capacity
+	if capacity == 0 {
+		w.add(why.LimitKey, "limit %s has a capacity of 0: raise it with \"holdfast limit set\"", name)
+		w.causes[len(w.causes)-1].Limit, w.causes[len(w.causes)-1].Key = name, key
+		return nil
+	}
+	running, err := s.RunningOf(ctx, w.Namespace, name, key, 0)
+	if err != nil || len(running) < capacity {
+		return err
+	}
+	texts := make([]string, 0, mostNamed)
+	for _, id := range running[:min(len(running), mostNamed)] {
+		texts = append(texts, id.String())
+	}
+	if len(running) > mostNamed {
+		texts = append(texts, "…")
+	}
+	w.add(why.LimitKey, "limit %s lets %d of the key %s run at once, and %d do: %s", name, capacity, key, len(running), strings.Join(texts, ", "))
+	last := &w.causes[len(w.causes)-1]
+	last.Limit, last.Key, last.Job = name, key, running[0]
+	return nil
 }

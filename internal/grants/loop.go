@@ -3,6 +3,7 @@ package grants
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -72,6 +73,7 @@ func (l *Loop) Load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	limits = slices.DeleteFunc(limits, func(l store.Limit) bool { return l.PerKey }) // claims see to them
 	if l.Slots.SetLimits(limits) {
 		l.Look()
 	}

@@ -53,6 +53,7 @@ var layers = []layer{
 	{pattern: "store/internal/sqltext", imports: []string{"store"}},
 	{pattern: "store/internal/lists", imports: []string{"store"}},
 	{pattern: "store/internal/edits", imports: []string{"store"}},
+	{pattern: "store/internal/gates", imports: []string{"store"}},
 	{
 		pattern: "store/storetest/model", imports: []string{"store", "store/internal/edits", "store/internal/lists"},
 		tests: []string{"store/storetest"},
@@ -72,6 +73,9 @@ var layers = []layer{
 	{pattern: "store/storetest/outside", imports: words},
 	{pattern: "store/storetest/schedules", imports: words},
 	{
+		pattern: "store/storetest/gates", imports: slices.Concat(words, []string{"store/storetest/crowd"}),
+	},
+	{
 		pattern: "store/storetest/limits", imports: slices.Concat(words, []string{"store/storetest/crowd"}),
 		tests: []string{"store/storetest/model"},
 	},
@@ -83,7 +87,7 @@ var layers = []layer{
 	{pattern: "store/storetest", imports: []string{"store", "store/storetest/..."}},
 	{pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."}, tests: []string{"store/sqlite"}},
 	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
-	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/sqlite/internal/db"}},
+	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/internal/gates", "store/sqlite/internal/db"}},
 	{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
@@ -98,11 +102,12 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/limits", imports: onSQLite},
 	{pattern: "store/sqlite/internal/edges", imports: onSQLite},
 	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
+	{pattern: "store/sqlite/internal/gating", imports: []string{"store", "store/internal/gates", "store/sqlite/internal/core"}},
 	{
 		pattern: "store/sqlite/internal/work",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
-			"store/sqlite/internal/schedules", "store/sqlite/internal/updates",
+			"store/sqlite/internal/edges", "store/sqlite/internal/gating", "store/sqlite/internal/generations",
+			"store/sqlite/internal/keys", "store/sqlite/internal/schedules", "store/sqlite/internal/updates",
 		}),
 	},
 	{
@@ -125,7 +130,7 @@ var layers = []layer{
 		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},
 		tests:   []string{"internal/crashtest/process", "internal/sqlitetest", "store/storetest/..."},
 	},
-	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/sqltext"}},
+	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/gates", "store/internal/sqltext"}},
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
 	{
@@ -134,7 +139,8 @@ var layers = []layer{
 	},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
-	{pattern: "store/postgres/internal/claims", imports: onPostgres},
+	{pattern: "store/postgres/internal/gating", imports: []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"store/internal/gates"})},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
 	{pattern: "store/postgres/internal/limits", imports: onPostgres},
@@ -142,7 +148,7 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/write",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/schedules",
+			"store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/gating", "store/postgres/internal/schedules",
 			"store/postgres/internal/updates",
 		}),
 	},
@@ -305,7 +311,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/cli/jobs",
-		imports: append([]string{".", "after", "internal/builtin", "store", "why"}, ofVerbs...),
+		imports: append([]string{".", "after", "internal/builtin", "limit", "store", "why"}, ofVerbs...),
 		tests:   support,
 	},
 	{

@@ -94,7 +94,7 @@ func Text(what, name string, limit int) error {
 
 // dataNames are the names that may come from users' data, which may be any text. Programmers choose
 // all others.
-var dataNames = []string{"tag", "ordering key", "unique key", "key", "actor"}
+var dataNames = []string{"tag", "ordering key", "unique key", "key", "limit key", "actor"}
 
 // isInvisible reports whether a rune is invisible: text direction marks, zero-width spaces, line
 // separators. The zero-width joiners are part of some scripts.

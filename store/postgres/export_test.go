@@ -27,7 +27,7 @@ func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, who
 	opened := s.(*Store) //nolint:errcheck // what else would it be
 	from := opened.local.Cursors.Begin(&params, whole, &opened.local.Lanes)
 	defer opened.local.Cursors.Forgo()
-	return opened.tryout(ctx, pg.Statement{Name: "claim", Args: opened.claims.Args(params, opened.db.Micros(), from)})
+	return opened.tryout(ctx, pg.Statement{Name: "claim", Args: append(opened.claims.Args(params, opened.db.Micros(), from), false)})
 }
 
 // AnswerPlan explains what it costs that jobs that have finished answer their parents; it does not

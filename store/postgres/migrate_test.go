@@ -155,6 +155,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{22, []string{"DROP TABLE {schema}.gated, {schema}.gate_check, {schema}.gate_sweep", "ALTER TABLE {schema}.claim DROP COLUMN gates"}},
 	{21, []string{"ALTER TABLE {schema}.queue DROP COLUMN rest_until, DROP COLUMN rest_level"}},
 	{20, []string{"DROP TABLE {schema}.edge, {schema}.edge_check"}},
 	{19, []string{

@@ -18,12 +18,12 @@ func TestHotPlans(t *testing.T) {
 	t.Parallel()
 	s, conn := opened(t)
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
-	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim|edge_check)\b`)
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim|edge_check|gate_check)\b`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
 	// What is kept to be read again may be a whole table. Here it is the nodes.
 	again, few := regexp.MustCompile(`Materialize`), "beat"
 	for _, name := range []string{
-		"enqueue", "enqueue_careful", "enqueue_obstacles", "replace_lock", "claim", "claim_note", "claim_again", "complete",
+		"enqueue", "enqueue_careful", "enqueue_obstacles", "replace_lock", "claim", "claim_gated", "claim_note", "claim_again", "complete",
 		"conclude", "checkpoint", "live_leases",
 		"promote_due", "next_due", "hand_on_turns", "cancel", "lanes_bind", "outcomes_applied", "lock_bodies", "grab_bodies",
 		"slots_of_node", "slots_of_dead", "slots_of_jobs", "slots_of_leases", "held_jobs", "beat", "node_ask", "node_join",
@@ -36,6 +36,8 @@ func TestHotPlans(t *testing.T) {
 		"send_updates", "wake_for_updates", "answer_updates", "updates_open", "update", "update_forget", "updates_forget_accepted",
 		"updates_refused", "updates_of_gone", "keys_of_gone", "keys_settle",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
+		"gate_rules_lock", "gates_look", "gated_put", "gated_out", "gates_freed", "gates_changed", "hand_on_gates", "gates_turn", "gate_running",
+		"claim_records", "claim_releases",
 		"limits_lock", "grant", "limit_holders", "limit_lock", "limit_delete", "nodes_die",
 		"edge_look", "edge_put", "edge_cycle", "edges_of", "edge_checks_over", "edge_mark", "edge_successors",
 		"edge_told_of", "edge_met", "edge_told", "edge_release", "edge_note", "edge_checked", "edge_await", "edge_unwatch",

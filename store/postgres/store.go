@@ -267,6 +267,12 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Gr
 	return granted, pg.Classify(ctx, "ask for slots of limits", err)
 }
 
+// RunningOf implements store.Limits.
+func (s *Store) RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]store.ID, error) {
+	ids, err := s.limits.RunningOf(ctx, namespace, limit, key, most)
+	return ids, pg.Classify(ctx, "look who runs under a limit", err)
+}
+
 // Edit implements store.Editors. A job that another transaction has locked is tried again a few
 // times; after that it is a caller's transaction, and ErrBusy.
 func (s *Store) Edit(ctx context.Context, params store.EditParams) (store.State, []store.Wake, error) {

@@ -240,6 +240,9 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{22, []string{
+		"DROP TABLE holdfast_gated", "DROP INDEX holdfast_claim_gates", "ALTER TABLE holdfast_claim DROP COLUMN gates",
+	}},
 	{21, []string{
 		"DROP INDEX holdfast_queue_halted", "ALTER TABLE holdfast_queue DROP COLUMN rest_until",
 		"ALTER TABLE holdfast_queue DROP COLUMN rest_level",

@@ -59,8 +59,10 @@ func Removed(t *testing.T, open Factory, naming func(t *testing.T, s store.Store
 func wholeLife(e *env.Env, named func(*store.Enqueue), look func(store.ID)) store.ID {
 	e.Helper()
 	node := e.Join()
-	turn := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	fire := e.Fire(e.SaveSchedule(env.Schedule("nightly")), e.Clock.Now(), env.Ordered("k"), named, env.Delay(time.Minute), env.Attempts(100))
+	e.SaveLimit(env.Limit("tenant", 1, func(l *store.Limit) { l.PerKey = true }))
+	bounded := env.LimitKey("tenant", "acme")
+	turn, slot := e.ClaimOne(node, e.Add(env.Ordered("k"))), e.ClaimOne(node, e.Add(bounded))
+	fire := e.Fire(e.SaveSchedule(env.Schedule("nightly")), e.Clock.Now(), env.Ordered("k"), named, bounded, env.Delay(time.Minute), env.Attempts(100))
 	id := fire.Enqueues[0].Job.ID
 	fire.Fire.Cancels = id
 	e.Apply(env.Batched(fire))
@@ -70,7 +72,10 @@ func wholeLife(e *env.Env, named func(*store.Enqueue), look func(store.ID)) stor
 	look(id) // for its turn,
 	e.End(turn, store.Completed)
 	e.Promote()
-	look(id) // and for a node.
+	look(id) // for a node,
+	e.WantNothing(node)
+	look(id) // and at the gate of its key.
+	e.End(slot, store.Completed)
 	run := e.ClaimOne(node, id)
 	e.Save(run, store.Checkpoint{Percent: 50})
 	e.Cancel(id)
@@ -98,6 +103,7 @@ func wholeLife(e *env.Env, named func(*store.Enqueue), look func(store.ID)) stor
 	e.Delete(successor)
 	e.Delete(child)
 	e.Delete(turn.Job.ID)
+	e.Delete(slot.Job.ID)
 	e.Leave(node)
 	return id
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/limit"
 )
 
 func (a verbs) enqueueCommand() *cobra.Command {
@@ -99,6 +101,9 @@ func (a verbs) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opt
 		return arg.Usagef("--unique: %w", err)
 	}
 	return a.WithClient(ctx, func(client *holdfast.Client) error {
+		if err := a.noteLimit(ctx, client, f.limitKey); err != nil {
+			return err
+		}
 		job, err := anyKind(kind).Enqueue(ctx, client, args, opts...)
 		if err != nil {
 			return arg.InvalidIsUsage(err)
@@ -122,4 +127,21 @@ func (a verbs) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opt
 		view := views.Enqueued{ID: job.ID.String(), Existing: job.Existing, Replaced: job.Replaced, Differs: job.Differs}
 		return a.Object(view, func() { a.Printf("%s", words) })
 	})
+}
+
+// noteLimit tells of a limit per key that is not there: nothing bounds its jobs.
+func (a verbs) noteLimit(ctx context.Context, client *holdfast.Client, limitKey string) error {
+	if limitKey == "" {
+		return nil
+	}
+	name, _, _ := strings.Cut(limitKey, "=")
+	l, err := limit.Get(ctx, client, name)
+	if err != nil && !errors.Is(err, holdfast.ErrNotFound) {
+		return err
+	}
+	if !l.PerKey {
+		a.Notef("There is no limit per key %s: while there is none, nothing bounds the job; \"holdfast limit set %s --per-key --capacity N\" makes it.",
+			output.OneLine(name), output.OneLine(name))
+	}
+	return nil
 }

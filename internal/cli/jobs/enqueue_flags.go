@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -35,6 +36,7 @@ type enqueueFlags struct {
 	key         string
 	keepKey     string
 	id          string
+	limitKey    string
 	after       dependFlags
 }
 
@@ -47,6 +49,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait: stop waiting after `DURATION`, such as 30s; the job continues")
 	f.addChanges(cmd)
 	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
+	flags.StringVar(&f.limitKey, "limit-key", "", "count the job in a limit per key: `LIMIT=KEY`, such as customer=acme")
 	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
 	flags.StringVar(&f.onConflict, "on-conflict", "",
 		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace its args, metadata and time")
@@ -97,6 +100,13 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 			return nil, fmt.Errorf("--keep-key: %w", err)
 		}
 		opts = append(opts, holdfast.KeepKey(keep))
+	}
+	if given("limit-key") {
+		name, key, ok := strings.Cut(f.limitKey, "=")
+		if !ok {
+			return nil, arg.Usagef("--limit-key %s is not LIMIT=KEY, such as customer=acme", output.OneLine(f.limitKey))
+		}
+		opts = append(opts, limit.By(name, key))
 	}
 	times, err := f.timeOptions(given, now)
 	if err != nil {

@@ -19,6 +19,7 @@ type setFlags struct {
 	capacity            int
 	queues, kinds       []string
 	allQueues, allKinds bool
+	perKey              bool
 }
 
 func (a verbs) setCommand() *cobra.Command {
@@ -30,9 +31,13 @@ func (a verbs) setCommand() *cobra.Command {
 without --queue and --kind all jobs of the namespace count in it, each as one.
 
 A capacity of 0 stops the jobs. Jobs that run go on when the capacity is lowered; none starts until
-they are few enough. What is set here is not overwritten by what code declares.`,
+they are few enough. What is set here is not overwritten by what code declares.
+
+With --per-key the capacity is that of each key: of the jobs that name the limit with the same key
+("job enqueue --limit-key NAME=KEY") so many run at once.`,
 		Example: `  holdfast limit set slack --capacity 5 --kind notify --kind report
   holdfast limit set gpu --capacity 8 --kind train=4 --kind infer=1 --queue gpu
+  holdfast limit set customer --per-key --capacity 3
   holdfast limit set slack --capacity 0`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
@@ -50,6 +55,10 @@ they are few enough. What is set here is not overwritten by what code declares.`
 	flags.StringArrayVar(&f.kinds, "kind", nil, "count the jobs of `KIND[=SLOTS]`, each as so many; may be repeated")
 	flags.BoolVar(&f.allQueues, "all-queues", false, "count the jobs of all queues")
 	flags.BoolVar(&f.allKinds, "all-kinds", false, "count the jobs of all kinds, each as one")
+	flags.BoolVar(&f.perKey, "per-key", false, "make the capacity that of each key: count the jobs that name the limit")
+	for _, other := range []string{"queue", "all-queues", "kind", "all-kinds"} {
+		cmd.MarkFlagsMutuallyExclusive("per-key", other)
+	}
 	cmd.MarkFlagsMutuallyExclusive("queue", "all-queues")
 	cmd.MarkFlagsMutuallyExclusive("kind", "all-kinds")
 	return cmd
@@ -62,6 +71,9 @@ func (f *setFlags) options(given func(string) bool) (opts []limit.Option, err er
 			return nil, arg.Usagef("--capacity %d is negative", f.capacity)
 		}
 		opts = append(opts, limit.Capacity(f.capacity))
+	}
+	if f.perKey {
+		opts = append(opts, limit.PerKey())
 	}
 	if given("queue") || f.allQueues {
 		opts = append(opts, limit.Queues(f.queues...))
@@ -80,7 +92,7 @@ func (f *setFlags) options(given func(string) bool) (opts []limit.Option, err er
 		opts = append(opts, limit.Weight(name, weight))
 	}
 	if len(opts) == 0 {
-		return nil, arg.Usagef("nothing to set; use --capacity, --queue or --kind")
+		return nil, arg.Usagef("nothing to set; use --capacity, --per-key, --queue or --kind")
 	}
 	return opts, nil
 }

@@ -123,6 +123,9 @@ func (p jobPrint) rest(r *store.Record) {
 		p.line("unique", "yes")
 	}
 	p.line("key", key(r))
+	if r.Options.Limit != "" {
+		p.line("limit", r.Options.Limit+", key "+r.Options.LimitKey)
+	}
 	p.line("tags", strings.Join(r.Tags, ", "))
 	p.line("parent", IDText(r.Parent))
 	if nominal := r.Options.Nominal; nominal.IsZero() {

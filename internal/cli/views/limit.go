@@ -18,9 +18,10 @@ type Limit struct {
 	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"`
 	Capacity  int            `json:"capacity"`
-	Queues    []string       `json:"queues"` // empty: all
-	Kinds     map[string]int `json:"kinds"`  // with the slots that a job takes; empty: all, one each
-	Held      int            `json:"held"`   // slots, by all nodes
+	PerKey    bool           `json:"per_key"` // the capacity is that of each key
+	Queues    []string       `json:"queues"`  // empty: all
+	Kinds     map[string]int `json:"kinds"`   // with the slots that a job takes; empty: all, one each
+	Held      int            `json:"held"`    // slots, by all nodes
 	Holders   []Holder       `json:"holders"`
 	WantedAt  timestamp      `json:"wanted_at"` // when a node last asked for more slots than it got
 	Declared  bool           `json:"declared"`  // by code
@@ -46,7 +47,7 @@ type DeletedLimit struct {
 // NewLimit returns the view of a limit.
 func NewLimit(l *store.Limit) Limit {
 	v := Limit{
-		Namespace: l.Namespace, Name: l.Name, Capacity: l.Capacity, Queues: append([]string{}, l.Queues...), Kinds: map[string]int{},
+		Namespace: l.Namespace, Name: l.Name, Capacity: l.Capacity, PerKey: l.PerKey, Queues: append([]string{}, l.Queues...), Kinds: map[string]int{},
 		Holders: []Holder{}, Declared: l.Declared != "", Drift: limit.Drifts(l),
 		CreatedAt: timestamp(l.CreatedAt), UpdatedAt: timestamp(l.UpdatedAt),
 		WantedAt: timestamp(l.WantedAt),
@@ -71,13 +72,20 @@ func LimitRow(now time.Time, l *store.Limit) []string {
 	if v.Drift {
 		drift = "yes"
 	}
+	capacity := strconv.Itoa(l.Capacity)
+	if l.PerKey {
+		capacity += " per key"
+	}
 	return []string{
-		output.Clip(l.Name, output.MaxName), strconv.Itoa(l.Capacity), strconv.Itoa(v.Held), wanted,
+		output.Clip(l.Name, output.MaxName), capacity, strconv.Itoa(v.Held), wanted,
 		output.Clip(queuesText(&l.LimitSettings), 60), output.Clip(kindsText(&l.LimitSettings), 60), drift,
 	}
 }
 
 func queuesText(l *store.LimitSettings) string {
+	if l.PerKey {
+		return "of jobs that name it"
+	}
 	if len(l.Queues) == 0 {
 		return "all"
 	}
@@ -85,6 +93,9 @@ func queuesText(l *store.LimitSettings) string {
 }
 
 func kindsText(l *store.LimitSettings) string {
+	if l.PerKey {
+		return "of jobs that name it"
+	}
 	if len(l.Kinds) == 0 {
 		return "all"
 	}
@@ -98,6 +109,14 @@ func kindsText(l *store.LimitSettings) string {
 	return strings.Join(texts, ", ")
 }
 
+func capacityText(l *store.LimitSettings) string {
+	text := output.Plural(l.Capacity, "slot")
+	if l.PerKey {
+		text += " for each key"
+	}
+	return text
+}
+
 // LimitText says in a line what a limit does.
 func LimitText(l *store.Limit) string {
 	text := "limit " + output.OneLine(l.Name) + ": "
@@ -108,6 +127,9 @@ func LimitText(l *store.Limit) string {
 		text += "1 slot"
 	default:
 		text += strconv.Itoa(l.Capacity) + " slots"
+	}
+	if l.PerKey {
+		return text + " for each key"
 	}
 	return text + "; queues: " + output.OneLine(queuesText(&l.LimitSettings)) + "; kinds: " + output.OneLine(kindsText(&l.LimitSettings))
 }
@@ -129,7 +151,7 @@ func PrintLimit(out *output.Printer, now time.Time, l *store.Limit) {
 	v := NewLimit(l)
 	p.line("name", l.Name)
 	p.line("namespace", l.Namespace)
-	p.line("capacity", output.Plural(l.Capacity, "slot"))
+	p.line("capacity", capacityText(&l.LimitSettings))
 	p.line("queues", queuesText(&l.LimitSettings))
 	p.line("kinds", kindsText(&l.LimitSettings))
 	p.line("held", strconv.Itoa(v.Held))
@@ -137,7 +159,7 @@ func PrintLimit(out *output.Printer, now time.Time, l *store.Limit) {
 	p.at("created", l.CreatedAt)
 	p.at("changed", l.UpdatedAt)
 	if declared, ok := limit.Declared(l); ok && v.Drift {
-		p.line("code declares", fmt.Sprintf("%s; queues: %s; kinds: %s", output.Plural(declared.Capacity, "slot"),
+		p.line("code declares", fmt.Sprintf("%s; queues: %s; kinds: %s", capacityText(&declared),
 			queuesText(&declared), kindsText(&declared)))
 	}
 	p.Flush()

@@ -62,6 +62,13 @@ func (t *Tally) Add(ids ...store.ID) {
 	}
 }
 
+// Len is how many jobs were seen.
+func (t *Tally) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.Seen)
+}
+
 // Forget takes a job out.
 func (t *Tally) Forget(id store.ID) {
 	t.mu.Lock()

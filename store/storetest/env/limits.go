@@ -66,3 +66,8 @@ func (e *Env) WantHolders(name string, want ...store.Holder) {
 	e.Helper()
 	e.Equal("holders of "+name, e.LimitOf(name).Holders, want)
 }
+
+// LimitKey lets the job count under a key of a limit per key.
+func LimitKey(limit, key string) func(*store.Enqueue) {
+	return func(q *store.Enqueue) { q.Job.Options.Limit, q.Job.Options.LimitKey = limit, key }
+}

@@ -55,3 +55,7 @@ func (p persistent) DeleteLimit(ctx context.Context, namespace, name string, for
 	_, _, err := p.untilLimit(ctx, namespace, name, func() error { return p.Store.DeleteLimit(ctx, namespace, name, force) })
 	return err
 }
+
+func (p persistent) RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]store.ID, error) {
+	return persistFor(func() ([]store.ID, error) { return p.Store.RunningOf(ctx, namespace, limit, key, most) })
+}

@@ -28,3 +28,8 @@ func (s *Store) Limits(ctx context.Context, namespace, name string) ([]store.Lim
 func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Grant, error) {
 	return answer(ctx, s, "Grant", func() ([]store.Grant, error) { return s.inner.Grant(ctx, params) })
 }
+
+// RunningOf implements store.Limits.
+func (s *Store) RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]store.ID, error) {
+	return answer(ctx, s, "RunningOf", func() ([]store.ID, error) { return s.inner.RunningOf(ctx, namespace, limit, key, most) })
+}

@@ -39,6 +39,10 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	if m.mode.limited {
 		maps.Copy(all, m.limitActions())
 	}
+	if m.mode.gated {
+		all["gate"], all["unlimit"] = m.saveGate, m.deleteLimit
+		delete(all, "pause")
+	}
 	if !m.mode.keyed {
 		all["promote"] = m.promoteDue
 	}

@@ -33,6 +33,9 @@ func (m *machine) claimJobs(t *rapid.T) {
 			params.Queues = append(params.Queues, m.kindDemands(t, params.Kinds)...)
 		}
 	}
+	if m.mode.gated {
+		m.gatedClaim(&params)
+	}
 	// Also the first time, as a caller does whose first request was lost.
 	params.Repeat = chance(t, "first lost", 10)
 	m.send(i, params, nil)

@@ -51,6 +51,9 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	if m.mode.keyed && chance(t, "ordered", 60) {
 		q.Job.OrderingKey = pick(t, "ordering key", "x", "y")
 	}
+	if m.mode.gated && chance(t, "bounded", 70) {
+		m.drawGate(t, &q)
+	}
 	switch pick(t, "when", "now", "now", "later", "at", "past") {
 	case "later":
 		q.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)

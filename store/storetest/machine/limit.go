@@ -173,7 +173,8 @@ func (m *machine) sameLimits(what string, got, want []store.Limit) {
 
 // checkLimits compares all limits, and who holds slots of them.
 func (m *machine) checkLimits() {
-	if !m.mode.limited {
+	m.checkGates()
+	if !m.mode.limited && !m.mode.gated {
 		return
 	}
 	got, err := m.store.Limits(m.ctx, m.namespace, "")

@@ -69,6 +69,8 @@ type mode struct {
 	scheduled bool
 	// limited: there are limits, of which nodes ask for slots.
 	limited bool
+	// gated, with keyed: there are limits per key, under which jobs count.
+	gated bool
 }
 
 // node is one node as either side knows it.

@@ -29,6 +29,12 @@ var propertyTests = env.Tests{
 	"LimitsHold_lost_requests_and_answers_change_nothing_of_limits": func(e *env.Env) {
 		property(e, mode{limited: true, lossy: true})
 	},
+	"LimitsHold_the_store_does_what_the_model_does_with_limits_per_key": func(e *env.Env) {
+		property(e, mode{keyed: true, gated: true})
+	},
+	"LimitsHold_the_store_does_what_the_model_does_with_limits_per_key_and_jobs_that_remember": func(e *env.Env) {
+		property(e, mode{keyed: true, gated: true, durable: true})
+	},
 	"NoLoss_lost_requests_and_answers_change_nothing_with_ordering_keys": func(e *env.Env) { property(e, mode{keyed: true, lossy: true}) },
 }
 

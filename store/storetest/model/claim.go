@@ -38,10 +38,15 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	}
 
 	left := slices.Clone(params.Queues)
+	live := s.liveGates()
 	var claimed []store.Claimed
 	for _, j := range s.claimable(params, now) {
 		if len(claimed) >= params.Limit {
 			break
+		}
+		gate := j.Gate()
+		if capacity, bounded := s.gateCapacity(j); bounded && live[gate] >= capacity {
+			continue
 		}
 		// Nil means every queue. Reading: an empty list that is not nil means none, as a node whose
 		// queues are all at their limits would send.
@@ -52,6 +57,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 			}
 			left[at].Limit--
 		}
+		live[gate]++
 		n := int64(len(claimed))
 		s.start(j, params.Node, params.Seq+n/store.MaxClaimSlots, int(n%store.MaxClaimSlots), now)
 		claimed = append(claimed, s.claimed(j))

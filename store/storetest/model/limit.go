@@ -52,7 +52,7 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 		old.Version++
 	}
 	old.UpdatedAt, old.Capacity, old.Declared = now, l.Capacity, l.Declared
-	old.Queues, old.Kinds = append([]string(nil), l.Queues...), nil
+	old.Queues, old.Kinds, old.PerKey = append([]string(nil), l.Queues...), nil, l.PerKey
 	if len(l.Kinds) > 0 {
 		old.Kinds = maps.Clone(l.Kinds)
 	}
@@ -140,4 +140,40 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) (answers []
 		answers = append(answers, store.Grant{Limit: l.ID, Slots: last.slots, Capacity: l.Capacity, Held: others + last.slots})
 	}
 	return answers, nil
+}
+
+// liveGates counts what runs, by gate.
+func (s *Store) liveGates() map[int64]int {
+	live := map[int64]int{}
+	for _, j := range s.jobs {
+		if j.state == store.Running {
+			live[j.Gate()]++
+		}
+	}
+	return live
+}
+
+// gateCapacity is how many jobs of the job's key run at once, if something bounds that.
+func (s *Store) gateCapacity(j *job) (capacity int, bounded bool) {
+	l := s.limitNamed(j.Namespace, j.Options.Limit)
+	if j.Options.Limit == "" || l == nil || !l.PerKey {
+		return 0, false
+	}
+	return l.Capacity, true
+}
+
+// RunningOf implements store.Limits.
+func (s *Store) RunningOf(ctx context.Context, namespace, limit, key string, most int) (ids []store.ID, err error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	gate := store.GateOf(namespace, limit, key)
+	for _, j := range s.selected(func(j *job) bool { return j.state == store.Running && j.Gate() == gate }) {
+		ids = append(ids, j.ID)
+	}
+	if most > 0 {
+		ids = ids[:min(len(ids), most)]
+	}
+	return ids, nil
 }

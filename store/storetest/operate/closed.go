@@ -145,8 +145,11 @@ func ofSchedules(e *env.Env) map[string]operation {
 		"DeleteLimit": {`delete limit "partner"`, func(ctx c) error {
 			return s.DeleteLimit(ctx, env.Namespace, "partner", false)
 		}},
-		"Limits":       {"list limits", func(ctx c) error { return second(s.Limits(ctx, "", "")) }},
-		"Grant":        {"ask for slots of limits", func(ctx c) error { return second(s.Grant(ctx, store.GrantParams{Node: 1, Call: 1})) }},
+		"Limits": {"list limits", func(ctx c) error { return second(s.Limits(ctx, "", "")) }},
+		"Grant":  {"ask for slots of limits", func(ctx c) error { return second(s.Grant(ctx, store.GrantParams{Node: 1, Call: 1})) }},
+		"RunningOf": {"look who runs under a limit", func(ctx c) error {
+			return second(s.RunningOf(ctx, env.Namespace, "tenant", "acme", 0))
+		}},
 		"SaveSchedule": {`save schedule "nightly"`, func(ctx c) error { return second(s.SaveSchedule(ctx, env.Schedule("nightly"), 0)) }},
 		"DeleteSchedule": {`delete schedule "nightly"`, func(ctx c) error {
 			return s.DeleteSchedule(ctx, env.Namespace, "nightly", 0)

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/gates"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -52,7 +53,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var all []store.Claimed
 	records := store.ClaimRecords(params.Limit)
-	for again := false; ; again = true {
+	for again := false; ; {
 		look := s.Cursors.Begin(&params, again, &s.Lanes)
 		claimed, seen, err := s.claimAt(ctx, params, look)
 		if err != nil {
@@ -67,7 +68,21 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 		records -= used
 		params.Seq += int64(used)
 		short := params.Limit - len(claimed)
-		left := leftOf(params.Queues, claimed)
+		left := gates.LeftOf(params.Queues, claimed)
+		if params.Passed != nil {
+			params.Passed.Jobs += seen.behind
+		}
+		if (seen.gaveUp || seen.hides) && short > 0 && !anyUsedUp(params.Queues, left) {
+			if seen.hides && records > 0 { // now it is known that there are jobs that have gates
+				params.Limit, params.Queues = min(short, records*store.MaxClaimSlots), left
+				continue
+			}
+			if params.Passed != nil {
+				params.Passed.More = true
+			}
+			return all, nil
+		}
+		again = true
 		if anyUsedUp(params.Queues, left) || 2*short < params.Limit || records == 0 {
 			return all, nil
 		}
@@ -100,8 +115,11 @@ func (s *Store) claimBeside(ctx context.Context, params store.ClaimParams, seen 
 // sight is what a claim has seen: lanes with jobs, best first, and those that gave less than they
 // were to.
 type sight struct {
-	work  []local.Work
-	short []int32
+	work   []local.Work
+	short  []int32
+	behind int  // jobs that were taken and wait at their gates now
+	gaveUp bool // so many that no others were taken
+	hides  bool // jobs that have a gate were seen and not taken
 }
 
 // beside returns a look at the lanes that were seen but for those that gave less; nil if that is
@@ -122,27 +140,6 @@ func (s *sight) beside() *local.Look {
 	return l
 }
 
-// leftOf returns what may still be taken by each demand once some jobs are.
-func leftOf(all []store.QueueDemand, claimed []store.Claimed) []store.QueueDemand {
-	if all == nil || len(claimed) == 0 {
-		return all
-	}
-	demands := store.NewDemands(all)
-	left := slices.Clone(all)
-	var last *store.Job // of the same lane often many come one after the other
-	at := -1
-	for i := range claimed {
-		j := &claimed[i].Job
-		if last == nil || j.Queue != last.Queue || j.Kind != last.Kind || j.Version != last.Version {
-			at = demands.For(j.Queue, j.ClaimKind())
-		}
-		if last = j; at >= 0 {
-			left[at].Limit--
-		}
-	}
-	return left
-}
-
 // anyUsedUp reports whether by one of the demands nothing is left that might be taken.
 func anyUsedUp(all, left []store.QueueDemand) bool {
 	for i := range all {
@@ -161,7 +158,7 @@ func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *loc
 		s.Cursors.Fail()
 		return nil, seen, err
 	}
-	full := len(claimed) >= params.Limit || anyUsedUp(params.Queues, leftOf(params.Queues, claimed))
+	full := len(claimed)+seen.behind >= params.Limit || anyUsedUp(params.Queues, gates.LeftOf(params.Queues, claimed))
 	s.Cursors.End(look, taken, seen.work, full, &s.Lanes)
 	return claimed, seen, nil
 }
@@ -298,12 +295,12 @@ func (s *Store) claim(
 ) (claimed []store.Claimed, seen sight, err error) {
 	now := s.Micros()
 	answer := &claimAnswer{expected: min(int(s.recent.Load())*5/4+1, params.Limit)}
-	c := &answer.row
+	c, withGates := &answer.row, s.Gates.Has(params.Namespace)
 	columns := append(c.columns(&c.n), &c.work, &c.short)
 	var lanes []int32
-	statement := pg.Statement{
+	taking := pg.Statement{
 		Name: "claim",
-		Args: s.Args(params, now, look),
+		Args: append(s.Args(params, now, look), withGates),
 		Each: func(r pg.Row) error {
 			answer.alive = true
 			if err := r.Scan(columns...); err != nil {
@@ -322,22 +319,36 @@ func (s *Store) claim(
 			return answer.add(params.Node)
 		},
 	}
+	judged := &gated{params: &params, now: now, answer: answer, taking: func(left store.ClaimParams) pg.Statement {
+		taking.Name, taking.Args = "claim_gated", append(s.Args(left, now, look), true)
+		return taking
+	}}
 	// Not more than this is repeated: what was claimed before, and what is asked after it, has
 	// happened.
 	err = pg.RetryOnConflict(ctx, func() error {
 		answer.empty() // a try may fail after its first rows
 		clear(taken)
 		lanes, seen = nil, sight{}
-		return s.Send(ctx, statement)
+		if !withGates {
+			return s.Send(ctx, taking)
+		}
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error { return judged.run(ctx, s, t) })
 	})
 	if err != nil {
 		return nil, sight{}, err
 	}
-	if claimed, err = s.named(ctx, params.Node, answer); err != nil {
+	if withGates {
+		claimed, seen.behind, seen.gaveUp = judged.claimed, judged.behind, judged.behind >= gates.Most
+		s.Hint(judged.handed)
+	} else if claimed, err = s.named(ctx, params.Node, answer); err != nil {
 		return nil, sight{}, err
 	}
 	s.recent.Store(max(int32(len(claimed)), s.recent.Load()*3/4))
-	return claimed, seen, s.KnowLanes(ctx, lanes)
+	if err := s.KnowLanes(ctx, lanes); err != nil {
+		return nil, sight{}, err
+	}
+	seen.hides = s.noteGates(params.Namespace, look, lanes, taken) && !withGates
+	return claimed, seen, nil
 }
 
 // claimAgain returns what the claim with these parameters took, if it happened; otherwise it

@@ -3,6 +3,8 @@ package limits
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -69,7 +71,7 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 	var found []store.Limit
 	err = pg.RetryOnConflict(ctx, func() error {
 		done, found = false, nil
-		return s.Send(ctx, save, list(l.Namespace, l.Name, &found))
+		return s.Send(ctx, save, list(l.Namespace, l.Name, &found), pg.Statement{Name: "gates_changed", Args: []any{true}})
 	})
 	switch {
 	case err != nil:
@@ -110,7 +112,10 @@ func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force b
 				now, before := s.wanted()
 				return t.Run(ctx, "limit_wanted", nil, id, now, before)
 			}
-			return t.Run(ctx, "limit_delete", nil, id)
+			if err := t.Run(ctx, "limit_delete", nil, id); err != nil {
+				return err
+			}
+			return t.Run(ctx, "gates_changed", nil, true)
 		})
 	})
 	if err == nil && len(held.Holders) > 0 && !force {
@@ -173,4 +178,15 @@ func Sweep(wakes *[]store.Wake) pg.Statement {
 		*wakes = store.AddWake(*wakes, w)
 		return err
 	}}
+}
+
+// RunningOf is that of store.Limits, without the class of its error.
+func (s *Store) RunningOf(ctx context.Context, namespace, limit, key string, most int) (ids []store.ID, err error) {
+	gate := store.GateOf(namespace, limit, key)
+	return ids, s.Read(ctx, pg.Statement{Name: "gate_running", Args: []any{gate, int64(most)}, Each: func(r pg.Row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		ids = append(ids, id.Bytes)
+		return err
+	}})
 }

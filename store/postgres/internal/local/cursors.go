@@ -201,13 +201,17 @@ func (s scope) covers(t scope) bool {
 
 // isIn reports whether a claim takes jobs of the lane.
 func (k *laneKey) isIn(w *wanted) bool {
-	if k.Namespace != w.Namespace || !slices.Contains(w.Kinds, k.kind) {
+	if k.Namespace != w.Namespace {
+		return false
+	}
+	kind := k.claimed()
+	if !slices.Contains(w.Kinds, kind) {
 		return false
 	}
 	if w.Queues == nil {
 		return true
 	}
-	at := w.demands.For(k.Queue, k.kind)
+	at := w.demands.For(k.Queue, kind)
 	return at >= 0 && w.Queues[at].Limit > 0
 }
 

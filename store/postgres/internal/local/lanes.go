@@ -5,15 +5,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// laneKey is what a lane stands for. The kind of jobs that are bound to a version is
-// "kind@version", as in store.ClaimParams.
+// laneKey is what a lane stands for. The kind is what store.LaneKind makes of it.
 type laneKey struct {
 	Namespace, Queue, kind string
 	Priority               int32
@@ -30,8 +28,23 @@ type Lane struct {
 	day  int32 // on which it was there, and its row said so; 0: it is not known
 }
 
-// Kind is the kind, with the version that its jobs are bound to.
+// Kind is the kind as store.LaneKind makes it.
 func (l Lane) Kind() string { return l.kind }
+
+// Limit is the limit per key in which the jobs of the lane count, "" for none.
+func (l Lane) Limit() string {
+	_, limit, _ := store.ParseLaneKind(l.kind)
+	return limit
+}
+
+// claimed is the kind as claims name it.
+func (k *laneKey) claimed() string {
+	kind, limit, version := store.ParseLaneKind(k.kind)
+	if limit == "" {
+		return k.kind
+	}
+	return store.LaneKind(kind, "", version)
+}
 
 // LaneCache holds the lanes that this process has met. What they stand for never changes. Those
 // that were not used for long are removed, so one that was there yesterday is looked for before
@@ -146,11 +159,7 @@ func (c *LaneCache) SetUsed(queues []int32) {
 }
 
 func keyOf(job *store.Job) laneKey {
-	kind := job.Kind
-	if job.Version != "" {
-		kind += "@" + job.Version
-	}
-	return laneKey{job.Namespace, job.Queue, kind, int32(job.Priority)}
+	return laneKey{job.Namespace, job.Queue, job.LaneKind(), int32(job.Priority)}
 }
 
 func compareLaneKeys(a, b laneKey) int {
@@ -194,6 +203,6 @@ func (s *Store) Describe(job *store.Job, id int32) error {
 		return fmt.Errorf("%w: job %s is in the unknown lane %d", store.ErrSchema, job.ID, id)
 	}
 	job.Namespace, job.Queue, job.Priority = l.Namespace, l.Queue, int(l.Priority)
-	job.Kind, job.Version, _ = strings.Cut(l.kind, "@")
+	job.Kind, _, job.Version = store.ParseLaneKind(l.kind)
 	return nil
 }

@@ -15,6 +15,7 @@ type Store struct {
 	Wakeups  atomic.Bool // notifications arrive
 	Lanes    LaneCache
 	Cursors  Cursors
+	Gates    Gates
 	making   making
 	beside   door // to connections for lanes, beside the pool
 	Notifier Notifier

@@ -148,6 +148,9 @@ func (s *Store) Hint(places map[int32]int64) {
 	past := s.Micros() - isLate.Microseconds()
 	for lane, runAt := range places {
 		s.Cursors.hint(lane, runAt, &s.Lanes)
+		if l, ok := s.Lanes.Get(lane); ok && l.Limit() != "" {
+			s.Gates.Note(l.Namespace, true)
+		}
 		if runAt < past && len(far) < MaxLates {
 			far = append(far, Late{int64(lane), runAt})
 		}

@@ -152,7 +152,7 @@ func (e *edited) place(r *store.Record, change *store.Edit, durable bool, now in
 
 // moveEdited gives the job its pointer in its lane, which must be the one that was found before.
 func (s *Store) moveEdited(ctx context.Context, t pg.Session, e *edited) error {
-	if l := e.lane; l.Queue != e.job.Queue || int(l.Priority) != e.job.Priority || l.Kind() != bound(&e.job) {
+	if l := e.lane; l.Queue != e.job.Queue || int(l.Priority) != e.job.Priority || l.Kind() != e.job.LaneKind() {
 		return errElsewhere
 	}
 	err := t.Run(ctx, "edit_move", func(pg.Row) error { e.moved = true; return nil },
@@ -168,14 +168,6 @@ func (s *Store) moveEdited(ctx context.Context, t pg.Session, e *edited) error {
 	}
 	e.queues = true
 	return t.Run(ctx, "queues_used", nil, []int32{e.lane.QueueID}, []int32{e.lane.ID}, []pgtype.UUID{pg.UUIDOf(e.job.ID)}, s.Micros())
-}
-
-// bound is the kind of a job as lanes name it.
-func bound(job *store.Job) string {
-	if job.Version == "" {
-		return job.Kind
-	}
-	return job.Kind + "@" + job.Version
 }
 
 // writeEdited writes a body that was changed.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfastdev/holdfast/store/internal/gates"
 	"github.com/holdfastdev/holdfast/store/internal/sqltext"
 )
 
@@ -81,14 +82,16 @@ const (
 const (
 	claimRanges = 64   // ranges of which several rows are read; of more, only the first one of each
 	claimMore   = 100  // further rows of a range, if there are so many ranges that one was read of each
-	claimSeen   = 4096 // lanes with work that it tells of
+	ClaimSeen   = 4096 // lanes with work that it tells of
 )
 
 // codes are the names of this package's numbers in its SQL, beside those of package store.
 var codes = map[string]int64{
 	"never": Never, "answers": answers, "policy_bits": policyBits, "successors": successors, "unsaid_leader_ttl": unsaidLeaderTTL,
 
-	"claim_ranges": claimRanges, "claim_more": claimMore, "claim_seen": claimSeen,
+	"gate_portion": gates.Portion,
+
+	"claim_ranges": claimRanges, "claim_more": claimMore, "claim_seen": ClaimSeen,
 
 	"durable": TraitDurable, "continues": TraitContinues, "held": TraitHeld, "failures": TraitFailures, "free": TraitFree,
 	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts, "hands_over": TraitHandsOver, "undoes": TraitUndoes, "lost": TraitLost,

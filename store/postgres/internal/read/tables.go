@@ -71,6 +71,9 @@ func (l *tables) Pointers(in lists.Where, times lists.Span, limit int) (found []
 			return l.places("list_ready_few", l.lanes, times.From, times.Last(), int32(limit))
 		}},
 		{lists.InLine, func(limit int) ([]lists.Found, error) { return l.places("list_keyed_few", l.queues, int32(limit)) }},
+		{lists.InLine, func(limit int) ([]lists.Found, error) {
+			return l.places("list_gated_few", l.lanes, times.From, times.Last(), int32(limit))
+		}},
 		{lists.InDeferred, func(limit int) ([]lists.Found, error) { return l.deferred(times, limit) }},
 		{lists.InClaims, func(limit int) ([]lists.Found, error) { return l.places("list_claims_few", int32(limit)) }},
 	} {

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/gating"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -44,6 +46,9 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 	in.Woken, _ = s.wakes(ctx, b.woken)
 	if b.touchesKeys() {
 		in.Woken = append(in.Woken, s.turnsAfterCommit(ctx)...)
+	}
+	if slices.ContainsFunc(b.runs, (*Run).freesGate) {
+		in.Woken = append(in.Woken, s.orLater(gating.HandOn(ctx, s.Store))...)
 	}
 	return nil
 }
@@ -402,24 +407,24 @@ func (b *batch) settleSends() {
 
 // places are the earliest places of each lane at which the batch put jobs into ready.
 func (b *batch) places() map[int32]int64 {
-	moved := newMoved()
+	moved := local.NewMoved()
 	for _, e := range b.allEntries() {
 		if e.Err == nil && e.Result.State == store.Available && e.Job.OrderingKey == "" {
-			moved.place(e.Lane.ID, e.RunAt)
+			moved.Place(e.Lane.ID, e.RunAt)
 		}
 		if at := e.Result.RunAt.UnixMicro(); e.Err == nil && e.Result.Replaced && at <= b.now {
-			moved.place(e.replaced, at)
+			moved.Place(e.replaced, at)
 		}
 	}
 	for _, r := range b.runs {
 		if r.Final == store.Available {
-			moved.place(r.Lane, b.now)
+			moved.Place(r.Lane, b.now)
 		}
 	}
 	for _, job := range b.woken {
-		moved.place(job.Lane, b.now)
+		moved.Place(job.Lane, b.now)
 	}
-	return moved.places
+	return moved.Places
 }
 
 // touchesKeys reports whether turns of ordering keys may have to be handed on.

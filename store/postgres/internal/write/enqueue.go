@@ -22,6 +22,9 @@ func (s *Store) EntriesOf(ctx context.Context, enqueues []*store.Enqueue, now in
 		e := &Entry{Enqueue: q}
 		q.Result, q.Err = store.EnqueueResult{}, nil
 		if q.Err = e.prepare(now); q.Err == nil {
+			if q.Job.Options.Limit != "" {
+				s.Gates.Note(q.Job.Namespace, true)
+			}
 			entries = append(entries, e)
 			jobs = append(jobs, &q.Job)
 		}

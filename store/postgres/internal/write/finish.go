@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/gating"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -308,6 +309,7 @@ func fastEndings(plain, others, all []*Run, now int64) (list []pg.Statement) {
 	if len(completed) > 0 {
 		list = append(list, complete(completed, now))
 		list = append(list, noteSucceeded(completed)...)
+		list = append(list, noteFreed(completed)...)
 	}
 	if len(concluded) > 0 {
 		list = append(list, conclude(concluded, true, now))
@@ -315,6 +317,19 @@ func fastEndings(plain, others, all []*Run, now int64) (list []pg.Statement) {
 	}
 	return append(list, following(others, all, now)...)
 }
+
+// noteFreed is the statement that notes at which gates runs have completed, if jobs wait there.
+func noteFreed(completed []*Run) []pg.Statement {
+	var of []int64
+	for _, r := range completed {
+		if r.outcome.Gate != 0 {
+			of = append(of, r.outcome.Gate)
+		}
+	}
+	return gating.Freed(of, func() { completed[0].freed = true })
+}
+
+func (r *Run) freesGate() bool { return r.freed || r.outcome.Gate != 0 && !r.completes() }
 
 // noteSucceeded is the statement that notes which runs have completed jobs after which others
 // come, if there are any. Those that conclude ends it notes itself.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/gating"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -26,51 +26,6 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 	return promoted, nil
 }
 
-// movedJobs are jobs that became available: their lanes, and the earliest place in each lane at
-// which one was put.
-type movedJobs struct {
-	lanes  map[store.ID]int32
-	places map[int32]int64
-}
-
-func newMoved() movedJobs { return movedJobs{map[store.ID]int32{}, map[int32]int64{}} }
-
-func (m movedJobs) add(id pgtype.UUID, lane int32, runAt *int64) {
-	m.lanes[id.Bytes] = lane
-	if runAt != nil {
-		m.place(lane, *runAt)
-	}
-}
-
-func (m movedJobs) place(lane int32, runAt int64) {
-	if at, ok := m.places[lane]; !ok || runAt < at {
-		m.places[lane] = runAt
-	}
-}
-
-func (m movedJobs) scan(r pg.Row) error {
-	var id pgtype.UUID
-	var lane int32
-	var runAt *int64
-	err := r.Scan(&id, &lane, &runAt)
-	m.add(id, lane, runAt)
-	return err
-}
-
-// turns counts ordering keys that were looked at, and those whose head a caller's transaction has.
-type turns struct{ looked, left int }
-
-func (m movedJobs) scanTurn(r pg.Row, t *turns) error {
-	var id pgtype.UUID
-	var lane *int32
-	var runAt *int64
-	err := r.Scan(&t.looked, &t.left, &id, &lane, &runAt)
-	if lane != nil {
-		m.add(id, *lane, runAt)
-	}
-	return err
-}
-
 // turnsAgain is when keys are looked at again whose head a caller's transaction has, and due jobs
 // that one has.
 const turnsAgain = 100 * time.Millisecond
@@ -78,20 +33,53 @@ const turnsAgain = 100 * time.Millisecond
 func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted, err error) {
 	// Nearly always there is nothing to do, and a node without work should cost the database next
 	// to nothing.
-	if found, err := s.lookForDue(ctx, &promoted); err != nil || !found {
+	look, err := s.lookForDue(ctx, &promoted)
+	if err != nil {
 		return promoted, err
 	}
-	limit = max(limit, 0)
-	moved := newMoved()
+	moved := local.NewMoved()
+	if err := s.gates.Promote(ctx, s.Store, &look.Look, limit, moved); err != nil {
+		return promoted, err
+	}
+	next := promoted.NextDue
+	if promoted, err = s.promoteDue(ctx, limit, moved, look.found); err != nil {
+		return promoted, err
+	}
+	if !look.found {
+		promoted.NextDue = next
+	}
+	if at := look.SweepAt; !at.IsZero() && (promoted.NextDue.IsZero() || at.Before(promoted.NextDue)) {
+		promoted.NextDue = at
+	}
+	return promoted, nil
+}
+
+// promoteDue moves what is due, if anything was found to be, and says what has moved in all.
+func (s *Store) promoteDue(ctx context.Context, limit int, moved local.Moved, found bool) (promoted store.Promoted, err error) {
+	if found {
+		err = s.moveDue(ctx, max(limit, 0), moved, &promoted)
+	}
+	if promoted.Jobs = len(moved.Lanes); err != nil || promoted.Jobs == 0 {
+		return promoted, err
+	}
+	s.Hint(moved.Places)
+	if promoted.Wakes, err = s.QueuesOf(ctx, moved); err != nil {
+		promoted.Wakes = []store.Wake{{Kind: store.WakeAll}} // they are available, whatever their queues are
+	}
+	return promoted, nil
+}
+
+// moveDue moves what is due.
+func (s *Store) moveDue(ctx context.Context, limit int, moved local.Moved, promoted *store.Promoted) error {
 	due, left := 0, false
-	var keys turns
+	var keys local.Turns
 	now := s.Micros()
-	err = s.Send(ctx,
+	err := s.Send(ctx,
 		pg.Statement{Name: "promote_due", Args: []any{now, int32(limit)}, Each: func(r pg.Row) error {
 			due++
-			return moved.scan(r)
+			return moved.Scan(r)
 		}},
-		pg.Statement{Name: "hand_on_turns", Args: []any{int32(limit)}, Each: func(r pg.Row) error { return moved.scanTurn(r, &keys) }},
+		pg.Statement{Name: "hand_on_turns", Args: []any{int32(limit)}, Each: func(r pg.Row) error { return keys.Scan(r, moved) }},
 		pg.Statement{Name: "next_due", Args: []any{now}, Each: func(r pg.Row) error {
 			var at *int64
 			err := r.Scan(&left, &at)
@@ -99,63 +87,38 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 			return err
 		}})
 	if err != nil {
-		return promoted, err
+		return err
 	}
-	promoted.Jobs = len(moved.lanes)
-	s.Hint(moved.places)
-	promoted.More = limit > 0 && (due >= limit || keys.looked >= limit && keys.left < keys.looked)
+	promoted.More = limit > 0 && (due >= limit || keys.Looked >= limit && keys.Left < keys.Looked)
 	// What is due and was passed over is not asked for again and again until its holder lets it go.
-	if again := s.Now().Add(turnsAgain); (left || keys.left > 0) && (promoted.NextDue.IsZero() || promoted.NextDue.After(again)) {
+	if again := s.Now().Add(turnsAgain); (left || keys.Left > 0) && (promoted.NextDue.IsZero() || promoted.NextDue.After(again)) {
 		promoted.NextDue = again
 	}
-	if promoted.Wakes, err = s.queuesOf(ctx, moved); err != nil {
-		promoted.Wakes = []store.Wake{{Kind: store.WakeAll}} // they are available, whatever their queues are
-	}
-	return promoted, nil
+	return nil
 }
 
-func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (found bool, err error) {
+// due is what there is to promote.
+type due struct {
+	found bool // jobs are due, or turns to be handed on
+	gating.Look
+}
+
+func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (d due, err error) {
 	err = s.Send(ctx, pg.Statement{Name: "promote_look", Args: []any{s.Micros()}, Each: func(r pg.Row) error {
 		var at *int64
-		err := r.Scan(&found, &at)
+		err := r.Scan(&d.found, &at, &d.Checks, &d.Gated)
 		promoted.NextDue = pg.OptTime(at)
 		return err
 	}})
-	return found, err
-}
-
-// queuesOf returns a wake-up for each queue that jobs moved in.
-func (s *Store) queuesOf(ctx context.Context, moved movedJobs) ([]store.Wake, error) {
-	var ids []int32
-	seen := map[int32]bool{}
-	for _, id := range moved.lanes {
-		if !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
-	}
-	if err := s.KnowLanes(ctx, ids); err != nil {
-		return nil, err
-	}
-	type queue struct{ namespace, name string }
-	told := map[queue]bool{}
-	var wakes []store.Wake
-	for _, id := range ids {
-		l, _ := s.Lanes.Get(id)
-		if q := (queue{l.Namespace, l.Queue}); !told[q] {
-			told[q] = true
-			wakes = append(wakes, store.Wake{Kind: store.WakeReady, Namespace: q.namespace, Queue: q.name})
-		}
-	}
-	return wakes, nil
+	return d, err
 }
 
 // turnsAfterCommit hands on turns of ordering keys as soon as they were freed or asked for, so that
 // who waits for one need not wait for the next promotion, and returns the wakes for it.
-func (s *Store) turnsAfterCommit(ctx context.Context) []store.Wake {
-	wakes, err := s.handOn(ctx)
-	if err != nil {
-		// Promotion does it then.
+func (s *Store) turnsAfterCommit(ctx context.Context) []store.Wake { return s.orLater(s.handOn(ctx)) }
+
+func (s *Store) orLater(wakes []store.Wake, err error) []store.Wake {
+	if err != nil { // promotion does it then
 		return []store.Wake{{Kind: store.WakeDeferred, Due: s.Now()}}
 	}
 	return wakes
@@ -163,20 +126,20 @@ func (s *Store) turnsAfterCommit(ctx context.Context) []store.Wake {
 
 // handOn hands on turns of ordering keys, and returns a wake for each queue in which a job got one.
 func (s *Store) handOn(ctx context.Context) ([]store.Wake, error) {
-	var moved movedJobs
-	var keys turns
+	var moved local.Moved
+	var keys local.Turns
 	err := pg.RetryOnConflict(ctx, func() error {
-		moved, keys = newMoved(), turns{}
+		moved, keys = local.NewMoved(), local.Turns{}
 		return s.Send(ctx, pg.Statement{Name: "hand_on_turns", Args: []any{int32(turnsAtOnce)}, Each: func(r pg.Row) error {
-			return moved.scanTurn(r, &keys)
+			return keys.Scan(r, moved)
 		}})
 	})
 	if err != nil {
 		return nil, err
 	}
-	wakes, err := s.queuesOf(ctx, moved)
-	s.Hint(moved.places)
-	if keys.left > 0 {
+	wakes, err := s.QueuesOf(ctx, moved)
+	s.Hint(moved.Places)
+	if keys.Left > 0 {
 		wakes = append(wakes, store.Wake{Kind: store.WakeDeferred, Due: s.Now().Add(turnsAgain)})
 	}
 	return wakes, err

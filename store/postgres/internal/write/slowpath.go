@@ -255,7 +255,9 @@ func (b *batch) endRuns(ctx context.Context, t pg.Session) error {
 		return EndEach(ctx, t, runs, one, pg.IsData, func(r *Run, err error) { r.outcome.Err = pg.Classify(ctx, "end a run", err) })
 	}
 	plain, others := b.split(live)
-	if err := end(func(runs ...*Run) []pg.Statement { return []pg.Statement{complete(runs, b.now)} }, plain); err != nil {
+	if err := end(func(runs ...*Run) []pg.Statement {
+		return append([]pg.Statement{complete(runs, b.now)}, noteFreed(runs)...)
+	}, plain); err != nil {
 		return err
 	}
 	if err := end(func(runs ...*Run) []pg.Statement { return Endings(runs, live, true, b.now) }, others); err != nil {

@@ -56,6 +56,7 @@ type Run struct {
 	twin    *Run  // the run before it in the batch under the same lease
 	Place   int   // among the outcomes of the batch: in this order parents are told
 	known   bool  // it is repeated, and was applied before
+	freed   bool  // jobs wait at the gate of one of the runs that were completed with it
 
 	State                store.State
 	RunAt                int64

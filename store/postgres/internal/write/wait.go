@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/gating"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -156,11 +158,11 @@ func (s *Store) wakes(ctx context.Context, w Woken) ([]store.Wake, error) {
 	if len(w) == 0 {
 		return nil, nil
 	}
-	moved := newMoved()
+	moved := local.NewMoved()
 	for id, job := range w {
-		moved.lanes[id] = job.Lane
+		moved.Lanes[id] = job.Lane
 	}
-	return s.queuesOf(ctx, moved)
+	return s.QueuesOf(ctx, moved)
 }
 
 // AfterCommit returns what nodes are to be told of jobs that became available by something else
@@ -176,6 +178,11 @@ func (s *Store) AfterCommit(ctx context.Context, w Woken, turns bool) []store.Wa
 	}
 	if turns {
 		for _, wake := range s.turnsAfterCommit(ctx) {
+			wakes = store.AddWake(wakes, wake)
+		}
+	}
+	if s.Gates.HasAny() { // runs may have ended
+		for _, wake := range s.orLater(gating.HandOn(ctx, s.Store)) {
 			wakes = store.AddWake(wakes, wake)
 		}
 	}

@@ -1,19 +1,9 @@
 package core
 
 import (
-	"strings"
-
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
-
-// Bound returns the kind as lanes name it.
-func Bound(kind, version string) string {
-	if version == "" {
-		return kind
-	}
-	return kind + "@" + version
-}
 
 // Describe makes a job say what its lane says.
 func (l *Lane) Describe(job *store.Job) {
@@ -23,7 +13,8 @@ func (l *Lane) Describe(job *store.Job) {
 
 func newLane(id, queue int64, name LaneName) *Lane {
 	l := &Lane{LaneName: name, ID: id, Queue: queue}
-	l.Base, l.Version, _ = strings.Cut(name.Kind, "@")
+	l.Base, l.Limit, l.Version = store.ParseLaneKind(name.Kind)
+	l.Claims = store.LaneKind(l.Base, "", l.Version)
 	return l
 }
 
@@ -183,4 +174,15 @@ func (t *Tx) LaneOf(id int64) (*Lane, error) {
 	l := newLane(id, queue, LaneName{s.ReadText(), s.ReadText(), s.ReadText(), int(s.ReadInt())})
 	t.lanes.note(l)
 	return l, nil
+}
+
+// PausedQueues returns the queues that hand out nothing.
+func (t *Tx) PausedQueues() ([]int64, error) {
+	var paused []int64
+	s := t.Stmt("queues_paused")
+	s.BindInt(t.Now)
+	return paused, db.Each(s, func() error {
+		paused = append(paused, s.ReadInt())
+		return nil
+	})
 }

@@ -190,6 +190,13 @@ func (t *Tx) DeletePointer(b *Body, state store.State, blocked bool) error {
 		s.BindInt(b.Lane.ID)
 		s.BindInt(b.RunMicros)
 		db.BindID(s, b.ID)
+		if b.Lane.Limit != "" { // it may wait at its gate
+			if err := db.Exec(s); err != nil {
+				return err
+			}
+			s = t.Stmt("gated_delete")
+			BindPointer(s, Pointer{ID: b.ID, Lane: b.Lane, RunAt: b.RunMicros})
+		}
 	default:
 		s = t.Stmt("deferred_delete")
 		s.BindInt(b.Due)
@@ -217,6 +224,9 @@ func (t *Tx) PointerState(b *Body) (state store.State, blocked bool, err error) 
 			s.Done()
 		}
 		return state, false, err
+	}
+	if gated, err := t.isGated(b); gated || err != nil {
+		return store.Available, false, err
 	}
 	if b.OrderingKey == "" {
 		return 0, false, nil

@@ -12,7 +12,8 @@ import (
 func (r *ClaimRecord) Scan(s db.Stmt) {
 	r.Exists = true
 	r.ClaimedAt, r.Done, r.All = s.ReadInt(), s.ReadInt(), s.ReadInt()
-	r.ids, r.leases = s.ReadBlob(), db.ReadOptBlob(s)
+	r.wasDone = r.Done
+	r.ids, r.leases, r.gates = s.ReadBlob(), db.ReadOptBlob(s), db.ReadOptBlob(s)
 }
 
 // Slots returns how many jobs the record was written with.
@@ -104,6 +105,9 @@ func (t *Tx) WriteRecords() error {
 		if !r.changed {
 			continue
 		}
+		if r.gates != nil {
+			t.touchGates(r)
+		}
 		var s db.Stmt
 		if r.Done == r.All {
 			s = t.Stmt("claim_delete")
@@ -116,7 +120,7 @@ func (t *Tx) WriteRecords() error {
 		if err := db.Exec(s); err != nil {
 			return err
 		}
-		r.changed = false
+		r.changed, r.wasDone = false, r.Done
 	}
 	return nil
 }

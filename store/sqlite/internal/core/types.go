@@ -26,6 +26,7 @@ type Database struct {
 	Lanes LaneCache
 	Tails TailCache
 	Lives db.LifeLocks
+	Sweep GateSweep // used by who has the writer
 
 	Portion int64 // rows of one job that a transaction removes or copies
 }
@@ -49,6 +50,7 @@ type Tx struct {
 	last            *ClaimRecord                      // of records, the one used last
 	keys            []KeyName                         // ordering keys that may have become free
 	lined           map[store.ID]bool                 // new jobs with an ordering key
+	gates           map[int64]bool                    // that may have become free
 	CallerWakes     bool                              // the caller finds out from its batch or answer which nodes to wake
 	Woken           []store.Wake                      // what nodes should look at once it has committed
 	Entries         RowBuffer[PlannedEntry]           // of journals, to be written
@@ -116,6 +118,8 @@ type ClaimRecord struct {
 	Done, All int64
 	ids       []byte
 	leases    []byte // nil: every lease number is 1
+	gates     []byte // nil: no job counts in a limit per key
+	wasDone   int64  // Done as it is stored
 	changed   bool
 }
 
@@ -135,10 +139,11 @@ type Lane struct {
 	Queue int64 // the queue's id
 
 	Base, Version string // of the kind
+	Limit         string // the limit per key in which the jobs count; "": none
+	Claims        string // the kind as ClaimParams.Kinds says it
 }
 
-// LaneName is what a lane stands for. The kind is "kind@version" for jobs that are bound to a
-// version of it, as ClaimParams.Kinds says it.
+// LaneName is what a lane stands for. The kind is what store.LaneKind makes of it.
 type LaneName struct {
 	Namespace, QueueName, Kind string
 	Priority                   int

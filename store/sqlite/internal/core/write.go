@@ -110,10 +110,13 @@ func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
 	return t.Woken, nil
 }
 
-// writeCollected writes what the transaction has collected: claim records whose slots are done, and
-// ordering keys to hand on.
+// writeCollected writes what the transaction has collected: claim records whose slots are done,
+// gates that these free, and ordering keys to hand on.
 func (t *Tx) writeCollected() error {
 	if err := t.WriteRecords(); err != nil {
+		return err
+	}
+	if err := t.handOnGates(); err != nil {
 		return err
 	}
 	return t.handOnKeys()

@@ -1,9 +1,11 @@
 package limits
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
@@ -70,7 +72,10 @@ func (v Verbs) SaveLimit(ctx context.Context, l store.Limit, expect int64) (save
 		if err := save(t, &l, settings, old.ID); err != nil {
 			return err
 		}
-		saved, err = find(t, l.Namespace, l.Name)
+		if saved, err = find(t, l.Namespace, l.Name); err != nil || !old.PerKey && !l.PerKey {
+			return err
+		}
+		_, err = t.TouchWaiting(l.Namespace, l.Name)
 		return err
 	})
 	if err != nil {
@@ -124,7 +129,11 @@ func (v Verbs) DeleteLimit(ctx context.Context, namespace, name string, force bo
 				return err
 			}
 		}
-		return nil
+		if !l.PerKey {
+			return nil
+		}
+		_, err = t.TouchWaiting(namespace, name)
+		return err
 	})
 	if err != nil {
 		return err
@@ -173,4 +182,17 @@ func all(t *core.Tx, namespace, name string) (found []store.Limit, err error) {
 		found = append(found, l)
 		return err
 	})
+}
+
+// RunningOf implements store.Limits.
+func (v Verbs) RunningOf(ctx context.Context, namespace, limit, key string, most int) (ids []store.ID, err error) {
+	err = v.d.Read(ctx, "look who runs under a limit", func(t *core.Tx) error {
+		ids, err = t.RunningAt(store.GateOf(namespace, limit, key))
+		return err
+	})
+	slices.SortFunc(ids, func(a, b store.ID) int { return bytes.Compare(a[:], b[:]) })
+	if most > 0 {
+		ids = ids[:min(len(ids), most)]
+	}
+	return ids, err
 }

@@ -108,9 +108,9 @@ func markIdle(t *core.Tx, lanes []unusedLane) error {
 // waits for the turn of an ordering key is not looked up by lane; then the whole queue is in use.
 func laneInUse(t *core.Tx, l unusedLane) (bool, error) {
 	s := t.Stmt("lane_in_use")
-	s.BindInt(l.id)
-	s.BindInt(l.id)
-	s.BindInt(l.id)
+	for range 4 {
+		s.BindInt(l.id)
+	}
 	s.BindInt(l.queue)
 	return db.Exists(s)
 }

@@ -82,7 +82,10 @@ func count(t *core.Tx, q *store.Queue, id int64) error {
 		return err
 	}
 	for _, lane := range lanes {
-		if err := countReady(t, q, lane); err != nil {
+		if err := countReady(t, q, lane, "ready_oldest", "ready_count"); err != nil {
+			return err
+		}
+		if err := countReady(t, q, lane, "gated_oldest", "gated_count"); err != nil {
 			return err
 		}
 		for _, state := range []store.State{store.Scheduled, store.Retryable, store.Waiting} {
@@ -112,8 +115,8 @@ func count(t *core.Tx, q *store.Queue, id int64) error {
 	})
 }
 
-func countReady(t *core.Tx, q *store.Queue, lane int64) error {
-	s := t.Stmt("ready_oldest")
+func countReady(t *core.Tx, q *store.Queue, lane int64, oldest, count string) error {
+	s := t.Stmt(oldest)
 	s.BindInt(lane)
 	found, err := s.Next()
 	if err != nil || !found {
@@ -124,7 +127,7 @@ func countReady(t *core.Tx, q *store.Queue, lane int64) error {
 	if q.Counts[store.Available].More {
 		return nil
 	}
-	s = t.Stmt("ready_count")
+	s = t.Stmt(count)
 	s.BindInt(lane)
 	s.BindInt(store.CountBound + 1)
 	if _, err := s.Next(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/lists"
@@ -49,7 +48,7 @@ func (l *tables) readLanes() (map[int64]lane, error) {
 	return l.lanes, db.Each(s, func() error {
 		id, queue := s.ReadInt(), s.ReadInt()
 		namespace, name := s.ReadText(), s.ReadText()
-		kind, _, _ := strings.Cut(s.ReadText(), "@")
+		kind, _, _ := store.ParseLaneKind(s.ReadText())
 		l.lanes[id] = lane{queue, (f.Namespace == "" || f.Namespace == namespace) &&
 			(len(f.Queues) == 0 || slices.Contains(f.Queues, name)) &&
 			(len(f.Kinds) == 0 || slices.Contains(f.Kinds, kind))}
@@ -153,6 +152,14 @@ func (l *tables) Pointers(in lists.Where, times lists.Span, limit int) (found []
 		for _, queue := range queues {
 			s := l.Stmt("keyed_in_queue")
 			s.BindInt(queue)
+			s.BindInt(int64(limit - len(found)))
+			if err := add(readPlaces(s, store.Available)); err != nil || len(found) >= limit {
+				return found, err
+			}
+		}
+		for _, id := range ids {
+			s := l.Stmt("gated_in_lane")
+			s.BindInt(id)
 			s.BindInt(int64(limit - len(found)))
 			if err := add(readPlaces(s, store.Available)); err != nil || len(found) >= limit {
 				return found, err

@@ -10,7 +10,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
 // Unserved implements store.Queues. It walks from lane to lane, as a claim does.
@@ -35,7 +34,7 @@ func unserved(t *core.Tx) ([]store.Unserved, error) {
 	if err != nil {
 		return nil, err
 	}
-	paused, err := work.PausedQueues(t)
+	paused, err := t.PausedQueues()
 	if err != nil {
 		return nil, err
 	}
@@ -55,17 +54,17 @@ func unserved(t *core.Tx) ([]store.Unserved, error) {
 		if err != nil {
 			return nil, err
 		}
-		claims := func(n store.NodeInfo) bool { return n.Claims(l.Namespace, l.QueueName, l.Kind) }
+		claims := func(n store.NodeInfo) bool { return n.Claims(l.Namespace, l.QueueName, l.Claims) }
 		if slices.Contains(paused, l.Queue) || slices.ContainsFunc(nodes, claims) {
 			continue
 		}
 		name := l.LaneName
-		name.Priority = 0
+		name.Priority, name.Kind = 0, l.Claims
 		i, known := place[name]
 		if !known {
 			i = len(found)
 			place[name] = i
-			has := func(n store.NodeInfo) bool { return n.Has(l.Namespace, l.Kind) }
+			has := func(n store.NodeInfo) bool { return n.Has(l.Namespace, l.Claims) }
 			found = append(found, store.Unserved{
 				Namespace: l.Namespace, Queue: l.QueueName, Kind: l.Base, Version: l.Version, Known: slices.ContainsFunc(nodes, has), OldestDue: due,
 			})

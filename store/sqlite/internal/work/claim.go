@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/gating"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
@@ -73,20 +74,28 @@ func claim(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
 	if params.Repeat && (params.Seq <= lastSeq || params.After.Claim != 0) {
 		return claimedBefore(t, params)
 	}
-	lanes, err := heads(t, params)
-	if err != nil || len(lanes) == 0 {
-		return nil, err
-	}
-	var claimed []store.Claimed
-	if len(lanes) == 1 {
-		claimed, err = takeOne(t, lanes[0], lanes[0].demand.atMost(params.Limit))
-	} else {
-		claimed, err = takeMerged(t, lanes, params)
+	claimed, lanes, err := take(t, params)
+	if err == nil && slices.ContainsFunc(lanes, gating.IsGated) {
+		claimed, err = gating.Judge(t, params, claimed, lanes, take)
 	}
 	if err != nil || len(claimed) == 0 {
 		return nil, err
 	}
 	return claimed, writeClaims(t, params, claimed)
+}
+
+// take takes the best jobs. Their pointers are gone then.
+func take(t *core.Tx, params store.ClaimParams) (claimed []store.Claimed, lanes []*core.Lane, err error) {
+	found, err := heads(t, params)
+	for _, h := range found {
+		lanes = append(lanes, h.lane)
+	}
+	if len(found) == 1 {
+		claimed, err = takeOne(t, found[0], found[0].demand.atMost(params.Limit))
+	} else if len(found) > 1 {
+		claimed, err = takeMerged(t, found, params)
+	}
+	return claimed, lanes, err
 }
 
 func (a pointerKey) isBefore(b pointerKey) bool {
@@ -101,7 +110,7 @@ func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
 	if params.Limit <= 0 || len(params.Kinds) == 0 || params.Queues != nil && len(params.Queues) == 0 {
 		return nil, nil
 	}
-	paused, err := PausedQueues(t)
+	paused, err := t.PausedQueues()
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +131,12 @@ func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.Namespace != params.Namespace || !slices.Contains(params.Kinds, l.Kind) || slices.Contains(paused, l.Queue) {
+		if l.Namespace != params.Namespace || !slices.Contains(params.Kinds, l.Claims) || slices.Contains(paused, l.Queue) {
 			continue
 		}
 		place, most := -1, params.Limit // without demands one is for all
 		if params.Queues != nil {
-			if place = demands.For(l.QueueName, l.Kind); place < 0 {
+			if place = demands.For(l.QueueName, l.Claims); place < 0 {
 				continue
 			}
 			most = params.Queues[place].Limit
@@ -141,17 +150,6 @@ func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
 			found = append(found, &head{lane: l, demand: d, rows: []pointerKey{first}, last: first, chunk: 16})
 		}
 	}
-}
-
-// PausedQueues returns the queues that hand out nothing.
-func PausedQueues(t *core.Tx) ([]int64, error) {
-	var paused []int64
-	s := t.Stmt("queues_paused")
-	s.BindInt(t.Now)
-	return paused, db.Each(s, func() error {
-		paused = append(paused, s.ReadInt())
-		return nil
-	})
 }
 
 // takeOne claims the first limit jobs of a lane.
@@ -320,6 +318,7 @@ func writeClaims(t *core.Tx, params store.ClaimParams, claimed []store.Claimed) 
 		s.BindInt(1<<len(batch) - 1)
 		s.BindBlob(ids)
 		db.BindOptBlob(s, leases)
+		db.BindOptBlob(s, core.GatesOf(batch))
 		if err := db.Exec(s); err != nil {
 			return fmt.Errorf("claim record %d of node %d, which a node may use once: %w", seq, params.Node, err)
 		}

@@ -239,7 +239,7 @@ func bind(t *core.Tx, b *core.Body, version string) (err error) {
 		return nil
 	}
 	name := b.Lane.LaneName
-	name.Kind = core.Bound(b.Kind, version)
+	name.Kind = store.LaneKind(b.Kind, b.Lane.Limit, version)
 	if b.Lane, err = t.Lane(name); err != nil {
 		return err
 	}

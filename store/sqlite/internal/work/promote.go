@@ -6,6 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/gating"
 )
 
 // promoteLimit is how many jobs one Promote moves if it is not told.
@@ -29,12 +30,18 @@ func (v Verbs) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	wakes, err := v.d.Move(ctx, "promote",
 		func(t *core.Tx) (bool, error) {
 			due, err := nextDue(t)
+			if err != nil {
+				return false, err
+			}
 			promoted = store.Promoted{NextDue: core.DueTime(due)}
-			return due <= t.Now, err
+			free, err := gating.Look(t, &promoted)
+			return free || due <= t.Now, err
 		},
 		func(t *core.Tx) (err error) {
 			t.CallerWakes = true // promote notes the queues, and the answer says what is due next
-			promoted, err = promote(t, limit)
+			if promoted, err = promote(t, limit); err == nil {
+				err = gating.Sweep(t, &promoted)
+			}
 			return err
 		})
 	promoted.Wakes = wakes

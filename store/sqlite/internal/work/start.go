@@ -29,7 +29,7 @@ func decideStarts(t *core.Tx, batch *store.Batch) error {
 	} else if r.Exists {
 		return nil // it has happened before
 	}
-	paused, err := PausedQueues(t)
+	paused, err := t.PausedQueues()
 	if err != nil {
 		return err
 	}

@@ -1,21 +1,8 @@
 -- Claims.
 
--- Takes the best jobs that are due and gives them to a node. Looked at are the ranges of @lanes,
--- each from a run time and an id up to a run time; or, if @lanes is NULL, all lanes that have work,
--- each from its beginning. @demands is NULL if all is served; else it has, by the name of a queue
--- and by a kind, "" for any, the place of a demand in @demand_limits. One by which none may be
--- taken has the limit 0. (A look at everything sees its lanes, too: who remembers where claims go
--- on need not look again once it may be taken from.)
---
--- The last columns are NULL but in the first row: lanes that have work, and the run time of the
--- first row of each, best first, at most {claim_seen}; none if there is one range only, of which
--- the rows that were taken tell. And lanes of which others hold so much that they gave less than
--- they were to. An idle node writes nothing.
--- name: claim
--- params: @node bigint, @record bigint, @namespace text, @demands jsonb, @demand_limits int[]
--- params: @kinds text[], @limit int, @now bigint, @aging bigint, @repeated boolean, @lanes int[]
--- params: @from_run_at bigint[], @from_ids uuid[], @until_run_at bigint[]
---
+-- What a claim takes: the best jobs, whose pointers are gone then. With @gates also those of lanes
+-- whose jobs count in limits per key, which are hidden otherwise.
+-- fragment: claim_taking
 -- walk: Looks at what there is without locks, finds out how much to take of each lane, and then
 -- walk:   takes it.
 -- walk: What is in ready is due, whatever the clock says now.
@@ -49,10 +36,7 @@
 -- walk:   updated, so the place of a locked row is what the snapshot sees. The LIMIT that is never
 -- walk:   reached tells the planner how few rows there are.
 -- walk: ordered, jobs: in the order of the whole, with their bodies.
--- walk: records: claim records of so many slots each. Numbers of leases are left out if all of them
--- walk:   are 1.
--- walk: released: unique keys that are not held while a job runs.
-WITH RECURSIVE member AS MATERIALIZED (
+member AS MATERIALIZED (
   SELECT id FROM {schema}.node WHERE id = @node AND dead_at IS NULL
 ), busy AS (
   SELECT f.lane, f.run_at, f.id FROM member CROSS JOIN LATERAL (
@@ -70,9 +54,15 @@ WITH RECURSIVE member AS MATERIALIZED (
   WHERE EXISTS (SELECT 1 FROM member)
 ), ranges AS MATERIALIZED (
   SELECT row_number() OVER () AS range, g.lane, l.priority, d.place AS demand,
-    least(coalesce((@demand_limits)[d.place], @limit), @limit) AS most, g.from_at, g.from_id, g.until_at
+    CASE WHEN l.hidden THEN 0 ELSE least(coalesce((@demand_limits)[d.place], @limit), @limit) END AS most, l.hidden,
+    g.from_at, g.from_id, g.until_at
   FROM given g
-  CROSS JOIN LATERAL (SELECT a.queue, a.kind, a.priority FROM {schema}.lane a WHERE a.id = g.lane AND a.kind = ANY (@kinds) OFFSET 0) l
+  CROSS JOIN LATERAL (
+    SELECT a.queue, a.kind, a.priority, a.hidden FROM (
+      SELECT l.queue, l.priority, {{claimed_kind}} AS kind, strpos(l.kind, chr(31)) > 0 AND NOT @gates AS hidden
+      FROM {schema}.lane l WHERE l.id = g.lane OFFSET 0
+    ) a WHERE a.kind = ANY (@kinds) OFFSET 0
+  ) l
   CROSS JOIN LATERAL (
     SELECT a.name FROM {schema}.queue a WHERE a.id = l.queue AND a.namespace = @namespace
       AND a.paused_at IS NULL AND coalesce(a.rest_until, 0) <= @now OFFSET 0
@@ -93,14 +83,14 @@ WITH RECURSIVE member AS MATERIALIZED (
     SELECT a.run_at, a.id FROM {schema}.ready a
     WHERE a.lane = r.lane AND (a.run_at, a.id) >= (r.from_at, r.from_id) AND a.run_at <= r.until_at
     ORDER BY a.run_at, a.id LIMIT least((SELECT depth FROM shape), greatest(r.most, 1))
-  ) h WHERE (SELECT n > 1 FROM shape) AND (@lanes IS NOT NULL OR (SELECT n <= {claim_ranges} FROM shape))
+  ) h WHERE ((SELECT n > 1 FROM shape) OR r.hidden) AND (@lanes IS NOT NULL OR (SELECT n <= {claim_ranges} FROM shape))
   UNION ALL
   SELECT r.range, r.lane, r.priority, r.demand, r.most, r.from_at, r.from_id,
     {{effective_priority}}
   FROM ranges r CROSS JOIN LATERAL (SELECT r.from_at AS run_at) h WHERE @lanes IS NULL AND (SELECT n > {claim_ranges} FROM shape)
 ), best AS MATERIALIZED (
   SELECT range, priority, effective, run_at, id FROM (
-    SELECT *, row_number() OVER (PARTITION BY demand ORDER BY effective, run_at, id) AS place FROM heads
+    SELECT *, row_number() OVER (PARTITION BY demand ORDER BY effective, run_at, id) AS place FROM heads WHERE most > 0
   ) h WHERE place <= most ORDER BY effective, run_at, id LIMIT @limit
 ), worst AS MATERIALIZED (
   SELECT effective, run_at FROM best WHERE (SELECT count(*) >= @limit FROM best) ORDER BY effective DESC, run_at DESC LIMIT 1
@@ -129,7 +119,7 @@ WITH RECURSIVE member AS MATERIALIZED (
     SELECT range, priority, run_at FROM (
       SELECT *, row_number() OVER (PARTITION BY demand ORDER BY effective, run_at, id) AS place
       FROM (
-        SELECT range, demand, priority, most, run_at, id, effective FROM heads WHERE EXISTS (SELECT 1 FROM deep)
+        SELECT range, demand, priority, most, run_at, id, effective FROM heads WHERE most > 0 AND EXISTS (SELECT 1 FROM deep)
         UNION ALL SELECT range, demand, priority, most, run_at, id, effective FROM more
       ) a
     ) h WHERE place <= most ORDER BY effective, run_at, id LIMIT @limit
@@ -167,19 +157,9 @@ WITH RECURSIVE member AS MATERIALIZED (
 ), jobs AS MATERIALIZED (
   SELECT o.n, o.lane, o.run_at, o.id, {{body}}, b.remembers
   FROM ordered o LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b ON true
-), records AS (
-  INSERT INTO {schema}.claim (node, seq, claimed_at, done, all_slots, ids, leases)
-  SELECT @node, @record + i, @now, 0, (1::bigint << least({claim_slots}, a.n - {claim_slots} * i)::int) - 1,
-    a.ids[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}],
-    a.leases[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}]
-  FROM (
-    SELECT count(*) AS n, array_agg(id) AS ids, CASE WHEN max(lease) > 0 THEN array_agg(coalesce(lease, 0) + 1) END AS leases
-    FROM (SELECT id, lease FROM jobs ORDER BY n) j
-  ) a, generate_series(0, (a.n - 1) / {claim_slots}) i WHERE a.n > 0
-), released AS (
-  DELETE FROM {schema}.unique_key u USING jobs b
-  WHERE b.unique_key IS NOT NULL AND b.unique_states & {bit_running} = 0 AND u.key = b.unique_key AND u.id = b.id
-)
+
+-- What it answers.
+-- fragment: claim_answer
 SELECT b.n, b.lane, b.run_at, b.id, {{body}},
   b.remembers, r.yes, r.reason, c.percent, c.message, c.value, c.updated_at, CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
     SELECT ARRAY[lane, first] FROM (SELECT lane, min(run_at) AS first, min(ARRAY[effective, run_at]) AS best FROM heads GROUP BY lane) h
@@ -193,7 +173,68 @@ LEFT JOIN (SELECT * FROM jobs WHERE created_at IS NOT NULL) b ON true
 LEFT JOIN LATERAL (
   SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id AND (b.lease > 0 OR b.remembers) OFFSET 0
 ) r ON true
-LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id AND b.lease > 0 OFFSET 0) c ON true;
+LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id AND b.lease > 0 OFFSET 0) c ON true
+
+-- Takes the best jobs that are due and gives them to a node. Looked at are the ranges of @lanes,
+-- each from a run time and an id up to a run time; or, if @lanes is NULL, all lanes that have work,
+-- each from its beginning. @demands is NULL if all is served; else it has, by the name of a queue
+-- and by a kind, "" for any, the place of a demand in @demand_limits. One by which none may be
+-- taken has the limit 0. (A look at everything sees its lanes, too: who remembers where claims go
+-- on need not look again once it may be taken from.)
+--
+-- The last columns are NULL but in the first row: lanes that have work, and the run time of the
+-- first row of each, best first, at most {claim_seen}; none if there is one range only, of which
+-- the rows that were taken tell. And lanes of which others hold so much that they gave less than
+-- they were to. An idle node writes nothing. Nothing is taken of lanes whose jobs count in limits
+-- per key, but it tells of them.
+-- name: claim
+-- params: @node bigint, @record bigint, @namespace text, @demands jsonb, @demand_limits int[]
+-- params: @kinds text[], @limit int, @now bigint, @aging bigint, @repeated boolean, @lanes int[]
+-- params: @from_run_at bigint[], @from_ids uuid[], @until_run_at bigint[], @gates boolean
+--
+-- walk: records: claim records of so many slots each. Numbers of leases are left out if all of them
+-- walk:   are 1.
+-- walk: released: unique keys that are not held while a job runs.
+WITH RECURSIVE {{claim_taking}}
+), records AS (
+  INSERT INTO {schema}.claim (node, seq, claimed_at, done, all_slots, ids, leases)
+  SELECT @node, @record + i, @now, 0, (1::bigint << least({claim_slots}, a.n - {claim_slots} * i)::int) - 1,
+    a.ids[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}],
+    a.leases[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}]
+  FROM (
+    SELECT count(*) AS n, array_agg(id) AS ids, CASE WHEN max(lease) > 0 THEN array_agg(coalesce(lease, 0) + 1) END AS leases
+    FROM (SELECT id, lease FROM jobs ORDER BY n) j
+  ) a, generate_series(0, (a.n - 1) / {claim_slots}) i WHERE a.n > 0
+), released AS (
+  DELETE FROM {schema}.unique_key u USING jobs b
+  WHERE b.unique_key IS NOT NULL AND b.unique_states & {bit_running} = 0 AND u.key = b.unique_key AND u.id = b.id
+)
+{{claim_answer}};
+
+-- The same where jobs may count in limits per key: what becomes of them is decided then, in the
+-- same transaction, and written by claim_records. Arguments and answer are those of claim.
+-- name: claim_gated
+-- params: @node bigint, @record bigint, @namespace text, @demands jsonb, @demand_limits int[]
+-- params: @kinds text[], @limit int, @now bigint, @aging bigint, @repeated boolean, @lanes int[]
+-- params: @from_run_at bigint[], @from_ids uuid[], @until_run_at bigint[], @gates boolean
+WITH RECURSIVE {{claim_taking}}
+)
+{{claim_answer}};
+
+-- The records of a claim whose jobs are known. A job without a gate has NULL there.
+-- name: claim_records
+-- params: @node bigint, @record bigint, @now bigint, @ids uuid[], @leases bigint[], @gates bigint[]
+INSERT INTO {schema}.claim (node, seq, claimed_at, done, all_slots, ids, leases, gates)
+SELECT @node, @record + i, @now, 0, (1::bigint << least({claim_slots}, cardinality(@ids) - {claim_slots} * i)) - 1,
+  (@ids)[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}],
+  (@leases)[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}],
+  (@gates)[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}]
+FROM generate_series(0, (cardinality(@ids) - 1) / {claim_slots}) i;
+
+-- Unique keys that are not held while a job runs.
+-- name: claim_releases
+-- params: @keys bytea[], @jobs uuid[]
+DELETE FROM {schema}.unique_key u USING unnest(@keys, @jobs) AS b (key, id) WHERE u.key = b.key AND u.id = b.id;
 
 -- A claim whose answer was lost is asked about, and something of it is there. The same claim, or
 -- its last part, may still be on its way: what is working at this moment is waited for, and what

@@ -124,7 +124,7 @@ SELECT namespace, name, created_at, paused_at, paused_by, rest_until, rest_level
 WHERE created_at IS NOT NULL ORDER BY namespace, name;
 
 -- name: copy_counts
-SELECT {available}, (SELECT count(*) FROM {schema}.ready) + (SELECT count(*) FROM {schema}.keyed)
+SELECT {available}, (SELECT count(*) FROM {schema}.ready) + (SELECT count(*) FROM {schema}.keyed) + (SELECT count(*) FROM {schema}.gated)
 UNION ALL SELECT {running}, count(*) FROM {schema}.claim k CROSS JOIN LATERAL {{slots}} WHERE {{slot_open}}
 UNION ALL SELECT state, count(*) FROM {schema}.deferred GROUP BY state
 UNION ALL SELECT state, count(*) FROM {schema}.finished GROUP BY state;

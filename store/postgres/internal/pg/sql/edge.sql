@@ -18,8 +18,8 @@ WHERE j.namespace = t.namespace;
 -- params: @predecessors uuid[], @successors uuid[], @policies int[], @now bigint, @mark boolean
 --
 -- walk: edges, checks: for what they wait, and that it is to be looked at.
--- walk: body: the jobs. ready_gone, keyed_gone, deferred_gone: what deletes the pointer of a job
--- walk:   decides about it.
+-- walk: body: the jobs. ready_gone, keyed_gone, gated_gone, deferred_gone: what deletes the pointer
+-- walk:   of a job decides about it.
 -- walk: bodies, held: they are held, and remember what they were.
 -- walk: freed, key_checks: turns that are given up.
 -- walk: known, marked: predecessors whose next claims are to tell that others come after them.
@@ -41,11 +41,14 @@ WITH input AS MATERIALIZED (
   DELETE FROM {schema}.keyed k USING body b
   WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
   RETURNING b.*
+), gated_gone AS (
+  DELETE FROM {schema}.gated g USING body b WHERE g.lane = b.lane AND g.run_at = b.run_at AND g.id = b.id RETURNING b.*
 ), deferred_gone AS (
   DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id AND d.held IS NOT TRUE RETURNING b.*, d.due
 ), stopped AS MATERIALIZED (
   SELECT t.* FROM (
-    SELECT *, NULL::bigint AS due FROM ready_gone UNION ALL SELECT *, NULL FROM keyed_gone UNION ALL SELECT * FROM deferred_gone
+    SELECT *, NULL::bigint AS due FROM ready_gone UNION ALL SELECT *, NULL FROM keyed_gone
+    UNION ALL SELECT *, NULL FROM gated_gone UNION ALL SELECT * FROM deferred_gone
   ) t ORDER BY t.id
 ), bodies AS (
   UPDATE {schema}.job j SET run_at = {never} FROM stopped s WHERE j.id = s.id

@@ -23,7 +23,8 @@ WHERE id = @job;
 -- params: @job uuid, @lane int, @queue int, @priority int, @run_at bigint, @due bigint, @state int
 --
 -- walk: body: where the job is, and whether it has the turn of its ordering key.
--- walk: ready_gone, keyed_gone, deferred_gone: its pointer, wherever it is. That of a job
+-- walk: ready_gone, keyed_gone, gated_gone, deferred_gone:
+-- walk:   its pointer, wherever it is. That of a job
 -- walk:   that waits says all that wakes it.
 -- walk: moved: the job, if it had a pointer. It keeps its turn within its queue.
 -- walk: freed: the turn that it gives up.
@@ -43,11 +44,15 @@ WITH body AS MATERIALIZED (
   DELETE FROM {schema}.keyed k USING body b
   WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
   RETURNING k.id
+), gated_gone AS (
+  DELETE FROM {schema}.gated g USING body b WHERE g.lane = b.lane AND g.run_at = b.run_at AND g.id = b.id RETURNING g.id
 ), deferred_gone AS (
   DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id RETURNING d.*
 ), moved AS MATERIALIZED (
   SELECT b.*, b.has_turn AND b.queue = @queue AS keeps_turn FROM body b
-  WHERE EXISTS (SELECT 1 FROM ready_gone UNION ALL SELECT 1 FROM keyed_gone UNION ALL SELECT 1 FROM deferred_gone)
+  WHERE EXISTS (
+    SELECT 1 FROM ready_gone UNION ALL SELECT 1 FROM keyed_gone UNION ALL SELECT 1 FROM gated_gone UNION ALL SELECT 1 FROM deferred_gone
+  )
 ), freed AS (
   DELETE FROM {schema}.key_holder k USING moved m
   WHERE m.has_turn AND NOT m.keeps_turn AND k.queue = m.queue AND k.ordering_key = m.ordering_key AND k.id = m.id
@@ -101,7 +106,7 @@ WITH closed AS (
   CROSS JOIN LATERAL (
     SELECT b.id, b.lane, b.options ->> 'key' AS key FROM {schema}.job b WHERE b.id = t.id AND b.options IS NOT NULL OFFSET 0
   ) j
-  CROSS JOIN LATERAL (SELECT a.queue, split_part(a.kind, '@', 1) AS kind FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
+  CROSS JOIN LATERAL (SELECT a.queue, {{kind_name_of_a}} AS kind FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
   CROSS JOIN LATERAL (SELECT a.namespace FROM {schema}.queue a WHERE a.id = l.queue OFFSET 0) q
   CROSS JOIN LATERAL (
     SELECT a.namespace, a.kind, a.key FROM {schema}.job_key a

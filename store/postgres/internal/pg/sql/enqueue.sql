@@ -156,9 +156,12 @@ WITH body AS MATERIALIZED (
   DELETE FROM {schema}.keyed k USING body b
   WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
   RETURNING k.id
+), gated_gone AS (
+  DELETE FROM {schema}.gated g USING body b WHERE g.lane = b.lane AND g.run_at = b.run_at AND g.id = b.id RETURNING g.id
 ), moved AS MATERIALIZED (
-  SELECT b.*, b.new_run_at <= @now AS due FROM body b
-  WHERE EXISTS (SELECT 1 FROM ready_gone UNION ALL SELECT 1 FROM deferred_gone UNION ALL SELECT 1 FROM keyed_gone)
+  SELECT b.*, b.new_run_at <= @now AS due FROM body b WHERE EXISTS (
+    SELECT 1 FROM ready_gone UNION ALL SELECT 1 FROM deferred_gone UNION ALL SELECT 1 FROM keyed_gone UNION ALL SELECT 1 FROM gated_gone
+  )
 ), changed AS (
   UPDATE {schema}.job j SET run_at = m.new_run_at, args = @args, codec = @codec, metadata = @metadata::json FROM moved m WHERE j.id = m.id
 ), now_ready AS (

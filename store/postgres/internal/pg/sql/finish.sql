@@ -58,6 +58,7 @@ SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') E
 -- walk:   running.
 -- walk: freed, checks: the turn of its ordering key, if it has finished, with a note for who hands
 -- walk:   it on.
+-- walk: gate_checks: notes of gates at which jobs wait, and of which runs have ended.
 -- walk: succeeded: a note of a job that has finished, if others come after it.
 -- walk: answered, forgotten, noted: requests. A cancel is done with the job, a pause with the run;
 -- walk:   of a cancel that goes on it is noted that a run has seen it.
@@ -179,6 +180,12 @@ WITH locked_records AS MATERIALIZED (
   RETURNING k.queue, k.ordering_key
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM freed
+), gate_checks AS (
+  INSERT INTO {schema}.gate_check (gate) SELECT DISTINCT g.gate FROM locked_records l
+  CROSS JOIN LATERAL (
+    SELECT s.gate FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.gates) WITH ORDINALITY AS s (gate, place)
+    WHERE k.node = l.node AND k.seq = l.seq AND k.gates IS NOT NULL AND (l.mask >> (s.place - 1)::int) & 1 = 1 AND s.gate IS NOT NULL OFFSET 0
+  ) g WHERE EXISTS (SELECT 1 FROM {schema}.gated w WHERE w.gate = g.gate OFFSET 0)
 ), succeeded AS (
   INSERT INTO {schema}.edge_check (predecessor) SELECT id FROM fates WHERE final >= {finished} AND has_successors
 ), answered AS (

@@ -72,6 +72,29 @@ EXISTS (
     AND NOT EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = g.node OFFSET 0)
 )
 
+-- The kind of the jobs of a lane, l, without the limit per key in which they count and the version
+-- that they are bound to; the same of a; and the kind as nodes claim it, without the limit alone.
+-- See store.LaneKind.
+-- fragment: kind_name
+split_part(split_part(l.kind, '@', 1), chr(31), 1)
+
+-- fragment: kind_name_of_a
+split_part(split_part(a.kind, '@', 1), chr(31), 1)
+
+-- fragment: claimed_kind
+CASE WHEN strpos(l.kind, chr(31)) = 0 THEN l.kind ELSE regexp_replace(l.kind, chr(31) || '[^@]*', '') END
+
+-- The limit per key in which the jobs of a lane, l, count; '' if there is none.
+-- fragment: lane_limit
+split_part(split_part(l.kind, '@', 1), chr(31), 2)
+
+-- What runs of gates, those of asked: a row for each with how many they are. All records are
+-- looked at that have gates.
+-- fragment: live_gates
+SELECT s.gate, count(*) AS n FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.gates) WITH ORDINALITY AS s (gate, place)
+WHERE k.gates IS NOT NULL AND {{slot_open}} AND (s.gate IN (SELECT gate FROM asked)) IS TRUE
+GROUP BY s.gate
+
 -- The columns of a body that every answer with jobs has, in the order in which Go scans them.
 -- fragment: body
 b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,

@@ -63,7 +63,7 @@ CROSS JOIN LATERAL ({{key_row}}) k WHERE k.held OR k.run_at IS NOT NULL;
 SELECT j.id, q.namespace, l.kind, j.key, (j.options ->> 'keep_key')::bigint, j.args, j.codec, k.yes IS TRUE AND free.yes IS NULL AS busy
 FROM (SELECT id, min(place) AS place FROM unnest(@jobs) WITH ORDINALITY AS t (id, place) GROUP BY id) t
 CROSS JOIN LATERAL (SELECT *, b.options ->> 'key' AS key FROM {schema}.job b WHERE b.id = t.id AND b.options IS NOT NULL OFFSET 0) j
-CROSS JOIN LATERAL (SELECT a.queue, split_part(a.kind, '@', 1) AS kind FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
+CROSS JOIN LATERAL (SELECT a.queue, {{kind_name_of_a}} AS kind FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
 CROSS JOIN LATERAL (SELECT a.namespace FROM {schema}.queue a WHERE a.id = l.queue OFFSET 0) q
 LEFT JOIN LATERAL (
   SELECT true AS yes FROM {schema}.job_key a WHERE a.namespace = q.namespace AND a.kind = l.kind AND a.key = j.key OFFSET 0

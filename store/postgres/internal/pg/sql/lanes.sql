@@ -41,7 +41,9 @@ FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = ANY (@
 WITH served AS MATERIALIZED (
   SELECT t.kind, t.namespace, t.queue FROM unnest(@kinds, @namespaces, @queues) AS t (kind, namespace, queue)
 ), bare AS MATERIALIZED (
-  SELECT l.id, l.kind, q.namespace, q.name FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue
+  SELECT l.id, l.kind, q.namespace, q.name FROM (
+    SELECT l.id, l.queue, {{claimed_kind}} AS kind FROM {schema}.lane l OFFSET 0
+  ) l JOIN {schema}.queue q ON q.id = l.queue
   WHERE q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now AND NOT EXISTS (
     SELECT 1 FROM served s WHERE s.kind = l.kind AND s.namespace IN ('', q.namespace) AND s.queue IN ('', q.name)
   )
@@ -87,6 +89,7 @@ DELETE FROM {schema}.lane l WHERE l.id = ANY (@lanes)
   AND NOT EXISTS (SELECT 1 FROM {schema}.lane_use u WHERE u.lane = l.id OFFSET 0)
   AND NOT EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = l.id OFFSET 0)
   AND NOT EXISTS (SELECT 1 FROM {schema}.deferred d WHERE d.lane = l.id OFFSET 0)
+  AND NOT EXISTS (SELECT 1 FROM {schema}.gated g WHERE g.lane = l.id OFFSET 0)
 RETURNING l.id;
 
 -- Removes queues that have no lanes any more and had their first job before that, but for those

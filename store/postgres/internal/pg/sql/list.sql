@@ -7,10 +7,10 @@
 SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL
 FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue
 WHERE (@namespace = '' OR q.namespace = @namespace) AND (@queues IS NULL OR q.name = ANY (@queues))
-  AND (@kinds IS NULL OR split_part(l.kind, '@', 1) = ANY (@kinds));
+  AND (@kinds IS NULL OR {{kind_name}} = ANY (@kinds));
 
 -- What else than its body a job, j, has to be asked for, as far as the filter looks at it: its end,
--- f, and what makes one that has not finished what it is: d, r and k.
+-- f, and what makes one that has not finished what it is: d, r, g and k.
 -- fragment: around
 LEFT JOIN LATERAL (SELECT a.state, a.reason, a.finished_at FROM {schema}.finished a WHERE @looks_at_end AND a.id = j.id OFFSET 0) f ON true
 LEFT JOIN LATERAL (
@@ -20,6 +20,10 @@ LEFT JOIN LATERAL (
   SELECT true AS yes FROM {schema}.ready a
   WHERE @looks_at_pointer AND f.state IS NULL AND a.lane = j.lane AND a.run_at = j.run_at AND a.id = j.id OFFSET 0
 ) r ON true
+LEFT JOIN LATERAL (
+  SELECT true AS yes FROM {schema}.gated a
+  WHERE @looks_at_pointer AND f.state IS NULL AND a.lane = j.lane AND a.run_at = j.run_at AND a.id = j.id OFFSET 0
+) g ON true
 LEFT JOIN LATERAL (
   SELECT true AS yes FROM {schema}.lane l CROSS JOIN LATERAL (
     SELECT 1 FROM {schema}.keyed a
@@ -35,7 +39,7 @@ LEFT JOIN LATERAL (
   AND (@parent IS NULL OR coalesce(j.parent = @parent, false))
   AND NOT (@no_parent AND j.parent IS NOT NULL)
   AND (@states = 0 OR (@states >> coalesce(f.state, d.state,
-    CASE WHEN r.yes OR k.yes OR NOT @looks_at_pointer THEN {available} ELSE {running} END)) & 1 = 1)
+    CASE WHEN r.yes OR g.yes OR k.yes OR NOT @looks_at_pointer THEN {available} ELSE {running} END)) & 1 = 1)
   AND (@run_from IS NULL OR f.state IS NULL AND j.run_at BETWEEN @run_from AND @run_last)
   AND (@ended_from IS NULL OR coalesce(f.finished_at BETWEEN @ended_from AND @ended_last, false))
   AND (@reasons IS NULL OR coalesce(f.reason = ANY (@reasons), false))
@@ -135,11 +139,13 @@ CROSS JOIN LATERAL (SELECT a.run_at, a.lane FROM {schema}.job a WHERE a.id = t.i
 LEFT JOIN LATERAL (SELECT a.state, a.finished_at FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f ON true
 LEFT JOIN LATERAL (SELECT a.state FROM {schema}.deferred a WHERE f.state IS NULL AND a.due = b.run_at AND a.id = t.id OFFSET 0) d ON true
 LEFT JOIN LATERAL (
-  SELECT true AS yes FROM {schema}.ready a WHERE f.state IS NULL AND a.lane = b.lane AND a.run_at = b.run_at AND a.id = t.id OFFSET 0
+  SELECT true AS yes FROM {schema}.ready a WHERE f.state IS NULL AND a.lane = b.lane AND a.run_at = b.run_at AND a.id = t.id
+  UNION ALL
+  SELECT true FROM {schema}.gated a WHERE f.state IS NULL AND a.lane = b.lane AND a.run_at = b.run_at AND a.id = t.id OFFSET 0
 ) r ON true;
 
--- Jobs with a pointer, in any order: in ready, in line for the turn of an ordering key, in
--- deferred, in claims. Of the second and the last those of all lanes are found.
+-- Jobs with a pointer, in any order: in ready, in line for the turn of an ordering key, at a gate,
+-- in deferred, in claims. Of the second and the last those of all lanes are found.
 -- name: list_ready_few
 -- params: @lanes int[], @from bigint, @last bigint, @limit int
 SELECT h.run_at, h.id, {available} FROM (SELECT id FROM {schema}.lane WHERE @lanes IS NULL OR id = ANY (@lanes)) l CROSS JOIN LATERAL (
@@ -149,6 +155,12 @@ SELECT h.run_at, h.id, {available} FROM (SELECT id FROM {schema}.lane WHERE @lan
 -- name: list_keyed_few
 -- params: @queues int[], @limit int
 SELECT a.run_at, a.id, {available} FROM {schema}.keyed a WHERE @queues IS NULL OR a.queue = ANY (@queues) LIMIT @limit;
+
+-- name: list_gated_few
+-- params: @lanes int[], @from bigint, @last bigint, @limit int
+SELECT h.run_at, h.id, {available} FROM (SELECT id FROM {schema}.lane WHERE @lanes IS NULL OR id = ANY (@lanes)) l CROSS JOIN LATERAL (
+  SELECT a.run_at, a.id FROM {schema}.gated a WHERE a.lane = l.id AND a.run_at BETWEEN @from AND @last LIMIT @limit
+) h LIMIT @limit;
 
 -- name: list_deferred_few
 -- params: @lanes int[], @states int, @from bigint, @last bigint, @limit int

@@ -11,7 +11,8 @@
 -- params: @apart boolean
 --
 -- walk: body: the jobs, each once. durable: it is to end itself, in a run.
--- walk: ready_gone, deferred_gone, keyed_gone: what deletes the pointer of a job decides about
+-- walk: ready_gone, deferred_gone, keyed_gone, gated_gone:
+-- walk:   what deletes the pointer of a job decides about
 -- walk:   it. One that is durable and available already keeps it.
 -- walk: stopped, ended, released, freed: jobs that are cancelled now: their finished row, unique
 -- walk:   key, turn.
@@ -43,9 +44,12 @@ WITH body AS MATERIALIZED (
   WHERE NOT b.durable AND k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at
     AND k.id = b.id
   RETURNING k.id
+), gated_gone AS (
+  DELETE FROM {schema}.gated g USING body b WHERE NOT b.durable AND g.lane = b.lane AND g.run_at = b.run_at AND g.id = b.id RETURNING g.id
 ), stopped AS MATERIALIZED (
-  SELECT * FROM body WHERE NOT durable
-    AND (id IN (SELECT id FROM ready_gone UNION ALL SELECT id FROM deferred_gone UNION ALL SELECT id FROM keyed_gone)) IS TRUE
+  SELECT * FROM body WHERE NOT durable AND (id IN (
+    SELECT id FROM ready_gone UNION ALL SELECT id FROM deferred_gone UNION ALL SELECT id FROM keyed_gone UNION ALL SELECT id FROM gated_gone
+  )) IS TRUE
 ), ended AS (
   INSERT INTO {schema}.finished (id, state, finished_at, reason, error, lane)
   SELECT id, {cancelled}, @now, CASE WHEN @terminate THEN 'terminated' ELSE 'cancelled' END, @reason, lane FROM stopped
@@ -103,7 +107,7 @@ WITH body AS MATERIALIZED (
       SELECT 1 FROM {schema}.keyed k
       WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at
         AND k.id = b.id OFFSET 0
-    )
+    ) OR EXISTS (SELECT 1 FROM {schema}.gated g WHERE g.lane = b.lane AND g.run_at = b.run_at AND g.id = b.id OFFSET 0)
   )
 ), asked AS (
   INSERT INTO {schema}.cancel_request (id, at, reason, actor)
@@ -308,6 +312,7 @@ WITH found AS MATERIALIZED (
     SELECT 1 FROM {schema}.lane l WHERE l.queue = q.id AND (
       EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = l.id OFFSET 0)
       OR EXISTS (SELECT 1 FROM {schema}.deferred d WHERE d.lane = l.id OFFSET 0)
+      OR EXISTS (SELECT 1 FROM {schema}.gated g WHERE g.lane = l.id OFFSET 0)
     )
   ) OR EXISTS (SELECT 1 FROM {schema}.keyed k WHERE k.queue = q.id) OR EXISTS (
     SELECT 1 FROM {schema}.claim c CROSS JOIN LATERAL unnest(c.ids) WITH ORDINALITY AS u (id, place)

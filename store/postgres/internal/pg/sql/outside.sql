@@ -9,7 +9,7 @@
 -- Where jobs are: the state, whether they are handed over, the kind, and whether they remember.
 -- name: spots_of_jobs
 -- params: @jobs uuid[]
-SELECT t.place, coalesce(f.state, d.state, r.state, {running}), coalesce(d.handed_over, 0)::int, split_part(l.kind, '@', 1), EXISTS (
+SELECT t.place, coalesce(f.state, d.state, r.state, {running}), coalesce(d.handed_over, 0)::int, {{kind_name}}, EXISTS (
   SELECT 1 FROM {schema}.journal a WHERE a.id = t.id OFFSET 0
 )
 FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
@@ -24,6 +24,8 @@ LEFT JOIN LATERAL (
   UNION ALL
   SELECT {available} FROM {schema}.keyed a WHERE a.queue = l.queue AND a.ordering_key = b.ordering_key AND a.priority = l.priority
     AND a.run_at = b.run_at AND a.id = t.id
+  UNION ALL
+  SELECT {available} FROM {schema}.gated a WHERE a.lane = b.lane AND a.run_at = b.run_at AND a.id = t.id
 ) r ON f.state IS NULL AND d.state IS NULL;
 
 -- Ends jobs that are handed over. Their bodies are locked. Answers with those that were: the others

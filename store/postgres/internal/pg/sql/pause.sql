@@ -16,6 +16,8 @@ WITH body AS MATERIALIZED (
   DELETE FROM {schema}.keyed k USING body b
   WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
   RETURNING b.*
+), gated_gone AS (
+  DELETE FROM {schema}.gated g USING body b WHERE g.lane = b.lane AND g.run_at = b.run_at AND g.id = b.id RETURNING b.*
 ), deferred_gone AS (
   DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id AND d.held IS NOT TRUE
   RETURNING b.*, d.state, d.due, d.handed_over
@@ -23,6 +25,7 @@ WITH body AS MATERIALIZED (
   SELECT t.* FROM (
     SELECT *, {available} AS state, NULL::bigint AS due, NULL::smallint AS handed_over FROM ready_gone
     UNION ALL SELECT *, {available}, NULL, NULL FROM keyed_gone
+    UNION ALL SELECT *, {available}, NULL, NULL FROM gated_gone
     UNION ALL SELECT * FROM deferred_gone
   ) t ORDER BY t.id
 ), depending AS (

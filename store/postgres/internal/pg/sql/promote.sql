@@ -66,10 +66,12 @@ WITH checks AS MATERIALIZED (
 SELECT c.checks, (SELECT count(*) FROM left_alone), m.id, m.lane, m.run_at
 FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
 
--- Whether there is something to promote, and the next due time that there is.
+-- Whether there is something to promote, and the next due time that there is; and whether gates are
+-- to be looked at, and jobs wait at some.
 -- name: promote_look
 -- params: @now bigint
-SELECT coalesce(d.due <= @now, false) OR EXISTS (SELECT 1 FROM {schema}.key_check), d.due
+SELECT coalesce(d.due <= @now, false) OR EXISTS (SELECT 1 FROM {schema}.key_check), d.due,
+  EXISTS (SELECT 1 FROM {schema}.gate_check), EXISTS (SELECT 1 FROM {schema}.gated)
 FROM (SELECT 1) one LEFT JOIN (SELECT due FROM {schema}.deferred WHERE due < {never} ORDER BY due LIMIT 1) d ON true;
 
 -- Whether anything is left that was due, because it is locked or there was too much, and when

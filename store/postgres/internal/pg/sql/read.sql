@@ -105,7 +105,14 @@ CROSS JOIN LATERAL (
   ) t
 ) r
 CROSS JOIN LATERAL (
-  SELECT count(*) AS n, min(t.run_at) AS oldest FROM (SELECT a.run_at FROM {schema}.keyed a WHERE a.queue = q.id LIMIT @most) t
+  SELECT count(*) AS n, min(t.run_at) AS oldest FROM (
+    (SELECT a.run_at FROM {schema}.keyed a WHERE a.queue = q.id LIMIT @most)
+    UNION ALL (
+      SELECT h.run_at FROM {schema}.lane l
+      CROSS JOIN LATERAL (SELECT a.run_at FROM {schema}.gated a WHERE a.lane = l.id ORDER BY a.run_at LIMIT @most) h
+      WHERE l.queue = q.id LIMIT @most
+    )
+  ) t
 ) k
 UNION ALL
 SELECT q.id, s.state, d.n, NULL FROM queues q CROSS JOIN unnest(ARRAY[{scheduled}, {retryable}, {waiting}]) AS s (state)

@@ -38,6 +38,7 @@ LOCK TABLE {schema}.job, {schema}.finished, {schema}.attempt, {schema}.journal, 
 -- params: @from uuid, @to uuid, @limit int
 SELECT id FROM {schema}.ready WHERE id >= @from AND id < @to
 UNION ALL SELECT id FROM {schema}.keyed WHERE id >= @from AND id < @to
+UNION ALL SELECT id FROM {schema}.gated WHERE id >= @from AND id < @to
 UNION ALL SELECT id FROM {schema}.deferred WHERE id >= @from AND id < @to
 UNION ALL
 SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL {{slots}}

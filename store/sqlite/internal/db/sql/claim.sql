@@ -22,10 +22,10 @@ WHERE r.lane = ? ORDER BY r.run_at, r.id LIMIT ? + 0;
 DELETE FROM holdfast_ready WHERE lane = ? AND (run_at, id) <= (?, ?);
 
 -- name: claim_insert
-INSERT INTO holdfast_claim (node, seq, claimed_at, done, all_slots, ids, leases) VALUES (?, ?, ?, 0, ?, ?, ?);
+INSERT INTO holdfast_claim (node, seq, claimed_at, done, all_slots, ids, leases, gates) VALUES (?, ?, ?, 0, ?, ?, ?, ?);
 
 -- name: claim
-SELECT claimed_at, done, all_slots, ids, leases FROM holdfast_claim WHERE node = ? AND seq = ?;
+SELECT claimed_at, done, all_slots, ids, leases, gates FROM holdfast_claim WHERE node = ? AND seq = ?;
 
 -- name: claim_update
 UPDATE holdfast_claim SET done = ? WHERE node = ? AND seq = ?;
@@ -38,21 +38,21 @@ UPDATE holdfast_claim SET done = done WHERE node = ? AND seq = ?;
 DELETE FROM holdfast_claim WHERE node = ? AND seq = ?;
 
 -- name: claims_of_node
-SELECT seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim WHERE node = ? ORDER BY seq;
+SELECT seq, claimed_at, done, all_slots, ids, leases, gates FROM holdfast_claim WHERE node = ? ORDER BY seq;
 
 -- name: claims_between
 -- params: @node, @from_seq, @to_seq
-SELECT seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim
+SELECT seq, claimed_at, done, all_slots, ids, leases, gates FROM holdfast_claim
 WHERE node = @node AND seq >= @from_seq AND seq < @to_seq ORDER BY seq;
 
 -- name: claims_all
-SELECT node, seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim ORDER BY node, seq;
+SELECT node, seq, claimed_at, done, all_slots, ids, leases, gates FROM holdfast_claim ORDER BY node, seq;
 
 -- There is no index from job to claim: what runs at one moment is few, and the hot path would pay
 -- for it.
 -- name: claims_with
 -- params: @job
-SELECT node, seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim WHERE instr(ids, @job) > 0;
+SELECT node, seq, claimed_at, done, all_slots, ids, leases, gates FROM holdfast_claim WHERE instr(ids, @job) > 0;
 
 -- name: claims_of_dead
 SELECT c.node, c.seq FROM holdfast_claim c JOIN holdfast_node n ON n.id = c.node

@@ -64,7 +64,7 @@ ON CONFLICT (namespace, name) DO UPDATE SET created_at = excluded.created_at, pa
 
 -- How many jobs are in each state.
 -- name: copy_counts
-SELECT {available}, (SELECT count(*) FROM holdfast_ready) + (SELECT count(*) FROM holdfast_keyed)
+SELECT {available}, (SELECT count(*) FROM holdfast_ready) + (SELECT count(*) FROM holdfast_keyed) + (SELECT count(*) FROM holdfast_gated)
 UNION ALL SELECT state, count(*) FROM holdfast_deferred GROUP BY state
 UNION ALL SELECT state, count(*) FROM holdfast_finished GROUP BY state;
 

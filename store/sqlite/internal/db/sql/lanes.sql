@@ -68,6 +68,7 @@ UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL, rest_until = NULL,
 SELECT 1 FROM holdfast_lane l WHERE l.queue = @queue_1 AND (
   EXISTS (SELECT 1 FROM holdfast_ready r WHERE r.lane = l.id)
   OR EXISTS (SELECT 1 FROM holdfast_deferred d INDEXED BY holdfast_deferred_lane WHERE d.lane = l.id)
+  OR EXISTS (SELECT 1 FROM holdfast_gated g INDEXED BY holdfast_gated_lane WHERE g.lane = l.id)
 )
 UNION ALL SELECT 1 FROM holdfast_keyed WHERE queue = @queue_2 LIMIT 1;
 

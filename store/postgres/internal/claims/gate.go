@@ -1,0 +1,268 @@
+package claims
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/gates"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// gated is a claim that may take jobs that count in limits per key.
+type gated struct {
+	params  *store.ClaimParams
+	now     int64
+	answer  *claimAnswer
+	taking  func(store.ClaimParams) pg.Statement
+	through map[int64]int   // how many it has let through, by gate
+	behind  int             // how many it has put behind their gates
+	handed  map[int32]int64 // the earliest place in each lane at which one was put into ready
+	claimed []store.Claimed
+}
+
+// gate is one as the claim finds it.
+type gate struct {
+	gates.Gate
+	waiting []waiting // what Heads has
+}
+
+type waiting struct {
+	lane  int32
+	runAt int64
+	id    store.ID
+}
+
+// over is a job that is to wait at its gate.
+type over struct {
+	gate  int64
+	place gates.Place
+	lane  int32
+}
+
+// run takes jobs, decides which of them run, takes others in the place of those that do not, and
+// writes the records, all in one transaction. The rules are locked after the first jobs were taken,
+// and until the commit: claims of one limit follow one another for that long.
+func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
+	g.through, g.behind, g.handed, g.claimed = map[int64]int{}, 0, nil, nil
+	for left := *g.params; ; {
+		g.answer.empty() // of the round before
+		if err := g.taking(left).On(ctx, t); err != nil {
+			return err
+		}
+		claimed, lanes, err := s.describedIn(ctx, t, left.Node, g.answer)
+		if err != nil {
+			return err
+		}
+		through, behind, err := g.judge(ctx, t, claimed, lanes)
+		if err != nil {
+			return err
+		}
+		g.claimed = append(g.claimed, through...)
+		if behind == 0 || g.behind >= gates.Most {
+			break
+		}
+		if left.Repeat { // the node has noted the number, and takes no other claim with it
+			left.Repeat = false
+			left.Seq++
+		}
+		left.Limit, left.Queues = left.Limit-len(through), gates.LeftOf(left.Queues, through)
+	}
+	for n := range g.claimed {
+		g.claimed[n].Lease.Claim = g.params.Seq + int64(n/store.MaxClaimSlots)
+		g.claimed[n].Lease.Slot = n % store.MaxClaimSlots
+	}
+	return t.Together(ctx, g.records()...)
+}
+
+// judge returns those of the jobs that run, and how many wait at their gates now.
+func (g *gated) judge(ctx context.Context, t pg.Session, claimed []store.Claimed, lanes []int32) ([]store.Claimed, int, error) {
+	found, err := g.look(ctx, t, claimed)
+	if err != nil {
+		return nil, 0, err
+	}
+	var behind []over
+	through := claimed[:0]
+	for i := range claimed {
+		c := &claimed[i]
+		o := over{c.Job.Gate(), gates.Place{Priority: c.Job.Priority, RunAt: c.Job.RunAt.UnixMicro(), ID: c.Job.ID}, lanes[i]}
+		if o.gate != 0 && !found[o.gate].Admit(o.place) {
+			behind = append(behind, o)
+			continue
+		}
+		g.through[o.gate]++
+		through = append(through, *c)
+	}
+	g.behind += len(behind)
+	if moving := append(putting(behind), g.handing(found)...); moving != nil {
+		err = t.Together(ctx, moving...)
+	}
+	return through, len(behind), err
+}
+
+// look locks the rules of the limits, and looks at the gates of the jobs.
+func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed) (map[int64]*gate, error) {
+	found := map[int64]*gate{}
+	var ids []int64
+	var names, limits []string
+	for i := range claimed {
+		job := &claimed[i].Job
+		if id := job.Gate(); id != 0 && found[id] == nil {
+			found[id] = &gate{}
+			ids, names = append(ids, id), append(names, job.Options.Limit)
+		}
+	}
+	if ids == nil {
+		return found, nil
+	}
+	limits = slices.Clone(names)
+	slices.Sort(limits)
+	limits = slices.Compact(limits)
+	return found, t.Together(ctx,
+		pg.Statement{Name: "gate_rules_lock", Args: []any{g.params.Namespace, limits}},
+		pg.Statement{Name: "gates_look", Args: []any{ids, names, limits, g.params.Namespace, g.params.Kinds, g.now}, Each: func(r pg.Row) error {
+			var (
+				id          int64
+				free, runAt *int64
+				priority    *int32
+				job         pgtype.UUID
+				lane        *int32
+			)
+			if err := r.Scan(&id, &free, &priority, &runAt, &job, &lane); err != nil {
+				return err
+			}
+			at := found[id]
+			at.Unbounded, at.Free = free == nil, int(pg.OptInt(free))-g.through[id]
+			if lane != nil {
+				at.Heads = append(at.Heads, gates.Place{Priority: int(*priority), RunAt: *runAt, ID: job.Bytes})
+				at.waiting = append(at.waiting, waiting{*lane, *runAt, job.Bytes})
+			}
+			return nil
+		}})
+}
+
+// records are the statements that write what runs.
+func (g *gated) records() (list []pg.Statement) {
+	n := len(g.claimed)
+	if n == 0 {
+		return nil
+	}
+	ids, leases, of := make([]pgtype.UUID, n), make([]int64, n), make([]*int64, n)
+	var keys [][]byte
+	var holders []pgtype.UUID
+	var anyLease, anyGate bool
+	for i := range g.claimed {
+		job := &g.claimed[i].Job
+		ids[i], leases[i] = pg.UUIDOf(job.ID), job.LeaseNumber
+		anyLease = anyLease || job.LeaseNumber > 1
+		if id := job.Gate(); id != 0 {
+			of[i], anyGate = &id, true
+		}
+		if len(job.UniqueKey) > 0 && !job.UniqueStates.Has(store.Running) {
+			keys, holders = append(keys, job.UniqueKey), append(holders, pg.UUIDOf(job.ID))
+		}
+	}
+	if !anyLease {
+		leases = nil
+	}
+	if !anyGate {
+		of = nil
+	}
+	list = append(list, pg.Statement{Name: "claim_records", Args: []any{g.params.Node, g.params.Seq, g.now, ids, leases, of}})
+	if keys != nil {
+		list = append(list, pg.Statement{Name: "claim_releases", Args: []any{keys, holders}})
+	}
+	return list
+}
+
+func putting(behind []over) []pg.Statement {
+	if len(behind) == 0 {
+		return nil
+	}
+	of, priorities, runAt := make([]int64, len(behind)), make([]int32, len(behind)), make([]int64, len(behind))
+	ids, lanes := make([]pgtype.UUID, len(behind)), make([]int32, len(behind))
+	for i, o := range behind {
+		of[i], priorities[i], runAt[i], ids[i], lanes[i] = o.gate, int32(o.place.Priority), o.place.RunAt, pg.UUIDOf(o.place.ID), o.lane
+	}
+	return []pg.Statement{{Name: "gated_put", Args: []any{of, priorities, runAt, ids, lanes}}}
+}
+
+// handing puts those that wait before jobs of the claim, and for which there is a slot, into ready.
+func (g *gated) handing(found map[int64]*gate) []pg.Statement {
+	var runAt []int64
+	var ids []pgtype.UUID
+	var lanes []int32
+	for _, at := range found {
+		for _, w := range at.waiting[:len(at.Released())] {
+			runAt, ids, lanes = append(runAt, w.runAt), append(ids, pg.UUIDOf(w.id)), append(lanes, w.lane)
+			if g.handed == nil {
+				g.handed = map[int32]int64{}
+			}
+			if first, ok := g.handed[w.lane]; !ok || w.runAt < first {
+				g.handed[w.lane] = w.runAt
+			}
+		}
+	}
+	if ids == nil {
+		return nil
+	}
+	return []pg.Statement{{Name: "gated_out", Args: []any{runAt, ids, lanes}}}
+}
+
+// describedIn returns the jobs of an answer with what their lanes say, and the lanes, in the order
+// of the claim. Lanes that are not known are looked up in the transaction.
+func (s *Store) describedIn(ctx context.Context, t pg.Session, node int64, a *claimAnswer) ([]store.Claimed, []int32, error) {
+	if !a.alive {
+		return nil, nil, store.DeadNode(node)
+	}
+	var missing []int32
+	for _, id := range a.lanes {
+		if _, ok := s.Lanes.Get(id); !ok {
+			missing = append(missing, id)
+		}
+	}
+	if missing != nil {
+		if err := t.Run(ctx, "lanes_by_id", s.CacheLane, missing); err != nil {
+			return nil, nil, err
+		}
+	}
+	order := make([]int, len(a.claimed))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return pg.CompareLeases(a.claimed[x].Lease, a.claimed[y].Lease) })
+	claimed, lanes := make([]store.Claimed, len(order)), make([]int32, len(order))
+	for n, i := range order {
+		claimed[n], lanes[n] = a.claimed[i], a.lanes[i]
+		job := &claimed[n].Job
+		if err := s.Describe(job, lanes[n]); err != nil {
+			return nil, nil, err
+		}
+		if l, _ := s.Lanes.Get(lanes[n]); l.Limit() != job.Options.Limit {
+			return nil, nil, fmt.Errorf("%w: the lane of job %s is of the limit %q, and the job of %q", store.ErrSchema, job.ID, l.Limit(), job.Options.Limit)
+		}
+	}
+	return claimed, lanes, nil
+}
+
+// noteGates notes whether a look has seen jobs that have gates, and returns it. One that has looked
+// at everything and has seen none forgets them.
+func (s *Store) noteGates(namespace string, look *local.Look, seen []int32, taken map[int32]local.Span) bool {
+	for lane := range taken {
+		seen = append(seen, lane)
+	}
+	for _, id := range seen {
+		if l, ok := s.Lanes.Get(id); ok && l.Namespace == namespace && l.Limit() != "" {
+			s.Gates.Note(namespace, true)
+			return true
+		}
+	}
+	if look.Whole && len(seen) < pg.ClaimSeen {
+		s.Gates.Note(namespace, false)
+	}
+	return s.Gates.Has(namespace)
+}

@@ -1,0 +1,43 @@
+-- Limits per key: jobs that wait because as many run of their key as its limit lets.
+
+-- Who runs, of all gates.
+-- name: gates_live
+SELECT done, all_slots, gates FROM holdfast_claim INDEXED BY holdfast_claim_gates WHERE gates IS NOT NULL;
+
+-- name: gates_live_ids
+SELECT done, all_slots, gates, ids FROM holdfast_claim INDEXED BY holdfast_claim_gates WHERE gates IS NOT NULL;
+
+-- name: gated_insert
+INSERT INTO holdfast_gated (gate, priority, run_at, id, lane) VALUES (?, ?, ?, ?, ?);
+
+-- name: gated_delete
+DELETE FROM holdfast_gated WHERE lane = ? AND run_at = ? AND id = ?;
+
+-- name: gated_has
+SELECT 1 FROM holdfast_gated INDEXED BY holdfast_gated_lane WHERE lane = ? AND run_at = ? AND id = ?;
+
+-- name: gated_any
+SELECT 1 FROM holdfast_gated LIMIT 1;
+
+-- The next gate at which jobs wait, and the lane of one of them.
+-- name: gated_next
+SELECT gate, lane FROM holdfast_gated WHERE gate > ? ORDER BY gate LIMIT 1;
+
+-- The lane of one that waits at a gate.
+-- name: gated_lane
+SELECT lane FROM holdfast_gated WHERE gate = ? LIMIT 1;
+
+-- name: gated_heads
+SELECT priority, run_at, id, lane FROM holdfast_gated WHERE gate = ? ORDER BY priority, run_at, id LIMIT ? + 0;
+
+-- name: gated_count
+SELECT count(*) FROM (SELECT 1 FROM holdfast_gated INDEXED BY holdfast_gated_lane WHERE lane = ? LIMIT ? + 0);
+
+-- name: gated_oldest
+SELECT run_at FROM holdfast_gated INDEXED BY holdfast_gated_lane WHERE lane = ? ORDER BY run_at LIMIT 1;
+
+-- name: gated_in_lane
+SELECT run_at, id FROM holdfast_gated INDEXED BY holdfast_gated_lane WHERE lane = ? LIMIT ? + 0;
+
+-- name: gate_capacity
+SELECT capacity FROM holdfast_limit_rule WHERE namespace = ? AND name = ? AND settings ->> 'per_key';

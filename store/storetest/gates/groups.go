@@ -1,0 +1,12 @@
+// Package gates tests limits per key: that never more jobs of a key run than its limit lets, that
+// none is left waiting, and that those which wait are there for whatever else is done to jobs.
+package gates
+
+import "github.com/holdfastdev/holdfast/store/storetest/env"
+
+// Groups are the tests of this package, by what they are about.
+var Groups = env.Groups{
+	"Gate":      gateTests,
+	"GatePlace": placeTests,
+	"RaceGate":  raceTests,
+}
