@@ -53,6 +53,7 @@ type jobJSON struct {
 	OnParentClose closeJSON    `json:"on_parent_close"`
 	Source        textJSON     `json:"source"`
 	Nominal       timeJSON     `json:"nominal"`
+	Follows       *ID          `json:"follows"`
 
 	*whereJSON // of a Record
 }
@@ -109,6 +110,9 @@ func (j Job) json() *jobJSON {
 	if j.Parent != (ID{}) {
 		v.Parent = &j.Parent
 	}
+	if j.Options.Follows != (ID{}) {
+		v.Follows = &j.Options.Follows
+	}
 	return v
 }
 
@@ -126,6 +130,9 @@ func (v *jobJSON) job() Job {
 	}
 	if len(v.Tags) > 0 {
 		j.Tags = v.Tags
+	}
+	if v.Follows != nil {
+		j.Options.Follows = *v.Follows
 	}
 	if b := v.Backoff; b != nil {
 		j.Options.Backoff = Backoff{Base: time.Duration(b.Base), Cap: time.Duration(b.Cap), Jitter: b.Jitter}

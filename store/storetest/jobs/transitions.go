@@ -126,7 +126,7 @@ func (w *walker) outcomes() map[edge]walk {
 	return map[edge]walk{
 		{store.Running, store.Completed, "the handler returned a result"}:                              ends(store.Completed),
 		{store.Running, store.Retryable, "the handler failed or its node died, and attempts are left"}: ends(store.Retryable),
-		{store.Running, store.Scheduled, "the handler snoozed, or asked its queue to rest"}:                                        ends(store.Scheduled),
+		{store.Running, store.Scheduled, "the handler snoozed, or asked its queue to rest"}:            ends(store.Scheduled),
 		{store.Running, store.Available, "its node stopped and gave it back"}:                          ends(store.Available),
 		{store.Running, store.Failed, "a terminal error, or no attempts left"}:                         ends(store.Failed),
 		{store.Running, store.Cancelled, "a person, a parent or the handler asked"}:                    ends(store.Cancelled),
