@@ -55,6 +55,19 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 	access.Reserve = func(run any, step string, v *store.Reservation) ([]byte, error) {
 		return run.(*Run).reserve(step, v) //nolint:errcheck // always a *Run
 	}
+	access.FollowUp = func(policy store.FailurePolicy, item any) any {
+		return enqueueOption(func(s *enqueueSpec) error {
+			s.wanted = append(slices.Clip(s.wanted), wantedFollowUp{policy, item.(BatchItem)}) //nolint:errcheck // always one
+			return nil
+		})
+	}
+	access.KeepTurn = func() any {
+		return enqueueOption(func(s *enqueueSpec) error {
+			s.enqueue.Job.Options.KeepTurn = true
+			return nil
+		})
+	}
+	access.Follows = func(run any) store.ID { return run.(*Run).run.Job().Options.Follows } //nolint:errcheck // always a *Run
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub
@@ -108,6 +121,8 @@ func (c *Client) completeJobOfMany(spec *enqueueSpec) error {
 	switch {
 	case e.KnownID:
 		return invalid("id", "it cannot be that of many jobs; remove the option JobID")
+	case len(spec.wanted) > 0:
+		return invalid("follow-up", "a schedule has none; enqueue what follows where the job ends")
 	case len(e.After) > 0:
 		return invalid("after", "a schedule does not wait for jobs; enqueue what waits where the job ends")
 	case spec.unique != nil:

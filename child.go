@@ -47,6 +47,8 @@ func (k Kind[In, Out]) child(run *Run, in In, opts []EnqueueOption) (*store.Enqu
 		return nil, invalid("child", "kind %q: a child cannot have a unique key; remove the option Unique", k.name)
 	case e.Job.Options.Key != "":
 		return nil, invalid("child", "kind %q: a child cannot have a business key; remove the option Key", k.name)
+	case len(spec.wanted) > 0:
+		return nil, invalid("child", "kind %q: a child cannot have follow-ups; the run that waits for it can start them", k.name)
 	case len(e.After) > 0:
 		return nil, invalid("child", "kind %q: a child cannot come after other jobs; wait for them, or start it later", k.name)
 	case e.KnownID:

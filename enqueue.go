@@ -82,6 +82,9 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 	if !e.KnownID {
 		e.Job.ID = NewID()
 	}
+	if err := c.buildFollowUps(spec); err != nil {
+		return nil, err
+	}
 	if !c.passes(spec) {
 		if err := c.complete(spec); err != nil {
 			return nil, err
@@ -100,6 +103,9 @@ func (c *Client) complete(spec *enqueueSpec) error {
 	}
 	if err := checkJSON("args", e.Job.Args, c.limit); err != nil {
 		return err
+	}
+	if e.Job.Options.KeepTurn && e.Job.OrderingKey == "" {
+		return invalid("keep turn", "it needs an ordering key; add the option OrderingKey")
 	}
 	if deadline := e.Job.Options.Deadline; !deadline.IsZero() {
 		runAt := e.Job.RunAt
@@ -122,6 +128,19 @@ func (c *Client) complete(spec *enqueueSpec) error {
 			return err
 		}
 		e.Job.UniqueKey, e.Job.UniqueStates = key, spec.unique.states()
+	}
+	return c.completeFollowUps(spec)
+}
+
+// completeFollowUps completes those that have passed through middleware; the others are complete.
+func (c *Client) completeFollowUps(spec *enqueueSpec) error {
+	for _, f := range spec.follows {
+		if f.before == nil {
+			continue
+		}
+		if err := c.complete(f); err != nil {
+			return fmt.Errorf("follow-up of kind %q: %w", f.enqueue.Job.Kind, err)
+		}
 	}
 	return nil
 }

@@ -111,9 +111,9 @@ func (m enqueueMiddlewares) addTo(all *[]enqueueMiddleware) error {
 	return nil
 }
 
-// passes reports whether an enqueue passes through middleware.
+// passes reports whether an enqueue, or a follow-up of it, passes through middleware.
 func (c *Client) passes(spec *enqueueSpec) bool {
-	return len(c.aroundEnqueues) > 0 || spec != nil && len(spec.around) > 0
+	return len(c.aroundEnqueues) > 0 || spec != nil && (len(spec.around) > 0 || slices.ContainsFunc(spec.follows, c.passes))
 }
 
 // pass calls write inside of the middleware, if there is some. The enqueues are to be completed by
@@ -124,7 +124,7 @@ func (c *Client) pass(ctx context.Context, specs []*enqueueSpec, write func(cont
 	}
 	var all []*store.Job
 	of := map[string][]*store.Job{} // by the kind, of those that have middleware of their own
-	for _, spec := range specs {
+	for _, spec := range unfold(specs) {
 		if spec == nil || !c.passes(spec) {
 			continue
 		}

@@ -46,6 +46,8 @@ type enqueueSpec struct {
 	unique  *Unique
 	around  []enqueueMiddleware // of the kind
 	before  *store.Job          // as it was given to middleware; nil: it was not
+	wanted  []wantedFollowUp
+	follows []*enqueueSpec // the follow-ups, whose enqueues are among the FollowUps of this one
 }
 
 type enqueueOption func(*enqueueSpec) error

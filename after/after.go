@@ -1,4 +1,4 @@
-// Package after lets jobs wait for other jobs.
+// Package after lets jobs wait for other jobs, and follow their ends.
 //
 //	load, err := Load.Enqueue(ctx, hf, in)
 //	report, err := Report.Enqueue(ctx, hf, args, after.Completed(load.ID))
@@ -10,6 +10,17 @@
 //	Finished         it runs then as well
 //	CompletedOrHeld  it waits then until a person retries that one, or resumes this one
 //	Add              the same for a job that is enqueued already and has not started
+//	Failed           it runs only if they fail; Cancelled: only if they are cancelled
+//
+// Follow-ups are enqueued with the job that they follow, in one transaction:
+//
+//	job, err := Charge.Enqueue(ctx, hf, order,
+//		after.Success(Ship.Item(order)), after.Failure(Alert.Item("no money")), after.Cancel(Restock.Item(order)))
+//
+// Of these one runs. Its handler finds out about the first job by First, Outcome and Result.
+//
+// KeepTurn lets a job that fails keep the turn of its ordering key, so that those behind it wait
+// until it is retried or skipped (Skip).
 //
 // Options may be combined: each adds jobs. The predecessors are of the same namespace, and exist:
 // they were enqueued before, or earlier in the same batch, or earlier in the same transaction of

@@ -58,3 +58,45 @@ func Example() {
 	// no taxes: true
 	// the rest removed
 }
+
+// An order is charged. What follows depends on how that ends, and is enqueued with it.
+func ExampleSuccess() {
+	ctx := context.Background()
+	charge := holdfast.NewKind[string, int]("charge")
+	ship := holdfast.NewKind[string, string]("ship")
+	alert := holdfast.NewKind[string, string]("alert")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	said := make(chan string)
+	err := errors.Join(
+		charge.Handle(hf, func(_ *holdfast.Run, order string) (int, error) {
+			if order == "B" {
+				return 0, holdfast.Fail(errors.New("no money"))
+			}
+			return 1999, nil
+		}),
+		ship.Handle(hf, func(run *holdfast.Run, order string) (string, error) {
+			cents, err := after.Result[int](run)
+			said <- fmt.Sprintf("ship %s, paid %d", order, cents)
+			return "", err
+		}),
+		alert.Handle(hf, func(run *holdfast.Run, order string) (string, error) {
+			charged, err := after.Outcome(run)
+			said <- fmt.Sprintf("charging %s: %s", order, charged.Error)
+			return "", err
+		}),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	for _, order := range []string{"A", "B"} {
+		must(charge.Enqueue(ctx, hf, order, after.Success(ship.Item(order)), after.Failure(alert.Item(order))))
+		fmt.Println(<-said)
+	}
+	// Output:
+	// ship A, paid 1999
+	// charging B: no money
+}

@@ -148,8 +148,8 @@ func (a *Append) CheckChildren() error {
 			q.Err = fmt.Errorf("%w: job %s is not a child of the job that enqueues it", ErrInvalid, q.Job.ID)
 		case len(q.Job.UniqueKey) > 0:
 			q.Err = fmt.Errorf("%w: job %s is a child and has a unique key", ErrInvalid, q.Job.ID)
-		case len(q.After) > 0:
-			q.Err = fmt.Errorf("%w: job %s is a child and comes after others", ErrInvalid, q.Job.ID)
+		case len(q.After)+len(q.FollowUps) > 0:
+			q.Err = fmt.Errorf("%w: job %s is a child, and comes after others or has follow-ups", ErrInvalid, q.Job.ID)
 		default:
 			continue
 		}

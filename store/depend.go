@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // FailurePolicy says what becomes of a job that comes after another one if that fails or is
@@ -16,9 +17,13 @@ const (
 	// HoldIfFailed lets it wait for a person: who retries the other one, which may complete then,
 	// or resumes this one, or cancels it.
 	HoldIfFailed FailurePolicy = 2
+	// OnlyIfFailed lets it run if the other one fails, and cancels it otherwise, in words that say
+	// that it is not needed.
+	OnlyIfFailed    FailurePolicy = 3
+	OnlyIfCancelled FailurePolicy = 4 // the same, if the other one is cancelled
 )
 
-var failurePolicies = []string{"cancel", "run", "hold"}
+var failurePolicies = []string{"cancel", "run", "hold", "only-failed", "only-cancelled"}
 
 // String returns the name of the policy, as users see it everywhere.
 func (p FailurePolicy) String() string {
@@ -33,7 +38,7 @@ func ParseFailurePolicy(name string) (FailurePolicy, error) {
 	if i := slices.Index(failurePolicies, name); i >= 0 {
 		return FailurePolicy(i), nil
 	}
-	return 0, fmt.Errorf("%w: unknown policy %q; it is run, cancel or hold", ErrInvalid, name)
+	return 0, fmt.Errorf("%w: unknown policy %q; it is one of %s", ErrInvalid, name, strings.Join(failurePolicies, ", "))
 }
 
 // MarshalText makes the policy its name in JSON.
@@ -124,7 +129,7 @@ func checkDependencies(job ID, on []Dependency) error {
 			return fmt.Errorf("%w: job %s: a dependency has no job", ErrInvalid, job)
 		case d.On == job:
 			return &DependencyError{job, job, CyclicDependency}
-		case d.IfFailed > HoldIfFailed:
+		case d.IfFailed > OnlyIfCancelled:
 			return fmt.Errorf("%w: job %s: unknown policy %d", ErrInvalid, job, d.IfFailed)
 		}
 	}
@@ -154,19 +159,28 @@ func Distinct(on []Dependency) []Dependency {
 
 // Lets reports whether a job with the policy need not wait for a predecessor in that state.
 func (p FailurePolicy) Lets(state State) bool {
-	return state == Completed || p == RunIfFailed && state.Finished()
+	switch p {
+	case OnlyIfFailed:
+		return state == Failed
+	case OnlyIfCancelled:
+		return state == Cancelled
+	case RunIfFailed:
+		return state.Finished()
+	case CancelIfFailed, HoldIfFailed:
+	}
+	return state == Completed
 }
 
 // MarkPredecessors sets HasSuccessors of enqueues after which others of the list come. Stores call
 // it. It returns those that come after a later one, with that: it is not there yet, unless it is
 // known already.
 func MarkPredecessors(enqueues []*Enqueue) (early map[*Enqueue]ID) {
-	if !slices.ContainsFunc(enqueues, func(q *Enqueue) bool { return len(q.After) > 0 }) {
+	if !slices.ContainsFunc(enqueues, func(q *Enqueue) bool { return len(q.After)+len(q.FollowUps) > 0 }) {
 		return nil
 	}
 	places := make(map[ID]int, len(enqueues))
 	for i, q := range enqueues {
-		q.HasSuccessors = false
+		q.HasSuccessors = q.markFollowUps()
 		if _, twice := places[q.Job.ID]; !twice {
 			places[q.Job.ID] = i
 		}
@@ -185,12 +199,103 @@ func MarkPredecessors(enqueues []*Enqueue) (early map[*Enqueue]ID) {
 	return early
 }
 
-// FailedWords is what a job is told that is cancelled because its predecessor did not complete; 0
-// is the state of one that was removed before its end was known.
-func FailedWords(on ID, state State) string {
+// UnmetWords is what a job is told that is cancelled because of how its predecessor has ended; 0 is
+// the state of one that was removed before its end was known.
+func (p FailurePolicy) UnmetWords(on ID, state State) string {
 	word := state.String()
 	if state == 0 {
 		word = "removed"
 	}
+	switch p {
+	case OnlyIfFailed:
+		return "not needed: job " + on.String() + ", for whose failure it waited, is " + word
+	case OnlyIfCancelled:
+		return "not needed: job " + on.String() + ", for whose cancel it waited, is " + word
+	case CancelIfFailed, RunIfFailed, HoldIfFailed:
+	}
 	return "job " + on.String() + ", which it came after, is " + word
+}
+
+// MaxFollowUps is how many follow-ups an enqueue may have, theirs included.
+const MaxFollowUps = 100
+
+// AllFollowUps are the follow-ups of an enqueue, each before its own.
+func (q *Enqueue) AllFollowUps() (list []*Enqueue) {
+	for _, f := range q.FollowUps {
+		list = append(append(list, f), f.AllFollowUps()...)
+	}
+	return list
+}
+
+// Unfold lists enqueues and, behind each, its follow-ups.
+func Unfold(enqueues []*Enqueue) []*Enqueue {
+	more := 0
+	for _, q := range enqueues {
+		more += len(q.FollowUps)
+	}
+	if more == 0 {
+		return enqueues
+	}
+	list := make([]*Enqueue, 0, len(enqueues)+more)
+	for _, q := range enqueues {
+		list = append(append(list, q), q.AllFollowUps()...)
+	}
+	return list
+}
+
+// markFollowUps sets HasSuccessors of those follow-ups that have some, and reports whether the
+// enqueue has.
+func (q *Enqueue) markFollowUps() bool {
+	for _, f := range q.FollowUps {
+		f.HasSuccessors = f.markFollowUps()
+	}
+	return len(q.FollowUps) > 0
+}
+
+// checkFollowUps reports why the job of an enqueue cannot have its follow-ups, an ErrInvalid.
+func (q *Enqueue) checkFollowUps() error {
+	if len(q.FollowUps) == 0 {
+		return nil
+	}
+	if q.Job.Parent != (ID{}) {
+		return fmt.Errorf("%w: job %s is a child and has follow-ups", ErrInvalid, q.Job.ID)
+	}
+	all := q.AllFollowUps()
+	if len(all) > MaxFollowUps {
+		return fmt.Errorf("%w: job %s has %d follow-ups; at most %d are allowed", ErrInvalid, q.Job.ID, len(all), MaxFollowUps)
+	}
+	seen := map[ID]bool{q.Job.ID: true}
+	for _, f := range all {
+		if seen[f.Job.ID] {
+			return fmt.Errorf("%w: two follow-ups have the id %s", ErrInvalid, f.Job.ID)
+		}
+		seen[f.Job.ID] = true
+	}
+	for _, f := range q.FollowUps {
+		if err := f.checkAsFollowUp(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAsFollowUp reports why the enqueue cannot be a follow-up of another one, an ErrInvalid.
+func (q *Enqueue) checkAsFollowUp(of *Enqueue) error {
+	switch {
+	case len(q.After) != 1 || q.After[0].On != of.Job.ID:
+		return fmt.Errorf("%w: job %s is a follow-up of job %s and does not come after it, and no other", ErrInvalid, q.Job.ID, of.Job.ID)
+	case q.Job.Namespace != of.Job.Namespace:
+		return fmt.Errorf("%w: job %s is a follow-up of job %s of another namespace", ErrInvalid, q.Job.ID, of.Job.ID)
+	case len(q.Job.UniqueKey) > 0 || q.Job.Options.Key != "":
+		return fmt.Errorf("%w: job %s is a follow-up and has a key", ErrInvalid, q.Job.ID)
+	case q.KnownID || q.Send != nil:
+		return fmt.Errorf("%w: job %s is a follow-up with an id of its own, or with a signal", ErrInvalid, q.Job.ID)
+	}
+	return q.Check()
+}
+
+// IsPlain reports whether nothing but its id can be in the way of the job, and nothing else comes
+// with it.
+func (q *Enqueue) IsPlain() bool {
+	return len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Parent == (ID{}) && len(q.After)+len(q.FollowUps) == 0
 }

@@ -51,7 +51,14 @@ type Enqueue struct {
 	// *DependencyError, and so are too many; then nothing is enqueued. An enqueue that finds its
 	// job, or the holder of its key, adds no dependencies. A child has none.
 	After []Dependency
-	// HasSuccessors is set by the store if a later enqueue of the batch comes after this one.
+	// FollowUps are jobs that come after this one and are enqueued with it: all of them in the
+	// transaction that inserts it, or, if it inserts nothing, none. They have no keys and no ids of
+	// the caller's, and nothing but this job in After; they may have follow-ups. At most
+	// MaxFollowUps. Their Result is set if they were inserted; of the first that cannot be, the Err
+	// is that of this enqueue. A child has none.
+	FollowUps []*Enqueue
+	// HasSuccessors is set by the store if a later enqueue of the batch comes after this one, or a
+	// follow-up.
 	HasSuccessors bool
 
 	// Send, if set, is a signal that is sent in the same transaction to the job that the enqueue

@@ -66,7 +66,8 @@ const (
 )
 
 // Options are the settings of a job that the claim does not look at. The store keeps them as one
-// JSON document and does not interpret them, but for Deadline, Key, KeepKey, Limit and LimitKey.
+// JSON document and does not interpret them, but for Deadline, Key, KeepKey, KeepTurn, Limit and
+// LimitKey.
 type Options struct {
 	Timeout   time.Duration `json:"timeout,omitempty"`   // of one attempt; 0: the handler's
 	Heartbeat time.Duration `json:"heartbeat,omitempty"` // how long an attempt may go without progress; 0: the handler's
@@ -74,6 +75,12 @@ type Options struct {
 	Backoff   Backoff       `json:"backoff,omitzero"`    // of this job; zero: the handler's
 	Source    string        `json:"source,omitempty"`    // what enqueued it, such as a schedule's name
 	Nominal   time.Time     `json:"nominal,omitzero"`    // of a schedule's job: the time that it is for
+	// KeepTurn lets a job that fails keep the turn of its ordering key, if it has it, until a
+	// person retries it, cancels or skips it (which leaves it failed, and gives up the turn), or
+	// deletes it. Retention leaves it alone as long.
+	KeepTurn bool `json:"keep_turn,omitempty"`
+
+	Follows ID `json:"follows,omitzero"` // of a follow-up: the job whose end it follows
 
 	Key string `json:"key,omitempty"` // the business key; "": none. See JobKey
 	// KeepKey is for how long a finished job holds its business key. 0: not at all; negative
@@ -105,3 +112,8 @@ type Lease struct {
 
 // MaxClaimSlots is how many jobs one claim record holds. A larger claim writes several records.
 const MaxClaimSlots = 60
+
+// KeepsTurn reports whether the job keeps the turn of its ordering key if it ends so.
+func (j *Job) KeepsTurn(end State) bool {
+	return end == Failed && j.Options.KeepTurn && j.OrderingKey != ""
+}

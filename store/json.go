@@ -55,6 +55,7 @@ type jobJSON struct {
 	OnParentClose closeJSON    `json:"on_parent_close"`
 	Source        textJSON     `json:"source"`
 	Nominal       timeJSON     `json:"nominal"`
+	Follows       *ID          `json:"follows"`
 
 	*whereJSON // of a Record
 }
@@ -112,6 +113,9 @@ func (j Job) json() *jobJSON {
 	if j.Parent != (ID{}) {
 		v.Parent = &j.Parent
 	}
+	if j.Options.Follows != (ID{}) {
+		v.Follows = &j.Options.Follows
+	}
 	return v
 }
 
@@ -129,6 +133,9 @@ func (v *jobJSON) job() Job {
 	}
 	if len(v.Tags) > 0 {
 		j.Tags = v.Tags
+	}
+	if v.Follows != nil {
+		j.Options.Follows = *v.Follows
 	}
 	if b := v.Backoff; b != nil {
 		j.Options.Backoff = Backoff{Base: time.Duration(b.Base), Cap: time.Duration(b.Cap), Jitter: b.Jitter}

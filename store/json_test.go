@@ -66,7 +66,7 @@ func whole() Record {
 			ID: anID, Namespace: "default", Queue: "mail", Kind: "send", Priority: 2,
 			Args: []byte(`{"to":"<ada>","n":9007199254740993}`), CreatedAt: at, RunAt: at.Add(time.Second), Attempt: 3, MaxAttempts: 5,
 			Options: Options{
-				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at.Add(time.Hour), Source: "nightly", Nominal: at,
+				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at.Add(time.Hour), Source: "nightly", Nominal: at, Follows: parent,
 				Key: "order-42", KeepKey: time.Hour, Limit: "each", LimitKey: "acme",
 				Backoff: Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
@@ -100,7 +100,7 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"backoff":{"base":"1s","cap":"1m0s","jitter":0.25},"ordering_key":"ada","unique":true,"key":"order-42","keep_key":"1h0m0s","limit":"each","limit_key":"acme",` +
 	`"lease_number":"9007199254740993",` +
 	`"closing":true,"version":"2","parent":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65","on_parent_close":"abandon",` +
-	`"source":"nightly","nominal":"2026-03-04T05:06:07.000089Z",` +
+	`"source":"nightly","nominal":"2026-03-04T05:06:07.000089Z","follows":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65",` +
 	`"result":[1,2],"result_codec":0,"fingerprint":"fffffffffffffffe","claimed_at":"2026-03-04T05:06:07.000089Z",` +
 	`"started_at":"2026-03-04T05:06:07.000089Z","finished_at":"2026-03-04T05:07:07.000089Z",` +
 	`"blocked":true,"cancel_requested":true,"pause_requested":true,"node":"7",` +

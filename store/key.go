@@ -88,6 +88,9 @@ func (q *Enqueue) Check() error {
 			return err
 		}
 	}
+	if err := q.checkFollowUps(); err != nil {
+		return err
+	}
 	if q.Send == nil {
 		return nil
 	}

@@ -18,8 +18,24 @@ type CancelParams struct {
 	// is durable and has begun (it has a journal) is made available with the request, so that its
 	// run ends it in order; until that run it is Available, and not Cancelled.
 	Terminate bool
-	// Unrecorded: no action is recorded, as no person asked.
+	// Unrecorded: no action is recorded, as no person asked, and no job that has failed gives up
+	// the turn that it keeps (Options.KeepTurn), as it does otherwise: it stays Failed, that is
+	// recorded, and those behind it follow. CancelTx never does that.
 	Unrecorded bool
+	// Skip does no more than that: jobs that have failed give up the turns that they keep. Any
+	// other is an ErrConflict, and stays as it is.
+	Skip bool
+}
+
+// Action is what is recorded of jobs that are cancelled or terminated so.
+func (p *CancelParams) Action() ActionKind {
+	switch {
+	case p.Skip:
+		return ActionSkip
+	case p.Terminate:
+		return ActionTerminate
+	}
+	return ActionCancel
 }
 
 // Result says what became of one job of an operation on several.
@@ -133,6 +149,7 @@ type ActionKind string
 const (
 	ActionCancel    ActionKind = "cancel"    // cancelled it, or asked its run to end
 	ActionTerminate ActionKind = "terminate" // ended it at once
+	ActionSkip      ActionKind = "skip"      // let those behind it go on, for which it kept the turn
 	ActionRetry     ActionKind = "retry"     // let it run again
 	ActionPause     ActionKind = "pause"     // held it, or asked its run to stop
 	ActionResume    ActionKind = "resume"    // let it go on

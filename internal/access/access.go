@@ -50,6 +50,17 @@ var LimitKey func(limit, key string) any
 // and returns what the journal remembers of it. The namespace is that of the run.
 var Reserve func(run any, step string, v *store.Reservation) ([]byte, error)
 
+// FollowUp returns a holdfast.EnqueueOption that enqueues a holdfast.BatchItem with the job, to
+// come after it.
+var FollowUp func(policy store.FailurePolicy, item any) any
+
+// KeepTurn returns a holdfast.EnqueueOption that lets a job keep the turn of its ordering key when
+// it fails.
+var KeepTurn func() any
+
+// Follows returns the job whose end the job of a *holdfast.Run follows; zero if it is no follow-up.
+var Follows func(run any) store.ID
+
 // Tests is what a test sets up below a client.
 type Tests struct {
 	// Rarely is that of engine.Config.

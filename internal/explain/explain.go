@@ -121,6 +121,11 @@ func (w *finding) turn(ctx context.Context, s store.Store, turn store.ID) error 
 	if err == nil {
 		state = holder.State.String()
 	}
+	if err == nil && holder.State.Finished() {
+		w.add(why.Turn, "job %s has %s and keeps the turn of its ordering key %q; retry that one, or skip it with \"job skip\", "+
+			"or delete it", turn, state, w.OrderingKey).Job = turn
+		return nil
+	}
 	w.add(why.Turn, "job %s (%s) has the turn of its ordering key %q", turn, state, w.OrderingKey).Job = turn
 	return nil
 }
@@ -235,7 +240,15 @@ func (w *finding) dependencies() {
 		w.add(why.Dependency, "%s, or resume this one to run it anyway, or cancel it", text).Job = p.On
 	}
 	for _, p := range open[:min(len(open), mostNamed)] {
-		w.add(why.Dependency, "it comes after job %s, which is %s", p.On, p.State).Job = p.On
+		text := "it comes after job %s, which is %s"
+		switch p.IfFailed {
+		case store.OnlyIfFailed:
+			text = "it runs only if job %s fails, which is %s"
+		case store.OnlyIfCancelled:
+			text = "it runs only if job %s is cancelled, which is %s"
+		case store.CancelIfFailed, store.RunIfFailed, store.HoldIfFailed:
+		}
+		w.add(why.Dependency, text, p.On, p.State).Job = p.On
 	}
 	if more := len(w.Predecessors) - len(w.causes); more > 0 {
 		w.add(why.Dependency, "it comes after %d more jobs", more)

@@ -146,17 +146,20 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
 	{pattern: "store/postgres/internal/limits", imports: slices.Concat(onPostgres, []string{"internal/gcra"})},
 	{pattern: "store/postgres/internal/edges", imports: onPostgres},
+	{pattern: "store/postgres/internal/locks", imports: onPostgres},
 	{
 		pattern: "store/postgres/internal/write",
 		imports: slices.Concat(onPostgres, []string{
 			"store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/gating", "store/postgres/internal/schedules",
+			"store/postgres/internal/locks",
 			"store/postgres/internal/updates",
 		}),
 	},
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/internal/edits", "store/postgres/internal/edges", "store/postgres/internal/limits", "store/postgres/internal/read",
+			"store/internal/edits", "store/postgres/internal/edges", "store/postgres/internal/limits", "store/postgres/internal/locks",
+			"store/postgres/internal/read",
 			"store/postgres/internal/schema",
 			"store/postgres/internal/updates", "store/postgres/internal/write",
 		}),

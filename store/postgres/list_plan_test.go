@@ -64,7 +64,7 @@ func TestListPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	small := regexp.MustCompile(`Seq Scan on (queue|lane|claim|keyed)\b`)
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|claim|keyed|key_holder)\b`)
 	byAll := regexp.MustCompile(`Seq Scan|using finished_\w+_pkey`)
 	days := regexp.MustCompile(`Bitmap Index Scan on finished_\d+_finished_at_idx`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join) on`)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/after"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/store"
@@ -158,4 +159,30 @@ func whyNotRetried(r store.Result) error {
 		return errors.New(`it has completed; to repeat a durable job from a step, use "holdfast job fork"`)
 	}
 	return fmt.Errorf("it is %s", r.State)
+}
+
+func (a verbs) jobSkipCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "skip ID...",
+		Short: "Let the jobs behind failed ones of a sequence go on",
+		Long: `Let jobs that have failed and keep the turns of their ordering keys (--keep-turn) give these up, so
+that the jobs behind them follow. The failed jobs stay failed. "job get" of a job that waits names
+the one that has the turn; "job retry" runs that one again instead.`,
+		Example:     `  holdfast job skip ` + arg.ExampleID + ` --reason "settled by hand"`,
+		Args:        arg.Takes(1, -1),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+				results, err := after.Skip(ctx, client, reason, ids...)
+				changes := make([]changed, len(results))
+				for i, r := range results {
+					changes[i] = changed{state: r.State, err: r.Err, words: "gives up its turn"}
+				}
+				return changes, err
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
+	return cmd
 }

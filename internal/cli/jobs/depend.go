@@ -2,8 +2,10 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,13 +28,14 @@ func (f *dependFlags) add(cmd *cobra.Command, name, usage string) {
 	flags.StringArrayVar(&f.ids, name, nil, usage)
 	app.TakesID(flags, name)
 	flags.StringVar(&f.failure, "on-failure", "cancel",
-		"with --"+name+": `ACTION` if one of those jobs fails or is cancelled: cancel the job, run it anyway, or hold it for a person")
+		"with --"+name+": `ACTION` if one of those jobs fails or is cancelled: cancel the job, run it anyway, or hold it for a person; "+
+			"only-failed and only-cancelled run it only then")
 }
 
 // read checks them.
 func (f *dependFlags) read() (ids []holdfast.ID, policy store.FailurePolicy, err error) {
 	if policy, err = store.ParseFailurePolicy(f.failure); err != nil {
-		return nil, 0, arg.Usagef("--on-failure %q: must be cancel, run or hold", f.failure)
+		return nil, 0, arg.Usagef("--on-failure %q: must be cancel, run, hold, only-failed or only-cancelled", f.failure)
 	}
 	ids, err = arg.ParseIDs(f.ids)
 	return ids, policy, err
@@ -52,8 +55,34 @@ func (f *dependFlags) option(given func(string) bool) ([]holdfast.EnqueueOption,
 	}
 	lets := map[store.FailurePolicy]func(...holdfast.ID) holdfast.EnqueueOption{
 		store.CancelIfFailed: after.Completed, store.RunIfFailed: after.Finished, store.HoldIfFailed: after.CompletedOrHeld,
+		store.OnlyIfFailed: after.Failed, store.OnlyIfCancelled: after.Cancelled,
 	}
 	return []holdfast.EnqueueOption{lets[policy](ids...)}, nil
+}
+
+// follow are the options of follow-ups, by the end that they are for.
+var follow = map[string]func(holdfast.BatchItem) holdfast.EnqueueOption{
+	"completed": after.Success, "failed": after.Failure, "cancelled": after.Cancel, "any": after.End,
+}
+
+// followUps reads follow-ups such as failed=alert:{"to":"ops"}.
+func followUps(given []string) (opts []holdfast.EnqueueOption, err error) {
+	for _, text := range given {
+		end, what, is := strings.Cut(text, "=")
+		option := follow[end]
+		if !is || option == nil {
+			return nil, arg.Usagef("--follow %q: must begin with completed=, failed=, cancelled= or any=", text)
+		}
+		kind, args, has := strings.Cut(what, ":")
+		if !has {
+			args = "{}"
+		}
+		if kind == "" || !json.Valid([]byte(args)) {
+			return nil, arg.Usagef("--follow %q: must be END=KIND or END=KIND:ARGS, and ARGS is JSON", text)
+		}
+		opts = append(opts, option(anyKind(kind).Item(json.RawMessage(args))))
+	}
+	return opts, nil
 }
 
 // whyNotDependent is the error of a job that cannot wait for another one, without its own id,

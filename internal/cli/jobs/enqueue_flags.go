@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/after"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/limit"
@@ -38,6 +39,8 @@ type enqueueFlags struct {
 	id          string
 	limitKey    string
 	after       dependFlags
+	follow      []string
+	keepTurn    bool
 }
 
 func (f *enqueueFlags) add(cmd *cobra.Command) {
@@ -50,6 +53,8 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	f.addChanges(cmd)
 	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
 	flags.StringVar(&f.limitKey, "limit-key", "", "count the job in a limit per key: `LIMIT=KEY`, such as customer=acme")
+	flags.BoolVar(&f.keepTurn, "keep-turn", false,
+		"with --ordering-key: if the job fails, those behind it wait until it is retried, skipped or deleted")
 	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
 	flags.StringVar(&f.onConflict, "on-conflict", "",
 		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace its args, metadata and time")
@@ -61,6 +66,8 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 		"with --key: the job holds the key for `DURATION` after its end, or forever (default: until it has finished)")
 	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
 	f.after.add(cmd, "after", "let the job wait until the job `ID` has finished; repeatable")
+	flags.StringArrayVar(&f.follow, "follow", nil,
+		"enqueue a follow-up, `END=KIND[:ARGS]`, that runs if the job's end is completed, failed, cancelled or any; repeatable")
 	cmd.MarkFlagsMutuallyExclusive("args", "file")
 	cmd.MarkFlagsMutuallyExclusive("id", "file")
 	cmd.MarkFlagsMutuallyExclusive("wait", "file")
@@ -94,6 +101,9 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	add("in", func() holdfast.EnqueueOption { return holdfast.Delay(f.in) })
 	add("key", func() holdfast.EnqueueOption { return holdfast.Key(f.key) })
 	add("ordering-key", func() holdfast.EnqueueOption { return holdfast.OrderingKey(f.orderingKey) })
+	if f.keepTurn {
+		opts = append(opts, after.KeepTurn())
+	}
 	if given("keep-key") {
 		keep, err := arg.ParseKeep(f.keepKey)
 		if err != nil {
@@ -125,6 +135,8 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 		return nil, arg.Usagef("--keep-going requires --file")
 	case given("wait-timeout") && !f.wait:
 		return nil, arg.Usagef("--wait-timeout requires --wait")
+	case f.keepTurn && !given("ordering-key"):
+		return nil, arg.Usagef("--keep-turn requires --ordering-key")
 	case given("keep-key") && !given("key"):
 		return nil, arg.Usagef("--keep-key requires --key")
 	}
@@ -135,6 +147,11 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	if err != nil {
 		return nil, err
 	}
+	follows, err := followUps(f.follow)
+	if err != nil {
+		return nil, err
+	}
+	waits = append(waits, follows...)
 	unique, err := f.uniqueOption(given)
 	return append(append(opts, waits...), unique...), err
 }

@@ -56,6 +56,7 @@ type Job struct {
 	OnParentClose   string          `json:"on_parent_close"`
 	Source          Text            `json:"source"`
 	Nominal         timestamp       `json:"nominal"`
+	Follows         Text            `json:"follows"`
 	Why             []Cause         `json:"why"`
 	Attempts        []Attempt       `json:"attempts"`
 	Actions         []Action        `json:"actions"`
@@ -152,7 +153,7 @@ func NewJob(r *store.Record) Job {
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),
 		Journal: Number(r.Journal), Messages: Number(r.Messages),
 		Parent: Text(IDText(r.Parent)), OnParentClose: closeWords[r.OnParentClose], Source: Text(r.Options.Source),
-		Nominal: timestamp(r.Options.Nominal),
+		Nominal: timestamp(r.Options.Nominal), Follows: Text(IDText(r.Options.Follows)),
 	}
 	if b := r.Options.Backoff; b.Base != 0 || b.Cap != 0 {
 		v.Backoff = &Backoff{Base: span(b.Base), Cap: span(b.Cap), Jitter: b.Jitter}

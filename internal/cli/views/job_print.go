@@ -108,7 +108,12 @@ func (p jobPrint) predecessors(list []store.Predecessor) {
 		if before.State != 0 {
 			state = before.State.String()
 		}
-		p.line("after", fmt.Sprintf("%s, %s; if it does not complete: %s", before.On, state, before.IfFailed))
+		switch before.IfFailed {
+		case store.OnlyIfFailed, store.OnlyIfCancelled:
+			p.line("after", fmt.Sprintf("%s, %s; runs %s", before.On, state, before.IfFailed))
+		case store.CancelIfFailed, store.RunIfFailed, store.HoldIfFailed:
+			p.line("after", fmt.Sprintf("%s, %s; if it does not complete: %s", before.On, state, before.IfFailed))
+		}
 	}
 }
 
@@ -128,6 +133,7 @@ func (p jobPrint) rest(r *store.Record) {
 	}
 	p.line("tags", strings.Join(r.Tags, ", "))
 	p.line("parent", IDText(r.Parent))
+	p.line("follows", IDText(r.Options.Follows))
 	if nominal := r.Options.Nominal; nominal.IsZero() {
 		p.line("source", r.Options.Source)
 	} else {

@@ -29,7 +29,7 @@ func TestJobAsRecord(t *testing.T) {
 			ID: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"), Namespace: "default", Queue: "mail", Kind: "send", Priority: 2,
 			Args: []byte(`{"to": "<ada>"}`), CreatedAt: at, RunAt: at, Attempt: 3, MaxAttempts: 5,
 			Options: store.Options{
-				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at, Source: "nightly", Nominal: at,
+				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at, Source: "nightly", Nominal: at, Follows: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"),
 				Key: "order-42", KeepKey: 90 * time.Minute,
 				Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
@@ -97,7 +97,7 @@ func TestViewOfEverything(t *testing.T) {
 	r.Attempt, r.MaxAttempts, r.Options.Timeout, r.Options.Deadline = 2, 3, 90*time.Second, at
 	r.Options.Heartbeat = 20 * time.Second
 	r.Options.Backoff.Base, r.Options.Backoff.Cap, r.Options.Backoff.Jitter = time.Second, time.Minute, 0.25
-	r.Parent, r.Options.Source, r.Options.Nominal = holdfast.NewID(), "s", at
+	r.Parent, r.Options.Source, r.Options.Nominal, r.Options.Follows = holdfast.NewID(), "s", at, holdfast.NewID()
 	r.OrderingKey, r.UniqueKey, r.Blocked, r.CancelRequested = "o", []byte{1}, true, true
 	r.Options.Key, r.Options.KeepKey = "order-42", store.KeepForever
 	r.LeaseNumber, r.Lease.Node = 1<<60+1, 7

@@ -148,6 +148,11 @@ func dependent(e *env.Env) {
 	e.End(gone, store.Cancelled)
 	e.CloseChildren(10)
 	e.Delete(gone.Job.ID)
+	followed := e.Job(env.Delay(2 * time.Hour))
+	then := e.Job(env.AfterOr(store.OnlyIfFailed, followed.Job.ID))
+	followed.FollowUps = []*store.Enqueue{then}
+	then.Job.Options.Follows = followed.Job.ID
+	e.Enqueue(followed)
 	e.End(failed, store.Failed) // of which the others do not know
 }
 
@@ -161,6 +166,9 @@ func keyed(e *env.Env) {
 	}
 	e.End(started(e, env.Ordered("busy"), env.Queue("ordered")), store.Retryable, func(o *store.Outcome) { o.Delay = time.Hour })
 	e.Add(env.Ordered("busy"), env.Queue("ordered"))
+	keeps := func(q *store.Enqueue) { q.Job.Options.KeepTurn = true }
+	e.End(started(e, env.Ordered("stuck"), env.Queue("stuck"), keeps), store.Failed)
+	e.Add(env.Ordered("stuck"), env.Queue("stuck"), keeps)
 	e.Add(env.Key("business"))
 	e.End(started(e, env.Key("for ever"), env.KeepKey(store.KeepForever)), store.Completed)
 	e.End(started(e, env.Key("for a while"), env.KeepKey(time.Hour)), store.Failed)

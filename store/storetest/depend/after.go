@@ -95,7 +95,7 @@ func afterFinished(e *env.Env) {
 	e.WantAwaits(lost, cancelled)
 	e.WantSameIDs("cancelled", e.CloseChildren(10), lost)
 	r := e.Get(lost)
-	if r.State != store.Cancelled || r.Reason != store.ReasonCancelled || r.Error != store.FailedWords(cancelled, store.Cancelled) {
+	if r.State != store.Cancelled || r.Reason != store.ReasonCancelled || r.Error != store.CancelIfFailed.UnmetWords(cancelled, store.Cancelled) {
 		e.Fatalf("the job whose predecessor was cancelled: %+v", r)
 	}
 	e.WantAwaits(held, failed)
@@ -123,7 +123,7 @@ func afterRefused(e *env.Env) {
 		e.WantUnknown(id)
 	}
 	e.WantErr("no job", e.Try(env.After(store.ID{})).Err, store.ErrInvalid)
-	e.WantErr("a policy that there is not", e.Try(env.AfterOr(store.HoldIfFailed+1, a)).Err, store.ErrInvalid)
+	e.WantErr("a policy that there is not", e.Try(env.AfterOr(store.OnlyIfCancelled+1, a)).Err, store.ErrInvalid)
 	e.WantFree("k")
 
 	e.End(e.ClaimOne(e.Join(), a), store.Completed)

@@ -8,4 +8,5 @@ var Groups = env.Groups{
 	"After":      afterTests,
 	"Depend":     dependTests,
 	"After_told": toldTests,
+	"Follow_ups": followTests,
 }

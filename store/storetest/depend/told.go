@@ -203,7 +203,7 @@ func toldCascade(e *env.Env) {
 	after := e.Add(env.AfterOr(store.RunIfFailed, last))
 	e.End(run, store.Failed)
 	e.WantSameIDs("ended", e.CloseChildren(3), ids...)
-	if got, want := e.Get(last).Error, store.FailedWords(ids[8], store.Cancelled); got != want {
+	if got, want := e.Get(last).Error, store.CancelIfFailed.UnmetWords(ids[8], store.Cancelled); got != want {
 		e.Fatalf("the last one says %q, want %q", got, want)
 	}
 	e.WantState(after, store.Available)

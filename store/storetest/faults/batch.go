@@ -50,6 +50,7 @@ func copyEnqueues(enqueues []*store.Enqueue) []*store.Enqueue {
 			along.Result = store.SendResult{}
 			one.Send = &along
 		}
+		one.FollowUps = copyEnqueues(q.FollowUps)
 		copied = append(copied, &one)
 	}
 	return copied
@@ -101,6 +102,7 @@ func deliverEnqueues(from, to []*store.Enqueue) {
 		if to[i].Result, to[i].Err = q.Result, q.Err; q.Send != nil {
 			to[i].Send.Job, to[i].Send.Result = q.Send.Job, q.Send.Result
 		}
+		deliverEnqueues(q.FollowUps, to[i].FollowUps)
 	}
 }
 

@@ -18,6 +18,7 @@ var Groups = env.Groups{
 	"Repeat":      repeatTests,
 	"OrderingKey": orderingKeyTests,
 	"TurnTold":    turnToldTests,
+	"Sequence":    sequenceTests,
 	"Checkpoint":  checkpointTests,
 	"Transitions": transitionTests,
 	"Cancel":      cancelTests,

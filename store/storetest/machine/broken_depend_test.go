@@ -19,12 +19,22 @@ func TestTheMachineNoticesDependencies(t *testing.T) {
 				q.After[i].IfFailed = store.RunIfFailed
 			}
 		}), nil),
-		"the first one is enough": onApply(eachEnqueue(func(q *store.Enqueue) { q.After = q.After[:min(1, len(q.After))] }), nil),
-		"ends that are not told":  func(s store.Store) store.Store { return &orphans{s} },
-		"a wait that is not kept": func(s store.Store) store.Store { return &dependsNever{s} },
+		"failures and cancels confused": onApply(eachEnqueue(func(q *store.Enqueue) {
+			q.After = slices.Clone(q.After)
+			for i := range q.After {
+				if q.After[i].IfFailed == store.OnlyIfFailed {
+					q.After[i].IfFailed = store.OnlyIfCancelled
+				}
+			}
+		}), nil),
+		"the first one is enough":       onApply(eachEnqueue(func(q *store.Enqueue) { q.After = q.After[:min(1, len(q.After))] }), nil),
+		"follow-ups that are forgotten": onApply(eachEnqueue(func(q *store.Enqueue) { q.FollowUps = nil }), nil),
+		"ends that are not told":        func(s store.Store) store.Store { return &orphans{s} },
+		"a wait that is not kept":       func(s store.Store) store.Store { return &dependsNever{s} },
 	} {
 		notices(t, name, breaks, mode{})
 	}
+	notices(t, "turns that are given back", onApply(eachEnqueue(func(q *store.Enqueue) { q.Job.Options.KeepTurn = false }), nil), mode{keyed: true})
 }
 
 // dependsNever says that a job waits, and lets it run.

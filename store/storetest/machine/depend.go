@@ -12,7 +12,8 @@ import (
 func (m *machine) anyDependencies(t *rapid.T) (on []store.Dependency) {
 	for range rapid.IntRange(1, 2).Draw(t, "predecessors") {
 		on = append(on, store.Dependency{
-			On: m.anyJob(t), IfFailed: pick(t, "if it fails", store.CancelIfFailed, store.RunIfFailed, store.HoldIfFailed),
+			On: m.anyJob(t), IfFailed: pick(t, "if it fails", store.CancelIfFailed, store.RunIfFailed, store.HoldIfFailed,
+				store.OnlyIfFailed, store.OnlyIfCancelled),
 		})
 	}
 	return on
@@ -53,7 +54,7 @@ func (m *machine) checkDependencies() {
 		full, err := m.store.Get(m.ctx, "", r.ID)
 		m.must("Get", err)
 		for _, p := range full.Predecessors {
-			if p.IfFailed.Lets(p.State) || p.IfFailed == store.CancelIfFailed && p.State.Finished() {
+			if p.IfFailed.Lets(p.State) || p.IfFailed != store.HoldIfFailed && p.State.Finished() {
 				m.t.Fatalf("NoLoss: job %v waits for %v, which is %v", m.names([]store.ID{r.ID}), m.names([]store.ID{p.On}), p.State)
 			}
 		}

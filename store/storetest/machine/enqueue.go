@@ -49,7 +49,7 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 		q.MaxDelay = pick(t, "max delay", 0, 0, time.Second, 30*time.Second)
 	}
 	if m.mode.keyed && chance(t, "ordered", 60) {
-		q.Job.OrderingKey = pick(t, "ordering key", "x", "y")
+		q.Job.OrderingKey, q.Job.Options.KeepTurn = pick(t, "ordering key", "x", "y"), chance(t, "keeps its turn", 30)
 	}
 	if m.mode.gated && chance(t, "bounded", 70) {
 		m.drawGate(t, &q)
@@ -67,6 +67,9 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	}
 	if chance(t, "after others", 20) {
 		q.After = m.anyDependencies(t)
+	}
+	if chance(t, "followed", 10) {
+		m.drawFollowUps(t, &q)
 	}
 	if chance(t, "deadline", 10) {
 		q.Job.Options.Deadline = m.clock.Now().Add(pick(t, "within", time.Second, time.Minute))
@@ -92,6 +95,7 @@ func (m *machine) checkEnqueues(plain, batch, model *store.Batch) {
 		}
 		m.same("enqueue", got, wantResult)
 		m.checkAlong(plain.Enqueues[i], q, want)
+		m.checkFollowUps(plain.Enqueues[i], q, want)
 		if q.Result.ID == q.Job.ID && m.find(q.Job.ID) == nil {
 			m.jobs = append(m.jobs, &known{enqueue: *plain.Enqueues[i]})
 		}

@@ -34,6 +34,7 @@ func withoutKeys(q *store.Enqueue) {
 // forTwo returns an enqueue for each side.
 func forTwo(q store.Enqueue) (a, b *store.Enqueue) {
 	x, y := q, q
+	x.FollowUps, y.FollowUps = copyFollowUps(q.FollowUps), copyFollowUps(q.FollowUps)
 	if q.Send != nil {
 		s, t := *q.Send, *q.Send
 		x.Send, y.Send = &s, &t

@@ -128,7 +128,7 @@ func (s *Store) tellSuccessor(e awaits, answer *store.Closed, now time.Time) {
 	case e.policy == store.HoldIfFailed:
 		on[e.on] = edge{e.policy, state}
 	default:
-		s.cancel(j, store.FailedWords(e.on, state), "", now)
+		s.cancel(j, e.policy.UnmetWords(e.on, state), "", now)
 		if j.state.Finished() {
 			answer.Ended = append(answer.Ended, j.ID)
 		}

@@ -14,6 +14,9 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	if s.isTaken(q) {
 		return store.EnqueueResult{}, store.ErrBusy
 	}
+	for _, f := range q.AllFollowUps() {
+		f.Result, f.Err = store.EnqueueResult{}, nil
+	}
 	body := copyOf(q.Job)
 	runAt := body.RunAt.Truncate(time.Microsecond)
 	if body.RunAt.IsZero() {
@@ -52,7 +55,11 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	} else {
 		s.put(j, runAt, now)
 	}
-	return store.EnqueueResult{ID: j.ID, State: j.state, RunAt: j.RunAt}, nil
+	result := store.EnqueueResult{ID: j.ID, State: j.state, RunAt: j.RunAt}
+	for _, f := range q.FollowUps {
+		f.Result, f.Err = s.enqueue(f, now)
+	}
+	return result, nil
 }
 
 // enqueueSending is an enqueue with a Send: both happen or neither.

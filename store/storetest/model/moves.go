@@ -52,10 +52,24 @@ func (s *Store) finish(j *job, state State, reason store.Reason, text string, no
 	s.enter(j, state)
 	j.reason, j.err, j.finishedAt = reason, text, now
 	j.cancel, j.pause = nil, nil
-	if s.turns[j.keyName()] == j.ID {
-		delete(s.turns, j.keyName())
-		s.tellTurn(j.keyName())
+	if !j.KeepsTurn(state) {
+		s.giveUpTurn(j)
 	}
+}
+
+// giveUpTurn frees the ordering key of a job, if it has the turn, and reports whether it had.
+func (s *Store) giveUpTurn(j *job) bool {
+	if s.turns[j.keyName()] != j.ID {
+		return false
+	}
+	delete(s.turns, j.keyName())
+	s.tellTurn(j.keyName())
+	return true
+}
+
+// keepsTurn reports whether a job has failed and keeps the turn of its ordering key.
+func (s *Store) keepsTurn(j *job) bool {
+	return j.state.Finished() && j.OrderingKey != "" && s.turns[j.keyName()] == j.ID
 }
 
 // tellTurn notes that Promote has the turn of a key to hand on, if it is free and a job waits for
@@ -151,6 +165,7 @@ func (s *Store) remove(j *job) {
 		delete(s.unique, string(j.UniqueKey))
 	}
 	s.leaveKey(j)
+	s.giveUpTurn(j)
 	delete(s.jobs, j.ID)
 	s.queues[j.queueName()].used = s.Now()
 }

@@ -17,7 +17,15 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 	defer s.mu.Unlock()
 	var results []store.Result
 	for _, id := range params.Jobs {
-		results = append(results, s.cancelOne(params, id, now))
+		if params.Skip {
+			results = append(results, s.skipOne(params, id, now))
+			continue
+		}
+		result := s.cancelOne(params, id, now)
+		if j := s.jobs[id]; result.Err == nil && result.State == store.Failed && !params.Unrecorded && s.giveUpTurn(j) {
+			j.act(params.Action(), params.Actor, params.Reason, now)
+		}
+		results = append(results, result)
 	}
 	return results, s.woken, nil
 }
@@ -45,6 +53,21 @@ func (s *Store) cancelOne(params store.CancelParams, id store.ID, now time.Time)
 		s.cancel(j, params.Reason, params.Actor, now)
 	}
 	result.State, result.Ended = j.state, !over && j.state.Finished()
+	return result
+}
+
+// skipOne lets those behind a job go on that has failed and keeps its turn.
+func (s *Store) skipOne(params store.CancelParams, id store.ID, now time.Time) store.Result {
+	j := s.in(params.Namespace, id)
+	if j == nil {
+		return store.Result{Job: id, Err: store.NoJob(id)}
+	}
+	result := store.Result{Job: id, State: j.state}
+	if j.state == store.Failed && s.giveUpTurn(j) {
+		j.act(params.Action(), params.Actor, params.Reason, now)
+	} else {
+		result.Err = store.JobIs(id, j.state)
+	}
 	return result
 }
 

@@ -21,7 +21,7 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 	}
 	var retained store.Retained
 	for _, j := range s.selected(func(j *job) bool {
-		return keep[j.state] > 0 && now.Sub(j.finishedAt) >= keep[j.state] && !s.isKept(j.ID) && !s.isUntold(j.ID)
+		return keep[j.state] > 0 && now.Sub(j.finishedAt) >= keep[j.state] && !s.isKept(j.ID) && !s.isUntold(j.ID) && !s.keepsTurn(j)
 	}) {
 		if params.Limit > 0 && retained.Jobs == params.Limit {
 			retained.More = true

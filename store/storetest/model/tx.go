@@ -148,6 +148,9 @@ func (t *transaction) note(batch *store.Batch, now time.Time) {
 		}
 		kept.Enqueues = append(kept.Enqueues, &one)
 		t.ids[q.Job.ID] = true
+		for _, f := range q.AllFollowUps() {
+			t.ids[f.Job.ID] = true
+		}
 		t.keys[string(q.Job.UniqueKey)] = !q.Result.Existing
 		if !q.Result.Existing {
 			t.names[q.Job.Key()] = true

@@ -11,6 +11,7 @@ import (
 var dependTests = tests{
 	"a_job_that_waits_for_others_is_there_when_it_commits":        dependBoth,
 	"NoLoss_a_predecessor_that_ends_before_it_commits_is_noticed": dependEnded,
+	"AtomicTransitions_follow_ups_are_there_when_it_commits":      dependFollowed,
 	"it_keeps_no_predecessor":                                     dependFree,
 	"a_job_that_it_keeps_is_told_when_it_has_ended":               dependKept,
 	"NoLoss_the_end_of_a_job_that_it_keeps_is_told":               dependKeptFirst,
@@ -40,6 +41,36 @@ func dependBoth(e *txEnv) {
 		}
 		e.WantAwaits(then.Job.ID, first.Job.ID)
 		e.End(e.ClaimOne(node, first.Job.ID), store.Completed)
+		e.CloseChildren(10)
+		e.End(e.ClaimOne(node, then.Job.ID), store.Completed)
+	})
+}
+
+// dependFollowed: a job and its follow-ups come with the transaction, or none of them does.
+func dependFollowed(e *txEnv) {
+	node := e.Join()
+	var first, then, lost *store.Enqueue
+	e.both(func(tx store.Tx) {
+		first, then = e.Job(), e.Job()
+		then.After = env.Dependencies(store.OnlyIfFailed, first.Job.ID)
+		first.FollowUps = []*store.Enqueue{then}
+		lost = e.Job(env.After(first.Job.ID))
+		again := e.Job(func(q *store.Enqueue) { q.Job.ID, q.KnownID, q.FollowUps = first.Job.ID, true, []*store.Enqueue{lost} })
+		e.enqueueTx(tx, first)
+		e.enqueueTx(tx, again)
+		e.NoError("the first", first.Err)
+		if then.Result.State != store.Waiting || !again.Result.Existing || lost.Result.State != 0 {
+			e.Fatalf("the follow-ups: %+v, %+v of %+v", then.Result, lost.Result, again.Result)
+		}
+	}, func(committed bool) {
+		e.WantUnknown(lost.Job.ID)
+		if !committed {
+			e.WantUnknown(first.Job.ID)
+			e.WantUnknown(then.Job.ID)
+			return
+		}
+		e.WantAwaits(then.Job.ID, first.Job.ID)
+		e.End(e.ClaimOne(node, first.Job.ID), store.Failed)
 		e.CloseChildren(10)
 		e.End(e.ClaimOne(node, then.Job.ID), store.Completed)
 	})

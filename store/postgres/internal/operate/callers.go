@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -47,12 +48,12 @@ func (s *Store) inCallers(
 		store: s, t: t, now: s.Micros(), states: map[store.ID]store.State{}, errs: map[store.ID]error{}, news: news{woken: write.Woken{}},
 	}
 	for some := range slices.Chunk(distinct(ids, others), jobsAtOnce) {
-		left, err := write.RetryWhileHeld(ctx, some, func(ids []store.ID) ([]store.ID, error) { return try(v, ids) })
+		left, err := locks.RetryWhileHeld(ctx, some, func(ids []store.ID) ([]store.ID, error) { return try(v, ids) })
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range left {
-			v.errs[id] = write.ErrBlocked(doing + " job " + id.String())
+			v.errs[id] = locks.ErrBlocked(doing + " job " + id.String())
 		}
 	}
 	results := make([]store.Result, len(ids))
@@ -97,7 +98,7 @@ func (v *visit) result(id store.ID) store.Result {
 
 // grab locks the bodies of jobs, those that it can have.
 func (v *visit) grab(ctx context.Context, ids []store.ID) (free, left []store.ID, err error) {
-	unavailable, err := write.Grab(ctx, v.t, ids)
+	unavailable, err := locks.Grab(ctx, v.t, ids)
 	for _, id := range ids {
 		if unavailable[id] {
 			left = append(left, id)

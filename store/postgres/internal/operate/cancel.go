@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -27,7 +28,13 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) (results 
 
 // cancelOwn cancels jobs whose namespace is known.
 func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
+	if params.Skip {
+		return s.skip(ctx, params)
+	}
 	c, err := s.cancelAll(ctx, params, !params.Unrecorded)
+	if err == nil && !params.Unrecorded {
+		err = s.freeTurns(ctx, c)
+	}
 	if err != nil {
 		return nil, c.wakes, err
 	}
@@ -37,7 +44,7 @@ func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]sto
 		delete(c.ended, id) // of a job that is named twice the first answer tells
 		switch {
 		case c.busy[id]:
-			results[i].State, results[i].Err = 0, write.ErrBlocked(c.doing()+" job "+id.String())
+			results[i].State, results[i].Err = 0, locks.ErrBlocked(string(c.Action())+" job "+id.String())
 		case c.states[id] == 0:
 			results[i].Err = store.NoJob(id)
 		}
@@ -45,24 +52,97 @@ func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]sto
 	return results, c.wakes, nil
 }
 
-// doing is what is done to a job, in words.
-func (c *cancelling) doing() string {
-	if c.Terminate {
-		return "terminate"
+// freeTurns takes the turns from those of the jobs that have failed and keep them.
+func (s *Store) freeTurns(ctx context.Context, c *cancelling) error {
+	var failed []pgtype.UUID
+	for _, id := range c.Jobs {
+		if c.states[id] == store.Failed && !c.ended[id] {
+			failed = append(failed, pg.UUIDOf(id))
+		}
 	}
-	return "cancel"
+	if len(failed) == 0 {
+		return nil
+	}
+	_, wakes, err := s.freeTurnsOf(ctx, &c.CancelParams, failed)
+	for _, wake := range wakes {
+		c.wakes = store.AddWake(c.wakes, wake)
+	}
+	return err
+}
+
+// freeTurnsOf returns the jobs that had a turn.
+func (s *Store) freeTurnsOf(
+	ctx context.Context, params *store.CancelParams, jobs []pgtype.UUID,
+) (had map[store.ID]bool, wakes []store.Wake, err error) {
+	err = pg.RetryOnConflict(ctx, func() error {
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) (err error) {
+			had, err = giveUpTurns(ctx, t, jobs, params, s.Micros())
+			return err
+		})
+	})
+	if pg.IsLockTimeout(err) {
+		return nil, nil, locks.ErrBlocked("skip jobs")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return had, s.AfterCommit(ctx, nil, len(had) > 0), nil
+}
+
+// skip lets those behind jobs go on that have failed and keep their turns.
+func (s *Store) skip(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
+	had, wakes, err := s.freeTurnsOf(ctx, &params, pg.UUIDsOf(params.Jobs))
+	if err != nil {
+		return nil, nil, err
+	}
+	records, err := s.reader.RecordsOf(ctx, params.Jobs)
+	if err != nil {
+		return nil, wakes, err
+	}
+	states := make(map[store.ID]store.State, len(records))
+	for i := range records {
+		states[records[i].ID] = records[i].State
+	}
+	results := make([]store.Result, len(params.Jobs))
+	for i, id := range params.Jobs {
+		results[i] = store.Result{Job: id, State: states[id]}
+		switch {
+		case had[id]:
+			results[i].State = store.Failed
+			delete(had, id) // of a job that is named twice the first answer tells
+		case states[id] == 0:
+			results[i].Err = store.NoJob(id)
+		default:
+			results[i].Err = store.JobIs(id, states[id])
+		}
+	}
+	return results, wakes, nil
+}
+
+// giveUpTurns takes the turns of ordering keys from jobs that have failed and keep them, and
+// returns these.
+func giveUpTurns(
+	ctx context.Context, t pg.Session, jobs []pgtype.UUID, params *store.CancelParams, now int64,
+) (had map[store.ID]bool, err error) {
+	action := pg.OptText(string(params.Action()))
+	if params.Unrecorded {
+		action = nil
+	}
+	had = map[store.ID]bool{}
+	return had, t.Run(ctx, "give_up_turns", func(r pg.Row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		had[id.Bytes] = true
+		return err
+	}, jobs, now, pg.CleanText(params.Actor), action, pg.OptText(pg.CleanText(params.Reason)))
 }
 
 // action is what is recorded, or nil.
 func (c *cancelling) action() *string {
-	kind := store.ActionCancel
-	if c.Terminate {
-		kind = store.ActionTerminate
-	}
 	if !c.recorded {
 		return nil
 	}
-	return (*string)(&kind)
+	return pg.OptText(string(c.Action()))
 }
 
 // cancelAll cancels jobs. With an error, too, it returns what has happened.
@@ -97,7 +177,7 @@ func (s *Store) inOrder(ctx context.Context, ids []store.ID) (parts [][]store.ID
 	if len(ids) == 1 {
 		return [][]store.ID{ids}, nil
 	}
-	parents, err := write.ParentsOf(ctx, pg.One{DB: s.DB}, ids)
+	parents, err := locks.ParentsOf(ctx, pg.One{DB: s.DB}, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +204,7 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 		once = s.terminateOnce
 	}
 	var found found
-	left, err := write.RetryWhileHeld(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
+	left, err := locks.RetryWhileHeld(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
 		err = pg.RetryOnConflict(ctx, func() (err error) {
 			found, err = once(ctx, c, ids)
 			return err
@@ -195,7 +275,7 @@ func (f *found) noteBusy(ids, free []store.ID) {
 
 func (s *Store) cancelOnce(ctx context.Context, c *cancelling, ids []store.ID) (f found, err error) {
 	err = s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
-		free, err := s.GrabFor(ctx, t, ids)
+		free, err := locks.GrabFor(ctx, t, ids)
 		if err != nil {
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
-	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
 // Delete is that of store.Editors, without the class of its error.
@@ -37,7 +37,7 @@ type deleted struct {
 // any more.
 func (s *Store) delete(ctx context.Context, ids []store.ID, params store.DeleteParams) ([]store.Result, error) {
 	done := deleted{map[store.ID]store.State{}, map[store.ID]store.ID{}}
-	busy, err := write.RetryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
+	busy, err := locks.RetryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
 		var now deleted
 		err = pg.RetryOnConflict(ctx, func() error {
 			return s.InTx(ctx, pg.BeginHot, func(t pg.Session) (err error) {
@@ -85,7 +85,7 @@ func (d deleted) answer(id store.ID, left store.State, again, busy bool) store.R
 	case hasChild && !busy:
 		r.Err = store.HasChildren(id, child)
 	default:
-		r.Err = write.ErrBlocked("delete job " + id.String())
+		r.Err = locks.ErrBlocked("delete job " + id.String())
 	}
 	return r
 }
@@ -96,7 +96,7 @@ func (s *Store) deleteOnce(
 	ctx context.Context, t pg.Session, ids []store.ID, params store.DeleteParams,
 ) (busy []store.ID, now deleted, err error) {
 	now = deleted{map[store.ID]store.State{}, map[store.ID]store.ID{}}
-	unavailable, err := write.Grab(ctx, t, ids)
+	unavailable, err := locks.Grab(ctx, t, ids)
 	if err != nil {
 		return nil, now, err
 	}
@@ -131,7 +131,11 @@ func (s *Store) deleteOnce(
 	}
 	over = slices.DeleteFunc(over, func(id pgtype.UUID) bool { return taken[id.Bytes] })
 	if len(over) > 0 {
-		err := t.Run(ctx, "delete_audit", nil, over, s.Micros(), pg.CleanText(params.Actor), pg.OptText(params.Reason))
+		_, err := giveUpTurns(ctx, t, over, &store.CancelParams{Unrecorded: true}, s.Micros())
+		if err != nil {
+			return nil, now, err
+		}
+		err = t.Run(ctx, "delete_audit", nil, over, s.Micros(), pg.CleanText(params.Actor), pg.OptText(params.Reason))
 		if err == nil {
 			err = s.removeJobs(ctx, t, over)
 		}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/edges"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
-	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
 // Depend is that of store.Editors, without the class of its error.
@@ -21,7 +19,7 @@ func (s *Store) Depend(ctx context.Context, params store.DependParams) (state st
 		return 0, nil, err
 	}
 	turns := false
-	held, err := write.RetryWhileHeld(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
+	held, err := locks.RetryWhileHeld(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
 		err = pg.RetryOnConflict(ctx, func() error {
 			return s.InTx(ctx, pg.BeginHot, func(t pg.Session) (err error) {
 				state, turns, err = s.depend(ctx, t, params)
@@ -34,7 +32,7 @@ func (s *Store) Depend(ctx context.Context, params store.DependParams) (state st
 		return nil, err
 	})
 	if len(held) > 0 {
-		err = write.ErrBlocked("let job " + params.Job.String() + " wait")
+		err = locks.ErrBlocked("let job " + params.Job.String() + " wait")
 	}
 	if err != nil {
 		return 0, nil, err
@@ -48,7 +46,7 @@ func (s *Store) depend(ctx context.Context, t pg.Session, params store.DependPar
 	if err := t.Run(ctx, "edge_lock", nil); err != nil {
 		return 0, false, err
 	}
-	switch unavailable, err := write.Grab(ctx, t, []store.ID{params.Job}); {
+	switch unavailable, err := locks.Grab(ctx, t, []store.ID{params.Job}); {
 	case err != nil:
 		return 0, false, err
 	case unavailable[params.Job]:
@@ -73,7 +71,7 @@ func (s *Store) depend(ctx context.Context, t pg.Session, params store.DependPar
 	if on, is := missing[params.Job]; is {
 		return 0, false, &store.DependencyError{Job: params.Job, On: on, Fault: store.MissingPredecessor}
 	}
-	if err := fits(ctx, t, params.Job, open.On()); err != nil || len(open.On()) == 0 {
+	if err := edges.Fits(ctx, t, params.Job, open.On()); err != nil || len(open.On()) == 0 {
 		return r.State, false, err
 	}
 	now, err := open.Put(ctx, t, s.Micros(), true)
@@ -81,41 +79,4 @@ func (s *Store) depend(ctx context.Context, t pg.Session, params store.DependPar
 		err = errElsewhere // it was claimed, or promoted, at this moment
 	}
 	return store.Waiting, r.OrderingKey != "", err
-}
-
-// fits reports why a job cannot wait for these others too, a *store.DependencyError.
-func fits(ctx context.Context, t pg.Session, job store.ID, on []pgtype.UUID) error {
-	waits := map[store.ID]bool{}
-	err := t.Run(ctx, "edges_of", func(r pg.Row) error {
-		var id pgtype.UUID
-		var policy int32
-		err := r.Scan(&id, &policy)
-		waits[id.Bytes] = true
-		return err
-	}, pg.UUIDOf(job))
-	if err != nil || len(on) == 0 {
-		return err
-	}
-	for _, id := range on {
-		waits[id.Bytes] = true
-	}
-	if cyclic, err := isCycle(ctx, t, job, on); err != nil {
-		return err
-	} else if cyclic {
-		for _, id := range on {
-			if cyclic, err := isCycle(ctx, t, job, []pgtype.UUID{id}); cyclic || err != nil {
-				return errors.Join(err, &store.DependencyError{Job: job, On: id.Bytes, Fault: store.CyclicDependency})
-			}
-		}
-	}
-	if len(waits) > store.MaxDependencies {
-		return &store.DependencyError{Job: job, Fault: store.TooManyDependencies}
-	}
-	return nil
-}
-
-// isCycle reports whether one of the predecessors waits for the job, or for one that does.
-func isCycle(ctx context.Context, t pg.Session, job store.ID, on []pgtype.UUID) (cyclic bool, err error) {
-	err = t.Run(ctx, "edge_cycle", func(r pg.Row) error { return r.Scan(&cyclic) }, on, pg.UUIDOf(job))
-	return cyclic, err
 }

@@ -33,5 +33,5 @@
 //
 // # Imports
 //
-// Package store, packages pg, schema, local, read and write, and pgx.
+// Package store, packages pg, schema, local, locks, read and write, and pgx.
 package operate

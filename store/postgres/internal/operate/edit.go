@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/edits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -29,7 +30,7 @@ func (s *Store) Edit(ctx context.Context, params store.EditParams) (store.State,
 	}
 	params.Actor, params.Reason = pg.CleanText(params.Actor), pg.CleanText(params.Reason)
 	var e *edited
-	held, err := write.RetryWhileHeld(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
+	held, err := locks.RetryWhileHeld(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
 		lane, err := s.laneAfter(ctx, params)
 		if err != nil {
 			return nil, err
@@ -44,7 +45,7 @@ func (s *Store) Edit(ctx context.Context, params store.EditParams) (store.State,
 		return nil, err
 	})
 	if len(held) > 0 {
-		err = write.ErrBlocked("edit job " + params.Job.String())
+		err = locks.ErrBlocked("edit job " + params.Job.String())
 	}
 	if err != nil {
 		return 0, nil, err
@@ -82,7 +83,7 @@ func (s *Store) laneAfter(ctx context.Context, params store.EditParams) (lane lo
 
 // edit changes a job whose body it can have.
 func (s *Store) edit(ctx context.Context, t pg.Session, params store.EditParams, e *edited) error {
-	switch unavailable, err := write.Grab(ctx, t, []store.ID{params.Job}); {
+	switch unavailable, err := locks.Grab(ctx, t, []store.ID{params.Job}); {
 	case err != nil:
 		return err
 	case unavailable[params.Job]:

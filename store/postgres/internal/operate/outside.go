@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -45,7 +46,7 @@ func (s *Store) Finish(ctx context.Context, params store.FinishParams) ([]store.
 	}
 	all := write.Woken{}
 	var ended []store.ID
-	left, err := write.RetryWhileHeld(ctx, distinct(f.ids, others), func(ids []store.ID) (left []store.ID, err error) {
+	left, err := locks.RetryWhileHeld(ctx, distinct(f.ids, others), func(ids []store.ID) (left []store.ID, err error) {
 		var once *finished
 		err = pg.RetryOnConflict(ctx, func() error {
 			return s.InTx(ctx, pg.BeginHot, func(t pg.Session) (err error) {
@@ -70,7 +71,7 @@ func (s *Store) Finish(ctx context.Context, params store.FinishParams) ([]store.
 
 // finishOnce ends those of the jobs that can be had, and tells their parents.
 func (s *Store) finishOnce(ctx context.Context, t pg.Session, f *finishing, ids []store.ID) (*finished, error) {
-	free, err := s.GrabFor(ctx, t, ids)
+	free, err := locks.GrabFor(ctx, t, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +271,7 @@ func (f *finishing) answer(left []store.ID, ended map[store.ID]bool) []store.Res
 		r := store.Result{Job: id, State: f.states[id], Ended: ended[id], Err: f.errs[id]}
 		switch {
 		case slices.Contains(left, id):
-			r.State, r.Err = 0, write.ErrBlocked("finish job "+id.String())
+			r.State, r.Err = 0, locks.ErrBlocked("finish job "+id.String())
 		case r.State == 0:
 			r.Err = store.NoJob(id)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
@@ -55,10 +56,10 @@ func (s *Store) PauseThese(
 	ctx context.Context, ids []store.ID, reason, actor string, recorded bool, states map[store.ID]store.State,
 ) error {
 	reason, actor = pg.CleanText(reason), pg.CleanText(actor)
-	left, err := write.RetryWhileHeld(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
+	left, err := locks.RetryWhileHeld(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
 		err = pg.RetryOnConflict(ctx, func() error {
 			return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
-				free, err := s.GrabFor(ctx, t, ids)
+				free, err := locks.GrabFor(ctx, t, ids)
 				if err == nil && !recorded {
 					free, err = requested(ctx, t, free)
 				}
@@ -163,7 +164,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.St
 	}
 	params.Actor, params.Reason = pg.CleanText(params.Actor), pg.CleanText(params.Reason)
 	var to resumed
-	held, err := write.RetryWhileHeld(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
+	held, err := locks.RetryWhileHeld(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
 		err = pg.RetryOnConflict(ctx, func() error {
 			to = resumed{woken: write.Woken{}}
 			return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error { return s.resume(ctx, t, params, &to) })
@@ -174,7 +175,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.St
 		return nil, err
 	})
 	if len(held) > 0 {
-		err = write.ErrBlocked("resume job " + params.Job.String())
+		err = locks.ErrBlocked("resume job " + params.Job.String())
 	}
 	switch {
 	case err != nil:
@@ -213,7 +214,7 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 			return nil
 		}
 	}
-	switch unavailable, err := write.Grab(ctx, t, []store.ID{params.Job}); {
+	switch unavailable, err := locks.Grab(ctx, t, []store.ID{params.Job}); {
 	case err != nil:
 		return err
 	case unavailable[params.Job]:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
@@ -64,14 +65,14 @@ func (s *Store) heldRuns(ctx context.Context, t pg.Session, statement string, ar
 	if err != nil || len(held) == 0 {
 		return nil, err
 	}
-	parents, err := write.ParentsOf(ctx, t, ids)
+	parents, err := locks.ParentsOf(ctx, t, ids)
 	if err != nil {
 		return nil, err
 	}
 	for _, parent := range parents {
 		ids = append(ids, parent)
 	}
-	busy, err := write.Grab(ctx, t, ids)
+	busy, err := locks.Grab(ctx, t, ids)
 	if err != nil {
 		return nil, err
 	}

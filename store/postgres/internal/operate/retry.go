@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -47,7 +48,7 @@ func (s *Store) retryOwn(
 
 func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryParams, w write.Woken) ([]store.Result, error) {
 	done := retried{w, map[store.ID]*store.UniqueError{}}
-	busy, err := write.RetryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
+	busy, err := locks.RetryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
 		for again := newAttempt(len(ids), params); len(ids) > 0; {
 			held, left, err := s.retrySome(ctx, ids, again, done)
 			if err != nil {
@@ -76,7 +77,7 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 		case done.isAgain(id):
 			r.State = store.Available
 		case slices.Contains(busy, id):
-			r.Err = write.ErrBlocked("retry job " + id.String())
+			r.Err = locks.ErrBlocked("retry job " + id.String())
 		default:
 			r.Err = done.refusal(id, r.State)
 		}
@@ -92,7 +93,7 @@ func (s *Store) retrySome(ctx context.Context, ids []store.ID, again *attempt, d
 	err = pg.RetryOnConflict(ctx, func() error {
 		now = newRetried() // what a try that was ended has noted did not happen
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
-			free, err := s.GrabFor(ctx, t, ids)
+			free, err := locks.GrabFor(ctx, t, ids)
 			if err != nil {
 				return err
 			}

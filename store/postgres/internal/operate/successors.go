@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -136,8 +137,8 @@ func (p *telling) all(ctx context.Context, over []pgtype.UUID, limit int) error 
 // tell tells successors, whose bodies are locked, what is now known of their predecessors.
 func (p *telling) tell(ctx context.Context, found *pairs) error {
 	var met, held pairs
-	var order []store.ID // predecessors for whose sake jobs are cancelled
-	cancelled, states := map[store.ID][]store.ID{}, map[store.ID]store.State{}
+	var order []unmet // for whose sake jobs are cancelled
+	cancelled, states := map[unmet][]store.ID{}, map[store.ID]store.State{}
 	err := p.t.Run(ctx, "edge_told_of", func(r pg.Row) error {
 		var on, job pgtype.UUID
 		var policy, state int32
@@ -152,10 +153,11 @@ func (p *telling) tell(ctx context.Context, found *pairs) error {
 		case policy == store.HoldIfFailed:
 			held.add(on, job, state)
 		default:
-			if cancelled[on.Bytes] == nil {
-				order = append(order, on.Bytes)
+			u := unmet{on.Bytes, policy}
+			if cancelled[u] == nil {
+				order = append(order, u)
 			}
-			cancelled[on.Bytes], states[on.Bytes] = append(cancelled[on.Bytes], job.Bytes), store.State(state)
+			cancelled[u], states[u.on] = append(cancelled[u], job.Bytes), store.State(state)
 		}
 		return nil
 	}, found.on, found.jobs)
@@ -167,8 +169,8 @@ func (p *telling) tell(ctx context.Context, found *pairs) error {
 			return err
 		}
 	}
-	for _, on := range order {
-		if err := p.cancel(ctx, on, states[on], cancelled[on]); err != nil {
+	for _, u := range order {
+		if err := p.cancel(ctx, u, states[u.on], cancelled[u]); err != nil {
 			return err
 		}
 	}
@@ -181,16 +183,22 @@ func (p *telling) tell(ctx context.Context, found *pairs) error {
 	return p.release(ctx, met.jobs)
 }
 
-// cancel cancels the successors of a job that did not complete. One that answers a parent which
-// another transaction has is left to the next time. One that was cancelled for the sake of another
-// job just now has finished.
-func (p *telling) cancel(ctx context.Context, on store.ID, state store.State, ids []store.ID) error {
+// unmet is a predecessor that ended otherwise than jobs with a policy need it.
+type unmet struct {
+	on     store.ID
+	policy store.FailurePolicy
+}
+
+// cancel cancels successors of a job that ended otherwise than they need it. One that answers a
+// parent which another transaction has is left to the next time. One that was cancelled for the
+// sake of another job just now has finished.
+func (p *telling) cancel(ctx context.Context, u unmet, state store.State, ids []store.ID) error {
 	ids = slices.DeleteFunc(ids, func(id store.ID) bool { return slices.Contains(p.ended, id) })
-	free, err := p.store.GrabFor(ctx, p.t, ids)
+	free, err := locks.GrabFor(ctx, p.t, ids)
 	if err != nil || len(free) == 0 {
 		return err
 	}
-	c := &cancelling{CancelParams: store.CancelParams{Reason: store.FailedWords(on, state), Actor: "job " + on.String()}}
+	c := &cancelling{CancelParams: store.CancelParams{Reason: u.policy.UnmetWords(u.on, state), Actor: "job " + u.on.String()}}
 	var f found
 	uuids := pg.UUIDsOf(free)
 	err = p.t.RunAll(ctx, []pg.Statement{f.cancelling(c, uuids, p.now), f.woken.Wake(write.WakeCandidates{Children: uuids}, p.now)})

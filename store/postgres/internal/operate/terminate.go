@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -22,7 +23,7 @@ func (s *Store) terminateOnce(ctx context.Context, c *cancelling, ids []store.ID
 			return err
 		}
 		now := s.Micros()
-		free, err := s.GrabFor(ctx, t, ids)
+		free, err := locks.GrabFor(ctx, t, ids)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -55,7 +56,7 @@ func (s *Store) tellParents(ctx context.Context, limit int, closed *store.Closed
 func (s *Store) tellThese(
 	ctx context.Context, t pg.Session, parents []store.ID, limit int, woken write.Woken,
 ) (told int, err error) {
-	busy, err := write.Grab(ctx, t, parents)
+	busy, err := locks.Grab(ctx, t, parents)
 	if err != nil {
 		return 0, err
 	}

@@ -138,10 +138,10 @@ func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (er
 		}
 	}
 	early := store.MarkPredecessors(in.Enqueues)
-	entries, err := s.EntriesOf(ctx, all, b.now, false)
+	entries, err := s.entriesOf(ctx, all, b.now, false)
 	markEarly(entries, early)
 	for _, e := range entries {
-		b.slow = b.slow || e.Required && e.hasKey() || e.Send != nil || len(e.After) > 0 // as of sends
+		b.slow = b.slow || e.Required && e.hasKey() || e.Send != nil || len(e.After)+len(e.FollowUps) > 0 // as of sends
 	}
 	if err != nil || len(all) == len(in.Enqueues) {
 		b.entries = entries

@@ -3,15 +3,13 @@ package write
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -201,90 +199,15 @@ func (b *Blocked) sortByTry(entries []*Entry) {
 	slices.SortStableFunc(entries, func(x, y *Entry) int { return b.keys[x.key()].tried.Compare(b.keys[y.key()].tried) })
 }
 
-// Grab locks those of the bodies that no other transaction holds, until the transaction ends, and
-// returns the others.
-func Grab(ctx context.Context, t pg.Runner, ids []store.ID) (unavailable map[store.ID]bool, err error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	unavailable = map[store.ID]bool{}
-	err = t.Run(ctx, "grab_bodies", func(r pg.Row) error {
-		var id pgtype.UUID
-		err := r.Scan(&id)
-		unavailable[id.Bytes] = true
-		return err
-	}, pg.UUIDsOf(ids))
-	return unavailable, err
-}
-
-// ParentsOf returns the parents that jobs answer when they end.
-func ParentsOf(ctx context.Context, t pg.Runner, ids []store.ID) (map[store.ID]store.ID, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	parents := map[store.ID]store.ID{}
-	err := t.Run(ctx, "parents_of", func(r pg.Row) error {
-		var id, parent pgtype.UUID
-		err := r.Scan(&id, &parent)
-		parents[id.Bytes] = parent.Bytes
-		return err
-	}, pg.UUIDsOf(ids))
-	return parents, err
-}
-
-// GrabFor locks the bodies of jobs, and of the parents that they answer, and returns the jobs of
-// which it has got all.
-func (s *Store) GrabFor(ctx context.Context, t pg.Runner, ids []store.ID) (free []store.ID, err error) {
-	parents, err := ParentsOf(ctx, t, ids)
-	if err != nil {
-		return nil, err
-	}
-	wanted := slices.Clone(ids)
-	for _, parent := range parents {
-		wanted = append(wanted, parent)
-	}
-	unavailable, err := Grab(ctx, t, wanted)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return unavailable[id] || unavailable[parents[id]] }), nil
-}
-
-// RetryWhileHeld calls f for the jobs of a person's request, and again, a little later each time,
-// for those that another transaction has locked, which f returns. It returns those that are locked
-// still: by a caller's transaction.
-func RetryWhileHeld(ctx context.Context, ids []store.ID, f func(ids []store.ID) (moved []store.ID, err error)) ([]store.ID, error) {
-	const tries = 8
-	for wait, n := time.Millisecond, 1; len(ids) > 0; wait, n = 2*wait, n+1 {
-		var err error
-		if ids, err = f(ids); err != nil || len(ids) == 0 || n == tries {
-			return ids, err
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
-		}
-	}
-	return ids, nil
-}
-
-// ErrBlocked is the error of an operation that a caller's transaction is in the way of.
-func ErrBlocked(what string) error {
-	return fmt.Errorf("%w needed to %s", store.ErrBusy, what)
-}
-
-// blocked is ErrBlocked for an enqueue.
+// blocked is locks.ErrBlocked for an enqueue.
 func (e *Entry) blocked() error {
 	switch {
 	case e.isNamed():
-		return ErrBlocked("enqueue job " + e.Job.ID.String() + ": its key")
+		return locks.ErrBlocked("enqueue job " + e.Job.ID.String() + ": its key")
 	case len(e.Job.UniqueKey) > 0:
-		return ErrBlocked("enqueue job " + e.Job.ID.String() + ": its unique key")
+		return locks.ErrBlocked("enqueue job " + e.Job.ID.String() + ": its unique key")
 	}
-	return ErrBlocked("enqueue job " + e.Job.ID.String() + ": its id")
+	return locks.ErrBlocked("enqueue job " + e.Job.ID.String() + ": its id")
 }
 
 // bodies are the jobs whose bodies the batch needs: of those that are sent to, that park, are put
@@ -332,13 +255,13 @@ func (b *batch) setAside(unavailable map[store.ID]bool) {
 	}
 	b.sends = slices.DeleteFunc(b.sends, func(q *store.Send) bool {
 		if unavailable[q.Job] {
-			q.Err = ErrBlocked("send to job " + q.Job.String())
+			q.Err = locks.ErrBlocked("send to job " + q.Job.String())
 		}
 		return unavailable[q.Job]
 	})
 	b.appends = slices.DeleteFunc(b.appends, func(a *appending) bool {
 		if a.needsBody() && unavailable[a.Lease.Job] {
-			a.Err = ErrBlocked("write the journal of job " + a.Lease.Job.String())
+			a.Err = locks.ErrBlocked("write the journal of job " + a.Lease.Job.String())
 			return true
 		}
 		return false
@@ -346,7 +269,7 @@ func (b *batch) setAside(unavailable map[store.ID]bool) {
 	b.checkpoints = slices.DeleteFunc(b.checkpoints, func(c *store.CheckpointWrite) bool {
 		blocked := !c.Meta.IsEmpty() && unavailable[c.Lease.Job]
 		if blocked {
-			c.Err = ErrBlocked("write the metadata or tags of job " + c.Lease.Job.String())
+			c.Err = locks.ErrBlocked("write the metadata or tags of job " + c.Lease.Job.String())
 		}
 		return blocked
 	})
@@ -363,7 +286,7 @@ func (b *batch) setAsideRuns(isHeld func(*Run) bool) {
 	busy := map[*Run]bool{}
 	b.runs = slices.DeleteFunc(b.runs, func(r *Run) bool {
 		if busy[r] = isHeld(r); busy[r] {
-			r.outcome.Err = ErrBlocked("end the run of job " + r.Lease.Job.String())
+			r.outcome.Err = locks.ErrBlocked("end the run of job " + r.Lease.Job.String())
 		}
 		return busy[r]
 	})
@@ -422,7 +345,7 @@ func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	unavailable, err := Grab(ctx, pg.Light{DB: s.DB}, ids)
+	unavailable, err := locks.Grab(ctx, pg.Light{DB: s.DB}, ids)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -17,7 +18,7 @@ func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.En
 	s.FreshenFor(ctx, t, enqueues)
 	now := s.Micros()
 	early := store.MarkPredecessors(enqueues)
-	entries, err := s.EntriesOf(ctx, enqueues, now, true)
+	entries, err := s.entriesOf(ctx, enqueues, now, true)
 	markEarly(entries, early)
 	if err != nil || len(entries) == 0 {
 		return err
@@ -32,7 +33,7 @@ func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.En
 		return err
 	}
 	var leader []store.Wake
-	if slices.ContainsFunc(entries, (*Entry).waits) {
+	if slices.ContainsFunc(unfold(entries), (*Entry).waits) {
 		leader = append(leader, store.Wake{Kind: store.WakeLeader}) // who is to look at what they wait for
 	}
 	return s.WakeTx(ctx, t, woken, now, leader...)
@@ -177,7 +178,7 @@ const (
 // AwaitTx is that of store.Writer, without the class of its error.
 func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
 	for wait := firstAwait; ; wait = min(2*wait, lastAwait) {
-		unavailable, err := Grab(ctx, pg.One{DB: s.DB}, []store.ID{job})
+		unavailable, err := locks.Grab(ctx, pg.One{DB: s.DB}, []store.ID{job})
 		if err != nil || !unavailable[job] {
 			return err
 		}

@@ -21,13 +21,14 @@ func markEarly(entries []*Entry, early map[*store.Enqueue]store.ID) {
 func (e *Entry) waits() bool { return e.Result.State == store.Waiting }
 
 // enqueueAfter enqueues, and then lets those wait that come after others. Where one comes after a
-// later one, that is enqueued behind it.
+// later one, that is enqueued behind it. Follow-ups come last.
 func enqueueAfter(
 	ctx context.Context, t pg.Runner, entries []*Entry, now int64, mark bool, enqueue func([]*Entry) error,
 ) error {
-	if !slices.ContainsFunc(entries, func(e *Entry) bool { return len(e.After) > 0 }) {
+	if !slices.ContainsFunc(entries, func(e *Entry) bool { return len(e.After)+len(e.followUps) > 0 }) {
 		return enqueue(entries)
 	}
+	all := entries
 	for len(entries) > 0 {
 		n := 1 + slices.IndexFunc(entries, func(e *Entry) bool { return e.early })
 		if n == 0 {
@@ -38,7 +39,7 @@ func enqueueAfter(
 		}
 		entries = entries[n:]
 	}
-	return nil
+	return followUp(ctx, t, all, now, mark, enqueue)
 }
 
 // enqueueAwaiting enqueues together. If some of those after which jobs come are not there it begins

@@ -62,5 +62,5 @@
 //
 // # Imports
 //
-// Package store, packages pg, local and claims, and pgx.
+// Package store, packages pg, local, claims and locks, and pgx.
 package write

@@ -156,7 +156,7 @@ func obstacleArgs(entries []*Entry, strict bool) []any {
 func (s *Store) NewQueues(entries []*Entry, now int64) []pg.Statement {
 	var queues, lanes []int32
 	var ids []pgtype.UUID
-	for _, e := range entries {
+	for _, e := range unfold(entries) {
 		if !s.Lanes.IsUsed(e.Lane.QueueID) {
 			queues, lanes, ids = append(queues, e.Lane.QueueID), append(lanes, e.Lane.ID), append(ids, pg.UUIDOf(e.Job.ID))
 		}
@@ -169,7 +169,7 @@ func (s *Store) NewQueues(entries []*Entry, now int64) []pg.Statement {
 
 // UsedNow returns the queues of enqueues that were inserted.
 func UsedNow(entries []*Entry) (queues []int32) {
-	for _, e := range entries {
+	for _, e := range unfold(entries) {
 		if e.Result.State != 0 {
 			queues = append(queues, e.Lane.QueueID)
 		}

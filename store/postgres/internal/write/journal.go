@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 )
@@ -199,7 +200,7 @@ func (a *appending) putAside() {
 			e.Err = e.blocked()
 		}
 	}
-	a.Err = ErrBlocked("write the journal of job " + a.Lease.Job.String())
+	a.Err = locks.ErrBlocked("write the journal of job " + a.Lease.Job.String())
 }
 
 // errEnqueueFailed undoes an append one of whose enqueues has an error.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 )
@@ -96,7 +97,7 @@ func (s *Store) grabBodies(ctx context.Context, t pg.Session, b *batch) error {
 	if err := b.findParents(ctx, t); err != nil {
 		return err
 	}
-	unavailable, err := Grab(ctx, t, b.bodies())
+	unavailable, err := locks.Grab(ctx, t, b.bodies())
 	// Mostly it is another transaction of ours, which is over in a moment.
 	for wait := time.Millisecond; err == nil && len(unavailable) > 0 && wait < 10*time.Millisecond; wait *= 2 {
 		if ids := slices.Collect(maps.Keys(unavailable)); len(s.Blocked.suspects(ids)) == len(ids) {
@@ -104,7 +105,7 @@ func (s *Store) grabBodies(ctx context.Context, t pg.Session, b *batch) error {
 		}
 		select {
 		case <-time.After(wait):
-			unavailable, err = Grab(ctx, t, b.bodies())
+			unavailable, err = locks.Grab(ctx, t, b.bodies())
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -125,7 +126,7 @@ func (b *batch) findParents(ctx context.Context, t pg.Runner) error {
 			ids = append(ids, r.Lease.Job)
 		}
 	}
-	parents, err := ParentsOf(ctx, t, ids)
+	parents, err := locks.ParentsOf(ctx, t, ids)
 	for _, r := range b.runs {
 		if parent, ok := parents[r.Lease.Job]; ok {
 			r.Parent = parent

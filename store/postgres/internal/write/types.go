@@ -93,6 +93,7 @@ type Entry struct {
 	kept          bool  // the holder of its business key has finished
 	early         bool  // it comes after a later one
 	replaced      int32 // lane of the job that it was put on; 0: none
+	followUps     []*Entry
 }
 
 // wait is a store.Wait as it is stored.

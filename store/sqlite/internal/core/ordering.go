@@ -35,7 +35,7 @@ func (t *Tx) awaitTurn(p Pointer) error {
 	return db.Exec(s)
 }
 
-// ReleaseTurn takes the turn from a job that finished, if it had it.
+// ReleaseTurn takes the turn from a job, if it has it.
 func (t *Tx) ReleaseTurn(b *Body) error {
 	if b.OrderingKey == "" {
 		return nil
@@ -47,6 +47,18 @@ func (t *Tx) ReleaseTurn(b *Body) error {
 	db.BindID(s, b.ID)
 	t.TouchKey(k)
 	return db.Exec(s)
+}
+
+// GiveUpTurn takes the turn from a job that has failed and keeps it, and reports whether it did.
+func (t *Tx) GiveUpTurn(b *Body) (had bool, err error) {
+	if b.OrderingKey == "" {
+		return false, nil
+	}
+	holder, held, err := t.KeyHolder(KeyName{b.Lane.Queue, b.OrderingKey})
+	if err != nil || !held || holder != b.ID {
+		return false, err
+	}
+	return true, t.ReleaseTurn(b)
 }
 
 // NoteLined remembers that a job is new: the caller that enqueues it tells the nodes of it.

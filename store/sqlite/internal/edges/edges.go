@@ -112,6 +112,23 @@ func Over(t *core.Tx, limit int) ([]store.ID, error) { return ids(t, "edge_check
 // that others come after them.
 func Back(t *core.Tx, limit int) ([]store.ID, error) { return ids(t, "edge_checks_back", limit) }
 
+// Unwatch drops notes of jobs that were put back, whose bodies say that others come after them.
+func Unwatch(t *core.Tx, limit int) error {
+	back, err := Back(t, limit)
+	if err != nil {
+		return err
+	}
+	for _, on := range back {
+		if err := Mark(t, on); err != nil {
+			return err
+		}
+		if err := Checked(t, on); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Work reports whether something is to be done about a predecessor that has a note, and whether
 // there is any that has one.
 func Work(t *core.Tx) (tell, watch bool, err error) {

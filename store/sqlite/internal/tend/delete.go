@@ -9,7 +9,6 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
 // Delete implements store.Editors. A few hundred jobs are a transaction, as in Retain. Before it,
@@ -107,7 +106,7 @@ func deleteJob(t *core.Tx, result *store.Result, params store.DeleteParams, look
 		result.Err = store.HasChildren(id, looked.child)
 		return nil
 	}
-	if err := work.Audit(t, params.Actor, string(store.ActionDelete), &id, 0, params.Reason); err != nil {
+	if err := core.Audit(t, params.Actor, string(store.ActionDelete), &id, 0, params.Reason); err != nil {
 		return err
 	}
 	s := t.Stmt("closed_delete") // no child is left to be closed
@@ -116,6 +115,9 @@ func deleteJob(t *core.Tx, result *store.Result, params store.DeleteParams, look
 		return err
 	}
 	if err := keys.Free(t, id); err != nil {
+		return err
+	}
+	if _, err := t.GiveUpTurn(b); err != nil {
 		return err
 	}
 	_, err = remove(t, id)

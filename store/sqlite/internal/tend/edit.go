@@ -74,7 +74,7 @@ func edit(t *core.Tx, params store.EditParams) (store.State, error) {
 			return 0, err
 		}
 	}
-	return next, work.Audit(t, params.Actor, string(store.ActionEdit), &e.ID, 0, params.Reason)
+	return next, core.Audit(t, params.Actor, string(store.ActionEdit), &e.ID, 0, params.Reason)
 }
 
 // lookAtEdited finds out all that decides about a change.

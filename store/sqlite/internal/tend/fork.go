@@ -239,7 +239,7 @@ func Fork(t *core.Tx, params store.ForkParams, ahead *Copying) error {
 			return err
 		}
 	}
-	return work.Audit(t, params.Actor, "fork", &q.Job.ID, 0, params.Reason)
+	return core.Audit(t, params.Actor, "fork", &q.Job.ID, 0, params.Reason)
 }
 
 // isNext returns an error if the entry after those that the fork keeps is not the one that the

@@ -6,7 +6,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
 // DeleteQueue implements store.Queues. The queue keeps its row, to which the lanes of its finished
@@ -43,7 +42,7 @@ func (v Verbs) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) 
 		if err := db.Exec(s); err != nil {
 			return err
 		}
-		return work.Audit(t, params.Actor, "delete", nil, id, "")
+		return core.Audit(t, params.Actor, "delete", nil, id, "")
 	})
 }
 

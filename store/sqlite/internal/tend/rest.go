@@ -6,7 +6,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
 // Rest implements store.Queues.
@@ -30,7 +29,7 @@ func (v Verbs) Rest(ctx context.Context, params store.RestParams) (rest store.Re
 		if err := db.Exec(s); err != nil || params.Actor == "" {
 			return err
 		}
-		return work.Audit(t, params.Actor, "rest", nil, queue, rest.String())
+		return core.Audit(t, params.Actor, "rest", nil, queue, rest.String())
 	})
 	return rest, err
 }

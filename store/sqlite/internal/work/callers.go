@@ -96,7 +96,7 @@ func finishOutside(t *core.Tx, r *store.Result, e *store.End, actor string) erro
 	if r.Err != nil || err != nil {
 		return err
 	}
-	if err := Audit(t, actor, string(e.Action()), &b.ID, 0, ""); err != nil {
+	if err := core.Audit(t, actor, string(e.Action()), &b.ID, 0, ""); err != nil {
 		return err
 	}
 	if r.State = e.State; e.State == store.Failed && w.compensates {

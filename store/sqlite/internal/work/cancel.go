@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
 
 // cancelling says how jobs are cancelled.
@@ -20,7 +21,13 @@ type cancelling struct {
 func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	var results []store.Result
 	wakes, err := v.d.Move(ctx, "cancel", nil, func(t *core.Tx) (err error) {
-		results, err = cancelEach(t, params)
+		if params.Skip {
+			results, err = t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) error { return keys.Skip(t, params, r) })
+			return err
+		}
+		if results, err = cancelEach(t, params); err == nil && !params.Unrecorded {
+			err = keys.GiveUpTurns(t, params, results)
+		}
 		return err
 	})
 	if err != nil {
@@ -123,7 +130,7 @@ func auditCancel(t *core.Tx, id store.ID, how cancelling) error {
 	if how.audit == "" {
 		return nil
 	}
-	return Audit(t, how.actor, how.audit, &id, 0, how.reason)
+	return core.Audit(t, how.actor, how.audit, &id, 0, how.reason)
 }
 
 // terminate ends a job at once, wherever it is. A run of it finds its lease lost.

@@ -60,7 +60,7 @@ func pauseDependent(t *core.Tx, b *core.Body, params store.PauseJobsParams) erro
 	if err := relabel(t, b, storedWait{Since: t.Now, Reason: store.ReasonPaused, Error: params.Reason}); err != nil {
 		return err
 	}
-	return Audit(t, params.Actor, "pause", &b.ID, 0, params.Reason)
+	return core.Audit(t, params.Actor, "pause", &b.ID, 0, params.Reason)
 }
 
 // awaitAgain lets a job that a person had paused wait for others again, if there are any.

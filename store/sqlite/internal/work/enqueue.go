@@ -21,10 +21,13 @@ func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
 	store.MarkPredecessors(enqueues)
 	for _, q := range enqueues {
 		q.Result, q.Err = store.EnqueueResult{}, nil
+		for _, f := range q.AllFollowUps() {
+			f.Result, f.Err = store.EnqueueResult{}, nil
+		}
 		if q.Err = q.Check(); q.Err != nil {
 			continue
 		}
-		if t.Own != nil && len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Parent == uuid.Nil && len(q.After) == 0 {
+		if t.Own != nil && q.IsPlain() {
 			if err := enqueueLater(t, q); err != nil {
 				return err
 			}
@@ -40,7 +43,8 @@ func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
 	return writeJobs(t)
 }
 
-// Enqueue adds a job, unless it is known, or another one has its unique key or its business key.
+// Enqueue adds a job and its follow-ups, unless it is known, or another one has its unique key or
+// its business key.
 func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 	job := &q.Job
 	runAt := runAtOf(q, t.Now)
@@ -95,7 +99,20 @@ func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 			return err
 		}
 	}
-	return placeNew(t, n, false)
+	if err := placeNew(t, n, false); err != nil {
+		return err
+	}
+	return followUp(t, q)
+}
+
+// followUp adds the follow-ups of a job that was inserted just now.
+func followUp(t *core.Tx, q *store.Enqueue) error {
+	for _, f := range q.FollowUps {
+		if err := Enqueue(t, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newJob(t *core.Tx, q *store.Enqueue, runAt int64) (n core.NewJob, err error) {

@@ -256,8 +256,10 @@ func finish(t *core.Tx, b *core.Body, e *Ending, r *core.ClaimRecord, lease int6
 	if err := insertEnd(t, b, e, r, lease); err != nil {
 		return err
 	}
-	if err := t.ReleaseTurn(b); err != nil {
-		return err
+	if !b.KeepsTurn(e.State) {
+		if err := t.ReleaseTurn(b); err != nil {
+			return err
+		}
 	}
 	if b.Answers {
 		if err := answer(t, b.Parent, b.ID, e); err != nil {

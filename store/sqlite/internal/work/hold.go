@@ -69,7 +69,7 @@ func pauseJob(t *core.Tx, result *store.Result, params store.PauseJobsParams) er
 	if err := putWaiting(t, b, db.Never, held, was, about); err != nil {
 		return err
 	}
-	return Audit(t, params.Actor, "pause", &b.ID, 0, params.Reason)
+	return core.Audit(t, params.Actor, "pause", &b.ID, 0, params.Reason)
 }
 
 // requestPause asks a running job to stop when it is put back. The first request stands.
@@ -83,7 +83,7 @@ func requestPause(t *core.Tx, id store.ID, params store.PauseJobsParams) error {
 	if err != nil || asked == 0 {
 		return err
 	}
-	return Audit(t, params.Actor, "pause", &id, 0, params.Reason)
+	return core.Audit(t, params.Actor, "pause", &id, 0, params.Reason)
 }
 
 // Resume implements store.Operators.
@@ -102,7 +102,7 @@ func (v Verbs) Resume(ctx context.Context, params store.ResumeParams) (store.Sta
 		if params.Continue != nil {
 			action = store.ActionContinue
 		}
-		return Audit(t, params.Actor, string(action), &params.Job, 0, params.Reason)
+		return core.Audit(t, params.Actor, string(action), &params.Job, 0, params.Reason)
 	})
 	if err != nil {
 		return 0, nil, err

@@ -70,7 +70,7 @@ func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
 		return err
 	}
 	result.State = store.Available
-	return Audit(t, params.Actor, "retry", &result.Job, 0, params.Reason)
+	return core.Audit(t, params.Actor, "retry", &result.Job, 0, params.Reason)
 }
 
 // retryFinished undoes the end of a job that is to run again, or tells why it is not.
@@ -168,26 +168,6 @@ func (v Verbs) Pause(ctx context.Context, params store.PauseParams) error {
 		if err != nil || changed == 0 {
 			return err
 		}
-		return Audit(t, params.Actor, action, nil, queue, "")
+		return core.Audit(t, params.Actor, action, nil, queue, "")
 	})
-}
-
-// Audit records what a person did.
-func Audit(t *core.Tx, actor, action string, job *store.ID, queue int64, detail string) error {
-	s := t.Stmt("audit_insert")
-	s.BindInt(t.Now)
-	s.BindText(actor)
-	s.BindText(action)
-	if job != nil {
-		db.BindID(s, *job)
-	} else {
-		s.BindNull()
-	}
-	if queue != 0 {
-		s.BindInt(queue)
-	} else {
-		s.BindNull()
-	}
-	db.BindOptText(s, detail)
-	return db.Exec(s)
 }

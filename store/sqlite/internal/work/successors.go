@@ -8,7 +8,7 @@ import (
 
 // tellSuccessors tells up to limit jobs how those after which they come have ended.
 func tellSuccessors(t *core.Tx, limit int, closed *store.Closed) error {
-	if err := unwatch(t, limit); err != nil || limit <= 0 {
+	if err := edges.Unwatch(t, limit); err != nil || limit <= 0 {
 		return err
 	}
 	over, err := edges.Over(t, limit)
@@ -42,30 +42,13 @@ func tellSuccessors(t *core.Tx, limit int, closed *store.Closed) error {
 	return nil
 }
 
-// unwatch drops notes of jobs that were put back, whose bodies say that others come after them.
-func unwatch(t *core.Tx, limit int) error {
-	back, err := edges.Back(t, limit)
-	if err != nil {
-		return err
-	}
-	for _, on := range back {
-		if err := edges.Mark(t, on); err != nil {
-			return err
-		}
-		if err := edges.Checked(t, on); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // tellSuccessor tells one how a job has ended; 0 is the state of one that was removed.
 func tellSuccessor(t *core.Tx, on store.ID, state store.State, s edges.Successor, closed *store.Closed) error {
 	if !s.IfFailed.Lets(state) {
 		if s.IfFailed == store.HoldIfFailed {
 			return edges.Told(t, on, s.Job, state)
 		}
-		_, ended, err := cancel(t, s.Job, cancelling{reason: store.FailedWords(on, state), actor: "job " + on.String()})
+		_, ended, err := cancel(t, s.Job, cancelling{reason: s.IfFailed.UnmetWords(on, state), actor: "job " + on.String()})
 		if ended {
 			closed.Ended = append(closed.Ended, s.Job)
 		}

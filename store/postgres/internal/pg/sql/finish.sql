@@ -76,7 +76,7 @@ WITH locked_records AS MATERIALIZED (
       traits, version, seen, kinds, enough, until, waits_for, run),
     (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM locked_records) a
 ), judged AS MATERIALIZED (
-  SELECT r.*, b.lane AS own_lane, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, b.has_successors, l.queue,
+  SELECT r.*, b.lane AS own_lane, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, b.has_successors, b.keeps_turn, l.queue,
     c.cancel_applies, c.cancel_words, p.pause_requested, p.pause_words,
     p.pause_requested AND c.cancel_requested IS NULL AND NOT (r.state = {waiting} AND r.traits & {held} <> 0) AS pause_applies,
     CASE WHEN r.version IS NULL THEN b.lane ELSE coalesce((
@@ -105,6 +105,7 @@ WITH locked_records AS MATERIALIZED (
   CROSS JOIN LATERAL (
     SELECT j.lane, j.attempt, j.ordering_key, j.unique_key, j.unique_states, j.run_at AS due, j.closing,
       j.link & {successors} <> 0 AS has_successors,
+      CASE WHEN j.ordering_key IS NOT NULL THEN j.options ->> 'keep_turn' END IS NOT NULL AS keeps_turn,
       CASE WHEN j.closing IS NULL THEN (extract(epoch FROM (j.options ->> 'deadline')::timestamptz) * 1000000)::bigint END AS deadline
     FROM {schema}.job j WHERE j.id = r.id OFFSET 0
   ) b
@@ -119,7 +120,7 @@ WITH locked_records AS MATERIALIZED (
   ) p ON true
 ), fates AS MATERIALIZED (
   SELECT id, lease, run, node, claimed_at, started_at, trace, result, codec, lane, own_lane, queue, ordering_key, unique_key, unique_states,
-    final, due, has_successors, pause_requested, pause_applies, pause_words, state, traits, seen, kinds, enough, until, waits_for,
+    final, due, has_successors, keeps_turn, pause_requested, pause_applies, pause_words, state, traits, seen, kinds, enough, until, waits_for,
     cancel_applies AND final < {finished} AND traits & {cancel_seen} <> 0 AS note_cancel_seen,
     final = {waiting} AND (pause_applies OR traits & {held} <> 0) IS TRUE AS is_held,
     CASE
@@ -176,7 +177,7 @@ WITH locked_records AS MATERIALIZED (
     AND u.key = f.unique_key AND u.id = f.id
 ), freed AS (
   DELETE FROM {schema}.key_holder k USING fates f
-  WHERE f.final >= {finished} AND f.ordering_key IS NOT NULL AND k.queue = f.queue AND k.ordering_key = f.ordering_key AND k.id = f.id
+  WHERE f.final >= {finished} AND NOT (f.keeps_turn AND f.final = {failed}) AND f.ordering_key IS NOT NULL AND k.queue = f.queue AND k.ordering_key = f.ordering_key AND k.id = f.id
   RETURNING k.queue, k.ordering_key
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM freed

@@ -199,7 +199,10 @@ WITH over AS MATERIALIZED (
   ORDER BY unique_key, place
   ON CONFLICT (key) DO NOTHING RETURNING id
 ), again AS MATERIALIZED (
-  SELECT * FROM over o WHERE (unique_key IS NULL OR id IN (SELECT id FROM kept UNION ALL SELECT id FROM taken)) AND (
+  SELECT o.*, ordering_key IS NULL OR EXISTS (
+    SELECT 1 FROM {schema}.key_holder h WHERE h.queue = o.queue AND h.ordering_key = o.ordering_key AND h.id = o.id
+  ) AS free
+  FROM over o WHERE (unique_key IS NULL OR id IN (SELECT id FROM kept UNION ALL SELECT id FROM taken)) AND (
     NOT named OR EXISTS (SELECT 1 FROM {schema}.job_key k WHERE k.id = o.id AND k.until IS NULL OFFSET 0)
   )
 ), unfinished AS (
@@ -218,18 +221,39 @@ WITH over AS MATERIALIZED (
 ), unsaid AS (
   DELETE FROM {schema}.untold u USING again a WHERE u.id = a.id
 ), now_ready AS (
-  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, @now, id FROM again WHERE ordering_key IS NULL
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, @now, id FROM again WHERE free
 ), in_line AS (
   INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
-  SELECT queue, ordering_key, priority, @now, id, lane FROM again WHERE ordering_key IS NOT NULL
+  SELECT queue, ordering_key, priority, @now, id, lane FROM again WHERE NOT free
 ), checks AS (
-  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM again WHERE ordering_key IS NOT NULL
+  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM again WHERE NOT free
 ), answered AS (
   DELETE FROM {schema}.cancel_request q USING again a WHERE q.id = a.id
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, @action, id, @detail FROM again
 )
 SELECT id, lane FROM again;
+
+-- Takes the turns of ordering keys from jobs that have failed and keep them. A job that is retried
+-- at this moment is waited for, and keeps it. @action is what is recorded; NULL: nothing.
+-- name: give_up_turns
+-- params: @jobs uuid[], @now bigint, @actor text, @action text, @detail text
+WITH over AS MATERIALIZED (
+  SELECT f.id, j.ordering_key, l.queue FROM (SELECT DISTINCT id FROM unnest(@jobs) AS t (id) ORDER BY id) t
+  CROSS JOIN LATERAL (
+    SELECT b.lane, b.ordering_key FROM {schema}.job b WHERE b.id = t.id AND b.ordering_key IS NOT NULL OFFSET 0
+  ) j
+  CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
+  CROSS JOIN LATERAL (SELECT a.id FROM {schema}.finished a WHERE a.id = t.id AND a.state = {failed} FOR UPDATE) f
+), freed AS (
+  DELETE FROM {schema}.key_holder k USING over o WHERE k.queue = o.queue AND k.ordering_key = o.ordering_key AND k.id = o.id
+  RETURNING k.id, k.queue, k.ordering_key
+), checks AS (
+  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM freed
+), audited AS (
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, @action, id, @detail FROM freed WHERE @action IS NOT NULL
+)
+SELECT id FROM freed;
 
 -- Scheduled and retryable jobs become available at once. Their bodies are locked.
 -- name: retry_deferred

@@ -34,7 +34,8 @@ LEFT JOIN LATERAL (
 -- params: @jobs uuid[], @states int[], @results bytea[], @codecs int[], @errors text[]
 -- params: @fingerprints bigint[], @now bigint, @actor text
 WITH body AS MATERIALIZED (
-  SELECT t.*, j.run_at, j.lane, j.ordering_key, j.unique_key, j.unique_states, l.queue, j.link & {successors} <> 0 AS has_successors
+  SELECT t.*, j.run_at, j.lane, j.ordering_key, j.unique_key, j.unique_states, j.options, l.queue,
+    j.link & {successors} <> 0 AS has_successors
   FROM unnest(@jobs, @states, @results, @codecs, @errors, @fingerprints) AS t (id, state, result, codec, error, fingerprint)
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
@@ -56,6 +57,7 @@ WITH body AS MATERIALIZED (
 ), freed AS (
   DELETE FROM {schema}.key_holder k USING over b
   WHERE b.ordering_key IS NOT NULL AND k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.id = b.id
+    AND NOT (b.state = {failed} AND b.options ->> 'keep_turn' IS NOT NULL)
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM over WHERE ordering_key IS NOT NULL
 ), closed AS (

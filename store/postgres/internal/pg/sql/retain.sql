@@ -31,15 +31,17 @@ UPDATE {schema}.lane SET used_on = greatest(used_on, @day) WHERE id IN (SELECT D
 -- name: partition_lock
 LOCK TABLE {schema}.job, {schema}.finished, {schema}.attempt, {schema}.journal, {schema}.inbox IN ACCESS EXCLUSIVE MODE;
 
--- The jobs of a range that have a pointer, those that have not finished; and those after which
--- others come that do not know yet how they have ended. Found from the side of the pointers, which
--- are few, instead of from all that a day has seen.
+-- The jobs of a range that have a pointer, those that have not finished; those that have the turn
+-- of an ordering key, also if they have failed; and those after which others come that do not know
+-- yet how they have ended. Found from the side of the pointers, which are few, instead of from all
+-- that a day has seen.
 -- name: unfinished_between
 -- params: @from uuid, @to uuid, @limit int
 SELECT id FROM {schema}.ready WHERE id >= @from AND id < @to
 UNION ALL SELECT id FROM {schema}.keyed WHERE id >= @from AND id < @to
 UNION ALL SELECT id FROM {schema}.gated WHERE id >= @from AND id < @to
 UNION ALL SELECT id FROM {schema}.deferred WHERE id >= @from AND id < @to
+UNION ALL SELECT id FROM {schema}.key_holder WHERE id >= @from AND id < @to
 UNION ALL
 SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL {{slots}}
 WHERE {{slot_open}} AND s.id >= @from AND s.id < @to
@@ -125,18 +127,20 @@ DROP TABLE {schema}.{table}_{day};
 -- Jobs whose time is over and whose partition stays: of states and until when they are over, and
 -- of states of which only the default partition is looked at. They are locked; one that a caller's
 -- transaction has is left to the next time, and one after which others come that do not know yet
--- how it has ended.
+-- how it has ended. None that has failed and keeps the turn of its ordering key.
 -- name: finished_over
 -- params: @states int[], @until bigint[], @default_states int[], @default_until bigint[]
 -- params: @limit int
 WITH expired AS MATERIALIZED (
   SELECT f.id FROM unnest(@states, @until) AS k (state, until) CROSS JOIN LATERAL (
     SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> {completed} AND a.finished_at <= k.until
+        AND (a.id IN (SELECT id FROM {schema}.key_holder)) IS NOT TRUE
       ORDER BY a.id LIMIT @limit FOR UPDATE SKIP LOCKED
   ) f
   UNION
   SELECT f.id FROM unnest(@default_states, @default_until) AS k (state, until) CROSS JOIN LATERAL (
     SELECT a.id FROM {schema}.finished_default a WHERE a.state = k.state AND a.finished_at <= k.until
+        AND (a.id IN (SELECT id FROM {schema}.key_holder)) IS NOT TRUE
       ORDER BY a.finished_at LIMIT @limit FOR UPDATE SKIP LOCKED
   ) f
   LIMIT @limit

@@ -13,6 +13,10 @@ DELETE FROM holdfast_deferred WHERE (due, id) <= (?, ?);
 SELECT id FROM holdfast_finished INDEXED BY holdfast_finished_by_time
 WHERE state = ? AND finished_at <= ?
   AND NOT EXISTS (SELECT 1 FROM holdfast_edge e WHERE e.predecessor = holdfast_finished.id AND e.told IS NOT holdfast_finished.state)
+  AND NOT (state = {failed} AND EXISTS (
+    SELECT 1 FROM holdfast_job j CROSS JOIN holdfast_lane l ON l.id = j.lane
+      CROSS JOIN holdfast_key_holder k ON k.queue = l.queue AND k.ordering_key = j.ordering_key
+    WHERE j.id = holdfast_finished.id AND j.ordering_key IS NOT NULL AND k.id = holdfast_finished.id))
 ORDER BY state, finished_at LIMIT ? + 0;
 
 -- name: retain_unique_key
