@@ -37,6 +37,17 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 			return nil
 		})
 	}
+	openEnqueues()
+	access.WithTests = func(t access.Tests) any {
+		return option(func(s *settings) error {
+			s.engine.Rarely, s.stub = t.Rarely, t.Stub
+			return nil
+		})
+	}
+}
+
+// openEnqueues sets the doors that are options of enqueues, and what goes with them.
+func openEnqueues() {
 	access.AroundEnqueues = func(makes func(store.Store) access.EnqueueMiddleware) any {
 		return option(func(s *settings) error {
 			s.onStore = append(s.onStore, makes)
@@ -68,12 +79,6 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 		})
 	}
 	access.Follows = func(run any) store.ID { return run.(*Run).run.Job().Options.Follows } //nolint:errcheck // always a *Run
-	access.WithTests = func(t access.Tests) any {
-		return option(func(s *settings) error {
-			s.engine.Rarely, s.stub = t.Rarely, t.Stub
-			return nil
-		})
-	}
 }
 
 // jobOfMany is the job of an item that is enqueued again and again, such as that of a schedule.

@@ -38,8 +38,8 @@ type Cause struct {
 	Job store.ID `json:"job,omitzero"`
 	// Node is the node that runs the job.
 	Node int64 `json:"node,omitzero"`
-	// Limit is the name of the limit that has no slots, or no permit, for the job, and Key the job's
-	// key, if it is one per key.
+	// Limit is the name of the limit that has no slots, or no permit, for the job, and Key the
+	// job's key, if it is one per key.
 	Limit string `json:"limit,omitzero"`
 	Key   string `json:"key,omitzero"`
 }

@@ -131,7 +131,7 @@ func TestCompletions(t *testing.T) {
 		{"dev --log-format ", []string{"short", "text", "json"}},
 		{"callback complete ", nil},
 		{"signal send " + job + " ", nil},
-		{"help job w", []string{"wait"}},
+		{"help job w", []string{"wait", "why"}},
 		{"help job wait ", nil},
 	} {
 		args := strings.Split(test.args, " ")

@@ -502,5 +502,5 @@ func plus(t *testing.T, at any, d time.Duration) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parsed.Add(d).Format(time.RFC3339Nano)
+	return parsed.Add(d).Format("2006-01-02T15:04:05.000000Z07:00")
 }

@@ -74,7 +74,7 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 		return nil, err
 	}
 	c := &client{hf: hf, db: db, steps: opts.Steps}
-	if err == nil && opts.Rate > 0 {
+	if opts.Rate > 0 {
 		_, err = limit.Set(ctx, hf, "rate", limit.Rate(opts.Rate, time.Second))
 	}
 	if err == nil && opts.Limit > 0 {

@@ -184,5 +184,5 @@ the one that has the turn; "job retry" runs that one again instead.`,
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
-	return cmd
+	return arg.ByKey(cmd)
 }

@@ -51,6 +51,21 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.wait, "wait", false, "wait for the job and print its result, like \"job wait\"")
 	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait: stop waiting after `DURATION`, such as 30s; the job continues")
 	f.addChanges(cmd)
+	f.addKeys(cmd)
+	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
+	f.after.add(cmd, "after", "let the job wait until the job `ID` has finished; repeatable")
+	flags.StringArrayVar(&f.follow, "follow", nil,
+		"enqueue a follow-up, `END=KIND[:ARGS]`, that runs if the job's end is completed, failed, cancelled or any; repeatable")
+	cmd.MarkFlagsMutuallyExclusive("args", "file")
+	cmd.MarkFlagsMutuallyExclusive("id", "file")
+	cmd.MarkFlagsMutuallyExclusive("wait", "file")
+	cmd.MarkFlagsMutuallyExclusive("key", "file")
+	cmd.MarkFlagsMutuallyExclusive("key", "unique")
+}
+
+// addKeys adds the flags with keys that jobs share.
+func (f *enqueueFlags) addKeys(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
 	flags.StringVar(&f.limitKey, "limit-key", "", "count the job in a limit per key: `LIMIT=KEY`, such as customer=acme")
 	flags.BoolVar(&f.keepTurn, "keep-turn", false,
@@ -64,15 +79,6 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 		"business `KEY` of the job, such as order-42; if a job of the kind holds it already, enqueue nothing and return that job's id")
 	flags.StringVar(&f.keepKey, "keep-key", "",
 		"with --key: the job holds the key for `DURATION` after its end, or forever (default: until it has finished)")
-	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
-	f.after.add(cmd, "after", "let the job wait until the job `ID` has finished; repeatable")
-	flags.StringArrayVar(&f.follow, "follow", nil,
-		"enqueue a follow-up, `END=KIND[:ARGS]`, that runs if the job's end is completed, failed, cancelled or any; repeatable")
-	cmd.MarkFlagsMutuallyExclusive("args", "file")
-	cmd.MarkFlagsMutuallyExclusive("id", "file")
-	cmd.MarkFlagsMutuallyExclusive("wait", "file")
-	cmd.MarkFlagsMutuallyExclusive("key", "file")
-	cmd.MarkFlagsMutuallyExclusive("key", "unique")
 }
 
 // addChanges adds the flags that can change a job later, too.
@@ -85,6 +91,21 @@ func (f *enqueueFlags) addChanges(cmd *cobra.Command) {
 	flags.StringVar(&f.deadline, "deadline", "",
 		"fail the job if it has not finished by `TIME`, or a duration from now, even if attempts are left")
 	cmd.MarkFlagsMutuallyExclusive("in", "at")
+}
+
+// checkPairs refuses flags without those that they belong to.
+func (f *enqueueFlags) checkPairs(given func(string) bool) error {
+	switch {
+	case f.keepGoing && f.file == "":
+		return arg.Usagef("--keep-going requires --file")
+	case given("wait-timeout") && !f.wait:
+		return arg.Usagef("--wait-timeout requires --wait")
+	case f.keepTurn && !given("ordering-key"):
+		return arg.Usagef("--keep-turn requires --ordering-key")
+	case given("keep-key") && !given("key"):
+		return arg.Usagef("--keep-key requires --key")
+	}
+	return checkPatience(given, f.patience)
 }
 
 // options turns the given flags into options of the library.
@@ -111,12 +132,10 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 		}
 		opts = append(opts, holdfast.KeepKey(keep))
 	}
-	if given("limit-key") {
-		name, key, ok := strings.Cut(f.limitKey, "=")
-		if !ok {
-			return nil, arg.Usagef("--limit-key %s is not LIMIT=KEY, such as customer=acme", output.OneLine(f.limitKey))
-		}
+	if name, key, ok := strings.Cut(f.limitKey, "="); ok {
 		opts = append(opts, limit.By(name, key))
+	} else if given("limit-key") {
+		return nil, arg.Usagef("--limit-key %s is not LIMIT=KEY, such as customer=acme", output.OneLine(f.limitKey))
 	}
 	times, err := f.timeOptions(given, now)
 	if err != nil {
@@ -130,17 +149,7 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 		}
 		opts = append(opts, holdfast.JobID(id))
 	}
-	switch {
-	case f.keepGoing && f.file == "":
-		return nil, arg.Usagef("--keep-going requires --file")
-	case given("wait-timeout") && !f.wait:
-		return nil, arg.Usagef("--wait-timeout requires --wait")
-	case f.keepTurn && !given("ordering-key"):
-		return nil, arg.Usagef("--keep-turn requires --ordering-key")
-	case given("keep-key") && !given("key"):
-		return nil, arg.Usagef("--keep-key requires --key")
-	}
-	if err := checkPatience(given, f.patience); err != nil {
+	if err := f.checkPairs(given); err != nil {
 		return nil, err
 	}
 	waits, err := f.after.option(given)

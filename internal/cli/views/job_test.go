@@ -100,6 +100,7 @@ func TestViewOfEverything(t *testing.T) {
 	r.Parent, r.Options.Source, r.Options.Nominal, r.Options.Follows = holdfast.NewID(), "s", at, holdfast.NewID()
 	r.OrderingKey, r.UniqueKey, r.Blocked, r.CancelRequested = "o", []byte{1}, true, true
 	r.Options.Key, r.Options.KeepKey = "order-42", store.KeepForever
+	r.Options.Limit, r.Options.LimitKey = "customer", "acme"
 	r.LeaseNumber, r.Lease.Node = 1<<60+1, 7
 	r.PauseRequested, r.Closing, r.Version, r.Journal, r.Messages = true, true, "2", 9, 4
 	r.Wait = &store.WaitInfo{Since: at, Until: at, Held: true, Reason: "paused", Error: "lunch", For: []byte(`{"waits_for":["signal go"]}`)}
@@ -109,7 +110,7 @@ func TestViewOfEverything(t *testing.T) {
 	}}
 	r.Actions = []store.Action{{At: at, Kind: store.ActionPause, Actor: "ada", Reason: "lunch"}}
 	r.Predecessors = []store.Predecessor{{Dependency: store.Dependency{On: r.ID}, State: store.Running}}
-	data, err := output.Encode(NewWholeJob(&r, []why.Cause{{Code: "c", Text: "t", Until: at, Job: r.ID, Node: 7}}), "", "")
+	data, err := output.Encode(NewWholeJob(&r, []why.Cause{{Code: "c", Text: "t", Until: at, Job: r.ID, Node: 7, Limit: "slack"}}), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

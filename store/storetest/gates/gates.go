@@ -282,7 +282,8 @@ func gateMany(e *env.Env) {
 	params := e.Demand(node, 10)
 	params.Passed = &passed
 	claimed := e.ClaimWith(params)
-	if len(claimed) < 2 && !passed.More || passed.Jobs < 999 {
+	isModel := e.Store.Traits().Name == "model" // which looks at all jobs each time
+	if len(claimed) < 2 && !passed.More || passed.Jobs < 999 && !isModel {
 		e.Fatalf("a claim that has passed over what is to wait returns %v, and says %+v", env.ClaimedIDs(claimed), passed)
 	}
 	for range 3 {
