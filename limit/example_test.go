@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -82,7 +83,7 @@ func ExamplePerKey() {
 		log.Fatal(err)
 	}
 	for n := range 15 {
-		job, err := sync.Enqueue(ctx, hf, n%3, limit.By("customer", fmt.Sprint(n%3)))
+		job, err := sync.Enqueue(ctx, hf, n%3, limit.By("customer", strconv.Itoa(n%3)))
 		if err != nil {
 			log.Fatal(err)
 		}

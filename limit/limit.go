@@ -104,7 +104,7 @@ func By(limit, key string) holdfast.EnqueueOption {
 }
 
 // Running returns the jobs that run, or that a node has claimed ahead, under a key of a limit per
-// key, in the order of their ids, at most most of them; 0: all.
+// key, in the order of their ids, no more than most; 0: all.
 func Running(ctx context.Context, c *holdfast.Client, limit, key string, most int) ([]holdfast.ID, error) {
 	e, _ := access.Engine(c)
 	return e.Store.RunningOf(ctx, c.Namespace(), limit, key, most)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -343,7 +344,7 @@ func TestPerKey(t *testing.T) {
 					over = key
 				}
 				mu.Unlock()
-				time.Sleep(2 * time.Millisecond)
+				time.Sleep(2 * time.Millisecond) //nolint:forbidigo // as long as a job takes
 				mu.Lock()
 				runs[key]--
 				mu.Unlock()
@@ -364,7 +365,7 @@ func TestPerKey(t *testing.T) {
 		}
 		var ids []holdfast.ID
 		for i := range keys * each {
-			key := fmt.Sprint(i % keys)
+			key := strconv.Itoa(i % keys)
 			job, err := kind.Enqueue(t.Context(), nodes[i%2], key, limit.By("tenant", key))
 			if err != nil {
 				t.Fatal(err)
@@ -424,7 +425,9 @@ func TestWhyOfAKey(t *testing.T) {
 		if running, err := limit.Running(t.Context(), hf, "tenant", "acme", 10); err != nil || !slices.Equal(running, []holdfast.ID{first}) {
 			t.Errorf("who runs: %v, %v", running, err)
 		}
-		for what, opt := range map[string]holdfast.EnqueueOption{"no key": limit.By("tenant", ""), "no limit": limit.By("", "acme"), "@": limit.By("a@b", "c")} {
+		for what, opt := range map[string]holdfast.EnqueueOption{
+			"no key": limit.By("tenant", ""), "no limit": limit.By("", "acme"), "@": limit.By("a@b", "c"),
+		} {
 			if _, err := light.Enqueue(t.Context(), hf, 0, opt); !errors.Is(err, holdfast.ErrInvalid) {
 				t.Errorf("%s: %v", what, err)
 			}

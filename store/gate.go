@@ -77,7 +77,8 @@ func (j *Job) checkGate() error {
 		return nil
 	}
 	if key == "" || len(key) > MaxLimitKey || !isText(key) {
-		return fmt.Errorf("%w: job %s: its key in the limit %.60q has no or more than %d bytes, or is no text", ErrInvalid, j.ID, name, MaxLimitKey)
+		return fmt.Errorf("%w: job %s: its key in the limit %.60q has no or more than %d bytes, or is no text",
+			ErrInvalid, j.ID, name, MaxLimitKey)
 	}
 	if err := CheckLimitName(name); err != nil {
 		return fmt.Errorf("%w; job %s", err, j.ID)

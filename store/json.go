@@ -126,7 +126,8 @@ func (v *jobJSON) job() Job {
 		CreatedAt: time.Time(v.CreatedAt), RunAt: time.Time(v.RunAt), Attempt: v.Attempt, MaxAttempts: int(v.MaxAttempts),
 		Options: Options{
 			Timeout: time.Duration(v.Timeout), Heartbeat: time.Duration(v.Heartbeat), Deadline: time.Time(v.Deadline), Source: string(v.Source),
-			Nominal: time.Time(v.Nominal), Key: string(v.Key), KeepKey: time.Duration(v.KeepKey), Limit: string(v.Limit), LimitKey: string(v.LimitKey),
+			Nominal: time.Time(v.Nominal), Key: string(v.Key), KeepKey: time.Duration(v.KeepKey),
+			Limit: string(v.Limit), LimitKey: string(v.LimitKey),
 		},
 		OrderingKey: string(v.OrderingKey), LeaseNumber: int64(v.LeaseNumber), Version: string(v.Version), Closing: v.Closing,
 		OnParentClose: ClosePolicy(v.OnParentClose),

@@ -38,7 +38,7 @@ type Limits interface {
 	// ErrNodeDead if the node is not alive, and with ErrInvalid.
 	Grant(ctx context.Context, params GrantParams) ([]Grant, error)
 	// RunningOf returns the jobs of a namespace that run and count under a key of a limit per key,
-	// in the order of their ids, at most most of them; 0: all.
+	// in the order of their ids, no more than most; 0: all.
 	RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]ID, error)
 }
 
@@ -344,8 +344,8 @@ func (r *Rate) Period() time.Duration {
 	if r.Count <= 0 {
 		return 0
 	}
-	n := time.Duration(r.Count) * time.Microsecond
-	return (r.Per + n - 1) / n * time.Microsecond
+	n := int64(r.Count) * int64(time.Microsecond)
+	return time.Duration((int64(r.Per)+n-1)/n) * time.Microsecond
 }
 
 // LeastBurst is the smallest burst with which a rate holds: as many jobs as start in the time in
@@ -367,7 +367,7 @@ func (r *Rate) Bursts() int {
 
 // String is the rate as people write it, such as "50/s".
 func (r *Rate) String() string {
-	switch r.Per {
+	switch r.Per { //nolint:exhaustive // others are told as they are
 	case time.Second:
 		return fmt.Sprintf("%d/s", r.Count)
 	case time.Minute:

@@ -25,7 +25,8 @@ func TestDepend(t *testing.T) {
 		s.expect(s.run("job", "depend", first, "--on", id), 1, "job "+first+" was not changed", "job "+id+" waits for it")
 		const missing = "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"
 		s.expect(s.run("job", "depend", second, "--on", missing), 1, "there is no job "+missing)
-		s.expect(s.run("job", "depend", id, "--on", first, "--on-failure", "later"), 64, "must be cancel, run, hold, only-failed or only-cancelled")
+		s.expect(s.run("job", "depend", id, "--on", first, "--on-failure", "later"), 64,
+			"must be cancel, run, hold, only-failed or only-cancelled")
 		s.expect(s.run("job", "depend", id), 64, "needs --on")
 		s.expect(s.run("job", "enqueue", "report", "--on-failure", "run"), 64, "--on-failure requires --after")
 		s.holds(s.ok("job", "depend", second, "--on", first, "-o", "table"), "job "+second+" waits")

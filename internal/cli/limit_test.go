@@ -47,7 +47,9 @@ func TestRates(t *testing.T) {
 			t.Errorf("limit set %v: %+v", wrong, got)
 		}
 	}
-	for _, wrong := range [][]string{{"--for", "x"}, {"--until", "tomorrow"}, {"--for", "-1s"}, {}, {"--for", "1s", "--until", "2099-01-01T00:00:00Z"}} {
+	for _, wrong := range [][]string{
+		{"--for", "x"}, {"--until", "tomorrow"}, {"--for", "-1s"}, {}, {"--for", "1s", "--until", "2099-01-01T00:00:00Z"},
+	} {
 		if got := s.run(append([]string{"limit", "drain", "slack"}, wrong...)...); got.code != 64 {
 			t.Errorf("limit drain %v: %+v", wrong, got)
 		}

@@ -88,7 +88,8 @@ func (w *finding) key(ctx context.Context, s store.Store, limits []store.Limit) 
 	if len(running) > mostNamed {
 		texts = append(texts, "…")
 	}
-	w.add(why.LimitKey, "limit %s lets %d of the key %s run at once, and %d do: %s", name, capacity, key, len(running), strings.Join(texts, ", "))
+	w.add(why.LimitKey, "limit %s lets %d of the key %s run at once, and %d do: %s",
+		name, capacity, key, len(running), strings.Join(texts, ", "))
 	last := &w.causes[len(w.causes)-1]
 	last.Limit, last.Key, last.Job = name, key, running[0]
 	return nil

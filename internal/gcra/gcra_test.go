@@ -16,7 +16,10 @@ func TestPermitsKeepTheRate(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		rate := store.Rate{Count: []int{1, 3, 7, 50, 700, 2_000}[random.IntN(6)], Per: []time.Duration{time.Second, 3 * time.Second, time.Minute}[random.IntN(3)]}
+		rate := store.Rate{
+			Count: []int{1, 3, 7, 50, 700, 2_000}[random.IntN(6)],
+			Per:   []time.Duration{time.Second, 3 * time.Second, time.Minute}[random.IntN(3)],
+		}
 		rate.Burst = rate.LeastBurst() + random.IntN(4)*random.IntN(10)
 		s := gcra.State{Burst: 1}
 		now := int64(1_000_000_000)
@@ -25,7 +28,8 @@ func TestPermitsKeepTheRate(t *testing.T) {
 		for range 25 {
 			p, _ := s.Take(now, &store.PermitAsk{Want: random.IntN(2 * rate.Burst), Ahead: store.PermitAhead * time.Duration(random.IntN(2))})
 			for k := range p.Count {
-				if p.From(k) > store.PermitAhead || p.Until(k) > store.PermitAhead+store.PermitStays+store.PermitLife || p.Until(k) < p.From(k)+store.PermitLife {
+				if p.From(k) > store.PermitAhead || p.Until(k) > store.PermitAhead+store.PermitStays+store.PermitLife ||
+					p.Until(k) < p.From(k)+store.PermitLife {
 					t.Fatalf("a permit may be used from %v to %v after the call", p.From(k), p.Until(k))
 				}
 				from, until = append(from, time.Duration(now)*time.Microsecond+p.From(k)), append(until, time.Duration(now)*time.Microsecond+p.Until(k))

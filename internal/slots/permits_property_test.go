@@ -86,7 +86,8 @@ func (w *rateWorld) pass(t *rapid.T, most time.Duration) {
 }
 
 func (w *rateWorld) wait(t *rapid.T) {
-	w.pass(t, rapid.SampledFrom([]time.Duration{time.Millisecond, 25 * time.Millisecond, 150 * time.Millisecond, 10 * time.Second}).Draw(t, "most"))
+	most := []time.Duration{time.Millisecond, 25 * time.Millisecond, 150 * time.Millisecond, 10 * time.Second}
+	w.pass(t, rapid.SampledFrom(most).Draw(t, "most"))
 }
 
 // hurry has all nodes claim all that they may at once.

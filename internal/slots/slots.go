@@ -74,8 +74,8 @@ func New(cfg Config) *Slots {
 		permits: make(chan struct{}, 1), elapsed: cfg.Elapsed,
 		waits: make(chan struct{}, 1), asks: make(chan struct{}, 1), counted: map[store.ID]counted{}, reserving: map[lane]int{},
 	}
-	if began := time.Now(); s.elapsed == nil { //nolint:forbidigo // durations, not the time of day
-		s.elapsed = func() time.Duration { return time.Since(began) } //nolint:forbidigo // as above
+	if began := time.Now(); s.elapsed == nil {
+		s.elapsed = func() time.Duration { return time.Since(began) }
 	}
 	defer s.divide()
 	if len(cfg.Queues) == 0 {

@@ -19,7 +19,8 @@ func TestHotPlans(t *testing.T) {
 	t.Parallel()
 	s, conn := opened(t)
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
-	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim|edge_check|gate_check)\b`)
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim` +
+		`|edge_check|gate_check)\b`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
 	// Retention reads once who has the turns of ordering keys.
 	retention, turns := []string{"unfinished_between", "finished_over"}, regexp.MustCompile(`Seq Scan on key_holder\b`)

@@ -140,7 +140,8 @@ func (a verbs) noteLimit(ctx context.Context, client *holdfast.Client, limitKey 
 		return err
 	}
 	if !l.PerKey {
-		a.Notef("There is no limit per key %s: while there is none, nothing bounds the job; \"holdfast limit set %s --per-key --capacity N\" makes it.",
+		a.Notef("There is no limit per key %s: while there is none, nothing bounds the job; "+
+			"\"holdfast limit set %s --per-key --capacity N\" makes it.",
 			output.OneLine(name), output.OneLine(name))
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,7 +92,8 @@ func samples() []sample {
 	}
 	now := sampleTime.Add(time.Minute)
 	cause := []why.Cause{{Code: why.Paused, Text: "queue mail has been paused", Until: sampleTime}}
-	reasons := why.Explanation{Job: r.ID, State: store.Available, Causes: append(cause, why.Cause{Code: why.Limit, Text: "full", Limit: "slack"})}
+	full := why.Cause{Code: why.Limit, Text: "full", Limit: "slack"}
+	reasons := why.Explanation{Job: r.ID, State: store.Available, Causes: append(slices.Clip(cause), full)}
 	unserved := []store.Unserved{{Namespace: "default", Queue: "mail", Kind: "send", Version: "1", Known: true, OldestDue: sampleTime}}
 	kind := KindsOf("default", []store.Node{*node}, unserved, sampleTime)[1]
 	at := time.Date(2026, time.January, 31, 1, 30, 0, 0, time.UTC)

@@ -29,7 +29,8 @@ func TestJobAsRecord(t *testing.T) {
 			ID: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"), Namespace: "default", Queue: "mail", Kind: "send", Priority: 2,
 			Args: []byte(`{"to": "<ada>"}`), CreatedAt: at, RunAt: at, Attempt: 3, MaxAttempts: 5,
 			Options: store.Options{
-				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at, Source: "nightly", Nominal: at, Follows: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"),
+				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at, Source: "nightly", Nominal: at,
+				Follows: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"),
 				Key: "order-42", KeepKey: 90 * time.Minute,
 				Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},

@@ -52,7 +52,8 @@ type DeletedLimit struct {
 // NewLimit returns the view of a limit.
 func NewLimit(l *store.Limit) Limit {
 	v := Limit{
-		Namespace: l.Namespace, Name: l.Name, PerKey: l.PerKey, NoJobs: l.NoJobs, Queues: append([]string{}, l.Queues...), Kinds: map[string]int{},
+		Namespace: l.Namespace, Name: l.Name, PerKey: l.PerKey, NoJobs: l.NoJobs,
+		Queues: append([]string{}, l.Queues...), Kinds: map[string]int{},
 		Holders: []Holder{}, Declared: l.Declared != "", Drift: limit.Drifts(l),
 		CreatedAt: timestamp(l.CreatedAt), UpdatedAt: timestamp(l.UpdatedAt),
 		WantedAt: timestamp(l.WantedAt),

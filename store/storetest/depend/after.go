@@ -95,7 +95,8 @@ func afterFinished(e *env.Env) {
 	e.WantAwaits(lost, cancelled)
 	e.WantSameIDs("cancelled", e.CloseChildren(10), lost)
 	r := e.Get(lost)
-	if r.State != store.Cancelled || r.Reason != store.ReasonCancelled || r.Error != store.CancelIfFailed.UnmetWords(cancelled, store.Cancelled) {
+	words := store.CancelIfFailed.UnmetWords(cancelled, store.Cancelled)
+	if r.State != store.Cancelled || r.Reason != store.ReasonCancelled || r.Error != words {
 		e.Fatalf("the job whose predecessor was cancelled: %+v", r)
 	}
 	e.WantAwaits(held, failed)

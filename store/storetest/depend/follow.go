@@ -1,6 +1,8 @@
 package depend
 
 import (
+	"slices"
+
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
@@ -33,11 +35,9 @@ func follows(e *env.Env, q *store.Enqueue, policy store.FailurePolicy, change ..
 // wantAfterEnd checks what became of a follow-up.
 func wantAfterEnd(e *env.Env, of, id store.ID, policy store.FailurePolicy, ended store.State) {
 	e.Helper()
-	for _, lets := range policies[policy] {
-		if lets == ended {
-			e.WantState(id, store.Available)
-			return
-		}
+	if slices.Contains(policies[policy], ended) {
+		e.WantState(id, store.Available)
+		return
 	}
 	e.WantState(id, store.Cancelled)
 	if r := e.Get(id); r.Error != policy.UnmetWords(of, ended) || r.Reason != store.ReasonCancelled || len(r.Actions) != 0 {

@@ -2,7 +2,7 @@ package gates
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -303,7 +303,7 @@ func gateFill(e *env.Env) {
 	e.Many(50, by("acme"))
 	var want []store.ID
 	for i := range 8 {
-		want = append(want, e.Add(by(fmt.Sprint(i))))
+		want = append(want, e.Add(by(strconv.Itoa(i))))
 	}
 	got := env.ClaimedIDs(e.Claim(node, 9))
 	e.WantIDs("claimed", got[1:], want...)

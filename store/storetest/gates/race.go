@@ -3,6 +3,7 @@ package gates
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,7 +95,7 @@ func raceClaims(e *env.Env) {
 	c := &counting{capacity: capacity, all: jobs, patience: crowd.Patience}
 	var ids []store.ID
 	for i := range jobs {
-		ids = append(ids, e.Add(by(fmt.Sprint(i%keys)), env.Priority(1+i%4)))
+		ids = append(ids, e.Add(by(strconv.Itoa(i%keys)), env.Priority(1+i%4)))
 	}
 	crowd.Together(e, claimers, func(i int) error {
 		return work(e, nodes[i], c, func(_ *rand.Rand, runs []store.Claimed) error {
@@ -113,7 +114,7 @@ func racePeople(e *env.Env) {
 	c := &counting{capacity: capacity, all: jobs, patience: 100}
 	var ids []store.ID
 	for i := range jobs {
-		ids = append(ids, e.Add(by(fmt.Sprint(i%keys))))
+		ids = append(ids, e.Add(by(strconv.Itoa(i%keys))))
 	}
 	crowd.Together(e, claimers+1, func(i int) error {
 		if i == claimers {

@@ -77,7 +77,9 @@ func rateKept(e *env.Env) {
 	none := e.SaveLimit(env.Limit("none", 3))
 	e.Equal("the next permit of one without", none.NextAt, time.Time{})
 	e.Equal("without a rate", e.ChangeLimit(env.Limit("partner", 20), saved.Version).Rate, (*store.Rate)(nil))
-	quiet := e.SaveLimit(env.Limit("quiet", 0, func(l *store.Limit) { l.Uncapped, l.NoJobs, l.Rate = true, true, &store.Rate{Per: time.Minute} }))
+	quiet := e.SaveLimit(env.Limit("quiet", 0, func(l *store.Limit) {
+		l.Uncapped, l.NoJobs, l.Rate = true, true, &store.Rate{Per: time.Minute}
+	}))
 	e.Equal("read", e.LimitOf("quiet"), quiet)
 }
 
@@ -274,7 +276,7 @@ func rateMissing(e *env.Env) {
 	got, err = e.Store.TakePermits(e.Ctx, []store.PermitAsk{old})
 	e.NoError("TakePermits", err)
 	e.Equal("answers about another version", got, nil, cmpopts.EquateEmpty())
-	l = e.ChangeLimit(env.Limit("partner", 5), l.Version)
+	e.ChangeLimit(env.Limit("partner", 5), l.Version)
 	run := e.ClaimOne(e.Join(), e.Add())
 	for _, c := range []struct {
 		name string
@@ -300,7 +302,10 @@ func rateInvalid(e *env.Env) {
 		"a burst of years":           rated("bad", 1, store.MostPeriod, 11),
 		"neither":                    env.Limit("bad", 0, func(l *store.Limit) { l.Uncapped = true }),
 		"a capacity that is none":    env.Limit("bad", 1, func(l *store.Limit) { *l = rated("bad", 1, time.Second, 1); l.Capacity = 1 }),
-		"no jobs, of a queue":        env.Limit("bad", 0, func(l *store.Limit) { *l = rated("bad", 1, time.Second, 1); l.NoJobs, l.Queues = true, []string{"q"} }),
+		"no jobs, of a queue":        env.Limit("bad", 0, func(l *store.Limit) {
+			*l = rated("bad", 1, time.Second, 1)
+			l.NoJobs, l.Queues = true, []string{"q"}
+		}),
 	} {
 		e.WantErr(what, env.ErrOf(e.Store.SaveLimit(e.Ctx, l, 0)), store.ErrInvalid)
 	}
@@ -377,7 +382,7 @@ func rateIfWaiting(e *env.Env) {
 // rateRules: whatever is asked, given back, drained and changed, and wherever the clock goes, the
 // answers are those of the rules that are written down in Go.
 func rateRules(e *env.Env) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	random := rand.New(rand.NewPCG(1, 2))
 	rates := []store.Rate{
 		{Count: 10, Per: time.Second, Burst: 5}, {Count: 7, Per: time.Minute}, {Count: 1000, Per: time.Second, Burst: 30}, {Per: time.Second},
 	}

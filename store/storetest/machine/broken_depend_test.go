@@ -34,7 +34,8 @@ func TestTheMachineNoticesDependencies(t *testing.T) {
 	} {
 		notices(t, name, breaks, mode{})
 	}
-	notices(t, "turns that are given back", onApply(eachEnqueue(func(q *store.Enqueue) { q.Job.Options.KeepTurn = false }), nil), mode{keyed: true})
+	givesBack := eachEnqueue(func(q *store.Enqueue) { q.Job.Options.KeepTurn = false })
+	notices(t, "turns that are given back", onApply(givesBack, nil), mode{keyed: true})
 }
 
 // dependsNever says that a job waits, and lets it run.

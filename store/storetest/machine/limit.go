@@ -57,7 +57,8 @@ func (m *machine) anyLimit(t *rapid.T) bound {
 
 func (m *machine) saveLimit(t *rapid.T) {
 	name := pick(t, "limit", machineLimits...)
-	l := store.Limit{Namespace: m.namespace, Name: name, LimitSettings: store.LimitSettings{Capacity: rapid.IntRange(0, 8).Draw(t, "capacity")}}
+	l := store.Limit{Namespace: m.namespace, Name: name}
+	l.Capacity = rapid.IntRange(0, 8).Draw(t, "capacity")
 	if chance(t, "of some", 30) {
 		l.Queues, l.Kinds = []string{m.anyQueue(t)}, map[string]int{pick(t, "kind", machineKinds...): pick(t, "weight", 1, 2, 9)}
 	}

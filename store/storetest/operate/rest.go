@@ -80,9 +80,9 @@ func restOnce(e *env.Env) {
 
 func restLevels(e *env.Env) {
 	curve := store.Backoff{Base: 10 * time.Second, Cap: time.Minute}
-	for i, want := range []time.Duration{10, 20, 40, 60, 60} {
+	for i, want := range []int{10, 20, 40, 60, 60} {
 		rest := e.Rest("mail", 0, curve)
-		e.Equal(fmt.Sprint("rest ", i), rest, store.Resting{Until: e.Clock.Now().Add(want * time.Second), Level: i + 1})
+		e.Equal(fmt.Sprint("rest ", i), rest, store.Resting{Until: e.Clock.Now().Add(time.Duration(want) * time.Second), Level: i + 1})
 		e.Clock.Set(rest.Until.Add(store.RestForgotten - time.Microsecond))
 	}
 	e.Clock.Advance(time.Microsecond)

@@ -243,7 +243,8 @@ func (s *Store) describedIn(ctx context.Context, t pg.Session, node int64, a *cl
 			return nil, nil, err
 		}
 		if l, _ := s.Lanes.Get(lanes[n]); l.Limit() != job.Options.Limit {
-			return nil, nil, fmt.Errorf("%w: the lane of job %s is of the limit %q, and the job of %q", store.ErrSchema, job.ID, l.Limit(), job.Options.Limit)
+			return nil, nil, fmt.Errorf("%w: the lane of job %s is of the limit %q, and the job of %q",
+				store.ErrSchema, job.ID, l.Limit(), job.Options.Limit)
 		}
 	}
 	return claimed, lanes, nil

@@ -109,7 +109,7 @@ func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Ti
 			if err != nil {
 				return err
 			}
-			r.State.Drain(r.now, until.UnixMicro())
+			r.Drain(r.now, until.UnixMicro())
 			return r.put(ctx, t)
 		})
 	})
@@ -131,7 +131,7 @@ func (s *Store) Reserve(ctx context.Context, v *store.Reservation, write func(co
 			if err != nil {
 				return err
 			}
-			changed, err := r.State.Reserve(r.now, v)
+			changed, err := r.Reserve(r.now, v)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-// Package locks locks the bodies of jobs that no transaction of a caller holds, and says which it
+// Package locks takes the bodies of jobs that no transaction of a caller holds, and says which it
 // could not have: nothing waits for a transaction that may last.
 //
 // # Imports

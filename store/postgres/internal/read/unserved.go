@@ -39,7 +39,8 @@ func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, erro
 		return nil, err
 	}
 	var found []store.Unserved
-	err = s.Read(ctx, pg.Statement{Name: "unserved", Args: []any{kinds, namespaces, queues, int32(limit), s.Micros()}, Each: func(r pg.Row) error {
+	args := []any{kinds, namespaces, queues, int32(limit), s.Micros()}
+	err = s.Read(ctx, pg.Statement{Name: "unserved", Args: args, Each: func(r pg.Row) error {
 		var u store.Unserved
 		var due int64
 		err := r.Scan(&u.Namespace, &u.Queue, &u.Kind, &due, &u.Known)

@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -47,7 +48,7 @@ func unfold(entries []*Entry) []*Entry {
 	all := entries
 	for _, e := range entries {
 		if len(e.followUps) > 0 {
-			all = append(all[:len(all):len(all)], e.followUps...)
+			all = append(slices.Clip(all), e.followUps...)
 		}
 	}
 	return all

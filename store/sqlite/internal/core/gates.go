@@ -246,8 +246,8 @@ func (t *Tx) TouchWaiting(namespace, name string) (free bool, err error) {
 		if err != nil || !found {
 			return free, err
 		}
-		lane := int64(0)
-		after, lane = s.ReadInt(), s.ReadInt()
+		after = s.ReadInt()
+		lane := s.ReadInt()
 		s.Done()
 		l, err := t.LaneOf(lane)
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 // Look reports whether it is time to look at the gates at which jobs wait, and one of them
 // is free. Nearly always there are none.
 func Look(t *core.Tx, promoted *store.Promoted) (free bool, err error) {
-	any, err := t.AnyGated()
-	if err != nil || !any {
+	waits, err := t.AnyGated()
+	if err != nil || !waits {
 		return false, err
 	}
 	if sweep := &t.Database.Sweep; sweep.IsDue(t.Now) {
@@ -27,8 +27,8 @@ func Look(t *core.Tx, promoted *store.Promoted) (free bool, err error) {
 
 // Sweep lets jobs go on that wait at gates that are free, if it is time for that.
 func Sweep(t *core.Tx, promoted *store.Promoted) error {
-	any, err := t.AnyGated()
-	if err != nil || !any {
+	waits, err := t.AnyGated()
+	if err != nil || !waits {
 		return err
 	}
 	if sweep := &t.Database.Sweep; sweep.IsDue(t.Now) {

@@ -162,7 +162,7 @@ func (v Verbs) Drain(ctx context.Context, namespace, name string, until time.Tim
 		if err != nil {
 			return err
 		}
-		r.State.Drain(t.Now, until.UnixMicro())
+		r.Drain(t.Now, until.UnixMicro())
 		return r.put(t)
 	})
 }
