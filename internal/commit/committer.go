@@ -45,8 +45,10 @@ type Parts struct {
 	Patience time.Duration // how long an enqueue is retried while the database does not answer
 	Guard    *supervise.Guard
 	Outage   *logs.Outage
-	// After is called with each committed batch.
-	After func(*store.Batch)
+	// Before is called before each attempt to commit a batch, and After with each committed batch
+	// and what Before has returned.
+	Before func() (mark uint64)
+	After  func(b *store.Batch, mark uint64)
 	// Reserve reserves slots of a node of this process for jobs that may start in the commit that
 	// enqueues them; it returns nil if there is no room.
 	Reserve func([]*store.Enqueue) *Starting
@@ -289,7 +291,7 @@ func (c *Committer) tryOps(w *worker, ops []*op, starting *Starting) (again []*o
 // say what it refuses, the ops are committed one by one. It returns those to be retried; ops that
 // are blocked by a caller's transaction are put aside.
 func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, starting *Starting) []*op {
-	began := time.Now() //nolint:forbidigo // a duration, not the time of day
+	began, mark := time.Now(), c.Before() //nolint:forbidigo // a duration, not the time of day
 	err := c.apply(batch)
 	took := time.Since(began) //nolint:forbidigo // as above
 	if refused, ok := errors.AsType[*store.RefusedError](err); ok {
@@ -304,7 +306,7 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, sta
 		for _, o := range ops {
 			o.markCommitted()
 		}
-		c.Guard.Try("wake-ups", func() { c.After(batch) })
+		c.Guard.Try("wake-ups", func() { c.After(batch, mark) })
 		c.Guard.Try("starts", starting.settle)
 		c.answerAll(ops)
 	case c.force.Err() != nil:

@@ -81,7 +81,7 @@ func New(st store.Store, cfg Config) *Engine {
 	e.updates = loader.New(loader.Parts{Call: logs.CallUpdates, Guard: e.guard, Outage: e.outage}, st.OpenUpdates)
 	e.commit = commit.New(commit.Parts{
 		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,
-		After: e.committed, Reserve: e.reserve, Fatal: e.fatal,
+		Before: e.news.Begun, After: e.committed, Reserve: e.reserve, Fatal: e.fatal,
 	})
 	return e
 }
@@ -355,8 +355,8 @@ func (e *Engine) isClosed() bool {
 }
 
 // committed sends the wake-ups of a commit: to the waiters of jobs, to this node, and to the other
-// nodes.
-func (e *Engine) committed(batch *store.Batch) {
+// nodes. begun waits had begun before.
+func (e *Engine) committed(batch *store.Batch, begun uint64) {
 	wakes := append(wakesOf(batch, e.Store.Now(), e.cfg.every(idlePoll)), batch.Woken...)
 	if len(batch.Outcomes) > 0 {
 		for _, n := range *e.nodes.Load() {
@@ -366,7 +366,7 @@ func (e *Engine) committed(batch *store.Batch) {
 		}
 	}
 	e.hooks.Committed(batch) // first: what is announced may start at once
-	e.announce(append(wakes, e.news.Committed(batch)...)...)
+	e.announce(append(wakes, e.news.Committed(batch, begun)...)...)
 }
 
 // reserve reserves slots for jobs that may start in the commit that enqueues them. One commit

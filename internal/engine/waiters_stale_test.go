@@ -80,3 +80,49 @@ func TestWaitForTheNextEnd(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitBesideALateCommit: what is told of a commit that ended a job must not answer a wait that
+// began after the job was retried, though the commit is told of only now.
+func TestWaitBesideALateCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(model.New(time.Now), Config{})
+		defer func() {
+			if err := e.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}()
+		q := &store.Enqueue{Job: store.Job{ID: store.NewID(), Namespace: "default", Queue: "default", Kind: "k", Priority: 2}}
+		if err := e.Enqueue(t.Context(), []*store.Enqueue{q}); err != nil || q.Err != nil {
+			t.Fatal(err, q.Err)
+		}
+		over := &store.Batch{Outcomes: []*store.Outcome{{
+			Lease: store.Lease{Job: q.Job.ID}, Namespace: "default", State: store.Failed, Final: store.Failed,
+		}}}
+		begun := e.news.Begun()
+		waiting, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		again := make(chan error, 1)
+		go func() {
+			ended, err := e.Wait(waiting, "default", q.Job.ID)
+			if err == nil {
+				t.Errorf("it is told of the last end: %+v", ended)
+			}
+			again <- err
+		}()
+		synctest.Wait()
+		e.committed(over, begun)
+		if err := <-again; !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		// A commit that began after the wait tells it at once.
+		go func() {
+			_, err := e.Wait(t.Context(), "default", q.Job.ID)
+			again <- err
+		}()
+		synctest.Wait()
+		e.committed(over, e.news.Begun())
+		if err := <-again; err != nil {
+			t.Error(err)
+		}
+	})
+}

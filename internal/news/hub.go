@@ -102,12 +102,15 @@ func (h *Hub) Follow(ctx context.Context, namespace string, job store.ID, look f
 	}
 }
 
+// Begun is how many waits have begun.
+func (h *Hub) Begun() uint64 { return h.waiters.begunSoFar() }
+
 // Committed notifies the waiters of this process of what a committed batch has ended or published,
-// and returns the wake-ups for those of other processes.
-func (h *Hub) Committed(batch *store.Batch) []store.Wake {
+// and returns the wake-ups for those of other processes. begun waits had begun before the commit.
+func (h *Hub) Committed(batch *store.Batch, begun uint64) []store.Wake {
 	for _, o := range batch.Outcomes {
 		if o.Err == nil && o.Final.Finished() {
-			h.waiters.deliver(o)
+			h.waiters.deliver(o, begun)
 		}
 	}
 	jobs := hasNews(batch)

@@ -151,10 +151,17 @@ func (w *waiters) begin(namespace string, ids []store.ID, ch chan answer) {
 	}
 }
 
-// deliver notifies the waiters of an outcome that was committed in this process.
-func (w *waiters) deliver(o *store.Outcome) {
-	if o.Final != o.State {
-		w.look(o.Lease.Job) // the store changed the outcome; only it has the text
+func (w *waiters) begunSoFar() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.begun
+}
+
+// deliver notifies the waiters of an outcome that was committed in this process after seen waits
+// had begun. Waits begun later may mean a later end, as in answer.
+func (w *waiters) deliver(o *store.Outcome, seen uint64) {
+	if o.Final != o.State || w.hasLater(o.Lease.Job, seen) {
+		w.look(o.Lease.Job) // the store changed the outcome, and only it has the text; or it knows better
 		return
 	}
 	w.mu.Lock()
@@ -163,6 +170,18 @@ func (w *waiters) deliver(o *store.Outcome) {
 	for _, of := range told {
 		tell(of.waits, answer{ended: store.Ended{ID: o.Lease.Job, State: o.Final, Reason: o.Reason, Error: o.Error, Result: o.Result}})
 	}
+}
+
+// hasLater reports whether a wait for the job has begun after so many.
+func (w *waiters) hasLater(job store.ID, seen uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for namespace := range w.spaces {
+		if of := w.targets[target{namespace, job}]; of != nil && of.waits[len(of.waits)-1].begun > seen {
+			return true
+		}
+	}
+	return false
 }
 
 // of ends the waits for a job in the namespaces that is accepts, and returns them. In other
