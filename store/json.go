@@ -46,6 +46,7 @@ type jobJSON struct {
 	Unique        bool         `json:"unique"`
 	Key           textJSON     `json:"key"`
 	KeepKey       keepJSON     `json:"keep_key"`
+	KeepTurn      bool         `json:"keep_turn"`
 	Limit         textJSON     `json:"limit"`
 	LimitKey      textJSON     `json:"limit_key"`
 	LeaseNumber   bigJSON      `json:"lease_number"`
@@ -103,6 +104,7 @@ func (j Job) json() *jobJSON {
 		Timeout: durationJSON(j.Options.Timeout), Heartbeat: durationJSON(j.Options.Heartbeat),
 		Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
 		Unique: j.UniqueKey != nil, Key: textJSON(j.Options.Key), KeepKey: keepJSON(j.Options.KeepKey),
+		KeepTurn: j.Options.KeepTurn,
 		Limit: textJSON(j.Options.Limit), LimitKey: textJSON(j.Options.LimitKey),
 		LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
 		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source), Nominal: timeJSON(j.Options.Nominal),
@@ -126,7 +128,7 @@ func (v *jobJSON) job() Job {
 		CreatedAt: time.Time(v.CreatedAt), RunAt: time.Time(v.RunAt), Attempt: v.Attempt, MaxAttempts: int(v.MaxAttempts),
 		Options: Options{
 			Timeout: time.Duration(v.Timeout), Heartbeat: time.Duration(v.Heartbeat), Deadline: time.Time(v.Deadline), Source: string(v.Source),
-			Nominal: time.Time(v.Nominal), Key: string(v.Key), KeepKey: time.Duration(v.KeepKey),
+			Nominal: time.Time(v.Nominal), Key: string(v.Key), KeepKey: time.Duration(v.KeepKey), KeepTurn: v.KeepTurn,
 			Limit: string(v.Limit), LimitKey: string(v.LimitKey),
 		},
 		OrderingKey: string(v.OrderingKey), LeaseNumber: int64(v.LeaseNumber), Version: string(v.Version), Closing: v.Closing,

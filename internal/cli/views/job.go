@@ -39,6 +39,7 @@ type Job struct {
 	Unique          bool            `json:"unique"`
 	Key             Text            `json:"key"`
 	KeepKey         Text            `json:"keep_key"`
+	KeepTurn        bool            `json:"keep_turn"`
 	Limit           Text            `json:"limit"`
 	LimitKey        Text            `json:"limit_key"`
 	Blocked         bool            `json:"blocked"`
@@ -147,7 +148,8 @@ func NewJob(r *store.Record) Job {
 		Attempt: r.Attempt, MaxAttempts: Number(r.MaxAttempts),
 		Timeout: span(r.Options.Timeout), Heartbeat: span(r.Options.Heartbeat), Deadline: timestamp(r.Options.Deadline),
 		OrderingKey: Text(r.OrderingKey), Unique: r.UniqueKey != nil,
-		Key: Text(r.Options.Key), KeepKey: Text(KeepText(r.Options.KeepKey)), Blocked: r.Blocked, CancelRequested: r.CancelRequested,
+		Key: Text(r.Options.Key), KeepKey: Text(KeepText(r.Options.KeepKey)), KeepTurn: r.Options.KeepTurn,
+		Blocked: r.Blocked, CancelRequested: r.CancelRequested,
 		Limit: Text(r.Options.Limit), LimitKey: Text(r.Options.LimitKey),
 		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),

@@ -30,7 +30,8 @@ CREATE INDEX claim_gates ON {schema}.claim (node, seq) WHERE gates IS NOT NULL;
 
 -- Puts the payload and the run time on the job that holds a unique key, if it has not started. The body is locked first, so that the statement
 -- after it sees where its pointer is. One that has the turn of its ordering key keeps it.
-CREATE OR REPLACE FUNCTION {schema}.replace_job(holder uuid, wanted {schema}.job) RETURNS boolean LANGUAGE plpgsql AS $$
+DROP FUNCTION {schema}.replace_job(uuid, {schema}.job);
+CREATE FUNCTION {schema}.replace_job(holder uuid, wanted {schema}.job) RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   moved_job record;
