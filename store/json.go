@@ -105,7 +105,7 @@ func (j Job) json() *jobJSON {
 		Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
 		Unique: j.UniqueKey != nil, Key: textJSON(j.Options.Key), KeepKey: keepJSON(j.Options.KeepKey),
 		KeepTurn: j.Options.KeepTurn,
-		Limit: textJSON(j.Options.Limit), LimitKey: textJSON(j.Options.LimitKey),
+		Limit:    textJSON(j.Options.Limit), LimitKey: textJSON(j.Options.LimitKey),
 		LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
 		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source), Nominal: timeJSON(j.Options.Nominal),
 	}

@@ -40,8 +40,16 @@ func TestRates(t *testing.T) {
 	s.expect(s.run("limit", "get", "queue:mail"), 1, "no such limit")
 	s.expect(s.run("limit", "drain", "other", "--for", "1s"), 1, "no such limit")
 	for _, wrong := range [][]string{
-		{"--rate", "50"}, {"--rate", "x/s"}, {"--rate", "-1/s"}, {"--rate", "1/fortnight"}, {"--rate", "1/0s"}, {"--rate", "1000000/s"},
-		{"--rate", "1000/s", "--burst", "3"}, {"--burst", "0"}, {"--rate", "none", "--burst", "3"}, {"--capacity", "x"},
+		{"--rate", "50"},
+		{"--rate", "x/s"},
+		{"--rate", "-1/s"},
+		{"--rate", "1/fortnight"},
+		{"--rate", "1/0s"},
+		{"--rate", "1000000/s"},
+		{"--rate", "1000/s", "--burst", "3"},
+		{"--burst", "0"},
+		{"--rate", "none", "--burst", "3"},
+		{"--capacity", "x"},
 	} {
 		if got := s.run(append([]string{"limit", "set", "bad"}, wrong...)...); got.code != 64 {
 			t.Errorf("limit set %v: %+v", wrong, got)

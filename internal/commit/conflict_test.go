@@ -112,7 +112,8 @@ func begin(s store.Store, after func(*store.Batch)) *Committer {
 	log := slog.New(slog.DiscardHandler)
 	return New(Parts{
 		Store: s, Patience: time.Second, Guard: supervise.New(logs.NewLimiter(log)), Outage: logs.NewOutage(log),
-		Before: func() uint64 { return 0 }, After: func(b *store.Batch, _ uint64) { after(b) }, Reserve: func([]*store.Enqueue) *Starting { return nil },
+		Before: func() uint64 { return 0 }, After: func(b *store.Batch, _ uint64) { after(b) },
+		Reserve: func([]*store.Enqueue) *Starting { return nil },
 	})
 }
 

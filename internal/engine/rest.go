@@ -31,7 +31,8 @@ func (n *node) letRest(job *store.Job, o *store.Outcome) {
 		defer done()
 		var err error
 		if rest, err = n.store.Rest(ctx, p); err != nil {
-			n.lines.Say(slog.LevelError, logs.AboutJob(job), "queue does not rest, as a handler asks; its job alone waits", slog.Any(logs.KeyError, err))
+			n.lines.Say(slog.LevelError, logs.AboutJob(job),
+				"queue does not rest, as a handler asks; its job alone waits", slog.Any(logs.KeyError, err))
 			if p.Curve.Base > 0 {
 				o.Delay = max(o.Delay, p.Curve.Delay(1))
 			}

@@ -31,7 +31,7 @@ func TestJobAsRecord(t *testing.T) {
 			Options: store.Options{
 				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at, Source: "nightly", Nominal: at,
 				Follows: uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"),
-				Key: "order-42", KeepKey: 90 * time.Minute,
+				Key:     "order-42", KeepKey: 90 * time.Minute,
 				Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
 			Tags: []string{"a"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte("key"), LeaseNumber: 9,

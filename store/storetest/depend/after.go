@@ -10,6 +10,7 @@ import (
 
 // Jobs that are enqueued after others.
 var afterTests = env.Tests{
+	"what_waits_is_not_replaced_even_in_its_batch":           afterReplaced,
 	"Order_a_job_waits_until_all_have_finished":              afterAll,
 	"a_job_is_due_at_its_time_when_they_have":                afterScheduled,
 	"what_has_finished_is_not_waited_for":                    afterFinished,
@@ -281,4 +282,30 @@ func afterNothing(e *env.Env) {
 	e.End(e.ClaimOne(node, a), store.Completed)
 	e.CloseChildren(10)
 	e.WantState(b.Job.ID, store.Available)
+}
+
+// afterReplaced: what waits for others is not replaced, whether it waits already or from this batch
+// on; what need not wait is.
+func afterReplaced(e *env.Env) {
+	open, done := e.Add(), e.Add()
+	e.Terminate(done)
+	replaces := func(key string, at ...func(*store.Enqueue)) *store.Enqueue {
+		return e.Job(append(at, env.Unique(key), env.OnConflict(store.Replace), env.Delay(time.Hour))...)
+	}
+	for key, want := range map[string]bool{"waits": false, "goes": true} {
+		on := open
+		if want {
+			on = done
+		}
+		first := e.Job(env.Unique(key), env.AfterOr(store.RunIfFailed, on))
+		second := replaces(key)
+		e.Enqueue(first, second)
+		if second.Err != nil || second.Result.ID != first.Job.ID || second.Result.Replaced != want {
+			e.Fatalf("%s: %+v, %v", key, second.Result, second.Err)
+		}
+		third := replaces(key)
+		if e.Enqueue(third); third.Err != nil || third.Result.ID != first.Job.ID || third.Result.Replaced != want {
+			e.Fatalf("%s: %+v, %v", key, third.Result, third.Err)
+		}
+	}
 }

@@ -221,6 +221,7 @@ func raceHandOn(e *env.Env) {
 			e.Clock.Advance(10 * time.Second)
 			e.Beat(nodes[0])
 			e.Beat(nodes[1])
+			e.Promote()
 			e.EndAll(e.Claim(nodes[1], 5), store.Completed)
 		}
 	}

@@ -302,7 +302,7 @@ func rateInvalid(e *env.Env) {
 		"a burst of years":           rated("bad", 1, store.MostPeriod, 11),
 		"neither":                    env.Limit("bad", 0, func(l *store.Limit) { l.Uncapped = true }),
 		"a capacity that is none":    env.Limit("bad", 1, func(l *store.Limit) { *l = rated("bad", 1, time.Second, 1); l.Capacity = 1 }),
-		"no jobs, of a queue":        env.Limit("bad", 0, func(l *store.Limit) {
+		"no jobs, of a queue": env.Limit("bad", 0, func(l *store.Limit) {
 			*l = rated("bad", 1, time.Second, 1)
 			l.NoJobs, l.Queues = true, []string{"q"}
 		}),

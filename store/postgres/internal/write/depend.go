@@ -1,6 +1,7 @@
 package write
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -51,10 +52,17 @@ func enqueueAwaiting(
 		if err := t.Run(ctx, "savepoint", nil); err != nil {
 			return err
 		}
+		awaits := slices.ContainsFunc(entries, func(e *Entry) bool { return len(e.After) > 0 })
+		for _, e := range entries {
+			e.awaits, e.later = awaits, nil
+		}
 		if err := enqueue(entries); err != nil {
 			return err
 		}
 		missing, err := await(ctx, t, entries, now, mark)
+		if err == nil && len(missing) == 0 {
+			err = replaceLater(entries)
+		}
 		if err != nil {
 			return err
 		}
@@ -74,6 +82,24 @@ func enqueueAwaiting(
 			}
 			return is
 		})
+	}
+	return nil
+}
+
+// replaceLater puts enqueues on those that hold their unique keys, now that it is known which of
+// these wait for others: by the holder, as settleLosers does.
+func replaceLater(entries []*Entry) error {
+	var later []*Entry
+	for _, e := range entries {
+		if e.later != nil {
+			later = append(later, e)
+		}
+	}
+	slices.SortStableFunc(later, func(a, b *Entry) int { return bytes.Compare(a.Result.ID[:], b.Result.ID[:]) })
+	for _, e := range later {
+		if err := e.later(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

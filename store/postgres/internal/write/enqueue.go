@@ -315,7 +315,9 @@ func (s *Store) settleLosers(ctx context.Context, t pg.Runner, losers []*Entry, 
 	// in the order given.
 	slices.SortStableFunc(replacing, func(a, b *Entry) int { return bytes.Compare(a.Result.ID[:], b.Result.ID[:]) })
 	for _, e := range replacing {
-		if err := s.replace(ctx, t, e, now); err != nil {
+		if e.awaits {
+			e.later = func() error { return s.replace(ctx, t, e, now) }
+		} else if err := s.replace(ctx, t, e, now); err != nil {
 			return nil, err
 		}
 	}

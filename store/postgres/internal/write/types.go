@@ -93,7 +93,11 @@ type Entry struct {
 	kept          bool  // the holder of its business key has finished
 	early         bool  // it comes after a later one
 	replaced      int32 // lane of the job that it was put on; 0: none
-	followUps     []*Entry
+	// awaits tells that jobs of its batch are yet to wait for others: those it must not replace.
+	// later does what it is then to do, nil: nothing.
+	awaits    bool
+	later     func() error
+	followUps []*Entry
 }
 
 // wait is a store.Wait as it is stored.
