@@ -375,6 +375,10 @@ func rateIfWaiting(e *env.Env) {
 	if p := permits(e, ask); p.None == (p.Count == 1) {
 		e.Errorf("the answer is %+v", p)
 	}
+	perKey := func(q *store.Enqueue) { q.Job.Options.Limit, q.Job.Options.LimitKey = "customer", "acme" }
+	id := e.Add(env.Queue("mail"), perKey)
+	e.Equal("with a job that counts, and in a limit per key", permits(e, ask).Count, 1)
+	e.Terminate(id)
 	e.Add(env.Queue("mail"))
 	e.Equal("with a job that counts", permits(e, ask).Count, 1)
 }

@@ -82,12 +82,13 @@ SELECT {{rate_columns}} FROM holdfast_limit_rule WHERE namespace = ? AND name = 
 -- name: limit_counts
 SELECT namespace, settings FROM holdfast_limit_rule WHERE id = ?;
 
--- Whether a job of these queues and kinds is available.
+-- Whether a job of these queues and kinds is available. A lane's kind may be followed by a limit per
+-- key and by a version.
 -- name: waiting
 -- params: @namespace, @now, @any_queue, @queues, @any_kind, @kinds
 SELECT 1 FROM holdfast_queue q CROSS JOIN holdfast_lane l ON l.queue = q.id
 WHERE q.namespace = @namespace AND q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now AND (@any_queue OR q.name IN (SELECT value FROM json_each(@queues)))
-  AND (@any_kind OR substr(l.kind, 1, instr(l.kind || '@', '@') - 1) IN (SELECT value FROM json_each(@kinds)))
+  AND (@any_kind OR substr(l.kind, 1, min(instr(l.kind || '@', '@'), instr(l.kind || char(31), char(31))) - 1) IN (SELECT value FROM json_each(@kinds)))
   AND EXISTS (SELECT 1 FROM holdfast_ready r WHERE r.lane = l.id) LIMIT 1;
 
 -- name: rate_put
