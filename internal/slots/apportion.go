@@ -49,19 +49,60 @@ func apportion(classes []*class, turn int, at time.Duration, roomOf func(*share)
 		}
 	}
 	for _, c := range likely {
-		for _, n := range c.counts {
-			p.needs[n.limit] += p.ofShare[c.share].left * n.weight
+		if c.permitted(at) {
+			for _, n := range c.counts {
+				p.needs[n.limit] += p.ofShare[c.share].left * n.weight
+			}
 		}
 		p.want(c)
 	}
+	soon := p.soon()
 	p.divide(likely)
+	if soon.ofRate != nil {
+		soon.divide(likely)
+	} else {
+		soon = p
+	}
 	for _, c := range likely {
 		for _, n := range c.counts {
-			p.uses[n.limit] += p.rooms[c.place] * n.weight
+			p.uses[n.limit] += soon.rooms[c.place] * n.weight
 		}
 	}
 	p.divide(others)
 	return p
+}
+
+// permitted reports whether all rates that the jobs of a class count in have permits for them, or
+// will have some in a moment. For others slots are of no use.
+func (c *class) permitted(at time.Duration) bool {
+	for _, n := range c.counts {
+		if m := n.limit.meter; m != nil && m.soon(at) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// soon is what is to be divided with the permits that there are, or will be in a moment; without
+// ofRate if there are no rates. A node that gave slots back until its permits come would not have
+// them then.
+func (p *portions) soon() (soon portions) {
+	if len(p.ofRate) == 0 {
+		return soon
+	}
+	soon = portions{rooms: make([]int, len(p.rooms)), ofShare: copied(p.ofShare), ofLimit: copied(p.ofLimit), ofRate: copied(p.ofRate)}
+	for l, h := range soon.ofRate {
+		h.left = l.meter.soon(p.at)
+	}
+	return soon
+}
+
+func copied[T comparable](heaps map[T]*heap) map[T]*heap {
+	all := make(map[T]*heap, len(heaps))
+	for of, h := range heaps {
+		all[of] = new(*h)
+	}
+	return all
 }
 
 // heap sees to it that there are heaps for a class.

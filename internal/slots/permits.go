@@ -77,6 +77,15 @@ func (m *meter) room(at time.Duration) (n int) {
 	return n
 }
 
+// soon is for how many jobs there are permits at a moment, or will be before long.
+func (m *meter) soon(at time.Duration) int {
+	n := m.room(at)
+	if m.rate.Count == 0 || m.notBefore > at+store.PermitAhead {
+		return n
+	}
+	return max(n, m.cover())
+}
+
 // left is how many permits there are at a moment or will be later, and when the next one comes.
 func (m *meter) left(at time.Duration) (n int, next time.Duration) {
 	for _, l := range m.leases {
@@ -152,10 +161,13 @@ func (m *meter) decide(at time.Duration) (want, back int, next time.Duration) {
 	}
 	left, comes := m.left(at)
 	if m.wants == 0 || m.rate.Count == 0 {
-		if back = m.unused(worth); back == 0 || m.calls > at+callsAtOnce*callsEvery/2 {
-			return 0, 0, 0
+		if m.rate.Count > 0 && m.notBefore > at {
+			next = m.notBefore // slots may be of use then
 		}
-		return 0, back, 0
+		if back = m.unused(worth); back == 0 || m.calls > at+callsAtOnce*callsEvery/2 {
+			return 0, 0, next
+		}
+		return 0, back, next
 	}
 	if left >= m.wants {
 		return 0, 0, comes
