@@ -82,8 +82,8 @@ SELECT {{rate_columns}} FROM holdfast_limit_rule WHERE namespace = ? AND name = 
 -- name: limit_counts
 SELECT namespace, settings FROM holdfast_limit_rule WHERE id = ?;
 
--- Whether a job of these queues and kinds is available. A lane's kind may be followed by a limit per
--- key and by a version.
+-- Whether a job of these queues and kinds is available. A lane's kind may be followed by a limit
+-- per key and by a version.
 -- name: waiting
 -- params: @namespace, @now, @any_queue, @queues, @any_kind, @kinds
 SELECT 1 FROM holdfast_queue q CROSS JOIN holdfast_lane l ON l.queue = q.id
