@@ -2,6 +2,7 @@ package slots
 
 import (
 	"testing"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -34,4 +35,40 @@ func TestNothingIsKeptForWhatIsNotLeased(t *testing.T) {
 		}
 	}
 	b.AdmitReserved(jobs, nil)
+}
+
+// TestSlotsAreKeptForPermits: a node that waits for the next permits of a rate keeps the slots of
+// its other limit, though others want some; if it is known that no permit comes for long it gives
+// them back, and asks for none.
+func TestSlotsAreKeptForPermits(t *testing.T) {
+	b := newBed(t, 10)
+	of := func(per time.Duration) store.LimitSettings {
+		return store.LimitSettings{Uncapped: true, Rate: &store.Rate{Count: 1, Per: per, Burst: 10}}
+	}
+	for _, c := range []struct {
+		per     time.Duration
+		none    bool // it was told that the next permit comes after that
+		surplus int
+	}{{50 * time.Millisecond, false, 0}, {time.Hour, true, 3}} {
+		b.SetLimits([]store.Limit{
+			{ID: 1, Version: int64(c.per), Name: "slots", LimitSettings: store.LimitSettings{Capacity: 3}},
+			{ID: 2, Version: int64(c.per), Name: "rate", LimitSettings: of(c.per)},
+		})
+		slots, rate := b.limits[0], b.limits[1]
+		if slots.ID != 1 {
+			slots, rate = rate, slots
+		}
+		slots.held, slots.short = 3, false
+		if c.none {
+			rate.meter.notBefore = b.elapsed() + c.per
+		}
+		b.Wanted("slots", b.now)
+		b.rooms(b.now, b.room(b.now))
+		if got := slots.surplus(b.now); got != c.surplus {
+			t.Errorf("one job in %v: it gives back %d slots, want %d", c.per, got, c.surplus)
+		}
+		if c.none && slots.lacks() > 0 {
+			t.Errorf("it lacks %d slots that are of no use", slots.lacks())
+		}
+	}
 }
