@@ -30,7 +30,7 @@ type size struct {
 
 // budget is what a package may cost. Of the arrows a tenth may run up, and two in any case. A
 // statement may be longer if it has a walk.
-var budget = size{files: 30, lines: 4050, up: 2, function: 60, parameters: 6, unwalked: 60}
+var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, unwalked: 60}
 
 // publicBudget is that of the packages that users read: the root, in which the methods of its types
 // have to be, and the contract of stores, with all that they tell. Their types name each other: a
@@ -45,6 +45,10 @@ func budgetOf(pkg string) size {
 	switch pkg {
 	case ".", "store":
 		return publicBudget
+	case "store/postgres/internal/write": // which has all that one batch may do
+		wide := budget
+		wide.lines = 4100
+		return wide
 	case "store/storetest/model", "store/storetest/machine":
 		return modelBudget
 	}

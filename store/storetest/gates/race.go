@@ -200,7 +200,7 @@ func raceLastSlot(e *env.Env) {
 // raceHandOn: the one job that runs ends while the others come to wait for it.
 func raceHandOn(e *env.Env) {
 	if e.Store.Traits().Name == "postgres" {
-		e.T.Skip("known defect: it may leave jobs that no claim takes, see docs/limits.md")
+		e.Skip("known defect: it may leave jobs that no claim takes, see docs/limits.md")
 	}
 	perKey(e, 1)
 	nodes := crowd.Joined(e, 2)
