@@ -199,9 +199,6 @@ func raceLastSlot(e *env.Env) {
 
 // raceHandOn: the one job that runs ends while the others come to wait for it.
 func raceHandOn(e *env.Env) {
-	if e.Store.Traits().Name == "postgres" {
-		e.Skip("known defect: it may leave jobs that no claim takes, see docs/limits.md")
-	}
 	perKey(e, 1)
 	nodes := crowd.Joined(e, 2)
 	for range 20 {

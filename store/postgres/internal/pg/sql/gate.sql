@@ -125,7 +125,8 @@ SELECT c.checks, h.id, h.lane, h.run_at FROM (SELECT count(*) AS checks FROM che
 -- set back.
 -- name: gates_turn
 -- params: @now bigint, @before bigint, @ahead bigint
-UPDATE {schema}.gate_sweep SET at = @now WHERE id = 1 AND (at <= @before OR at > @ahead) RETURNING 1;
+INSERT INTO {schema}.gate_sweep AS w (id, at) VALUES (1, @now)
+ON CONFLICT (id) DO UPDATE SET at = @now WHERE w.at <= @before OR w.at > @ahead RETURNING 1;
 
 -- The jobs that run of a gate.
 -- name: gate_running
