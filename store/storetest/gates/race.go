@@ -109,6 +109,9 @@ func raceClaims(e *env.Env) {
 // racePeople: runs end in many ways, and jobs that wait are cancelled, paused and moved meanwhile.
 func racePeople(e *env.Env) {
 	const claimers, keys, jobs, capacity = 4, 4, 100, 2
+	states := []store.State{
+		store.Completed, store.Completed, store.Failed, store.Available, store.Retryable,
+	}
 	perKey(e, capacity)
 	nodes := crowd.Joined(e, claimers)
 	c := &counting{capacity: capacity, all: jobs, patience: 100}
@@ -130,8 +133,9 @@ func racePeople(e *env.Env) {
 		return work(e, nodes[i], c, func(random *rand.Rand, runs []store.Claimed) error {
 			batch := &store.Batch{}
 			for _, run := range runs {
-				state := []store.State{store.Completed, store.Completed, store.Failed, store.Available, store.Retryable}[random.IntN(5)]
-				batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state, func(o *store.Outcome) { o.RunAt = e.Clock.Now() }))
+				state := states[random.IntN(len(states))]
+				again := func(o *store.Outcome) { o.RunAt = e.Clock.Now() }
+				batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state, again))
 			}
 			return crowd.EndNow(e, batch)
 		})
