@@ -16,6 +16,7 @@ import (
 var callersOpenTests = tests{
 	"one_that_is_open_holds_up_nothing_but_its_jobs":                           openBeside,
 	"claims_pass_over_jobs_that_it_keeps":                                      openClaims,
+	"OneOwner_a_claim_that_a_limit_per_key_turns_back_passes_over_them_once":   openGated,
 	"OneOwner_what_needs_its_job_is_busy_and_the_job_stays_where_it_is":        openTouched,
 	"CancelArrives_a_cancel_that_meets_it_is_applied_later":                    openCancelled,
 	"a_pause_that_meets_it_is_applied_later":                                   openPaused,
@@ -170,6 +171,27 @@ func openBeside(e *txEnv) {
 		end()
 	})
 }
+
+// openGated: a claim that looks several times, as a limit per key lets less through than it took,
+// meets the lanes of others in each of these looks.
+func openGated(e *txEnv) {
+	e.needsWriters()
+	e.SaveLimit(env.Limit("tenant", 1, func(l *store.Limit) { l.PerKey = true }))
+	node := e.Join()
+	e.ClaimOne(node, e.Add(env.LimitKey("tenant", "a")))
+	e.Many(2, env.Priority(1), env.LimitKey("tenant", "a"))
+	held := env.IDsOf(e.Many(4, env.Priority(2)))
+	free := env.IDsOf(e.Many(2, env.Priority(3)))
+	tx := e.begin(e.T)
+	e.done(e.cancelTx(tx.Tx, held...), store.Cancelled)
+	var got []store.ID
+	for range 3 {
+		got = append(got, env.ClaimedIDs(e.Claim(node, 4))...)
+	}
+	e.finish(tx, true)
+	e.WantIDs("claimed", got, free...)
+}
+
 
 // openClaims: the jobs that are kept would all come first, and there is room for one only.
 func openClaims(e *txEnv) {
