@@ -21,7 +21,7 @@ type Edit struct {
 	Priority *int
 	// RunAt makes an available, scheduled or retryable job due at that time, or, if that is not in
 	// the future, now, behind those that are due already. A job that waits is due by what it waits
-	// for, an ErrConflict.
+	// for, an ErrConflict; so is one that was asked to cancel, and is available to end itself.
 	RunAt       *time.Time
 	MaxAttempts *int           // 0: the handler's
 	Timeout     *time.Duration // 0: the handler's

@@ -26,8 +26,9 @@ func OnlyWords(e *store.Edit) bool {
 }
 
 // Allowed reports why a job in a state cannot be changed like this, an ErrConflict. durable tells
-// that it has a journal; it is asked for args only.
-func Allowed(e *store.Edit, job *store.Job, state store.State, durable bool) error {
+// that it has a journal; it is asked for args only. cancelling tells that the job was asked to
+// cancel; it is asked for run times only.
+func Allowed(e *store.Edit, job *store.Job, state store.State, durable, cancelling bool) error {
 	switch {
 	case len(e.AddTags) > 0 && len(tagsOf(e, job.Tags)) > maxTags:
 		return fmt.Errorf("%w: job %s would have %d tags; the limit is %d", store.ErrInvalid, job.ID, len(tagsOf(e, job.Tags)), maxTags)
@@ -37,6 +38,8 @@ func Allowed(e *store.Edit, job *store.Job, state store.State, durable bool) err
 		return store.JobIs(job.ID, state)
 	case state == store.Waiting && (e.RunAt != nil || e.Queue != nil && *e.Queue != job.Queue && job.OrderingKey != ""):
 		return store.JobIs(job.ID, state)
+	case state == store.Available && e.RunAt != nil && cancelling:
+		return fmt.Errorf("%w: job %s was asked to cancel, and is to run at once to end itself", store.ErrConflict, job.ID)
 	case e.Args != nil && durable:
 		return fmt.Errorf("%w: job %s has a journal, which began with its args", store.ErrConflict, job.ID)
 	case e.Args != nil && len(job.UniqueKey) > 0 && !bytes.Equal(job.UniqueKey, e.UniqueKey):

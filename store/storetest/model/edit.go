@@ -25,7 +25,7 @@ func (s *Store) Edit(ctx context.Context, params store.EditParams) (State, []sto
 	if s.holder(j.ID) != nil {
 		return 0, nil, store.ErrBusy
 	}
-	if err := edits.Allowed(&params.Edit, &j.Job, j.state, j.durable()); err != nil {
+	if err := edits.Allowed(&params.Edit, &j.Job, j.state, j.durable(), j.cancel != nil); err != nil {
 		return 0, nil, err
 	}
 	return s.edit(j, &params, now), s.woken, nil

@@ -26,10 +26,10 @@ type saying struct {
 
 // places are jobs in all their states.
 type places struct {
-	unknown                                                 store.ID
-	completed, failed, cancelled, available, waiting, later store.ID
-	running                                                 store.Claimed
-	stale                                                   store.Lease // of a job that was given back
+	unknown                                                             store.ID
+	completed, failed, cancelled, available, waiting, later, cancelling store.ID
+	running                                                             store.Claimed
+	stale                                                               store.Lease // of a job that was given back
 }
 
 func newPlaces(e *env.Env) (p places) {
@@ -42,6 +42,7 @@ func newPlaces(e *env.Env) (p places) {
 	p.cancelled = e.Add()
 	e.Cancel(p.cancelled)
 	p.waiting = e.Parked(&store.Wait{Until: e.Clock.Now().Add(time.Hour)}).Job.ID
+	p.cancelling = e.Parked(&store.Wait{Until: e.Clock.Now().Add(time.Hour)}).Job.ID
 	given := e.Started()
 	p.stale = given.Lease
 	e.End(given, store.Scheduled)
@@ -50,13 +51,14 @@ func newPlaces(e *env.Env) (p places) {
 	e.Send(p.running.Job.ID, env.Callback(store.MessageCallback, "answered"))
 	p.available = e.Add()
 	p.later = e.Add(env.Delay(time.Hour))
+	e.Cancel(p.cancelling)
 	return p
 }
 
 // look returns all that there is to see of the jobs.
 func (p *places) look(e *env.Env) (records []store.Record, journals []store.Journal) {
 	e.Helper()
-	for _, id := range []store.ID{p.completed, p.failed, p.cancelled, p.available, p.waiting, p.later, p.running.Job.ID, p.stale.Job} {
+	for _, id := range []store.ID{p.completed, p.failed, p.cancelled, p.available, p.waiting, p.later, p.cancelling, p.running.Job.ID, p.stale.Job} {
 		records, journals = append(records, e.Get(id)), append(journals, e.Journal(id))
 	}
 	return records, journals
@@ -112,6 +114,10 @@ func refusedVerbs(e *env.Env, p places) []saying {
 		{
 			"Edit of the run time", p.waiting, second(e.TryEdit(env.Edits(p.waiting, store.Edit{RunAt: new(e.Clock.Now())}))),
 			"holdfast: conflict: job {job} is waiting",
+		},
+		{
+			"Edit of the run time", p.cancelling, second(e.TryEdit(env.Edits(p.cancelling, store.Edit{RunAt: new(e.Clock.Now())}))),
+			"holdfast: conflict: job {job} was asked to cancel, and is to run at once to end itself",
 		},
 		{
 			"Edit of the args", p.waiting, second(e.TryEdit(env.Edits(p.waiting, store.Edit{Args: []byte(`1`)}))),

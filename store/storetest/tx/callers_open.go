@@ -192,7 +192,6 @@ func openGated(e *txEnv) {
 	e.WantIDs("claimed", got, free...)
 }
 
-
 // openClaims: the jobs that are kept would all come first, and there is room for one only.
 func openClaims(e *txEnv) {
 	e.needsWriters()

@@ -102,8 +102,14 @@ func (s *Store) edit(ctx context.Context, t pg.Session, params store.EditParams,
 			return err
 		}
 	}
+	cancelling := false
+	if params.Edit.RunAt != nil {
+		if err := t.Run(ctx, "cancel_request_of", func(r pg.Row) error { return r.Scan(&cancelling) }, pg.UUIDOf(params.Job)); err != nil {
+			return err
+		}
+	}
 	change := &params.Edit
-	if err := edits.Allowed(change, &r.Job, r.State, durable); err != nil {
+	if err := edits.Allowed(change, &r.Job, r.State, durable, cancelling); err != nil {
 		return err
 	}
 	changed := edits.Apply(change, &r.Job)

@@ -35,11 +35,12 @@ func (v Verbs) Edit(ctx context.Context, params store.EditParams) (state store.S
 // edited is a job that is changed.
 type edited struct {
 	*core.Body
-	state   store.State
-	blocked bool
-	held    bool
-	until   time.Time // of a job that waits
-	durable bool
+	state      store.State
+	blocked    bool
+	held       bool
+	until      time.Time // of a job that waits
+	durable    bool
+	cancelling bool
 }
 
 // edit returns the state in which the job is then.
@@ -49,7 +50,7 @@ func edit(t *core.Tx, params store.EditParams) (store.State, error) {
 		return 0, err
 	}
 	change := &params.Edit
-	if err := edits.Allowed(change, &e.Job, e.state, e.durable); err != nil {
+	if err := edits.Allowed(change, &e.Job, e.state, e.durable, e.cancelling); err != nil {
 		return 0, err
 	}
 	before, was := e.Job, *e.Body
@@ -106,7 +107,12 @@ func lookAtEdited(t *core.Tx, params store.EditParams) (e edited, err error) {
 	default:
 	}
 	if params.Edit.Args != nil || params.Edit.Deadline != nil {
-		e.durable, err = work.Durable(t, b.ID)
+		if e.durable, err = work.Durable(t, b.ID); err != nil {
+			return e, err
+		}
+	}
+	if params.Edit.RunAt != nil {
+		e.cancelling, err = work.IsCancelling(t, b.ID)
 	}
 	return e, err
 }

@@ -78,6 +78,11 @@ WITH body AS MATERIALIZED (
 )
 SELECT 1 FROM moved;
 
+-- Whether a job was asked to cancel, and has not been.
+-- name: cancel_request_of
+-- params: @job uuid
+SELECT EXISTS (SELECT 1 FROM {schema}.cancel_request q WHERE q.id = @job);
+
 -- name: edit_audit
 -- params: @job uuid, @now bigint, @actor text, @reason text
 INSERT INTO {schema}.audit (at, actor, action, job, detail) VALUES (@now, @actor, 'edit', @job, @reason);
