@@ -122,17 +122,6 @@ type sight struct {
 	hides  bool // jobs that have a gate were seen and not taken
 }
 
-// onceEach leaves each lane once, where a claim that has looked several times saw it first. Ranges
-// of one lane that overlap would give each of its jobs twice.
-func onceEach(work []local.Work) []local.Work {
-	seen := make(map[int32]bool, len(work))
-	return slices.DeleteFunc(work, func(w local.Work) bool {
-		twice := seen[w.Lane]
-		seen[w.Lane] = true
-		return twice
-	})
-}
-
 // beside returns a look at the lanes that were seen but for those that gave less; nil if that is
 // nothing else.
 func (s *sight) beside() *local.Look {
@@ -349,8 +338,7 @@ func (s *Store) claim(
 		return nil, sight{}, err
 	}
 	if withGates {
-		seen.work = onceEach(seen.work)
-		claimed, seen.behind, seen.gaveUp = judged.claimed, judged.behind, judged.behind >= gates.Most
+		claimed, seen = judged.saw(seen)
 		s.Hint(judged.handed)
 	} else if claimed, err = s.named(ctx, params.Node, answer); err != nil {
 		return nil, sight{}, err

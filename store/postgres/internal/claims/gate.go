@@ -79,6 +79,23 @@ func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 	return t.Together(ctx, g.records()...)
 }
 
+// saw returns what was claimed, and adds to what was seen.
+func (g *gated) saw(seen sight) ([]store.Claimed, sight) {
+	seen.work, seen.behind, seen.gaveUp = onceEach(seen.work), g.behind, g.behind >= gates.Most
+	return g.claimed, seen
+}
+
+// onceEach leaves each lane once, where a claim that has looked several times saw it first. Ranges
+// of one lane that overlap would give each of its jobs twice.
+func onceEach(work []local.Work) []local.Work {
+	seen := make(map[int32]bool, len(work))
+	return slices.DeleteFunc(work, func(w local.Work) bool {
+		twice := seen[w.Lane]
+		seen[w.Lane] = true
+		return twice
+	})
+}
+
 // judge returns those of the jobs that run, and how many wait at their gates now.
 func (g *gated) judge(ctx context.Context, t pg.Session, claimed []store.Claimed, lanes []int32) ([]store.Claimed, int, error) {
 	found, err := g.look(ctx, t, claimed)

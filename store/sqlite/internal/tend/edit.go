@@ -112,7 +112,9 @@ func lookAtEdited(t *core.Tx, params store.EditParams) (e edited, err error) {
 		}
 	}
 	if params.Edit.RunAt != nil {
-		e.cancelling, err = work.IsCancelling(t, b.ID)
+		var asked work.Requests
+		asked, err = work.RequestsOf(t, b.ID)
+		e.cancelling = asked.Cancel != nil
 	}
 	return e, err
 }

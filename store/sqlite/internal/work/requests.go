@@ -34,12 +34,6 @@ func RequestsOf(t *core.Tx, id store.ID) (asked Requests, err error) {
 	})
 }
 
-// IsCancelling reports whether a job was asked to cancel, and has not been.
-func IsCancelling(t *core.Tx, id store.ID) (bool, error) {
-	asked, err := RequestsOf(t, id)
-	return asked.Cancel != nil, err
-}
-
 // forget drops what was asked of a job.
 func forget(t *core.Tx, id store.ID, asked Requests) error {
 	if asked.Cancel != nil {
