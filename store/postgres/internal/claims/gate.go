@@ -44,33 +44,56 @@ type over struct {
 	lane  int32
 }
 
+// roundGrowth is how many times as many jobs a claim takes in each round as in the one before, up to
+// maxRound. One of few jobs may meet thousands that do not run, and others wait for the rules
+// meanwhile, which they do not do for long.
+const (
+	roundGrowth = 4
+	maxRound    = 256
+)
+
+// ofSize returns a claim that takes so many jobs, of each queue as well.
+func ofSize(left store.ClaimParams, size int) store.ClaimParams {
+	if left.Limit >= size {
+		return left
+	}
+	left.Limit, left.Queues = size, slices.Clone(left.Queues)
+	for i := range left.Queues {
+		if q := &left.Queues[i]; q.Limit > 0 {
+			q.Limit = max(q.Limit, size)
+		}
+	}
+	return left
+}
+
 // run takes jobs, decides which of them run, takes others in the place of those that do not, and
 // writes the records, all in one transaction. The rules are locked after the first jobs were taken,
 // and until the commit: claims of one limit follow one another for that long.
 func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 	g.through, g.behind, g.handed, g.claimed = map[int64]int{}, 0, nil, nil
-	for left := *g.params; ; {
+	left := *g.params
+	for size := left.Limit; ; size = min(roundGrowth*size, maxRound) {
 		g.answer.empty() // of the round before
-		if err := g.taking(left).On(ctx, t); err != nil {
+		if err := g.taking(ofSize(left, size)).On(ctx, t); err != nil {
 			return err
 		}
 		claimed, lanes, err := s.describedIn(ctx, t, left.Node, g.answer)
 		if err != nil {
 			return err
 		}
-		through, behind, err := g.judge(ctx, t, claimed, lanes)
+		through, behind, err := g.judge(ctx, t, &left, claimed, lanes)
 		if err != nil {
 			return err
 		}
 		g.claimed = append(g.claimed, through...)
-		if behind == 0 || g.behind >= gates.Most {
+		if left.Limit -= len(through); left.Limit == 0 || behind == 0 || g.behind >= gates.Most {
 			break
 		}
 		if left.Repeat { // the node has noted the number, and takes no other claim with it
 			left.Repeat = false
 			left.Seq++
 		}
-		left.Limit, left.Queues = left.Limit-len(through), gates.LeftOf(left.Queues, through)
+		left.Queues = gates.LeftOf(left.Queues, through)
 	}
 	for n := range g.claimed {
 		g.claimed[n].Lease.Claim = g.params.Seq + int64(n/store.MaxClaimSlots)
@@ -96,26 +119,34 @@ func onceEach(work []local.Work) []local.Work {
 	})
 }
 
-// judge returns those of the jobs that run, and how many wait at their gates now.
-func (g *gated) judge(ctx context.Context, t pg.Session, claimed []store.Claimed, lanes []int32) ([]store.Claimed, int, error) {
+// judge returns those of the jobs that run, as many as there is room for, and how many wait at their
+// gates now. Those for which there is no room go back to ready.
+func (g *gated) judge(
+	ctx context.Context, t pg.Session, left *store.ClaimParams, claimed []store.Claimed, lanes []int32,
+) ([]store.Claimed, int, error) {
 	found, err := g.look(ctx, t, claimed)
 	if err != nil {
 		return nil, 0, err
 	}
 	var behind []over
-	through := claimed[:0]
+	var back []waiting
+	through, room := claimed[:0], newRoom(left)
 	for i := range claimed {
 		c := &claimed[i]
 		o := over{c.Job.Gate(), gates.Place{Priority: c.Job.Priority, RunAt: c.Job.RunAt.UnixMicro(), ID: c.Job.ID}, lanes[i]}
-		if o.gate != 0 && !found[o.gate].Admit(o.place) {
+		switch {
+		case !room.has(&c.Job):
+			back = append(back, waiting{o.lane, o.place.RunAt, o.place.ID})
+		case o.gate != 0 && !found[o.gate].Admit(o.place):
 			behind = append(behind, o)
-			continue
+		default:
+			room.take(&c.Job)
+			g.through[o.gate]++
+			through = append(through, *c)
 		}
-		g.through[o.gate]++
-		through = append(through, *c)
 	}
 	g.behind += len(behind)
-	if moving := append(putting(behind), g.handing(found)...); moving != nil {
+	if moving := append(append(putting(behind), g.back(back)...), g.handing(found)...); moving != nil {
 		err = t.Together(ctx, moving...)
 	}
 	return through, len(behind), err
@@ -208,26 +239,40 @@ func putting(behind []over) []pg.Statement {
 	return []pg.Statement{{Name: "gated_put", Args: []any{of, priorities, runAt, ids, lanes}}}
 }
 
-// handing puts those that wait before jobs of the claim, and for which there is a slot, into ready.
-func (g *gated) handing(found map[int64]*gate) []pg.Statement {
-	var runAt []int64
-	var ids []pgtype.UUID
-	var lanes []int32
-	for _, at := range found {
-		for _, w := range at.waiting[:len(at.Released())] {
-			runAt, ids, lanes = append(runAt, w.runAt), append(ids, pg.UUIDOf(w.id)), append(lanes, w.lane)
-			if g.handed == nil {
-				g.handed = map[int32]int64{}
-			}
-			if first, ok := g.handed[w.lane]; !ok || w.runAt < first {
-				g.handed[w.lane] = w.runAt
-			}
-		}
-	}
-	if ids == nil {
+// back puts jobs into ready again.
+func (g *gated) back(list []waiting) []pg.Statement {
+	if len(list) == 0 {
 		return nil
 	}
-	return []pg.Statement{{Name: "gated_out", Args: []any{runAt, ids, lanes}}}
+	return []pg.Statement{{Name: "ready_again", Args: g.pointers(list)}}
+}
+
+// handing puts those that wait before jobs of the claim, and for which there is a slot, into ready.
+func (g *gated) handing(found map[int64]*gate) []pg.Statement {
+	var list []waiting
+	for _, at := range found {
+		list = append(list, at.waiting[:len(at.Released())]...)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return []pg.Statement{{Name: "gated_out", Args: g.pointers(list)}}
+}
+
+// pointers are the parameters for jobs that are ready, of which it notes where later claims have to
+// look.
+func (g *gated) pointers(list []waiting) []any {
+	runAt, ids, lanes := make([]int64, len(list)), make([]pgtype.UUID, len(list)), make([]int32, len(list))
+	for i, w := range list {
+		runAt[i], ids[i], lanes[i] = w.runAt, pg.UUIDOf(w.id), w.lane
+		if g.handed == nil {
+			g.handed = map[int32]int64{}
+		}
+		if first, ok := g.handed[w.lane]; !ok || w.runAt < first {
+			g.handed[w.lane] = w.runAt
+		}
+	}
+	return []any{runAt, ids, lanes}
 }
 
 // describedIn returns the jobs of an answer with what their lanes say, and the lanes, in the order

@@ -275,8 +275,11 @@ func (at *cursor) ranges(id int32, l *Look) {
 		from = Position{RunAt: max(from.RunAt, math.MinInt64+nearBy.Microseconds()) - nearBy.Microseconds()}
 	}
 	for _, late := range at.late {
-		if late.runAt < from.RunAt {
+		switch {
+		case late.runAt < from.RunAt:
 			l.Add(id, Position{RunAt: late.runAt}, late.runAt)
+		case late.runAt == from.RunAt:
+			from.ID = store.ID{} // ranges that overlap would give a job twice
 		}
 	}
 	l.Add(id, from, math.MaxInt64)

@@ -49,7 +49,7 @@ func newCursorsModel(t *rapid.T) *cursorsModel {
 
 // commit makes a job ready, at any run time of the last seconds, whose hint is still to come.
 func (m *cursorsModel) commit(t *rapid.T) {
-	id := store.ID{byte(len(m.rows) >> 8), byte(len(m.rows))}
+	id := store.ID{rapid.ByteMax(3).Draw(t, "id"), byte(len(m.rows) >> 8), byte(len(m.rows))}
 	at := m.now.UnixMicro() - int64(rapid.SampledFrom([]int{0, 0, 1000, 100_000, 5_000_000}).Draw(t, "before"))
 	m.rows = append(m.rows, &readyRow{lane: rapid.Int32Range(1, modelLanes).Draw(t, "lane"), Position: Position{at, id}})
 }
@@ -74,6 +74,8 @@ func (m *cursorsModel) begin(t *rapid.T) {
 	c := &modelClaim{look: m.cursors.Begin(&m.params, false, &m.lanes)}
 	for _, r := range m.rows {
 		switch {
+		case c.covering(r) > 1:
+			t.Fatalf("a claim looks at %+v, which has the row of lane %d at %d twice", c.look, r.lane, r.RunAt)
 		case r.taken:
 		case c.covers(r):
 			c.seen = append(c.seen, r)
@@ -110,14 +112,17 @@ func (m *cursorsModel) isSeen(r *readyRow) bool {
 	return slices.ContainsFunc(m.going, func(c *modelClaim) bool { return c.look.Whole && slices.Contains(c.seen, r) })
 }
 
-func (c *modelClaim) covers(r *readyRow) bool {
+func (c *modelClaim) covers(r *readyRow) bool { return c.look.Whole || c.covering(r) > 0 }
+
+// covering is how many ranges have a row.
+func (c *modelClaim) covering(r *readyRow) (n int) {
 	for i, lane := range c.look.Lanes {
 		from := Position{c.look.From[i], store.ID(c.look.IDs[i].Bytes)}
 		if lane == r.lane && r.compare(from) >= 0 && r.RunAt <= c.look.Until[i] {
-			return true
+			n++
 		}
 	}
-	return c.look.Whole
+	return n
 }
 
 // end lets a claim take what it has seen and others have left; or fail.

@@ -56,6 +56,11 @@ WITH gone AS (
 )
 INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM gone;
 
+-- Jobs that a claim took and had no room for.
+-- name: ready_again
+-- params: @run_at bigint[], @ids uuid[], @lanes int[]
+INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM unnest(@run_at, @ids, @lanes) AS t (run_at, id, lane);
+
 -- Notes of gates that runs of theirs have ended, if jobs wait there. Answers with a row for each.
 -- name: gates_freed
 -- params: @gates bigint[]
