@@ -27,6 +27,7 @@ var copyTests = map[string]func(*pair){
 	"a_target_with_schedules_is_refused":               scheduleRefused,
 	"a_target_with_limits_is_refused":                  limitRefused,
 	"LimitsHold_limits_are_copied_and_grants_are_not":  limitsCopied,
+	"LimitsHold_jobs_that_wait_for_their_key_go_on":    gatesGoOn,
 	"OneFire_schedules_fire_on_where_they_were":        schedulesGoOn,
 	"schedules_that_changed_meanwhile_are_copied_anew": schedulesAgain,
 	"a_copy_of_another_database_or_state_is_refused":   otherRefused,
@@ -326,6 +327,28 @@ func limitsCopied(p *pair) {
 	}
 	p.to.Equal("copied again", survey(p.to).Limits, from.Limits)
 	p.to.Equal("what there is", p.to.Slots(p.to.Join(), copied, 0, 9), 6)
+}
+
+// gatesGoOn: jobs that waited at their gates, and one that ran, are bounded by the limit that was
+// copied with them.
+func gatesGoOn(p *pair) {
+	p.from.SaveLimit(env.Limit("tenant", 1, func(l *store.Limit) { l.PerKey = true }))
+	jobs := env.IDsOf(p.from.Many(4, env.LimitKey("tenant", "a")))
+	p.from.ClaimOne(p.from.Join(), jobs[0])
+	stop(p.from)
+	p.copy(1, 1)
+	p.to.Equal("available", p.to.Count(store.Filter{States: []store.State{store.Available}}), 4)
+	node := p.to.Join()
+	var done []store.ID
+	for range jobs {
+		runs := p.to.Claim(node, 10)
+		if len(runs) != 1 {
+			p.to.Fatalf("%d jobs of the key run, want one", len(runs))
+		}
+		p.to.EndAll(runs, store.Completed)
+		done = append(done, runs[0].Job.ID)
+	}
+	p.to.WantSameIDs("ended", done, jobs...)
 }
 
 // schedulesGoOn: a decision of before the copy, and one about a time that has a run, are refused.
