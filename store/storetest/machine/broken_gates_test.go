@@ -1,0 +1,73 @@
+package machine
+
+import (
+	"context"
+	"testing"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// TestTheMachineNoticesGates breaks limits per key, and hides it from those who look at the limits.
+func TestTheMachineNoticesGates(t *testing.T) {
+	t.Parallel()
+	capacity := func(change int) func(store.Store) store.Store {
+		return func(s store.Store) store.Store { return &gatesOther{s, change, map[string]store.LimitSettings{}} }
+	}
+	for name, breaks := range map[string]func(store.Store) store.Store{
+		"one more than may run":      capacity(1),
+		"one fewer than may run":     capacity(-1),
+		"a key that is another one":  func(s store.Store) store.Store { return &keysOther{s} },
+		"who runs, but for the last": func(s store.Store) store.Store { return &runningFewer{s} },
+	} {
+		noticesSoon(t, name, breaks, mode{keyed: true, gated: true})
+	}
+}
+
+// gatesOther bounds keys by another capacity than it says.
+type gatesOther struct {
+	store.Store
+
+	change int
+	said   map[string]store.LimitSettings
+}
+
+func (s *gatesOther) by(l store.Limit, change int) store.Limit {
+	if l.PerKey && l.Capacity > 0 {
+		l.Capacity += change
+	}
+	return l
+}
+
+func (s *gatesOther) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+	saved, err := s.Store.SaveLimit(ctx, s.by(l, s.change), expect)
+	if err == nil {
+		s.said[l.Namespace+" "+l.Name], saved.LimitSettings = l.LimitSettings, l.LimitSettings
+	}
+	return saved, err
+}
+
+func (s *gatesOther) Limits(ctx context.Context, namespace, name string) ([]store.Limit, error) {
+	all, err := s.Store.Limits(ctx, namespace, name)
+	for i := range all {
+		all[i].LimitSettings = s.said[all[i].Namespace+" "+all[i].Name]
+	}
+	return all, err
+}
+
+// keysOther tells who runs under another key than it was asked about.
+type keysOther struct{ store.Store }
+
+func (s *keysOther) RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]store.ID, error) {
+	if key == "y" {
+		key = "x"
+	}
+	return s.Store.RunningOf(ctx, namespace, limit, key, most)
+}
+
+// runningFewer leaves out the last job that runs under a key.
+type runningFewer struct{ store.Store }
+
+func (s *runningFewer) RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]store.ID, error) {
+	ids, err := s.Store.RunningOf(ctx, namespace, limit, key, most)
+	return ids[:max(0, len(ids)-1)], err
+}
