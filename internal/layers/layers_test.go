@@ -56,7 +56,8 @@ var layers = []layer{
 	{pattern: "store/internal/edits", imports: []string{"store"}},
 	{pattern: "store/internal/gates", imports: []string{"store"}},
 	{
-		pattern: "store/storetest/model", imports: []string{"internal/gcra", "store", "store/internal/edits", "store/internal/lists", "store/storetest/turns"},
+		pattern: "store/storetest/model",
+		imports: []string{"internal/gcra", "store", "store/internal/edits", "store/internal/lists", "store/storetest/turns"},
 		tests: []string{"store/storetest"},
 	},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},

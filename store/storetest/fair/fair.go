@@ -52,7 +52,7 @@ func count(runs []store.Claimed) map[string]int {
 	return counts
 }
 
-// claims claims n times, up to limit jobs each, and returns all of them.
+// claims takes jobs n times, up to limit each, and returns all of them.
 func claims(e *env.Env, node int64, n, limit int) (runs []store.Claimed) {
 	e.Helper()
 	for range n {
