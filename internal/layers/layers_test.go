@@ -58,7 +58,7 @@ var layers = []layer{
 	{
 		pattern: "store/storetest/model",
 		imports: []string{"internal/gcra", "store", "store/internal/edits", "store/internal/lists", "store/storetest/turns"},
-		tests: []string{"store/storetest"},
+		tests:   []string{"store/storetest"},
 	},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
