@@ -63,6 +63,28 @@ func openEnqueues() {
 			return valid.Text("limit key", key, store.MaxLimitKey)
 		})
 	}
+	access.FairKey = func(key string) any {
+		return enqueueOption(func(s *enqueueSpec) error {
+			s.enqueue.Job.Options.FairKey, s.fairOf = key, nil
+			return valid.Text("fair key", key, store.MaxFairKey)
+		})
+	}
+	access.FairKeyOf = func(of func(args []byte) (string, error)) any {
+		return enqueueOption(func(s *enqueueSpec) error {
+			s.enqueue.Job.Options.FairKey = ""
+			s.fairOf = func(job *store.Job) error {
+				key, err := of(job.Args)
+				if err != nil {
+					return invalid("fair key", "%v", err)
+				}
+				if job.Options.FairKey = key; key == "" {
+					return nil
+				}
+				return valid.Text("fair key", key, store.MaxFairKey)
+			}
+			return nil
+		})
+	}
 	access.Reserve = func(run any, step string, v *store.Reservation) ([]byte, error) {
 		return run.(*Run).reserve(step, v) //nolint:errcheck // always a *Run
 	}

@@ -144,8 +144,8 @@ func (c *Client) editOf(opts []EnqueueOption) (e store.Edit, unique *Unique, err
 		return e, nil, invalid("edit", "an ordering key cannot be changed")
 	case job.Options.Key != "", job.Options.KeepKey != 0:
 		return e, nil, invalid("edit", "a business key cannot be changed")
-	case job.Options.Limit != "":
-		return e, nil, invalid("edit", "the limit per key, and the key, cannot be changed")
+	case job.Options.Limit != "", job.Options.FairKey != "", spec.fairOf != nil:
+		return e, nil, invalid("edit", "the limit per key, its key, and the fair key cannot be changed")
 	case len(spec.wanted) > 0:
 		return e, nil, invalid("edit", "follow-ups are given when the job is enqueued; after.Failed and others let jobs follow one that is there")
 	case len(spec.enqueue.After) > 0:

@@ -77,6 +77,11 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 	if len(spec.around) > ofKind {
 		return nil, invalid("enqueue middleware", "it is an option of Open and of NewKind, not of an enqueue")
 	}
+	if spec.fairOf != nil {
+		if err := spec.fairOf(&spec.enqueue.Job); err != nil {
+			return nil, err
+		}
+	}
 	e := &spec.enqueue
 	e.KnownID = e.Job.ID != uuid.Nil
 	if !e.KnownID {

@@ -47,7 +47,8 @@ type enqueueSpec struct {
 	around  []enqueueMiddleware // of the kind
 	before  *store.Job          // as it was given to middleware; nil: it was not
 	wanted  []wantedFollowUp
-	follows []*enqueueSpec // the follow-ups, whose enqueues are among the FollowUps of this one
+	follows []*enqueueSpec             // the follow-ups, whose enqueues are among the FollowUps of this one
+	fairOf  func(job *store.Job) error // gives the job its fair key; nil: it has it, if any
 }
 
 type enqueueOption func(*enqueueSpec) error

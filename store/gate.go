@@ -15,7 +15,8 @@ import (
 // MaxLimitKey bounds the key of a job in a limit, in bytes.
 const MaxLimitKey = 200
 
-// gateMark separates a kind from the limit that its jobs count in, in the name of a lane.
+// gateMark separates a kind from the limit that its jobs count in, and that from the shard of their
+// fair keys, in the name of a lane.
 const gateMark = "\x1f"
 
 // Gate is the number of the key in whose limit the job counts; 0 if it counts in none. Keys are
@@ -36,28 +37,6 @@ func GateOf(namespace, limit, key string) int64 {
 	}
 	sum := sha256.Sum256(b)
 	return int64(binary.BigEndian.Uint64(sum[:]) | 1) // never 0
-}
-
-// LaneKind is a kind as stores name their lanes by it: with the limit per key that its jobs count
-// in, and the version that they are bound to. Without a limit it is what ClaimParams.Kinds has.
-func LaneKind(kind, limit, version string) string {
-	if limit != "" {
-		kind += gateMark + limit
-	}
-	if version != "" {
-		kind += "@" + version
-	}
-	return kind
-}
-
-// LaneKind is the kind of the job as stores name its lane by it.
-func (j *Job) LaneKind() string { return LaneKind(j.Kind, j.Options.Limit, j.Version) }
-
-// ParseLaneKind takes apart what LaneKind has made.
-func ParseLaneKind(name string) (kind, limit, version string) {
-	kind, version, _ = strings.Cut(name, "@")
-	kind, limit, _ = strings.Cut(kind, gateMark)
-	return kind, limit, version
 }
 
 // CheckLimitName reports why no job can count in a limit per key with this name, an ErrInvalid.

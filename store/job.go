@@ -66,8 +66,8 @@ const (
 )
 
 // Options are the settings of a job that the claim does not look at. The store keeps them as one
-// JSON document and does not interpret them, but for Deadline, Key, KeepKey, KeepTurn, Limit and
-// LimitKey.
+// JSON document and does not interpret them, but for Deadline, Key, KeepKey, KeepTurn, Limit,
+// LimitKey and FairKey.
 type Options struct {
 	Timeout   time.Duration `json:"timeout,omitempty"`   // of one attempt; 0: the handler's
 	Heartbeat time.Duration `json:"heartbeat,omitempty"` // how long an attempt may go without progress; 0: the handler's
@@ -91,6 +91,10 @@ type Options struct {
 	// both "": it counts in none.
 	Limit    string `json:"limit,omitempty"`
 	LimitKey string `json:"limit_key,omitempty"`
+
+	// FairKey is for whom the job is: jobs of different keys are claimed in turn. "": it takes no
+	// turns. See FairShards.
+	FairKey string `json:"fair_key,omitempty"`
 }
 
 // Backoff is an exponential backoff: attempt n waits Base * 2^(n-1), at most Cap, and up to Jitter

@@ -49,6 +49,7 @@ type jobJSON struct {
 	KeepTurn      bool         `json:"keep_turn"`
 	Limit         textJSON     `json:"limit"`
 	LimitKey      textJSON     `json:"limit_key"`
+	FairKey       textJSON     `json:"fair_key"`
 	LeaseNumber   bigJSON      `json:"lease_number"`
 	Closing       bool         `json:"closing"`
 	Version       textJSON     `json:"version"`
@@ -105,7 +106,7 @@ func (j Job) json() *jobJSON {
 		Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
 		Unique: j.UniqueKey != nil, Key: textJSON(j.Options.Key), KeepKey: keepJSON(j.Options.KeepKey),
 		KeepTurn: j.Options.KeepTurn,
-		Limit:    textJSON(j.Options.Limit), LimitKey: textJSON(j.Options.LimitKey),
+		Limit:    textJSON(j.Options.Limit), LimitKey: textJSON(j.Options.LimitKey), FairKey: textJSON(j.Options.FairKey),
 		LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
 		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source), Nominal: timeJSON(j.Options.Nominal),
 	}
@@ -129,7 +130,7 @@ func (v *jobJSON) job() Job {
 		Options: Options{
 			Timeout: time.Duration(v.Timeout), Heartbeat: time.Duration(v.Heartbeat), Deadline: time.Time(v.Deadline), Source: string(v.Source),
 			Nominal: time.Time(v.Nominal), Key: string(v.Key), KeepKey: time.Duration(v.KeepKey), KeepTurn: v.KeepTurn,
-			Limit: string(v.Limit), LimitKey: string(v.LimitKey),
+			Limit: string(v.Limit), LimitKey: string(v.LimitKey), FairKey: string(v.FairKey),
 		},
 		OrderingKey: string(v.OrderingKey), LeaseNumber: int64(v.LeaseNumber), Version: string(v.Version), Closing: v.Closing,
 		OnParentClose: ClosePolicy(v.OnParentClose),

@@ -67,7 +67,7 @@ func whole() Record {
 			Args: []byte(`{"to":"<ada>","n":9007199254740993}`), CreatedAt: at, RunAt: at.Add(time.Second), Attempt: 3, MaxAttempts: 5,
 			Options: Options{
 				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at.Add(time.Hour), Source: "nightly", Nominal: at, Follows: parent,
-				Key: "order-42", KeepKey: time.Hour, KeepTurn: true, Limit: "each", LimitKey: "acme",
+				Key: "order-42", KeepKey: time.Hour, KeepTurn: true, Limit: "each", LimitKey: "acme", FairKey: "blue",
 				Backoff: Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
 			Tags: []string{"a", "b"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte{},
@@ -99,7 +99,7 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"attempt":3,"max_attempts":5,"timeout":"1m30s","heartbeat_timeout":"20s","deadline":"2026-03-04T06:06:07.000089Z",` +
 	`"backoff":{"base":"1s","cap":"1m0s","jitter":0.25},"ordering_key":"ada","unique":true,"key":"order-42","keep_key":"1h0m0s",` +
 	`"keep_turn":true,` +
-	`"limit":"each","limit_key":"acme",` +
+	`"limit":"each","limit_key":"acme","fair_key":"blue",` +
 	`"lease_number":"9007199254740993",` +
 	`"closing":true,"version":"2","parent":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65","on_parent_close":"abandon",` +
 	`"source":"nightly","nominal":"2026-03-04T05:06:07.000089Z","follows":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65",` +

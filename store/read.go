@@ -59,7 +59,14 @@ type Obstacles struct {
 	QueueRest     Resting // if it rests now
 	// Turn is another job that has the turn of its ordering key; zero if there is none.
 	Turn ID
+	// FairAhead is, if the job is available and has a fair key, how many such jobs of its queue,
+	// kind and priority are before it in its line, those of keys that share its shard among them.
+	// More than MostFairAhead are not counted.
+	FairAhead int
 }
+
+// MostFairAhead is how far Obstacles count.
+const MostFairAhead = 1000
 
 // Ended is the outcome of a finished job, for those who wait for it.
 type Ended struct {

@@ -39,7 +39,7 @@ type Cause struct {
 	// Node is the node that runs the job.
 	Node int64 `json:"node,omitzero"`
 	// Limit is the name of the limit that has no slots, or no permit, for the job, and Key the
-	// job's key, if it is one per key.
+	// job's key, if it is one per key; or the job's fair key.
 	Limit string `json:"limit,omitzero"`
 	Key   string `json:"key,omitzero"`
 }
@@ -72,6 +72,7 @@ const (
 	SilentNode  Code = "silent_node"  // the nodes that serve it have been silent
 	Limit       Code = "limit"        // a limit has no slots for it
 	LimitKey    Code = "limit_key"    // as many jobs of its key run as a limit lets, one of them Job
+	FairKey     Code = "fair_key"     // others of its fair key are before it
 	Rate        Code = "rate"         // the rate of a limit lets it start later
 	QuietNode   Code = "quiet_node"   // people have made the nodes that serve it quiet, or drain them
 	NoFreeSlot  Code = "no_free_slot" // no node that serves it has a free slot

@@ -46,6 +46,13 @@ var AroundEnqueues func(makes func(store.Store) EnqueueMiddleware) any
 // LimitKey returns a holdfast.EnqueueOption that lets a job count under a key of a limit per key.
 var LimitKey func(limit, key string) any
 
+// FairKey returns a holdfast.EnqueueOption that gives a job a fair key.
+var FairKey func(key string) any
+
+// FairKeyOf returns a holdfast.EnqueueOption that gives a job the fair key that is made of its
+// args; "": none.
+var FairKeyOf func(of func(args []byte) (string, error)) any
+
 // Reserve takes a permit of a limit in a *holdfast.Run, as a step of the name that is called step,
 // and returns what the journal remembers of it. The namespace is that of the run.
 var Reserve func(run any, step string, v *store.Reservation) ([]byte, error)

@@ -84,6 +84,7 @@ func (w *finding) pending(ctx context.Context, s store.Store) error {
 	if w.taken, err = w.takenOf(ctx, s, nodes); err != nil {
 		return err
 	}
+	w.fair(obstacles.FairAhead)
 	w.slots(nodes)
 	return nil
 }

@@ -94,3 +94,19 @@ func (w *finding) key(ctx context.Context, s store.Store, limits []store.Limit) 
 	last.Limit, last.Key, last.Job = name, key, running[0]
 	return nil
 }
+
+// fair says how many jobs are before the job in the line of its fair key.
+func (w *finding) fair(ahead int) {
+	if ahead == 0 {
+		return
+	}
+	before := fmt.Sprintf("%d jobs of its fair key %s, or of keys that share its turn, are", ahead, w.Options.FairKey)
+	switch {
+	case ahead == 1:
+		before = fmt.Sprintf("a job of its fair key %s, or of a key that shares its turn, is", w.Options.FairKey)
+	case ahead >= store.MostFairAhead:
+		before = "at least " + before
+	}
+	w.add(why.FairKey, "%s before it", before)
+	w.causes[len(w.causes)-1].Key = w.Options.FairKey
+}

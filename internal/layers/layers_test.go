@@ -56,8 +56,9 @@ var layers = []layer{
 	{pattern: "store/internal/edits", imports: []string{"store"}},
 	{pattern: "store/internal/gates", imports: []string{"store"}},
 	{
-		pattern: "store/storetest/model", imports: []string{"internal/gcra", "store", "store/internal/edits", "store/internal/lists"},
-		tests: []string{"store/storetest"},
+		pattern: "store/storetest/model",
+		imports: []string{"internal/gcra", "store", "store/internal/edits", "store/internal/lists", "store/storetest/turns"},
+		tests:   []string{"store/storetest"},
 	},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
@@ -72,6 +73,8 @@ var layers = []layer{
 	{pattern: "store/storetest/nodes", imports: words},
 	{pattern: "store/storetest/operate", imports: words},
 	{pattern: "store/storetest/outside", imports: words},
+	{pattern: "store/storetest/fair", imports: words},
+	{pattern: "store/storetest/turns", imports: []string{"store"}},
 	{pattern: "store/storetest/schedules", imports: words},
 	{
 		pattern: "store/storetest/gates", imports: slices.Concat(words, []string{"store/storetest/crowd"}),
@@ -103,12 +106,14 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/limits", imports: slices.Concat(onSQLite, []string{"internal/gcra"})},
 	{pattern: "store/sqlite/internal/edges", imports: onSQLite},
 	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
+	{pattern: "store/sqlite/internal/choosing", imports: []string{"store", "store/sqlite/internal/core", "store/sqlite/internal/db"}},
 	{pattern: "store/sqlite/internal/gating", imports: []string{"store", "store/internal/gates", "store/sqlite/internal/core"}},
 	{
 		pattern: "store/sqlite/internal/work",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/edges", "store/sqlite/internal/gating", "store/sqlite/internal/generations",
-			"store/sqlite/internal/keys", "store/sqlite/internal/schedules", "store/sqlite/internal/updates",
+			"store/sqlite/internal/choosing", "store/sqlite/internal/edges", "store/sqlite/internal/gating",
+			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/schedules",
+			"store/sqlite/internal/updates",
 		}),
 	},
 	{
@@ -282,6 +287,7 @@ var layers = []layer{
 	},
 	{pattern: "health", imports: []string{"."}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
+	{pattern: "fair", imports: []string{".", "internal/access"}, tests: support},
 	{
 		pattern: "schedule",
 		imports: []string{
@@ -317,7 +323,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/cli/jobs",
-		imports: append([]string{".", "after", "internal/builtin", "limit", "store", "why"}, ofVerbs...),
+		imports: append([]string{".", "after", "fair", "internal/builtin", "limit", "store", "why"}, ofVerbs...),
 		tests:   support,
 	},
 	{

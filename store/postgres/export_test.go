@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -28,6 +29,14 @@ func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, who
 	from := opened.local.Cursors.Begin(&params, whole, &opened.local.Lanes)
 	defer opened.local.Cursors.Forgo()
 	return opened.tryout(ctx, pg.Statement{Name: "claim", Args: append(opened.claims.Args(params, opened.db.Micros(), from), false)})
+}
+
+// FairPlan is ClaimPlan for a claim that knows of fair keys, and looks at everything.
+func FairPlan(ctx context.Context, s store.Store, params store.ClaimParams) (lines []string, err error) {
+	opened := s.(*Store) //nolint:errcheck // what else would it be
+	from := &local.Look{Whole: true}
+	args := append(opened.claims.Args(params, opened.db.Micros(), from), false, params.Turn())
+	return opened.tryout(ctx, pg.Statement{Name: "claim_fair", Args: args})
 }
 
 // AnswerPlan explains what it costs that jobs that have finished answer their parents; it does not

@@ -27,7 +27,8 @@ func TestHotPlans(t *testing.T) {
 	// What is kept to be read again may be a whole table. Here it is the nodes.
 	again, few := regexp.MustCompile(`Materialize`), "beat"
 	for _, name := range []string{
-		"enqueue", "enqueue_careful", "enqueue_obstacles", "replace_lock", "claim", "claim_gated", "claim_note", "claim_again", "complete",
+		"enqueue", "enqueue_careful", "enqueue_obstacles", "replace_lock", "claim", "claim_gated", "claim_fair", "claim_fair_gated",
+		"claim_note", "claim_again", "complete",
 		"conclude", "checkpoint", "live_leases",
 		"promote_due", "next_due", "hand_on_turns", "cancel", "lanes_bind", "outcomes_applied", "lock_bodies", "grab_bodies",
 		"slots_of_node", "slots_of_dead", "slots_of_jobs", "slots_of_leases", "held_jobs", "beat", "node_ask", "node_join",

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/depend"
 	"github.com/holdfastdev/holdfast/store/storetest/durable"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
+	"github.com/holdfastdev/holdfast/store/storetest/fair"
 	"github.com/holdfastdev/holdfast/store/storetest/family"
 	"github.com/holdfastdev/holdfast/store/storetest/gates"
 	"github.com/holdfastdev/holdfast/store/storetest/jobs"
@@ -28,7 +29,7 @@ import (
 // groups are all tests, by what they are about.
 var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
-	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups, limits.Groups, gates.Groups,
+	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups, limits.Groups, gates.Groups, fair.Groups,
 	depend.Groups,
 )
 

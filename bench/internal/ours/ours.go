@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/bench/internal/system"
+	"github.com/holdfastdev/holdfast/fair"
 	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -73,7 +74,7 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{hf: hf, db: db, steps: opts.Steps}
+	c := &client{hf: hf, db: db, steps: opts.Steps, fairKeys: opts.FairKeys}
 	if opts.Rate > 0 {
 		_, err = limit.Set(ctx, hf, "rate", limit.Rate(opts.Rate, time.Second))
 	}
@@ -87,9 +88,12 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 }
 
 type client struct {
-	hf      *holdfast.Client
-	db      system.Database
-	steps   int
+	hf    *holdfast.Client
+	db    system.Database
+	steps int
+
+	fairKeys int
+
 	worker  atomic.Pointer[worker]
 	callers callers
 	holding *holding
@@ -138,6 +142,9 @@ func (c *client) Insert(ctx context.Context, args system.Args) error {
 }
 
 func (c *client) InsertMany(ctx context.Context, args []system.Args) error {
+	if c.fairKeys > 0 {
+		return c.insertItems(ctx, args, func(i int) holdfast.EnqueueOption { return fair.Key(strconv.Itoa(args[i].Num % c.fairKeys)) })
+	}
 	_, err := noop.EnqueueMany(ctx, c.hf, args)
 	return err
 }

@@ -48,8 +48,8 @@ var variants = map[string]bool{
 	"insert-single-1": true, "pickup-10": true, "pickup-3000": true, "flow-1-1": true, "flow-1-1000": true, "flow-10-1": true,
 	"flow-10-1000": true, "queues-20000": true, "storm-5000": true, "rescue": true, "rescue-leader": true, "limit-1": true,
 	"limit-many": true, "limit-over": true, "shared-drain-half": true, "shared-drain-slots": true, "shared-steady": true,
-	"shared-pickup": true,
-	"rate-steady":   true, "rate-pickup": true,
+	"shared-pickup": true, "fair-drain-few": true,
+	"rate-steady": true, "rate-pickup": true,
 }
 
 // All lists the scenarios in the order in which they run.

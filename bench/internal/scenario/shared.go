@@ -18,6 +18,12 @@ const (
 	halfLimit = 1_000
 )
 
+// Keys take turns by one of 64 shards.
+const (
+	fewKeys  = 3
+	manyKeys = 200
+)
+
 // mostRate is the highest rate that a limit can have.
 const mostRate = 100_000
 
@@ -59,7 +65,17 @@ func sharedScenarios() []Scenario {
 			run:     besideIt(figure, run, system.Options{Rate: rate}),
 		}
 	}
+	// fairly compares what it costs that the jobs of so many keys are claimed in turn.
+	fairly := func(name string, keys int) Scenario {
+		return Scenario{
+			Name: name, Title: "drain, with jobs of " + strconv.Itoa(keys) + " fair keys in turn ÷ without keys", Parts: 2,
+			measure: map[string]figures.Measure{"": {Figure: "with_over_without", Unit: "with ÷ without"}},
+			run:     besideIt(figures.Rate, drainWith, system.Options{FairKeys: keys}),
+		}
+	}
 	return []Scenario{
+		fairly("fair-drain", manyKeys),
+		fairly("fair-drain-few", fewKeys),
 		rated("steady", "insert and drain at once", figures.Rate, mostRate, false, steadyWith),
 		rated("pickup", "from the enqueue to the handler, 500 jobs a second", figures.P50, 5000, true, pickupWith(500)),
 		shared("drain", "drain", figures.Rate, farLimit, false, drainWith),

@@ -46,6 +46,8 @@ type Options struct {
 	Limit int
 	// Rate is how many jobs may start in a second over all nodes; 0: no limit has a rate.
 	Rate int
+	// FairKeys is how many fair keys the jobs have that InsertMany stores; 0: none.
+	FairKeys int
 	// Quiet keeps it from logging warnings, where what it would warn of is what is measured.
 	Quiet bool
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/after"
+	"github.com/holdfastdev/holdfast/fair"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/limit"
@@ -38,6 +39,7 @@ type enqueueFlags struct {
 	keepKey     string
 	id          string
 	limitKey    string
+	fairKey     string
 	after       dependFlags
 	follow      []string
 	keepTurn    bool
@@ -68,6 +70,7 @@ func (f *enqueueFlags) addKeys(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
 	flags.StringVar(&f.limitKey, "limit-key", "", "count the job in a limit per key: `LIMIT=KEY`, such as customer=acme")
+	flags.StringVar(&f.fairKey, "fair-key", "", "take turns with jobs of other keys in the queue; `KEY` is for whom the job is, such as acme")
 	flags.BoolVar(&f.keepTurn, "keep-turn", false,
 		"with --ordering-key: if the job fails, those behind it wait until it is retried, skipped or deleted")
 	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
@@ -122,6 +125,7 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	add("in", func() holdfast.EnqueueOption { return holdfast.Delay(f.in) })
 	add("key", func() holdfast.EnqueueOption { return holdfast.Key(f.key) })
 	add("ordering-key", func() holdfast.EnqueueOption { return holdfast.OrderingKey(f.orderingKey) })
+	add("fair-key", func() holdfast.EnqueueOption { return fair.Key(f.fairKey) })
 	if f.keepTurn {
 		opts = append(opts, after.KeepTurn())
 	}

@@ -42,6 +42,7 @@ type Job struct {
 	KeepTurn        bool            `json:"keep_turn"`
 	Limit           Text            `json:"limit"`
 	LimitKey        Text            `json:"limit_key"`
+	FairKey         Text            `json:"fair_key"`
 	Blocked         bool            `json:"blocked"`
 	CancelRequested bool            `json:"cancel_requested"`
 	LeaseNumber     Big             `json:"lease_number"`
@@ -150,7 +151,7 @@ func NewJob(r *store.Record) Job {
 		OrderingKey: Text(r.OrderingKey), Unique: r.UniqueKey != nil,
 		Key: Text(r.Options.Key), KeepKey: Text(KeepText(r.Options.KeepKey)), KeepTurn: r.Options.KeepTurn,
 		Blocked: r.Blocked, CancelRequested: r.CancelRequested,
-		Limit: Text(r.Options.Limit), LimitKey: Text(r.Options.LimitKey),
+		Limit: Text(r.Options.Limit), LimitKey: Text(r.Options.LimitKey), FairKey: Text(r.Options.FairKey),
 		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),
 		Journal: Number(r.Journal), Messages: Number(r.Messages),

@@ -131,6 +131,7 @@ func (p jobPrint) rest(r *store.Record) {
 	if r.Options.Limit != "" {
 		p.line("limit", r.Options.Limit+", key "+r.Options.LimitKey)
 	}
+	p.line("fair key", r.Options.FairKey)
 	p.line("tags", strings.Join(r.Tags, ", "))
 	p.line("parent", IDText(r.Parent))
 	p.line("follows", IDText(r.Options.Follows))

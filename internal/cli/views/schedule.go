@@ -54,6 +54,7 @@ type ScheduledJob struct {
 	KeepKey     Text            `json:"keep_key"`
 	Limit       Text            `json:"limit"`
 	LimitKey    Text            `json:"limit_key"`
+	FairKey     Text            `json:"fair_key"`
 }
 
 func newScheduledJob(j *store.ScheduledJob) ScheduledJob {
@@ -61,7 +62,7 @@ func newScheduledJob(j *store.ScheduledJob) ScheduledJob {
 		Kind: j.Kind, Queue: j.Queue, Priority: j.Priority, Args: payload(j.Args, j.Codec), Codec: j.Codec, MaxAttempts: Number(j.MaxAttempts),
 		Timeout: span(j.Options.Timeout), Heartbeat: span(j.Options.Heartbeat), Tags: append([]string{}, j.Tags...),
 		Metadata: payload(j.Metadata, 0), OrderingKey: Text(j.OrderingKey), Key: Text(j.Options.Key), KeepKey: Text(KeepText(j.Options.KeepKey)),
-		Limit: Text(j.Options.Limit), LimitKey: Text(j.Options.LimitKey),
+		Limit: Text(j.Options.Limit), LimitKey: Text(j.Options.LimitKey), FairKey: Text(j.Options.FairKey),
 	}
 	if b := j.Options.Backoff; b != (store.Backoff{}) {
 		v.Backoff = &Backoff{Base: span(b.Base), Cap: span(b.Cap), Jitter: b.Jitter}

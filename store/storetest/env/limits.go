@@ -71,3 +71,8 @@ func (e *Env) WantHolders(name string, want ...store.Holder) {
 func LimitKey(limit, key string) func(*store.Enqueue) {
 	return func(q *store.Enqueue) { q.Job.Options.Limit, q.Job.Options.LimitKey = limit, key }
 }
+
+// FairKey says for whom the job is.
+func FairKey(key string) func(*store.Enqueue) {
+	return func(q *store.Enqueue) { q.Job.Options.FairKey = key }
+}

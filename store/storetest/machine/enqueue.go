@@ -51,6 +51,9 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	if m.mode.keyed && chance(t, "ordered", 60) {
 		q.Job.OrderingKey, q.Job.Options.KeepTurn = pick(t, "ordering key", "x", "y"), chance(t, "keeps its turn", 30)
 	}
+	if m.mode.fair && chance(t, "fair", 70) {
+		q.Job.Options.FairKey = pick(t, "fair key", "x", "x", "x", "y", "z")
+	}
 	if m.mode.gated && chance(t, "bounded", 70) {
 		m.drawGate(t, &q)
 	}

@@ -71,6 +71,8 @@ type mode struct {
 	limited bool
 	// gated, with keyed: there are limits per key, under which jobs count.
 	gated bool
+	// fair: jobs have fair keys.
+	fair bool
 }
 
 // node is one node as either side knows it.

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/turns"
 )
 
-// Claim implements store.Claims: all that may be claimed, sorted, the first of it.
+// Claim implements store.Claims: all that may be claimed, sorted, the first of it; and of jobs with
+// fair keys those whose turn it is, in the places of as many.
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
@@ -37,32 +39,53 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		return nil, nil
 	}
 
+	// Reading: where limits per key stop whose turn it is, the turn begins again with the others.
+	var claimed []store.Claimed
+	for left := params; ; {
+		before := len(claimed)
+		for _, j := range s.best(&left, now) {
+			n := int64(len(claimed))
+			s.start(j, params.Node, params.Seq+n/store.MaxClaimSlots, int(n%store.MaxClaimSlots), now)
+			claimed = append(claimed, s.claimed(j))
+		}
+		if len(claimed) == before {
+			return claimed, nil
+		}
+	}
+}
+
+// best are jobs that a claim takes, best first, and what it may take after them.
+func (s *Store) best(params *store.ClaimParams, now time.Time) (chosen []*job) {
 	left := slices.Clone(params.Queues)
 	live := s.liveGates()
-	var claimed []store.Claimed
-	for _, j := range s.claimable(params, now) {
-		if len(claimed) >= params.Limit {
+	runs := func(j *job) bool {
+		capacity, bounded := s.gateCapacity(j)
+		return !bounded || live[j.Gate()] < capacity
+	}
+	due := slices.DeleteFunc(s.claimable(*params, now), func(j *job) bool { return !runs(j) })
+	turn := turns.Of(due, func(j *job) *store.Job { return &j.Job }, params)
+	for _, j := range turn.Places {
+		if len(chosen) >= params.Limit {
 			break
-		}
-		gate := j.Gate()
-		if capacity, bounded := s.gateCapacity(j); bounded && live[gate] >= capacity {
-			continue
 		}
 		// Nil means every queue. Reading: an empty list that is not nil means none, as a node whose
 		// queues are all at their limits would send.
+		at := -1
 		if params.Queues != nil {
-			at := store.DemandFor(left, j.Queue, j.lane())
-			if at < 0 || left[at].Limit <= 0 {
+			if at = store.DemandFor(left, j.Queue, j.lane()); at < 0 || left[at].Limit <= 0 {
 				continue
 			}
-			left[at].Limit--
 		}
-		live[gate]++
-		n := int64(len(claimed))
-		s.start(j, params.Node, params.Seq+n/store.MaxClaimSlots, int(n%store.MaxClaimSlots), now)
-		claimed = append(claimed, s.claimed(j))
+		if j, ok := turn.Take(j, runs); ok {
+			if at >= 0 {
+				left[at].Limit--
+			}
+			live[j.Gate()]++
+			chosen = append(chosen, j)
+		}
 	}
-	return claimed, nil
+	params.Limit, params.Queues = params.Limit-len(chosen), left
+	return chosen
 }
 
 // claimable are the jobs that a claim may take, best first.

@@ -125,7 +125,7 @@ func (s *Store) mayStart(batch *store.Batch, now time.Time) bool {
 		}
 		waiting := s.selected(func(j *job) bool {
 			return j.state == store.Available && s.hasTurn(j) && j.Namespace == q.Job.Namespace && j.Queue == q.Job.Queue &&
-				j.Priority == q.Job.Priority && j.lane() == q.Job.Kind && j.Options.Limit == ""
+				j.Priority == q.Job.Priority && j.lane() == q.Job.Kind && j.Options.Limit == "" && j.Options.FairKey == ""
 		})
 		if len(waiting) > 0 {
 			return false

@@ -89,6 +89,7 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 	if !s.hasTurn(j) {
 		o.Turn = s.turns[j.keyName()]
 	}
+	o.FairAhead = min(len(s.fairAhead(j)), store.MostFairAhead)
 	return o, nil
 }
 

@@ -119,7 +119,7 @@ type sight struct {
 	short  []int32
 	behind int  // jobs that were taken and wait at their gates now
 	gaveUp bool // so many that no others were taken
-	hides  bool // jobs that have a gate were seen and not taken
+	hides  bool // jobs that have a gate or a fair key were seen, of which the claim did not know
 }
 
 // beside returns a look at the lanes that were seen but for those that gave less; nil if that is
@@ -289,18 +289,47 @@ func places(demands []store.QueueDemand) (document *string, limits []int32) {
 	return &whole, limits
 }
 
+// sorts are what a claim knows of the jobs that there are: whether some count in limits per key,
+// and whether some have fair keys.
+type sorts struct{ gates, fair bool }
+
+func (s *Store) sortsOf(namespace string) sorts {
+	return sorts{s.Gates.Has(namespace), s.Fair.Has(namespace)}
+}
+
+// statement is the one that takes jobs of these sorts.
+func (o sorts) statement() string {
+	switch {
+	case o.fair && o.gates:
+		return "claim_fair_gated"
+	case o.fair:
+		return "claim_fair"
+	case o.gates:
+		return "claim_gated"
+	}
+	return "claim"
+}
+
+// takes are the arguments of the statement of a claim.
+func (s *Store) takes(params *store.ClaimParams, now int64, look *local.Look, of sorts) []any {
+	args := append(s.Args(*params, now, look), of.gates)
+	if of.fair {
+		args = append(args, params.Turn())
+	}
+	return args
+}
+
 // claim takes jobs of what is looked at, and notes which of each lane. It returns what it has seen.
 func (s *Store) claim(
 	ctx context.Context, params store.ClaimParams, look *local.Look, taken map[int32]local.Span,
 ) (claimed []store.Claimed, seen sight, err error) {
 	now := s.Micros()
 	answer := &claimAnswer{expected: min(int(s.recent.Load())*5/4+1, params.Limit)}
-	c, withGates := &answer.row, s.Gates.Has(params.Namespace)
+	c, of := &answer.row, s.sortsOf(params.Namespace)
 	columns := append(c.columns(&c.n), &c.work, &c.short)
 	var lanes []int32
 	taking := pg.Statement{
-		Name: "claim",
-		Args: append(s.Args(params, now, look), withGates),
+		Name: of.statement(), Args: s.takes(&params, now, look, of),
 		Each: func(r pg.Row) error {
 			answer.alive = true
 			if err := r.Scan(columns...); err != nil {
@@ -320,7 +349,7 @@ func (s *Store) claim(
 		},
 	}
 	judged := &gated{params: &params, now: now, answer: answer, taking: func(left store.ClaimParams) pg.Statement {
-		taking.Name, taking.Args = "claim_gated", append(s.Args(left, now, look), true)
+		taking.Args = s.takes(&left, now, look, of)
 		return taking
 	}}
 	// Not more than this is repeated: what was claimed before, and what is asked after it, has
@@ -329,7 +358,7 @@ func (s *Store) claim(
 		answer.empty() // a try may fail after its first rows
 		clear(taken)
 		lanes, seen = nil, sight{}
-		if !withGates {
+		if !of.gates {
 			return s.Send(ctx, taking)
 		}
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error { return judged.run(ctx, s, t) })
@@ -337,7 +366,7 @@ func (s *Store) claim(
 	if err != nil {
 		return nil, sight{}, err
 	}
-	if withGates {
+	if of.gates {
 		claimed, seen = judged.saw(seen)
 		s.Hint(judged.handed)
 	} else if claimed, err = s.named(ctx, params.Node, answer); err != nil {
@@ -347,7 +376,7 @@ func (s *Store) claim(
 	if err := s.KnowLanes(ctx, lanes); err != nil {
 		return nil, sight{}, err
 	}
-	seen.hides = s.noteGates(params.Namespace, look, lanes, taken) && !withGates
+	seen.hides = s.noteSorts(of, params.Namespace, look, lanes, taken)
 	return claimed, seen, nil
 }
 

@@ -312,20 +312,25 @@ func (s *Store) describedIn(ctx context.Context, t pg.Session, node int64, a *cl
 	return claimed, lanes, nil
 }
 
-// noteGates notes whether a look has seen jobs that have gates, and returns it. One that has looked
-// at everything and has seen none forgets them.
-func (s *Store) noteGates(namespace string, look *local.Look, seen []int32, taken map[int32]local.Span) bool {
+// noteSorts notes whether a look has seen jobs that have gates or fair keys, and reports whether it
+// has seen some of a sort that it did not know of. One that has looked at everything and has seen
+// none that have gates forgets them: claims with gates take several round trips. That there are
+// fair keys is not forgotten, as a claim that does not know of them takes all others first.
+func (s *Store) noteSorts(of sorts, namespace string, look *local.Look, seen []int32, taken map[int32]local.Span) bool {
 	for lane := range taken {
 		seen = append(seen, lane)
 	}
+	var found sorts
 	for _, id := range seen {
-		if l, ok := s.Lanes.Get(id); ok && l.Namespace == namespace && l.Limit() != "" {
-			s.Gates.Note(namespace, true)
-			return true
+		if l, ok := s.Lanes.Get(id); ok && l.Namespace == namespace {
+			found.gates, found.fair = found.gates || l.Limit() != "", found.fair || l.IsFair()
 		}
 	}
-	if look.Whole && len(seen) < pg.ClaimSeen {
-		s.Gates.Note(namespace, false)
+	if found.gates || look.Whole && len(seen) < pg.ClaimSeen {
+		s.Gates.Note(namespace, found.gates)
 	}
-	return s.Gates.Has(namespace)
+	if found.fair && !of.fair {
+		s.Fair.Note(namespace, true)
+	}
+	return found.gates && !of.gates || found.fair && !of.fair
 }

@@ -90,7 +90,9 @@ type Cursors struct {
 	hintSeq   int              // of the last hint
 	going     int              // how many look at this moment
 	byLane    map[int32]*cursor
-	ahead     []Work              // lanes that no claim has come to yet, best first
+	ahead     []Work              // lanes that no claim has come to yet: those with fair keys, and then the others, best first
+	fairAhead int                 // how many of these have fair keys; 0 or less: none
+	fair      int                 // how many with fair keys the last whole look has seen
 	untidy    map[int32]time.Time // lanes in which something was found far behind, and when
 }
 
@@ -286,12 +288,14 @@ func (at *cursor) ranges(id int32, l *Look) {
 }
 
 // comeTo lets claims come to as many lanes as may be needed for one: the best of those that a whole
-// look has found. c.mu is held.
+// look has found; and to all of those whose jobs take turns, which come first, as the turn may be
+// that of any. c.mu is held.
 func (c *Cursors) comeTo(params *store.ClaimParams, lanes *LaneCache) {
 	if c.byLane == nil {
 		c.byLane = map[int32]*cursor{}
 	}
-	for wanted := 2 * max(params.Limit, 32); len(c.ahead) > 0 && len(c.byLane) < wanted; c.ahead = c.ahead[1:] {
+	wanted := c.fair + 2*max(params.Limit, 32)
+	for ; len(c.ahead) > 0 && (c.fairAhead > 0 || len(c.byLane) < wanted); c.ahead, c.fairAhead = c.ahead[1:], c.fairAhead-1 {
 		if l, ok := lanes.Get(c.ahead[0].Lane); ok && c.byLane[l.ID] == nil {
 			c.byLane[l.ID] = &cursor{Position: Position{RunAt: c.ahead[0].First}, key: l.laneKey, rewound: c.looked}
 		}
@@ -355,7 +359,7 @@ func (c *Cursors) End(l *Look, taken map[int32]Span, seen []Work, full bool, lan
 			c.looked, c.byLane, c.ahead = time.Time{}, nil, nil
 			return
 		}
-		c.learn(l, taken, seen)
+		c.learn(l, taken, seen, lanes)
 	}
 	if overtaken {
 		return // no claim goes on from what it saw
@@ -394,7 +398,7 @@ func (c *Cursors) pace(l *Look, elapsed time.Duration) {
 }
 
 // learn takes in which lanes have work, and from where on. c.mu is held.
-func (c *Cursors) learn(l *Look, taken map[int32]Span, seen []Work) {
+func (c *Cursors) learn(l *Look, taken map[int32]Span, seen []Work, lanes *LaneCache) {
 	for id, t := range taken {
 		if at := c.byLane[id]; at != nil && at.RunAt != math.MinInt64 && t.first.RunAt < at.RunAt-nearBy.Microseconds() {
 			if c.untidy == nil {
@@ -416,7 +420,30 @@ func (c *Cursors) learn(l *Look, taken map[int32]Span, seen []Work) {
 			at.begin(l, math.MinInt64)
 		}
 	}
-	c.byLane, c.ahead = known, seen
+	c.byLane = known
+	c.ahead, c.fair = fairFirst(seen, lanes)
+	c.fairAhead = c.fair
+}
+
+// fairFirst moves lanes whose jobs have fair keys to the front, and returns how many they are.
+func fairFirst(seen []Work, lanes *LaneCache) ([]Work, int) {
+	var fair, plain []Work
+	for i, w := range seen {
+		if l, ok := lanes.Get(w.Lane); !ok || !l.isFair() {
+			if fair != nil {
+				plain = append(plain, w)
+			}
+			continue
+		}
+		if fair == nil {
+			plain = slices.Clone(seen[:i])
+		}
+		fair = append(fair, w)
+	}
+	if fair == nil {
+		return seen, 0
+	}
+	return append(fair, plain...), len(fair)
 }
 
 // begin lets claims begin where a look at everything has seen the first job of the lane, or where

@@ -4,7 +4,7 @@ import "sync"
 
 // Gates are the namespaces in which jobs count in limits per key, as this process knows: their
 // claims have more to do. A claim that does not know of such jobs leaves them alone, and learns of
-// them.
+// them. So it is with jobs that have fair keys, of which a process knows apart (Store.Fair).
 type Gates struct{ in sync.Map }
 
 // Has reports whether there may be such jobs.

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// laneKey is what a lane stands for. The kind is what store.LaneKind makes of it.
+// laneKey is what a lane stands for. The kind is what a store.LaneName makes of it.
 type laneKey struct {
 	Namespace, Queue, kind string
 	Priority               int32
@@ -28,22 +28,23 @@ type Lane struct {
 	day  int32 // on which it was there, and its row said so; 0: it is not known
 }
 
-// Kind is the kind as store.LaneKind makes it.
+// Kind is the kind as a store.LaneName makes it.
 func (l Lane) Kind() string { return l.kind }
 
 // Limit is the limit per key in which the jobs of the lane count, "" for none.
-func (l Lane) Limit() string {
-	_, limit, _ := store.ParseLaneKind(l.kind)
-	return limit
-}
+func (l Lane) Limit() string { return store.ParseLaneName(l.kind).Limit }
+
+// IsFair reports whether the jobs of the lane have fair keys.
+func (l Lane) IsFair() bool { return l.isFair() }
+
+func (k *laneKey) isFair() bool { return store.ParseLaneName(k.kind).Shard != "" }
 
 // claimed is the kind as claims name it.
 func (k *laneKey) claimed() string {
-	kind, limit, version := store.ParseLaneKind(k.kind)
-	if limit == "" {
-		return k.kind
+	if name := store.ParseLaneName(k.kind); name.Limit != "" || name.Shard != "" {
+		return name.Claimed()
 	}
-	return store.LaneKind(kind, "", version)
+	return k.kind
 }
 
 // LaneCache holds the lanes that this process has met. What they stand for never changes. Those
@@ -159,7 +160,7 @@ func (c *LaneCache) SetUsed(queues []int32) {
 }
 
 func keyOf(job *store.Job) laneKey {
-	return laneKey{job.Namespace, job.Queue, job.LaneKind(), int32(job.Priority)}
+	return laneKey{job.Namespace, job.Queue, job.LaneName().String(), int32(job.Priority)}
 }
 
 func compareLaneKeys(a, b laneKey) int {
@@ -203,6 +204,7 @@ func (s *Store) Describe(job *store.Job, id int32) error {
 		return fmt.Errorf("%w: job %s is in the unknown lane %d", store.ErrSchema, job.ID, id)
 	}
 	job.Namespace, job.Queue, job.Priority = l.Namespace, l.Queue, int(l.Priority)
-	job.Kind, _, job.Version = store.ParseLaneKind(l.kind)
+	name := store.ParseLaneName(l.kind)
+	job.Kind, job.Version = name.Kind, name.Version
 	return nil
 }

@@ -16,6 +16,7 @@ type Store struct {
 	Lanes    LaneCache
 	Cursors  Cursors
 	Gates    Gates
+	Fair     Gates // the same of jobs that have fair keys
 	making   making
 	beside   door // to connections for lanes, beside the pool
 	Notifier Notifier

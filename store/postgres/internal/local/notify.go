@@ -148,8 +148,8 @@ func (s *Store) Hint(places map[int32]int64) {
 	past := s.Micros() - isLate.Microseconds()
 	for lane, runAt := range places {
 		s.Cursors.hint(lane, runAt, &s.Lanes)
-		if l, ok := s.Lanes.Get(lane); ok && l.Limit() != "" {
-			s.Gates.Note(l.Namespace, true)
+		if l, ok := s.Lanes.Get(lane); ok {
+			s.noteLane(&l)
 		}
 		if runAt < past && len(far) < MaxLates {
 			far = append(far, Late{int64(lane), runAt})
@@ -157,6 +157,26 @@ func (s *Store) Hint(places map[int32]int64) {
 	}
 	if far != nil {
 		s.Notifier.tellLate(far)
+	}
+}
+
+// NoteKeys notes that there is a job, if it counts in a limit per key or has a fair key.
+func (s *Store) NoteKeys(job *store.Job) {
+	if job.Options.Limit != "" {
+		s.Gates.Note(job.Namespace, true)
+	}
+	if job.Options.FairKey != "" {
+		s.Fair.Note(job.Namespace, true)
+	}
+}
+
+// noteLane is NoteKeys for a job of a lane.
+func (s *Store) noteLane(l *Lane) {
+	if l.Limit() != "" {
+		s.Gates.Note(l.Namespace, true)
+	}
+	if l.isFair() {
+		s.Fair.Note(l.Namespace, true)
 	}
 }
 

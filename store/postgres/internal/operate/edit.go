@@ -159,7 +159,7 @@ func (e *edited) place(r *store.Record, change *store.Edit, durable bool, now in
 
 // moveEdited gives the job its pointer in its lane, which must be the one that was found before.
 func (s *Store) moveEdited(ctx context.Context, t pg.Session, e *edited) error {
-	if l := e.lane; l.Queue != e.job.Queue || int(l.Priority) != e.job.Priority || l.Kind() != e.job.LaneKind() {
+	if l := e.lane; l.Queue != e.job.Queue || int(l.Priority) != e.job.Priority || l.Kind() != e.job.LaneName().String() {
 		return errElsewhere
 	}
 	err := t.Run(ctx, "edit_move", func(pg.Row) error { e.moved = true; return nil },

@@ -81,6 +81,7 @@ const (
 // What one claim looks at, and tells of, at the most: names of the statement claim.
 const (
 	claimRanges = 64   // ranges of which several rows are read; of more, only the first one of each
+	fairRanges  = 256  // the same where jobs have fair keys
 	claimMore   = 100  // further rows of a range, if there are so many ranges that one was read of each
 	ClaimSeen   = 4096 // lanes with work that it tells of
 )
@@ -91,7 +92,7 @@ var codes = map[string]int64{
 
 	"gate_portion": gates.Portion,
 
-	"claim_ranges": claimRanges, "claim_more": claimMore, "claim_seen": ClaimSeen,
+	"claim_ranges": claimRanges, "claim_fair_ranges": fairRanges, "claim_more": claimMore, "claim_seen": ClaimSeen,
 
 	"durable": TraitDurable, "continues": TraitContinues, "held": TraitHeld, "failures": TraitFailures, "free": TraitFree,
 	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts, "hands_over": TraitHandsOver, "undoes": TraitUndoes, "lost": TraitLost,

@@ -13,14 +13,14 @@ import (
 func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
 	var o store.Obstacles
 	found := false
-	ask := pg.Statement{Name: "obstacles", Args: []any{pg.UUIDOf(id)}, Each: func(r pg.Row) error {
+	ask := pg.Statement{Name: "obstacles", Args: []any{pg.UUIDOf(id), int64(store.MostFairAhead)}, Each: func(r pg.Row) error {
 		var (
 			pausedAt, restsUntil *int64
 			pausedBy             *string
 			turn                 pgtype.UUID
 			rest                 store.Resting
 		)
-		err := r.Scan(&pausedAt, &pausedBy, &restsUntil, &rest.Level, &turn)
+		err := r.Scan(&pausedAt, &pausedBy, &restsUntil, &rest.Level, &turn, &o.FairAhead)
 		if rest.Until = pg.OptTime(restsUntil); rest.At(s.Now()) {
 			o.QueueRest = rest
 		}

@@ -22,9 +22,7 @@ func (s *Store) EntriesOf(ctx context.Context, enqueues []*store.Enqueue, now in
 		e := &Entry{Enqueue: q}
 		q.Result, q.Err = store.EnqueueResult{}, nil
 		if q.Err = e.prepare(now); q.Err == nil {
-			if q.Job.Options.Limit != "" {
-				s.Gates.Note(q.Job.Namespace, true)
-			}
+			s.NoteKeys(&q.Job)
 			entries = append(entries, e)
 			jobs = append(jobs, &q.Job)
 		}

@@ -13,8 +13,8 @@ func (l *Lane) Describe(job *store.Job) {
 
 func newLane(id, queue int64, name LaneName) *Lane {
 	l := &Lane{LaneName: name, ID: id, Queue: queue}
-	l.Base, l.Limit, l.Version = store.ParseLaneKind(name.Kind)
-	l.Claims = store.LaneKind(l.Base, "", l.Version)
+	of := store.ParseLaneName(name.Kind)
+	l.Base, l.Limit, l.Shard, l.Version, l.Claims = of.Kind, of.Limit, of.Shard, of.Version, of.Claimed()
 	return l
 }
 

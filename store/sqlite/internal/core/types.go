@@ -140,10 +140,11 @@ type Lane struct {
 
 	Base, Version string // of the kind
 	Limit         string // the limit per key in which the jobs count; "": none
+	Shard         string // of the fair keys of the jobs; "": they have none
 	Claims        string // the kind as ClaimParams.Kinds says it
 }
 
-// LaneName is what a lane stands for. The kind is what store.LaneKind makes of it.
+// LaneName is what a lane stands for. The kind is what a store.LaneName makes of it.
 type LaneName struct {
 	Namespace, QueueName, Kind string
 	Priority                   int

@@ -74,7 +74,7 @@ func (j *judging) judge(taken []store.Claimed, lanes []*core.Lane) (through []st
 			through = append(through, taken[i])
 			continue
 		}
-		lane := laneOf[core.LaneName{Namespace: job.Namespace, QueueName: job.Queue, Kind: job.LaneKind(), Priority: job.Priority}]
+		lane := laneOf[core.LaneName{Namespace: job.Namespace, QueueName: job.Queue, Kind: job.LaneName().String(), Priority: job.Priority}]
 		if lane == nil {
 			return nil, fmt.Errorf("%w: the lane of job %v does not name its limit", store.ErrSchema, job.ID)
 		}

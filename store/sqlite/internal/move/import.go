@@ -144,7 +144,7 @@ func put(t *core.Tx, w *store.Whole) error {
 		return err
 	}
 	lane, err := t.Lane(core.LaneName{
-		Namespace: w.Namespace, QueueName: w.Queue, Kind: w.LaneKind(), Priority: w.Priority,
+		Namespace: w.Namespace, QueueName: w.Queue, Kind: w.LaneName().String(), Priority: w.Priority,
 	})
 	if err != nil {
 		return err

@@ -32,6 +32,11 @@ func (v Verbs) Obstacles(ctx context.Context, namespace string, id store.ID) (st
 			}
 			st.Done()
 		}
+		if b.Lane.Shard != "" {
+			if o.FairAhead, err = fairAhead(t, b); err != nil {
+				return err
+			}
+		}
 		if b.OrderingKey == "" {
 			return nil
 		}
@@ -42,4 +47,19 @@ func (v Verbs) Obstacles(ctx context.Context, namespace string, id store.ID) (st
 		return err
 	})
 	return o, err
+}
+
+// fairAhead counts what is before a job in its lane, if it is available.
+func fairAhead(t *core.Tx, b *core.Body) (n int, err error) {
+	st := t.Stmt("lane_ahead")
+	st.BindInt(store.MostFairAhead)
+	st.BindInt(b.Lane.ID)
+	st.BindInt(b.RunMicros)
+	db.BindID(st, b.ID)
+	found, err := st.Next()
+	if err != nil || !found {
+		return 0, err
+	}
+	defer st.Done()
+	return int(st.ReadInt()), nil
 }

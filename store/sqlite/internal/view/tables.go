@@ -48,7 +48,7 @@ func (l *tables) readLanes() (map[int64]lane, error) {
 	return l.lanes, db.Each(s, func() error {
 		id, queue := s.ReadInt(), s.ReadInt()
 		namespace, name := s.ReadText(), s.ReadText()
-		kind, _, _ := store.ParseLaneKind(s.ReadText())
+		kind := store.ParseLaneName(s.ReadText()).Kind
 		l.lanes[id] = lane{queue, (f.Namespace == "" || f.Namespace == namespace) &&
 			(len(f.Queues) == 0 || slices.Contains(f.Queues, name)) &&
 			(len(f.Kinds) == 0 || slices.Contains(f.Kinds, kind))}

@@ -1,8 +1,6 @@
 package work
 
 import (
-	"bytes"
-	"container/heap"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -10,38 +8,12 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/choosing"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/gating"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 )
-
-// head is a lane with something to claim, and how far a merge has read it.
-type head struct {
-	lane   *core.Lane
-	demand *demand
-	rows   []pointerKey // read and not yet taken
-	last   pointerKey   // the last that was read
-	ended  bool         // nothing comes after last
-	chunk  int          // how many rows to read next
-	take   int          // how many jobs to take
-}
-
-// demand is what may still be taken of what counts in one.
-type demand struct{ left int }
-
-// merge is a heap of lanes, the one with the best job first.
-type merge struct {
-	heads []*head
-	now   int64
-	aging int64
-}
-
-// pointerKey is a job's place in its lane.
-type pointerKey struct {
-	runAt int64
-	id    store.ID
-}
 
 // Claim implements store.Claims.
 func (v Verbs) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
@@ -52,7 +24,7 @@ func (v Verbs) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cla
 			if _, err := t.NodeAlive(params.Node); err != nil {
 				return false, err
 			}
-			lanes, err := heads(t, params)
+			lanes, err := choosing.Heads(t, params)
 			return params.Repeat || len(lanes) > 0, err
 		},
 		func(t *core.Tx) (err error) {
@@ -86,90 +58,36 @@ func claim(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
 
 // take takes the best jobs. Their pointers are gone then.
 func take(t *core.Tx, params store.ClaimParams) (claimed []store.Claimed, lanes []*core.Lane, err error) {
-	found, err := heads(t, params)
+	found, err := choosing.Heads(t, params)
 	for _, h := range found {
-		lanes = append(lanes, h.lane)
+		lanes = append(lanes, h.Lane)
 	}
 	if len(found) == 1 {
-		claimed, err = takeOne(t, found[0], found[0].demand.atMost(params.Limit))
+		claimed, err = takeOne(t, found[0], found[0].AtMost(params.Limit))
 	} else if len(found) > 1 {
 		claimed, err = takeMerged(t, found, params)
 	}
 	return claimed, lanes, err
 }
 
-func (a pointerKey) isBefore(b pointerKey) bool {
-	return a.runAt < b.runAt || a.runAt == b.runAt && bytes.Compare(a.id[:], b.id[:]) < 0
-}
-
-func (d *demand) atMost(n int) int { return min(d.left, n) }
-
-// heads returns the lanes that the claim may take from, each with its first job. What is in ready
-// was found to be due, even if the clock was set back since.
-func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
-	if params.Limit <= 0 || len(params.Kinds) == 0 || params.Queues != nil && len(params.Queues) == 0 {
-		return nil, nil
-	}
-	paused, err := t.PausedQueues()
-	if err != nil {
-		return nil, err
-	}
-	var found []*head
-	demands := store.NewDemands(params.Queues)
-	left := map[int]*demand{}
-	s := t.Stmt("next_head")
-	for after := int64(math.MinInt64); ; {
-		s.BindInt(after)
-		more, err := s.Next()
-		if err != nil || !more {
-			return found, err
-		}
-		first := pointerKey{}
-		after, first.runAt, first.id = s.ReadInt(), s.ReadInt(), db.ReadID(s)
-		s.Done()
-		l, err := t.LaneOf(after)
-		if err != nil {
-			return nil, err
-		}
-		if l.Namespace != params.Namespace || !slices.Contains(params.Kinds, l.Claims) || slices.Contains(paused, l.Queue) {
-			continue
-		}
-		place, most := -1, params.Limit // without demands one is for all
-		if params.Queues != nil {
-			if place = demands.For(l.QueueName, l.Claims); place < 0 {
-				continue
-			}
-			most = params.Queues[place].Limit
-		}
-		d := left[place]
-		if d == nil {
-			d = &demand{left: most}
-			left[place] = d
-		}
-		if d.left > 0 {
-			found = append(found, &head{lane: l, demand: d, rows: []pointerKey{first}, last: first, chunk: 16})
-		}
-	}
-}
-
 // takeOne claims the first limit jobs of a lane.
-func takeOne(t *core.Tx, h *head, limit int) ([]store.Claimed, error) {
+func takeOne(t *core.Tx, h *choosing.Head, limit int) ([]store.Claimed, error) {
 	claimed := make([]store.Claimed, 0, min(limit, 100)) // often there are few
-	last := pointerKey{runAt: math.MinInt64}             // that is taken
+	last, lastID := int64(math.MinInt64), store.ID{}     // that is taken
 	s := t.Stmt("claim_bodies")
-	s.BindInt(h.lane.ID)
+	s.BindInt(h.Lane.ID)
 	s.BindInt(int64(limit))
 	err := db.Each(s, func() error {
 		b := core.Body{Job: store.Job{ID: db.ReadID(s)}}
 		if s.ReadNull() { // the lane is NULL: it is a pointer without a body
-			last = pointerKey{s.ReadInt(), b.ID}
+			last, lastID = s.ReadInt(), b.ID
 			return nil
 		}
 		if _, err := b.Scan(s); err != nil {
 			return err
 		}
-		last = pointerKey{b.RunMicros, b.ID}
-		h.lane.Describe(&b.Job)
+		last, lastID = b.RunMicros, b.ID
+		h.Lane.Describe(&b.Job)
 		b.Attempt++
 		b.LeaseNumber++
 		claimed = append(claimed, store.Claimed{Job: b.Job, ClaimedAt: db.TimeOf(t.Now), Durable: b.Forked, HasSuccessors: b.Successors})
@@ -179,44 +97,22 @@ func takeOne(t *core.Tx, h *head, limit int) ([]store.Claimed, error) {
 		return nil, err
 	}
 	s = t.Stmt("claim_take")
-	s.BindInt(h.lane.ID)
-	s.BindInt(last.runAt)
-	db.BindID(s, last.id)
+	s.BindInt(h.Lane.ID)
+	s.BindInt(last)
+	db.BindID(s, lastID)
 	return claimed, db.Exec(s)
 }
 
-// takeMerged claims the best jobs of several lanes: it merges their pointers, which says how many
-// to take of each and in which order, and then takes them lane by lane. Within a lane older jobs
-// are never less urgent than newer ones, so that what it takes of a lane is always its beginning.
-func takeMerged(t *core.Tx, lanes []*head, params store.ClaimParams) ([]store.Claimed, error) {
-	m := &merge{heads: slices.Clone(lanes), now: t.Now, aging: params.Aging.Microseconds()}
-	heap.Init(m)
-	var order []*head
-	for len(order) < params.Limit && len(m.heads) > 0 {
-		best := m.heads[0]
-		if best.demand.left == 0 {
-			heap.Pop(m)
-			continue
-		}
-		best.demand.left--
-		best.take++
-		order = append(order, best)
-		best.rows = best.rows[1:]
-		if len(best.rows) == 0 {
-			if err := readOn(t, best, params.Limit-len(order)); err != nil {
-				return nil, err
-			}
-		}
-		if len(best.rows) == 0 {
-			heap.Pop(m)
-		} else {
-			heap.Fix(m, 0)
-		}
+// takeMerged claims the best jobs of several lanes, lane by lane.
+func takeMerged(t *core.Tx, lanes []*choosing.Head, params store.ClaimParams) ([]store.Claimed, error) {
+	order, err := choosing.Merge(t, lanes, params)
+	if err != nil {
+		return nil, err
 	}
-	taken := make(map[*head][]store.Claimed, len(lanes))
+	taken := make(map[*choosing.Head][]store.Claimed, len(lanes))
 	for _, h := range lanes {
-		if h.take > 0 {
-			jobs, err := takeOne(t, h, h.take)
+		if h.Take > 0 {
+			jobs, err := takeOne(t, h, h.Take)
 			if err != nil {
 				return nil, err
 			}
@@ -231,61 +127,6 @@ func takeMerged(t *core.Tx, lanes []*head, params store.ClaimParams) ([]store.Cl
 		}
 	}
 	return claimed, nil
-}
-
-// readOn reads the next pointers of a lane: few at first, as most lanes of a merge give few.
-func readOn(t *core.Tx, h *head, limit int) error {
-	limit = min(limit, h.chunk)
-	if h.ended || limit <= 0 {
-		return nil
-	}
-	h.chunk *= 4
-	s := t.Stmt("lane_pointers")
-	s.BindInt(h.lane.ID)
-	s.BindInt(h.last.runAt)
-	db.BindID(s, h.last.id)
-	s.BindInt(int64(limit))
-	h.rows = h.rows[:0]
-	err := db.Each(s, func() error {
-		h.rows = append(h.rows, pointerKey{s.ReadInt(), db.ReadID(s)})
-		return nil
-	})
-	h.ended = len(h.rows) < limit
-	if len(h.rows) > 0 {
-		h.last = h.rows[len(h.rows)-1]
-	}
-	return err
-}
-
-// effectivePriority is that of a lane's first job: one better for each Aging that it has waited, if
-// the clock says so.
-func (m *merge) effectivePriority(h *head) int64 {
-	priority := int64(h.lane.Priority)
-	if m.aging > 0 {
-		priority = max(1, priority-max(0, m.now-h.rows[0].runAt)/m.aging)
-	}
-	return priority
-}
-
-func (m *merge) Len() int { return len(m.heads) }
-
-func (m *merge) Less(i, j int) bool {
-	a, b := m.heads[i], m.heads[j]
-	if p, q := m.effectivePriority(a), m.effectivePriority(b); p != q {
-		return p < q
-	}
-	return a.rows[0].isBefore(b.rows[0])
-}
-
-func (m *merge) Swap(i, j int) { m.heads[i], m.heads[j] = m.heads[j], m.heads[i] }
-
-// Push is never called: lanes only leave the heap.
-func (m *merge) Push(any) {}
-
-func (m *merge) Pop() any {
-	last := m.heads[len(m.heads)-1]
-	m.heads = m.heads[:len(m.heads)-1]
-	return last
 }
 
 // writeClaims writes the claim records of jobs whose pointers are gone, and completes their leases.

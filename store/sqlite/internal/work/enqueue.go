@@ -121,7 +121,7 @@ func newJob(t *core.Tx, q *store.Enqueue, runAt int64) (n core.NewJob, err error
 	}
 	n = core.NewJob{Enqueue: q, RunAt: runAt}
 	n.Lane, err = t.Lane(core.LaneName{
-		Namespace: q.Job.Namespace, QueueName: q.Job.Queue, Kind: q.Job.LaneKind(), Priority: q.Job.Priority,
+		Namespace: q.Job.Namespace, QueueName: q.Job.Queue, Kind: q.Job.LaneName().String(), Priority: q.Job.Priority,
 	})
 	if err == nil {
 		n.Options, n.Tags, err = Documents(&q.Job)

@@ -239,7 +239,7 @@ func bind(t *core.Tx, b *core.Body, version string) (err error) {
 		return nil
 	}
 	name := b.Lane.LaneName
-	name.Kind = store.LaneKind(b.Kind, b.Lane.Limit, version)
+	name.Kind = store.LaneName{Kind: b.Kind, Limit: b.Lane.Limit, Shard: b.Lane.Shard, Version: version}.String()
 	if b.Lane, err = t.Lane(name); err != nil {
 		return err
 	}

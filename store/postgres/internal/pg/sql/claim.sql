@@ -1,5 +1,71 @@
 -- Claims.
 
+-- Where a claim looks: each lane that has work, or what @lanes says.
+-- fragment: claim_given
+member AS MATERIALIZED (
+  SELECT id FROM {schema}.node WHERE id = @node AND dead_at IS NULL
+), busy AS (
+  SELECT f.lane, f.run_at, f.id FROM member CROSS JOIN LATERAL (
+    SELECT r.lane, r.run_at, r.id FROM {schema}.ready r WHERE @lanes IS NULL ORDER BY r.lane, r.run_at, r.id LIMIT 1
+  ) f
+  UNION ALL
+  SELECT n.lane, n.run_at, n.id FROM busy b CROSS JOIN LATERAL (
+    SELECT r.lane, r.run_at, r.id FROM {schema}.ready r WHERE r.lane > b.lane ORDER BY r.lane, r.run_at, r.id LIMIT 1
+  ) n
+), given AS MATERIALIZED (
+  SELECT lane, run_at AS from_at, id AS from_id, {never} AS until_at FROM busy
+  UNION ALL
+  SELECT t.lane, t.from_at, t.from_id, t.until_at
+  FROM unnest(@lanes, @from_run_at, @from_ids, @until_run_at) AS t (lane, from_at, from_id, until_at)
+  WHERE EXISTS (SELECT 1 FROM member)
+
+-- Locks the row of the node, if there is something to take. What follows has rows only then.
+-- fragment: claim_alive
+noted AS (
+  UPDATE {schema}.node SET last_seq = @record
+  WHERE @repeated AND id = @node AND dead_at IS NULL AND last_seq < @record AND EXISTS (SELECT 1 FROM quotas)
+  RETURNING id
+), node_locked AS MATERIALIZED (
+  SELECT id FROM {schema}.node WHERE NOT @repeated AND id = @node AND dead_at IS NULL AND last_seq < @record
+    AND EXISTS (SELECT 1 FROM quotas) FOR NO KEY UPDATE
+), alive AS MATERIALIZED (
+  SELECT id FROM noted UNION ALL SELECT id FROM node_locked
+
+-- The records of what was taken, which is in jobs; and unique keys that are not held while a job
+-- runs.
+-- fragment: claim_written
+records AS (
+  INSERT INTO {schema}.claim (node, seq, claimed_at, done, all_slots, ids, leases)
+  SELECT @node, @record + i, @now, 0, (1::bigint << least({claim_slots}, a.n - {claim_slots} * i)::int) - 1,
+    a.ids[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}],
+    a.leases[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}]
+  FROM (
+    SELECT count(*) AS n, array_agg(id) AS ids, CASE WHEN max(lease) > 0 THEN array_agg(coalesce(lease, 0) + 1) END AS leases
+    FROM (SELECT id, lease FROM jobs ORDER BY n) j
+  ) a, generate_series(0, (a.n - 1) / {claim_slots}) i WHERE a.n > 0
+), released AS (
+  DELETE FROM {schema}.unique_key u USING jobs b
+  WHERE b.unique_key IS NOT NULL AND b.unique_states & {bit_running} = 0 AND u.key = b.unique_key AND u.id = b.id
+)
+
+-- The columns of a job in the answer of a claim.
+-- fragment: claim_columns
+SELECT b.n, b.lane, b.run_at, b.id, {{body}},
+  b.remembers, r.yes, r.reason, c.percent, c.message, c.value, c.updated_at
+
+-- The rest of the answer: which lanes gave less than they were to, and where the jobs come from.
+-- fragment: claim_short
+CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
+    SELECT lane FROM (SELECT lane, most FROM quotas UNION ALL SELECT lane, -1 FROM locked) t
+    WHERE (SELECT count(*) FROM locked) < (SELECT sum(most) FROM quotas) GROUP BY lane HAVING sum(most) > 0
+  ) END
+FROM member
+LEFT JOIN (SELECT * FROM jobs WHERE created_at IS NOT NULL) b ON true
+LEFT JOIN LATERAL (
+  SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id AND (b.lease > 0 OR b.remembers) OFFSET 0
+) r ON true
+LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id AND b.lease > 0 OFFSET 0) c ON true
+
 -- What a claim takes: the best jobs, whose pointers are gone then. With @gates also those of lanes
 -- whose jobs count in limits per key, which are hidden otherwise.
 -- fragment: claim_taking
@@ -36,22 +102,7 @@
 -- walk:   updated, so the place of a locked row is what the snapshot sees. The LIMIT that is never
 -- walk:   reached tells the planner how few rows there are.
 -- walk: ordered, jobs: in the order of the whole, with their bodies.
-member AS MATERIALIZED (
-  SELECT id FROM {schema}.node WHERE id = @node AND dead_at IS NULL
-), busy AS (
-  SELECT f.lane, f.run_at, f.id FROM member CROSS JOIN LATERAL (
-    SELECT r.lane, r.run_at, r.id FROM {schema}.ready r WHERE @lanes IS NULL ORDER BY r.lane, r.run_at, r.id LIMIT 1
-  ) f
-  UNION ALL
-  SELECT n.lane, n.run_at, n.id FROM busy b CROSS JOIN LATERAL (
-    SELECT r.lane, r.run_at, r.id FROM {schema}.ready r WHERE r.lane > b.lane ORDER BY r.lane, r.run_at, r.id LIMIT 1
-  ) n
-), given AS MATERIALIZED (
-  SELECT lane, run_at AS from_at, id AS from_id, {never} AS until_at FROM busy
-  UNION ALL
-  SELECT t.lane, t.from_at, t.from_id, t.until_at
-  FROM unnest(@lanes, @from_run_at, @from_ids, @until_run_at) AS t (lane, from_at, from_id, until_at)
-  WHERE EXISTS (SELECT 1 FROM member)
+{{claim_given}}
 ), ranges AS MATERIALIZED (
   SELECT row_number() OVER () AS range, g.lane, l.priority, d.place AS demand,
     CASE WHEN l.hidden THEN 0 ELSE least(coalesce((@demand_limits)[d.place], @limit), @limit) END AS most, l.hidden,
@@ -134,15 +185,7 @@ member AS MATERIALIZED (
     SELECT a.run_at, a.id FROM {schema}.ready a
     WHERE a.lane = r.lane AND (a.run_at, a.id) >= (r.from_at, r.from_id) AND a.run_at <= r.until_at ORDER BY a.run_at, a.id LIMIT 1
   ) h WHERE (SELECT n = 1 FROM shape) AND r.most > 0
-), noted AS (
-  UPDATE {schema}.node SET last_seq = @record
-  WHERE @repeated AND id = @node AND dead_at IS NULL AND last_seq < @record AND EXISTS (SELECT 1 FROM quotas)
-  RETURNING id
-), node_locked AS MATERIALIZED (
-  SELECT id FROM {schema}.node WHERE NOT @repeated AND id = @node AND dead_at IS NULL AND last_seq < @record
-    AND EXISTS (SELECT 1 FROM quotas) FOR NO KEY UPDATE
-), alive AS MATERIALIZED (
-  SELECT id FROM noted UNION ALL SELECT id FROM node_locked
+), {{claim_alive}}
 ), locked AS MATERIALIZED (
   SELECT t.lane, q.priority, t.tid, t.run_at, t.id FROM quotas q CROSS JOIN LATERAL (
     SELECT r.lane, r.run_at, r.id, r.ctid AS tid FROM {schema}.ready r
@@ -160,20 +203,10 @@ member AS MATERIALIZED (
 
 -- What it answers.
 -- fragment: claim_answer
-SELECT b.n, b.lane, b.run_at, b.id, {{body}},
-  b.remembers, r.yes, r.reason, c.percent, c.message, c.value, c.updated_at, CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
+{{claim_columns}}, CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
     SELECT ARRAY[lane, first] FROM (SELECT lane, min(run_at) AS first, min(ARRAY[effective, run_at]) AS best FROM heads GROUP BY lane) h
     ORDER BY best LIMIT {claim_seen}
-  ) END, CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
-    SELECT lane FROM (SELECT lane, most FROM quotas UNION ALL SELECT lane, -1 FROM locked) t
-    WHERE (SELECT count(*) FROM locked) < (SELECT sum(most) FROM quotas) GROUP BY lane HAVING sum(most) > 0
-  ) END
-FROM member
-LEFT JOIN (SELECT * FROM jobs WHERE created_at IS NOT NULL) b ON true
-LEFT JOIN LATERAL (
-  SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id AND (b.lease > 0 OR b.remembers) OFFSET 0
-) r ON true
-LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id AND b.lease > 0 OFFSET 0) c ON true
+  ) END, {{claim_short}}
 
 -- Takes the best jobs that are due and gives them to a node. Looked at are the ranges of @lanes,
 -- each from a run time and an id up to a run time; or, if @lanes is NULL, all lanes that have work,
@@ -196,19 +229,7 @@ LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id AND b.l
 -- walk:   are 1.
 -- walk: released: unique keys that are not held while a job runs.
 WITH RECURSIVE {{claim_taking}}
-), records AS (
-  INSERT INTO {schema}.claim (node, seq, claimed_at, done, all_slots, ids, leases)
-  SELECT @node, @record + i, @now, 0, (1::bigint << least({claim_slots}, a.n - {claim_slots} * i)::int) - 1,
-    a.ids[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}],
-    a.leases[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}]
-  FROM (
-    SELECT count(*) AS n, array_agg(id) AS ids, CASE WHEN max(lease) > 0 THEN array_agg(coalesce(lease, 0) + 1) END AS leases
-    FROM (SELECT id, lease FROM jobs ORDER BY n) j
-  ) a, generate_series(0, (a.n - 1) / {claim_slots}) i WHERE a.n > 0
-), released AS (
-  DELETE FROM {schema}.unique_key u USING jobs b
-  WHERE b.unique_key IS NOT NULL AND b.unique_states & {bit_running} = 0 AND u.key = b.unique_key AND u.id = b.id
-)
+), {{claim_written}}
 {{claim_answer}};
 
 -- The same where jobs may count in limits per key: what becomes of them is decided then, in the

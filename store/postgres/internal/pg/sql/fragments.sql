@@ -74,7 +74,7 @@ EXISTS (
 
 -- The kind of the jobs of a lane, l, without the limit per key in which they count and the version
 -- that they are bound to; the same of a; and the kind as nodes claim it, without the limit alone.
--- See store.LaneKind.
+-- See store.LaneName.
 -- fragment: kind_name
 split_part(split_part(l.kind, '@', 1), chr(31), 1)
 

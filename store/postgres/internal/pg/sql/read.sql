@@ -49,10 +49,14 @@ WHERE q.yes IS NULL;
 
 -- What keeps a job from being claimed, whatever nodes there are.
 -- name: obstacles
--- params: @job uuid
-SELECT q.paused_at, q.paused_by, q.rest_until, q.rest_level, o.id
-FROM (SELECT j.lane, j.ordering_key FROM {schema}.job j WHERE j.id = @job OFFSET 0) b
-CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
+-- params: @job uuid, @most_ahead bigint
+SELECT q.paused_at, q.paused_by, q.rest_until, q.rest_level, o.id, CASE WHEN l.shard <> '' THEN (
+  SELECT count(*) FROM (
+    SELECT 1 FROM {schema}.ready r WHERE r.lane = b.lane AND (r.run_at, r.id) < (b.run_at, @job) LIMIT @most_ahead
+  ) a WHERE EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = b.lane AND r.run_at = b.run_at AND r.id = @job OFFSET 0)
+) ELSE 0 END
+FROM (SELECT j.lane, j.run_at, j.ordering_key FROM {schema}.job j WHERE j.id = @job OFFSET 0) b
+CROSS JOIN LATERAL (SELECT l.queue, {{lane_shard}} AS shard FROM {schema}.lane l WHERE l.id = b.lane OFFSET 0) l
 CROSS JOIN LATERAL (SELECT a.paused_at, a.paused_by, a.rest_until, a.rest_level FROM {schema}.queue a WHERE a.id = l.queue OFFSET 0) q
 LEFT JOIN LATERAL (
   SELECT a.id FROM {schema}.key_holder a WHERE a.queue = l.queue AND a.ordering_key = b.ordering_key AND a.id <> @job OFFSET 0

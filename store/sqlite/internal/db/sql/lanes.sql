@@ -37,6 +37,15 @@ SELECT id FROM holdfast_lane WHERE queue = ?;
 SELECT id FROM holdfast_queue INDEXED BY holdfast_queue_halted
 WHERE (paused_at IS NOT NULL OR rest_until IS NOT NULL) AND (paused_at IS NOT NULL OR rest_until > @now);
 
+-- How many jobs are before one in its lane, up to a bound; no row if it is not there.
+-- name: lane_ahead
+-- params: @most, @lane, @run_at, @id
+SELECT (
+  SELECT count(*) FROM (
+    SELECT 1 FROM holdfast_ready r WHERE r.lane = p.lane AND (r.run_at, r.id) < (p.run_at, p.id) LIMIT @most
+  )
+) FROM holdfast_ready p WHERE p.lane = @lane AND p.run_at = @run_at AND p.id = @id;
+
 -- name: queue_halted
 SELECT paused_at, paused_by, rest_until, rest_level FROM holdfast_queue WHERE id = ?;
 
