@@ -15,8 +15,8 @@ type EnqueueOption interface {
 	enqueue(*enqueueSpec) error
 }
 
-// HandleOption says how a handler runs its jobs. Options of an enqueue override it, and so does what
-// a person has set of the queue (see Client.SetQueue); it overrides options of the kind.
+// HandleOption says how a handler runs its jobs. Options of an enqueue override it, and so does
+// what a person has set of the queue (see Client.SetQueue); it overrides options of the kind.
 type HandleOption interface {
 	handle(*handlerSpec) error
 }

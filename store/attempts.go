@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// AttemptSettings say how jobs are attempted. What is 0 is not set, and left to others: see Policy.Of.
+// AttemptSettings say how jobs are attempted. What is 0 is not set, and left to others: see
+// Policy.Of.
 type AttemptSettings struct {
 	MaxAttempts int           `json:"max_attempts,omitempty"` // how many attempts there are, 1 to MostAttempts
 	Backoff     Backoff       `json:"backoff,omitzero"`       // how long to wait after a failed one
@@ -31,7 +32,7 @@ const (
 )
 
 // settingNames are the names of settings, by their place.
-var settingNames = []string{"max-attempts", "backoff", "timeout", "heartbeat"}
+var settingNames = []string{"max-attempts", "backoff", "timeout", "heartbeat-timeout"}
 
 // SettingNamed returns the setting of a name. The error is ErrInvalid, and lists the names.
 func SettingNamed(name string) (Setting, error) {
@@ -113,13 +114,13 @@ func (a AttemptSettings) String() string {
 		said = append(said, "timeout "+a.Timeout.String())
 	}
 	if a.Heartbeat != 0 {
-		said = append(said, "heartbeat "+a.Heartbeat.String())
+		said = append(said, "heartbeat-timeout "+a.Heartbeat.String())
 	}
 	return strings.Join(said, ", ")
 }
 
-// QueueAttempts are what a person has set of the attempts of a queue's jobs. The zero value: nothing
-// is.
+// QueueAttempts are what a person has set of the attempts of a queue's jobs. The zero value: that
+// is nothing.
 type QueueAttempts struct {
 	AttemptSettings
 
@@ -164,7 +165,8 @@ func (p *SetQueueParams) Check() error {
 	return checkQueue(p.Namespace, p.Queue)
 }
 
-// After returns what is set after the change. One that changes nothing leaves when and by whom, too.
+// After returns what is set after the change. One that changes nothing leaves when and by whom as
+// they are, too.
 func (p *SetQueueParams) After(was QueueAttempts, now time.Time) QueueAttempts {
 	next := was.without(p.Unset).with(p.Set)
 	switch next {

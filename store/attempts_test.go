@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestPolicyOf: who is heard about how a job is attempted: the job, its queue, the handler, the kind,
-// and then nobody. All that may be said or not is tried, for each setting.
+// TestPolicyOf: who is heard about how a job is attempted: the job, its queue, the handler, the
+// kind, and else there are defaults. All that may be said or not is tried, for each setting.
 func TestPolicyOf(t *testing.T) {
 	t.Parallel()
 	values := map[store.SaidBy]store.AttemptSettings{}
@@ -121,10 +121,10 @@ func TestSettingNamed(t *testing.T) {
 		t.Errorf("%v, %v", s, err)
 	}
 	_, err := store.SettingNamed("retries")
-	if !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), "max-attempts, backoff, timeout, heartbeat") {
+	if !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), "max-attempts, backoff, timeout, heartbeat-timeout") {
 		t.Errorf("%v", err)
 	}
-	if text := (store.SettingBackoff | store.SettingHeartbeat).String(); text != "backoff, heartbeat" {
+	if text := (store.SettingBackoff | store.SettingHeartbeat).String(); text != "backoff, heartbeat-timeout" {
 		t.Errorf("%s", text)
 	}
 }

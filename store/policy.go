@@ -21,11 +21,12 @@ type Policy struct {
 	Queue AttemptSettings `json:"-"` // that a person has set of the queue; see In
 }
 
-// DefaultMaxAttempts is how often a job is tried if nobody says.
+// DefaultMaxAttempts is how often a job is tried if it is not said anywhere.
 const DefaultMaxAttempts = 25
 
-// DefaultBackoff is the backoff of jobs of which nobody says: 1 s, 2 s, 4 s … up to an hour, and up
-// to a quarter more by chance so that jobs that failed together do not come back together.
+// DefaultBackoff is the backoff of jobs of which it is not said anywhere: 1 s, 2 s, 4 s … up to an
+// hour, and up to a quarter more by chance so that jobs that failed together do not come back
+// together.
 var DefaultBackoff = Backoff{Base: time.Second, Cap: time.Hour, Jitter: 0.25}
 
 // SaidBy is who has said how a job is attempted.
@@ -37,7 +38,7 @@ const (
 	ByQueue   SaidBy = "queue"   // a person, of its queue
 	ByHandler SaidBy = "handler" // of its kind
 	ByKind    SaidBy = "kind"    // its kind, when it was enqueued
-	ByDefault SaidBy = "default" // nobody
+	ByDefault SaidBy = "default" // it is not said anywhere
 )
 
 // whose is what counts of one setting, the first that is set, and who has said it: what the enqueue
@@ -67,8 +68,8 @@ func (p Policy) In(queue AttemptSettings) Policy {
 	return p
 }
 
-// Of is how a job is attempted, and who says so. If the Backoff is that of the handler and there are
-// Delays, these count; Delay looks at both.
+// Of is how a job is attempted, and who says so. If the Backoff is that of the handler and there
+// are Delays, these count; Delay looks at both.
 func (p Policy) Of(job *Job) (a AttemptSettings, from Authors) {
 	own, ofKind, backoff := &job.Options, job.Options.OfKind, p.Backoff
 	if len(p.Delays) > 0 {

@@ -123,8 +123,8 @@ func (h *Handler) askBackoff(attempt int, lines *logs.Limiter) (delay time.Durat
 	return max(h.BackoffFunc(attempt), 0), true
 }
 
-// backoff is the delay after the failure of the running attempt. policy is the one that the node has
-// joined with, for the job's queue: its delays apply if BackoffFunc panics.
+// backoff is the delay after the failure of the running attempt. policy is the one that the node
+// has joined with, for the job's queue: its delays apply if BackoffFunc panics.
 func (h *Handler) backoff(job *store.Job, policy store.Policy, lines *logs.Limiter) time.Duration {
 	if h.BackoffFunc == nil {
 		return policy.Delay(job, job.Attempt)

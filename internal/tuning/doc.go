@@ -1,6 +1,6 @@
 // Package tuning is what a node knows of what people have set of queues: how their jobs are
-// attempted. No job and no claim asks the database for it: a loop reads all of a namespace when
-// somebody says that a queue is another (WakeQueue), and looks now and then without a reason.
+// attempted. No job and no claim asks the database for it: a loop reads all of a namespace when a
+// wake-up tells that a queue has changed (WakeQueue), and looks now and then without a reason.
 //
 // # Guarantees
 //

@@ -360,7 +360,7 @@ func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (stor
 	if err := params.Check(); err != nil {
 		return store.QueueAttempts{}, err
 	}
-	set, err := s.operate.SetQueue(ctx, params)
+	set, err := s.limits.SetQueue(ctx, params)
 	return set, pg.Classify(ctx, "set queue "+params.Queue, err)
 }
 

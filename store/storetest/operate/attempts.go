@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/storetest/crowd"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
@@ -14,7 +13,6 @@ var setQueueTests = env.Tests{
 	"what_is_set_of_a_queue_is_told_with_when_and_by_whom": setTold,
 	"what_is_not_named_stays_as_it_is":                     setParts,
 	"the_same_again_changes_nothing":                       setAgain,
-	"two_that_set_at_once_both_do":                         setTogether,
 	"deleting_a_queue_unsets_all":                          setDeleted,
 	"a_queue_of_which_something_is_set_stays":              setStays,
 	"a_job_that_is_lost_is_repeated_as_its_queue_says":     setRescued,
@@ -71,21 +69,6 @@ func setAgain(e *env.Env) {
 	e.Clock.Advance(time.Minute)
 	e.Equal("set", e.SetQueue("mail", store.AttemptSettings{MaxAttempts: 3}, store.SettingTimeout), first)
 	e.Equal("the queue", e.Queue("mail").Attempts, first)
-}
-
-func setTogether(e *env.Env) {
-	for range 5 {
-		e.SetQueue("mail", store.AttemptSettings{Heartbeat: time.Second}, store.SettingMaxAttempts|store.SettingTimeout)
-		crowd.Together(e, 2, func(i int) error {
-			set := []store.AttemptSettings{{MaxAttempts: 3}, {Timeout: time.Hour}}[i]
-			if _, err := e.Store.SetQueue(e.Ctx, store.SetQueueParams{Namespace: env.Namespace, Queue: "mail", Set: set}); err != nil {
-				return fmt.Errorf("SetQueue: %w", err)
-			}
-			return nil
-		})
-		e.Equal("set", e.Queue("mail").Attempts.AttemptSettings,
-			store.AttemptSettings{MaxAttempts: 3, Timeout: time.Hour, Heartbeat: time.Second})
-	}
 }
 
 func setDeleted(e *env.Env) {

@@ -31,7 +31,7 @@ type rescue struct {
 	limit        int32
 	node, record int64 // the last record that was looked at
 	policies     map[int64]map[string]store.Policy
-	queues       map[queueName]store.AttemptSettings // of which something is set
+	queues       map[limits.QueueName]store.AttemptSettings // of which something is set
 
 	died    []int64 // nodes that were declared dead before
 	rescued []store.RescuedJob
@@ -336,16 +336,17 @@ func (r *rescue) decide(h *heldRun, now int64) {
 	if !h.body {
 		return
 	}
-	policy := r.policies[h.Lease.Node][h.job.Kind].In(r.queues[queueName{h.job.Namespace, h.job.Queue}])
+	policy := r.policies[h.Lease.Node][h.job.Kind].In(r.queues[limits.QueueName{Namespace: h.job.Namespace, Name: h.job.Queue}])
 	if delay, retry := policy.Lost(&h.job); retry {
 		h.State, h.Reason, h.RunAt = store.Retryable, string(store.ReasonNodeLost), now+max(delay, 0).Microseconds()
 	}
 }
 
-// learn reads what the nodes of the runs have promised, and what is set of queues. What this program cannot read, because a
-// later one has written it, was not promised: no job waits for a program that can.
+// learn reads what the nodes of the runs have promised, and what is set of queues. What this
+// program cannot read, because a later one has written it, was not promised: no job waits for a
+// program that can.
 func (r *rescue) learn(ctx context.Context, t pg.Session, held []*heldRun) error {
-	queues, err := attemptsOfQueues(ctx, t)
+	queues, err := limits.OfQueues(ctx, t)
 	if r.queues = queues; err != nil {
 		return err
 	}

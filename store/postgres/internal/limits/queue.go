@@ -1,4 +1,4 @@
-package operate
+package limits
 
 import (
 	"context"
@@ -35,16 +35,16 @@ func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (set 
 	return set, err
 }
 
-// queueName is the name of a queue.
-type queueName struct{ namespace, name string }
+// QueueName is the name of a queue.
+type QueueName struct{ Namespace, Name string }
 
-// attemptsOfQueues is what is set of the queues of all namespaces.
-func attemptsOfQueues(ctx context.Context, t pg.Session) (map[queueName]store.AttemptSettings, error) {
-	set := map[queueName]store.AttemptSettings{}
+// OfQueues is what is set of the queues of all namespaces.
+func OfQueues(ctx context.Context, t pg.Session) (map[QueueName]store.AttemptSettings, error) {
+	set := map[QueueName]store.AttemptSettings{}
 	return set, t.Run(ctx, "queue_attempts_all", func(r pg.Row) error {
-		var of queueName
+		var of QueueName
 		var text string
-		if err := r.Scan(&of.namespace, &of.name, &text); err != nil {
+		if err := r.Scan(&of.Namespace, &of.Name, &text); err != nil {
 			return err
 		}
 		if q, err := store.DecodeQueueAttempts(text); err == nil { // what cannot be read was not set
