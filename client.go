@@ -54,6 +54,9 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 			return nil, err
 		}
 	}
+	if err := s.checkShares(); err != nil {
+		return nil, err
+	}
 	if s.engine.Logger == nil {
 		s.engine.Logger = slog.Default()
 	}

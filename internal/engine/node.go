@@ -83,7 +83,7 @@ func (r *Runner) newNode(kind string) *node {
 	}
 	slices.Sort(n.kinds)
 	n.hurry(false) // of an earlier node
-	n.slots = slots.New(slots.Config{Size: n.cfg.Slots, Queues: n.cfg.Queues, Kinds: kinds, MaxAside: n.cfg.maxAside})
+	n.slots = slots.New(slots.Config{Size: n.cfg.Slots, Queues: n.cfg.Queues, Shares: n.cfg.Shares, Kinds: kinds, MaxAside: n.cfg.maxAside})
 	n.starts.node = n
 	n.dispatch = newDispatcher(n)
 	n.promote = newPromoter(n)

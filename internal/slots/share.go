@@ -12,6 +12,8 @@ type share struct {
 	queue string // "": all
 	limit int    // slots that its jobs may use
 
+	min, weight int // of its Share
+
 	classes []*class
 	byLane  map[lane]*class
 

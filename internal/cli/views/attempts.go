@@ -76,8 +76,8 @@ type Effective[T any] struct {
 	SaidBy    store.SaidBy `json:"said_by"`
 }
 
-// EffectiveOfBackoff is that of a backoff. If a function of the handler decides, the waits after the
-// first attempts are there.
+// EffectiveOfBackoff is that of a backoff. If a function of the handler decides, the waits after
+// the first attempts are there.
 type EffectiveOfBackoff struct {
 	Effective[*Backoff]
 
@@ -87,8 +87,8 @@ type EffectiveOfBackoff struct {
 // mostWaits bounds the waits that are told of a function.
 const mostWaits = 10
 
-// kindsAttempts returns how jobs are attempted on the nodes that serve their queue: for each kind once,
-// or once for each way in which nodes do it.
+// kindsAttempts returns how jobs are attempted on the nodes that serve their queue: for each kind
+// once, or once for each way in which nodes do it.
 func kindsAttempts(queue store.AttemptSettings, nodes []*store.Node) []KindAttempts {
 	found := []KindAttempts{}
 	for _, n := range nodes {
