@@ -148,11 +148,11 @@ func WithQueue(name string, slots int) Option {
 	})
 }
 
-// WithShare says what a queue of WithQueue has of the node's slots beside those of others. Min slots
-// are kept for it: no other queue uses them, also while it has no jobs, so its jobs find them at
-// once. The slots that are kept for no queue are shared, while several queues have jobs, by their
-// weights: as slots become free they go to the queue that has least of them by its weight. What
-// runs is never stopped for that. What one queue does not need the others use.
+// WithShare says what a queue of WithQueue has of the node's slots beside those of others. So many
+// slots as minSlots are kept for it: no other queue uses them, also while it has no jobs, so its
+// jobs find them at once. The slots that are kept for no queue are shared, while several queues
+// have jobs, by their weights: as slots become free they go to the queue that has least of them by
+// its weight. What runs is never stopped for that. What one queue does not need the others use.
 //
 // Without a WithShare no slot is kept for a queue, and its weight is 1. If no queue has one, a slot
 // goes to the job that is due first, whatever its queue. The kept slots of all queues together are
@@ -163,7 +163,8 @@ func WithShare(queue string, minSlots, weight int) Option {
 			return err
 		}
 		if minSlots < 0 || weight < 1 || weight > maxWeight {
-			return invalid("share", "queue %q: %d slots must not be negative, and the weight %d be between 1 and %d", queue, minSlots, weight, maxWeight)
+			return invalid("share", "queue %q: %d slots must not be negative, and the weight %d be between 1 and %d",
+				queue, minSlots, weight, maxWeight)
 		}
 		if _, twice := s.engine.Node.Shares[queue]; twice {
 			return invalid("share", "that of queue %q is given twice", queue)

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// TestShare: slots that are kept for a queue are free for its jobs, however many of another queue wait
-// and run; and no others are.
+// TestShare: slots that are kept for a queue are free for its jobs, however many of another queue
+// wait and run; and no others are.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

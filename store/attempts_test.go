@@ -42,7 +42,7 @@ func TestPolicyOf(t *testing.T) {
 		own := func(a store.AttemptSettings) {
 			job.MaxAttempts, job.Options.Backoff, job.Options.Timeout, job.Options.Heartbeat = a.MaxAttempts, a.Backoff, a.Timeout, a.Heartbeat
 		}
-		for _, who := range strings.Fields(c.said) {
+		for _, who := range strings.FieldsSeq(c.said) {
 			switch by := store.SaidBy(who); by {
 			case store.ByJob:
 				own(values[by])
@@ -94,7 +94,9 @@ func TestPolicyEachByItself(t *testing.T) {
 // TestSetQueueDocument: what stores keep is read back; of a later form what is known.
 func TestSetQueueDocument(t *testing.T) {
 	t.Parallel()
-	q := store.QueueAttempts{AttemptSettings: store.AttemptSettings{MaxAttempts: 3, Timeout: time.Second}, SetAt: time.UnixMicro(17).UTC(), SetBy: "ada"}
+	q := store.QueueAttempts{
+		AttemptSettings: store.AttemptSettings{MaxAttempts: 3, Timeout: time.Second}, SetAt: time.UnixMicro(17).UTC(), SetBy: "ada",
+	}
 	text := q.Encode()
 	if want := `{"v":1,"max_attempts":3,"timeout":1000000000,"set_at":17,"set_by":"ada"}`; text != want {
 		t.Errorf("%s, want %s", text, want)

@@ -36,9 +36,9 @@
 // job waits in the buffer while a slot is free that it may use. A queue that is full takes no slot
 // away from the others.
 //
-// Where queues have shares, one that has jobs finds the slots that are kept for it free at once, and
-// of the others its part by weight as slots become free. No slot is free while a job waits that may
-// use it; those that are kept for a queue without jobs are free.
+// Where queues have shares, one that has jobs finds the slots that are kept for it free at once,
+// and of the others its part by weight as slots become free. No slot is free while a job waits that
+// may use it; those that are kept for a queue without jobs are free.
 //
 // Of a limit over all nodes no more slots are taken than the node holds: by jobs from their claim
 // until their outcome is committed, and by those that a claim or an enqueue under way may add.

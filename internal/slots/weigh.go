@@ -9,14 +9,14 @@ import (
 type Share struct {
 	// Min slots are kept for the queue: no others use them, also while it has no jobs.
 	Min int
-	// Weight is its part of the slots that are kept for no queue, while several queues have jobs; 0:
-	// 1.
+	// Weight is its part of the slots that are kept for no queue, while several queues have jobs;
+	// 0: 1.
 	Weight int
 }
 
 // may reports whether a job of the queue may take a slot now: there is a free one, and not all that
-// are free are kept for other queues. So each queue finds as many slots as are kept for it, whenever
-// it has jobs. s.mu is held.
+// are free are kept for other queues. So each queue finds as many slots as are kept for it,
+// whenever it has jobs. s.mu is held.
 func (s *Slots) may(q *share) bool {
 	return s.used < s.size && q.running < q.limit && (q.running < q.min || s.size-s.used > s.unmet)
 }
@@ -34,8 +34,8 @@ func (s *Slots) mayReserve(q *share) bool {
 }
 
 // comesFirst reports whether a slot is for the first job in the buffer of one queue rather than for
-// that of another: for a queue that has fewer than are kept for it; else for the one that has less of
-// the others, by its weight; else for the job that was claimed first.
+// that of another: for a queue that has fewer than are kept for it; else for the one that has less
+// of the others, by its weight; else for the job that was claimed first.
 func (s *Slots) comesFirst(q, other *share) bool {
 	if s.weighed {
 		if a, b := q.running < q.min, other.running < other.min; a != b {

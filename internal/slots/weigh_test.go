@@ -36,8 +36,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestFillIsEven: no slot that one has been given would be for another one that weighs more and wants
-// more; none is left, and none is given twice.
+// TestFillIsEven: no slot that one has been given would be for another one that weighs more and
+// wants more; none is left, and none is given twice.
 func TestFillIsEven(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,7 +74,6 @@ type crew struct {
 	names   []string
 	waiting map[string]int
 	runs    map[string][]store.Claimed
-	claimed int // how many the last claim has taken
 }
 
 func newCrew(t *testing.T, size int, queues []store.QueueDemand, shares map[string]Share) *crew {
@@ -98,7 +97,7 @@ func (c *crew) work() {
 			n := min(d.Limit-len(jobs), c.waiting[name], d.Queues[store.DemandFor(d.Queues, name, "")].Limit)
 			if n > 0 {
 				c.waiting[name] -= n
-				jobs = append(jobs, c.bed.claimed(name, n)...)
+				jobs = append(jobs, c.claimed(name, n)...)
 			}
 		}
 		c.Learn(d, d.Limit, jobs)
@@ -123,8 +122,8 @@ func (c *crew) enqueue(queue string, n int) {
 	c.Heard(queue, c.now)
 }
 
-// TestSharesHold: whatever comes and ends, no more jobs run than there are slots; a queue with jobs has
-// as many as are kept for it; and no slot that is kept for nobody is free while a job waits that may
+// TestSharesHold: whatever comes and ends, no more jobs run than there are slots; a queue with jobs
+// has as many as are kept for it; and no slot that is not kept is free while a job waits that may
 // use it.
 func TestSharesHold(t *testing.T) {
 	t.Parallel()
@@ -194,7 +193,7 @@ func TestSharesHold(t *testing.T) {
 					return
 				}
 				n := c.Reserve(jobs, c.now)
-				start := c.AdmitReserved(jobs[:n], c.bed.claimed(name, n))
+				start := c.AdmitReserved(jobs[:n], c.claimed(name, n))
 				if len(start) != n && len(c.named[name].buffer) > 0 && c.pace(name) == 0 {
 					t.Fatalf("%d were reserved, and %d have a slot", n, len(start))
 				}
@@ -245,7 +244,7 @@ func TestSharesOfWaitingJobs(t *testing.T) {
 	c := newCrew(t, 9, []store.QueueDemand{queue("bulk", 0), queue("mail", 0), queue("kept", 0)},
 		map[string]Share{"mail": {Weight: 3}, "kept": {Min: 1}})
 	started := map[string]int{}
-	for _, j := range c.Admit(slices.Concat(c.bed.claimed("bulk", 9), c.bed.claimed("mail", 9), c.bed.claimed("kept", 1))) {
+	for _, j := range c.Admit(slices.Concat(c.claimed("bulk", 9), c.claimed("mail", 9), c.claimed("kept", 1))) {
 		started[j.Job.Queue]++
 	}
 	if started["bulk"] != 2 || started["mail"] != 6 || started["kept"] != 1 {
@@ -253,8 +252,8 @@ func TestSharesOfWaitingJobs(t *testing.T) {
 	}
 }
 
-// TestSharesInDemand: no more is claimed of a queue than there are slots that are not kept for others;
-// a queue without jobs is looked at for what is left.
+// TestSharesInDemand: no more is claimed of a queue than there are slots that are not kept for
+// others; a queue without jobs is looked at for what is left.
 func TestSharesInDemand(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t, 10, []store.QueueDemand{queue("a", 0), queue("b", 7), queue("c", 0)}, map[string]Share{"a": {Min: 4}, "c": {Weight: 2}})
@@ -263,7 +262,7 @@ func TestSharesInDemand(t *testing.T) {
 	c.expect("with jobs of b", 10, 4, 6, 0)
 	c.Heard("c", c.now)
 	c.expect("with jobs of b and c", 10, 4, 2, 4)
-	c.Admit(c.bed.claimed("b", 2))
+	c.Admit(c.claimed("b", 2))
 	c.expect("while two run", 8, 4, 0, 4)
 	c.SetQuiet(true)
 	c.expect("of a quiet node", 0, 0, 0, 0)

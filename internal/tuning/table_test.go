@@ -83,7 +83,7 @@ func TestHeard(t *testing.T) {
 		for range 100 { // many reasons are one look, a moment later
 			table.Heard(store.Wake{Kind: store.WakeAll})
 		}
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond) //nolint:forbidigo // In a bubble, whose time is virtual.
 		synctest.Wait()
 		want(t, table, 4)
 		if n := st.looks.Load(); n != 2 {
@@ -98,7 +98,7 @@ func TestUnheard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, table := begin(t)
 		set(t, st, "n", 3)
-		time.Sleep(look + time.Millisecond)
+		time.Sleep(look + time.Millisecond) //nolint:forbidigo // In a bubble, whose time is virtual.
 		synctest.Wait()
 		want(t, table, 3)
 	})
@@ -116,10 +116,10 @@ func TestAway(t *testing.T) {
 		set(t, st, "n", 4)
 		st.fail.Store(2)
 		table.Heard(store.Wake{Kind: store.WakeQueue, Namespace: "n", Queue: "q"})
-		time.Sleep(900 * time.Millisecond)
+		time.Sleep(900 * time.Millisecond) //nolint:forbidigo // In a bubble, whose time is virtual.
 		synctest.Wait()
 		want(t, table, 3)
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond) //nolint:forbidigo // In a bubble, whose time is virtual.
 		synctest.Wait()
 		want(t, table, 4)
 	})

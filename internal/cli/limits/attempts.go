@@ -28,7 +28,8 @@ func (f *attemptFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.backoff, "backoff", "", "`BASE,LIMIT` of the waits after failed attempts: 1s,1h is 1s, 2s, 4s and so on, at most 1h")
 	flags.DurationVar(&f.timeout, "timeout", 0, "limit each attempt to `DURATION`")
 	flags.DurationVar(&f.heartbeat, "heartbeat-timeout", 0, "fail an attempt that makes no progress for `DURATION`")
-	flags.StringSliceVar(&f.unset, "unset", nil, "leave `SETTING` to the handler again: max-attempts, backoff, timeout or heartbeat-timeout; repeatable")
+	flags.StringSliceVar(&f.unset, "unset", nil,
+		"leave `SETTING` to the handler again: max-attempts, backoff, timeout or heartbeat-timeout; repeatable")
 }
 
 // change is what the flags say. given is false if they say nothing.
@@ -89,7 +90,7 @@ func (a verbs) setAttempts(ctx context.Context, queue string, p *store.SetQueueP
 			return err
 		}
 		return a.Object(views.NewSetQueue(client.Namespace(), queue, is), func() {
-			text := is.AttemptSettings.String()
+			text := is.String()
 			if text == "" {
 				text = "nothing is set; its jobs are attempted as they, their handlers and their kinds say"
 			}

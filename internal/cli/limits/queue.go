@@ -61,7 +61,8 @@ go together with those of the limit.`,
 				return v.setAttempts(ctx, args[0], &change)
 			}
 			if len(opts) == 0 {
-				return arg.Usagef("nothing to set; use --max-workers, --rate or --burst, or --max-attempts, --backoff, --timeout, --heartbeat-timeout or --unset")
+				return arg.Usagef("nothing to set; use --max-workers, --rate or --burst, " +
+					"or --max-attempts, --backoff, --timeout, --heartbeat-timeout or --unset")
 			}
 			opts = append(opts, limit.Queues(args[0]), limit.Kinds())
 			if workers == none || rate.rate == none {

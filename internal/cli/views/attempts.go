@@ -48,7 +48,7 @@ func NewSetQueue(namespace, queue string, set store.QueueAttempts) SetQueue {
 
 // SetText tells what is set of a queue, and since when, as people read it; "" if nothing is.
 func SetText(now time.Time, q store.QueueAttempts) string {
-	text := q.AttemptSettings.String()
+	text := q.String()
 	if text == "" {
 		return ""
 	}

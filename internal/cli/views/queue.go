@@ -84,7 +84,7 @@ func QueueRow(now time.Time, q *store.Queue) []string {
 		}
 		paused += "rests for " + output.Rough(q.Rest.Until.Sub(now)) + " more"
 	}
-	return append(row, oldest, paused, q.Attempts.AttemptSettings.String())
+	return append(row, oldest, paused, q.Attempts.String())
 }
 
 // WholeQueue is a queue with those who serve it.

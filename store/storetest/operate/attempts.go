@@ -158,7 +158,8 @@ func setEdited(e *env.Env) {
 		q.Job.Options.OfKind = store.SettingMaxAttempts | store.SettingTimeout
 	})
 	attempts := 3
-	_, _, err := e.Store.Edit(e.Ctx, store.EditParams{Namespace: env.Namespace, Job: id, Actor: "ada", Edit: store.Edit{MaxAttempts: &attempts}})
+	change := store.EditParams{Namespace: env.Namespace, Job: id, Actor: "ada", Edit: store.Edit{MaxAttempts: &attempts}}
+	_, _, err := e.Store.Edit(e.Ctx, change)
 	e.NoError("Edit", err)
 	e.Equal("of the kind", e.Get(id).Options.OfKind, store.SettingTimeout)
 }
@@ -185,19 +186,21 @@ func setRecorded(e *env.Env) {
 }
 
 func setInvalid(e *env.Env) {
-	ok := store.AttemptSettings{MaxAttempts: 1}
+	ok, wrong := store.AttemptSettings{MaxAttempts: 1}, func(set store.AttemptSettings) store.SetQueueParams {
+		return store.SetQueueParams{Namespace: env.Namespace, Queue: "mail", Set: set}
+	}
 	for what, p := range map[string]store.SetQueueParams{
 		"no queue":                {Namespace: env.Namespace, Set: ok},
-		"nothing":                 {Namespace: env.Namespace, Queue: "mail"},
+		"nothing":                 wrong(store.AttemptSettings{}),
 		"an unknown setting":      {Namespace: env.Namespace, Queue: "mail", Unset: 1 << 4},
 		"set and unset":           {Namespace: env.Namespace, Queue: "mail", Set: ok, Unset: store.SettingMaxAttempts},
-		"negative attempts":       {Namespace: env.Namespace, Queue: "mail", Set: store.AttemptSettings{MaxAttempts: -1}},
-		"too many attempts":       {Namespace: env.Namespace, Queue: "mail", Set: store.AttemptSettings{MaxAttempts: store.MostAttempts + 1}},
-		"a negative timeout":      {Namespace: env.Namespace, Queue: "mail", Set: store.AttemptSettings{Timeout: -1}},
-		"a negative heartbeat":    {Namespace: env.Namespace, Queue: "mail", Set: store.AttemptSettings{Heartbeat: -1}},
-		"a backoff without base":  {Namespace: env.Namespace, Queue: "mail", Set: store.AttemptSettings{Backoff: store.Backoff{Cap: 1}}},
-		"a backoff that falls":    {Namespace: env.Namespace, Queue: "mail", Set: store.AttemptSettings{Backoff: store.Backoff{Base: 2, Cap: 1}}},
-		"jitter that is no share": {Namespace: env.Namespace, Queue: "mail", Set: store.AttemptSettings{Backoff: store.Backoff{Base: 1, Cap: 1, Jitter: math.NaN()}}},
+		"negative attempts":       wrong(store.AttemptSettings{MaxAttempts: -1}),
+		"too many attempts":       wrong(store.AttemptSettings{MaxAttempts: store.MostAttempts + 1}),
+		"a negative timeout":      wrong(store.AttemptSettings{Timeout: -1}),
+		"a negative heartbeat":    wrong(store.AttemptSettings{Heartbeat: -1}),
+		"a backoff without base":  wrong(store.AttemptSettings{Backoff: store.Backoff{Cap: 1}}),
+		"a backoff that falls":    wrong(store.AttemptSettings{Backoff: store.Backoff{Base: 2, Cap: 1}}),
+		"jitter that is no share": wrong(store.AttemptSettings{Backoff: store.Backoff{Base: 1, Cap: 1, Jitter: math.NaN()}}),
 		"an actor with NUL":       {Namespace: env.Namespace, Queue: "mail", Set: ok, Actor: "a\x00"},
 	} {
 		_, err := e.Store.SetQueue(e.Ctx, p)
