@@ -42,7 +42,7 @@ func TestPolicyOf(t *testing.T) {
 		own := func(a store.AttemptSettings) {
 			job.MaxAttempts, job.Options.Backoff, job.Options.Timeout, job.Options.Heartbeat = a.MaxAttempts, a.Backoff, a.Timeout, a.Heartbeat
 		}
-		for _, who := range strings.FieldsSeq(c.said) {
+		for who := range strings.FieldsSeq(c.said) {
 			switch by := store.SaidBy(who); by {
 			case store.ByJob:
 				own(values[by])
