@@ -5,15 +5,6 @@ import (
 	"time"
 )
 
-// Share is what a queue has of a node's slots beside those of others.
-type Share struct {
-	// Min slots are kept for the queue: no others use them, also while it has no jobs.
-	Min int
-	// Weight is its part of the slots that are kept for no queue, while several queues have jobs;
-	// 0: 1.
-	Weight int
-}
-
 // may reports whether a job of the queue may take a slot now: there is a free one, and not all that
 // are free are kept for other queues. So each queue finds as many slots as are kept for it,
 // whenever it has jobs. s.mu is held.

@@ -59,8 +59,7 @@ go together with those of the limit.`,
 				return arg.Usagef("how jobs are attempted and how many run are set by two commands")
 			case tunes:
 				return v.setAttempts(ctx, args[0], &change)
-			}
-			if len(opts) == 0 {
+			case len(opts) == 0:
 				return arg.Usagef("nothing to set; use --max-workers, --rate or --burst, " +
 					"or --max-attempts, --backoff, --timeout, --heartbeat-timeout or --unset")
 			}

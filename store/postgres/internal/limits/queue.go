@@ -35,20 +35,29 @@ func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (set 
 	return set, err
 }
 
-// QueueName is the name of a queue.
-type QueueName struct{ Namespace, Name string }
+// Queues is what is set of the queues of all namespaces.
+type Queues struct {
+	set map[queueName]store.AttemptSettings
+}
 
-// OfQueues is what is set of the queues of all namespaces.
-func OfQueues(ctx context.Context, t pg.Session) (map[QueueName]store.AttemptSettings, error) {
-	set := map[QueueName]store.AttemptSettings{}
-	return set, t.Run(ctx, "queue_attempts_all", func(r pg.Row) error {
-		var of QueueName
+type queueName struct{ namespace, name string }
+
+// Of is what is set of the queue of a job.
+func (q *Queues) Of(job *store.Job) store.AttemptSettings {
+	return q.set[queueName{job.Namespace, job.Queue}]
+}
+
+// Learn reads it. What this program cannot read, because a later one has written it, was not set.
+func (q *Queues) Learn(ctx context.Context, t pg.Session) error {
+	q.set = map[queueName]store.AttemptSettings{}
+	return t.Run(ctx, "queue_attempts_all", func(r pg.Row) error {
+		var of queueName
 		var text string
-		if err := r.Scan(&of.Namespace, &of.Name, &text); err != nil {
+		if err := r.Scan(&of.namespace, &of.name, &text); err != nil {
 			return err
 		}
-		if q, err := store.DecodeQueueAttempts(text); err == nil { // what cannot be read was not set
-			set[of] = q.AttemptSettings
+		if set, err := store.DecodeQueueAttempts(text); err == nil {
+			q.set[of] = set.AttemptSettings
 		}
 		return nil
 	})

@@ -31,7 +31,7 @@ type rescue struct {
 	limit        int32
 	node, record int64 // the last record that was looked at
 	policies     map[int64]map[string]store.Policy
-	queues       map[limits.QueueName]store.AttemptSettings // of which something is set
+	queues       limits.Queues
 
 	died    []int64 // nodes that were declared dead before
 	rescued []store.RescuedJob
@@ -289,7 +289,7 @@ func (r *rescue) take(ctx context.Context, find func(t pg.Session) ([]*heldRun, 
 		if held, err = find(t); err != nil || len(held) == 0 {
 			return err
 		}
-		if err := r.learn(ctx, t, held); err != nil {
+		if err := cmp.Or(r.queues.Learn(ctx, t), r.learn(ctx, t, held)); err != nil {
 			return err
 		}
 		now := s.Micros()
@@ -336,20 +336,14 @@ func (r *rescue) decide(h *heldRun, now int64) {
 	if !h.body {
 		return
 	}
-	policy := r.policies[h.Lease.Node][h.job.Kind].In(r.queues[limits.QueueName{Namespace: h.job.Namespace, Name: h.job.Queue}])
-	if delay, retry := policy.Lost(&h.job); retry {
+	if delay, retry := r.policies[h.Lease.Node][h.job.Kind].In(r.queues.Of(&h.job)).Lost(&h.job); retry {
 		h.State, h.Reason, h.RunAt = store.Retryable, string(store.ReasonNodeLost), now+max(delay, 0).Microseconds()
 	}
 }
 
-// learn reads what the nodes of the runs have promised, and what is set of queues. What this
-// program cannot read, because a later one has written it, was not promised: no job waits for a
-// program that can.
+// learn reads what the nodes of the runs have promised. What this program cannot read, because a
+// later one has written it, was not promised: no job waits for a program that can.
 func (r *rescue) learn(ctx context.Context, t pg.Session, held []*heldRun) error {
-	queues, err := limits.OfQueues(ctx, t)
-	if r.queues = queues; err != nil {
-		return err
-	}
 	var unknown []int64
 	for _, h := range held {
 		if _, ok := r.policies[h.Lease.Node]; !ok && !slices.Contains(unknown, h.Lease.Node) {
