@@ -38,7 +38,7 @@ func TestQueueSettings(t *testing.T) {
 		out := s.ok("queue", "get", "mail", "-o", "table")
 		s.holds(out, "max-attempts 5, backoff 10s to 1h0m0s, timeout 30s; set ")
 		s.holds(out, "5 (queue)")
-		s.holds(s.ok("queue", "set", "mail", "--unset", "backoff,timeout", "--heartbeat-timeout", "1m", "-o", "table"),
+		s.holds(s.ok("queue", "set", "mail", "--unset", "backoff", "--unset", "timeout", "--heartbeat-timeout", "1m", "-o", "table"),
 			"queue mail: max-attempts 5, heartbeat-timeout 1m0s\n")
 		var q struct {
 			Attempts struct {

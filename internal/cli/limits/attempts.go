@@ -28,7 +28,7 @@ func (f *attemptFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.backoff, "backoff", "", "`BASE,LIMIT` of the waits after failed attempts: 1s,1h is 1s, 2s, 4s and so on, at most 1h")
 	flags.DurationVar(&f.timeout, "timeout", 0, "limit each attempt to `DURATION`")
 	flags.DurationVar(&f.heartbeat, "heartbeat-timeout", 0, "fail an attempt that makes no progress for `DURATION`")
-	flags.StringSliceVar(&f.unset, "unset", nil,
+	flags.StringArrayVar(&f.unset, "unset", nil,
 		"leave `SETTING` to the handler again: max-attempts, backoff, timeout or heartbeat-timeout; repeatable")
 }
 
