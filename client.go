@@ -54,6 +54,9 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 			return nil, err
 		}
 	}
+	if err := s.checkShares(); err != nil {
+		return nil, err
+	}
 	if s.engine.Logger == nil {
 		s.engine.Logger = slog.Default()
 	}
@@ -173,6 +176,25 @@ func (c *Client) pause(ctx context.Context, name string, paused bool) error {
 		return err
 	}
 	return c.engine.Pause(ctx, store.PauseParams{Namespace: c.Namespace(), Queue: name, Paused: paused, Actor: c.actor})
+}
+
+// SetQueue sets how the jobs of a queue are attempted, without a deployment: what is 0 in set stays
+// as it is, and what is in unset is no longer set. It returns what is set then, and when and by
+// whom that was last changed. A queue that does not exist is created.
+//
+// Of each setting this is what counts, the first that says it: the enqueue of the job, or a person
+// who has edited it; SetQueue; the options of the handler; those of the kind; the defaults.
+// MaxAttempts and Backoff hold for the attempts that fail from then on, also those of jobs that
+// were enqueued before; Timeout and Heartbeat for those that begin. Nodes hear of it at once where
+// wake-ups work, and within 30 s if one was lost. The change is recorded, and lasts until it is
+// unset or the queue is deleted.
+//
+// The error is ErrInvalid, which says what is allowed.
+func (c *Client) SetQueue(ctx context.Context, name string, set store.AttemptSettings, unset store.Setting) (store.QueueAttempts, error) {
+	if err := checkName("queue", name); err != nil {
+		return store.QueueAttempts{}, err
+	}
+	return c.engine.SetQueue(ctx, store.SetQueueParams{Namespace: c.Namespace(), Queue: name, Set: set, Unset: unset, Actor: c.actor})
 }
 
 // DeleteQueue takes a queue off the list, with its pause. It is listed again while it has jobs that

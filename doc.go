@@ -22,7 +22,9 @@
 // # Options
 //
 // An option means the same wherever it is given. Options of NewKind apply to all jobs of the kind;
-// options of an enqueue override them. Options of the handler decide what the job leaves open.
+// options of an enqueue override them. Options of the handler decide what the enqueue leaves open;
+// of attempts they come before what the kind says, and what a person has set of the queue
+// (Client.SetQueue) before both.
 //
 // # Errors
 //

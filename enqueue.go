@@ -70,6 +70,7 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 	if err := spec.apply(kindOpts); err != nil {
 		return nil, err
 	}
+	spec.ofKind()
 	ofKind := len(spec.around)
 	if err := spec.apply(opts); err != nil {
 		return nil, err

@@ -116,3 +116,15 @@ func ExampleClient_Delete() {
 	// cancelled <nil>
 	// true
 }
+
+// A queue of many long jobs leaves room for others: four slots are kept for urgent jobs, and of the
+// other six mail has two of three while both have jobs.
+func ExampleWithShare() {
+	ctx := context.Background()
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithSlots(10),
+		holdfast.WithQueue("bulk", 0), holdfast.WithQueue("mail", 0), holdfast.WithQueue("urgent", 0),
+		holdfast.WithShare("urgent", 4, 1), holdfast.WithShare("mail", 0, 2),
+	))
+	defer hf.Close(ctx)
+	// Output:
+}

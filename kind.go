@@ -21,6 +21,8 @@ type Kind[In, Out any] struct {
 }
 
 // NewKind names a kind. The options apply to all its jobs; options of an enqueue override them.
+// MaxAttempts, Backoff, Timeout and HeartbeatTimeout are also overridden by those of the handler,
+// and by what a person has set of the queue (see Client.SetQueue).
 // Kinds can be package variables, because a wrong name or option is reported at the first use of
 // the kind.
 func NewKind[In, Out any](name string, opts ...EnqueueOption) Kind[In, Out] {

@@ -15,7 +15,8 @@ type EnqueueOption interface {
 	enqueue(*enqueueSpec) error
 }
 
-// HandleOption says how a handler runs its jobs. Options of the job itself override it.
+// HandleOption says how a handler runs its jobs. Options of an enqueue override it, and so does
+// what a person has set of the queue (see Client.SetQueue); it overrides options of the kind.
 type HandleOption interface {
 	handle(*handlerSpec) error
 }
@@ -74,6 +75,19 @@ func (s *enqueueSpec) apply(opts []EnqueueOption) error {
 	return nil
 }
 
+// ofKind notes that what is set so far was said by the kind.
+func (s *enqueueSpec) ofKind() {
+	job := &s.enqueue.Job
+	o := &job.Options
+	o.OfKind = store.AttemptSettings{MaxAttempts: job.MaxAttempts, Backoff: o.Backoff, Timeout: o.Timeout, Heartbeat: o.Heartbeat}.Which()
+}
+
+// own returns the job, for which the enqueue says something itself, whatever its kind has said.
+func (s *enqueueSpec) own(of store.Setting) *store.Job {
+	s.enqueue.Job.Options.OfKind &^= of
+	return &s.enqueue.Job
+}
+
 type jobOption struct {
 	onEnqueue func(*enqueueSpec) error
 	onHandle  func(*handlerSpec) error
@@ -128,7 +142,7 @@ func Delay(d time.Duration) EnqueueOption {
 func MaxAttempts(n int) JobOption {
 	check := func() error { return valid.Attempts(n) }
 	return jobOption{
-		func(s *enqueueSpec) error { s.enqueue.Job.MaxAttempts = n; return check() },
+		func(s *enqueueSpec) error { s.own(store.SettingMaxAttempts).MaxAttempts = n; return check() },
 		func(h *handlerSpec) error { h.MaxAttempts = n; return check() },
 		func(p *replay.StepPolicy) error { p.Attempts = n; return check() },
 	}
@@ -139,7 +153,7 @@ func MaxAttempts(n int) JobOption {
 func Timeout(d time.Duration) JobOption {
 	check := func() error { return checkPositive("timeout", d) }
 	return jobOption{
-		func(s *enqueueSpec) error { s.enqueue.Job.Options.Timeout = d; return check() },
+		func(s *enqueueSpec) error { s.own(store.SettingTimeout).Options.Timeout = d; return check() },
 		func(h *handlerSpec) error { h.Timeout = d; return check() },
 		func(p *replay.StepPolicy) error { p.Timeout = d; return check() },
 	}
@@ -158,7 +172,7 @@ func Timeout(d time.Duration) JobOption {
 func HeartbeatTimeout(d time.Duration) JobOption {
 	check := func() error { return checkPositive("heartbeat timeout", d) }
 	return jobOption{
-		func(s *enqueueSpec) error { s.enqueue.Job.Options.Heartbeat = d; return check() },
+		func(s *enqueueSpec) error { s.own(store.SettingHeartbeat).Options.Heartbeat = d; return check() },
 		func(h *handlerSpec) error { h.Heartbeat = d; return check() },
 		func(p *replay.StepPolicy) error { p.Heartbeat = d; return check() },
 	}
@@ -186,7 +200,7 @@ func Backoff(base, limit time.Duration) JobOption {
 		return nil
 	}
 	return jobOption{
-		func(s *enqueueSpec) error { s.enqueue.Job.Options.Backoff = b; return check() },
+		func(s *enqueueSpec) error { s.own(store.SettingBackoff).Options.Backoff = b; return check() },
 		func(h *handlerSpec) error { h.Backoff, h.BackoffFunc = b, nil; return check() },
 		func(p *replay.StepPolicy) error { p.Backoff = b; return check() },
 	}

@@ -1,8 +1,10 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
@@ -144,6 +146,63 @@ func WithQueue(name string, slots int) Option {
 		}
 		return nil
 	})
+}
+
+// WithShare says what a queue of WithQueue has of the node's slots beside those of others. So many
+// slots as minSlots are kept for it: no other queue uses them, also while it has no jobs, so its
+// jobs find them at once. The slots that are kept for no queue are shared, while several queues
+// have jobs, by their weights: as slots become free they go to the queue that has least of them by
+// its weight. What runs is never stopped for that. What one queue does not need the others use.
+//
+// Without a WithShare no slot is kept for a queue, and its weight is 1. If no queue has one, a slot
+// goes to the job that is due first, whatever its queue. The kept slots of all queues together are
+// at most those of the node, and those of one at most its own.
+func WithShare(queue string, minSlots, weight int) Option {
+	return option(func(s *settings) error {
+		if err := checkName("queue", queue); err != nil {
+			return err
+		}
+		if minSlots < 0 || weight < 1 || weight > maxWeight {
+			return invalid("share", "queue %q: %d slots must not be negative, and the weight %d be between 1 and %d",
+				queue, minSlots, weight, maxWeight)
+		}
+		if _, twice := s.engine.Node.Shares[queue]; twice {
+			return invalid("share", "that of queue %q is given twice", queue)
+		}
+		if s.engine.Node.Shares == nil {
+			s.engine.Node.Shares = map[string]engine.Share{}
+		}
+		s.engine.Node.Shares[queue] = engine.Share{Min: minSlots, Weight: weight}
+		return nil
+	})
+}
+
+// maxWeight is the greatest weight of a queue.
+const maxWeight = 1000
+
+// checkShares refuses shares of queues that the node does not serve, and more slots than there are.
+func (s *settings) checkShares() error {
+	n := &s.engine.Node
+	kept, all := 0, cmp.Or(n.Slots, engine.DefaultSlots)
+	for _, q := range n.Queues {
+		most := all
+		if q.Limit > 0 {
+			most = min(q.Limit, all)
+		}
+		of := n.Shares[q.Name].Min
+		if kept += of; of > most {
+			return invalid("share", "%d slots would be kept for queue %q, which has %d", of, q.Name, most)
+		}
+	}
+	if kept > all {
+		return invalid("share", "%d slots would be kept for queues; the node has %d", kept, all)
+	}
+	for name := range n.Shares {
+		if !slices.ContainsFunc(n.Queues, func(q store.QueueDemand) bool { return q.Name == name }) {
+			return invalid("share", "the node does not serve queue %q; give it a WithQueue", name)
+		}
+	}
+	return nil
 }
 
 // WithNodeName sets the node's name, for people. Default: host and process.

@@ -80,6 +80,7 @@ type QueueSettings struct {
 	PausedAt  time.Time // zero: it is not paused
 	PausedBy  string
 	Rest      Resting
+	Attempts  QueueAttempts
 	DeletedAt time.Time // zero: it was not deleted
 }
 

@@ -95,6 +95,10 @@ type Options struct {
 	// FairKey is for whom the job is: jobs of different keys are claimed in turn. "": it takes no
 	// turns. See FairShards.
 	FairKey string `json:"fair_key,omitempty"`
+
+	// OfKind are those of MaxAttempts, Backoff, Timeout and Heartbeat that the kind has said when
+	// the job was enqueued: the queue and the handler are heard before them. See Policy.Of.
+	OfKind Setting `json:"of_kind,omitempty"`
 }
 
 // Backoff is an exponential backoff: attempt n waits Base * 2^(n-1), at most Cap, and up to Jitter

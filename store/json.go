@@ -42,6 +42,7 @@ type jobJSON struct {
 	Heartbeat     durationJSON `json:"heartbeat_timeout"`
 	Deadline      timeJSON     `json:"deadline"`
 	Backoff       *backoffJSON `json:"backoff"`
+	OfKind        []string     `json:"of_kind"`
 	OrderingKey   textJSON     `json:"ordering_key"`
 	Unique        bool         `json:"unique"`
 	Key           textJSON     `json:"key"`
@@ -105,8 +106,8 @@ func (j Job) json() *jobJSON {
 		Timeout: durationJSON(j.Options.Timeout), Heartbeat: durationJSON(j.Options.Heartbeat),
 		Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
 		Unique: j.UniqueKey != nil, Key: textJSON(j.Options.Key), KeepKey: keepJSON(j.Options.KeepKey),
-		KeepTurn: j.Options.KeepTurn,
-		Limit:    textJSON(j.Options.Limit), LimitKey: textJSON(j.Options.LimitKey), FairKey: textJSON(j.Options.FairKey),
+		KeepTurn: j.Options.KeepTurn, OfKind: j.Options.OfKind.Names(),
+		Limit: textJSON(j.Options.Limit), LimitKey: textJSON(j.Options.LimitKey), FairKey: textJSON(j.Options.FairKey),
 		LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
 		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source), Nominal: timeJSON(j.Options.Nominal),
 	}
@@ -137,6 +138,11 @@ func (v *jobJSON) job() Job {
 	}
 	if len(v.Tags) > 0 {
 		j.Tags = v.Tags
+	}
+	for _, name := range v.OfKind {
+		if of, err := SettingNamed(name); err == nil { // a later program may know more
+			j.Options.OfKind |= of
+		}
 	}
 	if v.Follows != nil {
 		j.Options.Follows = *v.Follows

@@ -67,7 +67,7 @@ func whole() Record {
 			Args: []byte(`{"to":"<ada>","n":9007199254740993}`), CreatedAt: at, RunAt: at.Add(time.Second), Attempt: 3, MaxAttempts: 5,
 			Options: Options{
 				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at.Add(time.Hour), Source: "nightly", Nominal: at, Follows: parent,
-				Key: "order-42", KeepKey: time.Hour, KeepTurn: true, Limit: "each", LimitKey: "acme", FairKey: "blue",
+				Key: "order-42", KeepKey: time.Hour, KeepTurn: true, OfKind: SettingBackoff | SettingTimeout, Limit: "each", LimitKey: "acme", FairKey: "blue",
 				Backoff: Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
 			Tags: []string{"a", "b"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte{},
@@ -97,7 +97,8 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"state":"failed","reason":"terminal","error":"it & broke","priority":2,"args":{"to":"<ada>","n":9007199254740993},"codec":0,` +
 	`"metadata":{"customer":7},"tags":["a","b"],"created_at":"2026-03-04T05:06:07.000089Z","run_at":"2026-03-04T05:06:08.000089Z",` +
 	`"attempt":3,"max_attempts":5,"timeout":"1m30s","heartbeat_timeout":"20s","deadline":"2026-03-04T06:06:07.000089Z",` +
-	`"backoff":{"base":"1s","cap":"1m0s","jitter":0.25},"ordering_key":"ada","unique":true,"key":"order-42","keep_key":"1h0m0s",` +
+	`"backoff":{"base":"1s","cap":"1m0s","jitter":0.25},"of_kind":["backoff","timeout"],` +
+	`"ordering_key":"ada","unique":true,"key":"order-42","keep_key":"1h0m0s",` +
 	`"keep_turn":true,` +
 	`"limit":"each","limit_key":"acme","fair_key":"blue",` +
 	`"lease_number":"9007199254740993",` +

@@ -11,6 +11,7 @@ type Queue struct {
 	PausedAt  time.Time // zero: not paused
 	PausedBy  string
 	Rest      Resting         // the last one, until the queue is resumed
+	Attempts  QueueAttempts   // what a person has set of how its jobs are attempted
 	Counts    map[State]Count // of the states that are not finished
 	OldestDue time.Time       // run time of the oldest available job; zero if there is none
 }

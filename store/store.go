@@ -153,6 +153,13 @@ type Queues interface {
 	Pause(ctx context.Context, params PauseParams) error
 	// Rest lets a queue rest until a time, which it answers. Resuming the queue ends that.
 	Rest(ctx context.Context, params RestParams) (Resting, error)
+	// SetQueue changes what is set of the attempts of a queue's jobs, and returns what is then.
+	// Nodes take it from AttemptsOfQueues; Rescue goes by it at once. A change is recorded.
+	// Deleting the queue unsets all. The error is ErrInvalid.
+	SetQueue(ctx context.Context, params SetQueueParams) (QueueAttempts, error)
+	// AttemptsOfQueues returns what is set, by the name of the queue, of those queues of a
+	// namespace of which something is. It costs the same however many other queues there are.
+	AttemptsOfQueues(ctx context.Context, namespace string) (map[string]QueueAttempts, error)
 	// DeleteQueue takes a queue off the list. The errors are ErrNotFound and ErrConflict.
 	DeleteQueue(ctx context.Context, params DeleteQueueParams) error
 	// Queues lists the queues of a namespace by name.

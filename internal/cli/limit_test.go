@@ -1,6 +1,12 @@
 package cli
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/store"
+)
 
 // TestLimits: limits are set, shown and deleted, and mistakes are told before a database is opened.
 func TestLimits(t *testing.T) {
@@ -17,6 +23,54 @@ func TestLimits(t *testing.T) {
 	s.holds(s.ok("queue", "set", "mail", "--max-workers", "none", "-o", "table"), "any number of jobs runs at once")
 	s.holds(s.ok("limit", "delete", "gpu", "-o", "table"), "deleted limit gpu")
 	s.expect(s.run("limit", "delete", "gpu"), 1, "no such limit")
+}
+
+// TestQueueSettings: how jobs of a queue are attempted is set, shown with what the handlers of live
+// nodes say, and unset.
+func TestQueueSettings(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *shell) {
+		t.Helper()
+		s.serve((&shop{}).register)
+		s.holds(s.ok("queue", "set", "mail", "--max-attempts", "5", "--backoff", "10s,1h", "--timeout", "30s", "-o", "table"),
+			"queue mail: max-attempts 5, backoff 10s to 1h0m0s, timeout 30s\n")
+		s.holds(s.ok("queue", "list", "-o", "table"), "max-attempts 5, backoff 10s to 1h0m0s, timeout 30s")
+		out := s.ok("queue", "get", "mail", "-o", "table")
+		s.holds(out, "max-attempts 5, backoff 10s to 1h0m0s, timeout 30s; set ")
+		s.holds(out, "5 (queue)")
+		s.holds(s.ok("queue", "set", "mail", "--unset", "backoff", "--unset", "timeout", "--heartbeat-timeout", "1m", "-o", "table"),
+			"queue mail: max-attempts 5, heartbeat-timeout 1m0s\n")
+		var q struct {
+			Attempts struct {
+				MaxAttempts int    `json:"max_attempts"`
+				SetBy       string `json:"set_by"`
+				Backoff     any
+			}
+			Kinds []struct {
+				Kind        string
+				MaxAttempts views.Effective[int] `json:"max_attempts"`
+			}
+		}
+		s.decode(s.ok("queue", "get", "mail", "-o", "json"), &q)
+		if q.Attempts.MaxAttempts != 5 || q.Attempts.Backoff != nil || q.Attempts.SetBy == "" || len(q.Kinds) == 0 ||
+			q.Kinds[0].MaxAttempts.Effective != 5 || q.Kinds[0].MaxAttempts.SaidBy != store.ByQueue {
+			t.Errorf("the queue is %+v", q)
+		}
+		s.holds(s.ok("queue", "set", "mail", "--unset", "max-attempts", "--unset", "heartbeat-timeout", "-o", "table"), "nothing is set")
+		for wrong, text := range map[string]string{
+			"--max-attempts 1001":          "not between 1 and 1000",
+			"--max-attempts 0":             "use --unset max-attempts",
+			"--backoff 10s,1s":             "the second not below the first",
+			"--backoff soon":               "such as 1s,1h",
+			"--timeout -1s":                "not positive",
+			"--unset retries":              "max-attempts, backoff, timeout, heartbeat-timeout",
+			"--timeout 1s --unset timeout": "to be set and to be unset",
+			"--timeout 1s --max-workers 3": "two commands",
+			"":                             "nothing to set",
+		} {
+			s.expect(s.run(append([]string{"queue", "set", "mail"}, strings.Fields(wrong)...)...), 64, text)
+		}
+	})
 }
 
 // TestRates: the rate of a limit, of a queue's and of one that no job counts in, is set, shown,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/hooks"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -28,6 +29,9 @@ type Config struct {
 	Node   NodeConfig
 }
 
+// Share is what a queue has of a node's slots beside those of others.
+type Share = slots.Share
+
 // NodeConfig configures a node.
 type NodeConfig struct {
 	Name    string
@@ -37,6 +41,8 @@ type NodeConfig struct {
 	Slots int
 	// Queues are the queues to serve. Nil: all of the namespace, each up to Slots.
 	Queues []store.QueueDemand
+	// Shares are what some of the queues have of the slots beside the others, by name.
+	Shares map[string]Share
 	// Beat is the interval of heartbeats; a leader also learns from them what work is due; 5 s.
 	Beat time.Duration
 	// DeadAfter is how long a node may be silent before it is declared dead and its jobs are
@@ -90,8 +96,11 @@ func (c *Config) fill() {
 // every is the interval of a safety net.
 func (c *Config) every(usual time.Duration) time.Duration { return max(usual, c.Rarely) }
 
+// DefaultSlots is how many jobs a node runs at once if it is not said.
+const DefaultSlots = 100
+
 func (c *NodeConfig) fill() {
-	def(&c.Slots, 100)
+	def(&c.Slots, DefaultSlots)
 	def(&c.DeadAfter, 4*c.Beat)
 	def(&c.Aging, time.Minute)
 	c.Aging = max(c.Aging, 0)

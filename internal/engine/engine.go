@@ -227,6 +227,15 @@ func (e *Engine) Pause(ctx context.Context, params store.PauseParams) error {
 	return nil
 }
 
+// SetQueue sets how the jobs of a queue are attempted.
+func (e *Engine) SetQueue(ctx context.Context, params store.SetQueueParams) (store.QueueAttempts, error) {
+	set, err := e.Store.SetQueue(ctx, params)
+	if err == nil {
+		e.announce(store.Wake{Kind: store.WakeQueue, Namespace: params.Namespace, Queue: params.Queue})
+	}
+	return set, err
+}
+
 // DeleteQueue takes a queue off the list, and ends its pause.
 func (e *Engine) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
 	if err := e.Store.DeleteQueue(ctx, params); err != nil {

@@ -172,9 +172,10 @@ func (n *node) settleGone(x *execution, p any) {
 func (n *node) startContext(x *execution) context.Context {
 	r := x.run
 	r.started, r.began = n.store.Now(), stopwatch.Begin()
-	ctx := r.replay.Start(r.started, x.handler.timeout(&r.claimed.Job))
-	if limit := x.handler.heartbeat(&r.claimed.Job); limit > 0 {
-		r.replay.ExpectBeats(limit)
+	how, _ := n.policyOf(&r.claimed.Job).Of(&r.claimed.Job)
+	ctx := r.replay.Start(r.started, how.Timeout)
+	if how.Heartbeat > 0 {
+		r.replay.ExpectBeats(how.Heartbeat)
 	}
 	return ctx
 }

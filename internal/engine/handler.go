@@ -93,10 +93,10 @@ func (h *Handler) bindTo() string {
 // later attempts.
 const policySample = 50
 
-// policy is the retry policy by which other nodes rescue the jobs of this handler. It samples
+// policy is what the handler says of its jobs, by which other nodes rescue them, too. It samples
 // BackoffFunc for the attempts that may be followed by another, until it panics.
 func (h *Handler) policy(lines *logs.Limiter) store.Policy {
-	p := store.Policy{MaxAttempts: h.MaxAttempts, Backoff: h.Backoff}
+	p := store.Policy{MaxAttempts: h.MaxAttempts, Backoff: h.Backoff, Timeout: h.Timeout, Heartbeat: h.Heartbeat}
 	if h.BackoffFunc == nil {
 		return p
 	}
@@ -123,32 +123,18 @@ func (h *Handler) askBackoff(attempt int, lines *logs.Limiter) (delay time.Durat
 	return max(h.BackoffFunc(attempt), 0), true
 }
 
-func (h *Handler) maxAttempts(job *store.Job) int {
-	return store.Policy{MaxAttempts: h.MaxAttempts}.Attempts(job)
-}
-
-func (h *Handler) timeout(job *store.Job) time.Duration {
-	if job.Options.Timeout > 0 {
-		return job.Options.Timeout
+// backoff is the delay after the failure of the running attempt. policy is the one that the node
+// has joined with, for the job's queue: its delays apply if BackoffFunc panics.
+func (h *Handler) backoff(job *store.Job, policy store.Policy, lines *logs.Limiter) time.Duration {
+	if h.BackoffFunc == nil {
+		return policy.Delay(job, job.Attempt)
 	}
-	return h.Timeout
-}
-
-func (h *Handler) heartbeat(job *store.Job) time.Duration {
-	if job.Options.Heartbeat > 0 {
-		return job.Options.Heartbeat
-	}
-	return h.Heartbeat
-}
-
-// backoff is the delay after the failure of the running attempt. promised is the policy that the
-// node has joined with: it applies if BackoffFunc panics.
-func (h *Handler) backoff(job *store.Job, promised store.Policy, lines *logs.Limiter) time.Duration {
-	if h.BackoffFunc != nil && job.Options.Backoff == (store.Backoff{}) {
+	says := policy
+	says.Backoff = store.DefaultBackoff // that of the handler, if only one attempt was planned for
+	if _, from := says.Of(job); from.Backoff == store.ByHandler {
 		if delay, ok := h.askBackoff(job.Attempt, lines); ok {
 			return delay
 		}
-		return promised.Delay(job, job.Attempt)
 	}
-	return store.Policy{Backoff: h.Backoff}.Delay(job, job.Attempt)
+	return policy.Delay(job, job.Attempt)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/scheduler"
 	"github.com/holdfastdev/holdfast/internal/slots"
+	"github.com/holdfastdev/holdfast/internal/tuning"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -43,6 +44,9 @@ func (r *Runner) start(ctx context.Context, stop Stop, kind string) (*node, erro
 	err := n.join(joining)
 	if err == nil {
 		err = n.grants.Load(joining) // before the first claim
+	}
+	if err == nil {
+		err = n.tuning.Load(joining)
 	}
 	if err == nil {
 		// A process that was killed here a moment ago may have left jobs behind and be declared
@@ -79,7 +83,7 @@ func (r *Runner) newNode(kind string) *node {
 	}
 	slices.Sort(n.kinds)
 	n.hurry(false) // of an earlier node
-	n.slots = slots.New(slots.Config{Size: n.cfg.Slots, Queues: n.cfg.Queues, Kinds: kinds, MaxAside: n.cfg.maxAside})
+	n.slots = slots.New(slots.Config{Size: n.cfg.Slots, Queues: n.cfg.Queues, Shares: n.cfg.Shares, Kinds: kinds, MaxAside: n.cfg.maxAside})
 	n.starts.node = n
 	n.dispatch = newDispatcher(n)
 	n.promote = newPromoter(n)
@@ -88,6 +92,9 @@ func (r *Runner) newNode(kind string) *node {
 	n.schedule = scheduler.New(scheduler.Parts{
 		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Fire: r.engine.commit.Fire, Cancel: r.engine.Cancel,
 		Turn: func() { n.turns.Note("schedules") }, Lines: r.lines, Outage: n.outage,
+	})
+	n.tuning = tuning.New(tuning.Parts{
+		Store: n.store, Namespace: r.namespace, Every: n.patience, Turn: func() { n.turns.Note("queue settings") }, Outage: n.outage,
 	})
 	n.grants = grants.New(grants.Parts{
 		Store: n.store, Slots: n.slots, Namespace: r.namespace, Node: n.id.Load, Dead: n.declaredDead, Every: n.patience,
@@ -210,7 +217,7 @@ func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)
 func (n *node) loops() map[string]func(context.Context) {
 	loops := map[string]func(context.Context){
 		"heartbeat": n.heart.loop, "promotion": n.promote.loop, "schedules": n.schedule.Run, "limits": n.grants.Run,
-		"rates": n.grants.RunPermits,
+		"rates": n.grants.RunPermits, "queue settings": n.tuning.Run,
 	}
 	for _, d := range n.duties() {
 		loops[d.name] = func(ctx context.Context) { n.perform(ctx, d) }

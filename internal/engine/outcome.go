@@ -45,12 +45,18 @@ func (r *Run) Call(ctx context.Context) ([]byte, error) {
 	return x.handler.Run(ctx, r)
 }
 
+// policyOf is how a job is attempted here, with what is set of its queue now.
+func (n *node) policyOf(job *store.Job) store.Policy {
+	return n.policies[job.Kind].In(n.tuning.Of(job.Queue))
+}
+
 // Again makes the outcome of a failed attempt: the job is retried after the delay, or after its
 // backoff if delay is negative, or fails if no attempt is left.
 func (r *Run) Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
 	job, h := &r.claimed.Job, r.execution.handler
 	o := &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace}
-	if job.Attempt >= h.maxAttempts(job) {
+	policy := r.node.policyOf(job)
+	if job.Attempt >= policy.Attempts(job) {
 		o.State = store.Failed
 		if reason == store.ReasonError {
 			o.Reason = store.ReasonAttemptsExhausted
@@ -58,7 +64,7 @@ func (r *Run) Again(reason store.Reason, text, trace string, delay time.Duration
 		return o
 	}
 	if delay < 0 {
-		delay = h.backoff(job, r.node.policies[h.Kind], r.node.lines)
+		delay = h.backoff(job, policy, r.node.lines)
 	}
 	o.Delay = delay
 	return o

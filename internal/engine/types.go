@@ -19,6 +19,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/internal/stopwatch"
 	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/internal/tuning"
 	"github.com/holdfastdev/holdfast/internal/turns"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -98,6 +99,7 @@ type node struct {
 	promote  *promoter
 	schedule *scheduler.Loop
 	grants   *grants.Loop
+	tuning   *tuning.Table
 	heart    *heart
 	beatNow  chan struct{}
 

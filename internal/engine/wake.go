@@ -12,6 +12,7 @@ func (n *node) wake(w store.Wake) {
 	}
 	switch w.Kind {
 	case store.WakeReady, store.WakeQueue:
+		n.tuning.Heard(w)
 		if n.slots.Serves(w.Queue) {
 			n.dispatch.wake(w.Queue)
 		}
@@ -28,6 +29,7 @@ func (n *node) wake(w store.Wake) {
 		supervise.Signal(n.closeNow)
 		n.schedule.Nudge()
 		n.grants.Heard(w)
+		n.tuning.Heard(w)
 		// No beat: it writes, and on SQLite every write of one process wakes the others with
 		// WakeAll.
 	case store.WakeNode:

@@ -43,6 +43,7 @@ const (
 	CallJournals  = "journals"
 	CallLimits    = "limits"
 	CallPromote   = "promotion"
+	CallQueues    = "queue settings"
 	CallSchedules = "schedules"
 	CallUpdates   = "updates"
 )

@@ -21,6 +21,9 @@ func (s *Slots) admitLocked(jobs []store.Claimed) (start []store.Claimed) {
 	for i := range jobs {
 		s.count(&jobs[i].Job, jobs[i].Lease)
 	}
+	if s.weighed {
+		return s.admitByWeight(jobs)
+	}
 	for i := 0; i < len(jobs); i++ {
 		q := s.shareOf(jobs[i].Job.Queue)
 		if s.used < s.size && q.running < q.limit && !s.quiet {
@@ -44,10 +47,31 @@ func (s *Slots) admitLocked(jobs []store.Claimed) (start []store.Claimed) {
 	return start
 }
 
+// admitByWeight has all jobs wait, and then gives out the free slots. s.mu is held.
+func (s *Slots) admitByWeight(jobs []store.Claimed) (start []store.Claimed) {
+	for i := range jobs {
+		q := s.shareOf(jobs[i].Job.Queue)
+		q.buffer = append(q.buffer, &jobs[i])
+	}
+	for {
+		c, ok := s.startPrefetched()
+		if !ok {
+			break
+		}
+		start = append(start, c)
+	}
+	if len(start) < len(jobs) {
+		supervise.Signal(s.waits)
+	}
+	return start
+}
+
 // begins gives a free slot to a job. s.mu is held.
 func (s *Slots) begins(q *share, job store.ID) {
 	s.used++
-	q.running++
+	if q.running++; q.running <= q.min {
+		s.unmet--
+	}
 	s.runsOf[job] = nil
 }
 
@@ -61,20 +85,22 @@ func (s *Slots) End(job *store.Job, run Run, now time.Time) (following store.Cla
 	}
 	q := s.shareOf(job.Queue)
 	q.pace.ended(now)
-	q.running--
+	if q.running--; q.running < q.min {
+		s.unmet++
+	}
 	s.used--
 	return s.startPrefetched()
 }
 
-// startPrefetched gives a free slot to the prefetched job that was claimed first, of those whose
-// queues are below their limit. s.mu is held.
+// startPrefetched gives a free slot to the prefetched job that comes first, of those whose queues
+// are below their limit. s.mu is held.
 func (s *Slots) startPrefetched() (c store.Claimed, ok bool) {
 	if s.quiet {
 		return c, false
 	}
 	var best *share
 	for _, q := range s.shares {
-		if len(q.buffer) > 0 && q.running < q.limit && (best == nil || q.buffer[0].Lease.Before(best.buffer[0].Lease)) {
+		if len(q.buffer) > 0 && s.may(q) && (best == nil || s.comesFirst(q, best)) {
 			best = q
 		}
 	}

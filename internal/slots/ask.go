@@ -20,7 +20,7 @@ func (s *Slots) Asks(node int64, now time.Time) (asks []store.LimitAsk) {
 		s.forgetGrants()
 		s.member = node
 	}
-	s.rooms(now, s.room(now)) // what it needs now
+	s.rooms(now) // what it needs now
 	for _, l := range s.limits {
 		if a, more := l.askMore(s.size, now); more {
 			asks = append(asks, a)

@@ -85,8 +85,8 @@ func (s *Slots) settle(jobs []store.Claimed) {
 }
 
 func (s *Slots) demand(now time.Time) Demand {
-	d := Demand{Limit: s.room(now), parts: make([]part, len(s.classes)), division: s.division}
-	rooms := s.rooms(now, d.Limit)
+	rooms, most := s.rooms(now)
+	d := Demand{Limit: most, parts: make([]part, len(s.classes)), division: s.division}
 	for i, c := range s.classes {
 		room := min(rooms(c), d.Limit)
 		d.parts[i] = part{room, c.news}
@@ -102,14 +102,14 @@ func (s *Slots) demand(now time.Time) Demand {
 	return d
 }
 
-// rooms returns how many jobs of each class may be claimed now, if the node has room for most. s.mu
-// is held.
-func (s *Slots) rooms(now time.Time, most int) func(c *class) int {
+// rooms returns how many jobs of each class may be claimed now, and how many in all. s.mu is held.
+func (s *Slots) rooms(now time.Time) (of func(c *class) int, most int) {
+	roomOf, most := s.shareRooms(now)
 	if len(s.limits) == 0 {
-		return func(c *class) int { return c.share.room(now, s.mostAhead()) } // it is the only one
+		return func(c *class) int { return roomOf(c.share) }, most // it is the only one
 	}
 	s.at = s.elapsed()
-	apart := apportion(s.classes, s.turn, s.at, func(q *share) int { return min(q.room(now, s.mostAhead()), most) })
+	apart := apportion(s.classes, s.turn, s.at, func(q *share) int { return min(roomOf(q), most) })
 	for _, l := range s.limits {
 		l.needs, l.usable = min(apart.needs[l], most*l.heaviest), apart.uses[l]
 		if l.meter != nil {
@@ -119,7 +119,7 @@ func (s *Slots) rooms(now time.Time, most int) func(c *class) int {
 			supervise.Signal(s.asks)
 		}
 	}
-	return func(c *class) int { return apart.rooms[c.place] }
+	return func(c *class) int { return apart.rooms[c.place] }, most
 }
 
 // room is how many jobs may be claimed now in all queues: the free slots, and as many more as are

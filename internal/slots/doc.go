@@ -10,6 +10,7 @@
 //	apportion  divides slots among classes
 //	permits  the account of a limit's rate: permits that were taken in advance, and when to ask for more
 //	ask      what is asked of limits, and the answers
+//	weigh    slots that are kept for queues, and the parts of queues in the others
 //	rate     how many jobs end within the prefetch horizon
 //	demand   what may be claimed now, and what the answer to a claim tells
 //	admit    claimed jobs get a slot or wait for one; a slot passes from one job to the next
@@ -34,6 +35,10 @@
 // horizon; so long jobs are left to other nodes, and short ones need not wait for a claim each. No
 // job waits in the buffer while a slot is free that it may use. A queue that is full takes no slot
 // away from the others.
+//
+// Where queues have shares, one that has jobs finds the slots that are kept for it free at once,
+// and of the others its part by weight as slots become free. No slot is free while a job waits that
+// may use it; those that are kept for a queue without jobs are free.
 //
 // Of a limit over all nodes no more slots are taken than the node holds: by jobs from their claim
 // until their outcome is committed, and by those that a claim or an enqueue under way may add.

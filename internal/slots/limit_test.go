@@ -63,7 +63,7 @@ func TestSlotsAreKeptForPermits(t *testing.T) {
 			rate.meter.notBefore = b.elapsed() + c.per
 		}
 		b.Wanted("slots", b.now)
-		b.rooms(b.now, b.room(b.now))
+		b.rooms(b.now)
 		if got := slots.surplus(b.now); got != c.surplus {
 			t.Errorf("one job in %v: it gives back %d slots, want %d", c.per, got, c.surplus)
 		}

@@ -229,7 +229,7 @@ func (s *Slots) PermitsWait() <-chan struct{} { return s.permits }
 func (s *Slots) PermitAsks(now time.Time) (asks []store.PermitAsk, sent, again time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rooms(now, s.room(now))
+	s.rooms(now)
 	for _, l := range s.limits {
 		if l.meter == nil {
 			continue

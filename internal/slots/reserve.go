@@ -24,7 +24,7 @@ func (s *Slots) Reserve(jobs []*store.Enqueue, now time.Time) (n int) {
 	}
 	for most := min(s.room(now), len(jobs)); n < most; n++ {
 		c := s.classOf(laneOf(&jobs[n].Job))
-		if c.mayHaveJobs() || c.share.room(now, s.mostAhead()) == 0 || !c.fits(s.at) {
+		if c.mayHaveJobs() || c.share.room(now, s.mostAhead()) == 0 || !s.mayReserve(c.share) || !c.fits(s.at) {
 			break
 		}
 		c.reserve(1)

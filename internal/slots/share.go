@@ -6,11 +6,22 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// Share is what a queue has of a node's slots beside those of others.
+type Share struct {
+	// Min slots are kept for the queue: no others use them, also while it has no jobs.
+	Min int
+	// Weight is its part of the slots that are kept for no queue, while several queues have jobs;
+	// 0: 1.
+	Weight int
+}
+
 // share is the account of one of the queues that a node serves, or of all together if it serves
 // all: the slots it may use, and its prefetched jobs. It is guarded by Slots.mu.
 type share struct {
 	queue string // "": all
 	limit int    // slots that its jobs may use
+
+	min, weight int // of its Share
 
 	classes []*class
 	byLane  map[lane]*class

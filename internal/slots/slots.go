@@ -24,6 +24,8 @@ type Slots struct {
 
 	mu       sync.Mutex
 	used     int              // slots in use
+	unmet    int              // slots that are kept for queues which do not use them
+	weighed  bool             // some queues have a Share
 	reserved int              // for jobs of enqueues in progress
 	quiet    bool             // nothing is claimed or started
 	runsOf   map[store.ID]Run // nil for those that are about to start
@@ -62,6 +64,7 @@ type Config struct {
 	Size     int                 // how many jobs run at once
 	Queues   []store.QueueDemand // the queues to serve, with the limit of each, if it has one; nil: all of the namespace
 	Kinds    map[string]string   // the kinds to claim, as in store.ClaimParams, and their names without a version
+	Shares   map[string]Share    // of some of the queues, by name
 	MaxAside int                 // how many outcomes may be put aside before the node stops claiming
 	// Elapsed is a clock that is never set; nil: that of the process. Permits are used by it.
 	Elapsed func() time.Duration
@@ -88,7 +91,9 @@ func New(cfg Config) *Slots {
 		if limit <= 0 || limit > s.size {
 			limit = s.size
 		}
-		s.named[q.Name] = &share{queue: q.Name, limit: limit}
+		of := cfg.Shares[q.Name]
+		s.named[q.Name] = &share{queue: q.Name, limit: limit, min: min(of.Min, limit), weight: max(of.Weight, 1)}
+		s.unmet, s.weighed = s.unmet+s.named[q.Name].min, len(cfg.Shares) > 0
 		s.shares = append(s.shares, s.named[q.Name])
 		s.most = min(s.most+limit, s.size)
 	}

@@ -86,6 +86,27 @@ func TestOneReadByKey(t *testing.T) {
 	}
 }
 
+// TestQueueAttemptsReadsWhatIsSet: nodes that look what is set of queues read no others.
+func TestQueueAttemptsReadsWhatIsSet(t *testing.T) {
+	t.Parallel()
+	s, conn := opened(t)
+	for _, fill := range []string{
+		"SELECT 1",
+		pg.InSchema(`INSERT INTO {schema}.queue (namespace, name, attempts)
+			SELECT 'default', 'q' || i, CASE WHEN i % 1000 = 0 THEN '{}' END FROM generate_series(1, 5000) i`, s.SchemaName),
+		pg.InSchema("ANALYZE {schema}.queue", s.SchemaName),
+	} {
+		if _, err := conn.Exec(t.Context(), fill); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"queue_attempts", "queue_attempts_all"} {
+			if plan := strings.Join(explain(t, conn, s.Text(name)), "\n"); !strings.Contains(plan, "Index Scan using queue_attempts on queue") {
+				t.Errorf("%s after %.40s…: %s", name, fill, plan)
+			}
+		}
+	}
+}
+
 // TestUnservedReadsFirstRows: whoever looks for what nobody serves reads no more of ready than the
 // first row of a lane, however long that is.
 func TestUnservedReadsFirstRows(t *testing.T) {

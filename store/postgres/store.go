@@ -176,6 +176,12 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 	return queues, pg.Classify(ctx, "list the queues", err)
 }
 
+// AttemptsOfQueues implements store.Queues.
+func (s *Store) AttemptsOfQueues(ctx context.Context, namespace string) (map[string]store.QueueAttempts, error) {
+	set, err := s.read.AttemptsOfQueues(ctx, namespace)
+	return set, pg.Classify(ctx, "see what is set of queues", err)
+}
+
 // Unserved implements store.Queues. What nodes serve is read by itself: who joins or leaves between
 // the two statements may or may not be seen, as one that does so a moment later.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
@@ -347,6 +353,15 @@ func (s *Store) Rest(ctx context.Context, params store.RestParams) (store.Restin
 	}
 	rest, err := s.operate.Rest(ctx, params)
 	return rest, pg.Classify(ctx, "let queue "+params.Queue+" rest", err)
+}
+
+// SetQueue implements store.Queues.
+func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (store.QueueAttempts, error) {
+	if err := params.Check(); err != nil {
+		return store.QueueAttempts{}, err
+	}
+	set, err := s.limits.SetQueue(ctx, params)
+	return set, pg.Classify(ctx, "set queue "+params.Queue, err)
 }
 
 // DeleteQueue implements store.Queues.

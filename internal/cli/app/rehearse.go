@@ -60,6 +60,11 @@ func (nowhere) Rest(context.Context, store.RestParams) (store.Resting, error) {
 	return store.Resting{}, nil
 }
 
+// SetQueue checks a change.
+func (nowhere) SetQueue(_ context.Context, p store.SetQueueParams) (store.QueueAttempts, error) {
+	return store.QueueAttempts{}, p.Check()
+}
+
 func (nowhere) DeleteQueue(context.Context, store.DeleteQueueParams) error { return nil }
 
 // Schedules returns a schedule of any name, which fires so rarely that what fits to another

@@ -80,6 +80,9 @@ func parseDuration(text string) (time.Duration, error) {
 	return whole + d, nil
 }
 
+// ParseDuration reads a duration, such as 1h30m or 7d, as flags do.
+func ParseDuration(text string) (time.Duration, error) { return parseDuration(text) }
+
 // ParseKeep parses for how long a finished job keeps its business key.
 func ParseKeep(text string) (time.Duration, error) {
 	if text == forever {

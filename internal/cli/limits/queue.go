@@ -19,15 +19,24 @@ func QueueCommand(a *app.App) *cobra.Command {
 	v := verbs{a}
 	var workers string
 	var rate rateFlags
+	var attempts attemptFlags
 	cmd := &cobra.Command{
 		Use:   "set QUEUE",
-		Short: "Set how many jobs of a queue run at once, or start in a time",
+		Short: "Set how many jobs of a queue run at once, or start in a time, or how they are attempted",
 		Long: `Set how many jobs of a queue run at once, or start in a time, over all nodes. This is the limit
 queue:QUEUE, which the verbs of "holdfast limit" show and change as well; what a flag says is set,
-the rest stays.`,
+the rest stays.
+
+Or set how the jobs of a queue are attempted: --max-attempts and --backoff hold for the attempts
+that fail from then on, also of jobs that were enqueued before; --timeout and --heartbeat-timeout
+for those that begin. What the enqueue of a job says comes before it; it comes before what the
+handler and the kind say. --unset takes it away. "queue get" shows what counts. These flags do not
+go together with those of the limit.`,
 		Example: `  holdfast queue set mail --max-workers 8
   holdfast queue set mail --rate 50/s --burst 10
-  holdfast queue set mail --max-workers none --rate none`,
+  holdfast queue set mail --max-workers none --rate none
+  holdfast queue set mail --max-attempts 5 --backoff 10s,1h --timeout 30s
+  holdfast queue set mail --unset backoff`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
@@ -42,8 +51,17 @@ the rest stays.`,
 				}
 				opts = append(opts, opt)
 			}
-			if len(opts) == 0 {
-				return arg.Usagef("nothing to set; use --max-workers, --rate or --burst")
+			change, tunes, err := attempts.change(cmd.Flags().Changed)
+			switch {
+			case err != nil:
+				return err
+			case tunes && len(opts) > 0:
+				return arg.Usagef("how jobs are attempted and how many run are set by two commands")
+			case tunes:
+				return v.setAttempts(ctx, args[0], &change)
+			case len(opts) == 0:
+				return arg.Usagef("nothing to set; use --max-workers, --rate or --burst, " +
+					"or --max-attempts, --backoff, --timeout, --heartbeat-timeout or --unset")
 			}
 			opts = append(opts, limit.Queues(args[0]), limit.Kinds())
 			if workers == none || rate.rate == none {
@@ -54,6 +72,7 @@ the rest stays.`,
 	}
 	cmd.Flags().StringVar(&workers, "max-workers", "", "let at most `N` jobs of the queue run at once; none: any number")
 	rate.add(cmd.Flags())
+	attempts.add(cmd)
 	return cmd
 }
 

@@ -35,6 +35,7 @@ type Job struct {
 	Heartbeat       span            `json:"heartbeat_timeout"`
 	Deadline        timestamp       `json:"deadline"`
 	Backoff         *Backoff        `json:"backoff"`
+	OfKind          []string        `json:"of_kind"`
 	OrderingKey     Text            `json:"ordering_key"`
 	Unique          bool            `json:"unique"`
 	Key             Text            `json:"key"`
@@ -150,7 +151,7 @@ func NewJob(r *store.Record) Job {
 		Timeout: span(r.Options.Timeout), Heartbeat: span(r.Options.Heartbeat), Deadline: timestamp(r.Options.Deadline),
 		OrderingKey: Text(r.OrderingKey), Unique: r.UniqueKey != nil,
 		Key: Text(r.Options.Key), KeepKey: Text(KeepText(r.Options.KeepKey)), KeepTurn: r.Options.KeepTurn,
-		Blocked: r.Blocked, CancelRequested: r.CancelRequested,
+		OfKind: r.Options.OfKind.Names(), Blocked: r.Blocked, CancelRequested: r.CancelRequested,
 		Limit: Text(r.Options.Limit), LimitKey: Text(r.Options.LimitKey), FairKey: Text(r.Options.FairKey),
 		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),

@@ -100,6 +100,7 @@ func TestViewOfEverything(t *testing.T) {
 	r.Options.Backoff.Base, r.Options.Backoff.Cap, r.Options.Backoff.Jitter = time.Second, time.Minute, 0.25
 	r.Parent, r.Options.Source, r.Options.Nominal, r.Options.Follows = holdfast.NewID(), "s", at, holdfast.NewID()
 	r.OrderingKey, r.UniqueKey, r.Blocked, r.CancelRequested = "o", []byte{1}, true, true
+	r.Options.OfKind = store.SettingBackoff
 	r.Options.Key, r.Options.KeepKey, r.Options.KeepTurn = "order-42", store.KeepForever, true
 	r.Options.Limit, r.Options.LimitKey = "customer", "acme"
 	r.LeaseNumber, r.Lease.Node = 1<<60+1, 7

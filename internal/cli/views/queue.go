@@ -20,6 +20,7 @@ type Queue struct {
 	PausedBy  Text             `json:"paused_by"`
 	RestUntil timestamp        `json:"rest_until"` // the last rest, which may be over
 	RestLevel int              `json:"rest_level"`
+	Attempts  Attempts         `json:"attempts"`
 	Counts    map[string]Count `json:"counts"`
 	OldestDue timestamp        `json:"oldest_due"`
 }
@@ -40,7 +41,7 @@ func NewQueue(q *store.Queue) Queue {
 	v := Queue{
 		Namespace: q.Namespace, Name: q.Name, CreatedAt: timestamp(q.CreatedAt),
 		Paused: !q.PausedAt.IsZero(), PausedAt: timestamp(q.PausedAt), PausedBy: Text(q.PausedBy),
-		RestUntil: timestamp(q.Rest.Until), RestLevel: q.Rest.Level,
+		RestUntil: timestamp(q.Rest.Until), RestLevel: q.Rest.Level, Attempts: newAttempts(q.Attempts),
 		Counts: map[string]Count{}, OldestDue: timestamp(q.OldestDue),
 	}
 	for _, state := range countedStates {
@@ -62,7 +63,7 @@ func CountText(c store.Count) string {
 }
 
 // QueueHeader is the header of a table of queues.
-var QueueHeader = []string{"NAME", "AVAILABLE", "RUNNING", "SCHEDULED", "RETRYABLE", "WAITING", "OLDEST", "PAUSED"}
+var QueueHeader = []string{"NAME", "AVAILABLE", "RUNNING", "SCHEDULED", "RETRYABLE", "WAITING", "OLDEST", "PAUSED", "SET"}
 
 // QueueRow formats a queue for a table.
 func QueueRow(now time.Time, q *store.Queue) []string {
@@ -83,7 +84,7 @@ func QueueRow(now time.Time, q *store.Queue) []string {
 		}
 		paused += "rests for " + output.Rough(q.Rest.Until.Sub(now)) + " more"
 	}
-	return append(row, oldest, paused)
+	return append(row, oldest, paused, q.Attempts.String())
 }
 
 // WholeQueue is a queue with those who serve it.
@@ -92,6 +93,8 @@ type WholeQueue struct {
 
 	Nodes    []QueueNode `json:"nodes"`
 	Unserved []Unserved  `json:"unserved"`
+	// Kinds are those that the nodes serve, and how jobs of them are attempted here.
+	Kinds []KindAttempts `json:"kinds"`
 }
 
 // QueueNode is a live node that serves a queue.
@@ -105,6 +108,7 @@ type QueueNode struct {
 // NewWholeQueue returns the view of a queue and of those who serve it.
 func NewWholeQueue(q *store.Queue, nodes []store.Node, unserved []store.Unserved, now time.Time) WholeQueue {
 	v := WholeQueue{Queue: NewQueue(q), Nodes: []QueueNode{}, Unserved: []Unserved{}}
+	var serving []*store.Node
 	for i := range nodes {
 		n := &nodes[i]
 		serves := (n.Info.Namespace == "" || n.Info.Namespace == q.Namespace) &&
@@ -112,12 +116,14 @@ func NewWholeQueue(q *store.Queue, nodes []store.Node, unserved []store.Unserved
 		if !serves || !isAlive(n, now) {
 			continue
 		}
+		serving = append(serving, n)
 		slots := n.Info.Slots
 		if own, limited := n.Info.QueueSlots[q.Name]; limited {
 			slots = own
 		}
 		v.Nodes = append(v.Nodes, QueueNode{ID: Big(n.ID), Name: n.Info.Name, Slots: slots, Kinds: sorted(n.Info.Kinds)})
 	}
+	v.Kinds = kindsAttempts(q.Attempts.AttemptSettings, serving)
 	for i := range unserved {
 		if unserved[i].Queue == q.Name {
 			v.Unserved = append(v.Unserved, newUnserved(&unserved[i]))
@@ -136,9 +142,12 @@ func PrintQueue(out *output.Printer, now time.Time, q *store.Queue, v *WholeQueu
 	for i, state := range countedStates {
 		w.Add(state.String(), row[1+i])
 	}
-	w.Add("oldest", row[len(row)-2])
-	if paused := row[len(row)-1]; paused != "" {
+	w.Add("oldest", row[len(row)-3])
+	if paused := row[len(row)-2]; paused != "" {
 		w.Add("paused", paused)
+	}
+	if set := SetText(now, q.Attempts); set != "" {
+		w.Add("set", set)
 	}
 	for i := range v.Unserved {
 		u := &v.Unserved[i]
@@ -161,4 +170,11 @@ func PrintQueue(out *output.Printer, now time.Time, q *store.Queue, v *WholeQueu
 			output.Clip(strings.Join(n.Kinds, ","), 60))
 	}
 	nodes.Flush()
+	out.Printf("\nhow jobs that do not say themselves are attempted:")
+	kinds := out.NewTable(2)
+	kinds.Add(kindAttemptsHeader...)
+	for i := range v.Kinds {
+		kinds.Add(kindAttemptsRow(&v.Kinds[i])...)
+	}
+	kinds.Flush()
 }

@@ -58,6 +58,14 @@ func Apply(e *store.Edit, job *store.Job) (changed bool) {
 	set(&job.Options.Timeout, e.Timeout)
 	set(&job.Options.Heartbeat, e.Heartbeat)
 	set(&job.Options.Backoff, e.Backoff)
+	for of, is := range map[store.Setting]bool{
+		store.SettingMaxAttempts: e.MaxAttempts != nil, store.SettingBackoff: e.Backoff != nil,
+		store.SettingTimeout: e.Timeout != nil, store.SettingHeartbeat: e.Heartbeat != nil,
+	} {
+		if is {
+			job.Options.OfKind &^= of
+		}
+	}
 	if e.Deadline != nil {
 		job.Options.Deadline = e.Deadline.Truncate(time.Microsecond)
 	}

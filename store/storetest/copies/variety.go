@@ -17,6 +17,7 @@ func variety(e *env.Env) {
 	keyed(e)
 	dependent(e)
 	e.Pause("idle", true)
+	e.SetQueue("tuned", store.AttemptSettings{MaxAttempts: 3, Backoff: store.Backoff{Base: 1, Cap: 2, Jitter: 0.5}, Timeout: 1}, 0)
 	e.Add(env.Queue("idle"))
 	e.Enqueue(e.Job(env.In(env.OtherSpace)))
 	scheduled(e)

@@ -65,6 +65,14 @@ func (e *Env) Pause(queue string, paused bool) {
 	e.NoError("Pause", err)
 }
 
+// SetQueue sets how the jobs of a queue are attempted, and unsets some of that.
+func (e *Env) SetQueue(queue string, set store.AttemptSettings, unset store.Setting) store.QueueAttempts {
+	e.Helper()
+	is, err := e.Store.SetQueue(e.Ctx, store.SetQueueParams{Namespace: Namespace, Queue: queue, Set: set, Unset: unset, Actor: "ada"})
+	e.NoError("SetQueue", err)
+	return is
+}
+
 // Rest lets a queue rest.
 func (e *Env) Rest(queue string, d time.Duration, curve store.Backoff) store.Resting {
 	e.Helper()

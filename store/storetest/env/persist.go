@@ -109,6 +109,14 @@ func (p persistent) Rest(ctx context.Context, params store.RestParams) (rest sto
 	return rest, err
 }
 
+func (p persistent) SetQueue(ctx context.Context, params store.SetQueueParams) (store.QueueAttempts, error) {
+	return persistFor(func() (store.QueueAttempts, error) { return p.Store.SetQueue(ctx, params) })
+}
+
+func (p persistent) AttemptsOfQueues(ctx context.Context, namespace string) (map[string]store.QueueAttempts, error) {
+	return persistFor(func() (map[string]store.QueueAttempts, error) { return p.Store.AttemptsOfQueues(ctx, namespace) })
+}
+
 func (p persistent) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
 	return persist(func(bool) error { return p.Store.DeleteQueue(ctx, params) })
 }

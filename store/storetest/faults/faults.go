@@ -268,6 +268,22 @@ func (s *Store) Rest(ctx context.Context, params store.RestParams) (rest store.R
 	return rest, err
 }
 
+// SetQueue implements store.Queues.
+func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (set store.QueueAttempts, err error) {
+	err = s.do(ctx, "SetQueue", func(bool) error {
+		set, err = s.inner.SetQueue(ctx, params)
+		return err
+	})
+	return set, err
+}
+
+// AttemptsOfQueues implements store.Queues.
+func (s *Store) AttemptsOfQueues(ctx context.Context, namespace string) (map[string]store.QueueAttempts, error) {
+	return answer(ctx, s, "AttemptsOfQueues", func() (map[string]store.QueueAttempts, error) {
+		return s.inner.AttemptsOfQueues(ctx, namespace)
+	})
+}
+
 // DeleteQueue implements store.Queues. It is not duplicated: the second one would find no queue.
 func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
 	return s.do(ctx, "DeleteQueue", func(again bool) error {

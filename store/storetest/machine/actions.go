@@ -18,6 +18,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"retry":  m.retryJobs,
 		"pause":  m.pauseQueue,
 		"rest":   m.restQueue,
+		"set":    m.setQueue,
 		"drop":   m.deleteQueue,
 		"rescue": m.rescueNodes,
 		"giveup": m.giveUpRuns,

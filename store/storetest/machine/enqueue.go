@@ -36,6 +36,12 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	if q.Job.Kind == machineKinds[2] || chance(t, "own backoff", 15) { // see anyPolicies
 		q.Job.Options.Backoff = store.Backoff{Base: 5 * time.Second, Cap: 20 * time.Second}
 	}
+	if chance(t, "of the kind", 20) { // but for that of the third kind, of which nothing else is said
+		q.Job.Options.OfKind = pick(t, "of kind", store.SettingMaxAttempts, store.SettingMaxAttempts|store.SettingBackoff)
+		if q.Job.Kind == machineKinds[2] {
+			q.Job.Options.OfKind = store.SettingMaxAttempts
+		}
+	}
 	if m.mode.durable && chance(t, "bound", 15) {
 		q.Job.Version = "v1"
 	}

@@ -73,6 +73,27 @@ func (m *machine) restQueue(t *rapid.T) {
 	m.same("Rest", got, want)
 }
 
+// setQueue sets how jobs are attempted, such that it can be told to the microsecond, or unsets it.
+func (m *machine) setQueue(t *rapid.T) {
+	params := store.SetQueueParams{Namespace: m.namespace, Queue: m.anyQueue(t), Actor: "ada"}
+	params.Unset = pick(t, "unset", 0, store.SettingMaxAttempts, store.SettingBackoff, store.SettingMaxAttempts|store.SettingBackoff)
+	set := pick(t, "set", store.SettingTimeout, store.SettingMaxAttempts, store.SettingBackoff, 0) &^ params.Unset
+	if set&store.SettingMaxAttempts != 0 {
+		params.Set.MaxAttempts = pick(t, "attempts", 2, 1, 4)
+	}
+	if set&store.SettingBackoff != 0 {
+		params.Set.Backoff = store.Backoff{Base: 20 * time.Second, Cap: time.Minute}
+	}
+	if set&store.SettingTimeout != 0 {
+		params.Set.Timeout = time.Second
+	}
+	got, err := m.store.SetQueue(m.ctx, params)
+	want, wantErr := m.model.SetQueue(m.ctx, params)
+	t.Logf("set %s: %v: %v, %v", params.Queue, params.Detail(), want, wantErr)
+	m.sameErr("SetQueue", err, wantErr)
+	m.same("SetQueue", got, want)
+}
+
 func (m *machine) deleteQueue(t *rapid.T) {
 	params := store.DeleteQueueParams{Namespace: m.namespace, Queue: m.anyQueue(t), Actor: "ada"}
 	t.Logf("delete %s", params.Queue)

@@ -232,6 +232,37 @@ func (s *Store) Rest(ctx context.Context, params store.RestParams) (store.Restin
 	return q.Rest, nil
 }
 
+// SetQueue implements store.Queues.
+func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (store.QueueAttempts, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return store.QueueAttempts{}, err
+	}
+	defer s.mu.Unlock()
+	if err := params.Check(); err != nil {
+		return store.QueueAttempts{}, err
+	}
+	q := s.touch(params.Namespace, params.Queue, now)
+	q.deleted = false
+	q.Attempts = params.After(q.Attempts, now)
+	return q.Attempts, nil
+}
+
+// AttemptsOfQueues implements store.Queues.
+func (s *Store) AttemptsOfQueues(ctx context.Context, namespace string) (map[string]store.QueueAttempts, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	set := map[string]store.QueueAttempts{}
+	for name, q := range s.queues {
+		if name.namespace == namespace && q.Attempts != (store.QueueAttempts{}) {
+			set[name.name] = q.Attempts
+		}
+	}
+	return set, nil
+}
+
 // DeleteQueue implements store.Queues.
 func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
 	if _, err := s.begin(ctx); err != nil {
@@ -250,5 +281,6 @@ func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams)
 		return store.QueueInUse(params.Queue)
 	}
 	q.PausedAt, q.PausedBy, q.Rest, q.deleted = time.Time{}, "", store.Resting{}, true
+	q.Attempts = store.QueueAttempts{}
 	return nil
 }

@@ -99,7 +99,11 @@ func (s *Store) lost(j *job, now time.Time) ending {
 	if e.uncounted {
 		lost.Attempt--
 	}
-	delay, retry := s.nodes[j.lease.Node].Info.Policies[j.Kind].Lost(&lost)
+	policy := s.nodes[j.lease.Node].Info.Policies[j.Kind]
+	if q := s.queues[queueName{j.Namespace, j.Queue}]; q != nil {
+		policy = policy.In(q.Attempts.AttemptSettings)
+	}
+	delay, retry := policy.Lost(&lost)
 	// A requested cancel goes before the decision that no attempt is left, unless the job would
 	// have to end itself in one. Reading: a deadline does not, for then there is no next attempt
 	// that would come too late.

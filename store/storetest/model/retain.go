@@ -36,7 +36,7 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		j.forgetRefused(now.Add(-store.RefusedKept))
 	}
 	for name, q := range s.queues {
-		if !s.isPaused(name, now) && now.Sub(q.used) >= queueKept && !s.isUsed(name) {
+		if !s.isPaused(name, now) && q.Attempts == (store.QueueAttempts{}) && now.Sub(q.used) >= queueKept && !s.isUsed(name) {
 			delete(s.queues, name)
 		}
 	}

@@ -16,6 +16,7 @@ var Groups = env.Groups{
 	"Read":         readTests,
 	"Obstacles":    obstaclesTests,
 	"Rest":         restTests,
+	"SetQueue":     setQueueTests,
 	"Closed":       closedTests,
 	"Action":       actionTests,
 	"Words":        wordsTests,

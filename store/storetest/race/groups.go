@@ -23,5 +23,6 @@ var raceTests = env.Merged(env.Tests{
 	"AtomicTransitions_whoever_gives_up_leaves_every_job_in_one_place":          raceContextElsewhere,
 	"NoLoss_queues_are_used_while_they_are_removed":                             raceQueues,
 	"NoLoss_queues_are_used_while_they_are_deleted":                             raceDeletes,
+	"NoLoss_settings_of_a_queue_that_are_set_at_once":                           raceSettings,
 }, raceNodesTests, raceGiveUpTests, raceRequestsTests, raceStartTests, raceMixedTests, raceDurableTests, raceUpdatesTests,
 	raceChildrenTests, raceKeysTests, raceDependTests)

@@ -84,6 +84,10 @@ func (s *two) Rest(ctx context.Context, p store.RestParams) (store.Resting, erro
 	return s.either().Rest(ctx, p)
 }
 
+func (s *two) SetQueue(ctx context.Context, p store.SetQueueParams) (store.QueueAttempts, error) {
+	return s.either().SetQueue(ctx, p)
+}
+
 func (s *two) PauseJobs(ctx context.Context, p store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
 	return s.either().PauseJobs(ctx, p)
 }

@@ -97,7 +97,7 @@ func putQueues(ctx context.Context, t pg.Session, queues []store.QueueSettings) 
 	for _, q := range queues {
 		rows = append(rows, queueRow{
 			q.Namespace, q.Name, q.CreatedAt.UnixMicro(), pg.OptMicros(q.PausedAt), textOf(q.PausedBy),
-			pg.OptMicros(q.Rest.Until), q.Rest.Level, pg.OptMicros(q.DeletedAt),
+			pg.OptMicros(q.Rest.Until), q.Rest.Level, textOf(q.Attempts.Encode()), pg.OptMicros(q.DeletedAt),
 		})
 	}
 	return putRows(ctx, t, "copy_queues_put", rows)

@@ -152,6 +152,7 @@ type queueRow struct {
 	PausedBy  *string `json:"paused_by"`
 	RestUntil *int64  `json:"rest_until"`
 	RestLevel int     `json:"rest_level"`
+	Attempts  *string `json:"attempts"`
 	DeletedAt *int64  `json:"deleted_at"`
 }
 

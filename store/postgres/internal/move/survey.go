@@ -77,10 +77,14 @@ func queues(ctx context.Context, t pg.Session) (list []store.QueueSettings, err 
 	err = t.Run(ctx, "copy_queues", func(r pg.Row) error {
 		var q store.QueueSettings
 		var created, paused, rests, deleted *int64
-		var by *string
-		err := r.Scan(&q.Namespace, &q.Name, &created, &paused, &by, &rests, &q.Rest.Level, &deleted)
+		var by, attempts *string
+		err := r.Scan(&q.Namespace, &q.Name, &created, &paused, &by, &rests, &q.Rest.Level, &attempts, &deleted)
+		if err != nil {
+			return err
+		}
 		q.Rest.Until = pg.OptTime(rests)
 		q.CreatedAt, q.PausedAt, q.PausedBy, q.DeletedAt = pg.OptTime(created), pg.OptTime(paused), pg.TextOf(by), pg.OptTime(deleted)
+		q.Attempts, err = store.DecodeQueueAttempts(pg.TextOf(attempts))
 		list = append(list, q)
 		return err
 	})

@@ -31,6 +31,7 @@ type rescue struct {
 	limit        int32
 	node, record int64 // the last record that was looked at
 	policies     map[int64]map[string]store.Policy
+	queues       limits.Queues
 
 	died    []int64 // nodes that were declared dead before
 	rescued []store.RescuedJob
@@ -288,7 +289,7 @@ func (r *rescue) take(ctx context.Context, find func(t pg.Session) ([]*heldRun, 
 		if held, err = find(t); err != nil || len(held) == 0 {
 			return err
 		}
-		if err := r.learn(ctx, t, held); err != nil {
+		if err := cmp.Or(r.queues.Learn(ctx, t), r.learn(ctx, t, held)); err != nil {
 			return err
 		}
 		now := s.Micros()
@@ -335,7 +336,7 @@ func (r *rescue) decide(h *heldRun, now int64) {
 	if !h.body {
 		return
 	}
-	if delay, retry := r.policies[h.Lease.Node][h.job.Kind].Lost(&h.job); retry {
+	if delay, retry := r.policies[h.Lease.Node][h.job.Kind].In(r.queues.Of(&h.job)).Lost(&h.job); retry {
 		h.State, h.Reason, h.RunAt = store.Retryable, string(store.ReasonNodeLost), now+max(delay, 0).Microseconds()
 	}
 }

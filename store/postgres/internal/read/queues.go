@@ -17,12 +17,16 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 		var id int32
 		var createdAt int64
 		var pausedAt, restsUntil *int64
-		var pausedBy *string
+		var pausedBy, attempts *string
 		var isDeleted bool
-		err := r.Scan(&id, &q.Namespace, &q.Name, &createdAt, &pausedAt, &pausedBy, &restsUntil, &q.Rest.Level, &isDeleted)
+		err := r.Scan(&id, &q.Namespace, &q.Name, &createdAt, &pausedAt, &pausedBy, &restsUntil, &q.Rest.Level, &attempts, &isDeleted)
+		if err != nil {
+			return err
+		}
 		q.Rest.Until = pg.OptTime(restsUntil)
 		q.CreatedAt, q.PausedAt, q.PausedBy = pg.TimeOf(createdAt), pg.OptTime(pausedAt), pg.TextOf(pausedBy)
 		place[id] = len(queues)
+		q.Attempts, err = store.DecodeQueueAttempts(pg.TextOf(attempts))
 		queues, deleted = append(queues, q), append(deleted, isDeleted)
 		return err
 	}}
@@ -49,6 +53,20 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 	}}
 	err := s.Read(ctx, list, counts)
 	return listed(queues, deleted), err
+}
+
+// AttemptsOfQueues is that of store.Queues, without the class of its error.
+func (s *Store) AttemptsOfQueues(ctx context.Context, namespace string) (set map[string]store.QueueAttempts, err error) {
+	set = map[string]store.QueueAttempts{}
+	err = s.Read(ctx, pg.Statement{Name: "queue_attempts", Args: []any{namespace}, Each: func(r pg.Row) error {
+		var space, name, text string
+		if err := r.Scan(&space, &name, &text); err != nil {
+			return err
+		}
+		set[name], err = store.DecodeQueueAttempts(text)
+		return err
+	}})
+	return set, err
 }
 
 // listed returns the queues without those that were deleted and have no job that is not finished.

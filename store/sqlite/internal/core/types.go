@@ -60,6 +60,7 @@ type Tx struct {
 	Tails           JournalTails                      // of the journals to which it wrote
 	AskedLeft, Left bool                              // whether jobs that are not there have left rows
 	Promised        map[int64]map[string]store.Policy // of nodes, for a rescue
+	Tuned           map[int64]store.AttemptSettings   // of queues, for a rescue
 	Starts          bool                              // jobs of the batch run at once
 	Started         []store.Claimed                   // that do
 }

@@ -206,6 +206,11 @@ func ReadOptTime(s Stmt) time.Time {
 	return ReadTime(s)
 }
 
+// ReadAttempts reads what is set of a queue.
+func ReadAttempts(s Stmt) (store.QueueAttempts, error) {
+	return store.DecodeQueueAttempts(ReadOptText(s))
+}
+
 // ReadRest reads the two columns of the rest of a queue.
 func ReadRest(s Stmt) store.Resting {
 	return store.Resting{Until: ReadOptTime(s), Level: int(s.ReadInt())}

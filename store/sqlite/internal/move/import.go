@@ -99,6 +99,7 @@ func putQueue(t *core.Tx, q *store.QueueSettings) error {
 	db.BindOptText(s, q.PausedBy)
 	db.BindOptTime(s, q.Rest.Until)
 	s.BindInt(int64(q.Rest.Level))
+	db.BindOptText(s, q.Attempts.Encode())
 	db.BindOptTime(s, q.DeletedAt)
 	return db.Exec(s)
 }

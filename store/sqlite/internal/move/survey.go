@@ -112,10 +112,13 @@ func putNote(t *core.Tx, n *store.CopyNote) error {
 func queues(t *core.Tx) (list []store.QueueSettings, err error) {
 	s := t.Stmt("copy_queues")
 	return list, db.Each(s, func() error {
-		list = append(list, store.QueueSettings{
+		q := store.QueueSettings{
 			Namespace: s.ReadText(), Name: s.ReadText(), CreatedAt: db.ReadTime(s), PausedAt: db.ReadOptTime(s),
-			PausedBy: db.ReadOptText(s), Rest: db.ReadRest(s), DeletedAt: db.ReadOptTime(s),
-		})
-		return nil
+			PausedBy: db.ReadOptText(s), Rest: db.ReadRest(s),
+		}
+		q.Attempts, err = db.ReadAttempts(s)
+		q.DeletedAt = db.ReadOptTime(s)
+		list = append(list, q)
+		return err
 	})
 }

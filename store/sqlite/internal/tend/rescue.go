@@ -232,12 +232,16 @@ func rescueJob(t *core.Tx, r *core.ClaimRecord, slot int) (rescued store.Rescued
 	if err != nil {
 		return rescued, false, err
 	}
+	set, err := tuned(t, b.Lane.Queue)
+	if err != nil {
+		return rescued, false, err
+	}
 	e := &work.Ending{
 		State: store.Failed, Reason: store.ReasonCrashLoop, Taken: true, Lost: true, Durable: durable, Uncounted: grown, CancelSeen: true,
 	}
 	// A requested cancel comes before the decision that no attempt is left, unless the job would
 	// have to end itself in one.
-	if delay, retry := promised[b.Kind].Lost(&lost); retry || asked.Cancel != nil && !durable {
+	if delay, retry := promised[b.Kind].In(set).Lost(&lost); retry || asked.Cancel != nil && !durable {
 		e.State, e.Reason, e.RunAt = store.Retryable, store.ReasonNodeLost, t.Now+max(delay, 0).Microseconds()
 	}
 	state, reason, err := work.EndRun(t, b, r, l, e)

@@ -24,8 +24,10 @@ func (v Verbs) Queues(ctx context.Context, namespace string) ([]store.Queue, err
 				PausedAt: db.ReadOptTime(st), PausedBy: db.ReadOptText(st), Rest: db.ReadRest(st),
 				Counts: map[store.State]store.Count{},
 			})
+			set, err := db.ReadAttempts(st)
+			queues[len(queues)-1].Attempts = set
 			deleted = append(deleted, !st.ReadNull())
-			return nil
+			return err
 		})
 		if err != nil || len(queues) == 0 {
 			return err
@@ -44,6 +46,21 @@ func (v Verbs) Queues(ctx context.Context, namespace string) ([]store.Queue, err
 		return nil
 	})
 	return queues, err
+}
+
+// AttemptsOfQueues implements store.Queues.
+func (v Verbs) AttemptsOfQueues(ctx context.Context, namespace string) (set map[string]store.QueueAttempts, err error) {
+	err = v.d.Read(ctx, "see what is set of queues", func(t *core.Tx) error {
+		set = map[string]store.QueueAttempts{}
+		s := t.Stmt("queues_attempts")
+		s.BindText(namespace)
+		return db.Each(s, func() (err error) {
+			name := s.ReadText()
+			set[name], err = db.ReadAttempts(s)
+			return err
+		})
+	})
+	return set, err
 }
 
 // listed returns the queues without those that were deleted and have no job that is not finished.

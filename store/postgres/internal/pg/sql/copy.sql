@@ -120,7 +120,7 @@ SELECT id, namespace, job, seq, differs, at FROM json_to_recordset(@rows::json)
 ON CONFLICT (id, namespace) DO NOTHING;
 
 -- name: copy_queues
-SELECT namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, deleted_at FROM {schema}.queue
+SELECT namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, attempts, deleted_at FROM {schema}.queue
 WHERE created_at IS NOT NULL ORDER BY namespace, name;
 
 -- name: copy_counts
@@ -157,12 +157,13 @@ INSERT INTO {schema}.meta (name, value) VALUES ('copied_from', @note) ON CONFLIC
 
 -- name: copy_queues_put
 -- params: @rows text
-INSERT INTO {schema}.queue (namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, deleted_at)
-SELECT t.namespace, t.name, t.created_at, t.paused_at, t.paused_by, t.rest_until, t.rest_level, t.deleted_at
+INSERT INTO {schema}.queue (namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, attempts, deleted_at)
+SELECT t.namespace, t.name, t.created_at, t.paused_at, t.paused_by, t.rest_until, t.rest_level, t.attempts, t.deleted_at
 FROM json_to_recordset(@rows::json) AS t (namespace text, name text, created_at bigint, paused_at bigint, paused_by text,
-  rest_until bigint, rest_level int, deleted_at bigint)
+  rest_until bigint, rest_level int, attempts text, deleted_at bigint)
 ON CONFLICT (namespace, name) DO UPDATE SET created_at = excluded.created_at, paused_at = excluded.paused_at,
-  paused_by = excluded.paused_by, rest_until = excluded.rest_until, rest_level = excluded.rest_level, deleted_at = excluded.deleted_at;
+  paused_by = excluded.paused_by, rest_until = excluded.rest_until, rest_level = excluded.rest_level,
+  attempts = excluded.attempts, deleted_at = excluded.deleted_at;
 
 -- Those of the jobs that are there already.
 -- name: copy_known

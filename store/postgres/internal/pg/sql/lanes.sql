@@ -93,10 +93,11 @@ DELETE FROM {schema}.lane l WHERE l.id = ANY (@lanes)
 RETURNING l.id;
 
 -- Removes queues that have no lanes any more and had their first job before that, but for those
--- that are paused or rest.
+-- that are paused or rest, or of which something is set.
 -- name: queues_retire
 -- params: @created_before bigint, @now bigint
 DELETE FROM {schema}.queue q WHERE q.created_at < @created_before AND q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now
+  AND q.attempts IS NULL
   AND NOT EXISTS (SELECT 1 FROM {schema}.lane l WHERE l.queue = q.id OFFSET 0);
 
 -- Lanes for jobs that are to be bound to versions of their kinds. It is the first statement of its

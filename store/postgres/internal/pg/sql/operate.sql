@@ -327,6 +327,25 @@ WITH changed AS (
 )
 INSERT INTO {schema}.audit (at, actor, action, queue, detail) SELECT @now, @actor, 'rest', @queue, @detail WHERE @actor <> '';
 
+-- What is set of a queue, which need not exist yet, and locks it.
+-- name: queue_set_lock
+-- params: @namespace text, @queue text, @now bigint
+INSERT INTO {schema}.queue AS q (namespace, name, created_at) VALUES (@namespace, @queue, @now)
+ON CONFLICT (namespace, name) DO UPDATE SET created_at = coalesce(q.created_at, excluded.created_at), deleted_at = NULL
+RETURNING q.id, q.attempts;
+
+-- Sets it.
+-- name: queue_set
+-- params: @queue int, @attempts text, @now bigint, @actor text, @detail text
+WITH changed AS (
+  UPDATE {schema}.queue SET attempts = @attempts WHERE id = @queue
+)
+INSERT INTO {schema}.audit (at, actor, action, queue, detail) VALUES (@now, @actor, 'set', @queue, @detail);
+
+-- What is set of all queues of which something is.
+-- name: queue_attempts_all
+SELECT namespace, name, attempts FROM {schema}.queue WHERE attempts IS NOT NULL;
+
 -- Marks a queue as deleted, unless it has jobs that are not finished: pointers, or claims. Tells
 -- whether it has, and whether it was deleted before. Its row stays, to which lanes refer.
 -- name: queue_delete
@@ -346,7 +365,8 @@ WITH found AS MATERIALIZED (
   ) AS busy
   FROM {schema}.queue q WHERE q.namespace = @namespace AND q.name = @queue AND q.created_at IS NOT NULL
 ), changed AS (
-  UPDATE {schema}.queue q SET paused_at = NULL, paused_by = NULL, rest_until = NULL, rest_level = 0, deleted_at = @now FROM found f
+  UPDATE {schema}.queue q SET paused_at = NULL, paused_by = NULL, rest_until = NULL, rest_level = 0, attempts = NULL,
+    deleted_at = @now FROM found f
   WHERE q.id = f.id AND NOT f.busy AND q.deleted_at IS NULL RETURNING q.id
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'delete', id FROM changed

@@ -79,8 +79,13 @@ ORDER BY t.place;
 
 -- name: queues
 -- params: @namespace text
-SELECT id, namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, deleted_at IS NOT NULL
+SELECT id, namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, attempts, deleted_at IS NOT NULL
 FROM {schema}.queue WHERE namespace = @namespace AND created_at IS NOT NULL ORDER BY name;
+
+-- Those queues of a namespace of which something is set of how their jobs are attempted.
+-- name: queue_attempts
+-- params: @namespace text
+SELECT namespace, name, attempts FROM {schema}.queue WHERE namespace = @namespace AND attempts IS NOT NULL;
 
 -- Counts of the states of each queue of a namespace, which stop at @most. Running jobs are found
 -- through their claims.

@@ -54,13 +54,14 @@ INSERT OR IGNORE INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data,
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: copy_queues
-SELECT namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, deleted_at FROM holdfast_queue ORDER BY namespace, name;
+SELECT namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, attempts, deleted_at FROM holdfast_queue ORDER BY namespace, name;
 
 -- name: copy_queue_put
-INSERT INTO holdfast_queue (namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, deleted_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO holdfast_queue (namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, attempts, deleted_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (namespace, name) DO UPDATE SET created_at = excluded.created_at, paused_at = excluded.paused_at,
-  paused_by = excluded.paused_by, rest_until = excluded.rest_until, rest_level = excluded.rest_level, deleted_at = excluded.deleted_at;
+  paused_by = excluded.paused_by, rest_until = excluded.rest_until, rest_level = excluded.rest_level,
+  attempts = excluded.attempts, deleted_at = excluded.deleted_at;
 
 -- How many jobs are in each state.
 -- name: copy_counts

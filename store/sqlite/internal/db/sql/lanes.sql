@@ -50,7 +50,7 @@ SELECT (
 SELECT paused_at, paused_by, rest_until, rest_level FROM holdfast_queue WHERE id = ?;
 
 -- name: queues_list
-SELECT id, name, created_at, paused_at, paused_by, rest_until, rest_level, deleted_at FROM holdfast_queue WHERE namespace = ? ORDER BY name;
+SELECT id, name, created_at, paused_at, paused_by, rest_until, rest_level, attempts, deleted_at FROM holdfast_queue WHERE namespace = ? ORDER BY name;
 
 -- name: queue_pause
 UPDATE holdfast_queue SET paused_at = ?, paused_by = ?, deleted_at = NULL WHERE id = ? AND paused_at IS NULL;
@@ -65,11 +65,21 @@ SELECT rest_until, rest_level FROM holdfast_queue WHERE id = ?;
 -- name: queue_rest
 UPDATE holdfast_queue SET rest_until = ?, rest_level = ?, deleted_at = NULL WHERE id = ?;
 
+-- name: queue_attempts
+SELECT attempts FROM holdfast_queue WHERE id = ?;
+
+-- name: queue_set
+UPDATE holdfast_queue SET attempts = ?, deleted_at = NULL WHERE id = ?;
+
+-- Those queues of a namespace of which something is set.
+-- name: queues_attempts
+SELECT name, attempts FROM holdfast_queue INDEXED BY holdfast_queue_attempts WHERE namespace = ? AND attempts IS NOT NULL;
+
 -- name: queue_deleted
 SELECT id, deleted_at FROM holdfast_queue WHERE namespace = ? AND name = ?;
 
 -- name: queue_mark_deleted
-UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL, rest_until = NULL, rest_level = 0, deleted_at = ? WHERE id = ?;
+UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL, rest_until = NULL, rest_level = 0, attempts = NULL, deleted_at = ? WHERE id = ?;
 
 -- Whether a queue has jobs that wait, each of which has a pointer.
 -- name: queue_waits

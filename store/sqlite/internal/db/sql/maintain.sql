@@ -87,7 +87,7 @@ WHERE state = {completed} ORDER BY finished_at DESC LIMIT 1;
 
 -- name: queues_page
 -- params: @now, @created_before, @after, @limit
-SELECT q.id, q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now AND q.created_at <= @created_before
+SELECT q.id, q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now AND q.attempts IS NULL AND q.created_at <= @created_before
   AND NOT EXISTS (SELECT 1 FROM holdfast_lane l WHERE l.queue = q.id)
 FROM holdfast_queue q WHERE q.id > @after ORDER BY q.id LIMIT @limit + 0;
 
