@@ -102,7 +102,7 @@ func TestViewOfEverything(t *testing.T) {
 	r.OrderingKey, r.UniqueKey, r.Blocked, r.CancelRequested = "o", []byte{1}, true, true
 	r.Options.OfKind = store.SettingBackoff
 	r.Options.Key, r.Options.KeepKey, r.Options.KeepTurn = "order-42", store.KeepForever, true
-	r.Options.Limit, r.Options.LimitKey = "customer", "acme"
+	r.Options.Limit, r.Options.LimitKey, r.Options.FairKey = "customer", "acme", "blue"
 	r.LeaseNumber, r.Lease.Node = 1<<60+1, 7
 	r.PauseRequested, r.Closing, r.Version, r.Journal, r.Messages = true, true, "2", 9, 4
 	r.Wait = &store.WaitInfo{Since: at, Until: at, Held: true, Reason: "paused", Error: "lunch", For: []byte(`{"waits_for":["signal go"]}`)}
