@@ -30,6 +30,7 @@ type Store interface {
 	Journals
 	Updates
 	Schedules
+	JobBatches
 	Limits
 	Rates
 	Maintenance

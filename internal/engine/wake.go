@@ -26,6 +26,7 @@ func (n *node) wake(w store.Wake) {
 		n.dispatch.wake("")
 		n.promote.hint(n.store.Now())
 		supervise.Signal(n.closeNow)
+		supervise.Signal(n.countNow)
 		n.schedule.Nudge()
 		n.grants.Heard(w)
 		// No beat: it writes, and on SQLite every write of one process wakes the others with
@@ -36,6 +37,7 @@ func (n *node) wake(w store.Wake) {
 		}
 	case store.WakeLeader:
 		supervise.Signal(n.closeNow)
+		supervise.Signal(n.countNow)
 		n.schedule.Nudge()
 	case store.WakeLimit, store.WakeSlotsWanted, store.WakeSlotsFree:
 		n.grants.Heard(w)

@@ -155,6 +155,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{24, []string{"DROP TABLE {schema}.batch"}},
 	{23, []string{
 		"ALTER TABLE {schema}.limit_rule DROP COLUMN period, DROP COLUMN burst, DROP COLUMN tat, DROP COLUMN seen, DROP COLUMN move, " +
 			"DROP COLUMN drained_until, RESET (fillfactor)",

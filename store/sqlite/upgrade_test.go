@@ -240,6 +240,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{24, []string{"DROP TABLE holdfast_batch"}},
 	{23, []string{
 		"ALTER TABLE holdfast_limit_rule DROP COLUMN period", "ALTER TABLE holdfast_limit_rule DROP COLUMN burst",
 		"ALTER TABLE holdfast_limit_rule DROP COLUMN tat", "ALTER TABLE holdfast_limit_rule DROP COLUMN seen",

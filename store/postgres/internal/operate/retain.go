@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
@@ -61,7 +62,11 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 		return retained, err
 	}
 	swept, err := keys.Sweep(ctx, s.DB, s.Micros(), limit)
-	if retained.More = refused || swept; err != nil || r.shortest() == 0 {
+	if err != nil {
+		return retained, err
+	}
+	forgotten, err := (&batches.Store{Store: s.Store.Store}).Forget(ctx, r.Completed, limit)
+	if retained.More = refused || swept || forgotten; err != nil || r.shortest() == 0 {
 		return retained, err
 	}
 	if retained.Jobs, err = s.dropDays(ctx, r); err != nil {

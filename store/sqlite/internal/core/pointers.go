@@ -64,9 +64,13 @@ func (b *Body) Scan(s db.Stmt) (laneID int64, err error) {
 		marks := s.ReadInt()
 		b.Answers, b.OnParentClose = marks&db.MarkAnswers != 0, store.ClosePolicy(marks>>db.MarkPolicy&db.PolicyBits)
 		b.Closing, b.Forked, b.Successors = marks&db.MarkClosing != 0, marks&db.MarkForked != 0, marks&db.MarkSuccessors != 0
-		b.Decided = marks &^ db.MarkSuccessors >> db.MarkDecided
+		b.Decided = marks &^ (db.MarkSuccessors | db.MarkMember) >> db.MarkDecided
 		if !s.ReadNull() {
-			b.Parent = db.ReadID(s)
+			of := &b.Parent
+			if marks&db.MarkMember != 0 {
+				of = &b.Batch
+			}
+			*of = db.ReadID(s)
 		}
 	}
 	return laneID, nil
@@ -85,7 +89,8 @@ func BindAllMarks(s db.Stmt, b *Body) {
 }
 
 func marksOf(job *store.Job, forked bool) int64 {
-	return db.BoolInt(job.Answers)*db.MarkAnswers | db.BoolInt(forked)*db.MarkForked | int64(job.OnParentClose)<<db.MarkPolicy
+	return db.BoolInt(job.Answers)*db.MarkAnswers | db.BoolInt(forked)*db.MarkForked | int64(job.OnParentClose)<<db.MarkPolicy |
+		db.BoolInt(job.Batch != uuid.Nil)*db.MarkMember
 }
 
 func bindMarks(s db.Stmt, job *store.Job, marks int64) {

@@ -35,10 +35,13 @@ func insertBody(t *core.Tx, w *store.Whole, lane *core.Lane) error {
 	db.BindOptText(s, tags)
 	db.BindOptText(s, string(w.Metadata))
 	db.BindPayload(s, w.Args)
-	if w.Parent == uuid.Nil {
-		s.BindNull()
-	} else {
+	switch {
+	case w.Parent != uuid.Nil:
 		db.BindID(s, w.Parent)
+	case w.Batch != uuid.Nil:
+		db.BindID(s, w.Batch)
+	default:
+		s.BindNull()
 	}
 	// A job that has a journal before its first run is a fork.
 	core.BindAllMarks(s, &core.Body{Job: w.Job, Forked: w.Durable && w.LeaseNumber == 0, Decided: w.Decided})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
@@ -48,6 +49,14 @@ func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
 func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 	job := &q.Job
 	runAt := runAtOf(q, t.Now)
+	if job.Batch != uuid.Nil {
+		if known, err := t.Known(q); known || err != nil {
+			return err
+		}
+		if q.Err, err = batches.Refusal(t, job); q.Err != nil || err != nil {
+			return err
+		}
+	}
 	if len(job.UniqueKey) > 0 {
 		// The id is looked at before the key: a repeated enqueue asks about that job.
 		if known, err := t.Known(q); known || err != nil {
@@ -195,15 +204,18 @@ func placeNew(t *core.Tx, n core.NewJob, later bool) (err error) {
 
 func insertJob(t *core.Tx, n core.NewJob) (inserted bool, err error) {
 	job := &n.Enqueue.Job
-	child := job.Parent != uuid.Nil
+	of := job.Parent
+	if job.Batch != uuid.Nil {
+		of = job.Batch
+	}
 	name := "job_insert"
-	if child {
+	if of != uuid.Nil {
 		name = "child_insert"
 	}
 	s := t.Stmt(name)
 	bindJob(t, s, n)
-	if child {
-		db.BindID(s, job.Parent)
+	if of != uuid.Nil {
+		db.BindID(s, of)
 		core.BindMarks(s, job, false)
 	}
 	changed, err := s.Exec()

@@ -1,0 +1,68 @@
+package write
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+func (e *Entry) isMember() bool { return e.Job.Batch != store.ID{} }
+
+// admit keeps the batches of jobs open until the transaction ends, and returns the enqueues without
+// those whose batch is closed or missing. These have their answer: of one that is known it is that.
+func (s *Store) admit(ctx context.Context, t pg.Runner, entries []*Entry, now int64) ([]*Entry, error) {
+	var ids []pgtype.UUID
+	for _, e := range entries {
+		if id := pg.UUIDOf(e.Job.Batch); e.isMember() && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if ids == nil {
+		return entries, nil
+	}
+	open, there, err := batches.Keep(ctx, t, ids)
+	if err != nil {
+		return nil, err
+	}
+	var admitted, refused []*Entry
+	for _, e := range entries {
+		if e.isMember() && !open[batches.Name{ID: e.Job.Batch, Namespace: e.Job.Namespace}] {
+			refused = append(refused, e)
+		} else {
+			admitted = append(admitted, e)
+		}
+	}
+	return admitted, refuse(ctx, t, refused, there, now)
+}
+
+// refuse answers enqueues whose batch takes no members.
+func refuse(ctx context.Context, t pg.Runner, refused []*Entry, there map[batches.Name]bool, now int64) error {
+	if len(refused) == 0 {
+		return nil
+	}
+	met := make([]*keys.Obstacle, len(refused))
+	refused, asking := obstacles(refused, now, false, met)
+	for _, st := range asking {
+		if err := st.On(ctx, t); err != nil {
+			return err
+		}
+	}
+	for i, e := range refused {
+		e.Result, e.Err = store.EnqueueResult{}, nil
+		if met[i] != nil && met[i].RunAt != nil {
+			if _, err := e.yield(*met[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		missing := !there[batches.Name{ID: e.Job.Batch, Namespace: e.Job.Namespace}]
+		e.Err = &store.BatchClosedError{Job: e.Job.ID, Batch: e.Job.Batch, Missing: missing}
+	}
+	return nil
+}
