@@ -111,8 +111,8 @@ SELECT count(*) FROM gone;
 
 -- For a copy into another database.
 
--- name: copy_batch_count
-SELECT count(*) FROM {schema}.batch;
+-- name: copy_batch_sums
+SELECT count(*), coalesce(sum(version), 0)::bigint FROM {schema}.batch;
 
 -- name: copy_batches
 -- params: @after uuid, @limit int

@@ -50,8 +50,8 @@ DELETE FROM holdfast_batch WHERE id = ?;
 
 -- For a copy into another database.
 
--- name: copy_batch_count
-SELECT count(*) FROM holdfast_batch;
+-- name: copy_batch_sums
+SELECT count(*), coalesce(sum(version), 0) FROM holdfast_batch;
 
 -- name: copy_batches
 SELECT {{batch_columns}} FROM holdfast_batch WHERE id > ? ORDER BY id LIMIT ? + 0;
