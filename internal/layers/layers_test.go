@@ -325,7 +325,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/cli/jobs",
-		imports: append([]string{".", "after", "internal/builtin", "limit", "store", "why"}, ofVerbs...),
+		imports: append([]string{".", "after", "batch", "internal/builtin", "limit", "store", "why"}, ofVerbs...),
 		tests:   support,
 	},
 	{
@@ -339,6 +339,7 @@ var layers = []layer{
 		imports: append([]string{".", "internal/builtin", "schedule", "store"}, ofVerbs...),
 		tests:   support,
 	},
+	{pattern: "internal/cli/batches", imports: append([]string{".", "batch", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/limits", imports: append([]string{".", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/databases",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/after"
+	jobbatch "github.com/holdfastdev/holdfast/batch"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/limit"
@@ -41,6 +42,7 @@ type enqueueFlags struct {
 	after       dependFlags
 	follow      []string
 	keepTurn    bool
+	batch       string
 }
 
 func (f *enqueueFlags) add(cmd *cobra.Command) {
@@ -54,6 +56,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	f.addKeys(cmd)
 	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
 	f.after.add(cmd, "after", "let the job wait until the job `ID` has finished; repeatable")
+	flags.StringVar(&f.batch, "batch", "", "add the job to the batch `ID`, which is open")
 	flags.StringArrayVar(&f.follow, "follow", nil,
 		"enqueue a follow-up, `END=KIND[:ARGS]`, that runs if the job's end is completed, failed, cancelled or any; repeatable")
 	cmd.MarkFlagsMutuallyExclusive("args", "file")
@@ -136,6 +139,13 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 		opts = append(opts, limit.By(name, key))
 	} else if given("limit-key") {
 		return nil, arg.Usagef("--limit-key %s is not LIMIT=KEY, such as customer=acme", output.OneLine(f.limitKey))
+	}
+	if given("batch") {
+		id, err := arg.ParseID(f.batch)
+		if err != nil {
+			return nil, fmt.Errorf("--batch: %w", err)
+		}
+		opts = append(opts, jobbatch.Member(id))
 	}
 	times, err := f.timeOptions(given, now)
 	if err != nil {
