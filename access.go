@@ -38,12 +38,26 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 		})
 	}
 	openEnqueues()
+	openBatches()
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub
 			return nil
 		})
 	}
+}
+
+// openBatches sets the doors of package batch.
+func openBatches() {
+	access.Member = func(batch store.ID) any {
+		return enqueueOption(func(s *enqueueSpec) error {
+			s.enqueue.Job.Batch = batch
+			return nil
+		})
+	}
+	access.InBatch = func(item any, batch store.ID) any { return item.(BatchItem).in(batch) }      //nolint:errcheck // always one
+	access.BatchOf = func(run any) store.ID { return run.(*Run).run.Job().Batch }                  //nolint:errcheck // always a *Run
+	access.Called = func(run any) store.BatchResult { return run.(*Run).run.Job().Options.Called } //nolint:errcheck // always a *Run
 }
 
 // openEnqueues sets the doors that are options of enqueues, and what goes with them.
@@ -78,15 +92,6 @@ func openEnqueues() {
 			return nil
 		})
 	}
-	access.Member = func(batch store.ID) any {
-		return enqueueOption(func(s *enqueueSpec) error {
-			s.enqueue.Job.Batch = batch
-			return nil
-		})
-	}
-	access.InBatch = func(item any, batch store.ID) any { return item.(BatchItem).in(batch) }      //nolint:errcheck // always one
-	access.BatchOf = func(run any) store.ID { return run.(*Run).run.Job().Batch }                  //nolint:errcheck // always a *Run
-	access.Called = func(run any) store.BatchResult { return run.(*Run).run.Job().Options.Called } //nolint:errcheck // always a *Run
 	access.Follows = func(run any) store.ID { return run.(*Run).run.Job().Options.Follows }        //nolint:errcheck // always a *Run
 }
 

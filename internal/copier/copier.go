@@ -145,8 +145,8 @@ const again = "stop all programs that use the two, and copy again; if that does 
 var errDiffers = errors.New("the target has not the jobs of the source")
 
 // compare checks that no node or person worked in the source meanwhile, that there are the same
-// jobs, and as many in each state, and the same schedules, batches and limits. before: the target was
-// complete when this copy began.
+// jobs, and as many in each state, and the same schedules, batches and limits. before: the target
+// was complete when this copy began.
 func (c *copying) compare(before bool) (Report, error) {
 	if err := Quiet(c, c.source, "source"); err != nil {
 		return Report{}, err

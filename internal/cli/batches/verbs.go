@@ -24,8 +24,8 @@ type verbs struct{ *app.App }
 func Command(a *app.App) *cobra.Command {
 	v := verbs{a}
 	cmd := app.Group("batch", "Let jobs belong together, and enqueue others when all have ended",
-		`Make, fill, close and show batches. Members of a batch are jobs like any other. When it is closed and
-all of them have finished, the jobs are enqueued that it names for its end.`,
+		`Make, fill, close and show batches. Members of a batch are jobs like any other. When it is closed
+and all of them have finished, the jobs are enqueued that it names for its end.`,
 		`  holdfast batch create --name import --on-success report --on-failure alert
   holdfast batch list --undone`)
 	cmd.Aliases = []string{"batches"}

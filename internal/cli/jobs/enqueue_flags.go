@@ -140,25 +140,16 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	} else if given("limit-key") {
 		return nil, arg.Usagef("--limit-key %s is not LIMIT=KEY, such as customer=acme", output.OneLine(f.limitKey))
 	}
-	if given("batch") {
-		id, err := arg.ParseID(f.batch)
-		if err != nil {
-			return nil, fmt.Errorf("--batch: %w", err)
-		}
-		opts = append(opts, jobbatch.Member(id))
-	}
 	times, err := f.timeOptions(given, now)
 	if err != nil {
 		return nil, err
 	}
 	opts = append(opts, times...)
-	if given("id") {
-		id, err := arg.ParseNewID("id", f.id)
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, holdfast.JobID(id))
+	ids, err := f.idOptions(given)
+	if err != nil {
+		return nil, err
 	}
+	opts = append(opts, ids...)
 	if err := f.checkPairs(given); err != nil {
 		return nil, err
 	}
@@ -173,6 +164,25 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	waits = append(waits, follows...)
 	unique, err := f.uniqueOption(given)
 	return append(append(opts, waits...), unique...), err
+}
+
+// idOptions are those of the ids of the job and of its batch.
+func (f *enqueueFlags) idOptions(given func(string) bool) (opts []holdfast.EnqueueOption, err error) {
+	if given("id") {
+		id, err := arg.ParseNewID("id", f.id)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, holdfast.JobID(id))
+	}
+	if given("batch") {
+		id, err := arg.ParseID(f.batch)
+		if err != nil {
+			return nil, fmt.Errorf("--batch: %w", err)
+		}
+		opts = append(opts, jobbatch.Member(id))
+	}
+	return opts, nil
 }
 
 // timeOptions are the options about times.

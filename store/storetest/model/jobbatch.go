@@ -183,3 +183,10 @@ func (s *Store) IsUncalled(id store.ID) bool {
 	j := s.jobs[id]
 	return j != nil && s.isUncalled(j)
 }
+
+// ForgetBatch removes a batch at once, for the same use.
+func (s *Store) ForgetBatch(id store.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.batches, id)
+}

@@ -119,6 +119,9 @@ type Name struct {
 	Namespace string
 }
 
+// NameOf is that of the batch of a job.
+func NameOf(j *store.Job) Name { return Name{j.Batch, j.Namespace} }
+
 // Keep finds out which batches are open, and keeps these from being sealed until the transaction
 // ends; and which of the others are there.
 func Keep(ctx context.Context, t pg.Runner, ids []pgtype.UUID) (open, there map[Name]bool, err error) {

@@ -23,10 +23,11 @@ func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.En
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	if entries, err = s.admit(ctx, t, entries, now); err != nil || len(entries) == 0 {
-		return err
-	}
 	woken, err := enqueueAndSend(ctx, t, entries, now, func(left []*Entry) error {
+		left, err := s.admit(ctx, t, left, now)
+		if err != nil || len(left) == 0 {
+			return err
+		}
 		return enqueueAfter(ctx, t, left, now, false, func(left []*Entry) error { return s.enqueueForCaller(ctx, t, left, now) })
 	})
 	if err != nil {

@@ -115,11 +115,11 @@ func (s *Store) enqueuePart(ctx context.Context, t pg.Session, b *batch, part []
 		e.Result, e.Err = store.EnqueueResult{}, nil
 	}
 	enqueue := func(t pg.Session) error {
-		admitted, err := s.admit(ctx, t, part, b.now)
-		if err != nil || len(admitted) == 0 {
-			return err
-		}
-		woken, err := enqueueAndSend(ctx, t, admitted, b.now, func(left []*Entry) error {
+		woken, err := enqueueAndSend(ctx, t, part, b.now, func(left []*Entry) error {
+			left, err := s.admit(ctx, t, left, b.now)
+			if err != nil || len(left) == 0 {
+				return err
+			}
 			return enqueueAfter(ctx, t, left, b.now, true, func(left []*Entry) error { return s.EnqueueCarefully(ctx, t, left, b.now) })
 		})
 		maps.Copy(b.woken, woken)

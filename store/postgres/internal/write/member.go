@@ -30,15 +30,9 @@ func (s *Store) admit(ctx context.Context, t pg.Runner, entries []*Entry, now in
 	if err != nil {
 		return nil, err
 	}
-	var admitted, refused []*Entry
-	for _, e := range entries {
-		if e.isMember() && !open[batches.Name{ID: e.Job.Batch, Namespace: e.Job.Namespace}] {
-			refused = append(refused, e)
-		} else {
-			admitted = append(admitted, e)
-		}
-	}
-	return admitted, refuse(ctx, t, refused, there, now)
+	isOut := func(e *Entry) bool { return e.isMember() && !open[batches.NameOf(&e.Job)] }
+	refused := slices.DeleteFunc(slices.Clone(entries), func(e *Entry) bool { return !isOut(e) })
+	return slices.DeleteFunc(slices.Clone(entries), isOut), refuse(ctx, t, refused, there, now)
 }
 
 // refuse answers enqueues whose batch takes no members.
@@ -61,8 +55,7 @@ func refuse(ctx context.Context, t pg.Runner, refused []*Entry, there map[batche
 			}
 			continue
 		}
-		missing := !there[batches.Name{ID: e.Job.Batch, Namespace: e.Job.Namespace}]
-		e.Err = &store.BatchClosedError{Job: e.Job.ID, Batch: e.Job.Batch, Missing: missing}
+		e.Err = &store.BatchClosedError{Job: e.Job.ID, Batch: e.Job.Batch, Missing: !there[batches.NameOf(&e.Job)]}
 	}
 	return nil
 }

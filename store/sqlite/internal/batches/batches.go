@@ -234,8 +234,11 @@ func bindOptID(s db.Stmt, id store.ID) {
 	}
 }
 
-// Refusal is why a job cannot be added to its batch, or nil.
+// Refusal is why a job cannot be added to its batch, or nil, also if it has none.
 func Refusal(t *core.Tx, job *store.Job) (refused, err error) {
+	if job.Batch == (store.ID{}) {
+		return nil, nil
+	}
 	s := t.Stmt("batch_closed")
 	db.BindID(s, job.Batch)
 	s.BindText(job.Namespace)

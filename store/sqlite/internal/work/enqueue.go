@@ -49,19 +49,16 @@ func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
 func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 	job := &q.Job
 	runAt := runAtOf(q, t.Now)
-	if job.Batch != uuid.Nil {
-		if known, err := t.Known(q); known || err != nil {
-			return err
-		}
-		if q.Err, err = batches.Refusal(t, job); q.Err != nil || err != nil {
-			return err
-		}
-	}
-	if len(job.UniqueKey) > 0 {
+	if len(job.UniqueKey) > 0 || job.Batch != uuid.Nil {
 		// The id is looked at before the key: a repeated enqueue asks about that job.
 		if known, err := t.Known(q); known || err != nil {
 			return err
 		}
+	}
+	if q.Err, err = batches.Refusal(t, job); q.Err != nil || err != nil {
+		return err
+	}
+	if len(job.UniqueKey) > 0 {
 		holder, taken, err := keys.UniqueHolder(t, job.UniqueKey)
 		if err != nil {
 			return err
@@ -98,15 +95,8 @@ func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 		_, err := t.Known(q)
 		return err
 	}
-	if len(job.UniqueKey) > 0 {
-		if err := keys.TakeUnique(t, job.UniqueKey, job.ID); err != nil {
-			return err
-		}
-	}
-	if job.Options.Key != "" {
-		if err := keys.Take(t, job); err != nil {
-			return err
-		}
+	if err := keys.TakeAll(t, job); err != nil {
+		return err
 	}
 	if err := placeNew(t, n, false); err != nil {
 		return err
