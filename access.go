@@ -92,7 +92,7 @@ func openEnqueues() {
 			return nil
 		})
 	}
-	access.Follows = func(run any) store.ID { return run.(*Run).run.Job().Options.Follows }        //nolint:errcheck // always a *Run
+	access.Follows = func(run any) store.ID { return run.(*Run).run.Job().Options.Follows } //nolint:errcheck // always a *Run
 }
 
 // jobOfMany is the job of an item that is enqueued again and again, such as that of a schedule.

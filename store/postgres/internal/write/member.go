@@ -37,9 +37,6 @@ func (s *Store) admit(ctx context.Context, t pg.Runner, entries []*Entry, now in
 
 // refuse answers enqueues whose batch takes no members.
 func refuse(ctx context.Context, t pg.Runner, refused []*Entry, there map[batches.Name]bool, now int64) error {
-	if len(refused) == 0 {
-		return nil
-	}
 	met := make([]*keys.Obstacle, len(refused))
 	refused, asking := obstacles(refused, now, false, met)
 	for _, st := range asking {
@@ -48,14 +45,22 @@ func refuse(ctx context.Context, t pg.Runner, refused []*Entry, there map[batche
 		}
 	}
 	for i, e := range refused {
-		e.Result, e.Err = store.EnqueueResult{}, nil
-		if met[i] != nil && met[i].RunAt != nil {
-			if _, err := e.yield(*met[i]); err != nil {
-				return err
-			}
-			continue
+		if e.Result, e.Err = (store.EnqueueResult{}), nil; met[i] == nil || met[i].RunAt == nil {
+			e.Err = &store.BatchClosedError{Job: e.Job.ID, Batch: e.Job.Batch, Missing: !there[batches.NameOf(&e.Job)]}
+		} else if _, err := e.yield(*met[i]); err != nil {
+			return err
 		}
-		e.Err = &store.BatchClosedError{Job: e.Job.ID, Batch: e.Job.Batch, Missing: !there[batches.NameOf(&e.Job)]}
 	}
 	return nil
+}
+
+// enqueueAdmitted is enqueueAfter for those that may be added to their batches.
+func (s *Store) enqueueAdmitted(
+	ctx context.Context, t pg.Runner, entries []*Entry, now int64, mark bool, enqueue func([]*Entry) error,
+) error {
+	entries, err := s.admit(ctx, t, entries, now)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	return enqueueAfter(ctx, t, entries, now, mark, enqueue)
 }

@@ -76,6 +76,14 @@ func (b *Body) Scan(s db.Stmt) (laneID int64, err error) {
 	return laneID, nil
 }
 
+// KinOf is what the column parent has: the parent of a child, or the batch of a member.
+func KinOf(job *store.Job) store.ID {
+	if job.Batch != uuid.Nil {
+		return job.Batch
+	}
+	return job.Parent
+}
+
 // BindMarks binds the column marks of a job that is not closing.
 func BindMarks(s db.Stmt, job *store.Job, forked bool) { bindMarks(s, job, marksOf(job, forked)) }
 

@@ -194,10 +194,7 @@ func placeNew(t *core.Tx, n core.NewJob, later bool) (err error) {
 
 func insertJob(t *core.Tx, n core.NewJob) (inserted bool, err error) {
 	job := &n.Enqueue.Job
-	of := job.Parent
-	if job.Batch != uuid.Nil {
-		of = job.Batch
-	}
+	of := core.KinOf(job)
 	name := "job_insert"
 	if of != uuid.Nil {
 		name = "child_insert"
