@@ -165,6 +165,9 @@ func (p *ForkParams) Check() error {
 	if len(p.Job.UniqueKey) > 0 || p.Keep < 0 {
 		return fmt.Errorf("%w: a fork of job %s cannot have a unique key, or keep %d entries", ErrInvalid, p.From, p.Keep)
 	}
+	if p.Job.Batch != (ID{}) {
+		return fmt.Errorf("%w: a fork of job %s belongs to no batch", ErrInvalid, p.From)
+	}
 	if p.Job.Options.Key != "" {
 		return fmt.Errorf("%w: a fork of job %s cannot have a business key", ErrInvalid, p.From)
 	}
