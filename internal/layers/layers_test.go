@@ -189,7 +189,7 @@ var layers = []layer{
 	{pattern: "internal/sqlitetest", imports: []string{"store/sqlite"}},
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/saidonce"},
-	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
+	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch"})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "limit", "schedule"})},
 
 	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
