@@ -108,7 +108,7 @@ type BatchFilter struct {
 type CountBatchesParams struct {
 	After   ID  // the last batch of the part before; zero: from the first on
 	Limit   int // how many batches are looked at
-	Members int // how many members of each are looked at, about
+	Members int // how many members are looked at, about; those that are left are for the next call
 }
 
 // CountedBatches is the answer of CountBatches.

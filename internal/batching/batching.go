@@ -23,7 +23,7 @@ import (
 
 const (
 	batches = 200   // that one call of the store looks at
-	members = 2_000 // of each
+	members = 2_000 // of all of them
 )
 
 // Pass counts until there is nothing more to count now, and calls back what is through: write

@@ -93,6 +93,10 @@ func count(ctx context.Context, t pg.Runner, locked []row, limit int) (again boo
 		if b.Through {
 			continue
 		}
+		if limit <= 0 {
+			again = true // for the next call
+			break
+		}
 		var members []store.Member
 		err := t.Run(ctx, "batch_members", func(r pg.Row) error {
 			var id pgtype.UUID
@@ -104,11 +108,13 @@ func count(ctx context.Context, t pg.Runner, locked []row, limit int) (again boo
 		if err != nil {
 			return false, err
 		}
-		if b.Count(members, len(members) < limit) {
+		looked := len(members)
+		if b.Count(members, looked < limit) {
 			b.Version++
 			changed = append(changed, b)
 			again = again || !b.Through && !b.Waited
 		}
+		limit -= looked
 	}
 	return again, write(ctx, t, changed)
 }

@@ -164,12 +164,18 @@ func count(t *core.Tx, params store.CountBatchesParams, counted *store.CountedBa
 	if err != nil {
 		return nil, err
 	}
+	left := params.Members
 	for i := range list {
 		b := &list[i]
-		is, err := countOne(t, b, params.Members)
+		if counted.Next = b.ID; left <= 0 && !b.Through {
+			counted.Again = true // for the next call, or others would wait for long
+			continue
+		}
+		n, is, err := countOne(t, b, left)
 		if err != nil {
 			return nil, err
 		}
+		left -= n
 		if is {
 			b.Version++
 			changed = append(changed, b)
@@ -178,7 +184,6 @@ func count(t *core.Tx, params store.CountBatchesParams, counted *store.CountedBa
 		if b.Through {
 			counted.Through = append(counted.Through, *b)
 		}
-		counted.Next = b.ID
 	}
 	if len(list) < params.Limit {
 		counted.Next = store.ID{}
@@ -187,9 +192,10 @@ func count(t *core.Tx, params store.CountBatchesParams, counted *store.CountedBa
 	return changed, err
 }
 
-func countOne(t *core.Tx, b *store.JobBatch, limit int) (changed bool, err error) {
+// countOne counts up to so many members of a batch, and tells how many were looked at.
+func countOne(t *core.Tx, b *store.JobBatch, limit int) (looked int, changed bool, err error) {
 	if b.Through {
-		return false, nil
+		return 0, false, nil
 	}
 	s := t.Stmt("batch_members")
 	db.BindID(s, b.ID)
@@ -199,7 +205,7 @@ func countOne(t *core.Tx, b *store.JobBatch, limit int) (changed bool, err error
 	for {
 		found, err := s.Next()
 		if err != nil {
-			return false, err
+			return 0, false, err
 		}
 		if !found {
 			break
@@ -211,7 +217,7 @@ func countOne(t *core.Tx, b *store.JobBatch, limit int) (changed bool, err error
 			break
 		}
 	}
-	return b.Count(members, len(members) < limit), nil
+	return len(members), b.Count(members, len(members) < limit), nil
 }
 
 func write(t *core.Tx, b *store.JobBatch) error {
@@ -234,26 +240,33 @@ func bindOptID(s db.Stmt, id store.ID) {
 	}
 }
 
-// Refusal is why a job cannot be added to its batch, or nil, also if it has none.
-func Refusal(t *core.Tx, job *store.Job) (refused, err error) {
-	if job.Batch == (store.ID{}) {
-		return nil, nil
+// Refuse answers the enqueue of a member whose batch does not take it, and reports whether it did: of
+// one that is known the answer is that.
+func Refuse(t *core.Tx, q *store.Enqueue) (refused bool, err error) {
+	job := &q.Job
+	if job.Batch == (store.ID{}) || job.Batch == t.OpenBatch.ID && job.Namespace == t.OpenBatch.Namespace {
+		return false, nil
 	}
 	s := t.Stmt("batch_closed")
 	db.BindID(s, job.Batch)
 	s.BindText(job.Namespace)
-	refusal := &store.BatchClosedError{Job: job.ID, Batch: job.Batch, Missing: true}
+	there, closed := false, false
 	err = db.Each(s, func() error {
-		refusal.Missing = false
-		if s.ReadInt() == 0 {
-			refusal = nil
-		}
+		there, closed = true, s.ReadInt() != 0
 		return nil
 	})
-	if err != nil || refusal == nil {
-		return nil, err
+	if err != nil {
+		return false, err
 	}
-	return refusal, nil
+	if there && !closed {
+		t.OpenBatch = core.BatchName{ID: job.Batch, Namespace: job.Namespace}
+		return false, nil
+	}
+	if known, err := t.Known(q); known || err != nil {
+		return true, err
+	}
+	q.Err = &store.BatchClosedError{Job: job.ID, Batch: job.Batch, Missing: !there}
+	return true, nil
 }
 
 // Call marks batches as called back whose jobs are enqueued. Each has its own result; an error ends

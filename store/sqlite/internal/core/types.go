@@ -62,6 +62,13 @@ type Tx struct {
 	Promised        map[int64]map[string]store.Policy // of nodes, for a rescue
 	Starts          bool                              // jobs of the batch run at once
 	Started         []store.Claimed                   // that do
+	OpenBatch       BatchName                         // to which it added last: it is open
+}
+
+// BatchName is a batch of jobs, in its namespace.
+type BatchName struct {
+	ID        store.ID
+	Namespace string
 }
 
 // Success is the plain success of a run, of which no more is written than the finished row: its job

@@ -49,13 +49,13 @@ func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
 func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 	job := &q.Job
 	runAt := runAtOf(q, t.Now)
-	if len(job.UniqueKey) > 0 || job.Batch != uuid.Nil {
+	if len(job.UniqueKey) > 0 {
 		// The id is looked at before the key: a repeated enqueue asks about that job.
 		if known, err := t.Known(q); known || err != nil {
 			return err
 		}
 	}
-	if q.Err, err = batches.Refusal(t, job); q.Err != nil || err != nil {
+	if refused, err := batches.Refuse(t, q); refused || err != nil {
 		return err
 	}
 	if len(job.UniqueKey) > 0 {
