@@ -10,8 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestBatches kills nodes, among them the one that leads, again and again while it counts the members
-// of batches and calls these back. Each is called back once, with all of its members.
+// TestBatches kills nodes, among them the one that leads, again and again while it counts the
+// members of batches and calls these back. Each is called back once, with all of its members.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, database string) {

@@ -240,8 +240,8 @@ func bindOptID(s db.Stmt, id store.ID) {
 	}
 }
 
-// Refuse answers the enqueue of a member whose batch does not take it, and reports whether it did: of
-// one that is known the answer is that.
+// Refuse answers the enqueue of a member whose batch does not take it, and reports whether it did:
+// of one that is known the answer is that.
 func Refuse(t *core.Tx, q *store.Enqueue) (refused bool, err error) {
 	job := &q.Job
 	if job.Batch == (store.ID{}) || job.Batch == t.OpenBatch.ID && job.Namespace == t.OpenBatch.Namespace {
