@@ -189,15 +189,12 @@ func Call(ctx context.Context, t pg.Runner, calls []*store.BatchCall, now int64)
 	return err
 }
 
-// Forget removes up to limit batches that were called back so long ago, and tells whether there may
-// be more.
-func (s *Store) Forget(ctx context.Context, keep time.Duration, limit int) (more bool, err error) {
-	if keep <= 0 {
-		return false, nil
+// Forget removes up to limit batches that were called back so long before now; none if keep is 0.
+// More are left to the next time.
+func Forget(now time.Time, keep time.Duration, limit int) pg.Statement {
+	until := int64(0)
+	if keep > 0 {
+		until = now.Add(-keep).UnixMicro()
 	}
-	gone := int64(0)
-	err = s.Send(ctx, pg.Statement{
-		Name: "batches_forget", Args: []any{s.Now().Add(-keep).UnixMicro(), int32(limit)}, Each: func(r pg.Row) error { return r.Scan(&gone) },
-	})
-	return gone >= int64(limit), err
+	return pg.Statement{Name: "batches_forget", Args: []any{until, int32(limit)}}
 }

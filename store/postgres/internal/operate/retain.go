@@ -45,7 +45,8 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	err = pg.RetryOnConflict(ctx, func() error {
 		return s.Send(ctx,
 			pg.Statement{Name: "nodes_forget", Args: []any{s.Injected(), read.NodesKept.Microseconds()}},
-			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}})
+			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}},
+			batches.Forget(r.now, r.Completed, deleteLimit))
 	})
 	if err != nil {
 		return retained, err
@@ -62,11 +63,7 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 		return retained, err
 	}
 	swept, err := keys.Sweep(ctx, s.DB, s.Micros(), limit)
-	if err != nil {
-		return retained, err
-	}
-	forgotten, err := (&batches.Store{Store: s.Store.Store}).Forget(ctx, r.Completed, limit)
-	if retained.More = refused || swept || forgotten; err != nil || r.shortest() == 0 {
+	if retained.More = refused || swept; err != nil || r.shortest() == 0 {
 		return retained, err
 	}
 	if retained.Jobs, err = s.dropDays(ctx, r); err != nil {

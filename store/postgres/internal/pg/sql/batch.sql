@@ -102,12 +102,9 @@ WHERE b.id = t.id AND b.namespace = t.namespace AND b.version = t.version AND b.
 -- Removes batches that were called back before a time.
 -- name: batches_forget
 -- params: @until bigint, @limit int
-WITH gone AS (
-  DELETE FROM {schema}.batch WHERE id = ANY (ARRAY(
-    SELECT b.id FROM {schema}.batch b WHERE b.done_at <= @until ORDER BY b.done_at LIMIT @limit FOR UPDATE SKIP LOCKED
-  )) RETURNING 1
-)
-SELECT count(*) FROM gone;
+DELETE FROM {schema}.batch WHERE id = ANY (ARRAY(
+  SELECT b.id FROM {schema}.batch b WHERE b.done_at <= @until ORDER BY b.done_at LIMIT @limit FOR UPDATE SKIP LOCKED
+));
 
 -- For a copy into another database.
 
