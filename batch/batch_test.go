@@ -77,7 +77,8 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	go c.Run(ctx) //nolint:errcheck // it ends with the test
-	b := get[*batch.Batch](t)(batch.New(ctx, c, batch.Name("import"), batch.OnFailure(report.Item("failure")), batch.OnSuccess(report.Item("success"))))
+	b := get[*batch.Batch](t)(batch.New(ctx, c, batch.Name("import"),
+		batch.OnFailure(report.Item("failure")), batch.OnSuccess(report.Item("success"))))
 	get[[]holdfast.EnqueueResult](t)(b.Add(ctx, load.Item("ok"), load.Item("more")))
 	done := get[store.JobBatch](t)(b.Wait(ctx))
 	want := store.BatchCounts{Completed: 3, Failed: 1}

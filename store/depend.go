@@ -299,5 +299,6 @@ func (q *Enqueue) checkAsFollowUp(of *Enqueue) error {
 // IsPlain reports whether nothing but its id can be in the way of the job, and nothing else comes
 // with it.
 func (q *Enqueue) IsPlain() bool {
-	return len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Parent == (ID{}) && q.Job.Batch == (ID{}) && len(q.After)+len(q.FollowUps) == 0
+	return len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Parent == (ID{}) && q.Job.Batch == (ID{}) &&
+		len(q.After)+len(q.FollowUps) == 0
 }

@@ -57,6 +57,7 @@ func (q *Enqueue) Started(lease Lease, runAt, now time.Time) Claimed {
 
 // MayStart reports whether a job that is due can be claimed by the transaction that inserts it.
 func (q *Enqueue) MayStart() bool {
-	return q.Start && q.Job.Batch == (ID{}) && q.Job.OrderingKey == "" && len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Version == "" &&
+	return q.Start && q.Job.Batch == (ID{}) &&
+		q.Job.OrderingKey == "" && len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Version == "" &&
 		len(q.After) == 0 && q.Job.Options.Limit == ""
 }
