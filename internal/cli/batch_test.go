@@ -10,7 +10,8 @@ import (
 func TestBatches(t *testing.T) {
 	s := newShell(t)
 	s.ok("migrate", "up")
-	id := strings.TrimSpace(s.ok("batch", "create", "--name", "import", "--on-success", "report", "--on-failure", `alert:{"to":"ops"}`, "-o", "table"))
+	id := strings.TrimSpace(s.ok("batch", "create", "--name", "import", "--on-success", "report",
+		"--on-failure", `alert:{"to":"ops"}`, "-o", "table"))
 	s.holds(s.ok("batch", "get", id, "-o", "table"), "import", "open", "if it has succeeded", "of kind alert")
 	s.ok("batch", "add", id, "load", `{"file":"a"}`)
 	s.ok("job", "enqueue", "load", `{"file":"b"}`, "--batch", id)

@@ -156,7 +156,8 @@ func NewJob(r *store.Record) Job {
 		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),
 		Journal: Number(r.Journal), Messages: Number(r.Messages),
-		Parent: Text(IDText(r.Parent)), Batch: Text(IDText(r.Batch)), Called: newBatchResult(r.Options.Called), OnParentClose: closeWords[r.OnParentClose], Source: Text(r.Options.Source),
+		Parent: Text(IDText(r.Parent)), Batch: Text(IDText(r.Batch)), Called: newBatchResult(r.Options.Called),
+		OnParentClose: closeWords[r.OnParentClose], Source: Text(r.Options.Source),
 		Nominal: timestamp(r.Options.Nominal), Follows: Text(IDText(r.Options.Follows)),
 	}
 	if b := r.Options.Backoff; b.Base != 0 || b.Cap != 0 {

@@ -28,7 +28,8 @@ func kept(e *env.Env) {
 	calls := []store.BatchJob{e.Calls(store.BatchEnded), e.Calls(store.BatchFailed)}
 	b := e.NewBatch(calls...)
 	want := store.JobBatch{
-		ID: b.ID, Namespace: env.Namespace, BatchSettings: store.BatchSettings{Name: "import", Calls: calls}, CreatedAt: e.Clock.Now(), Version: b.Version,
+		ID: b.ID, Namespace: env.Namespace, BatchSettings: store.BatchSettings{Name: "import", Calls: calls},
+		CreatedAt: e.Clock.Now(), Version: b.Version,
 	}
 	e.Equal("batch", b, want)
 	e.Clock.Advance(time.Second)
@@ -64,7 +65,8 @@ func pages(e *env.Env) {
 	}
 	e.WantIDs("first page", page(store.BatchFilter{Namespace: env.Namespace, Limit: 2}), all[:2]...)
 	e.WantIDs("last page", page(store.BatchFilter{Namespace: env.Namespace, Before: all[1], Limit: 9}), all[2:]...)
-	e.WantIDs("those that were not called back", page(store.BatchFilter{Namespace: env.Namespace, Undone: true, Limit: 3}), all[0], all[2], all[3])
+	e.WantIDs("those that were not called back", page(store.BatchFilter{Namespace: env.Namespace, Undone: true, Limit: 3}),
+		all[0], all[2], all[3])
 	e.WantIDs("of all namespaces", page(store.BatchFilter{Limit: 2}), other, all[0])
 	e.WantIDs("one that is elsewhere", page(store.BatchFilter{Namespace: env.Namespace, ID: other, Limit: 1}))
 	e.WantIDs("one that was called back", page(store.BatchFilter{ID: all[1], Undone: true, Limit: 1}))

@@ -54,7 +54,8 @@ func (p *pair) put(params store.ImportParams) {
 // importOf is the import of a page.
 func importOf(from store.Origin, page store.Exported) store.ImportParams {
 	return store.ImportParams{
-		From: from, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Schedules: page.Schedules, Runs: page.Runs, Batches: page.Batches, Last: page.Next.Job,
+		From: from, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Schedules: page.Schedules, Runs: page.Runs, Batches: page.Batches,
+		Last: page.Next.Job,
 	}
 }
 

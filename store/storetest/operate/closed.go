@@ -158,9 +158,11 @@ func ofSchedules(e *env.Env) map[string]operation {
 		"CreateBatch": {"create batch " + id.String(), func(ctx c) error {
 			return s.CreateBatch(ctx, nil, store.JobBatch{ID: id, Namespace: env.Namespace})
 		}},
-		"CloseBatch":   {"close batch " + id.String(), func(ctx c) error { return s.CloseBatch(ctx, nil, env.Namespace, id) }},
-		"Batches":      {"list batches", func(ctx c) error { return second(s.Batches(ctx, store.BatchFilter{Limit: 1})) }},
-		"CountBatches": {"count members of batches", func(ctx c) error { return second(s.CountBatches(ctx, store.CountBatchesParams{Limit: 1})) }},
+		"CloseBatch": {"close batch " + id.String(), func(ctx c) error { return s.CloseBatch(ctx, nil, env.Namespace, id) }},
+		"Batches":    {"list batches", func(ctx c) error { return second(s.Batches(ctx, store.BatchFilter{Limit: 1})) }},
+		"CountBatches": {"count members of batches", func(ctx c) error {
+			return second(s.CountBatches(ctx, store.CountBatchesParams{Limit: 1}))
+		}},
 		"SaveSchedule": {`save schedule "nightly"`, func(ctx c) error { return second(s.SaveSchedule(ctx, env.Schedule("nightly"), 0)) }},
 		"DeleteSchedule": {`delete schedule "nightly"`, func(ctx c) error {
 			return s.DeleteSchedule(ctx, env.Namespace, "nightly", 0)

@@ -88,7 +88,8 @@ const (
 
 // codes are the names of this package's numbers in its SQL, beside those of package store.
 var codes = map[string]int64{
-	"never": Never, "answers": answers, "policy_bits": policyBits, "successors": successors, "member": member, "unsaid_leader_ttl": unsaidLeaderTTL,
+	"never": Never, "answers": answers, "policy_bits": policyBits, "successors": successors, "member": member,
+	"unsaid_leader_ttl": unsaidLeaderTTL,
 
 	"gate_portion": gates.Portion,
 
