@@ -38,12 +38,26 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 		})
 	}
 	openEnqueues()
+	openBatches()
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub
 			return nil
 		})
 	}
+}
+
+// openBatches sets the doors of package batch.
+func openBatches() {
+	access.Member = func(batch store.ID) any {
+		return enqueueOption(func(s *enqueueSpec) error {
+			s.enqueue.Job.Batch = batch
+			return nil
+		})
+	}
+	access.InBatch = func(item any, batch store.ID) any { return item.(BatchItem).in(batch) }      //nolint:errcheck // always one
+	access.BatchOf = func(run any) store.ID { return run.(*Run).run.Job().Batch }                  //nolint:errcheck // always a *Run
+	access.Called = func(run any) store.BatchResult { return run.(*Run).run.Job().Options.Called } //nolint:errcheck // always a *Run
 }
 
 // openEnqueues sets the doors that are options of enqueues, and what goes with them.
@@ -150,6 +164,8 @@ func (c *Client) completeJobOfMany(spec *enqueueSpec) error {
 		return invalid("id", "it cannot be that of many jobs; remove the option JobID")
 	case len(spec.wanted) > 0:
 		return invalid("follow-up", "a schedule has none; enqueue what follows where the job ends")
+	case e.Job.Batch != ID{}:
+		return invalid("batch", "it cannot be that of many jobs; remove the option Member")
 	case len(e.After) > 0:
 		return invalid("after", "a schedule does not wait for jobs; enqueue what waits where the job ends")
 	case spec.unique != nil:

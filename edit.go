@@ -150,8 +150,8 @@ func (c *Client) editOf(opts []EnqueueOption) (e store.Edit, unique *Unique, err
 		return e, nil, invalid("edit", "follow-ups are given when the job is enqueued; after.Failed and others let jobs follow one that is there")
 	case len(spec.enqueue.After) > 0:
 		return e, nil, invalid("edit", "what a job comes after is added by after.Add")
-	case job.ID != ID{}:
-		return e, nil, invalid("edit", "an id cannot be changed")
+	case job.ID != ID{}, job.Batch != ID{}:
+		return e, nil, invalid("edit", "an id, and a batch, cannot be changed")
 	}
 	if job.Queue != "" {
 		e.Queue = &job.Queue

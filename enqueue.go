@@ -200,6 +200,20 @@ func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) BatchItem {
 	return BatchItem{kind: k.name, build: func(c *Client) (*enqueueSpec, error) { return k.build(c, in, opts) }}
 }
 
+// in returns the item as a member of a batch.
+func (i BatchItem) in(batch ID) BatchItem {
+	if i.build == nil {
+		return i
+	}
+	return BatchItem{kind: i.kind, build: func(c *Client) (*enqueueSpec, error) {
+		spec, err := i.build(c)
+		if err == nil {
+			spec.enqueue.Job.Batch = batch
+		}
+		return spec, err
+	}}
+}
+
 // EnqueueResult is the outcome of a BatchItem.
 type EnqueueResult struct {
 	ID       ID   // of the job, even if Err is an ErrUnavailable: repeat the item with it

@@ -100,7 +100,7 @@ func (c *Client) forkJob(ctx context.Context, id ID, reason string, f *Fork) (ma
 		job.ID = NewID()
 	}
 	job.UniqueKey, job.UniqueStates, job.RunAt, job.Closing = nil, 0, time.Time{}, false
-	job.Parent, job.Answers, job.Options.Deadline = uuid.Nil, false, time.Time{}
+	job.Parent, job.Batch, job.Answers, job.Options.Deadline = uuid.Nil, uuid.Nil, false, time.Time{}
 	job.Options.Source, job.Options.Key, job.Options.KeepKey = f.source(id), "", 0
 	if f.Args != nil {
 		job.Args, job.Codec = f.Args, 0

@@ -10,15 +10,15 @@ import (
 )
 
 // Batch is what one commit writes: all of it, or nothing. Operations are written in this order:
-// checkpoints, appends, sends, outcomes, enqueues, fires.
+// checkpoints, appends, sends, outcomes, enqueues, fires, calls.
 //
 // What a run writes (a checkpoint, an append, an outcome) refuses the batch if it cannot be
-// written, and so do fires, and sends and enqueues that are Required: Apply then writes nothing,
-// sets Err of operations that cannot be written and of no other, and returns a *RefusedError. A
-// store may find some of them only when others are gone. The caller takes them out, with all that
-// is to happen together with them, and applies the rest; those whose error is Inconclusive it
-// applies alone after that. See ApplyEach. Other sends and enqueues are answered: one with an Err
-// has left nothing, and the rest of the batch is written.
+// written, and so do fires, calls, and sends and enqueues that are Required: Apply then writes
+// nothing, sets Err of operations that cannot be written and of no other, and returns a
+// *RefusedError. A store may find some of them only when others are gone. The caller takes them
+// out, with all that is to happen together with them, and applies the rest; those whose error is
+// Inconclusive it applies alone after that. See ApplyEach. Other sends and enqueues are answered:
+// one with an Err has left nothing, and the rest of the batch is written.
 //
 // No operation waits for a transaction of a caller: one that would have to is ErrBusy. (SQLite has
 // one writer, for whom all wait.)
@@ -28,7 +28,8 @@ type Batch struct {
 	Sends       []*Send
 	Outcomes    []*Outcome
 	Enqueues    []*Enqueue
-	Fires       []*Fire // their jobs are among Enqueues
+	Fires       []*Fire      // their jobs are among Enqueues
+	Calls       []*BatchCall // their jobs are among Enqueues
 
 	// Start, if set, lets jobs of Enqueues run at once.
 	Start *Start
@@ -50,7 +51,8 @@ type Unit struct {
 	Sends      []*Send
 	Outcome    *Outcome
 	Enqueues   []*Enqueue
-	Fire       *Fire // of which these are the jobs
+	Fire       *Fire      // of which these are the jobs
+	Call       *BatchCall // the same
 }
 
 // Add adds the operations of a unit to the batch. What else is in the batch happens with it or not
@@ -77,6 +79,9 @@ func (b *Batch) Add(u *Unit) {
 	if u.Fire != nil {
 		b.Fires = append(b.Fires, u.Fire)
 	}
+	if u.Call != nil {
+		b.Calls = append(b.Calls, u.Call)
+	}
 }
 
 // Err is why the unit was refused: the first Err of its operations.
@@ -100,8 +105,11 @@ func (u *Unit) Err() error {
 			return q.Err
 		}
 	}
-	if u.Fire != nil {
+	if u.Fire != nil && u.Fire.Err != nil {
 		return u.Fire.Err
+	}
+	if u.Call != nil {
+		return u.Call.Err
 	}
 	return nil
 }
@@ -123,7 +131,7 @@ func (e *RefusedError) Unwrap() error { return ErrRefused }
 
 // Len is the number of operations in the batch.
 func (b *Batch) Len() int {
-	return len(b.Checkpoints) + len(b.Appends) + len(b.Sends) + len(b.Outcomes) + len(b.Enqueues) + len(b.Fires)
+	return len(b.Checkpoints) + len(b.Appends) + len(b.Sends) + len(b.Outcomes) + len(b.Enqueues) + len(b.Fires) + len(b.Calls)
 }
 
 // Refusal returns the *RefusedError of a batch that must not be committed because of what its
@@ -152,7 +160,8 @@ func (b *Batch) refusals() iter.Seq[error] {
 			tell(yield, b.Sends, (*Send).refusal) &&
 			tell(yield, b.Outcomes, func(o *Outcome) error { return o.Err }) &&
 			tell(yield, b.Enqueues, (*Enqueue).refusal) &&
-			tell(yield, b.Fires, func(f *Fire) error { return f.Err })
+			tell(yield, b.Fires, func(f *Fire) error { return f.Err }) &&
+			tell(yield, b.Calls, func(c *BatchCall) error { return c.Err })
 	}
 }
 
@@ -227,6 +236,9 @@ func (b *Batch) Reset() {
 	for _, f := range b.Fires {
 		f.Err = nil
 	}
+	for _, c := range b.Calls {
+		c.Err = nil
+	}
 	b.forget()
 }
 
@@ -293,6 +305,11 @@ func (b *Batch) Rest() *Batch {
 	for _, f := range b.Fires {
 		if f.Err == nil {
 			rest.Fires = append(rest.Fires, f)
+		}
+	}
+	for _, c := range b.Calls {
+		if c.Err == nil {
+			rest.Calls = append(rest.Calls, c)
 		}
 	}
 	return rest

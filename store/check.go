@@ -23,6 +23,8 @@ func (j *Job) Check() error {
 		return fmt.Errorf("%w: job %s: max attempts %d or codec %d is out of range", ErrInvalid, j.ID, j.MaxAttempts, j.Codec)
 	case j.OnParentClose > CancelAndWait:
 		return fmt.Errorf("%w: job %s: unknown close policy %d", ErrInvalid, j.ID, j.OnParentClose)
+	case j.Parent != ID{} && j.Batch != ID{}:
+		return fmt.Errorf("%w: job %s is a child and belongs to a batch", ErrInvalid, j.ID)
 	case !isTime(j.RunAt) || !isTime(j.Options.Deadline):
 		return fmt.Errorf("%w: job %s: its run time or its deadline is not between the years 1 and 9999", ErrInvalid, j.ID)
 	case len(j.Metadata) > 0 && !json.Valid(j.Metadata):
@@ -165,6 +167,9 @@ func (a *Append) CheckChildren() error {
 func (p *ForkParams) Check() error {
 	if len(p.Job.UniqueKey) > 0 || p.Keep < 0 {
 		return fmt.Errorf("%w: a fork of job %s cannot have a unique key, or keep %d entries", ErrInvalid, p.From, p.Keep)
+	}
+	if p.Job.Batch != (ID{}) {
+		return fmt.Errorf("%w: a fork of job %s belongs to no batch", ErrInvalid, p.From)
 	}
 	if p.Job.Options.Key != "" {
 		return fmt.Errorf("%w: a fork of job %s cannot have a business key", ErrInvalid, p.From)

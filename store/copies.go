@@ -19,16 +19,16 @@ type Copies interface {
 	Survey(ctx context.Context) (Survey, error)
 	// Export returns a page of whole jobs of all namespaces, by id; behind them, pages of business
 	// keys, and then of signals that were sent along with enqueues, both of which may outlive their
-	// jobs; and then of schedules, and of their runs. It changes nothing. A job that runs is
-	// ErrConflict.
+	// jobs; and then of schedules, of their runs, and of batches. It changes nothing. A job that
+	// runs is ErrConflict.
 	Export(ctx context.Context, params ExportParams) (Exported, error)
 	// Import writes a page of whole jobs, as they are, in one transaction, with the note of the
 	// copy. A job that is there already is left as it is, so a page may be imported again. A
-	// schedule becomes what the page says.
+	// schedule, and a batch, becomes what the page says.
 	//
-	// The first one needs a database without jobs, schedules, limits and living nodes, all of them
-	// the note of the same copy, which is not Done, and that no node has joined since; else nothing
-	// is written and the error is ErrConflict.
+	// The first one needs a database without jobs, schedules, limits, batches and living nodes, all
+	// of them the note of the same copy, which is not Done, and that no node has joined since; else
+	// nothing is written and the error is ErrConflict.
 	Import(ctx context.Context, params ImportParams) error
 }
 
@@ -42,6 +42,7 @@ type Survey struct {
 	// certainly, another one. See AddID.
 	IDs       uint64
 	Schedules ScheduleSums
+	Batches   BatchSums
 	Queues    []QueueSettings
 	Limits    []Limit // all, by namespace and name, without IDs and holders
 	// Note is what is known of a copy into this database; nil if there was none.
@@ -125,6 +126,12 @@ type ScheduleSums struct {
 	Runs      int64 // how many runs they have
 }
 
+// BatchSums are by what it is told whether two databases have the same batches.
+type BatchSums struct {
+	Batches  int64 // how many there are
+	Versions int64 // how often they were changed in all: the sum of their versions
+}
+
 // ScheduleName is the name of a schedule.
 type ScheduleName struct {
 	Namespace string
@@ -141,7 +148,8 @@ type CopiedRun struct {
 
 // Place is where a page begins: after a job, or within one; or, behind all jobs, after a business
 // key; or, behind all of those, after a signal that was sent along with an enqueue, after a
-// schedule, or after a run of one.
+// schedule, after a run of one, or
+// after a batch.
 type Place struct {
 	Job ID
 	// Within: the job itself follows, with its entries after one Seq and its messages after
@@ -160,6 +168,9 @@ type Place struct {
 	// Runs: a page of runs of schedules follows, after this one.
 	Runs bool
 	Run  CopiedRun
+	// Batches: a page of batches follows, after this one.
+	Batches bool
+	Batch   ID
 }
 
 // ExportParams is a page of jobs.
@@ -172,13 +183,14 @@ type ExportParams struct {
 }
 
 // Exported is a page of whole jobs, of business keys, of signals that were sent along with
-// enqueues, of schedules, or of runs of schedules.
+// enqueues, of schedules, of runs of schedules, or of batches.
 type Exported struct {
 	Jobs      []Whole
 	Keys      []KeyHold
 	Signals   []SentAlong
 	Schedules []Schedule
 	Runs      []CopiedRun
+	Batches   []JobBatch
 	Next      Place
 	End       bool // there is no further page
 }
@@ -193,6 +205,7 @@ type ImportParams struct {
 	Signals   []SentAlong
 	Schedules []Schedule
 	Runs      []CopiedRun // of schedules that are there
+	Batches   []JobBatch
 	// Last is what CopyNote.Last becomes, if it is greater than that.
 	Last ID
 	Done bool // the copy is complete

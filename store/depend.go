@@ -286,6 +286,8 @@ func (q *Enqueue) checkAsFollowUp(of *Enqueue) error {
 		return fmt.Errorf("%w: job %s is a follow-up of job %s and does not come after it, and no other", ErrInvalid, q.Job.ID, of.Job.ID)
 	case q.Job.Namespace != of.Job.Namespace:
 		return fmt.Errorf("%w: job %s is a follow-up of job %s of another namespace", ErrInvalid, q.Job.ID, of.Job.ID)
+	case q.Job.Batch != ID{}:
+		return fmt.Errorf("%w: job %s is a follow-up and belongs to a batch", ErrInvalid, q.Job.ID)
 	case len(q.Job.UniqueKey) > 0 || q.Job.Options.Key != "":
 		return fmt.Errorf("%w: job %s is a follow-up and has a key", ErrInvalid, q.Job.ID)
 	case q.KnownID || q.Send != nil:
@@ -297,5 +299,6 @@ func (q *Enqueue) checkAsFollowUp(of *Enqueue) error {
 // IsPlain reports whether nothing but its id can be in the way of the job, and nothing else comes
 // with it.
 func (q *Enqueue) IsPlain() bool {
-	return len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Parent == (ID{}) && len(q.After)+len(q.FollowUps) == 0
+	return len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Parent == (ID{}) && q.Job.Batch == (ID{}) &&
+		len(q.After)+len(q.FollowUps) == 0
 }

@@ -22,10 +22,10 @@ const (
 // Enqueue is one job to be inserted, and what became of it.
 type Enqueue struct {
 	// Job is the body. The store reads ID, Namespace, Queue, Kind, Priority, Args, Codec, RunAt,
-	// MaxAttempts, Options, Tags, Metadata, OrderingKey, UniqueKey, UniqueStates, Parent, Answers
-	// and OnParentClose, which the caller has validated and completed. A zero RunAt means now.
-	// UniqueStates contains at least Scheduled, Available; whether a job that waits holds its key
-	// is told by Running: parking and waking change nothing about it.
+	// MaxAttempts, Options, Tags, Metadata, OrderingKey, UniqueKey, UniqueStates, Parent, Answers,
+	// OnParentClose and Batch, which the caller has validated and completed. A zero RunAt means
+	// now. UniqueStates contains at least Scheduled, Available; whether a job that waits holds its
+	// key is told by Running: parking and waking change nothing about it.
 	Job        Job
 	OnConflict OnConflict
 
@@ -79,8 +79,9 @@ type Enqueue struct {
 	// Result is set by the store when the transaction has committed (or, in the caller's
 	// transaction, when the statements have run).
 	Result EnqueueResult
-	// Err is this enqueue's own failure: a *UniqueError, a *DependencyError, ErrConflict,
-	// ErrInvalid or ErrBusy. Unless it is Required the others of the batch are not affected.
+	// Err is this enqueue's own failure: a *UniqueError, a *DependencyError, a *BatchClosedError,
+	// ErrConflict, ErrInvalid or ErrBusy. Unless it is Required the others of the batch are not
+	// affected.
 	Err error
 }
 

@@ -36,6 +36,8 @@ type Filter struct {
 	Key string
 	// Parent: the children of this job. They are found by it.
 	Parent ID
+	// Batch: the members of this batch. They are found by it.
+	Batch ID
 	// NoParent: only jobs that are no children. They are looked for among the others.
 	NoParent bool
 	// Root: the children of this job, their children, and so on, as far as all between are still

@@ -46,6 +46,8 @@ type Job struct { //nolint:recvcheck // only what writes JSON takes a copy
 
 	// Parent is the job whose run enqueued this one as its child; zero: none.
 	Parent ID
+	// Batch is the batch to which the job belongs; zero: none. A child belongs to none.
+	Batch ID
 	// Answers: when the job finishes, a MessageChild is sent to its parent in the same transaction.
 	Answers bool
 	// OnParentClose is what becomes of the job when its parent finishes first.
@@ -81,6 +83,9 @@ type Options struct {
 	KeepTurn bool `json:"keep_turn,omitempty"`
 
 	Follows ID `json:"follows,omitzero"` // of a follow-up: the job whose end it follows
+	// Called, of a job that was enqueued because a batch has ended, is that batch and how its
+	// members have ended.
+	Called BatchResult `json:"called,omitzero"`
 
 	Key string `json:"key,omitempty"` // the business key; "": none. See JobKey
 	// KeepKey is for how long a finished job holds its business key. 0: not at all; negative

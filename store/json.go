@@ -55,10 +55,12 @@ type jobJSON struct {
 	Closing       bool         `json:"closing"`
 	Version       textJSON     `json:"version"`
 	Parent        *ID          `json:"parent"`
+	Batch         *ID          `json:"batch"`
 	OnParentClose closeJSON    `json:"on_parent_close"`
 	Source        textJSON     `json:"source"`
 	Nominal       timeJSON     `json:"nominal"`
 	Follows       *ID          `json:"follows"`
+	Called        *BatchResult `json:"called"`
 
 	*whereJSON // of a Record
 }
@@ -117,6 +119,12 @@ func (j Job) json() *jobJSON {
 	if j.Parent != (ID{}) {
 		v.Parent = &j.Parent
 	}
+	if j.Batch != (ID{}) {
+		v.Batch = &j.Batch
+	}
+	if j.Options.Called != (BatchResult{}) {
+		v.Called = &j.Options.Called
+	}
 	if j.Options.Follows != (ID{}) {
 		v.Follows = &j.Options.Follows
 	}
@@ -155,6 +163,12 @@ func (v *jobJSON) job() Job {
 	}
 	if v.Parent != nil {
 		j.Parent = *v.Parent
+	}
+	if v.Batch != nil {
+		j.Batch = *v.Batch
+	}
+	if v.Called != nil {
+		j.Options.Called = *v.Called
 	}
 	return j
 }

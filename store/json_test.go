@@ -67,11 +67,12 @@ func whole() Record {
 			Args: []byte(`{"to":"<ada>","n":9007199254740993}`), CreatedAt: at, RunAt: at.Add(time.Second), Attempt: 3, MaxAttempts: 5,
 			Options: Options{
 				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at.Add(time.Hour), Source: "nightly", Nominal: at, Follows: parent,
-				Key: "order-42", KeepKey: time.Hour, KeepTurn: true, OfKind: SettingBackoff | SettingTimeout, Limit: "each", LimitKey: "acme", FairKey: "blue",
+				Called: BatchResult{parent, BatchCounts{3, 2, 1}}, OfKind: SettingBackoff | SettingTimeout,
+				Key: "order-42", KeepKey: time.Hour, KeepTurn: true, Limit: "each", LimitKey: "acme", FairKey: "blue",
 				Backoff: Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
 			Tags: []string{"a", "b"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte{},
-			LeaseNumber: 9007199254740993, Version: "2", Closing: true, Parent: parent, OnParentClose: AbandonChild,
+			LeaseNumber: 9007199254740993, Version: "2", Closing: true, Parent: parent, Batch: parent, OnParentClose: AbandonChild,
 		},
 		State: Failed, Reason: ReasonTerminal, Error: "it & broke", Result: []byte(`[1,2]`),
 		Lease: Lease{Job: anID, Number: 9007199254740993, Node: 7}, ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Minute),
@@ -102,8 +103,10 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"keep_turn":true,` +
 	`"limit":"each","limit_key":"acme","fair_key":"blue",` +
 	`"lease_number":"9007199254740993",` +
-	`"closing":true,"version":"2","parent":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65","on_parent_close":"abandon",` +
+	`"closing":true,"version":"2","parent":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65","batch":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65",` +
+	`"on_parent_close":"abandon",` +
 	`"source":"nightly","nominal":"2026-03-04T05:06:07.000089Z","follows":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65",` +
+	`"called":{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65","completed":3,"failed":2,"cancelled":1},` +
 	`"result":[1,2],"result_codec":0,"fingerprint":"fffffffffffffffe","claimed_at":"2026-03-04T05:06:07.000089Z",` +
 	`"started_at":"2026-03-04T05:06:07.000089Z","finished_at":"2026-03-04T05:07:07.000089Z",` +
 	`"blocked":true,"cancel_requested":true,"pause_requested":true,"node":"7",` +

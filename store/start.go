@@ -8,8 +8,9 @@ import "time"
 // queue of these jobs is paused, and no job is waiting in the lane of one of them, which is the
 // jobs of the same namespace, queue, kind and priority that count in no limit per key. Otherwise
 // all of them wait for a claim like any other job, and so does, in any case, one that is not new,
-// is not due, is bound to a version, has an ordering key, a unique key or a business key, counts in
-// a limit per key, or comes after others. A store may let them wait for reasons of its own.
+// is not due, is bound to a version, belongs to a batch, has an ordering key, a unique key or a
+// business key, counts in a limit per key, or comes after others. A store may let them wait for
+// reasons of its own.
 //
 // A node does not leave while batches that start jobs on it are under way.
 //
@@ -56,6 +57,7 @@ func (q *Enqueue) Started(lease Lease, runAt, now time.Time) Claimed {
 
 // MayStart reports whether a job that is due can be claimed by the transaction that inserts it.
 func (q *Enqueue) MayStart() bool {
-	return q.Start && q.Job.OrderingKey == "" && len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Version == "" &&
+	return q.Start && q.Job.Batch == (ID{}) &&
+		q.Job.OrderingKey == "" && len(q.Job.UniqueKey) == 0 && q.Job.Options.Key == "" && q.Job.Version == "" &&
 		len(q.After) == 0 && q.Job.Options.Limit == "" && q.Job.Options.FairKey == ""
 }

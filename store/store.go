@@ -29,7 +29,7 @@ type Store interface {
 	Keys
 	Journals
 	Updates
-	Schedules
+	Plans
 	Limits
 	Rates
 	Maintenance
@@ -53,6 +53,12 @@ type Store interface {
 	// Close releases everything. It is not called while other calls are in flight. A second call
 	// does nothing.
 	Close() error
+}
+
+// Plans is what enqueues jobs by itself: by the clock, and when others have ended.
+type Plans interface {
+	Schedules
+	JobBatches
 }
 
 // Writer is what producers and runs write.

@@ -68,6 +68,18 @@ var KeepTurn func() any
 // Follows returns the job whose end the job of a *holdfast.Run follows; zero if it is no follow-up.
 var Follows func(run any) store.ID
 
+// Member returns a holdfast.EnqueueOption that lets a job belong to a batch.
+var Member func(batch store.ID) any
+
+// InBatch returns a holdfast.BatchItem whose job belongs to a batch.
+var InBatch func(item any, batch store.ID) any
+
+// BatchOf returns the batch to which the job of a *holdfast.Run belongs; zero if it does to none.
+var BatchOf func(run any) store.ID
+
+// Called returns of which batch the job of a *holdfast.Run was enqueued, as it had ended, and how.
+var Called func(run any) store.BatchResult
+
 // Tests is what a test sets up below a client.
 type Tests struct {
 	// Rarely is that of engine.Config.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/batches"
 	"github.com/holdfastdev/holdfast/internal/cli/limits"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
@@ -108,9 +109,10 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		states = arg.States
 	}
 	look := map[string]lookup{
-		"ID": jobsIn(states), "QUEUE": queues.Names, "SCHEDULE": schedules.Names, "LIMIT": limits.Names, "set NAME": limits.Names,
-		"NODE": nodes.Names,
-		"TAG":  tagNames, "send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
+		"ID": jobsIn(states), "QUEUE": queues.Names, "SCHEDULE": schedules.Names, "LIMIT": limits.Names, "BATCH": batches.Names,
+		"set NAME": limits.Names,
+		"NODE":     nodes.Names,
+		"TAG":      tagNames, "send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
 	}
 	word := strings.Trim(takes[min(len(args), len(takes)-1)], "[.]")
 	switch {

@@ -115,7 +115,8 @@ func (c *copying) copy(from store.Place) error {
 		}
 		params := store.ImportParams{
 			From: c.survey.Origin, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Schedules: page.Schedules, Runs: page.Runs,
-			Last: last(from.Job, page.Jobs),
+			Batches: page.Batches,
+			Last:    last(from.Job, page.Jobs),
 		}
 		if err := c.to.Import(c, params); err != nil {
 			return err
@@ -144,8 +145,8 @@ const again = "stop all programs that use the two, and copy again; if that does 
 var errDiffers = errors.New("the target has not the jobs of the source")
 
 // compare checks that no node or person worked in the source meanwhile, that there are the same
-// jobs, and as many in each state, and the same schedules and limits. before: the target was
-// complete when this copy began.
+// jobs, and as many in each state, and the same schedules, batches and limits. before: the target
+// was complete when this copy began.
 func (c *copying) compare(before bool) (Report, error) {
 	if err := Quiet(c, c.source, "source"); err != nil {
 		return Report{}, err
@@ -168,6 +169,8 @@ func (c *copying) compare(before bool) (Report, error) {
 	switch {
 	case alike && now.Schedules != there.Schedules:
 		what = "schedules"
+	case alike && now.Batches != there.Batches:
+		what = "batches"
 	case alike && !reflect.DeepEqual(now.Limits, there.Limits):
 		what = "limits"
 	case alike:

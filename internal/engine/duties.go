@@ -29,11 +29,15 @@ type duty struct {
 // ends may not be noted.
 const watchEvery = time.Second / 2
 
+// batchesEvery is how often it is looked whether there are batches to count, if no wake-up tells.
+const batchesEvery = 5 * time.Second
+
 func (n *node) duties() []duty {
 	return []duty{
 		{name: "rescue", now: n.rescueNow, do: n.rescue},
 		{name: "cancel sweep", now: n.sweepNow, do: n.sweep},
 		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren, again: n.watches.Load},
+		{name: "batches", every: n.engine.cfg.every(batchesEvery), now: n.countNow, do: n.countBatches, again: n.counts.Load},
 		{name: "retention", every: n.engine.cfg.every(time.Minute), do: n.retain},
 		{name: "jobs that no node serves", every: n.engine.cfg.every(unservedEvery), do: n.logUnserved},
 		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},

@@ -88,6 +88,7 @@ type node struct {
 
 	leader   atomic.Bool
 	watches  atomic.Bool // jobs may end without a note for those that come after them
+	counts   atomic.Bool // there are closed batches that were not called back
 	turns    turns.Turns
 	unserved unserved
 	pending  atomic.Int64 // outcomes that may still hold up a slot
@@ -113,6 +114,7 @@ type node struct {
 	rescueNow chan struct{}
 	sweepNow  chan struct{}
 	closeNow  chan struct{}
+	countNow  chan struct{}
 
 	handlers sync.WaitGroup // executions, except abandoned ones
 	resting  atomic.Int64   // idle goroutines

@@ -27,6 +27,7 @@ func (n *node) wake(w store.Wake) {
 		n.dispatch.wake("")
 		n.promote.hint(n.store.Now())
 		supervise.Signal(n.closeNow)
+		supervise.Signal(n.countNow)
 		n.schedule.Nudge()
 		n.grants.Heard(w)
 		n.tuning.Heard(w)
@@ -38,6 +39,7 @@ func (n *node) wake(w store.Wake) {
 		}
 	case store.WakeLeader:
 		supervise.Signal(n.closeNow)
+		supervise.Signal(n.countNow)
 		n.schedule.Nudge()
 	case store.WakeLimit, store.WakeSlotsWanted, store.WakeSlotsFree:
 		n.grants.Heard(w)

@@ -63,6 +63,7 @@ var layers = []layer{
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
 	{pattern: "store/storetest/copies", imports: words},
+	{pattern: "store/storetest/batches", imports: words},
 	{pattern: "store/storetest/depend", imports: words},
 	{pattern: "store/storetest/durable", imports: words},
 	{pattern: "store/storetest/family", imports: words},
@@ -95,8 +96,8 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/limits",
-			"store/sqlite/internal/schedules",
+			"store/sqlite/internal/batches", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
+			"store/sqlite/internal/limits", "store/sqlite/internal/schedules",
 			"store/sqlite/internal/work",
 		}),
 	},
@@ -104,6 +105,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
 	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
 	{pattern: "store/sqlite/internal/limits", imports: slices.Concat(onSQLite, []string{"internal/gcra"})},
+	{pattern: "store/sqlite/internal/batches", imports: onSQLite},
 	{pattern: "store/sqlite/internal/edges", imports: onSQLite},
 	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
 	{pattern: "store/sqlite/internal/choosing", imports: []string{"store", "store/sqlite/internal/core", "store/sqlite/internal/db"}},
@@ -111,7 +113,7 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/work",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/choosing", "store/sqlite/internal/edges", "store/sqlite/internal/gating",
+			"store/sqlite/internal/batches", "store/sqlite/internal/choosing", "store/sqlite/internal/edges", "store/sqlite/internal/gating",
 			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/schedules",
 			"store/sqlite/internal/updates",
 		}),
@@ -119,8 +121,8 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/edits", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
-			"store/sqlite/internal/limits",
+			"store/internal/edits", "store/sqlite/internal/batches", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
+			"store/sqlite/internal/keys", "store/sqlite/internal/limits",
 			"store/sqlite/internal/updates", "store/sqlite/internal/work",
 		}),
 	},
@@ -141,7 +143,9 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
 	{
 		pattern: "store/postgres/internal/move",
-		imports: slices.Concat(onPostgres, []string{"store/postgres/internal/limits", "store/postgres/internal/schedules"}),
+		imports: slices.Concat(onPostgres, []string{
+			"store/postgres/internal/batches", "store/postgres/internal/limits", "store/postgres/internal/schedules",
+		}),
 	},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
@@ -150,20 +154,22 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
 	{pattern: "store/postgres/internal/limits", imports: slices.Concat(onPostgres, []string{"internal/gcra"})},
+	{pattern: "store/postgres/internal/batches", imports: onPostgres},
 	{pattern: "store/postgres/internal/edges", imports: onPostgres},
 	{pattern: "store/postgres/internal/locks", imports: onPostgres},
 	{
 		pattern: "store/postgres/internal/write",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/gating", "store/postgres/internal/schedules",
-			"store/postgres/internal/locks",
+			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/gating",
+			"store/postgres/internal/locks", "store/postgres/internal/schedules",
 			"store/postgres/internal/updates",
 		}),
 	},
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/internal/edits", "store/postgres/internal/edges", "store/postgres/internal/limits", "store/postgres/internal/locks",
+			"store/internal/edits", "store/postgres/internal/batches", "store/postgres/internal/edges", "store/postgres/internal/limits",
+			"store/postgres/internal/locks",
 			"store/postgres/internal/read",
 			"store/postgres/internal/schema",
 			"store/postgres/internal/updates", "store/postgres/internal/write",
@@ -172,7 +178,7 @@ var layers = []layer{
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/claims", "store/postgres/internal/limits", "store/postgres/internal/move",
+			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/limits", "store/postgres/internal/move",
 			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schedules",
 			"store/postgres/internal/schema", "store/postgres/internal/updates",
 			"store/postgres/internal/write",
@@ -188,7 +194,7 @@ var layers = []layer{
 	{pattern: "internal/sqlitetest", imports: []string{"store/sqlite"}},
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/saidonce"},
-	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
+	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch"})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "limit", "schedule"})},
 
 	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
@@ -227,6 +233,7 @@ var layers = []layer{
 		pattern: "internal/tuning", imports: []string{"internal/logs", "internal/supervise", "store"},
 		tests: []string{"store/..."},
 	},
+	{pattern: "internal/batching", imports: []string{"store"}},
 	{pattern: "internal/gather", imports: []string{"store"}},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/blocked", imports: []string{"store"}},
@@ -263,7 +270,7 @@ var layers = []layer{
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"hooks", "internal/commit", "internal/grants", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news",
+			"hooks", "internal/batching", "internal/commit", "internal/grants", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news",
 			"internal/outcome",
 			"internal/portion", "internal/pulse", "internal/replay", "internal/scheduler", "internal/slots", "internal/stopwatch",
 			"internal/supervise", "internal/tuning", "internal/turns", "internal/usercode", "store",
@@ -292,6 +299,7 @@ var layers = []layer{
 	{pattern: "health", imports: []string{"."}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "fair", imports: []string{".", "internal/access"}, tests: support},
+	{pattern: "batch", imports: []string{".", "internal/access", "store"}, tests: slices.Concat(support, []string{"after"})},
 	{
 		pattern: "schedule",
 		imports: []string{
@@ -327,7 +335,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/cli/jobs",
-		imports: append([]string{".", "after", "fair", "internal/builtin", "limit", "store", "why"}, ofVerbs...),
+		imports: append([]string{".", "after", "batch", "fair", "internal/builtin", "limit", "store", "why"}, ofVerbs...),
 		tests:   support,
 	},
 	{
@@ -341,6 +349,7 @@ var layers = []layer{
 		imports: append([]string{".", "internal/builtin", "schedule", "store"}, ofVerbs...),
 		tests:   support,
 	},
+	{pattern: "internal/cli/batches", imports: append([]string{".", "batch", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/limits", imports: append([]string{".", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/databases",

@@ -155,6 +155,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{25, []string{"DROP TABLE {schema}.batch"}},
 	{24, []string{"ALTER TABLE {schema}.queue DROP COLUMN attempts"}},
 	{23, []string{
 		"ALTER TABLE {schema}.limit_rule DROP COLUMN period, DROP COLUMN burst, DROP COLUMN tat, DROP COLUMN seen, DROP COLUMN move, " +

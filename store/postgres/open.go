@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
@@ -131,6 +132,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.updates = &updates.Store{Store: s.local}
 	s.schedules = &schedules.Store{Store: s.local}
 	s.limits = &limits.Store{Store: s.local}
+	s.batches = &batches.Store{Store: s.local}
 	s.move = &move.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)
 	return s

@@ -48,6 +48,8 @@ func TestHotPlans(t *testing.T) {
 		"edge_look", "edge_put", "edge_cycle", "edges_of", "edge_checks_over", "edge_mark", "edge_successors",
 		"edge_told_of", "edge_met", "edge_told", "edge_release", "edge_note", "edge_checked", "edge_await", "edge_unwatch",
 		"unfinished_between", "finished_over",
+		"batch_close", "batches_keep", "batches_there", "batches_look", "batch_heads", "batches_seal", "batches_lock", "batch_members",
+		"batches_counted", "batches_called", "batches_forget", "batches", "batches_of",
 		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "untold_parents", "tell_parents",
 	} {
 		for _, line := range explain(t, conn, s.Text(name)) {

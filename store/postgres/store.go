@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
@@ -35,6 +36,7 @@ type Store struct {
 	move    *move.Store
 
 	schedules *schedules.Store
+	batches   *batches.Store
 	limits    *limits.Store
 
 	close sync.Once

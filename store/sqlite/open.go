@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
@@ -41,6 +42,7 @@ type Store struct {
 	updating
 	scheduling
 	limiting
+	batching
 
 	d         *core.Database
 	config    Config
@@ -58,6 +60,7 @@ type (
 
 	scheduling = schedules.Verbs
 	limiting   = limits.Verbs
+	batching   = batches.Verbs
 )
 
 var (
@@ -126,7 +129,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	}
 	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
 	s.naming, s.updating, s.moving = keys.New(s.d), updates.New(s.d), move.New(s.d)
-	s.scheduling, s.limiting = schedules.New(s.d), limits.New(s.d)
+	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil
 }
 

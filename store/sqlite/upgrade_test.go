@@ -240,6 +240,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{25, []string{"DROP TABLE holdfast_batch"}},
 	{24, []string{"DROP INDEX holdfast_queue_attempts", "ALTER TABLE holdfast_queue DROP COLUMN attempts"}},
 	{23, []string{
 		"ALTER TABLE holdfast_limit_rule DROP COLUMN period", "ALTER TABLE holdfast_limit_rule DROP COLUMN burst",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/store/storetest/batches"
 	"github.com/holdfastdev/holdfast/store/storetest/copies"
 	"github.com/holdfastdev/holdfast/store/storetest/depend"
 	"github.com/holdfastdev/holdfast/store/storetest/durable"
@@ -30,7 +31,7 @@ import (
 var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
 	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups, limits.Groups, gates.Groups, fair.Groups,
-	depend.Groups,
+	depend.Groups, batches.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are

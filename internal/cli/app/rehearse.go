@@ -94,3 +94,6 @@ func (nowhere) Limits(context.Context, string, string) ([]store.Limit, error) { 
 func (nowhere) SaveLimit(_ context.Context, l store.Limit, _ int64) (store.Limit, error) {
 	return l, l.Check()
 }
+
+// CreateBatch checks a batch.
+func (nowhere) CreateBatch(_ context.Context, _ store.Tx, b store.JobBatch) error { return b.Check() }

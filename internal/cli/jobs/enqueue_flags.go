@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/after"
+	jobbatch "github.com/holdfastdev/holdfast/batch"
 	"github.com/holdfastdev/holdfast/fair"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
@@ -43,6 +44,7 @@ type enqueueFlags struct {
 	after       dependFlags
 	follow      []string
 	keepTurn    bool
+	batch       string
 }
 
 func (f *enqueueFlags) add(cmd *cobra.Command) {
@@ -56,6 +58,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	f.addKeys(cmd)
 	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
 	f.after.add(cmd, "after", "let the job wait until the job `ID` has finished; repeatable")
+	flags.StringVar(&f.batch, "batch", "", "add the job to the batch `ID`, which is open")
 	flags.StringArrayVar(&f.follow, "follow", nil,
 		"enqueue a follow-up, `END=KIND[:ARGS]`, that runs if the job's end is completed, failed, cancelled or any; repeatable")
 	cmd.MarkFlagsMutuallyExclusive("args", "file")
@@ -146,13 +149,11 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 		return nil, err
 	}
 	opts = append(opts, times...)
-	if given("id") {
-		id, err := arg.ParseNewID("id", f.id)
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, holdfast.JobID(id))
+	ids, err := f.idOptions(given)
+	if err != nil {
+		return nil, err
 	}
+	opts = append(opts, ids...)
 	if err := f.checkPairs(given); err != nil {
 		return nil, err
 	}
@@ -167,6 +168,25 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	waits = append(waits, follows...)
 	unique, err := f.uniqueOption(given)
 	return append(append(opts, waits...), unique...), err
+}
+
+// idOptions are those of the ids of the job and of its batch.
+func (f *enqueueFlags) idOptions(given func(string) bool) (opts []holdfast.EnqueueOption, err error) {
+	if given("id") {
+		id, err := arg.ParseNewID("id", f.id)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, holdfast.JobID(id))
+	}
+	if given("batch") {
+		id, err := arg.ParseID(f.batch)
+		if err != nil {
+			return nil, fmt.Errorf("--batch: %w", err)
+		}
+		opts = append(opts, jobbatch.Member(id))
+	}
+	return opts, nil
 }
 
 // timeOptions are the options about times.

@@ -22,6 +22,7 @@ type filterFlags struct {
 	states         []string
 	ids            []string
 	parent, root   string
+	batch          string
 	lostFrom       nodeNumber
 	since, before  string
 	finishedSince  string
@@ -38,6 +39,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.filter.Key, "key", "", "only the job that has the business `KEY`, or had it last; requires --kind")
 	flags.StringVar(&f.parent, "parent", "", "only children of job `ID`")
 	flags.StringVar(&f.root, "root", "", "only children of job `ID`, their children, and so on")
+	flags.StringVar(&f.batch, "batch", "", "only members of batch `ID`")
 	flags.StringArrayVar(&f.ids, "id", nil, "only job `ID`; repeatable")
 	flags.Var(&f.lostFrom, "lost-from", "only jobs of which a run was lost with node `ID`")
 	flags.StringVar(&f.since, "since", "", "only jobs created at `TIME` or later; a duration is how long ago, such as 24h")
@@ -52,7 +54,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 }
 
 var filterNames = []string{
-	"state", "queue", "kind", "tag", "key", "parent", "root", "id", "lost-from", "since", "before", "finished-since", "finished-before",
+	"state", "queue", "kind", "tag", "key", "parent", "root", "batch", "id", "lost-from", "since", "before", "finished-since", "finished-before",
 	"metadata", "args",
 }
 
@@ -83,7 +85,7 @@ func (f *filterFlags) parseIDs() (err error) {
 	for _, of := range []struct {
 		flag, text string
 		to         *store.ID
-	}{{"parent", f.parent, &f.filter.Parent}, {"root", f.root, &f.filter.Root}} {
+	}{{"parent", f.parent, &f.filter.Parent}, {"root", f.root, &f.filter.Root}, {"batch", f.batch, &f.filter.Batch}} {
 		if of.text == "" {
 			continue
 		}
@@ -91,7 +93,7 @@ func (f *filterFlags) parseIDs() (err error) {
 			return fmt.Errorf("--%s: %w", of.flag, err)
 		}
 		if *of.to == (store.ID{}) { // would select all jobs
-			return arg.Usagef("--%s: no job has the id %s", of.flag, of.text)
+			return arg.Usagef("--%s: nothing has the id %s", of.flag, of.text)
 		}
 	}
 	if len(f.ids) > 0 {

@@ -56,10 +56,12 @@ type Job struct {
 	Journal         Number          `json:"journal"`
 	Messages        Number          `json:"messages"`
 	Parent          Text            `json:"parent"`
+	Batch           Text            `json:"batch"`
 	OnParentClose   string          `json:"on_parent_close"`
 	Source          Text            `json:"source"`
 	Nominal         timestamp       `json:"nominal"`
 	Follows         Text            `json:"follows"`
+	Called          *BatchResult    `json:"called"`
 	Why             []Cause         `json:"why"`
 	Attempts        []Attempt       `json:"attempts"`
 	Actions         []Action        `json:"actions"`
@@ -156,7 +158,8 @@ func NewJob(r *store.Record) Job {
 		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),
 		Journal: Number(r.Journal), Messages: Number(r.Messages),
-		Parent: Text(IDText(r.Parent)), OnParentClose: closeWords[r.OnParentClose], Source: Text(r.Options.Source),
+		Parent: Text(IDText(r.Parent)), Batch: Text(IDText(r.Batch)), Called: newBatchResult(r.Options.Called),
+		OnParentClose: closeWords[r.OnParentClose], Source: Text(r.Options.Source),
 		Nominal: timestamp(r.Options.Nominal), Follows: Text(IDText(r.Options.Follows)),
 	}
 	if b := r.Options.Backoff; b.Base != 0 || b.Cap != 0 {

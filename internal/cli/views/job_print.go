@@ -134,7 +134,11 @@ func (p jobPrint) rest(r *store.Record) {
 	p.line("fair key", r.Options.FairKey)
 	p.line("tags", strings.Join(r.Tags, ", "))
 	p.line("parent", IDText(r.Parent))
+	p.line("batch", IDText(r.Batch))
 	p.line("follows", IDText(r.Options.Follows))
+	if c := r.Options.Called; c != (store.BatchResult{}) {
+		p.line("end of batch", fmt.Sprintf("%s: %d completed, %d failed, %d cancelled", c.ID, c.Completed, c.Failed, c.Cancelled))
+	}
 	if nominal := r.Options.Nominal; nominal.IsZero() {
 		p.line("source", r.Options.Source)
 	} else {

@@ -46,8 +46,8 @@ func newLister(t Tables, f *store.Filter, s store.Sort) (*lister, error) {
 // plan chooses the parts: jobs that the filter names, or those of an index that has few of them, or
 // else the order itself.
 func (l *lister) plan() error {
-	if l.wanted == 0 {
-		return nil
+	if none := (store.ID{}); l.wanted == 0 || l.filter.Parent != none && l.filter.Batch != none {
+		return nil // no child belongs to a batch
 	}
 	ids, named, err := l.named()
 	if err == nil && !named {
@@ -71,6 +71,15 @@ func (l *lister) plan() error {
 	return l.planByID()
 }
 
+// Kin is what the children of a job, or the members of a batch, that a filter asks for have in
+// common.
+func Kin(f *store.Filter) store.ID {
+	if f.Parent != (store.ID{}) {
+		return f.Parent
+	}
+	return f.Batch
+}
+
 // named are the jobs that the filter names by their ids, or by what only one job has.
 func (l *lister) named() (ids []store.ID, named bool, err error) {
 	switch f := l.filter; {
@@ -90,14 +99,15 @@ func (l *lister) named() (ids []store.ID, named bool, err error) {
 // children of a job there is an index by id, for any number.
 func (l *lister) related() (ids []store.ID, named bool, err error) {
 	f := l.filter
+	of := Kin(f)
 	switch {
-	case f.Parent != store.ID{} && !byTime(l.sort):
+	case of != store.ID{} && !byTime(l.sort):
 		l.parts = []part{func(after *Place, n int) (Rows, error) {
-			return l.Children(f.Parent, l.sort, l.created.after(l.sort, after), n)
+			return l.Children(of, l.sort, l.created.after(l.sort, after), n)
 		}}
 		return nil, false, nil
-	case f.Parent != store.ID{}:
-		ids, err = l.fewChildren()
+	case of != store.ID{}:
+		ids, err = l.fewChildren(of)
 	case f.Root != store.ID{}:
 		ids, err = l.Descendants(f.Root, Few+1)
 	case f.LostFrom != 0:
@@ -108,12 +118,12 @@ func (l *lister) related() (ids []store.ID, named bool, err error) {
 	return ids, len(ids) <= Few, err
 }
 
-// fewChildren are the children of a job, but for those that do not fit anyway. More than Few are
-// not all.
-func (l *lister) fewChildren() (ids []store.ID, err error) {
+// fewChildren are the children of a job, or members of a batch, but for those that do not fit
+// anyway. More than Few are not all.
+func (l *lister) fewChildren(of store.ID) (ids []store.ID, err error) {
 	const some = 1000
 	for r := l.created; len(ids) <= Few; {
-		rows, err := l.Children(l.filter.Parent, store.SortOldest, r, some)
+		rows, err := l.Children(of, store.SortOldest, r, some)
 		if err != nil {
 			return nil, err
 		}

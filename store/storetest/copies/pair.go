@@ -54,7 +54,8 @@ func (p *pair) put(params store.ImportParams) {
 // importOf is the import of a page.
 func importOf(from store.Origin, page store.Exported) store.ImportParams {
 	return store.ImportParams{
-		From: from, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Schedules: page.Schedules, Runs: page.Runs, Last: page.Next.Job,
+		From: from, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Schedules: page.Schedules, Runs: page.Runs, Batches: page.Batches,
+		Last: page.Next.Job,
 	}
 }
 
@@ -85,6 +86,7 @@ type all struct {
 	Schedules []store.Schedule
 	Runs      [][]store.ScheduleRun
 	Limits    []store.Limit
+	Batches   []store.JobBatch
 }
 
 // everything reads it, the records by their ids.
@@ -113,6 +115,8 @@ func everything(e *env.Env) (a all) {
 	var err error
 	a.Schedules, err = e.Store.Schedules(e.Ctx, store.ScheduleFilter{Limit: 1000})
 	e.NoError("schedules", err)
+	a.Batches, err = e.Store.Batches(e.Ctx, store.BatchFilter{Limit: 1000})
+	e.NoError("batches", err)
 	for _, s := range a.Schedules {
 		runs, err := e.Store.ScheduleRuns(e.Ctx, store.ScheduleRunParams{Namespace: s.Namespace, Name: s.Name, Limit: 1000})
 		e.NoError("runs", err)
@@ -138,7 +142,8 @@ func wholes(e *env.Env) (all store.Exported) {
 		next := page(e, all.Next, 1000, 1<<30)
 		all.Jobs, all.Keys, all.Signals = append(all.Jobs, next.Jobs...), append(all.Keys, next.Keys...), append(all.Signals, next.Signals...)
 		all.Schedules, all.Runs = append(all.Schedules, next.Schedules...), append(all.Runs, next.Runs...)
-		if all.Next, all.End = next.Next, next.End; pages > 5 {
+		all.Batches = append(all.Batches, next.Batches...)
+		if all.Next, all.End = next.Next, next.End; pages > 6 {
 			e.Fatalf("%d pages are not all", pages)
 		}
 	}

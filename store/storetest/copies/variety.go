@@ -21,6 +21,7 @@ func variety(e *env.Env) {
 	e.Add(env.Queue("idle"))
 	e.Enqueue(e.Job(env.In(env.OtherSpace)))
 	scheduled(e)
+	batched(e)
 	e.SaveLimit(env.Limit("partner", 5, func(l *store.Limit) { l.Queues, l.Kinds = []string{"mail"}, map[string]int{"send": 2} }))
 	e.SaveLimit(env.Limit("all", 0, func(l *store.Limit) { l.Namespace = env.OtherSpace }))
 	stop(e)
@@ -204,6 +205,20 @@ func scheduled(e *env.Env) {
 	e.SaveSchedule(env.Schedule("nightly", func(s *store.Schedule) {
 		s.Namespace, s.PausedAt, s.PausedBy, s.Note = env.OtherSpace, at, "ann", "too many"
 	}))
+}
+
+// batched are batches in all states, with members.
+func batched(e *env.Env) {
+	open, waits, done := e.NewBatch(e.Calls(store.BatchEnded)), e.NewBatch(), e.NewBatch(e.Calls(store.BatchFailed))
+	e.InOtherSpace().NewBatch()
+	for _, b := range []store.JobBatch{open, waits, done} {
+		e.End(started(e, env.Member(b.ID)), store.Completed)
+		e.End(started(e, env.Member(b.ID)), store.Failed)
+	}
+	e.Add(env.Member(waits.ID), env.Delay(time.Hour))
+	e.CloseBatch(waits.ID)
+	e.CloseBatch(done.ID)
+	e.CallBack()
 }
 
 // started is a run of a job of a kind of its own, so that it is found among those that wait.

@@ -34,6 +34,11 @@ func Copy(batch *store.Batch) *store.Batch {
 	}
 	copied.Enqueues = copyEnqueues(batch.Enqueues)
 	copied.Fires = copyFires(batch, copied.Enqueues)
+	for _, c := range batch.Calls {
+		one := *c
+		one.Err = nil
+		copied.Calls = append(copied.Calls, &one)
+	}
 	if batch.Start != nil {
 		copied.Start = &store.Start{Node: batch.Start.Node, Seq: batch.Start.Seq}
 	}
@@ -91,6 +96,9 @@ func deliver(from, to *store.Batch) {
 	for i, f := range from.Fires {
 		to.Fires[i].Err = f.Err
 	}
+	for i, c := range from.Calls {
+		to.Calls[i].Err = c.Err
+	}
 	if from.Start != nil {
 		to.Start.Claimed = from.Start.Claimed
 	}
@@ -138,6 +146,7 @@ func (f Fault) hold(batch *store.Batch) *store.Batch {
 		Outcomes:    free(f, batch.Outcomes, func(o *store.Outcome) { o.Err = store.ErrBusy }),
 		Enqueues:    free(f, batch.Enqueues, func(q *store.Enqueue) { q.Err = store.ErrBusy }),
 		Fires:       free(f, batch.Fires, func(f *store.Fire) { f.Err = store.ErrBusy }),
+		Calls:       free(f, batch.Calls, func(c *store.BatchCall) { c.Err = store.ErrBusy }),
 		Start:       batch.Start,
 	}
 }

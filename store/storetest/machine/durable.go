@@ -108,7 +108,7 @@ func (m *machine) related(a, b store.ID) bool {
 func (m *machine) forkJob(t *rapid.T) {
 	q := m.newEnqueue(t)
 	withoutKeys(&q)
-	q.Delay = 0
+	q.Delay, q.Job.Batch = 0, store.ID{}
 	params := store.ForkParams{From: m.anyJob(t), Keep: rapid.Int64Range(0, 6).Draw(t, "keep"), Job: q.Job, Reason: "what if", Actor: "ada"}
 	t.Logf("fork %v, keep %d", m.names([]store.ID{params.From}), params.Keep)
 	_, err := m.store.Fork(m.ctx, params)

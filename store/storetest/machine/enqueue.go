@@ -77,6 +77,9 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	if chance(t, "after others", 20) {
 		q.After = m.anyDependencies(t)
 	}
+	if chance(t, "member", 15) {
+		q.Job.Batch = m.anyJobBatch(t)
+	}
 	if chance(t, "followed", 10) {
 		m.drawFollowUps(t, &q)
 	}

@@ -39,6 +39,7 @@ func (m *machine) check(*rapid.T) {
 	m.last = got
 	m.checkSchedules()
 	m.checkLimits()
+	m.checkJobBatches()
 
 	if m.looks++; m.looks%3 == 0 { // the counts follow from what List has shown, at a price
 		m.checkQueues(got)

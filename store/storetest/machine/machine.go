@@ -44,7 +44,8 @@ type machine struct {
 	fired    []*store.Unit    // that may be sent again
 	limits   []bound          // as they were saved
 	grants   []grant          // that may be sent again
-	along    []store.Enqueue  // whose signals went to other jobs, which may be sent again
+	batches  []store.ID
+	along    []store.Enqueue // whose signals went to other jobs, which may be sent again
 	epoch    int64
 	looks    int // how often the states were compared
 	last     []store.Record

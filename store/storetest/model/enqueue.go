@@ -30,6 +30,9 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	default:
 		return store.EnqueueResult{ID: body.ID, Existing: true, RunAt: known.RunAt}, nil
 	}
+	if err := s.refusal(&body); err != nil {
+		return store.EnqueueResult{}, err
+	}
 	if id, taken := s.unique[string(body.UniqueKey)]; taken && len(body.UniqueKey) > 0 {
 		return s.onConflict(q, s.jobs[id], body, runAt, now)
 	}

@@ -90,6 +90,7 @@ func (s *Store) matches(j *job, f *store.Filter) bool {
 		(len(f.UniqueKey) == 0 || bytes.Equal(f.UniqueKey, j.UniqueKey) && s.holdsKey(j)) &&
 		(f.Key == "" || f.Key == j.Options.Key && s.keys[j.Key()].job == j.ID) &&
 		(f.Parent == none || f.Parent == j.Parent) &&
+		(f.Batch == none || f.Batch == j.Batch) &&
 		(!f.NoParent || j.Parent == none) &&
 		(f.Root == none || s.descends(j, f.Root)) &&
 		(f.LostFrom == 0 || slices.ContainsFunc(j.lost, func(node int64) bool { return node == f.LostFrom })) &&

@@ -217,6 +217,8 @@ type Store struct {
 	after  map[store.ID]edges // what waits for other jobs: those jobs
 
 	schedules map[scheduleName]schedule
+	batches   map[store.ID]*store.JobBatch // each is replaced when it changes
+	replays   bool                         // what a caller's transaction has written is done again
 	limits    map[int64]*limit
 	lastLimit int64
 
@@ -296,6 +298,7 @@ func New(clock func() time.Time) *Store {
 		after:  map[store.ID]edges{},
 
 		schedules: map[scheduleName]schedule{},
+		batches:   map[store.ID]*store.JobBatch{},
 		limits:    map[int64]*limit{},
 
 		heard: make(chan struct{}, 1),

@@ -21,7 +21,8 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 	}
 	var retained store.Retained
 	for _, j := range s.selected(func(j *job) bool {
-		return keep[j.state] > 0 && now.Sub(j.finishedAt) >= keep[j.state] && !s.isKept(j.ID) && !s.isUntold(j.ID) && !s.keepsTurn(j)
+		return keep[j.state] > 0 && now.Sub(j.finishedAt) >= keep[j.state] && !s.isKept(j.ID) && !s.isUntold(j.ID) && !s.keepsTurn(j) &&
+			!s.isUncalled(j)
 	}) {
 		if params.Limit > 0 && retained.Jobs == params.Limit {
 			retained.More = true
@@ -29,6 +30,11 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		}
 		s.remove(j)
 		retained.Jobs++
+	}
+	for id, b := range s.batches {
+		if params.Completed > 0 && !b.DoneAt.IsZero() && now.Sub(b.DoneAt) >= params.Completed {
+			delete(s.batches, id)
+		}
 	}
 	s.forgetKeys(now)
 	s.forgetNodes(now)

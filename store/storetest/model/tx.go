@@ -161,6 +161,8 @@ func (t *transaction) note(batch *store.Batch, now time.Time) {
 
 // replay does again what has succeeded before.
 func (s *Store) replay(wrote []written) error {
+	s.replays = true
+	defer func() { s.replays = false }()
 	for _, w := range wrote {
 		if w.do != nil {
 			w.do(s)
@@ -233,6 +235,7 @@ func (s *Store) clone() *Store {
 		c.after[id] = maps.Clone(on)
 	}
 	c.keys, c.sent, c.schedules = maps.Clone(s.keys), maps.Clone(s.sent), maps.Clone(s.schedules)
+	c.batches = maps.Clone(s.batches)
 	c.leader, c.open = s.leader, slices.Clone(s.open)
 	return c
 }
@@ -242,6 +245,6 @@ func (s *Store) restore(c *Store) {
 	s.jobs, s.queues, s.nodes = c.jobs, c.queues, c.nodes
 	s.unique, s.turns, s.claims, s.closed = c.unique, c.turns, c.claims, c.closed
 	s.after = c.after
-	s.keys, s.sent, s.schedules = c.keys, c.sent, c.schedules
+	s.keys, s.sent, s.schedules, s.batches = c.keys, c.sent, c.schedules, c.batches
 	s.leader, s.open = c.leader, c.open
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Apply implements store.Writer: checkpoints, appends, sends, outcomes, enqueues, fires, each in
-// the order given.
+// Apply implements store.Writer: checkpoints, appends, sends, outcomes, enqueues, fires, calls,
+// each in the order given.
 func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 	now, err := s.begin(ctx)
 	if err != nil {
@@ -46,6 +46,9 @@ func (s *Store) write(batch *store.Batch, now time.Time) {
 	s.enqueueAll(batch, now)
 	for _, f := range batch.Fires {
 		f.Err = s.fire(f, now)
+	}
+	for _, c := range batch.Calls {
+		c.Err = s.call(c)
 	}
 	batch.Woken = append(slices.Clone(s.woken), s.turnsLeft(now)...)
 }

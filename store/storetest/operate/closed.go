@@ -138,7 +138,7 @@ func closedQueues(e *env.Env) map[string]operation {
 }
 
 func ofSchedules(e *env.Env) map[string]operation {
-	s := e.Store
+	s, id := e.Store, e.IDs.Next()
 	type c = context.Context
 	return map[string]operation{
 		"SaveLimit": {`save limit "partner"`, func(ctx c) error { return second(s.SaveLimit(ctx, env.Limit("partner", 5), 0)) }},
@@ -154,6 +154,14 @@ func ofSchedules(e *env.Env) map[string]operation {
 		"Drain":       {`drain limit "partner"`, func(ctx c) error { return s.Drain(ctx, env.Namespace, "partner", time.Now()) }},
 		"Reserve": {`reserve a permit of limit "partner"`, func(ctx c) error {
 			return s.Reserve(ctx, &store.Reservation{Namespace: env.Namespace, Name: "partner", Append: &store.Append{}})
+		}},
+		"CreateBatch": {"create batch " + id.String(), func(ctx c) error {
+			return s.CreateBatch(ctx, nil, store.JobBatch{ID: id, Namespace: env.Namespace})
+		}},
+		"CloseBatch": {"close batch " + id.String(), func(ctx c) error { return s.CloseBatch(ctx, nil, env.Namespace, id) }},
+		"Batches":    {"list batches", func(ctx c) error { return second(s.Batches(ctx, store.BatchFilter{Limit: 1})) }},
+		"CountBatches": {"count members of batches", func(ctx c) error {
+			return second(s.CountBatches(ctx, store.CountBatchesParams{Limit: 1}))
 		}},
 		"SaveSchedule": {`save schedule "nightly"`, func(ctx c) error { return second(s.SaveSchedule(ctx, env.Schedule("nightly"), 0)) }},
 		"DeleteSchedule": {`delete schedule "nightly"`, func(ctx c) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 )
@@ -31,6 +32,8 @@ func (s *Store) Export(ctx context.Context, params store.ExportParams) (store.Ex
 	err := s.InTx(ctx, pg.BeginRead, func(t pg.Session) error {
 		p.t = t
 		switch {
+		case params.After.Batches:
+			return p.batches(ctx, params)
 		case params.After.Runs:
 			return p.runs(ctx, params)
 		case params.After.Schedules:
@@ -247,6 +250,18 @@ func (p *page) runs(ctx context.Context, params store.ExportParams) (err error) 
 	if n := len(p.Runs); n > 0 {
 		p.Next.Run = p.Runs[n-1]
 	}
-	p.End = len(p.Runs) < params.Limit
+	if len(p.Runs) < params.Limit {
+		p.Next = store.Place{Job: p.Next.Job, Batches: true}
+	}
+	return err
+}
+
+// batches reads batches.
+func (p *page) batches(ctx context.Context, params store.ExportParams) (err error) {
+	p.Batches, err = batches.Export(ctx, p.t, params.After.Batch, params.Limit)
+	if n := len(p.Batches); n > 0 {
+		p.Next.Batch = p.Batches[n-1].ID
+	}
+	p.End = len(p.Batches) < params.Limit
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -54,6 +55,9 @@ func (s *Store) Import(ctx context.Context, params store.ImportParams) error {
 			return err
 		}
 		if err := schedules.ImportRuns(ctx, t, params.Runs); err != nil {
+			return err
+		}
+		if err := batches.Import(ctx, t, params.Batches); err != nil {
 			return err
 		}
 		n.Done = params.Done

@@ -106,7 +106,7 @@ func (t *tables) addBody(w *store.Whole, lane *local.Lane) error {
 	row := bodyRow{
 		ID: w.ID, Lane: lane.ID, RunAt: due(w), CreatedAt: w.CreatedAt.UnixMicro(), Lease: w.LeaseNumber, Attempt: w.Attempt,
 		MaxAttempts: w.MaxAttempts, Codec: w.Codec, Args: hexOf(append([]byte{}, w.Args...)), Options: options, Tags: tags,
-		Metadata: textOf(string(w.Metadata)), OrderingKey: textOf(w.OrderingKey), Parent: unlessZero(w.Parent), Link: pg.LinkOf(&w.Job),
+		Metadata: textOf(string(w.Metadata)), OrderingKey: textOf(w.OrderingKey), Parent: unlessZero(pg.KinOf(&w.Job)), Link: pg.LinkOf(&w.Job),
 		ClaimedAt: pg.OptMicros(w.RanAt), Remembers: unlessZero(w.Durable),
 	}
 	if w.Closing {

@@ -7,6 +7,7 @@ import (
 	"math/big"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -30,6 +31,9 @@ func (s *Store) Survey(ctx context.Context) (found store.Survey, err error) {
 			return err
 		}
 		if found.Schedules, err = schedules.Sum(ctx, t); err != nil {
+			return err
+		}
+		if found.Batches, err = batches.Sum(ctx, t); err != nil {
 			return err
 		}
 		if found.Limits, err = limits.Export(ctx, t); err != nil {

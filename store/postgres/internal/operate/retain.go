@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
@@ -44,7 +45,8 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	err = pg.RetryOnConflict(ctx, func() error {
 		return s.Send(ctx,
 			pg.Statement{Name: "nodes_forget", Args: []any{s.Injected(), read.NodesKept.Microseconds()}},
-			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}})
+			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}},
+			batches.Forget(r.now, r.Completed, deleteLimit))
 	})
 	if err != nil {
 		return retained, err

@@ -123,16 +123,28 @@ func EncodeTags(tags []string) (*string, error) {
 	return &s, nil
 }
 
-// LinkOf is what the body of a child keeps of its parent beside its id; nil if it has none.
+// LinkOf is what the body of a child keeps of its parent beside its id, and that of a member of a
+// batch of this; nil for others.
 func LinkOf(job *store.Job) *int32 {
-	if job.Parent == (store.ID{}) {
+	if KinOf(job) == (store.ID{}) {
 		return nil
 	}
 	link := int32(job.OnParentClose)
+	if job.Batch != (store.ID{}) {
+		link |= member
+	}
 	if job.Answers {
 		link |= answers
 	}
 	return &link
+}
+
+// KinOf is what the column parent has: the parent of a child, or the batch of a member.
+func KinOf(job *store.Job) store.ID {
+	if job.Batch != (store.ID{}) {
+		return job.Batch
+	}
+	return job.Parent
 }
 
 // WithSuccessors is the link of a job after which others come.
@@ -166,6 +178,9 @@ func (b *Body) Fill(job *store.Job, id store.ID) error {
 	}
 	if b.Link != nil {
 		job.Answers, job.OnParentClose = *b.Link&answers != 0, store.ClosePolicy(*b.Link&policyBits)
+		if *b.Link&member != 0 {
+			job.Parent, job.Batch = store.ID{}, b.Parent.Bytes
+		}
 	}
 	if b.UniqueStates != nil {
 		job.UniqueStates = store.StateSet(*b.UniqueStates)

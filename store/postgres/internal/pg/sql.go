@@ -26,12 +26,13 @@ var statements = sqltext.Must(sqltext.Load(sqlFiles, "sql/*.sql", sqltext.Option
 // Never is the due time of what no time wakes.
 const Never = math.MaxInt64
 
-// The bits of a link: the policy of a child, whether it answers its parent, and whether others come
-// after the job, whatever it is.
+// The bits of a link: the policy of a child, whether it answers its parent, whether others come
+// after the job, whatever it is, and whether it belongs to a batch, which the column parent names.
 const (
 	policyBits = 3
 	answers    = 4
 	successors = 8
+	member     = 16
 )
 
 // The traits of runs, as the statement conclude has them.
@@ -88,7 +89,8 @@ const (
 
 // codes are the names of this package's numbers in its SQL, beside those of package store.
 var codes = map[string]int64{
-	"never": Never, "answers": answers, "policy_bits": policyBits, "successors": successors, "unsaid_leader_ttl": unsaidLeaderTTL,
+	"never": Never, "answers": answers, "policy_bits": policyBits, "successors": successors, "member": member,
+	"unsaid_leader_ttl": unsaidLeaderTTL,
 
 	"gate_portion": gates.Portion,
 

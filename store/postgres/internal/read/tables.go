@@ -186,7 +186,7 @@ func (l *tables) checks(known bool) []any {
 	runFrom, runLast := bounds(runs)
 	endedFrom, endedLast := bounds(ends)
 	return []any{
-		l.lanes, l.tags, optUUID(f.Parent), f.NoParent, states, looksAtEnd, looksAtPointer,
+		l.lanes, l.tags, optUUID(lists.Kin(f)), f.NoParent, states, looksAtEnd, looksAtPointer,
 		runFrom, runLast, endedFrom, endedLast, reasons, lost, optUUID(f.Root),
 	}
 }

@@ -55,7 +55,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 
 // isEmpty reports whether nothing is left to do.
 func (b *batch) isEmpty() bool {
-	return len(b.checkpoints)+len(b.appends)+len(b.sends)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries)+len(b.fires) == 0
+	return len(b.checkpoints)+len(b.appends)+len(b.sends)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries)+len(b.fires)+len(b.calls) == 0
 }
 
 // applyAll does the fast path, and the slow path if that is needed.
@@ -124,8 +124,8 @@ func (b *batch) take(in *store.Batch) {
 		}
 		b.slow = b.slow || o.Repeat || r.invalid != nil
 	}
-	b.fires = in.Fires
-	b.slow = b.slow || len(b.fires) > 0 // their jobs tell what becomes of them
+	b.fires, b.calls = in.Fires, in.Calls
+	b.slow = b.slow || len(b.fires)+len(b.calls) > 0 // their jobs tell what becomes of them
 }
 
 // takeEnqueues prepares the enqueues of the batch and of its appends. An append one of whose
@@ -141,7 +141,7 @@ func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (er
 	entries, err := s.entriesOf(ctx, all, b.now, false)
 	markEarly(entries, early)
 	for _, e := range entries {
-		b.slow = b.slow || e.Required && e.hasKey() || e.Send != nil || len(e.After)+len(e.FollowUps) > 0 // as of sends
+		b.slow = b.slow || e.Required && e.hasKey() || e.Send != nil || len(e.After)+len(e.FollowUps) > 0 || e.isMember() // as of sends
 	}
 	if err != nil || len(all) == len(in.Enqueues) {
 		b.entries = entries

@@ -24,7 +24,7 @@ func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.En
 		return err
 	}
 	woken, err := enqueueAndSend(ctx, t, entries, now, func(left []*Entry) error {
-		return enqueueAfter(ctx, t, left, now, false, func(left []*Entry) error { return s.enqueueForCaller(ctx, t, left, now) })
+		return s.enqueueAdmitted(ctx, t, left, now, false, func(left []*Entry) error { return s.enqueueForCaller(ctx, t, left, now) })
 	})
 	if err != nil {
 		return err

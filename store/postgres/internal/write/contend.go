@@ -116,7 +116,7 @@ func (s *Store) enqueuePart(ctx context.Context, t pg.Session, b *batch, part []
 	}
 	enqueue := func(t pg.Session) error {
 		woken, err := enqueueAndSend(ctx, t, part, b.now, func(left []*Entry) error {
-			return enqueueAfter(ctx, t, left, b.now, true, func(left []*Entry) error { return s.EnqueueCarefully(ctx, t, left, b.now) })
+			return s.enqueueAdmitted(ctx, t, left, b.now, true, func(left []*Entry) error { return s.EnqueueCarefully(ctx, t, left, b.now) })
 		})
 		maps.Copy(b.woken, woken)
 		return err

@@ -109,7 +109,8 @@ func enqueueArgs(entries []*Entry, now int64, slow bool) []any {
 			if links == nil {
 				parents, links = make([]pgtype.UUID, n), make([]*int32, n)
 			}
-			links[i], parents[i] = link, pgtype.UUID{Bytes: e.Job.Parent, Valid: e.Job.Parent != store.ID{}}
+			kin := pg.KinOf(&e.Job)
+			links[i], parents[i] = link, pgtype.UUID{Bytes: kin, Valid: kin != store.ID{}}
 		}
 	}
 	list := []any{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
@@ -21,6 +22,9 @@ func (s *Store) applySlow(ctx context.Context, in *store.Batch, b *batch) error 
 		b.woken = Woken{}
 		firing, err := schedules.Begin(ctx, t, b.fires, b.patient || b.overlooks)
 		if err != nil {
+			return err
+		}
+		if err := batches.Call(ctx, t, b.calls, b.now); err != nil {
 			return err
 		}
 		_, others := b.split(b.runs)

@@ -23,6 +23,7 @@ type batch struct {
 	invalid     []*Run
 	entries     []*Entry
 	fires       []*store.Fire
+	calls       []*store.BatchCall
 	overlooks   bool     // one of their schedules is held: none is waited for
 	recheck     []*Entry // whose keys were held by transactions of callers, and perhaps are no more
 	patient     bool     // no other batch waits behind it

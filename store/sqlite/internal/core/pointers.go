@@ -64,12 +64,24 @@ func (b *Body) Scan(s db.Stmt) (laneID int64, err error) {
 		marks := s.ReadInt()
 		b.Answers, b.OnParentClose = marks&db.MarkAnswers != 0, store.ClosePolicy(marks>>db.MarkPolicy&db.PolicyBits)
 		b.Closing, b.Forked, b.Successors = marks&db.MarkClosing != 0, marks&db.MarkForked != 0, marks&db.MarkSuccessors != 0
-		b.Decided = marks &^ db.MarkSuccessors >> db.MarkDecided
+		b.Decided = marks &^ (db.MarkSuccessors | db.MarkMember) >> db.MarkDecided
 		if !s.ReadNull() {
-			b.Parent = db.ReadID(s)
+			of := &b.Parent
+			if marks&db.MarkMember != 0 {
+				of = &b.Batch
+			}
+			*of = db.ReadID(s)
 		}
 	}
 	return laneID, nil
+}
+
+// KinOf is what the column parent has: the parent of a child, or the batch of a member.
+func KinOf(job *store.Job) store.ID {
+	if job.Batch != uuid.Nil {
+		return job.Batch
+	}
+	return job.Parent
 }
 
 // BindMarks binds the column marks of a job that is not closing.
@@ -85,7 +97,8 @@ func BindAllMarks(s db.Stmt, b *Body) {
 }
 
 func marksOf(job *store.Job, forked bool) int64 {
-	return db.BoolInt(job.Answers)*db.MarkAnswers | db.BoolInt(forked)*db.MarkForked | int64(job.OnParentClose)<<db.MarkPolicy
+	return db.BoolInt(job.Answers)*db.MarkAnswers | db.BoolInt(forked)*db.MarkForked | int64(job.OnParentClose)<<db.MarkPolicy |
+		db.BoolInt(job.Batch != uuid.Nil)*db.MarkMember
 }
 
 func bindMarks(s db.Stmt, job *store.Job, marks int64) {

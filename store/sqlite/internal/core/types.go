@@ -63,6 +63,13 @@ type Tx struct {
 	Tuned           map[int64]store.AttemptSettings   // of queues, for a rescue
 	Starts          bool                              // jobs of the batch run at once
 	Started         []store.Claimed                   // that do
+	OpenBatch       BatchName                         // to which it added last: it is open
+}
+
+// BatchName is a batch of jobs, in its namespace.
+type BatchName struct {
+	ID        store.ID
+	Namespace string
 }
 
 // Success is the plain success of a run, of which no more is written than the finished row: its job

@@ -43,6 +43,7 @@ const (
 	MarkDecided = 5 // how far the number of the entry is shifted with which the end was decided
 
 	MarkSuccessors = 1 << 61 // others come after it
+	MarkMember     = 1 << 60 // it belongs to a batch, which the column parent names
 
 	PolicyBits = 3 // of the policy, once it is shifted back
 )
@@ -60,8 +61,8 @@ const TakenLost = 2
 // codes are the names of this package's numbers in its SQL, beside those of package store.
 var codes = map[string]int64{
 	"never": Never, "mark_closing": MarkClosing, "mark_policy": MarkPolicy, "mark_decided": MarkDecided, "policy_bits": PolicyBits,
-	"mark_successors": MarkSuccessors,
-	"request_cancel":  RequestCancel, "request_pause": requestPause, "taken_lost": TakenLost,
+	"mark_successors": MarkSuccessors, "mark_member": MarkMember,
+	"request_cancel": RequestCancel, "request_pause": requestPause, "taken_lost": TakenLost,
 }
 
 // TextOf returns a statement's text. An unknown name is a mistake in this package.

@@ -37,3 +37,17 @@ func ReleaseUnique(t *core.Tx, job *store.Job, state store.State) error {
 	db.BindID(s, job.ID)
 	return db.Exec(s)
 }
+
+// TakeAll gives a job that was inserted just now its unique key and its business key, if it has
+// them.
+func TakeAll(t *core.Tx, job *store.Job) error {
+	if len(job.UniqueKey) > 0 {
+		if err := TakeUnique(t, job.UniqueKey, job.ID); err != nil {
+			return err
+		}
+	}
+	if job.Options.Key == "" {
+		return nil
+	}
+	return Take(t, job)
+}

@@ -26,6 +26,8 @@ func (v Verbs) Export(ctx context.Context, params store.ExportParams) (store.Exp
 		p = page{rows: params.Limit, bytes: params.Bytes}
 		p.Next = params.After
 		switch {
+		case params.After.Batches:
+			return p.batches(t, params)
 		case params.After.Runs:
 			return p.runs(t, params)
 		case params.After.Schedules:

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
@@ -26,6 +27,7 @@ func (v Verbs) Import(ctx context.Context, params store.ImportParams) error {
 			func() error { return each(t, params.Signals, putSignal) },
 			func() error { return schedules.Import(t, params.Schedules) },
 			func() error { return schedules.ImportRuns(t, params.Runs) },
+			func() error { return batches.Import(t, params.Batches) },
 		} {
 			if err := part(); err != nil {
 				return err

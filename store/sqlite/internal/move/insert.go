@@ -35,10 +35,10 @@ func insertBody(t *core.Tx, w *store.Whole, lane *core.Lane) error {
 	db.BindOptText(s, tags)
 	db.BindOptText(s, string(w.Metadata))
 	db.BindPayload(s, w.Args)
-	if w.Parent == uuid.Nil {
+	if of := core.KinOf(&w.Job); of == uuid.Nil {
 		s.BindNull()
 	} else {
-		db.BindID(s, w.Parent)
+		db.BindID(s, of)
 	}
 	// A job that has a journal before its first run is a fork.
 	core.BindAllMarks(s, &core.Body{Job: w.Job, Forked: w.Durable && w.LeaseNumber == 0, Decided: w.Decided})

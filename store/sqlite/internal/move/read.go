@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
@@ -245,6 +246,18 @@ func (p *page) runs(t *core.Tx, params store.ExportParams) (err error) {
 	if n := len(p.Runs); n > 0 {
 		p.Next.Run = p.Runs[n-1]
 	}
-	p.End = len(p.Runs) < params.Limit
+	if len(p.Runs) < params.Limit {
+		p.Next = store.Place{Job: p.Next.Job, Batches: true}
+	}
+	return err
+}
+
+// batches reads batches.
+func (p *page) batches(t *core.Tx, params store.ExportParams) (err error) {
+	p.Batches, err = batches.Export(t, params.After.Batch, params.Limit)
+	if n := len(p.Batches); n > 0 {
+		p.Next.Batch = p.Batches[n-1].ID
+	}
+	p.End = len(p.Batches) < params.Limit
 	return err
 }

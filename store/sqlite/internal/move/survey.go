@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
@@ -38,6 +39,9 @@ func (v Verbs) Survey(ctx context.Context) (store.Survey, error) {
 			return err
 		}
 		if s.Schedules, err = schedules.Sum(t); err != nil {
+			return err
+		}
+		if s.Batches, err = batches.Sum(t); err != nil {
 			return err
 		}
 		if s.Limits, err = limits.Export(t); err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
@@ -36,6 +37,7 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 		func(limit int) (int, bool, error) { return v.markLanes(ctx, limit) },
 		func(limit int) (int, bool, error) { return v.removeLanes(ctx, limit) },
 		func(limit int) (int, bool, error) { return updates.RetainRefused(ctx, v.d, limit) },
+		func(limit int) (int, bool, error) { return batches.Retain(ctx, v.d, params.Completed, limit) },
 	}
 	for _, kept := range []struct {
 		state store.State

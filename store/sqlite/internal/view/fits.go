@@ -19,7 +19,8 @@ type jobFacts struct {
 	lane, runAt int64
 	orderingKey string
 	tags        []byte
-	parent      store.ID
+	parent      store.ID // or its batch, of a member
+	member      bool
 
 	state      store.State // 0: not looked up
 	finishedAt int64
@@ -32,6 +33,7 @@ func readFacts(s db.Stmt) jobFacts {
 	if !s.ReadNull() {
 		j.parent = db.ReadID(s)
 	}
+	j.member = db.ReadOptInt(s) != 0
 	return j
 }
 
@@ -109,7 +111,7 @@ func (l *tables) fits(j *jobFacts) (bool, error) {
 			return false, err
 		}
 	}
-	if f.Parent != uuid.Nil && j.parent != f.Parent || f.NoParent && j.parent != uuid.Nil {
+	if of := lists.Kin(f); of != uuid.Nil && j.parent != of || f.NoParent && j.parent != uuid.Nil && !j.member {
 		return false, nil
 	}
 	if ok, err := hasTags(j, f.Tags); !ok || err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 )
@@ -59,6 +60,9 @@ func apply(t *core.Tx, batch *store.Batch) error {
 		return err
 	}
 	if err := schedules.Fire(t, batch.Fires); err != nil {
+		return err
+	}
+	if err := batches.Call(t, batch.Calls); err != nil {
 		return err
 	}
 	return start(t, batch)

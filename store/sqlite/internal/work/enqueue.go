@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
@@ -53,6 +54,11 @@ func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 		if known, err := t.Known(q); known || err != nil {
 			return err
 		}
+	}
+	if refused, err := batches.Refuse(t, q); refused || err != nil {
+		return err
+	}
+	if len(job.UniqueKey) > 0 {
 		holder, taken, err := keys.UniqueHolder(t, job.UniqueKey)
 		if err != nil {
 			return err
@@ -89,15 +95,8 @@ func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 		_, err := t.Known(q)
 		return err
 	}
-	if len(job.UniqueKey) > 0 {
-		if err := keys.TakeUnique(t, job.UniqueKey, job.ID); err != nil {
-			return err
-		}
-	}
-	if job.Options.Key != "" {
-		if err := keys.Take(t, job); err != nil {
-			return err
-		}
+	if err := keys.TakeAll(t, job); err != nil {
+		return err
 	}
 	if err := placeNew(t, n, false); err != nil {
 		return err
@@ -195,15 +194,15 @@ func placeNew(t *core.Tx, n core.NewJob, later bool) (err error) {
 
 func insertJob(t *core.Tx, n core.NewJob) (inserted bool, err error) {
 	job := &n.Enqueue.Job
-	child := job.Parent != uuid.Nil
+	of := core.KinOf(job)
 	name := "job_insert"
-	if child {
+	if of != uuid.Nil {
 		name = "child_insert"
 	}
 	s := t.Stmt(name)
 	bindJob(t, s, n)
-	if child {
-		db.BindID(s, job.Parent)
+	if of != uuid.Nil {
+		db.BindID(s, of)
 		core.BindMarks(s, job, false)
 	}
 	changed, err := s.Exec()

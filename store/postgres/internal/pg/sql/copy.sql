@@ -145,7 +145,7 @@ SELECT value FROM {schema}.meta WHERE name = 'database_id' FOR UPDATE;
 
 -- name: copy_busy
 SELECT coalesce((SELECT min(n.id) FROM {schema}.node n WHERE n.dead_at IS NULL), 0), EXISTS (SELECT 1 FROM {schema}.job) OR EXISTS (SELECT 1 FROM {schema}.schedule)
-  OR EXISTS (SELECT 1 FROM {schema}.limit_rule);
+  OR EXISTS (SELECT 1 FROM {schema}.limit_rule) OR EXISTS (SELECT 1 FROM {schema}.batch);
 
 -- name: copy_nodes_begin
 -- params: @last bigint

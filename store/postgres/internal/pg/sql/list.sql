@@ -37,7 +37,7 @@ LEFT JOIN LATERAL (
 (@lanes IS NULL OR j.lane = ANY (@lanes))
   AND (@tags IS NULL OR coalesce(j.tags @> @tags, false))
   AND (@parent IS NULL OR coalesce(j.parent = @parent, false))
-  AND NOT (@no_parent AND j.parent IS NOT NULL)
+  AND NOT (@no_parent AND j.parent IS NOT NULL AND j.link & {member} = 0)
   AND (@states = 0 OR (@states >> coalesce(f.state, d.state,
     CASE WHEN r.yes OR g.yes OR k.yes OR NOT @looks_at_pointer THEN {available} ELSE {running} END)) & 1 = 1)
   AND (@run_from IS NULL OR f.state IS NULL AND j.run_at BETWEEN @run_from AND @run_last)
@@ -68,23 +68,24 @@ SELECT id, fits, looked FROM (
   {{around}}
 ) t WHERE fits OR place = looked ORDER BY place
 
--- The next of all jobs, or of the children of @of, in the order of their ids.
+-- The next of all jobs, or of the children of @of, or of the members of that batch, in the order of
+-- their ids.
 -- name: list_jobs
 -- params: @least uuid, @below uuid, @newest boolean, @look_at int, @of uuid
 -- params: @lanes int[], @tags jsonb, @parent uuid, @no_parent boolean, @states int
 -- params: @looks_at_end boolean, @looks_at_pointer boolean, @run_from bigint, @run_last bigint
 -- params: @ended_from bigint, @ended_last bigint, @reasons text[], @lost_from bigint, @root uuid
 WITH jobs AS MATERIALIZED (
-  (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.ordering_key FROM {schema}.job a
+  (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.link, a.ordering_key FROM {schema}.job a
     WHERE @newest AND @of IS NULL AND a.id >= @least AND a.id < @below ORDER BY a.id DESC LIMIT @look_at)
   UNION ALL
-  (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.ordering_key FROM {schema}.job a
+  (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.link, a.ordering_key FROM {schema}.job a
     WHERE NOT @newest AND @of IS NULL AND a.id >= @least AND a.id < @below ORDER BY a.id LIMIT @look_at)
   UNION ALL
-  (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.ordering_key FROM {schema}.job a
+  (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.link, a.ordering_key FROM {schema}.job a
     WHERE @newest AND a.parent = @of AND a.id >= @least AND a.id < @below ORDER BY a.id DESC LIMIT @look_at)
   UNION ALL
-  (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.ordering_key FROM {schema}.job a
+  (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.link, a.ordering_key FROM {schema}.job a
     WHERE NOT @newest AND a.parent = @of AND a.id >= @least AND a.id < @below ORDER BY a.id LIMIT @look_at)
 )
 {{fitting}};
@@ -96,7 +97,7 @@ WITH jobs AS MATERIALIZED (
 -- params: @looks_at_end boolean, @looks_at_pointer boolean, @run_from bigint, @run_last bigint
 -- params: @ended_from bigint, @ended_last bigint, @reasons text[], @lost_from bigint, @root uuid
 WITH jobs AS MATERIALIZED (
-  SELECT b.id, b.lane, b.run_at, b.tags, b.parent, b.ordering_key FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
+  SELECT b.id, b.lane, b.run_at, b.tags, b.parent, b.link, b.ordering_key FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job a WHERE a.id = t.id OFFSET 0) b ORDER BY t.place
 )
 {{fitting}};

@@ -32,9 +32,9 @@ UPDATE {schema}.lane SET used_on = greatest(used_on, @day) WHERE id IN (SELECT D
 LOCK TABLE {schema}.job, {schema}.finished, {schema}.attempt, {schema}.journal, {schema}.inbox IN ACCESS EXCLUSIVE MODE;
 
 -- The jobs of a range that have a pointer, those that have not finished; those that have the turn
--- of an ordering key, also if they have failed; and those after which others come that do not know
--- yet how they have ended. Found from the side of the pointers, which are few, instead of from all
--- that a day has seen.
+-- of an ordering key, also if they have failed; those after which others come that do not know yet
+-- how they have ended; and the members of batches that were not called back. Found from the side of
+-- the pointers, which are few, instead of from all that a day has seen.
 -- name: unfinished_between
 -- params: @from uuid, @to uuid, @limit int
 SELECT id FROM {schema}.ready WHERE id >= @from AND id < @to
@@ -50,6 +50,11 @@ SELECT e.predecessor FROM {schema}.edge e CROSS JOIN LATERAL (
   SELECT a.state FROM {schema}.finished a WHERE a.id = e.predecessor OFFSET 0
 ) f
 WHERE e.predecessor >= @from AND e.predecessor < @to AND {{edge_untold}}
+UNION ALL
+SELECT m.id FROM {schema}.batch b CROSS JOIN LATERAL (
+  SELECT a.id FROM {schema}.job a WHERE a.parent = b.id AND a.id >= @from AND a.id < @to
+    AND EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = a.id OFFSET 0) OFFSET 0
+) m WHERE b.done_at IS NULL
 LIMIT @limit;
 
 -- The finished jobs of a range that are to be kept: those of each state that ended after a time.
@@ -124,23 +129,28 @@ ORDER BY s.seq DESC LIMIT 1;
 -- name: partition_drop
 DROP TABLE {schema}.{table}_{day};
 
+-- The members of batches that were not called back.
+-- fragment: uncalled
+SELECT j.id FROM {schema}.batch b CROSS JOIN LATERAL (SELECT m.id FROM {schema}.job m WHERE m.parent = b.id OFFSET 0) j WHERE b.done_at IS NULL
+
 -- Jobs whose time is over and whose partition stays: of states and until when they are over, and
 -- of states of which only the default partition is looked at. They are locked; one that a caller's
 -- transaction has is left to the next time, and one after which others come that do not know yet
--- how it has ended. None that has failed and keeps the turn of its ordering key.
+-- how it has ended. None that has failed and keeps the turn of its ordering key, and no member of a
+-- batch that was not called back.
 -- name: finished_over
 -- params: @states int[], @until bigint[], @default_states int[], @default_until bigint[]
 -- params: @limit int
 WITH expired AS MATERIALIZED (
   SELECT f.id FROM unnest(@states, @until) AS k (state, until) CROSS JOIN LATERAL (
     SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> {completed} AND a.finished_at <= k.until
-        AND (a.id IN (SELECT id FROM {schema}.key_holder)) IS NOT TRUE
+        AND (a.id IN (SELECT id FROM {schema}.key_holder)) IS NOT TRUE AND (a.id IN ({{uncalled}})) IS NOT TRUE
       ORDER BY a.id LIMIT @limit FOR UPDATE SKIP LOCKED
   ) f
   UNION
   SELECT f.id FROM unnest(@default_states, @default_until) AS k (state, until) CROSS JOIN LATERAL (
     SELECT a.id FROM {schema}.finished_default a WHERE a.state = k.state AND a.finished_at <= k.until
-        AND (a.id IN (SELECT id FROM {schema}.key_holder)) IS NOT TRUE
+        AND (a.id IN (SELECT id FROM {schema}.key_holder)) IS NOT TRUE AND (a.id IN ({{uncalled}})) IS NOT TRUE
       ORDER BY a.finished_at LIMIT @limit FOR UPDATE SKIP LOCKED
   ) f
   LIMIT @limit

@@ -112,7 +112,7 @@ INSERT INTO holdfast_key_sent (id, namespace, job, seq, differs, at) VALUES (?, 
 ON CONFLICT (id, namespace) DO NOTHING;
 
 -- name: copy_any
-SELECT 1 FROM holdfast_job UNION ALL SELECT 1 FROM holdfast_schedule UNION ALL SELECT 1 FROM holdfast_limit_rule LIMIT 1;
+SELECT 1 FROM holdfast_job UNION ALL SELECT 1 FROM holdfast_schedule UNION ALL SELECT 1 FROM holdfast_limit_rule UNION ALL SELECT 1 FROM holdfast_batch LIMIT 1;
 
 -- Ordering keys for which jobs wait although none has the turn.
 -- name: copy_keys_free

@@ -1,8 +1,9 @@
 -- Lists. Ids are from one on, which belongs to a range, to one below which it ends.
 
--- What is looked at of a job. Nothing of it is behind the payload, but for the parent of a child.
+-- What is looked at of a job. Nothing of it is behind the payload, but for the parent of a child,
+-- or the batch of a member.
 -- fragment: facts
-j.id, j.lane, j.run_at, j.ordering_key, j.tags, j.parent
+j.id, j.lane, j.run_at, j.ordering_key, j.tags, j.parent, j.marks & {mark_member}
 
 -- name: jobs_newest
 SELECT {{facts}} FROM holdfast_job j WHERE j.id >= ? AND j.id < ? ORDER BY j.id DESC LIMIT ? + 0;

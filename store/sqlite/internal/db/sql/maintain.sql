@@ -17,6 +17,9 @@ WHERE state = ? AND finished_at <= ?
     SELECT 1 FROM holdfast_job j CROSS JOIN holdfast_lane l ON l.id = j.lane
       CROSS JOIN holdfast_key_holder k ON k.queue = l.queue AND k.ordering_key = j.ordering_key
     WHERE j.id = holdfast_finished.id AND j.ordering_key IS NOT NULL AND k.id = holdfast_finished.id))
+  AND NOT (EXISTS (SELECT 1 FROM holdfast_batch WHERE done_at IS NULL) AND EXISTS (
+    SELECT 1 FROM holdfast_job j CROSS JOIN holdfast_batch b ON b.id = j.parent
+    WHERE j.id = holdfast_finished.id AND j.marks & {mark_member} <> 0 AND b.done_at IS NULL))
 ORDER BY state, finished_at LIMIT ? + 0;
 
 -- name: retain_unique_key

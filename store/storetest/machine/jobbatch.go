@@ -1,0 +1,109 @@
+package machine
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// The operations of a machine on batches of jobs.
+
+func (m *machine) newJobBatch(t *rapid.T) {
+	b := store.JobBatch{ID: m.ids.Next(), Namespace: m.namespace, BatchSettings: store.BatchSettings{Name: "b"}}
+	for _, when := range []store.BatchEnd{store.BatchEnded, store.BatchSucceeded, store.BatchFailed} {
+		b.Calls = append(b.Calls, store.BatchJob{When: when, ID: m.ids.Next(), Job: store.ScheduledJob{
+			Kind: pick(t, "kind", machineKinds...), Queue: m.anyQueue(t), Priority: 2, Args: []byte("1"),
+		}})
+	}
+	if chance(t, "invalid", 5) {
+		b.Calls[0].When = 9
+	}
+	t.Logf("create batch %v", b.ID)
+	m.sameErr("CreateBatch", m.store.CreateBatch(m.ctx, nil, b), m.model.CreateBatch(m.ctx, nil, b))
+	m.batches = append(m.batches, b.ID)
+}
+
+// anyJobBatch draws one of the last ones, or one that is not there.
+func (m *machine) anyJobBatch(t *rapid.T) store.ID {
+	if len(m.batches) == 0 || chance(t, "none", 5) {
+		return m.ids.Next()
+	}
+	return m.batches[len(m.batches)-1-rapid.IntRange(0, min(len(m.batches)-1, 3)).Draw(t, "batch from the last")]
+}
+
+func (m *machine) closeJobBatch(t *rapid.T) {
+	id := m.anyJobBatch(t)
+	t.Logf("close batch %v", id)
+	m.sameErr("CloseBatch", m.store.CloseBatch(m.ctx, nil, m.namespace, id), m.model.CloseBatch(m.ctx, nil, m.namespace, id))
+}
+
+// countJobBatches does what the leader does: members are counted until there is nothing more to
+// count, and what is through is called back.
+func (m *machine) countJobBatches(t *rapid.T) {
+	members := pick(t, "members", 100, 1, 3)
+	got, want := m.counted(m.store, members), m.counted(m.model, members)
+	t.Logf("count batches: %d are through", len(want))
+	m.same("CountBatches", got, want)
+	for i := range got {
+		a, b := got[i].Call(), want[i].Call()
+		plain := &store.Batch{Enqueues: got[i].Call().Enqueues}
+		m.must("Apply", m.applyUnits(m.store, []*store.Unit{a}), m.applyUnits(m.model, []*store.Unit{b}))
+		if m.mode.lossy && errors.Is(a.Call.Err, store.ErrConflict) { // it had happened, and its answer was lost
+			for _, q := range a.Enqueues {
+				q.Result, q.Err = store.EnqueueResult{ID: q.Job.ID}, nil
+			}
+			a.Call.Err = nil
+		}
+		m.sameErr("call", a.Err(), b.Err())
+		if a.Err() == nil {
+			m.checkEnqueues(plain, &store.Batch{Enqueues: a.Enqueues}, &store.Batch{Enqueues: b.Enqueues})
+		}
+	}
+}
+
+// counted counts, and returns what is through in the namespace.
+func (m *machine) counted(s store.Store, members int) (through []store.JobBatch) {
+	for again := true; again; {
+		again, through = false, nil
+		for after := (store.ID{}); ; {
+			c, err := s.CountBatches(m.ctx, store.CountBatchesParams{After: after, Limit: 50, Members: members})
+			m.must("CountBatches", err)
+			through, again, after = append(through, c.Through...), again || c.Again, c.Next
+			if after == (store.ID{}) {
+				break
+			}
+		}
+	}
+	return slices.DeleteFunc(through, func(b store.JobBatch) bool { return b.Namespace != m.namespace })
+}
+
+// checkJobBatches compares batches.
+func (m *machine) checkJobBatches() {
+	f := store.BatchFilter{Namespace: m.namespace, Limit: 1000}
+	got, err := m.store.Batches(m.ctx, f)
+	m.must("Batches", err)
+	want, err := m.model.Batches(m.ctx, f)
+	m.must("Batches", nil, err)
+	m.same("Batches", got, want)
+}
+
+// followJobBatches lets the model forget the batches that the store has removed.
+func (m *machine) followJobBatches(keep time.Duration) {
+	got, err := m.store.Batches(m.ctx, store.BatchFilter{Namespace: m.namespace, Limit: 1000})
+	m.must("Batches", err)
+	want, err := m.model.Batches(m.ctx, store.BatchFilter{Namespace: m.namespace, Limit: 1000})
+	m.must("Batches", nil, err)
+	for _, b := range want {
+		if slices.ContainsFunc(got, func(g store.JobBatch) bool { return g.ID == b.ID }) {
+			continue
+		}
+		if b.DoneAt.IsZero() || keep == 0 || m.clock.Now().Sub(b.DoneAt) < keep {
+			m.t.Fatalf("NoLoss: batch %v was removed: %+v", b.ID, b)
+		}
+		m.model.ForgetBatch(b.ID)
+	}
+}
