@@ -101,6 +101,7 @@ func TestViewOfEverything(t *testing.T) {
 	r.Parent, r.Options.Source, r.Options.Nominal, r.Options.Follows = holdfast.NewID(), "s", at, holdfast.NewID()
 	r.OrderingKey, r.UniqueKey, r.Blocked, r.CancelRequested = "o", []byte{1}, true, true
 	r.Options.OfKind = store.SettingBackoff
+	r.Batch, r.Options.Called = holdfast.NewID(), store.BatchResult{ID: holdfast.NewID()}
 	r.Options.Key, r.Options.KeepKey, r.Options.KeepTurn = "order-42", store.KeepForever, true
 	r.Options.Limit, r.Options.LimitKey, r.Options.FairKey = "customer", "acme", "blue"
 	r.LeaseNumber, r.Lease.Node = 1<<60+1, 7

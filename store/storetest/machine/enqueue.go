@@ -33,15 +33,7 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	if chance(t, "words", 30) {
 		q.Job.Tags, q.Job.Metadata = m.anyTags(t), []byte(pick(t, "metadata", machineMetadata...))
 	}
-	if q.Job.Kind == machineKinds[2] || chance(t, "own backoff", 15) { // see anyPolicies
-		q.Job.Options.Backoff = store.Backoff{Base: 5 * time.Second, Cap: 20 * time.Second}
-	}
-	if chance(t, "of the kind", 20) { // but for that of the third kind, of which nothing else is said
-		q.Job.Options.OfKind = pick(t, "of kind", store.SettingMaxAttempts, store.SettingMaxAttempts|store.SettingBackoff)
-		if q.Job.Kind == machineKinds[2] {
-			q.Job.Options.OfKind = store.SettingMaxAttempts
-		}
-	}
+	drawPolicy(t, &q)
 	if m.mode.durable && chance(t, "bound", 15) {
 		q.Job.Version = "v1"
 	}
@@ -54,15 +46,7 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 		q.OnConflict = pick(t, "conflict", store.ReturnExisting, store.Reject, store.Replace, store.Replace)
 		q.MaxDelay = pick(t, "max delay", 0, 0, time.Second, 30*time.Second)
 	}
-	if m.mode.keyed && chance(t, "ordered", 60) {
-		q.Job.OrderingKey, q.Job.Options.KeepTurn = pick(t, "ordering key", "x", "y"), chance(t, "keeps its turn", 30)
-	}
-	if m.mode.fair && chance(t, "fair", 70) {
-		q.Job.Options.FairKey = pick(t, "fair key", "x", "x", "x", "y", "z")
-	}
-	if m.mode.gated && chance(t, "bounded", 70) {
-		m.drawGate(t, &q)
-	}
+	m.drawKeys(t, &q)
 	switch pick(t, "when", "now", "now", "later", "at", "past") {
 	case "later":
 		q.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)
@@ -77,7 +61,7 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	if chance(t, "after others", 20) {
 		q.After = m.anyDependencies(t)
 	}
-	if chance(t, "member", 15) {
+	if !m.mode.scheduled && chance(t, "member", 15) {
 		q.Job.Batch = m.anyJobBatch(t)
 	}
 	if chance(t, "followed", 10) {
@@ -111,5 +95,31 @@ func (m *machine) checkEnqueues(plain, batch, model *store.Batch) {
 		if q.Result.ID == q.Job.ID && m.find(q.Job.ID) == nil {
 			m.jobs = append(m.jobs, &known{enqueue: *plain.Enqueues[i]})
 		}
+	}
+}
+
+// drawPolicy says how a new job is attempted.
+func drawPolicy(t *rapid.T, q *store.Enqueue) {
+	if q.Job.Kind == machineKinds[2] || chance(t, "own backoff", 15) { // see anyPolicies
+		q.Job.Options.Backoff = store.Backoff{Base: 5 * time.Second, Cap: 20 * time.Second}
+	}
+	if chance(t, "of the kind", 20) { // but for that of the third kind, of which nothing else is said
+		q.Job.Options.OfKind = pick(t, "of kind", store.SettingMaxAttempts, store.SettingMaxAttempts|store.SettingBackoff)
+		if q.Job.Kind == machineKinds[2] {
+			q.Job.Options.OfKind = store.SettingMaxAttempts
+		}
+	}
+}
+
+// drawKeys gives a new job the keys that decide when it is claimed.
+func (m *machine) drawKeys(t *rapid.T, q *store.Enqueue) {
+	if m.mode.keyed && chance(t, "ordered", 60) {
+		q.Job.OrderingKey, q.Job.Options.KeepTurn = pick(t, "ordering key", "x", "y"), chance(t, "keeps its turn", 30)
+	}
+	if m.mode.fair && chance(t, "fair", 70) {
+		q.Job.Options.FairKey = pick(t, "fair key", "x", "x", "x", "y", "z")
+	}
+	if m.mode.gated && chance(t, "bounded", 70) {
+		m.drawGate(t, q)
 	}
 }

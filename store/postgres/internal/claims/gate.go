@@ -119,8 +119,8 @@ func onceEach(work []local.Work) []local.Work {
 	})
 }
 
-// judge returns those of the jobs that run, as many as there is room for, and how many wait at their
-// gates now. Those for which there is no room go back to ready.
+// judge returns those of the jobs that run, as many as there is room for, and how many wait at
+// their gates now. Those for which there is no room go back to ready.
 func (g *gated) judge(
 	ctx context.Context, t pg.Session, left *store.ClaimParams, claimed []store.Claimed, lanes []int32,
 ) ([]store.Claimed, int, error) {

@@ -96,13 +96,12 @@ func (s *Store) edit(ctx context.Context, t pg.Session, params store.EditParams,
 	if !found {
 		return store.NoJob(params.Job)
 	}
-	durable := false
+	durable, cancelling := false, false
 	if params.Edit.Args != nil || params.Edit.Deadline != nil {
 		if durable, err = remembers(ctx, t, params.Job); err != nil {
 			return err
 		}
 	}
-	cancelling := false
 	if params.Edit.RunAt != nil {
 		if err := t.Run(ctx, "cancel_request_of", func(r pg.Row) error { return r.Scan(&cancelling) }, pg.UUIDOf(params.Job)); err != nil {
 			return err
