@@ -22,6 +22,7 @@ var afterTests = env.Tests{
 	"a_job_that_starts_with_its_enqueue_has_successors":      afterStarted,
 	"a_chain_of_jobs_is_done_in_order":                       afterChain,
 	"what_was_not_written_waits_for_nothing":                 afterNothing,
+	"Retained_a_predecessor_is_removed_however_it_went_on":   afterGone,
 }
 
 func afterAll(e *env.Env) {
@@ -306,6 +307,47 @@ func afterReplaced(e *env.Env) {
 		third := replaces(key)
 		if e.Enqueue(third); third.Err != nil || third.Result.ID != first.Job.ID || third.Result.Replaced != want {
 			e.Fatalf("%s: %+v, %v", key, third.Result, third.Err)
+		}
+	}
+}
+
+// afterGone: whatever became of a job that waited for others, these are not kept for it.
+func afterGone(e *env.Env) {
+	first := func() store.Claimed { return e.ClaimOne(e.Join(), e.Add(env.Queue("first"), env.Priority(1))) }
+	for what, c := range map[string]struct {
+		do     func(id store.ID)   // to the job that waits
+		also   store.State         // of another one that it comes after; 0: there is none
+		policy store.FailurePolicy // about that one
+	}{
+		"it was cancelled":                        {do: func(id store.ID) { e.Cancel(id) }},
+		"it was terminated":                       {do: func(id store.ID) { e.Terminate(id) }},
+		"it was let go on":                        {do: func(id store.ID) { e.Resume(env.Resumption(id), store.Available) }},
+		"another one completed that was to fail":  {also: store.Completed, policy: store.OnlyIfFailed},
+		"another one failed that was to complete": {also: store.Failed, policy: store.CancelIfFailed},
+		"another one failed, and it is held":      {also: store.Failed, policy: store.HoldIfFailed},
+		"another one failed, and that is fine":    {also: store.Failed, policy: store.RunIfFailed},
+	} {
+		on, after := first(), env.Dependencies(store.RunIfFailed)
+		after = append(after, store.Dependency{On: on.Job.ID, IfFailed: store.RunIfFailed})
+		if c.also != 0 {
+			other := first()
+			e.End(other, c.also)
+			after = append(after, store.Dependency{On: other.Job.ID, IfFailed: c.policy})
+		}
+		id := e.Add(func(q *store.Enqueue) { q.After = after })
+		e.CloseChildren(10)
+		if c.do != nil {
+			c.do(id)
+		}
+		e.End(on, store.Failed)
+		e.CloseChildren(10)
+		e.Clock.Advance(time.Hour)
+		e.Retain(store.Retention{Failed: time.Second, Limit: 100})
+		if _, err := e.Store.Get(e.Ctx, "", on.Job.ID); !errors.Is(err, store.ErrNotFound) {
+			e.Errorf("%s: the job that it waited for is kept: %v", what, err)
+		}
+		for _, run := range e.Claim(e.Join(), 100) {
+			e.End(run, store.Completed)
 		}
 	}
 }

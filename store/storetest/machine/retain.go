@@ -41,8 +41,7 @@ func (m *machine) retainJobs(t *rapid.T) {
 		age, limit := m.clock.Now().Sub(record.FinishedAt), limits[record.State]
 		over := limit > 0 && age >= limit
 		switch {
-		case err == nil && over && m.model.IsUncalled(id):
-		case err == nil && over && m.model.IsUntold(id): // those after it are to hear of its end first
+		case err == nil && over && m.model.IsNeeded(id):
 		case err == nil && over && age >= limit+env.Slack:
 			t.Fatalf("%v job %v finished %v ago and is kept, although %v was asked for", record.State, id, age, limit)
 		case err == nil:
@@ -50,7 +49,7 @@ func (m *machine) retainJobs(t *rapid.T) {
 			t.Fatalf("Get: %v", err)
 		case !over:
 			t.Fatalf("NoLoss: %v job %v was removed %v after it finished, although %v was asked for", record.State, id, age, limit)
-		case m.model.IsUncalled(id):
+		case m.model.IsNeeded(id):
 			t.Fatalf("NoLoss: job %v was removed before its batch was called back", id)
 		default:
 			m.model.Forget(id)

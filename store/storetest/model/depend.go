@@ -146,13 +146,6 @@ func (s *Store) letGo(j *job, now time.Time) {
 	s.enter(j, store.Available)
 }
 
-// IsUntold is for a property test that follows a store: whether it has to keep the job.
-func (s *Store) IsUntold(id store.ID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.isUntold(id)
-}
-
 // isUntold reports whether jobs wait to be told how a job ended.
 func (s *Store) isUntold(id store.ID) bool {
 	return slices.ContainsFunc(s.untold(), func(e awaits) bool { return e.on == id })

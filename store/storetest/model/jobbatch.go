@@ -176,14 +176,6 @@ func (s *Store) isUncalled(j *job) bool {
 	return b != nil && b.DoneAt.IsZero()
 }
 
-// IsUncalled is for a property test that follows a store: whether it has to keep the job.
-func (s *Store) IsUncalled(id store.ID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	j := s.jobs[id]
-	return j != nil && s.isUncalled(j)
-}
-
 // ForgetBatch removes a batch at once, for the same use.
 func (s *Store) ForgetBatch(id store.ID) {
 	s.mu.Lock()

@@ -21,8 +21,7 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 	}
 	var retained store.Retained
 	for _, j := range s.selected(func(j *job) bool {
-		return keep[j.state] > 0 && now.Sub(j.finishedAt) >= keep[j.state] && !s.isKept(j.ID) && !s.isUntold(j.ID) && !s.keepsTurn(j) &&
-			!s.isUncalled(j)
+		return keep[j.state] > 0 && now.Sub(j.finishedAt) >= keep[j.state] && !s.isKept(j.ID) && !s.isNeeded(j)
 	}) {
 		if params.Limit > 0 && retained.Jobs == params.Limit {
 			retained.More = true
@@ -47,6 +46,17 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		}
 	}
 	return retained, nil
+}
+
+// isNeeded reports whether retention leaves a finished job alone, however old it is: others are to
+// hear of its end first, or wait for its turn.
+func (s *Store) isNeeded(j *job) bool { return s.isUntold(j.ID) || s.keepsTurn(j) || s.isUncalled(j) }
+
+// IsNeeded is that, for a property test that follows a store.
+func (s *Store) IsNeeded(id store.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isNeeded(s.jobs[id])
 }
 
 // Forget removes finished jobs at once. A property test uses it to follow a store that kept them

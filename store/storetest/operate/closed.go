@@ -131,6 +131,12 @@ func closedQueues(e *env.Env) map[string]operation {
 		"Rest": {"let queue mail rest", func(ctx context.Context) error {
 			return second(s.Rest(ctx, store.RestParams{Namespace: env.Namespace, Queue: "mail"}))
 		}},
+		"SetQueue": {"set queue mail", func(ctx context.Context) error {
+			return second(s.SetQueue(ctx, store.SetQueueParams{Namespace: env.Namespace, Queue: "mail", Unset: store.SettingTimeout}))
+		}},
+		"AttemptsOfQueues": {"see what is set of queues", func(ctx context.Context) error {
+			return second(s.AttemptsOfQueues(ctx, env.Namespace))
+		}},
 		"DeleteQueue": {"delete queue mail", func(ctx context.Context) error {
 			return s.DeleteQueue(ctx, store.DeleteQueueParams{Namespace: env.Namespace, Queue: "mail"})
 		}},

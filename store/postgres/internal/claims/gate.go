@@ -44,8 +44,8 @@ type over struct {
 	lane  int32
 }
 
-// roundGrowth is how many times as many jobs a claim takes in each round as in the one before, up to
-// maxRound. One of few jobs may meet thousands that do not run, and others wait for the rules
+// roundGrowth is how many times as many jobs a claim takes in each round as in the one before, up
+// to maxRound. One of few jobs may meet thousands that do not run, and others wait for the rules
 // meanwhile, which they do not do for long.
 const (
 	roundGrowth = 4
