@@ -83,9 +83,12 @@ func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
 
 func (f *filterFlags) parseIDs() (err error) {
 	for _, of := range []struct {
-		flag, text string
-		to         *store.ID
-	}{{"parent", f.parent, &f.filter.Parent}, {"root", f.root, &f.filter.Root}, {"batch", f.batch, &f.filter.Batch}} {
+		flag, what, text string
+		to               *store.ID
+	}{
+		{"parent", "job", f.parent, &f.filter.Parent}, {"root", "job", f.root, &f.filter.Root},
+		{"batch", "batch", f.batch, &f.filter.Batch},
+	} {
 		if of.text == "" {
 			continue
 		}
@@ -93,7 +96,7 @@ func (f *filterFlags) parseIDs() (err error) {
 			return fmt.Errorf("--%s: %w", of.flag, err)
 		}
 		if *of.to == (store.ID{}) { // would select all jobs
-			return arg.Usagef("--%s: nothing has the id %s", of.flag, of.text)
+			return arg.Usagef("--%s: no %s has the id %s", of.flag, of.what, of.text)
 		}
 	}
 	if len(f.ids) > 0 {
