@@ -270,9 +270,9 @@ var layers = []layer{
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"hooks", "internal/batching", "internal/commit", "internal/grants", "internal/hookqueue", "internal/loader", "internal/logs", "internal/news",
-			"internal/outcome",
-			"internal/portion", "internal/pulse", "internal/replay", "internal/scheduler", "internal/slots", "internal/stopwatch",
+			"hooks", "internal/batching", "internal/commit", "internal/grants", "internal/hookqueue",
+			"internal/loader", "internal/logs", "internal/news", "internal/outcome", "internal/portion",
+			"internal/pulse", "internal/replay", "internal/scheduler", "internal/slots", "internal/stopwatch",
 			"internal/supervise", "internal/tuning", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},

@@ -54,7 +54,8 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 }
 
 var filterNames = []string{
-	"state", "queue", "kind", "tag", "key", "parent", "root", "batch", "id", "lost-from", "since", "before", "finished-since", "finished-before",
+	"state", "queue", "kind", "tag", "key", "parent", "root", "batch", "id", "lost-from", "since", "before",
+	"finished-since", "finished-before",
 	"metadata", "args",
 }
 
@@ -86,7 +87,8 @@ func (f *filterFlags) parseIDs() (err error) {
 		flag, what, text string
 		to               *store.ID
 	}{
-		{"parent", "job", f.parent, &f.filter.Parent}, {"root", "job", f.root, &f.filter.Root},
+		{"parent", "job", f.parent, &f.filter.Parent},
+		{"root", "job", f.root, &f.filter.Root},
 		{"batch", "batch", f.batch, &f.filter.Batch},
 	} {
 		if of.text == "" {

@@ -207,11 +207,9 @@ func callRace(e *env.Env) {
 	for i := range units {
 		units[i] = b.Call()
 		units[i].Enqueues[0].Job.ID = e.IDs.Next()
-		all.Add(1)
-		go func() {
-			defer all.Done()
+		all.Go(func() {
 			_ = e.Store.Apply(e.Ctx, env.Batched(units[i])) // its units tell
-		}()
+		})
 	}
 	all.Wait()
 	var happened []store.ID
@@ -264,9 +262,7 @@ func addRace(e *env.Env) {
 		admitted := make([]int64, 4)
 		var all sync.WaitGroup
 		for i := range admitted {
-			all.Add(1)
-			go func() {
-				defer all.Done()
+			all.Go(func() {
 				for range 50 {
 					q := e.Job(env.Member(b.ID), env.Kind("push"))
 					if err := e.Store.Apply(e.Ctx, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil || q.Err != nil {
@@ -274,11 +270,9 @@ func addRace(e *env.Env) {
 					}
 					admitted[i]++
 				}
-			}()
+			})
 		}
-		all.Add(1)
-		go func() {
-			defer all.Done()
+		all.Go(func() {
 			if err := e.Store.CloseBatch(e.Ctx, nil, env.Namespace, b.ID); err != nil {
 				e.Errorf("CloseBatch: %v", err)
 			}
@@ -287,7 +281,7 @@ func addRace(e *env.Env) {
 					e.Errorf("CountBatches: %v", err)
 				}
 			}
-		}()
+		})
 		all.Wait()
 		node := e.Join()
 		for runs := e.ClaimKinds(node, "push"); len(runs) > 0; runs = e.ClaimKinds(node, "push") {

@@ -58,7 +58,9 @@ func newPlaces(e *env.Env) (p places) {
 // look returns all that there is to see of the jobs.
 func (p *places) look(e *env.Env) (records []store.Record, journals []store.Journal) {
 	e.Helper()
-	for _, id := range []store.ID{p.completed, p.failed, p.cancelled, p.available, p.waiting, p.later, p.cancelling, p.running.Job.ID, p.stale.Job} {
+	for _, id := range []store.ID{
+		p.completed, p.failed, p.cancelled, p.available, p.waiting, p.later, p.cancelling, p.running.Job.ID, p.stale.Job,
+	} {
 		records, journals = append(records, e.Get(id)), append(journals, e.Journal(id))
 	}
 	return records, journals
