@@ -40,6 +40,9 @@ func TestFailingCallsCostNoAttempt(t *testing.T) {
 			return n, nil
 		}, holdfast.MaxAttempts(1))
 		work(t, hf)
+		jobs := make([]*holdfast.Job[int], count)
+		jobs[0] = enqueue(t, people, add, 0)
+		eventually(t, "the node has started", func() bool { return get(t, people, jobs[0].ID).State == store.Waiting })
 		var calls atomic.Int64
 		failing.Plan(func(c faults.Call) faults.Fault {
 			switch n := calls.Add(1); {
@@ -50,8 +53,7 @@ func TestFailingCallsCostNoAttempt(t *testing.T) {
 			}
 			return faults.Fault{Kind: faults.FailAfter}
 		})
-		jobs := make([]*holdfast.Job[int], count)
-		for i := range jobs {
+		for i := 1; i < count; i++ {
 			jobs[i] = enqueue(t, people, add, 10*i)
 		}
 		for i := range 3 {

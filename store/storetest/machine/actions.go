@@ -30,8 +30,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"delete": m.deleteJobs,
 		"depend": m.dependJob,
 		"close":  m.closeChildren,
-
-		"newbatch": m.newJobBatch, "closebatch": m.closeJobBatch, "countbatches": m.countJobBatches,
+	}
+	if m.mode.batched {
+		all["newbatch"], all["closebatch"], all["countbatches"] = m.newJobBatch, m.closeJobBatch, m.countJobBatches
 	}
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())

@@ -61,7 +61,7 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	if chance(t, "after others", 20) {
 		q.After = m.anyDependencies(t)
 	}
-	if !m.mode.scheduled && chance(t, "member", 15) {
+	if m.mode.batched && chance(t, "member", 40) {
 		q.Job.Batch = m.anyJobBatch(t)
 	}
 	if chance(t, "followed", 10) {

@@ -74,6 +74,8 @@ type mode struct {
 	gated bool
 	// fair: jobs have fair keys.
 	fair bool
+	// batched: jobs are members of batches.
+	batched bool
 }
 
 // node is one node as either side knows it.

@@ -42,7 +42,7 @@ WHERE (paused_at IS NOT NULL OR rest_until IS NOT NULL) AND (paused_at IS NOT NU
 -- params: @most, @lane, @run_at, @id
 SELECT (
   SELECT count(*) FROM (
-    SELECT 1 FROM holdfast_ready r WHERE r.lane = p.lane AND (r.run_at, r.id) < (p.run_at, p.id) LIMIT @most
+    SELECT 1 FROM holdfast_ready r WHERE r.lane = p.lane AND (r.run_at, r.id) < (p.run_at, p.id) LIMIT @most + 0
   )
 ) FROM holdfast_ready p WHERE p.lane = @lane AND p.run_at = @run_at AND p.id = @id;
 

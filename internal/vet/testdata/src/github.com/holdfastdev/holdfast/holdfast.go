@@ -295,6 +295,10 @@ func (c *Client) ResumeNode(ctx context.Context, node int64) error   { return ni
 
 func (c *Client) DeleteQueue(ctx context.Context, name string) error { return nil }
 
+func (c *Client) SetQueue(ctx context.Context, name string, set store.AttemptSettings, unset store.Setting) (store.QueueAttempts, error) {
+	return store.QueueAttempts{}, nil
+}
+
 func (c *Client) CancelTx(ctx context.Context, tx store.Tx, reason string, ids ...ID) ([]store.Result, error) {
 	return nil, nil
 }

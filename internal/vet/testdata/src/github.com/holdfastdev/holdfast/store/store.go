@@ -3,6 +3,9 @@ package store
 type Tx interface{ StoreName() string }
 
 type (
-	Record struct{}
-	Result struct{}
+	AttemptSettings struct{}
+	QueueAttempts   struct{}
+	Record          struct{}
+	Result          struct{}
+	Setting         int
 )
