@@ -25,6 +25,10 @@ func TestBatches(t *testing.T) {
 	s.holds(s.ok("batch", "cancel", id, "-o", "table"), "asked 2 of its members to stop")
 	s.holds(s.ok("batch", "list", "--undone", "-o", "table"), id, "import", "closed")
 	s.expect(s.run("batch", "get", "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"), 1, "no such batch")
+	if quiet := s.ok("batch", "create", "-q"); len(quiet) != len(id)+1 {
+		t.Errorf("batch create -q says %q", quiet)
+	}
+	s.holds(s.ok("batch", "cancel", "batch/"+id, "-o", "name"), "batch/"+id)
 	for _, wrong := range [][]string{
 		{"batch", "create", "--on-end", `report:{`},
 		{"batch", "create", "--on-end", ":{}"},

@@ -31,7 +31,20 @@ func ParseID(text string) (holdfast.ID, error) {
 	return id, Usagef("%q is not a job id; ids look like %s, and the first %d characters may be enough", text, ExampleID, LeastPrefix)
 }
 
-// ParseNewID parses the id that a flag gives to a new job.
+// batchName is what --output name writes before the id of a batch.
+const batchName = "batch/"
+
+// ParseBatchID parses the whole id of a batch, or the name of a batch.
+func ParseBatchID(text string) (holdfast.ID, error) {
+	plain := strings.TrimPrefix(text, batchName)
+	id, err := uuid.Parse(plain)
+	if err != nil || len(plain) != len(ExampleID) {
+		return id, Usagef("%q is not the id of a batch, such as %s; \"holdfast batch list\" shows them", text, ExampleID)
+	}
+	return id, nil
+}
+
+// ParseNewID parses the id that a flag gives to what is new.
 func ParseNewID(flag, text string) (holdfast.ID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != len(ExampleID) || id.Version() != 7 {

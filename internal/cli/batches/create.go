@@ -30,7 +30,7 @@ members have ended.`,
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			opts := []batch.Option{batch.Name(name)}
 			if id != "" {
-				parsed, err := arg.ParseID(id)
+				parsed, err := arg.ParseNewID("id", id)
 				if err != nil {
 					return err
 				}
@@ -105,7 +105,7 @@ that a job can have, and with --file for many.`,
 		Args:        arg.Takes(2, 3),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			id, err := arg.ParseID(args[0])
+			id, err := arg.ParseBatchID(args[0])
 			if err != nil {
 				return err
 			}

@@ -68,7 +68,7 @@ func explain(client *holdfast.Client, id holdfast.ID, err error) error {
 // with opens the database for a verb on the batch that is its first argument.
 func (a verbs) with(work func(ctx context.Context, client *holdfast.Client, id holdfast.ID) error) func(*cobra.Command, []string) error {
 	return a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-		id, err := arg.ParseID(args[0])
+		id, err := arg.ParseBatchID(args[0])
 		if err != nil {
 			return err
 		}

@@ -180,7 +180,7 @@ func (f *enqueueFlags) idOptions(given func(string) bool) (opts []holdfast.Enque
 		opts = append(opts, holdfast.JobID(id))
 	}
 	if given("batch") {
-		id, err := arg.ParseID(f.batch)
+		id, err := arg.ParseBatchID(f.batch)
 		if err != nil {
 			return nil, fmt.Errorf("--batch: %w", err)
 		}

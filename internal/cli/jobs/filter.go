@@ -94,7 +94,11 @@ func (f *filterFlags) parseIDs() (err error) {
 		if of.text == "" {
 			continue
 		}
-		if *of.to, err = arg.ParseID(of.text); err != nil {
+		parse := arg.ParseID
+		if of.what == "batch" {
+			parse = arg.ParseBatchID
+		}
+		if *of.to, err = parse(of.text); err != nil {
 			return fmt.Errorf("--%s: %w", of.flag, err)
 		}
 		if *of.to == (store.ID{}) { // would select all jobs

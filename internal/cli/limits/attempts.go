@@ -29,12 +29,12 @@ func (f *attemptFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "limit each attempt to `DURATION`")
 	flags.DurationVar(&f.heartbeat, "heartbeat-timeout", 0, "fail an attempt that makes no progress for `DURATION`")
 	flags.StringArrayVar(&f.unset, "unset", nil,
-		"leave `SETTING` to the handler again: max-attempts, backoff, timeout or heartbeat-timeout; repeatable")
+		"leave `SETTING` to the handler again: max-attempts, backoff, timeout or heartbeat-timeout; repeatable, or a comma-separated list")
 }
 
 // change is what the flags say. given is false if they say nothing.
 func (f *attemptFlags) change(isGiven func(string) bool) (p store.SetQueueParams, given bool, err error) {
-	for _, name := range f.unset {
+	for _, name := range names(f.unset) {
 		of, err := store.SettingNamed(name)
 		if err != nil {
 			return p, true, arg.InvalidIsUsage(err)
@@ -97,4 +97,12 @@ func (a verbs) setAttempts(ctx context.Context, queue string, p *store.SetQueueP
 			a.Printf("queue %s: %s", output.OneLine(queue), text)
 		})
 	})
+}
+
+// names are those of all lists, which have commas between them.
+func names(lists []string) (all []string) {
+	for _, list := range lists {
+		all = append(all, strings.Split(list, ",")...)
+	}
+	return all
 }

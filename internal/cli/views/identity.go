@@ -14,6 +14,8 @@ const (
 	aKind  = "kind"
 
 	aSchedule = "schedule"
+	aBatch    = "batch"
+	aLimit    = "limit"
 )
 
 // Identity implements output.Identified, and so do those below.
@@ -63,6 +65,32 @@ func (v AskedNode) Identity() (kind, id string) {
 
 // Identity is that of the kind, its name.
 func (v Kind) Identity() (kind, id string) { return aKind, v.Name }
+
+// Identity is that of the batch.
+func (v Batch) Identity() (kind, id string) { return aBatch, v.ID }
+
+// Identity is that of the batch.
+func (v CancelledBatch) Identity() (kind, id string) { return aBatch, v.Batch }
+
+// Identity is that of the job.
+func (v Member) Identity() (kind, id string) { return aJob, v.ID }
+
+// Identity is that of the limit, its name.
+func (v Limit) Identity() (kind, id string) { return aLimit, v.Name }
+
+// Identity is that of the limit, if it was deleted.
+func (v DeletedLimit) Identity() (kind, id string) {
+	if v.Error != "" {
+		return aLimit, ""
+	}
+	return aLimit, v.Limit
+}
+
+// Identity is that of the queue.
+func (v Rested) Identity() (kind, id string) { return aQueue, v.Queue }
+
+// Identity is that of the queue.
+func (v SetQueue) Identity() (kind, id string) { return aQueue, v.Queue }
 
 // Identity is that of the schedule, its name.
 func (v Schedule) Identity() (kind, id string) { return aSchedule, v.Name }
