@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -206,14 +208,16 @@ func TestSeveralNamespaces(t *testing.T) {
 			s.expect(s.run(append(args, "-n", "a,b")...), app.ExitUsage, "--namespace names 2 namespaces")
 		}
 		s.ok("migrate", "status") // it works in none
-		// Stopping waits for the jobs of all.
-		id := ""
+		// Stopping waits for the jobs of all. This one ends when there is a file.
+		id, end := "", filepath.Join(t.TempDir(), "end")
 		var v views.Enqueued
-		s.decode(s.ok("-n", "billing", "job", "enqueue", "exec", `{"command":["sh","-c","sleep 0.3; echo done"]}`), &v)
+		s.decode(s.ok("-n", "billing", "job", "enqueue", "exec",
+			fmt.Sprintf(`{"command":["sh","-c","until [ -e \"$0\" ]; do sleep 0.05; done; echo done",%q]}`, end)), &v)
 		id = v.ID
 		until(t, "the start of the job", func() bool {
 			return strings.Contains(s.ok("-n", "billing", "job", "get", id, "-o", "json"), `"state": "running"`)
 		})
+		time.AfterFunc(300*time.Millisecond, func() { _ = os.WriteFile(end, nil, 0o600) })
 		dev.stop(t)
 		if out := s.ok("-n", "billing", "job", "wait", id); !strings.Contains(out, "done") {
 			t.Errorf("%s", out)
