@@ -74,8 +74,11 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{hf: hf, db: db, steps: opts.Steps, fairKeys: opts.FairKeys}
-	if opts.Rate > 0 {
+	c := &client{hf: hf, db: db, steps: opts.Steps, fairKeys: opts.FairKeys, limitKeys: opts.LimitKeys}
+	if opts.LimitKeys > 0 {
+		_, err = limit.Set(ctx, hf, perKey, limit.PerKey(), limit.Capacity(perKeyCapacity))
+	}
+	if err == nil && opts.Rate > 0 {
 		_, err = limit.Set(ctx, hf, "rate", limit.Rate(opts.Rate, time.Second))
 	}
 	if err == nil && opts.Limit > 0 {
@@ -87,12 +90,19 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 	return c, nil
 }
 
+// perKey is a limit per key that does not bind: a node claims fewer jobs of one key at once.
+const (
+	perKey         = "each"
+	perKeyCapacity = 100
+)
+
 type client struct {
 	hf    *holdfast.Client
 	db    system.Database
 	steps int
 
-	fairKeys int
+	fairKeys  int
+	limitKeys int
 
 	worker  atomic.Pointer[worker]
 	callers callers
@@ -144,6 +154,9 @@ func (c *client) Insert(ctx context.Context, args system.Args) error {
 func (c *client) InsertMany(ctx context.Context, args []system.Args) error {
 	if c.fairKeys > 0 {
 		return c.insertItems(ctx, args, func(i int) holdfast.EnqueueOption { return fair.Key(strconv.Itoa(args[i].Num % c.fairKeys)) })
+	}
+	if c.limitKeys > 0 {
+		return c.insertItems(ctx, args, func(i int) holdfast.EnqueueOption { return limit.By(perKey, strconv.Itoa(args[i].Num%c.limitKeys)) })
 	}
 	_, err := noop.EnqueueMany(ctx, c.hf, args)
 	return err

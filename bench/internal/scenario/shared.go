@@ -24,6 +24,9 @@ const (
 	manyKeys = 200
 )
 
+// tenants are the keys of a limit per key.
+const tenants = 10_000
+
 // mostRate is the highest rate that a limit can have.
 const mostRate = 100_000
 
@@ -74,6 +77,11 @@ func sharedScenarios() []Scenario {
 		}
 	}
 	return []Scenario{
+		{
+			Name: "key-limit-drain", Title: "drain, with a limit per key that does not bind, of " + strconv.Itoa(tenants) + " keys ÷ without", Parts: 2,
+			measure: map[string]figures.Measure{"": {Figure: "with_over_without", Unit: "with ÷ without"}},
+			run:     besideIt(figures.Rate, drainWith, system.Options{LimitKeys: tenants}),
+		},
 		fairly("fair-drain", manyKeys),
 		fairly("fair-drain-few", fewKeys),
 		rated("steady", "insert and drain at once", figures.Rate, mostRate, false, steadyWith),
