@@ -170,6 +170,18 @@ func (b *JobBatch) Count(members []Member, all bool) (changed bool) {
 	return changed
 }
 
+// GoesOn reports whether more of it can be counted at once, after Count has looked at these
+// members: it did not stop at one that has not finished.
+func (b *JobBatch) GoesOn(members []Member) bool {
+	if b.Through {
+		return false
+	}
+	if b.Cursor == (ID{}) {
+		return !b.Waited // it counts once more
+	}
+	return len(members) > 0 && b.Cursor == members[len(members)-1].ID
+}
+
 // Call is the unit that enqueues what a batch says whose members are counted.
 func (b *JobBatch) Call() *Unit {
 	u := &Unit{Call: &BatchCall{Namespace: b.Namespace, Batch: b.ID, Version: b.Version}}

@@ -15,6 +15,7 @@ var countTests = env.Tests{
 	"each_end_counts":                                      countEnds,
 	"what_is_called_depends_on_the_ends":                   countCalls,
 	"counts_in_portions":                                   countPortions,
+	"counts_in_portions_after_it_has_waited":               countPortionsLater,
 	"a_member_that_has_not_ended_holds_up_its_batch_alone": countWaits,
 	"a_member_that_is_retried_meanwhile_is_counted_anew":   countRetried,
 	"a_member_that_is_retried_later_does_not_count":        countLate,
@@ -111,6 +112,26 @@ func countPortions(e *env.Env) {
 			e.Fatalf("batch %d: %+v", i, b)
 		}
 		e.Equal("batch", b, e.BatchOf(b.ID))
+	}
+}
+
+// countPortionsLater: a count that had to wait goes on without a pause, also from the beginning.
+func countPortionsLater(e *env.Env) {
+	for _, state := range []store.State{store.Completed, store.Failed} {
+		b := e.NewBatch(e.Calls(store.BatchEnded))
+		for range 7 {
+			e.Add(env.Member(b.ID))
+		}
+		e.CloseBatch(b.ID)
+		if through := e.CountBatches(1, 3); len(through) > 0 {
+			e.Fatalf("it is through while its members wait: %+v", through)
+		}
+		e.EndAll(e.Claim(e.Join(), 100), state)
+		if through := e.CountBatches(1, 3); len(through) != 1 || through[0].Counts.Total() != 7 {
+			e.Fatalf("members that are %v: %+v", state, through)
+		}
+		e.CallBack()
+		e.EndAll(e.Claim(e.Join(), 100), store.Completed)
 	}
 }
 

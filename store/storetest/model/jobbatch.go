@@ -123,9 +123,9 @@ func (s *Store) CountBatches(ctx context.Context, params store.CountBatchesParam
 		if s.isAdding(id) {
 			continue
 		}
-		if s.count(&b, params.Members) {
+		if members, changed := s.count(&b, params.Members); changed {
 			b.Version++
-			c.Again = c.Again || !b.Through && !b.Waited
+			c.Again = c.Again || b.GoesOn(members)
 			s.batches[id] = &b
 		}
 		if b.Through {
@@ -135,17 +135,16 @@ func (s *Store) CountBatches(ctx context.Context, params store.CountBatchesParam
 	return c, nil
 }
 
-func (s *Store) count(b *store.JobBatch, limit int) bool {
+func (s *Store) count(b *store.JobBatch, limit int) (members []store.Member, changed bool) {
 	if b.Through {
-		return false
+		return nil, false
 	}
 	jobs := s.selected(func(j *job) bool { return j.Batch == b.ID && compareIDs(j.ID, b.Cursor) > 0 })
 	slices.SortFunc(jobs, func(a, b *job) int { return compareIDs(a.ID, b.ID) })
-	var members []store.Member
 	for _, j := range jobs[:min(limit, len(jobs))] {
 		members = append(members, store.Member{ID: j.ID, State: j.state})
 	}
-	return b.Count(members, len(members) < limit)
+	return members, b.Count(members, len(members) < limit)
 }
 
 // isAdding reports whether an open transaction has added to a batch.

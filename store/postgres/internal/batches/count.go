@@ -112,7 +112,7 @@ func count(ctx context.Context, t pg.Runner, locked []row, limit int) (again boo
 		if b.Count(members, looked < limit) {
 			b.Version++
 			changed = append(changed, b)
-			again = again || !b.Through && !b.Waited
+			again = again || b.GoesOn(members)
 		}
 		limit -= looked
 	}

@@ -171,15 +171,15 @@ func count(t *core.Tx, params store.CountBatchesParams, counted *store.CountedBa
 			counted.Again = true // for the next call, or others would wait for long
 			continue
 		}
-		n, is, err := countOne(t, b, left)
+		members, is, err := countOne(t, b, left)
 		if err != nil {
 			return nil, err
 		}
-		left -= n
+		left -= len(members)
 		if is {
 			b.Version++
 			changed = append(changed, b)
-			counted.Again = counted.Again || !b.Through && !b.Waited
+			counted.Again = counted.Again || b.GoesOn(members)
 		}
 		if b.Through {
 			counted.Through = append(counted.Through, *b)
@@ -192,20 +192,19 @@ func count(t *core.Tx, params store.CountBatchesParams, counted *store.CountedBa
 	return changed, err
 }
 
-// countOne counts up to so many members of a batch, and tells how many were looked at.
-func countOne(t *core.Tx, b *store.JobBatch, limit int) (looked int, changed bool, err error) {
+// countOne counts up to so many members of a batch, and returns those that were looked at.
+func countOne(t *core.Tx, b *store.JobBatch, limit int) (members []store.Member, changed bool, err error) {
 	if b.Through {
-		return 0, false, nil
+		return nil, false, nil
 	}
 	s := t.Stmt("batch_members")
 	db.BindID(s, b.ID)
 	db.BindID(s, b.Cursor)
 	s.BindInt(int64(limit))
-	var members []store.Member
 	for {
 		found, err := s.Next()
 		if err != nil {
-			return 0, false, err
+			return nil, false, err
 		}
 		if !found {
 			break
@@ -217,7 +216,7 @@ func countOne(t *core.Tx, b *store.JobBatch, limit int) (looked int, changed boo
 			break
 		}
 	}
-	return len(members), b.Count(members, len(members) < limit), nil
+	return members, b.Count(members, len(members) < limit), nil
 }
 
 func write(t *core.Tx, b *store.JobBatch) error {
