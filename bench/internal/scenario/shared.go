@@ -78,7 +78,8 @@ func sharedScenarios() []Scenario {
 	}
 	return []Scenario{
 		{
-			Name: "key-limit-drain", Title: "drain, with a limit per key that does not bind, of " + strconv.Itoa(tenants) + " keys ÷ without", Parts: 2,
+			Name: "key-limit-drain", Parts: 2,
+			Title:   "drain, with a limit per key that does not bind, of " + strconv.Itoa(tenants) + " keys ÷ without",
 			measure: map[string]figures.Measure{"": {Figure: "with_over_without", Unit: "with ÷ without"}},
 			run:     besideIt(figures.Rate, drainWith, system.Options{LimitKeys: tenants}),
 		},
