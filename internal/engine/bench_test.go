@@ -42,6 +42,12 @@ func (*nothing) Leave(context.Context, int64) ([]store.Wake, error)  { return ni
 
 func (*nothing) Ended(context.Context, string, []store.ID) ([]store.Ended, error) { return nil, nil }
 
+func (*nothing) Limits(context.Context, string, string) ([]store.Limit, error) { return nil, nil }
+
+func (*nothing) AttemptsOfQueues(context.Context, string) (map[string]store.QueueAttempts, error) {
+	return nil, nil
+}
+
 func (*nothing) Beat(context.Context, store.BeatParams) (store.Beat, error) {
 	return store.Beat{}, nil
 }

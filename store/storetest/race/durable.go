@@ -199,7 +199,7 @@ func racePauses(e *env.Env) {
 				}
 				continue
 			}
-			if _, _, err := e.Store.Resume(e.Ctx, env.Resumption(id)); err != nil && !errors.Is(err, store.ErrConflict) {
+			if _, _, err := e.Store.Resume(e.Ctx, env.Resumption(id)); err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrBusy) {
 				return fmt.Errorf("Resume: %w", err)
 			}
 		}
