@@ -199,7 +199,8 @@ func racePauses(e *env.Env) {
 				}
 				continue
 			}
-			if _, _, err := e.Store.Resume(e.Ctx, env.Resumption(id)); err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrBusy) {
+			_, _, err := e.Store.Resume(e.Ctx, env.Resumption(id))
+			if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrBusy) {
 				return fmt.Errorf("Resume: %w", err)
 			}
 		}
