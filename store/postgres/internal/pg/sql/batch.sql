@@ -63,7 +63,9 @@ LEFT JOIN LATERAL (
 ) j ON true
 LEFT JOIN LATERAL (SELECT a.state FROM {schema}.finished a WHERE a.id = j.id OFFSET 0) f ON true;
 
--- Seals batches, but for those to which an open transaction has added.
+-- Seals batches, but for those to which an open transaction has added. The lock is FOR UPDATE, so
+-- the change conflicts with FOR KEY SHARE also of what reads an older snapshot: it looks again, or
+-- fails, and adds nothing.
 -- name: batches_seal
 -- params: @batches uuid[]
 UPDATE {schema}.batch SET sealed = true WHERE id = ANY (ARRAY(
