@@ -3,29 +3,14 @@ package postgres_test
 import (
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
 // TestAClaimOfFewMeetsManyOverTheirLimit: others wait for the rules of the limit until it commits,
 // so it does not send statements for each of them. What it had no room for stays ready.
 func TestAClaimOfFewMeetsManyOverTheirLimit(t *testing.T) {
 	t.Parallel()
-	config := used(t, nil)
-	pooled, err := pgxpool.ParseConfig(config.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := &asked{}
-	pooled.ConnConfig.Tracer = count
-	pool, err := pgxpool.NewWithConfig(t.Context(), pooled)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	s := open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName})
+	s, count := asking(t, used(t, nil))
 	settings := store.LimitSettings{Capacity: 1, PerKey: true}
 	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenant", LimitSettings: settings}, 0); err != nil {
 		t.Fatal(err)

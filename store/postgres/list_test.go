@@ -29,14 +29,9 @@ func (a *asked) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBat
 func (a *asked) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) { a.n.Add(1) }
 func (a *asked) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// TestListsAskLittle: beside a hundred thousand jobs that completed over three years a page costs a
-// few statements, each of which finds its rows by index (see TestListPlans).
-func TestListsAskLittle(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("it fills tables with very many rows")
-	}
-	config := fresh(t)
+// asking opens a store whose statements are counted.
+func asking(t *testing.T, config postgres.Config) (store.Store, *asked) {
+	t.Helper()
 	pooled, err := pgxpool.ParseConfig(config.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +43,18 @@ func TestListsAskLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	s := open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName})
+	return open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName}), count
+}
+
+// TestListsAskLittle: beside a hundred thousand jobs that completed over three years a page costs a
+// few statements, each of which finds its rows by index (see TestListPlans).
+func TestListsAskLittle(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
+	config := fresh(t)
+	s, count := asking(t, config)
 	enqueue(t, s, newJob()) // so that there are a queue and a lane
 	for range 50 {
 		enqueue(t, s, newJob(func(q *store.Enqueue) { q.Delay = time.Hour }))
