@@ -3,6 +3,7 @@ package slots
 import (
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -102,8 +103,12 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 				freed = append(freed, l.Name)
 			}
 			l.held, l.over = g.Slots, g.Held > g.Capacity
-			if l.short = l.lacks() > 0; l.short {
+			// What it needs may have grown since it asked.
+			switch l.short = l.lacks() > 0 && g.Slots < a.Want; {
+			case l.short:
 				short = append(short, l.Name)
+			case l.lacks() > 0:
+				supervise.Signal(s.asks)
 			}
 		}
 	}

@@ -72,3 +72,34 @@ func TestSlotsAreKeptForPermits(t *testing.T) {
 		}
 	}
 }
+
+// TestANeedThatGrowsIsNoShortage: a node whose need has grown while it asked, and that got all that
+// it asked for, asks again at once. One that got less waits until some are free.
+func TestANeedThatGrowsIsNoShortage(t *testing.T) {
+	for _, granted := range []int{10, 9} {
+		b := newBed(t, 20, queue("a", 10), queue("b", 10))
+		b.SetLimits([]store.Limit{{ID: 1, Version: 1, Name: "l", LimitSettings: store.LimitSettings{Capacity: 100}}})
+		b.Granted(1, b.Asks(1, b.now), []store.Grant{{Limit: 1, Slots: 2, Capacity: 100, Held: 2}})
+		b.empty()
+		b.Freed("l")
+		b.Wanted("l", b.now) // so that it asks for no more than it needs
+		b.Heard("a", b.now)
+		asks := b.Asks(1, b.now)
+		if len(asks) != 1 || asks[0].Want != 10 {
+			t.Fatalf("it asks %+v", asks)
+		}
+		b.Heard("b", b.now)
+		b.Demand(b.now)
+		for len(b.AsksWait()) > 0 {
+			<-b.AsksWait()
+		}
+		_, short, _ := b.Granted(1, asks, []store.Grant{{Limit: 1, Slots: granted, Capacity: 100, Held: granted}})
+		again, told := b.Asks(1, b.now), len(b.AsksWait()) > 0
+		if granted == 10 && (len(short) > 0 || !told || len(again) != 1 || again[0].Want != 20) {
+			t.Errorf("it got all: short %v, told %t, asks %+v", short, told, again)
+		}
+		if granted == 9 && (len(short) != 1 || len(again) > 0) {
+			t.Errorf("it got less: short %v, asks %+v", short, again)
+		}
+	}
+}
