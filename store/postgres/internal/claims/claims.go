@@ -245,10 +245,15 @@ func (s *Store) named(ctx context.Context, node int64, a *claimAnswer) ([]store.
 	if inOrder := func(x, y store.Claimed) int { return pg.CompareLeases(x.Lease, y.Lease) }; !slices.IsSortedFunc(a.claimed, inOrder) {
 		slices.SortStableFunc(a.claimed, inOrder)
 	}
-	if len(a.claimed) < cap(a.claimed)/2 {
-		return slices.Clone(a.claimed), nil // the place is kept for as long as one of them is
+	return clipped(a.claimed), nil
+}
+
+// clipped are jobs in a place of about their size, which is kept for as long as one of them is.
+func clipped(claimed []store.Claimed) []store.Claimed {
+	if len(claimed) < cap(claimed)/2 {
+		return slices.Clone(claimed)
 	}
-	return slices.Clip(a.claimed), nil
+	return slices.Clip(claimed)
 }
 
 // Args are the arguments of the statement claim.

@@ -23,12 +23,14 @@ type gated struct {
 	behind  int             // how many it has put behind their gates
 	handed  map[int32]int64 // the earliest place in each lane at which one was put into ready
 	claimed []store.Claimed
+	gates   []int64 // of claimed
 }
 
 // gate is one as the claim finds it.
 type gate struct {
 	gates.Gate
 	waiting []waiting // what Heads has
+	wants   int32     // jobs of the claim
 }
 
 type waiting struct {
@@ -70,7 +72,8 @@ func ofSize(left store.ClaimParams, size int) store.ClaimParams {
 // writes the records, all in one transaction. The rules are locked after the first jobs were taken,
 // and until the commit: claims of one limit follow one another for that long.
 func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
-	g.through, g.behind, g.handed, g.claimed = map[int64]int{}, 0, nil, nil
+	g.through, g.behind, g.handed = map[int64]int{}, 0, nil
+	g.claimed, g.gates = nil, nil
 	left := *g.params
 	for size := left.Limit; ; size = min(roundGrowth*size, maxRound) {
 		g.answer.empty() // of the round before
@@ -85,7 +88,11 @@ func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 		if err != nil {
 			return err
 		}
-		g.claimed = append(g.claimed, through...)
+		if g.claimed == nil {
+			g.claimed = through // nearly always these are all: jobs are large
+		} else {
+			g.claimed = append(g.claimed, through...)
+		}
 		if left.Limit -= len(through); left.Limit == 0 || behind == 0 || g.behind >= gates.Most {
 			break
 		}
@@ -105,7 +112,7 @@ func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 // saw returns what was claimed, and adds to what was seen.
 func (g *gated) saw(seen sight) ([]store.Claimed, sight) {
 	seen.work, seen.behind, seen.gaveUp = onceEach(seen.work), g.behind, g.behind >= gates.Most
-	return g.claimed, seen
+	return clipped(g.claimed), seen
 }
 
 // onceEach leaves each lane once, where a claim that has looked several times saw it first. Ranges
@@ -124,7 +131,11 @@ func onceEach(work []local.Work) []local.Work {
 func (g *gated) judge(
 	ctx context.Context, t pg.Session, left *store.ClaimParams, claimed []store.Claimed, lanes []int32,
 ) ([]store.Claimed, int, error) {
-	found, err := g.look(ctx, t, claimed)
+	of := make([]int64, len(claimed))
+	for i := range claimed {
+		of[i] = claimed[i].Job.Gate()
+	}
+	found, err := g.look(ctx, t, claimed, of)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -133,7 +144,7 @@ func (g *gated) judge(
 	through, room := claimed[:0], newRoom(left)
 	for i := range claimed {
 		c := &claimed[i]
-		o := over{c.Job.Gate(), gates.Place{Priority: c.Job.Priority, RunAt: c.Job.RunAt.UnixMicro(), ID: c.Job.ID}, lanes[i]}
+		o := over{of[i], gates.Place{Priority: c.Job.Priority, RunAt: c.Job.RunAt.UnixMicro(), ID: c.Job.ID}, lanes[i]}
 		switch {
 		case !room.has(&c.Job):
 			back = append(back, waiting{o.lane, o.place.RunAt, o.place.ID})
@@ -143,6 +154,7 @@ func (g *gated) judge(
 			room.take(&c.Job)
 			g.through[o.gate]++
 			through = append(through, *c)
+			g.gates = append(g.gates, o.gate)
 		}
 	}
 	g.behind += len(behind)
@@ -153,41 +165,51 @@ func (g *gated) judge(
 }
 
 // look locks the rules of the limits, and looks at the gates of the jobs.
-func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed) (map[int64]*gate, error) {
-	found := map[int64]*gate{}
+func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed, of []int64) (map[int64]*gate, error) {
+	found := make(map[int64]*gate, len(of))
+	all := make([]gate, 0, len(of))
 	var ids []int64
 	var names, limits []string
-	for i := range claimed {
-		job := &claimed[i].Job
-		if id := job.Gate(); id != 0 && found[id] == nil {
-			found[id] = &gate{}
-			ids, names = append(ids, id), append(names, job.Options.Limit)
+	for i, id := range of {
+		if id == 0 {
+			continue
+		}
+		if at := found[id]; at != nil {
+			at.wants++
+			continue
+		}
+		all = append(all, gate{Gate: gates.Gate{Unbounded: true}, wants: 1}) // for this claim, if nothing else is said
+		found[id] = &all[len(all)-1]
+		limit := claimed[i].Job.Options.Limit
+		if ids, names = append(ids, id), append(names, limit); !slices.Contains(limits, limit) {
+			limits = append(limits, limit)
 		}
 	}
 	if ids == nil {
 		return found, nil
 	}
-	limits = slices.Clone(names)
-	slices.Sort(limits)
-	limits = slices.Compact(limits)
+	wants := make([]int32, len(all))
+	for i := range all {
+		wants[i] = all[i].wants + int32(g.through[ids[i]])
+	}
+	var (
+		id          int64
+		free, runAt pgtype.Int8
+		priority    pgtype.Int4
+		job         pgtype.UUID
+		lane        pgtype.Int4
+	)
 	return found, t.Together(ctx,
 		pg.Statement{Name: "gate_rules_lock", Args: []any{g.params.Namespace, limits}},
-		pg.Statement{Name: "gates_look", Args: []any{ids, names, limits, g.params.Namespace, g.params.Kinds, g.now}, Each: func(r pg.Row) error {
-			var (
-				id          int64
-				free, runAt *int64
-				priority    *int32
-				job         pgtype.UUID
-				lane        *int32
-			)
+		pg.Statement{Name: "gates_look", Args: []any{ids, wants, names, limits, g.params.Namespace, g.params.Kinds, g.now}, Each: func(r pg.Row) error {
 			if err := r.Scan(&id, &free, &priority, &runAt, &job, &lane); err != nil {
 				return err
 			}
 			at := found[id]
-			at.Unbounded, at.Free = free == nil, int(pg.OptInt(free))-g.through[id]
-			if lane != nil {
-				at.Heads = append(at.Heads, gates.Place{Priority: int(*priority), RunAt: *runAt, ID: job.Bytes})
-				at.waiting = append(at.waiting, waiting{*lane, *runAt, job.Bytes})
+			at.Unbounded, at.Free = !free.Valid, int(free.Int64)-g.through[id]
+			if lane.Valid {
+				at.Heads = append(at.Heads, gates.Place{Priority: int(priority.Int32), RunAt: runAt.Int64, ID: job.Bytes})
+				at.waiting = append(at.waiting, waiting{lane.Int32, runAt.Int64, job.Bytes})
 			}
 			return nil
 		}})
@@ -207,8 +229,8 @@ func (g *gated) records() (list []pg.Statement) {
 		job := &g.claimed[i].Job
 		ids[i], leases[i] = pg.UUIDOf(job.ID), job.LeaseNumber
 		anyLease = anyLease || job.LeaseNumber > 1
-		if id := job.Gate(); id != 0 {
-			of[i], anyGate = &id, true
+		if g.gates[i] != 0 {
+			of[i], anyGate = &g.gates[i], true
 		}
 		if len(job.UniqueKey) > 0 && !job.UniqueStates.Has(store.Running) {
 			keys, holders = append(keys, job.UniqueKey), append(holders, pg.UUIDOf(job.ID))
@@ -292,14 +314,8 @@ func (s *Store) describedIn(ctx context.Context, t pg.Session, node int64, a *cl
 			return nil, nil, err
 		}
 	}
-	order := make([]int, len(a.claimed))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int { return pg.CompareLeases(a.claimed[x].Lease, a.claimed[y].Lease) })
-	claimed, lanes := make([]store.Claimed, len(order)), make([]int32, len(order))
-	for n, i := range order {
-		claimed[n], lanes[n] = a.claimed[i], a.lanes[i]
+	claimed, lanes := a.inOrder()
+	for n := range claimed {
 		job := &claimed[n].Job
 		if err := s.Describe(job, lanes[n]); err != nil {
 			return nil, nil, err
@@ -310,6 +326,25 @@ func (s *Store) describedIn(ctx context.Context, t pg.Session, node int64, a *cl
 		}
 	}
 	return claimed, lanes, nil
+}
+
+// inOrder returns the jobs and their lanes in the order of the claim, which they nearly always come
+// in: moving them is not cheap.
+func (a *claimAnswer) inOrder() ([]store.Claimed, []int32) {
+	compare := func(x, y store.Claimed) int { return pg.CompareLeases(x.Lease, y.Lease) }
+	if slices.IsSortedFunc(a.claimed, compare) {
+		return a.claimed, a.lanes
+	}
+	order := make([]int, len(a.claimed))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return compare(a.claimed[x], a.claimed[y]) })
+	claimed, lanes := make([]store.Claimed, len(order)), make([]int32, len(order))
+	for n, i := range order {
+		claimed[n], lanes[n] = a.claimed[i], a.lanes[i]
+	}
+	return claimed, lanes
 }
 
 // noteSorts notes whether a look has seen jobs that have gates or fair keys, and reports whether it

@@ -21,9 +21,10 @@ func (g *Gates) HasAny() (yes bool) {
 
 // Note says whether there are.
 func (g *Gates) Note(namespace string, has bool) {
-	if has {
-		g.in.Store(namespace, true)
-	} else {
+	switch {
+	case !has:
 		g.in.Delete(namespace)
+	case !g.Has(namespace): // it is said of each job
+		g.in.Store(namespace, true)
 	}
 }

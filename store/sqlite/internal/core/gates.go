@@ -99,6 +99,9 @@ func (t *Tx) handOnGates() error {
 	}
 	touched := t.gates
 	t.gates = nil
+	if any, err := t.AnyGated(); err != nil || !any {
+		return err
+	}
 	var live map[int64]int
 	for gate := range touched {
 		s := t.Stmt("gated_lane")

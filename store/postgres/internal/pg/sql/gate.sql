@@ -9,10 +9,12 @@
 SELECT l.id FROM {schema}.limit_rule l WHERE l.namespace = @namespace AND l.name = ANY (@names) ORDER BY l.id FOR NO KEY UPDATE;
 
 -- What gates have: how many more may run, NULL if nothing bounds that, and as many of those that
--- wait there and that the claim may take, which are locked: a row for each, or one. @names are the
--- limits of the gates, and @limits those names, each once.
+-- wait there and that the claim may take, which are locked: a row for each, or one. Without a row
+-- all jobs of the claim may run, as nearly always: @wants are how many it has of each gate. @names
+-- are the limits of the gates, and @limits those names, each once.
 -- name: gates_look
--- params: @gates bigint[], @names text[], @limits text[], @namespace text, @kinds text[], @now bigint
+-- params: @gates bigint[], @wants int[], @names text[], @limits text[], @namespace text
+-- params: @kinds text[], @now bigint
 --
 -- walk: rules: the limits that are per key. asked: the gates, with their capacities.
 -- walk: live, room: how many run, and how many more may. It is one union instead of a join, which
@@ -21,25 +23,26 @@ WITH rules AS MATERIALIZED (
   SELECT l.name, l.capacity FROM {schema}.limit_rule l
   WHERE l.namespace = @namespace AND l.name = ANY (@limits) AND (l.settings::json ->> 'per_key')::boolean
 ), asked AS MATERIALIZED (
-  SELECT t.gate, r.capacity FROM unnest(@gates, @names) AS t (gate, name) LEFT JOIN LATERAL (
+  SELECT t.gate, t.wants, r.capacity FROM unnest(@gates, @wants, @names) AS t (gate, wants, name) LEFT JOIN LATERAL (
     SELECT a.capacity FROM rules a WHERE a.name = t.name
   ) r ON true
 ), live AS MATERIALIZED (
   {{live_gates}}
 ), room AS MATERIALIZED (
-  SELECT gate, (max(capacity) - sum(n))::bigint AS free FROM (
-    SELECT gate, capacity, 0 AS n FROM asked UNION ALL SELECT gate, NULL, n FROM live
+  SELECT gate, (max(capacity) - sum(n))::bigint AS free, max(wants) AS wants FROM (
+    SELECT gate, capacity, wants, 0 AS n FROM asked UNION ALL SELECT gate, NULL, NULL, n FROM live
   ) t GROUP BY gate
 )
 SELECT r.gate, r.free, h.priority, h.run_at, h.id, h.lane FROM room r LEFT JOIN LATERAL (
   SELECT w.priority, w.run_at, w.id, w.lane FROM {schema}.gated w
-  WHERE w.gate = r.gate AND EXISTS (
+  WHERE (SELECT EXISTS (SELECT 1 FROM {schema}.gated)) AND w.gate = r.gate AND EXISTS (
     SELECT 1 FROM {schema}.lane l CROSS JOIN LATERAL (
       SELECT 1 FROM {schema}.queue q WHERE q.id = l.queue AND q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now OFFSET 0
     ) q WHERE l.id = w.lane AND {{claimed_kind}} = ANY (@kinds) OFFSET 0
   )
   ORDER BY w.priority, w.run_at, w.id LIMIT greatest(0, least(coalesce(r.free, {gate_portion}), {gate_portion})) FOR UPDATE OF w SKIP LOCKED
-) h ON true;
+) h ON true
+WHERE h.id IS NOT NULL OR r.free < r.wants;
 
 -- Jobs that are to wait at their gates.
 -- name: gated_put
