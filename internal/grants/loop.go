@@ -13,10 +13,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// Between two calls a node waits gapShare times as long as the first one took: so it is at it a
+// fifth of the time at the most, and slots move fast where calls are.
 const (
-	leastGap = time.Millisecond       // between two calls
-	mostGap  = 50 * time.Millisecond  // of many that follow one another
-	calm     = 250 * time.Millisecond // after which they do not
+	gapShare = 4
+	leastGap = time.Millisecond
+	mostGap  = 50 * time.Millisecond
+
+	calm = 250 * time.Millisecond // the least where there are no limits
 
 	wantedFor = 10 * time.Second // after a node has said that it wants slots, which it repeats
 
@@ -99,7 +103,6 @@ func (l *Loop) Load(ctx context.Context) error {
 func (l *Loop) Run(ctx context.Context) {
 	timer := time.NewTimer(l.Every())
 	defer timer.Stop()
-	gap, last := leastGap, time.Time{}
 	for {
 		load := true
 		select {
@@ -110,6 +113,7 @@ func (l *Loop) Run(ctx context.Context) {
 			load = false
 		case <-timer.C:
 		}
+		began := time.Now()
 		if load {
 			if err := l.Load(ctx); err != nil {
 				l.fail(ctx, err)
@@ -123,14 +127,10 @@ func (l *Loop) Run(ctx context.Context) {
 			supervise.Signal(l.changed)
 		}
 		l.Turn()
-		now := time.Now()
-		if gap = min(2*gap, mostGap); now.Sub(last) > calm {
-			gap = leastGap
-		}
+		gap := min(max(gapShare*time.Since(began), leastGap), mostGap)
 		if load && !l.Slots.IsLimited() {
 			gap = calm // on SQLite each write of another process is a reason to look
 		}
-		last = now
 		supervise.Sleep(ctx, gap)
 	}
 }

@@ -3,6 +3,8 @@ package ours
 import (
 	"context"
 
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/bench/internal/system"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -36,4 +38,19 @@ func (c *client) Looks() map[string]func(context.Context) error {
 			return err
 		},
 	}
+}
+
+// SomeWaiting lists jobs that are available.
+func (c *client) SomeWaiting(ctx context.Context, most int) (jobs []system.ID, err error) {
+	page, err := c.hf.List(ctx, store.Filter{States: []store.State{store.Available}}, "", most)
+	for i := range page.Jobs {
+		jobs = append(jobs, system.ID(page.Jobs[i].ID))
+	}
+	return jobs, err
+}
+
+// Why asks.
+func (c *client) Why(ctx context.Context, job system.ID) error {
+	_, err := c.hf.Why(ctx, holdfast.ID(job))
+	return err
 }

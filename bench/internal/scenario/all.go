@@ -123,6 +123,16 @@ func All() []Scenario {
 		measure: share("with_over_without", "with ÷ without"), run: keys,
 	})
 	list = append(list, sharedScenarios()...)
+	list = append(list,
+		Scenario{
+			Name: "limit-move", Title: "the slot of a limit, from the end of a handler to one on another node",
+			measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}}, run: moves,
+		},
+		Scenario{
+			Name: "why", Title: "why a job does not run, of very many that wait",
+			measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}}, run: why,
+		},
+	)
 	list = append(list, watchingScenarios()...)
 	list = append(list, troubles()...)
 	for i := range list {

@@ -35,3 +35,10 @@ type Awaiting interface {
 	// Await returns when the job has ended.
 	Await(ctx context.Context, job ID) error
 }
+
+// Explaining are clients that can say why a job does not run.
+type Explaining interface {
+	// SomeWaiting names the newest jobs that wait, so many at the most.
+	SomeWaiting(ctx context.Context, most int) ([]ID, error)
+	Why(ctx context.Context, job ID) error
+}
