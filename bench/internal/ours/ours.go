@@ -8,6 +8,7 @@
 package ours
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -76,7 +77,7 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 	}
 	c := &client{hf: hf, db: db, steps: opts.Steps, fairKeys: opts.FairKeys, limitKeys: opts.LimitKeys}
 	if opts.LimitKeys > 0 {
-		_, err = limit.Set(ctx, hf, perKey, limit.PerKey(), limit.Capacity(perKeyCapacity))
+		_, err = limit.Set(ctx, hf, perKey, limit.PerKey(), limit.Capacity(cmp.Or(opts.KeyCapacity, perKeyCapacity)))
 	}
 	if err == nil && opts.Rate > 0 {
 		_, err = limit.Set(ctx, hf, "rate", limit.Rate(opts.Rate, time.Second))

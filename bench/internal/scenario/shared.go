@@ -27,6 +27,12 @@ const (
 // tenants are the keys of a limit per key.
 const tenants = 10_000
 
+// boundJobs are those of boundKeys.
+const (
+	boundJobs = 2000
+	boundKeys = 10
+)
+
 // mostRate is the highest rate that a limit can have.
 const mostRate = 100_000
 
@@ -83,6 +89,10 @@ func sharedScenarios() []Scenario {
 			measure: map[string]figures.Measure{"": {Figure: "with_over_without", Unit: "with ÷ without"}},
 			run:     besideIt(figures.Rate, drainWith, system.Options{LimitKeys: tenants}),
 		},
+		{
+			Name: "key-limit-bind", Title: "drain of " + strconv.Itoa(boundKeys) + " keys of which one job runs at once",
+			measure: jobsPerSecond(), run: bound,
+		},
 		fairly("fair-drain", manyKeys),
 		fairly("fair-drain-few", fewKeys),
 		rated("steady", "insert and drain at once", figures.Rate, mostRate, false, steadyWith),
@@ -93,4 +103,15 @@ func sharedScenarios() []Scenario {
 		shared("steady", "insert and drain at once", figures.Rate, farLimit, false, steadyWith),
 		shared("pickup", "from the enqueue to the handler, 500 jobs a second", figures.P50, farLimit, true, pickupWith(500)),
 	}
+}
+
+// bound drains jobs of few keys of which one runs at once.
+func bound(ctx context.Context, e *Env) (figures.Sample, error) {
+	return e.try(ctx, 0, system.Options{LimitKeys: boundKeys, KeyCapacity: 1}, func(t *trial) (int64, error) {
+		jobs := min(boundJobs, e.Sizes.Jobs)
+		if err := t.fill(ctx, jobs); err != nil {
+			return 0, err
+		}
+		return t.drain(ctx, jobs)
+	})
 }

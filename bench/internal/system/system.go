@@ -48,9 +48,9 @@ type Options struct {
 	Rate int
 	// FairKeys is how many fair keys the jobs have that InsertMany stores; 0: none.
 	FairKeys int
-	// LimitKeys is how many keys of a limit per key these jobs count under, which does not bind; 0:
-	// they count under none.
-	LimitKeys int
+	// LimitKeys is how many keys of a limit per key these jobs count under; 0: they count under
+	// none. KeyCapacity is how many of each key run at once; 0: more than there are.
+	LimitKeys, KeyCapacity int
 	// Quiet keeps it from logging warnings, where what it would warn of is what is measured.
 	Quiet bool
 }
