@@ -88,6 +88,9 @@ func (h *heart) beat(ctx context.Context) bool {
 	after := n.worksOn()
 	known := func(job store.ID) bool { return before[job] || after[job] }
 	h.setLost(h.holdings.see(asked, beat.Held, known, now))
+	if n.slots.Held(id, asked.To, beat.Held, len(h.holdings.suspects) == 0) {
+		n.dispatch.free()
+	}
 	return true
 }
 

@@ -31,6 +31,7 @@ func (d *dispatcher) free() { supervise.Signal(d.freed) }
 
 func (d *dispatcher) loop(ctx context.Context) {
 	poll := firstPoll
+	d.node.slots.CutOff(d.node.numbers.taken(d.node.id.Load()))
 	for {
 		want, due, ok := d.await(ctx, poll)
 		if !ok {

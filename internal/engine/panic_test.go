@@ -72,13 +72,39 @@ func (u *unsteady) Beat(ctx context.Context, params store.BeatParams) (store.Bea
 	return u.probe.Beat(ctx, params)
 }
 
-// TestEachCallOfTheStoreMayPanic: a panic in any call costs no process, slot or job, and the node
-// leaves cleanly.
+func (u *unsteady) Limits(ctx context.Context, namespace, name string) ([]store.Limit, error) {
+	u.step("Limits")
+	return u.probe.Limits(ctx, namespace, name)
+}
+
+func (u *unsteady) Grant(ctx context.Context, params store.GrantParams) ([]store.Grant, error) {
+	u.step("Grant")
+	return u.probe.Grant(ctx, params)
+}
+
+func (u *unsteady) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]store.Permits, error) {
+	u.step("TakePermits")
+	return u.probe.TakePermits(ctx, asks)
+}
+
+// TestEachCallOfTheStoreMayPanic: a panic in any call costs no process, slot or job, no slot of a
+// limit over all nodes, and no rate, and the node leaves cleanly.
 func TestEachCallOfTheStoreMayPanic(t *testing.T) {
 	t.Parallel()
+	limited := func(of store.LimitSettings) func(b *bed) []*store.Enqueue {
+		return func(b *bed) []*store.Enqueue {
+			l := store.Limit{Namespace: b.job("plain").Job.Namespace, Name: "all", LimitSettings: of}
+			if _, err := b.st.SaveLimit(b.t.Context(), l, 0); err != nil {
+				b.t.Fatal(err)
+			}
+			return []*store.Enqueue{b.job("plain"), b.job("durable"), b.job("plain")}
+		}
+	}
 	scenes := map[string]func(*bed) []*store.Enqueue{
-		"ends":      func(b *bed) []*store.Enqueue { return []*store.Enqueue{b.job("plain"), b.job("plain")} },
-		"remembers": func(b *bed) []*store.Enqueue { return []*store.Enqueue{b.job("durable")} },
+		"has a limit": limited(store.LimitSettings{Capacity: 1}),
+		"has a rate":  limited(store.LimitSettings{Uncapped: true, Rate: &store.Rate{Count: 10, Per: time.Second}}),
+		"ends":        func(b *bed) []*store.Enqueue { return []*store.Enqueue{b.job("plain"), b.job("plain")} },
+		"remembers":   func(b *bed) []*store.Enqueue { return []*store.Enqueue{b.job("durable")} },
 		"is late": func(b *bed) []*store.Enqueue {
 			return []*store.Enqueue{b.job("slow", func(e *store.Enqueue) { e.Job.MaxAttempts = 2 })}
 		},
@@ -124,8 +150,8 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 	})
 	b.handle("slow", until).Timeout = 100 * time.Millisecond
 	b.handle("deaf", func(context.Context, Attempt) ([]byte, error) { time.Sleep(time.Minute); return nil, nil }).Timeout = time.Second
-	b.run()
 	jobs := scene(b)
+	b.run()
 	u.armed.Store(true)
 	if err := b.e.Enqueue(b.t.Context(), jobs); err != nil {
 		for _, q := range jobs { // the call that panicked was theirs, and returned an error

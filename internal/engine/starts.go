@@ -105,6 +105,16 @@ func (c *numbers) take(id int64, jobs int) int64 {
 	return first
 }
 
+// taken returns the number that the next claim takes: those of all before it are below.
+func (c *numbers) taken(id int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.id != id {
+		return 0
+	}
+	return c.next
+}
+
 // settle notes that a claim is no longer in progress.
 func (c *numbers) settle(id, first int64) {
 	c.mu.Lock()

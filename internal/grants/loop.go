@@ -151,10 +151,15 @@ func (l *Loop) ask(ctx context.Context) error {
 		return nil
 	}
 	call, cancel := context.WithTimeout(ctx, store.CallTimeout)
+	defer cancel()
+	told := false
+	defer func() {
+		if !told { // whatever has become of the call: it may have panicked
+			l.Slots.Granted(node, asks, nil)
+		}
+	}()
 	answer, err := l.Store.Grant(call, store.GrantParams{Node: node, Call: l.call.Add(1), Asks: asks})
-	cancel()
 	if err != nil {
-		l.Slots.Granted(node, asks, nil)
 		if errors.Is(err, store.ErrNodeDead) {
 			l.Dead(ctx, node)
 			return nil
@@ -165,6 +170,7 @@ func (l *Loop) ask(ctx context.Context) error {
 		answer = []store.Grant{}
 	}
 	l.Outage.Succeeded(logs.CallLimits)
+	told = true
 	freed, short, stale := l.Slots.Granted(node, asks, answer)
 	l.tell(store.WakeSlotsFree, freed)
 	l.tell(store.WakeSlotsWanted, short)

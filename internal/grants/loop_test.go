@@ -21,11 +21,15 @@ const look = 5 * time.Second
 type unreliable struct {
 	store.Store
 	lose  atomic.Int32 // so many of the next answers
+	panic atomic.Int32 // so many of the next calls
 	calls atomic.Int32
 }
 
 func (u *unreliable) Grant(ctx context.Context, params store.GrantParams) ([]store.Grant, error) {
 	u.calls.Add(1)
+	if u.panic.Add(-1) >= 0 {
+		panic("a bug")
+	}
 	granted, err := u.Store.Grant(ctx, params)
 	if u.lose.Add(-1) >= 0 {
 		return nil, store.ErrUnavailable
@@ -61,9 +65,20 @@ func join(t *testing.T, st *unreliable) *member {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); loop.Run(ctx) }()
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			run(ctx, loop)
+		}
+	}()
 	t.Cleanup(func() { stop(); <-done })
 	return m
+}
+
+// run is the loop until it panics.
+func run(ctx context.Context, loop *grants.Loop) {
+	defer func() { _ = recover() }()
+	loop.Run(ctx)
 }
 
 func (m *member) join() {
@@ -138,6 +153,26 @@ func TestLostAnswers(t *testing.T) {
 		}
 		if n := m.room(10 * time.Second); n != 3 {
 			t.Errorf("it has room for %d", n)
+		}
+	})
+}
+
+// TestPanicOfACall: a call that panics while slots are given back is made again.
+func TestPanicOfACall(t *testing.T) {
+	inBubble(t, func(t *testing.T, st *unreliable) {
+		m := join(t, st)
+		if n := m.room(time.Second); n != 3 {
+			t.Fatalf("it has room for %d", n)
+		}
+		m.idle()
+		st.panic.Store(1)
+		m.Wanted("three", time.Now())
+		if m.room(time.Minute); st.panic.Load() > 0 {
+			t.Fatal("no call has panicked")
+		}
+		m.Heard("", time.Now())
+		if n := m.room(time.Minute); n != 3 {
+			t.Errorf("a minute later it has room for %d", n)
 		}
 	})
 }

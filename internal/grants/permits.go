@@ -47,11 +47,17 @@ func (l *Loop) RunPermits(ctx context.Context) {
 func (l *Loop) askPermits(ctx context.Context, asks []store.PermitAsk, sent time.Duration) error {
 	call, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	defer cancel()
+	taken := false
+	defer func() {
+		if !taken { // whatever has become of the call: it may have panicked
+			l.Slots.Permitted(asks, nil, sent)
+		}
+	}()
 	answer, err := l.Store.TakePermits(call, asks)
 	if err != nil {
-		l.Slots.Permitted(asks, nil, sent)
 		return err
 	}
+	taken = true
 	if answer == nil {
 		answer = []store.Permits{}
 	}

@@ -207,8 +207,8 @@ func (s *Slots) LimitName(id int64) string {
 
 // forgetGrants forgets what the node holds, which it does as a member of the cluster. s.mu is held.
 func (s *Slots) forgetGrants() {
-	s.member = 0
+	s.member, s.doubtUpTo = 0, 0
 	for _, l := range s.limits {
-		l.held, l.keep, l.short, l.unsure = 0, notAsking, false, false
+		l.held, l.keep, l.short, l.unsure, l.doubtful = 0, notAsking, false, false, 0
 	}
 }

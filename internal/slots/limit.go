@@ -21,6 +21,7 @@ type limit struct {
 	used     int // by jobs that are claimed, until it is stored how their runs ended
 	reserved int // by jobs of enqueues in progress
 	claiming int // by those that a claim under way may take
+	doubtful int // by those that a claim may have taken which was cut off
 
 	needs       int       // for how many more there may be jobs that could run, when that was last looked at
 	usable      int       // that it holds of these, as far as other limits let it use them
@@ -38,7 +39,7 @@ const notAsking = -1
 const contention = 12 * time.Second
 
 // taken is how many slots are in use, or may be in a moment.
-func (l *limit) taken() int { return l.used + l.reserved + l.claiming }
+func (l *limit) taken() int { return l.used + l.reserved + l.claiming + l.doubtful }
 
 // room is how many slots jobs may take now.
 func (l *limit) room() int {

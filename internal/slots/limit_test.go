@@ -103,3 +103,40 @@ func TestANeedThatGrowsIsNoShortage(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatAClaimMayHaveTakenCounts: a claim that was cut off may have taken as many jobs as it asked
+// for. They count until a beat has told what the node holds of that claim, and no longer.
+func TestWhatAClaimMayHaveTakenCounts(t *testing.T) {
+	b := newBed(t, 10)
+	b.SetLimits([]store.Limit{{ID: 1, Version: 1, Name: "l", LimitSettings: store.LimitSettings{Capacity: 3}}})
+	b.Granted(1, b.Asks(1, b.now), []store.Grant{{Limit: 1, Slots: 3, Capacity: 3, Held: 3}})
+	if d := b.Claim(b.now); d.Limit != 3 {
+		t.Fatalf("it claims %d", d.Limit)
+	}
+	b.CutOff(7)
+	room := func(want int, when string) {
+		t.Helper()
+		if d := b.Demand(b.now); d.Limit != want {
+			t.Errorf("%s there is room for %d, want %d", when, d.Limit, want)
+		}
+	}
+	room(0, "at first")
+	b.Held(1, 6, nil, true)
+	room(0, "after a beat that has not seen that claim")
+	lost := b.claimed("", 1)
+	b.Held(1, 7, []store.Lease{lost[0].Lease}, false)
+	room(0, "while a job of it is held that the node does not know")
+	if !b.Held(1, 7, nil, true) {
+		t.Error("it is not told of the room")
+	}
+	room(3, "after it")
+
+	b.count(&lost[0].Job, lost[0].Lease)
+	room(2, "with a job that counts")
+	b.Held(1, lost[0].Lease.Claim, nil, true)
+	room(2, "after a beat that has not seen its claim")
+	b.Held(1, lost[0].Lease.Claim+1, []store.Lease{lost[0].Lease}, true)
+	room(2, "while it is held")
+	b.Held(1, lost[0].Lease.Claim+1, nil, true)
+	room(3, "when its lease is gone")
+}

@@ -38,6 +38,7 @@ type Slots struct {
 	counted   map[store.ID]counted
 	reserving map[lane]int  // jobs of enqueues in progress
 	claiming  int           // how many jobs a claim under way may take
+	doubtUpTo int64         // the claims of which it is not known what they took are below this number; 0: there are none
 	member    int64         // the node's id when it asked for the slots it holds; 0: it holds none
 	lost      int64         // ids up to this one are over
 	at        time.Duration // of elapsed, when it was last looked at what may be claimed
