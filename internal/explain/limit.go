@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,8 +33,10 @@ func (w *finding) rate(l *store.Limit) {
 	w.causes[len(w.causes)-1].Limit = l.Name
 }
 
-// limits says which limits have no slots for the job, and who holds them.
-func (w *finding) limits(limits []store.Limit) {
+// limits says which limits have no slots for the job, and who holds them. Slots that nodes hold and
+// do not use go to a node that wants them, so they keep no job from running, unless their node is
+// silent.
+func (w *finding) limits(ctx context.Context, s store.Store, limits []store.Limit) error {
 	for i := range limits {
 		l := &limits[i]
 		weight := l.Weight(w.Queue, w.Kind)
@@ -44,23 +47,65 @@ func (w *finding) limits(limits []store.Limit) {
 		if l.Uncapped {
 			continue
 		}
-		held, holders := 0, []string{}
+		held, holders, silent := 0, []string{}, false
 		for _, h := range l.Holders {
 			if h.Slots > 0 {
 				held += h.Slots
 				holders = append(holders, fmt.Sprintf("%s holds %d", nodeName(h.Node, w.nodes), h.Slots))
+				silent = silent || !w.lives(h.Node)
 			}
 		}
-		switch {
-		case l.Capacity < weight:
-			w.add(why.Limit, "limit %s has a capacity of %d, and the job takes %d: raise it with \"holdfast limit set\"", l.Name, l.Capacity, weight)
-		case l.Capacity-held < weight:
-			w.add(why.Limit, "limit %s is full: %d of %d slots are held (%s), and the job takes %d",
-				l.Name, held, l.Capacity, strings.Join(holders, ", "), weight)
-		default:
+		if l.Capacity < weight {
+			w.add(why.Limit, "limit %s has a capacity of %d, and the job takes %d: raise it with \"holdfast limit set\"",
+				l.Name, l.Capacity, weight).Limit = l.Name
 			continue
 		}
-		w.causes[len(w.causes)-1].Limit = l.Name
+		full := l.Capacity-held < weight
+		if full && !silent {
+			used, err := w.usedOf(ctx, s, l, l.Capacity-weight)
+			if err != nil {
+				return err
+			}
+			full = l.Capacity-used < weight
+		}
+		if full {
+			w.add(why.Limit, "limit %s is full: %d of %d slots are held (%s), and the job takes %d",
+				l.Name, held, l.Capacity, strings.Join(holders, ", "), weight).Limit = l.Name
+		}
+	}
+	return nil
+}
+
+// lives reports whether a node does what it is asked for.
+func (w *finding) lives(node int64) bool {
+	at := slices.IndexFunc(w.nodes, func(n store.Node) bool { return n.ID == node })
+	return at >= 0 && w.nodes[at].DeadAt.IsZero() && !w.silent(&w.nodes[at])
+}
+
+// mostCounted is how many jobs are counted that run under a limit. If that many do it is taken for
+// full.
+const mostCounted = 2000
+
+// usedOf is how many slots of a limit are used by jobs that run, or more than most.
+func (w *finding) usedOf(ctx context.Context, s store.Store, l *store.Limit, most int) (used int, err error) {
+	filter := store.Filter{Namespace: w.Namespace, Queues: l.Queues, States: []store.State{store.Running}}
+	filter.Kinds = slices.Collect(maps.Keys(l.Kinds))
+	counted := 0
+	for after := ""; ; {
+		page, err := s.List(ctx, store.ListParams{Filter: filter, After: after, Limit: 1000})
+		if err != nil {
+			return 0, err
+		}
+		for i := range page.Jobs {
+			used += l.Weight(page.Jobs[i].Queue, page.Jobs[i].Kind)
+		}
+		counted, after = counted+len(page.Jobs), page.Next
+		switch {
+		case counted >= mostCounted:
+			return l.Capacity, nil
+		case after == "" || used > most:
+			return used, nil
+		}
 	}
 }
 
