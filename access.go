@@ -163,15 +163,17 @@ func (c *Client) completeJobOfMany(spec *enqueueSpec) error {
 	case e.KnownID:
 		return invalid("id", "it cannot be that of many jobs; remove the option JobID")
 	case len(spec.wanted) > 0:
-		return invalid("follow-up", "a schedule has none; enqueue what follows where the job ends")
+		return invalid("follow-up", "the job of a schedule or a batch has none; enqueue what follows where it ends")
 	case e.Job.Batch != ID{}:
 		return invalid("batch", "it cannot be that of many jobs; remove the option Member")
 	case len(e.After) > 0:
-		return invalid("after", "a schedule does not wait for jobs; enqueue what waits where the job ends")
+		return invalid("after", "the job of a schedule or a batch waits for no others; enqueue what waits where it ends")
 	case spec.unique != nil:
-		return invalid("unique", "a schedule has an overlap policy instead; remove the option Unique")
+		return invalid("unique", "the job of a schedule has an overlap policy instead, and that of a batch is one; remove the option Unique")
+	case e.Job.Options.Key != "":
+		return invalid("key", "it cannot be that of many jobs; remove the option Key")
 	case !e.Job.RunAt.IsZero() || e.Delay != 0:
-		return invalid("run time", "it is that of the schedule; remove the option RunAt or Delay")
+		return invalid("run time", "the schedule or the end of the batch says when; remove the option RunAt or Delay")
 	case !e.Job.Options.Deadline.IsZero():
 		return invalid("deadline", "it would be the same for all of its jobs; remove the option Deadline, or use Timeout")
 	}

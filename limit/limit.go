@@ -3,6 +3,8 @@ package limit
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/access"
@@ -107,7 +109,7 @@ func By(limit, key string) holdfast.EnqueueOption {
 // key, in the order of their ids, no more than most; 0: all.
 func Running(ctx context.Context, c *holdfast.Client, limit, key string, most int) ([]holdfast.ID, error) {
 	e, _ := access.Engine(c)
-	return e.Store.RunningOf(ctx, c.Namespace(), limit, key, most)
+	return e.Store.RunningOf(ctx, c.Namespace(), limit, key, max(most, 0))
 }
 
 func weigh(l *store.Limit, kind string, slots int) error {
@@ -160,5 +162,33 @@ func apply(l *store.Limit, opts []Option) error {
 			return err
 		}
 	}
+	if l.Rate != nil && l.Rate.Per == 0 {
+		return fmt.Errorf("%w: limit %q: a burst needs a rate, of which it is how many start at once", store.ErrInvalid, l.Name)
+	}
+	return scope(l)
+}
+
+// scope lets a limit that is called as OfQueue and OfKind call theirs be of that queue or kind, and
+// refuses one that is of others.
+func scope(l *store.Limit) error {
+	of, name, _ := strings.Cut(l.Name, ":")
+	wrong := false
+	switch {
+	case of == "queue" && name != "":
+		if len(l.Queues) == 0 && !l.NoJobs && !l.PerKey {
+			l.Queues = []string{name}
+		}
+		wrong = !slices.Equal(l.Queues, []string{name})
+	case of == "kind" && name != "":
+		if len(l.Kinds) == 0 && !l.NoJobs && !l.PerKey {
+			l.Kinds = map[string]int{name: 1}
+		}
+		wrong = len(l.Kinds) != 1 || l.Kinds[name] == 0
+	}
+	if wrong {
+		return fmt.Errorf("%w: limit %q: a limit with this name is that of the %s %q; give one of other jobs another name",
+			store.ErrInvalid, l.Name, of, name)
+	}
 	return nil
 }
+

@@ -441,3 +441,33 @@ func TestWhyOfAKey(t *testing.T) {
 		}
 	})
 }
+
+// TestNames: a limit that is called like that of a queue or a kind is of that one alone.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	hf := open(t, sqlite.File(sqlite.Memory))
+	capacity := limit.Capacity(2)
+	if l := set(t)(limit.Set(t.Context(), hf, "queue:mail", capacity)); !slices.Equal(l.Queues, []string{"mail"}) {
+		t.Errorf("the limit of a queue counts the jobs of %q", l.Queues)
+	}
+	if l := set(t)(limit.Set(t.Context(), hf, "kind:sync", capacity, limit.Weight("sync", 2))); len(l.Kinds) != 1 || l.Kinds["sync"] != 2 {
+		t.Errorf("the limit of a kind counts the jobs of %v", l.Kinds)
+	}
+	if l := set(t)(limit.Set(t.Context(), hf, "kind:other", capacity)); len(l.Kinds) != 1 || l.Kinds["other"] != 1 {
+		t.Errorf("the limit of a kind counts the jobs of %v", l.Kinds)
+	}
+	for name, opts := range map[string][]limit.Option{
+		"queue:one":   {capacity, limit.Queues("other")},
+		"queue:two":   {capacity, limit.Queues("two", "other")},
+		"queue:three": {capacity, limit.PerKey()},
+		"kind:one":    {capacity, limit.Kinds("other")},
+		"kind:two":    {capacity, limit.Kinds("two", "other")},
+		"kind:three":  {limit.Rate(1, time.Second), limit.NoJobs()},
+		"burst alone": {capacity, limit.Burst(10)},
+		"a burst":     {limit.Burst(10)},
+	} {
+		if _, err := limit.Set(t.Context(), hf, name, opts...); !errors.Is(err, holdfast.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -32,7 +32,7 @@ func Rate(jobs int, per time.Duration) Option {
 // from one job a second on and for slower rates; these jobs then start 20 ms farther apart.
 func Burst(jobs int) Option {
 	return func(l *store.Limit) error {
-		rate := store.Rate{Per: time.Second}
+		rate := store.Rate{} // a rate is to be said, too
 		if l.Rate != nil {
 			rate = *l.Rate
 		}

@@ -20,8 +20,8 @@ type Schedule struct {
 }
 
 // New declares a schedule. job is what it enqueues: Kind.Item makes one. The options that name a
-// single job are refused: JobID, Unique, RunAt, Delay and Deadline. Middleware around enqueues does
-// not see its jobs, because any node may fire it.
+// single job are refused: JobID, Key, Unique, RunAt, Delay and Deadline. Middleware around enqueues
+// does not see its jobs, because any node may fire it.
 func New(name string, times Times, job holdfast.BatchItem, opts ...Option) Schedule {
 	return Schedule{name: name, opts: append([]Option{When(times), Job(job)}, opts...)}
 }

@@ -365,6 +365,7 @@ func TestRefused(t *testing.T) {
 		"overlap":        schedule.New("s", ok, item, schedule.Overlap(99)),
 		"empty":          schedule.New("", ok, item),
 		"Unique":         schedule.New("s", ok, report.Item("x", holdfast.Unique{})),
+		"option Key":     schedule.New("s", ok, report.Item("x", holdfast.Key("k"))),
 		"JobID":          schedule.New("s", ok, report.Item("x", holdfast.JobID(holdfast.NewID()))),
 		"Delay":          schedule.New("s", ok, report.Item("x", holdfast.Delay(time.Hour))),
 		"Deadline":       schedule.New("s", ok, report.Item("x", holdfast.Deadline(now.Add(time.Hour)))),

@@ -214,8 +214,10 @@ func (l *Limit) Check() error {
 		return l.invalid("its capacity %d is negative", l.Capacity)
 	case l.Capacity > MaxCapacity:
 		return l.invalid("its capacity %d is over %d", l.Capacity, MaxCapacity)
-	case l.Uncapped && (l.Rate == nil || l.Capacity != 0):
-		return l.invalid("it has neither a capacity nor a rate, or a capacity that does not count")
+	case l.Uncapped && l.Rate == nil:
+		return l.invalid("it has neither a capacity nor a rate")
+	case l.Uncapped && l.Capacity != 0:
+		return l.invalid("it has a capacity, %d, that does not count", l.Capacity)
 	case l.NoJobs && (!l.Uncapped || len(l.Queues) > 0 || len(l.Kinds) > 0):
 		return l.invalid("it names jobs or has a capacity, and no jobs count")
 	case len(l.Queues) > MaxLimitNames || len(l.Kinds) > MaxLimitNames:

@@ -64,7 +64,7 @@ func (w *finding) pending(ctx context.Context, s store.Store) error {
 		w.add(why.QueuePaused, "queue %s has been paused for %s%s", w.Queue, w.since(obstacles.QueuePausedAt), by(obstacles.QueuePausedBy))
 	}
 	if rest := obstacles.QueueRest; rest.At(w.now) {
-		w.add(why.QueueRests, "queue %s rests for %s more, as something that its jobs need was said to want that; "+
+		w.add(why.QueueRests, "queue %s rests for %s more: one of its jobs was told to wait by what it needs, or a person has said so; "+
 			"\"queue resume\" ends the rest", w.Queue, w.left(rest.Until)).Until = rest.Until
 	}
 	if w.nodes, err = s.Nodes(ctx); err != nil {
@@ -488,7 +488,7 @@ func (w *finding) noKind(alive []store.Node) string {
 // slots adds how busy the nodes are that serve the job: each by the slots of the job's queue, if
 // those are fewer than its own and the node is not full.
 func (w *finding) slots(nodes []store.Node) {
-	slots, running, free, ofQueue := 0, 0, false, true
+	slots, running, ahead, free, ofQueue := 0, 0, 0, false, true
 	for i := range nodes {
 		n := &nodes[i]
 		has, taken := n.Info.Slots, n.Running
@@ -497,7 +497,7 @@ func (w *finding) slots(nodes []store.Node) {
 		} else {
 			ofQueue = false
 		}
-		slots, running = slots+has, running+taken
+		slots, running, ahead = slots+has, running+min(taken, has), ahead+max(taken-has, 0)
 		free = free || taken < has
 	}
 	who, serve, alone := nodeName(nodes[0].ID, nodes), "serves it", ", the only node that serves it"
@@ -509,7 +509,11 @@ func (w *finding) slots(nodes []store.Node) {
 		what = "slot for the queue " + w.Queue
 	}
 	if !free {
-		w.add(why.NoFreeSlot, "no free %s on %s%s: %d of %d taken", what, who, alone, running, slots)
+		next := ""
+		if ahead > 0 {
+			next = fmt.Sprintf(", and %d more jobs claimed that wait for one", ahead)
+		}
+		w.add(why.NoFreeSlot, "no free %s on %s%s: %d of %d taken%s", what, who, alone, running, slots, next)
 		return
 	}
 	w.add(why.Ready, "ready for %s; %s %s, %d of %d slots taken", w.since(w.RunAt), who, serve, running, slots)

@@ -2,7 +2,6 @@ package limits
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,25 +46,30 @@ Nodes that hear of it start no more jobs at once; one that does not stops within
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&until, "until", "", "let no job start before this `TIME`, as in RFC 3339")
+	cmd.Flags().StringVar(&until, "until", "", "let no job start before this `TIME`, such as 2026-12-24T18:00:00Z or \"2026-12-24 18:00\"")
 	cmd.Flags().StringVar(&within, "for", "", "let no job start for this `DURATION`, such as 30s")
 	cmd.MarkFlagsMutuallyExclusive("until", "for")
-	cmd.MarkFlagsOneRequired("until", "for")
 	return cmd
 }
 
 // endOf reads when a drain ends, which counts from the moment of the call.
 func (a verbs) endOf(until, within string) (func() time.Time, error) {
-	if until != "" {
-		at, err := time.Parse(time.RFC3339, until)
+	switch {
+	case until != "":
+		at, err := arg.ParseTime(until)
 		if err != nil {
-			return nil, arg.Usagef("--until %s is no time, such as 2026-12-24T18:00:00Z", output.OneLine(until))
+			return nil, err
+		}
+		if !at.After(a.Env.Now()) {
+			return nil, arg.Usagef("--until %s is in the past", output.OneLine(until))
 		}
 		return func() time.Time { return at }, nil
+	case within != "":
+		d, err := arg.ParseDuration(within)
+		if err != nil || d <= 0 {
+			return nil, arg.Usagef("--for %s is no duration above 0, such as 30s", output.OneLine(within))
+		}
+		return func() time.Time { return a.Env.Now().Add(d) }, nil
 	}
-	d, err := time.ParseDuration(within)
-	if err != nil || d < 0 || d > math.MaxInt64/2 {
-		return nil, arg.Usagef("--for %s is no duration, such as 30s", output.OneLine(within))
-	}
-	return func() time.Time { return a.Env.Now().Add(d) }, nil
+	return nil, arg.Usagef("say for how long, such as --for 30s, or --until when")
 }

@@ -62,6 +62,15 @@ func isSilent(n *store.Node, now time.Time) bool {
 	return n.DeadAt.IsZero() && now.Sub(n.BeatAt) > after
 }
 
+// taken is how many of its slots a node uses, and how many jobs more it has claimed ahead.
+func taken(n *store.Node) string {
+	text := fmt.Sprintf("%d/%d", min(n.Running, n.Info.Slots), n.Info.Slots)
+	if ahead := n.Running - n.Info.Slots; ahead > 0 {
+		text += fmt.Sprintf(" +%d", ahead)
+	}
+	return text
+}
+
 // isAlive reports whether a node lives, as far as one can tell.
 func isAlive(n *store.Node, now time.Time) bool { return n.DeadAt.IsZero() && !isSilent(n, now) }
 
@@ -93,7 +102,7 @@ func NodeRow(now time.Time, n *store.Node) []string {
 	}
 	return []string{
 		strconv.FormatInt(n.ID, 10), output.Clip(n.Info.Name, output.MaxName), output.Clip(n.Info.Namespace, output.MaxName),
-		status, fmt.Sprintf("%d/%d", n.Running, n.Info.Slots),
+		status, taken(n),
 		output.Clip(queues, 40), output.Clip(strings.Join(sorted(n.Info.Kinds), ","), 40),
 		output.Ago(now, n.StartedAt), output.Ago(now, n.BeatAt),
 	}
