@@ -53,7 +53,7 @@ turn (buffer-all), the job before is asked to stop (cancel-other), or is ended (
 the --window fire (catch-up), or none (skip). What is new fires nothing that has passed.`,
 		Example: `  holdfast schedule create nightly report '{"to":"ada"}' --cron '30 2 * * *' --tz Europe/Berlin
   holdfast schedule create cleanup exec '{"command":["./cleanup"]}' --every 90s --overlap buffer-one --jitter 10s
-  holdfast schedule create sync http @sync.json --cron 'H/15 * * * *' --missed catch-up --window 24h --paused`,
+  holdfast schedule create sync http @sync.json --cron 'H/15 * * * *' --missed catch-up --window 24h --overlap buffer-all --paused`,
 		Args:        arg.Takes(2, 3),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {

@@ -52,7 +52,7 @@ func (f *settingsFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.jitter, "jitter", 0, "enqueue each job up to `DURATION` after its time, such as 30s")
 	flags.StringVar(&f.start, "start", "", "no time before `TIME`, or a duration from now; none: no start")
 	flags.StringVar(&f.end, "end", "", "no time at `TIME` or later, or a duration from now; none: no end")
-	flags.StringVar(&f.fires, "fires", "", "fire `N` times, and then no more; none: without a bound")
+	flags.StringVar(&f.fires, "fires", "", "fire `N` times, skipped ones included, and then no more; none: without a bound")
 }
 
 // options turns the given flags, but those of the times and of the job, into options of the
