@@ -118,7 +118,7 @@ type sight struct {
 	work   []local.Work
 	short  []int32
 	behind int  // jobs that were taken and wait at their gates now
-	gaveUp bool // so many that no others were taken
+	gaveUp bool // there may be others: so many that they were not looked for, or they were put into ready
 	hides  bool // jobs that have a gate or a fair key were seen, of which the claim did not know
 }
 
@@ -299,7 +299,7 @@ func places(demands []store.QueueDemand) (document *string, limits []int32) {
 type sorts struct{ gates, fair bool }
 
 func (s *Store) sortsOf(namespace string) sorts {
-	return sorts{s.Gates.Has(namespace), s.Fair.Has(namespace)}
+	return sorts{s.Gates.Has(namespace) && !s.Gates.Avoids(namespace), s.Fair.Has(namespace)}
 }
 
 // statement is the one that takes jobs of these sorts.
@@ -368,6 +368,10 @@ func (s *Store) claim(
 		}
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error { return judged.run(ctx, s, t) })
 	})
+	if judged.held {
+		s.Gates.Avoid(params.Namespace)
+		return s.claim(ctx, params, look, taken)
+	}
 	if err != nil {
 		return nil, sight{}, err
 	}
@@ -381,7 +385,7 @@ func (s *Store) claim(
 	if err := s.KnowLanes(ctx, lanes); err != nil {
 		return nil, sight{}, err
 	}
-	seen.hides = s.noteSorts(of, params.Namespace, look, lanes, taken)
+	seen.hides = s.noteSorts(of, params.Namespace, look, lanes, taken) && !s.Gates.Avoids(params.Namespace)
 	return claimed, seen, nil
 }
 

@@ -24,6 +24,10 @@ type gated struct {
 	handed  map[int32]int64 // the earliest place in each lane at which one was put into ready
 	claimed []store.Claimed
 	gates   []int64 // of claimed
+
+	locked []string // limits whose rules it has locked, and no others
+	others bool     // jobs of others were put back: there may be some to claim
+	held   bool     // somebody has held the rules for too long
 }
 
 // gate is one as the claim finds it.
@@ -31,6 +35,7 @@ type gate struct {
 	gates.Gate
 	waiting []waiting // what Heads has
 	wants   int32     // jobs of the claim
+	other   bool      // it is of a limit whose rules are not locked
 }
 
 type waiting struct {
@@ -68,12 +73,17 @@ func ofSize(left store.ClaimParams, size int) store.ClaimParams {
 	return left
 }
 
+// rulesPatience is how long a claim waits for the rules of limits. Claims hold them for some
+// milliseconds; a process that has stopped meanwhile does until the server ends its transaction.
+const rulesPatience = "250ms"
+
 // run takes jobs, decides which of them run, takes others in the place of those that do not, and
 // writes the records, all in one transaction. The rules are locked after the first jobs were taken,
-// and until the commit: claims of one limit follow one another for that long.
+// and until the commit: claims of one limit follow one another for that long. No others are locked
+// later, as another claim might have them and wait for these.
 func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 	g.through, g.behind, g.handed = map[int64]int{}, 0, nil
-	g.claimed, g.gates = nil, nil
+	g.claimed, g.gates, g.locked, g.others = nil, nil, nil, false
 	left := *g.params
 	for size := left.Limit; ; size = min(roundGrowth*size, maxRound) {
 		g.answer.empty() // of the round before
@@ -93,7 +103,7 @@ func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 		} else {
 			g.claimed = append(g.claimed, through...)
 		}
-		if left.Limit -= len(through); left.Limit == 0 || behind == 0 || g.behind >= gates.Most {
+		if left.Limit -= len(through); left.Limit == 0 || behind == 0 || g.behind >= gates.Most || g.others {
 			break
 		}
 		if left.Repeat { // the node has noted the number, and takes no other claim with it
@@ -109,9 +119,10 @@ func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 	return t.Together(ctx, g.records()...)
 }
 
-// saw returns what was claimed, and adds to what was seen.
+// saw returns what was claimed, and adds to what was seen. What it has put into ready nobody else is
+// told of.
 func (g *gated) saw(seen sight) ([]store.Claimed, sight) {
-	seen.work, seen.behind, seen.gaveUp = onceEach(seen.work), g.behind, g.behind >= gates.Most
+	seen.work, seen.behind, seen.gaveUp = onceEach(seen.work), g.behind, g.behind >= gates.Most || len(g.handed) > 0
 	return clipped(g.claimed), seen
 }
 
@@ -146,7 +157,7 @@ func (g *gated) judge(
 		c := &claimed[i]
 		o := over{of[i], gates.Place{Priority: c.Job.Priority, RunAt: c.Job.RunAt.UnixMicro(), ID: c.Job.ID}, lanes[i]}
 		switch {
-		case !room.has(&c.Job):
+		case !room.has(&c.Job) || o.gate != 0 && found[o.gate].other:
 			back = append(back, waiting{o.lane, o.place.RunAt, o.place.ID})
 		case o.gate != 0 && !found[o.gate].Admit(o.place):
 			behind = append(behind, o)
@@ -181,6 +192,10 @@ func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed,
 		all = append(all, gate{Gate: gates.Gate{Unbounded: true}, wants: 1}) // for this claim, if nothing else is said
 		found[id] = &all[len(all)-1]
 		limit := claimed[i].Job.Options.Limit
+		if g.locked != nil && !slices.Contains(g.locked, limit) {
+			found[id].other, g.others = true, true
+			continue
+		}
 		if ids, names = append(ids, id), append(names, limit); !slices.Contains(limits, limit) {
 			limits = append(limits, limit)
 		}
@@ -188,9 +203,10 @@ func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed,
 	if ids == nil {
 		return found, nil
 	}
-	wants := make([]int32, len(all))
-	for i := range all {
-		wants[i] = all[i].wants + int32(g.through[ids[i]])
+	g.locked = append(g.locked, limits...)
+	wants := make([]int32, len(ids))
+	for i, id := range ids {
+		wants[i] = found[id].wants + int32(g.through[id])
 	}
 	var (
 		id          int64
@@ -199,7 +215,8 @@ func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed,
 		job         pgtype.UUID
 		lane        pgtype.Int4
 	)
-	return found, t.Together(ctx,
+	err := t.Together(ctx,
+		pg.Statement{Name: "wait_at_most", Args: []any{rulesPatience}},
 		pg.Statement{Name: "gate_rules_lock", Args: []any{g.params.Namespace, limits}},
 		pg.Statement{Name: "gates_look", Args: []any{ids, wants, names, limits, g.params.Namespace, g.params.Kinds, g.now}, Each: func(r pg.Row) error {
 			if err := r.Scan(&id, &free, &priority, &runAt, &job, &lane); err != nil {
@@ -212,7 +229,10 @@ func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed,
 				at.waiting = append(at.waiting, waiting{lane.Int32, runAt.Int64, job.Bytes})
 			}
 			return nil
-		}})
+		}},
+		pg.Statement{Name: "wait_at_most", Args: []any{pg.LockTimeout}})
+	g.held = pg.CodeOf(err) == pg.CodeLockTimeout
+	return found, err
 }
 
 // records are the statements that write what runs.

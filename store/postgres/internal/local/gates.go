@@ -1,11 +1,35 @@
 package local
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // Gates are the namespaces in which jobs count in limits per key, as this process knows: their
 // claims have more to do. A claim that does not know of such jobs leaves them alone, and learns of
 // them. So it is with jobs that have fair keys, of which a process knows apart (Store.Fair).
-type Gates struct{ in sync.Map }
+type Gates struct{ in, avoid sync.Map }
+
+// avoidFor is how long claims leave such jobs alone after one has waited for the rules of their
+// limits in vain.
+const avoidFor = 500 * time.Millisecond
+
+// Avoid lets claims leave such jobs alone for a while, as somebody holds the rules of their limits:
+// a process that has stopped. All other jobs are claimed.
+func (g *Gates) Avoid(namespace string) { g.avoid.Store(namespace, time.Now().Add(avoidFor)) }
+
+// Avoids reports whether claims leave them alone.
+func (g *Gates) Avoids(namespace string) bool {
+	until, ok := g.avoid.Load(namespace)
+	if !ok {
+		return false
+	}
+	if at, _ := until.(time.Time); time.Now().Before(at) {
+		return true
+	}
+	g.avoid.CompareAndDelete(namespace, until)
+	return false
+}
 
 // Has reports whether there may be such jobs.
 func (g *Gates) Has(namespace string) bool {

@@ -75,7 +75,7 @@ func classOf(err error) (hint string, class error) {
 		return "this looks like a pooler in transaction mode; set session=off (Config.NoSession)", store.ErrInvalid
 	case code == codeProtocol && strings.Contains(pgErr.Message, "startup parameter"):
 		return "this looks like a pooler; set session=off (Config.NoSession)", store.ErrInvalid
-	case code == codeLockTimeout:
+	case code == CodeLockTimeout:
 		return "another transaction holds a lock that this one needs", store.ErrUnavailable
 	case IsData(err), strings.HasPrefix(code, "0A"), strings.HasPrefix(code, "42"):
 		return "", store.ErrInvalid

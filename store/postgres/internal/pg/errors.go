@@ -20,7 +20,7 @@ const (
 	CodeUnique        = "23505"
 	CodeForeignKey    = "23503"
 	CodeDeadlock      = "40P01"
-	codeLockTimeout   = "55P03"
+	CodeLockTimeout   = "55P03" // lock_not_available
 	codeCancelled     = "57014"
 	codeSerialization = "40001"
 	codeUndefined     = "42P01"
@@ -59,7 +59,7 @@ func ofCallers(err error) error {
 // others.
 func IsLockTimeout(err error) bool {
 	code := CodeOf(err)
-	return code == codeLockTimeout || code == codeCancelled
+	return code == CodeLockTimeout || code == codeCancelled
 }
 
 // IsCollision reports whether a transaction was ended because of another one: it may be repeated as
