@@ -49,7 +49,8 @@ func (l *limit) askMore(size int, now time.Time) (a store.LimitAsk, more bool) {
 		a.Keep, a.Want = l.used, l.used
 	case l.unsure:
 		a.Keep, a.Want = l.held, max(l.held, l.taken()+l.needs)
-	case l.lacks() > 0 && !l.short && !l.over:
+	case l.lacks() > 0 && !l.over && (!l.short || l.mayRepeat(now)):
+		l.askedAt = now
 		a.Keep, a.Want = l.held, l.taken()+l.needs
 		if !now.Before(l.wantedUntil) {
 			a.Want = max(a.Want, size*l.heaviest) // so that it need not ask for each job
@@ -100,7 +101,7 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 			}
 			l.unsure = false
 			if g.Slots < l.held {
-				freed = append(freed, l.Name)
+				freed, l.owed = append(freed, l.Name), false
 			}
 			l.held, l.over = g.Slots, g.Held > g.Capacity
 			// What it needs may have grown since it asked.
@@ -113,4 +114,10 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 		}
 	}
 	return freed, short, stale && answer != nil
+}
+
+// mayRepeat reports whether a node that got too few slots is to ask again: for those that others
+// hold, who may have none to spare until then, and forget that some are wanted.
+func (l *limit) mayRepeat(now time.Time) bool {
+	return l.held < l.Slots() && now.Sub(l.askedAt).Abs() >= repeats
 }

@@ -164,7 +164,7 @@ func (s *Slots) Wanted(name string, now time.Time) {
 	defer s.mu.Unlock()
 	for _, l := range s.limits {
 		if l.Name == name {
-			l.wantedUntil = now.Add(contention)
+			l.wantedUntil, l.owed = now.Add(contention), l.held > 0
 			s.signalSurplus(l, now)
 		}
 	}
@@ -209,6 +209,6 @@ func (s *Slots) LimitName(id int64) string {
 func (s *Slots) forgetGrants() {
 	s.member, s.doubtUpTo = 0, 0
 	for _, l := range s.limits {
-		l.held, l.keep, l.short, l.unsure, l.doubtful = 0, notAsking, false, false, 0
+		l.held, l.keep, l.short, l.unsure, l.owed, l.doubtful = 0, notAsking, false, false, false, 0
 	}
 }

@@ -1,5 +1,7 @@
 package slots
 
+import "slices"
+
 // classOf returns the class of a job.
 func (s *Slots) classOf(at lane) *class { return s.shareOf(at.queue).classOf(at) }
 
@@ -41,7 +43,7 @@ func (s *Slots) queuesApart(q *share) []string {
 	return queues
 }
 
-// kindsApart are the kinds of a queue that limits tell apart, and "" for all others.
+// kindsApart are the kinds of a queue that limits tell apart, by name, and "" for all others.
 func (s *Slots) kindsApart(queue string) []string {
 	kinds := []string{""}
 	for claimed, kind := range s.kinds {
@@ -52,5 +54,6 @@ func (s *Slots) kindsApart(queue string) []string {
 			}
 		}
 	}
+	slices.Sort(kinds)
 	return kinds
 }

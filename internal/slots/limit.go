@@ -26,25 +26,35 @@ type limit struct {
 	needs       int       // for how many more there may be jobs that could run, when that was last looked at
 	usable      int       // that it holds of these, as far as other limits let it use them
 	unsure      bool      // an ask was not answered: the node may hold more than it knows
-	short       bool      // the last ask got less than that: it is no use to ask again until something happens
+	short       bool      // the last ask got less than that: it is no use to ask again at once
+	askedAt     time.Time // the last ask for more
 	over        bool      // the nodes hold more than there are
 	wantedUntil time.Time // until when others want slots, as far as they have said
+	owed        bool      // they have said so, and the node has given back none since
 }
 
 // notAsking is the keep of a limit that is not asked about.
 const notAsking = -1
 
 // contention is how long slots that are not used are given back after another node has said that it
-// wants some. It says so again while that lasts.
+// wants some, and until some were: jobs may use all of them for longer. It says so again while that
+// lasts.
 const contention = 12 * time.Second
+
+// repeats is after how long a node asks again that got too few, if it looks then.
+const repeats = contention / 3
 
 // taken is how many slots are in use, or may be in a moment.
 func (l *limit) taken() int { return l.used + l.reserved + l.claiming + l.doubtful }
 
-// room is how many slots jobs may take now.
+// room is how many slots jobs may take now: none while the nodes hold more than there are. What the
+// node does not use it gives back, and may then be told to use.
 func (l *limit) room() int {
-	if l.Uncapped {
+	switch {
+	case l.Uncapped:
 		return l.Slots()
+	case l.over:
+		return 0
 	}
 	most := l.held
 	if l.keep != notAsking {
@@ -77,7 +87,7 @@ func (l *limit) surplus(now time.Time) int {
 		return l.held
 	case l.over:
 		return max(l.held-l.taken(), 0) // the store says how many of them may be used
-	case now.Before(l.wantedUntil):
+	case now.Before(l.wantedUntil) || l.owed:
 		return max(l.held-l.taken()-l.usable, 0)
 	}
 	return 0

@@ -140,3 +140,61 @@ func TestWhatAClaimMayHaveTakenCounts(t *testing.T) {
 	b.Held(1, lost[0].Lease.Claim+1, nil, true)
 	room(3, "when its lease is gone")
 }
+
+// TestNothingStartsWhileTooManyAreHeld: a node that hears that more slots are held than there are
+// claims nothing, also when some of its own are free, until it has given these back.
+func TestNothingStartsWhileTooManyAreHeld(t *testing.T) {
+	b := newBed(t, 10)
+	of := func(version int64, capacity int, holders ...store.Holder) []store.Limit {
+		return []store.Limit{{
+			ID: 1, Version: version, Name: "l", LimitSettings: store.LimitSettings{Capacity: capacity}, Holders: holders,
+		}}
+	}
+	b.SetLimits(of(1, 3))
+	b.Granted(1, b.Asks(1, b.now), []store.Grant{{Limit: 1, Slots: 3, Capacity: 3, Held: 3}})
+	jobs := b.admit("", 3)
+	b.SetLimits(of(2, 1, store.Holder{Node: 1, Slots: 3}))
+	for i := range jobs[:2] {
+		b.end(jobs[i])
+		b.Over([]*store.Outcome{{Lease: jobs[i].Lease, Final: store.Completed}}, b.now)
+	}
+	b.expect("while one runs of three that are held", 0, 0)
+	asks := b.Asks(1, b.now)
+	if len(asks) != 1 || asks[0].Keep != 1 {
+		t.Fatalf("it asks %+v", asks)
+	}
+	b.Granted(1, asks, []store.Grant{{Limit: 1, Slots: 1, Capacity: 1, Held: 1}})
+	b.end(jobs[2])
+	b.Over([]*store.Outcome{{Lease: jobs[2].Lease, Final: store.Completed}}, b.now)
+	b.expect("when none runs of one that is held", 1, 1)
+}
+
+// TestWishesLast: slots that others have wanted are given back when they are no longer used, however
+// long that takes; and who has got too few asks again for what others hold, but not at once.
+func TestWishesLast(t *testing.T) {
+	l := store.Limit{ID: 1, Version: 1, Name: "l", LimitSettings: store.LimitSettings{Capacity: 1}}
+	holder, other := newBed(t, 10), newBed(t, 10)
+	for b, slots := range map[*bed]int{holder: 1, other: 0} {
+		b.SetLimits([]store.Limit{l})
+		b.Granted(1, b.Asks(1, b.now), []store.Grant{{Limit: 1, Slots: slots, Capacity: 1, Held: 1}})
+	}
+	job := holder.admit("", 1)[0]
+	holder.Wanted("l", holder.now)
+	holder.now = holder.now.Add(time.Hour)
+	holder.end(job)
+	holder.Over([]*store.Outcome{{Lease: job.Lease, Final: store.Completed}}, holder.now)
+	holder.empty()
+	asks := holder.Asks(1, holder.now)
+	if len(asks) != 1 || asks[0].Want != 0 {
+		t.Fatalf("the one that holds it asks %+v", asks)
+	}
+	holder.Granted(1, asks, []store.Grant{{Limit: 1, Capacity: 1}})
+
+	if asks := other.Asks(1, other.now); len(asks) != 0 {
+		t.Errorf("the other asks again at once: %+v", asks)
+	}
+	other.now = other.now.Add(repeats)
+	if asks := other.Asks(1, other.now); len(asks) != 1 || asks[0].Want == 0 {
+		t.Errorf("the other asks %+v later", asks)
+	}
+}
