@@ -91,6 +91,12 @@ var layers = []layer{
 	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"store/storetest/model"})},
 	{pattern: "store/storetest", imports: []string{"store", "store/storetest/..."}},
 	{pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."}, tests: []string{"store/sqlite"}},
+	{pattern: "store/storetest/simulate/play", imports: []string{"store/storetest/faults"}},
+	{
+		pattern: "store/storetest/simulate/rules",
+		imports: []string{"internal/slots", "store", "store/storetest/faults", "store/storetest/simulate/play"},
+		tests:   []string{"store/sqlite", "store/storetest/model"},
+	},
 	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/internal/gates", "store/sqlite/internal/db"}},
 	{

@@ -6,13 +6,14 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // What nodes do besides their work: they live, lead, and die.
 
 // repeat sends again what was not answered, of a node or of a sender outside.
-func (w *world) repeat(d *dice) bool {
-	if l, found := choose(d, w.letters, nil); found && d.chance(50) {
+func (w *world) repeat(d *play.Dice) bool {
+	if l, found := play.Choose(d, w.letters, nil); found && d.Chance(50) {
 		w.letters = slices.DeleteFunc(w.letters, func(other *letter) bool { return other == l })
 		if !w.knows(l.batch) {
 			return false
@@ -20,7 +21,7 @@ func (w *world) repeat(d *dice) bool {
 		w.post(l)
 		return true
 	}
-	n, found := choose(d, w.nodes, func(n *node) bool { return n.active() && n.pending != nil })
+	n, found := play.Choose(d, w.nodes, func(n *node) bool { return n.active() && n.pending != nil })
 	if !found {
 		return w.late(d)
 	}
@@ -30,7 +31,7 @@ func (w *world) repeat(d *dice) bool {
 
 // late lets something that was sent long ago arrive once more. Its sender may be dead, and is
 // not there for the answer.
-func (w *world) late(d *dice) bool {
+func (w *world) late(d *play.Dice) bool {
 	var sent []*request
 	for _, n := range w.nodes {
 		sent = append(sent, n.sent...)
@@ -38,7 +39,7 @@ func (w *world) late(d *dice) bool {
 			sent = append(sent, n.pending)
 		}
 	}
-	r, found := choose(d, sent, func(r *request) bool { return r.batch == nil || w.knows(r.batch) })
+	r, found := play.Choose(d, sent, func(r *request) bool { return r.batch == nil || w.knows(r.batch) })
 	if !found {
 		return w.beat(d)
 	}
@@ -49,7 +50,7 @@ func (w *world) late(d *dice) bool {
 		w.tellf("the claim %d of %v arrives once more: %v, %s", p.Seq, r.node, leasesOf(claimed), outcome(err))
 		return true
 	}
-	again := d.chance(60)
+	again := d.Chance(60)
 	batch := faults.Copy(r.batch)
 	for _, a := range batch.Appends {
 		a.Repeat = again
@@ -85,7 +86,7 @@ func (w *world) knows(b *store.Batch) bool {
 }
 
 // audit lets a node ask what it holds, and give up what it does not work on.
-func (w *world) audit(d *dice) bool {
+func (w *world) audit(d *play.Dice) bool {
 	n := w.free(d)
 	if n == nil {
 		return true
@@ -104,7 +105,7 @@ func (w *world) audit(d *dice) bool {
 	return true
 }
 
-func (w *world) leave(d *dice) bool {
+func (w *world) leave(d *play.Dice) bool {
 	n := w.free(d)
 	if n == nil {
 		return true
@@ -117,7 +118,7 @@ func (w *world) leave(d *dice) bool {
 	return true
 }
 
-func (w *world) freeze(d *dice) bool {
+func (w *world) freeze(d *play.Dice) bool {
 	n := w.anyNode(d)
 	if n != nil {
 		n.frozen = true
@@ -126,8 +127,8 @@ func (w *world) freeze(d *dice) bool {
 	return true
 }
 
-func (w *world) thaw(d *dice) bool {
-	n, found := choose(d, w.nodes, func(n *node) bool { return n.frozen && !n.killed })
+func (w *world) thaw(d *play.Dice) bool {
+	n, found := play.Choose(d, w.nodes, func(n *node) bool { return n.frozen && !n.killed })
 	if !found {
 		return w.beat(d)
 	}
@@ -136,7 +137,7 @@ func (w *world) thaw(d *dice) bool {
 	return true
 }
 
-func (w *world) kill(d *dice) bool {
+func (w *world) kill(d *play.Dice) bool {
 	n := w.anyNode(d)
 	if n != nil {
 		n.killed = true
@@ -147,12 +148,12 @@ func (w *world) kill(d *dice) bool {
 
 // rescue lets a node that leads, or believes to, take the jobs of those that it takes for dead: by
 // what it was told when it led.
-func (w *world) rescue(d *dice) bool {
-	n, found := choose(d, w.nodes, func(n *node) bool { return n.active() && n.leads })
+func (w *world) rescue(d *play.Dice) bool {
+	n, found := play.Choose(d, w.nodes, func(n *node) bool { return n.active() && n.leads })
 	if !found {
 		return w.lead(d)
 	}
-	p := store.RescueParams{Limit: among(d, 0, 0, 100, 1)}
+	p := store.RescueParams{Limit: play.Among(d, 0, 0, 100, 1)}
 	for _, b := range n.others {
 		percent := 90 // of those that are not known
 		for _, other := range w.nodes {
@@ -160,7 +161,7 @@ func (w *world) rescue(d *dice) bool {
 				percent = 12
 			}
 		}
-		if d.chance(percent) {
+		if d.Chance(percent) {
 			p.Dead = append(p.Dead, b)
 		}
 	}
@@ -169,21 +170,21 @@ func (w *world) rescue(d *dice) bool {
 	return true
 }
 
-func (w *world) promote(d *dice) bool {
-	limit := among(d, 1000, 1000, 2)
+func (w *world) promote(d *play.Dice) bool {
+	limit := play.Among(d, 1000, 1000, 2)
 	promoted, err := w.store.Promote(w.ctx, limit)
 	w.tellf("promote %d: %d, more %v, %s", limit, promoted.Jobs, promoted.More, outcome(err))
 	return true
 }
 
-func (w *world) sweep(*dice) bool {
+func (w *world) sweep(*play.Dice) bool {
 	swept, err := w.store.SweepCancels(w.ctx)
 	w.tellf("sweep: %d, %s", swept.Jobs, outcome(err))
 	return true
 }
 
-func (w *world) closeChildren(d *dice) bool {
-	closed, err := w.store.CloseChildren(w.ctx, among(d, 100, 100, 1))
+func (w *world) closeChildren(d *play.Dice) bool {
+	closed, err := w.store.CloseChildren(w.ctx, play.Among(d, 100, 100, 1))
 	w.tellf("close children: %+v, %s", closed, outcome(err))
 	return true
 }

@@ -52,13 +52,13 @@ type message struct {
 	key string
 }
 
-func (j *job) name() uint64 { return binary.BigEndian.Uint64(j.body.ID[8:]) }
+func (j *job) Name() uint64 { return binary.BigEndian.Uint64(j.body.ID[8:]) }
 
 func (j *job) String() string {
 	if j == nil {
 		return "no job"
 	}
-	return fmt.Sprintf("job %06x", j.name()&0xffffff)
+	return fmt.Sprintf("job %06x", j.Name()&0xffffff)
 }
 
 func (j *job) running() bool { return j.state == store.Running }

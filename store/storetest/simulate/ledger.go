@@ -1,17 +1,17 @@
 package simulate
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // ledger is what must be so, by what the store was asked and what it has answered. It knows no
 // queues of work, no pointers and no records: it is one list of jobs, and one of nodes.
 type ledger struct {
-	clock   *clock
+	clock   *play.Clock
 	calls   int
 	op      string    // the call
 	now     time.Time // of the call
@@ -58,17 +58,7 @@ type leadership struct {
 	length  time.Duration
 }
 
-// violation is an invariant that does not hold. It is thrown, and caught by who replays the steps.
-type violation struct{ invariant, text string }
-
-func (v violation) String() string { return v.invariant + ": " + v.text }
-
-// brokenf says that an invariant does not hold.
-func brokenf(invariant, format string, args ...any) {
-	panic(violation{invariant, fmt.Sprintf(format, args...)})
-}
-
-func newLedger(c *clock) *ledger {
+func newLedger(c *play.Clock) *ledger {
 	return &ledger{
 		clock: c, jobs: map[store.ID]*job{}, turns: map[string]*turn{}, nodes: map[int64]*member{}, claims: map[claimName]bool{},
 		paused: map[string]bool{}, queues: map[string]bool{}, orphan: map[store.ID]bool{}, removed: map[store.ID]bool{},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // witness stands between those who ask and the store. It hears every request that arrives, and
@@ -25,14 +26,14 @@ type witness struct {
 // must is for calls that nothing speaks against.
 func must(op string, err error) {
 	if err != nil {
-		brokenf("NoLoss", "%s fails: %v", op, err)
+		play.Brokenf("NoLoss", "%s fails: %v", op, err)
 	}
 }
 
 // refused checks that a call was refused with an error of the class, and nothing else.
 func refused(what string, err, class error) {
 	if !errors.Is(err, class) {
-		brokenf("Contract", "%s is answered with %v, not with %v", what, err, class)
+		play.Brokenf("Contract", "%s is answered with %v, not with %v", what, err, class)
 	}
 }
 
@@ -62,21 +63,21 @@ func (w *witness) lookAtAll(ctx context.Context) {
 
 func (w *witness) lookAt(ctx context.Context, j *job) {
 	r := w.read(ctx, j)
-	w.digest = mix(w.digest ^ j.name() ^ uint64(r.State)<<56 ^ uint64(r.LeaseNumber)<<32 ^ uint64(r.RunAt.UnixMicro()))
+	w.digest = play.Mix(w.digest ^ j.Name() ^ uint64(r.State)<<56 ^ uint64(r.LeaseNumber)<<32 ^ uint64(r.RunAt.UnixMicro()))
 	if r.State != j.state {
-		brokenf("Atomic", "%v, a child of %v, is %v, and should be %v", j, w.jobs[j.body.Parent], r.State, j.state)
+		play.Brokenf("Atomic", "%v, a child of %v, is %v, and should be %v", j, w.jobs[j.body.Parent], r.State, j.state)
 	}
 	if r.Attempt != j.body.Attempt || r.LeaseNumber != j.body.LeaseNumber || len(r.Attempts) != j.recorded {
-		brokenf("Once", "%v, %v, has attempt %d, lease number %d and %d attempts recorded, and should have %d, %d and %d",
+		play.Brokenf("Once", "%v, %v, has attempt %d, lease number %d and %d attempts recorded, and should have %d, %d and %d",
 			j, j.state, r.Attempt, r.LeaseNumber, len(r.Attempts), j.body.Attempt, j.body.LeaseNumber, j.recorded)
 	}
 	if int(r.Journal) != len(j.journal) || int(r.Messages) != len(j.inbox) {
-		brokenf("Remembered", "%v has %d entries and %d messages, and should have %d and %d",
+		play.Brokenf("Remembered", "%v has %d entries and %d messages, and should have %d and %d",
 			j, r.Journal, r.Messages, len(j.journal), len(j.inbox))
 	}
 	for i := 1; i < len(r.Attempts); i++ {
 		if r.Attempts[i-1].LeaseNumber >= r.Attempts[i].LeaseNumber {
-			brokenf("Once", "%v has the attempts %+v", j, r.Attempts)
+			play.Brokenf("Once", "%v has the attempts %+v", j, r.Attempts)
 		}
 	}
 	w.compareBody(j, &r)
@@ -105,7 +106,7 @@ func (w *witness) learnOrder(ctx context.Context, j *job) {
 			return m.From == messages[i].From && m.State == messages[i].State && bytes.Equal(m.Data, messages[i].Data)
 		})
 		if at < 0 {
-			brokenf("Remembered", "%v was sent %+v, which no child of it has", j, messages[i])
+			play.Brokenf("Remembered", "%v was sent %+v, which no child of it has", j, messages[i])
 		}
 		seq := last[i].Seq
 		last[i], last[i+at] = last[i+at], last[i]
@@ -119,10 +120,10 @@ func (w *witness) compareBody(j *job, r *store.Record) {
 	if r.Queue != b.Queue || r.Kind != b.Kind || r.Version != b.Version || r.Priority != b.Priority || r.OrderingKey != b.OrderingKey ||
 		!bytes.Equal(r.Args, b.Args) || !bytes.Equal(r.UniqueKey, b.UniqueKey) || r.Parent != b.Parent || r.MaxAttempts != b.MaxAttempts ||
 		!r.Options.Deadline.Equal(b.Options.Deadline) {
-		brokenf("NoLoss", "%v is %+v, and should be %+v", j, r.Job, b)
+		play.Brokenf("NoLoss", "%v is %+v, and should be %+v", j, r.Job, b)
 	}
 	if r.Closing != b.Closing {
-		brokenf("Remembered", "%v is closing: %v, and should be: %v", j, r.Closing, b.Closing)
+		play.Brokenf("Remembered", "%v is closing: %v, and should be: %v", j, r.Closing, b.Closing)
 	}
 }
 
@@ -131,19 +132,19 @@ func (w *witness) comparePlace(j *job, r *store.Record) {
 	switch {
 	case j.running():
 		if r.Lease != j.lease || r.CancelRequested != j.cancel || r.PauseRequested != j.pause {
-			brokenf("OneOwner", "%v runs under %+v, asked to cancel: %v, to pause: %v, and should under %+v, %v, %v",
+			play.Brokenf("OneOwner", "%v runs under %+v, asked to cancel: %v, to pause: %v, and should under %+v, %v, %v",
 				j, r.Lease, r.CancelRequested, r.PauseRequested, j.lease, j.cancel, j.pause)
 		}
 	case j.finished():
 		if !r.FinishedAt.Equal(j.finishedAt) {
-			brokenf("FinishedIsFinal", "%v finished at %v, and should have at %v", j, r.FinishedAt, j.finishedAt)
+			play.Brokenf("FinishedIsFinal", "%v finished at %v, and should have at %v", j, r.FinishedAt, j.finishedAt)
 		}
 	case j.held():
 		if r.Wait == nil || !r.Wait.Held {
-			brokenf("Atomic", "%v is held, and waits like %+v", j, r.Wait)
+			play.Brokenf("Atomic", "%v is held, and waits like %+v", j, r.Wait)
 		}
 	case !r.RunAt.Equal(j.body.RunAt):
-		brokenf("EveryDueThing", "%v is %v and due at %v, and should be at %v", j, j.state, r.RunAt, j.body.RunAt)
+		play.Brokenf("EveryDueThing", "%v is %v and due at %v, and should be at %v", j, j.state, r.RunAt, j.body.RunAt)
 	}
 }
 
@@ -162,7 +163,7 @@ func (w *witness) survey(ctx context.Context) {
 	for _, n := range nodes {
 		known := w.nodes[n.ID]
 		if known == nil || known.dead == n.DeadAt.IsZero() || n.Running != len(w.running(n.ID)) {
-			brokenf("OneOwner", "node %d is told to hold %d jobs, dead since %v; it should hold %d: %+v",
+			play.Brokenf("OneOwner", "node %d is told to hold %d jobs, dead since %v; it should hold %d: %+v",
 				n.ID, n.Running, n.DeadAt, len(w.running(n.ID)), known)
 		}
 	}
@@ -173,12 +174,12 @@ func (w *witness) surveyList(ctx context.Context) {
 	for _, j := range w.order {
 		r, found := listed[j.body.ID]
 		if !found || r.State != j.state {
-			brokenf("NoLoss", "%v, which is %v, is listed: %v, as %v", j, j.state, found, r.State)
+			play.Brokenf("NoLoss", "%v, which is %v, is listed: %v, as %v", j, j.state, found, r.State)
 		}
 		delete(listed, j.body.ID)
 	}
 	if len(listed) > 0 {
-		brokenf("FinishedIsFinal", "%d jobs are listed that should not be there", len(listed))
+		play.Brokenf("FinishedIsFinal", "%d jobs are listed that should not be there", len(listed))
 	}
 }
 
@@ -191,7 +192,7 @@ func (w *witness) list(ctx context.Context) map[store.ID]store.Record {
 		must("List", err)
 		for i := range page.Jobs {
 			if _, twice := listed[page.Jobs[i].ID]; twice {
-				brokenf("Atomic", "%v is listed twice", page.Jobs[i].ID)
+				play.Brokenf("Atomic", "%v is listed twice", page.Jobs[i].ID)
 			}
 			listed[page.Jobs[i].ID] = page.Jobs[i]
 		}
@@ -219,18 +220,18 @@ func (w *witness) surveyQueues(ctx context.Context) {
 	must("Queues", err)
 	for _, q := range queues {
 		if w.paused[q.Name] == q.PausedAt.IsZero() {
-			brokenf("Counts", "%s is paused since %v, and should be: %v", q.Name, q.PausedAt, w.paused[q.Name])
+			play.Brokenf("Counts", "%s is paused since %v, and should be: %v", q.Name, q.PausedAt, w.paused[q.Name])
 		}
 		for _, state := range store.States {
 			if q.Counts[state].N != counts[q.Name][state] {
-				brokenf("Counts", "%s has %d jobs that are %v, and should have %d", q.Name, q.Counts[state].N, state, counts[q.Name][state])
+				play.Brokenf("Counts", "%s has %d jobs that are %v, and should have %d", q.Name, q.Counts[state].N, state, counts[q.Name][state])
 			}
 		}
 		delete(counts, q.Name)
 	}
 	for name, left := range counts {
 		if len(left) > 0 || w.paused[name] {
-			brokenf("Counts", "the queue %s is gone, which has %v", name, left)
+			play.Brokenf("Counts", "the queue %s is gone, which has %v", name, left)
 		}
 		delete(w.queues, name)
 	}
@@ -238,11 +239,11 @@ func (w *witness) surveyQueues(ctx context.Context) {
 	must("Ended", err)
 	for _, e := range ended {
 		if w.jobs[e.ID].state != e.State {
-			brokenf("FinishedIsFinal", "%v ended as %v, and should have as %v", w.jobs[e.ID], e.State, w.jobs[e.ID].state)
+			play.Brokenf("FinishedIsFinal", "%v ended as %v, and should have as %v", w.jobs[e.ID], e.State, w.jobs[e.ID].state)
 		}
 	}
 	if len(ended) != len(finished) {
-		brokenf("FinishedIsFinal", "%d jobs have ended, %d are told", len(finished), len(ended))
+		play.Brokenf("FinishedIsFinal", "%d jobs have ended, %d are told", len(finished), len(ended))
 	}
 }
 
@@ -260,18 +261,18 @@ func (w *witness) surveyJournals(ctx context.Context) {
 	for i := range journals {
 		j := w.jobs[ids[i]]
 		if !slices.EqualFunc(journals[i].Entries, j.journal, sameEntry) {
-			brokenf("Remembered", "%v remembers %+v, and should %+v", j, journals[i].Entries, j.journal)
+			play.Brokenf("Remembered", "%v remembers %+v, and should %+v", j, journals[i].Entries, j.journal)
 		}
 		got, want := journals[i].Messages, make([]store.Message, len(j.inbox))
 		for n, m := range j.inbox {
 			want[n] = m.Message
 		}
 		if !slices.EqualFunc(got, want, sameMessage) {
-			brokenf("Remembered", "%v was sent %+v, and should have been %+v", j, got, want)
+			play.Brokenf("Remembered", "%v was sent %+v, and should have been %+v", j, got, want)
 		}
 		for n := range want {
 			if j.state == store.Waiting && j.wait.Wakes(&want[n]) {
-				brokenf("EveryDueThing", "%v sleeps, though message %d has come", j, want[n].Seq)
+				play.Brokenf("EveryDueThing", "%v sleeps, though message %d has come", j, want[n].Seq)
 			}
 		}
 	}
@@ -283,13 +284,13 @@ func (w *witness) surveyKeys(ctx context.Context) {
 	for _, j := range w.order {
 		if j.holds {
 			if other := holders[string(j.body.UniqueKey)]; other != nil {
-				brokenf("Unique", "%v and %v both hold %q", j, other, j.body.UniqueKey)
+				play.Brokenf("Unique", "%v and %v both hold %q", j, other, j.body.UniqueKey)
 			}
 			holders[string(j.body.UniqueKey)] = j
 		}
 		if j.running() && j.body.OrderingKey != "" {
 			if other := turns[j.keyName()]; other != nil {
-				brokenf("Order", "%v and %v of one ordering key both run", j, other)
+				play.Brokenf("Order", "%v and %v of one ordering key both run", j, other)
 			}
 			turns[j.keyName()] = j
 		}
@@ -297,7 +298,7 @@ func (w *witness) surveyKeys(ctx context.Context) {
 			o, err := w.Obstacles(ctx, "", j.body.ID)
 			must("Obstacles", err)
 			if o.Turn != holder.body.ID || o.QueuePausedAt.IsZero() == w.paused[j.body.Queue] {
-				brokenf("Order", "%v waits for the turn of %v, paused: %v, and is told of %+v", j, holder, w.paused[j.body.Queue], o)
+				play.Brokenf("Order", "%v waits for the turn of %v, paused: %v, and is told of %+v", j, holder, w.paused[j.body.Queue], o)
 			}
 		}
 	}
@@ -324,7 +325,7 @@ func (w *witness) surveyEarlier(ctx context.Context) {
 		}
 		got := w.entries(ctx, store.JournalParams{Job: j.body.ID, Kinds: []store.EntryKind{store.EntryStreamed}, Limit: 1000})
 		if !slices.EqualFunc(got, streamed, sameEntry) {
-			brokenf("Remembered", "%v has streamed %+v, and should have %+v", j, got, streamed)
+			play.Brokenf("Remembered", "%v has streamed %+v, and should have %+v", j, got, streamed)
 		}
 		for _, name := range names {
 			got := w.entries(ctx, store.JournalParams{
@@ -332,7 +333,7 @@ func (w *witness) surveyEarlier(ctx context.Context) {
 			})
 			want, published := last[name]
 			if published != (len(got) > 0) || published && !sameEntry(got[0], want) {
-				brokenf("Remembered", "%v has published %+v, and should have %+v", j, got, want)
+				play.Brokenf("Remembered", "%v has published %+v, and should have %+v", j, got, want)
 			}
 		}
 	}
@@ -358,7 +359,7 @@ func sameMessage(a, b store.Message) bool {
 func (w *witness) read(ctx context.Context, j *job) store.Record {
 	r, err := w.Get(ctx, "", j.body.ID)
 	if err != nil {
-		brokenf("NoLoss", "%v, which should be %v, is answered with %v", j, j.state, err)
+		play.Brokenf("NoLoss", "%v, which should be %v, is answered with %v", j, j.state, err)
 	}
 	return r
 }

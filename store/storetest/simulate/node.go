@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // node is one as it sees itself. It knows what it was told, and no more.
@@ -35,7 +36,7 @@ type run struct {
 	children bool
 }
 
-func (r *run) name() uint64 { return (&job{body: r.claimed.Job}).name() }
+func (r *run) Name() uint64 { return (&job{body: r.claimed.Job}).Name() }
 
 // request is what a node has sent.
 type request struct {
@@ -46,18 +47,18 @@ type request struct {
 	claim *store.ClaimParams
 }
 
-func (n *node) name() uint64 { return n.seed }
+func (n *node) Name() uint64 { return n.seed }
 
 func (n *node) String() string { return fmt.Sprintf("node %d", n.id) }
 
-func (r *request) name() uint64 { return r.seed }
+func (r *request) Name() uint64 { return r.seed }
 
 // active are the nodes that do something: they need not live.
 func (n *node) active() bool { return !n.frozen && !n.killed }
 
 // anyNode draws an active node, or lets one join.
-func (w *world) anyNode(d *dice) *node {
-	n, found := choose(d, w.nodes, (*node).active)
+func (w *world) anyNode(d *play.Dice) *node {
+	n, found := play.Choose(d, w.nodes, (*node).active)
 	if !found {
 		w.join(d)
 		return nil
@@ -68,7 +69,7 @@ func (w *world) anyNode(d *dice) *node {
 // crew is how many nodes are there at the most.
 const crew = 5
 
-func (w *world) join(d *dice) bool {
+func (w *world) join(d *play.Dice) bool {
 	active := 0
 	for _, n := range w.nodes {
 		if n.active() {
@@ -80,21 +81,21 @@ func (w *world) join(d *dice) bool {
 	}
 	info := store.NodeInfo{Name: "n", Namespace: namespace, Slots: 10, DeadAfter: 20 * time.Second, Policies: map[string]store.Policy{}}
 	for _, kind := range kinds {
-		info.Policies[kind] = among(d,
+		info.Policies[kind] = play.Among(d,
 			store.Policy{Delays: []time.Duration{10 * time.Second}},
 			store.Policy{MaxAttempts: 1, Delays: []time.Duration{time.Second}},
 			store.Policy{MaxAttempts: 5, Backoff: store.Backoff{Base: 7 * time.Second, Cap: 10 * time.Second}},
 		)
 		info.Kinds = append(info.Kinds, kind)
-		if d.chance(80) {
+		if d.Chance(80) {
 			info.Kinds = append(info.Kinds, kind+"@v1")
 		}
 	}
 	id, err := w.store.Join(w.ctx, info)
 	w.tellf("a node joins: %d, %s", id, outcome(err))
 	if err == nil {
-		skew := among(d, 0, 0, time.Millisecond, 5*time.Second, -5*time.Second)
-		w.nodes = append(w.nodes, &node{seed: d.seed, id: id, info: info, skew: skew, seq: 1})
+		skew := play.Among(d, 0, 0, time.Millisecond, 5*time.Second, -5*time.Second)
+		w.nodes = append(w.nodes, &node{seed: d.Seed, id: id, info: info, skew: skew, seq: 1})
 	}
 	return true
 }
@@ -176,7 +177,7 @@ func (w *world) begin(n *node, claimed []store.Claimed) {
 // buried is what a node does that is told to be dead: it joins again, or, for a while, goes on with
 // what it has.
 func (w *world) buried(n *node, err error) {
-	if errors.Is(err, store.ErrNodeDead) && mix(n.seed+uint64(n.seq))%2 == 0 {
+	if errors.Is(err, store.ErrNodeDead) && play.Mix(n.seed+uint64(n.seq))%2 == 0 {
 		n.runs, n.killed = nil, true
 	}
 }
@@ -194,7 +195,7 @@ func (n *node) keep(r *request) {
 
 // free returns an active node that waits for no answer. One that does sends again instead, and nil
 // is returned.
-func (w *world) free(d *dice) *node {
+func (w *world) free(d *play.Dice) *node {
 	n := w.anyNode(d)
 	if n != nil && n.pending != nil {
 		w.send(n.pending, true)
@@ -206,7 +207,7 @@ func (w *world) free(d *dice) *node {
 // leaderTTL is how long the lease of a leader lasts.
 const leaderTTL = 15 * time.Second
 
-func (w *world) beat(d *dice) bool {
+func (w *world) beat(d *play.Dice) bool {
 	n := w.anyNode(d)
 	if n == nil {
 		return true
@@ -215,7 +216,7 @@ func (w *world) beat(d *dice) bool {
 	return true
 }
 
-func (w *world) lead(d *dice) bool {
+func (w *world) lead(d *play.Dice) bool {
 	n := w.anyNode(d)
 	if n == nil {
 		return true

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // post sends what a sender outside has to say, and keeps it if no answer comes.
@@ -16,12 +17,12 @@ func (w *world) post(l *letter) {
 	w.tellf("%s: %s", describe(l.batch), outcome(err))
 }
 
-func (w *world) enqueue(d *dice) bool {
-	l := &letter{seed: d.seed, batch: &store.Batch{}}
-	for range among(d, 1, 1, 1, 2, 4) {
+func (w *world) enqueue(d *play.Dice) bool {
+	l := &letter{seed: d.Seed, batch: &store.Batch{}}
+	for range play.Among(d, 1, 1, 1, 2, 4) {
 		l.batch.Enqueues = append(l.batch.Enqueues, w.job(d))
 	}
-	if d.aside("crowd").chance(1) { // more than one statement, or one claim record, holds
+	if d.Aside("crowd").Chance(1) { // more than one statement, or one claim record, holds
 		for range 2 * store.MaxClaimSlots {
 			l.batch.Enqueues = append(l.batch.Enqueues, w.plain(d))
 		}
@@ -30,30 +31,30 @@ func (w *world) enqueue(d *dice) bool {
 	return true
 }
 
-func (w *world) signal(d *dice) bool {
-	to, found := choose(d, w.witness.order, func(j *job) bool { return j.state == store.Waiting || j.running() && j.durable() })
-	if !found || d.chance(15) {
-		if to, found = choose(d, w.witness.order, nil); !found {
+func (w *world) signal(d *play.Dice) bool {
+	to, found := play.Choose(d, w.witness.order, func(j *job) bool { return j.state == store.Waiting || j.running() && j.durable() })
+	if !found || d.Chance(15) {
+		if to, found = play.Choose(d, w.witness.order, nil); !found {
 			return w.enqueue(d)
 		}
 	}
-	w.post(&letter{d.seed, &store.Batch{Sends: []*store.Send{{
-		Job: to.body.ID, Key: d.key(),
-		Message: store.Message{Kind: store.MessageSignal, Name: among(d, "go", "stop"), Data: []byte(d.key())},
+	w.post(&letter{d.Seed, &store.Batch{Sends: []*store.Send{{
+		Job: to.body.ID, Key: d.Key(),
+		Message: store.Message{Kind: store.MessageSignal, Name: play.Among(d, "go", "stop"), Data: []byte(d.Key())},
 	}}}})
 	return true
 }
 
-func (w *world) callback(d *dice) bool {
-	to, found := choose(d, w.witness.order, func(j *job) bool { return !j.finished() && token(j) != "" })
+func (w *world) callback(d *play.Dice) bool {
+	to, found := play.Choose(d, w.witness.order, func(j *job) bool { return !j.finished() && token(j) != "" })
 	if !found {
 		return w.signal(d)
 	}
-	m := store.Message{Kind: among(d, store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat), Name: token(to)}
+	m := store.Message{Kind: play.Among(d, store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat), Name: token(to)}
 	if m.Kind == store.MessageCallbackFailed {
 		m.Error = "it broke"
 	}
-	w.post(&letter{d.seed, &store.Batch{Sends: []*store.Send{{Job: to.body.ID, Key: d.key(), Message: m}}}})
+	w.post(&letter{d.Seed, &store.Batch{Sends: []*store.Send{{Job: to.body.ID, Key: d.Key(), Message: m}}}})
 	return true
 }
 
@@ -67,12 +68,12 @@ func token(j *job) (last string) {
 	return last
 }
 
-func (w *world) cancel(d *dice) bool { return w.stop(d, false) }
+func (w *world) cancel(d *play.Dice) bool { return w.stop(d, false) }
 
-func (w *world) terminate(d *dice) bool { return w.stop(d, true) }
+func (w *world) terminate(d *play.Dice) bool { return w.stop(d, true) }
 
-func (w *world) stop(d *dice, terminate bool) bool {
-	j, found := choose(d, w.witness.order, func(j *job) bool { return !j.finished() || d.chance(5) })
+func (w *world) stop(d *play.Dice, terminate bool) bool {
+	j, found := play.Choose(d, w.witness.order, func(j *job) bool { return !j.finished() || d.Chance(5) })
 	if !found {
 		return w.enqueue(d)
 	}
@@ -82,8 +83,8 @@ func (w *world) stop(d *dice, terminate bool) bool {
 	return true
 }
 
-func (w *world) pauseJob(d *dice) bool {
-	j, found := choose(d, w.witness.order, func(j *job) bool { return !j.finished() && !j.held() || d.chance(3) })
+func (w *world) pauseJob(d *play.Dice) bool {
+	j, found := play.Choose(d, w.witness.order, func(j *job) bool { return !j.finished() && !j.held() || d.Chance(3) })
 	if !found {
 		return w.enqueue(d)
 	}
@@ -92,26 +93,26 @@ func (w *world) pauseJob(d *dice) bool {
 	return true
 }
 
-func (w *world) resume(d *dice) bool {
-	j, found := choose(d, w.witness.order, func(j *job) bool {
-		return j.held() || j.pause || (j.state == store.Failed || j.state == store.Cancelled) && d.chance(20) || d.chance(1)
+func (w *world) resume(d *play.Dice) bool {
+	j, found := play.Choose(d, w.witness.order, func(j *job) bool {
+		return j.held() || j.pause || (j.state == store.Failed || j.state == store.Cancelled) && d.Chance(20) || d.Chance(1)
 	})
 	if !found {
 		return w.retry(d)
 	}
 	p := store.ResumeParams{Job: j.body.ID, Keep: -1, Expect: -1, Actor: "ada"}
 	if !j.running() {
-		p.Keep = among(d, -1, -1, -1, j.lastEntry(), j.lastEntry()-1, 1, 0)
-		p.Expect = among(d, -1, -1, j.lastEntry(), j.lastEntry()+1)
+		p.Keep = play.Among(d, -1, -1, -1, j.lastEntry(), j.lastEntry()-1, 1, 0)
+		p.Expect = play.Among(d, -1, -1, j.lastEntry(), j.lastEntry()+1)
 	}
 	state, _, err := w.store.Resume(w.ctx, p)
 	w.tellf("resume %v, keep %d, expect %d: %v, %s", j, p.Keep, p.Expect, state, outcome(err))
 	return true
 }
 
-func (w *world) retry(d *dice) bool {
-	j, found := choose(d, w.witness.order, func(j *job) bool {
-		return j.state == store.Failed || j.state == store.Cancelled || j.state == store.Retryable || d.chance(3)
+func (w *world) retry(d *play.Dice) bool {
+	j, found := play.Choose(d, w.witness.order, func(j *job) bool {
+		return j.state == store.Failed || j.state == store.Cancelled || j.state == store.Retryable || d.Chance(3)
 	})
 	if !found {
 		return w.enqueue(d)
@@ -121,18 +122,18 @@ func (w *world) retry(d *dice) bool {
 	return true
 }
 
-func (w *world) fork(d *dice) bool {
-	from, found := choose(d, w.witness.order, (*job).durable)
+func (w *world) fork(d *play.Dice) bool {
+	from, found := play.Choose(d, w.witness.order, (*job).durable)
 	if !found || w.unfinished() > crowd {
 		return w.append(d)
 	}
 	q := w.job(d)
 	q.Job.UniqueKey, q.Job.UniqueStates, q.Job.Args = nil, 0, from.body.Args
 	first := from.journal[0].Seq
-	p := store.ForkParams{From: from.body.ID, Keep: first - 1 + int64(d.below(len(from.journal)+1)), Job: q.Job, Actor: "ada"}
-	if next := from.entry(p.Keep + 1); next != nil && d.chance(70) {
+	p := store.ForkParams{From: from.body.ID, Keep: first - 1 + int64(d.Below(len(from.journal)+1)), Job: q.Job, Actor: "ada"}
+	if next := from.entry(p.Keep + 1); next != nil && d.Chance(70) {
 		known := *next
-		known.LeaseNumber += int64(among(d, 0, 0, 0, 1))
+		known.LeaseNumber += int64(play.Among(d, 0, 0, 0, 1))
 		p.Next = &known
 	}
 	_, err := w.store.Fork(w.ctx, p)
@@ -140,10 +141,10 @@ func (w *world) fork(d *dice) bool {
 	return true
 }
 
-func (w *world) pauseQueue(d *dice) bool { return w.setPaused(among(d, queues...), true) }
+func (w *world) pauseQueue(d *play.Dice) bool { return w.setPaused(play.Among(d, queues...), true) }
 
-func (w *world) resumeQueue(d *dice) bool {
-	queue := among(d, queues...)
+func (w *world) resumeQueue(d *play.Dice) bool {
+	queue := play.Among(d, queues...)
 	for _, q := range queues {
 		if w.witness.paused[q] {
 			queue = q
@@ -158,9 +159,9 @@ func (w *world) setPaused(queue string, paused bool) bool {
 	return true
 }
 
-func (w *world) retain(d *dice) bool {
-	keep := func() time.Duration { return among(d, time.Minute, time.Minute, time.Hour, 24*time.Hour, 0) }
-	p := store.Retention{Completed: keep(), Failed: keep(), Cancelled: keep(), Audit: keep(), Limit: among(d, 3, 10, 100)}
+func (w *world) retain(d *play.Dice) bool {
+	keep := func() time.Duration { return play.Among(d, time.Minute, time.Minute, time.Hour, 24*time.Hour, 0) }
+	p := store.Retention{Completed: keep(), Failed: keep(), Cancelled: keep(), Audit: keep(), Limit: play.Among(d, 3, 10, 100)}
 	retained, err := w.store.Retain(w.ctx, p)
 	w.tellf("retain %+v: %+v, %s", p, retained, outcome(err))
 	return true

@@ -3,12 +3,12 @@ package simulate
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // Open opens an empty store that reads its time from a clock.
@@ -19,16 +19,7 @@ type Report struct {
 	Steps   int    // that were taken
 	Calls   int    // that arrived at the store, but for those that only look
 	Digest  uint64 // of all that was seen: that of two replays of the same steps is the same
-	Failure *Failure
-}
-
-// Failure is an invariant that did not hold.
-type Failure struct {
-	Invariant string
-	Text      string
-	Call      string // of the store, the last one before it
-	At        int    // the step, from 0 on; that after the last one if it was only seen in the end
-	Stack     string
+	Failure *play.Failure
 }
 
 // Simulation replays steps on a store.
@@ -50,7 +41,7 @@ type Simulation struct {
 // Replay takes the steps on a store of their own. An error is one of opening the store or of
 // closing it.
 func (s *Simulation) Replay(ctx context.Context, steps []Step) (report Report, err error) {
-	c := newClock()
+	c := play.NewClock()
 	opened, err := s.Open(c.Now)
 	if err != nil {
 		return report, err
@@ -66,7 +57,7 @@ func (s *Simulation) Replay(ctx context.Context, steps []Step) (report Report, e
 	defer func() {
 		report.Calls, report.Digest = w.witness.calls, w.witness.digest
 		if thrown := recover(); thrown != nil {
-			report.Failure = failureOf(thrown, at, w.witness.op)
+			report.Failure = play.FailureOf(thrown, at, w.witness.op)
 		}
 	}()
 	for ; at < len(steps); at++ {
@@ -80,14 +71,6 @@ func (s *Simulation) Replay(ctx context.Context, steps []Step) (report Report, e
 	w.witness.survey(ctx)
 	w.calm()
 	return report, nil
-}
-
-// failureOf is a violation, or a panic of the store, which is one, too.
-func failureOf(thrown any, at int, call string) *Failure {
-	if v, ok := thrown.(violation); ok {
-		return &Failure{Invariant: v.invariant, Text: v.text, Call: call, At: at}
-	}
-	return &Failure{Invariant: "Panic", Text: fmt.Sprint(thrown), Call: call, At: at, Stack: string(debug.Stack())}
 }
 
 // calm lets everything come to its end: people let go what they hold, a node that nothing happens
@@ -118,7 +101,7 @@ func (w *world) calm() {
 	w.fireAll()
 	for seq := int64(1); w.unfinished() > 0; seq++ {
 		if seq > 1000 {
-			brokenf("EveryDueThing", "%d jobs never come to their end", w.unfinished())
+			play.Brokenf("EveryDueThing", "%d jobs never come to their end", w.unfinished())
 		}
 		w.round(last, seq, info.Kinds)
 	}
@@ -153,7 +136,7 @@ func (w *world) round(node, seq int64, kinds []string) {
 		must("Apply", store.ApplyEach(w.ctx, s, batch))
 		return
 	}
-	w.clock.move(2 * time.Hour)
+	w.clock.Move(2 * time.Hour)
 	for _, j := range s.order {
 		if j.held() || j.state == store.Waiting && j.wait.due.IsZero() {
 			w.tellf("%v is held: %v, and goes on", j, j.held())
@@ -180,7 +163,7 @@ func (s *Simulation) Hunt(ctx context.Context, seed uint64, n int) (Report, *Fin
 		return report, nil, err
 	}
 	find := &Find{Seed: seed, N: n, Failure: *report.Failure}
-	find.Steps = Shrink(steps[:min(n, report.Failure.At+1)], s.Shrinking, func(some []Step) bool {
+	find.Steps = play.Shrink(steps[:min(n, report.Failure.At+1)], s.Shrinking, func(some []Step) bool {
 		again, err := s.Replay(ctx, some)
 		return err == nil && again.Failure != nil && again.Failure.Invariant == report.Failure.Invariant
 	})
@@ -197,7 +180,7 @@ func (s *Simulation) Hunt(ctx context.Context, seed uint64, n int) (Report, *Fin
 
 // Find is a failure with the steps that are needed for it.
 type Find struct {
-	Failure
+	play.Failure
 
 	Seed  uint64
 	N     int // how many steps of the seed were replayed

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 	"github.com/holdfastdev/holdfast/store/storetest/simulate"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 var (
@@ -176,13 +177,13 @@ func TestShrink(t *testing.T) {
 		}
 		return len(left) == 0
 	}
-	if got := simulate.Shrink(steps, 1_000_000, fails); !slices.Equal(got, needed) {
+	if got := play.Shrink(steps, 1_000_000, fails); !slices.Equal(got, needed) {
 		t.Errorf("%d steps are left after %d replays: %v", len(got), replays, got)
 	}
 	if replays > 150 {
 		t.Errorf("it took %d replays", replays)
 	}
-	if got := simulate.Shrink(steps, 0, fails); len(got) != len(steps) {
+	if got := play.Shrink(steps, 0, fails); len(got) != len(steps) {
 		t.Errorf("without a budget %d steps are left", len(got))
 	}
 }

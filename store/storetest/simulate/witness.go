@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // Apply implements store.Writer.
@@ -60,7 +61,7 @@ func (w *witness) sawRefusal(batch *store.Batch) {
 		refusals++
 		refused(what, err, store.ErrLeaseLost)
 		if j := w.live(lease); j != nil {
-			brokenf("OneOwner", "%s of %v under its live lease %d is refused with %v", what, j, lease.Number, err)
+			play.Brokenf("OneOwner", "%s of %v under its live lease %d is refused with %v", what, j, lease.Number, err)
 		}
 	}
 	for _, c := range batch.Checkpoints {
@@ -78,7 +79,7 @@ func (w *witness) sawRefusal(batch *store.Batch) {
 		saw("the outcome "+o.State.String(), o.Lease, o.Err)
 		if known := w.jobs[o.Lease.Job]; o.Err != nil && o.Repeat && known != nil {
 			if final, applied := known.endings[o.Lease.Number]; applied {
-				brokenf("Once", "the outcome %v of %v led to %v, and its repetition is refused: %v", o.State, known, final, o.Err)
+				play.Brokenf("Once", "the outcome %v of %v led to %v, and its repetition is refused: %v", o.State, known, final, o.Err)
 			}
 		}
 	}
@@ -88,7 +89,7 @@ func (w *witness) sawRefusal(batch *store.Batch) {
 		}
 	}
 	if refusals == 0 {
-		brokenf("Contract", "a batch is refused, and none of its operations")
+		play.Brokenf("Contract", "a batch is refused, and none of its operations")
 	}
 }
 
@@ -108,9 +109,9 @@ func (w *witness) sawLease(what string, lease store.Lease, err error) *job {
 	j := w.live(lease)
 	switch {
 	case err == nil && j == nil:
-		brokenf("OneOwner", "%s of %v lands under the lease %d, which is over", what, w.jobs[lease.Job], lease.Number)
+		play.Brokenf("OneOwner", "%s of %v lands under the lease %d, which is over", what, w.jobs[lease.Job], lease.Number)
 	case err != nil && j != nil:
-		brokenf("OneOwner", "%s of %v under its live lease %d is answered with %v", what, j, lease.Number, err)
+		play.Brokenf("OneOwner", "%s of %v under its live lease %d is answered with %v", what, j, lease.Number, err)
 	case err != nil:
 		refused(what, err, store.ErrLeaseLost)
 	}
@@ -131,7 +132,7 @@ func (w *witness) sawAppend(a *store.Append) {
 	if known != nil && a.Repeat {
 		if e := known.entry(first); e != nil && e.LeaseNumber == a.Lease.Number {
 			if a.Err != nil && w.live(a.Lease) != nil {
-				brokenf("Remembered", "a repeated append to %v is answered with %v", known, a.Err)
+				play.Brokenf("Remembered", "a repeated append to %v is answered with %v", known, a.Err)
 			}
 			w.touched(known)
 			return
@@ -172,7 +173,7 @@ func (w *witness) sawSend(q *store.Send) {
 	w.touched(j)
 	if i := slices.IndexFunc(j.inbox, func(m message) bool { return q.Key != "" && m.key == q.Key }); i >= 0 {
 		if q.Err != nil || !q.Result.Duplicate || q.Result.Seq != j.inbox[i].Seq {
-			brokenf("Once", "a message that is repeated to %v is answered with %+v, %v", j, q.Result, q.Err)
+			play.Brokenf("Once", "a message that is repeated to %v is answered with %+v, %v", j, q.Result, q.Err)
 		}
 		return
 	}
@@ -188,12 +189,12 @@ func (w *witness) sawSend(q *store.Send) {
 		refused("a second answer", q.Err, store.ErrConflict)
 		return
 	case q.Err != nil:
-		brokenf("NoLoss", "a message for %v is answered with %v", j, q.Err)
+		play.Brokenf("NoLoss", "a message for %v is answered with %v", j, q.Err)
 	}
 	seq := j.lastMessage() + 1
 	woken := w.deliver(j, message{q.Message, q.Key})
 	if q.Result.Duplicate || q.Result.Seq != seq || q.Result.Woken != woken {
-		brokenf("NoLoss", "message %d for %v, which wakes it: %v, is answered with %+v", seq, j, woken, q.Result)
+		play.Brokenf("NoLoss", "message %d for %v, which wakes it: %v, is answered with %+v", seq, j, woken, q.Result)
 	}
 }
 
@@ -204,7 +205,7 @@ func (w *witness) sawOutcome(o *store.Outcome) {
 		w.touched(known)
 		switch {
 		case applied && (o.Err != nil || o.Final != final):
-			brokenf("Once", "the outcome %v of %v led to %v, and its repetition to %v, %v", o.State, known, final, o.Final, o.Err)
+			play.Brokenf("Once", "the outcome %v of %v led to %v, and its repetition to %v, %v", o.State, known, final, o.Final, o.Err)
 		case applied:
 			return
 		}
@@ -217,7 +218,7 @@ func (w *witness) sawOutcome(o *store.Outcome) {
 	cancelled, paused := j.cancel, j.pause
 	final, due := w.end(j, w.endingOf(o))
 	if o.Final != final || !o.Due.Equal(due) {
-		brokenf("Atomic", "%v ends as %v, due at %v, but should be %v, due at %v (asked to cancel: %v, to pause: %v)",
+		play.Brokenf("Atomic", "%v ends as %v, due at %v, but should be %v, due at %v (asked to cancel: %v, to pause: %v)",
 			j, o.Final, o.Due, final, due, cancelled, paused)
 	}
 	j.endings[lease.Number] = final
@@ -230,7 +231,7 @@ func (w *witness) sawEnqueue(q *store.Enqueue) {
 	if known := w.jobs[q.Job.ID]; known != nil {
 		w.touched(known)
 		if q.Err != nil || !q.Result.Existing || q.Result.ID != q.Job.ID {
-			brokenf("Once", "%v, which is there, is enqueued again: %+v, %v", known, q.Result, q.Err)
+			play.Brokenf("Once", "%v, which is there, is enqueued again: %+v, %v", known, q.Result, q.Err)
 		}
 		return
 	}
@@ -245,11 +246,11 @@ func (w *witness) sawEnqueue(q *store.Enqueue) {
 		}
 	}
 	if q.Err != nil || q.Result.Existing || q.Result.ID != q.Job.ID {
-		brokenf("NoLoss", "a new job is enqueued, and the answer is %+v, %v", q.Result, q.Err)
+		play.Brokenf("NoLoss", "a new job is enqueued, and the answer is %+v, %v", q.Result, q.Err)
 	}
 	j := w.add(q.Job, runAt)
 	if q.Result.State != j.state && (q.Result.State != store.Running || !q.Start) {
-		brokenf("Atomic", "%v is %v, and told to be %v", j, j.state, q.Result.State)
+		play.Brokenf("Atomic", "%v is %v, and told to be %v", j, j.state, q.Result.State)
 	}
 }
 
@@ -271,14 +272,14 @@ func (w *witness) sawConflict(q *store.Enqueue, holder *job, runAt time.Time) {
 	if q.OnConflict == store.Reject {
 		var conflict *store.UniqueError
 		if !errors.As(q.Err, &conflict) || conflict.Holder != holder.body.ID {
-			brokenf("Unique", "%v holds the key, and an enqueue that is to be rejected is answered with %+v, %v", holder, q.Result, q.Err)
+			play.Brokenf("Unique", "%v holds the key, and an enqueue that is to be rejected is answered with %+v, %v", holder, q.Result, q.Err)
 		}
 		return
 	}
 	fresh := (holder.state == store.Available || holder.state == store.Scheduled) && holder.body.LeaseNumber == 0
 	replaces := q.OnConflict == store.Replace && fresh
 	if q.Err != nil || !q.Result.Existing || q.Result.ID != holder.body.ID || q.Result.Replaced != replaces {
-		brokenf("Unique", "%v holds the key, and an enqueue is answered with %+v, %v", holder, q.Result, q.Err)
+		play.Brokenf("Unique", "%v holds the key, and an enqueue is answered with %+v, %v", holder, q.Result, q.Err)
 	}
 	if replaces {
 		holder.body.Args = q.Job.Args

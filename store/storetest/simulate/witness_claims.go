@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // Claim implements store.Claims.
@@ -23,7 +24,7 @@ func (w *witness) Claim(ctx context.Context, p store.ClaimParams) ([]store.Claim
 		return claimed, nil
 	}
 	if len(claimed) > p.Limit {
-		brokenf("Limits", "%d jobs are claimed, %d were asked for", len(claimed), p.Limit)
+		play.Brokenf("Limits", "%d jobs are claimed, %d were asked for", len(claimed), p.Limit)
 	}
 	n := w.nodes[p.Node]
 	// One that took nothing, or never arrived, need not take anything once a later one was there.
@@ -36,7 +37,7 @@ func (w *witness) Claim(ctx context.Context, p store.ClaimParams) ([]store.Claim
 	for i := range claimed {
 		w.sawClaimed(&claimed[i], p.Node, p.Seq, i)
 		if j := w.jobs[claimed[i].Job.ID]; j.body.Queue == "" || !slices.Contains(p.Kinds, j.lane()) || w.paused[j.body.Queue] {
-			brokenf("Contract", "%v is claimed, which is of %s and %s (paused: %v)", j, j.body.Queue, j.lane(), w.paused[j.body.Queue])
+			play.Brokenf("Contract", "%v is claimed, which is of %s and %s (paused: %v)", j, j.body.Queue, j.lane(), w.paused[j.body.Queue])
 		}
 	}
 	w.sawOrder(p, best, claimed)
@@ -70,7 +71,7 @@ func (w *witness) sawAgain(what string, held []store.Lease, claimed []store.Clai
 		told = append(told, c.Lease)
 	}
 	if !slices.Equal(held, told) {
-		brokenf("Once", "%s holds %v, and is answered with %v", what, held, told)
+		play.Brokenf("Once", "%s holds %v, and is answered with %v", what, held, told)
 	}
 }
 
@@ -78,26 +79,26 @@ func (w *witness) sawAgain(what string, held []store.Lease, claimed []store.Clai
 func (w *witness) sawClaimed(c *store.Claimed, node, seq int64, i int) {
 	j := w.jobs[c.Job.ID]
 	if j == nil {
-		brokenf("OneOwner", "a job is claimed that nobody has enqueued: %v", c.Job.ID)
+		play.Brokenf("OneOwner", "a job is claimed that nobody has enqueued: %v", c.Job.ID)
 	}
 	if j.state != store.Available {
-		brokenf("OneOwner", "%v is claimed by node %d, and was %v, under the lease %+v", j, node, j.state, j.lease)
+		play.Brokenf("OneOwner", "%v is claimed by node %d, and was %v, under the lease %+v", j, node, j.state, j.lease)
 	}
 	if c.Lease.Number <= j.body.LeaseNumber || c.Lease.Job != j.body.ID || c.Lease.Node != node || c.Job.LeaseNumber != c.Lease.Number {
-		brokenf("OneOwner", "%v had the lease number %d and is claimed by node %d under %+v", j, j.body.LeaseNumber, node, c.Lease)
+		play.Brokenf("OneOwner", "%v had the lease number %d and is claimed by node %d under %+v", j, j.body.LeaseNumber, node, c.Lease)
 	}
 	if c.Lease.Claim != seq+int64(i/store.MaxClaimSlots) || c.Lease.Slot != i%store.MaxClaimSlots {
-		brokenf("Contract", "job %d of the claim %d has the lease %+v", i, seq, c.Lease)
+		play.Brokenf("Contract", "job %d of the claim %d has the lease %+v", i, seq, c.Lease)
 	}
 	if j.unsure {
 		j.cancel, j.unsure = c.CancelRequested, false
 	}
 	if c.Job.Attempt != j.body.Attempt+1 || c.CancelRequested != j.cancel || c.Durable != j.durable() {
-		brokenf("Atomic", "%v has %d attempts, is asked to cancel: %v, remembers: %v, and is claimed as %+v",
+		play.Brokenf("Atomic", "%v has %d attempts, is asked to cancel: %v, remembers: %v, and is claimed as %+v",
 			j, j.body.Attempt, j.cancel, j.durable(), c)
 	}
 	if (c.Checkpoint != nil) != (j.checkpoint != nil) || c.Checkpoint != nil && !bytes.Equal(c.Checkpoint.Value, j.checkpoint) {
-		brokenf("Remembered", "%v has the checkpoint %q and is claimed with %+v", j, j.checkpoint, c.Checkpoint)
+		play.Brokenf("Remembered", "%v has the checkpoint %q and is claimed with %+v", j, j.checkpoint, c.Checkpoint)
 	}
 	if j.body.OrderingKey != "" {
 		w.sawTurn(j)
@@ -114,12 +115,12 @@ func (w *witness) sawTurn(j *job) {
 		return
 	}
 	if t.holder != nil {
-		brokenf("Order", "%v starts while %v, which is %v, has the turn of %s", j, t.holder, t.holder.state, j.keyName())
+		play.Brokenf("Order", "%v starts while %v, which is %v, has the turn of %s", j, t.holder, t.holder.state, j.keyName())
 	}
 	for _, other := range w.order {
 		waited := other.since <= t.freed && j.since <= t.freed && other.state == store.Available
 		if waited && other != j && other.keyName() == j.keyName() && urgent(other, j) < 0 {
-			brokenf("Order", "%v has the turn of %s before %v", j, j.keyName(), other)
+			play.Brokenf("Order", "%v has the turn of %s before %v", j, j.keyName(), other)
 		}
 	}
 	t.holder = j
@@ -154,10 +155,10 @@ func (w *witness) sawOrder(p store.ClaimParams, best []*job, claimed []store.Cla
 	for _, c := range claimed {
 		j := w.jobs[c.Job.ID]
 		if p.Aging == 0 && last != nil && urgent(last, j) > 0 {
-			brokenf("Order", "%v is claimed before %v", last, j)
+			play.Brokenf("Order", "%v is claimed before %v", last, j)
 		}
 		if left[j.body.Queue]--; p.Queues != nil && left[j.body.Queue] < 0 {
-			brokenf("Limits", "more of %s is claimed than was asked for: %+v", j.body.Queue, p.Queues)
+			play.Brokenf("Limits", "more of %s is claimed than was asked for: %+v", j.body.Queue, p.Queues)
 		}
 		last = j
 	}
@@ -166,7 +167,7 @@ func (w *witness) sawOrder(p store.ClaimParams, best []*job, claimed []store.Cla
 			continue
 		}
 		if len(claimed) < p.Limit || p.Aging == 0 && urgent(j, last) < 0 {
-			brokenf("EveryDueThing", "%v is left out by a claim of at most %d jobs that takes %d", j, p.Limit, len(claimed))
+			play.Brokenf("EveryDueThing", "%v is left out by a claim of at most %d jobs that takes %d", j, p.Limit, len(claimed))
 		}
 	}
 }
@@ -185,13 +186,13 @@ func (w *witness) sawStart(batch *store.Batch) {
 		c := &start.Claimed[i]
 		at := slices.IndexFunc(batch.Enqueues, func(q *store.Enqueue) bool { return q.Job.ID == c.Job.ID })
 		if at < 0 || !batch.Enqueues[at].MayStart() || batch.Enqueues[at].Result.Existing || w.paused[c.Job.Queue] || !w.alive(start.Node) {
-			brokenf("Contract", "a job starts with its enqueue that may not: %+v", c.Job)
+			play.Brokenf("Contract", "a job starts with its enqueue that may not: %+v", c.Job)
 		}
 		j := w.jobs[c.Job.ID]
 		for _, other := range w.order {
 			if other.state == store.Available && other.since < w.calls && other.body.OrderingKey == "" && other.lane() == j.lane() &&
 				other.body.Queue == j.body.Queue && other.body.Priority == j.body.Priority {
-				brokenf("Order", "%v starts with its enqueue before %v", j, other)
+				play.Brokenf("Order", "%v starts with its enqueue before %v", j, other)
 			}
 		}
 		w.sawClaimed(c, start.Node, start.Seq, i)

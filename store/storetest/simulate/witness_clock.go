@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // Promote implements store.Maintenance.
@@ -26,11 +27,11 @@ func (w *witness) Promote(ctx context.Context, limit int) (store.Promoted, error
 		moved++
 	}
 	if moved > limit || moved > promoted.Jobs && !promoted.More {
-		brokenf("EveryDueThing", "%d jobs became available by a promotion of at most %d that tells of %+v", moved, limit, promoted)
+		play.Brokenf("EveryDueThing", "%d jobs became available by a promotion of at most %d that tells of %+v", moved, limit, promoted)
 	}
 	for _, j := range w.order {
 		if j.deferred() && !promoted.NextDue.IsZero() && j.body.RunAt.Before(promoted.NextDue) {
-			brokenf("EveryDueThing", "%v is due at %v, and the next one is told to be due at %v", j, j.body.RunAt, promoted.NextDue)
+			play.Brokenf("EveryDueThing", "%v is due at %v, and the next one is told to be due at %v", j, j.body.RunAt, promoted.NextDue)
 		}
 	}
 	w.look(ctx)
@@ -60,7 +61,7 @@ func (w *witness) CloseChildren(ctx context.Context, limit int) (store.Closed, e
 	for _, id := range slices.Concat(closed.Ended, closed.Running) {
 		j := w.jobs[id]
 		if j == nil || j.finished() || j.body.OnParentClose == store.AbandonChild || !w.bereft(j) {
-			brokenf("FinishedIsFinal", "%v is closed, whose parent is %v", j, w.jobs[j.body.Parent])
+			play.Brokenf("FinishedIsFinal", "%v is closed, whose parent is %v", j, w.jobs[j.body.Parent])
 		}
 		w.closeChild(j)
 	}
@@ -86,7 +87,7 @@ func (w *witness) sawBereft(ctx context.Context, j *job, due bool) {
 	case j.durable() && !j.running() && due:
 		w.closeChild(j) // it is in no list: its run ends it
 	case due:
-		brokenf("EveryDueThing", "%v is not closed, whose parent has finished", j)
+		play.Brokenf("EveryDueThing", "%v is not closed, whose parent has finished", j)
 	case j.durable() && w.read(ctx, j).State != j.state:
 		w.closeChild(j)
 	case j.durable() && j.state == store.Available:
@@ -122,11 +123,11 @@ func (w *witness) Retain(ctx context.Context, p store.Retention) (store.Retained
 		_, kept := left[j.body.ID]
 		switch {
 		case kept && over && !retained.More:
-			brokenf("Retention", "%v is %v since %v, and kept at %v, by %+v", j, j.state, j.finishedAt, w.now, p)
+			play.Brokenf("Retention", "%v is %v since %v, and kept at %v, by %+v", j, j.state, j.finishedAt, w.now, p)
 		case kept:
 			return false
 		case !over:
-			brokenf("Retention", "%v is removed, which is %v since %v, at %v, by %+v", j, j.state, j.finishedAt, w.now, p)
+			play.Brokenf("Retention", "%v is removed, which is %v since %v, at %v, by %+v", j, j.state, j.finishedAt, w.now, p)
 		}
 		removed++
 		delete(w.jobs, j.body.ID)
@@ -135,7 +136,7 @@ func (w *witness) Retain(ctx context.Context, p store.Retention) (store.Retained
 		return true
 	})
 	if removed != retained.Jobs {
-		brokenf("Retention", "%d jobs are removed, and %+v is told", removed, retained)
+		play.Brokenf("Retention", "%d jobs are removed, and %+v is told", removed, retained)
 	}
 	return retained, nil
 }

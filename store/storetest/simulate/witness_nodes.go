@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // Join implements store.Nodes.
@@ -15,7 +16,7 @@ func (w *witness) Join(ctx context.Context, info store.NodeInfo) (int64, error) 
 	id, err := w.Store.Join(ctx, info)
 	must("Join", err)
 	if w.nodes[id] != nil {
-		brokenf("OneOwner", "the node id %d comes twice", id)
+		play.Brokenf("OneOwner", "the node id %d comes twice", id)
 	}
 	w.nodes[id] = &member{id: id, info: info, beatAt: w.now}
 	return id, nil
@@ -49,12 +50,12 @@ func (w *witness) Beat(ctx context.Context, p store.BeatParams) (store.Beat, err
 		told = append(told, c.Job)
 	}
 	if !sameIDs(told, cancels) || !sameIDs(beat.Pauses, pauses) {
-		brokenf("CancelArrives", "node %d is told to cancel %v and to pause %v, not %v and %v", p.Node, told, beat.Pauses, cancels, pauses)
+		play.Brokenf("CancelArrives", "node %d is told to cancel %v and to pause %v, not %v and %v", p.Node, told, beat.Pauses, cancels, pauses)
 	}
 	slices.SortFunc(held, compareLeases)
 	slices.SortFunc(beat.Held, compareLeases)
 	if !slices.Equal(held, beat.Held) {
-		brokenf("OneOwner", "node %d holds %v and is told of %v", p.Node, held, beat.Held)
+		play.Brokenf("OneOwner", "node %d holds %v and is told of %v", p.Node, held, beat.Held)
 	}
 	if p.LeaderTTL > 0 {
 		w.sawStand(p, &beat)
@@ -67,14 +68,14 @@ func (w *witness) sawStand(p store.BeatParams, beat *store.Beat) {
 	left := w.leader.expires.Sub(w.now)
 	led := left > 0 && left <= w.leader.length
 	if mine := w.leader.node == p.Node; beat.Leader != (mine || !led) {
-		brokenf("OneLeader", "node %d stands, node %d leads: %v, and the answer is %v", p.Node, w.leader.node, led, beat.Leader)
+		play.Brokenf("OneLeader", "node %d stands, node %d leads: %v, and the answer is %v", p.Node, w.leader.node, led, beat.Leader)
 	}
 	if !beat.Leader {
 		return
 	}
 	again := led && w.leader.node == p.Node
 	if again && beat.Epoch != w.leader.epoch || !again && beat.Epoch <= w.leader.epoch {
-		brokenf("OneLeader", "node %d leads in epoch %d, after node %d in %d", p.Node, beat.Epoch, w.leader.node, w.leader.epoch)
+		play.Brokenf("OneLeader", "node %d leads in epoch %d, after node %d in %d", p.Node, beat.Epoch, w.leader.node, w.leader.epoch)
 	}
 	w.leader = leadership{p.Node, beat.Epoch, w.now.Add(p.LeaderTTL), p.LeaderTTL}
 	if !p.Lead {
@@ -88,10 +89,10 @@ func (w *witness) sawStand(p store.BeatParams, beat *store.Beat) {
 	}
 	slices.SortFunc(beat.Nodes, func(a, b store.NodeBeat) int { return cmp.Compare(a.Node, b.Node) })
 	if !slices.EqualFunc(others, beat.Nodes, func(a, b store.NodeBeat) bool { return a.Node == b.Node && a.At.Equal(b.At) }) {
-		brokenf("OneLeader", "the leader is told of the nodes %v, not of %v", beat.Nodes, others)
+		play.Brokenf("OneLeader", "the leader is told of the nodes %v, not of %v", beat.Nodes, others)
 	}
 	if !beat.Work.Rescue && len(w.abandoned()) > 0 {
-		brokenf("EveryDueThing", "the leader is told of %+v, but dead nodes hold %v", beat.Work, w.abandoned())
+		play.Brokenf("EveryDueThing", "the leader is told of %+v, but dead nodes hold %v", beat.Work, w.abandoned())
 	}
 }
 
@@ -147,16 +148,16 @@ func (w *witness) Rescue(ctx context.Context, p store.RescueParams) (store.Rescu
 	for _, r := range rescued.Jobs {
 		j := w.jobs[r.Job]
 		if j == nil || !slices.Contains(lost, j) || !j.running() {
-			brokenf("OneOwner", "%v is taken from node %d, which lives or does not hold it", j, r.Node)
+			play.Brokenf("OneOwner", "%v is taken from node %d, which lives or does not hold it", j, r.Node)
 		}
 		state, due := w.end(j, w.lost(j))
 		if r.State != state || state == store.Retryable && !r.RunAt.Equal(due) || r.Queue != j.body.Queue || r.Kind != j.body.Kind {
-			brokenf("Atomic", "%v is rescued as %+v, not as %v, due at %v", j, r, state, due)
+			play.Brokenf("Atomic", "%v is rescued as %+v, not as %v, due at %v", j, r, state, due)
 		}
 	}
 	for _, j := range lost {
 		if j.running() && (p.Limit == 0 || len(p.Lost) > 0 || len(rescued.Jobs) == 0) {
-			brokenf("EveryDueThing", "%v is not rescued from node %d", j, j.lease.Node)
+			play.Brokenf("EveryDueThing", "%v is not rescued from node %d", j, j.lease.Node)
 		}
 	}
 	w.look(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // Cancel implements store.Operators.
@@ -25,7 +26,7 @@ func (w *witness) Cancel(ctx context.Context, p store.CancelParams) ([]store.Res
 			w.request(j)
 		}
 		if r.Err != nil || r.State != j.state {
-			brokenf("CancelArrives", "%v is %v, and told to be %v, %v", j, j.state, r.State, r.Err)
+			play.Brokenf("CancelArrives", "%v is %v, and told to be %v, %v", j, j.state, r.State, r.Err)
 		}
 	}
 	w.look(ctx)
@@ -57,7 +58,7 @@ func (w *witness) Retry(ctx context.Context, p store.RetryParams) ([]store.Resul
 			continue
 		}
 		if r.Err != nil || r.State != j.state {
-			brokenf("FinishedIsFinal", "%v is retried, and told to be %v, %v", j, r.State, r.Err)
+			play.Brokenf("FinishedIsFinal", "%v is retried, and told to be %v, %v", j, r.State, r.Err)
 		}
 	}
 	w.look(ctx)
@@ -70,7 +71,7 @@ func (w *witness) sawRestart(j *job, err error) bool {
 		if holder := w.keyHolder(j.body.UniqueKey); holder != nil && holder != j {
 			var conflict *store.UniqueError
 			if !errors.As(err, &conflict) || conflict.Holder != holder.body.ID {
-				brokenf("Unique", "%v holds the key of %v, which is to run again: %v", holder, j, err)
+				play.Brokenf("Unique", "%v holds the key of %v, which is to run again: %v", holder, j, err)
 			}
 			return false
 		}
@@ -112,7 +113,7 @@ func (w *witness) PauseJobs(ctx context.Context, p store.PauseJobsParams) ([]sto
 			w.hold(j, j.state, j.body.RunAt)
 		}
 		if r.Err != nil || r.State != j.state {
-			brokenf("Contract", "%v is paused and %v, and told to be %v, %v", j, j.state, r.State, r.Err)
+			play.Brokenf("Contract", "%v is paused and %v, and told to be %v, %v", j, j.state, r.State, r.Err)
 		}
 	}
 	w.look(ctx)
@@ -133,7 +134,7 @@ func (w *witness) Resume(ctx context.Context, p store.ResumeParams) (store.State
 		return state, wakes, err
 	}
 	if err != nil || state != j.state {
-		brokenf("Contract", "%v is resumed and %v, and told to be %v, %v", j, j.state, state, err)
+		play.Brokenf("Contract", "%v is resumed and %v, and told to be %v, %v", j, j.state, state, err)
 	}
 	w.look(ctx)
 	return state, wakes, nil

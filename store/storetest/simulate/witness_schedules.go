@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // scheduled is what must be so of a schedule.
@@ -32,7 +33,7 @@ func (w *witness) SaveSchedule(ctx context.Context, s store.Schedule, expect int
 	case known != nil && known.Version != expect:
 		refused("a change of a schedule that is another one", err, store.ErrConflict)
 	case err != nil:
-		brokenf("Contract", "schedule %s, of the version that is expected, cannot be saved: %v", s.Name, err)
+		play.Brokenf("Contract", "schedule %s, of the version that is expected, cannot be saved: %v", s.Name, err)
 	case known == nil:
 		w.schedules[s.Name] = &scheduled{saved, saved.Cursor, map[occurrence]store.ScheduleRun{}}
 	default:
@@ -43,7 +44,7 @@ func (w *witness) SaveSchedule(ctx context.Context, s store.Schedule, expect int
 		version = store.FirstVersion(saved.CreatedAt)
 	}
 	if err == nil && saved.Version != version {
-		brokenf("OneFire", "schedule %s had the version %d, and was saved as %d", s.Name, expect, saved.Version)
+		play.Brokenf("OneFire", "schedule %s had the version %d, and was saved as %d", s.Name, expect, saved.Version)
 	}
 	return saved, err
 }
@@ -64,16 +65,16 @@ func (w *witness) DueSchedules(ctx context.Context, limit int) ([]store.Schedule
 	for n < min(limit, len(looked)) && !looked[n].NextAt.After(w.now) {
 		s := looked[n]
 		if n >= len(due) || !due[n].NextAt.Equal(s.NextAt) {
-			brokenf("EveryDueThing", "schedule %s, version %d, is due at %v, and not told: %+v", s.Name, s.Version, s.NextAt, due)
+			play.Brokenf("EveryDueThing", "schedule %s, version %d, is due at %v, and not told: %+v", s.Name, s.Version, s.NextAt, due)
 		}
 		if is := w.schedules[due[n].Name]; is == nil || told[is.Name] || is.Version != due[n].Version { // of the same time, any order will do
-			brokenf("EveryDueThing", "schedule %s, version %d, is told to be due, or twice: %+v", due[n].Name, due[n].Version, due)
+			play.Brokenf("EveryDueThing", "schedule %s, version %d, is told to be due, or twice: %+v", due[n].Name, due[n].Version, due)
 		}
 		told[due[n].Name] = true
 		n++
 	}
 	if len(due) != n || n < len(looked) && !next.Equal(looked[n].NextAt) || n == len(looked) && !next.IsZero() {
-		brokenf("EveryDueThing", "%d of %d schedules are told to be due, the next one at %v", len(due), n, next)
+		play.Brokenf("EveryDueThing", "%d of %d schedules are told to be due, the next one at %v", len(due), n, next)
 	}
 	return due, next, nil
 }
@@ -85,11 +86,11 @@ func (w *witness) sawFires(batch *store.Batch, err error) {
 		wrong := w.judge(s, f)
 		switch {
 		case err == nil && wrong != nil:
-			brokenf("OneFire", "a fire of %s from version %d, number %d, is carried out, though: %v", f.Name, f.Version, f.Manual, wrong)
+			play.Brokenf("OneFire", "a fire of %s from version %d, number %d, is carried out, though: %v", f.Name, f.Version, f.Manual, wrong)
 		case err == nil:
 			w.fired(s, f)
 		case wrong == nil:
-			brokenf("OneFire", "a fire of %s from version %d, number %d, is refused: %v, %v", f.Name, f.Version, f.Manual, err, f.Err)
+			play.Brokenf("OneFire", "a fire of %s from version %d, number %d, is refused: %v, %v", f.Name, f.Version, f.Manual, err, f.Err)
 		default:
 			refused("a fire", f.Err, wrong)
 		}
@@ -147,7 +148,7 @@ func (w *witness) checkTimes(s *scheduled) {
 	n := 0
 	for at := s.since.Add(period); !at.After(s.Cursor); at = at.Add(period) {
 		if _, has := s.runs[occurrence{at.UnixMicro(), 0}]; !has {
-			brokenf("OneFire", "schedule %s has fired up to %v, and nothing is known of %v", s.Name, s.Cursor, at)
+			play.Brokenf("OneFire", "schedule %s has fired up to %v, and nothing is known of %v", s.Name, s.Cursor, at)
 		}
 		n++
 	}
@@ -157,7 +158,7 @@ func (w *witness) checkTimes(s *scheduled) {
 		}
 	}
 	if n != 0 {
-		brokenf("OneFire", "schedule %s has fired up to %v, and %d times behind that", s.Name, s.Cursor, -n)
+		play.Brokenf("OneFire", "schedule %s has fired up to %v, and %d times behind that", s.Name, s.Cursor, -n)
 	}
 }
 
@@ -166,27 +167,27 @@ func (w *witness) surveySchedules(ctx context.Context) {
 	listed, err := w.Schedules(ctx, store.ScheduleFilter{Namespace: namespace, Limit: 100})
 	must("Schedules", err)
 	if len(listed) != len(w.schedules) {
-		brokenf("NoLoss", "%d of %d schedules are listed", len(listed), len(w.schedules))
+		play.Brokenf("NoLoss", "%d of %d schedules are listed", len(listed), len(w.schedules))
 	}
 	for _, s := range listed {
 		known := w.schedules[s.Name]
 		if known == nil || s.Version != known.Version || s.Fired != known.Fired || s.Last != known.Last || s.Left != known.Left ||
 			s.Cancels != known.Cancels || !s.Cursor.Equal(known.Cursor) || !s.NextAt.Equal(known.NextAt) || !s.PausedAt.Equal(known.PausedAt) {
-			brokenf("OneFire", "schedule %s is %+v, and should be %+v", s.Name, s, known)
+			play.Brokenf("OneFire", "schedule %s is %+v, and should be %+v", s.Name, s, known)
 		}
 		runs, err := w.ScheduleRuns(ctx, store.ScheduleRunParams{Namespace: namespace, Name: s.Name, Limit: 100_000})
 		must("ScheduleRuns", err)
 		if len(runs) < min(len(known.runs), store.RunsKept) || len(runs) > len(known.runs) {
-			brokenf("OneFire", "schedule %s has %d runs, and should have %d", s.Name, len(runs), len(known.runs))
+			play.Brokenf("OneFire", "schedule %s has %d runs, and should have %d", s.Name, len(runs), len(known.runs))
 		}
 		for i, r := range runs {
 			o := occurrence{r.Nominal.UnixMicro(), r.Manual}
 			want := known.runs[o]
 			if r.State != want.State || r.Job != want.Job || !r.At.Equal(want.At) {
-				brokenf("OneFire", "schedule %s has the run %+v, and should have %+v", s.Name, r, want)
+				play.Brokenf("OneFire", "schedule %s has the run %+v, and should have %+v", s.Name, r, want)
 			}
 			if i > 0 && o == (occurrence{runs[i-1].Nominal.UnixMicro(), runs[i-1].Manual}) {
-				brokenf("OneFire", "schedule %s has two runs for %v", s.Name, r.Nominal)
+				play.Brokenf("OneFire", "schedule %s has two runs for %v", s.Name, r.Nominal)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
+	"github.com/holdfastdev/holdfast/store/storetest/simulate/play"
 )
 
 // namespace is the one of all jobs.
@@ -20,7 +21,7 @@ const crowd = 40
 // world is a cluster: nodes, people, and what lies between them and the store.
 type world struct {
 	ctx     context.Context
-	clock   *clock
+	clock   *play.Clock
 	witness *witness
 	store   *faults.Store // as those who ask see it
 	fault   faults.Kind   // of the first call of the step
@@ -37,9 +38,9 @@ type letter struct {
 	batch *store.Batch
 }
 
-func (l *letter) name() uint64 { return l.seed }
+func (l *letter) Name() uint64 { return l.seed }
 
-func newWorld(ctx context.Context, s store.Store, c *clock, look int) *world {
+func newWorld(ctx context.Context, s store.Store, c *play.Clock, look int) *world {
 	w := &world{ctx: ctx, clock: c, witness: &witness{Store: s, ledger: newLedger(c), every: max(1, look)}}
 	w.store = faults.Wrap(w.witness, func(faults.Call) faults.Fault {
 		kind := w.fault
@@ -69,10 +70,10 @@ func (w *world) unfinished() (n int) {
 func isLost(err error) bool { return errors.Is(err, store.ErrUnavailable) }
 
 // newID makes an id as a client does: it sorts by time, and the rest of it follows from the step.
-func (w *world) newID(d *dice) store.ID {
+func (w *world) newID(d *play.Dice) store.ID {
 	var id store.ID
-	binary.BigEndian.PutUint64(id[:8], uint64(w.clock.Now().UnixMilli())<<16|uint64(d.below(1<<12)))
-	binary.BigEndian.PutUint64(id[8:], d.next())
+	binary.BigEndian.PutUint64(id[:8], uint64(w.clock.Now().UnixMilli())<<16|uint64(d.Below(1<<12)))
+	binary.BigEndian.PutUint64(id[8:], d.Next())
 	id[6] = id[6]&0x0f | 0x70
 	id[8] = id[8]&0x3f | 0x80
 	return id
@@ -84,38 +85,38 @@ var (
 )
 
 // plain draws a job with nothing but what it must have.
-func (w *world) plain(d *dice) *store.Enqueue {
+func (w *world) plain(d *play.Dice) *store.Enqueue {
 	return &store.Enqueue{Job: store.Job{
 		ID: w.newID(d), Namespace: namespace, Queue: queues[0], Kind: kinds[0], Priority: 2, MaxAttempts: 3, Args: []byte("1"),
 	}}
 }
 
 // job draws what is enqueued.
-func (w *world) job(d *dice) *store.Enqueue {
+func (w *world) job(d *play.Dice) *store.Enqueue {
 	now := w.clock.Now()
-	q := &store.Enqueue{KnownID: d.chance(50), Job: store.Job{
-		ID: w.newID(d), Namespace: namespace, Queue: among(d, queues...), Kind: among(d, kinds...), Priority: 1 + d.below(4),
-		MaxAttempts: among(d, 0, 1, 2, 2, 3, 9), Args: fmt.Appendf(nil, "%d", d.below(1000)),
+	q := &store.Enqueue{KnownID: d.Chance(50), Job: store.Job{
+		ID: w.newID(d), Namespace: namespace, Queue: play.Among(d, queues...), Kind: play.Among(d, kinds...), Priority: 1 + d.Below(4),
+		MaxAttempts: play.Among(d, 0, 1, 2, 2, 3, 9), Args: fmt.Appendf(nil, "%d", d.Below(1000)),
 	}}
-	if d.chance(25) {
-		q.Job.OrderingKey = among(d, "x", "y")
+	if d.Chance(25) {
+		q.Job.OrderingKey = play.Among(d, "x", "y")
 	}
-	if d.chance(25) {
-		q.Job.UniqueKey = []byte(among(d, "a", "b"))
-		q.Job.UniqueStates = among(d, store.Unfinished, store.Unfinished, store.SetOf(store.Scheduled, store.Available),
+	if d.Chance(25) {
+		q.Job.UniqueKey = []byte(play.Among(d, "a", "b"))
+		q.Job.UniqueStates = play.Among(d, store.Unfinished, store.Unfinished, store.SetOf(store.Scheduled, store.Available),
 			store.SetOf(store.Scheduled, store.Available, store.Running), store.SetOf(store.States...))
-		q.OnConflict = among(d, store.ReturnExisting, store.Reject, store.Replace, store.Replace)
+		q.OnConflict = play.Among(d, store.ReturnExisting, store.Reject, store.Replace, store.Replace)
 	}
-	switch d.below(10) {
+	switch d.Below(10) {
 	case 0, 1:
-		q.Delay = among(d, time.Second, 20*time.Second, time.Hour)
+		q.Delay = play.Among(d, time.Second, 20*time.Second, time.Hour)
 	case 2:
-		q.Job.RunAt = now.Add(among(d, -time.Minute, -time.Millisecond, time.Millisecond, time.Minute))
+		q.Job.RunAt = now.Add(play.Among(d, -time.Minute, -time.Millisecond, time.Millisecond, time.Minute))
 	}
-	if d.chance(8) {
-		q.Job.Options.Deadline = now.Add(among(d, time.Second, time.Minute))
+	if d.Chance(8) {
+		q.Job.Options.Deadline = now.Add(play.Among(d, time.Second, time.Minute))
 	}
-	if d.chance(8) {
+	if d.Chance(8) {
 		q.Job.Version = "v1"
 	}
 	return q
