@@ -113,7 +113,7 @@ func (r *limitRule) made(l *store.Limit) {
 	}
 }
 
-// checkHeld looks at what nodes hold: while it is too much, nobody gets more than it has jobs for,
+// checkHeld looks at what nodes hold: while it is too much, none gets more than it has jobs for,
 // and who is gone, with all of its jobs, holds nothing.
 func (r *limitRule) checkHeld(c *change, l *store.Limit, u *use, before map[int64]int) {
 	total := held(l)
@@ -141,7 +141,7 @@ func keepOf(c *change, node, limit int64) int {
 	return 0
 }
 
-// end: whoever is dead holds nothing.
+// end: nodes that are dead hold nothing.
 func (r *limitRule) end() {
 	nodes, err := r.e.Nodes(r.e.w.ctx)
 	must("Nodes", err)

@@ -247,8 +247,8 @@ func (w *world) late(d *play.Dice) {
 			sent = append(sent, n.pending)
 		}
 	}
-	// A claim that took nothing and arrives once more may take jobs, of which its node does not know.
-	// It finds and gives them back soon (audit), but may have taken others meanwhile.
+	// A claim that took nothing and arrives once more may take jobs, of which its node does not
+	// know. It finds and gives them back soon (audit), but may have taken others meanwhile.
 	r, found := play.Choose(d, sent, func(r *request) bool { return r.claim == nil || r.took || !w.about.has(Limits) })
 	switch {
 	case !found:

@@ -59,7 +59,7 @@ type world struct {
 	ctx     context.Context
 	about   Subject
 	clock   *play.Clock   // the one of the database, which is set now and then
-	elapsed time.Duration // that nobody sets
+	elapsed time.Duration // a time that is never set
 	eye     *eye
 	store   *faults.Store // as those who ask see it
 	fault   faults.Kind   // of the first call of the step
