@@ -169,8 +169,9 @@ func TestNothingStartsWhileTooManyAreHeld(t *testing.T) {
 	b.expect("when none runs of one that is held", 1, 1)
 }
 
-// TestWishesLast: slots that others have wanted are given back when they are no longer used, however
-// long that takes; and who has got too few asks again for what others hold, but not at once.
+// TestWishesLast: slots that others have wanted are given back when they are no longer used,
+// however long that takes; and who has got too few asks again for what others hold, but not at
+// once.
 func TestWishesLast(t *testing.T) {
 	l := store.Limit{ID: 1, Version: 1, Name: "l", LimitSettings: store.LimitSettings{Capacity: 1}}
 	holder, other := newBed(t, 10), newBed(t, 10)

@@ -342,8 +342,7 @@ func oneKey() broken {
 	return b
 }
 
-// TestBroken holds the simulation to find each of the broken stores within so many steps. From other
-// seeds it took less than a third of them on average.
+// TestBroken holds the simulation to find each of the broken stores within so many steps.
 func TestBroken(t *testing.T) {
 	for name, c := range map[string]struct {
 		about  rules.Subject
