@@ -33,6 +33,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	}
 	if m.mode.batched {
 		all["newbatch"], all["closebatch"], all["countbatches"] = m.newJobBatch, m.closeJobBatch, m.countJobBatches
+		all["retrymembers"] = m.retryMembers
 	}
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())

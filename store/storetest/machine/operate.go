@@ -40,6 +40,10 @@ func (m *machine) retryJobs(t *rapid.T) {
 	m.drawJobs(t, &params.Jobs, func(k *known) bool {
 		return k.state == store.Failed || k.state == store.Cancelled || k.state == store.Retryable
 	})
+	m.retry(t, params)
+}
+
+func (m *machine) retry(t *rapid.T, params store.RetryParams) {
 	m.closeBefore(t, params.Jobs)
 	t.Logf("retry %v", m.names(params.Jobs))
 	got, _, err := m.store.Retry(m.ctx, params)
