@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/faults"
 )
 
 // The operations of a machine on batches of jobs.
@@ -25,6 +26,35 @@ func (m *machine) newJobBatch(t *rapid.T) {
 	t.Logf("create batch %v", b.ID)
 	m.sameErr("CreateBatch", m.store.CreateBatch(m.ctx, nil, b), m.model.CreateBatch(m.ctx, nil, b))
 	m.batches = append(m.batches, b.ID)
+	if b.Calls[0].When == store.BatchEnded && chance(t, "filled", 60) {
+		m.fillJobBatch(t, b.ID)
+	}
+}
+
+// fillJobBatch adds members to a batch, cancels some of them, closes and counts it, and retries some
+// of those that were cancelled.
+func (m *machine) fillJobBatch(t *rapid.T, id store.ID) {
+	var batch, model store.Batch
+	var ids []store.ID
+	for range rapid.IntRange(2, 4).Draw(t, "members") {
+		q := m.newEnqueue(t)
+		q.Job.Batch = id
+		a, b := forTwo(q)
+		batch.Enqueues, model.Enqueues = append(batch.Enqueues, a), append(model.Enqueues, b)
+		if chance(t, "cancelled", 70) {
+			ids = append(ids, q.Job.ID)
+		}
+	}
+	plain := faults.Copy(&batch)
+	m.logBatch(plain)
+	m.applyBoth(-1, &batch, &model)
+	m.checkEnqueues(plain, &batch, &model)
+	m.cancel(t, ids)
+	m.closeOne(t, id)
+	m.countJobBatches(t)
+	if n := rapid.IntRange(0, len(ids)).Draw(t, "retried"); n > 0 {
+		m.retry(t, store.RetryParams{Jobs: ids[:n], Actor: "ada"})
+	}
 }
 
 // anyJobBatch draws one of the last ones, or one that is not there.
@@ -36,7 +66,10 @@ func (m *machine) anyJobBatch(t *rapid.T) store.ID {
 }
 
 func (m *machine) closeJobBatch(t *rapid.T) {
-	id := m.anyJobBatch(t)
+	m.closeOne(t, m.anyJobBatch(t))
+}
+
+func (m *machine) closeOne(t *rapid.T, id store.ID) {
 	t.Logf("close batch %v", id)
 	m.sameErr("CloseBatch", m.store.CloseBatch(m.ctx, nil, m.namespace, id), m.model.CloseBatch(m.ctx, nil, m.namespace, id))
 }
