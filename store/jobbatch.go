@@ -42,13 +42,12 @@ type JobBatch struct {
 	DoneAt    time.Time // when it was called back; zero: it was not
 
 	// Counts are the ends that were counted, Cursor is the last member that was, and Through tells
-	// that all were.
+	// that all were, and that none of them was retried since. One that was is counted by its
+	// earlier end until it has finished again.
 	Counts  BatchCounts
 	Cursor  ID
 	Through bool
-	// Waited tells that a member had not finished when it was its turn to be counted.
-	Waited  bool
-	Version int64 // grows with every change
+	Version int64 // grows with every change, but not when a member is retried
 }
 
 // BatchSettings is what a batch is for.
@@ -134,52 +133,45 @@ type BatchCall struct {
 type Member struct {
 	ID    ID
 	State State
+	// Was is how it had ended when it was counted, of one that was retried since; else 0.
+	Was State
+	// Gone tells of such a one that it was deleted when it had finished again. It counts no more.
+	Gone bool
 }
 
-// Count counts members that come after the cursor, in the order of their ids, up to the first that
-// has not finished. all tells that no others follow. It reports whether the batch has changed, but
-// for its version.
-//
-// A person may have retried a member that was counted while others had not finished. So what did
-// not complete is counted once more, from the beginning, if the count had to wait.
-func (b *JobBatch) Count(members []Member, all bool) (changed bool) {
+// Count counts members, up to the first that has not finished: those that come after the cursor, in
+// the order of their ids, and then those that were counted and retried since. all tells that there
+// are no others. It returns how many it has counted, and whether the batch has changed, but for its
+// version. The batch must not be Through.
+func (b *JobBatch) Count(members []Member, all bool) (counted int, changed bool) {
 	for _, m := range members {
-		switch m.State {
-		case Completed:
-			b.Counts.Completed++
-		case Failed:
-			b.Counts.Failed++
-		case Cancelled:
-			b.Counts.Cancelled++
-		case Available, Scheduled, Retryable, Waiting, Running:
-			fallthrough
-		default:
-			changed = changed || !b.Waited
-			b.Waited = true
-			return changed
+		if !m.Gone && !m.State.Finished() {
+			return counted, counted > 0
 		}
-		b.Cursor, changed = m.ID, true
+		if m.Was == 0 {
+			b.Cursor = m.ID
+		}
+		b.Counts.add(m.Was, -1)
+		if !m.Gone {
+			b.Counts.add(m.State, 1)
+		}
+		counted++
 	}
-	switch {
-	case !all || b.Through:
-	case b.Waited && b.Counts.Failed+b.Counts.Cancelled > 0:
-		b.Cursor, b.Counts, b.Waited, changed = ID{}, BatchCounts{}, false, true
-	default:
-		b.Through, changed = true, true
-	}
-	return changed
+	b.Through = all
+	return counted, counted > 0 || all
 }
 
-// GoesOn reports whether more of it can be counted at once, after Count has looked at these
-// members: it did not stop at one that has not finished.
-func (b *JobBatch) GoesOn(members []Member) bool {
-	if b.Through {
-		return false
+// add counts n ends more.
+func (c *BatchCounts) add(end State, n int64) {
+	switch end {
+	case Completed:
+		c.Completed += n
+	case Failed:
+		c.Failed += n
+	case Cancelled:
+		c.Cancelled += n
+	case Available, Scheduled, Retryable, Waiting, Running:
 	}
-	if b.Cursor == (ID{}) {
-		return !b.Waited // it counts once more
-	}
-	return len(members) > 0 && b.Cursor == members[len(members)-1].ID
 }
 
 // Call is the unit that enqueues what a batch says whose members are counted.

@@ -155,6 +155,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{26, []string{"DROP TABLE {schema}.batch_retried", "ALTER TABLE {schema}.batch ADD COLUMN waited boolean NOT NULL DEFAULT false"}},
 	{25, []string{"DROP TABLE {schema}.batch"}},
 	{24, []string{"ALTER TABLE {schema}.queue DROP COLUMN attempts"}},
 	{23, []string{

@@ -240,6 +240,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{26, []string{"DROP TABLE holdfast_batch_retried", "ALTER TABLE holdfast_batch ADD COLUMN waited INTEGER NOT NULL DEFAULT 0"}},
 	{25, []string{"DROP TABLE holdfast_batch"}},
 	{24, []string{"DROP INDEX holdfast_queue_attempts", "ALTER TABLE holdfast_queue DROP COLUMN attempts"}},
 	{23, []string{

@@ -5,5 +5,5 @@ import "github.com/holdfastdev/holdfast/store/storetest/env"
 
 // Groups are the tests of this package, by what they are about.
 var Groups = env.Groups{
-	"Batch": env.Merged(batchTests, countTests),
+	"Batch": env.Merged(batchTests, countTests, againTests),
 }

@@ -1,6 +1,8 @@
 package env
 
 import (
+	"errors"
+
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -64,15 +66,34 @@ func (e *Env) CountBatches(batches, members int) (through []store.JobBatch) {
 	return nil
 }
 
-// CallBack calls back what is through, and returns the jobs that were enqueued.
+// CallBack calls back what is through, and returns the jobs that were enqueued. A call that is
+// refused because the batch has changed enqueues none.
 func (e *Env) CallBack() (jobs []store.ID) {
 	e.Helper()
 	for _, b := range e.CountBatches(100, 100) {
 		u := b.Call()
-		e.Apply(Batched(u))
+		err := e.Store.Apply(e.Ctx, Batched(u))
+		if _, refused := errors.AsType[*store.RefusedError](err); refused && errors.Is(u.Call.Err, store.ErrConflict) {
+			continue
+		}
+		e.NoError("the call of a batch", err)
 		for _, q := range u.Enqueues {
 			jobs = append(jobs, q.Job.ID)
 		}
 	}
 	return jobs
+}
+
+// WantNoCall checks that a batch which was counted so is not called back any more.
+func (e *Env) WantNoCall(when string, counted store.JobBatch) {
+	e.Helper()
+	u := counted.Call()
+	err := e.Store.Apply(e.Ctx, Batched(u))
+	if _, refused := errors.AsType[*store.RefusedError](err); !refused {
+		e.Fatalf("the call %s: %v", when, err)
+	}
+	e.WantErr("the call "+when, u.Call.Err, store.ErrConflict)
+	for _, q := range u.Enqueues {
+		e.WantUnknown(q.Job.ID)
+	}
 }

@@ -32,7 +32,10 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"close":  m.closeChildren,
 	}
 	if m.mode.batched {
-		all["newbatch"], all["closebatch"], all["countbatches"] = m.newJobBatch, m.closeJobBatch, m.countJobBatches
+		all["newbatch"], all["closebatch"] = m.newJobBatch, m.closeJobBatch
+		for i := range 3 {
+			all[fmt.Sprintf("countbatches%d", i)], all[fmt.Sprintf("retrymembers%d", i)] = m.countJobBatches, m.retryMembers
+		}
 	}
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())

@@ -12,8 +12,13 @@ import (
 )
 
 func (m *machine) cancelJobs(t *rapid.T) {
-	params := store.CancelParams{Reason: cancelReason, Actor: "ada"}
-	m.drawJobs(t, &params.Jobs, func(k *known) bool { return k.live })
+	var ids []store.ID
+	m.drawJobs(t, &ids, func(k *known) bool { return k.live })
+	m.cancel(t, ids)
+}
+
+func (m *machine) cancel(t *rapid.T, ids []store.ID) {
+	params := store.CancelParams{Jobs: ids, Reason: cancelReason, Actor: "ada"}
 	t.Logf("cancel %v", m.names(params.Jobs))
 	got, _, err := m.store.Cancel(m.ctx, params)
 	want, _, err2 := m.model.Cancel(m.ctx, params)
@@ -40,6 +45,10 @@ func (m *machine) retryJobs(t *rapid.T) {
 	m.drawJobs(t, &params.Jobs, func(k *known) bool {
 		return k.state == store.Failed || k.state == store.Cancelled || k.state == store.Retryable
 	})
+	m.retry(t, params)
+}
+
+func (m *machine) retry(t *rapid.T, params store.RetryParams) {
 	m.closeBefore(t, params.Jobs)
 	t.Logf("retry %v", m.names(params.Jobs))
 	got, _, err := m.store.Retry(m.ctx, params)

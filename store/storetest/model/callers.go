@@ -167,6 +167,9 @@ func (t *transaction) keep(view *Store, id store.ID) {
 		t.jobs[id] = false
 	}
 	t.kept[id] = true
+	if was, is := t.store.jobs[id], view.jobs[id]; was != nil && was.state.Finished() && !is.state.Finished() {
+		t.batches[is.Batch] = true
+	}
 	if j := view.jobs[id]; j != nil && len(j.UniqueKey) > 0 && view.unique[string(j.UniqueKey)] != t.store.unique[string(j.UniqueKey)] {
 		t.keys[string(j.UniqueKey)] = true
 	}

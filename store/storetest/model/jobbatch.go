@@ -91,7 +91,7 @@ func (s *Store) Batches(ctx context.Context, filter store.BatchFilter) (found []
 	for _, b := range s.batches {
 		if (filter.Namespace == "" || filter.Namespace == b.Namespace) && (filter.ID == none || filter.ID == b.ID) &&
 			!(filter.Undone && !b.DoneAt.IsZero()) && (filter.Before == none || compareIDs(b.ID, filter.Before) < 0) {
-			found = append(found, *b)
+			found = append(found, s.batch(b.ID))
 		}
 	}
 	slices.SortFunc(found, func(a, b store.JobBatch) int { return store.CompareBatches(&a, &b) })
@@ -119,14 +119,12 @@ func (s *Store) CountBatches(ctx context.Context, params store.CountBatchesParam
 		c.Next = part[params.Limit-1]
 	}
 	for _, id := range part {
-		b := *s.batches[id]
-		if s.isAdding(id) {
+		b := s.batch(id)
+		if s.isAdding(id) || s.isRetrying(id) {
 			continue
 		}
-		if members, changed := s.count(&b, params.Members); changed {
-			b.Version++
-			c.Again = c.Again || b.GoesOn(members)
-			s.batches[id] = &b
+		if !b.Through {
+			c.Again = s.count(&b, params.Members) || c.Again
 		}
 		if b.Through {
 			c.Through = append(c.Through, b)
@@ -135,16 +133,67 @@ func (s *Store) CountBatches(ctx context.Context, params store.CountBatchesParam
 	return c, nil
 }
 
-func (s *Store) count(b *store.JobBatch, limit int) (members []store.Member, changed bool) {
-	if b.Through {
-		return nil, false
-	}
+// batch is a batch as it is shown.
+func (s *Store) batch(id store.ID) store.JobBatch {
+	b := *s.batches[id]
+	b.Through = b.Through && len(s.retriesOf(id)) == 0
+	return b
+}
+
+// count counts, and reports whether there is more to count now.
+func (s *Store) count(b *store.JobBatch, limit int) (again bool) {
+	var members []store.Member
 	jobs := s.selected(func(j *job) bool { return j.Batch == b.ID && compareIDs(j.ID, b.Cursor) > 0 })
 	slices.SortFunc(jobs, func(a, b *job) int { return compareIDs(a.ID, b.ID) })
-	for _, j := range jobs[:min(limit, len(jobs))] {
+	for _, j := range jobs {
 		members = append(members, store.Member{ID: j.ID, State: j.state})
 	}
-	return members, b.Count(members, len(members) < limit)
+	for _, id := range s.retriesOf(b.ID) {
+		m := store.Member{ID: id, Was: s.retried[member{b.ID, id}], Gone: true}
+		if j := s.jobs[id]; j != nil && j.Batch == b.ID {
+			m.State, m.Gone = j.state, false
+		}
+		members = append(members, m)
+	}
+	all := len(members) < limit
+	members = members[:min(limit, len(members))]
+	n, changed := b.Count(members, all)
+	for _, m := range members[:n] {
+		delete(s.retried, member{b.ID, m.ID})
+	}
+	if changed {
+		b.Version++
+		kept := *b
+		s.batches[b.ID] = &kept
+	}
+	return changed && n == len(members) && !b.Through
+}
+
+// member is a member of a batch.
+type member struct{ batch, id store.ID }
+
+// retriesOf are the members of a batch that were counted and retried since.
+func (s *Store) retriesOf(batch store.ID) (ids []store.ID) {
+	for m := range s.retried {
+		if m.batch == batch {
+			ids = append(ids, m.id)
+		}
+	}
+	slices.SortFunc(ids, compareIDs)
+	return ids
+}
+
+// noteRetry notes that a job which has finished runs again, if it was counted.
+func (s *Store) noteRetry(j *job) {
+	b, m := s.batches[j.Batch], member{j.Batch, j.ID}
+	if _, noted := s.retried[m]; b != nil && !noted && b.DoneAt.IsZero() && compareIDs(j.ID, b.Cursor) <= 0 {
+		s.retried[m] = j.state
+	}
+}
+
+// isRetrying reports whether an open transaction lets a member of a batch run again.
+func (s *Store) isRetrying(batch store.ID) bool {
+	return slices.ContainsFunc(s.open, func(t *transaction) bool { return t.batches[batch] })
 }
 
 // isAdding reports whether an open transaction has added to a batch.
@@ -158,11 +207,14 @@ func (s *Store) isAdding(batch store.ID) bool {
 
 // call marks a batch as called back, whose jobs are enqueued.
 func (s *Store) call(c *store.BatchCall) error {
-	b := s.batches[c.Batch]
-	if err := c.Judge(b); err != nil {
+	if s.batches[c.Batch] == nil {
+		return store.NoBatch(c.Batch)
+	}
+	done := s.batch(c.Batch)
+	done.Through = done.Through && !s.isRetrying(c.Batch)
+	if err := c.Judge(&done); err != nil {
 		return err
 	}
-	done := *b
 	done.DoneAt = s.clock().Truncate(time.Microsecond)
 	done.Version++
 	s.batches[c.Batch] = &done

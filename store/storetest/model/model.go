@@ -136,6 +136,8 @@ type transaction struct {
 	kept  map[store.ID]bool     // that it has moved, or asked to end
 	names map[store.JobKey]bool // business keys of such jobs
 	ended chan struct{}         // closed when it is over
+
+	batches map[store.ID]bool // of whose members it lets some run again
 }
 
 // businessKey is who has a business key, or had it last.
@@ -218,6 +220,7 @@ type Store struct {
 
 	schedules map[scheduleName]schedule
 	batches   map[store.ID]*store.JobBatch // each is replaced when it changes
+	retried   map[member]store.State       // how members had ended that were counted and retried since
 	replays   bool                         // what a caller's transaction has written is done again
 	limits    map[int64]*limit
 	lastLimit int64
@@ -299,6 +302,7 @@ func New(clock func() time.Time) *Store {
 
 		schedules: map[scheduleName]schedule{},
 		batches:   map[store.ID]*store.JobBatch{},
+		retried:   map[member]store.State{},
 		limits:    map[int64]*limit{},
 
 		heard: make(chan struct{}, 1),

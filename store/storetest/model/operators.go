@@ -185,6 +185,7 @@ func (s *Store) restart(j *job, now time.Time) error {
 	if err := s.takeKey(j, now); err != nil {
 		return err
 	}
+	s.noteRetry(j)
 	delete(s.closed, j.ID)
 	j.forgetOpen()
 	j.Attempt, j.Closing = 0, false

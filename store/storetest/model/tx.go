@@ -14,7 +14,7 @@ import (
 func (s *Store) Begin() Tx {
 	t := &transaction{
 		store: s, jobs: map[store.ID]bool{}, nodes: map[int64]bool{}, ids: map[store.ID]bool{}, keys: map[string]bool{},
-		names: map[store.JobKey]bool{}, kept: map[store.ID]bool{},
+		names: map[store.JobKey]bool{}, kept: map[store.ID]bool{}, batches: map[store.ID]bool{},
 		ended: make(chan struct{}),
 	}
 	s.mu.Lock()
@@ -235,7 +235,7 @@ func (s *Store) clone() *Store {
 		c.after[id] = maps.Clone(on)
 	}
 	c.keys, c.sent, c.schedules = maps.Clone(s.keys), maps.Clone(s.sent), maps.Clone(s.schedules)
-	c.batches = maps.Clone(s.batches)
+	c.batches, c.retried = maps.Clone(s.batches), maps.Clone(s.retried)
 	c.leader, c.open = s.leader, slices.Clone(s.open)
 	return c
 }
@@ -245,6 +245,7 @@ func (s *Store) restore(c *Store) {
 	s.jobs, s.queues, s.nodes = c.jobs, c.queues, c.nodes
 	s.unique, s.turns, s.claims, s.closed = c.unique, c.turns, c.claims, c.closed
 	s.after = c.after
-	s.keys, s.sent, s.schedules, s.batches = c.keys, c.sent, c.schedules, c.batches
+	s.keys, s.sent, s.schedules = c.keys, c.sent, c.schedules
+	s.batches, s.retried = c.batches, c.retried
 	s.leader, s.open = c.leader, c.open
 }

@@ -11,6 +11,8 @@ var batchTests = tests{
 	"NoLoss_a_member_that_is_committed_late_is_counted":               batchLate,
 	"a_batch_to_which_it_has_added_is_closed_without_waiting":         batchClosed,
 	"a_batch_that_it_has_closed_takes_members_until_it_has_committed": batchClosing,
+	"a_counted_member_that_it_has_retried_is_counted_again":           batchRetried,
+	"a_batch_of_which_it_has_retried_a_member_keeps_nobody_waiting":   batchRetriedAlone,
 }
 
 func batchBoth(e *txEnv) {
@@ -92,4 +94,75 @@ func batchClosing(e *txEnv) {
 	e.WantIDs("called before it has ended", e.CallBack())
 	e.Cancel(id)
 	e.WantIDs("called", e.CallBack(), b.Calls[0].ID)
+}
+
+// retriedIn is a batch that is through, one of whose two members has failed and is the first.
+func retriedIn(e *txEnv, node int64) (b store.JobBatch, ids []store.ID) {
+	e.Helper()
+	b = e.NewBatch(e.Calls(store.BatchEnded))
+	for _, end := range []store.State{store.Failed, store.Cancelled} {
+		id := e.Add(env.Member(b.ID), env.Attempts(1))
+		e.End(e.ClaimOne(node, id), end)
+		ids = append(ids, id)
+	}
+	e.CloseBatch(b.ID)
+	through := e.CountBatches(10, 10)
+	if len(through) != 1 || through[0].ID != b.ID {
+		e.Fatalf("through: %+v", through)
+	}
+	return through[0], ids
+}
+
+func batchRetried(e *txEnv) {
+	node := e.Join()
+	b, ids := retriedIn(e, node)
+	tx := e.begin(e.T)
+	e.done(e.retryTx(tx.Tx, ids[0]), store.Available)
+	e.NoError("the end of the transaction", tx.Rollback())
+	if through := e.CountBatches(10, 10); len(through) != 1 || through[0].Version != b.Version {
+		e.Fatalf("after a retry that was taken back: %+v", through)
+	}
+	tx = e.begin(e.T)
+	e.done(e.retryTx(tx.Tx, ids[0]), store.Available)
+	e.NoError("the end of the transaction", tx.Commit())
+	e.WantNoCall("of what was counted before", b)
+	e.WantIDs("called", e.CallBack())
+	e.End(e.ClaimOne(node, ids[0]), store.Completed)
+	e.WantIDs("called", e.CallBack(), b.Calls[0].ID)
+	e.Equal("counts", e.BatchOf(b.ID).Counts, store.BatchCounts{Completed: 1, Cancelled: 1})
+}
+
+// batchRetriedAlone: while the transaction is open others are counted, and members are enqueued and
+// retried, also those of the same batch.
+func batchRetriedAlone(e *txEnv) {
+	if !e.Store.Traits().Concurrent {
+		return // the others wait for the transaction
+	}
+	node := e.Join()
+	b, ids := retriedIn(e, node)
+	open := e.NewBatch(e.Calls(store.BatchEnded))
+	early := e.Add(env.Member(open.ID), env.Attempts(1))
+	e.End(e.ClaimOne(node, early), store.Failed)
+	tx := e.begin(e.T)
+	e.done(e.retryTx(tx.Tx, ids[0], early), store.Available)
+	e.WantNoCall("of what was counted before", b)
+	other := e.NewBatch(e.Calls(store.BatchEnded))
+	e.CloseBatch(other.ID)
+	e.WantIDs("called", e.CallBack(), other.Calls[0].ID)
+	late := e.Add(env.Member(open.ID))
+	e.CloseBatch(open.ID)
+	e.Retry(ids[1])
+	e.WantIDs("called", e.CallBack())
+	runs := e.ClaimRuns(node)
+	e.End(runs[late], store.Completed)
+	e.End(runs[ids[1]], store.Completed)
+	e.WantIDs("called while it is open", e.CallBack())
+	e.NoError("the end of the transaction", tx.Commit())
+	e.WantIDs("called while members run again", e.CallBack())
+	runs = e.ClaimRuns(node)
+	e.End(runs[ids[0]], store.Completed)
+	e.End(runs[early], store.Completed)
+	e.WantSameIDs("called", e.CallBack(), b.Calls[0].ID, open.Calls[0].ID)
+	e.Equal("counts", e.BatchOf(b.ID).Counts, store.BatchCounts{Completed: 2})
+	e.Equal("counts", e.BatchOf(open.ID).Counts, store.BatchCounts{Completed: 2})
 }

@@ -31,7 +31,7 @@ func into(found *[]row) func(pg.Row) error {
 		var createdAt int64
 		var closedAt, doneAt *int64
 		err := r.Scan(&id, &b.Namespace, &settings, &createdAt, &closedAt, &doneAt, &b.Counts.Completed, &b.Counts.Failed, &b.Counts.Cancelled,
-			&cursor, &b.sealed, &b.Through, &b.Waited, &b.Version)
+			&cursor, &b.sealed, &b.Through, &b.Version)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,8 @@ func names(set map[Name]bool) func(pg.Row) error {
 	}
 }
 
-// Call marks batches as called back, at a time. It sets Err of calls that do not happen.
+// Call marks batches as called back, at a time. It sets Err of calls that do not happen: also of
+// those of batches of which an open transaction has retried a member.
 func Call(ctx context.Context, t pg.Runner, calls []*store.BatchCall, now int64) error {
 	if len(calls) == 0 {
 		return nil
@@ -162,8 +163,23 @@ func Call(ctx context.Context, t pg.Runner, calls []*store.BatchCall, now int64)
 	for i, c := range calls {
 		ids[i], namespaces[i], versions[i] = pg.UUIDOf(c.Batch), pg.CleanText(c.Namespace), c.Version
 	}
+	locked := map[store.ID]bool{}
+	err := t.Run(ctx, "batches_call_lock", func(r pg.Row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		locked[id.Bytes] = true
+		return err
+	}, ids)
+	if err != nil {
+		return err
+	}
+	for i, c := range calls {
+		if !locked[c.Batch] {
+			versions[i] = 0 // which none has
+		}
+	}
 	done := make([]bool, len(calls))
-	err := t.Run(ctx, "batches_called", func(r pg.Row) error {
+	err = t.Run(ctx, "batches_called", func(r pg.Row) error {
 		var place int64
 		err := r.Scan(&place)
 		if err == nil {

@@ -33,7 +33,6 @@ type copied struct {
 	Cancelled int64     `json:"cancelled"`
 	Cursor    *store.ID `json:"cursor"`
 	Through   bool      `json:"through"`
-	Waited    bool      `json:"waited"`
 	Version   int64     `json:"version"`
 }
 
@@ -53,7 +52,7 @@ func Import(ctx context.Context, t pg.Runner, list []store.JobBatch) error {
 		r := copied{
 			ID: b.ID, Namespace: b.Namespace, Settings: settings, CreatedAt: b.CreatedAt.UnixMicro(), ClosedAt: pg.OptMicros(b.ClosedAt),
 			DoneAt: pg.OptMicros(b.DoneAt), Completed: b.Counts.Completed, Failed: b.Counts.Failed, Cancelled: b.Counts.Cancelled,
-			Through: b.Through, Waited: b.Waited, Version: b.Version,
+			Through: b.Through, Version: b.Version,
 		}
 		if b.Cursor != (store.ID{}) {
 			r.Cursor = &b.Cursor

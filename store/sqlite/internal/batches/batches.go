@@ -23,7 +23,7 @@ func scan(s db.Stmt) (b store.JobBatch, err error) {
 	b.CreatedAt, b.ClosedAt, b.DoneAt = db.ReadTime(s), db.ReadOptTime(s), db.ReadOptTime(s)
 	b.Counts = store.BatchCounts{Completed: s.ReadInt(), Failed: s.ReadInt(), Cancelled: s.ReadInt()}
 	copy(b.Cursor[:], db.ReadOptBlob(s))
-	b.Through, b.Waited, b.Version = s.ReadInt() != 0, s.ReadInt() != 0, s.ReadInt()
+	b.Through, b.Version = s.ReadInt() != 0, s.ReadInt()
 	b.BatchSettings, err = store.DecodeBatch(settings)
 	return b, err
 }
@@ -133,102 +133,6 @@ func (v Verbs) Batches(ctx context.Context, filter store.BatchFilter) (found []s
 		return err
 	})
 	return found, err
-}
-
-// CountBatches implements store.JobBatches.
-func (v Verbs) CountBatches(ctx context.Context, params store.CountBatchesParams) (counted store.CountedBatches, err error) {
-	err = v.d.WriteIf(ctx, "count members of batches",
-		func(t *core.Tx) (bool, error) {
-			changed, err := count(t, params, &counted)
-			return len(changed) > 0, err
-		},
-		func(t *core.Tx) error {
-			changed, err := count(t, params, &counted)
-			for _, b := range changed {
-				if err == nil {
-					err = write(t, b)
-				}
-			}
-			return err
-		})
-	return counted, err
-}
-
-// count counts, and returns the batches that this changes.
-func count(t *core.Tx, params store.CountBatchesParams, counted *store.CountedBatches) (changed []*store.JobBatch, err error) {
-	*counted = store.CountedBatches{}
-	s := t.Stmt("batches_to_count")
-	db.BindID(s, params.After)
-	s.BindInt(int64(params.Limit))
-	list, err := collect(s)
-	if err != nil {
-		return nil, err
-	}
-	left := params.Members
-	for i := range list {
-		b := &list[i]
-		if counted.Next = b.ID; left <= 0 && !b.Through {
-			counted.Again = true // for the next call, or others would wait for long
-			continue
-		}
-		members, is, err := countOne(t, b, left)
-		if err != nil {
-			return nil, err
-		}
-		left -= len(members)
-		if is {
-			b.Version++
-			changed = append(changed, b)
-			counted.Again = counted.Again || b.GoesOn(members)
-		}
-		if b.Through {
-			counted.Through = append(counted.Through, *b)
-		}
-	}
-	if len(list) < params.Limit {
-		counted.Next = store.ID{}
-	}
-	counted.Open, err = db.Exists(t.Stmt("batch_any_to_count"))
-	return changed, err
-}
-
-// countOne counts up to so many members of a batch, and returns those that were looked at.
-func countOne(t *core.Tx, b *store.JobBatch, limit int) (members []store.Member, changed bool, err error) {
-	if b.Through {
-		return nil, false, nil
-	}
-	s := t.Stmt("batch_members")
-	db.BindID(s, b.ID)
-	db.BindID(s, b.Cursor)
-	s.BindInt(int64(limit))
-	for {
-		found, err := s.Next()
-		if err != nil {
-			return nil, false, err
-		}
-		if !found {
-			break
-		}
-		m := store.Member{ID: db.ReadID(s), State: store.State(db.ReadOptInt(s))}
-		members = append(members, m)
-		if !m.State.Finished() {
-			s.Done() // nothing behind it matters
-			break
-		}
-	}
-	return members, b.Count(members, len(members) < limit), nil
-}
-
-func write(t *core.Tx, b *store.JobBatch) error {
-	s := t.Stmt("batch_counted")
-	s.BindInt(b.Counts.Completed)
-	s.BindInt(b.Counts.Failed)
-	s.BindInt(b.Counts.Cancelled)
-	bindOptID(s, b.Cursor)
-	s.BindInt(db.BoolInt(b.Through))
-	s.BindInt(db.BoolInt(b.Waited))
-	db.BindID(s, b.ID)
-	return db.Exec(s)
 }
 
 func bindOptID(s db.Stmt, id store.ID) {

@@ -43,7 +43,6 @@ func Import(t *core.Tx, list []store.JobBatch) error {
 		s.BindInt(b.Counts.Cancelled)
 		bindOptID(s, b.Cursor)
 		s.BindInt(db.BoolInt(b.Through))
-		s.BindInt(db.BoolInt(b.Waited))
 		s.BindInt(b.Version)
 		if err := db.Exec(s); err != nil {
 			return err

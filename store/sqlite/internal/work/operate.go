@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
@@ -129,6 +130,9 @@ func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 		return err
 	}
 	if err := updates.ForgetOpen(t, b.ID); err != nil {
+		return err
+	}
+	if err := batches.Retried(t, &b.Job, f.State); err != nil {
 		return err
 	}
 	if b.Closing {

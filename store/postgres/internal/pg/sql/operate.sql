@@ -182,13 +182,19 @@ INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor,
 -- business keys, which are taken before (keys_take). Their bodies are locked. @action is what is
 -- recorded. What was to be done about their children is not done any more, nor is their parent told
 -- of an end that it has not heard of. Requests that were open when they finished are forgotten.
+-- Batches that were not called back keep a note of members that were counted. Their rows are
+-- locked, so that they are neither counted nor called until the transaction ends, and the cursor
+-- is that of the last count: of the batch as it was when the statement began nothing else is asked
+-- but whether it was called back, which stays so.
 -- name: retry_finished
 -- params: @jobs uuid[], @now bigint, @actor text, @action text, @detail text
 WITH over AS MATERIALIZED (
-  SELECT f.id, t.place, f.lease, j.lease AS body_lease, j.lane, j.ordering_key, j.unique_key, l.queue, l.priority,
+  SELECT f.id, f.state, CASE WHEN j.link & {member} <> 0 THEN j.parent END AS batch, t.place, f.lease, j.lease AS body_lease, j.lane, j.ordering_key, j.unique_key, l.queue, l.priority,
     j.options ->> 'key' IS NOT NULL AS named
   FROM (SELECT id, min(place) AS place FROM unnest(@jobs) WITH ORDINALITY AS t (id, place) GROUP BY id) t
-  CROSS JOIN LATERAL (SELECT a.id, a.lease FROM {schema}.finished a WHERE a.id = t.id AND a.state IN ({failed_states}) FOR UPDATE) f
+  CROSS JOIN LATERAL (
+    SELECT a.id, a.state, a.lease FROM {schema}.finished a WHERE a.id = t.id AND a.state IN ({failed_states}) FOR UPDATE
+  ) f
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
 ), kept AS MATERIALIZED (
@@ -207,6 +213,13 @@ WITH over AS MATERIALIZED (
   )
 ), unfinished AS (
   DELETE FROM {schema}.finished f USING again a WHERE f.id = a.id
+), batches AS MATERIALIZED (
+  SELECT b.id, b.cursor FROM (SELECT DISTINCT batch FROM again WHERE batch IS NOT NULL ORDER BY batch) a
+  CROSS JOIN LATERAL (SELECT c.id, c.cursor FROM {schema}.batch c WHERE c.id = a.batch AND c.done_at IS NULL FOR KEY SHARE) b
+), counted AS (
+  INSERT INTO {schema}.batch_retried (batch, id, state)
+  SELECT a.batch, a.id, a.state FROM again a CROSS JOIN LATERAL (SELECT b.cursor FROM batches b WHERE b.id = a.batch OFFSET 0) b
+  WHERE a.id <= b.cursor ON CONFLICT (batch, id) DO NOTHING
 ), bodies AS (
   UPDATE {schema}.job j SET run_at = @now, lease = greatest(a.body_lease, coalesce(a.lease, 0)), attempt = 0, closing = NULL,
     remembers = CASE WHEN EXISTS (SELECT 1 FROM {schema}.journal e WHERE e.id = j.id OFFSET 0) THEN true END
