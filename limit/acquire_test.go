@@ -2,12 +2,16 @@ package limit_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
@@ -122,6 +126,145 @@ func TestAcquireContextHearsOfDrains(t *testing.T) {
 		})
 		if err := limit.AcquireContext(ctx, hf, "api"); err != nil || time.Now().Before(until) {
 			t.Errorf("a permit came %v before a drain ended; %v", time.Until(until), err)
+		}
+	})
+}
+
+// kept is a store that outlives its clients.
+type kept struct{ store.Store }
+
+func (kept) Close() error { return nil }
+
+// goes notes when runs have got their permits.
+type goes struct {
+	mu sync.Mutex
+	at map[holdfast.ID]time.Time
+}
+
+// node opens a client whose runs take a permit, and fail once after that.
+func (g *goes) node(t *testing.T, st store.Store, task holdfast.Task[int]) *holdfast.Client {
+	t.Helper()
+	hf, err := holdfast.Open(t.Context(), inMemory{st}, holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = task.Handle(hf, func(run *holdfast.Run, _ int) error {
+		if err := limit.Acquire(run, "api"); err != nil {
+			return err
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if _, again := g.at[run.ID()]; again {
+			return nil
+		}
+		g.at[run.ID()] = time.Now()
+		return errors.New("again, with what the journal remembers")
+	}, holdfast.Backoff(time.Millisecond, time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hf
+}
+
+func (g *goes) times() (all []time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Values(g.at))
+}
+
+// TestAcquireWhileWorkersAreAway: runs whose permits have come while no worker was there do not go
+// on all at once when one is back.
+func TestAcquireWhileWorkersAreAway(t *testing.T) {
+	t.Parallel()
+	for _, away := range []time.Duration{8 * time.Second, time.Hour} {
+		t.Run(away.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const runs = 8
+				st, g, task := kept{model.New(time.Now)}, &goes{at: map[holdfast.ID]time.Time{}}, holdfast.NewTask[int]("call")
+				rate := store.Rate{Count: 1, Per: time.Second, Burst: 1}
+				hf := g.node(t, st, task)
+				set(t)(limit.Set(t.Context(), hf, "api", limit.Rate(rate.Count, rate.Per), limit.Burst(rate.Burst), limit.NoJobs()))
+				if err := hf.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				var ids []holdfast.ID
+				for i := range runs {
+					job, err := task.Enqueue(t.Context(), hf, i)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ids = append(ids, job.ID)
+				}
+				time.Sleep(1500 * time.Millisecond) //nolint:forbidigo // In a bubble, whose time is virtual.
+				if err := hf.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if n := len(g.times()); n != 2 {
+					t.Fatalf("%d runs have got their permits", n)
+				}
+				time.Sleep(away) //nolint:forbidigo // as above
+				hf = g.node(t, st, task)
+				defer hf.Close(t.Context())
+				if err := hf.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				for _, id := range ids {
+					if err := hf.Wait(t.Context(), id); err != nil {
+						t.Error(err)
+					}
+				}
+				all := g.times()
+				slices.SortFunc(all, time.Time.Compare)
+				for i := range all {
+					for j := i; j < len(all); j++ {
+						window := all[j].Sub(all[i])
+						if n, most := j-i+1, rate.Bursts()+int((window+time.Second)/rate.Period()); n > most {
+							t.Fatalf("%d runs went on in %v, and %d may", n, window, most)
+						}
+					}
+				}
+				l, err := limit.Get(t.Context(), hf, "api")
+				if err != nil || l.NextAt.After(time.Now().Add(rate.Period()+store.PermitLife)) {
+					t.Errorf("the next permit comes at %v, as if those had taken some that went on with theirs; %v", l.NextAt, err)
+				}
+			})
+		})
+	}
+}
+
+// TestAcquireOfWorkersThatAreAlwaysLate: runs get on although there are workers for a moment each
+// minute only, half a minute after one of their permits has come.
+func TestAcquireOfWorkersThatAreAlwaysLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const runs = 5
+		st, g, task := kept{model.New(time.Now)}, &goes{at: map[holdfast.ID]time.Time{}}, holdfast.NewTask[int]("call")
+		for minute := range 60 {
+			hf := g.node(t, st, task)
+			if minute == 0 {
+				set(t)(limit.Set(t.Context(), hf, "api", limit.Rate(1, time.Minute), limit.Burst(1), limit.NoJobs()))
+				for i := range runs {
+					if _, err := task.Enqueue(t.Context(), hf, i); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if err := hf.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second) //nolint:forbidigo // In a bubble, whose time is virtual.
+			if err := hf.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			away := 58 * time.Second
+			if minute == 0 {
+				away -= 30 * time.Second
+			}
+			time.Sleep(away) //nolint:forbidigo // as above
+		}
+		if n := len(g.times()); n != runs {
+			t.Errorf("%d of %d runs have got their permits within an hour", n, runs)
 		}
 	})
 }

@@ -67,7 +67,8 @@ func NoCapacity() Option {
 // them for at most 220 ms. Calls of Acquire that still wait take a permit after that time. Jobs
 // that were claimed before run.
 //
-// The errors are ErrNotFound, and ErrInvalid if the limit has no rate.
+// The errors are ErrNotFound, and ErrInvalid if the limit has no rate or until is not between the
+// years 1 and 9999.
 func Drain(ctx context.Context, c *holdfast.Client, name string, until time.Time) error {
 	e, _ := access.Engine(c)
 	return e.DrainLimit(ctx, c.Namespace(), name, until)
@@ -77,6 +78,9 @@ const (
 	// firstLook and lastLook bound how long a run is parked whose limit gives no permits at all.
 	firstLook = 10 * time.Second
 	lastLook  = 10 * time.Minute
+	// firstLate and lastLate bound how long after the time of its permit a run still uses it.
+	firstLate = time.Second
+	lastLate  = store.MostPeriod
 )
 
 // answer is what the journal of a run remembers of a permit.
@@ -90,12 +94,21 @@ type answer struct {
 // that a run which dies takes no second one. While the rate is 0 it looks now and then, at last
 // every ten minutes.
 //
-// In the journal it is a step, "acquire NAME", and a sleep. The errors are those of a step:
-// ErrNotFound, and ErrInvalid if the limit has no rate, among them.
+// A permit that does not come at once is booked for its time, whether or not a worker is free then.
+// A run that wakes up to a second after it uses it; one that wakes later, as when no worker was
+// there, takes another permit, for which it waits if there is none. So of all runs in any time no
+// more come out of Acquire than the burst and what the rate lets come in that time and one second,
+// and it is the database's clock that says when they do. That second is ten times as long with each
+// permit that a run has to wait for again, so that those get on whose workers are always late. A
+// run that dies once its permit has come goes on with that, whenever it runs again.
+//
+// In the journal it is a step, "acquire NAME"; and if the permit does not come at once, a sleep and
+// another such step for each that was waited for. The errors are those of a step: ErrNotFound, and
+// ErrInvalid if the limit has no rate, among them.
 func Acquire(run *holdfast.Run, name string) error {
-	before, look := time.Time{}, firstLook
+	before, late, look := time.Time{}, firstLate, firstLook
 	for {
-		v := &store.Reservation{Name: name, Before: before, Say: func(v *store.Reservation) {
+		v := &store.Reservation{Name: name, Before: before, Late: late, Say: func(v *store.Reservation) {
 			data, err := json.Marshal(answer{v.At, v.Stopped})
 			if err == nil { // always
 				v.Append.Entries[0].Data = data
@@ -116,6 +129,9 @@ func Acquire(run *holdfast.Run, name string) error {
 		case a.At.IsZero():
 			return nil
 		default:
+			if !before.IsZero() {
+				late = min(10*late, lastLate)
+			}
 			err = run.SleepUntil(a.At)
 			before = a.At
 		}
