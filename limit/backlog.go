@@ -101,7 +101,7 @@ type bound struct {
 
 // waiting is what is known of the queue in a namespace.
 type waiting struct {
-	turn chan struct{} // is full while somebody counts
+	turn chan struct{} // is full while one enqueue counts for all
 
 	mu      sync.Mutex // is not held while it is counted
 	counted int        // at the last count

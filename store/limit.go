@@ -26,7 +26,7 @@ type Limits interface {
 	SaveLimit(ctx context.Context, l Limit, expect int64) (Limit, error)
 	// DeleteLimit removes a limit. The errors are ErrNotFound, and a *HeldError if nodes hold slots
 	// of it, which notes that they are wanted; unless force is set: then these count for nothing
-	// any more.
+	// any more. Nodes hold none of a limit per key.
 	DeleteLimit(ctx context.Context, namespace, name string, force bool) error
 	// Limits returns limits with those who hold slots of them, by namespace and name: those of a
 	// namespace ("" for all), or the one with a name, if that is not "". There are few.
