@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -177,6 +178,14 @@ func (c *Client) enqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.E
 	return c.engine.Store.EnqueueTx(ctx, tx, enqueues)
 }
 
+// inTx tells the middleware of the client that an enqueue is in a transaction of the caller.
+func (c *Client) inTx(ctx context.Context) context.Context {
+	if len(c.aroundEnqueues) == 0 {
+		return ctx
+	}
+	return access.WithTx(ctx)
+}
+
 // checkTx checks that a transaction is one of the client's kind of database.
 func (c *Client) checkTx(tx store.Tx) error {
 	if tx == nil {
@@ -232,7 +241,7 @@ func (c *Client) EnqueueBatch(ctx context.Context, items []BatchItem) ([]Enqueue
 
 // EnqueueBatchTx does the same as EnqueueBatch in the caller's transaction.
 func (c *Client) EnqueueBatchTx(ctx context.Context, tx store.Tx, items []BatchItem) ([]EnqueueResult, error) {
-	return c.items(ctx, items, func(ctx context.Context, enqueues []*store.Enqueue) (int, error) {
+	return c.items(c.inTx(ctx), items, func(ctx context.Context, enqueues []*store.Enqueue) (int, error) {
 		if err := c.enqueueTx(ctx, tx, enqueues); err != nil {
 			return 0, err
 		}

@@ -194,7 +194,7 @@ func (k Kind[In, Out]) EnqueueTx(ctx context.Context, c *Client, tx store.Tx, in
 		return nil, err
 	}
 	e := &spec.enqueue
-	err = c.passOne(ctx, spec, func(ctx context.Context) error { return c.enqueueTx(ctx, tx, []*store.Enqueue{e}) })
+	err = c.passOne(c.inTx(ctx), spec, func(ctx context.Context) error { return c.enqueueTx(ctx, tx, []*store.Enqueue{e}) })
 	if err == nil {
 		err = e.Err
 	}

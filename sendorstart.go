@@ -41,7 +41,8 @@ func (s Signal[T]) SendOrStartTx(ctx context.Context, c *Client, tx store.Tx, it
 		return SendResult{}, err
 	}
 	e := &spec.enqueue
-	if err := c.passKeyed(ctx, spec, func(ctx context.Context) error { return c.enqueueTx(ctx, tx, []*store.Enqueue{e}) }); err != nil {
+	err = c.passKeyed(c.inTx(ctx), spec, func(ctx context.Context) error { return c.enqueueTx(ctx, tx, []*store.Enqueue{e}) })
+	if err != nil {
 		return SendResult{}, fmt.Errorf("sending signal %s to a job of kind %q: %w", s.name, item.kind, err)
 	}
 	return s.sentAlong(e)

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,14 +19,29 @@ import (
 // parents could not go on, and what a schedule, the command line or SQL enqueues.
 //
 // A client counts the jobs of the queue as it enqueues some, at most four times a second, and adds
-// what it has enqueued since; so several of them may exceed the bound by what the others enqueue in
-// a quarter of a second, or longer if counting takes longer than a hundredth of that. Counting is
-// bounded by most. It panics if the queue has no name, or if most is not positive.
+// what it has let through since that count began, and what was not stored yet then. So what a
+// single client enqueues never exceeds the bound, except for an enqueue that has failed with
+// ErrUnavailable and was stored after the next count. Several clients may, by what the others
+// enqueue in a quarter of a second, or longer if counting takes longer than a twentieth of that.
+// Counting is bounded by most.
+//
+// An enqueue in a transaction of the caller is counted likewise until it is part of a count, which
+// sees it when the transaction has committed: a transaction that commits later than the next count
+// begins may exceed the bound. It waits for a count no longer than a quarter of a second, since its
+// transaction may hold what counting needs, and goes by what is known then.
+//
+// It panics if the queue has no name, or if most is not positive.
 func Backlog(queue string, most int) holdfast.Option { return backlog(queue, most, false) }
 
 // BacklogWait is Backlog for enqueues that wait until there is room, or their context ends: then
 // the error is that of the context as well. One that has more jobs than the bound never gets room,
-// and fails at once.
+// and fails at once. So does one in a transaction of the caller, on every database: others may wait
+// for the transaction, the workers that would make room among them.
+//
+// A handler that waits keeps its slot. If all slots that could run the jobs of the queue are held
+// by handlers that wait to enqueue into it, none gets room until the context of one ends. So a
+// handler enqueues into a queue whose jobs have slots of their own (holdfast.WithQueue), or with a
+// context that ends, or starts children, which are let through.
 func BacklogWait(queue string, most int) holdfast.Option { return backlog(queue, most, true) }
 
 // BacklogError is the ErrConflict of an enqueue into a queue where too many jobs wait.
@@ -85,9 +101,14 @@ type bound struct {
 
 // waiting is what is known of the queue in a namespace.
 type waiting struct {
-	mu    sync.Mutex // held while it is counted, so that one does it for all
-	n     int        // at the last count, and what was enqueued here since
-	fresh time.Time  // until then it is not counted again
+	turn chan struct{} // is full while one enqueue counts for all
+
+	mu      sync.Mutex // is not held while it is counted
+	counted int        // at the last count
+	since   int        // let through since that began, or not ended when it began
+	next    int        // the same of a count that is under way
+	open    int        // let through, and not ended
+	fresh   time.Time  // until then it is not counted again
 }
 
 // around is the middleware.
@@ -98,23 +119,22 @@ func (b *bound) around(ctx context.Context, jobs []*store.Job, next func(context
 			more[j.Namespace]++
 		}
 	}
+	var let []string // the namespaces into which they were let
+	stored := false
+	defer func() {
+		for _, namespace := range let {
+			b.of(namespace).end(more[namespace], stored)
+		}
+	}()
 	for namespace, n := range more {
-		if err := b.enter(ctx, namespace, n); err != nil {
-			for other, had := range more { // those that had entered
-				if other == namespace {
-					break
-				}
-				b.of(other).add(-had)
-			}
+		if err := b.enter(ctx, b.of(namespace), namespace, n); err != nil {
 			return err
 		}
+		let = append(let, namespace)
 	}
+	stored = true // perhaps, should next panic
 	err := next(ctx)
-	if err != nil {
-		for namespace, n := range more {
-			b.of(namespace).add(-n)
-		}
-	}
+	stored = err == nil || errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil // perhaps
 	return err
 }
 
@@ -123,28 +143,29 @@ func (b *bound) of(namespace string) *waiting {
 	defer b.mu.Unlock()
 	w := b.spaces[namespace]
 	if w == nil {
-		w = &waiting{}
+		w = &waiting{turn: make(chan struct{}, 1)}
 		b.spaces[namespace] = w
 	}
 	return w
 }
 
-func (w *waiting) add(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.n += n
-}
-
 // enter makes room for so many jobs.
-func (b *bound) enter(ctx context.Context, namespace string, n int) error {
-	w := b.of(namespace)
+func (b *bound) enter(ctx context.Context, w *waiting, namespace string, n int) error {
+	var full *BacklogError
 	for {
-		has, again, err := b.try(ctx, w, namespace, n)
-		if err != nil || has == 0 {
-			return err
+		if err := b.refresh(ctx, w, namespace); err != nil {
+			if full == nil || ctx.Err() == nil {
+				return err
+			}
+			full.Cause = context.Cause(ctx)
+			return full
 		}
-		full := &BacklogError{Namespace: namespace, Queue: b.queue, Waiting: has, Most: b.most}
-		if !b.wait || n > b.most {
+		has, again := w.admit(n, b.most)
+		if has == 0 {
+			return nil
+		}
+		full = &BacklogError{Namespace: namespace, Queue: b.queue, Waiting: has, Most: b.most}
+		if !b.wait || n > b.most || access.InTx(ctx) {
 			return full
 		}
 		select {
@@ -156,24 +177,85 @@ func (b *bound) enter(ctx context.Context, namespace string, n int) error {
 	}
 }
 
-// try adds so many jobs if there is room. If not it tells how many wait, and after what time it may
-// be tried again.
-func (b *bound) try(ctx context.Context, w *waiting, namespace string, n int) (has int, again time.Duration, err error) {
+// refresh counts if the last count is too old, once for all that ask for it. An enqueue in a
+// caller's transaction goes by what is known if that takes long.
+func (b *bound) refresh(ctx context.Context, w *waiting, namespace string) error {
+	if w.isFresh() {
+		return nil
+	}
+	within := ctx
+	if access.InTx(ctx) {
+		short, cancel := context.WithTimeout(ctx, backlogEvery)
+		defer cancel()
+		within = short
+	}
+	err := b.recount(within, w, namespace)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+func (b *bound) recount(ctx context.Context, w *waiting, namespace string) error {
+	select {
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: gave up waiting for how many jobs wait in the queue %q: %w",
+			store.ErrUnavailable, b.queue, context.Cause(ctx))
+	}
+	defer func() { <-w.turn }()
+	if w.isFresh() {
+		return nil // another one has counted meanwhile
+	}
+	began := time.Now()
+	w.begin()
+	n, err := b.count(ctx, namespace)
+	if err == nil {
+		took := time.Since(began)
+		w.count(n, time.Now().Add(max(backlogEvery, backlogShare*took)))
+	}
+	return err
+}
+
+func (w *waiting) isFresh() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := time.Now()
-	if !now.Before(w.fresh) {
-		if w.n, err = b.count(ctx, namespace); err != nil {
-			return 0, 0, err
-		}
-		took := time.Since(now)
-		w.fresh = now.Add(took + max(backlogEvery, backlogShare*took))
+	return time.Now().Before(w.fresh)
+}
+
+// begin begins a count. It sees what was stored before, and perhaps of what is being stored.
+func (w *waiting) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next = w.open
+}
+
+// count takes in a count.
+func (w *waiting) count(n int, fresh time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counted, w.since, w.fresh = n, w.next, fresh
+}
+
+// admit lets so many jobs through if there is room. If not it tells how many wait, and after what
+// time it may be tried again.
+func (w *waiting) admit(n, most int) (has int, again time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if has = w.counted + w.since; has+n > most {
+		return max(has, 1), time.Until(w.fresh)
 	}
-	if w.n+n <= b.most {
-		w.n += n
-		return 0, 0, nil
+	w.since, w.next, w.open = w.since+n, w.next+n, w.open+n
+	return 0, 0
+}
+
+// end ends an enqueue of so many jobs. If they are stored they count until a count has seen them.
+func (w *waiting) end(n int, stored bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open -= n; !stored {
+		w.since, w.next = w.since-n, w.next-n
 	}
-	return max(w.n, 1), time.Until(w.fresh), nil
 }
 
 // count counts the jobs that wait, up to the bound.

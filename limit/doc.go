@@ -21,11 +21,13 @@
 // All nodes together never run more jobs than a limit has slots, whatever dies, stands still or is
 // slow. When the capacity is lowered, what runs goes on, and nothing starts until it is few enough.
 // When a limit is made, or what counts in it is changed, that holds for each node as it hears of
-// it: at once where wake-ups work, otherwise with its next beat.
+// it: at once where wake-ups work, and otherwise within 1.5 s; if a wake-up was lost, with its next
+// beat if it knows of a limit already, or else within 30 s. Claims read limits per key themselves.
 //
 // A limit with a Rate counts jobs when they are claimed: in any time no more than its burst and
 // what comes in that time, whatever dies, stands still or is slow. A clock of the database that is
-// set forward lets one burst more.
+// set forward lets one burst more. That holds for AcquireContext, too; Acquire may be a second
+// late, or more where workers always are: see there.
 //
 // # What it costs
 //

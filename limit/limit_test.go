@@ -471,3 +471,39 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestDeletePerKey: a limit per key is deleted while its jobs run, also without force.
+func TestDeletePerKey(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		hf := open(t, source)
+		set(t)(limit.Set(t.Context(), hf, "tenant", limit.Capacity(1), limit.PerKey()))
+		both, kind := make(chan struct{}, 2), holdfast.NewTask[int]("of a key")
+		end := make(chan struct{})
+		err := kind.Handle(hf, func(run *holdfast.Run, _ int) error {
+			both <- struct{}{}
+			select {
+			case <-end:
+			case <-run.Done():
+			}
+			return nil
+		})
+		if err == nil {
+			err = hf.Start(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if _, err := kind.Enqueue(t.Context(), hf, i, limit.By("tenant", "acme")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer close(end)
+		eventually(t, "one job runs", func() bool { return len(both) == 1 })
+		if err := limit.Delete(t.Context(), hf, "tenant", false); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the other one runs, too", func() bool { return len(both) == 2 })
+	})
+}

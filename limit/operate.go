@@ -43,8 +43,9 @@ const (
 
 // Delete removes a limit. Nodes are asked to give back the slots that they do not use. If after two
 // seconds some are still held the error is a *store.HeldError, which names the nodes; if force is
-// set the limit is removed all the same, and its jobs are without it. Otherwise the error is
-// ErrNotFound. A limit that code declares comes back with the next Sync.
+// set the limit is removed all the same, and its jobs are without it. A limit per key has no slots
+// that nodes hold, and is removed whatever runs. Otherwise the error is ErrNotFound. A limit that
+// code declares comes back with the next Sync.
 func Delete(ctx context.Context, c *holdfast.Client, name string, force bool) error {
 	e, _ := access.Engine(c)
 	for until := time.Now().Add(deletePatience); ; {

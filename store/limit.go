@@ -26,7 +26,7 @@ type Limits interface {
 	SaveLimit(ctx context.Context, l Limit, expect int64) (Limit, error)
 	// DeleteLimit removes a limit. The errors are ErrNotFound, and a *HeldError if nodes hold slots
 	// of it, which notes that they are wanted; unless force is set: then these count for nothing
-	// any more.
+	// any more. Nodes hold none of a limit per key.
 	DeleteLimit(ctx context.Context, namespace, name string, force bool) error
 	// Limits returns limits with those who hold slots of them, by namespace and name: those of a
 	// namespace ("" for all), or the one with a name, if that is not "". There are few.
@@ -302,7 +302,7 @@ type Rates interface {
 	// Drain lets no permit have a time before until: what has been saved up until then is gone, and
 	// permits come one by one from then on. An earlier Drain to a later time stays. Permits that
 	// were taken before are not concerned. The errors are ErrNotFound, and ErrInvalid if the limit
-	// has no rate.
+	// has no rate or until is not between the years 1 and 9999.
 	Drain(ctx context.Context, namespace, name string, until time.Time) error
 	// Reserve takes one permit, whenever its time comes, and says so in the journal of a run, in
 	// one transaction: so a permit that was taken is remembered, and one that is not remembered was
@@ -431,7 +431,7 @@ type Permits struct {
 	// once.
 	Period time.Duration
 	Burst  int
-	Next   time.Duration // when the next one may be used, from the moment of the call on; 0: now
+	Next   time.Duration // when the next one may be used, from the moment of the call on, at most 2 MostAhead; 0: now
 	Move   int64         // the number of the last change: see PermitAsk
 	None   bool          // none were taken, as no job that counts is available
 }
@@ -444,6 +444,14 @@ func (p Permits) From(k int) time.Duration {
 // Until is how long after the moment of the call it may be used at the latest.
 func (p Permits) Until(k int) time.Duration {
 	return min(p.Base+time.Duration(k)*p.Period, p.From(k)+PermitStays) + PermitLife
+}
+
+// CheckDrain reports why no store drains a limit until a time, an ErrInvalid.
+func CheckDrain(name string, until time.Time) error {
+	if until.Year() < 1 || until.Year() > 9999 {
+		return fmt.Errorf("%w: limit %q cannot be drained until a time that is not between the years 1 and 9999", ErrInvalid, name)
+	}
+	return nil
 }
 
 // CheckPermits reports why no store takes a call, an ErrInvalid.
@@ -464,8 +472,9 @@ func CheckPermits(asks []PermitAsk) error {
 type Reservation struct {
 	Namespace, Name string
 	// Before is the time of a permit that was taken before. If the limit was not drained to a later
-	// time since, it is still good, and none is taken.
+	// time since, and that time is not longer ago than Late, it is still good, and none is taken.
 	Before time.Time
+	Late   time.Duration // 0: it may be any time ago
 	// Append has the entry that says so. Say completes it, and is called before it is written, more
 	// than once if the transaction has to begin again. It is never a repeated one (Append.Repeat):
 	// a call that arrives twice is refused.

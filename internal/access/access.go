@@ -43,6 +43,14 @@ type EnqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(
 // the client's store.
 var AroundEnqueues func(makes func(store.Store) EnqueueMiddleware) any
 
+type inTx struct{}
+
+// WithTx returns the context of an enqueue in a transaction of the caller, for its middleware.
+func WithTx(ctx context.Context) context.Context { return context.WithValue(ctx, inTx{}, true) }
+
+// InTx reports whether a context is one of WithTx, or was made from it.
+func InTx(ctx context.Context) bool { return ctx.Value(inTx{}) != nil }
+
 // LimitKey returns a holdfast.EnqueueOption that lets a job count under a key of a limit per key.
 var LimitKey func(limit, key string) any
 

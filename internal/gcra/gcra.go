@@ -113,8 +113,8 @@ func (s *State) Take(now int64, a *store.PermitAsk) (p store.Permits, changed bo
 		s.Seen, s.Move = now, s.Move+1
 	}
 	return store.Permits{
-		Limit: a.Limit, Count: int(n), Base: micros(base - now), Period: micros(s.Period), Burst: int(s.Burst),
-		Next: micros(max(max(s.Tat, now)-(s.Burst-1)*s.Period-now, 0)), Move: s.Move,
+		Limit: a.Limit, Count: int(n), Base: Micros(base - now), Period: Micros(s.Period), Burst: int(s.Burst),
+		Next: Micros(max(max(s.Tat, now)-(s.Burst-1)*s.Period-now, 0)), Move: s.Move,
 	}, changed
 }
 
@@ -151,7 +151,7 @@ func (s *State) Become(now int64, r *store.Rate) {
 // Reserve takes the permit of a reservation.
 func (s *State) Reserve(now int64, r *store.Reservation) (changed bool, err error) {
 	r.At, r.Stopped = time.Time{}, s.Period == 0
-	if !r.Before.IsZero() && s.Drained <= r.Before.UnixMicro() || r.Stopped {
+	if !r.Before.IsZero() && s.Drained <= r.Before.UnixMicro() && !missed(now, r) || r.Stopped {
 		return false, nil
 	}
 	p, _ := s.Take(now, &store.PermitAsk{Want: 1, Ahead: store.MostAhead})
@@ -164,7 +164,16 @@ func (s *State) Reserve(now int64, r *store.Reservation) (changed bool, err erro
 	return true, nil
 }
 
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+// missed reports whether the time of a reservation's permit is too long ago.
+func missed(now int64, r *store.Reservation) bool {
+	return r.Late > 0 && now-r.Before.UnixMicro() > r.Late.Microseconds()
+}
+
+// Micros is how far ahead something is told to be that is so many microseconds ahead: a limit may
+// be drained until a time that is farther ahead than durations go.
+func Micros(n int64) time.Duration {
+	return time.Duration(min(n, 2*store.MostAhead.Microseconds())) * time.Microsecond
+}
 
 // floorDiv divides by a positive number and rounds down.
 func floorDiv(a, b int64) int64 {

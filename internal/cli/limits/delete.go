@@ -23,7 +23,8 @@ func (a verbs) deleteCommand() *cobra.Command {
 		Short: "Delete limits",
 		Long: `Delete limits: their jobs are without them. Nodes give back the slots that they do not use; if after
 two seconds jobs still run under a limit it is not deleted, and the nodes are named, unless --force
-is given. A limit that code declares comes back when the program starts the next time.`,
+is given. A limit per key is deleted while its jobs run, without --force. A limit that code declares
+comes back when the program starts the next time.`,
 		Example: `  holdfast limit delete slack
   holdfast limit delete slack --force`,
 		Args:        arg.Takes(1, -1),

@@ -18,10 +18,12 @@ var rateTests = env.Tests{
 	"LimitsHold_only_the_last_permits_go_back_and_once":           rateBack,
 	"LimitsHold_no_permit_comes_before_the_end_of_a_drain":        rateDrain,
 	"LimitsHold_a_drain_outlives_another_rate":                    rateDrainKept,
+	"LimitsHold_a_drain_lasts_as_long_as_it_says":                 rateDrainFar,
 	"LimitsHold_a_clock_that_is_set_back_changes_no_rate":         rateClock,
 	"LimitsHold_another_rate_goes_on_from_what_was_taken":         rateChanged,
 	"LimitsHold_a_permit_is_taken_where_it_is_remembered":         rateReserved,
 	"a_permit_from_before_a_drain_is_replaced":                    rateReservedAgain,
+	"a_permit_that_was_missed_is_replaced":                        rateMissed,
 	"what_has_no_rate_gives_no_permits":                           rateMissing,
 	"a_rate_that_cannot_be_kept_is_refused":                       rateInvalid,
 	"a_limit_without_a_capacity_bounds_no_slots":                  rateUncapped,
@@ -196,13 +198,16 @@ func rateChanged(e *env.Env) {
 }
 
 // reserve takes a permit for a run, and writes down when it comes.
-func reserve(e *env.Env, run *store.Claimed, seq int64, before time.Time) (*store.Reservation, error) {
+func reserve(e *env.Env, run *store.Claimed, seq int64, before time.Time, late ...time.Duration) (*store.Reservation, error) {
 	e.Helper()
 	entry := env.Step(seq)
 	r := &store.Reservation{
 		Namespace: env.Namespace, Name: "partner", Before: before,
 		Append: &store.Append{Lease: run.Lease, Entries: []store.Entry{entry}},
 		Say:    func(r *store.Reservation) { r.Append.Entries[0].Data = []byte(r.At.Format(`"15:04:05.000"`)) },
+	}
+	for _, d := range late {
+		r.Late = d
 	}
 	return r, e.Store.Reserve(e.Ctx, r)
 }
@@ -263,6 +268,46 @@ func rateReservedAgain(e *env.Env) {
 	again, err = reserve(e, &run, 4, second.At)
 	e.NoError("Reserve", err)
 	e.Equal("after a drain", again.At, until)
+}
+
+// rateMissed: a permit is good as long after its time as is said, and another one is taken, at once
+// if one is there, when that is over.
+func rateMissed(e *env.Env) {
+	e.SaveLimit(rated("partner", 1, time.Minute, 1))
+	apart := time.Minute + store.PermitLife
+	run := e.ClaimOne(e.Join(), e.Add())
+	seq := int64(0)
+	next := func(before time.Time) *store.Reservation {
+		e.Helper()
+		seq++
+		r, err := reserve(e, &run, seq, before, time.Second)
+		e.NoError("Reserve", err)
+		return r
+	}
+	next(time.Time{})
+	second, third, fourth := next(time.Time{}).At, next(time.Time{}).At, next(time.Time{}).At
+	e.Clock.Set(second.Add(time.Second))
+	e.Equal("one that is a second late", next(second).At, time.Time{})
+	e.Equal("the next permit", e.LimitOf("partner").NextAt, fourth.Add(apart))
+	e.Clock.Set(third.Add(time.Second + time.Microsecond))
+	e.Equal("one that is later", next(third).At, fourth.Add(apart))
+	e.Equal("the next permit", e.LimitOf("partner").NextAt, fourth.Add(2*apart))
+	e.Clock.Set(fourth.Add(time.Hour))
+	e.Equal("one where there is another one at once", next(fourth).At, time.Time{})
+	e.Equal("the next permit", e.LimitOf("partner").NextAt, e.Clock.Now().Add(apart))
+}
+
+// rateDrainFar: a limit may be drained for longer than durations go.
+func rateDrainFar(e *env.Env) {
+	l := e.SaveLimit(rated("partner", 10, time.Second, 3))
+	last := time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", last))
+	p := permits(e, permitsOf(l, 1))
+	e.Equal("until the last year", []any{p.Count, p.Next}, []any{0, 2 * store.MostAhead})
+	e.Equal("what it tells", e.LimitOf("partner").DrainedUntil, last)
+	for _, until := range []time.Time{last.Add(time.Second), time.Unix(1<<60, 0), time.Unix(-1<<60, 0)} {
+		e.WantErr("until a time that is none", e.Store.Drain(e.Ctx, env.Namespace, "partner", until), store.ErrInvalid)
+	}
 }
 
 func rateMissing(e *env.Env) {

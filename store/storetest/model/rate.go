@@ -48,6 +48,9 @@ func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Ti
 		return err
 	}
 	defer s.mu.Unlock()
+	if err := store.CheckDrain(name, until); err != nil {
+		return err
+	}
 	l, err := s.rateNamed(namespace, name)
 	if err != nil {
 		return err

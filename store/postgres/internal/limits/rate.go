@@ -84,7 +84,7 @@ func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) (taken 
 			var n, base, period, burst, next int64
 			err := r.Scan(&p.Limit, &n, &base, &period, &burst, &next, &p.Move)
 			p.Count, p.Burst = int(n), int(burst)
-			p.Base, p.Period, p.Next = micros(base), micros(period), micros(next)
+			p.Base, p.Period, p.Next = gcra.Micros(base), gcra.Micros(period), gcra.Micros(next)
 			taken = append(taken, p)
 			return err
 		},
@@ -99,10 +99,11 @@ func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) (taken 
 	return taken, nil
 }
 
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
-
 // Drain is that of store.Rates, without the class of its error.
 func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time) error {
+	if err := store.CheckDrain(name, until); err != nil {
+		return err
+	}
 	return pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
 			r, err := s.lockNamed(ctx, t, namespace, name)

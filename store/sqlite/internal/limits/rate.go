@@ -157,6 +157,9 @@ func waiting(t *core.Tx, limit int64) (bool, error) {
 
 // Drain implements store.Rates.
 func (v Verbs) Drain(ctx context.Context, namespace, name string, until time.Time) error {
+	if err := store.CheckDrain(name, until); err != nil {
+		return err
+	}
 	return v.d.Write(ctx, fmt.Sprintf("drain limit %q", name), func(t *core.Tx) error {
 		r, err := rateNamed(t, namespace, name)
 		if err != nil {
