@@ -30,9 +30,12 @@ func (s *Slots) Asks(node int64, now time.Time) (asks []store.LimitAsk) {
 	// Slots that cannot be used for want of those of another limit may be usable in a moment.
 	waits := len(asks) > 0
 	for _, l := range s.limits {
-		if n := l.surplus(now); l.keep == notAsking && n > 0 && !(waits && l.held-l.taken() <= l.needs) {
+		if n := l.surplus(now); l.keep == notAsking && n > 0 && !(waits && l.held-l.taken() <= l.needs) || l.overstates(now) {
 			asks = append(asks, l.askLess())
 		}
+	}
+	for i := range asks {
+		s.noteWish(&asks[i])
 	}
 	return asks
 }
@@ -49,7 +52,7 @@ func (l *limit) askMore(size int, now time.Time) (a store.LimitAsk, more bool) {
 		a.Keep, a.Want = l.used, l.used
 	case l.unsure:
 		a.Keep, a.Want = l.held, max(l.held, l.taken()+l.needs)
-	case l.lacks() > 0 && !l.short && !l.over:
+	case l.asksMore():
 		a.Keep, a.Want = l.held, l.taken()+l.needs
 		if !now.Before(l.wantedUntil) {
 			a.Want = max(a.Want, size*l.heaviest) // so that it need not ask for each job
@@ -64,13 +67,13 @@ func (l *limit) askMore(size int, now time.Time) (a store.LimitAsk, more bool) {
 // askLess returns what to ask to give slots back.
 func (l *limit) askLess() store.LimitAsk {
 	a := store.LimitAsk{Limit: l.ID, Version: l.Version, Keep: l.taken(), Want: l.taken() + l.usable}
-	if l.over {
+	if l.over || l.overPart() {
 		a.Want = l.taken() + l.needs
 	}
 	if l.Uncapped {
 		a.Keep, a.Want = 0, 0 // any number may run
 	}
-	l.keep = a.Keep
+	l.keep, l.back = a.Keep, l.needs
 	return a
 }
 
@@ -92,7 +95,8 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 			if a.Limit != l.ID {
 				continue
 			}
-			l.keep = notAsking
+			back := l.back
+			l.keep, l.back = notAsking, notAsking
 			g, ok := granted[l.ID]
 			if !ok {
 				l.held, l.unsure, stale = min(l.held, a.Keep), true, true
@@ -102,11 +106,13 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 			if g.Slots < l.held {
 				freed = append(freed, l.Name)
 			}
-			l.held, l.over = g.Slots, g.Held > g.Capacity
-			// What it needs may have grown since it asked.
-			switch l.short = l.lacks() > 0 && g.Slots < a.Want; {
-			case l.short:
+			l.held, l.over, l.share.part = g.Slots, g.Held > g.Capacity, g.Part
+			// What it needs may have grown since it asked. What it could not use and gave back it
+			// does not ask for at once.
+			switch l.short = l.lacks() > 0 && (g.Slots < a.Want || back >= l.needs); {
+			case l.short && l.isNews():
 				short = append(short, l.Name)
+			case l.short:
 			case l.lacks() > 0:
 				supervise.Signal(s.asks)
 			}
