@@ -96,8 +96,8 @@ func PerKey() Option {
 // FairShare divides the slots of a limit evenly among the nodes that want some, as far as each can
 // use its part: what one leaves goes to the others, and a node alone may use all. A node that uses
 // more than its part gives slots back as its jobs end; none is stopped. Parts are whole jobs of the
-// heaviest kind, so that such a job runs on each node that has a part. Without it slots are with the
-// node that took them first, as long as it uses them. It needs a Capacity, and does not go with
+// heaviest kind, so that such a job runs on each node that has a part. Without it slots are with
+// the node that took them first, as long as it uses them. It needs a Capacity, and does not go with
 // PerKey.
 func FairShare() Option {
 	return func(l *store.Limit) error {

@@ -208,8 +208,9 @@ func TestDeadNodeAsksAgain(t *testing.T) {
 	})
 }
 
-// TestFairShareUnheard: a node that uses all slots of a fair limit finds that another one wishes for
-// some, and gives them back as its jobs end, without a notification. Then nothing moves any more.
+// TestFairShareUnheard: a node that uses all slots of a fair limit finds that another one wishes
+// for some, and gives them back as its jobs end, without a notification. Then nothing moves any
+// more.
 func TestFairShareUnheard(t *testing.T) {
 	inBubble(t, func(t *testing.T, st *unreliable) {
 		l, err := st.Limits(t.Context(), "n", "three")

@@ -39,8 +39,8 @@ func (b *bed) over(c store.Claimed) {
 
 // TestANodeOverItsPartGivesBack: what a job leaves that ends is not used again, but given back,
 // though nobody has said again that slots are wanted; and the node says how many it still wishes
-// for: its slots, and those that jobs will leave as soon as these ended. Others are not told that it
-// got too few.
+// for: its slots, and those that jobs will leave as soon as these ended. Others are not told that
+// it got too few.
 func TestANodeOverItsPartGivesBack(t *testing.T) {
 	b, start := fairBed(t)
 	b.answer(10, store.Grant{Limit: 1, Slots: 4, Capacity: 4, Held: 4, Part: 2})

@@ -43,18 +43,10 @@ go together with those of the limit.`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			opts, err := rate.options(cmd.Flags().Changed)
+			opts, err := queueOptions(cmd.Flags().Changed, workers, &rate, fair)
 			if err != nil {
 				return err
 			}
-			if workers != "" {
-				opt, err := capacity("--max-workers", workers)
-				if err != nil {
-					return err
-				}
-				opts = append(opts, opt)
-			}
-			opts = append(opts, fair.option(cmd.Flags().Changed)...)
 			change, tunes, err := attempts.change(cmd.Flags().Changed)
 			switch {
 			case err != nil:
@@ -79,6 +71,22 @@ go together with those of the limit.`,
 	fair.add(cmd.Flags())
 	attempts.add(cmd)
 	return cmd
+}
+
+// queueOptions are what the flags say of the limit of a queue.
+func queueOptions(given func(string) bool, workers string, rate *rateFlags, fair fairShare) ([]limit.Option, error) {
+	opts, err := rate.options(given)
+	if err != nil {
+		return nil, err
+	}
+	if workers != "" {
+		opt, err := capacity("--max-workers", workers)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, opt)
+	}
+	return append(opts, fair.option(given)...), nil
 }
 
 // unbind takes the capacity of a queue's limit away, or its rate, and deletes it if neither is

@@ -27,71 +27,74 @@ func shared(capacity int, change ...func(*store.Limit)) store.Limit {
 }
 
 // asks lets a node ask for slots of a fair limit, and checks what it holds then, and its part.
-func asks(e *env.Env, node int64, l store.Limit, keep, want, slots, part int) {
+func asks(e *env.Env, node int64, l store.Limit, keep, want int, expect got) {
 	e.Helper()
 	granted := e.Grants(node, env.Ask(l, keep, want))
-	if len(granted) != 1 || granted[0].Slots != slots || granted[0].Part != part {
-		e.Errorf("an ask for %d, of which %d are kept, is answered %+v, want %d slots of a part of %d", want, keep, granted, slots, part)
+	if len(granted) != 1 || granted[0].Slots != expect.slots || granted[0].Part != expect.part {
+		e.Errorf("an ask for %d, of which %d are kept, is answered %+v, want %+v", want, keep, granted, expect)
 	}
 }
+
+// got is what a node holds after an ask, and its part.
+type got struct{ slots, part int }
 
 func fairParts(e *env.Env) {
 	l := e.SaveLimit(shared(10))
 	first, second, third := e.Join(), e.Join(), e.Join()
-	asks(e, first, l, 0, 10, 10, 10)
-	asks(e, second, l, 0, 10, 0, 5)
-	asks(e, first, l, 8, 10, 8, 5) // two jobs have ended, and it would have more
-	asks(e, second, l, 0, 10, 2, 5)
-	asks(e, third, l, 0, 10, 0, 3) // 4, 3 and 3
-	asks(e, first, l, 4, 10, 4, 4)
-	asks(e, second, l, 2, 10, 3, 3)
-	asks(e, third, l, 0, 10, 3, 3)
-	asks(e, first, l, 0, 10, 4, 4)
+	asks(e, first, l, 0, 10, got{10, 10})
+	asks(e, second, l, 0, 10, got{0, 5})
+	asks(e, first, l, 8, 10, got{8, 5}) // two jobs have ended, and it would have more
+	asks(e, second, l, 0, 10, got{2, 5})
+	asks(e, third, l, 0, 10, got{0, 3}) // 4, 3 and 3
+	asks(e, first, l, 4, 10, got{4, 4})
+	asks(e, second, l, 2, 10, got{3, 3})
+	asks(e, third, l, 0, 10, got{3, 3})
+	asks(e, first, l, 0, 10, got{4, 4})
 	e.WantHolders("partner", store.Holder{Node: first, Slots: 4}, store.Holder{Node: second, Slots: 3}, store.Holder{Node: third, Slots: 3})
 }
 
 func fairKeeps(e *env.Env) {
 	l := e.SaveLimit(shared(4))
 	first, second := e.Join(), e.Join()
-	asks(e, first, l, 0, 4, 4, 4)
-	asks(e, second, l, 0, 4, 0, 2)
-	asks(e, first, l, 3, 4, 3, 2)
-	asks(e, second, l, 0, 4, 1, 2)
-	asks(e, second, l, 5, 5, 5, 2) // it runs them since before there was a limit
-	asks(e, first, l, 3, 4, 3, 2)
+	asks(e, first, l, 0, 4, got{4, 4})
+	asks(e, second, l, 0, 4, got{0, 2})
+	asks(e, first, l, 3, 4, got{3, 2})
+	asks(e, second, l, 0, 4, got{1, 2})
+	asks(e, second, l, 5, 5, got{5, 2}) // it runs them since before there was a limit
+	asks(e, first, l, 3, 4, got{3, 2})
 	e.WantHolders("partner", store.Holder{Node: first, Slots: 3}, store.Holder{Node: second, Slots: 5})
 }
 
 func fairAlone(e *env.Env) {
 	l := e.SaveLimit(shared(7))
 	first, second := e.Join(), e.Join()
-	asks(e, first, l, 0, 100, 7, 7)
-	asks(e, second, l, 0, 1, 0, 3)
-	asks(e, first, l, 0, 100, 6, 6)
-	asks(e, second, l, 0, 0, 0, 3) // it wishes for nothing any more
-	asks(e, first, l, 6, 100, 7, 7)
+	asks(e, first, l, 0, 100, got{7, 7})
+	asks(e, second, l, 0, 1, got{0, 3})
+	asks(e, first, l, 0, 100, got{6, 6})
+	asks(e, second, l, 0, 0, got{0, 3}) // it wishes for nothing any more
+	asks(e, first, l, 6, 100, got{7, 7})
 }
 
 func fairLess(e *env.Env) {
 	l := e.SaveLimit(shared(10))
 	few, first, second := e.Join(), e.Join(), e.Join()
-	asks(e, few, l, 0, 1, 1, 10)
-	asks(e, first, l, 0, 9, 9, 9)
-	asks(e, second, l, 0, 9, 0, 4) // 1, 5 and 4
-	asks(e, first, l, 0, 9, 5, 5)
-	asks(e, second, l, 0, 9, 4, 4)
-	asks(e, few, l, 1, 9, 1, 4) // now it wishes for more: 4, 3 and 3
-	asks(e, first, l, 5, 9, 5, 3)
+	asks(e, few, l, 0, 1, got{1, 10})
+	asks(e, first, l, 0, 9, got{9, 9})
+	asks(e, second, l, 0, 9, got{0, 4}) // 1, 5 and 4
+	asks(e, first, l, 0, 9, got{5, 5})
+	asks(e, second, l, 0, 9, got{4, 4})
+	asks(e, few, l, 1, 9, got{1, 4}) // now it wishes for more: 4, 3 and 3
+	asks(e, first, l, 5, 9, got{5, 3})
 }
 
 func fairUnits(e *env.Env) {
 	l := e.SaveLimit(shared(10, func(l *store.Limit) { l.Kinds = map[string]int{"send": 1, "push": 4} }))
 	first, second, third := e.Join(), e.Join(), e.Join()
-	asks(e, first, l, 0, 10, 10, 10)
-	asks(e, second, l, 0, 10, 0, 4)
-	asks(e, first, l, 0, 10, 6, 6) // a job of four, and what is left
-	asks(e, second, l, 0, 10, 4, 4)
-	asks(e, third, l, 0, 10, 0, 2)
+	asks(e, first, l, 0, 10, got{10, 10})
+	asks(e, second, l, 0, 10, got{0, 4})
+	asks(e, first, l, 0, 10, got{6, 6}) // a job of four, and what is left
+	asks(e, second, l, 0, 10, got{4, 4})
+	asks(e, third, l, 0, 10, got{0, 2})
 }
 
 // fairWishes: a wish is forgotten if it is not repeated, as that of a node that hangs.
@@ -113,25 +116,25 @@ func fairWishes(e *env.Env) {
 	e.Slots(third, l, 1, 6)
 	e.Clock.Advance(time.Microsecond)
 	wishes("later", store.Holder{Node: third, Slots: 6})
-	asks(e, first, l, 2, 4, 2, 2)
+	asks(e, first, l, 2, 4, got{2, 2})
 	e.Clock.Advance(store.WishFor)
 	wishes("at last")
-	asks(e, first, l, 2, 4, 3, 3) // the third holds one, and wishes for no more
+	asks(e, first, l, 2, 4, got{3, 3}) // the third holds one, and wishes for no more
 }
 
 func fairGone(e *env.Env) {
 	l := e.SaveLimit(shared(4))
 	first, second, third := e.Join(), e.Join(), e.Join()
-	asks(e, first, l, 0, 4, 4, 4)
-	asks(e, second, l, 0, 4, 0, 2)
+	asks(e, first, l, 0, 4, got{4, 4})
+	asks(e, second, l, 0, 4, got{0, 2})
 	e.Leave(second)
-	asks(e, first, l, 3, 4, 4, 4)
-	asks(e, third, l, 0, 4, 0, 2)
+	asks(e, first, l, 3, 4, got{4, 4})
+	asks(e, third, l, 0, 4, got{0, 2})
 	e.Clock.Advance(env.DeadAfter)
 	_, err := e.Store.Beat(e.Ctx, store.BeatParams{Node: first})
 	e.NoError("Beat", err)
 	e.Rescue()
-	asks(e, first, l, 3, 4, 4, 4)
+	asks(e, first, l, 3, 4, got{4, 4})
 	e.Equal("wishes of the dead", e.LimitOf("partner").Wishes, nil)
 }
 
@@ -147,7 +150,7 @@ func fairNoMore(e *env.Env) {
 	e.Slots(second, l, 0, 3)
 	l = e.ChangeLimit(shared(4), l.Version)
 	e.Equal("wishes that were none", l.Wishes, nil)
-	asks(e, first, l, 3, 4, 4, 4)
+	asks(e, first, l, 3, 4, got{4, 4})
 	for what, change := range map[string]func(*store.Limit){
 		"per key": func(l *store.Limit) { l.PerKey = true },
 		"of any capacity": func(l *store.Limit) {
