@@ -212,4 +212,3 @@ func scope(l *store.Limit) error {
 	}
 	return nil
 }
-

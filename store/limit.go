@@ -232,6 +232,8 @@ func (l *Limit) Check() error {
 		return l.invalid("it has a capacity, %d, that does not count", l.Capacity)
 	case l.NoJobs && (!l.Uncapped || len(l.Queues) > 0 || len(l.Kinds) > 0):
 		return l.invalid("it names jobs or has a capacity, and no jobs count")
+	case l.isUnshared():
+		return l.invalid("it is shared evenly, and has no capacity that nodes could share")
 	case len(l.Queues) > MaxLimitNames || len(l.Kinds) > MaxLimitNames:
 		return l.invalid("it names more than %d queues or kinds", MaxLimitNames)
 	}
@@ -245,9 +247,6 @@ func (l *Limit) Check() error {
 		if err := CheckLimitName(l.Name); err != nil {
 			return err
 		}
-	}
-	if l.Fair && (l.PerKey || l.Uncapped) {
-		return l.invalid("it is shared evenly, and has no capacity that nodes could share")
 	}
 	if l.Rate != nil {
 		if wrong := l.Rate.check(); wrong != "" {
@@ -271,6 +270,9 @@ func (l *Limit) Check() error {
 	}
 	return nil
 }
+
+// isUnshared reports whether the limit is fair and has no capacity that nodes could share.
+func (l *Limit) isUnshared() bool { return l.Fair && (l.PerKey || l.Uncapped) }
 
 // MaxCapacity is the most slots that a limit has.
 const MaxCapacity = 1_000_000_000

@@ -77,11 +77,11 @@ func (f *fairShare) add(flags *pflag.FlagSet) {
 }
 
 // option is what the flag says, nil if it was not given.
-func (f fairShare) option(given func(string) bool) []limit.Option {
+func (f *fairShare) option(given func(string) bool) []limit.Option {
 	switch {
 	case !given("fair-share"):
 		return nil
-	case bool(f):
+	case bool(*f):
 		return []limit.Option{limit.FairShare()}
 	}
 	return []limit.Option{limit.NoFairShare()}

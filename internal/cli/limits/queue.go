@@ -43,7 +43,7 @@ go together with those of the limit.`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			opts, err := queueOptions(cmd.Flags().Changed, workers, &rate, fair)
+			opts, err := queueOptions(cmd.Flags().Changed, workers, &rate, &fair)
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ go together with those of the limit.`,
 }
 
 // queueOptions are what the flags say of the limit of a queue.
-func queueOptions(given func(string) bool, workers string, rate *rateFlags, fair fairShare) ([]limit.Option, error) {
+func queueOptions(given func(string) bool, workers string, rate *rateFlags, fair *fairShare) ([]limit.Option, error) {
 	opts, err := rate.options(given)
 	if err != nil {
 		return nil, err

@@ -48,14 +48,7 @@ func (v Verbs) Grant(ctx context.Context, params store.GrantParams) (granted []s
 				return err
 			}
 			if !h.called || h.call < params.Call {
-				h.own = a.Share(h.capacity, h.others)
-				change := [3]int64{h.limit, 0, 0}
-				if h.unit > 0 {
-					within := store.LimitAsk{Keep: a.Keep, Want: min(a.Want, part)}
-					h.own, change[2] = within.Share(h.capacity, h.others), int64(a.Want)
-				}
-				change[1] = int64(h.own)
-				changes = append(changes, change)
+				changes = append(changes, h.give(a, part))
 				if h.own < a.Want {
 					wanted = append(wanted, h.limit)
 				}
@@ -73,6 +66,18 @@ func (v Verbs) Grant(ctx context.Context, params store.GrantParams) (granted []s
 		return nil, err
 	}
 	return granted, nil
+}
+
+// give gives the node what it wants as far as there is some, of a fair limit within its part. It
+// returns the limit, what the node holds then, and what it wishes for.
+func (h *held) give(a *store.LimitAsk, part int) [3]int64 {
+	if h.unit == 0 {
+		h.own = a.Share(h.capacity, h.others)
+		return [3]int64{h.limit, int64(h.own), 0}
+	}
+	within := store.LimitAsk{Keep: a.Keep, Want: min(a.Want, part)}
+	h.own = within.Share(h.capacity, h.others)
+	return [3]int64{h.limit, int64(h.own), int64(a.Want)}
 }
 
 // holdings reads what nodes hold of the limits that are asked about.
