@@ -11,6 +11,7 @@
 //	New, Sync     limits that code declares
 //	Set, Delete   limits that are made and changed at run time, as the command line does
 //	Get, List     limits, and the nodes that hold their slots
+//	FairShare     even parts of the slots for the nodes that want some
 //	PerKey, By    so many jobs at once of each key, such as each customer
 //	Acquire       a permit of a limit with a rate, for a durable function
 //	AcquireContext  the same for other code
@@ -33,7 +34,8 @@
 //
 // Nothing for a job: nodes hold slots, and claim no more jobs than they hold slots for. A node that
 // needs slots which another one holds and does not use gets them after three short transactions. A
-// node that needs all the slots that it holds gives none away, whichever node waits.
+// node that needs all the slots that it holds gives none away, whichever node waits, unless the
+// limit has a FairShare: then it gives back what is over its part, as its jobs end.
 //
 // A limit per key costs otherwise. Claims count what runs of the keys of their jobs, with one claim
 // of a limit after the other; a job costs its key in its options, eight bytes while it runs, and a

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/limit"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
@@ -55,6 +56,35 @@ func Example() {
 	}
 	fmt.Println("at most 2 ran at once:", most.Load() <= 2)
 	// Output: at most 2 ran at once: true
+}
+
+// Of the eight jobs of a queue that run at once each node runs as many as the others, while several
+// have some to run.
+func ExampleFairShare() {
+	ctx := context.Background()
+	hf, err := holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hf.Close(ctx)
+	if _, err := limit.Sync(ctx, hf, limit.OfQueue("imports", limit.Capacity(8), limit.FairShare())); err != nil {
+		log.Fatal(err)
+	}
+	l, err := limit.Get(ctx, hf, limit.QueueName("imports"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	nodes := []store.Holder{{Node: 1, Slots: 8}, {Node: 2, Slots: 8}, {Node: 3, Slots: 8}} // what they would use
+	for n := 1; n <= len(nodes); n++ {
+		for _, node := range nodes[:n] {
+			fmt.Print(store.Part(l.Capacity, l.Unit(), node.Node, nodes[:n]), " ")
+		}
+		fmt.Println("of", l.Capacity)
+	}
+	// Output:
+	// 8 of 8
+	// 4 4 of 8
+	// 3 3 2 of 8
 }
 
 // Of each customer one job runs at once, however many customers there are.

@@ -93,6 +93,27 @@ func PerKey() Option {
 	}
 }
 
+// FairShare divides the slots of a limit evenly among the nodes that want some, as far as each can
+// use its part: what one leaves goes to the others, and a node alone may use all. A node that uses
+// more than its part gives slots back as its jobs end; none is stopped. Parts are whole jobs of the
+// heaviest kind, so that such a job runs on each node that has a part. Without it slots are with
+// the node that took them first, as long as it uses them. It needs a Capacity, and does not go with
+// PerKey.
+func FairShare() Option {
+	return func(l *store.Limit) error {
+		l.Fair = true
+		return nil
+	}
+}
+
+// NoFairShare takes a FairShare away.
+func NoFairShare() Option {
+	return func(l *store.Limit) error {
+		l.Fair = false
+		return nil
+	}
+}
+
 // By lets a job count in a limit per key, under a key of 1 to 200 bytes, such as the customer for
 // whom it is: as many of one key run at once, over all nodes, as the limit has slots. A job counts
 // in one such limit: of several options the last one holds. It does not start in the transaction
@@ -131,7 +152,7 @@ func weigh(l *store.Limit, kind string, slots int) error {
 func NoJobs() Option {
 	return func(l *store.Limit) error {
 		l.Queues, l.Kinds, l.NoJobs = nil, nil, true
-		l.Capacity, l.Uncapped = 0, true
+		l.Capacity, l.Uncapped, l.Fair = 0, true, false
 		return nil
 	}
 }
@@ -191,4 +212,3 @@ func scope(l *store.Limit) error {
 	}
 	return nil
 }
-

@@ -51,10 +51,10 @@ func NoRate() Option {
 }
 
 // NoCapacity lets any number of jobs run at once, as in a limit that is declared without a
-// Capacity. Such a limit has a rate.
+// Capacity. Such a limit has a rate, and no FairShare.
 func NoCapacity() Option {
 	return func(l *store.Limit) error {
-		l.Capacity, l.Uncapped = 0, true
+		l.Capacity, l.Uncapped, l.Fair = 0, true, false
 		return nil
 	}
 }

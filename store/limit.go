@@ -15,7 +15,7 @@ import (
 // claims only as many jobs that count as it holds slots for. So neither claims nor outcomes look at
 // limits, and no row is written for a job. The store sees to it that the nodes together hold no
 // more than the capacity, unless that is lowered, or the limit is made, while jobs run: then no
-// node gets any until they are few enough.
+// node gets any until they are few enough. Of a fair limit a node gets no more than its part.
 //
 // Slots that a node holds are its until it gives them back, or is dead and no longer has a job:
 // Rescue and Leave take them then.
@@ -64,6 +64,9 @@ type Limit struct {
 	// back then.
 	WantedAt time.Time
 	Holders  []Holder // by node; those that hold none are left out
+	// Wishes are the nodes that wish for more slots of a fair limit than they hold, by node, and
+	// how many they wish for; of those that have said so within WishFor.
+	Wishes []Holder
 	// NextAt is when the next permit of its rate comes; a time that has passed, or zero: at once.
 	NextAt time.Time
 	// DrainedUntil is the time before which no permits come, as a Drain wants it; zero: there was
@@ -90,9 +93,12 @@ type LimitSettings struct {
 	// (Options.Limit), one slot each, so it has neither queues nor kinds. No node holds slots of
 	// it.
 	PerKey bool `json:"per_key,omitempty"`
+	// Fair bounds how many slots a node gets while others wish for some: see Part. It needs a
+	// capacity that is not that of a key.
+	Fair bool `json:"fair,omitempty"`
 }
 
-// Holder is a node that holds slots of a limit.
+// Holder is a node that holds slots of a limit, or wishes for them.
 type Holder struct {
 	Node  int64
 	Slots int
@@ -118,7 +124,10 @@ type LimitAsk struct {
 	// have jobs for them already. From before the call until its answer, and after one whose answer
 	// was lost, the node uses no more than it keeps, as that may be all that it has then.
 	Keep int
-	Want int // how many it would have
+	// Want is how many it would have. Of a fair limit that is what the node wishes for, until it
+	// asks again: so nodes that hold more than their part find out by Limits that they have to give
+	// some back.
+	Want int
 }
 
 // Grant is what a node holds of a limit.
@@ -128,6 +137,9 @@ type Grant struct {
 	Capacity int
 	// Held is how many all nodes hold, this one included.
 	Held int
+	// Part is the most that the node may hold of a fair limit as things are: it gets no more than
+	// that, and what it keeps. 0 if the limit is not fair.
+	Part int
 }
 
 // MaxLimitNames bounds the queues, and the kinds, that one limit names.
@@ -220,6 +232,8 @@ func (l *Limit) Check() error {
 		return l.invalid("it has a capacity, %d, that does not count", l.Capacity)
 	case l.NoJobs && (!l.Uncapped || len(l.Queues) > 0 || len(l.Kinds) > 0):
 		return l.invalid("it names jobs or has a capacity, and no jobs count")
+	case l.isUnshared():
+		return l.invalid("it is shared evenly, and has no capacity that nodes could share")
 	case len(l.Queues) > MaxLimitNames || len(l.Kinds) > MaxLimitNames:
 		return l.invalid("it names more than %d queues or kinds", MaxLimitNames)
 	}
@@ -256,6 +270,9 @@ func (l *Limit) Check() error {
 	}
 	return nil
 }
+
+// isUnshared reports whether the limit is fair and has no capacity that nodes could share.
+func (l *Limit) isUnshared() bool { return l.Fair && (l.PerKey || l.Uncapped) }
 
 // MaxCapacity is the most slots that a limit has.
 const MaxCapacity = 1_000_000_000

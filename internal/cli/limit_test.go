@@ -25,6 +25,22 @@ func TestLimits(t *testing.T) {
 	s.expect(s.run("limit", "delete", "gpu"), 1, "no such limit")
 }
 
+// TestFairShare: a limit whose slots nodes share evenly is set and shown, and is one no more.
+func TestFairShare(t *testing.T) {
+	s := newShell(t)
+	s.ok("migrate", "up")
+	s.holds(s.ok("limit", "set", "gpu", "--capacity", "8", "--fair-share", "-o", "table"),
+		"limit gpu: 8 slots, in even parts for each node; queues: all; kinds: all")
+	s.holds(s.ok("queue", "set", "mail", "--max-workers", "1", "--fair-share", "-o", "table"), "1 slot, in even parts for each node")
+	s.holds(s.ok("limit", "get", "gpu", "-o", "table"), "in even parts for each node")
+	s.holds(s.ok("limit", "set", "gpu", "--capacity", "9", "-o", "json"), `"fair_share": true`)
+	s.holds(s.ok("limit", "set", "gpu", "--fair-share=false", "-o", "json"), `"fair_share": false`)
+	s.holds(s.ok("queue", "set", "mail", "--fair-share=false", "-o", "table"), "limit queue:mail: 1 slot; queues")
+	s.expect(s.run("limit", "set", "gpu", "--fair-share", "--per-key"), 64, "--fair-share and --per-key cannot be used together")
+	s.expect(s.run("limit", "set", "bad", "--fair-share", "--rate", "1/s"), 64, "has no capacity that nodes could share")
+	s.expect(s.run("queue", "set", "other", "--fair-share"), 1, "no such limit")
+}
+
 // TestQueueSettings: how jobs of a queue are attempted is set, shown with what the handlers of live
 // nodes say, and unset.
 func TestQueueSettings(t *testing.T) {

@@ -13,6 +13,13 @@
 // A node asks for more than it needs unless others want some, so that it does not ask for each job.
 // It makes up to a thousand calls a second for a moment, and twenty if that lasts.
 //
+// Of a fair limit (store.LimitSettings.Fair) the store gives a node no more than its part, which
+// follows from what all nodes hold and have said last that they wish for. A node that is told that
+// slots are wanted reads what its part is now, and uses no more; what it holds beyond that it gives
+// back as its jobs end. Nothing goes to and fro: the parts depend on what nodes wish for alone, and
+// slots that are left over go to those whose ids come first. A node that has less than it could use
+// says so again every few seconds, as wishes are forgotten.
+//
 // # How permits come
 //
 // Permits of rates are taken in advance by a loop of their own (RunPermits), while jobs wait that

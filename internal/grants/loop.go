@@ -60,7 +60,9 @@ func New(p Parts) *Loop { return &Loop{Parts: p, changed: make(chan struct{}, 1)
 func (l *Loop) Heard(w store.Wake) {
 	switch w.Kind {
 	case store.WakeSlotsWanted:
-		l.Slots.Wanted(w.Queue, l.Store.Now())
+		if l.Slots.Wanted(w.Queue, l.Store.Now()) {
+			supervise.Signal(l.changed) // the part of the node may be less now
+		}
 	case store.WakeSlotsFree:
 		l.Slots.Freed(w.Queue)
 	case store.WakeLimit, store.WakeAll:
@@ -92,7 +94,8 @@ func (l *Loop) Load(ctx context.Context) error {
 		}
 		// It may have been this node, or the clock was set; then it gives back what it does not
 		// use, and nothing else happens.
-		if at := limits[i].WantedAt; !at.IsZero() && now.Sub(at).Abs() < wantedFor {
+		others := slices.ContainsFunc(limits[i].Wishes, func(w store.Holder) bool { return w.Node != l.Node() })
+		if at := limits[i].WantedAt; others || !at.IsZero() && now.Sub(at).Abs() < wantedFor {
 			l.Slots.Wanted(limits[i].Name, now)
 		}
 	}

@@ -207,3 +207,62 @@ func TestDeadNodeAsksAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestFairShareUnheard: a node that uses all slots of a fair limit finds that another one wishes
+// for some, and gives them back as its jobs end, without a notification. Then nothing moves any
+// more.
+func TestFairShareUnheard(t *testing.T) {
+	inBubble(t, func(t *testing.T, st *unreliable) {
+		l, err := st.Limits(t.Context(), "n", "three")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l[0].Capacity, l[0].Fair = 4, true
+		if _, err := st.SaveLimit(t.Context(), l[0], l[0].Version); err != nil {
+			t.Fatal(err)
+		}
+		first := join(t, st)
+		if n := first.room(time.Second); n != 4 {
+			t.Fatalf("the first has room for %d", n)
+		}
+		jobs := first.work(4)
+		second := join(t, st)
+		if n := second.room(3 * look); n != 0 {
+			t.Fatalf("the second has room for %d of what the first uses", n)
+		}
+		for i, c := range jobs[:3] {
+			first.End(&c.Job, nil, time.Now())
+			first.Over([]*store.Outcome{{Lease: c.Lease, Final: store.Completed}}, time.Now())
+			if n, want := first.room(time.Second), max(0, i-1); n != want {
+				t.Errorf("after %d jobs the first has room for %d", i+1, n)
+			}
+		}
+		if n := second.room(3 * look); n != 2 {
+			t.Errorf("the second has room for %d", n)
+		}
+		calls := st.calls.Load()
+		if n, m := first.room(time.Minute), second.room(time.Minute); n != 1 || m != 2 {
+			t.Errorf("later they have room for %d and %d", n, m)
+		}
+		if n := st.calls.Load() - calls; n > 60 { // each says now and then what it wishes for
+			t.Errorf("in two minutes in which nothing happens the nodes make %d calls", n)
+		}
+	})
+}
+
+// work lets it claim jobs and begin them.
+func (m *member) work(n int) (jobs []store.Claimed) {
+	m.t.Helper()
+	d := m.Claim(time.Now())
+	for i := range n {
+		var c store.Claimed
+		c.Job.ID[15], c.Job.Kind = byte(i+1), "k"
+		c.Lease = store.Lease{Job: c.Job.ID, Number: 1, Node: m.id.Load(), Claim: 1, Slot: i}
+		jobs = append(jobs, c)
+	}
+	if len(m.Admit(jobs)) != n {
+		m.t.Fatal("they have no slots")
+	}
+	m.Learn(d, d.Limit, jobs)
+	return jobs
+}

@@ -30,9 +30,12 @@ func (s *Slots) Asks(node int64, now time.Time) (asks []store.LimitAsk) {
 	// Slots that cannot be used for want of those of another limit may be usable in a moment.
 	waits := len(asks) > 0
 	for _, l := range s.limits {
-		if n := l.surplus(now); l.keep == notAsking && n > 0 && !(waits && l.held-l.taken() <= l.needs) {
+		if n := l.surplus(now); l.keep == notAsking && n > 0 && !(waits && l.held-l.taken() <= l.needs) || l.overstates(now) {
 			asks = append(asks, l.askLess())
 		}
+	}
+	for i := range asks {
+		s.noteWish(&asks[i])
 	}
 	return asks
 }
@@ -49,7 +52,7 @@ func (l *limit) askMore(size int, now time.Time) (a store.LimitAsk, more bool) {
 		a.Keep, a.Want = l.used, l.used
 	case l.unsure:
 		a.Keep, a.Want = l.held, max(l.held, l.taken()+l.needs)
-	case l.lacks() > 0 && !l.over && (!l.short || l.mayRepeat(now)):
+	case l.asksMore() || l.asksAgain(now):
 		l.askedAt = now
 		a.Keep, a.Want = l.held, l.taken()+l.needs
 		if !now.Before(l.wantedUntil) {
@@ -65,13 +68,13 @@ func (l *limit) askMore(size int, now time.Time) (a store.LimitAsk, more bool) {
 // askLess returns what to ask to give slots back.
 func (l *limit) askLess() store.LimitAsk {
 	a := store.LimitAsk{Limit: l.ID, Version: l.Version, Keep: l.taken(), Want: l.taken() + l.usable}
-	if l.over {
+	if l.over || l.overPart() {
 		a.Want = l.taken() + l.needs
 	}
 	if l.Uncapped {
 		a.Keep, a.Want = 0, 0 // any number may run
 	}
-	l.keep = a.Keep
+	l.keep, l.back = a.Keep, l.needs
 	return a
 }
 
@@ -93,7 +96,8 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 			if a.Limit != l.ID {
 				continue
 			}
-			l.keep = notAsking
+			back := l.back
+			l.keep, l.back = notAsking, notAsking
 			g, ok := granted[l.ID]
 			if !ok {
 				l.held, l.unsure, stale = min(l.held, a.Keep), true, true
@@ -103,11 +107,13 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 			if g.Slots < l.held {
 				freed, l.owed = append(freed, l.Name), false
 			}
-			l.held, l.over = g.Slots, g.Held > g.Capacity
-			// What it needs may have grown since it asked.
-			switch l.short = l.lacks() > 0 && g.Slots < a.Want; {
-			case l.short:
+			l.held, l.over, l.share.part = g.Slots, g.Held > g.Capacity, g.Part
+			// What it needs may have grown since it asked. What it could not use and gave back it
+			// does not ask for at once.
+			switch l.short = l.lacks() > 0 && (g.Slots < a.Want || back >= l.needs); {
+			case l.short && l.isNews():
 				short = append(short, l.Name)
+			case l.short:
 			case l.lacks() > 0:
 				supervise.Signal(s.asks)
 			}
@@ -116,8 +122,9 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 	return freed, short, stale && answer != nil
 }
 
-// mayRepeat reports whether a node that got too few slots is to ask again: for those that others
-// hold, who may have none to spare until then, and forget that some are wanted.
-func (l *limit) mayRepeat(now time.Time) bool {
-	return l.held < l.Slots() && now.Sub(l.askedAt).Abs() >= repeats
+// asksAgain reports whether a node that got too few slots is to ask again: for those that others
+// hold, who may have none to spare until then, and forget that some are wanted. Of a fair limit it
+// says so as fairShare tells.
+func (l *limit) asksAgain(now time.Time) bool {
+	return !l.Fair && l.short && l.lacks() > 0 && !l.over && l.held < l.Slots() && now.Sub(l.askedAt).Abs() >= repeats
 }

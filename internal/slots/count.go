@@ -61,7 +61,9 @@ func (s *Slots) SetLimits(limits []store.Limit) (changed bool) {
 	same := func(known *limit, l store.Limit) bool { return known.ID == l.ID && known.Version == l.Version }
 	if slices.EqualFunc(s.limits, limits, same) {
 		for i, l := range limits {
-			s.limits[i].see(l)
+			if s.limits[i].see(l, s.member); s.limits[i].repeats(s.elapsed()) {
+				supervise.Signal(s.asks)
+			}
 		}
 		return false
 	}
@@ -73,14 +75,14 @@ func (s *Slots) SetLimits(limits []store.Limit) (changed bool) {
 	for _, l := range limits {
 		mine := known[l.ID]
 		if mine == nil {
-			mine = &limit{keep: notAsking}
+			mine = &limit{keep: notAsking, back: notAsking}
 		}
 		if mine.ID == 0 || !sameCount(&mine.LimitSettings, &l.LimitSettings) {
 			mine.claiming = s.claiming * heaviest(&l.LimitSettings) // at the most: a claim is under way
 		}
 		mine.Limit, mine.short, mine.heaviest = l, false, heaviest(&l.LimitSettings)
 		mine.meterFor()
-		mine.see(l)
+		mine.see(l, s.member)
 		s.limits = append(s.limits, mine)
 	}
 	s.divide()
@@ -158,16 +160,19 @@ func (s *Slots) Probe() {
 	}
 }
 
-// Wanted notes that another node wants slots of a limit.
-func (s *Slots) Wanted(name string, now time.Time) {
+// Wanted notes that another node wants slots of a limit. It reports whether the limit is fair: then
+// the part of this node may be another one, which SetLimits tells.
+func (s *Slots) Wanted(name string, now time.Time) (look bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.limits {
 		if l.Name == name {
 			l.wantedUntil, l.owed = now.Add(contention), l.held > 0
 			s.signalSurplus(l, now)
+			look = look || l.Fair
 		}
 	}
+	return look
 }
 
 // signalSurplus has slots given back that others want. s.mu is held.
@@ -209,6 +214,6 @@ func (s *Slots) LimitName(id int64) string {
 func (s *Slots) forgetGrants() {
 	s.member, s.doubtUpTo = 0, 0
 	for _, l := range s.limits {
-		l.held, l.keep, l.short, l.unsure, l.owed, l.doubtful = 0, notAsking, false, false, false, 0
+		l.held, l.keep, l.back, l.short, l.unsure, l.owed, l.doubtful = 0, notAsking, notAsking, false, false, false, 0
 	}
 }

@@ -115,7 +115,7 @@ func (s *Slots) rooms(now time.Time) (of func(c *class) int, most int) {
 		if l.meter != nil {
 			l.meter.wants = min(apart.wants[l], most)
 		}
-		if l.lacks() > 0 && !l.short && l.keep == notAsking || l.surplus(now) > 0 {
+		if l.asksMore() && l.keep == notAsking || l.surplus(now) > 0 || l.overstates(now) {
 			supervise.Signal(s.asks)
 		}
 	}

@@ -9,6 +9,7 @@
 //	count    which jobs count in limits, and how the limits are
 //	apportion  divides slots among classes
 //	permits  the account of a limit's rate: permits that were taken in advance, and when to ask for more
+//	fairshare  how many slots of a limit a node uses while others want some
 //	ask      what is asked of limits, and the answers
 //	weigh    slots that are kept for queues, and the parts of queues in the others
 //	rate     how many jobs end within the prefetch horizon

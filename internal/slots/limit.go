@@ -17,6 +17,7 @@ type limit struct {
 
 	held int // slots that the node holds
 	keep int // the most of them that it uses while it asks for others; notAsking
+	back int // what it needed when it began to give some back; notAsking
 
 	used     int // by jobs that are claimed, until it is stored how their runs ended
 	reserved int // by jobs of enqueues in progress
@@ -31,6 +32,8 @@ type limit struct {
 	over        bool      // the nodes hold more than there are
 	wantedUntil time.Time // until when others want slots, as far as they have said
 	owed        bool      // they have said so, and the node has given back none since
+
+	share fairShare // of a fair limit
 }
 
 // notAsking is the keep of a limit that is not asked about.
@@ -60,6 +63,9 @@ func (l *limit) room() int {
 	if l.keep != notAsking {
 		most = min(most, l.keep)
 	}
+	if l.Fair {
+		most = min(most, l.share.part)
+	}
 	return max(most-l.taken(), 0)
 }
 
@@ -87,7 +93,7 @@ func (l *limit) surplus(now time.Time) int {
 		return l.held
 	case l.over:
 		return max(l.held-l.taken(), 0) // the store says how many of them may be used
-	case now.Before(l.wantedUntil) || l.owed:
+	case now.Before(l.wantedUntil) || l.owed || l.overPart():
 		return max(l.held-l.taken()-l.usable, 0)
 	}
 	return 0
@@ -100,6 +106,9 @@ func (l *limit) lacks() int {
 	}
 	return max(l.needs-max(l.held-l.taken(), 0), 0)
 }
+
+// asksMore reports whether the node is to ask for slots that it lacks.
+func (l *limit) asksMore() bool { return l.lacks() > 0 && !l.short && !l.over && !l.overPart() }
 
 // sameCount reports whether the same jobs count, as much, by both settings.
 func sameCount(a, b *store.LimitSettings) bool {
@@ -115,13 +124,15 @@ func heaviest(l *store.LimitSettings) int {
 	return most
 }
 
-// see takes over who holds slots, of which there may be too few since the capacity was lowered.
-func (l *limit) see(now store.Limit) {
-	l.Holders = now.Holders
+// see takes over who holds slots, of which there may be too few since the capacity was lowered, and
+// who wishes for some. The node is known by its id.
+func (l *limit) see(now store.Limit, node int64) {
+	l.Holders, l.Wishes = now.Holders, now.Wishes
 	total := 0
 	for _, h := range now.Holders {
 		total += h.Slots
 	}
 	l.over = total > now.Slots()
+	l.seeShare(node)
 	l.seeDrained(&now)
 }

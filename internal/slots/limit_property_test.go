@@ -109,8 +109,8 @@ func (w *world) exchange(n *worldNode) {
 			m.Freed(name)
 		}
 		for _, name := range short {
-			if m != n {
-				m.Wanted(name, w.now)
+			if m != n && m.Wanted(name, w.now) {
+				m.SetLimits(w.listed())
 			}
 		}
 	}
@@ -126,6 +126,7 @@ type world struct {
 	excess map[int64]int               // how many slots of a limit may be in use beyond its capacity
 	held   map[[2]int64]int            // by limit and node, as the store has it
 	wants  map[[2]int64]int            // and has not
+	wishes map[[2]int64]int            // of fair limits
 	calls  map[[2]int64]int64          // the last call about it
 	jobs   map[store.ID]*store.Claimed // that nodes have leased
 	last   int64
@@ -145,11 +146,12 @@ type worldNode struct {
 func newWorld(t *rapid.T) *world {
 	w := &world{
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), excess: map[int64]int{}, held: map[[2]int64]int{}, wants: map[[2]int64]int{},
-		calls: map[[2]int64]int64{},
-		jobs:  map[store.ID]*store.Claimed{},
+		calls: map[[2]int64]int64{}, wishes: map[[2]int64]int{},
+		jobs: map[store.ID]*store.Claimed{},
 	}
 	for i := range 2 {
 		cfg := Config{Size: rapid.IntRange(1, 8).Draw(t, "size"), MaxAside: 10, Kinds: map[string]string{"a": "a", "b": "b", "b@1": "b"}}
+		cfg.Elapsed = w.elapsed
 		if rapid.Bool().Draw(t, "named") {
 			cfg.Queues = []store.QueueDemand{{Name: "p"}, {Name: "q", Limit: 2}}
 		}
@@ -157,6 +159,10 @@ func newWorld(t *rapid.T) *world {
 	}
 	w.last = 2
 	return w
+}
+
+func (w *world) elapsed() time.Duration {
+	return w.now.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 }
 
 func (w *world) node(t *rapid.T) *worldNode { return rapid.SampledFrom(w.nodes).Draw(t, "node") }
@@ -176,12 +182,13 @@ func (w *world) limit(t *rapid.T) {
 	if rapid.Bool().Draw(t, "of queues") {
 		l.Queues = []string{rapid.SampledFrom(worldQueues).Draw(t, "queue")}
 	}
+	l.Fair = rapid.Bool().Draw(t, "fair")
 	if rapid.Bool().Draw(t, "of kinds") {
 		l.Kinds = map[string]int{"b": rapid.IntRange(1, 2).Draw(t, "weight")}
 	}
 	if i := rapid.IntRange(0, 1).Draw(t, "which"); i < len(w.limits) {
 		// As a rule only the capacity changes: else nodes count by what they knew before.
-		l.LimitSettings = store.LimitSettings{Capacity: l.Capacity, Queues: w.limits[i].Queues, Kinds: w.limits[i].Kinds}
+		l.LimitSettings = store.LimitSettings{Capacity: l.Capacity, Fair: l.Fair, Queues: w.limits[i].Queues, Kinds: w.limits[i].Kinds}
 		l.ID, l.Version, l.Name = w.limits[i].ID, w.limits[i].Version+1, w.limits[i].Name
 		w.limits[i] = l
 	} else if w.nodes[0].claiming+w.nodes[1].claiming > 0 {
@@ -220,6 +227,9 @@ func (w *world) listed() []store.Limit {
 		for at, held := range w.held {
 			if at[0] == l.ID {
 				l.Holders = append(l.Holders, store.Holder{Node: at[1], Slots: held})
+			}
+			if at[0] == l.ID && l.Fair && w.wishes[at] > held {
+				l.Wishes = append(l.Wishes, store.Holder{Node: at[1], Slots: w.wishes[at]})
 			}
 		}
 		list = append(list, l)
@@ -396,13 +406,30 @@ func (w *world) grant(p store.GrantParams) []store.Grant {
 			if l.ID != a.Limit || l.Version != a.Version {
 				continue
 			}
-			others := w.total(l.ID) - w.held[at]
+			others, wish := w.total(l.ID)-w.held[at], a.Want
+			g := store.Grant{Limit: l.ID, Capacity: l.Capacity}
+			if l.Fair {
+				g.Part = w.part(&l, p.Node)
+				a.Want = min(a.Want, g.Part)
+			}
 			w.held[at], w.calls[at] = a.Share(l.Capacity, others), p.Call
-			w.wants[at] = a.Want - w.held[at]
-			answer = append(answer, store.Grant{Limit: l.ID, Slots: w.held[at], Capacity: l.Capacity, Held: others + w.held[at]})
+			w.wants[at], w.wishes[at] = wish-w.held[at], wish
+			g.Slots, g.Held = w.held[at], others+w.held[at]
+			answer = append(answer, g)
 		}
 	}
 	return answer
+}
+
+// part is the part of a node in a fair limit.
+func (w *world) part(l *store.Limit, node int64) int {
+	var others []store.Holder
+	for at, held := range w.held {
+		if at[0] == l.ID {
+			others = append(others, store.Holder{Node: at[1], Slots: max(held, w.wishes[at])})
+		}
+	}
+	return store.Part(l.Capacity, l.Unit(), node, others)
 }
 
 // die has a node declared dead: its jobs run elsewhere, what it holds is nobody's, and it joins
@@ -418,6 +445,7 @@ func (w *world) die(t *rapid.T) {
 		if at[1] == n.id {
 			delete(w.held, at)
 			delete(w.wants, at)
+			delete(w.wishes, at)
 		}
 	}
 	n.LoseAll(n.id)

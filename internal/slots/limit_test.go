@@ -199,3 +199,27 @@ func TestWishesLast(t *testing.T) {
 		t.Errorf("the other asks %+v later", asks)
 	}
 }
+
+// TestWhatIsOfNoUseIsNotAskedForAtOnce: a node that gives slots back, as it lacks those of another
+// limit, does not ask for them again until something happens.
+func TestWhatIsOfNoUseIsNotAskedForAtOnce(t *testing.T) {
+	b := newBed(t, 10)
+	b.SetLimits([]store.Limit{
+		{ID: 1, Version: 1, Name: "l", LimitSettings: store.LimitSettings{Capacity: 4}},
+		{ID: 2, Version: 1, Name: "m", LimitSettings: store.LimitSettings{Capacity: 4}},
+	})
+	b.Granted(1, b.Asks(1, b.now), []store.Grant{{Limit: 1, Slots: 4, Capacity: 4, Held: 4}, {Limit: 2, Slots: 0, Capacity: 4, Held: 4}})
+	b.Wanted("l", b.now)
+	asks := b.Asks(1, b.now)
+	if len(asks) != 1 || asks[0].Limit != 1 || asks[0].Want != 0 {
+		t.Fatalf("it asks %+v, want to give back what it cannot use", asks)
+	}
+	b.Granted(1, asks, []store.Grant{{Limit: 1, Slots: 0, Capacity: 4, Held: 0}})
+	if asks := b.Asks(1, b.now); len(asks) > 0 {
+		t.Errorf("it asks again: %+v", asks)
+	}
+	b.Freed("l")
+	if asks := b.Asks(1, b.now); len(asks) != 1 {
+		t.Errorf("when some are free it asks %+v", asks)
+	}
+}

@@ -69,6 +69,24 @@ func rateOf(text string) (limit.Option, error) {
 	return limit.Rate(n, unit), nil
 }
 
+// fairShare is the flag that divides slots evenly among nodes.
+type fairShare bool
+
+func (f *fairShare) add(flags *pflag.FlagSet) {
+	flags.BoolVar((*bool)(f), "fair-share", false, "divide the slots evenly among the nodes that want some; =false: not any more")
+}
+
+// option is what the flag says, nil if it was not given.
+func (f *fairShare) option(given func(string) bool) []limit.Option {
+	switch {
+	case !given("fair-share"):
+		return nil
+	case bool(*f):
+		return []limit.Option{limit.FairShare()}
+	}
+	return []limit.Option{limit.NoFairShare()}
+}
+
 // capacity is the option of a flag that takes a number of jobs or none.
 func capacity(flag, text string) (limit.Option, error) {
 	if text == none {

@@ -19,13 +19,15 @@ func QueueCommand(a *app.App) *cobra.Command {
 	v := verbs{a}
 	var workers string
 	var rate rateFlags
+	var fair fairShare
 	var attempts attemptFlags
 	cmd := &cobra.Command{
 		Use:   "set QUEUE",
 		Short: "Set how many jobs of a queue run at once, or start in a time, or how they are attempted",
 		Long: `Set how many jobs of a queue run at once, or start in a time, over all nodes. This is the limit
 queue:QUEUE, which the verbs of "holdfast limit" show and change as well; what a flag says is set,
-the rest stays.
+the rest stays. With --fair-share a node that uses more than an even part of these slots gives some
+back, as its jobs end, while other nodes want some.
 
 Or set how the jobs of a queue are attempted: --max-attempts and --backoff hold for the attempts
 that fail from then on, also of jobs that were enqueued before; --timeout and --heartbeat-timeout
@@ -33,6 +35,7 @@ for those that begin. What the enqueue of a job says comes before it; it comes b
 handler and the kind say. --unset takes it away. "queue get" shows what counts. These flags do not
 go together with those of the limit.`,
 		Example: `  holdfast queue set mail --max-workers 8
+  holdfast queue set mail --max-workers 8 --fair-share
   holdfast queue set mail --rate 50/s --burst 10
   holdfast queue set mail --max-workers none --rate none
   holdfast queue set mail --max-attempts 5 --backoff 10s,1h --timeout 30s
@@ -40,16 +43,9 @@ go together with those of the limit.`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			opts, err := rate.options(cmd.Flags().Changed)
+			opts, err := queueOptions(cmd.Flags().Changed, workers, &rate, &fair)
 			if err != nil {
 				return err
-			}
-			if workers != "" {
-				opt, err := capacity("--max-workers", workers)
-				if err != nil {
-					return err
-				}
-				opts = append(opts, opt)
 			}
 			change, tunes, err := attempts.change(cmd.Flags().Changed)
 			switch {
@@ -60,7 +56,7 @@ go together with those of the limit.`,
 			case tunes:
 				return v.setAttempts(ctx, args[0], &change)
 			case len(opts) == 0:
-				return arg.Usagef("nothing to set; use --max-workers, --rate or --burst, " +
+				return arg.Usagef("nothing to set; use --max-workers, --fair-share, --rate or --burst, " +
 					"or --max-attempts, --backoff, --timeout, --heartbeat-timeout or --unset")
 			}
 			opts = append(opts, limit.Queues(args[0]), limit.Kinds())
@@ -72,8 +68,25 @@ go together with those of the limit.`,
 	}
 	cmd.Flags().StringVar(&workers, "max-workers", "", "let at most `N` jobs of the queue run at once; none: any number")
 	rate.add(cmd.Flags())
+	fair.add(cmd.Flags())
 	attempts.add(cmd)
 	return cmd
+}
+
+// queueOptions are what the flags say of the limit of a queue.
+func queueOptions(given func(string) bool, workers string, rate *rateFlags, fair *fairShare) ([]limit.Option, error) {
+	opts, err := rate.options(given)
+	if err != nil {
+		return nil, err
+	}
+	if workers != "" {
+		opt, err := capacity("--max-workers", workers)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, opt)
+	}
+	return append(opts, fair.option(given)...), nil
 }
 
 // unbind takes the capacity of a queue's limit away, or its rate, and deletes it if neither is

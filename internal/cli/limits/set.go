@@ -21,6 +21,7 @@ type setFlags struct {
 	queues, kinds       []string
 	allQueues, allKinds bool
 	perKey              bool
+	fair                fairShare
 	noJobs              bool
 }
 
@@ -38,10 +39,14 @@ that run go on when the capacity is lowered; none starts until they are few enou
 is not overwritten by what code declares.
 
 With --per-key the capacity is that of each key: of the jobs that name the limit with the same key
-("job enqueue --limit-key NAME=KEY") so many run at once.`,
+("job enqueue --limit-key NAME=KEY") so many run at once.
+
+With --fair-share a node that uses more than an even part of the slots gives some back, as its jobs
+end, while other nodes want some.`,
 		Example: `  holdfast limit set slack --capacity 5 --kind notify --kind report
   holdfast limit set gpu --capacity 8 --kind train=4 --kind infer=1 --queue gpu
   holdfast limit set slack --rate 50/s --burst 10
+  holdfast limit set gpu --fair-share
   holdfast limit set customer --per-key --capacity 3
   holdfast limit set slack --capacity none --rate 100/min
   holdfast limit set slack --capacity 0`,
@@ -58,13 +63,14 @@ With --per-key the capacity is that of each key: of the jobs that name the limit
 	flags := cmd.Flags()
 	flags.StringVar(&f.capacity, "capacity", "", "let at most `N` jobs run at once; none: any number")
 	f.rate.add(flags)
+	f.fair.add(flags)
 	flags.StringArrayVar(&f.queues, "queue", nil, "count the jobs of `QUEUE`; may be repeated")
 	flags.StringArrayVar(&f.kinds, "kind", nil, "count the jobs of `KIND[=SLOTS]`, each as so many; may be repeated")
 	flags.BoolVar(&f.allQueues, "all-queues", false, "count the jobs of all queues")
 	flags.BoolVar(&f.allKinds, "all-kinds", false, "count the jobs of all kinds, each as one")
 	flags.BoolVar(&f.noJobs, "no-jobs", false, "count no jobs, but what code acquires")
 	flags.BoolVar(&f.perKey, "per-key", false, "make the capacity that of each key: count the jobs that name the limit")
-	for _, other := range []string{"queue", "all-queues", "kind", "all-kinds", "no-jobs"} {
+	for _, other := range []string{"queue", "all-queues", "kind", "all-kinds", "no-jobs", "fair-share"} {
 		cmd.MarkFlagsMutuallyExclusive("per-key", other)
 	}
 	cmd.MarkFlagsMutuallyExclusive("queue", "all-queues", "no-jobs")
@@ -86,6 +92,7 @@ func (f *setFlags) options(given func(string) bool) (opts []limit.Option, err er
 		return nil, err
 	}
 	opts = append(opts, ofRate...)
+	opts = append(opts, f.fair.option(given)...)
 	if f.noJobs {
 		opts = append(opts, limit.NoJobs())
 	}
@@ -109,7 +116,7 @@ func (f *setFlags) options(given func(string) bool) (opts []limit.Option, err er
 		opts = append(opts, limit.Weight(name, weight))
 	}
 	if len(opts) == 0 {
-		return nil, arg.Usagef("nothing to set; use --capacity, --rate, --burst, --per-key, --queue or --kind")
+		return nil, arg.Usagef("nothing to set; use --capacity, --rate, --burst, --fair-share, --per-key, --queue or --kind")
 	}
 	return opts, nil
 }

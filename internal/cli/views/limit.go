@@ -17,15 +17,17 @@ import (
 type Limit struct {
 	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"`
-	Capacity  *int           `json:"capacity"` // null: any number of jobs runs at once
-	Rate      Text           `json:"rate"`     // such as 50/s; null: any number starts
-	Burst     *int           `json:"burst"`    // so many of these start at once
-	PerKey    bool           `json:"per_key"`  // the capacity is that of each key
-	Queues    []string       `json:"queues"`   // empty: all
-	Kinds     map[string]int `json:"kinds"`    // with the slots that a job takes; empty: all, one each
-	NoJobs    bool           `json:"no_jobs"`  // no job counts
-	Held      int            `json:"held"`     // slots, by all nodes
+	Capacity  *int           `json:"capacity"`   // null: any number of jobs runs at once
+	Rate      Text           `json:"rate"`       // such as 50/s; null: any number starts
+	Burst     *int           `json:"burst"`      // so many of these start at once
+	PerKey    bool           `json:"per_key"`    // the capacity is that of each key
+	FairShare bool           `json:"fair_share"` // nodes share the slots evenly
+	Queues    []string       `json:"queues"`     // empty: all
+	Kinds     map[string]int `json:"kinds"`      // with the slots that a job takes; empty: all, one each
+	NoJobs    bool           `json:"no_jobs"`    // no job counts
+	Held      int            `json:"held"`       // slots, by all nodes
 	Holders   []Holder       `json:"holders"`
+	Wishes    []Holder       `json:"wishes"`    // the nodes that would hold more of a fair share, and how many
 	WantedAt  timestamp      `json:"wanted_at"` // when a node last asked for more slots than it got
 	NextAt    timestamp      `json:"next_at"`   // when the next job may start by the rate, if that is later
 	Drained   timestamp      `json:"drained_until"`
@@ -52,9 +54,9 @@ type DeletedLimit struct {
 // NewLimit returns the view of a limit.
 func NewLimit(l *store.Limit) Limit {
 	v := Limit{
-		Namespace: l.Namespace, Name: l.Name, PerKey: l.PerKey, NoJobs: l.NoJobs,
+		Namespace: l.Namespace, Name: l.Name, PerKey: l.PerKey, FairShare: l.Fair, NoJobs: l.NoJobs,
 		Queues: append([]string{}, l.Queues...), Kinds: map[string]int{},
-		Holders: []Holder{}, Declared: l.Declared != "", Drift: limit.Drifts(l),
+		Holders: []Holder{}, Wishes: []Holder{}, Declared: l.Declared != "", Drift: limit.Drifts(l),
 		CreatedAt: timestamp(l.CreatedAt), UpdatedAt: timestamp(l.UpdatedAt),
 		WantedAt: timestamp(l.WantedAt),
 	}
@@ -69,6 +71,9 @@ func NewLimit(l *store.Limit) Limit {
 	for _, h := range l.Holders {
 		v.Holders = append(v.Holders, Holder{Node: Big(h.Node), Slots: h.Slots})
 		v.Held += h.Slots
+	}
+	for _, h := range l.Wishes {
+		v.Wishes = append(v.Wishes, Holder{Node: Big(h.Node), Slots: h.Slots})
 	}
 	return v
 }
@@ -149,6 +154,9 @@ func slotsText(l *store.LimitSettings) string {
 	if l.PerKey {
 		text += " for each key"
 	}
+	if l.Fair {
+		text += ", in even parts for each node"
+	}
 	return text
 }
 
@@ -217,14 +225,37 @@ func PrintLimit(out *output.Printer, now time.Time, l *store.Limit) {
 			queuesText(&declared), kindsText(&declared)))
 	}
 	p.Flush()
-	if len(l.Holders) == 0 {
+	if len(l.Holders) == 0 && len(l.Wishes) == 0 {
 		return
 	}
 	out.Printf("\nnodes:")
 	w := out.NewTable(2)
-	w.Add("NODE", "HOLDS")
-	for _, h := range l.Holders {
-		w.Add(strconv.FormatInt(h.Node, 10), strconv.Itoa(h.Slots))
+	if l.Fair {
+		w.Add("NODE", "HOLDS", "WANTS")
+	} else {
+		w.Add("NODE", "HOLDS")
+	}
+	for _, row := range holderRows(l) {
+		w.Add(row...)
 	}
 	w.Flush()
+}
+
+// holderRows are the rows of the nodes that hold slots of a limit, or wish for some.
+func holderRows(l *store.Limit) (rows [][]string) {
+	holds, wants := map[int64]int{}, map[int64]int{}
+	for _, h := range l.Holders {
+		holds[h.Node], wants[h.Node] = h.Slots, h.Slots
+	}
+	for _, h := range l.Wishes {
+		wants[h.Node] = h.Slots
+	}
+	for _, node := range slices.Sorted(maps.Keys(wants)) {
+		row := []string{strconv.FormatInt(node, 10), strconv.Itoa(holds[node])}
+		if l.Fair {
+			row = append(row, strconv.Itoa(wants[node]))
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

@@ -313,7 +313,7 @@ func limitsCopied(p *pair) {
 
 	p.from.NoError("DeleteLimit", p.from.Store.DeleteLimit(p.from.Ctx, env.Namespace, "gone", false))
 	p.from.Clock.Advance(time.Second)
-	l = p.from.ChangeLimit(env.Limit("partner", 6), l.Version)
+	l = p.from.ChangeLimit(env.Limit("partner", 6, func(l *store.Limit) { l.Fair, l.Kinds = true, map[string]int{"send": 2} }), l.Version)
 	from = survey(p.from)
 	if reflect.DeepEqual(from.Limits, survey(p.to).Limits) || len(from.Limits) != 1 || from.Limits[0].ID != 0 || gone.ID == l.ID {
 		p.to.Errorf("nobody sees what has changed: %+v", from.Limits)
@@ -327,6 +327,9 @@ func limitsCopied(p *pair) {
 	}
 	p.to.Equal("copied again", survey(p.to).Limits, from.Limits)
 	p.to.Equal("what there is", p.to.Slots(p.to.Join(), copied, 0, 9), 6)
+	if g := p.to.Grants(p.to.Join(), env.Ask(copied, 0, 9)); len(g) != 1 || g[0].Part != 2 {
+		p.to.Errorf("of a copied limit whose nodes share evenly the second one has %+v", g)
+	}
 }
 
 // gatesGoOn: jobs that waited at their gates, and one that ran, are bounded by the limit that was

@@ -38,6 +38,7 @@ type cluster struct {
 	nodes  []*worker
 	late   []store.GrantParams // calls that were given up, and may arrive yet
 	steps  []string
+	fair   bool // nodes share slots evenly
 	floors bool // nodes keep to the floor of a call; always, but in tests of this simulation
 }
 
@@ -58,7 +59,7 @@ var clusterLimits = [2]store.LimitSettings{
 }
 
 func newCluster(e *env.Env, seed uint64) *cluster {
-	return &cluster{e: e, dice: rand.New(rand.NewPCG(seed, 7)), floors: true}
+	return &cluster{e: e, dice: rand.New(rand.NewPCG(seed, 7)), fair: seed%2 == 1, floors: true}
 }
 
 // errBroken is what a step finds that must not be.
@@ -66,7 +67,10 @@ var errBroken = errors.New("a limit is broken")
 
 func (c *cluster) run(steps int) error {
 	for i, settings := range clusterLimits {
-		l := env.Limit(fmt.Sprintf("limit%d of %v", i, c.e.IDs.Next()), settings.Capacity, func(l *store.Limit) { l.LimitSettings = settings })
+		l := env.Limit(fmt.Sprintf("limit%d of %v", i, c.e.IDs.Next()), settings.Capacity, func(l *store.Limit) {
+			l.LimitSettings = settings
+			l.Fair = c.fair
+		})
 		var err error
 		if c.limits[i], err = c.e.Store.SaveLimit(c.e.Ctx, l, 0); err != nil {
 			return err
@@ -217,7 +221,7 @@ func (c *cluster) ask(w *worker) error {
 			w.known[i] = c.limits[i]
 		}
 		used := w.used(i)
-		if keep[i] = used + c.dice.IntN(w.slots[i]-used+1); w.known[i].ID != 0 {
+		if keep[i] = used + c.dice.IntN(max(w.slots[i]-used, 0)+1); w.known[i].ID != 0 {
 			params.Asks = append(params.Asks, env.Ask(w.known[i], keep[i], c.dice.IntN(10)))
 		}
 	}
@@ -260,7 +264,7 @@ func (c *cluster) take(w *worker) error {
 					most = min(most, free[i]/weight)
 				}
 			}
-			most = c.dice.IntN(most + 1)
+			most = c.dice.IntN(max(most, 0) + 1)
 			for i := range free {
 				free[i] -= most * clusterLimits[i].Weight(queue, kind)
 			}

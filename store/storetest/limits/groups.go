@@ -11,5 +11,5 @@ var Groups = env.Groups{
 	"Slots":     clusterTests,
 	"RaceLimit": raceTests,
 	"Rate":      rateTests,
-	"Grant":     env.Merged(grantTests, sweepTests),
+	"Grant":     env.Merged(grantTests, sweepTests, fairTests),
 }

@@ -26,6 +26,7 @@ func TestTheMachineNoticesLimits(t *testing.T) {
 		"no sweep":                         {func(s store.Store) store.Store { return &sweepsNothing{s} }, limited},
 		"a dead node that is answered":     {func(s store.Store) store.Store { return &answersDead{s} }, limited},
 		"a limit that is deleted though":   {func(s store.Store) store.Store { return &deletesHeld{s} }, limited},
+		"wishes that are not told":         {func(s store.Store) store.Store { return &wishless{s} }, limited},
 		"demands for kinds that are not":   {func(s store.Store) store.Store { return &claimsQueues{s} }, mode{}},
 		"a demand for all that is one too": {func(s store.Store) store.Store { return &claimsNamed{s} }, mode{}},
 	} {
@@ -119,6 +120,17 @@ type deletesHeld struct{ store.Store }
 
 func (s *deletesHeld) DeleteLimit(ctx context.Context, namespace, name string, _ bool) error {
 	return s.Store.DeleteLimit(ctx, namespace, name, true)
+}
+
+// wishless tells of no wishes.
+type wishless struct{ store.Store }
+
+func (s *wishless) Limits(ctx context.Context, namespace, name string) ([]store.Limit, error) {
+	all, err := s.Store.Limits(ctx, namespace, name)
+	for i := range all {
+		all[i].Wishes = nil
+	}
+	return all, err
 }
 
 // claimsQueues takes a demand for a kind for one of its queue.

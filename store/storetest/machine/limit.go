@@ -64,6 +64,7 @@ func (m *machine) saveLimit(t *rapid.T) {
 	}
 	l.Rate = pick(t, "rate", nil, &store.Rate{Count: 20, Per: time.Minute}, &store.Rate{Count: 7, Per: time.Minute, Burst: 5})
 	l.Uncapped = l.Rate != nil && l.Capacity == 0
+	l.Fair = !l.Uncapped && chance(t, "fair", 50)
 	known := m.limitNamed(name)
 	expect := max(0, known.model.Version+pick(t, "version", int64(0), 0, 0, 0, 0, 1, -1))
 	t.Logf("save limit %s, expecting %d: %+v", name, expect, l.LimitSettings)
@@ -165,8 +166,11 @@ func (m *machine) sameLimits(what string, got, want []store.Limit) {
 			l := &side.limits[i]
 			l.CreatedAt, l.UpdatedAt = l.CreatedAt.UTC().Truncate(time.Microsecond), l.UpdatedAt.UTC().Truncate(time.Microsecond)
 			l.Holders = slices.Clone(l.Holders)
-			for j := range l.Holders {
-				l.Holders[j].Node = m.place(l.Holders[j].Node, side.of)
+			l.Wishes = slices.Clone(l.Wishes)
+			for _, nodes := range [][]store.Holder{l.Holders, l.Wishes} {
+				for j := range nodes {
+					nodes[j].Node = m.place(nodes[j].Node, side.of)
+				}
 			}
 		}
 	}

@@ -22,9 +22,10 @@ func (s *Store) limitNamed(namespace, name string) *limit {
 }
 
 // told is what is answered of the limit.
-func (l *limit) told() store.Limit {
+func (l *limit) told(now time.Time) store.Limit {
 	c := l.Limit
 	c.Queues, c.Kinds, c.Holders = slices.Clone(c.Queues), maps.Clone(c.Kinds), l.holders()
+	c.Wishes = l.wishes(now)
 	if l.Rate != nil {
 		rate := *l.Rate
 		c.Rate = &rate
@@ -58,7 +59,7 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 		old.Version++
 	}
 	old.UpdatedAt, old.Capacity, old.Uncapped, old.Declared, old.Rate = now, l.Capacity, l.Uncapped, l.Declared, nil
-	old.NoJobs = l.NoJobs
+	old.NoJobs, old.Fair = l.NoJobs, l.Fair
 	if l.Rate != nil {
 		rate := *l.Rate
 		old.Rate = &rate
@@ -68,7 +69,7 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 	if len(l.Kinds) > 0 {
 		old.Kinds = maps.Clone(l.Kinds)
 	}
-	return old.told(), nil
+	return old.told(now), nil
 }
 
 // DeleteLimit implements store.Limits.
@@ -92,13 +93,14 @@ func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force b
 
 // Limits implements store.Limits.
 func (s *Store) Limits(ctx context.Context, namespace, name string) (found []store.Limit, err error) {
-	if _, err := s.begin(ctx); err != nil {
+	now, err := s.begin(ctx)
+	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	for _, l := range s.limits {
 		if (namespace == "" || l.Namespace == namespace) && (name == "" || l.Name == name) {
-			found = append(found, l.told())
+			found = append(found, l.told(now))
 		}
 	}
 	slices.SortFunc(found, func(a, b store.Limit) int {
@@ -142,14 +144,23 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) (answers []
 				others += g.slots
 			}
 		}
+		part := 0
+		if l.Fair {
+			read := l.told(now)
+			part = read.PartOf(params.Node)
+		}
 		if !called || last.call < params.Call {
-			last = granted{a.Share(l.Slots(), others), params.Call}
+			want := a.Want
+			if last = (granted{call: params.Call}); l.Fair {
+				want, last.want, last.at = min(a.Want, part), a.Want, now
+			}
+			last.slots = max(a.Keep, min(want, l.Slots()-others), 0)
 			l.grants[params.Node] = last
 			if last.slots < a.Want {
 				l.want(now)
 			}
 		}
-		answers = append(answers, store.Grant{Limit: l.ID, Slots: last.slots, Capacity: l.Slots(), Held: others + last.slots})
+		answers = append(answers, store.Grant{Limit: l.ID, Slots: last.slots, Capacity: l.Slots(), Held: others + last.slots, Part: part})
 	}
 	return answers, nil
 }

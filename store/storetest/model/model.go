@@ -85,10 +85,23 @@ type limit struct {
 	rate   gcra.State
 }
 
-// granted is how many slots of a limit a node holds, and its last call.
+// granted is how many slots of a limit a node holds, and its last call; of a fair limit how many it
+// wished for then, and when that was.
 type granted struct {
 	slots int
 	call  int64
+	want  int
+	at    time.Time
+}
+
+// wishes are the nodes that wish for more than they hold.
+func (l *limit) wishes(now time.Time) (all []store.Holder) {
+	for _, node := range slices.Sorted(maps.Keys(l.grants)) {
+		if g := l.grants[node]; l.Fair && g.want > g.slots && now.Sub(g.at) < store.WishFor {
+			all = append(all, store.Holder{Node: node, Slots: g.want})
+		}
+	}
+	return all
 }
 
 // holders are the nodes that hold slots.

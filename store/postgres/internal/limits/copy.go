@@ -14,9 +14,9 @@ import (
 // Export returns all limits for a copy: what nodes hold of them, and their ids, stay behind.
 func Export(ctx context.Context, t pg.Runner) (found []store.Limit, err error) {
 	found = []store.Limit{}
-	err = list("", "", &found).On(ctx, t)
+	err = listSince("", "", 0, &found).On(ctx, t)
 	for i := range found {
-		found[i].ID, found[i].Holders, found[i].WantedAt = 0, nil, time.Time{}
+		found[i].ID, found[i].Holders, found[i].Wishes, found[i].WantedAt = 0, nil, nil, time.Time{}
 	}
 	return found, err
 }
@@ -27,6 +27,7 @@ type limitRow struct {
 	Settings  string  `json:"settings"`
 	Declared  *string `json:"declared"`
 	Capacity  int     `json:"capacity"`
+	Unit      *int64  `json:"unit"`
 	Version   int64   `json:"version"`
 	CreatedAt int64   `json:"created_at"`
 	UpdatedAt int64   `json:"updated_at"`
@@ -51,7 +52,7 @@ func Import(ctx context.Context, t pg.Runner, limits []store.Limit) error {
 		}
 		r := gcra.Of(l)
 		rows[i] = limitRow{
-			l.Namespace, l.Name, settings, pg.OptText(l.Declared), l.Slots(), l.Version, l.CreatedAt.UnixMicro(), l.UpdatedAt.UnixMicro(),
+			l.Namespace, l.Name, settings, pg.OptText(l.Declared), l.Slots(), unitOf(l), l.Version, l.CreatedAt.UnixMicro(), l.UpdatedAt.UnixMicro(),
 			periodOf(l, &r), r.Burst, r.Tat, r.Drained,
 		}
 	}

@@ -22,10 +22,10 @@ func into(found *[]store.Limit) func(pg.Row) error {
 		var settings string
 		var declared *string
 		var createdAt, updatedAt int64
-		var wantedAt, period, node, slots *int64
+		var wantedAt, period, node, slots, want *int64
 		var rate gcra.State
 		err := r.Scan(&l.ID, &l.Namespace, &l.Name, &settings, &declared, &l.Version, &createdAt, &updatedAt, &wantedAt,
-			&period, &rate.Burst, &rate.Tat, &rate.Drained, &node, &slots)
+			&period, &rate.Burst, &rate.Tat, &rate.Drained, &node, &slots, &want)
 		if err != nil {
 			return err
 		}
@@ -45,21 +45,31 @@ func into(found *[]store.Limit) func(pg.Row) error {
 		}
 		if node != nil {
 			last := &(*found)[len(*found)-1]
-			last.Holders = append(last.Holders, store.Holder{Node: *node, Slots: int(*slots)})
+			if *slots > 0 {
+				last.Holders = append(last.Holders, store.Holder{Node: *node, Slots: int(*slots)})
+			}
+			if *want > *slots {
+				last.Wishes = append(last.Wishes, store.Holder{Node: *node, Slots: int(*want)})
+			}
 		}
 		return nil
 	}
 }
 
 // list is the statement that reads limits.
-func list(namespace, name string, found *[]store.Limit) pg.Statement {
-	args := []any{pg.OptText(namespace), pg.OptText(name)}
+func (s *Store) list(namespace, name string, found *[]store.Limit) pg.Statement {
+	return listSince(namespace, name, s.wishes(), found)
+}
+
+// listSince is list, with wishes since then.
+func listSince(namespace, name string, since int64, found *[]store.Limit) pg.Statement {
+	args := []any{pg.OptText(namespace), pg.OptText(name), since}
 	return pg.Statement{Name: "limits", Args: args, Each: into(found)}
 }
 
 // Limits is that of store.Limits, without the class of its error.
 func (s *Store) Limits(ctx context.Context, namespace, name string) (found []store.Limit, err error) {
-	return found, s.Send(ctx, list(namespace, name, &found))
+	return found, s.Send(ctx, s.list(namespace, name, &found))
 }
 
 // SaveLimit is that of store.Limits, without the class of its error.
@@ -71,7 +81,7 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 	// A limit that is made has no other rate to go on from.
 	made := store.Limit{LimitSettings: l.LimitSettings}
 	rate, done := gcra.Of(&made), false
-	args := []any{l.Namespace, l.Name, settings, pg.OptText(l.Declared), int64(l.Slots()), s.Micros()}
+	args := []any{l.Namespace, l.Name, settings, pg.OptText(l.Declared), int64(l.Slots()), unitOf(&l), s.Micros()}
 	save := pg.Statement{Name: "limit_insert", Args: append(slices.Clone(args), periodOf(&l, &rate), rate.Burst)}
 	if expect != 0 {
 		save = pg.Statement{Name: "limit_update", Args: append(args, expect)}
@@ -83,7 +93,7 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 		if expect != 0 {
 			return s.change(ctx, &l, save, &found)
 		}
-		return s.Send(ctx, save, list(l.Namespace, l.Name, &found), gatesChanged)
+		return s.Send(ctx, save, s.list(l.Namespace, l.Name, &found), gatesChanged)
 	})
 	switch {
 	case err != nil:
@@ -118,7 +128,7 @@ func (s *Store) change(ctx context.Context, l *store.Limit, save pg.Statement, f
 				return err
 			}
 		}
-		return t.Together(ctx, list(l.Namespace, l.Name, found), gatesChanged)
+		return t.Together(ctx, s.list(l.Namespace, l.Name, found), gatesChanged)
 	})
 }
 
@@ -169,6 +179,18 @@ func (s *Store) wanted() (now, before int64) {
 	return now, now - store.WantedEvery.Microseconds()
 }
 
+// wishes is after when a node must have said what it wishes for to count.
+func (s *Store) wishes() int64 { return s.Micros() - store.WishFor.Microseconds() }
+
+// unitOf is the unit of a limit, nil if it is not fair.
+func unitOf(l *store.Limit) *int64 {
+	if !l.Fair {
+		return nil
+	}
+	unit := int64(l.Unit())
+	return &unit
+}
+
 // Grant is that of store.Limits, without the class of its error.
 func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Grant, error) {
 	if err := params.Check(); err != nil {
@@ -184,14 +206,18 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Gr
 	now, before := s.wanted()
 	lock := pg.Statement{Name: "limits_lock", Args: []any{params.Node, limits}}
 	give := pg.Statement{
-		Name: "grant", Args: []any{params.Node, params.Call, limits, versions, keeps, wants, now, before},
+		Name: "grant", Args: []any{params.Node, params.Call, limits, versions, keeps, wants, now, before, s.wishes()},
 		Each: func(r pg.Row) error {
 			alive = true
-			var id, capacity, others, held *int64
-			if err := r.Scan(&id, &capacity, &others, &held); err != nil || id == nil {
+			var id, capacity, others, held, part *int64
+			if err := r.Scan(&id, &capacity, &others, &held, &part); err != nil || id == nil {
 				return err
 			}
-			granted = append(granted, store.Grant{Limit: *id, Slots: int(*held), Capacity: int(*capacity), Held: int(*others + *held)})
+			g := store.Grant{Limit: *id, Slots: int(*held), Capacity: int(*capacity), Held: int(*others + *held)}
+			if part != nil {
+				g.Part = int(*part)
+			}
+			granted = append(granted, g)
 			return nil
 		},
 	}

@@ -42,6 +42,7 @@ func Import(t *core.Tx, limits []store.Limit) error {
 		s.BindText(settings)
 		db.BindOptText(s, l.Declared)
 		s.BindInt(int64(l.Slots()))
+		bindUnit(s, l)
 		s.BindInt(l.Version)
 		s.BindInt(l.CreatedAt.UnixMicro())
 		s.BindInt(l.UpdatedAt.UnixMicro())

@@ -15,6 +15,7 @@ import (
 type held struct {
 	limit, version   int64
 	capacity, others int
+	unit             int // of a fair limit, else 0
 	own              int
 	called           bool
 	call             int64 // of the node
@@ -34,7 +35,7 @@ func (v Verbs) Grant(ctx context.Context, params store.GrantParams) (granted []s
 		if err != nil {
 			return err
 		}
-		var changes [][2]int64
+		var changes [][3]int64
 		var wanted []int64
 		for _, h := range now {
 			i := slices.IndexFunc(params.Asks, func(a store.LimitAsk) bool { return a.Limit == h.limit })
@@ -42,14 +43,17 @@ func (v Verbs) Grant(ctx context.Context, params store.GrantParams) (granted []s
 			if a.Version != h.version || h.called && h.call > params.Call {
 				continue
 			}
+			part, err := partOf(t, params.Node, h)
+			if err != nil {
+				return err
+			}
 			if !h.called || h.call < params.Call {
-				h.own = a.Share(h.capacity, h.others)
-				changes = append(changes, [2]int64{h.limit, int64(h.own)})
+				changes = append(changes, h.give(a, part))
 				if h.own < a.Want {
 					wanted = append(wanted, h.limit)
 				}
 			}
-			granted = append(granted, store.Grant{Limit: h.limit, Slots: h.own, Capacity: h.capacity, Held: h.others + h.own})
+			granted = append(granted, store.Grant{Limit: h.limit, Slots: h.own, Capacity: h.capacity, Held: h.others + h.own, Part: part})
 		}
 		if len(wanted) > 0 {
 			if err := want(t, wanted...); err != nil {
@@ -62,6 +66,18 @@ func (v Verbs) Grant(ctx context.Context, params store.GrantParams) (granted []s
 		return nil, err
 	}
 	return granted, nil
+}
+
+// give gives the node what it wants as far as there is some, of a fair limit within its part. It
+// returns the limit, what the node holds then, and what it wishes for.
+func (h *held) give(a *store.LimitAsk, part int) [3]int64 {
+	if h.unit == 0 {
+		h.own = a.Share(h.capacity, h.others)
+		return [3]int64{h.limit, int64(h.own), 0}
+	}
+	within := store.LimitAsk{Keep: a.Keep, Want: min(a.Want, part)}
+	h.own = within.Share(h.capacity, h.others)
+	return [3]int64{h.limit, int64(h.own), int64(a.Want)}
 }
 
 // holdings reads what nodes hold of the limits that are asked about.
@@ -78,7 +94,8 @@ func holdings(t *core.Tx, params *store.GrantParams) (now []held, err error) {
 	s.BindText(string(text))
 	s.BindInt(params.Node)
 	return now, db.Each(s, func() error {
-		h := held{limit: s.ReadInt(), version: s.ReadInt(), capacity: int(s.ReadInt()), others: int(s.ReadInt()), own: int(s.ReadInt())}
+		h := held{limit: s.ReadInt(), version: s.ReadInt(), capacity: int(s.ReadInt()), unit: int(db.ReadOptInt(s))}
+		h.others, h.own = int(s.ReadInt()), int(s.ReadInt())
 		if h.called = !s.ReadNull(); h.called {
 			h.call = s.ReadInt()
 		}
@@ -87,8 +104,20 @@ func holdings(t *core.Tx, params *store.GrantParams) (now []held, err error) {
 	})
 }
 
-// put writes how many slots of limits the node holds.
-func put(t *core.Tx, params *store.GrantParams, changes [][2]int64) error {
+// partOf is the part of a node in a fair limit, 0 of another one.
+func partOf(t *core.Tx, node int64, now held) (part int, err error) {
+	if now.unit == 0 {
+		return 0, nil
+	}
+	var others []store.Holder
+	err = stakes(t, now.limit, func(h store.Holder, want int) {
+		others = append(others, store.Holder{Node: h.Node, Slots: max(h.Slots, want)})
+	})
+	return store.Part(now.capacity, now.unit, node, others), err
+}
+
+// put writes how many slots of limits the node holds, and wishes for.
+func put(t *core.Tx, params *store.GrantParams, changes [][3]int64) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -99,6 +128,7 @@ func put(t *core.Tx, params *store.GrantParams, changes [][2]int64) error {
 	s := t.Stmt("grants_put")
 	s.BindInt(params.Node)
 	s.BindInt(params.Call)
+	s.BindInt(t.Now)
 	s.BindText(string(text))
 	return db.Exec(s)
 }

@@ -51,13 +51,47 @@ func find(t *core.Tx, namespace, name string) (l store.Limit, err error) {
 	return l, addHolders(t, &l)
 }
 
+// addHolders adds who holds slots of a limit, and who wishes for some.
 func addHolders(t *core.Tx, l *store.Limit) error {
+	if l.Fair {
+		return stakes(t, l.ID, func(h store.Holder, want int) {
+			if h.Slots > 0 {
+				l.Holders = append(l.Holders, h)
+			}
+			if want > h.Slots {
+				l.Wishes = append(l.Wishes, store.Holder{Node: h.Node, Slots: want})
+			}
+		})
+	}
 	s := t.Stmt("limit_holders")
 	s.BindInt(l.ID)
 	return db.Each(s, func() error {
 		l.Holders = append(l.Holders, store.Holder{Node: s.ReadInt(), Slots: int(s.ReadInt())})
 		return nil
 	})
+}
+
+// stakes reads what nodes hold of a fair limit, and what they wish for.
+func stakes(t *core.Tx, limit int64, each func(h store.Holder, want int)) error {
+	s := t.Stmt("limit_wishes")
+	s.BindInt(limit)
+	return db.Each(s, func() error {
+		h, want := store.Holder{Node: s.ReadInt(), Slots: int(s.ReadInt())}, int(s.ReadInt())
+		if s.ReadInt() <= t.Now-store.WishFor.Microseconds() {
+			want = 0
+		}
+		each(h, want)
+		return nil
+	})
+}
+
+// bindUnit binds the unit of a limit, NULL if it is not fair.
+func bindUnit(s db.Stmt, l *store.Limit) {
+	if !l.Fair {
+		s.BindNull()
+		return
+	}
+	s.BindInt(int64(l.Unit()))
 }
 
 // SaveLimit implements store.Limits.
@@ -106,6 +140,7 @@ func save(t *core.Tx, l *store.Limit, settings string, id int64) error {
 		s.BindText(settings)
 		db.BindOptText(s, l.Declared)
 		s.BindInt(int64(l.Slots()))
+		bindUnit(s, l)
 		s.BindInt(t.Now)
 		s.BindInt(id)
 		return db.Exec(s)
@@ -116,6 +151,7 @@ func save(t *core.Tx, l *store.Limit, settings string, id int64) error {
 	s.BindText(settings)
 	db.BindOptText(s, l.Declared)
 	s.BindInt(int64(l.Slots()))
+	bindUnit(s, l)
 	s.BindInt(store.FirstVersion(db.TimeOf(t.Now)))
 	s.BindInt(t.Now)
 	s.BindInt(t.Now)

@@ -3,25 +3,26 @@
 -- fragment: limit_columns
 l.id, l.namespace, l.name, l.settings, l.declared, l.version, l.created_at, l.updated_at, l.wanted_at, l.period, l.burst, l.tat, l.drained_until
 
--- With those who hold slots of them: a row for each.
+-- With those who hold slots of them, or have wished for more since: a row for each.
 -- name: limits
--- params: @namespace text, @name text
-SELECT {{limit_columns}}, g.node, g.held FROM {schema}.limit_rule l
+-- params: @namespace text, @name text, @since bigint
+SELECT {{limit_columns}}, g.node, g.held, g.want FROM {schema}.limit_rule l
 LEFT JOIN LATERAL (
-  SELECT a.node, a.held FROM {schema}.limit_grant a WHERE a.rule = l.id AND a.held > 0 OFFSET 0
-) g ON true
+  SELECT a.node, a.held, CASE WHEN l.unit IS NOT NULL AND a.want_at > @since THEN a.want ELSE 0 END AS want
+  FROM {schema}.limit_grant a WHERE a.rule = l.id OFFSET 0
+) g ON g.held > 0 OR g.want > 0
 WHERE (@namespace IS NULL OR l.namespace = @namespace) AND (@name IS NULL OR l.name = @name)
 ORDER BY l.namespace, l.name, g.node;
 
 -- name: limit_insert
--- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @now bigint, @period bigint, @burst bigint
-INSERT INTO {schema}.limit_rule AS l (namespace, name, settings, declared, capacity, version, created_at, updated_at, period, burst)
-VALUES (@namespace, @name, @settings, @declared, @capacity, @now, @now, @now, @period, @burst)
+-- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @unit bigint, @now bigint, @period bigint, @burst bigint
+INSERT INTO {schema}.limit_rule AS l (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst)
+VALUES (@namespace, @name, @settings, @declared, @capacity, @unit, @now, @now, @now, @period, @burst)
 ON CONFLICT DO NOTHING RETURNING l.id;
 
 -- name: limit_update
--- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @now bigint, @expected bigint
-UPDATE {schema}.limit_rule l SET settings = @settings, declared = @declared, capacity = @capacity, updated_at = @now, version = l.version + 1
+-- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @unit bigint, @now bigint, @expected bigint
+UPDATE {schema}.limit_rule l SET settings = @settings, declared = @declared, capacity = @capacity, unit = @unit, updated_at = @now, version = l.version + 1
 WHERE l.namespace = @namespace AND l.name = @name AND l.version = @expected RETURNING l.id;
 
 -- Rates.
@@ -104,20 +105,46 @@ WITH alive AS MATERIALIZED (
 SELECT l.id FROM {schema}.limit_rule l WHERE l.id = ANY (@limits) AND EXISTS (SELECT 1 FROM alive)
 ORDER BY l.id FOR NO KEY UPDATE;
 
--- Gives the node slots: what it wants as far as others leave any, and what it keeps in any case.
--- Answers a row for each limit that has the version which the node knows, unless it has made a
--- later call; and one with NULLs if there is none. No row: the node is not alive. Limits of which
--- it gets less than it wants are noted as wanted, unless they were a moment ago.
+-- The part of a node, @node, in the fair limit t, as store.Part says it: the rounds that all get
+-- which want more, and what is left then for those whose ids come first.
+-- fragment: fair_part
+(
+  SELECT least(t.capacity, e.even + greatest(0, least(t.unit,
+      t.capacity - sum(least(e.want, e.even))
+      - coalesce(sum(least(t.unit, greatest(e.want - e.even, 0))) FILTER (WHERE e.node < @node), 0)
+    ))::bigint)
+  FROM (
+    SELECT s.node, s.want,
+      max(greatest(t.capacity - s.before, 0) / (s.others * t.unit)) OVER () * t.unit AS even
+    FROM (
+      SELECT w.node, w.want, count(*) OVER (ORDER BY w.want DESC, w.node DESC) AS others,
+        (sum(w.want) OVER (ORDER BY w.want, w.node) - w.want)::bigint AS before
+      FROM (
+        SELECT @node AS node, t.capacity AS want
+        UNION ALL
+        SELECT b.node, greatest(b.held, CASE WHEN b.want_at > @since THEN b.want ELSE 0 END)
+        FROM {schema}.limit_grant b WHERE b.rule = t.id AND b.node <> @node
+      ) w WHERE w.want > 0 OR w.node = @node
+    ) s
+  ) e
+  GROUP BY e.even
+)
+
+-- Gives the node slots: what it wants as far as others leave any, and what it keeps in any case. Of
+-- a fair limit no more than its part, and notes what it wishes for. Answers a row for each limit
+-- that has the version which the node knows, unless it has made a later call; and one with NULLs if
+-- there is none. No row: the node is not alive. Limits of which it gets less than it wants are
+-- noted as wanted, unless they were a moment ago.
 -- name: grant
 -- params: @node bigint, @call bigint, @limits bigint[], @versions bigint[], @keeps bigint[], @wants bigint[]
--- params: @now bigint, @before bigint
+-- params: @now bigint, @before bigint, @since bigint
 WITH alive AS MATERIALIZED (
   SELECT n.id FROM {schema}.node n WHERE n.id = @node AND n.dead_at IS NULL
 ), asked AS MATERIALIZED (
-  SELECT t.id, t.keep, t.want, l.capacity, coalesce(o.held, 0) AS others, h.held AS had, h.call
+  SELECT t.id, t.keep, t.want, l.capacity, l.unit, coalesce(o.held, 0) AS others, h.held AS had, h.call
   FROM alive a CROSS JOIN unnest(@limits, @versions, @keeps, @wants) AS t (id, version, keep, want)
   CROSS JOIN LATERAL (
-    SELECT b.capacity FROM {schema}.limit_rule b WHERE b.id = t.id AND b.version = t.version OFFSET 0
+    SELECT b.capacity, b.unit FROM {schema}.limit_rule b WHERE b.id = t.id AND b.version = t.version OFFSET 0
   ) l
   CROSS JOIN LATERAL (
     SELECT sum(b.held)::bigint AS held FROM {schema}.limit_grant b WHERE b.rule = t.id AND b.node <> @node
@@ -125,22 +152,26 @@ WITH alive AS MATERIALIZED (
   LEFT JOIN LATERAL (
     SELECT b.held, b.call FROM {schema}.limit_grant b WHERE b.rule = t.id AND b.node = @node OFFSET 0
   ) h ON true
+), parted AS MATERIALIZED (
+  SELECT t.*, CASE WHEN t.unit IS NOT NULL THEN {{fair_part}} END AS part FROM asked t
 ), given AS (
-  INSERT INTO {schema}.limit_grant AS g (rule, node, held, call)
-  SELECT t.id, @node, greatest(t.keep, least(t.want, t.capacity - t.others), 0), @call
-  FROM asked t WHERE t.call IS NULL OR t.call < @call ORDER BY t.id
-  ON CONFLICT (rule, node) DO UPDATE SET held = excluded.held, call = excluded.call WHERE g.call < excluded.call
+  INSERT INTO {schema}.limit_grant AS g (rule, node, held, call, want, want_at)
+  SELECT t.id, @node, greatest(t.keep, least(t.want, t.part, t.capacity - t.others), 0), @call,
+    CASE WHEN t.unit IS NULL THEN 0 ELSE t.want END, @now
+  FROM parted t WHERE t.call IS NULL OR t.call < @call ORDER BY t.id
+  ON CONFLICT (rule, node) DO UPDATE SET held = excluded.held, call = excluded.call, want = excluded.want, want_at = excluded.want_at
+  WHERE g.call < excluded.call
   RETURNING g.rule, g.held
 ), wanted AS (
   UPDATE {schema}.limit_rule r SET wanted_at = @now
   WHERE r.id = ANY (ARRAY(
-    SELECT t.id FROM asked t CROSS JOIN LATERAL (SELECT b.held FROM given b WHERE b.rule = t.id) g WHERE g.held < t.want
+    SELECT t.id FROM parted t CROSS JOIN LATERAL (SELECT b.held FROM given b WHERE b.rule = t.id) g WHERE g.held < t.want
   )) AND (r.wanted_at IS NULL OR r.wanted_at <= @before)
 )
-SELECT t.id, t.capacity, t.others, t.held FROM alive a LEFT JOIN (
-  SELECT t.id, t.capacity, t.others, g.held FROM asked t CROSS JOIN LATERAL (SELECT b.held FROM given b WHERE b.rule = t.id) g
+SELECT t.id, t.capacity, t.others, t.held, t.part FROM alive a LEFT JOIN (
+  SELECT t.id, t.capacity, t.others, g.held, t.part FROM parted t CROSS JOIN LATERAL (SELECT b.held FROM given b WHERE b.rule = t.id) g
   UNION ALL
-  SELECT t.id, t.capacity, t.others, t.had FROM asked t WHERE t.call = @call
+  SELECT t.id, t.capacity, t.others, t.had, t.part FROM parted t WHERE t.call = @call
 ) t ON true;
 
 -- Deletes what nodes hold that are not alive and have no claim record: one that this does not see
@@ -161,13 +192,13 @@ ORDER BY 1, 2;
 -- name: copy_limits_put
 -- params: @rows text
 WITH rows AS MATERIALIZED (
-  SELECT * FROM json_to_recordset(@rows::json) AS t (namespace text, name text, settings text, declared text, capacity bigint, version bigint,
+  SELECT * FROM json_to_recordset(@rows::json) AS t (namespace text, name text, settings text, declared text, capacity bigint, unit bigint, version bigint,
     created_at bigint, updated_at bigint, period bigint, burst bigint, tat bigint, drained bigint)
 ), others AS (
   DELETE FROM {schema}.limit_rule l WHERE NOT EXISTS (SELECT 1 FROM rows t WHERE t.namespace = l.namespace AND t.name = l.name)
 )
-INSERT INTO {schema}.limit_rule AS r (namespace, name, settings, declared, capacity, version, created_at, updated_at, period, burst, tat, drained_until)
-SELECT namespace, name, settings, declared, capacity, version, created_at, updated_at, period, burst, tat, drained FROM rows
-ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, version = excluded.version,
+INSERT INTO {schema}.limit_rule AS r (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained_until)
+SELECT namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained FROM rows
+ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit = excluded.unit, version = excluded.version,
   created_at = excluded.created_at, updated_at = excluded.updated_at, period = excluded.period, burst = excluded.burst, tat = excluded.tat,
   drained_until = excluded.drained_until, move = r.move + 1;

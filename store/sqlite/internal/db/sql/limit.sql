@@ -18,14 +18,18 @@ ORDER BY namespace, name;
 -- name: limit_holders
 SELECT node, held FROM holdfast_limit_grant WHERE rule = ? AND held > 0 ORDER BY node;
 
+-- What nodes hold of a fair limit, and what they wish for.
+-- name: limit_wishes
+SELECT node, held, want, want_at FROM holdfast_limit_grant WHERE rule = ? ORDER BY node;
+
 -- name: limit_insert
--- params: @namespace, @name, @settings, @declared, @capacity, @version, @created_at, @updated_at
-INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, version, created_at, updated_at)
-VALUES (@namespace, @name, @settings, @declared, @capacity, @version, @created_at, @updated_at);
+-- params: @namespace, @name, @settings, @declared, @capacity, @unit, @version, @created_at, @updated_at
+INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at)
+VALUES (@namespace, @name, @settings, @declared, @capacity, @unit, @version, @created_at, @updated_at);
 
 -- name: limit_update
--- params: @settings, @declared, @capacity, @now, @id
-UPDATE holdfast_limit_rule SET settings = @settings, declared = @declared, capacity = @capacity, updated_at = @now, version = version + 1 WHERE id = @id;
+-- params: @settings, @declared, @capacity, @unit, @now, @id
+UPDATE holdfast_limit_rule SET settings = @settings, declared = @declared, capacity = @capacity, unit = @unit, updated_at = @now, version = version + 1 WHERE id = @id;
 
 -- Notes that slots of limits are wanted, unless that was noted a moment ago.
 -- name: limits_wanted
@@ -43,19 +47,19 @@ DELETE FROM holdfast_limit_grant WHERE rule = ?;
 -- last call, NULL if it made none.
 -- name: grants
 -- params: @limits, @node
-SELECT r.id, r.version, r.capacity, coalesce(sum(g.held) FILTER (WHERE g.node <> n.node), 0),
+SELECT r.id, r.version, r.capacity, r.unit, coalesce(sum(g.held) FILTER (WHERE g.node <> n.node), 0),
   coalesce(sum(g.held) FILTER (WHERE g.node = n.node), 0), max(g.call) FILTER (WHERE g.node = n.node)
 FROM json_each(@limits) i CROSS JOIN (SELECT @node AS node) n
 CROSS JOIN holdfast_limit_rule r ON r.id = i.value
 LEFT JOIN holdfast_limit_grant g ON g.rule = r.id
 GROUP BY r.id;
 
--- @grants are pairs of a limit and how many slots of it the node holds.
+-- @grants are limits, how many slots of each the node holds, and how many it wishes for.
 -- name: grants_put
--- params: @node, @call, @grants
-INSERT INTO holdfast_limit_grant (rule, node, held, call)
-SELECT i.value ->> 0, @node, i.value ->> 1, @call FROM json_each(@grants) i WHERE true
-ON CONFLICT (rule, node) DO UPDATE SET held = excluded.held, call = excluded.call;
+-- params: @node, @call, @now, @grants
+INSERT INTO holdfast_limit_grant (rule, node, held, call, want, want_at)
+SELECT i.value ->> 0, @node, i.value ->> 1, @call, i.value ->> 2, @now FROM json_each(@grants) i WHERE true
+ON CONFLICT (rule, node) DO UPDATE SET held = excluded.held, call = excluded.call, want = excluded.want, want_at = excluded.want_at;
 
 -- Whether there is something to sweep.
 -- name: grants_left
@@ -101,9 +105,9 @@ SELECT namespace, name FROM holdfast_limit_rule WHERE id = ?;
 -- For a copy into another database.
 
 -- name: copy_limit_put
-INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, version, created_at, updated_at, period, burst, tat, drained_until)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, version = excluded.version,
+INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained_until)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit = excluded.unit, version = excluded.version,
   created_at = excluded.created_at, updated_at = excluded.updated_at, period = excluded.period, burst = excluded.burst, tat = excluded.tat,
   drained_until = excluded.drained_until, move = move + 1;
 
