@@ -119,7 +119,8 @@ func TestBacklogCountsWhatIsNotStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, "there is room for one", func() bool { return !refused() })
-		if n, err := hf.Count(t.Context(), store.Filter{Queues: []string{"imports"}, States: []store.State{store.Available}}); n.N != 10 || err != nil {
+		waits := store.Filter{Queues: []string{"imports"}, States: []store.State{store.Available}}
+		if n, err := hf.Count(t.Context(), waits); n.N != 10 || err != nil {
 			t.Error(n, err)
 		}
 	})
@@ -219,7 +220,7 @@ func TestBacklogInTransactions(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		url := pgtest.Shared(t).Database(t)
-		test(t, postgres.URL(url), on(t, "pgx", url, func(tx *sql.Tx) store.Tx { return postgres.SQLTx(tx) }))
+		test(t, postgres.URL(url), on(t, "pgx", url, postgres.SQLTx))
 	})
 }
 
