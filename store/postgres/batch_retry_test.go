@@ -48,9 +48,8 @@ func TestARetryMeetsACount(t *testing.T) {
 		}
 		retried <- err
 	}()
-	eventually(t, "the retry waits for the count", func() bool {
-		return value[bool](t, observer, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)))", counter.PgConn().PID())
-	})
+	const blocks = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)))"
+	eventually(t, "the retry waits for the count", func() bool { return value[bool](t, observer, blocks, counter.PgConn().PID()) })
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,8 @@ func TestHotPlans(t *testing.T) {
 		"edge_told_of", "edge_met", "edge_told", "edge_release", "edge_note", "edge_checked", "edge_await", "edge_unwatch",
 		"unfinished_between", "finished_over",
 		"batch_close", "batches_keep", "batches_there", "batches_look", "batch_heads", "batches_seal", "batches_lock", "batch_members",
-		"batches_counted", "batches_call_lock", "batches_called", "batches_forget", "batches", "batches_of", "batch_retried", "batch_retried_forget",
+		"batches_counted", "batches_call_lock", "batches_called", "batches_forget", "batches", "batches_of",
+		"batch_retried", "batch_retried_forget",
 		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "untold_parents", "tell_parents",
 	} {
 		for _, line := range explain(t, conn, s.Text(name)) {

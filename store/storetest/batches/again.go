@@ -276,76 +276,97 @@ type moment = int64
 // again is a member from the answer of its retry to the beginning of its next end.
 type again struct{ from, to moment }
 
+// race is a batch whose members are retried while others count, call and end them.
+type race struct {
+	*env.Env
+
+	ids     []store.ID
+	clock   atomic.Int64
+	stopped atomic.Bool // it was called back
+
+	mu    sync.Mutex
+	since map[store.ID]moment // members that run again
+	over  []again
+
+	began, answered moment // the call
+	counts          store.BatchCounts
+}
+
 // againRace: people retry members while others count, call and end them. In the time of the call
 // no member was running again, and what it counts had been so.
 func againRace(e *env.Env) {
 	for range 15 {
-		var clock atomic.Int64
-		var mu sync.Mutex
-		since, over := map[store.ID]moment{}, []again{}
-		node := e.Join()
-		b, ids := ended(e, node, store.Failed, store.Failed, store.Completed, store.Failed)
-		var began, answered moment
-		var counts store.BatchCounts
-		var stopped atomic.Bool
+		r, node := &race{Env: e, since: map[store.ID]moment{}}, e.Join()
+		_, r.ids = ended(e, node, store.Failed, store.Failed, store.Completed, store.Failed)
 		var all sync.WaitGroup
-		all.Go(func() {
-			defer stopped.Store(true)
-			for {
-				c, err := e.Store.CountBatches(e.Ctx, store.CountBatchesParams{Limit: 10, Members: 2})
-				if err != nil {
-					e.Errorf("CountBatches: %v", err)
-					return
-				}
-				for i := range c.Through {
-					at, u := clock.Add(1), c.Through[i].Call()
-					if err := e.Store.Apply(e.Ctx, env.Batched(u)); err == nil && u.Err() == nil {
-						began, answered, counts = at, clock.Add(1), c.Through[i].Counts
-						return
-					}
-				}
-			}
-		})
-		all.Go(func() {
-			for i := 0; !stopped.Load() && i < 200; i++ {
-				id := ids[rand.IntN(len(ids))]
-				mu.Lock() // so that it does not end before it is noted
-				results, _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: []store.ID{id}})
-				if err == nil && results[0].Err == nil && since[id] == 0 {
-					since[id] = clock.Add(1)
-				}
-				mu.Unlock()
-				if err != nil {
-					e.Errorf("Retry: %v", err)
-					return
-				}
-			}
-		})
-		for !stopped.Load() {
-			for _, run := range e.ClaimKinds(node, "send") {
-				mu.Lock()
-				if from := since[run.Job.ID]; from != 0 {
-					over = append(over, again{from, clock.Add(1)})
-				}
-				delete(since, run.Job.ID)
-				mu.Unlock()
-				e.End(run, []store.State{store.Failed, store.Cancelled}[rand.IntN(2)])
-			}
+		all.Go(r.lead)
+		all.Go(r.retry)
+		for !r.stopped.Load() {
+			r.end(node)
 		}
 		all.Wait()
-		for _, from := range since {
-			over = append(over, again{from, clock.Add(1)})
+		for _, from := range r.since {
+			r.over = append(r.over, again{from, r.clock.Add(1)})
 		}
-		for _, a := range over {
-			if a.from < began && a.to > answered {
-				e.Fatalf("the batch %v was called while a member ran again: %+v", b.ID, counts)
+		for _, a := range r.over {
+			if a.from < r.began && a.to > r.answered {
+				e.Fatalf("it was called while a member ran again: %+v", r.counts)
 			}
 		}
-		if counts.Total() != int64(len(ids)) || counts.Completed != 1 {
-			e.Fatalf("counted %+v of %d", counts, len(ids))
+		if r.counts.Total() != int64(len(r.ids)) || r.counts.Completed != 1 {
+			e.Fatalf("counted %+v of %d", r.counts, len(r.ids))
 		}
 		for runs := e.ClaimKinds(node, "send"); len(runs) > 0; runs = e.ClaimKinds(node, "send") {
 			e.EndAll(runs, store.Completed)
 		}
+	}
+}
+
+// lead counts until the batch was called back.
+func (r *race) lead() {
+	defer r.stopped.Store(true)
+	for {
+		c, err := r.Store.CountBatches(r.Ctx, store.CountBatchesParams{Limit: 10, Members: 2})
+		if err != nil {
+			r.Errorf("CountBatches: %v", err)
+			return
+		}
+		for i := range c.Through {
+			at, u := r.clock.Add(1), c.Through[i].Call()
+			if err := r.Store.Apply(r.Ctx, env.Batched(u)); err == nil && u.Err() == nil {
+				r.began, r.answered, r.counts = at, r.clock.Add(1), c.Through[i].Counts
+				return
+			}
+		}
+	}
+}
+
+// retry retries members, many times.
+func (r *race) retry() {
+	for i := 0; !r.stopped.Load() && i < 200; i++ {
+		id := r.ids[rand.IntN(len(r.ids))]
+		r.mu.Lock() // so that it does not end before it is noted
+		results, _, err := r.Store.Retry(r.Ctx, store.RetryParams{Jobs: []store.ID{id}})
+		if err == nil && results[0].Err == nil && r.since[id] == 0 {
+			r.since[id] = r.clock.Add(1)
+		}
+		r.mu.Unlock()
+		if err != nil {
+			r.Errorf("Retry: %v", err)
+			return
+		}
+	}
+}
+
+// end ends members that run again.
+func (r *race) end(node int64) {
+	for _, run := range r.ClaimKinds(node, "send") {
+		r.mu.Lock()
+		if from := r.since[run.Job.ID]; from != 0 {
+			r.over = append(r.over, again{from, r.clock.Add(1)})
+		}
+		delete(r.since, run.Job.ID)
+		r.mu.Unlock()
+		r.End(run, []store.State{store.Failed, store.Cancelled}[rand.IntN(2)])
 	}
 }

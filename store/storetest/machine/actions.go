@@ -32,8 +32,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"close":  m.closeChildren,
 	}
 	if m.mode.batched {
-		all["newbatch"], all["closebatch"] = m.newJobBatch, m.closeJobBatch
-		for i := range 3 {
+		all["closebatch"] = m.closeJobBatch
+		for i := range 4 {
+			all[fmt.Sprintf("newbatch%d", i)] = m.newJobBatch
 			all[fmt.Sprintf("countbatches%d", i)], all[fmt.Sprintf("retrymembers%d", i)] = m.countJobBatches, m.retryMembers
 		}
 	}

@@ -31,8 +31,8 @@ func (m *machine) newJobBatch(t *rapid.T) {
 	}
 }
 
-// fillJobBatch adds members to a batch, cancels some of them, closes and counts it, and retries some
-// of those that were cancelled.
+// fillJobBatch adds members to a batch, cancels some, closes and counts it, and retries some of
+// those that were cancelled.
 func (m *machine) fillJobBatch(t *rapid.T, id store.ID) {
 	var batch, model store.Batch
 	var ids []store.ID

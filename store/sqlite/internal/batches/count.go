@@ -56,8 +56,8 @@ func count(t *core.Tx, params store.CountBatchesParams, counted *store.CountedBa
 			if err != nil {
 				return nil, err
 			}
-			left -= len(members)
-			if n, is := b.Count(members, all); is {
+			n, is := b.Count(members, all)
+			if left -= n; is { // one that waits is no reason to leave others to the next call
 				b.Version++
 				changed = append(changed, counting{b, members[:n]})
 				counted.Again = counted.Again || n == len(members) && !b.Through
