@@ -155,6 +155,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{26, []string{"DROP TABLE {schema}.key_rate", "ALTER TABLE {schema}.limit_rule DROP COLUMN key_period, DROP COLUMN key_burst"}},
 	{25, []string{"DROP TABLE {schema}.batch"}},
 	{24, []string{"ALTER TABLE {schema}.queue DROP COLUMN attempts"}},
 	{23, []string{

@@ -42,6 +42,7 @@ func TestHotPlans(t *testing.T) {
 		"updates_refused", "updates_of_gone", "keys_of_gone", "keys_settle",
 		"give_up_turns", "pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
 		"gate_rules_lock", "gates_look", "gated_put", "gated_out", "gates_freed", "gates_changed", "hand_on_gates", "gates_turn", "gate_running",
+		"key_rates_put", "key_rates_next", "key_rate", "promote_look",
 		"claim_records", "claim_releases",
 		"limits_lock", "grant", "limit_holders", "limit_lock", "limit_delete", "nodes_die",
 		"permits_lock", "permits", "rate_lock", "rate_put",

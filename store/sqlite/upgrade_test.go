@@ -240,6 +240,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{26, []string{
+		"DROP TABLE holdfast_key_rate", "ALTER TABLE holdfast_limit_rule DROP COLUMN key_period",
+		"ALTER TABLE holdfast_limit_rule DROP COLUMN key_burst",
+	}},
 	{25, []string{"DROP TABLE holdfast_batch"}},
 	{24, []string{"DROP INDEX holdfast_queue_attempts", "ALTER TABLE holdfast_queue DROP COLUMN attempts"}},
 	{23, []string{

@@ -85,6 +85,10 @@ type limit struct {
 	rate   gcra.State
 }
 
+// keyRate is what is known of the rate of a key: when its next permit comes if none are saved up,
+// and the period by which that was counted.
+type keyRate struct{ tat, period int64 }
+
 // granted is how many slots of a limit a node holds, and its last call.
 type granted struct {
 	slots int
@@ -220,6 +224,7 @@ type Store struct {
 	batches   map[store.ID]*store.JobBatch // each is replaced when it changes
 	replays   bool                         // what a caller's transaction has written is done again
 	limits    map[int64]*limit
+	keyRates  map[int64]keyRate // by gate
 	lastLimit int64
 
 	woken  []store.Wake  // by the operation that is under way
@@ -300,6 +305,7 @@ func New(clock func() time.Time) *Store {
 		schedules: map[scheduleName]schedule{},
 		batches:   map[store.ID]*store.JobBatch{},
 		limits:    map[int64]*limit{},
+		keyRates:  map[int64]keyRate{},
 
 		heard: make(chan struct{}, 1),
 	}
