@@ -11,7 +11,7 @@
 //	New, Sync     limits that code declares
 //	Set, Delete   limits that are made and changed at run time, as the command line does
 //	Get, List     limits, and the nodes that hold their slots
-//	PerKey, By    so many jobs at once of each key, such as each customer
+//	PerKey, By    so many jobs of each key, such as each customer: at once, and in a time
 //	Acquire       a permit of a limit with a rate, for a durable function
 //	AcquireContext  the same for other code
 //	Drain         empties a limit with a rate
@@ -25,7 +25,7 @@
 //
 // A limit with a Rate counts jobs when they are claimed: in any time no more than its burst and
 // what comes in that time, whatever dies, stands still or is slow. A clock of the database that is
-// set forward lets one burst more.
+// set forward lets one burst more. So does the rate of each key of a limit per key.
 //
 // # What it costs
 //
@@ -35,7 +35,8 @@
 //
 // A limit per key costs otherwise. Claims count what runs of the keys of their jobs, with one claim
 // of a limit after the other; a job costs its key in its options, eight bytes while it runs, and a
-// few rows once if it has to wait. See docs/limits.md.
+// few rows once if it has to wait. A rate costs a row for each key that was used lately. See
+// docs/limits.md.
 //
 // # How it fails
 //

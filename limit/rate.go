@@ -29,7 +29,8 @@ func Rate(jobs int, per time.Duration) Option {
 // Burst is how many jobs start at once after a time in which few did. Without it, or if it is 0, it
 // is as many as the rate lets start in a tenth of a second, or the least that a rate can have, if
 // that is more: one job and those of 20 ms, so 2 for 50 jobs a second and 21 for 1,000. It may be 1
-// from one job a second on and for slower rates; these jobs then start 20 ms farther apart.
+// from one job a second on and for slower rates; these jobs then start 20 ms farther apart. The rate
+// of each key (PerKey) may have any burst, and the time between its jobs is not longer.
 func Burst(jobs int) Option {
 	return func(l *store.Limit) error {
 		rate := store.Rate{} // a rate is to be said, too
@@ -67,7 +68,7 @@ func NoCapacity() Option {
 // them for at most 220 ms. Calls of Acquire that still wait take a permit after that time. Jobs
 // that were claimed before run.
 //
-// The errors are ErrNotFound, and ErrInvalid if the limit has no rate.
+// The errors are ErrNotFound, and ErrInvalid if the limit has no rate, or one of each key.
 func Drain(ctx context.Context, c *holdfast.Client, name string, until time.Time) error {
 	e, _ := access.Engine(c)
 	return e.DrainLimit(ctx, c.Namespace(), name, until)
@@ -91,7 +92,7 @@ type answer struct {
 // every ten minutes.
 //
 // In the journal it is a step, "acquire NAME", and a sleep. The errors are those of a step:
-// ErrNotFound, and ErrInvalid if the limit has no rate, among them.
+// ErrNotFound, and ErrInvalid if the limit has no rate, or one of each key, among them.
 func Acquire(run *holdfast.Run, name string) error {
 	before, look := time.Time{}, firstLook
 	for {
@@ -127,8 +128,8 @@ func Acquire(run *holdfast.Run, name string) error {
 
 // AcquireContext is Acquire for code outside of durable functions: it waits in this process. If ctx
 // ends first, or says that it will, the permit goes back, unless another one was taken since. The
-// errors are ErrNotFound, ErrInvalid if the limit has no rate, ErrConflict if its permits are taken
-// for ten years, and that of ctx.
+// errors are ErrNotFound, ErrInvalid if the limit has no rate, or one of each key, ErrConflict if its
+// permits are taken for ten years, and that of ctx.
 func AcquireContext(ctx context.Context, c *holdfast.Client, name string) error {
 	e, _ := access.Engine(c)
 	look, before := 100*time.Millisecond, time.Time{}
@@ -137,7 +138,7 @@ func AcquireContext(ctx context.Context, c *holdfast.Client, name string) error 
 		switch {
 		case err != nil:
 			return err
-		case l.Rate == nil:
+		case l.Together() == nil:
 			return gcra.NoRate(c.Namespace(), name)
 		case !before.IsZero() && !l.DrainedUntil.After(before):
 			return nil

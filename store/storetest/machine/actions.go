@@ -46,6 +46,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	if m.mode.gated {
 		all["gate"], all["unlimit"] = m.saveGate, m.deleteLimit
 		delete(all, "pause")
+		delete(all, "rest")
 	}
 	if !m.mode.keyed {
 		all["promote"] = m.promoteDue

@@ -12,8 +12,8 @@ import (
 // The operations of a machine on limits per key. A claim takes what it may, best first, and passes
 // over jobs whose keys are at their limit. Which of the jobs of a key are judged by a claim is the
 // store's choice where a claim does not take all that it might; so those of this machine serve
-// everything, no queue is paused, and waiting makes no job more urgent. When a store sees that the
-// clock was set back is its choice, too; so once keys have had rates it is not.
+// everything, no queue is paused or rests, and waiting makes no job more urgent. When a store sees
+// that the clock was set back is its choice, too; so once keys have had rates it is not.
 
 func (m *machine) saveGate(t *rapid.T) {
 	l := store.Limit{Namespace: m.namespace, Name: pick(t, "limit", machineLimits...)}
