@@ -76,8 +76,8 @@ func (s *starts) check(t *testing.T, rate store.Rate, each int) {
 	}
 }
 
-// TestRateOfKeys: two nodes, and jobs of many keys. All run, those that wait as soon as they may, and
-// of each key never more than may.
+// TestRateOfKeys: two nodes, and jobs of many keys. All run, and of each key never more start than
+// may.
 func TestRateOfKeys(t *testing.T) {
 	t.Parallel()
 	onDatabases(t, func(t *testing.T, source store.Source) {

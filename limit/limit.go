@@ -98,8 +98,8 @@ func PerKey() Option {
 
 // By lets a job count in a limit per key, under a key of 1 to 200 bytes, such as the customer for
 // whom it is: as many of one key run at once, over all nodes, as the limit has slots, and as many
-// start as its rate lets. A job counts in one such limit: of several options the last one holds. It does not start in the transaction
-// that enqueues it.
+// start as its rate lets. A job counts in one such limit: of several options the last one holds. It
+// does not start in the transaction that enqueues it.
 //
 // While there is no limit per key with that name, the job runs without a bound; enqueueing does not
 // ask. So programs may enqueue before others declare the limit, and a limit may be deleted while
@@ -116,8 +116,8 @@ func Running(ctx context.Context, c *holdfast.Client, limit, key string, most in
 }
 
 // Next returns when the next job of a key may start by the rate of a limit per key; zero: at once,
-// or never, as the rate is 0, or the limit is not there or has no rate. Of jobs of the key that wait
-// the first one starts then, if nothing else keeps it.
+// or never, as the rate is 0, or the limit is not there or has no rate. Of jobs of the key that
+// wait the first one starts then, if nothing else keeps it.
 func Next(ctx context.Context, c *holdfast.Client, limit, key string) (time.Time, error) {
 	e, _ := access.Engine(c)
 	return e.Store.NextOf(ctx, c.Namespace(), limit, key)

@@ -29,8 +29,8 @@ func Rate(jobs int, per time.Duration) Option {
 // Burst is how many jobs start at once after a time in which few did. Without it, or if it is 0, it
 // is as many as the rate lets start in a tenth of a second, or the least that a rate can have, if
 // that is more: one job and those of 20 ms, so 2 for 50 jobs a second and 21 for 1,000. It may be 1
-// from one job a second on and for slower rates; these jobs then start 20 ms farther apart. The rate
-// of each key (PerKey) may have any burst, and the time between its jobs is not longer.
+// from one job a second on and for slower rates; these jobs then start 20 ms farther apart. The
+// rate of each key (PerKey) may have any burst, and its jobs are not farther apart.
 func Burst(jobs int) Option {
 	return func(l *store.Limit) error {
 		rate := store.Rate{} // a rate is to be said, too
@@ -128,8 +128,8 @@ func Acquire(run *holdfast.Run, name string) error {
 
 // AcquireContext is Acquire for code outside of durable functions: it waits in this process. If ctx
 // ends first, or says that it will, the permit goes back, unless another one was taken since. The
-// errors are ErrNotFound, ErrInvalid if the limit has no rate, or one of each key, ErrConflict if its
-// permits are taken for ten years, and that of ctx.
+// errors are ErrNotFound, ErrInvalid if the limit has no rate, or one of each key, ErrConflict if
+// its permits are taken for ten years, and that of ctx.
 func AcquireContext(ctx context.Context, c *holdfast.Client, name string) error {
 	e, _ := access.Engine(c)
 	look, before := 100*time.Millisecond, time.Time{}

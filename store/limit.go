@@ -40,8 +40,8 @@ type Limits interface {
 	// RunningOf returns the jobs of a namespace that run and count under a key of a limit per key,
 	// in the order of their ids, no more than most; 0: all.
 	RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]ID, error)
-	// NextOf returns when the next job of a key may start by the rate of its limit per key; zero: at
-	// once, or never, or the limit is not there, or has no such rate.
+	// NextOf returns when the next job of a key may start by the rate of its limit per key; zero:
+	// at once, or never, or the limit is not there, or has no such rate.
 	NextOf(ctx context.Context, namespace, limit, key string) (time.Time, error)
 }
 

@@ -144,8 +144,8 @@ func (w *finding) key(ctx context.Context, s store.Store, limits []store.Limit) 
 	return nil
 }
 
-// keyRate says when the next job of the job's key may start by the rate of its limit, unless that is
-// now.
+// keyRate says when the next job of the job's key may start by the rate of its limit, unless that
+// is now.
 func (w *finding) keyRate(ctx context.Context, s store.Store, l *store.Limit) error {
 	if l.Rate == nil {
 		return nil

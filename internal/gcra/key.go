@@ -64,7 +64,7 @@ func (k Key) Wait() int64 {
 
 // LookAt is when to look again for jobs of the key that wait, of which some were just let go, to be
 // claimed; 0: not because of the rate. Those that were let go take their permits as they are
-// claimed, and whoever claims them says then when to look; so without that there is no hurry.
+// claimed, and that claim says when to look then; so without it there is no hurry.
 func (k Key) LookAt(now int64, let int) int64 {
 	if k.Period == 0 {
 		return 0

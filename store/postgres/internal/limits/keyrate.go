@@ -34,17 +34,3 @@ func (s *Store) NextOf(ctx context.Context, namespace, limit, key string) (next 
 		return err
 	}})
 }
-
-// RetainKeys removes up to limit rows of keys whose bursts are whole, and tells whether there may
-// be more.
-func RetainKeys(ctx context.Context, d *pg.DB, limit int) (more bool, err error) {
-	removed := 0
-	err = pg.RetryOnConflict(ctx, func() error {
-		removed = 0
-		return d.Send(ctx, pg.Statement{
-			Name: "key_rates_idle", Args: []any{d.Injected(), int32(limit)},
-			Each: func(pg.Row) error { removed++; return nil },
-		})
-	})
-	return removed >= limit, err
-}

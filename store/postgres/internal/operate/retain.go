@@ -13,7 +13,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
-	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
@@ -64,11 +63,7 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 		return retained, err
 	}
 	swept, err := keys.Sweep(ctx, s.DB, s.Micros(), limit)
-	if err != nil {
-		return retained, err
-	}
-	idle, err := limits.RetainKeys(ctx, s.DB, limit)
-	if retained.More = refused || swept || idle; err != nil || r.shortest() == 0 {
+	if retained.More = refused || swept; err != nil || r.shortest() == 0 {
 		return retained, err
 	}
 	if retained.Jobs, err = s.dropDays(ctx, r); err != nil {

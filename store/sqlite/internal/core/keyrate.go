@@ -106,8 +106,8 @@ type room struct {
 	kept  Kept
 }
 
-// isStale reports whether somebody has to look at the gate although no job may go on: it is not
-// noted when, or too late since the clock was set back or the rate was changed.
+// isStale reports whether the gate has to be looked at although no job may go on: it is not noted
+// when, or too late since the clock was set back or the rate was changed.
 func (r *room) isStale(now int64) bool {
 	at := r.key.LookAt(now, 0)
 	return r.rated && at != r.kept.lookAt && (r.kept.lookAt == 0 || at < r.kept.lookAt)

@@ -99,8 +99,7 @@ FROM {schema}.limit_rule l
 LEFT JOIN LATERAL (SELECT b.tat, b.period FROM {schema}.key_rate b WHERE b.gate = @gate OFFSET 0) k ON true
 WHERE l.namespace = @namespace AND l.name = @name AND l.key_period IS NOT NULL;
 
--- Removes keys of which nothing has to be kept: their burst is whole, and nobody is to look for
--- jobs that wait.
+-- Removes keys of which nothing has to be kept: their burst is whole, and no job waits for them.
 -- name: key_rates_idle
 -- params: @injected bigint, @limit int
 DELETE FROM {schema}.key_rate WHERE ctid = ANY (ARRAY(
@@ -157,6 +156,7 @@ INSERT INTO {schema}.gate_check (gate) SELECT gate FROM waiting;
 -- name: hand_on_gates
 -- params: @limit int, @sweep boolean, @injected bigint
 --
+-- walk: time: by the clock of the database, which the rates are counted by.
 -- walk: checks, consumed, waiting, due: the gates to be looked at.
 -- walk: asked: those at which jobs wait, with what their limit lets each key do, NULL without one.
 -- walk: keys, live, room: as in gates_look.

@@ -62,8 +62,7 @@ SELECT gate FROM holdfast_key_rate INDEXED BY holdfast_key_rate_look WHERE look_
 -- name: key_rate_looked
 UPDATE holdfast_key_rate SET look_at = NULL WHERE gate = ?;
 
--- Keys of which nothing has to be kept: their burst is whole, and nobody is to look for jobs that
--- wait.
+-- Keys of which nothing has to be kept: their burst is whole, and no job waits for them.
 -- name: key_rates_idle
 SELECT gate FROM holdfast_key_rate WHERE look_at IS NULL AND tat <= ? LIMIT ? + 0;
 

@@ -1,4 +1,4 @@
-package gating
+package limits
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// Retain removes up to limit rows of keys whose bursts are whole, and tells whether there are more.
-// With a limit of 0 it only looks.
-func Retain(ctx context.Context, d *core.Database, limit int) (removed int, more bool, err error) {
+// RetainKeys removes up to limit rows of keys whose bursts are whole, and tells whether there are
+// more. With a limit of 0 it only looks.
+func RetainKeys(ctx context.Context, d *core.Database, limit int) (removed int, more bool, err error) {
 	var idle []int64
 	look := func(t *core.Tx) (bool, error) {
 		idle = nil
