@@ -110,6 +110,32 @@ func TestQueueAttemptsReadsWhatIsSet(t *testing.T) {
 	}
 }
 
+// TestKeysThatAreDueAreFound: however many keys wait for their rate, those whose time has come are
+// found by an index, and so is the next one.
+func TestKeysThatAreDueAreFound(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
+	s, conn := opened(t)
+	for _, fill := range []string{
+		"SELECT 1",
+		pg.InSchema(`INSERT INTO {schema}.key_rate (gate, tat, period, look_at)
+			SELECT i, i, 1, CASE WHEN i % 2 = 0 THEN i END FROM generate_series(1, 50000) i`, s.SchemaName),
+		pg.InSchema("ANALYZE {schema}.key_rate", s.SchemaName),
+	} {
+		if _, err := conn.Exec(t.Context(), fill); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"key_rates_next", "promote_look", "hand_on_gates"} {
+			plan := strings.Join(explain(t, conn, s.Text(name)), "\n")
+			if !strings.Contains(plan, "Scan using key_rate_look on key_rate") || strings.Contains(plan, "Seq Scan on key_rate") {
+				t.Errorf("%s after %.40s…: %s", name, fill, plan)
+			}
+		}
+	}
+}
+
 // TestUnservedReadsFirstRows: whoever looks for what nobody serves reads no more of ready than the
 // first row of a lane, however long that is.
 func TestUnservedReadsFirstRows(t *testing.T) {
