@@ -12,7 +12,7 @@
 //	Set, Delete   limits that are made and changed at run time, as the command line does
 //	Get, List     limits, and the nodes that hold their slots
 //	FairShare     even parts of the slots for the nodes that want some
-//	PerKey, By    so many jobs at once of each key, such as each customer
+//	PerKey, By    so many jobs of each key, such as each customer: at once, and in a time
 //	Acquire       a permit of a limit with a rate, for a durable function
 //	AcquireContext  the same for other code
 //	Drain         empties a limit with a rate
@@ -28,7 +28,8 @@
 // A limit with a Rate counts jobs when they are claimed: in any time no more than its burst and
 // what comes in that time, whatever dies, stands still or is slow. A clock of the database that is
 // set forward lets one burst more. That holds for AcquireContext, too; Acquire may be a second
-// late, or more where workers always are: see there.
+// late, or more where workers always are: see there. The rate of each key of a limit per key holds
+// in the same way.
 //
 // # What it costs
 //
@@ -39,7 +40,8 @@
 //
 // A limit per key costs otherwise. Claims count what runs of the keys of their jobs, with one claim
 // of a limit after the other; a job costs its key in its options, eight bytes while it runs, and a
-// few rows once if it has to wait. See docs/limits.md.
+// few rows once if it has to wait. A rate costs a row for each key that was used lately. See
+// docs/limits.md.
 //
 // # How it fails
 //

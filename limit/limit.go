@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/access"
@@ -83,9 +84,11 @@ func Weight(kind string, slots int) Option {
 	return func(l *store.Limit) error { return weigh(l, kind, slots) }
 }
 
-// PerKey makes the capacity that of each key: so many of the jobs run at once that name the limit
-// with the same key, see By. The jobs of such a limit are those that name it, whatever their queues
-// and kinds; Queues, Kinds and Weight do not go with it. Its name has no @ in it.
+// PerKey makes the capacity and the rate those of each key: so many of the jobs run at once, and so
+// many start in a time, that name the limit with the same key, see By. The jobs of such a limit are
+// those that name it, whatever their queues and kinds; Queues, Kinds and Weight do not go with it.
+// Its burst may be any, as claims take the permits; Acquire and Drain do not. Its name has no @ in
+// it.
 func PerKey() Option {
 	return func(l *store.Limit) error {
 		l.PerKey, l.Queues, l.Kinds = true, nil, nil
@@ -115,9 +118,9 @@ func NoFairShare() Option {
 }
 
 // By lets a job count in a limit per key, under a key of 1 to 200 bytes, such as the customer for
-// whom it is: as many of one key run at once, over all nodes, as the limit has slots. A job counts
-// in one such limit: of several options the last one holds. It does not start in the transaction
-// that enqueues it.
+// whom it is: as many of one key run at once, over all nodes, as the limit has slots, and as many
+// start as its rate lets. A job counts in one such limit: of several options the last one holds. It
+// does not start in the transaction that enqueues it.
 //
 // While there is no limit per key with that name, the job runs without a bound; enqueueing does not
 // ask. So programs may enqueue before others declare the limit, and a limit may be deleted while
@@ -131,6 +134,14 @@ func By(limit, key string) holdfast.EnqueueOption {
 func Running(ctx context.Context, c *holdfast.Client, limit, key string, most int) ([]holdfast.ID, error) {
 	e, _ := access.Engine(c)
 	return e.Store.RunningOf(ctx, c.Namespace(), limit, key, max(most, 0))
+}
+
+// Next returns when the next job of a key may start by the rate of a limit per key; zero: at once,
+// or never, as the rate is 0, or the limit is not there or has no rate. Of jobs of the key that
+// wait the first one starts then, if nothing else keeps it.
+func Next(ctx context.Context, c *holdfast.Client, limit, key string) (time.Time, error) {
+	e, _ := access.Engine(c)
+	return e.Store.NextOf(ctx, c.Namespace(), limit, key)
 }
 
 func weigh(l *store.Limit, kind string, slots int) error {

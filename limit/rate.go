@@ -29,7 +29,8 @@ func Rate(jobs int, per time.Duration) Option {
 // Burst is how many jobs start at once after a time in which few did. Without it, or if it is 0, it
 // is as many as the rate lets start in a tenth of a second, or the least that a rate can have, if
 // that is more: one job and those of 20 ms, so 2 for 50 jobs a second and 21 for 1,000. It may be 1
-// from one job a second on and for slower rates; these jobs then start 20 ms farther apart.
+// from one job a second on and for slower rates; these jobs then start 20 ms farther apart. The
+// rate of each key (PerKey) may have any burst, and its jobs are not farther apart.
 func Burst(jobs int) Option {
 	return func(l *store.Limit) error {
 		rate := store.Rate{} // a rate is to be said, too
@@ -67,8 +68,8 @@ func NoCapacity() Option {
 // them for at most 220 ms. Calls of Acquire that still wait take a permit after that time. Jobs
 // that were claimed before run.
 //
-// The errors are ErrNotFound, and ErrInvalid if the limit has no rate or until is not between the
-// years 1 and 9999.
+// The errors are ErrNotFound, and ErrInvalid if the limit has no rate, or one of each key, or until
+// is not between the years 1 and 9999.
 func Drain(ctx context.Context, c *holdfast.Client, name string, until time.Time) error {
 	e, _ := access.Engine(c)
 	return e.DrainLimit(ctx, c.Namespace(), name, until)
@@ -104,7 +105,7 @@ type answer struct {
 //
 // In the journal it is a step, "acquire NAME"; and if the permit does not come at once, a sleep and
 // another such step for each that was waited for. The errors are those of a step: ErrNotFound, and
-// ErrInvalid if the limit has no rate, among them.
+// ErrInvalid if the limit has no rate, or one of each key, among them.
 func Acquire(run *holdfast.Run, name string) error {
 	before, late, look := time.Time{}, firstLate, firstLook
 	for {
@@ -148,8 +149,8 @@ func Acquire(run *holdfast.Run, name string) error {
 // takes another one; where calls are slow it takes several, for one start. A Drain is heard until a
 // tenth of a second before the permit comes.
 //
-// The errors are ErrNotFound, ErrInvalid if the limit has no rate, ErrConflict if its permits are
-// taken for ten years, and that of ctx.
+// The errors are ErrNotFound, ErrInvalid if the limit has no rate, or one of each key, ErrConflict
+// if its permits are taken for ten years, and that of ctx.
 func AcquireContext(ctx context.Context, c *holdfast.Client, name string) error {
 	e, _ := access.Engine(c)
 	a := acquiring{client: c, store: e.Store, name: name, want: 1}
@@ -193,7 +194,7 @@ type acquiring struct {
 
 func (a *acquiring) limit(ctx context.Context) (store.Limit, error) {
 	l, err := Get(ctx, a.client, a.name)
-	if err == nil && l.Rate == nil {
+	if err == nil && l.Together() == nil {
 		err = gcra.NoRate(a.client.Namespace(), a.name)
 	}
 	return l, err

@@ -45,6 +45,16 @@ type Passed struct {
 	Jobs int
 	// More: they were so many that the store has given up looking for others. There may be some.
 	More bool
+	// Due is when the next of those that wait for the rate of their key may start: Promote lets it
+	// go then. Zero: none is known.
+	Due time.Time
+}
+
+// Waits notes when a job may start.
+func (p *Passed) Waits(due time.Time) {
+	if p.Due.IsZero() || due.Before(p.Due) {
+		p.Due = due
+	}
 }
 
 // SweepAfter is when to call Promote after a claim has passed over jobs.

@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// A limit per key bounds how many jobs run at once for each of its keys, such as each customer. A
-// job names one such limit and its key in its Options. Claims count the leases of the key, and pass
-// over what would be too many; so nothing is written for a key, and a node holds no slots of such a
-// limit. While there is no limit with that name, or it is none per key, the job is not bounded.
+// A limit per key bounds how many jobs run at once for each of its keys, such as each customer, and
+// how many start in a time. A job names one such limit and its key in its Options. Claims count the
+// leases of the key, and pass over what would be too many; so nothing is written for a key, and a
+// node holds no slots of such a limit. Where the limit has a rate claims take the permits of the
+// key, for which one row is kept while any are taken. While there is no limit with that name, or it
+// is none per key, the job is not bounded.
 
 // MaxLimitKey bounds the key of a job in a limit, in bytes.
 const MaxLimitKey = 200

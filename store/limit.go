@@ -40,6 +40,9 @@ type Limits interface {
 	// RunningOf returns the jobs of a namespace that run and count under a key of a limit per key,
 	// in the order of their ids, no more than most; 0: all.
 	RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]ID, error)
+	// NextOf returns when the next job of a key may start by the rate of its limit per key; zero:
+	// at once, or never, or the limit is not there, or has no such rate.
+	NextOf(ctx context.Context, namespace, limit, key string) (time.Time, error)
 }
 
 // Limit bounds how many jobs of some queues and kinds run at once: from their claim until they end
@@ -89,9 +92,10 @@ type LimitSettings struct {
 	// Kinds are those whose jobs count, each with the slots that one of its jobs takes, at least 1;
 	// nil: all kinds, one slot each.
 	Kinds map[string]int `json:"kinds,omitempty"`
-	// PerKey makes the capacity that of each key. The jobs that count are those that name the limit
-	// (Options.Limit), one slot each, so it has neither queues nor kinds. No node holds slots of
-	// it.
+	// PerKey makes the capacity and the rate those of each key. The jobs that count are those that
+	// name the limit (Options.Limit), one slot each, so it has neither queues nor kinds. No node
+	// holds slots of it or takes permits: claims count what runs, and take permits as they take
+	// jobs. So a rate may have any burst.
 	PerKey bool `json:"per_key,omitempty"`
 	// Fair bounds how many slots a node gets while others wish for some: see Part. It needs a
 	// capacity that is not that of a key.
@@ -184,6 +188,14 @@ func (s *LimitSettings) Weight(queue, kind string) int {
 	return s.Kinds[kind]
 }
 
+// Together is the rate of all jobs together; nil if there is none, or if it is that of each key.
+func (s *LimitSettings) Together() *Rate {
+	if s.PerKey {
+		return nil
+	}
+	return s.Rate
+}
+
 // HeldError is the ErrConflict of a limit that cannot be removed because nodes hold slots of it.
 type HeldError struct {
 	Namespace, Name string
@@ -241,15 +253,12 @@ func (l *Limit) Check() error {
 		if len(l.Queues) > 0 || len(l.Kinds) > 0 || l.NoJobs {
 			return l.invalid("it is per key, and names queues or kinds")
 		}
-		if l.Rate != nil || l.Uncapped {
-			return l.invalid("it is per key, and has a rate or no capacity; of a key only the capacity can be bounded")
-		}
 		if err := CheckLimitName(l.Name); err != nil {
 			return err
 		}
 	}
 	if l.Rate != nil {
-		if wrong := l.Rate.check(); wrong != "" {
+		if wrong := l.Rate.check(l.PerKey); wrong != "" {
 			return l.invalid("%s", wrong)
 		}
 	}
@@ -399,8 +408,8 @@ func (r *Rate) String() string {
 	return fmt.Sprintf("%d/%v", r.Count, r.Per)
 }
 
-// check says why there is no such rate, or "".
-func (r *Rate) check() string {
+// check says why there is no such rate, or "". One of each key holds with any burst.
+func (r *Rate) check(perKey bool) string {
 	p := r.Period()
 	switch {
 	case r.Count < 0 || r.Count > MaxCapacity:
@@ -413,7 +422,7 @@ func (r *Rate) check() string {
 		return ""
 	case r.Per < time.Duration(r.Count)*LeastPeriod:
 		return fmt.Sprintf("its rate %v is over 100000 jobs in a second", r)
-	case r.Bursts() < r.LeastBurst():
+	case r.Bursts() < r.LeastBurst() && !perKey:
 		return fmt.Sprintf("its burst %d is below %d, with which the rate %v would not hold", r.Burst, r.LeastBurst(), r)
 	case int64(r.Bursts()) > int64(MostAhead/p):
 		return fmt.Sprintf("its burst %d would take more than ten years to come back", r.Burst)

@@ -7,7 +7,8 @@ type Promoted struct {
 	Jobs  int    // how many became available, of all namespaces; until then a job that is due stays deferred
 	Wakes []Wake // one WakeReady for each queue that has something to claim now; empty when Jobs is 0
 	More  bool   // the limit was reached: ask again
-	// NextDue is when the next deferred job of any namespace is due; zero: none that is known.
+	// NextDue is when the next deferred job of any namespace is due, or the next that waits for the
+	// rate of its key; zero: none that is known.
 	NextDue time.Time
 }
 

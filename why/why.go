@@ -74,6 +74,7 @@ const (
 	LimitKey    Code = "limit_key"    // as many jobs of its key run as a limit lets, one of them Job
 	FairKey     Code = "fair_key"     // others of its fair key are before it
 	Rate        Code = "rate"         // the rate of a limit lets it start later
+	RateKey     Code = "rate_key"     // the rate of its key in a limit does, until Until
 	QuietNode   Code = "quiet_node"   // people have made the nodes that serve it quiet, or drain them
 	NoFreeSlot  Code = "no_free_slot" // no node that serves it has a free slot
 	Ready       Code = "ready"        // nothing holds it up: a node takes it when its turn comes

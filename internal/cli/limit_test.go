@@ -107,6 +107,12 @@ func TestRates(t *testing.T) {
 	s.holds(s.ok("queue", "set", "mail", "--max-workers", "2", "-o", "table"), "limit queue:mail: 2 slots; 5/10s, 1 at once")
 	s.holds(s.ok("queue", "set", "mail", "--max-workers", "none", "-o", "table"), "limit queue:mail: 5/10s, 1 at once")
 	s.holds(s.ok("queue", "set", "mail", "--rate", "none", "-o", "table"), "any number of jobs runs at once")
+	s.holds(s.ok("limit", "set", "customer", "--per-key", "--rate", "50/min", "--burst", "5", "-o", "table"),
+		"limit customer: 50/min, 5 at once, for each key")
+	s.holds(s.ok("limit", "set", "customer", "--capacity", "3", "-o", "table"),
+		"limit customer: 3 slots for each key; 50/min, 5 at once, for each key")
+	s.holds(s.ok("limit", "set", "customer", "--rate", "0/min", "-o", "table"), "limit customer: 3 slots for each key; no job starts")
+	s.expect(s.run("limit", "drain", "customer", "--for", "1s"), 64, "one of each key")
 	s.expect(s.run("limit", "get", "queue:mail"), 1, "no such limit")
 	s.expect(s.run("limit", "drain", "other", "--for", "1s"), 1, "no such limit")
 	for _, wrong := range [][]string{

@@ -59,8 +59,12 @@ func (d *dispatcher) loop(ctx context.Context) {
 }
 
 // note tells of jobs that the claims before have passed over because limits per key are reached:
-// promotion is to look for them, and there may be others to claim.
+// promotion is to look for them, also when the rate of a key lets the next one start, and there may
+// be others to claim.
 func (d *dispatcher) note() {
+	if !d.passed.Due.IsZero() {
+		d.sweep(d.passed.Due)
+	}
 	if d.passed.Jobs > 0 {
 		d.sweep(d.node.store.Now().Add(store.SweepAfter))
 	}

@@ -109,14 +109,18 @@ func (w *finding) usedOf(ctx context.Context, s store.Store, l *store.Limit, mos
 	}
 }
 
-// key says that as many jobs of the job's key run as its limit lets, and which.
+// key says that as many jobs of the job's key run as its limit lets, and which; and when the next
+// may start by its rate.
 func (w *finding) key(ctx context.Context, s store.Store, limits []store.Limit) error {
 	name, key := w.Options.Limit, w.Options.LimitKey
 	at := slices.IndexFunc(limits, func(l store.Limit) bool { return l.Name == name && l.PerKey })
 	if name == "" || at < 0 {
 		return nil
 	}
-	capacity := limits[at].Capacity
+	if err := w.keyRate(ctx, s, &limits[at]); err != nil {
+		return err
+	}
+	capacity := limits[at].Slots()
 	if capacity == 0 {
 		w.add(why.LimitKey, "limit %s has a capacity of 0: raise it with \"holdfast limit set\"", name)
 		w.causes[len(w.causes)-1].Limit, w.causes[len(w.causes)-1].Key = name, key
@@ -137,6 +141,29 @@ func (w *finding) key(ctx context.Context, s store.Store, limits []store.Limit) 
 		name, capacity, key, len(running), strings.Join(texts, ", "))
 	last := &w.causes[len(w.causes)-1]
 	last.Limit, last.Key, last.Job = name, key, running[0]
+	return nil
+}
+
+// keyRate says when the next job of the job's key may start by the rate of its limit, unless that
+// is now.
+func (w *finding) keyRate(ctx context.Context, s store.Store, l *store.Limit) error {
+	if l.Rate == nil {
+		return nil
+	}
+	next, err := s.NextOf(ctx, w.Namespace, l.Name, w.Options.LimitKey)
+	switch {
+	case err != nil:
+		return err
+	case l.Rate.Count == 0:
+		w.add(why.RateKey, "limit %s has a rate of 0: raise it with \"holdfast limit set\"", l.Name)
+	case next.After(w.now):
+		w.add(why.RateKey, "limit %s lets %s jobs of the key %s start, %d at once: its next permit comes in %s",
+			l.Name, l.Rate, w.Options.LimitKey, l.Rate.Bursts(), w.left(next)).Until = next
+	default:
+		return nil
+	}
+	last := &w.causes[len(w.causes)-1]
+	last.Limit, last.Key = l.Name, w.Options.LimitKey
 	return nil
 }
 

@@ -26,9 +26,10 @@ func Spacing(r *store.Rate) (period, burst int64) {
 	return p.Microseconds(), int64(r.Bursts()) - int64((store.PermitLife+p-1)/p)
 }
 
-// NoRate is the ErrInvalid of a limit that has no rate.
+// NoRate is the ErrInvalid of a limit that has no rate but that of each key.
 func NoRate(namespace, name string) error {
-	return fmt.Errorf("%w: the limit %q in the namespace %q has no rate", store.ErrInvalid, name, namespace)
+	return fmt.Errorf("%w: the limit %q in the namespace %q has no rate, or one of each key, which only jobs take",
+		store.ErrInvalid, name, namespace)
 }
 
 // BookedOut is the ErrConflict of a limit of which permits are taken for years.
@@ -61,7 +62,7 @@ func (s *State) next() int64 { return s.Tat - (s.Burst-1)*s.Period }
 // Tell sets what a limit tells of its rate.
 func (s *State) Tell(l *store.Limit) {
 	l.NextAt, l.DrainedUntil = time.Time{}, time.Time{}
-	if l.Rate == nil {
+	if l.Together() == nil {
 		return
 	}
 	if s.Period > 0 && s.Tat > 0 {
@@ -75,7 +76,7 @@ func (s *State) Tell(l *store.Limit) {
 // Of is where the rate of a limit stands, as far as the limit tells it.
 func Of(l *store.Limit) (s State) {
 	s.Burst = 1
-	if l.Rate == nil {
+	if l.Together() == nil {
 		return s
 	}
 	if s.Period, s.Burst = Spacing(l.Rate); !l.NextAt.IsZero() {

@@ -98,7 +98,7 @@ var layers = []layer{
 		tests:   []string{"store/sqlite", "store/storetest/model"},
 	},
 	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
-	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/internal/gates", "store/sqlite/internal/db"}},
+	{pattern: "store/sqlite/internal/core", imports: []string{"store", "internal/gcra", "store/internal/gates", "store/sqlite/internal/db"}},
 	{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
@@ -115,7 +115,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/edges", imports: onSQLite},
 	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
 	{pattern: "store/sqlite/internal/choosing", imports: []string{"store", "store/sqlite/internal/core", "store/sqlite/internal/db"}},
-	{pattern: "store/sqlite/internal/gating", imports: []string{"store", "store/internal/gates", "store/sqlite/internal/core"}},
+	{pattern: "store/sqlite/internal/gating", imports: slices.Concat(onSQLite, []string{"internal/gcra", "store/internal/gates"})},
 	{
 		pattern: "store/sqlite/internal/work",
 		imports: slices.Concat(onSQLite, []string{
@@ -156,7 +156,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
 	{pattern: "store/postgres/internal/gating", imports: []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}},
-	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"store/internal/gates"})},
+	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"internal/gcra", "store/internal/gates"})},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
 	{pattern: "store/postgres/internal/limits", imports: slices.Concat(onPostgres, []string{"internal/gcra"})},

@@ -155,6 +155,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{28, []string{"DROP TABLE {schema}.key_rate", "ALTER TABLE {schema}.limit_rule DROP COLUMN key_period, DROP COLUMN key_burst"}},
+	{27, []string{
+		"ALTER TABLE {schema}.limit_rule DROP COLUMN unit", "ALTER TABLE {schema}.limit_grant DROP COLUMN want, DROP COLUMN want_at",
+	}},
 	{26, []string{"DROP TABLE {schema}.batch_retried", "ALTER TABLE {schema}.batch ADD COLUMN waited boolean NOT NULL DEFAULT false"}},
 	{25, []string{"DROP TABLE {schema}.batch"}},
 	{24, []string{"ALTER TABLE {schema}.queue DROP COLUMN attempts"}},

@@ -42,6 +42,7 @@ func TestHotPlans(t *testing.T) {
 		"updates_refused", "updates_of_gone", "keys_of_gone", "keys_settle",
 		"give_up_turns", "pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
 		"gate_rules_lock", "gates_look", "gated_put", "gated_out", "gates_freed", "gates_changed", "hand_on_gates", "gates_turn", "gate_running",
+		"key_rates_put", "key_rates_next", "key_rate", "promote_look",
 		"claim_records", "claim_releases",
 		"limits_lock", "grant", "limit_holders", "limit_lock", "limit_delete", "nodes_die",
 		"permits_lock", "permits", "rate_lock", "rate_put",
@@ -104,6 +105,32 @@ func TestQueueAttemptsReadsWhatIsSet(t *testing.T) {
 		}
 		for _, name := range []string{"queue_attempts", "queue_attempts_all"} {
 			if plan := strings.Join(explain(t, conn, s.Text(name)), "\n"); !strings.Contains(plan, "Index Scan using queue_attempts on queue") {
+				t.Errorf("%s after %.40s…: %s", name, fill, plan)
+			}
+		}
+	}
+}
+
+// TestKeysThatAreDueAreFound: however many keys wait for their rate, those whose time has come are
+// found by an index, and so is the next one.
+func TestKeysThatAreDueAreFound(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
+	s, conn := opened(t)
+	for _, fill := range []string{
+		"SELECT 1",
+		pg.InSchema(`INSERT INTO {schema}.key_rate (gate, tat, period, look_at)
+			SELECT i, i, 1, CASE WHEN i % 2 = 0 THEN i END FROM generate_series(1, 50000) i`, s.SchemaName),
+		pg.InSchema("ANALYZE {schema}.key_rate", s.SchemaName),
+	} {
+		if _, err := conn.Exec(t.Context(), fill); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"key_rates_next", "promote_look", "hand_on_gates"} {
+			plan := strings.Join(explain(t, conn, s.Text(name)), "\n")
+			if !strings.Contains(plan, "Scan using key_rate_look on key_rate") || strings.Contains(plan, "Seq Scan on key_rate") {
 				t.Errorf("%s after %.40s…: %s", name, fill, plan)
 			}
 		}

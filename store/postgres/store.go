@@ -281,6 +281,12 @@ func (s *Store) RunningOf(ctx context.Context, namespace, limit, key string, mos
 	return ids, pg.Classify(ctx, "look who runs under a limit", err)
 }
 
+// NextOf implements store.Limits.
+func (s *Store) NextOf(ctx context.Context, namespace, limit, key string) (time.Time, error) {
+	next, err := s.limits.NextOf(ctx, namespace, limit, key)
+	return next, pg.Classify(ctx, "look at the rate of a key", err)
+}
+
 // TakePermits implements store.Rates.
 func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]store.Permits, error) {
 	taken, err := s.limits.TakePermits(ctx, asks)

@@ -240,6 +240,14 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{28, []string{
+		"DROP TABLE holdfast_key_rate", "ALTER TABLE holdfast_limit_rule DROP COLUMN key_period",
+		"ALTER TABLE holdfast_limit_rule DROP COLUMN key_burst",
+	}},
+	{27, []string{
+		"ALTER TABLE holdfast_limit_rule DROP COLUMN unit",
+		"ALTER TABLE holdfast_limit_grant DROP COLUMN want", "ALTER TABLE holdfast_limit_grant DROP COLUMN want_at",
+	}},
 	{26, []string{"DROP TABLE holdfast_batch_retried", "ALTER TABLE holdfast_batch ADD COLUMN waited INTEGER NOT NULL DEFAULT 0"}},
 	{25, []string{"DROP TABLE holdfast_batch"}},
 	{24, []string{"DROP INDEX holdfast_queue_attempts", "ALTER TABLE holdfast_queue DROP COLUMN attempts"}},

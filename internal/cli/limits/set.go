@@ -38,8 +38,8 @@ of these start at once after a time in which few did. A capacity or a rate of 0 
 that run go on when the capacity is lowered; none starts until they are few enough. What is set here
 is not overwritten by what code declares.
 
-With --per-key the capacity is that of each key: of the jobs that name the limit with the same key
-("job enqueue --limit-key NAME=KEY") so many run at once.
+With --per-key the capacity and the rate are those of each key: of the jobs that name the limit with
+the same key ("job enqueue --limit-key NAME=KEY") so many run at once, and so many start in a time.
 
 With --fair-share a node that uses more than an even part of the slots gives some back, as its jobs
 end, while other nodes want some.`,
@@ -48,6 +48,7 @@ end, while other nodes want some.`,
   holdfast limit set slack --rate 50/s --burst 10
   holdfast limit set gpu --fair-share
   holdfast limit set customer --per-key --capacity 3
+  holdfast limit set customer --per-key --rate 50/min --burst 5
   holdfast limit set slack --capacity none --rate 100/min
   holdfast limit set slack --capacity 0`,
 		Args:        arg.Takes(1, 1),
@@ -69,7 +70,7 @@ end, while other nodes want some.`,
 	flags.BoolVar(&f.allQueues, "all-queues", false, "count the jobs of all queues")
 	flags.BoolVar(&f.allKinds, "all-kinds", false, "count the jobs of all kinds, each as one")
 	flags.BoolVar(&f.noJobs, "no-jobs", false, "count no jobs, but what code acquires")
-	flags.BoolVar(&f.perKey, "per-key", false, "make the capacity that of each key: count the jobs that name the limit")
+	flags.BoolVar(&f.perKey, "per-key", false, "make the capacity and the rate those of each key: count the jobs that name the limit")
 	for _, other := range []string{"queue", "all-queues", "kind", "all-kinds", "no-jobs", "fair-share"} {
 		cmd.MarkFlagsMutuallyExclusive("per-key", other)
 	}

@@ -20,7 +20,7 @@ type Limit struct {
 	Capacity  *int           `json:"capacity"`   // null: any number of jobs runs at once
 	Rate      Text           `json:"rate"`       // such as 50/s; null: any number starts
 	Burst     *int           `json:"burst"`      // so many of these start at once
-	PerKey    bool           `json:"per_key"`    // the capacity is that of each key
+	PerKey    bool           `json:"per_key"`    // the capacity and the rate are those of each key
 	FairShare bool           `json:"fair_share"` // nodes share the slots evenly
 	Queues    []string       `json:"queues"`     // empty: all
 	Kinds     map[string]int `json:"kinds"`      // with the slots that a job takes; empty: all, one each
@@ -112,7 +112,11 @@ func rateText(l *store.LimitSettings) string {
 	if l.Rate == nil {
 		return "any"
 	}
-	return fmt.Sprintf("%s, %d at once", l.Rate, l.Rate.Bursts())
+	text := fmt.Sprintf("%s, %d at once", l.Rate, l.Rate.Bursts())
+	if l.PerKey {
+		text += ", for each key"
+	}
+	return text
 }
 
 func queuesText(l *store.LimitSettings) string {

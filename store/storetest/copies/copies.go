@@ -28,6 +28,7 @@ var copyTests = map[string]func(*pair){
 	"a_target_with_limits_is_refused":                  limitRefused,
 	"LimitsHold_limits_are_copied_and_grants_are_not":  limitsCopied,
 	"LimitsHold_jobs_that_wait_for_their_key_go_on":    gatesGoOn,
+	"LimitsHold_jobs_that_wait_for_a_rate_go_on":       keyRatesGoOn,
 	"OneFire_schedules_fire_on_where_they_were":        schedulesGoOn,
 	"schedules_that_changed_meanwhile_are_copied_anew": schedulesAgain,
 	"a_copy_of_another_database_or_state_is_refused":   otherRefused,
@@ -352,6 +353,26 @@ func gatesGoOn(p *pair) {
 		done = append(done, runs[0].Job.ID)
 	}
 	p.to.WantSameIDs("ended", done, jobs...)
+}
+
+// keyRatesGoOn: jobs that waited for the rate of their key wait for it there, and no longer than
+// until its next permit.
+func keyRatesGoOn(p *pair) {
+	p.from.SaveLimit(env.Limit("tenant", 0, func(l *store.Limit) {
+		l.PerKey, l.Uncapped, l.Rate = true, true, &store.Rate{Count: 1, Per: time.Minute, Burst: 1}
+	}))
+	jobs := env.IDsOf(p.from.Many(3, env.LimitKey("tenant", "a")))
+	run := p.from.ClaimOne(p.from.Join(), jobs[0])
+	p.from.End(run, store.Completed)
+	stop(p.from)
+	p.copy(1, 1)
+	node := p.to.Join()
+	for _, id := range jobs[1:] {
+		p.to.ClaimOne(node, id)
+		p.to.WantNothing(node)
+		p.to.Clock.Advance(time.Minute)
+		p.to.Beat(node)
+	}
 }
 
 // schedulesGoOn: a decision of before the copy, and one about a time that has a run, are refused.

@@ -61,6 +61,10 @@ func (p persistent) RunningOf(ctx context.Context, namespace, limit, key string,
 	return persistFor(func() ([]store.ID, error) { return p.Store.RunningOf(ctx, namespace, limit, key, most) })
 }
 
+func (p persistent) NextOf(ctx context.Context, namespace, limit, key string) (time.Time, error) {
+	return persistFor(func() (time.Time, error) { return p.Store.NextOf(ctx, namespace, limit, key) })
+}
+
 // A call for permits that is repeated takes others; those of the first are lost.
 func (p persistent) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]store.Permits, error) {
 	return persistFor(func() ([]store.Permits, error) { return p.Store.TakePermits(ctx, asks) })

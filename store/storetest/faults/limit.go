@@ -35,6 +35,11 @@ func (s *Store) RunningOf(ctx context.Context, namespace, limit, key string, mos
 	return answer(ctx, s, "RunningOf", func() ([]store.ID, error) { return s.inner.RunningOf(ctx, namespace, limit, key, most) })
 }
 
+// NextOf implements store.Limits.
+func (s *Store) NextOf(ctx context.Context, namespace, limit, key string) (time.Time, error) {
+	return answer(ctx, s, "NextOf", func() (time.Time, error) { return s.inner.NextOf(ctx, namespace, limit, key) })
+}
+
 // TakePermits implements store.Rates.
 func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]store.Permits, error) {
 	return once(ctx, s, "TakePermits", func() ([]store.Permits, error) { return s.inner.TakePermits(ctx, asks) })

@@ -8,5 +8,6 @@ import "github.com/holdfastdev/holdfast/store/storetest/env"
 var Groups = env.Groups{
 	"Gate":      gateTests,
 	"GatePlace": placeTests,
+	"GateRate":  rateTests,
 	"RaceGate":  raceTests,
 }

@@ -48,8 +48,12 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		maps.Copy(all, m.limitActions())
 	}
 	if m.mode.gated {
-		all["gate"], all["unlimit"] = m.saveGate, m.deleteLimit
+		all["unlimit"] = m.deleteLimit
+		for i := range 3 {
+			all[fmt.Sprintf("gate%d", i)] = m.saveGate
+		}
 		delete(all, "pause")
+		delete(all, "rest")
 	}
 	if !m.mode.keyed {
 		all["promote"] = m.promoteDue

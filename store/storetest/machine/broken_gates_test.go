@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -16,6 +17,9 @@ func TestTheMachineNoticesGates(t *testing.T) {
 	for name, breaks := range map[string]func(store.Store) store.Store{
 		"one more than may run":      capacity(1),
 		"one fewer than may run":     capacity(-1),
+		"a burst of one more":        func(s store.Store) store.Store { return &ratesOther{s, 1, 1, map[string]store.LimitSettings{}} },
+		"half of a rate":             func(s store.Store) store.Store { return &ratesOther{s, 0, 2, map[string]store.LimitSettings{}} },
+		"a next that is at once":     func(s store.Store) store.Store { return &nextNow{s} },
 		"a key that is another one":  func(s store.Store) store.Store { return &keysOther{s} },
 		"who runs, but for the last": func(s store.Store) store.Store { return &runningFewer{s} },
 	} {
@@ -70,4 +74,41 @@ type runningFewer struct{ store.Store }
 func (s *runningFewer) RunningOf(ctx context.Context, namespace, limit, key string, most int) ([]store.ID, error) {
 	ids, err := s.Store.RunningOf(ctx, namespace, limit, key, most)
 	return ids[:max(0, len(ids)-1)], err
+}
+
+// ratesOther bounds the rates of keys otherwise than it says.
+type ratesOther struct {
+	store.Store
+
+	more, times int
+	said        map[string]store.LimitSettings
+}
+
+func (s *ratesOther) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+	other := l
+	if l.PerKey && l.Rate != nil {
+		rate := *l.Rate
+		rate.Burst, rate.Per = rate.Burst+s.more, rate.Per*time.Duration(s.times)
+		other.Rate = &rate
+	}
+	saved, err := s.Store.SaveLimit(ctx, other, expect)
+	if err == nil {
+		s.said[l.Namespace+" "+l.Name], saved.LimitSettings = l.LimitSettings, l.LimitSettings
+	}
+	return saved, err
+}
+
+func (s *ratesOther) Limits(ctx context.Context, namespace, name string) ([]store.Limit, error) {
+	all, err := s.Store.Limits(ctx, namespace, name)
+	for i := range all {
+		all[i].LimitSettings = s.said[all[i].Namespace+" "+all[i].Name]
+	}
+	return all, err
+}
+
+// nextNow says that the next job of each key may start at once.
+type nextNow struct{ store.Store }
+
+func (s *nextNow) NextOf(context.Context, string, string, string) (time.Time, error) {
+	return time.Time{}, nil
 }

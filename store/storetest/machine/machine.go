@@ -45,6 +45,7 @@ type machine struct {
 	limits   []bound          // as they were saved
 	grants   []grant          // that may be sent again
 	batches  []store.ID
+	rated    bool            // keys have had rates
 	along    []store.Enqueue // whose signals went to other jobs, which may be sent again
 	epoch    int64
 	looks    int // how often the states were compared

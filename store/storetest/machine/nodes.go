@@ -222,7 +222,7 @@ func (m *machine) placed(beats []store.NodeBeat, side func(node) int64) []store.
 }
 
 func (m *machine) moveClock(t *rapid.T) {
-	if chance(t, "back", 8) {
+	if chance(t, "back", 8) && !m.rated {
 		m.clock.Advance(-pick(t, "by", time.Millisecond, time.Second, time.Minute, time.Hour))
 		t.Logf("the clock goes back: it is %v", m.clock.Now())
 		return

@@ -45,6 +45,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		before := len(claimed)
 		for _, j := range s.best(&left, now) {
 			n := int64(len(claimed))
+			s.takePermit(j, now)
 			s.start(j, params.Node, params.Seq+n/store.MaxClaimSlots, int(n%store.MaxClaimSlots), now)
 			claimed = append(claimed, s.claimed(j))
 		}
@@ -57,10 +58,11 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 // best are jobs that a claim takes, best first, and what it may take after them.
 func (s *Store) best(params *store.ClaimParams, now time.Time) (chosen []*job) {
 	left := slices.Clone(params.Queues)
-	live := s.liveGates()
+	live, began := s.liveGates(), map[int64]int{}
 	runs := func(j *job) bool {
 		capacity, bounded := s.gateCapacity(j)
-		return !bounded || live[j.Gate()] < capacity
+		free, rated := s.keyFree(j, now)
+		return (!bounded || live[j.Gate()] < capacity) && (!rated || began[j.Gate()] < free)
 	}
 	due := slices.DeleteFunc(s.claimable(*params, now), func(j *job) bool { return !runs(j) })
 	turn := turns.Of(due, func(j *job) *store.Job { return &j.Job }, params)
@@ -81,6 +83,7 @@ func (s *Store) best(params *store.ClaimParams, now time.Time) (chosen []*job) {
 				left[at].Limit--
 			}
 			live[j.Gate()]++
+			began[j.Gate()]++
 			chosen = append(chosen, j)
 		}
 	}

@@ -60,12 +60,14 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 	}
 	old.UpdatedAt, old.Capacity, old.Uncapped, old.Declared, old.Rate = now, l.Capacity, l.Uncapped, l.Declared, nil
 	old.NoJobs, old.Fair = l.NoJobs, l.Fair
+	old.Queues, old.Kinds, old.PerKey = append([]string(nil), l.Queues...), nil, l.PerKey
 	if l.Rate != nil {
 		rate := *l.Rate
 		old.Rate = &rate
-		old.rate.Become(now.UnixMicro(), old.Rate)
 	}
-	old.Queues, old.Kinds, old.PerKey = append([]string(nil), l.Queues...), nil, l.PerKey
+	if together := old.Together(); together != nil {
+		old.rate.Become(now.UnixMicro(), together)
+	}
 	if len(l.Kinds) > 0 {
 		old.Kinds = maps.Clone(l.Kinds)
 	}
@@ -182,7 +184,59 @@ func (s *Store) gateCapacity(j *job) (capacity int, bounded bool) {
 	if j.Options.Limit == "" || l == nil || !l.PerKey {
 		return 0, false
 	}
-	return l.Capacity, true
+	return l.Slots(), true
+}
+
+// key is where the rate of a key stands, if its limit has one.
+func (s *Store) key(namespace, name, key string, now time.Time) (k gcra.Key, rated bool) {
+	l := s.limitNamed(namespace, name)
+	if l == nil {
+		return k, false
+	}
+	period, burst, rated := gcra.KeyRate(&l.LimitSettings)
+	if !rated {
+		return k, false
+	}
+	known := s.keyRates[store.GateOf(namespace, name, key)]
+	return gcra.Stand(period, burst, known.tat, known.period, l.UpdatedAt.UnixMicro(), now.UnixMicro()), true
+}
+
+// keyFree is how many jobs of the job's key may start now, if a rate bounds that.
+func (s *Store) keyFree(j *job, now time.Time) (free int, rated bool) {
+	k, rated := s.key(j.Namespace, j.Options.Limit, j.Options.LimitKey, now)
+	return k.Free(), rated
+}
+
+// takePermit takes a permit of the job's key, if its limit has a rate.
+func (s *Store) takePermit(j *job, now time.Time) {
+	if k, rated := s.key(j.Namespace, j.Options.Limit, j.Options.LimitKey, now); rated {
+		k.Take(1)
+		s.keyRates[j.Gate()] = keyRate{now.UnixMicro() + k.Ahead, k.Period}
+	}
+}
+
+// capKeys has keys go on by the clock as it is now, if it was set back.
+func (s *Store) capKeys(now time.Time) {
+	for _, j := range s.jobs {
+		k, rated := s.key(j.Namespace, j.Options.Limit, j.Options.LimitKey, now)
+		if known := s.keyRates[j.Gate()]; rated && k.Period > 0 && (known.period != k.Period || known.tat > now.UnixMicro()+k.Ahead) {
+			s.keyRates[j.Gate()] = keyRate{now.UnixMicro() + k.Ahead, k.Period}
+		}
+	}
+}
+
+// NextOf implements store.Limits.
+func (s *Store) NextOf(ctx context.Context, namespace, limit, key string) (next time.Time, err error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return next, err
+	}
+	defer s.mu.Unlock()
+	k, rated := s.key(namespace, limit, key, now)
+	if wait := k.Wait(); rated && k.Period > 0 && wait > 0 {
+		next = now.Add(time.Duration(wait) * time.Microsecond)
+	}
+	return next, nil
 }
 
 // RunningOf implements store.Limits.

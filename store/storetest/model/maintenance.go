@@ -18,6 +18,7 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 	defer s.mu.Unlock()
 	s.names = true
 	promoted := map[*job]bool{}
+	s.capKeys(now)
 
 	deferred := s.selected((*job).deferred)
 	slices.SortStableFunc(deferred, func(a, b *job) int { return a.RunAt.Compare(b.RunAt) })

@@ -85,6 +85,10 @@ type limit struct {
 	rate   gcra.State
 }
 
+// keyRate is what is known of the rate of a key: when its next permit comes if none are saved up,
+// and the period by which that was counted.
+type keyRate struct{ tat, period int64 }
+
 // granted is how many slots of a limit a node holds, and its last call; of a fair limit how many it
 // wished for then, and when that was.
 type granted struct {
@@ -236,6 +240,7 @@ type Store struct {
 	retried   map[member]store.State       // how members had ended that were counted and retried since
 	replays   bool                         // what a caller's transaction has written is done again
 	limits    map[int64]*limit
+	keyRates  map[int64]keyRate // by gate
 	lastLimit int64
 
 	woken  []store.Wake  // by the operation that is under way
@@ -317,6 +322,7 @@ func New(clock func() time.Time) *Store {
 		batches:   map[store.ID]*store.JobBatch{},
 		retried:   map[member]store.State{},
 		limits:    map[int64]*limit{},
+		keyRates:  map[int64]keyRate{},
 
 		heard: make(chan struct{}, 1),
 	}

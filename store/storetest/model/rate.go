@@ -20,7 +20,7 @@ func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) (taken 
 	}
 	for i := range asks {
 		l := s.limits[asks[i].Limit]
-		if l == nil || l.Version != asks[i].Version || l.Rate == nil {
+		if l == nil || l.Version != asks[i].Version || l.Together() == nil {
 			continue
 		}
 		p, _ := l.rate.Take(now.UnixMicro(), &asks[i])
@@ -35,7 +35,7 @@ func (s *Store) rateNamed(namespace, name string) (*limit, error) {
 	switch {
 	case l == nil:
 		return nil, store.NoLimit(namespace, name)
-	case l.Rate == nil:
+	case l.Together() == nil:
 		return nil, gcra.NoRate(namespace, name)
 	}
 	return l, nil

@@ -151,6 +151,9 @@ func ofSchedules(e *env.Env) map[string]operation {
 		"DeleteLimit": {`delete limit "partner"`, func(ctx c) error {
 			return s.DeleteLimit(ctx, env.Namespace, "partner", false)
 		}},
+		"NextOf": {"look at the rate of a key", func(ctx c) error {
+			return second(s.NextOf(ctx, env.Namespace, "tenant", "acme"))
+		}},
 		"RunningOf": {"look who runs under a limit", func(ctx c) error {
 			return second(s.RunningOf(ctx, env.Namespace, "tenant", "acme", 0))
 		}},

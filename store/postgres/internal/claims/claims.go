@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -71,6 +72,9 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 		left := gates.LeftOf(params.Queues, claimed)
 		if params.Passed != nil {
 			params.Passed.Jobs += seen.behind
+			if !seen.lookAt.IsZero() {
+				params.Passed.Waits(seen.lookAt)
+			}
 		}
 		if (seen.gaveUp || seen.hides) && short > 0 && !anyUsedUp(params.Queues, left) {
 			if seen.hides && records > 0 { // now it is known that there are jobs that have gates
@@ -117,9 +121,10 @@ func (s *Store) claimBeside(ctx context.Context, params store.ClaimParams, seen 
 type sight struct {
 	work   []local.Work
 	short  []int32
-	behind int  // jobs that were taken and wait at their gates now
-	gaveUp bool // there may be others: so many that they were not looked for, or they were put into ready
-	hides  bool // jobs that have a gate or a fair key were seen, of which the claim did not know
+	behind int       // jobs that were taken and wait at their gates now
+	gaveUp bool      // there may be others: so many that they were not looked for, or they were put into ready
+	lookAt time.Time // when one that waits for the rate of its key may start; zero: none is known
+	hides  bool      // jobs that have a gate or a fair key were seen, of which the claim did not know
 }
 
 // beside returns a look at the lanes that were seen but for those that gave less; nil if that is
@@ -353,7 +358,7 @@ func (s *Store) claim(
 			return answer.add(params.Node)
 		},
 	}
-	judged := &gated{params: &params, now: now, answer: answer, taking: func(left store.ClaimParams) pg.Statement {
+	judged := &gated{store: s, params: &params, now: now, answer: answer, taking: func(left store.ClaimParams) pg.Statement {
 		taking.Args = s.takes(&left, now, look, of)
 		return taking
 	}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -15,6 +16,7 @@ import (
 
 // gated is a claim that may take jobs that count in limits per key.
 type gated struct {
+	store   *Store
 	params  *store.ClaimParams
 	now     int64
 	answer  *claimAnswer
@@ -23,7 +25,9 @@ type gated struct {
 	behind  int             // how many it has put behind their gates
 	handed  map[int32]int64 // the earliest place in each lane at which one was put into ready
 	claimed []store.Claimed
-	gates   []int64 // of claimed
+	gates   []int64        // of claimed
+	keys    map[int64]*key // those that have a rate, as they were when the rules had been locked
+	lookAt  time.Time      // when the first that waits for its rate may start
 
 	locked []string // limits whose rules it has locked, and no others
 	others bool     // jobs of others were put back: there may be some to claim
@@ -84,6 +88,7 @@ const rulesPatience = "250ms"
 func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 	g.through, g.behind, g.handed = map[int64]int{}, 0, nil
 	g.claimed, g.gates, g.locked, g.others = nil, nil, nil, false
+	g.keys, g.lookAt = map[int64]*key{}, time.Time{}
 	left := *g.params
 	for size := left.Limit; ; size = min(roundGrowth*size, maxRound) {
 		g.answer.empty() // of the round before
@@ -116,13 +121,14 @@ func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 		g.claimed[n].Lease.Claim = g.params.Seq + int64(n/store.MaxClaimSlots)
 		g.claimed[n].Lease.Slot = n % store.MaxClaimSlots
 	}
-	return t.Together(ctx, g.records()...)
+	return t.Together(ctx, append(g.records(), g.keep()...)...)
 }
 
 // saw returns what was claimed, and adds to what was seen. What it has put into ready nobody else is
 // told of.
 func (g *gated) saw(seen sight) ([]store.Claimed, sight) {
 	seen.work, seen.behind, seen.gaveUp = onceEach(seen.work), g.behind, g.behind >= gates.Most || len(g.handed) > 0
+	seen.lookAt = g.lookAt
 	return clipped(g.claimed), seen
 }
 
@@ -161,6 +167,7 @@ func (g *gated) judge(
 			back = append(back, waiting{o.lane, o.place.RunAt, o.place.ID})
 		case o.gate != 0 && !found[o.gate].Admit(o.place):
 			behind = append(behind, o)
+			g.keys[o.gate].wait()
 		default:
 			room.take(&c.Job)
 			g.through[o.gate]++
@@ -214,16 +221,18 @@ func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed,
 		priority    pgtype.Int4
 		job         pgtype.UUID
 		lane        pgtype.Int4
+		kept        keptKey
 	)
+	columns := append([]any{&id, &free, &priority, &runAt, &job, &lane}, kept.columns()...)
 	err := t.Together(ctx,
 		pg.Statement{Name: "wait_at_most", Args: []any{rulesPatience}},
 		pg.Statement{Name: "gate_rules_lock", Args: []any{g.params.Namespace, limits}},
-		pg.Statement{Name: "gates_look", Args: []any{ids, wants, names, limits, g.params.Namespace, g.params.Kinds, g.now}, Each: func(r pg.Row) error {
-			if err := r.Scan(&id, &free, &priority, &runAt, &job, &lane); err != nil {
+		pg.Statement{Name: "gates_look", Args: g.looks(ids, wants, names, limits), Each: func(r pg.Row) error {
+			if err := r.Scan(columns...); err != nil {
 				return err
 			}
 			at := found[id]
-			at.Unbounded, at.Free = !free.Valid, int(free.Int64)-g.through[id]
+			at.Unbounded, at.Free = !free.Valid, g.freeAt(id, int(free.Int64), &kept)-g.through[id]
 			if lane.Valid {
 				at.Heads = append(at.Heads, gates.Place{Priority: int(priority.Int32), RunAt: runAt.Int64, ID: job.Bytes})
 				at.waiting = append(at.waiting, waiting{lane.Int32, runAt.Int64, job.Bytes})
@@ -292,8 +301,10 @@ func (g *gated) back(list []waiting) []pg.Statement {
 // handing puts those that wait before jobs of the claim, and for which there is a slot, into ready.
 func (g *gated) handing(found map[int64]*gate) []pg.Statement {
 	var list []waiting
-	for _, at := range found {
-		list = append(list, at.waiting[:len(at.Released())]...)
+	for id, at := range found {
+		released := at.waiting[:len(at.Released())]
+		g.keys[id].release(len(released), len(at.waiting))
+		list = append(list, released...)
 	}
 	if len(list) == 0 {
 		return nil

@@ -32,6 +32,7 @@ type Look struct {
 	Checks  bool      // gates are to be looked at
 	Gated   bool      // jobs wait at gates
 	SweepAt time.Time // when all of them are to be looked at; zero: no job waits
+	KeyAt   time.Time // when one may go on by the rate of its key; zero: none waits for that
 }
 
 // Sweeps is when this process looks at all gates at which jobs wait.
@@ -60,8 +61,8 @@ func (w *Sweeps) took(d time.Duration) {
 	w.every = min(max(sweepEvery, sweepShare*d), sweepRarely)
 }
 
-// Promote lets jobs go on that wait at gates which are free: those that notes tell of, and now and
-// then all.
+// Promote lets jobs go on that wait at gates which are free: those that notes tell of, those at
+// which the rate of the key lets one go, and now and then all.
 func (w *Sweeps) Promote(ctx context.Context, s *local.Store, look *Look, limit int, moved local.Moved) error {
 	sweep := false
 	if look.Gated {
@@ -72,11 +73,22 @@ func (w *Sweeps) Promote(ctx context.Context, s *local.Store, look *Look, limit 
 			}
 		}
 	}
-	if !sweep && !look.Checks {
+	rated := !look.KeyAt.IsZero()
+	if !sweep && !look.Checks && (!rated || look.KeyAt.After(s.Now())) {
 		return nil
 	}
 	began := time.Now()
-	err := s.Send(ctx, handOn(min(max(limit, 1), atOnce), sweep, moved))
+	statements := []pg.Statement{handOn(s, min(max(limit, 1), atOnce), sweep, moved)}
+	if rated {
+		look.KeyAt = time.Time{}
+		statements = append(statements, pg.Statement{Name: "key_rates_next", Each: func(r pg.Row) error {
+			var at int64
+			err := r.Scan(&at)
+			look.KeyAt = pg.TimeOf(at)
+			return err
+		}})
+	}
+	err := s.Send(ctx, statements...)
 	if sweep {
 		w.took(time.Since(began))
 	}
@@ -90,8 +102,8 @@ func takeTurn(ctx context.Context, s *local.Store) (ours bool, err error) {
 	return ours, s.Send(ctx, pg.Statement{Name: "gates_turn", Args: args, Each: func(pg.Row) error { ours = true; return nil }})
 }
 
-func handOn(limit int, sweep bool, moved local.Moved) pg.Statement {
-	return pg.Statement{Name: "hand_on_gates", Args: []any{int32(limit), sweep}, Each: func(r pg.Row) error {
+func handOn(s *local.Store, limit int, sweep bool, moved local.Moved) pg.Statement {
+	return pg.Statement{Name: "hand_on_gates", Args: []any{int32(limit), sweep, s.Injected()}, Each: func(r pg.Row) error {
 		var looked int64
 		var id pgtype.UUID
 		var lane *int32
@@ -109,7 +121,7 @@ func HandOn(ctx context.Context, s *local.Store) ([]store.Wake, error) {
 	var moved local.Moved
 	err := pg.RetryOnConflict(ctx, func() error {
 		moved = local.NewMoved()
-		return s.Send(ctx, handOn(atOnce, false, moved))
+		return s.Send(ctx, handOn(s, atOnce, false, moved))
 	})
 	if err != nil {
 		return nil, err

@@ -36,20 +36,22 @@ func before(id store.ID) store.ID {
 	return id
 }
 
-// Sweep removes up to limit keys that jobs which were removed do not keep any more, and as much of
-// what is remembered of signals that were sent along with enqueues. It tells whether there is more.
+// Sweep removes up to limit keys that jobs which were removed do not keep any more, as much of what
+// is remembered of signals that were sent along with enqueues, and as many keys of limits whose
+// bursts are whole. It tells whether there is more.
 func Sweep(ctx context.Context, d *pg.DB, now int64, limit int) (more bool, err error) {
-	var keys, sent int
+	var keys, sent, idle int
 	count := func(n *int) func(pg.Row) error {
 		return func(pg.Row) error { *n++; return nil }
 	}
 	err = pg.RetryOnConflict(ctx, func() error {
-		keys, sent = 0, 0
+		keys, sent, idle = 0, 0, 0
 		return d.Send(ctx,
 			pg.Statement{Name: "keys_over", Args: []any{now, int32(limit)}, Each: count(&keys)},
-			pg.Statement{Name: "key_sent_over", Args: []any{now - store.SentKept.Microseconds(), int32(limit)}, Each: count(&sent)})
+			pg.Statement{Name: "key_sent_over", Args: []any{now - store.SentKept.Microseconds(), int32(limit)}, Each: count(&sent)},
+			pg.Statement{Name: "key_rates_idle", Args: []any{d.Injected(), int32(limit)}, Each: count(&idle)})
 	})
-	return keys >= limit || sent >= limit, err
+	return keys >= limit || sent >= limit || idle >= limit, err
 }
 
 // Busy returns those of the finished jobs, whose bodies are locked, that must not be removed now:

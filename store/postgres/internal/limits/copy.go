@@ -36,6 +36,9 @@ type limitRow struct {
 	Burst   int64  `json:"burst"`
 	Tat     int64  `json:"tat"`
 	Drained int64  `json:"drained"`
+
+	KeyPeriod *int64 `json:"key_period"`
+	KeyBurst  *int64 `json:"key_burst"`
 }
 
 // Import makes the limits of a database those of another one, unless they are nil.
@@ -50,10 +53,10 @@ func Import(ctx context.Context, t pg.Runner, limits []store.Limit) error {
 		if err != nil {
 			return err
 		}
-		r := gcra.Of(l)
+		r, perKey := gcra.Of(l), keyRateOf(l)
 		rows[i] = limitRow{
 			l.Namespace, l.Name, settings, pg.OptText(l.Declared), l.Slots(), unitOf(l), l.Version, l.CreatedAt.UnixMicro(), l.UpdatedAt.UnixMicro(),
-			periodOf(l, &r), r.Burst, r.Tat, r.Drained,
+			periodOf(l, &r), r.Burst, r.Tat, r.Drained, perKey.period, perKey.burst,
 		}
 	}
 	text, err := json.Marshal(rows)

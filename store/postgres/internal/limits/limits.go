@@ -81,7 +81,10 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 	// A limit that is made has no other rate to go on from.
 	made := store.Limit{LimitSettings: l.LimitSettings}
 	rate, done := gcra.Of(&made), false
-	args := []any{l.Namespace, l.Name, settings, pg.OptText(l.Declared), int64(l.Slots()), unitOf(&l), s.Micros()}
+	perKey := keyRateOf(&l)
+	args := []any{
+		l.Namespace, l.Name, settings, pg.OptText(l.Declared), int64(l.Slots()), unitOf(&l), s.Micros(), perKey.period, perKey.burst,
+	}
 	save := pg.Statement{Name: "limit_insert", Args: append(slices.Clone(args), periodOf(&l, &rate), rate.Burst)}
 	if expect != 0 {
 		save = pg.Statement{Name: "limit_update", Args: append(args, expect)}
@@ -120,9 +123,9 @@ func (s *Store) change(ctx context.Context, l *store.Limit, save pg.Statement, f
 		if err != nil {
 			return err
 		}
-		if changed && (r.has || l.Rate != nil) {
-			if r.has = l.Rate != nil; r.has {
-				r.Become(r.now, l.Rate)
+		if together := l.Together(); changed && (r.has || together != nil) {
+			if r.has = together != nil; r.has {
+				r.Become(r.now, together)
 			}
 			if err := r.put(ctx, t); err != nil {
 				return err

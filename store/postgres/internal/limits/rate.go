@@ -19,7 +19,7 @@ type rate struct {
 
 // periodOf is the column of a limit's period.
 func periodOf(l *store.Limit, r *gcra.State) *int64 {
-	if l.Rate == nil {
+	if l.Together() == nil {
 		return nil
 	}
 	return &r.Period

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/gates"
 	"github.com/holdfastdev/holdfast/store/internal/sqltext"
 )
@@ -93,6 +94,7 @@ var codes = map[string]int64{
 	"unsaid_leader_ttl": unsaidLeaderTTL,
 
 	"gate_portion": gates.Portion,
+	"sweep_after":  store.SweepAfter.Microseconds(),
 
 	"claim_ranges": claimRanges, "claim_fair_ranges": fairRanges, "claim_more": claimMore, "claim_seen": ClaimSeen,
 

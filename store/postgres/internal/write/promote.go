@@ -48,8 +48,10 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 	if !look.found {
 		promoted.NextDue = next
 	}
-	if at := look.SweepAt; !at.IsZero() && (promoted.NextDue.IsZero() || at.Before(promoted.NextDue)) {
-		promoted.NextDue = at
+	for _, at := range []time.Time{look.SweepAt, look.KeyAt} {
+		if !at.IsZero() && (promoted.NextDue.IsZero() || at.Before(promoted.NextDue)) {
+			promoted.NextDue = at
+		}
 	}
 	return promoted, nil
 }
@@ -105,9 +107,9 @@ type due struct {
 
 func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (d due, err error) {
 	err = s.Send(ctx, pg.Statement{Name: "promote_look", Args: []any{s.Micros()}, Each: func(r pg.Row) error {
-		var at *int64
-		err := r.Scan(&d.found, &at, &d.Checks, &d.Gated)
-		promoted.NextDue = pg.OptTime(at)
+		var at, key *int64
+		err := r.Scan(&d.found, &at, &d.Checks, &d.Gated, &key)
+		promoted.NextDue, d.KeyAt = pg.OptTime(at), pg.OptTime(key)
 		return err
 	}})
 	return d, err

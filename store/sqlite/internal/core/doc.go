@@ -42,5 +42,5 @@
 //
 // # Imports
 //
-// Of ours, store and db.
+// Of ours, store, internal/gcra and db.
 package core

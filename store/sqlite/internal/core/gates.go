@@ -80,20 +80,9 @@ func (t *Tx) RunningAt(gate int64) (ids []store.ID, err error) {
 	})
 }
 
-// GateCapacity is how many jobs of each key a limit lets run; false: it bounds none.
-func (t *Tx) GateCapacity(namespace, limit string) (capacity int, bounded bool, err error) {
-	s := t.Stmt("gate_capacity")
-	s.BindText(namespace)
-	s.BindText(limit)
-	return capacity, bounded, db.Each(s, func() error {
-		capacity, bounded = int(s.ReadInt()), true
-		return nil
-	})
-}
-
-// handOnGates lets jobs go on that wait at the gates which the transaction has touched. So none
+// HandOnGates lets jobs go on that wait at the gates which the transaction has touched. So none
 // waits at a gate that is free, whenever the process dies.
-func (t *Tx) handOnGates() error {
+func (t *Tx) HandOnGates() error {
 	if len(t.gates) == 0 {
 		return nil
 	}
@@ -120,45 +109,32 @@ func (t *Tx) handOnGates() error {
 				return err
 			}
 		}
-		free, err := t.freeAt(lane, live[gate])
+		r, err := t.roomAt(gate, lane, live[gate])
 		if err != nil {
 			return err
 		}
-		if err := t.openGate(gate, free); err != nil {
+		if err := t.open(gate, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// freeAt is how many more may run at the gate of jobs of a lane.
-func (t *Tx) freeAt(lane int64, live int) (int, error) {
-	l, err := t.LaneOf(lane)
-	if err != nil {
-		return 0, err
-	}
-	capacity, bounded, err := t.GateCapacity(l.Namespace, l.Limit)
-	if err != nil || !bounded {
-		return gates.Portion, err
-	}
-	return min(capacity-live, gates.Portion), nil
-}
-
-// openGate puts the first jobs that wait at a gate into ready.
-func (t *Tx) openGate(gate int64, most int) error {
+// openGate puts the first jobs that wait at a gate into ready, and returns how many.
+func (t *Tx) openGate(gate int64, most int) (int, error) {
 	if most <= 0 {
-		return nil
+		return 0, nil
 	}
 	heads, err := t.GateHeads(gate, most, nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, p := range heads {
 		if err := t.Ungate(p); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return len(heads), nil
 }
 
 // GateHeads are the first jobs that wait at a gate, of the lanes that fit; nil: all.
@@ -212,6 +188,7 @@ func (t *Tx) Ungate(g Gated) error {
 		return err
 	}
 	t.NoteWoken(g.Lane)
+	t.Ungated++
 	s = t.Stmt("ready_insert")
 	BindPointer(s, p)
 	return db.Exec(s)
@@ -238,8 +215,8 @@ func (t *Tx) isGated(b *Body) (bool, error) {
 	return db.Exists(s)
 }
 
-// TouchWaiting touches all gates at which jobs wait, and that are free: of one limit, or, with
-// name "", of all. It reports whether there was one.
+// TouchWaiting touches all gates at which jobs wait, and that are free or have not been looked at:
+// of one limit, or, with name "", of all. It reports whether there was one.
 func (t *Tx) TouchWaiting(namespace, name string) (free bool, err error) {
 	var live map[int64]int
 	for after := int64(-1 << 63); ; {
@@ -264,9 +241,11 @@ func (t *Tx) TouchWaiting(namespace, name string) (free bool, err error) {
 				return free, err
 			}
 		}
-		if n, err := t.freeAt(lane, live[after]); err != nil {
+		r, err := t.roomAt(after, lane, live[after])
+		if err != nil {
 			return free, err
-		} else if n > 0 {
+		}
+		if r.free > 0 || r.isStale(t.Now) {
 			t.TouchGate(after)
 			free = true
 		}

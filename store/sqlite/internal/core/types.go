@@ -52,6 +52,7 @@ type Tx struct {
 	lined           map[store.ID]bool                 // new jobs with an ordering key
 	gates           map[int64]bool                    // that may have become free
 	CallerWakes     bool                              // the caller finds out from its batch or answer which nodes to wake
+	Ungated         int                               // how many jobs it has put into ready that waited at gates
 	Woken           []store.Wake                      // what nodes should look at once it has committed
 	Entries         RowBuffer[PlannedEntry]           // of journals, to be written
 	Successes       RowBuffer[Success]                // finished rows to be written

@@ -4,29 +4,25 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/gates"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
 // judging decides in one claim which jobs run that count in limits per key.
 type judging struct {
-	t        *core.Tx
-	params   *store.ClaimParams
-	paused   []int64
-	live     map[int64]int // with those that it has let through before
-	capacity map[limitName]capacity
-	waits    bool // jobs wait at gates
-	gated    int  // how many were put behind their gates
+	t      *core.Tx
+	params *store.ClaimParams
+	paused []int64
+	live   map[int64]int // with those that it has let through before
+	rules  map[limitName]core.GateRule
+	waits  bool // jobs wait at gates
+	gated  int  // how many were put behind their gates
 }
 
 type limitName struct{ namespace, name string }
-
-// capacity is that of a limit, if it bounds anything.
-type capacity struct {
-	slots   int
-	bounded bool
-}
 
 // Take takes the best jobs for a claim, and returns their lanes.
 type Take func(t *core.Tx, params store.ClaimParams) ([]store.Claimed, []*core.Lane, error)
@@ -37,7 +33,10 @@ func IsGated(l *core.Lane) bool { return l.Limit != "" }
 // Judge returns those of the jobs that a claim has taken, of these lanes, that run, and takes
 // others in the place of those that do not.
 func Judge(t *core.Tx, params store.ClaimParams, taken []store.Claimed, lanes []*core.Lane, take Take) (all []store.Claimed, err error) {
-	j := &judging{t: t, params: &params, capacity: map[limitName]capacity{}}
+	if params.Passed != nil {
+		*params.Passed = store.Passed{}
+	}
+	j := &judging{t: t, params: &params, rules: map[limitName]core.GateRule{}}
 	if j.live, err = t.LiveGates(); err != nil {
 		return nil, err
 	}
@@ -56,7 +55,7 @@ func Judge(t *core.Tx, params store.ClaimParams, taken []store.Claimed, lanes []
 			all = append(all, through...)
 		}
 		if params.Passed != nil {
-			*params.Passed = store.Passed{Jobs: j.gated, More: j.gated >= gates.Most}
+			params.Passed.Jobs, params.Passed.More = j.gated, j.gated >= gates.Most
 		}
 		if j.gated == before || j.gated >= gates.Most {
 			return all, nil
@@ -73,6 +72,11 @@ type seen struct {
 	gates.Gate
 	id      int64
 	waiting []core.Gated
+	behind  bool // a job was put behind it
+
+	rated bool
+	key   gcra.Key
+	kept  core.Kept
 }
 
 // judge returns those of the jobs that run, in the same slice. The others wait at their gates; what
@@ -109,20 +113,48 @@ func (j *judging) judge(taken []store.Claimed, lanes []*core.Lane) (through []st
 			continue
 		}
 		j.gated++
+		found[n].behind = true
 		if err := j.t.Gate(job, lane); err != nil {
 			return nil, err
 		}
 	}
 	for i := range found {
-		g := &found[i]
-		j.live[g.id] += g.Through()
-		for _, w := range g.waiting[:len(g.Released())] {
-			if err := j.t.Ungate(w); err != nil {
-				return nil, err
-			}
+		if err := j.leave(&found[i]); err != nil {
+			return nil, err
 		}
 	}
 	return through, nil
+}
+
+// leave lets jobs go on that wait at a gate and may run beside those that were let through, and
+// writes down where its rate stands.
+func (j *judging) leave(g *seen) error {
+	j.live[g.id] += g.Through()
+	released := len(g.Released())
+	for _, w := range g.waiting[:released] {
+		if err := j.t.Ungate(w); err != nil {
+			return err
+		}
+	}
+	if !g.rated {
+		return nil
+	}
+	waits := g.behind || len(g.waiting) > released
+	if !waits && g.kept.Waits() { // some did before
+		var err error
+		if waits, err = j.t.AnyAt(g.id); err != nil {
+			return err
+		}
+	}
+	g.key.Take(g.Through())
+	at := int64(0)
+	if waits {
+		at = g.key.LookAt(j.t.Now, released)
+	}
+	if at > 0 && j.params.Passed != nil {
+		j.params.Passed.Waits(db.TimeOf(at))
+	}
+	return j.t.KeepKey(g.id, g.key, g.kept, at)
 }
 
 // namedLanes finds the lanes of jobs, of which often many of one lane come one after the other.
@@ -152,14 +184,23 @@ func (n *namedLanes) of(job *store.Job) *core.Lane {
 
 // look returns a gate as it is now, with what waits there that the claim may take.
 func (j *judging) look(gate int64, lane *core.Lane) (g seen, err error) {
-	capacity, bounded, err := j.capacityOf(lane)
-	g.id, g.Unbounded, g.Free = gate, !bounded, capacity-j.live[gate]
+	rule, err := j.ruleOf(lane)
+	if err != nil {
+		return g, err
+	}
+	g.id, g.Unbounded, g.Free, g.rated = gate, !rule.Bounded, rule.Capacity-j.live[gate], rule.Rated
+	if g.rated {
+		if g.key, g.kept, err = j.t.Key(gate, rule); err != nil {
+			return g, err
+		}
+		g.Free = min(g.Free, g.key.Free())
+	}
 	most := min(g.Free, gates.Portion)
 	if g.Unbounded {
 		most = gates.Portion
 	}
-	if err != nil || most <= 0 || !j.waits {
-		return g, err
+	if most <= 0 || !j.waits {
+		return g, nil
 	}
 	g.waiting, err = j.t.GateHeads(gate, most, func(l *core.Lane) bool {
 		return slices.Contains(j.params.Kinds, l.Claims) && !slices.Contains(j.paused, l.Queue)
@@ -170,15 +211,14 @@ func (j *judging) look(gate int64, lane *core.Lane) (g seen, err error) {
 	return g, err
 }
 
-// capacityOf is how many jobs of each key the limit of a lane lets run; false: it bounds none.
-func (j *judging) capacityOf(l *core.Lane) (capacity int, bounded bool, err error) {
+// ruleOf is what the limit of a lane lets each key do.
+func (j *judging) ruleOf(l *core.Lane) (r core.GateRule, err error) {
 	name := limitName{l.Namespace, l.Limit}
-	c, known := j.capacity[name]
+	r, known := j.rules[name]
 	if !known {
-		if c.slots, c.bounded, err = j.t.GateCapacity(l.Namespace, l.Limit); err != nil {
-			return 0, false, err
+		if r, err = j.t.GateRule(l.Namespace, l.Limit); err == nil {
+			j.rules[name] = r
 		}
-		j.capacity[name] = c
 	}
-	return c.slots, c.bounded, nil
+	return r, err
 }

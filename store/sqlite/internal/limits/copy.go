@@ -47,7 +47,7 @@ func Import(t *core.Tx, limits []store.Limit) error {
 		s.BindInt(l.CreatedAt.UnixMicro())
 		s.BindInt(l.UpdatedAt.UnixMicro())
 		r := gcra.Of(l)
-		if l.Rate == nil {
+		if l.Together() == nil {
 			s.BindNull()
 		} else {
 			s.BindInt(r.Period)
@@ -55,6 +55,7 @@ func Import(t *core.Tx, limits []store.Limit) error {
 		s.BindInt(r.Burst)
 		s.BindInt(r.Tat)
 		s.BindInt(r.Drained)
+		bindKeyRate(s, &l.LimitSettings)
 		if err := db.Exec(s); err != nil {
 			return err
 		}

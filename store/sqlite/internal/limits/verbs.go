@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
@@ -121,7 +122,7 @@ func (v Verbs) SaveLimit(ctx context.Context, l store.Limit, expect int64) (save
 		if saved, err = find(t, l.Namespace, l.Name); err != nil || old.Rate == nil && l.Rate == nil {
 			return err
 		}
-		if err := setRate(t, saved.ID, l.Rate); err != nil {
+		if err := setRate(t, saved.ID, l.Together()); err != nil {
 			return err
 		}
 		saved, err = find(t, l.Namespace, l.Name)
@@ -142,6 +143,7 @@ func save(t *core.Tx, l *store.Limit, settings string, id int64) error {
 		s.BindInt(int64(l.Slots()))
 		bindUnit(s, l)
 		s.BindInt(t.Now)
+		bindKeyRate(s, &l.LimitSettings)
 		s.BindInt(id)
 		return db.Exec(s)
 	}
@@ -155,7 +157,36 @@ func save(t *core.Tx, l *store.Limit, settings string, id int64) error {
 	s.BindInt(store.FirstVersion(db.TimeOf(t.Now)))
 	s.BindInt(t.Now)
 	s.BindInt(t.Now)
+	bindKeyRate(s, &l.LimitSettings)
 	return db.Exec(s)
+}
+
+// bindKeyRate binds the rate of each key of a limit, as claims read it.
+func bindKeyRate(s db.Stmt, l *store.LimitSettings) {
+	period, burst, rated := gcra.KeyRate(l)
+	if !rated {
+		s.BindNull()
+		s.BindNull()
+		return
+	}
+	s.BindInt(period)
+	s.BindInt(burst)
+}
+
+// NextOf implements store.Limits.
+func (v Verbs) NextOf(ctx context.Context, namespace, limit, key string) (next time.Time, err error) {
+	err = v.d.Read(ctx, "look at the rate of a key", func(t *core.Tx) error {
+		rule, err := t.GateRule(namespace, limit)
+		if next = (time.Time{}); err != nil || !rule.Rated {
+			return err
+		}
+		k, _, err := t.Key(store.GateOf(namespace, limit, key), rule)
+		if wait := k.Wait(); err == nil && k.Period > 0 && wait > 0 {
+			next = db.TimeOf(t.Now + wait)
+		}
+		return err
+	})
+	return next, err
 }
 
 // DeleteLimit implements store.Limits.

@@ -40,7 +40,7 @@ func (v Verbs) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 		func(t *core.Tx) (err error) {
 			t.CallerWakes = true // promote notes the queues, and the answer says what is due next
 			if promoted, err = promote(t, limit); err == nil {
-				err = gating.Sweep(t, &promoted)
+				err = gating.Sweep(t, &promoted, limit)
 			}
 			return err
 		})

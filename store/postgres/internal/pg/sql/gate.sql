@@ -10,30 +10,35 @@ SELECT l.id FROM {schema}.limit_rule l WHERE l.namespace = @namespace AND l.name
 
 -- What gates have: how many more may run, NULL if nothing bounds that, and as many of those that
 -- wait there and that the claim may take, which are locked: a row for each, or one. Without a row
--- all jobs of the claim may run, as nearly always: @wants are how many it has of each gate. @names
--- are the limits of the gates, and @limits those names, each once.
+-- all jobs of the claim may run, as nearly always: @wants are how many it has of each gate. Those
+-- whose keys have a rate have a row, which tells that, what is kept of it, and the time. @names are
+-- the limits of the gates, and @limits those names, each once.
 -- name: gates_look
 -- params: @gates bigint[], @wants int[], @names text[], @limits text[], @namespace text
--- params: @kinds text[], @now bigint
+-- params: @kinds text[], @now bigint, @injected bigint
 --
--- walk: rules: the limits that are per key. asked: the gates, with their capacities.
+-- walk: rules, time: the limits that are per key, and by what clock their rates are counted.
+-- walk: asked: the gates, with what they let each key do. keys: where their rates stand.
 -- walk: live, room: how many run, and how many more may. It is one union instead of a join, which
 -- walk:   would compare each with each.
 WITH rules AS MATERIALIZED (
-  SELECT l.name, l.capacity FROM {schema}.limit_rule l
+  SELECT l.name, l.capacity, l.key_period, l.key_burst, l.updated_at FROM {schema}.limit_rule l
   WHERE l.namespace = @namespace AND l.name = ANY (@limits) AND (l.settings::json ->> 'per_key')::boolean
+), time AS MATERIALIZED (
+  SELECT {schema}.clock(@injected) AS now
 ), asked AS MATERIALIZED (
-  SELECT t.gate, t.wants, r.capacity FROM unnest(@gates, @wants, @names) AS t (gate, wants, name) LEFT JOIN LATERAL (
-    SELECT a.capacity FROM rules a WHERE a.name = t.name
+  SELECT t.gate, t.wants, r.capacity, r.key_period, r.key_burst, r.updated_at
+  FROM unnest(@gates, @wants, @names) AS t (gate, wants, name) LEFT JOIN LATERAL (
+    SELECT a.capacity, a.key_period, a.key_burst, a.updated_at FROM rules a WHERE a.name = t.name
   ) r ON true
+), {{gate_keys}}
 ), live AS MATERIALIZED (
   {{live_gates}}
 ), room AS MATERIALIZED (
-  SELECT gate, (max(capacity) - sum(n))::bigint AS free, max(wants) AS wants FROM (
-    SELECT gate, capacity, wants, 0 AS n FROM asked UNION ALL SELECT gate, NULL, NULL, n FROM live
-  ) t GROUP BY gate
+  {{gate_room}}
 )
-SELECT r.gate, r.free, h.priority, h.run_at, h.id, h.lane FROM room r LEFT JOIN LATERAL (
+SELECT r.gate, r.free, h.priority, h.run_at, h.id, h.lane, r.period, r.burst, r.since, r.tat, r.was, r.look_at, (SELECT now FROM time)
+FROM room r LEFT JOIN LATERAL (
   SELECT w.priority, w.run_at, w.id, w.lane FROM {schema}.gated w
   WHERE (SELECT EXISTS (SELECT 1 FROM {schema}.gated)) AND w.gate = r.gate AND EXISTS (
     SELECT 1 FROM {schema}.lane l CROSS JOIN LATERAL (
@@ -42,7 +47,65 @@ SELECT r.gate, r.free, h.priority, h.run_at, h.id, h.lane FROM room r LEFT JOIN 
   )
   ORDER BY w.priority, w.run_at, w.id LIMIT greatest(0, least(coalesce(r.free, {gate_portion}), {gate_portion})) FOR UPDATE OF w SKIP LOCKED
 ) h ON true
-WHERE h.id IS NOT NULL OR r.free < r.wants;
+WHERE h.id IS NOT NULL OR r.free < r.wants OR r.period IS NOT NULL;
+
+-- Where the rates stand of those gates of asked whose keys have one (Stand in internal/gcra), and
+-- how many permits there are by that.
+-- fragment: gate_keys
+keys AS MATERIALIZED (
+  SELECT t.*, CASE WHEN period = 0 THEN 0 ELSE burst - (ahead + period - 1) / nullif(period, 0) END AS permits
+  FROM (
+    SELECT a.gate, a.key_period AS period, a.key_burst AS burst, a.updated_at AS since, k.tat, k.period AS was, k.look_at,
+      CASE WHEN a.key_period = 0 OR coalesce(k.period, 0) = 0 THEN 0 ELSE least(greatest(CASE
+        WHEN k.period = a.key_period THEN k.tat
+        ELSE a.updated_at + least((greatest(k.tat - a.updated_at, 0) + k.period - 1) / nullif(k.period, 0), a.key_burst) * a.key_period
+      END - (SELECT now FROM time), 0), a.key_burst * a.key_period) END AS ahead
+    FROM asked a LEFT JOIN LATERAL (SELECT b.tat, b.period, b.look_at FROM {schema}.key_rate b WHERE b.gate = a.gate OFFSET 0) k ON true
+    WHERE a.key_period IS NOT NULL
+  ) t
+
+-- How many more may run of asked, where so many live, and the keys that have a rate have so many
+-- permits. NULL: nothing bounds that.
+-- fragment: gate_room
+SELECT gate, least((max(capacity) - sum(n))::bigint, max(permits)) AS free, max(period) AS period, max(burst) AS burst, max(since) AS since,
+    max(tat) AS tat, max(was) AS was, max(look_at) AS look_at, max(ahead) AS ahead, max(wants) AS wants
+  FROM (
+    SELECT gate, capacity, 0 AS n, NULL::bigint AS permits, NULL::bigint AS period, NULL::bigint AS burst, NULL::bigint AS since,
+      NULL::bigint AS tat, NULL::bigint AS was, NULL::bigint AS look_at, NULL::bigint AS ahead, wants FROM asked
+    UNION ALL SELECT gate, NULL, n, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM live
+    UNION ALL SELECT gate, NULL, 0, permits, period, burst, since, tat, was, look_at, ahead, NULL FROM keys
+  ) t GROUP BY gate
+
+-- Writes where the rates of gates stand, and when to look for jobs that wait there, 0: not because
+-- of the rate. It is told of those that none does wait at any more.
+-- name: key_rates_put
+-- params: @gates bigint[], @tats bigint[], @periods bigint[], @look_at bigint[]
+INSERT INTO {schema}.key_rate AS k (gate, tat, period, look_at)
+SELECT t.gate, t.tat, t.period,
+  CASE WHEN t.look_at > 0 AND EXISTS (SELECT 1 FROM {schema}.gated g WHERE g.gate = t.gate OFFSET 0) THEN t.look_at END
+FROM unnest(@gates, @tats, @periods, @look_at) AS t (gate, tat, period, look_at) ORDER BY t.gate
+ON CONFLICT (gate) DO UPDATE SET tat = excluded.tat, period = excluded.period, look_at = excluded.look_at
+RETURNING k.look_at;
+
+-- When jobs are to be looked for that wait for the rate of their key.
+-- name: key_rates_next
+SELECT k.look_at FROM {schema}.key_rate k WHERE k.look_at IS NOT NULL ORDER BY k.look_at LIMIT 1;
+
+-- The rate of a key, what is kept of it, and the time.
+-- name: key_rate
+-- params: @namespace text, @name text, @gate bigint, @injected bigint
+SELECT l.key_period, l.key_burst, l.updated_at, k.tat, k.period, {schema}.clock(@injected)
+FROM {schema}.limit_rule l
+LEFT JOIN LATERAL (SELECT b.tat, b.period FROM {schema}.key_rate b WHERE b.gate = @gate OFFSET 0) k ON true
+WHERE l.namespace = @namespace AND l.name = @name AND l.key_period IS NOT NULL;
+
+-- Removes keys of which nothing has to be kept: their burst is whole, and no job waits for them.
+-- name: key_rates_idle
+-- params: @injected bigint, @limit int
+DELETE FROM {schema}.key_rate WHERE ctid = ANY (ARRAY(
+  SELECT k.ctid FROM {schema}.key_rate k
+  WHERE k.look_at IS NULL AND k.tat <= (SELECT {schema}.clock(@injected)) LIMIT @limit FOR UPDATE SKIP LOCKED
+)) RETURNING 1;
 
 -- Jobs that are to wait at their gates.
 -- name: gated_put
@@ -86,39 +149,49 @@ waiting AS (
 WITH RECURSIVE {{gates_waiting}}
 INSERT INTO {schema}.gate_check (gate) SELECT gate FROM waiting;
 
--- Lets jobs go on where a note says that a gate may be free, or, with @sweep, wherever jobs wait.
--- Who ends a job may look for those that wait just before they are there; so there is a sweep. It
--- need not be exact: claims judge again. Answers with what moved, and with a row that counts the
--- notes.
+-- Lets jobs go on where a note says that a gate may be free, where the time has come at which the
+-- rate of a key lets one go, or, with @sweep, wherever jobs wait. Who ends a job may look for those
+-- that wait just before they are there; so there is a sweep. It need not be exact: claims judge
+-- again. Answers with what moved, and with a row that counts the notes.
 -- name: hand_on_gates
--- params: @limit int, @sweep boolean
+-- params: @limit int, @sweep boolean, @injected bigint
 --
--- walk: checks, consumed, waiting: the gates to be looked at.
--- walk: asked: those at which jobs wait, with the capacity of their limit, NULL without one.
--- walk: live, room: as in gates_look.
+-- walk: time: by the clock of the database, which the rates are counted by.
+-- walk: checks, consumed, waiting, due: the gates to be looked at.
+-- walk: asked: those at which jobs wait, with what their limit lets each key do, NULL without one.
+-- walk: keys, live, room: as in gates_look.
 -- walk: heads, gone, now_ready: the first that wait there, but for those that a caller's
 -- walk:   transaction has.
-WITH RECURSIVE {{gates_waiting}}, checks AS MATERIALIZED (
+-- walk: next, held, noted: when to look again at gates whose keys have a rate (Key.LookAt in
+-- walk:   internal/gcra), and where that stands if it was counted by another clock or period. A row
+-- walk:   that a claim has or had meanwhile is left to it, as it was not seen.
+-- walk: over: keys whose time has come, and for which no job waits.
+WITH RECURSIVE {{gates_waiting}}, time AS MATERIALIZED (
+  SELECT {schema}.clock(@injected) AS now
+), checks AS MATERIALIZED (
   SELECT c.ctid AS place, c.gate FROM {schema}.gate_check c ORDER BY c.seq LIMIT @limit FOR UPDATE SKIP LOCKED
 ), consumed AS (
   DELETE FROM {schema}.gate_check WHERE ctid = ANY (ARRAY(SELECT place FROM checks))
+), due AS MATERIALIZED (
+  SELECT k.ctid AS place, k.gate FROM {schema}.key_rate k WHERE k.look_at <= (SELECT now FROM time)
+  ORDER BY k.look_at LIMIT @limit FOR UPDATE SKIP LOCKED
 ), asked AS MATERIALIZED (
-  SELECT t.gate, r.capacity FROM (SELECT gate FROM checks UNION SELECT gate FROM waiting) t
+  SELECT t.gate, 0 AS wants, r.capacity, r.key_period, r.key_burst, r.updated_at
+  FROM (SELECT gate FROM checks UNION SELECT gate FROM waiting UNION SELECT gate FROM due) t
   CROSS JOIN LATERAL (SELECT g.lane FROM {schema}.gated g WHERE g.gate = t.gate ORDER BY g.gate LIMIT 1) w
   CROSS JOIN LATERAL (SELECT l.queue, {{lane_limit}} AS name FROM {schema}.lane l WHERE l.id = w.lane OFFSET 0) l
   CROSS JOIN LATERAL (SELECT q.namespace FROM {schema}.queue q WHERE q.id = l.queue OFFSET 0) q
   LEFT JOIN LATERAL (
-    SELECT a.capacity FROM {schema}.limit_rule a
+    SELECT a.capacity, a.key_period, a.key_burst, a.updated_at FROM {schema}.limit_rule a
     WHERE a.namespace = q.namespace AND a.name = l.name AND (a.settings::json ->> 'per_key')::boolean OFFSET 0
   ) r ON true
+), {{gate_keys}}
 ), live AS MATERIALIZED (
   {{live_gates}}
 ), room AS MATERIALIZED (
-  SELECT gate, (max(capacity) - sum(n))::bigint AS free FROM (
-    SELECT gate, capacity, 0 AS n FROM asked UNION ALL SELECT gate, NULL, n FROM live
-  ) t GROUP BY gate
+  {{gate_room}}
 ), heads AS MATERIALIZED (
-  SELECT h.* FROM room r CROSS JOIN LATERAL (
+  SELECT r.gate, h.* FROM room r CROSS JOIN LATERAL (
     SELECT w.ctid AS place, w.run_at, w.id, w.lane FROM {schema}.gated w WHERE w.gate = r.gate
     ORDER BY w.priority, w.run_at, w.id LIMIT greatest(0, least(coalesce(r.free, {gate_portion}), {gate_portion})) FOR UPDATE SKIP LOCKED
   ) h
@@ -126,6 +199,33 @@ WITH RECURSIVE {{gates_waiting}}, checks AS MATERIALIZED (
   DELETE FROM {schema}.gated WHERE ctid = ANY (ARRAY(SELECT place FROM heads))
 ), now_ready AS (
   INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM heads
+), next AS MATERIALIZED (
+  SELECT gate, tat, was, look_at, period > 0 AND (was <> period OR tat > now + ahead) AS moved, now + ahead AS stands, period,
+    CASE WHEN let < free OR ahead + (let - burst + 1) * period <= 0 OR period = 0 THEN NULL
+      ELSE now + greatest(ahead + (let - burst + 1) * period, CASE WHEN let > 0 THEN {sweep_after} ELSE 0 END)
+    END AS again
+  FROM (
+    SELECT t.gate, max(t.free) AS free, max(t.period) AS period, max(t.burst) AS burst, max(t.tat) AS tat, max(t.was) AS was,
+      max(t.look_at) AS look_at, max(t.ahead) AS ahead, sum(t.let)::bigint AS let, (SELECT now FROM time) AS now
+    FROM (
+      SELECT gate, greatest(least(free, {gate_portion}), 0) AS free, period, burst, tat, was, look_at, ahead, 0 AS let
+      FROM room WHERE period IS NOT NULL
+      UNION ALL SELECT gate, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1 FROM heads WHERE EXISTS (SELECT 1 FROM keys)
+    ) t GROUP BY t.gate HAVING max(t.period) IS NOT NULL
+  ) t WHERE tat IS NOT NULL
+), held AS MATERIALIZED (
+  SELECT k.gate, n.again, CASE WHEN n.moved THEN n.stands ELSE n.tat END AS tat, CASE WHEN n.moved THEN n.period ELSE n.was END AS period,
+    n.tat AS was_tat, n.look_at AS was_look_at
+  FROM next n CROSS JOIN LATERAL (
+    SELECT b.gate FROM {schema}.key_rate b WHERE b.gate = n.gate AND b.tat = n.tat AND b.look_at IS NOT DISTINCT FROM n.look_at
+    FOR UPDATE SKIP LOCKED
+  ) k WHERE n.again IS DISTINCT FROM n.look_at OR n.moved
+), noted AS (
+  UPDATE {schema}.key_rate k SET look_at = h.again, tat = h.tat, period = h.period FROM held h
+  WHERE k.gate = h.gate AND k.tat = h.was_tat AND k.look_at IS NOT DISTINCT FROM h.was_look_at
+), over AS (
+  UPDATE {schema}.key_rate k SET look_at = NULL
+  WHERE k.ctid = ANY (ARRAY(SELECT d.place FROM due d WHERE (d.gate IN (SELECT gate FROM next)) IS NOT TRUE))
 )
 SELECT c.checks, h.id, h.lane, h.run_at FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN heads h ON true;
 

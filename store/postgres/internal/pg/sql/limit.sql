@@ -15,14 +15,18 @@ WHERE (@namespace IS NULL OR l.namespace = @namespace) AND (@name IS NULL OR l.n
 ORDER BY l.namespace, l.name, g.node;
 
 -- name: limit_insert
--- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @unit bigint, @now bigint, @period bigint, @burst bigint
-INSERT INTO {schema}.limit_rule AS l (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst)
-VALUES (@namespace, @name, @settings, @declared, @capacity, @unit, @now, @now, @now, @period, @burst)
+-- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @unit bigint, @now bigint
+-- params: @key_period bigint, @key_burst bigint, @period bigint, @burst bigint
+INSERT INTO {schema}.limit_rule AS l
+  (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, key_period, key_burst, period, burst)
+VALUES (@namespace, @name, @settings, @declared, @capacity, @unit, @now, @now, @now, @key_period, @key_burst, @period, @burst)
 ON CONFLICT DO NOTHING RETURNING l.id;
 
 -- name: limit_update
--- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @unit bigint, @now bigint, @expected bigint
-UPDATE {schema}.limit_rule l SET settings = @settings, declared = @declared, capacity = @capacity, unit = @unit, updated_at = @now, version = l.version + 1
+-- params: @namespace text, @name text, @settings text, @declared text, @capacity bigint, @unit bigint, @now bigint
+-- params: @key_period bigint, @key_burst bigint, @expected bigint
+UPDATE {schema}.limit_rule l SET settings = @settings, declared = @declared, capacity = @capacity, unit = @unit, updated_at = @now, version = l.version + 1,
+  key_period = @key_period, key_burst = @key_burst
 WHERE l.namespace = @namespace AND l.name = @name AND l.version = @expected RETURNING l.id;
 
 -- Rates.
@@ -193,12 +197,13 @@ ORDER BY 1, 2;
 -- params: @rows text
 WITH rows AS MATERIALIZED (
   SELECT * FROM json_to_recordset(@rows::json) AS t (namespace text, name text, settings text, declared text, capacity bigint, unit bigint, version bigint,
-    created_at bigint, updated_at bigint, period bigint, burst bigint, tat bigint, drained bigint)
+    created_at bigint, updated_at bigint, period bigint, burst bigint, tat bigint, drained bigint, key_period bigint, key_burst bigint)
 ), others AS (
   DELETE FROM {schema}.limit_rule l WHERE NOT EXISTS (SELECT 1 FROM rows t WHERE t.namespace = l.namespace AND t.name = l.name)
 )
-INSERT INTO {schema}.limit_rule AS r (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained_until)
-SELECT namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained FROM rows
-ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit = excluded.unit, version = excluded.version,
+INSERT INTO {schema}.limit_rule AS r (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained_until,
+  key_period, key_burst)
+SELECT namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained, key_period, key_burst FROM rows
+ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit, version = excluded.version,
   created_at = excluded.created_at, updated_at = excluded.updated_at, period = excluded.period, burst = excluded.burst, tat = excluded.tat,
-  drained_until = excluded.drained_until, move = r.move + 1;
+  drained_until = excluded.drained_until, move = r.move + 1, key_period = excluded.key_period, key_burst = excluded.key_burst;

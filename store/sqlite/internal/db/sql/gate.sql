@@ -39,5 +39,32 @@ SELECT run_at FROM holdfast_gated INDEXED BY holdfast_gated_lane WHERE lane = ? 
 -- name: gated_in_lane
 SELECT run_at, id FROM holdfast_gated INDEXED BY holdfast_gated_lane WHERE lane = ? LIMIT ? + 0;
 
--- name: gate_capacity
-SELECT capacity FROM holdfast_limit_rule WHERE namespace = ? AND name = ? AND settings ->> 'per_key';
+-- What a limit lets each key do: how many run, and their rate, NULL without one.
+-- name: gate_rule
+SELECT capacity, updated_at, key_period, key_burst FROM holdfast_limit_rule WHERE namespace = ? AND name = ? AND settings ->> 'per_key';
+
+-- Rates of keys: a row for each that has taken permits lately.
+
+-- name: key_rate
+SELECT tat, period, look_at FROM holdfast_key_rate WHERE gate = ?;
+
+-- name: key_rate_put
+INSERT INTO holdfast_key_rate (gate, tat, period, look_at) VALUES (?, ?, ?, ?)
+ON CONFLICT (gate) DO UPDATE SET tat = excluded.tat, period = excluded.period, look_at = excluded.look_at;
+
+-- name: key_rate_next
+SELECT look_at FROM holdfast_key_rate INDEXED BY holdfast_key_rate_look WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1;
+
+-- The keys whose time has come.
+-- name: key_rates_due
+SELECT gate FROM holdfast_key_rate INDEXED BY holdfast_key_rate_look WHERE look_at <= ? ORDER BY look_at LIMIT ? + 0;
+
+-- name: key_rate_looked
+UPDATE holdfast_key_rate SET look_at = NULL WHERE gate = ?;
+
+-- Keys of which nothing has to be kept: their burst is whole, and no job waits for them.
+-- name: key_rates_idle
+SELECT gate FROM holdfast_key_rate WHERE look_at IS NULL AND tat <= ? LIMIT ? + 0;
+
+-- name: key_rate_delete
+DELETE FROM holdfast_key_rate WHERE gate = ?;

@@ -23,13 +23,14 @@ SELECT node, held FROM holdfast_limit_grant WHERE rule = ? AND held > 0 ORDER BY
 SELECT node, held, want, want_at FROM holdfast_limit_grant WHERE rule = ? ORDER BY node;
 
 -- name: limit_insert
--- params: @namespace, @name, @settings, @declared, @capacity, @unit, @version, @created_at, @updated_at
-INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at)
-VALUES (@namespace, @name, @settings, @declared, @capacity, @unit, @version, @created_at, @updated_at);
+-- params: @namespace, @name, @settings, @declared, @capacity, @unit, @version, @created_at, @updated_at, @key_period, @key_burst
+INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, key_period, key_burst)
+VALUES (@namespace, @name, @settings, @declared, @capacity, @unit, @version, @created_at, @updated_at, @key_period, @key_burst);
 
 -- name: limit_update
--- params: @settings, @declared, @capacity, @unit, @now, @id
-UPDATE holdfast_limit_rule SET settings = @settings, declared = @declared, capacity = @capacity, unit = @unit, updated_at = @now, version = version + 1 WHERE id = @id;
+-- params: @settings, @declared, @capacity, @unit, @now, @key_period, @key_burst, @id
+UPDATE holdfast_limit_rule SET settings = @settings, declared = @declared, capacity = @capacity, unit = @unit, updated_at = @now, version = version + 1,
+  key_period = @key_period, key_burst = @key_burst WHERE id = @id;
 
 -- Notes that slots of limits are wanted, unless that was noted a moment ago.
 -- name: limits_wanted
@@ -105,11 +106,12 @@ SELECT namespace, name FROM holdfast_limit_rule WHERE id = ?;
 -- For a copy into another database.
 
 -- name: copy_limit_put
-INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained_until)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit = excluded.unit, version = excluded.version,
+INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained_until,
+  key_period, key_burst)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit, version = excluded.version,
   created_at = excluded.created_at, updated_at = excluded.updated_at, period = excluded.period, burst = excluded.burst, tat = excluded.tat,
-  drained_until = excluded.drained_until, move = move + 1;
+  drained_until = excluded.drained_until, move = move + 1, key_period = excluded.key_period, key_burst = excluded.key_burst;
 
 -- Leaves those that are named by these pairs of a namespace and a name.
 -- name: copy_limits_keep
