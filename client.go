@@ -255,7 +255,8 @@ func (c *Client) askNode(ctx context.Context, node int64, mode store.NodeMode) e
 }
 
 // Why says why a job does not start, continue or end, as the database sees it now. The cost does
-// not depend on the number of jobs that wait or have ended. The error is ErrNotFound if there is no such job.
+// not depend on the number of jobs that wait or have ended. The error is ErrNotFound if there is no
+// such job.
 func (c *Client) Why(ctx context.Context, id ID) (why.Explanation, error) {
 	return explain.Of(ctx, c.engine.Store, c.namespace, id)
 }

@@ -19,8 +19,8 @@ import (
 // silentAfter is when a node is said to be silent that does not say when it is dead.
 const silentAfter = 30 * time.Second
 
-// Of explains a job of a namespace. The cost does not depend on the number of jobs that wait or have
-// ended: where slots of a queue or a limit may be full it counts what runs there. The error is
+// Of explains a job of a namespace. The cost does not depend on the number of jobs that wait or
+// have ended: where slots of a queue or a limit may be full it counts what runs there. The error is
 // store.ErrNotFound if there is no such job.
 func Of(ctx context.Context, s store.Store, namespace string, id store.ID) (why.Explanation, error) {
 	record, err := s.Get(ctx, namespace, id)

@@ -2,7 +2,7 @@ package slots
 
 import "github.com/holdfastdev/holdfast/store"
 
-// CutOff notes that the claiming loop begins anew, after a panic: what a claim under way may have
+// CutOff notes that the claiming loop begins again, after a panic: what a claim under way may have
 // taken stays in use until it is known. Its number, if there was one, is below upTo.
 func (s *Slots) CutOff(upTo int64) {
 	s.mu.Lock()

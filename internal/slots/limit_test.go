@@ -104,8 +104,8 @@ func TestANeedThatGrowsIsNoShortage(t *testing.T) {
 	}
 }
 
-// TestWhatAClaimMayHaveTakenCounts: a claim that was cut off may have taken as many jobs as it asked
-// for. They count until a beat has told what the node holds of that claim, and no longer.
+// TestWhatAClaimMayHaveTakenCounts: a claim that was cut off may have taken as many jobs as it
+// asked for. They count until a beat has told what the node holds of that claim, and no longer.
 func TestWhatAClaimMayHaveTakenCounts(t *testing.T) {
 	b := newBed(t, 10)
 	b.SetLimits([]store.Limit{{ID: 1, Version: 1, Name: "l", LimitSettings: store.LimitSettings{Capacity: 3}}})

@@ -32,11 +32,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"close":  m.closeChildren,
 	}
 	if m.mode.batched {
-		all["closebatch"] = m.closeJobBatch
-		for i := range 4 {
-			all[fmt.Sprintf("newbatch%d", i)] = m.newJobBatch
-			all[fmt.Sprintf("countbatches%d", i)], all[fmt.Sprintf("retrymembers%d", i)] = m.countJobBatches, m.retryMembers
-		}
+		maps.Copy(all, m.batchActions())
 	}
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())
@@ -66,6 +62,15 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	for i := range 2 {
 		all[fmt.Sprintf("clock%d", i)] = m.moveClock
 		all[fmt.Sprintf("list%d", i)] = m.listJobs
+	}
+	return all
+}
+
+func (m *machine) batchActions() map[string]func(*rapid.T) {
+	all := map[string]func(*rapid.T){"closebatch": m.closeJobBatch}
+	for i := range 4 {
+		all[fmt.Sprintf("newbatch%d", i)] = m.newJobBatch
+		all[fmt.Sprintf("countbatches%d", i)], all[fmt.Sprintf("retrymembers%d", i)] = m.countJobBatches, m.retryMembers
 	}
 	return all
 }

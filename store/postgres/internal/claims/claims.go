@@ -358,12 +358,9 @@ func (s *Store) claim(
 			return answer.add(params.Node)
 		},
 	}
-	judged := &gated{store: s, params: &params, now: now, answer: answer, taking: func(left store.ClaimParams) pg.Statement {
-		taking.Args = s.takes(&left, now, look, of)
-		return taking
-	}}
-	// Not more than this is repeated: what was claimed before, and what is asked after it, has
-	// happened.
+	judged := &gated{store: s, params: &params, now: now, answer: answer}
+	judged.taking = func(left store.ClaimParams) pg.Statement { taking.Args = s.takes(&left, now, look, of); return taking }
+	// No more is repeated: what was claimed before, and what is asked after it, has happened.
 	err = pg.RetryOnConflict(ctx, func() error {
 		answer.empty() // a try may fail after its first rows
 		clear(taken)
@@ -382,10 +379,10 @@ func (s *Store) claim(
 	}
 	if of.gates {
 		claimed, seen = judged.saw(seen)
-		s.Hint(judged.handed)
 	} else if claimed, err = s.named(ctx, params.Node, answer); err != nil {
 		return nil, sight{}, err
 	}
+	s.Hint(judged.handed)
 	s.recent.Store(max(int32(len(claimed)), s.recent.Load()*3/4))
 	if err := s.KnowLanes(ctx, lanes); err != nil {
 		return nil, sight{}, err

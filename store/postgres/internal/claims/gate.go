@@ -31,7 +31,7 @@ type gated struct {
 
 	locked []string // limits whose rules it has locked, and no others
 	others bool     // jobs of others were put back: there may be some to claim
-	held   bool     // somebody has held the rules for too long
+	held   bool     // another process has held the rules for too long
 }
 
 // gate is one as the claim finds it.
@@ -124,8 +124,8 @@ func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 	return t.Together(ctx, append(g.records(), g.keep()...)...)
 }
 
-// saw returns what was claimed, and adds to what was seen. What it has put into ready nobody else is
-// told of.
+// saw returns what was claimed, and adds to what was seen. Of what the claim has put into ready no
+// other node is told.
 func (g *gated) saw(seen sight) ([]store.Claimed, sight) {
 	seen.work, seen.behind, seen.gaveUp = onceEach(seen.work), g.behind, g.behind >= gates.Most || len(g.handed) > 0
 	seen.lookAt = g.lookAt

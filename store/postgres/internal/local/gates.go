@@ -14,8 +14,8 @@ type Gates struct{ in, avoid sync.Map }
 // limits in vain.
 const avoidFor = 500 * time.Millisecond
 
-// Avoid lets claims leave such jobs alone for a while, as somebody holds the rules of their limits:
-// a process that has stopped. All other jobs are claimed.
+// Avoid lets claims leave such jobs alone for a while, as a process that has stopped holds the
+// rules of their limits. All other jobs are claimed.
 func (g *Gates) Avoid(namespace string) { g.avoid.Store(namespace, time.Now().Add(avoidFor)) }
 
 // Avoids reports whether claims leave them alone.

@@ -204,6 +204,6 @@ WITH rows AS MATERIALIZED (
 INSERT INTO {schema}.limit_rule AS r (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained_until,
   key_period, key_burst)
 SELECT namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained, key_period, key_burst FROM rows
-ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit, version = excluded.version,
+ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit = excluded.unit, version = excluded.version,
   created_at = excluded.created_at, updated_at = excluded.updated_at, period = excluded.period, burst = excluded.burst, tat = excluded.tat,
   drained_until = excluded.drained_until, move = r.move + 1, key_period = excluded.key_period, key_burst = excluded.key_burst;

@@ -109,7 +109,7 @@ SELECT namespace, name FROM holdfast_limit_rule WHERE id = ?;
 INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained_until,
   key_period, key_burst)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit, version = excluded.version,
+ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit = excluded.unit, version = excluded.version,
   created_at = excluded.created_at, updated_at = excluded.updated_at, period = excluded.period, burst = excluded.burst, tat = excluded.tat,
   drained_until = excluded.drained_until, move = move + 1, key_period = excluded.key_period, key_burst = excluded.key_burst;
 
