@@ -16,7 +16,11 @@ func TestSlotsMoveFromLongJobs(t *testing.T) {
 	holdfasttest.Run(t, func(env *holdfasttest.Env) {
 		t := env.T
 		other := env.Open()
-		if err := long.Handle(env.Client, func(_ *holdfast.Run, d time.Duration) error { time.Sleep(d); return nil }); err != nil {
+		err := long.Handle(env.Client, func(_ *holdfast.Run, d time.Duration) error {
+			time.Sleep(d) //nolint:forbidigo // the time of the test is virtual
+			return nil
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if err := short.Handle(other.Client, func(*holdfast.Run, int) error { return nil }); err != nil {

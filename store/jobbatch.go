@@ -151,9 +151,9 @@ func (b *JobBatch) Count(members []Member, all bool) (counted int, changed bool)
 		if m.Was == 0 {
 			b.Cursor = m.ID
 		}
-		b.Counts.add(m.Was, -1)
+		b.count(m.Was, -1)
 		if !m.Gone {
-			b.Counts.add(m.State, 1)
+			b.count(m.State, 1)
 		}
 		counted++
 	}
@@ -161,15 +161,15 @@ func (b *JobBatch) Count(members []Member, all bool) (counted int, changed bool)
 	return counted, counted > 0 || all
 }
 
-// add counts n ends more.
-func (c *BatchCounts) add(end State, n int64) {
+// count counts n ends more.
+func (b *JobBatch) count(end State, n int64) {
 	switch end {
 	case Completed:
-		c.Completed += n
+		b.Counts.Completed += n
 	case Failed:
-		c.Failed += n
+		b.Counts.Failed += n
 	case Cancelled:
-		c.Cancelled += n
+		b.Counts.Cancelled += n
 	case Available, Scheduled, Retryable, Waiting, Running:
 	}
 }

@@ -43,7 +43,7 @@ func Stand(period, burst, tat, was, since, now int64) Key {
 }
 
 // Free is how many permits may be taken now.
-func (k Key) Free() int {
+func (k *Key) Free() int {
 	if k.Period == 0 {
 		return 0
 	}
@@ -55,7 +55,7 @@ func (k *Key) Take(n int) { k.Ahead += int64(n) * k.Period }
 
 // Wait is how many microseconds from now on the next permit comes, 0 or less if there is one; if
 // none come it is longer than any.
-func (k Key) Wait() int64 {
+func (k *Key) Wait() int64 {
 	if k.Period == 0 {
 		return math.MaxInt64
 	}
@@ -65,7 +65,7 @@ func (k Key) Wait() int64 {
 // LookAt is when to look again for jobs of the key that wait, of which some were just let go, to be
 // claimed; 0: not because of the rate. Those that were let go take their permits as they are
 // claimed, and that claim says when to look then; so without it there is no hurry.
-func (k Key) LookAt(now int64, let int) int64 {
+func (k *Key) LookAt(now int64, let int) int64 {
 	if k.Period == 0 {
 		return 0
 	}

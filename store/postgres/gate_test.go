@@ -151,6 +151,6 @@ func TestAHeldRuleHoldsUpNoOthers(t *testing.T) {
 	}
 	release()
 	for runs := claim(); len(runs) == 0; runs = claim() {
-		time.Sleep(10 * time.Millisecond) // until the process looks at the limit again
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // until the process looks at the limit again
 	}
 }

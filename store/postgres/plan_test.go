@@ -122,7 +122,7 @@ func TestKeysThatAreDueAreFound(t *testing.T) {
 	for _, fill := range []string{
 		"SELECT 1",
 		pg.InSchema(`INSERT INTO {schema}.key_rate (gate, tat, period, look_at)
-			SELECT i, i, 1, CASE WHEN i % 2 = 0 THEN i END FROM generate_series(1, 50000) i`, s.SchemaName),
+			SELECT i, 0 + i, 1, CASE WHEN i % 2 = 0 THEN i END FROM generate_series(1, 50000) i`, s.SchemaName),
 		pg.InSchema("ANALYZE {schema}.key_rate", s.SchemaName),
 	} {
 		if _, err := conn.Exec(t.Context(), fill); err != nil {

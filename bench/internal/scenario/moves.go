@@ -27,7 +27,7 @@ func moves(ctx context.Context, e *Env) (figures.Sample, error) {
 			watch.note("move", time.Since(start)-time.Duration(before))
 		}
 		began <- struct{}{}
-		time.Sleep(moveWork) // its work
+		system.Pause(ctx, moveWork) //nolint:errcheck // its work
 		ended.Store(int64(time.Since(start)))
 	}
 	of := func(queue int) system.Options {
@@ -39,11 +39,13 @@ func moves(ctx context.Context, e *Env) (figures.Sample, error) {
 			return 0, err
 		}
 		t.after = append(t.after, other.Close)
-		if _, ok := t.client.(system.Naming); !ok {
+		here, ok := t.client.(system.Naming)
+		there, alike := other.(system.Naming)
+		if !ok || !alike {
 			return 0, fmt.Errorf("queues: %w", system.ErrUnsupported)
 		}
-		clients, workers := []system.Client{t.client, other}, [2]system.Worker{}
-		for i, c := range clients {
+		clients, workers := []system.Naming{here, there}, [2]system.Worker{}
+		for i, c := range []system.Client{t.client, other} {
 			if workers[i], err = c.Work(ctx, handle); err != nil {
 				return 0, err
 			}
@@ -51,7 +53,7 @@ func moves(ctx context.Context, e *Env) (figures.Sample, error) {
 		err = t.begin(ctx)
 		for until := time.Now().Add(seconds(e.Sizes.Seconds)); err == nil && time.Now().Before(until); jobs++ {
 			into := int(jobs % 2)
-			err = clients[into].(system.Naming).InsertInto(ctx, make([]system.Args, 1), func(int) string { return queueName(into) })
+			err = clients[into].InsertInto(ctx, make([]system.Args, 1), func(int) string { return queueName(into) })
 			if err == nil {
 				err = receive(ctx, began)
 			}

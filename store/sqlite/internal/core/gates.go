@@ -88,7 +88,7 @@ func (t *Tx) HandOnGates() error {
 	}
 	touched := t.gates
 	t.gates = nil
-	if any, err := t.AnyGated(); err != nil || !any {
+	if waits, err := t.AnyGated(); err != nil || !waits {
 		return err
 	}
 	var live map[int64]int

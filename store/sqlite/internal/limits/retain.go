@@ -24,9 +24,10 @@ func RetainKeys(ctx context.Context, d *core.Database, limit int) (removed int, 
 		if _, err := look(t); err != nil {
 			return err
 		}
-		for removed = 0; removed < min(limit, len(idle)); removed++ {
+		removed = min(limit, len(idle))
+		for _, gate := range idle[:removed] {
 			s := t.Stmt("key_rate_delete")
-			s.BindInt(idle[removed])
+			s.BindInt(gate)
 			if err := db.Exec(s); err != nil {
 				return err
 			}

@@ -344,6 +344,7 @@ func oneKey() broken {
 
 // TestBroken holds the simulation to find each of the broken stores within so many steps.
 func TestBroken(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		about  rules.Subject
 		within int

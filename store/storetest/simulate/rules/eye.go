@@ -47,11 +47,11 @@ func (e *eye) read(ctx context.Context) {
 	}
 	var err error
 	if e.w.about.has(Limits | Keys) {
-		e.limits, err = e.Store.Limits(ctx, namespace, "")
+		e.limits, err = e.Limits(ctx, namespace, "")
 		must("Limits", err)
 	}
 	if e.w.about.has(Batches) {
-		e.batches, err = e.Store.Batches(ctx, store.BatchFilter{Namespace: namespace, Limit: 1000})
+		e.batches, err = e.Batches(ctx, store.BatchFilter{Namespace: namespace, Limit: 1000})
 		must("Batches", err)
 	}
 }

@@ -47,7 +47,7 @@ func (w *world) Calls() int { return w.eye.calls }
 func (w *world) Digest() uint64 { return w.eye.digest }
 
 // Close implements play.World.
-func (w *world) Close() error { return w.eye.Store.Close() }
+func (w *world) Close() error { return w.eye.Close() }
 
 func newEye(w *world, s store.Store) *eye {
 	e := &eye{Store: s, w: w, jobs: map[store.ID]*job{}, asked: map[claimName]claimOfNode{}}
@@ -55,8 +55,14 @@ func newEye(w *world, s store.Store) *eye {
 		of   Subject
 		make func(*eye) rule
 	}{
-		{Limits, newLimitRule}, {Limits, newRateRule}, {Keys, newKeyRule}, {Rests, newRestRule}, {Edges, newEdgeRule},
-		{Edges | Keys, newTurnRule}, {Batches, newBatchRule}, {Fair, newFairRule},
+		{Limits, newLimitRule},
+		{Limits, newRateRule},
+		{Keys, newKeyRule},
+		{Rests, newRestRule},
+		{Edges, newEdgeRule},
+		{Edges | Keys, newTurnRule},
+		{Batches, newBatchRule},
+		{Fair, newFairRule},
 	} {
 		if w.about.has(r.of) {
 			e.rules = append(e.rules, r.make(e))

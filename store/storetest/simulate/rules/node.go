@@ -45,7 +45,8 @@ func (w *world) join(d *play.Dice) {
 		return
 	}
 	n := &node{seed: d.Seed, seq: 1, info: store.NodeInfo{
-		Name: "n", Namespace: namespace, Kinds: kinds, Slots: play.Among(d, 2, 4, 10), DeadAfter: 20 * time.Second, Policies: map[string]store.Policy{},
+		Name: "n", Namespace: namespace, Kinds: kinds, Slots: play.Among(d, 2, 4, 10), DeadAfter: 20 * time.Second,
+		Policies: map[string]store.Policy{},
 	}}
 	for _, kind := range kinds {
 		n.info.Policies[kind] = play.Among(d, store.Policy{Delays: []time.Duration{10 * time.Second}},

@@ -18,7 +18,8 @@ func (w *world) post(l *letter) {
 	}
 	for _, q := range store.Unfold(batch.Enqueues) {
 		w.tellf("enqueue %s (%s, %s, %d, key %q, in %q, for %q, batch %v, after %v): %v, %v, %s", short(q.Job.ID), q.Job.Queue, q.Job.Kind,
-			q.Job.Priority, q.Job.OrderingKey, q.Job.Options.LimitKey, q.Job.Options.FairKey, q.Job.Batch, q.After, q.Result.State, outcome(err), outcome(q.Err))
+			q.Job.Priority, q.Job.OrderingKey, q.Job.Options.LimitKey, q.Job.Options.FairKey, q.Job.Batch, q.After,
+			q.Result.State, outcome(err), outcome(q.Err))
 	}
 }
 

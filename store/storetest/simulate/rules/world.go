@@ -293,7 +293,7 @@ func (e *eye) holdsBack(j *job, c *change) bool {
 	if !e.w.about.has(Rests) {
 		return false
 	}
-	queues, err := e.Store.Queues(e.w.ctx, namespace)
+	queues, err := e.Queues(e.w.ctx, namespace)
 	must("Queues", err)
 	for _, q := range queues {
 		if q.Name == j.Queue && (!q.PausedAt.IsZero() || q.Rest.At(c.now)) {
