@@ -151,9 +151,9 @@ func (b *JobBatch) Count(members []Member, all bool) (counted int, changed bool)
 		if m.Was == 0 {
 			b.Cursor = m.ID
 		}
-		b.count(m.Was, -1)
+		b.tally(m.Was, -1)
 		if !m.Gone {
-			b.count(m.State, 1)
+			b.tally(m.State, 1)
 		}
 		counted++
 	}
@@ -161,8 +161,8 @@ func (b *JobBatch) Count(members []Member, all bool) (counted int, changed bool)
 	return counted, counted > 0 || all
 }
 
-// count counts n ends more.
-func (b *JobBatch) count(end State, n int64) {
+// tally counts n ends more.
+func (b *JobBatch) tally(end State, n int64) {
 	switch end {
 	case Completed:
 		b.Counts.Completed += n
