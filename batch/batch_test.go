@@ -141,7 +141,7 @@ func TestRefused(t *testing.T) {
 		"unique":        batch.OnEnd(report.Item("", holdfast.Unique{ByArgs: true})),
 		"id":            batch.OnEnd(report.Item("", holdfast.JobID(holdfast.NewID()))),
 		"batch":         batch.OnEnd(report.Item("", batch.Member(holdfast.NewID()))),
-		"business key":  batch.OnEnd(report.Item("", holdfast.Key("k"))),
+		"option Key":    batch.OnEnd(report.Item("", holdfast.Key("k"))),
 		"not valid":     batch.Name("\xff"),
 	} {
 		if _, err := batch.New(ctx, c, opt); !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), what) {
