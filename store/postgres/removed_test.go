@@ -48,5 +48,5 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		return found
 	},
-		"audit", "claim", "untold", "key_sent", "batch") // the last are answers on their way to its parent, and what goes by its time
+		"audit", "claim", "untold", "key_sent", "batch", "batch_retried") // the last are answers on their way to its parent, and what goes by its time
 }
