@@ -48,5 +48,6 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		return found
 	},
-		"audit", "claim", "untold", "key_sent", "batch", "batch_retried") // the last are answers on their way to its parent, and what goes by its time
+		// These are answers on their way to its parent, and what goes by its time, or with a count.
+		"audit", "claim", "untold", "key_sent", "batch", "batch_retried")
 }

@@ -44,5 +44,6 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		return found
 	},
-		"holdfast_audit", "holdfast_claim", "holdfast_key_sent", "holdfast_batch", "holdfast_batch_retried") // the last go by their time, or with a count
+		// The last go by their time, or with a count.
+		"holdfast_audit", "holdfast_claim", "holdfast_key_sent", "holdfast_batch", "holdfast_batch_retried")
 }
