@@ -69,8 +69,9 @@ func (k *Key) LookAt(now int64, let int) int64 {
 	if k.Period == 0 {
 		return 0
 	}
-	k.Take(let)
-	wait := k.Wait()
+	then := *k
+	then.Take(let)
+	wait := then.Wait()
 	switch {
 	case wait <= 0:
 		return 0
