@@ -42,7 +42,8 @@ func TestTheMachineNoticesSchedules(t *testing.T) {
 	}
 }
 
-// noticesSoon checks that a machine fails on a store that is broken, whatever sequences it draws.
+// noticesSoon checks that a machine fails on a store that is broken, whatever sequences it draws:
+// three times within a thousand each, of which most need few.
 func noticesSoon(t *testing.T, name string, breaks func(store.Store) store.Store, mode mode) {
 	t.Helper()
 	if testing.Short() {
@@ -53,7 +54,7 @@ func noticesSoon(t *testing.T, name string, breaks func(store.Store) store.Store
 		open := func(_ *testing.T, clock *env.Clock) store.Store { return breaks(model.New(clock.Now)) }
 		for range 3 {
 			said := ""
-			for check := 0; said == "" && check < 3; check++ {
+			for check := 0; said == "" && check < 10; check++ {
 				said = failure(func(tb rapid.TB) {
 					stores := &pool{t: t, open: open}
 					rapid.Check(tb, func(t *rapid.T) { stores.check(t, mode) })

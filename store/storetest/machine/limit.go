@@ -49,7 +49,7 @@ func (m *machine) limitNamed(name string) (b bound) {
 
 // anyLimit draws a limit as it is, mostly, or as it was.
 func (m *machine) anyLimit(t *rapid.T) bound {
-	if len(m.limits) > 0 && chance(t, "old", 15) {
+	if len(m.limits) > 0 && chance(t, "old", 35) {
 		return m.limits[len(m.limits)-1-rapid.IntRange(0, min(len(m.limits)-1, 5)).Draw(t, "limit from the last")]
 	}
 	return m.limitNamed(pick(t, "limit", machineLimits...))
