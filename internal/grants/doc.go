@@ -11,7 +11,7 @@
 // whether slots are wanted. A node without limits looks every 30 s where there are wake-ups.
 //
 // A node asks for more than it needs unless others want some, so that it does not ask for each job.
-// It makes up to a thousand calls a second for a moment, and twenty if that lasts.
+// After a call it waits four times as long as that took, between a millisecond and 50.
 //
 // Of a fair limit (store.LimitSettings.Fair) the store gives a node no more than its part, which
 // follows from what all nodes hold and have said last that they wish for. A node that is told that

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Between two calls a node waits gapShare times as long as the first one took: so it is at it a
-// fifth of the time at the most, and slots move fast where calls are.
+// Between two calls a node waits gapShare times as long as the first one took, within bounds: so it
+// makes few where they are slow, and slots move fast where calls are.
 const (
 	gapShare = 4
 	leastGap = time.Millisecond
