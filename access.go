@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -37,6 +38,12 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 			return nil
 		})
 	}
+	access.KeepLogs = func(c runlog.Config) any {
+		return option(func(s *settings) error {
+			s.engine.Logs = c
+			return nil
+		})
+	}
 	openEnqueues()
 	openBatches()
 	access.WithTests = func(t access.Tests) any {
@@ -62,9 +69,9 @@ func openBatches() {
 
 // openEnqueues sets the doors that are options of enqueues, and what goes with them.
 func openEnqueues() {
-	access.AroundEnqueues = func(makes func(store.Store) access.EnqueueMiddleware) any {
+	access.AroundEnqueues = func(rule any, makes func(store.Store, []any) access.EnqueueMiddleware) any {
 		return option(func(s *settings) error {
-			s.onStore = append(s.onStore, makes)
+			s.rules, s.onStore = append(s.rules, rule), makes
 			return nil
 		})
 	}

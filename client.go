@@ -67,8 +67,8 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
 	}
-	for _, makes := range s.onStore {
-		s.aroundEnqueues = append(s.aroundEnqueues, makes(st))
+	if s.onStore != nil {
+		s.aroundEnqueues = append(s.aroundEnqueues, s.onStore(st, s.rules))
 	}
 	shared := &database{
 		engine: engine.New(st, s.engine), limit: s.limit, stub: s.stub,

@@ -19,7 +19,7 @@ import (
 // the answers that its journal has. It stays recorded who deleted a job and why, as long as
 // retention says.
 func (c *Client) Delete(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
-	return c.engine.Store.Delete(ctx, store.DeleteParams{Namespace: c.namespace, Jobs: ids, Reason: reason, Actor: c.actor})
+	return c.engine.Delete(ctx, store.DeleteParams{Namespace: c.namespace, Jobs: ids, Reason: reason, Actor: c.actor})
 }
 
 // Edit changes a job that does not run and has not finished, with options of an enqueue: Queue,

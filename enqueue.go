@@ -127,8 +127,12 @@ func (c *Client) complete(spec *enqueueSpec) error {
 		return err
 	}
 	if spec.unique != nil {
-		if most := spec.unique.MaxDelay; most > 0 && (!e.Job.RunAt.IsZero() || e.Delay > most) {
-			return invalid("unique", "MaxDelay, %v, needs a Delay that is no longer, and no RunAt", most)
+		switch most := spec.unique.MaxDelay; {
+		case most <= 0:
+		case !e.Job.RunAt.IsZero():
+			return invalid("unique", "a longest delay, %v, goes with no run time; say a delay instead", most)
+		case e.Delay > most:
+			return invalid("unique", "the delay, %v, is longer than the longest delay, %v", e.Delay, most)
 		}
 		key, err := spec.unique.keyOf(&e.Job, c.engine.Store.Now(), e.Delay)
 		if err != nil {

@@ -105,7 +105,10 @@ func (o jobOption) step(p *replay.StepPolicy) error { return o.onStep(p) }
 func Queue(name string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Queue = name
-		return checkName("queue", name)
+		if err := checkName("queue", name); err != nil {
+			return err
+		}
+		return store.CheckQueueName(name)
 	})
 }
 
@@ -179,7 +182,8 @@ func HeartbeatTimeout(d time.Duration) JobOption {
 }
 
 // Deadline is the time by which the whole job must be done, retries and waits included. After it no
-// attempt begins, a running one ends with ErrTimeout, and the job fails with reason deadline.
+// attempt begins, a running one ends with ErrTimeout, and the job fails with reason deadline. One
+// that waits fails when it would begin: a pause, a limit or an ordering key may keep it until then.
 // Default, and for a zero time: none. A deadline that is not after the run time is an ErrInvalid.
 func Deadline(t time.Time) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {

@@ -78,7 +78,10 @@ func (r *Run) Client() *Client { return r.client }
 
 // Logger returns log, or the client's logger (see WithLogger) if log is nil, with the job's id,
 // kind, queue and attempt, and the node. The keys are those of Holdfast's own lines.
-func (r *Run) Logger(log *slog.Logger) *slog.Logger { return r.run.Logger(log) }
+//
+// What is logged by it is kept with the job as well, from INFO on: package joblog reads it, and
+// says how much is kept, when it is stored, and how to turn that off.
+func (r *Run) Logger(log *slog.Logger) *slog.Logger { return r.run.Logger(r.strand, log) }
 
 // Progress reports the progress of the run to people: 0 to 100 percent, and a message of at most
 // 1 KiB; what is beyond is cut off. It costs nothing to call often, because it is written at most

@@ -30,8 +30,9 @@ type settings struct {
 
 	around         []Middleware
 	aroundEnqueues []enqueueMiddleware
-	// onStore make further ones, once there is a store.
-	onStore []func(store.Store) enqueueMiddleware
+	// onStore makes a further one of rules, once there is a store.
+	onStore func(st store.Store, rules []any) enqueueMiddleware
+	rules   []any
 }
 
 // Middleware is put around handlers, for what concerns all of them: metrics, traces, values in
@@ -130,6 +131,10 @@ func WithSlots(n int) Option {
 
 // WithQueue makes the node serve a queue, with at most slots of its jobs at once; 0 means as many
 // as the node has slots. Without any WithQueue a node serves all queues of its namespace.
+//
+// A name that ends with "*" is a pattern: "tenant-*" is for each queue whose name begins with
+// "tenant-", also for those that do not exist yet, with so many slots for each. A queue that has a
+// WithQueue of its own, or matches a longer pattern, counts there alone.
 func WithQueue(name string, slots int) Option {
 	return option(func(s *settings) error {
 		if err := checkName("queue", name); err != nil {
@@ -190,6 +195,9 @@ func (s *settings) checkShares() error {
 			most = min(q.Limit, all)
 		}
 		of := n.Shares[q.Name].Min
+		if _, is := store.QueuePrefix(q.Name); is && of > 0 {
+			return invalid("share", "%d slots would be kept for each queue that matches %q; a pattern can have a weight only", of, q.Name)
+		}
 		if kept += of; of > most {
 			return invalid("share", "%d slots would be kept for queue %q, which has %d", of, q.Name, most)
 		}

@@ -111,6 +111,9 @@ func Select(run *Run, among ...Waitable) (int, error) {
 // others stay in theirs, so that its code sees what the condition saw. It must not wait for one of
 // them by other means, such as a channel.
 //
+// If a function started with Go has panicked, and that was not awaited, no condition is looked at:
+// WaitUntil panics with it, as awaiting it would, and the attempt fails.
+//
 // With a time limit it may return ErrWaitTimeout. If all that the run waits for is that a condition
 // holds, and it does not, nothing could change that any more: it is a misuse of the run.
 func (r *Run) WaitUntil(what string, cond func() bool, opts ...WaitOption) error {

@@ -123,7 +123,7 @@ func TestWhyNodes(t *testing.T) {
 	b.want(id, "no live node serves the namespace default", why.NoNode)
 	b.leave(first)
 	b.now = b.now.Add(3 * time.Minute)
-	b.want(id, "no node is running; the last one ended 3m0s ago", why.NoNode)
+	b.want(id, "no node is running; the last one left 3m0s ago", why.NoNode)
 
 	b.join(store.NodeInfo{Name: "second", Kinds: []string{"push", "exec", "exec@2"}, Slots: 1})
 	b.want(id, "no live node serves the kind mail; live nodes serve exec, push", why.NoKind)
@@ -141,15 +141,15 @@ func TestWhyNodes(t *testing.T) {
 	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 5})
 	b.want(id, "ready for 4m2s; 2 nodes serve it, 1 of 6 slots taken", why.Ready)
 
-	b.now = b.now.Add(12 * time.Second)
-	e := b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1", why.Running)
+	b.now = b.now.Add(10 * time.Second)
+	e := b.want(run.Job.ID, "running on node 4 (fourth) for 10s, attempt 1", why.Running)
 	if e.Causes[0].Node != fourth {
 		t.Errorf("%+v", e)
 	}
 	_, err := b.hf.Cancel(t.Context(), "", run.Job.ID)
 	b.must(err)
-	b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1, asked to stop", why.Running)
-	b.now = b.now.Add(28 * time.Second)
+	b.want(run.Job.ID, "running on node 4 (fourth) for 10s, attempt 1, asked to stop", why.Running)
+	b.now = b.now.Add(30 * time.Second)
 	b.want(run.Job.ID, "node 4 (fourth), which runs it, has sent no heartbeat for 40s; no other node is live to take its jobs: start one; "+
 		"running on node 4 (fourth) for 40s, attempt 1, asked to stop", why.SilentNode, why.Running)
 	b.join(store.NodeInfo{Kinds: []string{"other"}})
@@ -200,12 +200,37 @@ func TestWhySilentNode(t *testing.T) {
 	id := b.enqueue("mail")
 	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 1, DeadAfter: 2 * time.Second})
 	b.now = b.now.Add(3 * time.Second)
-	b.want(id, "ready for 3s; node 1 serves it, 0 of 1 slots taken", why.Ready)
+	b.want(id, "ready for 3s; node 1 serves it, 0 of 1 slots taken; it has sent no heartbeat for 3s", why.Ready)
 	b.now = b.now.Add(time.Second)
 	b.want(id, "node 1 serves it, but has sent no heartbeat for 4s", why.SilentNode)
 	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 1, DeadAfter: time.Hour})
 	b.now = b.now.Add(time.Hour)
-	b.want(id, "ready for 1h0m4s; node 2 serves it, 0 of 1 slots taken", why.Ready)
+	b.want(id, "ready for 1h0m4s; node 2 serves it, 0 of 1 slots taken; it has sent no heartbeat for 1h0m0s", why.Ready)
+	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 1, DeadAfter: time.Hour})
+	b.want(id, "ready for 1h0m4s; 2 nodes serve it, 0 of 2 slots taken; 1 of them sent no heartbeat lately, such as node 2 for 1h0m0s",
+		why.Ready)
+}
+
+// TestWhyLateNode: a node that was killed is said to be silent before its lease is over, and until
+// when that lasts.
+func TestWhyLateNode(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	node := b.join(store.NodeInfo{Name: "first", Kinds: []string{"mail"}, Slots: 1, DeadAfter: 20 * time.Second})
+	b.enqueue("mail")
+	id := b.claim(node, "mail").Job.ID
+	b.now = b.now.Add(10 * time.Second)
+	b.want(id, "running on node 1 (first) for 10s, attempt 1", why.Running)
+	b.now = b.now.Add(2 * time.Second)
+	e := b.want(id, "node 1 (first), which runs it, has sent no heartbeat for 12s, "+
+		"and its lease lasts until 2026-01-05T10:00:20Z, for 8s more; "+
+		"no other node is live to take its jobs: start one; running on node 1 (first) for 12s, attempt 1", why.SilentNode, why.Running)
+	if e.Causes[0].Node != node {
+		t.Errorf("%+v", e.Causes[0])
+	}
+	b.now = b.now.Add(8 * time.Second)
+	b.want(id, "node 1 (first), which runs it, has sent no heartbeat for 20s; "+
+		"no other node is live to take its jobs: start one; running on node 1 (first) for 20s, attempt 1", why.SilentNode, why.Running)
 }
 
 // TestWhyJSON: the JSON of an explanation.
@@ -234,7 +259,7 @@ type ended struct {
 func (s ended) Nodes(ctx context.Context) ([]store.Node, error) {
 	nodes, err := s.Store.Nodes(ctx)
 	for i := range nodes {
-		nodes[i].DeadAt = s.at
+		nodes[i].DeadAt, nodes[i].Ended = s.at, store.NodeDied
 	}
 	return nodes, err
 }
@@ -251,7 +276,7 @@ func TestWhyDeadNode(t *testing.T) {
 	b.must(err)
 	defer func() { _ = b.hf.Close(context.Background()) }()
 	b.now = b.now.Add(2 * time.Second)
-	b.want(id, "node 1 (first), which ran it, ended 2s ago; no other node is live to take its jobs: start one; "+
+	b.want(id, "node 1 (first), which ran it, was declared dead 2s ago; no other node is live to take its jobs: start one; "+
 		"running on node 1 (first) for 2s, attempt 1", why.SilentNode, why.Running)
 }
 
@@ -354,7 +379,7 @@ func TestWhyWaits(t *testing.T) {
 	parked, sleeping := park(`{"waits_for":["signal go"]}`, never), park(`{"waits_for":["timer t"]}`, soon)
 	b.leave(node)
 	b.want(parked, "waiting for signal go", why.Signal)
-	b.want(sleeping, "waiting for timer t"+later+"; no node is running; the last one ended 0s ago", why.Timer, why.NoNode)
+	b.want(sleeping, "waiting for timer t"+later+"; no node is running; the last one left 0s ago", why.Timer, why.NoNode)
 }
 
 // until asks until the answer is the expected one.

@@ -18,6 +18,16 @@ func KeepTurn() holdfast.EnqueueOption {
 	return access.KeepTurn().(holdfast.EnqueueOption) //nolint:errcheck // always one
 }
 
+// Stuck returns the ordering keys of a queue that a job keeps the turn of which has failed, so that
+// those behind it wait: since when, which job it is, and how many wait. There may be thousands: it
+// looks at up to 1,000 keys that have a job, and params.After goes on from Next of the page before;
+// a page may have none although others follow. The namespace is that of the client.
+func Stuck(ctx context.Context, c *holdfast.Client, params store.StuckKeysParams) (store.StuckPage, error) {
+	e, _ := access.Engine(c)
+	params.Namespace = c.Namespace()
+	return e.Store.StuckKeys(ctx, params)
+}
+
 // Skip lets jobs that have failed and keep the turns of their ordering keys give these up, so that
 // those behind them follow. They stay failed; who skipped them, and why, is recorded. It returns a
 // result for each, in the order given: an ErrConflict for one that has not failed or keeps no turn,

@@ -48,6 +48,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -90,9 +91,15 @@ func call(when store.BatchEnd, item holdfast.BatchItem) Option {
 	}
 }
 
-// Name names a batch for people. It need not be unique.
+// Name names a batch for people, in at most 200 bytes; empty: it has no name. It need not be
+// unique.
 func Name(name string) Option {
 	return func(d *draft) error {
+		if name != "" {
+			if err := valid.Name("batch name", name); err != nil {
+				return err
+			}
+		}
 		d.Name = name
 		return nil
 	}

@@ -143,6 +143,7 @@ func TestRefused(t *testing.T) {
 		"batch":         batch.OnEnd(report.Item("", batch.Member(holdfast.NewID()))),
 		"option Key":    batch.OnEnd(report.Item("", holdfast.Key("k"))),
 		"not valid":     batch.Name("\xff"),
+		"limit of 200":  batch.Name(strings.Repeat("n", 201)),
 	} {
 		if _, err := batch.New(ctx, c, opt); !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)

@@ -106,7 +106,7 @@ func (r *replayed) Lease() store.Lease { return r.claimed.Lease }
 
 func (r *replayed) Main() *replay.Strand { return r.run.Main() }
 
-func (r *replayed) Logger(log *slog.Logger) *slog.Logger {
+func (r *replayed) Logger(_ *replay.Strand, log *slog.Logger) *slog.Logger {
 	if log == nil {
 		return r.log
 	}

@@ -130,6 +130,122 @@ func TestAcquireContextHearsOfDrains(t *testing.T) {
 	})
 }
 
+// TestAcquireContextHearsOfResumes: who waits for the end of a drain does so no longer than ten
+// seconds once it was taken back, and a permit that is void is not used.
+func TestAcquireContextHearsOfResumes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		hf := open(t, inMemory{model.New(time.Now)})
+		set(t)(limit.Set(ctx, hf, "api", limit.Rate(1, time.Minute), limit.NoJobs()))
+		if err := limit.Drain(ctx, hf, "api", time.Now().Add(10*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		resumed := time.Now().Add(5 * time.Minute)
+		time.AfterFunc(time.Until(resumed), func() {
+			if err := limit.Resume(ctx, hf, "api", ""); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := limit.AcquireContext(ctx, hf, "api"); err != nil || time.Since(resumed) < 0 || time.Since(resumed) > 10*time.Second {
+			t.Errorf("a permit came %v after a drain was taken back; %v", time.Since(resumed), err)
+		}
+		took := time.Now()
+		time.AfterFunc(30*time.Second, func() {
+			if err := errors.Join(limit.Drain(ctx, hf, "api", time.Now().Add(time.Hour)), limit.Resume(ctx, hf, "api", "")); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := limit.AcquireContext(ctx, hf, "api"); err != nil || time.Since(took) < 90*time.Second {
+			t.Errorf("a permit came %v after the one before, although the first one was void; %v", time.Since(took), err)
+		}
+	})
+}
+
+// TestAcquireContextLosesVoidPermits: who has found that calls are slow takes permits long before
+// their time. One that a drain made void meanwhile is not used, though the drain was taken back.
+func TestAcquireContextLosesVoidPermits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		const fast = 8 // the first call that is
+		st := model.New(time.Now)
+		var hf *holdfast.Client
+		takes := func(permits int) { // somebody else
+			l, err := limit.Get(ctx, hf, "api")
+			if err == nil {
+				_, err = st.TakePermits(ctx, []store.PermitAsk{{Limit: l.ID, Version: l.Version, Want: permits, Ahead: time.Minute}})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		var resumed time.Time
+		hf = open(t, inMemory{&slow{
+			Store: st,
+			before: func(call int) time.Duration {
+				if call == fast {
+					takes(60)
+				}
+				return 0
+			},
+			after: func(call int) time.Duration {
+				if call < fast {
+					return 10 * time.Second
+				}
+				if call == fast {
+					time.AfterFunc(time.Second, func() {
+						resumed = time.Now()
+						if err := errors.Join(limit.Drain(ctx, hf, "api", resumed.Add(time.Hour)), limit.Resume(ctx, hf, "api", "")); err != nil {
+							t.Error(err)
+						}
+						takes(600)
+					})
+				}
+				return 0
+			},
+		}})
+		set(t)(limit.Set(ctx, hf, "api", limit.Rate(10, time.Second), limit.Burst(2), limit.NoJobs()))
+		if err := limit.AcquireContext(ctx, hf, "api"); err != nil || resumed.IsZero() || time.Since(resumed) < time.Minute {
+			t.Errorf("a permit is used %v after it was made void; %v", time.Since(resumed), err)
+		}
+	})
+}
+
+// TestResumeWakes: jobs go on within a wake-up when a drain is taken back, also on a node that has
+// asked for permits during it, or has not heard of it.
+func TestResumeWakes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		hf := open(t, inMemory{model.New(time.Now)})
+		set(t)(limit.Set(ctx, hf, "api", limit.Rate(1000, time.Second), limit.Kinds("light")))
+		if err := light.Handle(hf, func(*holdfast.Run, time.Duration) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := hf.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := limit.Drain(ctx, hf, "api", time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			job, err := light.Enqueue(ctx, hf, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10*time.Minute + 123*time.Millisecond) //nolint:forbidigo // In a bubble, whose time is virtual.
+			resumed := time.Now()
+			if err := limit.Resume(ctx, hf, "api", ""); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := job.Wait(ctx); err != nil || time.Since(resumed) > 200*time.Millisecond {
+				t.Errorf("a job has ended %v after a drain was taken back; %v", time.Since(resumed), err)
+			}
+		}
+	})
+}
+
 // kept is a store that outlives its clients.
 type kept struct{ store.Store }
 

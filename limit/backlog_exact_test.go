@@ -83,13 +83,15 @@ func TestBacklogCountsWhatIsNotStored(t *testing.T) {
 			return err
 		}
 		release := hold(&g.apply)
-		var all sync.WaitGroup
-		for range 10 {
-			all.Go(func() {
-				if _, err := light.Enqueue(t.Context(), hf, 0, holdfast.Queue("imports")); err != nil {
-					t.Error(err)
-				}
-			})
+		results := make(chan error, 11)
+		for range 11 {
+			go func() {
+				_, err := light.Enqueue(t.Context(), hf, 0, holdfast.Queue("imports"))
+				results <- err
+			}()
+		}
+		if err := <-results; !errors.Is(err, store.ErrConflict) { // so the other ten are let through
+			t.Fatalf("the first of eleven to return: %v", err)
 		}
 		refused := func() bool {
 			err := into()
@@ -98,14 +100,17 @@ func TestBacklogCountsWhatIsNotStored(t *testing.T) {
 			}
 			return err != nil
 		}
-		eventually(t, "ten are let through", func() bool { return g.applies.Load() > 0 && refused() })
 		for began := g.counts.Load(); g.counts.Load() < began+2; {
 			if !refused() {
 				t.Fatal("while ten jobs were being stored another one was let through")
 			}
 		}
 		release()
-		all.Wait()
+		for range 10 {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
 		for began := g.counts.Load(); g.counts.Load() < began+2; {
 			if !refused() {
 				t.Fatal("when ten jobs were stored another one was let through")

@@ -8,6 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	zombiezen "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/limit"
@@ -19,27 +23,34 @@ import (
 // BenchmarkQueueLimits drains jobs of a hundred queues where so many queues have a limit of their
 // own, which does not bind. An operation is one job.
 func BenchmarkQueueLimits(b *testing.B) {
-	for name, source := range map[string]func(*testing.B) store.Source{
-		"sqlite":   func(b *testing.B) store.Source { return sqlite.File(filepath.Join(b.TempDir(), "jobs.db")) },
-		"postgres": func(b *testing.B) store.Source { return postgres.URL(pgtest.Shared(b).Database(b)) },
+	type made func(b *testing.B) (source store.Source, limits func(n int))
+	for name, open := range map[string]made{
+		"sqlite": func(b *testing.B) (store.Source, func(int)) {
+			path := filepath.Join(b.TempDir(), "jobs.db")
+			return sqlite.File(path), func(n int) { limitsOfSQLite(b, path, n) }
+		},
+		"postgres": func(b *testing.B) (store.Source, func(int)) {
+			url := pgtest.Shared(b).Database(b)
+			return postgres.URL(url), func(n int) { limitsOfPostgres(b, url, n) }
+		},
 	} {
-		for _, limits := range []int{0, 100, 1000} {
+		for _, limits := range []int{0, 100, 1000, 20_000} {
 			b.Run(fmt.Sprintf("%s/limits=%d", name, limits), func(b *testing.B) {
 				kind := holdfast.NewKind[int, struct{}]("drain")
 				var left atomic.Int64
 				left.Store(int64(b.N))
 				drained := make(chan struct{})
-				hf, err := holdfast.Open(b.Context(), source(b), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+				source, fill := open(b)
+				hf, err := holdfast.Open(b.Context(), source, holdfast.WithLogger(slog.New(slog.DiscardHandler)))
 				if err != nil {
 					b.Fatal(err)
 				}
 				defer hf.Close(context.WithoutCancel(b.Context()))
-				var list []limit.Limit
-				for i := range limits {
-					list = append(list, limit.OfQueue(fmt.Sprint("queue-", i), limit.Capacity(10000)))
-				}
-				if _, err := limit.Sync(b.Context(), hf, list...); err != nil {
-					b.Fatal(err)
+				if limits > 0 {
+					if _, err := limit.Sync(b.Context(), hf, limit.OfQueue("queue-0", limit.Capacity(10000))); err != nil {
+						b.Fatal(err)
+					}
+					fill(limits)
 				}
 				err = kind.Handle(hf, func(*holdfast.Run, int) (struct{}, error) {
 					if left.Add(-1) == 0 {
@@ -72,5 +83,37 @@ func BenchmarkQueueLimits(b *testing.B) {
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
 			})
 		}
+	}
+}
+
+// limitsOfSQLite makes limits of n queues like that of the first, which is there.
+func limitsOfSQLite(b *testing.B, path string, n int) {
+	b.Helper()
+	conn, err := zombiezen.OpenConn(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	if err := sqlitex.ExecuteTransient(conn, `WITH RECURSIVE i (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < ? - 1)
+		INSERT INTO holdfast_limit_rule (namespace, name, settings, capacity, version, created_at, updated_at)
+		SELECT namespace, 'queue:queue-' || n, replace(settings, 'queue-0', 'queue-' || n), capacity, version, created_at, updated_at
+		FROM holdfast_limit_rule, i`, &sqlitex.ExecOptions{Args: []any{n}}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// limitsOfPostgres is limitsOfSQLite.
+func limitsOfPostgres(b *testing.B, url string, n int) {
+	b.Helper()
+	conn, err := pgx.Connect(b.Context(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(b.Context()))
+	if _, err := conn.Exec(b.Context(), `
+		INSERT INTO holdfast.limit_rule (namespace, name, settings, capacity, version, created_at, updated_at)
+		SELECT namespace, 'queue:queue-' || n, replace(settings, 'queue-0', 'queue-' || n), capacity, version, created_at, updated_at
+		FROM holdfast.limit_rule, generate_series(1, $1 - 1) n`, n); err != nil {
+		b.Fatal(err)
 	}
 }

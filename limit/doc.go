@@ -15,7 +15,8 @@
 //	PerKey, By    so many jobs of each key, such as each customer: at once, and in a time
 //	Acquire       a permit of a limit with a rate, for a durable function
 //	AcquireContext  the same for other code
-//	Drain         empties a limit with a rate
+//	Drain, Resume  empties a limit with a rate for a time, and takes that back
+//	Backlog, BacklogOfKey  how many jobs of a queue, or of each key in it, may wait
 //
 // # What it promises
 //
@@ -43,6 +44,9 @@
 // few rows once if it has to wait. A rate costs a row for each key that was used lately. See
 // docs/limits.md.
 //
+// Bounds of backlogs are of the client that declares them, and stored nowhere: it counts what waits
+// when it enqueues, at most four times a second for a queue. See internal/backlog.
+//
 // # How it fails
 //
 // By ErrInvalid for a negative capacity, for a weight below 1 or over the capacity, and for a rate
@@ -52,6 +56,6 @@
 //
 // # Imports
 //
-// Of ours, the root package, store, and internal/access, internal/declared, internal/engine,
-// internal/gcra and internal/valid.
+// Of ours, the root package, store, and internal/access, internal/backlog, internal/declared,
+// internal/engine, internal/gcra and internal/valid.
 package limit

@@ -2,6 +2,7 @@ package limit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"log/slog"
@@ -127,4 +128,37 @@ func ExamplePerKey() {
 	}
 	fmt.Println("at most at once:", most[0].Load(), most[1].Load(), most[2].Load())
 	// Output: at most at once: 1 1 1
+}
+
+// Of each customer at most two jobs wait. What is too much is refused as a whole.
+func ExampleBacklogOfKey() {
+	ctx := context.Background()
+	hf, err := holdfast.Open(ctx, sqlite.File(sqlite.Memory), limit.BacklogOfKey("mail", 2),
+		holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hf.Close(ctx)
+	mail := holdfast.NewTask[int]("mail")
+	enqueue := func(customers ...string) {
+		var items []holdfast.BatchItem
+		for n, customer := range customers {
+			items = append(items, mail.Item(n, holdfast.Queue("mail"), limit.By("customer", customer)))
+		}
+		_, err := hf.EnqueueBatch(ctx, items)
+		if full, refused := errors.AsType[*limit.BacklogError](err); refused {
+			fmt.Printf("%s: %d of %d jobs wait\n", full.Key, full.Waiting, full.Most)
+		} else {
+			fmt.Println(customers, err)
+		}
+	}
+	enqueue("acme", "bee")
+	enqueue("acme")
+	enqueue("bee", "acme")
+	enqueue("bee")
+	// Output:
+	// [acme bee] <nil>
+	// [acme] <nil>
+	// acme: 2 of 2 jobs wait
+	// [bee] <nil>
 }

@@ -2,6 +2,7 @@ package limit_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,12 +78,12 @@ func TestFairShareIsASetting(t *testing.T) {
 	if l := change(limit.NoCapacity(), limit.Rate(1, time.Second)); l.Fair {
 		t.Errorf("without a capacity it is %+v", l)
 	}
-	for what, opts := range map[string][]limit.Option{
-		"of each key": {limit.Capacity(1), limit.PerKey(), limit.FairShare()},
-		"of a rate":   {limit.Rate(1, time.Second), limit.FairShare()},
+	for words, opts := range map[string][]limit.Option{
+		"per key and has a fair share": {limit.Capacity(1), limit.PerKey(), limit.FairShare()},
+		"no capacity that nodes could": {limit.Rate(1, time.Second), limit.FairShare()},
 	} {
-		if _, err := limit.Set(t.Context(), hf, "bad", opts...); !errors.Is(err, store.ErrInvalid) {
-			t.Errorf("a fair share %s: %v", what, err)
+		if _, err := limit.Set(t.Context(), hf, "bad", opts...); !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%v, want an ErrInvalid with %q", err, words)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -93,33 +92,7 @@ func TestRateOfKeys(t *testing.T) {
 			}
 			nodes = append(nodes, hf)
 		}
-		declared := limit.New("tenant", limit.PerKey(), limit.Rate(rate.Count, rate.Per), limit.Burst(rate.Burst))
-		if _, err := limit.Sync(t.Context(), nodes[0], declared); err != nil {
-			t.Fatal(err)
-		}
-		for _, hf := range nodes {
-			if err := hf.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var ids []holdfast.ID
-		for i := range keys * each {
-			key := strconv.Itoa(i % keys)
-			job, err := kind.Enqueue(t.Context(), nodes[i%2], key, limit.By("tenant", key))
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, job.ID)
-		}
-		for _, id := range ids {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			err := nodes[0].Wait(ctx, id)
-			cancel()
-			if err != nil {
-				explained, _ := nodes[0].Why(t.Context(), id)
-				t.Fatalf("job %s: %v; %s", id, err, explained)
-			}
-		}
+		runKeys(t, nodes, kind, keys, each, limit.New("tenant", limit.PerKey(), limit.Rate(rate.Count, rate.Per), limit.Burst(rate.Burst)))
 		seen.check(t, rate, each)
 	})
 }

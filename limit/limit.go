@@ -86,9 +86,9 @@ func Weight(kind string, slots int) Option {
 
 // PerKey makes the capacity and the rate those of each key: so many of the jobs run at once, and so
 // many start in a time, that name the limit with the same key, see By. The jobs of such a limit are
-// those that name it, whatever their queues and kinds; Queues, Kinds and Weight do not go with it.
-// Its burst may be any, as claims take the permits; Acquire and Drain do not. Its name has no @ in
-// it.
+// those that name it, whatever their queues and kinds; Queues, Kinds, Weight and FairShare do not
+// go with it. Its burst may be any, as claims take the permits; Acquire and Drain do not. Its name
+// has no @ in it.
 func PerKey() Option {
 	return func(l *store.Limit) error {
 		l.PerKey, l.Queues, l.Kinds = true, nil, nil
@@ -101,7 +101,7 @@ func PerKey() Option {
 // more than its part gives slots back as its jobs end; none is stopped. Parts are whole jobs of the
 // heaviest kind, so that such a job runs on each node that has a part. Without it slots are with
 // the node that took them first, as long as it uses them. It needs a Capacity, and does not go with
-// PerKey.
+// PerKey: nodes hold no slots of a limit per key, so there is nothing to divide.
 func FairShare() Option {
 	return func(l *store.Limit) error {
 		l.Fair = true
@@ -194,8 +194,16 @@ func apply(l *store.Limit, opts []Option) error {
 			return err
 		}
 	}
+	for _, queue := range l.Queues {
+		if err := store.CheckQueueName(queue); err != nil {
+			return fmt.Errorf("limit %q: %w", l.Name, err)
+		}
+	}
 	if l.Rate != nil && l.Rate.Per == 0 {
 		return fmt.Errorf("%w: limit %q: a burst needs a rate, of which it is how many start at once", store.ErrInvalid, l.Name)
+	}
+	if l.NoJobs && l.Rate == nil {
+		return fmt.Errorf("%w: limit %q: no jobs count in it, so it needs a rate", store.ErrInvalid, l.Name)
 	}
 	return scope(l)
 }

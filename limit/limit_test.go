@@ -326,6 +326,38 @@ func TestSync(t *testing.T) {
 	}
 }
 
+// runKeys starts nodes and lets them run so many jobs of each of so many keys of a limit, which is
+// declared before.
+func runKeys(t *testing.T, nodes []*holdfast.Client, kind holdfast.Task[string], keys, each int, tenant limit.Limit) {
+	t.Helper()
+	if _, err := limit.Sync(t.Context(), nodes[0], tenant); err != nil {
+		t.Fatal(err)
+	}
+	for _, hf := range nodes {
+		if err := hf.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ids []holdfast.ID
+	for i := range keys * each {
+		key := strconv.Itoa(i % keys)
+		job, err := kind.Enqueue(t.Context(), nodes[i%len(nodes)], key, limit.By("tenant", key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, job.ID)
+	}
+	for _, id := range ids {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := nodes[0].Wait(ctx, id)
+		cancel()
+		if err != nil {
+			explained, _ := nodes[0].Why(t.Context(), id)
+			t.Fatalf("job %s: %v; %s", id, err, explained)
+		}
+	}
+}
+
 // TestPerKey: two nodes, and jobs of many keys. All run, and of each key never more than may.
 func TestPerKey(t *testing.T) {
 	t.Parallel()
@@ -355,32 +387,7 @@ func TestPerKey(t *testing.T) {
 			}
 			nodes = append(nodes, hf)
 		}
-		if _, err := limit.Sync(t.Context(), nodes[0], limit.New("tenant", limit.Capacity(capacity), limit.PerKey())); err != nil {
-			t.Fatal(err)
-		}
-		for _, hf := range nodes {
-			if err := hf.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var ids []holdfast.ID
-		for i := range keys * each {
-			key := strconv.Itoa(i % keys)
-			job, err := kind.Enqueue(t.Context(), nodes[i%2], key, limit.By("tenant", key))
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, job.ID)
-		}
-		for _, id := range ids {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			err := nodes[0].Wait(ctx, id)
-			cancel()
-			if err != nil {
-				explained, _ := nodes[0].Why(t.Context(), id)
-				t.Fatalf("job %s: %v; %s", id, err, explained)
-			}
-		}
+		runKeys(t, nodes, kind, keys, each, limit.New("tenant", limit.Capacity(capacity), limit.PerKey()))
 		mu.Lock()
 		defer mu.Unlock()
 		if over != "" {

@@ -3,12 +3,12 @@ package limit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/access"
-	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -62,7 +62,7 @@ func NoCapacity() Option {
 
 // Drain lets no permit of a limit come before a time, and empties what was saved up by then: for
 // when the other side has said that it had too much, as with a 429. An earlier Drain until a later
-// time stays.
+// time stays; Resume takes it back.
 //
 // Nodes that hear of it drop the permits that they have taken in advance; one that does not uses
 // them for at most 220 ms. Calls of Acquire that still wait take a permit after that time. Jobs
@@ -72,7 +72,45 @@ func NoCapacity() Option {
 // is not between the years 1 and 9999.
 func Drain(ctx context.Context, c *holdfast.Client, name string, until time.Time) error {
 	e, _ := access.Engine(c)
-	return e.DrainLimit(ctx, c.Namespace(), name, until)
+	err := e.DrainLimit(ctx, c.Namespace(), name, until)
+	if store.CheckDrain(name, until) != nil {
+		return err
+	}
+	return sayNoRate(ctx, c, name, err)
+}
+
+// Resume takes back a drain that has not ended: permits come one by one from now on. If some were
+// used just before the drain the first one comes as late after those as the rate says. The reason
+// is recorded with who asked, and may be "". A limit that is not drained is left alone.
+//
+// Nodes that hear of it take permits at once, others when they look for limits the next time. Calls
+// of AcquireContext that wait for a permit look for one within a second. Runs that are
+// parked in Acquire wake when they were told, and take another permit then if they have to.
+//
+// The errors are ErrNotFound, and ErrInvalid if the limit has no rate, or one of each key.
+func Resume(ctx context.Context, c *holdfast.Client, name, reason string) error {
+	e, actor := access.Engine(c)
+	err := e.ResumeLimit(ctx, store.ResumeLimitParams{Namespace: c.Namespace(), Name: name, Actor: actor, Reason: reason})
+	return sayNoRate(ctx, c, name, err)
+}
+
+// sayNoRate is the error of a call, which says so if the limit has no rate for it.
+func sayNoRate(ctx context.Context, c *holdfast.Client, name string, err error) error {
+	if errors.Is(err, store.ErrInvalid) {
+		if l, getErr := Get(ctx, c, name); getErr == nil && l.Together() == nil {
+			return noRate(&l)
+		}
+	}
+	return err
+}
+
+// noRate is the ErrInvalid of a limit without a rate that Acquire and Drain could use.
+func noRate(l *store.Limit) error {
+	why := "has no rate"
+	if l.PerKey && l.Rate != nil {
+		why = "has a rate of each key, which only jobs take"
+	}
+	return fmt.Errorf("%w: the limit %q in the namespace %q %s", store.ErrInvalid, l.Name, l.Namespace, why)
 }
 
 const (
@@ -86,7 +124,8 @@ const (
 
 // answer is what the journal of a run remembers of a permit.
 type answer struct {
-	At      time.Time `json:"at,omitzero"` // when it comes; zero: at once
+	At      time.Time `json:"at,omitzero"`       // when it comes; zero: at once
+	Resumed int64     `json:"resumed,omitempty"` // how many drains were taken back before
 	Stopped bool      `json:"stopped,omitempty"`
 }
 
@@ -107,10 +146,10 @@ type answer struct {
 // another such step for each that was waited for. The errors are those of a step: ErrNotFound, and
 // ErrInvalid if the limit has no rate, or one of each key, among them.
 func Acquire(run *holdfast.Run, name string) error {
-	before, late, look := time.Time{}, firstLate, firstLook
+	before, late, look := answer{}, firstLate, firstLook
 	for {
-		v := &store.Reservation{Name: name, Before: before, Late: late, Say: func(v *store.Reservation) {
-			data, err := json.Marshal(answer{v.At, v.Stopped})
+		v := &store.Reservation{Name: name, Before: before.At, BeforeResumed: before.Resumed, Late: late, Say: func(v *store.Reservation) {
+			data, err := json.Marshal(answer{v.At, v.Resumed, v.Stopped})
 			if err == nil { // always
 				v.Append.Entries[0].Data = data
 			}
@@ -126,157 +165,18 @@ func Acquire(run *holdfast.Run, name string) error {
 		switch {
 		case a.Stopped:
 			err = run.Sleep(look)
-			before, look = time.Time{}, min(2*look, lastLook)
+			before, look = answer{}, min(2*look, lastLook)
 		case a.At.IsZero():
 			return nil
 		default:
-			if !before.IsZero() {
+			if !before.At.IsZero() {
 				late = min(10*late, lastLate)
 			}
 			err = run.SleepUntil(a.At)
-			before = a.At
+			before = a
 		}
 		if err != nil {
 			return err
 		}
-	}
-}
-
-// AcquireContext is Acquire for code outside of durable functions: it waits in this process. If ctx
-// ends first, or says that it will, the permit goes back, unless another one was taken since. It
-// returns while its permit may be used, by the clock of the database, wherever in the call to it
-// its moment was: if that call took too long, or the process stood still, the permit is lost and it
-// takes another one; where calls are slow it takes several, for one start. A Drain is heard until a
-// tenth of a second before the permit comes.
-//
-// The errors are ErrNotFound, ErrInvalid if the limit has no rate, or one of each key, ErrConflict
-// if its permits are taken for ten years, and that of ctx.
-func AcquireContext(ctx context.Context, c *holdfast.Client, name string) error {
-	e, _ := access.Engine(c)
-	a := acquiring{client: c, store: e.Store, name: name, want: 1}
-	for look := 100 * time.Millisecond; ; {
-		l, err := a.limit(ctx)
-		if err != nil {
-			return err
-		}
-		got, err := a.take(ctx, l)
-		if err != nil {
-			return err
-		}
-		switch {
-		case len(got) == 0: // it was changed meanwhile
-		case got[0].Count > 0:
-			if in, err := a.await(ctx, got[0]); in || err != nil {
-				return err
-			}
-		case got[0].Period > 0:
-			return gcra.BookedOut(c.Namespace(), name)
-		default:
-			if err := pause(ctx, look); err != nil {
-				return err
-			}
-			look = min(2*look, firstLook)
-		}
-	}
-}
-
-// acquiring is a call of AcquireContext.
-type acquiring struct {
-	client *holdfast.Client
-	store  store.Store
-	name   string
-
-	want           int             // permits that the next call takes, all of them for one start
-	back           store.PermitAsk // those that were not used, which go back with it if they can
-	sent, answered time.Time       // of the last call
-	quickest       time.Duration   // call so far
-}
-
-func (a *acquiring) limit(ctx context.Context) (store.Limit, error) {
-	l, err := Get(ctx, a.client, a.name)
-	if err == nil && l.Together() == nil {
-		err = gcra.NoRate(a.client.Namespace(), a.name)
-	}
-	return l, err
-}
-
-// take takes permits that follow one another.
-func (a *acquiring) take(ctx context.Context, l store.Limit) ([]store.Permits, error) {
-	ask := store.PermitAsk{Limit: l.ID, Version: l.Version, Want: a.want, Ahead: store.MostAhead}
-	if a.back.Limit == l.ID && a.back.Version == l.Version {
-		ask.Back, ask.Move = a.back.Back, a.back.Move
-	}
-	a.back, a.sent = store.PermitAsk{}, time.Now()
-	got, err := a.store.TakePermits(ctx, []store.PermitAsk{ask})
-	a.answered = time.Now()
-	if took := a.answered.Sub(a.sent); a.quickest == 0 || took < a.quickest {
-		a.quickest = took
-	}
-	if len(got) > 0 {
-		a.back = store.PermitAsk{Limit: l.ID, Version: l.Version, Back: got[0].Count, Move: got[0].Move}
-	}
-	return got, err
-}
-
-// await waits until permits come, and reports whether they may be used then. The moment from which
-// their times are told was between the sending of the call and its answer: so they have come when
-// they have from the answer on, and may be used until the last one may from the sending on.
-func (a *acquiring) await(ctx context.Context, p store.Permits) (in bool, err error) {
-	from, until := a.answered.Add(p.From(0)), a.sent.Add(p.Until(p.Count-1))
-	if early := time.Until(from) - store.PermitAhead; early > 0 {
-		comes := a.store.Now().Add(time.Until(from))
-		if err := a.pause(ctx, early); err != nil {
-			return false, err
-		}
-		l, err := a.limit(ctx)
-		if err != nil || l.DrainedUntil.After(comes) {
-			return false, err
-		}
-	}
-	if wait := time.Until(from); wait > 0 {
-		if err := a.pause(ctx, wait); err != nil {
-			return false, err
-		}
-	}
-	if !time.Now().After(until) {
-		return true, nil
-	}
-	a.want = min(2*a.want, enough(p, 2*a.quickest))
-	return false, nil
-}
-
-// enough is how many permits that follow one another may be used for so long together, whenever
-// they come: from when the first one may until the last one may no longer.
-func enough(p store.Permits, window time.Duration) int {
-	n := 1 + int((max(window-store.PermitLife, 0)+p.Period-1)/p.Period)
-	if window > store.PermitStays+store.PermitLife {
-		n += p.Burst - 1 // that were saved up, and come with the first one
-	}
-	return min(n, store.MaxCapacity)
-}
-
-// pause waits, or gives the permits back if ctx ends before that.
-func (a *acquiring) pause(ctx context.Context, wait time.Duration) error {
-	err := pause(ctx, wait)
-	if err != nil {
-		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), store.CallTimeout)
-		defer cancel()
-		_, _ = a.store.TakePermits(giving, []store.PermitAsk{a.back}) // one that is not given back is lost
-	}
-	return err
-}
-
-// pause waits, or returns at once if ctx ends before that.
-func pause(ctx context.Context, wait time.Duration) error {
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
-		return context.DeadlineExceeded
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

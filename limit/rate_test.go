@@ -116,10 +116,70 @@ func TestRateWhy(t *testing.T) {
 			t.Fatal("a job ran although the limit is drained")
 		}
 		wants()
-		if err := limit.Delete(ctx, c.nodes[0], "tap", false); err != nil {
+		if err := limit.Resume(ctx, c.nodes[1], "tap", "they are well again"); err != nil {
 			t.Fatal(err)
 		}
 		c.finish(ids)
+	})
+}
+
+// startedWith starts a client, and enqueues a job.
+func startedWith(t *testing.T, hf *holdfast.Client, call holdfast.Task[int]) *holdfast.Job[struct{}] {
+	t.Helper()
+	if err := hf.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	job, err := call.Enqueue(t.Context(), hf, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// TestResumeVoidsPermits: a run that waits in Acquire for a permit from before a drain was taken
+// back takes another one when it wakes, and has it at once. One that it books then is good.
+func TestResumeVoidsPermits(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		ctx := t.Context()
+		hf := open(t, source)
+		set(t)(limit.Set(ctx, hf, "api", limit.Rate(1, time.Second), limit.NoJobs()))
+		if err := limit.Drain(ctx, hf, "api", time.Now().Add(2*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		call := holdfast.NewTask[int]("call")
+		if err := call.Handle(hf, func(run *holdfast.Run, _ int) error {
+			return errors.Join(limit.Acquire(run, "api"), limit.Acquire(run, "api"))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		job := startedWith(t, hf, call)
+		eventually(t, "a run that is parked", func() bool {
+			j, err := hf.Get(ctx, job.ID)
+			return err == nil && j.State == store.Waiting
+		})
+		if err := limit.Resume(ctx, hf, "api", ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := job.Wait(ctx); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := hf.JournalEntries(ctx, job.ID, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, e := range entries {
+			if e.Name == "acquire api" {
+				said = append(said, string(e.Data))
+			}
+		}
+		if len(said) != 4 || said[1] != `{"resumed":1}` || said[3] != said[1] {
+			t.Errorf("the journal says of the permits of the run: %q", said)
+		}
+		if l, err := limit.Get(ctx, hf, "api"); err != nil || l.NextAt.Before(time.Now()) {
+			t.Errorf("the next permit comes at %v, as if the run had used that of before; %v", l.NextAt, err)
+		}
 	})
 }
 
@@ -152,13 +212,7 @@ func TestAcquire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := hf.Start(ctx); err != nil {
-			t.Fatal(err)
-		}
-		job, err := call.Enqueue(ctx, hf, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := startedWith(t, hf, call)
 		if _, err := job.Wait(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -232,6 +286,9 @@ func TestAcquireContext(t *testing.T) {
 		}
 		if err := limit.Drain(ctx, hf, "other", time.Now()); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("Drain of a limit that is not there: %v", err)
+		}
+		if err := limit.Resume(ctx, hf, "slots", ""); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("Resume of a limit without a rate: %v", err)
 		}
 	})
 }

@@ -41,7 +41,8 @@ func ThrottledBy(d, base, most time.Duration) error {
 func Rest(ctx context.Context, c *holdfast.Client, queue string, d time.Duration) (until time.Time, err error) {
 	e, actor := access.Engine(c)
 	if d <= 0 {
-		return time.Time{}, fmt.Errorf("%w: queue %q cannot rest for %v", store.ErrInvalid, queue, d)
+		return time.Time{}, fmt.Errorf("%w: queue %q cannot rest for %v, which is not above 0 and at most %v",
+			store.ErrInvalid, queue, d, store.MaxRest)
 	}
 	r, err := e.Store.Rest(ctx, store.RestParams{Namespace: c.Namespace(), Queue: queue, For: d, Actor: actor})
 	return r.Until, err

@@ -3,7 +3,7 @@
 //
 //	var nightly = schedule.New("nightly", schedule.Cron("30 2 * * *", "Europe/Berlin"), Report.Item(args))
 //
-//	err := schedule.Sync(ctx, hf, nightly) // before hf.Run
+//	_, err := schedule.Sync(ctx, hf, nightly) // before hf.Run
 //
 // A schedule is kept in the database, in the namespace of the client. The node that leads fires it,
 // whatever kinds it serves; its jobs are like any other, and run where their kind is served.

@@ -24,6 +24,25 @@ func Next(s *store.Schedule, after time.Time, n int) ([]time.Time, error) {
 	return all, err
 }
 
+// Due returns the nominal time of a schedule that has come and not been acted on, and will get a
+// job: as soon as a node leads, and, if the schedule is paused, when it is resumed. Of several it
+// is the last one; ok is false if there is none. A schedule that has none, and no Next, is over.
+func Due(s *store.Schedule, now time.Time) (nominal time.Time, ok bool) {
+	if s.NextAt.IsZero() {
+		return nominal, false
+	}
+	d, err := firing.Decide(s, now)
+	if err != nil {
+		return nominal, false
+	}
+	for _, run := range d.Unit.Fire.Runs {
+		if run.State == store.RunFired {
+			nominal, ok = run.Nominal, true
+		}
+	}
+	return nominal, ok
+}
+
 // Words says when a schedule fires, in English: "every weekday at 09:30 in Europe/Berlin".
 func Words(s *store.Schedule) string {
 	spec, err := cron.Parse(s.Times)

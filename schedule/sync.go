@@ -28,7 +28,8 @@ const (
 // versions of a program that start one after the other the last one prevails.
 //
 // It returns what it did about each. A schedule that is wrong is an ErrInvalid before anything is
-// changed. Many processes may do it at once.
+// changed. One whose times have passed, such as an At of a program that was deployed long ago, is
+// not wrong: it is added, and is over from the start. Many processes may do it at once.
 func Sync(ctx context.Context, c *holdfast.Client, schedules ...Schedule) ([]Did, error) {
 	e, _ := access.Engine(c)
 	drafts := make([]*draft, len(schedules))

@@ -44,7 +44,8 @@ func EveryFrom(interval time.Duration, anchor time.Time) Times {
 	return Times{make: func(string, cron.DST) (cron.Spec, error) { return cron.Every(interval, anchor, "") }}
 }
 
-// At is one time.
+// At is one time. If that has passed Create refuses it, and after Sync or Update the schedule is
+// over: it stays in the list and does not fire.
 func At(t time.Time) Times {
 	return Times{make: func(string, cron.DST) (cron.Spec, error) { return cron.At(t, "") }}
 }

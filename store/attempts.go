@@ -162,6 +162,11 @@ func (p *SetQueueParams) Check() error {
 	if !isText(p.Actor) {
 		return wrong("the actor %.60q is not valid UTF-8, or contains NUL", p.Actor)
 	}
+	if p.Set.Which() != 0 {
+		if err := CheckQueueName(p.Queue); err != nil {
+			return err
+		}
+	}
 	return checkQueue(p.Namespace, p.Queue)
 }
 

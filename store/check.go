@@ -178,7 +178,12 @@ func (p *ForkParams) Check() error {
 }
 
 // Check reports why there can be no such queue, an ErrInvalid.
-func (p *PauseParams) Check() error { return checkQueue(p.Namespace, p.Queue) }
+func (p *PauseParams) Check() error {
+	if err := checkQueue(p.Namespace, p.Queue); err != nil || !p.Paused {
+		return err
+	}
+	return CheckQueueName(p.Queue)
+}
 
 // Check reports why no store takes the parameters, an ErrInvalid.
 func (p *DeleteQueueParams) Check() error { return checkQueue(p.Namespace, p.Queue) }

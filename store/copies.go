@@ -279,6 +279,7 @@ type Whole struct {
 	Attempts []WholeAttempt // that did not complete, oldest first
 	Updates  []Update       // requests to its runs with their answers, by Seq, which they keep
 	Actions  []Action       // of people, oldest first, all of them
+	Logs     []LogChunk     // what its runs have logged, in the order of Logs.Logs
 
 	// Entries are a portion of the journal, by Seq, with what has stayed of before the job last
 	// continued as new; Messages are a portion of what was sent to it, by Seq.
@@ -366,6 +367,9 @@ func (w *Whole) Size() int {
 	}
 	for i := range w.Attempts {
 		n += len(w.Attempts[i].Error) + len(w.Attempts[i].Trace)
+	}
+	for i := range w.Logs {
+		n += 50 + len(w.Logs[i].Lines)
 	}
 	return n
 }

@@ -120,6 +120,8 @@ func (p *EditParams) Check() error {
 	switch {
 	case e.Queue != nil && (*e.Queue == "" || !isText(*e.Queue)):
 		return fmt.Errorf("%w: job %s: the queue %.60q is not a valid name", ErrInvalid, p.Job, *e.Queue)
+	case e.Queue != nil && CheckQueueName(*e.Queue) != nil:
+		return fmt.Errorf("job %s: %w", p.Job, CheckQueueName(*e.Queue))
 	case e.Priority != nil && (*e.Priority < 1 || *e.Priority > 4):
 		return fmt.Errorf("%w: job %s: priority %d is not between 1 and 4", ErrInvalid, p.Job, *e.Priority)
 	case e.MaxAttempts != nil && (*e.MaxAttempts < 0 || *e.MaxAttempts > math.MaxInt32), e.Codec < 0 || e.Codec > math.MaxInt32:

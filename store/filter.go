@@ -161,3 +161,14 @@ type Counted struct {
 	N    int
 	Next string // the cursor of the next part; "" at the end
 }
+
+// KeyOfLimit is what a job has as Limit and LimitKey; the limit need not be there.
+type KeyOfLimit struct{ Limit, Key string }
+
+// WaitingOfKeysParams ask how many jobs of keys wait in a queue.
+type WaitingOfKeysParams struct {
+	Namespace, Queue string
+	Keys             []KeyOfLimit // each once; the answer has their order
+	Most             int          // more of a key are not counted; positive
+	Few              int          // how many of all are looked at; 0: CountBound; negative: none
+}

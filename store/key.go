@@ -80,6 +80,9 @@ func (q *Enqueue) Check() error {
 	if err := q.Job.Check(); err != nil {
 		return err
 	}
+	if err := CheckQueueName(q.Job.Queue); err != nil {
+		return fmt.Errorf("job %s: %w", q.Job.ID, err)
+	}
 	if len(q.After) > 0 {
 		if q.Job.Parent != (ID{}) {
 			return fmt.Errorf("%w: job %s is a child and comes after others", ErrInvalid, q.Job.ID)

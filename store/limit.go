@@ -72,9 +72,12 @@ type Limit struct {
 	Wishes []Holder
 	// NextAt is when the next permit of its rate comes; a time that has passed, or zero: at once.
 	NextAt time.Time
-	// DrainedUntil is the time before which no permits come, as a Drain wants it; zero: there was
-	// none.
+	// DrainedUntil is the time before which no permits come, as a Drain wants it, or when the last
+	// one was taken back; zero: there was none.
 	DrainedUntil time.Time
+	// Resumed is how many drains of it were taken back. A permit that was booked before the last of
+	// these, and that had not come, is void.
+	Resumed int64
 }
 
 // LimitSettings is how much a limit allows, and of what.
@@ -244,7 +247,10 @@ func (l *Limit) Check() error {
 		return l.invalid("it has a capacity, %d, that does not count", l.Capacity)
 	case l.NoJobs && (!l.Uncapped || len(l.Queues) > 0 || len(l.Kinds) > 0):
 		return l.invalid("it names jobs or has a capacity, and no jobs count")
-	case l.isUnshared():
+	case l.Fair && l.PerKey:
+		return l.invalid("it is per key and has a fair share: a fair share divides the slots that nodes hold, and of a limit per key " +
+			"they hold none, as each claim counts what runs of its keys; take one of the two away")
+	case l.Fair && l.Uncapped:
 		return l.invalid("it is shared evenly, and has no capacity that nodes could share")
 	case len(l.Queues) > MaxLimitNames || len(l.Kinds) > MaxLimitNames:
 		return l.invalid("it names more than %d queues or kinds", MaxLimitNames)
@@ -279,9 +285,6 @@ func (l *Limit) Check() error {
 	}
 	return nil
 }
-
-// isUnshared reports whether the limit is fair and has no capacity that nodes could share.
-func (l *Limit) isUnshared() bool { return l.Fair && (l.PerKey || l.Uncapped) }
 
 // MaxCapacity is the most slots that a limit has.
 const MaxCapacity = 1_000_000_000
@@ -330,6 +333,12 @@ type Rates interface {
 	// were taken before are not concerned. The errors are ErrNotFound, and ErrInvalid if the limit
 	// has no rate or until is not between the years 1 and 9999.
 	Drain(ctx context.Context, namespace, name string, until time.Time) error
+	// ResumeLimit takes back a drain that has not ended: permits come one by one from now on, or a
+	// little later if some were used just before the drain. Permits that were booked for later are
+	// void (Limit.Resumed); those who booked them take others. That is recorded. A limit that is
+	// not drained is left alone. The errors are ErrNotFound, and ErrInvalid if the limit has no
+	// rate.
+	ResumeLimit(ctx context.Context, params ResumeLimitParams) error
 	// Reserve takes one permit, whenever its time comes, and says so in the journal of a run, in
 	// one transaction: so a permit that was taken is remembered, and one that is not remembered was
 	// not taken. The errors are ErrNotFound; ErrInvalid if the limit has no rate; ErrConflict if
@@ -480,6 +489,29 @@ func CheckDrain(name string, until time.Time) error {
 	return nil
 }
 
+// ResumeLimitParams takes back a drain of a limit.
+type ResumeLimitParams struct {
+	Namespace, Name string
+	// Actor is the person that asks, and Reason why, for the record; both may be "".
+	Actor, Reason string
+}
+
+// Detail is what the record says beside who and when.
+func (p *ResumeLimitParams) Detail() string {
+	if p.Reason == "" {
+		return "limit " + p.Name
+	}
+	return "limit " + p.Name + ": " + p.Reason
+}
+
+// MovesOfAResume is by how many changes a limit goes on, at the most, when a drain of it is taken
+// back: from a multiple of it on, so that each number tells how many drains were before it. At a
+// thousand changes a second it takes 34 years until that is told wrongly, which costs a permit.
+const MovesOfAResume = 1 << 40
+
+// ResumesOf is how many drains of a limit were taken back before a change (Permits.Move).
+func ResumesOf(move int64) int64 { return move / MovesOfAResume }
+
 // CheckPermits reports why no store takes a call, an ErrInvalid.
 func CheckPermits(asks []PermitAsk) error {
 	asked := make(map[int64]bool, len(asks))
@@ -498,9 +530,12 @@ func CheckPermits(asks []PermitAsk) error {
 type Reservation struct {
 	Namespace, Name string
 	// Before is the time of a permit that was taken before. If the limit was not drained to a later
-	// time since, and that time is not longer ago than Late, it is still good, and none is taken.
+	// time since, and no drain taken back, and that time is not longer ago than Late, it is still
+	// good, and none is taken.
 	Before time.Time
-	Late   time.Duration // 0: it may be any time ago
+	// BeforeResumed is the Resumed of that permit.
+	BeforeResumed int64
+	Late          time.Duration // 0: it may be any time ago
 	// Append has the entry that says so. Say completes it, and is called before it is written, more
 	// than once if the transaction has to begin again. It is never a repeated one (Append.Repeat):
 	// a call that arrives twice is refused.
@@ -509,6 +544,7 @@ type Reservation struct {
 
 	At      time.Time // from when on it may be used; zero: at once
 	Stopped bool      // none was taken: the rate is 0
+	Resumed int64     // how many drains of the limit were taken back before
 }
 
 // StoreName lets a reservation stand where a caller's transaction does: it is one of its own.

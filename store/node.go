@@ -15,10 +15,11 @@ type NodeInfo struct {
 	// Namespace is the one whose jobs the node claims; empty: it does not say, as nodes of earlier
 	// programs.
 	Namespace string
-	Queues    []string // empty: all
+	Queues    []string // names, or patterns as ServedAs takes them; empty: all
 	Kinds     []string // as in ClaimParams
 	Slots     int
-	// QueueSlots are the slots of the queues that have fewer than the node, by name.
+	// QueueSlots are the slots of the queues that have fewer than the node, by name or pattern; see
+	// SlotsOf.
 	QueueSlots map[string]int
 	// DeadAfter is how long the node may be silent before others declare it dead; 0: it does not
 	// say, as nodes of earlier programs.
@@ -109,7 +110,47 @@ func (i *NodeInfo) Has(namespace, kind string) bool {
 
 // Claims reports whether the node claims jobs of a kind in a queue of a namespace.
 func (i *NodeInfo) Claims(namespace, queue, kind string) bool {
-	return i.Has(namespace, kind) && (len(i.Queues) == 0 || slices.Contains(i.Queues, queue))
+	return i.Has(namespace, kind) && i.Serves(queue)
+}
+
+// SlotsOf is how many slots a queue has on the node, if those are fewer than all; else 0.
+func (i *NodeInfo) SlotsOf(queue string) int {
+	as, _ := ServedAs(i.Queues, queue)
+	return i.QueueSlots[as]
+}
+
+// Serves reports whether the node serves a queue of its namespace.
+func (i *NodeInfo) Serves(queue string) bool {
+	_, ok := ServedAs(i.Queues, queue)
+	return ok
+}
+
+// NodeEnd is how a node has ended.
+type NodeEnd uint8
+
+// The ends of nodes.
+const (
+	// NodeEndUnknown: the node lives, or has ended before stores noted how.
+	NodeEndUnknown NodeEnd = iota
+	// NodeLeft: it has left in good order, and has given its jobs back.
+	NodeLeft
+	// NodeDied: it was declared dead, as it was silent for too long or its process was gone, and
+	// its jobs were rescued.
+	NodeDied
+)
+
+// String returns the end as a word: "left", "dead", or "" if it is not known.
+func (e NodeEnd) String() string {
+	switch e {
+	case NodeEndUnknown:
+		return ""
+	case NodeLeft:
+		return "left"
+	case NodeDied:
+		return "dead"
+	default:
+		return fmt.Sprintf("NodeEnd(%d)", uint8(e))
+	}
 }
 
 // Node is a node as others see it.
@@ -119,12 +160,40 @@ type Node struct {
 	StartedAt time.Time
 	BeatAt    time.Time
 	DeadAt    time.Time // zero while it lives; when it left or was declared dead
+	Ended     NodeEnd   // which of these it was
 	Running   int       // jobs under its leases
 	Leader    bool      // holds the maintenance lease
 	Mode      NodeMode
 	ModeAt    time.Time // when a person asked for it; zero: there was no request
 	ModeBy    string    // who that was
 	Unwell    []string  // what was wrong with the node when it beat last, in words; nil: nothing
+}
+
+// usualDeadAfter is taken for the DeadAfter of a node that does not say one.
+const usualDeadAfter = 20 * time.Second
+
+// deadAfter is how long the node may be silent.
+func (n *Node) deadAfter() time.Duration {
+	if n.Info.DeadAfter > 0 {
+		return n.Info.DeadAfter
+	}
+	return usualDeadAfter
+}
+
+// LeasedUntil is until when the leases of a node last by its last beat: others may take its jobs
+// then, once the leader has declared it dead.
+func (n *Node) LeasedUntil() time.Time { return n.BeatAt.Add(n.deadAfter()) }
+
+// IsLate reports whether a node that has not ended has been silent for several beats: for more than
+// half of its DeadAfter. It may have been killed, or stand still.
+func (n *Node) IsLate(now time.Time) bool {
+	return n.DeadAt.IsZero() && now.Sub(n.BeatAt) > n.deadAfter()/2
+}
+
+// IsSilent reports whether a node should have been declared dead by now, and was not: no node may
+// be left to do so.
+func (n *Node) IsSilent(now time.Time) bool {
+	return n.DeadAt.IsZero() && now.Sub(n.BeatAt) > n.deadAfter()*3/2
 }
 
 // Beat is the answer to a heartbeat.

@@ -59,6 +59,9 @@ type Obstacles struct {
 	QueueRest     Resting // if it rests now
 	// Turn is another job that has the turn of its ordering key; zero if there is none.
 	Turn ID
+	// HasTurn reports that the job itself has that turn, as one that has failed does which keeps it
+	// (Options.KeepTurn).
+	HasTurn bool
 	// FairAhead is, if the job is available and has a fair key, how many such jobs of its queue,
 	// kind and priority are before it in its line, those of keys that share its shard among them.
 	// More than MostFairAhead are not counted.

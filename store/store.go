@@ -27,8 +27,7 @@ type Store interface {
 	Queues
 	Reader
 	Keys
-	Journals
-	Updates
+	Runs
 	Plans
 	Limits
 	Rates
@@ -53,6 +52,13 @@ type Store interface {
 	// Close releases everything. It is not called while other calls are in flight. A second call
 	// does nothing.
 	Close() error
+}
+
+// Runs is what runs leave beside the states of their jobs.
+type Runs interface {
+	Journals
+	Updates
+	Logs
 }
 
 // Plans is what enqueues jobs by itself: by the clock, and when others have ended.
@@ -95,8 +101,22 @@ type Tx interface {
 type Claims interface {
 	// Claim takes due jobs for a node, best first, in one transaction. It fails with ErrNodeDead if
 	// the node is not alive. No jobs is not an error. The order of the jobs is the order in which
-	// they should start.
+	// they should start. A process whose claims find no job that counts in a limit per key may
+	// forget that there are any until it enqueues, or finds, one; and it may not know yet of those
+	// that have a fair key. A claim may leave such jobs alone then if it takes others, or is
+	// repeated: the next one does not.
 	Claim(ctx context.Context, params ClaimParams) ([]Claimed, error)
+	// Busy returns the queues of a namespace in which jobs may be claimed, by kind, each once and
+	// in any order. Those that are paused or rest are left out. It may name one whose jobs all turn
+	// out to wait for others of their key. It costs by the queues, of all namespaces, in which
+	// there is something to claim, and the priorities and kinds of their jobs.
+	Busy(ctx context.Context, namespace string) (queues []BusyQueue, err error)
+}
+
+// BusyQueue is a queue in which jobs of a kind may be claimed.
+type BusyQueue struct {
+	Name string
+	Kind string // as in ClaimParams.Kinds
 }
 
 // Nodes keeps the register of nodes.
@@ -149,7 +169,7 @@ type Editors interface {
 	Depend(ctx context.Context, params DependParams) (State, []Wake, error)
 	// Delete removes finished jobs. It answers for each in the order given. One after whose end
 	// others come that were not told of it yet is ErrBusy.
-	Delete(ctx context.Context, params DeleteParams) ([]Result, error)
+	Delete(ctx context.Context, params DeleteParams) ([]Result, []Wake, error)
 }
 
 // Queues is what people do to queues, and ask about them.
@@ -186,6 +206,14 @@ type Reader interface {
 	List(ctx context.Context, params ListParams) (Page, error)
 	// Count counts jobs, of which it looks at a bounded number: see Counted.
 	Count(ctx context.Context, params CountParams) (Counted, error)
+	// WaitingOfKeys counts the jobs of each key that are available, scheduled or to be retried, in
+	// at most two queries. Where only Few of the limits are, these are looked at; else the jobs of
+	// each key are, the newest first, until Most are, those that have finished among them.
+	WaitingOfKeys(ctx context.Context, params WaitingOfKeysParams) ([]int, error)
+	// StuckKeys returns the ordering keys of a queue that a failed job keeps the turn of, in an
+	// order of the store's. It looks at a bounded number of the keys that have a job, and reads
+	// neither other jobs nor other queues. The error is ErrInvalid.
+	StuckKeys(ctx context.Context, params StuckKeysParams) (StuckPage, error)
 	// Obstacles returns what keeps a job from being claimed whatever nodes there are, or
 	// ErrNotFound. It costs the same however many jobs wait.
 	Obstacles(ctx context.Context, namespace string, id ID) (Obstacles, error)

@@ -63,13 +63,13 @@ const (
 	Child       Code = "child"        // it waits for Job, or for several
 	Waiting     Code = "waiting"      // it waits for one of several things
 	Dependency  Code = "dependency"   // it comes after Job, which has not finished, or has failed and is to be decided about
-	Turn        Code = "turn"         // Job has the turn of its ordering key
+	Turn        Code = "turn"         // Job has the turn of its ordering key; the job itself, if it has failed and keeps it
 	QueuePaused Code = "queue_paused" // a person paused its queue
 	QueueRests  Code = "queue_rests"  // nothing of its queue starts until Until
 	NoNode      Code = "no_node"      // no node runs in its namespace
 	NoKind      Code = "no_kind"      // no live node serves its kind, or the version that it is bound to
 	NoQueue     Code = "no_queue"     // no live node that serves its kind serves its queue
-	SilentNode  Code = "silent_node"  // the nodes that serve it have been silent
+	SilentNode  Code = "silent_node"  // the nodes that serve it, or Node, which runs it, have been silent
 	Limit       Code = "limit"        // a limit has no slots for it
 	LimitKey    Code = "limit_key"    // as many jobs of its key run as a limit lets, one of them Job
 	FairKey     Code = "fair_key"     // others of its fair key are before it

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -39,9 +40,12 @@ var After func(on []store.Dependency) any
 // EnqueueMiddleware is what holdfast.WithEnqueueMiddleware takes.
 type EnqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error
 
-// AroundEnqueues returns a holdfast.Option: WithEnqueueMiddleware of what makes returns, which gets
-// the client's store.
-var AroundEnqueues func(makes func(store.Store) EnqueueMiddleware) any
+// AroundEnqueues returns a holdfast.Option with a rule: WithEnqueueMiddleware of what makes
+// returns, which gets the client's store and the rules of all such options, and is called once.
+var AroundEnqueues func(rule any, makes func(st store.Store, rules []any) EnqueueMiddleware) any
+
+// KeepLogs returns a holdfast.Option that says what is kept of what runs log.
+var KeepLogs func(c runlog.Config) any
 
 type inTx struct{}
 

@@ -23,7 +23,7 @@ func TestBatches(t *testing.T) {
 	s.expect(s.run("batch", "add", id, "load"), 1, "is closed")
 	s.expect(s.run("job", "enqueue", "load", "--batch", id), 1, "is closed")
 	s.holds(s.ok("batch", "cancel", id, "-o", "table"), "asked 2 of its members to stop")
-	s.holds(s.ok("batch", "list", "--undone", "-o", "table"), id, "import", "closed")
+	s.holds(s.ok("batch", "list", "--undone", "-o", "table"), id, "import", "closed", "COUNTED")
 	s.expect(s.run("batch", "get", "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"), 1, "no such batch")
 	if quiet := s.ok("batch", "create", "-q"); len(quiet) != len(id)+1 {
 		t.Errorf("batch create -q says %q", quiet)
@@ -33,6 +33,7 @@ func TestBatches(t *testing.T) {
 		{"batch", "create", "--on-end", `report:{`},
 		{"batch", "create", "--on-end", ":{}"},
 		{"batch", "create", "--id", "x"},
+		{"batch", "create", "--name", strings.Repeat("n", 201)},
 		{"batch", "get", "x"},
 		{"batch", "add", id, "load", "{"},
 		{"batch", "list", "--limit", "0"},

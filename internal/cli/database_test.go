@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,7 @@ func TestHealth(t *testing.T) {
 	var health struct {
 		Healthy       bool
 		Problems      []string
+		Warnings      []string
 		Schema, Nodes int
 		Queue         string
 	}
@@ -128,14 +130,23 @@ func TestHealth(t *testing.T) {
 	wantIll(`0 nodes are alive in namespace "other"`, "--namespace", "other")
 
 	s.ok("job", "enqueue", "mail", "--args", "{}", "--queue", "slow")
-	s.now = func() time.Time { return time.Now().Add(10 * time.Second) }
+	s.now = func() time.Time { return time.Now().Add(3 * time.Second) }
 	s.ok("health", "--max-lag", "1h")
-	wantIll("a job of queue slow is available for 1", "--max-lag", "2s")
+	wantIll("a job of queue slow is available for ", "--max-lag", "2s")
 	if health.Queue != "slow" {
 		t.Errorf("%+v", health)
 	}
 	s.ok("queue", "pause", "slow")
-	s.ok("health", "--max-lag", "2s")
+	s.now = time.Now
+	s.expectNote(s.run("health", "--max-lag", "2s"), "")
+	s.now = func() time.Time { return time.Now().Add(15 * time.Second) } // as if the node had not beaten since
+	got := s.run("health")
+	s.expect(got, 0)
+	s.decode(got.stdout, &health)
+	if len(health.Warnings) != 1 || !health.Healthy || !regexp.MustCompile(
+		`^Warning: node 1 \(.*\) has sent no heartbeat for [12]\ds.*\.\n$`).MatchString(got.stderr) {
+		t.Errorf("a silent node: %+v, %s", health, got.stderr)
+	}
 	s.expect(s.run("health", "--max-lag", "0s"), app.ExitUsage, "--max-lag must be more than 0")
 	s.expect(s.run("health", "--nodes", "-1"), app.ExitUsage, "--nodes -1")
 }

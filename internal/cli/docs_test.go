@@ -96,6 +96,9 @@ func TestReference(t *testing.T) {
 		if text == "" {
 			t.Errorf("docs/cli.md has no section `%s`", cmd.CommandPath())
 		}
+		if !strings.Contains(doc, "(#"+strings.ReplaceAll(cmd.CommandPath(), " ", "-")+")") {
+			t.Errorf("the table of commands in docs/cli.md lacks `%s`", cmd.CommandPath())
+		}
 		var flags []string
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Name != "help" {

@@ -44,6 +44,22 @@ func onBoth(t *testing.T, test func(t *testing.T, s *shell)) {
 	})
 }
 
+// client opens the database of the shell. It is closed at the end of the test.
+func (s *shell) client() *holdfast.Client {
+	s.Helper()
+	source, err := dsn.Parse(s.env[app.EnvDatabase])
+	if err != nil {
+		s.Fatal(err)
+	}
+	ctx := context.WithoutCancel(s.Context())
+	client, err := holdfast.Open(ctx, source, holdfast.WithLogger(app.Silent()))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = client.Close(ctx) })
+	return client
+}
+
 // serve starts a node with handlers of the test's own. It is stopped at the end of the test.
 func (s *shell) serve(register func(*holdfast.Client) error) {
 	s.Helper()

@@ -195,10 +195,10 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		"max-delay of none": {[]string{"a", "--unique", "args", "--on-conflict", "replace", "--max-delay", "0s"}, "must be positive"},
 		"a longer delay": {[]string{
 			"a", "--unique", "args", "--on-conflict", "replace", "--max-delay", "1m", "--in", "2m",
-		}, "needs a Delay that is no longer"},
+		}, "--in 2m0s is longer than --max-delay 1m0s"},
 		"max-delay of a time": {[]string{
 			"a", "--unique", "args", "--on-conflict", "replace", "--max-delay", "1m", "--at", "2100-01-01",
-		}, "and no RunAt"},
+		}, "--max-delay and --at cannot be used together"},
 		"namespace": {[]string{"a", "--namespace", ""}, "namespace"},
 		"output":    {[]string{"a", "--output", "xml"}, "the formats are table, json"},
 	}

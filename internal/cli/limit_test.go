@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -23,6 +26,44 @@ func TestLimits(t *testing.T) {
 	s.holds(s.ok("queue", "set", "mail", "--max-workers", "none", "-o", "table"), "any number of jobs runs at once")
 	s.holds(s.ok("limit", "delete", "gpu", "-o", "table"), "deleted limit gpu")
 	s.expect(s.run("limit", "delete", "gpu"), 1, "no such limit")
+}
+
+// TestDeletedLimitOfCode: one who deletes a limit that code declares is told that it comes back.
+func TestDeletedLimitOfCode(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	limits := []limit.Limit{limit.New("gpu", limit.Capacity(2)), limit.OfQueue("mail", limit.Capacity(1))}
+	if _, err := limit.Sync(t.Context(), s.client(), limits...); err != nil {
+		t.Fatal(err)
+	}
+	const note = "Code declares limit %s, which comes back when that starts the next time; to be without it, raise it with " +
+		"\"holdfast limit set %[1]s\".\n"
+	s.expectNote(s.run("limit", "delete", "gpu"), fmt.Sprintf(note, "gpu"))
+	s.expectNote(s.run("queue", "set", "mail", "--max-workers", "none"), fmt.Sprintf(note, "queue:mail"))
+	s.ok("limit", "set", "by-hand", "--capacity", "1")
+	s.expectNote(s.run("limit", "delete", "by-hand"), "")
+}
+
+// TestHeld: how many slots are held is said of limits whose slots nodes hold, and of no others.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	s.ok("limit", "set", "gpu", "--capacity", "8")
+	s.ok("limit", "set", "slack", "--rate", "5/s")
+	s.ok("limit", "set", "customer", "--per-key", "--capacity", "3")
+	s.holds(s.ok("limit", "get", "gpu", "-o", "table"), "held        0\n")
+	s.holds(s.ok("limit", "get", "gpu", "-o", "json"), `"held": 0`)
+	if out := s.ok("limit", "get", "slack", "-o", "table"); strings.Contains(out, "held") {
+		t.Errorf("nodes hold no permits: %s", out)
+	}
+	s.holds(s.ok("limit", "get", "customer", "-o", "table"), "held        by no node: each claim counts", "holdfast job why ID")
+	s.holds(s.ok("limit", "get", "customer", "-o", "json"), `"held": null`)
+	out := s.ok("limit", "list", "-o", "table", "--columns", "name,held,wanted")
+	for _, row := range []string{"gpu +0 +never", "slack +- +-", "customer +- +-"} {
+		if !regexp.MustCompile("(?m)^" + row + "$").MatchString(out) {
+			t.Errorf("there is no %q in\n%s", row, out)
+		}
+	}
 }
 
 // TestFairShare: a limit whose slots nodes share evenly is set and shown, and is one no more.
@@ -103,6 +144,21 @@ func TestRates(t *testing.T) {
 	s.holds(s.ok("limit", "get", "slack", "-o", "json"), `"capacity": null`)
 	s.holds(s.ok("limit", "drain", "slack", "--until", "2099-01-01T00:00:00Z", "-o", "table"), "no permit comes before 2099-01-01T00:00:00Z")
 	s.holds(s.ok("limit", "get", "slack", "-o", "json"), `"drained_until": "2099-01-01T00:00:00`)
+	s.holds(s.ok("limit", "drain", "slack", "--for", "1m", "-o", "table"), "before 2099-01-01T00:00:00Z; an earlier drain lasts longer\n")
+	s.holds(s.ok("limit", "resume", "slack", "--reason", "they are well", "-o", "table"),
+		"limit slack: permits come again now, not at 2099-01-01T00:00:00Z\n")
+	s.holds(s.ok("limit", "resume", "slack", "-o", "table"), "limit slack is not drained\n")
+	onRecord := "SELECT group_concat((actor <> '') || ' ' || action || ' ' || detail) FROM holdfast_audit"
+	if got := s.text(onRecord); got != "1 resume limit slack: they are well" {
+		t.Errorf("on record is %q", got)
+	}
+	s.ok("limit", "drain", "slack", "--until", "2099-01-01T00:00:00Z")
+	if strings.Contains(s.ok("limit", "resume", "slack", "-o", "json"), "2099") {
+		t.Error("a limit is drained although that was taken back")
+	}
+	s.ok("limit", "delete", "slack")
+	s.ok("limit", "set", "slack", "--rate", "50/s", "--capacity", "3")
+	s.holds(s.ok("limit", "get", "slack", "-o", "json"), `"drained_until": null`)
 	s.holds(s.ok("queue", "set", "mail", "--rate", "5/10s", "-o", "table"), "limit queue:mail: 5/10s, 1 at once; queues: mail")
 	s.holds(s.ok("queue", "set", "mail", "--max-workers", "2", "-o", "table"), "limit queue:mail: 2 slots; 5/10s, 1 at once")
 	s.holds(s.ok("queue", "set", "mail", "--max-workers", "none", "-o", "table"), "limit queue:mail: 5/10s, 1 at once")
@@ -112,9 +168,14 @@ func TestRates(t *testing.T) {
 	s.holds(s.ok("limit", "set", "customer", "--capacity", "3", "-o", "table"),
 		"limit customer: 3 slots for each key; 50/min, 5 at once, for each key")
 	s.holds(s.ok("limit", "set", "customer", "--rate", "0/min", "-o", "table"), "limit customer: 3 slots for each key; no job starts")
-	s.expect(s.run("limit", "drain", "customer", "--for", "1s"), 64, "one of each key")
+	s.expect(s.run("limit", "drain", "customer", "--for", "1s"), 64, "has a rate of each key, which only jobs take")
+	s.expect(s.run("limit", "resume", "customer"), 64, "has a rate of each key, which only jobs take")
+	s.ok("limit", "set", "few", "--capacity", "3")
+	s.expect(s.run("limit", "set", "few", "--no-jobs"), 64, "no jobs count in it, so it needs a rate")
+	s.expect(s.run("limit", "drain", "few", "--for", "1s"), 64, `"few" in the namespace "default" has no rate`)
 	s.expect(s.run("limit", "get", "queue:mail"), 1, "no such limit")
 	s.expect(s.run("limit", "drain", "other", "--for", "1s"), 1, "no such limit")
+	s.expect(s.run("limit", "resume", "other"), 1, "no such limit")
 	for _, wrong := range [][]string{
 		{"--rate", "50"},
 		{"--rate", "x/s"},
@@ -130,6 +191,17 @@ func TestRates(t *testing.T) {
 		if got := s.run(append([]string{"limit", "set", "bad"}, wrong...)...); got.code != 64 {
 			t.Errorf("limit set %v: %+v", wrong, got)
 		}
+	}
+	for wrong, words := range map[string]string{
+		"--no-jobs --capacity 3":                  "--no-jobs needs a rate and goes with no capacity",
+		"--no-jobs --capacity 3 --rate 5/s":       "--no-jobs needs a rate and goes with no capacity",
+		"--no-jobs --rate none":                   "--no-jobs needs a rate, and --rate is none",
+		"--no-jobs=false":                         "--no-jobs=false says not which jobs count; use --all-queues",
+		"--per-key=false":                         "nothing to set; use --capacity, --rate, --burst, --fair-share, --per-key, --no-jobs",
+		"--capacity 3 --kind x --kind x=2":        "--kind x is given twice",
+		"--capacity 3 --kind x --kind y --kind x": "--kind x is given twice",
+	} {
+		s.expect(s.run(append([]string{"limit", "set", "bad"}, strings.Fields(wrong)...)...), 64, words)
 	}
 	for _, wrong := range [][]string{
 		{"--for", "x"}, {"--until", "tomorrow"}, {"--for", "-1s"}, {}, {"--for", "1s", "--until", "2099-01-01T00:00:00Z"},

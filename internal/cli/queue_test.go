@@ -8,6 +8,17 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
+// TestTooLongARest: it is told before a database is opened, with the bound, and nothing is printed.
+func TestTooLongARest(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	for _, length := range []string{"721h", "0s"} {
+		if out := s.expect(s.run("queue", "rest", "q", "--for", length), app.ExitUsage, "cannot rest for", "720h0m0s"); out != "" {
+			t.Errorf("--for %s printed %q", length, out)
+		}
+	}
+}
+
 // TestQueueVerbs shows, drains and deletes queues on both databases.
 func TestQueueVerbs(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -185,6 +186,30 @@ func TestBackfill(t *testing.T) {
 	})
 }
 
+// TestZoneOfSchedule: tables show the times of a schedule as the clock in its zone shows them, and
+// no next time while it is paused.
+func TestZoneOfSchedule(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.ok("migrate", "up")
+	s.ok("schedule", "create", "nightly", "mail", "--cron", "30 2 * * *", "--tz", "Europe/Berlin")
+	if got := s.ok("schedule", "list", "-o", "table", "--columns", "next"); strings.Contains(got, "paused") || strings.Contains(got, "never") {
+		t.Errorf("it is not paused: %s", got)
+	}
+	s.ok("schedule", "pause", "nightly")
+	s.holds(s.ok("schedule", "list", "-o", "table", "--columns", "next"), "paused")
+	span := []string{"schedule", "backfill", "nightly", "--from", "2026-01-01T00:00:00Z", "--to", "2026-01-03T00:00:00Z"}
+	const last = "Fri 2026-01-02 02:30:00 CET"
+	s.holds(s.ok(append(span, "--dry-run", "-o", "table")...), "Thu 2026-01-01 02:30:00 CET\n", last)
+	s.ok(span...)
+	s.holds(s.ok("schedule", "runs", "nightly", "-o", "table"), last)
+	s.holds(s.ok("schedule", "get", "nightly", "-o", "table"), last)
+	s.ok("schedule", "create", "hourly", "mail", "--every", "1h", "--paused")
+	span[2] = "hourly"
+	s.holds(s.ok(append(span, "--dry-run", "-o", "table")...),
+		"Thu 2026-01-01 01:00:00 UTC\n")
+}
+
 // TestScheduleFires: a node fires what the command has made.
 func TestScheduleFires(t *testing.T) {
 	t.Parallel()
@@ -200,9 +225,43 @@ func TestScheduleFires(t *testing.T) {
 		if job := s.job(v.Runs[0].Job); job["nominal"] != v.Runs[0].Nominal || job["source"] != "once" || v.Next != "" || *v.FiresLeft != 0 {
 			t.Errorf("%+v, %v", v, job)
 		}
-		s.holds(s.ok("schedule", "get", "once", "-o", "table"), "\nit fires no more\n")
-		s.holds(s.ok("schedule", "list", "-o", "table"), "  never  ")
+		s.holds(s.ok("schedule", "get", "once", "-o", "table"), "\nit is over: it fires no more\n")
+		s.holds(s.ok("schedule", "list", "-o", "table"), "  over  ")
 	})
+}
+
+// TestTimeThatHasPassed: a time that came while nobody could act on it is due, and one that had
+// passed before is over.
+func TestTimeThatHasPassed(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	now := time.Now().Truncate(time.Second)
+	s.now = func() time.Time { return now }
+	at := now.Add(time.Hour).UTC().Format(time.RFC3339)
+	for _, name := range []string{"due", "paused"} {
+		s.ok("schedule", "create", name, "mail", "--at", at)
+	}
+	s.ok("schedule", "pause", "paused")
+	s.ok("schedule", "create", "missed", "mail", "--at", at, "--missed", "skip")
+	s.expect(s.run("schedule", "create", "past", "mail", "--at", now.Add(-time.Hour).UTC().Format(time.RFC3339)), app.ExitUsage,
+		"was 60m ago; name a time to come")
+	client := s.client()
+	past := schedule.New("past", schedule.At(now.Add(-time.Hour)), holdfast.NewTask[string]("mail").Item("ada"))
+	if did, err := schedule.Sync(t.Context(), client, past); err != nil || did[0] != schedule.Added {
+		t.Fatalf("%v, %v", did, err)
+	}
+	now = now.Add(2 * time.Hour)
+	for name, want := range map[string]string{"due": "due", "paused": "paused", "missed": "over", "past": "over"} {
+		list := s.ok("schedule", "list", "-o", "table", "--columns", "name,next")
+		if !regexp.MustCompile("(?m)^" + name + " +" + want + "$").MatchString(list) {
+			t.Errorf("%s is not %s:\n%s", name, want, list)
+		}
+		if v := s.schedule("get", name); (v.Next == "") != (want == "over") {
+			t.Errorf("the next time of %s is %q", name, v.Next)
+		}
+	}
+	s.holds(s.ok("schedule", "get", "past", "-o", "table"), "\nit is over and has never fired: its times had passed when it was made")
+	s.holds(s.ok("schedule", "update", "due", "--jitter", "1s", "-o", "table"), ": it fires when a node leads")
 }
 
 // TestScheduleOfCode: what differs from what code declares is shown, and can be undone.
@@ -342,6 +401,10 @@ func TestMistakesInSchedules(t *testing.T) {
 		"next":                                          "schedule next needs the name of a schedule, or --cron '30 2 * * *'",
 		"next x --limit 0":                              "--limit 0: must be 1 to 10000",
 		"next x --after noon":                           `--after: "noon" is neither a time`,
+		"next --cron 99_*_*_*_*":                        `holdfast: minute "99": want 0 to 59`,
+		"next x --cron 99_*_*_*_*":                      `schedule "x": minute "99": want 0 to 59`,
+		"create x mail --cron @every_90s --tz UTC":      "--tz has no effect on an interval",
+		"create x mail --cron @EVERY_90s --skip-gaps":   "--skip-gaps has no effect on an interval",
 		"next --every 1h -o id":                         "the output of holdfast schedule next has no ids",
 		"runs x --limit 0":                              "--limit 0 is not positive",
 		"runs x --limit 5 --all":                        "--all and --limit cannot be used together",

@@ -24,6 +24,7 @@ type workerConfig struct {
 	Name     string        `json:"name"`
 	Place    int           `json:"place"`
 	Flows    bool          `json:"flows"` // it runs the jobs of TestFlows
+	Talks    bool          `json:"talks"` // it runs the jobs of TestLogs
 	Database string        `json:"database"`
 	Effects  string        `json:"effects"`
 	Slots    int           `json:"slots"`
@@ -110,6 +111,9 @@ func (w *runner) insist(ctx context.Context, do func() error) error {
 func (w *runner) register(client *holdfast.Client) error {
 	if w.Flows {
 		return (&flowRunner{workerConfig: w.workerConfig, file: w.file, caller: w.caller}).register(client)
+	}
+	if w.Talks {
+		return talk.Handle(client, w.talk)
 	}
 	return crashWork.Handle(client, w.handle)
 }

@@ -51,7 +51,35 @@ type probe struct {
 	onJournals func() error // an error is returned instead of reading
 	onAwaitTx  func() error // called instead
 	onJoin     func()
+	onBusy     func() error                                  // an error is returned instead of looking
+	onLogs     func(context.Context, []store.LogChunk) error // called before; an error is returned instead of keeping
+	kept       int
 	maxJobs    int // largest number of jobs in one Apply
+}
+
+func (p *probe) KeepLogs(ctx context.Context, chunks []store.LogChunk) error {
+	p.mu.Lock()
+	hook := p.onLogs
+	p.kept++
+	p.mu.Unlock()
+	if hook != nil {
+		if err := hook(ctx, chunks); err != nil {
+			return err
+		}
+	}
+	return p.Store.KeepLogs(ctx, chunks)
+}
+
+func (p *probe) Busy(ctx context.Context, namespace string) ([]store.BusyQueue, error) {
+	p.mu.Lock()
+	hook := p.onBusy
+	p.mu.Unlock()
+	if hook != nil {
+		if err := hook(); err != nil {
+			return nil, err
+		}
+	}
+	return p.Store.Busy(ctx, namespace)
 }
 
 func (p *probe) Apply(ctx context.Context, b *store.Batch) error {

@@ -44,6 +44,8 @@ func (*nothing) Ended(context.Context, string, []store.ID) ([]store.Ended, error
 
 func (*nothing) Limits(context.Context, string, string) ([]store.Limit, error) { return nil, nil }
 
+func (*nothing) Busy(context.Context, string) ([]store.BusyQueue, error) { return nil, nil }
+
 func (*nothing) AttemptsOfQueues(context.Context, string) (map[string]store.QueueAttempts, error) {
 	return nil, nil
 }

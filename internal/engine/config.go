@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/hooks"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -16,6 +17,9 @@ type Config struct {
 
 	// MaxJournal is the size limit of a journal.
 	MaxJournal replay.JournalLimit
+
+	// Logs says what is kept of what runs log.
+	Logs runlog.Config
 
 	// Hooks are told of events.
 	Hooks []hooks.Hooks

@@ -15,7 +15,7 @@ import (
 
 func newDispatcher(n *node) *dispatcher {
 	return &dispatcher{
-		node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1),
+		node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1), began: time.Now(), //nolint:forbidigo // for durations
 		asks: asks{Portion: portion.New(max(n.store.Traits().MaxBatch, 1), n.cfg.Beat/3)},
 	}
 }
@@ -88,7 +88,17 @@ func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want sl
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	for ctx.Err() == nil {
+		d.mayLookAgain()
 		want = d.node.slots.Demand(d.node.store.Now())
+		var looks <-chan time.Time
+		if want.Look {
+			wait := d.nextLook - d.elapsed()
+			if wait <= 0 && d.node.slots.TakeLook() {
+				d.look(ctx)
+				continue
+			}
+			looks = time.After(wait)
+		}
 		if want.Limit > 0 && (want.Likely || due) {
 			want = d.gather(ctx, want)
 			if want.Limit > 0 && ctx.Err() == nil {
@@ -104,13 +114,66 @@ func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want sl
 		select {
 		case <-d.woken:
 		case <-freed:
+		case <-looks:
 		case <-timer.C:
-			due = true
 			d.node.slots.Probe()
+			if due = true; d.node.slots.Names() {
+				due = false // it is looked which queues have jobs, and nothing else
+				timer.Reset(d.slowest())
+			}
 		case <-ctx.Done():
 		}
 	}
 	return slots.Demand{}, false, false
+}
+
+const (
+	// lookEvery is how often a node that claims finds out which queues have jobs, where its claims
+	// name those that do: of a queue that rested, or whose wake-up was lost, it is not told.
+	lookEvery = time.Second
+	// lookShare bounds what that takes of its time, one part in so many, and lookTimeout how long
+	// it may take: meanwhile nothing is claimed.
+	lookShare   = 20
+	lookTimeout = time.Second
+)
+
+// mayLookAgain has it found out which queues have jobs, if that is long ago.
+func (d *dispatcher) mayLookAgain() {
+	if at := d.elapsed(); at-d.looked >= lookEvery && at >= d.nextLook {
+		d.looked = at
+		d.node.slots.Unsure()
+	}
+}
+
+// elapsed is a clock that is never set.
+func (d *dispatcher) elapsed() time.Duration {
+	return time.Since(d.began) //nolint:forbidigo // a duration, not the time of day
+}
+
+// look finds out which queues have jobs. While that fails claims go on by what is known.
+func (d *dispatcher) look(ctx context.Context) {
+	call, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	found, began := false, d.elapsed()
+	defer func() {
+		if !found { // whatever has become of the call: it may have panicked
+			d.node.slots.NotFound()
+		}
+		d.looked = d.elapsed()
+		d.nextLook = d.looked + (lookShare-1)*(d.looked-began)
+	}()
+	queues, err := d.node.store.Busy(call, d.node.runner.namespace)
+	d.node.turns.Note("claims")
+	if err != nil {
+		if ctx.Err() == nil {
+			d.node.outage.Failed(logs.CallClaim, err)
+			began -= 50 * time.Millisecond // it may have failed at once
+		}
+		return
+	}
+	found = true
+	d.node.outage.Succeeded(logs.CallClaim)
+	d.node.slots.Found(queues, d.node.store.Now())
 }
 
 // gather waits up to claimGap if there is room for a few jobs only, so that a busy node claims in

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -25,10 +26,10 @@ type ending struct {
 
 func maxPending(size int) int { return max(4*size, 2*slots.MaxPrefetch) }
 
-// finish passes an outcome to the committer. It returns a channel that the slot must wait for, or
-// nil.
+// finish passes an outcome to the committer, after what the run has logged was written. It returns
+// a channel that the slot must wait for, or nil.
 func (n *node) finish(
-	o *store.Outcome, job logs.About, took time.Duration, last *store.CheckpointWrite, remembered *store.Append,
+	o *store.Outcome, job logs.About, took time.Duration, last *store.CheckpointWrite, remembered *store.Append, logged *runlog.Run,
 ) <-chan struct{} {
 	if o.State == store.Failed {
 		o.Fingerprint = usercode.Fingerprint(job.Kind, o.Reason, o.Error)
@@ -38,7 +39,7 @@ func (n *node) finish(
 		e.mayGoOn = make(chan struct{})
 	}
 	n.outcomes.Add(1)
-	n.engine.commit.Finish(o, last, remembered, e.putAside, e.done)
+	n.engine.logs.End(logged, func() { n.engine.commit.Finish(o, last, remembered, e.putAside, e.done) })
 	return e.mayGoOn
 }
 
@@ -108,5 +109,5 @@ func (n *node) refused(e *ending) {
 		Error:     usercode.CutError("its outcome was refused: " + o.Err.Error()),
 		StartedAt: o.StartedAt, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, Answers: o.Answers, Parent: o.Parent, Durable: o.Durable,
 		Namespace: o.Namespace, Queue: o.Queue, HasChildren: o.HasChildren,
-	}, e.job, e.took, nil, nil)
+	}, e.job, e.took, nil, nil, nil)
 }

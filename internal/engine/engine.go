@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
+	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -79,6 +80,7 @@ func New(st store.Store, cfg Config) *Engine {
 	e.journals = loader.New(loader.Parts{Call: logs.CallJournals, Guard: e.guard, Outage: e.outage},
 		func(ctx context.Context, jobs []store.ID) ([]store.Journal, error) { return st.Journals(ctx, "", jobs) })
 	e.updates = loader.New(loader.Parts{Call: logs.CallUpdates, Guard: e.guard, Outage: e.outage}, st.OpenUpdates)
+	e.logs = runlog.New(runlog.Parts{Config: cfg.Logs, Keep: st.KeepLogs, Guard: e.guard, Outage: e.outage, Lost: e.lostLogs})
 	e.commit = commit.New(commit.Parts{
 		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,
 		Before: e.news.Begun, After: e.committed, Reserve: e.reserve, Fatal: e.fatal,
@@ -147,6 +149,13 @@ func (e *Engine) Finish(ctx context.Context, params store.FinishParams) ([]store
 // Retry makes finished jobs available again.
 func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
 	results, wakes, err := e.Store.Retry(ctx, params)
+	e.announce(wakes...)
+	return results, err
+}
+
+// Delete removes finished jobs. Others may follow, whose turn one of them has kept.
+func (e *Engine) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
+	results, wakes, err := e.Store.Delete(ctx, params)
 	e.announce(wakes...)
 	return results, err
 }
@@ -224,6 +233,9 @@ func (e *Engine) Pause(ctx context.Context, params store.PauseParams) error {
 		return err
 	}
 	e.announce(store.Wake{Kind: store.WakeQueue, Namespace: params.Namespace, Queue: params.Queue})
+	if !params.Paused { // its jobs may wait at gates that are free
+		e.announce(store.Wake{Kind: store.WakeDeferred, Namespace: params.Namespace, Due: e.Store.Now()})
+	}
 	return nil
 }
 
@@ -267,7 +279,7 @@ func (e *Engine) SaveSchedule(ctx context.Context, s store.Schedule, expect int6
 func (e *Engine) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
 	l, err := e.Store.SaveLimit(ctx, l, expect)
 	if err == nil {
-		e.announce(store.Wake{Kind: store.WakeLimit, Namespace: l.Namespace, Queue: l.Name})
+		e.announce(e.limitChanged(l.Namespace, l.Name)...)
 	}
 	return l, err
 }
@@ -276,9 +288,18 @@ func (e *Engine) SaveLimit(ctx context.Context, l store.Limit, expect int64) (st
 func (e *Engine) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
 	err := e.Store.DeleteLimit(ctx, namespace, name, force)
 	if err == nil {
-		e.announce(store.Wake{Kind: store.WakeLimit, Namespace: namespace, Queue: name})
+		e.announce(e.limitChanged(namespace, name)...)
 	}
 	return err
+}
+
+// limitChanged are the wake-ups for a limit that was changed: promotion lets jobs go on that it
+// bound by their key.
+func (e *Engine) limitChanged(namespace, name string) []store.Wake {
+	return []store.Wake{
+		{Kind: store.WakeLimit, Namespace: namespace, Queue: name},
+		{Kind: store.WakeDeferred, Namespace: namespace, Due: e.Store.Now()},
+	}
 }
 
 // DrainLimit lets no permit of a limit come before a time.
@@ -286,6 +307,15 @@ func (e *Engine) DrainLimit(ctx context.Context, namespace, name string, until t
 	err := e.Store.Drain(ctx, namespace, name, until)
 	if err == nil {
 		e.announce(store.Wake{Kind: store.WakeLimit, Namespace: namespace, Queue: name})
+	}
+	return err
+}
+
+// ResumeLimit takes back a drain of a limit.
+func (e *Engine) ResumeLimit(ctx context.Context, params store.ResumeLimitParams) error {
+	err := e.Store.ResumeLimit(ctx, params)
+	if err == nil {
+		e.announce(store.Wake{Kind: store.WakeLimit, Namespace: params.Namespace, Queue: params.Name})
 	}
 	return err
 }
@@ -351,6 +381,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.closed = true
 	e.mu.Unlock()
 	e.news.Close()
+	e.logs.Close(ctx)
 	e.commit.Close(ctx)
 	e.hooks.Close()
 	e.lines.Flush()
@@ -405,7 +436,7 @@ func (e *Engine) elsewhere(namespace string, jobs []store.ID) []store.ID {
 		}
 	}
 	ending := map[store.ID]bool{}
-	e.commit.Ending(ending)
+	e.ending(ending)
 	return slices.DeleteFunc(jobs, func(id store.ID) bool { return ending[id] })
 }
 

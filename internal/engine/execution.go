@@ -242,7 +242,7 @@ func (n *node) submit(x *execution, o *store.Outcome, last *store.CheckpointWrit
 		}
 	}
 	o.Error, o.Trace = usercode.ValidText(o.Error), usercode.ValidText(o.Trace)
-	return n.finish(o, x.run.about(), x.run.began.Took(), last, remembered)
+	return n.finish(o, x.run.about(), x.run.began.Took(), last, remembered, x.run.hasLogged())
 }
 
 // nextJob removes the run from the slots and returns the next job of its slot.

@@ -59,8 +59,9 @@ type Attempt interface {
 	Lease() store.Lease
 	// Main returns the strand of the handler itself.
 	Main() *replay.Strand
-	// Logger returns log, or the node's logger if it is nil, with the attributes of the job.
-	Logger(log *slog.Logger) *slog.Logger
+	// Logger returns log, or the node's logger if it is nil, with the attributes of the job. What a
+	// strand logs by it is kept with the job.
+	Logger(by *replay.Strand, log *slog.Logger) *slog.Logger
 	// Checkpoint is what this or an earlier attempt left, or nil.
 	Checkpoint() *store.Checkpoint
 	// Progress records how far the run is.

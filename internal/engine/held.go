@@ -50,7 +50,7 @@ func (h *holdings) see(asked store.HeldParams, held []store.Lease, known func(st
 // its way.
 func (n *node) worksOn() map[store.ID]bool {
 	jobs := n.slots.Jobs()
-	n.engine.commit.Ending(jobs)
+	n.engine.ending(jobs)
 	return jobs
 }
 

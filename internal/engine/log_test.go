@@ -165,7 +165,7 @@ func TestDebugTellsOfEachRun(t *testing.T) {
 			if r.Job().Attempt == 1 {
 				return nil, &usercode.RetryError{Delay: 2 * time.Second, Err: errBoom}
 			}
-			r.Logger(nil).Info("said by the handler")
+			r.Logger(r.Main(), nil).Info("said by the handler")
 			return nil, nil
 		})
 		b.run()
@@ -251,8 +251,8 @@ func TestLoggerOfRuns(t *testing.T) {
 	var own, given logstest.Book
 	inBed(t, Config{Logger: own.Logger(t, slog.LevelInfo)}, func(b *bed) {
 		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
-			r.Logger(nil).Info("to its own")
-			r.Logger(given.Logger(t, slog.LevelInfo)).Info("to another")
+			r.Logger(r.Main(), nil).Info("to its own")
+			r.Logger(r.Main(), given.Logger(t, slog.LevelInfo)).Info("to another")
 			return nil, nil
 		})
 		b.run()

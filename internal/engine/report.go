@@ -11,19 +11,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Logger returns a logger with the attributes of the run: log, or the engine's if it is nil.
-func (r *Run) Logger(log *slog.Logger) *slog.Logger {
-	if log == nil {
-		log = r.node.engine.plain
-	}
-	job := &r.claimed.Job
-	if space := r.node.runner.space(); space != "" {
-		log = log.With(logs.KeyNamespace, space)
-	}
-	return log.With(logs.KeyJob, job.ID, logs.KeyKind, job.Kind, logs.KeyQueue, job.Queue,
-		logs.KeyAttempt, job.Attempt, logs.KeyNode, r.claimed.Lease.Node)
-}
-
 // debugs reports whether DEBUG is logged; building unread lines would cost time.
 func (n *node) debugs() bool {
 	return n.log.Enabled(context.Background(), slog.LevelDebug) //nolint:forbidigo // only for the level

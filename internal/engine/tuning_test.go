@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,8 +25,11 @@ func (b *bed) set(set store.AttemptSettings, unset store.Setting) {
 // one and those after it, and what is unset no longer does.
 func TestQueueSaysHowOftenAndWhen(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
+		var mu sync.Mutex // two jobs run at once
 		var starts []time.Time
 		h := b.handle("k", func(context.Context, Attempt) ([]byte, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			starts = append(starts, time.Now())
 			return nil, errBoom
 		})

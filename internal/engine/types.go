@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/scheduler"
 	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/internal/stopwatch"
@@ -43,6 +44,7 @@ type Engine struct {
 	journals *loader.Loader[store.ID, store.Journal] // of runs that begin at the same moment in one query
 	updates  *loader.Loader[store.UpdatesAfter, []store.Update]
 	news     *news.Hub
+	logs     *runlog.Keeper
 	hooks    *hookqueue.Queue // nil: none are to be told
 
 	nodes atomic.Pointer[[]*node] // running in this process; read by every commit
@@ -151,6 +153,7 @@ type Run struct {
 	dirty      bool              // it is not written yet
 	flushing   bool              // a write of progress is scheduled
 	over       bool              // the outcome is decided; nothing more is written
+	logged     *runlog.Run       // nil: it has logged nothing
 }
 
 // execution is a run in a slot. It ends once: when its handler returns, or when it is given up as
@@ -179,6 +182,11 @@ type dispatcher struct {
 	asks  asks
 	last  time.Time
 	full  bool // claiming is suspended: see slots.Slots.Aside
+
+	began    time.Time
+	looked   time.Duration // since then, when it was found out last which queues have jobs
+	nextLook time.Duration // when it may be again
+
 	// passed is what claims have passed over since it was told, and sweep has promotion look for
 	// it.
 	passed store.Passed

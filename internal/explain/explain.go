@@ -16,9 +16,6 @@ import (
 	"github.com/holdfastdev/holdfast/why"
 )
 
-// silentAfter is when a node is said to be silent that does not say when it is dead.
-const silentAfter = 30 * time.Second
-
 // Of explains a job of a namespace. The cost does not depend on the number of jobs that wait or
 // have ended: where slots of a queue or a limit may be full it counts what runs there. The error is
 // store.ErrNotFound if there is no such job.
@@ -32,6 +29,7 @@ func Of(ctx context.Context, s store.Store, namespace string, id store.ID) (why.
 	switch {
 	case record.State.Finished():
 		w.finished()
+		err = w.keepsTurn(ctx, s)
 	case record.State == store.Running:
 		if w.nodes, err = s.Nodes(ctx); err == nil {
 			w.running()
@@ -95,7 +93,7 @@ func (w *finding) pending(ctx context.Context, s store.Store) error {
 // takenOf counts the slots of the job's queue that are taken on nodes where it has fewer than the
 // node.
 func (w *finding) takenOf(ctx context.Context, s store.Store, nodes []store.Node) (map[int64]int, error) {
-	if !slices.ContainsFunc(nodes, func(n store.Node) bool { return n.Info.QueueSlots[w.Queue] > 0 }) {
+	if !slices.ContainsFunc(nodes, func(n store.Node) bool { return n.Info.SlotsOf(w.Queue) > 0 }) {
 		return nil, nil
 	}
 	taken := map[int64]int{}
@@ -189,6 +187,20 @@ func (w *finding) finished() {
 	w.add(why.Finished, "%s", text)
 }
 
+// keepsTurn says that a job which has failed keeps the turn of its ordering key.
+func (w *finding) keepsTurn(ctx context.Context, s store.Store) error {
+	if !w.KeepsTurn(w.State) {
+		return nil
+	}
+	obstacles, err := s.Obstacles(ctx, w.Namespace, w.ID)
+	if err != nil || !obstacles.HasTurn {
+		return err
+	}
+	w.add(why.Turn, "it keeps the turn of its ordering key %q, and those behind it wait: \"holdfast job retry %s\" runs it before them, "+
+		"\"holdfast job skip %[2]s\" lets them go on, and so does cancelling or deleting it", w.OrderingKey, w.ID).Job = w.ID
+	return nil
+}
+
 func (w *finding) running() {
 	text := fmt.Sprintf("running on %s for %s, attempt %d", nodeName(w.Lease.Node, w.nodes), w.since(w.ClaimedAt), w.Attempt)
 	switch {
@@ -203,19 +215,29 @@ func (w *finding) running() {
 		switch n := &w.nodes[i]; {
 		case n.ID != w.Lease.Node:
 		case !n.DeadAt.IsZero():
-			w.add(why.SilentNode, "%s, which ran it, ended %s ago; %s", nodeName(n.ID, w.nodes), w.since(n.DeadAt), w.rescue(n.ID)).Node = n.ID
-		case w.silent(n):
-			w.add(why.SilentNode, "%s, which runs it, has sent no heartbeat for %s; %s",
-				nodeName(n.ID, w.nodes), w.since(n.BeatAt), w.rescue(n.ID)).Node = n.ID
+			w.add(why.SilentNode, "%s, which ran it, %s %s ago; %s",
+				nodeName(n.ID, w.nodes), ended(n), w.since(n.DeadAt), w.rescue(n.ID)).Node = n.ID
+		case n.IsLate(w.now):
+			w.add(why.SilentNode, "%s, which runs it, has sent no heartbeat for %s%s; %s",
+				nodeName(n.ID, w.nodes), w.since(n.BeatAt), w.lease(n), w.rescue(n.ID)).Node = n.ID
 		}
 	}
 	w.add(why.Running, "%s", text).Node = w.Lease.Node
 }
 
+// lease says until when the leases of a silent node last.
+func (w *finding) lease(n *store.Node) string {
+	until := n.LeasedUntil()
+	if !until.After(w.now) {
+		return ""
+	}
+	return fmt.Sprintf(", and its lease lasts until %s, for %s more", until.UTC().Format(time.RFC3339), w.left(until))
+}
+
 // rescue says who gives the jobs of a node to others.
 func (w *finding) rescue(of int64) string {
 	for i := range w.nodes {
-		if n := &w.nodes[i]; n.ID != of && n.DeadAt.IsZero() && !w.silent(n) {
+		if n := &w.nodes[i]; n.ID != of && n.DeadAt.IsZero() && !n.IsSilent(w.now) {
 			return "its jobs run elsewhere once the leader has declared it dead"
 		}
 	}
@@ -375,16 +397,6 @@ func waitsFor(data []byte) []string {
 	return says.WaitsFor
 }
 
-// silent reports whether a node should have been declared dead by now: no node may be left to do
-// so.
-func (w *finding) silent(n *store.Node) bool {
-	after := silentAfter
-	if dead := n.Info.DeadAfter; dead > 0 {
-		after = dead + dead/2
-	}
-	return n.DeadAt.IsZero() && w.now.Sub(n.BeatAt) > after
-}
-
 func nodeName(id int64, nodes []store.Node) string {
 	for i := range nodes {
 		if nodes[i].ID == id && nodes[i].Info.Name != "" {
@@ -415,13 +427,13 @@ func (w *finding) served() []store.Node {
 	if !narrow(why.NoKind, func(n *store.Node) bool { return slices.Contains(n.Info.Kinds, kind) }, w.noKind) {
 		return nil
 	}
-	servesQueue := func(n *store.Node) bool { return len(n.Info.Queues) == 0 || slices.Contains(n.Info.Queues, w.Queue) }
+	servesQueue := func(n *store.Node) bool { return n.Info.Serves(w.Queue) }
 	if !narrow(why.NoQueue, servesQueue, func([]store.Node) string {
 		return fmt.Sprintf("no live node that serves the kind %s serves the queue %s", w.Kind, w.Queue)
 	}) {
 		return nil
 	}
-	if !narrow(why.SilentNode, func(n *store.Node) bool { return !w.silent(n) }, func(before []store.Node) string {
+	if !narrow(why.SilentNode, func(n *store.Node) bool { return !n.IsSilent(w.now) }, func(before []store.Node) string {
 		n := before[len(before)-1]
 		return fmt.Sprintf("%s serves it, but has sent no heartbeat for %s", nodeName(n.ID, before), w.since(n.BeatAt))
 	}) {
@@ -451,16 +463,28 @@ func (w *finding) noNode(alive []store.Node) string {
 	if len(alive) > 0 {
 		return "no live node serves the namespace " + w.Namespace
 	}
-	last := time.Time{}
+	last := &store.Node{}
 	for i := range w.nodes {
-		if w.nodes[i].DeadAt.After(last) {
-			last = w.nodes[i].DeadAt
+		if n := &w.nodes[i]; n.DeadAt.After(last.DeadAt) {
+			last = n
 		}
 	}
-	if last.IsZero() {
+	if last.DeadAt.IsZero() {
 		return "no node is running"
 	}
-	return "no node is running; the last one ended " + w.since(last) + " ago"
+	return "no node is running; the last one " + ended(last) + " " + w.since(last.DeadAt) + " ago"
+}
+
+// ended says what a node that has ended did.
+func ended(n *store.Node) string {
+	switch n.Ended {
+	case store.NodeLeft:
+		return "left"
+	case store.NodeDied:
+		return "was declared dead"
+	case store.NodeEndUnknown:
+	}
+	return "ended"
 }
 
 func (w *finding) noKind(alive []store.Node) string {
@@ -492,7 +516,7 @@ func (w *finding) slots(nodes []store.Node) {
 	for i := range nodes {
 		n := &nodes[i]
 		has, taken := n.Info.Slots, n.Running
-		if own := n.Info.QueueSlots[w.Queue]; own > 0 && taken < has {
+		if own := n.Info.SlotsOf(w.Queue); own > 0 && taken < has {
 			has, taken = own, w.taken[n.ID]
 		} else {
 			ofQueue = false
@@ -501,6 +525,7 @@ func (w *finding) slots(nodes []store.Node) {
 		free = free || taken < has
 	}
 	who, serve, alone := nodeName(nodes[0].ID, nodes), "serves it", ", the only node that serves it"
+	late := w.late(nodes)
 	if len(nodes) > 1 {
 		who, serve, alone = fmt.Sprintf("%d nodes", len(nodes)), "serve it", " that serve it"
 	}
@@ -513,8 +538,22 @@ func (w *finding) slots(nodes []store.Node) {
 		if ahead > 0 {
 			next = fmt.Sprintf(", and %d more jobs claimed that wait for one", ahead)
 		}
-		w.add(why.NoFreeSlot, "no free %s on %s%s: %d of %d taken%s", what, who, alone, running, slots, next)
+		w.add(why.NoFreeSlot, "no free %s on %s%s: %d of %d taken%s%s", what, who, alone, running, slots, next, late)
 		return
 	}
-	w.add(why.Ready, "ready for %s; %s %s, %d of %d slots taken", w.since(w.RunAt), who, serve, running, slots)
+	w.add(why.Ready, "ready for %s; %s %s, %d of %d slots taken%s", w.since(w.RunAt), who, serve, running, slots, late)
+}
+
+// late says how many of the nodes that serve the job are silent, and not for so long that they
+// should have been declared dead.
+func (w *finding) late(nodes []store.Node) string {
+	late := slices.DeleteFunc(slices.Clone(nodes), func(n store.Node) bool { return !n.IsLate(w.now) })
+	switch {
+	case len(late) == 0:
+		return ""
+	case len(nodes) == 1:
+		return "; it has sent no heartbeat for " + w.since(late[0].BeatAt)
+	}
+	return fmt.Sprintf("; %d of them sent no heartbeat lately, such as %s for %s",
+		len(late), nodeName(late[0].ID, late), w.since(late[0].BeatAt))
 }

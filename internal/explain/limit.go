@@ -79,7 +79,7 @@ func (w *finding) limits(ctx context.Context, s store.Store, limits []store.Limi
 // lives reports whether a node does what it is asked for.
 func (w *finding) lives(node int64) bool {
 	at := slices.IndexFunc(w.nodes, func(n store.Node) bool { return n.ID == node })
-	return at >= 0 && w.nodes[at].DeadAt.IsZero() && !w.silent(&w.nodes[at])
+	return at >= 0 && w.nodes[at].DeadAt.IsZero() && !w.nodes[at].IsSilent(w.now)
 }
 
 // mostCounted is how many jobs are counted that run under a limit. If that many do it is taken for

@@ -28,8 +28,7 @@ func Spacing(r *store.Rate) (period, burst int64) {
 
 // NoRate is the ErrInvalid of a limit that has no rate but that of each key.
 func NoRate(namespace, name string) error {
-	return fmt.Errorf("%w: the limit %q in the namespace %q has no rate, or one of each key, which only jobs take",
-		store.ErrInvalid, name, namespace)
+	return fmt.Errorf("%w: the limit %q in the namespace %q has no rate that holds for all together", store.ErrInvalid, name, namespace)
 }
 
 // BookedOut is the ErrConflict of a limit of which permits are taken for years.
@@ -61,7 +60,7 @@ func (s *State) next() int64 { return s.Tat - (s.Burst-1)*s.Period }
 
 // Tell sets what a limit tells of its rate.
 func (s *State) Tell(l *store.Limit) {
-	l.NextAt, l.DrainedUntil = time.Time{}, time.Time{}
+	l.NextAt, l.DrainedUntil, l.Resumed = time.Time{}, time.Time{}, store.ResumesOf(s.Move)
 	if l.Together() == nil {
 		return
 	}
@@ -75,7 +74,7 @@ func (s *State) Tell(l *store.Limit) {
 
 // Of is where the rate of a limit stands, as far as the limit tells it.
 func Of(l *store.Limit) (s State) {
-	s.Burst = 1
+	s.Burst, s.Move = 1, l.Resumed*store.MovesOfAResume
 	if l.Together() == nil {
 		return s
 	}
@@ -127,6 +126,24 @@ func (s *State) Drain(now, until int64) {
 	s.Move++
 }
 
+// Resume ends a drain that has not ended, and reports whether there was one. All permits that are
+// booked for later are void then, so they count no more. What counts is what was used before the
+// drain: its first permit can have been used no later than PermitAhead after the last change, which
+// is the drain itself or came later. So after a drain of more than a period the next one comes now.
+func (s *State) Resume(now int64) bool {
+	if s.Drained <= now {
+		return false
+	}
+	last := min(s.Seen, now)
+	s.see(now)
+	if s.Period > 0 {
+		used := last + store.PermitAhead.Microseconds() + s.Burst*s.Period
+		s.Tat = min(s.Tat, max(used, now+(s.Burst-1)*s.Period))
+	}
+	s.Drained, s.Move = now, (store.ResumesOf(s.Move)+1)*store.MovesOfAResume
+	return true
+}
+
 func (s *State) keepDrained() {
 	if s.Period > 0 && s.Drained > 0 {
 		s.Tat = max(s.Tat, s.Drained+(s.Burst-1)*s.Period)
@@ -151,8 +168,9 @@ func (s *State) Become(now int64, r *store.Rate) {
 
 // Reserve takes the permit of a reservation.
 func (s *State) Reserve(now int64, r *store.Reservation) (changed bool, err error) {
-	r.At, r.Stopped = time.Time{}, s.Period == 0
-	if !r.Before.IsZero() && s.Drained <= r.Before.UnixMicro() && !missed(now, r) || r.Stopped {
+	r.At, r.Resumed, r.Stopped = time.Time{}, store.ResumesOf(s.Move), s.Period == 0
+	good := !r.Before.IsZero() && s.Drained <= r.Before.UnixMicro() && r.BeforeResumed == r.Resumed && !missed(now, r)
+	if good || r.Stopped {
 		return false, nil
 	}
 	p, _ := s.Take(now, &store.PermitAsk{Want: 1, Ahead: store.MostAhead})

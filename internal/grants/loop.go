@@ -25,6 +25,11 @@ const (
 	wantedFor = 10 * time.Second // after a node has said that it wants slots, which it repeats
 
 	away = 500 * time.Millisecond // before a call after an error
+
+	// Reading thousands of limits takes long: then it takes one part in so many of the time at the
+	// most.
+	loadShare = 10
+	slowLoad  = 5 * time.Millisecond
 )
 
 // Parts are what the loop stands on.
@@ -51,6 +56,9 @@ type Loop struct {
 
 	changed chan struct{}
 	call    atomic.Int64 // number of the last ask
+
+	loaded time.Time     // when the limits were read last
+	took   time.Duration // how long that took
 }
 
 // New makes a loop.
@@ -112,13 +120,19 @@ func (l *Loop) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-l.changed:
+			if wait := l.untilLoad(); wait > 0 {
+				timer.Reset(wait)
+				load = false
+			}
 		case <-l.Slots.AsksWait():
 			load = false
 		case <-timer.C:
 		}
 		began := time.Now()
 		if load {
-			if err := l.Load(ctx); err != nil {
+			err := l.Load(ctx)
+			l.loaded, l.took = time.Now(), time.Since(began)
+			if err != nil {
 				l.fail(ctx, err)
 				timer.Reset(l.Every())
 				continue
@@ -136,6 +150,14 @@ func (l *Loop) Run(ctx context.Context) {
 		}
 		supervise.Sleep(ctx, gap)
 	}
+}
+
+// untilLoad is how long to wait until limits are read again because they may have changed.
+func (l *Loop) untilLoad() time.Duration {
+	if l.took < slowLoad {
+		return 0
+	}
+	return (loadShare-1)*l.took - time.Since(l.loaded)
 }
 
 func (l *Loop) fail(ctx context.Context, err error) {

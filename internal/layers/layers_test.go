@@ -51,6 +51,7 @@ var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/int
 var layers = []layer{
 	{pattern: "store"},
 	{pattern: "internal/gcra", imports: []string{"store"}},
+	{pattern: "internal/backlog", imports: []string{"store"}},
 	{pattern: "store/internal/sqltext", imports: []string{"store"}},
 	{pattern: "store/internal/lists", imports: []string{"store"}},
 	{pattern: "store/internal/edits", imports: []string{"store"}},
@@ -68,6 +69,7 @@ var layers = []layer{
 	{pattern: "store/storetest/durable", imports: words},
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
+	{pattern: "store/storetest/joblogs", imports: words},
 	{pattern: "store/storetest/keys", imports: words},
 	{pattern: "store/storetest/crowd", imports: words},
 	{pattern: "store/storetest/lists", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
@@ -103,12 +105,13 @@ var layers = []layer{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
 			"store/sqlite/internal/batches", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
-			"store/sqlite/internal/limits", "store/sqlite/internal/schedules",
+			"store/sqlite/internal/joblog", "store/sqlite/internal/limits", "store/sqlite/internal/schedules",
 			"store/sqlite/internal/work",
 		}),
 	},
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
+	{pattern: "store/sqlite/internal/joblog", imports: onSQLite},
 	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
 	{pattern: "store/sqlite/internal/limits", imports: slices.Concat(onSQLite, []string{"internal/gcra"})},
 	{pattern: "store/sqlite/internal/batches", imports: onSQLite},
@@ -158,6 +161,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/gating", imports: []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"internal/gcra", "store/internal/gates"})},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
+	{pattern: "store/postgres/internal/joblog", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
 	{pattern: "store/postgres/internal/limits", imports: slices.Concat(onPostgres, []string{"internal/gcra"})},
 	{pattern: "store/postgres/internal/batches", imports: onPostgres},
@@ -174,22 +178,21 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/internal/edits", "store/postgres/internal/batches", "store/postgres/internal/edges", "store/postgres/internal/limits",
-			"store/postgres/internal/locks",
-			"store/postgres/internal/read",
-			"store/postgres/internal/schema",
+			"store/internal/edits", "store/postgres/internal/batches", "store/postgres/internal/edges", "store/postgres/internal/joblog",
+			"store/postgres/internal/limits", "store/postgres/internal/locks", "store/postgres/internal/read", "store/postgres/internal/schema",
 			"store/postgres/internal/updates", "store/postgres/internal/write",
 		}),
 	},
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/limits", "store/postgres/internal/move",
+			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/joblog",
+			"store/postgres/internal/limits", "store/postgres/internal/move",
 			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schedules",
 			"store/postgres/internal/schema", "store/postgres/internal/updates",
 			"store/postgres/internal/write",
 		}),
-		tests: []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
+		tests: []string{"internal/crashtest/process", "internal/pgtest/...", "store/internal/gates", "store/storetest/..."},
 	},
 	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
 
@@ -200,7 +203,7 @@ var layers = []layer{
 	{pattern: "internal/sqlitetest", imports: []string{"store/sqlite"}},
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/saidonce"},
-	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch"})},
+	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch", "joblog"})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "limit", "schedule"})},
 
 	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
@@ -273,12 +276,13 @@ var layers = []layer{
 		imports: []string{"internal/commit", "internal/logs", "internal/portion", "internal/supervise", "store"},
 		tests:   []string{"internal/logs/logstest", "store/..."},
 	},
+	{pattern: "internal/runlog", imports: []string{"internal/commit", "internal/logs", "internal/supervise", "store"}},
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
 			"hooks", "internal/batching", "internal/commit", "internal/grants", "internal/hookqueue",
 			"internal/loader", "internal/logs", "internal/news", "internal/outcome", "internal/portion",
-			"internal/pulse", "internal/replay", "internal/scheduler", "internal/slots", "internal/stopwatch",
+			"internal/pulse", "internal/replay", "internal/runlog", "internal/scheduler", "internal/slots", "internal/stopwatch",
 			"internal/supervise", "internal/tuning", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
@@ -286,12 +290,13 @@ var layers = []layer{
 
 	{pattern: "internal/again", imports: []string{"internal/engine", "internal/journal", "store"}},
 	{pattern: "internal/ask", imports: []string{"internal/engine", "store"}},
-	{pattern: "internal/access", imports: []string{"internal/engine", "store"}},
+	{pattern: "internal/access", imports: []string{"internal/engine", "internal/runlog", "store"}},
 	{
 		pattern: ".",
 		imports: []string{
 			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/engine/...",
-			"internal/explain", "internal/journal", "internal/keyhash", "internal/replay", "internal/usercode", "internal/valid", "store", "why",
+			"internal/explain", "internal/journal", "internal/keyhash", "internal/replay", "internal/runlog",
+			"internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
 	},
@@ -303,9 +308,10 @@ var layers = []layer{
 		tests: support,
 	},
 	{pattern: "health", imports: []string{"."}, tests: support},
+	{pattern: "joblog", imports: []string{".", "internal/access", "internal/runlog", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "fair", imports: []string{".", "internal/access"}, tests: support},
-	{pattern: "batch", imports: []string{".", "internal/access", "store"}, tests: slices.Concat(support, []string{"after"})},
+	{pattern: "batch", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: slices.Concat(support, []string{"after"})},
 	{
 		pattern: "schedule",
 		imports: []string{
@@ -316,7 +322,8 @@ var layers = []layer{
 	{
 		pattern: "limit",
 		imports: []string{
-			".", "internal/access", "internal/declared", "internal/engine", "internal/gcra", "internal/usercode", "internal/valid", "store",
+			".", "internal/access", "internal/backlog", "internal/declared", "internal/engine", "internal/gcra", "internal/usercode",
+			"internal/valid", "store",
 		},
 		tests: support,
 	},
@@ -334,14 +341,14 @@ var layers = []layer{
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
-	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "limit", "schedule", "store", "why"}},
+	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "joblog", "limit", "schedule", "store", "why"}},
 	{
 		pattern: "internal/cli/app",
 		imports: []string{".", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "store", "store/dsn"},
 	},
 	{
 		pattern: "internal/cli/jobs",
-		imports: append([]string{".", "after", "batch", "fair", "internal/builtin", "limit", "store", "why"}, ofVerbs...),
+		imports: append([]string{".", "after", "batch", "fair", "internal/builtin", "internal/cli/joblogs", "limit", "store", "why"}, ofVerbs...),
 		tests:   support,
 	},
 	{
@@ -349,7 +356,8 @@ var layers = []layer{
 		imports: append([]string{".", "internal/builtin", "store", "store/dsn"}, ofVerbs...),
 		tests:   support,
 	},
-	{pattern: "internal/cli/queues", imports: append([]string{".", "store"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/schedules",
 		imports: append([]string{".", "internal/builtin", "schedule", "store"}, ofVerbs...),

@@ -42,6 +42,7 @@ const (
 	CallCommit    = "commit"
 	CallJournals  = "journals"
 	CallLimits    = "limits"
+	CallLogs      = "logs of runs"
 	CallPromote   = "promotion"
 	CallQueues    = "queue settings"
 	CallSchedules = "schedules"

@@ -186,7 +186,7 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 		if err := keeper.until(m, until, func() string { return "compensation " + u.name }); err != nil {
 			return err
 		}
-		failure := callUndo(m, u, &Strand{run: r, prefix: path + ".", undo: true, fault: &fault{}}, attempt)
+		failure := callUndo(m, u, m.undoing(r, path), attempt)
 		m.leaveIfEnded()
 		if m.exiting {
 			m.exit()

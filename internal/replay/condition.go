@@ -145,6 +145,9 @@ func (s *Strand) waitUntil(m *replayState, cond func() bool, on blocked.On) (hol
 		for m.Evaluating {
 			m.evaluated.Wait()
 		}
+		if m.hasPanicked() {
+			return true
+		}
 		if !m.IsQuiet() || m.IsBehind() || m.ending != nil {
 			return false // while the run ends strands leave their places because of that
 		}
@@ -152,9 +155,23 @@ func (s *Strand) waitUntil(m *replayState, cond func() bool, on blocked.On) (hol
 		return holds || s.fault.err != nil || !on.Until.IsZero() && !s.run.host.Now().Before(on.Until)
 	}, func() blocked.On { return on })
 	if err == nil {
+		m.raise()
 		err = s.fault.err
 	}
 	return holds, err
+}
+
+// hasPanicked reports whether a strand has left its place because it panicked, which it may not do
+// the next time: what holds then is not to be recorded.
+func (m *replayState) hasPanicked() bool { return len(m.abandoned) > 0 && m.ending == nil }
+
+// raise panics if another strand has, as awaiting it does.
+func (m *replayState) raise() {
+	if m.hasPanicked() {
+		f := m.abandoned[0]
+		m.abandoned = m.abandoned[1:]
+		panic(f.Panic())
+	}
 }
 
 // conditionally marks the strand as one that waits for a condition, until done.
@@ -189,8 +206,12 @@ func (s *Strand) meet(m *replayState, e *store.Entry, cond func() bool) error {
 		m.wakeAll()
 	}()
 	defer s.conditionally(m)()
-	err := s.await(m, func() bool { return m.IsQuiet() && !s.staysHere(m) && m.IsAttended(e.Path, s.others(m)) },
-		func() blocked.On { return blocked.On{Strand: true, What: "condition " + e.Name} })
+	err := s.await(m, func() bool {
+		return m.hasPanicked() || m.IsQuiet() && !s.staysHere(m) && m.IsAttended(e.Path, s.others(m))
+	}, func() blocked.On { return blocked.On{Strand: true, What: "condition " + e.Name} })
+	if err == nil {
+		m.raise()
+	}
 	switch {
 	case err != nil:
 		return err

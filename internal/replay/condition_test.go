@@ -402,3 +402,64 @@ func TestRandomConditions(t *testing.T) {
 		})
 	})
 }
+
+// TestAConditionBesideAPanic: what holds because a strand has panicked is not recorded, as the
+// strand may come farther the next time. Nor does a strand that panics before it has come to where
+// it was make the code one that does not fit the journal.
+func TestAConditionBesideAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAttempt(t)
+		panics, again := true, false
+		handler := func(s *Strand) ([]byte, error) {
+			count := 0
+			_, err := s.Go("broken", func(s *Strand) (any, error) {
+				if again {
+					again = false
+					panic("before it has come far")
+				}
+				if err := s.Sleep(hour()); err != nil {
+					return nil, err
+				}
+				if panics {
+					panics = false
+					panic("once")
+				}
+				return nil, s.Sleep(await.Limit{Within: 3 * time.Hour, Set: true})
+			})
+			if err != nil {
+				return nil, err
+			}
+			_, err = s.Go("counter", func(s *Strand) (any, error) {
+				for range 3 {
+					if err := s.Sleep(hour()); err != nil {
+						return nil, err
+					}
+					count++
+				}
+				return nil, nil
+			})
+			if err != nil {
+				return nil, err
+			}
+			if err := s.WaitUntil("counted", func() bool { return count >= 1 }, await.Limit{}); err != nil {
+				return nil, err
+			}
+			_, err = s.Step("counted", StepPolicy{}, noStep)
+			return []byte(strconv.Itoa(count)), err
+		}
+		o := a.untilParked(handler)
+		if o.State == store.Completed || !strings.Contains(o.Error, "once") || strings.Contains(a.paths(), "20 ") {
+			t.Fatalf("%+v, %s", o, a.paths())
+		}
+		if o = a.untilParked(handler); o.State != store.Completed || !strings.Contains(a.paths(), "20 ") {
+			t.Fatalf("%+v, %s", o, a.paths())
+		}
+		again = true
+		if o = a.untilParked(handler); o.State == store.Completed || !strings.Contains(o.Error, "far") {
+			t.Fatalf("%+v, %s", o, a.paths())
+		}
+		if o = a.untilParked(handler); o.State != store.Completed {
+			t.Fatalf("%+v, %s", o, a.paths())
+		}
+	})
+}

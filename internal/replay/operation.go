@@ -91,6 +91,7 @@ func (s *Strand) arrive(m *replayState, name string, kinds ...store.EntryKind) (
 func (s *Strand) at(m *replayState, path, name string, kinds ...store.EntryKind) []*store.Entry {
 	entries := m.At(path)
 	if len(entries) == 0 {
+		s.fresh.Store(true)
 		dot := strings.LastIndexByte(path, '.') + 1
 		last, some := m.LastPlace(path[:dot])
 		if !some { // the journal was empty

@@ -44,6 +44,7 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 func (s *Strand) callStep(
 	ctx context.Context, m *replayState, policy StepPolicy, attempt int, f func(context.Context, int) ([]byte, error),
 ) ([]byte, error) {
+	s.fresh.Store(true)
 	m.mu.Unlock()
 	defer m.mu.Lock() // also if f panics
 	if policy.Timeout > 0 {

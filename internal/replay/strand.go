@@ -22,6 +22,7 @@ func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*await.Future, e
 	path := s.reserve()
 	future := &await.Future{Name: name, By: s.run}
 	strand := &Strand{run: s.run, prefix: path + ".", undo: s.undo, fault: s.fault}
+	strand.fresh.Store(s.fresh.Load())
 	m.active++
 	m.strands++
 	m.join(strand)
@@ -125,4 +126,19 @@ func (m *replayState) tellAbandoned() {
 			slog.String(logs.KeyStrand, f.Name), slog.Any(logs.KeyError, p), slog.String(logs.KeyStack, usercode.CutTrace(p.Stack)))
 	}
 	m.abandoned = nil
+}
+
+// Replays reports whether the strand repeats what an earlier run of the job has done, as far as it
+// has come: it has not asked yet for anything that the journal does not have. What its code does
+// between the last entry and the next operation was done by the run that wrote the entry, unless
+// that was killed there. In the function of a step nothing is a repetition.
+func (s *Strand) Replays() bool { return s.run.claimed.Durable && !s.fresh.Load() }
+
+// undoing is the strand of a compensation. What it does is new, unless the journal has
+// some of it.
+func (m *replayState) undoing(r *Run, path string) *Strand {
+	s := &Strand{run: r, prefix: path + ".", undo: true, fault: &fault{}}
+	last, _ := m.LastPlace(s.prefix)
+	s.fresh.Store(last == 0)
+	return s
 }

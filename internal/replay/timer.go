@@ -19,7 +19,9 @@ func (s *Strand) Sleep(limit await.Limit) error {
 	if last, _ := m.LastPlace(s.prefix); int(s.place) < last {
 		return nil // the run has gone on from it before, whatever the clock says now
 	}
-	return s.waitFor(m, t)
+	err = s.waitFor(m, t)
+	s.fresh.Store(true) // nothing in the journal comes after it
+	return err
 }
 
 // Timer begins a timer.

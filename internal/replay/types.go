@@ -126,6 +126,8 @@ type Strand struct {
 	undo        bool // it compensates, and so goes on while the run is ending
 	conditional bool // it waits for a condition
 
+	fresh atomic.Bool // it does what no earlier run has done
+
 	watch atomic.Pointer[heartbeat.Watch] // over the progress of the step under way; nil: none
 }
 

@@ -126,6 +126,7 @@ func (s *Strand) accept(m *replayState, u *store.Update) error {
 	path := s.nextRequest()
 	data = journal.Encode(journal.Update{Key: u.Key, In: data})
 	m.Record(store.Entry{Kind: store.EntryUpdated, Path: path, Name: u.Name, Ref: u.Seq, Data: data})
+	s.fresh.Store(true) // requests are accepted where the journal ends
 	return s.handle(m, path, u.Key, handle)
 }
 
@@ -165,6 +166,7 @@ func (s *Strand) handle(m *replayState, path, key string, f func(*Strand) ([]byt
 	}
 	s.served++
 	s.inner = &Strand{run: s.run, prefix: path + ".", fault: s.fault}
+	s.inner.fresh.Store(s.fresh.Load())
 	result, err := s.inner.unlockedHandle(m, f)
 	s.inner = nil
 	m.ended(context.Cause(s.run.life.Base))

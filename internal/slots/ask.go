@@ -22,14 +22,14 @@ func (s *Slots) Asks(node int64, now time.Time) (asks []store.LimitAsk) {
 		s.member = node
 	}
 	s.rooms(now) // what it needs now
-	for _, l := range s.limits {
+	for _, l := range s.live {
 		if a, more := l.askMore(s.size, now); more {
 			asks = append(asks, a)
 		}
 	}
 	// Slots that cannot be used for want of those of another limit may be usable in a moment.
 	waits := len(asks) > 0
-	for _, l := range s.limits {
+	for _, l := range s.live {
 		if n := l.surplus(now); l.keep == notAsking && n > 0 && !(waits && l.held-l.taken() <= l.needs) || l.overstates(now) {
 			asks = append(asks, l.askLess())
 		}
@@ -61,6 +61,9 @@ func (l *limit) askMore(size int, now time.Time) (a store.LimitAsk, more bool) {
 	default:
 		return a, false
 	}
+	if !l.Fair {
+		a.Want = min(a.Want, max(l.Slots(), a.Keep)) // no node is to look for what there is not
+	}
 	l.keep = a.Keep
 	return a, true
 }
@@ -91,32 +94,31 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 	for _, g := range answer {
 		granted[g.Limit] = g
 	}
-	for _, l := range s.limits {
-		for _, a := range asks {
-			if a.Limit != l.ID {
-				continue
-			}
-			back := l.back
-			l.keep, l.back = notAsking, notAsking
-			g, ok := granted[l.ID]
-			if !ok {
-				l.held, l.unsure, stale = min(l.held, a.Keep), true, true
-				continue
-			}
-			l.unsure = false
-			if g.Slots < l.held {
-				freed, l.owed = append(freed, l.Name), false
-			}
-			l.held, l.over, l.share.part = g.Slots, g.Held > g.Capacity, g.Part
-			// What it needs may have grown since it asked. What it could not use and gave back it
-			// does not ask for at once.
-			switch l.short = l.lacks() > 0 && (g.Slots < a.Want || back >= l.needs); {
-			case l.short && l.isNews():
-				short = append(short, l.Name)
-			case l.short:
-			case l.lacks() > 0:
-				supervise.Signal(s.asks)
-			}
+	for _, a := range asks {
+		l := s.byID[a.Limit]
+		if l == nil {
+			continue
+		}
+		back := l.back
+		l.keep, l.back = notAsking, notAsking
+		g, ok := granted[l.ID]
+		if !ok {
+			l.held, l.unsure, stale = min(l.held, a.Keep), true, true
+			continue
+		}
+		l.unsure = false
+		if g.Slots < l.held {
+			freed, l.owed = append(freed, l.Name), false
+		}
+		l.held, l.over, l.share.part = g.Slots, g.Held > g.Capacity, g.Part
+		// What it needs may have grown since it asked. What it could not use and gave back it does
+		// not ask for at once.
+		switch l.short = l.lacks() > 0 && (g.Slots < a.Want || back >= l.needs); {
+		case l.short && l.isNews():
+			short = append(short, l.Name)
+		case l.short:
+		case l.lacks() > 0:
+			supervise.Signal(s.asks)
 		}
 	}
 	return freed, short, stale && answer != nil

@@ -15,13 +15,6 @@ type counted struct {
 	class *class
 }
 
-// add counts a job in its limits, or takes it out again.
-func (c *counted) add(sign int) {
-	for _, n := range c.class.counts {
-		n.limit.used += sign * n.weight
-	}
-}
-
 // count counts a job that is leased, if it counts in any limit. s.mu is held.
 func (s *Slots) count(job *store.Job, lease store.Lease) {
 	if len(s.limits) == 0 || lease.Node <= s.lost {
@@ -30,7 +23,7 @@ func (s *Slots) count(job *store.Job, lease store.Lease) {
 	s.uncount(job.ID)
 	c := counted{at: laneOf(job), lease: lease}
 	if c.class = s.classOf(c.at); len(c.class.counts) > 0 {
-		c.add(1)
+		c.class.counted(1)
 		s.counted[job.ID] = c
 	}
 }
@@ -38,7 +31,7 @@ func (s *Slots) count(job *store.Job, lease store.Lease) {
 // uncount takes a job out of the count. s.mu is held.
 func (s *Slots) uncount(job store.ID) {
 	if c, ok := s.counted[job]; ok {
-		c.add(-1)
+		c.class.counted(-1)
 		delete(s.counted, job)
 	}
 }
@@ -55,23 +48,27 @@ func (s *Slots) Lost(lease store.Lease) {
 // SetLimits takes over the limits of the namespace as they are now. It reports whether any is new,
 // or different, for this node: then there may be jobs to claim.
 func (s *Slots) SetLimits(limits []store.Limit) (changed bool) {
-	limits = slices.DeleteFunc(slices.Clone(limits), func(l store.Limit) bool { return !s.isConcerned(&l.LimitSettings) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	limits = slices.DeleteFunc(slices.Clone(limits), func(l store.Limit) bool {
+		return !s.isConcerned(&l.LimitSettings) && (s.byID[l.ID] == nil || s.byID[l.ID].isDone())
+	})
 	same := func(known *limit, l store.Limit) bool { return known.ID == l.ID && known.Version == l.Version }
 	if slices.EqualFunc(s.limits, limits, same) {
 		for i, l := range limits {
-			if s.limits[i].see(l, s.member); s.limits[i].repeats(s.elapsed()) {
+			if s.limits[i].see(l, s.member) {
+				supervise.Signal(s.permits)
+			}
+			if s.limits[i].repeats(s.elapsed()) {
 				supervise.Signal(s.asks)
 			}
 		}
+		s.retire()
 		return false
 	}
-	known := map[int64]*limit{}
-	for _, l := range s.limits {
-		known[l.ID] = l
-	}
-	s.limits = nil
+	known := s.byID
+	s.limits, s.looked, s.promised = nil, nil, nil
+	s.byName, s.byID = make(map[string]*limit, len(limits)), make(map[int64]*limit, len(limits))
 	for _, l := range limits {
 		mine := known[l.ID]
 		if mine == nil {
@@ -83,7 +80,11 @@ func (s *Slots) SetLimits(limits []store.Limit) (changed bool) {
 		mine.Limit, mine.short, mine.heaviest = l, false, heaviest(&l.LimitSettings)
 		mine.meterFor()
 		mine.see(l, s.member)
-		s.limits = append(s.limits, mine)
+		mine.unneeded = !s.isConcerned(&l.LimitSettings)
+		s.limits, s.byName[l.Name], s.byID[l.ID] = append(s.limits, mine), mine, mine
+		if mine.claiming > 0 {
+			s.promised = append(s.promised, mine)
+		}
 	}
 	s.divide()
 	s.recount()
@@ -128,7 +129,7 @@ func (s *Slots) recount() {
 			delete(s.counted, id)
 			continue
 		}
-		c.add(1)
+		c.class.counted(1)
 		s.counted[id] = c
 	}
 	for _, run := range s.runsOf {
@@ -142,9 +143,7 @@ func (s *Slots) recount() {
 		}
 	}
 	for at, n := range s.reserving {
-		for _, of := range s.classOf(at).counts {
-			of.limit.reserved += n * of.weight
-		}
+		s.classOf(at).expect(n)
 	}
 }
 
@@ -153,6 +152,7 @@ func (s *Slots) recount() {
 func (s *Slots) Probe() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unsure()
 	for _, c := range s.classes {
 		if !c.fits(s.elapsed()) {
 			c.emptied = never
@@ -165,14 +165,13 @@ func (s *Slots) Probe() {
 func (s *Slots) Wanted(name string, now time.Time) (look bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.limits {
-		if l.Name == name {
-			l.wantedUntil, l.owed = now.Add(contention), l.held > 0
-			s.signalSurplus(l, now)
-			look = look || l.Fair
-		}
+	l := s.byName[name]
+	if l == nil {
+		return false
 	}
-	return look
+	l.wantedUntil, l.owed = now.Add(contention), l.held > 0
+	s.signalSurplus(l, now)
+	return l.Fair
 }
 
 // signalSurplus has slots given back that others want. s.mu is held.
@@ -186,15 +185,17 @@ func (s *Slots) signalSurplus(l *limit, now time.Time) {
 func (s *Slots) Freed(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.limits {
-		if l.Name == name && l.short {
-			l.short = false
-			supervise.Signal(s.asks)
-		}
-		if l.Name == name && l.meter != nil && l.meter.notBefore > 0 {
-			l.meter.notBefore = 0 // permits may have come back
-			supervise.Signal(s.permits)
-		}
+	l := s.byName[name]
+	if l == nil {
+		return
+	}
+	if l.short {
+		l.short = false
+		supervise.Signal(s.asks)
+	}
+	if l.meter != nil && l.meter.notBefore > 0 {
+		l.meter.notBefore = 0 // permits may have come back
+		supervise.Signal(s.permits)
 	}
 }
 
@@ -202,10 +203,8 @@ func (s *Slots) Freed(name string) {
 func (s *Slots) LimitName(id int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.limits {
-		if l.ID == id {
-			return l.Name
-		}
+	if l := s.byID[id]; l != nil {
+		return l.Name
 	}
 	return ""
 }

@@ -17,16 +17,22 @@ type Demand struct {
 
 	Likely bool // there may be jobs and there is room for them
 	Waits  bool // there may be jobs but there is no room for them
+	Room   int  // for how many there is a slot, but for limits
+	Look   bool // it is to be found out which queues have jobs, and there is room for some: see TakeLook
 
 	sum      int    // over the classes; the limit may be less
-	parts    []part // by class
+	parts    []part // one for each class that was looked at
 	division int    // of which these are
 }
 
 // part is the part of a class in a demand: its room, and its news at that moment.
 type part struct {
-	room int
-	news int64
+	class *class
+	room  int
+	news  int64
+
+	taken int            // how many jobs the claim took
+	last  *store.Claimed // of them
 }
 
 // Demand is what may be claimed now. Prefetching follows how many jobs of the queue ended within
@@ -43,30 +49,43 @@ func (s *Slots) Claim(now time.Time) Demand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.demand(now)
-	s.claiming, s.turn = d.Limit, s.turn+1
+	s.claiming = d.Limit
+	s.nextTurn(&d)
 	permits := map[*limit]int{}
-	for i, c := range s.classes {
-		for _, n := range c.counts {
-			n.limit.claiming += d.parts[i].room * n.weight
+	for _, p := range d.parts {
+		for _, n := range p.class.counts {
+			n.limit.claiming += p.room * n.weight
 			if n.limit.meter != nil {
-				permits[n.limit] += d.parts[i].room
+				permits[n.limit] += p.room
 			}
 		}
 	}
+	s.promised = append(s.promised, s.looked...)
 	for l, n := range permits {
 		l.meter.taken = l.meter.use(n, s.at)
 	}
 	return d
 }
 
+// nextTurn has the classes that this claim may take of come after all others. s.mu is held.
+func (s *Slots) nextTurn(d *Demand) {
+	s.turn++
+	for _, p := range d.parts {
+		if p.room > 0 {
+			p.class.turn = s.turn
+		}
+	}
+}
+
 // claimed ends what Claim has begun. s.mu is held.
 func (s *Slots) claimed() {
 	s.claiming = 0
-	for _, l := range s.limits {
+	for _, l := range s.promised {
 		if l.claiming = 0; l.meter != nil {
 			l.meter.taken = nil // used, as far as is known
 		}
 	}
+	s.promised = s.promised[:0]
 }
 
 // settle gives permits back that a claim has not used. s.mu is held.
@@ -77,7 +96,7 @@ func (s *Slots) settle(jobs []store.Claimed) {
 			used[n.limit]++
 		}
 	}
-	for _, l := range s.limits {
+	for _, l := range s.promised {
 		if l.meter != nil {
 			l.meter.settle(used[l])
 		}
@@ -85,15 +104,20 @@ func (s *Slots) settle(jobs []store.Claimed) {
 }
 
 func (s *Slots) demand(now time.Time) Demand {
-	rooms, most := s.rooms(now)
-	d := Demand{Limit: most, parts: make([]part, len(s.classes)), division: s.division}
-	for i, c := range s.classes {
+	classes, rooms, most := s.rooms(now)
+	d := Demand{Limit: most, Room: s.room(now), parts: make([]part, len(classes)), division: s.division}
+	d.Look = d.Room > 0 && s.mayLook()
+	d.Waits = d.Room == 0 && s.look == lookDue || s.leftOut
+	if s.named != nil || s.opens() {
+		d.Queues = []store.QueueDemand{} // nil would be all
+	}
+	for i, c := range classes {
 		room := min(rooms(c), d.Limit)
-		d.parts[i] = part{room, c.news}
+		d.parts[i] = part{class: c, room: room, news: c.news}
 		d.Likely = d.Likely || room > 0 && c.mayHaveJobs()
 		d.Waits = d.Waits || room == 0 && c.mayHaveJobs()
 		d.sum += room
-		if s.named != nil || len(s.classes) > 1 || len(s.limits) > 0 {
+		if s.named != nil || len(classes) > 1 || len(s.limits) > 0 {
 			d.Queues = append(d.Queues, store.QueueDemand{Name: c.lane.queue, Kind: c.lane.kind, Limit: room})
 		}
 	}
@@ -102,16 +126,27 @@ func (s *Slots) demand(now time.Time) Demand {
 	return d
 }
 
-// rooms returns how many jobs of each class may be claimed now, and how many in all. s.mu is held.
-func (s *Slots) rooms(now time.Time) (of func(c *class) int, most int) {
+// rooms returns the classes that are looked at, how many jobs of each may be claimed now, and how
+// many in all. s.mu is held.
+func (s *Slots) rooms(now time.Time) (classes []*class, of func(c *class) int, most int) {
+	if len(s.limits) > 0 || len(s.opened) > 0 {
+		s.at = s.elapsed()
+	}
+	classes = s.front(now)
 	roomOf, most := s.shareRooms(now)
 	if len(s.limits) == 0 {
-		return func(c *class) int { return roomOf(c.share) }, most // it is the only one
+		return classes, func(c *class) int { return roomOf(c.share) }, most // it is the only one
 	}
-	s.at = s.elapsed()
-	apart := apportion(s.classes, s.turn, s.at, func(q *share) int { return min(roomOf(q), most) })
-	for _, l := range s.limits {
-		l.needs, l.usable = min(apart.needs[l], most*l.heaviest), apart.uses[l]
+	apart := apportion(classes, s.savers, s.at, func(q *share) int { return min(roomOf(q), most) })
+	for _, l := range s.looked {
+		l.needs, l.usable, l.saved = 0, 0, 0 // it may not be among those any more
+		if l.meter != nil {
+			l.meter.wants = 0
+		}
+	}
+	s.looked, s.blocked = apart.limits, apart.blocked
+	for _, l := range s.looked {
+		l.needs, l.usable, l.saved = min(apart.needs[l], most*l.heaviest), apart.uses[l], apart.saved[l]
 		if l.meter != nil {
 			l.meter.wants = min(apart.wants[l], most)
 		}
@@ -119,7 +154,7 @@ func (s *Slots) rooms(now time.Time) (of func(c *class) int, most int) {
 			supervise.Signal(s.asks)
 		}
 	}
-	return func(c *class) int { return apart.rooms[c.place] }, most
+	return classes, func(c *class) int { return apart.rooms[c.place] }, most
 }
 
 // room is how many jobs may be claimed now in all queues: the free slots, and as many more as are
@@ -157,27 +192,31 @@ func (s *Slots) Learn(d Demand, limit int, jobs []store.Claimed) {
 	if d.division != s.division {
 		return // limits were changed meanwhile: any class may have jobs
 	}
-	taken := make([]struct {
-		n    int
-		last *store.Claimed
-	}, len(s.classes))
+	for i, p := range d.parts {
+		p.class.place = i
+	}
 	for i := range jobs {
-		of := &taken[s.classOf(laneOf(&jobs[i].Job)).place]
-		of.n++
-		of.last = &jobs[i]
+		c := s.classOf(laneOf(&jobs[i].Job))
+		if c.place < len(d.parts) && d.parts[c.place].class == c {
+			d.parts[c.place].taken++
+			d.parts[c.place].last = &jobs[i]
+		}
 	}
 	full := limit < d.sum && len(jobs) >= limit
-	for i, c := range s.classes {
-		switch asked := min(d.parts[i].room, limit); {
-		case d.parts[i].room == 0:
-		case full && taken[i].n == 0:
+	for _, p := range d.parts {
+		switch c, asked := p.class, min(p.room, limit); {
+		case p.room == 0:
+		case full && p.taken == 0:
 			c.emptied = never
-		case full || taken[i].n*4 >= asked:
+		case full || p.taken*4 >= asked:
 			c.emptied = never
-			c.knows(taken[i].last, d.parts[i].news)
+			c.knows(p.last, p.news)
 		default:
-			c.emptied = d.parts[i].news
-			c.knows(nil, d.parts[i].news)
+			c.emptied = p.news
+			c.knows(nil, p.news)
+		}
+		if p.taken > 0 || !p.class.mayHaveJobs() {
+			s.stopSaving(p.class)
 		}
 	}
 }

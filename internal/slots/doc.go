@@ -6,8 +6,12 @@
 //	limit    the part of it that one limit over all nodes has
 //	share    the part of it that one queue has, and its classes, which limits tell apart
 //	divide   makes the classes
+//	look     which queues have jobs, where classes are made as queues are heard of
+//	window   the classes that are looked at together
+//	retire   drops classes and limits that were of no use for long
 //	count    which jobs count in limits, and how the limits are
 //	apportion  divides slots among classes
+//	save     slots that are saved up for jobs that take several
 //	permits  the account of a limit's rate: permits that were taken in advance, and when to ask for more
 //	fairshare  how many slots of a limit a node uses while others want some
 //	ask      what is asked of limits, and the answers
@@ -41,8 +45,18 @@
 // and of the others its part by weight as slots become free. No slot is free while a job waits that
 // may use it; those that are kept for a queue without jobs are free.
 //
+// Where limits tell many queues apart, or queues are served by pattern, only those that may have
+// jobs have classes. They are heard of by wake-ups, or looked for (TakeLook, Found) when one may
+// have been lost. A queue is forgotten when it is known to have no jobs, none of its jobs is here,
+// and that is so for a while. Of many queues with jobs each comes to be looked at.
+//
 // Of a limit over all nodes no more slots are taken than the node holds: by jobs from their claim
 // until their outcome is committed, and by those that a claim or an enqueue under way may add.
+//
+// Where classes share slots of a limit, the one comes first that got none for the longest time, and
+// slots are saved up for its jobs if these take several: so each gets some, by the time that the
+// jobs have ended which the node ran when its turn came. That is so for jobs that count in one
+// limit: no slots of one are kept while those of another one are awaited.
 //
 // Of a rate over all nodes no more jobs are claimed than the node has permits for, each within the
 // time in which it may be used.

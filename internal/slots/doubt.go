@@ -7,7 +7,7 @@ import "github.com/holdfastdev/holdfast/store"
 func (s *Slots) CutOff(upTo int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.limits {
+	for _, l := range s.promised {
 		if l.claiming > 0 {
 			l.doubtful, l.claiming, s.doubtUpTo = l.doubtful+l.claiming, 0, max(upTo, 1)
 		}

@@ -23,6 +23,22 @@ const repeatWish = 4 * time.Second
 // leave.
 func (l *limit) overPart() bool { return l.Fair && l.held > l.share.part }
 
+// isBarred reports whether slots of a limit are of no use to jobs of the class, as the node has no
+// part in another one. If it took them, the nodes that have one could not use theirs. Of one in
+// which it has no part either it says what it wishes for, and gets none.
+func (c *class) isBarred(of *limit) (barred bool) {
+	for _, n := range c.counts {
+		switch l := n.limit; {
+		case !l.Fair || l.share.part >= n.weight:
+		case l == of:
+			return false
+		default:
+			barred = true
+		}
+	}
+	return barred
+}
+
 // overstates reports whether the node has said that it wishes for more slots than it could use now,
 // and others want them: they count on it.
 func (l *limit) overstates(now time.Time) bool {
@@ -48,12 +64,10 @@ func (l *limit) repeats(at time.Duration) bool {
 
 // noteWish notes what the node says that it wishes for. s.mu is held.
 func (s *Slots) noteWish(a *store.LimitAsk) {
-	at := s.elapsed()
-	for _, l := range s.limits {
-		if l.ID == a.Limit && l.Fair {
-			l.share.again = l.share.wished > l.held && at-l.share.said < contention
-			l.share.wished, l.share.said = a.Want, at
-		}
+	if l := s.byID[a.Limit]; l != nil && l.Fair {
+		at := s.elapsed()
+		l.share.again = l.share.wished > l.held && at-l.share.said < contention
+		l.share.wished, l.share.said = a.Want, at
 	}
 }
 

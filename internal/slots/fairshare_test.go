@@ -108,3 +108,36 @@ func TestAWishIsRepeated(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSlotsAreTakenBesideAFairLimitWithoutAPart: slots of a limit are of no use while the node
+// has no part in another one that its jobs count in. The nodes that have one need them: else these
+// would give theirs back, and none would get on.
+func TestNoSlotsAreTakenBesideAFairLimitWithoutAPart(t *testing.T) {
+	b := newBed(t, 5)
+	limits := []store.Limit{
+		{ID: 1, Version: 1, Name: "plain", LimitSettings: store.LimitSettings{Capacity: 1}},
+		{ID: 2, Version: 1, Name: "fair", LimitSettings: store.LimitSettings{Capacity: 1, Fair: true}},
+	}
+	b.member = 2
+	limits[1].Wishes = []store.Holder{{Node: 1, Slots: 5}} // which comes before this one
+	b.SetLimits(limits)
+	for _, a := range b.Asks(2, b.now) {
+		if a.Limit == 1 {
+			t.Errorf("it asks for %d slots that it cannot use", a.Want)
+		}
+	}
+	limits[0].Fair, limits[0].Wishes, limits[0].Version = true, limits[1].Wishes, 2
+	b.SetLimits(limits)
+	if asks := b.Asks(2, b.now); len(asks) != 2 {
+		t.Errorf("without a part in either it says that it wishes for %+v", asks)
+	}
+	for _, l := range b.limits {
+		l.keep = notAsking
+	}
+	limits[0].Fair, limits[0].Wishes, limits[0].Version = false, nil, 3
+	limits[1].Wishes = nil
+	b.SetLimits(limits)
+	if asks := b.Asks(2, b.now); len(asks) == 0 || asks[0].Limit != 1 {
+		t.Errorf("as it has a part it asks %+v", asks)
+	}
+}

@@ -26,6 +26,7 @@ type limit struct {
 
 	needs       int       // for how many more there may be jobs that could run, when that was last looked at
 	usable      int       // that it holds of these, as far as other limits let it use them
+	saved       int       // that are free, and are kept for a job that needs more of them
 	unsure      bool      // an ask was not answered: the node may hold more than it knows
 	short       bool      // the last ask got less than that: it is no use to ask again at once
 	askedAt     time.Time // the last ask for more
@@ -34,6 +35,12 @@ type limit struct {
 	owed        bool      // they have said so, and the node has given back none since
 
 	share fairShare // of a fair limit
+
+	groups   int           // of queues whose jobs count
+	isLive   bool          // the loops look at it
+	idle     bool          // when it was looked at last there were no groups
+	idleFrom time.Duration // since when, as Slots.elapsed
+	unneeded bool          // that was long, or no job of the node counts any more
 }
 
 // notAsking is the keep of a limit that is not asked about.
@@ -50,9 +57,17 @@ const repeats = contention / 3
 // taken is how many slots are in use, or may be in a moment.
 func (l *limit) taken() int { return l.used + l.reserved + l.claiming + l.doubtful }
 
-// room is how many slots jobs may take now: none while the nodes hold more than there are. What the
-// node does not use it gives back, and may then be told to use.
+// room is how many slots jobs may take now.
 func (l *limit) room() int {
+	if l.Uncapped {
+		return l.Slots()
+	}
+	return max(l.most()-l.taken(), 0)
+}
+
+// most is how many slots jobs may take in all: none while the nodes hold more than there are. What
+// the node does not use it gives back, and may then be told to use.
+func (l *limit) most() int {
 	switch {
 	case l.Uncapped:
 		return l.Slots()
@@ -66,11 +81,7 @@ func (l *limit) room() int {
 	if l.Fair {
 		most = min(most, l.share.part)
 	}
-	return max(most-l.taken(), 0)
-}
-
-func (l *limit) hasQueue(queue string) bool {
-	return len(l.Queues) == 0 || slices.Contains(l.Queues, queue)
+	return most
 }
 
 // weightOf is how many slots a job of a class takes. The queue and the kind are "" where limits do
@@ -91,6 +102,8 @@ func (l *limit) surplus(now time.Time) int {
 		return max(l.held, 1)
 	case l.Uncapped:
 		return l.held
+	case l.unneeded:
+		return max(l.held-l.taken(), 0)
 	case l.over:
 		return max(l.held-l.taken(), 0) // the store says how many of them may be used
 	case now.Before(l.wantedUntil) || l.owed || l.overPart():
@@ -107,8 +120,24 @@ func (l *limit) lacks() int {
 	return max(l.needs-max(l.held-l.taken(), 0), 0)
 }
 
-// asksMore reports whether the node is to ask for slots that it lacks.
-func (l *limit) asksMore() bool { return l.lacks() > 0 && !l.short && !l.over && !l.overPart() }
+// mayGet reports whether it is of use to ask for slots.
+func (l *limit) mayGet(now time.Time) bool {
+	if l.over || l.overPart() || l.held >= l.Slots() {
+		return false
+	}
+	return !l.short || now.Sub(l.askedAt).Abs() >= repeats
+}
+
+// isDone reports whether the node has nothing of the limit, and waits for nothing.
+func (l *limit) isDone() bool {
+	return l.held == 0 && l.taken() == 0 && l.keep == notAsking && !l.unsure && (l.meter == nil || !l.meter.asking)
+}
+
+// asksMore reports whether the node is to ask for slots that it lacks. If it has all of them it
+// says so only of a fair limit, for its part.
+func (l *limit) asksMore() bool {
+	return l.lacks() > 0 && !l.short && !l.over && !l.overPart() && (l.Fair || l.held < l.Slots())
+}
 
 // sameCount reports whether the same jobs count, as much, by both settings.
 func sameCount(a, b *store.LimitSettings) bool {
@@ -125,8 +154,8 @@ func heaviest(l *store.LimitSettings) int {
 }
 
 // see takes over who holds slots, of which there may be too few since the capacity was lowered, and
-// who wishes for some. The node is known by its id.
-func (l *limit) see(now store.Limit, node int64) {
+// who wishes for some. The node is known by its id. It reports what seeDrained does.
+func (l *limit) see(now store.Limit, node int64) (isDrained bool) {
 	l.Holders, l.Wishes = now.Holders, now.Wishes
 	total := 0
 	for _, h := range now.Holders {
@@ -134,5 +163,5 @@ func (l *limit) see(now store.Limit, node int64) {
 	}
 	l.over = total > now.Slots()
 	l.seeShare(node)
-	l.seeDrained(&now)
+	return l.seeDrained(&now)
 }

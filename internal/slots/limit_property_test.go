@@ -41,7 +41,9 @@ func (w *world) settle(t *rapid.T) {
 	for _, n := range w.nodes {
 		w.idle()
 		n.Heard("", w.now)
+		w.find(n)
 		for range 12 {
+			w.now = w.now.Add(time.Second) // a node asks again after a while
 			d := n.Demand(w.now)
 			for _, m := range w.nodes {
 				w.look(m)
@@ -53,15 +55,15 @@ func (w *world) settle(t *rapid.T) {
 			}
 		}
 		d := n.Claim(w.now)
-		for i, c := range n.classes {
-			stopped := false
+		for _, p := range d.parts {
+			c, stopped := p.class, false
 			for _, of := range c.counts {
 				stopped = stopped || of.limit.Capacity < of.weight
 			}
-			if d.parts[i].room == 0 && !stopped && len(n.classes) == 1 {
+			if p.room == 0 && !stopped && len(n.classes) == 1 {
 				t.Fatalf("node %d gets no slots: %+v, %+v; \n%s", n.id, *c, *c.counts[0].limit, w.dump())
 			}
-			if d.parts[i].room > 0 && stopped {
+			if p.room > 0 && stopped {
 				t.Fatalf("node %d may claim of %+v, whose limit is too small", n.id, *c)
 			}
 		}
@@ -97,6 +99,23 @@ func (w *world) look(n *worldNode) {
 			n.Freed(w.limits[i].Name)
 		}
 	}
+}
+
+// find tells a node which queues have jobs, if it wants to know.
+func (w *world) find(n *worldNode) {
+	if n.Demand(w.now).Look && n.TakeLook() {
+		n.Found(busy(worldQueues, worldKinds...), w.now)
+	}
+}
+
+// busy are queues that have jobs of each of the kinds.
+func busy(queues []string, kinds ...string) (all []store.BusyQueue) {
+	for _, queue := range queues {
+		for _, kind := range kinds {
+			all = append(all, store.BusyQueue{Name: queue, Kind: kind})
+		}
+	}
+	return all
 }
 
 // exchange has a node ask, and the others hear of it.
@@ -153,9 +172,16 @@ func newWorld(t *rapid.T) *world {
 		cfg := Config{Size: rapid.IntRange(1, 8).Draw(t, "size"), MaxAside: 10, Kinds: map[string]string{"a": "a", "b": "b", "b@1": "b"}}
 		cfg.Elapsed = w.elapsed
 		if rapid.Bool().Draw(t, "named") {
-			cfg.Queues = []store.QueueDemand{{Name: "p"}, {Name: "q", Limit: 2}}
+			cfg.Queues = rapid.SampledFrom([][]store.QueueDemand{
+				{{Name: "p"}, {Name: "q", Limit: 2}}, {{Name: "p"}, {Name: "q*", Limit: 2}}, {{Name: "*", Limit: 3}},
+			}).Draw(t, "queues")
 		}
-		w.nodes = append(w.nodes, &worldNode{Slots: New(cfg), id: int64(i + 1)})
+		n := &worldNode{Slots: New(cfg), id: int64(i + 1)}
+		if rapid.Bool().Draw(t, "opens") {
+			n.mostApart = 0
+			n.mostNamed = rapid.SampledFrom([]int{1, 4, mostNamed}).Draw(t, "named")
+		}
+		w.nodes = append(w.nodes, n)
 	}
 	w.last = 2
 	return w
@@ -270,6 +296,7 @@ func (w *world) job(n *worldNode, queue, kind string) store.Claimed {
 // is what start and ask do between Claim and Learn.
 func (w *world) claim(t *rapid.T) {
 	n := w.node(t)
+	w.find(n)
 	d, id := n.Claim(w.now), n.id
 	for range rapid.IntRange(0, 2).Draw(t, "meanwhile") {
 		rapid.SampledFrom([]func(*rapid.T){w.start, w.ask, w.answer, w.load, w.limit, w.die}).Draw(t, "what")(t)

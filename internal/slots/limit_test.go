@@ -37,6 +37,27 @@ func TestNothingIsKeptForWhatIsNotLeased(t *testing.T) {
 	b.AdmitReserved(jobs, nil)
 }
 
+// TestNobodyIsToldThatAllSlotsAreHeld: a node asks for no more slots than there are, and holds its
+// own when more jobs wait than that.
+func TestNobodyIsToldThatAllSlotsAreHeld(t *testing.T) {
+	for _, unsure := range []bool{false, true} {
+		b := newBed(t, 10)
+		b.SetLimits([]store.Limit{{ID: 1, Version: 1, Name: "l", LimitSettings: store.LimitSettings{Capacity: 3}}})
+		b.limits[0].unsure = unsure
+		asks := b.Asks(1, b.now)
+		if len(asks) != 1 || asks[0].Want != 3 {
+			t.Fatalf("of 3 slots it asks for %+v", asks)
+		}
+		freed, short, _ := b.Granted(1, asks, []store.Grant{{Limit: 1, Slots: 3, Capacity: 3, Held: 3}})
+		if len(freed)+len(short) > 0 {
+			t.Errorf("it tells others that %v are free and %v wanted", freed, short)
+		}
+		if asks := b.Asks(1, b.now); len(asks) > 0 {
+			t.Errorf("it has all slots and asks %+v", asks)
+		}
+	}
+}
+
 // TestSlotsAreKeptForPermits: a node that waits for the next permits of a rate keeps the slots of
 // its other limit, though others want some; if it is known that no permit comes for long it gives
 // them back, and asks for none.

@@ -229,8 +229,8 @@ func (s *Slots) PermitsWait() <-chan struct{} { return s.permits }
 func (s *Slots) PermitAsks(now time.Time) (asks []store.PermitAsk, sent, again time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rooms(now)
-	for _, l := range s.limits {
+	classes, _, _ := s.rooms(now)
+	for _, l := range s.live {
 		if l.meter == nil {
 			continue
 		}
@@ -238,7 +238,7 @@ func (s *Slots) PermitAsks(now time.Time) (asks []store.PermitAsk, sent, again t
 		want, back, next := l.meter.decide(s.at)
 		if want > 0 || back > 0 {
 			asks = append(asks, l.meter.ask(&l.Limit, want, back, s.at))
-			s.look(l)
+			l.meter.sees(l, classes)
 		}
 		if wait := next - s.at; next > 0 && (again == 0 || wait < again) {
 			again = max(wait, time.Millisecond)
@@ -250,13 +250,13 @@ func (s *Slots) PermitAsks(now time.Time) (asks []store.PermitAsk, sent, again t
 	return asks, s.at, again
 }
 
-// look notes what is known of the classes that count in a limit when permits are asked for.
-func (s *Slots) look(l *limit) {
-	l.meter.seen = l.meter.seen[:0]
-	for _, c := range s.classes {
+// sees notes what is known of the classes that count in its limit when permits are asked for.
+func (m *meter) sees(l *limit, classes []*class) {
+	m.seen = m.seen[:0]
+	for _, c := range classes {
 		for _, n := range c.counts {
 			if n.limit == l {
-				l.meter.seen = append(l.meter.seen, sight{c, c.news})
+				m.seen = append(m.seen, sight{c, c.news})
 			}
 		}
 	}
@@ -273,18 +273,17 @@ func (s *Slots) Permitted(asks []store.PermitAsk, answer []store.Permits, sent t
 		got[answer[i].Limit] = &answer[i]
 	}
 	for _, a := range asks {
-		for _, l := range s.limits {
-			if l.ID != a.Limit || l.meter == nil || !l.meter.asking {
-				continue
-			}
-			l.meter.asking = false
-			p, ok := got[l.ID]
-			switch {
-			case !ok:
-				stale = true
-			case l.Version == a.Version:
-				l.meter.take(p, a.Want, sent, at)
-			}
+		l := s.byID[a.Limit]
+		if l == nil || l.meter == nil || !l.meter.asking {
+			continue
+		}
+		l.meter.asking = false
+		p, ok := got[l.ID]
+		switch {
+		case !ok:
+			stale = true
+		case l.Version == a.Version:
+			l.meter.take(p, a.Want, sent, at)
 		}
 	}
 	return stale && answer != nil
@@ -314,7 +313,7 @@ func (m *meter) take(p *store.Permits, want int, sent, at time.Duration) {
 // signalPermits has permits asked for where jobs may wait for some, or given back, or looked for
 // when they come. s.mu is held.
 func (s *Slots) signalPermits() {
-	for _, l := range s.limits {
+	for _, l := range s.looked {
 		if l.meter == nil {
 			continue
 		}
@@ -348,10 +347,13 @@ func (l *limit) meterFor() {
 	}
 }
 
-// seeDrained drops the permits of a limit that was drained.
-func (l *limit) seeDrained(now *store.Limit) {
-	if l.meter != nil && now.DrainedUntil.After(l.meter.drained) {
-		l.meter.forget()
-		l.meter.drained, l.meter.notBefore = now.DrainedUntil, 0
+// seeDrained drops the permits of a limit that was drained, or of which a drain was taken back:
+// then the node may ask again at once, which it reports.
+func (l *limit) seeDrained(now *store.Limit) bool {
+	if l.meter == nil || now.DrainedUntil.Equal(l.meter.drained) {
+		return false
 	}
+	l.meter.forget()
+	l.meter.drained, l.meter.notBefore = now.DrainedUntil, 0
+	return true
 }

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -9,8 +10,15 @@ import (
 // MayStart reports whether jobs may be started by their enqueue: there is room, and no other job
 // known that could use it.
 func (s *Slots) MayStart(now time.Time) bool {
-	d := s.Demand(now)
-	return d.Limit > 0 && !d.Likely
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.room(now) == 0 || s.look == lookDue {
+		return false
+	}
+	if !slices.ContainsFunc(s.classes, (*class).mayHaveJobs) {
+		return true // nearly always, and then it costs little
+	}
+	return !s.demand(now).Likely
 }
 
 // Reserve reserves room for the first n of the jobs, which are not claimed yet. It stops at the
@@ -37,14 +45,6 @@ func (s *Slots) Reserve(jobs []*store.Enqueue, now time.Time) (n int) {
 	s.reserved += n
 	s.noteReserved(jobs[:n], 1)
 	return n
-}
-
-// reserve reserves slots for jobs, or releases them.
-func (c *class) reserve(jobs int) {
-	c.share.reserved += jobs
-	for _, n := range c.counts {
-		n.limit.reserved += jobs * n.weight
-	}
 }
 
 // noteReserved notes for which jobs slots are reserved, or, with the sign -1, are not any more. It

@@ -25,19 +25,21 @@ func (s *Slots) Begin(job store.ID, run Run) (asked bool) {
 func (s *Slots) Over(outcomes []*store.Outcome, now time.Time) (room bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var freed []*limit
 	for _, o := range outcomes {
 		if c, ok := s.counted[o.Lease.Job]; ok && o.Err == nil && c.lease == o.Lease {
 			s.uncount(o.Lease.Job)
 			room = true
+			for _, n := range c.class.counts {
+				freed = append(freed, n.limit)
+			}
 		}
 		if run := s.runsOf[o.Lease.Job]; run != nil && o.Err == nil && o.Final.Finished() && run.Lease() == o.Lease {
 			delete(s.runsOf, o.Lease.Job)
 		}
 	}
-	for _, l := range s.limits {
-		if room {
-			s.signalSurplus(l, now)
-		}
+	for _, l := range freed {
+		s.signalSurplus(l, now)
 	}
 	return room
 }

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -23,8 +24,8 @@ type share struct {
 
 	min, weight int // of its Share
 
-	classes []*class
-	byLane  map[lane]*class
+	groups map[string]*group // of queues that limits tell apart; "" is for all others
+	opens  bool              // there is a group for each queue that may have jobs, and none for others
 
 	running  int
 	reserved int              // slots reserved for jobs of enqueues in progress
@@ -42,31 +43,27 @@ func (q *share) room(now time.Time, mostAhead int) int {
 	return max(q.limit-q.running-len(q.buffer)-q.reserved+min(q.pace.ahead(now), mostAhead), 0)
 }
 
-// heard notes that there may be jobs in one of its queues, or in all of them if it is "".
-func (q *share) heard(queue string, now time.Time) {
-	apart := false
-	for _, c := range q.classes {
-		if c.lane.queue == queue || queue == "" {
-			c.heard(now)
-			apart = true
-		}
-	}
-	for _, c := range q.classes {
-		if !apart && c.lane.queue == "" {
-			c.heard(now)
-		}
-	}
-}
-
 // lag is how late the first job is that waits, here or in the database.
 func (q *share) lag(now time.Time) (late time.Duration) {
-	for _, c := range q.classes {
-		late = max(late, c.lag(now))
+	for _, g := range q.groups {
+		for _, c := range g.classes {
+			late = max(late, c.lag(now))
+		}
 	}
 	if len(q.buffer) > 0 {
 		late = max(late, now.Sub(q.buffer[0].Job.RunAt))
 	}
 	return max(late, 0)
+}
+
+// mayHaveJobs reports whether there may be jobs of one of its classes to claim.
+func (q *share) mayHaveJobs() bool {
+	for _, g := range q.groups {
+		if g.mayHaveJobs() {
+			return true
+		}
+	}
+	return false
 }
 
 // pop takes the first prefetched job.
@@ -80,32 +77,32 @@ func (q *share) pop() store.Claimed {
 	return c
 }
 
-// classOf returns the class of a job of the share, as store.DemandFor would find it.
-func (q *share) classOf(at lane) *class {
-	if len(q.classes) == 1 {
-		return q.classes[0]
-	}
-	for _, l := range [...]lane{at, {queue: at.queue}, {kind: at.kind}} {
-		if c := q.byLane[l]; c != nil {
-			return c
-		}
-	}
-	return q.byLane[lane{}]
-}
-
 // class is the part of a share whose jobs count in the same limits, and what is known of those that
 // may be claimed. Without limits a share has one. It is guarded by Slots.mu.
 type class struct {
 	share *share
 	lane  lane
-	place int // index in Slots.classes
+	place int // among those that are looked at together
 
 	counts []count
+	jobs   int // that count in limits, or may when their enqueue is done
 
 	oldest  time.Time // about when the first job was due that waits in the database; zero: none is known
 	heardAt time.Time // the last wake-up
 	news    int64     // counts wake-ups
 	emptied int64     // value of news at the last claim that left no job behind, or never
+	turn    int       // the last claim that might take some of its jobs
+	saves   bool      // slots are saved up for it
+}
+
+// group are the classes of a queue: one for each kind that limits tell apart, and the first for all
+// others.
+type group struct {
+	queue    string
+	classes  []*class
+	idle     bool          // when it was looked at last nothing was known of jobs
+	idleFrom time.Duration // since when, as Slots.elapsed
+	window   int           // the last one that it is a part of
 }
 
 // count is a limit in which jobs count, and how many of its slots each takes.
@@ -157,7 +154,7 @@ func (c *class) lag(now time.Time) time.Duration {
 // fits reports whether one more of its jobs has room in its limits.
 func (c *class) fits(at time.Duration) bool {
 	for _, n := range c.counts {
-		if n.limit.room() < n.weight {
+		if room := n.limit.room(); room < n.weight || !c.saves && room-n.limit.saved < n.weight {
 			return false
 		}
 		if permits, bounds := n.limit.permitRoom(at); bounds && permits == 0 {
@@ -165,4 +162,109 @@ func (c *class) fits(at time.Duration) bool {
 		}
 	}
 	return true
+}
+
+// isStuck reports whether it is no use to look for its jobs for a while: there are no slots or
+// permits for them, and it is no use to ask for some.
+func (c *class) isStuck(now time.Time, at time.Duration) bool {
+	if c.share.isFull() || !c.permitted(at) {
+		return true
+	}
+	for _, n := range c.counts {
+		if l := n.limit; l.room() < n.weight && l.keep == notAsking && !l.mayGet(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// counted counts jobs of the class, or takes them out again, with the sign -1.
+func (c *class) counted(jobs int) {
+	c.jobs += jobs
+	for _, n := range c.counts {
+		n.limit.used += jobs * n.weight
+	}
+}
+
+// reserve reserves slots for jobs, or releases them.
+func (c *class) reserve(jobs int) {
+	c.share.reserved += jobs
+	c.expect(jobs)
+}
+
+// expect counts jobs of enqueues in progress in their limits, or takes them out again.
+func (c *class) expect(jobs int) {
+	c.jobs += jobs
+	for _, n := range c.counts {
+		n.limit.reserved += jobs * n.weight
+	}
+}
+
+// of returns the class of a kind, as store.DemandFor would find it.
+func (g *group) of(kind string) *class {
+	for _, c := range g.classes[1:] {
+		if c.lane.kind == kind {
+			return c
+		}
+	}
+	return g.classes[0]
+}
+
+func (g *group) mayHaveJobs() bool {
+	for _, c := range g.classes {
+		if c.mayHaveJobs() {
+			return true
+		}
+	}
+	return false
+}
+
+// isInUse reports whether anything is known of jobs of the group.
+func (g *group) isInUse() bool {
+	for _, c := range g.classes {
+		if c.mayHaveJobs() || c.jobs > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isAble reports whether jobs of the group are to be looked for.
+func (g *group) isAble(now time.Time, at time.Duration) bool {
+	for _, c := range g.classes {
+		if c.mayHaveJobs() && !c.isStuck(now, at) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *group) heard(now time.Time) {
+	for _, c := range g.classes {
+		c.heard(now)
+	}
+}
+
+// mayGather reports whether the node can get slots enough for a job of the class as others end.
+func (c *class) mayGather() bool {
+	return !slices.ContainsFunc(c.counts, func(n count) bool { return n.limit.most() < n.weight })
+}
+
+// permitted reports whether all rates that the jobs of a class count in have permits for them, or
+// will have some in a moment. For others slots are of no use.
+func (c *class) permitted(at time.Duration) bool {
+	for _, n := range c.counts {
+		if m := n.limit.meter; m != nil && m.soon(at) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isInUse reports whether jobs of the share are here.
+func (q *share) isInUse() bool { return q.running > 0 || q.reserved > 0 || len(q.buffer) > 0 }
+
+// isFull reports whether no job of a queue that matches a pattern can get a slot now.
+func (q *share) isFull() bool {
+	return q.opens && q.queue != "" && q.running+q.reserved+len(q.buffer) >= q.limit
 }

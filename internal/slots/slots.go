@@ -15,9 +15,14 @@ type Slots struct {
 	most   int      // slots that the queues can use
 	shares []*share // one for each queue that the node serves, or one for all
 	named  map[string]*share
-	kinds  map[string]string // that the node claims, as in store.ClaimParams, and their names without a version
-	waits  chan struct{}     // told when jobs wait for a slot
-	asks   chan struct{}     // told when slots of limits are to be asked for, or given back
+
+	served   []string           // names and patterns; nil: all
+	patterns map[string]pattern // by name
+	byQueue  map[string]*share  // of the queues that match one, guarded by mu
+
+	kinds map[string]string // that the node claims, as in store.ClaimParams, and their names without a version
+	waits chan struct{}     // told when jobs wait for a slot
+	asks  chan struct{}     // told when slots of limits are to be asked for, or given back
 
 	permits chan struct{}        // told when permits of limits are to be asked for
 	elapsed func() time.Duration // by a clock that is never set
@@ -31,13 +36,37 @@ type Slots struct {
 	runsOf   map[store.ID]Run // nil for those that are about to start
 	asked    early
 
-	limits    []*limit // of the namespace, as far as they concern the node
-	classes   []*class // of all shares
-	division  int      // counts how often they were made
-	turn      int      // the class that is first to get slots of limits
+	limits  []*limit            // of the namespace, as far as they concern the node
+	byName  map[string]*limit   // the same
+	byID    map[int64]*limit    // the same
+	wide    []*limit            // those of any queue
+	ofQueue map[string][]*limit // and the others
+	live    []*limit            // of which the node has something, or its jobs may need something
+
+	classes  []*class // of all shares
+	fixed    int      // how many of them, from the first, are there all the time
+	opened   []*group // of the others
+	division int      // counts how often they were made
+	look     look     // for queues that have jobs
+	turn     int      // counts claims
+	savers   []*class // those for which slots are saved up, in their order
+	blocked  []*class // those for which some would be, if they have jobs
+	inquiry  inquiry  // about both
+	looked   []*limit // those that count the classes looked at last
+
+	mostApart, mostNamed int // only tests change them
+
+	window   []*class // those that are looked at, of too many
+	windowOf []*group
+	windowAt time.Duration
+	windows  int  // counts them
+	leftOut  bool // jobs may wait of queues that are not among those
+	next     int  // of opened, the first that comes then
+
 	counted   map[store.ID]counted
 	reserving map[lane]int  // jobs of enqueues in progress
 	claiming  int           // how many jobs a claim under way may take
+	promised  []*limit      // of which it may take slots or permits
 	doubtUpTo int64         // the claims of which it is not known what they took are below this number; 0: there are none
 	member    int64         // the node's id when it asked for the slots it holds; 0: it holds none
 	lost      int64         // ids up to this one are over
@@ -47,6 +76,22 @@ type Slots struct {
 	aside    atomic.Int64 // outcomes blocked by callers' transactions
 	maxAside int64        // limit of aside at which the node stops claiming
 }
+
+// pattern is what the node serves as a pattern: each queue that matches it has a share of its own,
+// from when it is heard of until nothing was known of it for long.
+type pattern struct {
+	limit, weight int
+}
+
+// look is whether it is to be found out which queues have jobs. Of those that have no classes that
+// is not known otherwise but by wake-ups.
+type look uint8
+
+const (
+	looked   look = iota // wake-ups have told of all since
+	lookDue              // a wake-up may have been lost, or was for any queue
+	lookGoes             // it is found out now
+)
 
 // Run is what runs a job in a slot. It is a pointer, because runs are compared. Job, Lease, Started
 // and HasEnded must not call the slots.
@@ -63,7 +108,7 @@ type Run interface {
 // Config is what a node has to give.
 type Config struct {
 	Size     int                 // how many jobs run at once
-	Queues   []store.QueueDemand // the queues to serve, with the limit of each, if it has one; nil: all of the namespace
+	Queues   []store.QueueDemand // the queues and patterns to serve, with the limit of each, if it has one; nil: all of the namespace
 	Kinds    map[string]string   // the kinds to claim, as in store.ClaimParams, and their names without a version
 	Shares   map[string]Share    // of some of the queues, by name
 	MaxAside int                 // how many outcomes may be put aside before the node stops claiming
@@ -75,7 +120,7 @@ type Config struct {
 func New(cfg Config) *Slots {
 	s := &Slots{
 		size: cfg.Size, most: cfg.Size, kinds: cfg.Kinds, maxAside: int64(cfg.MaxAside), runsOf: map[store.ID]Run{},
-		permits: make(chan struct{}, 1), elapsed: cfg.Elapsed,
+		permits: make(chan struct{}, 1), elapsed: cfg.Elapsed, mostApart: mostApart, mostNamed: mostNamed,
 		waits: make(chan struct{}, 1), asks: make(chan struct{}, 1), counted: map[store.ID]counted{}, reserving: map[lane]int{},
 	}
 	if began := time.Now(); s.elapsed == nil {
@@ -87,31 +132,37 @@ func New(cfg Config) *Slots {
 		return s
 	}
 	s.named, s.most = map[string]*share{}, 0
+	s.patterns, s.byQueue = map[string]pattern{}, map[string]*share{}
 	for _, q := range cfg.Queues {
+		s.served = append(s.served, q.Name)
 		limit := q.Limit
 		if limit <= 0 || limit > s.size {
 			limit = s.size
 		}
 		of := cfg.Shares[q.Name]
+		s.weighed = len(cfg.Shares) > 0
+		if _, is := store.QueuePrefix(q.Name); is {
+			s.patterns[q.Name], s.most = pattern{limit, max(of.Weight, 1)}, s.size
+			continue
+		}
 		s.named[q.Name] = &share{queue: q.Name, limit: limit, min: min(of.Min, limit), weight: max(of.Weight, 1)}
-		s.unmet, s.weighed = s.unmet+s.named[q.Name].min, len(cfg.Shares) > 0
+		s.unmet += s.named[q.Name].min
 		s.shares = append(s.shares, s.named[q.Name])
 		s.most = min(s.most+limit, s.size)
 	}
 	return s
 }
 
-// shareOf returns the share of a queue.
-func (s *Slots) shareOf(queue string) *share {
-	if q := s.named[queue]; q != nil {
-		return q
-	}
-	return s.shares[0]
-}
-
 // Serves reports whether the node serves the queue. "" is any queue.
 func (s *Slots) Serves(queue string) bool {
-	return s.named == nil || queue == "" || s.named[queue] != nil
+	if s.named == nil || queue == "" || s.named[queue] != nil {
+		return true
+	}
+	if len(s.patterns) == 0 {
+		return false
+	}
+	_, ok := store.ServedAs(s.served, queue)
+	return ok
 }
 
 // Most is how many slots the queues can use at once.
@@ -122,17 +173,6 @@ func (s *Slots) Running() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used
-}
-
-// Heard notes that there may be jobs in a queue, or in all queues if it is "".
-func (s *Slots) Heard(queue string, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, q := range s.shares {
-		if queue == "" || s.named == nil || q.queue == queue {
-			q.heard(queue, now)
-		}
-	}
 }
 
 // Lag is how late the first job is that waits for a slot of the node, as far as the node knows from

@@ -56,8 +56,9 @@ func (s *Slots) shareRooms(now time.Time) (roomOf func(*share) int, most int) {
 	for _, likely := range []bool{true, false} { // what those that have jobs leave is for looking at the others
 		var those []*share
 		var stakes []stake
-		for _, q := range s.shares {
-			if q.mayHaveJobs() != likely {
+		for i := range s.shares {
+			q := s.shares[(s.turn+i)%len(s.shares)]
+			if q.mayHaveJobs() != likely || !s.isInFront(q) {
 				continue
 			}
 			has, room := q.running+q.reserved+len(q.buffer), q.room(now, s.mostAhead())
@@ -87,16 +88,6 @@ func (s *Slots) unkept(now time.Time) int {
 		ahead += soon
 	}
 	return max(free+min(ahead, s.mostAhead()), 0)
-}
-
-// mayHaveJobs reports whether there may be jobs of one of its classes to claim.
-func (q *share) mayHaveJobs() bool {
-	for _, c := range q.classes {
-		if c.mayHaveJobs() {
-			return true
-		}
-	}
-	return false
 }
 
 // stake is how much a queue weighs, how much it holds, and how much more it could use.

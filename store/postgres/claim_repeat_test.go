@@ -172,3 +172,28 @@ func TestAPartThatArrivesLate(t *testing.T) {
 	c.want("a late part") // with number 21
 	c.want("the next claim", jobs[2:]...)
 }
+
+// TestAnIdleClaimIsOneRoundTrip: a claim that finds nothing where there was work looks at
+// everything once. Then it knows that there is nothing, and those that follow ask once.
+func TestAnIdleClaimIsOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	s, count := tripping(t, fresh(t))
+	node, seq := join(t, s), int64(0)
+	claim := func(want int) int64 {
+		seq += 10
+		count.n.Store(0)
+		runs, err := s.Claim(t.Context(), demand(node, seq, 100))
+		if err != nil || len(runs) != want {
+			t.Fatalf("%d jobs were claimed, want %d: %v", len(runs), want, err)
+		}
+		return count.n.Load()
+	}
+	enqueue(t, s, several(100)...)
+	claim(100) // a full one, which leaves a cursor
+	claim(0)
+	for i := range 5 {
+		if n := claim(0); n != 1 {
+			t.Errorf("claim %d of nothing was %d round trips", i, n)
+		}
+	}
+}

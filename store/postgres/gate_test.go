@@ -2,11 +2,13 @@ package postgres_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
 // TestAClaimOfFewMeetsManyOverTheirLimit: others wait for the rules of the limit until it commits,
@@ -120,6 +122,33 @@ func TestAClaimLocksRulesOnce(t *testing.T) {
 	release()
 	if runs, err = s.Claim(t.Context(), demand(node, 3, 1)); err != nil || len(runs) != 1 || runs[0].Job.ID != free.Job.ID {
 		t.Errorf("then: %v, %v", runs, err)
+	}
+}
+
+// TestNoneOvertakesWhatAClaimPutsBack: where a claim meets a job of another limit than those whose
+// rules it has locked it takes none that comes after it.
+func TestNoneOvertakesWhatAClaimPutsBack(t *testing.T) {
+	t.Parallel()
+	s := open(t, used(t, nil))
+	perKey(t, s, "a", "b")
+	node := join(t, s)
+	enqueue(t, s, ofLimit("a"))
+	if runs, err := s.Claim(t.Context(), demand(node, 1, 1)); err != nil || len(runs) != 1 {
+		t.Fatalf("%d jobs, %v", len(runs), err)
+	}
+	waits, before, free, after := ofLimit("a"), newJob(), ofLimit("b"), newJob()
+	enqueue(t, s, waits, before, free, after)
+	for i, want := range [][]store.ID{{before.Job.ID}, {free.Job.ID, after.Job.ID}} {
+		var passed store.Passed
+		params := demand(node, int64(2+i), 2)
+		params.Passed = &passed
+		runs, err := s.Claim(t.Context(), params)
+		if got := env.ClaimedIDs(runs); err != nil || !slices.Equal(got, want) {
+			t.Errorf("claim %d took %v, %v, want %v", i, got, err, want)
+		}
+		if more := len(want) < params.Limit; passed.More != more {
+			t.Errorf("claim %d says %+v, want more: %v", i, passed, more)
+		}
 	}
 }
 

@@ -1,9 +1,15 @@
 package postgres_test
 
 import (
+	"context"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
 // TestANodeThatAsksIsNotDead: while a call for slots waits for a limit its node is not declared
@@ -80,4 +86,105 @@ func TestBeatsPassCallsForSlots(t *testing.T) {
 	if runs, err := s.Claim(t.Context(), demand(node, 1, 10)); err != nil || len(runs) != 1 {
 		t.Errorf("a claim: %v, %v", runs, err)
 	}
+}
+
+// TestOnlyLimitsPerKeyAskForASweep: a change of another limit does not have the gates looked at,
+// however many they are.
+func TestOnlyLimitsPerKeyAskForASweep(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s, conn := open(t, config), connect(t, config.URL)
+	asked := func() int {
+		return value[int](t, conn, "SELECT coalesce(max(at) FILTER (WHERE id = 2), 0)::int FROM "+config.SchemaName+".gate_sweep")
+	}
+	version := int64(0)
+	save := func(perKey bool) {
+		l := store.Limit{Namespace: "default", Name: "partner", LimitSettings: store.LimitSettings{Capacity: 5, PerKey: perKey}}
+		saved, err := s.SaveLimit(t.Context(), l, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		version = saved.Version
+	}
+	remove := func() {
+		if err := s.DeleteLimit(t.Context(), "default", "partner", false); err != nil {
+			t.Fatal(err)
+		}
+		version = 0
+	}
+	for i, c := range []struct {
+		do   func()
+		asks bool
+	}{
+		{func() { save(false) }, false},
+		{func() { save(false) }, false},
+		{remove, false},
+		{func() { save(true) }, true},
+		{func() { save(true) }, true},
+		{func() { save(false) }, true},
+		{func() { save(true) }, true},
+		{remove, true},
+	} {
+		before := asked()
+		if c.do(); asked() > before != c.asks {
+			t.Errorf("step %d: it was asked for %d times, and then %d", i, before, asked())
+		}
+	}
+}
+
+// trips counts round trips: statements alone, and batches.
+type trips struct{ asked }
+
+func (a *trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	a.n.Add(1)
+	return ctx
+}
+func (*trips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// TestAReservationIsFiveRoundTrips: the limit is held for all of them but the first, and others
+// wait for it.
+func TestAReservationIsFiveRoundTrips(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s, count := tripping(t, config)
+	rate := store.LimitSettings{Uncapped: true, Rate: &store.Rate{Count: 10, Per: time.Second, Burst: 5}}
+	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "partner", LimitSettings: rate}, 0); err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, s, newJob())
+	runs, err := s.Claim(t.Context(), demand(join(t, s), 1, 1))
+	if err != nil || len(runs) != 1 {
+		t.Fatal(runs, err)
+	}
+	for seq := range int64(3) {
+		entry := store.Entry{Seq: seq + 1, Kind: store.EntryStep, Name: "s"}
+		r := &store.Reservation{
+			Namespace: "default", Name: "partner", Append: &store.Append{Lease: runs[0].Lease, Entries: []store.Entry{entry}},
+			Say: func(*store.Reservation) {},
+		}
+		count.n.Store(0)
+		if err := s.Reserve(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if n := count.n.Load(); seq > 0 && n != 5 { // at first the statements are prepared
+			t.Errorf("it was %d round trips, want 5", n)
+		}
+	}
+}
+
+// tripping opens a store whose round trips are counted.
+func tripping(t *testing.T, config postgres.Config) (store.Store, *trips) {
+	t.Helper()
+	pooled, err := pgxpool.ParseConfig(config.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := &trips{}
+	pooled.ConnConfig.Tracer = count
+	pool, err := pgxpool.NewWithConfig(t.Context(), pooled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName}), count
 }

@@ -72,7 +72,7 @@ func TestListPlans(t *testing.T) {
 		for _, name := range []string{
 			"list_jobs", "list_fits", "list_documents", "list_holder", "list_descendants", "list_lost", "list_times", "list_ready_few",
 			"list_keyed_few", "list_deferred_few", "list_claims_few", "list_ready", "list_deferred", "list_failed_few", "list_failed",
-			"list_failed_by_time", "edit_move", "delete_look", "finished_over",
+			"list_failed_by_time", "waiting_few", "waiting_of_keys", "stuck_keys", "edit_move", "delete_look", "finished_over",
 		} {
 			plan := explain(t, conn, s.Text(name))
 			for _, line := range plan {
@@ -100,5 +100,35 @@ func TestListPlans(t *testing.T) {
 		if when == "empty" {
 			fill(t, conn, schema)
 		}
+	}
+}
+
+// TestWaitingPlan: the jobs of a key are found by the index of keys, in its order, so that as many
+// are looked at as wait at the most; of jobs without a key it has nothing.
+func TestWaitingPlan(t *testing.T) {
+	t.Parallel()
+	bad := regexp.MustCompile(`(?m)Seq Scan|Bitmap|->  (Incremental )?Sort$`)
+	s, conn := opened(t)
+	for _, fill := range []string{
+		"SELECT 1",
+		pg.InSchema(`INSERT INTO {schema}.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args, options)
+			SELECT lpad(to_hex(i), 32, '0')::uuid, 1, i, i + 1, 0, 0, 3, 0, '{}',
+			CASE WHEN i % 2 = 0 THEN json_build_object('timeout', i) ELSE json_build_object('limit', 'l', 'limit_key', 'k' || i % 50) END
+			FROM generate_series(1, 20000) i`, s.SchemaName),
+		pg.InSchema("ANALYZE {schema}.job", s.SchemaName),
+	} {
+		if _, err := conn.Exec(t.Context(), fill); err != nil {
+			t.Fatal(err)
+		}
+		plan := strings.Join(explain(t, conn, s.Text("waiting_of_keys")), "\n")
+		if !strings.Contains(plan, "using job_default_expr_id_idx") || bad.MatchString(plan) {
+			t.Error(plan)
+		}
+	}
+	var jobs, keyed float64
+	count := pg.InSchema(`SELECT (SELECT count(*) FROM {schema}.job),
+		(SELECT reltuples FROM pg_class WHERE oid = '{schema}.job_default_expr_id_idx'::regclass)`, s.SchemaName)
+	if err := conn.QueryRow(t.Context(), count).Scan(&jobs, &keyed); err != nil || keyed != jobs/2 {
+		t.Errorf("the index has %v of %v jobs, %v", keyed, jobs, err)
 	}
 }

@@ -155,6 +155,13 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{33, []string{"DROP TABLE {schema}.job_log"}},
+	{32, []string{"DROP INDEX {schema}.edge_check_predecessor"}},
+	{31, []string{"ALTER TABLE {schema}.node DROP COLUMN ended"}},
+	{30, []string{"DROP INDEX {schema}.job_limit_key"}},
+	{29, []string{
+		"ALTER TABLE {schema}.gated DROP CONSTRAINT gated_pkey", "ALTER TABLE {schema}.gated ADD PRIMARY KEY (gate, priority, run_at, id)",
+	}},
 	{28, []string{"DROP TABLE {schema}.key_rate", "ALTER TABLE {schema}.limit_rule DROP COLUMN key_period, DROP COLUMN key_burst"}},
 	{27, []string{
 		"ALTER TABLE {schema}.limit_rule DROP COLUMN unit", "ALTER TABLE {schema}.limit_grant DROP COLUMN want, DROP COLUMN want_at",

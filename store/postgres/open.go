@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/move"
@@ -130,6 +131,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.claims = &claims.Store{Store: s.local}
 	s.write = &write.Store{Store: s.local}
 	s.updates = &updates.Store{Store: s.local}
+	s.logs = &joblog.Store{Store: s.local}
 	s.schedules = &schedules.Store{Store: s.local}
 	s.limits = &limits.Store{Store: s.local}
 	s.batches = &batches.Store{Store: s.local}

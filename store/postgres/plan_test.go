@@ -48,10 +48,11 @@ func TestHotPlans(t *testing.T) {
 		"permits_lock", "permits", "rate_lock", "rate_put",
 		"edge_look", "edge_put", "edge_cycle", "edges_of", "edge_checks_over", "edge_mark", "edge_successors",
 		"edge_told_of", "edge_met", "edge_told", "edge_release", "edge_note", "edge_checked", "edge_await", "edge_unwatch",
-		"unfinished_between", "finished_over",
+		"unfinished_between", "finished_over", "waiting_few", "waiting_of_keys", "stuck_keys",
 		"batch_close", "batches_keep", "batches_there", "batches_look", "batch_heads", "batches_seal", "batches_lock", "batch_members",
 		"batches_counted", "batches_call_lock", "batches_called", "batches_forget", "batches", "batches_of",
 		"batch_retried", "batch_retried_forget",
+		"logs_put", "logs_trim", "logs_old", "logs", "logs_of_gone",
 		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "untold_parents", "tell_parents",
 	} {
 		for _, line := range explain(t, conn, s.Text(name)) {
@@ -69,135 +70,116 @@ func TestHotPlans(t *testing.T) {
 // known of that job by its id.
 func TestOneReadByKey(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it fills tables with very many rows")
-	}
-	s, conn := opened(t)
-	for _, fill := range []string{
-		"SELECT 1",
-		pg.InSchema(`INSERT INTO {schema}.job_key (id, keep, taken, namespace, kind, key, args)
-			SELECT gen_random_uuid(), i % 2 - 1, 0, 'default', 'k' || i % 3, 'order ' || i, '' FROM generate_series(1, 20000) i`, s.SchemaName),
-		pg.InSchema("ANALYZE {schema}.job_key", s.SchemaName),
-	} {
-		if _, err := conn.Exec(t.Context(), fill); err != nil {
-			t.Fatal(err)
+	whenFilled(t, func(after string, plan plansOf) {
+		text := plan("key_find")
+		if n := strings.Count(text, " on job_key "); n != 1 || !strings.Contains(text, "Index Scan using job_key_pkey on job_key k") ||
+			!strings.Contains(text, "((namespace = $1) AND (kind = $2) AND (key = $3))") {
+			t.Errorf("after %.40s…: %s", after, text)
 		}
-		plan := strings.Join(explain(t, conn, s.Text("key_find")), "\n")
-		if n := strings.Count(plan, " on job_key "); n != 1 || !strings.Contains(plan, "Index Scan using job_key_pkey on job_key k") ||
-			!strings.Contains(plan, "((namespace = $1) AND (kind = $2) AND (key = $3))") {
-			t.Errorf("after %.40s…: %s", fill, plan)
-		}
-	}
+	},
+		`INSERT INTO {schema}.job_key (id, keep, taken, namespace, kind, key, args)
+			SELECT gen_random_uuid(), i % 2 - 1, 0, 'default', 'k' || i % 3, 'order ' || i, '' FROM generate_series(1, 20000) i`,
+		"ANALYZE {schema}.job_key",
+	)
 }
 
 // TestQueueAttemptsReadsWhatIsSet: nodes that look what is set of queues read no others.
 func TestQueueAttemptsReadsWhatIsSet(t *testing.T) {
 	t.Parallel()
-	s, conn := opened(t)
-	for _, fill := range []string{
-		"SELECT 1",
-		pg.InSchema(`INSERT INTO {schema}.queue (namespace, name, attempts)
-			SELECT 'default', 'q' || i, CASE WHEN i % 1000 = 0 THEN '{}' END FROM generate_series(1, 5000) i`, s.SchemaName),
-		pg.InSchema("ANALYZE {schema}.queue", s.SchemaName),
-	} {
-		if _, err := conn.Exec(t.Context(), fill); err != nil {
-			t.Fatal(err)
-		}
+	whenFilled(t, func(after string, plan plansOf) {
 		for _, name := range []string{"queue_attempts", "queue_attempts_all"} {
-			if plan := strings.Join(explain(t, conn, s.Text(name)), "\n"); !strings.Contains(plan, "Index Scan using queue_attempts on queue") {
-				t.Errorf("%s after %.40s…: %s", name, fill, plan)
+			if text := plan(name); !strings.Contains(text, "Index Scan using queue_attempts on queue") {
+				t.Errorf("%s after %.40s…: %s", name, after, text)
 			}
 		}
-	}
+	},
+		`INSERT INTO {schema}.queue (namespace, name, attempts)
+			SELECT 'default', 'q' || i, CASE WHEN i % 1000 = 0 THEN '{}' END FROM generate_series(1, 5000) i`,
+		"ANALYZE {schema}.queue",
+	)
 }
 
 // TestKeysThatAreDueAreFound: however many keys wait for their rate, those whose time has come are
 // found by an index, and so is the next one.
 func TestKeysThatAreDueAreFound(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it fills tables with very many rows")
-	}
-	s, conn := opened(t)
-	for _, fill := range []string{
-		"SELECT 1",
-		pg.InSchema(`INSERT INTO {schema}.key_rate (gate, tat, period, look_at)
-			SELECT i, 0 + i, 1, CASE WHEN i % 2 = 0 THEN i END FROM generate_series(1, 50000) i`, s.SchemaName),
-		pg.InSchema("ANALYZE {schema}.key_rate", s.SchemaName),
-	} {
-		if _, err := conn.Exec(t.Context(), fill); err != nil {
-			t.Fatal(err)
-		}
+	whenFilled(t, func(after string, plan plansOf) {
 		for _, name := range []string{"key_rates_next", "promote_look", "hand_on_gates"} {
-			plan := strings.Join(explain(t, conn, s.Text(name)), "\n")
-			if !strings.Contains(plan, "Scan using key_rate_look on key_rate") || strings.Contains(plan, "Seq Scan on key_rate") {
-				t.Errorf("%s after %.40s…: %s", name, fill, plan)
+			text := plan(name)
+			if !strings.Contains(text, "Scan using key_rate_look on key_rate") || strings.Contains(text, "Seq Scan on key_rate") {
+				t.Errorf("%s after %.40s…: %s", name, after, text)
 			}
 		}
-	}
+	},
+		`INSERT INTO {schema}.key_rate (gate, tat, period, look_at)
+			SELECT i, 0 + i, 1, CASE WHEN i % 2 = 0 THEN i END FROM generate_series(1, 50000) i`,
+		"ANALYZE {schema}.key_rate",
+	)
+}
+
+// TestGatesAreSkippedThrough: however many jobs wait at gates, what lets them go on reads the first
+// ones of each, by the primary key.
+func TestGatesAreSkippedThrough(t *testing.T) {
+	t.Parallel()
+	whenFilled(t, func(after string, plan plansOf) {
+		text := plan("hand_on_gates")
+		if strings.Contains(text, "Seq Scan on gated") || strings.Contains(text, "Hash Join") || strings.Contains(text, "Merge Join") ||
+			!strings.Contains(text, "->  Index Scan using gated_pkey on gated g") {
+			t.Errorf("after %.40s…: %s", after, text)
+		}
+	},
+		`INSERT INTO {schema}.gated (gate, priority, run_at, id, lane)
+			SELECT i % 10, 2, i, gen_random_uuid(), 1 FROM generate_series(1, 50000) i`,
+		"ANALYZE {schema}.gated",
+	)
 }
 
 // TestUnservedReadsFirstRows: whoever looks for what nobody serves reads no more of ready than the
 // first row of a lane, however long that is.
 func TestUnservedReadsFirstRows(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it fills tables with very many rows")
-	}
-	s, conn := opened(t)
-	for _, fill := range []string{
-		"SELECT 1",
-		pg.InSchema("INSERT INTO {schema}.queue (namespace, name) SELECT 'default', 'q' || i FROM generate_series(1, 50) i", s.SchemaName),
-		pg.InSchema(`INSERT INTO {schema}.lane (queue, kind, priority, used_on)
-			SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i`, s.SchemaName),
-		pg.InSchema(`INSERT INTO {schema}.ready (run_at, id, lane)
-			SELECT i, gen_random_uuid(), 1 + i % 1000 FROM generate_series(1, 50000) i`, s.SchemaName),
-		pg.InSchema("ANALYZE {schema}.ready, {schema}.lane, {schema}.queue", s.SchemaName),
-	} {
-		if _, err := conn.Exec(t.Context(), fill); err != nil {
-			t.Fatal(err)
-		}
-		wantFirstRows(t, fill, explain(t, conn, s.Text("unserved")), "ready", 1)
-	}
+	whenFilled(t, func(after string, plan plansOf) {
+		wantFirstRows(t, after, plan("unserved"), "ready", 1)
+		wantFirstRows(t, after, plan("queues_busy"), "ready", 2) // the first lane, and each next one
+	},
+		"INSERT INTO {schema}.queue (namespace, name) SELECT 'default', 'q' || i FROM generate_series(1, 50) i",
+		`INSERT INTO {schema}.lane (queue, kind, priority, used_on)
+			SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i`,
+		`INSERT INTO {schema}.ready (run_at, id, lane)
+			SELECT i, gen_random_uuid(), 1 + i % 1000 FROM generate_series(1, 50000) i`,
+		"ANALYZE {schema}.ready, {schema}.lane, {schema}.queue",
+	)
 }
 
 // TestUntoldParentsReadsOneNoteOfEach: the next parents that are to be told are found without
 // reading through their notes, of which one may have any number.
 func TestUntoldParentsReadsOneNoteOfEach(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it fills tables with very many rows")
-	}
-	s, conn := opened(t)
-	for _, fill := range []string{
-		"SELECT 1",
-		pg.InSchema(`INSERT INTO {schema}.untold (id, parent, state, codec)
-			SELECT gen_random_uuid(), lpad((i % 3)::text, 32, '1')::uuid, 5, 0 FROM generate_series(1, 20000) i`, s.SchemaName),
-		pg.InSchema("ANALYZE {schema}.untold", s.SchemaName),
-	} {
-		if _, err := conn.Exec(t.Context(), fill); err != nil {
-			t.Fatal(err)
-		}
-		wantFirstRows(t, fill, explain(t, conn, s.Text("untold_parents")), "untold", 2)
-	}
+	whenFilled(t, func(after string, plan plansOf) {
+		wantFirstRows(t, after, plan("untold_parents"), "untold", 2)
+	},
+		`INSERT INTO {schema}.untold (id, parent, state, codec)
+			SELECT gen_random_uuid(), lpad((i % 3)::text, 32, '1')::uuid, 5, 0 FROM generate_series(1, 20000) i`,
+		"ANALYZE {schema}.untold",
+	)
 }
 
 // wantFirstRows checks that a plan reads a table in so many places, and at each of them no more
 // than the first row that it finds in an index.
-func wantFirstRows(t *testing.T, fill string, plan []string, table string, want int) {
+func wantFirstRows(t *testing.T, after, plan, table string, want int) {
 	t.Helper()
-	places := 0
-	for i, line := range plan {
+	places, lines := 0, strings.Split(plan, "\n")
+	for i, line := range lines {
 		if !strings.Contains(line, " on "+table+" ") {
 			continue
 		}
 		places++
-		if !strings.Contains(line, "Index Only Scan") || !strings.Contains(plan[i-1], "Limit") {
-			t.Errorf("after %.40s…: %s", fill, strings.Join(plan, "\n"))
+		if !strings.Contains(line, "Index Only Scan") || !strings.Contains(lines[i-1], "Limit") {
+			t.Errorf("after %.40s…: %s", after, plan)
 		}
 	}
 	if places != want {
-		t.Errorf("after %.40s… %s is read in %d places: %s", fill, table, places, strings.Join(plan, "\n"))
+		t.Errorf("after %.40s… %s is read in %d places: %s", after, table, places, plan)
 	}
 }
 
@@ -222,6 +204,27 @@ func opened(t *testing.T) (*pg.DB, *pgx.Conn) {
 		}
 	})
 	return d, conn
+}
+
+// plansOf explains statements by their names.
+type plansOf func(name string) string
+
+// whenFilled calls check with an empty database, and again after each of the statements that fill
+// it.
+func whenFilled(t *testing.T, check func(after string, plan plansOf), fills ...string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it fills tables with very many rows")
+	}
+	s, conn := opened(t)
+	plan := func(name string) string { return strings.Join(explain(t, conn, s.Text(name)), "\n") }
+	check("nothing", plan)
+	for _, fill := range fills {
+		if _, err := conn.Exec(t.Context(), pg.InSchema(fill, s.SchemaName)); err != nil {
+			t.Fatal(err)
+		}
+		check(fill, plan)
+	}
 }
 
 // explain returns the generic plan of a statement, which is run with NULLs if no args are given.

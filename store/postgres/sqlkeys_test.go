@@ -199,7 +199,7 @@ func TestSQLEnqueueRetriesMeetKeys(t *testing.T) {
 	t.Parallel()
 	b := newKeyBed(t, used(t, nil))
 	id := b.new("k", "")
-	if r, err := b.s.Delete(t.Context(), store.DeleteParams{Jobs: []store.ID{id}}); err != nil || !errors.Is(r[0].Err, store.ErrConflict) {
+	if r, _, err := b.s.Delete(t.Context(), store.DeleteParams{Jobs: []store.ID{id}}); err != nil || !errors.Is(r[0].Err, store.ErrConflict) {
 		t.Fatal(r, err)
 	}
 	if _, _, err := b.s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{id}}); err != nil {

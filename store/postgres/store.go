@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
@@ -33,6 +34,7 @@ type Store struct {
 	write   *write.Store
 	operate *operate.Store
 	updates *updates.Store
+	logs    *joblog.Store
 	move    *move.Store
 
 	schedules *schedules.Store
@@ -58,6 +60,12 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	claimed, err := s.claims.Claim(ctx, params)
 	return claimed, pg.Classify(ctx, "claim", err)
+}
+
+// Busy implements store.Claims.
+func (s *Store) Busy(ctx context.Context, namespace string) ([]store.BusyQueue, error) {
+	queues, err := s.read.Busy(ctx, namespace)
+	return queues, pg.Classify(ctx, "look which queues have jobs", err)
 }
 
 // EnqueueTx implements store.Writer. Nodes are told when the transaction commits. A unique key that
@@ -130,6 +138,18 @@ func (s *Store) Count(ctx context.Context, params store.CountParams) (store.Coun
 	return counted, pg.Classify(ctx, "count jobs", err)
 }
 
+// WaitingOfKeys implements store.Reader.
+func (s *Store) WaitingOfKeys(ctx context.Context, params store.WaitingOfKeysParams) ([]int, error) {
+	counts, err := s.read.WaitingOfKeys(ctx, params)
+	return counts, pg.Classify(ctx, "count the jobs of keys", err)
+}
+
+// StuckKeys implements store.Reader.
+func (s *Store) StuckKeys(ctx context.Context, params store.StuckKeysParams) (store.StuckPage, error) {
+	page, err := s.read.StuckKeys(ctx, params)
+	return page, pg.Classify(ctx, "list the stuck keys of queue "+params.Queue, err)
+}
+
 // Journals implements store.Journals.
 func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	journals, err := s.read.Journals(ctx, namespace, ids)
@@ -163,6 +183,17 @@ func (s *Store) GetUpdate(ctx context.Context, namespace string, job store.ID, k
 // ForgetUpdate implements store.Updates.
 func (s *Store) ForgetUpdate(ctx context.Context, namespace string, job store.ID, key string) error {
 	return pg.Classify(ctx, "forget an update of job "+job.String(), s.updates.ForgetUpdate(ctx, namespace, job, key))
+}
+
+// KeepLogs implements store.Logs.
+func (s *Store) KeepLogs(ctx context.Context, chunks []store.LogChunk) error {
+	return pg.Classify(ctx, "keep logs", s.logs.KeepLogs(ctx, chunks))
+}
+
+// Logs implements store.Logs.
+func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogChunk, error) {
+	chunks, err := s.logs.Logs(ctx, params)
+	return chunks, pg.Classify(ctx, "read the logs of job "+params.Job.String(), err)
 }
 
 // Obstacles implements store.Reader.
@@ -298,9 +329,16 @@ func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Ti
 	return pg.Classify(ctx, fmt.Sprintf("drain limit %q", name), s.limits.Drain(ctx, namespace, name, until))
 }
 
+// ResumeLimit implements store.Rates.
+func (s *Store) ResumeLimit(ctx context.Context, params store.ResumeLimitParams) error {
+	return pg.Classify(ctx, fmt.Sprintf("resume limit %q", params.Name), s.limits.ResumeLimit(ctx, params))
+}
+
 // Reserve implements store.Rates.
 func (s *Store) Reserve(ctx context.Context, r *store.Reservation) error {
-	return pg.Classify(ctx, fmt.Sprintf("reserve a permit of limit %q", r.Name), s.limits.Reserve(ctx, r, s.write.AppendTx))
+	return pg.Classify(ctx, fmt.Sprintf("reserve a permit of limit %q", r.Name), s.limits.Reserve(ctx, r, limits.Writes{
+		LockBody: write.LockBody, AppendHeld: s.write.AppendHeld,
+	}))
 }
 
 // Edit implements store.Editors. A job that another transaction has locked is tried again a few
@@ -317,9 +355,9 @@ func (s *Store) Depend(ctx context.Context, params store.DependParams) (store.St
 }
 
 // Delete implements store.Editors. Each thousand of jobs is a transaction of its own.
-func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
-	results, err := s.operate.Delete(ctx, params)
-	return results, pg.Classify(ctx, "delete", err)
+func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, []store.Wake, error) {
+	results, wakes, err := s.operate.Delete(ctx, params)
+	return results, wakes, pg.Classify(ctx, "delete", err)
 }
 
 // CancelTx implements store.Callers. The bodies of the jobs stay locked until the transaction ends,

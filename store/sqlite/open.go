@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/joblog"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/move"
@@ -40,6 +41,7 @@ type Store struct {
 	moving
 	naming
 	updating
+	logging
 	scheduling
 	limiting
 	batching
@@ -57,6 +59,7 @@ type (
 	naming   = keys.Verbs
 	updating = updates.Verbs
 	moving   = move.Verbs
+	logging  = joblog.Verbs
 
 	scheduling = schedules.Verbs
 	limiting   = limits.Verbs
@@ -129,6 +132,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	}
 	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
 	s.naming, s.updating, s.moving = keys.New(s.d), updates.New(s.d), move.New(s.d)
+	s.logging = joblog.New(s.d)
 	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil
 }

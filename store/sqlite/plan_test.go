@@ -36,6 +36,7 @@ func TestListPlans(t *testing.T) {
 		"lost_from":             "holdfast_attempt_lost",
 		"lost_from_has":         "holdfast_attempt_lost",
 		"unique_holder":         ownKey,
+		"job_limit_key":         ownKey,
 		"job_set_tags":          ownKey,
 		"job_set_metadata":      ownKey,
 		"job_set_args":          ownKey,
@@ -54,9 +55,10 @@ func TestListPlans(t *testing.T) {
 		"gated_in_lane":         "holdfast_gated_lane",
 		"gated_next":            ownKey,
 		"gated_lane":            ownKey,
+		"gated_lanes":           "holdfast_gated_lane",
 		"gated_heads":           ownKey,
 		"rate_named":            "holdfast_limit_rule_name",
-		"limit_holders":         ownKey,
+		"limit_wishes":          ownKey,
 		"limit_grants_delete":   ownKey,
 		"edges_of":              "holdfast_edge_successor",
 		"edge_left":             "holdfast_edge_successor",
@@ -101,4 +103,35 @@ func planOf(t *testing.T, db *sql.DB, name string) string {
 		t.Fatal(err)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// TestStuckPlan: the keys of a queue are found in their order, and what is known of each by keys.
+func TestStuckPlan(t *testing.T) {
+	source := sqlite.File(file(t))
+	open(t, source)
+	plan := planOf(t, database(t, source.Path), "stuck_keys")
+	for line := range strings.Lines(plan) {
+		if strings.Contains(line, "SCAN ") && !strings.Contains(line, "SCAN k") && !strings.Contains(line, "SCAN (") {
+			t.Errorf("%s in:\n%s", line, plan)
+		}
+	}
+	if !strings.Contains(plan, "SEARCH h USING PRIMARY KEY (queue=? AND ordering_key>?)") || strings.Contains(plan, "TEMP B-TREE") {
+		t.Error(plan)
+	}
+}
+
+// TestWaitingPlan: the jobs of a key are found by the index of keys, in its order, and where each
+// waits by the keys of the tables.
+func TestWaitingPlan(t *testing.T) {
+	source := sqlite.File(file(t))
+	open(t, source)
+	plan := planOf(t, database(t, source.Path), "waiting_of_key")
+	if !strings.Contains(plan, "SEARCH j USING INDEX holdfast_job_limit_key (<expr>=?)") || strings.Contains(plan, "TEMP B-TREE FOR ORDER") {
+		t.Error(plan)
+	}
+	for line := range strings.Lines(plan) {
+		if strings.Contains(line, "SCAN ") && !strings.Contains(line, "json_each") && !strings.Contains(line, "SCAN (") {
+			t.Errorf("%s in:\n%s", line, plan)
+		}
+	}
 }

@@ -240,6 +240,16 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{33, []string{"DROP TABLE holdfast_job_log"}},
+	{32, nil},
+	{31, []string{"ALTER TABLE holdfast_node DROP COLUMN ended"}},
+	{30, []string{"DROP INDEX holdfast_job_limit_key"}},
+	{29, []string{
+		"DROP TABLE holdfast_gate_sweep", "DROP TABLE holdfast_gated",
+		"CREATE TABLE holdfast_gated (gate INTEGER NOT NULL, priority INTEGER NOT NULL, run_at INTEGER NOT NULL, id BLOB NOT NULL, " +
+			"lane INTEGER NOT NULL, PRIMARY KEY (gate, priority, run_at, id)) WITHOUT ROWID",
+		"CREATE INDEX holdfast_gated_lane ON holdfast_gated (lane, run_at, id)",
+	}},
 	{28, []string{
 		"DROP TABLE holdfast_key_rate", "ALTER TABLE holdfast_limit_rule DROP COLUMN key_period",
 		"ALTER TABLE holdfast_limit_rule DROP COLUMN key_burst",

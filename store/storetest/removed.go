@@ -79,6 +79,7 @@ func wholeLife(e *env.Env, named func(*store.Enqueue), look func(store.ID)) stor
 	e.End(slot, store.Completed)
 	run := e.ClaimOne(node, id)
 	e.Save(run, store.Checkpoint{Percent: 50})
+	e.KeepLogs(env.Logged(run, 1, "half done"))
 	e.Cancel(id)
 	look(id)
 	e.End(run, store.Cancelled)

@@ -56,8 +56,9 @@ func (nowhere) GetUpdate(context.Context, string, store.ID, string) (store.Updat
 
 func (nowhere) Pause(context.Context, store.PauseParams) error { return nil }
 
-func (nowhere) Rest(context.Context, store.RestParams) (store.Resting, error) {
-	return store.Resting{}, nil
+// Rest checks a rest.
+func (nowhere) Rest(_ context.Context, p store.RestParams) (store.Resting, error) {
+	return store.Resting{}, p.Check()
 }
 
 // SetQueue checks a change.

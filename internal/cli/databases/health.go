@@ -33,7 +33,8 @@ func (a verbs) healthCommand() *cobra.Command {
 are alive, and, with --max-lag, that no job of a queue that is not paused is available for longer.
 
 The exit code is 0 if all is well, and 1 otherwise: a line on standard error says why. A node that
-was killed counts as alive until its heartbeat is overdue.`,
+was killed counts as alive until its heartbeat is overdue; once it has been silent for half of its
+dead-after a warning on standard error says so, and the exit code is 0 all the same.`,
 		Example: `  holdfast health
   holdfast health --nodes 2 --max-lag 1m --database postgres://localhost/app`,
 		Args:        arg.Takes(0, 0),
@@ -62,7 +63,7 @@ func (a verbs) health(ctx context.Context, n needs) error {
 	if err != nil {
 		return err
 	}
-	view := views.Health{Database: source.String(), Namespace: a.Namespace, Problems: []string{}}
+	view := views.Health{Database: source.String(), Namespace: a.Namespace, Problems: []string{}, Warnings: []string{}}
 	limited, cancel := context.WithTimeoutCause(ctx, n.timeout, fmt.Errorf("the database did not answer within %v", n.timeout))
 	defer cancel()
 	if err := a.look(limited, &view, n); err != nil {
@@ -82,6 +83,9 @@ func (a verbs) health(ctx context.Context, n needs) error {
 			a.Printf("not healthy: %s", a.found(&view))
 		}
 	})
+	for _, warning := range view.Warnings {
+		a.Notef("Warning: %s.", output.OneLine(warning))
+	}
 	if err != nil || view.Healthy {
 		return err
 	}
@@ -110,15 +114,9 @@ func (a verbs) look(ctx context.Context, view *views.Health, n needs) error {
 			return err
 		}
 		view.Schema = schema.Version
-		nodes, err := client.Nodes(ctx)
-		if err != nil {
-			return err
-		}
 		now := a.Env.Now()
-		for i := range nodes {
-			if views.Serves(&nodes[i], client.Namespace(), now) {
-				view.Nodes++
-			}
+		if err := lookAtNodes(ctx, client, view, now); err != nil {
+			return err
 		}
 		if view.Nodes < n.nodes {
 			are := map[bool]string{true: "is", false: "are"}[view.Nodes == 1]
@@ -147,4 +145,18 @@ func (a verbs) look(ctx context.Context, view *views.Health, n needs) error {
 		}
 		return nil
 	})
+}
+
+// lookAtNodes counts the nodes that are alive, and warns of those that have been silent.
+func lookAtNodes(ctx context.Context, client *holdfast.Client, view *views.Health, now time.Time) error {
+	nodes, err := client.Nodes(ctx)
+	for i := range nodes {
+		if views.Serves(&nodes[i], client.Namespace(), now) {
+			view.Nodes++
+		}
+		if silent := views.SilentText(&nodes[i], client.Namespace(), now); silent != "" {
+			view.Warnings = append(view.Warnings, silent)
+		}
+	}
+	return err
 }

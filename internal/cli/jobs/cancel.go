@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -51,8 +52,26 @@ func (c *cancelling) change(ctx context.Context, client *holdfast.Client, ids []
 	changes := make([]changed, len(results))
 	for i, r := range results {
 		changes[i] = changed{state: r.State, err: r.Err, words: cancelWords(r.State)}
+		if r.Err == nil && r.State == store.Failed && gaveUpTurn(ctx, client, r.Job) {
+			changes[i].words = turnGoesOn
+		}
 	}
 	return changes, err
+}
+
+// turnGoesOn is said of a job that has failed and had the turn of its ordering key.
+const turnGoesOn = "stays failed; its turn goes on to the next job with its ordering key"
+
+// gaveUpTurn reports whether a job that has failed was made to give up the turn that it kept: of
+// one that has finished, nothing else is recorded as a cancel. There are few such jobs: filters
+// select none, so each was named.
+func gaveUpTurn(ctx context.Context, client *holdfast.Client, id holdfast.ID) bool {
+	j, err := client.Get(ctx, id)
+	if err != nil || !j.Options.KeepTurn || len(j.Actions) == 0 {
+		return false
+	}
+	last := j.Actions[len(j.Actions)-1]
+	return slices.Contains([]store.ActionKind{store.ActionCancel, store.ActionTerminate}, last.Kind) && !last.At.Before(j.FinishedAt)
 }
 
 func (a verbs) jobCancelCommand() *cobra.Command {
@@ -177,7 +196,10 @@ the one that has the turn; "job retry" runs that one again instead.`,
 				results, err := after.Skip(ctx, client, reason, ids...)
 				changes := make([]changed, len(results))
 				for i, r := range results {
-					changes[i] = changed{state: r.State, err: r.Err, words: "gives up its turn"}
+					changes[i] = changed{state: r.State, err: r.Err, words: turnGoesOn}
+					if errors.Is(r.Err, holdfast.ErrConflict) {
+						changes[i].err = whyNotSkipped(r.State)
+					}
 				}
 				return changes, err
 			})
@@ -185,4 +207,12 @@ the one that has the turn; "job retry" runs that one again instead.`,
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
 	return arg.ByKey(cmd)
+}
+
+// whyNotSkipped says why a job has no turn to give up.
+func whyNotSkipped(state store.State) error {
+	if state == store.Failed {
+		return errors.New("it has failed, and keeps no turn")
+	}
+	return fmt.Errorf("it is %s; only a job that has failed keeps a turn", state)
 }

@@ -248,6 +248,10 @@ func (f *enqueueFlags) uniqueOption(given func(string) bool) ([]holdfast.Enqueue
 		return nil, arg.Usagef("--max-delay requires --on-conflict replace")
 	case given("max-delay") && f.maxDelay <= 0:
 		return nil, arg.Usagef("--max-delay %v: must be positive", f.maxDelay)
+	case given("max-delay") && given("at"):
+		return nil, arg.Usagef("--max-delay and --at cannot be used together; use --in")
+	case given("max-delay") && f.in > f.maxDelay:
+		return nil, arg.Usagef("--in %v is longer than --max-delay %v", f.in, f.maxDelay)
 	}
 	unique.MaxDelay = f.maxDelay
 	return []holdfast.EnqueueOption{unique}, nil

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/joblogs"
 )
 
 // Commands are the commands on jobs, and on their signals, updates and callbacks.
@@ -26,6 +27,6 @@ begins with them. A job with a business key may be named by it instead, with --k
 		a.jobCancelCommand(), a.jobSkipCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobSetCommand(),
 		a.jobTagCommand(), a.jobDependCommand(), a.jobDeleteCommand(), a.jobForkCommand(), a.jobContinueAsNewCommand(),
 		a.jobCompleteCommand(), a.jobFailCommand(),
-		a.jobJournalCommand(), a.jobPublishedCommand(), a.jobStreamCommand())
+		a.jobJournalCommand(), joblogs.Command(a.App), a.jobPublishedCommand(), a.jobStreamCommand())
 	return job
 }

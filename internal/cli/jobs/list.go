@@ -144,8 +144,9 @@ func (a verbs) jobGetCommand() *cobra.Command {
 	return arg.ByKey(&cobra.Command{
 		Use:   "get ID",
 		Short: "Show a job",
-		Long: `Show a job: its state, why it is not running, its args and result, its failed attempts with their
-errors and stacks, and what people did to it: who, when and why.`,
+		Long: `Show a job: its state, why it is not running, or that it has failed and keeps others waiting, its
+args and result, its failed attempts with their errors and stacks, and what people did to it: who,
+when and why.`,
 		Example: `  holdfast job get ` + arg.ExampleID + `
   holdfast job get --kind order --key order-42
   holdfast job get ` + arg.ExampleID + ` --output json | jq .attempts`,

@@ -24,7 +24,8 @@ func (a verbs) deleteCommand() *cobra.Command {
 		Long: `Delete limits: their jobs are without them. Nodes give back the slots that they do not use; if after
 two seconds jobs still run under a limit it is not deleted, and the nodes are named, unless --force
 is given. A limit per key is deleted while its jobs run, without --force. A limit that code declares
-comes back when the program starts the next time.`,
+comes back when the program starts the next time; one that a person has raised with "limit set"
+stays as it is.`,
 		Example: `  holdfast limit delete slack
   holdfast limit delete slack --force`,
 		Args:        arg.Takes(1, -1),
@@ -42,7 +43,10 @@ func (a verbs) deleteAll(ctx context.Context, client *holdfast.Client, names []s
 	out := a.NewList()
 	var failed []error
 	for _, name := range names {
-		err := limit.Delete(ctx, client, name, force)
+		l, err := limit.Get(ctx, client, name)
+		if err == nil {
+			err = limit.Delete(ctx, client, name, force)
+		}
 		_, held := errors.AsType[*store.HeldError](err)
 		if err != nil && !held && !errors.Is(err, holdfast.ErrNotFound) {
 			return errors.Join(err, out.End())
@@ -52,6 +56,8 @@ func (a verbs) deleteAll(ctx context.Context, client *holdfast.Client, names []s
 			err = explain(client, name, err)
 			view.Error = views.Text(app.Explain(err))
 			failed = append(failed, err)
+		} else {
+			a.noteDeclared(&l)
 		}
 		switch {
 		case out.Format != output.FormatTable:
@@ -69,4 +75,12 @@ func (a verbs) deleteAll(ctx context.Context, client *holdfast.Client, names []s
 		a.Complain(err)
 	}
 	return fmt.Errorf("%d of %d limits were not deleted", len(failed), len(names))
+}
+
+// noteDeclared says that a limit which was deleted comes back, if code declares it.
+func (a verbs) noteDeclared(l *store.Limit) {
+	if l.Declared != "" {
+		a.Notef("Code declares limit %s, which comes back when that starts the next time; to be without it, "+
+			"raise it with \"holdfast limit set %s\".", output.OneLine(l.Name), output.Quote(l.Name))
+	}
 }

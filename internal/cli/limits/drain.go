@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
-	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/limit"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 func (a verbs) drainCommand() *cobra.Command {
@@ -20,7 +20,7 @@ func (a verbs) drainCommand() *cobra.Command {
 		Short: "Let no job start by a rate before a time",
 		Long: `Let no job that counts in a limit with a rate start before a time, and empty what was saved up by
 then: for when the other side has had too much. Jobs that were claimed before run. A drain until a
-later time stays.
+later time stays; "limit resume" takes it back.
 
 Nodes that hear of it start no more jobs at once; one that does not stops within 220 milliseconds.`,
 		Example: `  holdfast limit drain slack --for 30s
@@ -33,15 +33,13 @@ Nodes that hear of it start no more jobs at once; one that does not stops within
 				return err
 			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
-				if err := limit.Drain(ctx, client, args[0], end()); err != nil {
-					return explain(client, args[0], err)
-				}
-				l, err := limit.Get(ctx, client, args[0])
-				if err != nil {
-					return explain(client, args[0], err)
-				}
-				return a.Object(views.NewLimit(&l), func() {
-					a.Printf("limit %s: no permit comes before %s", output.OneLine(l.Name), l.DrainedUntil.UTC().Format(time.RFC3339))
+				wanted := end()
+				return a.tellNow(ctx, client, args[0], limit.Drain(ctx, client, args[0], wanted), func(l *store.Limit) {
+					longer := ""
+					if l.DrainedUntil.After(wanted) {
+						longer = "; an earlier drain lasts longer"
+					}
+					a.Printf("limit %s: no permit comes before %s%s", output.OneLine(l.Name), l.DrainedUntil.UTC().Format(time.RFC3339), longer)
 				})
 			})
 		}),

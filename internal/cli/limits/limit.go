@@ -22,7 +22,8 @@ start in a time, over all nodes. "queue set" sets the limit of one queue.`,
 		`  holdfast limit set slack --capacity 5 --kind notify --kind report
   holdfast limit list`)
 	cmd.Aliases = []string{"limits"}
-	cmd.AddCommand(v.setCommand(), v.listCommand(), v.getCommand(), v.drainCommand(), v.resetCommand(), v.deleteCommand())
+	cmd.AddCommand(v.setCommand(), v.listCommand(), v.getCommand(), v.drainCommand(), v.resumeCommand(),
+		v.resetCommand(), v.deleteCommand())
 	return cmd
 }
 
@@ -86,7 +87,8 @@ func (a verbs) getCommand() *cobra.Command {
 		Short: "Show a limit",
 		Long: `Show a limit: how many slots it has, its rate and when the next job may start by it, which jobs
 count and for how much, which nodes hold slots, when one last asked for more than it got, and what
-differs from what code declares.`,
+differs from what code declares. Nodes hold no slots of a limit per key: "job why" of a job that
+waits says what runs of its key.`,
 		Example: `  holdfast limit get slack
   holdfast limit get slack --output json | jq .held`,
 		Args:        arg.Takes(1, 1),

@@ -108,7 +108,9 @@ func (a verbs) unbind(ctx context.Context, queue, workers, rate string, opts []l
 			return a.Object(views.NewLimit(&l), func() { a.Printf("%s", views.LimitText(&l)) })
 		}
 		if found {
-			err = limit.Delete(ctx, client, name, true)
+			if err = limit.Delete(ctx, client, name, true); err == nil {
+				a.noteDeclared(&l)
+			}
 		}
 		if err != nil && !errors.Is(err, holdfast.ErrNotFound) {
 			return err

@@ -42,7 +42,8 @@ With --per-key the capacity and the rate are those of each key: of the jobs that
 the same key ("job enqueue --limit-key NAME=KEY") so many run at once, and so many start in a time.
 
 With --fair-share a node that uses more than an even part of the slots gives some back, as its jobs
-end, while other nodes want some.`,
+end, while other nodes want some. It does not go with --per-key: nodes hold no slots of a limit per
+key, so there is nothing to divide.`,
 		Example: `  holdfast limit set slack --capacity 5 --kind notify --kind report
   holdfast limit set gpu --capacity 8 --kind train=4 --kind infer=1 --queue gpu
   holdfast limit set slack --rate 50/s --burst 10
@@ -81,6 +82,9 @@ end, while other nodes want some.`,
 
 // options are what the flags say.
 func (f *setFlags) options(given func(string) bool) (opts []limit.Option, err error) {
+	if err := f.checkNoJobs(given); err != nil {
+		return nil, err
+	}
 	if given("capacity") {
 		opt, err := capacity("--capacity", f.capacity)
 		if err != nil {
@@ -106,6 +110,21 @@ func (f *setFlags) options(given func(string) bool) (opts []limit.Option, err er
 	if given("kind") || f.allKinds {
 		opts = append(opts, limit.Kinds())
 	}
+	weights, err := f.weights()
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, weights...)
+	if len(opts) == 0 {
+		return nil, arg.Usagef("nothing to set; use --capacity, --rate, --burst, --fair-share, --per-key, --no-jobs, " +
+			"--queue, --all-queues, --kind or --all-kinds")
+	}
+	return opts, nil
+}
+
+// weights are the options of the kinds that are named.
+func (f *setFlags) weights() (opts []limit.Option, err error) {
+	seen := map[string]bool{}
 	for _, kind := range f.kinds {
 		name, text, weighted := strings.Cut(kind, "=")
 		weight := 1
@@ -114,12 +133,28 @@ func (f *setFlags) options(given func(string) bool) (opts []limit.Option, err er
 				return nil, arg.Usagef("--kind %s: %s is not a number of slots, which is at least 1", output.OneLine(kind), output.OneLine(text))
 			}
 		}
+		if seen[name] {
+			return nil, arg.Usagef("--kind %s is given twice", output.OneLine(name))
+		}
+		seen[name] = true
 		opts = append(opts, limit.Weight(name, weight))
 	}
-	if len(opts) == 0 {
-		return nil, arg.Usagef("nothing to set; use --capacity, --rate, --burst, --fair-share, --per-key, --queue or --kind")
-	}
 	return opts, nil
+}
+
+// checkNoJobs refuses what does not go with --no-jobs.
+func (f *setFlags) checkNoJobs(given func(string) bool) error {
+	switch {
+	case !given("no-jobs"):
+		return nil
+	case !f.noJobs:
+		return arg.Usagef("--no-jobs=false says not which jobs count; use --all-queues, --all-kinds, --queue or --kind")
+	case given("capacity") && f.capacity != none:
+		return arg.Usagef("--no-jobs needs a rate and goes with no capacity: use --rate instead of --capacity")
+	case f.rate.rate == none:
+		return arg.Usagef("--no-jobs needs a rate, and --rate is none")
+	}
+	return nil
 }
 
 // isWhole reports whether the flags may make a limit.

@@ -58,7 +58,8 @@ func (f *settings) add(cmd *cobra.Command, allowExec bool, format string) {
 	flags.BoolVar(&f.allowExec, flagAllowExec, allowExec, "run exec jobs: anyone who can enqueue can run commands as this user")
 	flags.IntVar(&f.slots, flagSlots, 100, "run at most `N` jobs at once, of each namespace")
 	flags.StringArrayVar(&f.queues, flagQueue, nil,
-		"serve queue `NAME[=SLOTS]`, with at most SLOTS of its jobs at once; repeatable, or a comma-separated list (default: all queues)")
+		"serve queue `NAME[=SLOTS]`, with at most SLOTS of its jobs at once; NAME* is each queue that begins so; "+
+			"repeatable, or a comma-separated list (default: all queues)")
 	flags.StringVar(&f.nodeName, flagNodeName, defaultNodeName,
 		"name of the node, for people: a `TEMPLATE` with {host}, {pid}, {version} and {id}")
 	flags.DurationVar(&f.beat, flagBeat, 5*time.Second, "say every `DURATION` that the node lives")

@@ -2,6 +2,7 @@ package queues
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/limit"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Names are the names of the queues that are not in args.
@@ -39,7 +42,7 @@ func Commands(a *app.App, more ...*cobra.Command) []*cobra.Command {
 		v.pauseCommand("resume", "Resume queues",
 			"Resume queues: their jobs start again, also if they rest. Resuming a queue that is not paused is\n"+
 				"not an error. If one of the queues does not exist, none is resumed.", false),
-		v.queueDeleteCommand())
+		v.stuckCommand(), v.queueDeleteCommand())
 	queue.AddCommand(more...)
 	return []*cobra.Command{queue, v.kindCommand()}
 }
@@ -87,7 +90,8 @@ func (a verbs) queueGetCommand() *cobra.Command {
 		Use:   "get QUEUE",
 		Short: "Show a queue",
 		Long: `Show a queue: how many unfinished jobs it has in each state, since when it is paused and by whom,
-or until when it rests, which live nodes serve it, and which kinds of its jobs no live node claims.`,
+or until when it rests, what is set of it, its limit, which live nodes serve it, and which kinds of
+its jobs no live node claims.`,
 		Example: `  holdfast queue get mail
   holdfast queue get mail --output json | jq .counts.available.jobs`,
 		Args:        arg.Takes(1, 1),
@@ -98,6 +102,13 @@ or until when it rests, which live nodes serve it, and which kinds of its jobs n
 				if err != nil {
 					return err
 				}
+				var of *store.Limit
+				switch l, err := limit.Get(ctx, client, limit.QueueName(q.Name)); {
+				case err == nil:
+					of = &l
+				case !errors.Is(err, store.ErrNotFound):
+					return err
+				}
 				nodes, err := client.Nodes(ctx)
 				if err != nil {
 					return err
@@ -106,8 +117,8 @@ or until when it rests, which live nodes serve it, and which kinds of its jobs n
 				if err != nil {
 					return err
 				}
-				view := views.NewWholeQueue(&q, nodes, unserved, a.Env.Now())
-				return a.Object(view, func() { views.PrintQueue(&a.Printer, a.Env.Now(), &q, &view) })
+				view := views.NewWholeQueue(&q, of, nodes, unserved, a.Env.Now())
+				return a.Object(view, func() { views.PrintQueue(&a.Printer, a.Env.Now(), &q, of, &view) })
 			})
 		}),
 	}

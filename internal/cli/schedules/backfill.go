@@ -104,9 +104,13 @@ func (a verbs) planBackfill(ctx context.Context, client *holdfast.Client, name s
 	if err != nil {
 		return explain(client, name, err)
 	}
+	s, err := schedule.Get(ctx, client, name)
+	if err != nil {
+		return explain(client, name, err)
+	}
 	return a.Object(views.PlannedBackfill(client.Namespace(), name, n, more, first), func() {
 		for _, at := range first {
-			a.Printf("%s", at.UTC().Format("2006-01-02 15:04:05Z"))
+			a.Printf("%s", views.TimeOf(&s, at))
 		}
 		switch {
 		case more:

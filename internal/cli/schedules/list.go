@@ -136,7 +136,8 @@ least the last 200 are kept.`,
 }
 
 func (a verbs) runs(ctx context.Context, client *holdfast.Client, out *output.List, name string, f *runsFlags) error {
-	if _, err := schedule.Get(ctx, client, name); err != nil {
+	s, err := schedule.Get(ctx, client, name)
+	if err != nil {
 		return explain(client, name, err)
 	}
 	var last store.ScheduleRun
@@ -153,7 +154,7 @@ func (a verbs) runs(ctx context.Context, client *holdfast.Client, out *output.Li
 			}
 			last = page[i]
 			r := &page[i]
-			if err := out.Add(views.NewScheduleRun(r), func() []string { return views.ScheduleRunRow(now, r) }); err != nil {
+			if err := out.Add(views.NewScheduleRun(r), func() []string { return views.ScheduleRunRow(now, &s, r) }); err != nil {
 				return err
 			}
 		}

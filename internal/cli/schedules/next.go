@@ -3,7 +3,9 @@ package schedules
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,7 +70,7 @@ func (a verbs) next(ctx context.Context, cmd *cobra.Command, args []string, f *n
 	case f.limit < 1 || f.limit > mostNext:
 		return arg.Usagef("--limit %d: must be 1 to %d", f.limit, mostNext)
 	case times != nil:
-		return a.preview(ctx, append(args, "schedule")[0], *times, after, f.limit)
+		return a.preview(ctx, args, *times, after, f.limit)
 	case len(args) == 0:
 		return arg.Usagef("%s needs the name of a schedule, or %s", arg.Verb(cmd), exampleTimes)
 	}
@@ -81,14 +83,18 @@ func (a verbs) next(ctx context.Context, cmd *cobra.Command, args []string, f *n
 	})
 }
 
-// preview prints the times of a schedule that is not there.
-func (a verbs) preview(ctx context.Context, name string, times schedule.Times, after time.Time, n int) error {
+// preview prints the times of a schedule that is not there, and may have a name.
+func (a verbs) preview(ctx context.Context, args []string, times schedule.Times, after time.Time, n int) error {
 	var s store.Schedule
+	name := append(args, "schedule")[0]
 	err := a.Rehearse(ctx, func(ctx context.Context, client *holdfast.Client) (err error) {
 		s, err = schedule.Create(ctx, client, schedule.New(name, times, item("kind", json.RawMessage("{}"), nil)))
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && len(args) == 0:
+		return arg.Usage(errors.New(strings.Replace(err.Error(), fmt.Sprintf("schedule %q: ", name), "", 1)))
+	case err != nil:
 		return err
 	}
 	return a.printNext(&s, after, n)

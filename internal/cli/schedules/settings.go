@@ -192,6 +192,12 @@ func (f *timesFlags) over(given func(string) bool, s *store.Schedule) (timesFlag
 	return all, func(flag string) bool { return flag == "cron" || given(flag) }
 }
 
+// isInterval reports whether the cron expression is an interval, on which no clock has an effect.
+func (f *timesFlags) isInterval() bool {
+	fields := strings.Fields(f.cron)
+	return len(fields) > 0 && strings.EqualFold(fields[0], "@every")
+}
+
 // exampleTimes are examples of the flags of which one is needed.
 const exampleTimes = "--cron '30 2 * * *', --every 90s or --at TIME"
 
@@ -202,6 +208,10 @@ func (f *timesFlags) times(given func(string) bool, now time.Time) (*schedule.Ti
 		return nil, arg.Usagef("--tz requires --cron, such as --cron '30 2 * * *' --tz %s", output.Quote(f.zone))
 	case given("skip-gaps") && !given("cron"):
 		return nil, arg.Usagef("--skip-gaps requires --cron")
+	case given("tz") && f.isInterval():
+		return nil, arg.Usagef("--tz has no effect on an interval, as @every is; leave it out")
+	case given("skip-gaps") && f.isInterval():
+		return nil, arg.Usagef("--skip-gaps has no effect on an interval, as @every is; leave it out")
 	case given("from") && !given("every"):
 		return nil, arg.Usagef("--from requires --every, such as --every 24h --from %s", output.Quote(f.from))
 	}

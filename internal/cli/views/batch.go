@@ -15,7 +15,7 @@ type Batch struct {
 	Namespace string      `json:"namespace"`
 	Name      Text        `json:"name"`
 	State     string      `json:"state"`   // open, closed or done
-	Counted   int64       `json:"counted"` // members, which are counted once the batch is closed
+	Counted   int64       `json:"counted"` // members that have ended, all together; from the close on
 	Completed int64       `json:"completed"`
 	Failed    int64       `json:"failed"`
 	Cancelled int64       `json:"cancelled"`
@@ -61,14 +61,14 @@ func NewBatch(b *store.JobBatch) Batch {
 }
 
 // BatchHeader is the header of a table of batches.
-var BatchHeader = []string{"ID", "NAME", "STATE", "COMPLETED", "FAILED", "CANCELLED", "CREATED"}
+var BatchHeader = []string{"ID", "NAME", "STATE", "COUNTED", "COMPLETED", "FAILED", "CANCELLED", "CREATED"}
 
 // BatchRow formats a batch for a table.
 func BatchRow(now time.Time, b *store.JobBatch) []string {
 	v := NewBatch(b)
 	return []string{
-		v.ID, output.Clip(b.Name, output.MaxName), v.State, strconv.FormatInt(v.Completed, 10), strconv.FormatInt(v.Failed, 10),
-		strconv.FormatInt(v.Cancelled, 10), output.Ago(now, b.CreatedAt),
+		v.ID, output.Clip(b.Name, output.MaxName), v.State, strconv.FormatInt(v.Counted, 10), strconv.FormatInt(v.Completed, 10),
+		strconv.FormatInt(v.Failed, 10), strconv.FormatInt(v.Cancelled, 10), output.Ago(now, b.CreatedAt),
 	}
 }
 
@@ -84,7 +84,11 @@ func PrintBatch(out *output.Printer, now time.Time, b *store.JobBatch) {
 	p.at("closed", b.ClosedAt)
 	p.at("called back", b.DoneAt)
 	if !b.ClosedAt.IsZero() {
-		p.line("members", fmt.Sprintf("%d completed, %d failed, %d cancelled", v.Completed, v.Failed, v.Cancelled))
+		so := "counted so far"
+		if !b.DoneAt.IsZero() {
+			so = "in all"
+		}
+		p.line("members", fmt.Sprintf("%d %s: %d completed, %d failed, %d cancelled", v.Counted, so, v.Completed, v.Failed, v.Cancelled))
 	}
 	for _, c := range v.Calls {
 		p.line("if it has "+c.When, "job "+c.ID+" of kind "+c.Kind)

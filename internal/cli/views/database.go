@@ -1,6 +1,7 @@
 package views
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -52,6 +53,7 @@ type Health struct {
 	Namespace string   `json:"namespace"`
 	Healthy   bool     `json:"healthy"`
 	Problems  []string `json:"problems"`
+	Warnings  []string `json:"warnings"` // what is wrong and may mend itself
 	// Schema is the version that the database has; 0 if it did not answer.
 	Schema int `json:"schema"`
 	Nodes  int `json:"nodes"` // that are alive and serve the namespace
@@ -62,6 +64,19 @@ type Health struct {
 
 // SetLag sets the lag and its queue.
 func (v *Health) SetLag(lag time.Duration, queue string) { v.Lag, v.Queue = span(lag), Text(queue) }
+
+// SilentText says that a node which serves a namespace has been silent for several beats; "" if not
+// so. It may count as alive.
+func SilentText(n *store.Node, namespace string, now time.Time) string {
+	if !n.IsLate(now) || n.Info.Namespace != "" && n.Info.Namespace != namespace {
+		return ""
+	}
+	text := fmt.Sprintf("node %d (%s) has sent no heartbeat for %v", n.ID, n.Info.Name, now.Sub(n.BeatAt).Round(time.Second))
+	if left := n.LeasedUntil().Sub(now); left > 0 {
+		text += fmt.Sprintf("; it counts as alive, and its jobs as running, for at least %v more", left.Round(time.Second))
+	}
+	return text
+}
 
 // Serves reports whether a node is alive, as far as one can tell, and claims jobs of a namespace.
 func Serves(n *store.Node, namespace string, now time.Time) bool {

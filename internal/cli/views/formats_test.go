@@ -90,6 +90,12 @@ func samples() []sample {
 		Namespace: "default", Name: "mail", CreatedAt: sampleTime, PausedAt: sampleTime, PausedBy: "ada@host", OldestDue: sampleTime,
 		Counts: map[store.State]store.Count{store.Available: {N: store.CountBound, More: true}, store.Running: {N: 3}},
 	}
+	batch := &store.JobBatch{
+		ID: r.ID, Namespace: "default", BatchSettings: store.BatchSettings{Name: "import"}, CreatedAt: sampleTime, ClosedAt: sampleTime,
+		Counts: store.BatchCounts{Completed: 4, Failed: 2, Cancelled: 1},
+	}
+	done := *batch
+	done.DoneAt = sampleTime
 	now := sampleTime.Add(time.Minute)
 	cause := []why.Cause{{Code: why.Paused, Text: "queue mail has been paused", Until: sampleTime}}
 	full := why.Cause{Code: why.Limit, Text: "full", Limit: "slack"}
@@ -103,13 +109,17 @@ func samples() []sample {
 		{Nominal: at, State: store.RunSkipped, Job: r.ID, At: sampleTime},
 		{Nominal: at.AddDate(0, 0, -1), Manual: 1<<60 + 1, State: store.RunFired, Job: r.ID, At: sampleTime},
 	}
+	ofQueue := &store.Limit{
+		Namespace: "default", Name: "queue:mail", CreatedAt: sampleTime, UpdatedAt: sampleTime,
+		LimitSettings: store.LimitSettings{Capacity: 2, Rate: &store.Rate{Count: 5, Per: time.Minute}, Queues: []string{"mail"}},
+	}
 	return []sample{
 		{value: NewSchedule(nightly, now), list: ScheduleHeader, row: func() []string { return ScheduleRow(now, nightly) }},
 		{value: NewWholeSchedule(nightly, now, nextTimes, runs), print: func(p *output.Printer) {
 			v := NewWholeSchedule(nightly, now, nextTimes, runs)
 			PrintSchedule(p, now, nightly, &v, nextTimes, runs)
 		}},
-		{value: NewScheduleRun(&runs[0]), list: ScheduleRunHeader, row: func() []string { return ScheduleRunRow(now, &runs[0]) }},
+		{value: NewScheduleRun(&runs[0]), list: ScheduleRunHeader, row: func() []string { return ScheduleRunRow(now, nightly, &runs[0]) }},
 		{value: NewScheduleRun(&runs[1])},
 		{value: NewNextTime(nextTimes[0]), list: NextTimeHeader, row: func() []string { return NextTimeRow(now, nextTimes[0]) }},
 		{value: PlannedBackfill("default", "nightly", 100_000, true, nextTimes)},
@@ -120,10 +130,13 @@ func samples() []sample {
 		{value: NewWhy(&reasons), print: func(p *output.Printer) { PrintWhy(p, now, &reasons) }},
 		{value: NewJob(r), list: JobHeader, row: func() []string { return JobRow(now, r) }},
 		{value: NewQueue(queue), list: QueueHeader, row: func() []string { return QueueRow(now, queue) }},
+		{value: NewBatch(batch), list: BatchHeader, row: func() []string { return BatchRow(now, batch) }},
+		{value: NewBatch(batch), print: func(p *output.Printer) { PrintBatch(p, now, batch) }},
+		{value: NewBatch(&done), print: func(p *output.Printer) { PrintBatch(p, now, &done) }},
 		{value: NewNode(node, now), list: NodeHeader, row: func() []string { return NodeRow(now, node) }},
-		{value: NewWholeQueue(queue, []store.Node{*node}, unserved, sampleTime), print: func(p *output.Printer) {
-			v := NewWholeQueue(queue, []store.Node{*node}, unserved, sampleTime)
-			PrintQueue(p, now, queue, &v)
+		{value: NewWholeQueue(queue, ofQueue, []store.Node{*node}, unserved, sampleTime), print: func(p *output.Printer) {
+			v := NewWholeQueue(queue, ofQueue, []store.Node{*node}, unserved, sampleTime)
+			PrintQueue(p, now, queue, ofQueue, &v)
 		}},
 		{value: kind, list: KindHeader, row: func() []string { return KindRow(now, &kind) }},
 		{value: Enqueued{ID: r.ID.String(), Existing: true}},

@@ -50,9 +50,11 @@ func (p jobPrint) state(r *store.Record, causes []why.Cause) {
 	}
 	p.line("id", r.ID.String())
 	p.line("state", state)
-	if !r.State.Finished() {
-		for i, cause := range causes {
-			p.line([]string{"why", ""}[min(i, 1)], cause.Text)
+	name := "why"
+	for _, cause := range causes {
+		if !r.State.Finished() || cause.Code == why.Turn { // of what has ended the rest is shown below
+			p.line(name, cause.Text)
+			name = ""
 		}
 	}
 	if r.State != store.Completed { // a completed job's errors are those of earlier attempts

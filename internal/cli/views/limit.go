@@ -25,7 +25,7 @@ type Limit struct {
 	Queues    []string       `json:"queues"`     // empty: all
 	Kinds     map[string]int `json:"kinds"`      // with the slots that a job takes; empty: all, one each
 	NoJobs    bool           `json:"no_jobs"`    // no job counts
-	Held      int            `json:"held"`       // slots, by all nodes
+	Held      *int           `json:"held"`       // slots, by all nodes; null: nodes hold none, whatever runs
 	Holders   []Holder       `json:"holders"`
 	Wishes    []Holder       `json:"wishes"`    // the nodes that would hold more of a fair share, and how many
 	WantedAt  timestamp      `json:"wanted_at"` // when a node last asked for more slots than it got
@@ -68,9 +68,13 @@ func NewLimit(l *store.Limit) Limit {
 		v.Rate, v.Burst, v.NextAt, v.Drained = Text(l.Rate.String()), &burst, timestamp(l.NextAt), timestamp(l.DrainedUntil)
 	}
 	maps.Copy(v.Kinds, l.Kinds)
+	held := 0
 	for _, h := range l.Holders {
 		v.Holders = append(v.Holders, Holder{Node: Big(h.Node), Slots: h.Slots})
-		v.Held += h.Slots
+		held += h.Slots
+	}
+	if !l.PerKey && !l.Uncapped {
+		v.Held = &held
 	}
 	for _, h := range l.Wishes {
 		v.Wishes = append(v.Wishes, Holder{Node: Big(h.Node), Slots: h.Slots})
@@ -83,7 +87,10 @@ var LimitHeader = []string{"NAME", "CAPACITY", "HELD", "RATE", "WANTED", "QUEUES
 
 // LimitRow formats a limit for a table.
 func LimitRow(now time.Time, l *store.Limit) []string {
-	v, drift, wanted := NewLimit(l), "", "never"
+	v, drift, held, wanted := NewLimit(l), "", "-", "-"
+	if v.Held != nil {
+		held, wanted = strconv.Itoa(*v.Held), "never"
+	}
 	if !l.WantedAt.IsZero() {
 		wanted = output.Ago(now, l.WantedAt)
 	}
@@ -91,7 +98,7 @@ func LimitRow(now time.Time, l *store.Limit) []string {
 		drift = "yes"
 	}
 	return []string{
-		output.Clip(l.Name, output.MaxName), capacityText(&l.LimitSettings), strconv.Itoa(v.Held), rateText(&l.LimitSettings), wanted,
+		output.Clip(l.Name, output.MaxName), capacityText(&l.LimitSettings), held, rateText(&l.LimitSettings), wanted,
 		output.Clip(queuesText(&l.LimitSettings), 60), output.Clip(kindsText(&l.LimitSettings), 60), drift,
 	}
 }
@@ -220,7 +227,13 @@ func PrintLimit(out *output.Printer, now time.Time, l *store.Limit) {
 	}
 	p.line("queues", queuesText(&l.LimitSettings))
 	p.line("kinds", kindsText(&l.LimitSettings))
-	p.line("held", strconv.Itoa(v.Held))
+	switch {
+	case v.Held != nil:
+		p.line("held", strconv.Itoa(*v.Held))
+	case l.PerKey:
+		p.line("held", "by no node: each claim counts what runs of its keys; "+
+			"\"holdfast job why ID\" of a job that waits says what runs of its key")
+	}
 	p.at("last wanted", l.WantedAt)
 	p.at("created", l.CreatedAt)
 	p.at("changed", l.UpdatedAt)

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strconv"
@@ -32,7 +33,9 @@ type Node struct {
 	DeadAfter  span           `json:"dead_after"`
 	StartedAt  timestamp      `json:"started_at"`
 	BeatAt     timestamp      `json:"beat_at"`
+	Silent     bool           `json:"silent"` // for several beats; it may be dead
 	EndedAt    timestamp      `json:"ended_at"`
+	Ended      Text           `json:"ended"` // how: left, or dead
 }
 
 // NewNode returns the view of a node.
@@ -45,21 +48,9 @@ func NewNode(n *store.Node, now time.Time) Node {
 		Mode:      n.Mode.String(), ModeAt: timestamp(n.ModeAt), ModeBy: Text(n.ModeBy), Unwell: append([]string{}, n.Unwell...),
 		Slots: n.Info.Slots, Running: n.Running,
 		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds), DeadAfter: span(n.Info.DeadAfter),
-		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), EndedAt: timestamp(n.DeadAt),
+		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), Silent: n.IsLate(now), EndedAt: timestamp(n.DeadAt),
+		Ended: Text(n.Ended.String()),
 	}
-}
-
-// silentAfter is the age at which a node counts as silent although no other node has declared it
-// dead: there may be none left.
-const silentAfter = 30 * time.Second
-
-// isSilent reports whether a node should have been declared dead by now.
-func isSilent(n *store.Node, now time.Time) bool {
-	after := silentAfter
-	if dead := n.Info.DeadAfter; dead > 0 {
-		after = dead + dead/2
-	}
-	return n.DeadAt.IsZero() && now.Sub(n.BeatAt) > after
 }
 
 // taken is how many of its slots a node uses, and how many jobs more it has claimed ahead.
@@ -72,7 +63,7 @@ func taken(n *store.Node) string {
 }
 
 // isAlive reports whether a node lives, as far as one can tell.
-func isAlive(n *store.Node, now time.Time) bool { return n.DeadAt.IsZero() && !isSilent(n, now) }
+func isAlive(n *store.Node, now time.Time) bool { return n.DeadAt.IsZero() && !n.IsSilent(now) }
 
 // NodeHeader is the header of a table of nodes.
 var NodeHeader = []string{"ID", "NAME", "NAMESPACE", "STATUS", "RUNNING", "QUEUES", "KINDS", "STARTED", "BEAT"}
@@ -82,10 +73,13 @@ func NodeRow(now time.Time, n *store.Node) []string {
 	status := "alive"
 	switch {
 	case !n.DeadAt.IsZero():
-		status = "ended " + output.Ago(now, n.DeadAt)
-	case isSilent(n, now):
-		status = "silent " + output.Ago(now, n.BeatAt)
+		status = cmp.Or(n.Ended.String(), "ended") + " " + output.Ago(now, n.DeadAt)
+	case n.IsSilent(now):
+		status = "silent, seen " + output.Ago(now, n.BeatAt)
 	default:
+		if n.IsLate(now) {
+			status += ", seen " + output.Ago(now, n.BeatAt)
+		}
 		if n.Leader {
 			status += ", leader"
 		}

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,6 +90,8 @@ func QueueRow(now time.Time, q *store.Queue) []string {
 type WholeQueue struct {
 	Queue
 
+	// Limit is the one that queue set makes; null: there is none.
+	Limit    *Limit      `json:"limit"`
 	Nodes    []QueueNode `json:"nodes"`
 	Unserved []Unserved  `json:"unserved"`
 	// Kinds are those that the nodes serve, and how jobs of them are attempted here.
@@ -105,20 +106,22 @@ type QueueNode struct {
 	Kinds []string `json:"kinds"`
 }
 
-// NewWholeQueue returns the view of a queue and of those who serve it.
-func NewWholeQueue(q *store.Queue, nodes []store.Node, unserved []store.Unserved, now time.Time) WholeQueue {
+// NewWholeQueue returns the view of a queue, of its limit, which may be nil, and of those who serve
+// it.
+func NewWholeQueue(q *store.Queue, of *store.Limit, nodes []store.Node, unserved []store.Unserved, now time.Time) WholeQueue {
 	v := WholeQueue{Queue: NewQueue(q), Nodes: []QueueNode{}, Unserved: []Unserved{}}
+	if of != nil {
+		v.Limit = new(NewLimit(of))
+	}
 	var serving []*store.Node
 	for i := range nodes {
 		n := &nodes[i]
-		serves := (n.Info.Namespace == "" || n.Info.Namespace == q.Namespace) &&
-			(len(n.Info.Queues) == 0 || slices.Contains(n.Info.Queues, q.Name))
-		if !serves || !isAlive(n, now) {
+		if n.Info.Namespace != "" && n.Info.Namespace != q.Namespace || !n.Info.Serves(q.Name) || !isAlive(n, now) {
 			continue
 		}
 		serving = append(serving, n)
 		slots := n.Info.Slots
-		if own, limited := n.Info.QueueSlots[q.Name]; limited {
+		if own := n.Info.SlotsOf(q.Name); own > 0 {
 			slots = own
 		}
 		v.Nodes = append(v.Nodes, QueueNode{ID: Big(n.ID), Name: n.Info.Name, Slots: slots, Kinds: sorted(n.Info.Kinds)})
@@ -133,7 +136,7 @@ func NewWholeQueue(q *store.Queue, nodes []store.Node, unserved []store.Unserved
 }
 
 // PrintQueue prints a queue for people.
-func PrintQueue(out *output.Printer, now time.Time, q *store.Queue, v *WholeQueue) {
+func PrintQueue(out *output.Printer, now time.Time, q *store.Queue, of *store.Limit, v *WholeQueue) {
 	w := out.NewTable(3)
 	w.Add("name", q.Name)
 	w.Add("namespace", q.Namespace)
@@ -148,6 +151,9 @@ func PrintQueue(out *output.Printer, now time.Time, q *store.Queue, v *WholeQueu
 	}
 	if set := SetText(now, q.Attempts); set != "" {
 		w.Add("set", set)
+	}
+	if of != nil {
+		w.Add("limit", boundText(&of.LimitSettings))
 	}
 	for i := range v.Unserved {
 		u := &v.Unserved[i]

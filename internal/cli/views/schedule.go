@@ -94,7 +94,7 @@ func nextOf(s *store.Schedule, now time.Time) time.Time {
 }
 
 // NextOf returns up to n nominal times at which a schedule will fire, if it is not paused, as the
-// clock in its zone shows them.
+// clock in its zone shows them. One that has come is among them if there is no later one.
 func NextOf(s *store.Schedule, now time.Time, n int) []time.Time {
 	if s.NextAt.IsZero() {
 		return nil
@@ -106,6 +106,9 @@ func NextOf(s *store.Schedule, now time.Time, n int) []time.Time {
 	if err != nil {
 		return nil
 	}
+	if at, ok := schedule.Due(s, now); ok && len(next) == 0 && n > 0 {
+		next = append(next, at)
+	}
 	return next
 }
 
@@ -114,7 +117,9 @@ func FiresText(now time.Time, s *store.Schedule) string {
 	text := schedule.Words(s)
 	switch at := nextOf(s, now); {
 	case at.IsZero():
-		text += "; it fires no more"
+		text += "; " + over(s)
+	case s.PausedAt.IsZero() && !at.After(now):
+		text += "; due since " + localTime(at) + ": it fires when a node leads"
 	case s.PausedAt.IsZero():
 		text += "; next on " + localTime(at) + ", " + output.Ago(now, at)
 	default:
@@ -123,14 +128,29 @@ func FiresText(now time.Time, s *store.Schedule) string {
 	return text
 }
 
+// over says that a schedule will not fire again.
+func over(s *store.Schedule) string {
+	if s.Fired == 0 {
+		return "it is over and has never fired: its times had passed when it was made, or were missed or skipped"
+	}
+	return "it is over: it fires no more"
+}
+
 // ScheduleHeader is the header of a table of schedules.
 var ScheduleHeader = []string{"NAME", "TIMES", "NEXT", "KIND", "LAST", "PAUSED", "DRIFT"}
 
 // ScheduleRow formats a schedule for a table.
 func ScheduleRow(now time.Time, s *store.Schedule) []string {
-	next, paused, drift := "never", "", ""
-	if at := nextOf(s, now); !at.IsZero() {
+	next, paused, drift := "over", "", ""
+	at := nextOf(s, now)
+	switch {
+	case at.IsZero():
+	case s.PausedAt.IsZero() && !at.After(now):
+		next = "due"
+	case s.PausedAt.IsZero():
 		next = output.Ago(now, at)
+	default:
+		next = "paused"
 	}
 	if !s.PausedAt.IsZero() {
 		paused = pausedText(now, s)
@@ -176,10 +196,10 @@ func NewScheduleRun(r *store.ScheduleRun) ScheduleRun {
 var ScheduleRunHeader = []string{"NOMINAL", "STATE", "JOB", "DECIDED", "NUMBER"}
 
 // ScheduleRunRow formats a run of a schedule for a table.
-func ScheduleRunRow(now time.Time, r *store.ScheduleRun) []string {
+func ScheduleRunRow(now time.Time, s *store.Schedule, r *store.ScheduleRun) []string {
 	number, _ := Big(r.Manual).MarshalJSON()
 	return []string{
-		r.Nominal.UTC().Format("2006-01-02 15:04:05Z"), r.State.String(), IDText(r.Job), output.Ago(now, r.At),
+		TimeOf(s, r.Nominal), r.State.String(), IDText(r.Job), output.Ago(now, r.At),
 		output.CellOf(number),
 	}
 }
@@ -201,6 +221,16 @@ var NextTimeHeader = []string{"TIME", "WHEN"}
 // NextTimeRow formats a nominal time for a table.
 func NextTimeRow(now, at time.Time) []string {
 	return []string{localTime(at), output.Ago(now, at)}
+}
+
+// TimeOf formats a time as the clock in the zone of a schedule shows it: in UTC if it has none.
+func TimeOf(s *store.Schedule, at time.Time) string {
+	if _, name, _, ok := schedule.CronOf(s); ok {
+		if zone, err := time.LoadLocation(name); err == nil { // else it is unknown on this machine
+			return localTime(at.In(zone))
+		}
+	}
+	return localTime(at.UTC())
 }
 
 // localTime formats a time as the clock in its zone shows it.

@@ -115,7 +115,7 @@ func PrintSchedule(out *output.Printer, now time.Time, s *store.Schedule, v *Who
 	p.line("last job", IDText(s.Last))
 	p.Flush()
 	if len(next) == 0 {
-		out.Printf("\nit fires no more")
+		out.Printf("\n%s", over(s))
 	} else {
 		out.Printf("\nnext times:")
 		w := out.NewTable(2)
@@ -133,7 +133,7 @@ func PrintSchedule(out *output.Printer, now time.Time, s *store.Schedule, v *Who
 		w := out.NewTable(2)
 		w.Add(ScheduleRunHeader...)
 		for i := range runs {
-			w.Add(ScheduleRunRow(now, &runs[i])...)
+			w.Add(ScheduleRunRow(now, s, &runs[i])...)
 		}
 		w.Flush()
 	}

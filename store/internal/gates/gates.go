@@ -16,7 +16,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Portion is how many jobs of one gate go back to ready at once where nothing bounds it.
+// Portion is how many jobs that wait at gates one transaction puts back into ready, over all gates.
+// Of a limit that was deleted there may be very many.
 const Portion = 1000
 
 // Most is how many jobs one claim puts behind their gates before it gives up looking for others.
@@ -45,12 +46,13 @@ type Gate struct {
 }
 
 // Admit reports whether a job of the gate runs: it does if a slot is left beside those that were
-// admitted before and those that wait before it.
+// admitted before and those that wait before it. Where nothing bounds them jobs still wait at most
+// until those have gone on that wait before them: their limit was deleted a moment ago.
 func (g *Gate) Admit(p Place) bool {
-	if g.Unbounded {
-		return true
-	}
 	before, _ := slices.BinarySearchFunc(g.Heads, p, Place.Compare)
+	if g.Unbounded {
+		return before == 0
+	}
 	if g.through+before >= g.Free {
 		return false
 	}

@@ -37,6 +37,8 @@ func Codes(more map[string]int64) map[string]string {
 		"message_update":    number(store.MessageUpdate),
 		"update_refused":    number(store.UpdateRefused),
 		"node_drains":       number(store.NodeDrains),
+		"node_left":         number(store.NodeLeft),
+		"node_died":         number(store.NodeDied),
 		"callback_messages": list(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat),
 		"callback_answers":  list(store.MessageCallback, store.MessageCallbackFailed),
 		"answer_messages":   list(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat, store.MessageChild),

@@ -298,7 +298,10 @@ func limitsCopied(p *pair) {
 	l := p.from.SaveLimit(env.Limit("partner", 5, func(l *store.Limit) { l.Queues, l.Kinds = []string{"mail"}, map[string]int{"send": 2} }))
 	gone := p.from.SaveLimit(env.Limit("gone", 7))
 	p.from.SaveLimit(env.Limit("rated", 0, func(l *store.Limit) { l.Uncapped, l.Rate = true, &store.Rate{Count: 1, Per: time.Minute} }))
-	p.from.NoError("Drain", p.from.Store.Drain(p.from.Ctx, env.Namespace, "rated", p.from.Clock.Now().Add(time.Hour)))
+	for range 2 { // the first of which is taken back
+		p.from.NoError("ResumeLimit", p.from.Store.ResumeLimit(p.from.Ctx, store.ResumeLimitParams{Namespace: env.Namespace, Name: "rated"}))
+		p.from.NoError("Drain", p.from.Store.Drain(p.from.Ctx, env.Namespace, "rated", p.from.Clock.Now().Add(time.Hour)))
+	}
 	p.from.Slots(node, l, 0, 3)
 	p.from.Leave(node)
 	from := survey(p.from)
@@ -307,7 +310,7 @@ func limitsCopied(p *pair) {
 	p.to.Equal("copied", survey(p.to).Limits, from.Limits)
 	drained := p.to.LimitOf("rated")
 	taken, err := p.to.Store.TakePermits(p.to.Ctx, []store.PermitAsk{{Limit: drained.ID, Version: drained.Version, Want: 1}})
-	if err != nil || len(taken) != 1 || taken[0].Count != 0 || !drained.NextAt.Equal(drained.DrainedUntil) {
+	if err != nil || len(taken) != 1 || taken[0].Count != 0 || drained.Resumed != 1 || !drained.NextAt.Equal(drained.DrainedUntil) {
 		p.to.Errorf("a copied limit that was drained is %+v, and gives %+v, %v", drained, taken, err)
 	}
 	p.from.NoError("DeleteLimit", p.from.Store.DeleteLimit(p.from.Ctx, env.Namespace, "rated", false))

@@ -57,6 +57,7 @@ func plain(e *env.Env) {
 	}
 	failed := started(e)
 	e.End(failed, store.Failed)
+	e.KeepLogs(env.Logged(failed, 1, `{"msg":"\u0000"}`), env.Logged(failed, 2, "two", "three"))
 	e.Retry(failed.Job.ID)
 	e.Cancel(e.Add())
 	e.PauseJob(e.Add(env.Delay(time.Minute)), store.Waiting)

@@ -21,6 +21,7 @@ var dependTests = env.Tests{
 	"a_person_cancels_it_and_it_waits_no_more":      dependCancelled,
 	"a_person_edits_it":                             dependEdited,
 	"a_fork_waits_like_any_other_job":               dependFork,
+	"one_that_was_available_is_that_again":          dependClock,
 }
 
 func dependAny(e *env.Env) {
@@ -52,6 +53,21 @@ func dependAny(e *env.Env) {
 	e.WantState(paused, store.Available)
 	e.Depend(now, store.CancelIfFailed, store.Available, done)
 	e.ClaimRuns(node)
+}
+
+// dependClock: a job that had become available is that again at once, also by a clock that was set
+// back since to before its run time.
+func dependClock(e *env.Env) {
+	node := e.Join()
+	first := e.ClaimOne(node, e.Add())
+	id := e.Add()
+	e.Clock.Advance(-time.Minute)
+	e.Depend(id, store.CancelIfFailed, store.Waiting, first.Job.ID)
+	e.End(first, store.Completed)
+	e.CloseChildren(10)
+	if r := e.Get(id); r.State != store.Available || !r.RunAt.Equal(e.Clock.Now()) {
+		e.Fatalf("it is %v, due at %v", r.State, r.RunAt)
+	}
 }
 
 func dependStarted(e *env.Env) {

@@ -12,6 +12,7 @@ var cancelDurableTests = env.Tests{
 	"CancelArrives_at_a_durable_job_in_every_state":        cancelDurableStates,
 	"a_sweep_applies_what_no_run_can_answer_and_counts_it": cancelDurableSwept,
 	"a_job_that_has_not_begun_is_cancelled_at_once":        cancelNotBegun,
+	"a_second_request_is_recorded_if_it_ends_the_job":      cancelDurableAgain,
 }
 
 // begun is a run of a job that remembers.
@@ -86,6 +87,21 @@ func cancelDurableSwept(e *env.Env) {
 	if n := e.Sweep(); n != 0 {
 		e.Fatalf("the second sweep applied %d requests", n)
 	}
+}
+
+// cancelDurableAgain: a request that changes nothing is not recorded. If a person has taken the
+// journal away since the first one, the second one ends the job, and is.
+func cancelDurableAgain(e *env.Env) {
+	id := e.Parked(env.ForSignals()).Job.ID
+	e.Equal("answers", e.Cancel(id, id), []store.State{store.Available, store.Available})
+	e.PauseJob(id, store.Waiting)
+	e.Resume(env.Cut(id, 0), store.Available)
+	e.Equal("answers", e.Cancel(id, id), []store.State{store.Cancelled, store.Cancelled})
+	var kinds []store.ActionKind
+	for _, a := range e.Get(id).Actions {
+		kinds = append(kinds, a.Kind)
+	}
+	e.Equal("what people did", kinds, []store.ActionKind{store.ActionCancel, store.ActionPause, store.ActionResume, store.ActionCancel})
 }
 
 func cancelNotBegun(e *env.Env) {

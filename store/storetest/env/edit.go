@@ -40,7 +40,7 @@ func (e *Env) WantNoEdit(id store.ID, change store.Edit, class error) {
 // TryDelete asks to remove jobs.
 func (e *Env) TryDelete(ids ...store.ID) []store.Result {
 	e.Helper()
-	results, err := e.Store.Delete(e.Ctx, store.DeleteParams{Jobs: ids, Reason: "a test", Actor: "ada"})
+	results, _, err := e.Store.Delete(e.Ctx, store.DeleteParams{Jobs: ids, Reason: "a test", Actor: "ada"})
 	if err != nil || len(results) != len(ids) {
 		e.Fatalf("Delete: %+v, %v", results, err)
 	}

@@ -1,7 +1,9 @@
 package env
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -62,3 +64,41 @@ var (
 	Calls  = []store.EntryKind{store.EntryCallback}
 	Either = slices.Concat(Values, Items)
 )
+
+// Logged is a chunk of lines of a run, from a number on.
+func Logged(run store.Claimed, first int64, lines ...string) store.LogChunk {
+	return store.LogChunk{
+		Job: run.Job.ID, Lease: run.Lease.Number, Attempt: run.Job.Attempt, First: first, Count: len(lines),
+		Lines: []byte(strings.Join(lines, "\n") + "\n"),
+	}
+}
+
+// Opening is a chunk that may be the first of its run.
+func Opening(c store.LogChunk) store.LogChunk {
+	c.Opens = true
+	return c
+}
+
+// KeepLogs writes chunks.
+func (e *Env) KeepLogs(chunks ...store.LogChunk) {
+	e.Helper()
+	e.NoError("KeepLogs", e.Store.KeepLogs(e.Ctx, chunks))
+}
+
+// Logs returns all that the runs of a job have logged.
+func (e *Env) Logs(job store.ID) []store.LogChunk {
+	e.Helper()
+	chunks, err := e.Store.Logs(e.Ctx, store.LogParams{Job: job, Limit: 1000})
+	e.NoError("Logs", err)
+	return chunks
+}
+
+// WantLogs checks what the runs of a job have logged, as "lease.first: lines".
+func (e *Env) WantLogs(job store.ID, want ...string) {
+	e.Helper()
+	var got []string
+	for _, c := range e.Logs(job) {
+		got = append(got, fmt.Sprintf("%d.%d: %s", c.Lease, c.First, strings.ReplaceAll(strings.TrimSpace(string(c.Lines)), "\n", ",")))
+	}
+	e.Equal("the logs", got, want)
+}

@@ -113,6 +113,10 @@ func (p persistent) SetQueue(ctx context.Context, params store.SetQueueParams) (
 	return persistFor(func() (store.QueueAttempts, error) { return p.Store.SetQueue(ctx, params) })
 }
 
+func (p persistent) Busy(ctx context.Context, namespace string) ([]store.BusyQueue, error) {
+	return persistFor(func() ([]store.BusyQueue, error) { return p.Store.Busy(ctx, namespace) })
+}
+
 func (p persistent) AttemptsOfQueues(ctx context.Context, namespace string) (map[string]store.QueueAttempts, error) {
 	return persistFor(func() (map[string]store.QueueAttempts, error) { return p.Store.AttemptsOfQueues(ctx, namespace) })
 }
@@ -145,8 +149,8 @@ func (p persistent) Depend(ctx context.Context, params store.DependParams) (stor
 	return persistTold(func() (store.State, []store.Wake, error) { return p.Store.Depend(ctx, params) })
 }
 
-func (p persistent) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
-	return persistFor(func() ([]store.Result, error) { return p.Store.Delete(ctx, params) })
+func (p persistent) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, []store.Wake, error) {
+	return persistTold(func() ([]store.Result, []store.Wake, error) { return p.Store.Delete(ctx, params) })
 }
 
 func (p persistent) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
@@ -169,6 +173,14 @@ func (p persistent) ForgetUpdate(ctx context.Context, namespace string, job stor
 	return persist(func(bool) error { return p.Store.ForgetUpdate(ctx, namespace, job, key) })
 }
 
+func (p persistent) KeepLogs(ctx context.Context, chunks []store.LogChunk) error {
+	return persist(func(bool) error { return p.Store.KeepLogs(ctx, chunks) })
+}
+
+func (p persistent) Logs(ctx context.Context, params store.LogParams) ([]store.LogChunk, error) {
+	return persistFor(func() ([]store.LogChunk, error) { return p.Store.Logs(ctx, params) })
+}
+
 func (p persistent) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
 	return persistFor(func() (store.Closed, error) { return p.Store.CloseChildren(ctx, limit) })
 }
@@ -187,6 +199,14 @@ func (p persistent) List(ctx context.Context, params store.ListParams) (store.Pa
 
 func (p persistent) Count(ctx context.Context, params store.CountParams) (store.Counted, error) {
 	return persistFor(func() (store.Counted, error) { return p.Store.Count(ctx, params) })
+}
+
+func (p persistent) WaitingOfKeys(ctx context.Context, params store.WaitingOfKeysParams) ([]int, error) {
+	return persistFor(func() ([]int, error) { return p.Store.WaitingOfKeys(ctx, params) })
+}
+
+func (p persistent) StuckKeys(ctx context.Context, params store.StuckKeysParams) (store.StuckPage, error) {
+	return persistFor(func() (store.StuckPage, error) { return p.Store.StuckKeys(ctx, params) })
 }
 
 func (p persistent) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {

@@ -75,6 +75,11 @@ func (p persistent) Drain(ctx context.Context, namespace, name string, until tim
 	return err
 }
 
+func (p persistent) ResumeLimit(ctx context.Context, params store.ResumeLimitParams) error {
+	_, err := persistFor(func() (struct{}, error) { return struct{}{}, p.Store.ResumeLimit(ctx, params) })
+	return err
+}
+
 // Whether a reservation was made the journal tells.
 func (p persistent) Reserve(ctx context.Context, r *store.Reservation) error {
 	for {

@@ -331,8 +331,8 @@ func (s *Store) Depend(ctx context.Context, params store.DependParams) (store.St
 }
 
 // Delete implements store.Editors.
-func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
-	return answer(ctx, s, "Delete", func() ([]store.Result, error) { return s.inner.Delete(ctx, params) })
+func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, []store.Wake, error) {
+	return told(ctx, s, "Delete", func() ([]store.Result, []store.Wake, error) { return s.inner.Delete(ctx, params) })
 }
 
 // Get implements store.Reader.
@@ -350,6 +350,16 @@ func (s *Store) Count(ctx context.Context, params store.CountParams) (store.Coun
 	return answer(ctx, s, "Count", func() (store.Counted, error) { return s.inner.Count(ctx, params) })
 }
 
+// WaitingOfKeys implements store.Reader.
+func (s *Store) WaitingOfKeys(ctx context.Context, params store.WaitingOfKeysParams) ([]int, error) {
+	return answer(ctx, s, "WaitingOfKeys", func() ([]int, error) { return s.inner.WaitingOfKeys(ctx, params) })
+}
+
+// StuckKeys implements store.Reader.
+func (s *Store) StuckKeys(ctx context.Context, params store.StuckKeysParams) (store.StuckPage, error) {
+	return answer(ctx, s, "StuckKeys", func() (store.StuckPage, error) { return s.inner.StuckKeys(ctx, params) })
+}
+
 // Obstacles implements store.Reader.
 func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
 	return answer(ctx, s, "Obstacles", func() (store.Obstacles, error) { return s.inner.Obstacles(ctx, namespace, id) })
@@ -358,6 +368,11 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 // Queues implements store.Queues.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	return answer(ctx, s, "Queues", func() ([]store.Queue, error) { return s.inner.Queues(ctx, namespace) })
+}
+
+// Busy implements store.Claims.
+func (s *Store) Busy(ctx context.Context, namespace string) ([]store.BusyQueue, error) {
+	return answer(ctx, s, "Busy", func() ([]store.BusyQueue, error) { return s.inner.Busy(ctx, namespace) })
 }
 
 // Unserved implements store.Queues.
@@ -398,6 +413,16 @@ func (s *Store) GetUpdate(ctx context.Context, namespace string, job store.ID, k
 // ForgetUpdate implements store.Updates.
 func (s *Store) ForgetUpdate(ctx context.Context, namespace string, job store.ID, key string) error {
 	return s.do(ctx, "ForgetUpdate", func(bool) error { return s.inner.ForgetUpdate(ctx, namespace, job, key) })
+}
+
+// KeepLogs implements store.Logs.
+func (s *Store) KeepLogs(ctx context.Context, chunks []store.LogChunk) error {
+	return s.do(ctx, "KeepLogs", func(bool) error { return s.inner.KeepLogs(ctx, chunks) })
+}
+
+// Logs implements store.Logs.
+func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogChunk, error) {
+	return answer(ctx, s, "Logs", func() ([]store.LogChunk, error) { return s.inner.Logs(ctx, params) })
 }
 
 // Ended implements store.Reader.

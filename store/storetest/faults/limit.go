@@ -51,6 +51,12 @@ func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Ti
 	return err
 }
 
+// ResumeLimit implements store.Rates.
+func (s *Store) ResumeLimit(ctx context.Context, params store.ResumeLimitParams) error {
+	_, err := once(ctx, s, "ResumeLimit", func() (struct{}, error) { return struct{}{}, s.inner.ResumeLimit(ctx, params) })
+	return err
+}
+
 // Reserve implements store.Rates.
 func (s *Store) Reserve(ctx context.Context, r *store.Reservation) error {
 	_, err := once(ctx, s, "Reserve", func() (struct{}, error) { return struct{}{}, s.inner.Reserve(ctx, r) })

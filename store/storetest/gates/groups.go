@@ -6,8 +6,11 @@ import "github.com/holdfastdev/holdfast/store/storetest/env"
 
 // Groups are the tests of this package, by what they are about.
 var Groups = env.Groups{
-	"Gate":      gateTests,
-	"GatePlace": placeTests,
-	"GateRate":  rateTests,
-	"RaceGate":  raceTests,
+	"Gate":        gateTests,
+	"GatePlace":   placeTests,
+	"GatePortion": portionTests,
+	"GateRate":    rateTests,
+	"GateShare":   sharingTests,
+	"RaceGate":    raceTests,
+	"GateWaits":   waitsTests,
 }

@@ -1,6 +1,10 @@
 package jobs
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -14,9 +18,13 @@ var sequenceTests = env.Tests{
 	"other_ends_give_the_turn_back":                      sequenceOtherEnds,
 	"a_job_that_is_deleted_gives_the_turn_back":          sequenceDeleted,
 	"a_job_that_is_cancelled_later_gives_the_turn_back":  sequenceSkipped,
+	"a_job_that_is_deleted_tells_of_the_next_one":        deleteTells,
 	"a_person_skips_no_other":                            sequenceOnlySkipped,
 	"NoLoss_a_job_that_keeps_its_turn_is_not_removed":    sequenceRetained,
 	"Order_a_job_that_is_retried_is_before_those_behind": sequenceRetried,
+	"Order_a_job_that_people_act_on_at_once":             sequenceContested,
+	"keys_whose_turn_a_failed_job_keeps_are_listed":      stuckListed,
+	"stuck_keys_are_listed_in_parts":                     stuckInParts,
 }
 
 // inSequence are enqueues of jobs with one key that keep their turns.
@@ -41,7 +49,19 @@ func wantStuck(e *env.Env, node int64, first, second store.ID) {
 	if o.Turn != first || !e.Get(second).Blocked {
 		e.Fatalf("the job behind waits for %v, want %v", o.Turn, first)
 	}
+	wantTurn(e, first, true)
+	wantTurn(e, second, false)
 	e.WantState(first, store.Failed)
+}
+
+// wantTurn checks what a job says of the turn of its key.
+func wantTurn(e *env.Env, id store.ID, has bool) {
+	e.Helper()
+	o, err := e.Store.Obstacles(e.Ctx, env.Namespace, id)
+	e.NoError("Obstacles", err)
+	if o.HasTurn != has {
+		e.Fatalf("job %v has the turn: %v, want %v", id, o.HasTurn, has)
+	}
 }
 
 // wantNext checks that the job behind follows.
@@ -131,6 +151,7 @@ func sequenceSkipped(e *env.Env) {
 			e.NoError("Cancel", err)
 			e.Equal("results", results, []store.Result{{Job: first, State: store.Failed}})
 		}
+		wantTurn(e, first, false)
 		if r := e.Get(first); len(r.Actions) != 1 || r.Actions[0].Actor != "ada" || r.Actions[0].Reason != "lost" {
 			e.Fatalf("what was recorded: %+v", r.Actions)
 		}
@@ -184,4 +205,106 @@ func sequenceRetried(e *env.Env) {
 	e.Retry(first)
 	e.Cancel(first)
 	wantNext(e, node, second)
+}
+
+// sequenceContested: people retry, skip and cancel each of some jobs at once that keep their turns,
+// and every other time delete it. Of no key two jobs run together, and the jobs behind run in the
+// end.
+func sequenceContested(e *env.Env) {
+	node := e.Join()
+	for n := range contests {
+		firsts, seconds := manyStuck(e, node)
+		var acts []func() error
+		for _, id := range firsts {
+			acts = append(acts, onStuck(e, id)[n%2:]...)
+		}
+		together(e, acts)
+		endInTurn(e, node)
+		_, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: firsts}) // all others may have found them busy
+		e.NoError("Cancel", err)
+		endInTurn(e, node)
+		for _, id := range seconds {
+			e.WantState(id, store.Completed)
+		}
+	}
+}
+
+// contests is how often people act on jobs at once: it depends on luck whether they meet.
+const contests = 10
+
+// deleteTells: who deletes a job that keeps its turn is told where to look for the next one.
+func deleteTells(e *env.Env) {
+	node := e.Join()
+	key := func(q *store.Enqueue) { q.Job.OrderingKey, q.Job.Options.KeepTurn = "k", true }
+	first, second := e.Add(key), e.Add(key)
+	e.EndAll(e.Claim(node, 10), store.Failed)
+	results, wakes, err := e.Store.Delete(e.Ctx, store.DeleteParams{Jobs: []store.ID{first}})
+	e.NoError("Delete", err)
+	e.NoError("the answer", results[0].Err)
+	if !slices.ContainsFunc(wakes, func(w store.Wake) bool {
+		return w.Kind == store.WakeAll || w.Kind == store.WakeReady && w.Queue == "mail"
+	}) {
+		e.Errorf("Delete tells of %+v, and the turn of the next job has come", wakes)
+	}
+	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 10)), second)
+}
+
+// onStuck are what people do to a job that keeps its turn; the first is to delete it.
+func onStuck(e *env.Env, id store.ID) []func() error {
+	jobs := []store.ID{id}
+	return []func() error{
+		func() error { _, _, err := e.Store.Delete(e.Ctx, store.DeleteParams{Jobs: jobs}); return err },
+		func() error {
+			_, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: jobs, Skip: true})
+			return err
+		},
+		func() error { _, _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: jobs}); return err },
+		func() error { _, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: jobs}); return err },
+	}
+}
+
+// manyStuck returns jobs of several keys that have failed and keep their turns, and one behind
+// each.
+func manyStuck(e *env.Env, node int64) (firsts, seconds []store.ID) {
+	e.Helper()
+	for i := range 20 {
+		key := func(q *store.Enqueue) { q.Job.OrderingKey, q.Job.Options.KeepTurn = fmt.Sprint("k", i), true }
+		firsts, seconds = append(firsts, e.Add(key)), append(seconds, e.Add(key))
+	}
+	runs := e.Claim(node, 100)
+	e.WantIDs("claimed", env.ClaimedIDs(runs), firsts...)
+	e.EndAll(runs, store.Failed)
+	return firsts, seconds
+}
+
+// together does all at once.
+func together(e *env.Env, acts []func() error) {
+	e.Helper()
+	errs, start := make([]error, len(acts)), make(chan struct{})
+	var all sync.WaitGroup
+	for i := range acts {
+		all.Go(func() {
+			<-start
+			errs[i] = acts[i]()
+		})
+	}
+	close(start)
+	all.Wait()
+	e.NoError("what people do", errors.Join(errs...))
+}
+
+// endInTurn completes all jobs that may run, of which no two have one key.
+func endInTurn(e *env.Env, node int64) {
+	e.Helper()
+	for runs := e.Claim(node, 100); len(runs) > 0; runs = e.Claim(node, 100) {
+		of := map[string]store.ID{}
+		for _, run := range runs {
+			key := run.Job.OrderingKey
+			if other, two := of[key]; two {
+				e.Fatalf("%v and %v of the key %s run at once", other, run.Job.ID, key)
+			}
+			of[key] = run.Job.ID
+		}
+		e.EndAll(runs, store.Completed)
+	}
 }

@@ -12,25 +12,28 @@ import (
 )
 
 var rateTests = env.Tests{
-	"all_of_a_rate_is_kept":                                       rateKept,
-	"LimitsHold_permits_come_by_the_rate":                         rateComes,
-	"LimitsHold_calls_that_come_late_or_twice_make_no_permits":    rateLate,
-	"LimitsHold_only_the_last_permits_go_back_and_once":           rateBack,
-	"LimitsHold_no_permit_comes_before_the_end_of_a_drain":        rateDrain,
-	"LimitsHold_a_drain_outlives_another_rate":                    rateDrainKept,
-	"LimitsHold_a_drain_lasts_as_long_as_it_says":                 rateDrainFar,
-	"LimitsHold_a_clock_that_is_set_back_changes_no_rate":         rateClock,
-	"LimitsHold_another_rate_goes_on_from_what_was_taken":         rateChanged,
-	"LimitsHold_a_permit_is_taken_where_it_is_remembered":         rateReserved,
-	"a_permit_from_before_a_drain_is_replaced":                    rateReservedAgain,
-	"a_permit_that_was_missed_is_replaced":                        rateMissed,
-	"what_has_no_rate_gives_no_permits":                           rateMissing,
-	"a_rate_that_cannot_be_kept_is_refused":                       rateInvalid,
-	"a_limit_without_a_capacity_bounds_no_slots":                  rateUncapped,
-	"a_dead_node_keeps_no_permits_from_others":                    rateDead,
-	"LimitsHold_permits_are_those_of_the_rules":                   rateRules,
-	"one_call_asks_for_permits_of_many_limits":                    rateMany,
-	"permits_may_be_left_where_no_job_waits_and_come_if_one_does": rateIfWaiting,
+	"all_of_a_rate_is_kept":                                           rateKept,
+	"LimitsHold_permits_come_by_the_rate":                             rateComes,
+	"LimitsHold_calls_that_come_late_or_twice_make_no_permits":        rateLate,
+	"LimitsHold_only_the_last_permits_go_back_and_once":               rateBack,
+	"LimitsHold_no_permit_comes_before_the_end_of_a_drain":            rateDrain,
+	"LimitsHold_a_drain_outlives_another_rate":                        rateDrainKept,
+	"LimitsHold_a_drain_lasts_as_long_as_it_says":                     rateDrainFar,
+	"LimitsHold_a_clock_that_is_set_back_changes_no_rate":             rateClock,
+	"LimitsHold_another_rate_goes_on_from_what_was_taken":             rateChanged,
+	"LimitsHold_a_permit_is_taken_where_it_is_remembered":             rateReserved,
+	"a_permit_from_before_a_drain_is_replaced":                        rateReservedAgain,
+	"LimitsHold_permits_come_from_now_on_when_a_drain_is_taken_back":  rateResumed,
+	"LimitsHold_a_drain_that_is_taken_back_at_once_gives_no_permits":  rateResumedAtOnce,
+	"LimitsHold_permits_booked_before_a_drain_is_taken_back_are_void": rateResumedVoid,
+	"a_permit_that_was_missed_is_replaced":                            rateMissed,
+	"what_has_no_rate_gives_no_permits":                               rateMissing,
+	"a_rate_that_cannot_be_kept_is_refused":                           rateInvalid,
+	"a_limit_without_a_capacity_bounds_no_slots":                      rateUncapped,
+	"a_dead_node_keeps_no_permits_from_others":                        rateDead,
+	"LimitsHold_permits_are_those_of_the_rules":                       rateRules,
+	"one_call_asks_for_permits_of_many_limits":                        rateMany,
+	"permits_may_be_left_where_no_job_waits_and_come_if_one_does":     rateIfWaiting,
 }
 
 // rated is a limit with a rate alone.
@@ -197,15 +200,18 @@ func rateChanged(e *env.Env) {
 	e.Equal("another capacity", permits(e, permitsOf(l, 9)).Count, 0)
 }
 
+func reservation(run *store.Claimed, seq int64, before time.Time) *store.Reservation {
+	return &store.Reservation{
+		Namespace: env.Namespace, Name: "partner", Before: before,
+		Append: &store.Append{Lease: run.Lease, Entries: []store.Entry{env.Step(seq)}},
+		Say:    func(r *store.Reservation) { r.Append.Entries[0].Data = []byte(r.At.Format(`"15:04:05.000"`)) },
+	}
+}
+
 // reserve takes a permit for a run, and writes down when it comes.
 func reserve(e *env.Env, run *store.Claimed, seq int64, before time.Time, late ...time.Duration) (*store.Reservation, error) {
 	e.Helper()
-	entry := env.Step(seq)
-	r := &store.Reservation{
-		Namespace: env.Namespace, Name: "partner", Before: before,
-		Append: &store.Append{Lease: run.Lease, Entries: []store.Entry{entry}},
-		Say:    func(r *store.Reservation) { r.Append.Entries[0].Data = []byte(r.At.Format(`"15:04:05.000"`)) },
-	}
+	r := reservation(run, seq, before)
 	for _, d := range late {
 		r.Late = d
 	}
@@ -328,6 +334,7 @@ func rateMissing(e *env.Env) {
 		want error
 	}{{"partner", store.ErrInvalid}, {"other", store.ErrNotFound}} {
 		e.WantErr("Drain of "+c.name, e.Store.Drain(e.Ctx, env.Namespace, c.name, e.Clock.Now()), c.want)
+		e.WantErr("ResumeLimit of "+c.name, e.Store.ResumeLimit(e.Ctx, store.ResumeLimitParams{Namespace: env.Namespace, Name: c.name}), c.want)
 		r := &store.Reservation{Namespace: env.Namespace, Name: c.name, Append: &store.Append{Lease: run.Lease}, Say: func(*store.Reservation) {}}
 		r.Append.Entries = []store.Entry{env.Step(1)}
 		e.WantErr("Reserve of "+c.name, e.Store.Reserve(e.Ctx, r), c.want)
@@ -441,7 +448,7 @@ func rateRules(e *env.Env) {
 	s.Become(e.Clock.Now().UnixMicro(), &now)
 	moves := [][2]int64{{0, 0}} // as the store and as the rules number them
 	for step := range 120 {
-		switch at := e.Clock.Now(); random.IntN(12) {
+		switch at := e.Clock.Now(); random.IntN(13) {
 		case 0:
 			now = rates[random.IntN(len(rates))]
 			l = e.ChangeLimit(rated("partner", now.Count, now.Per, now.Burst), l.Version)
@@ -450,6 +457,9 @@ func rateRules(e *env.Env) {
 			until := at.Add(time.Duration(random.IntN(2000)-500) * ms)
 			e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", until))
 			s.Drain(at.UnixMicro(), until.UnixMicro())
+		case 12:
+			resume(e)
+			s.Resume(at.UnixMicro())
 		case 2:
 			e.Clock.Set(at.Add(-time.Duration(random.IntN(1500)) * ms))
 		case 3, 4, 5:
@@ -474,7 +484,7 @@ func rateRules(e *env.Env) {
 		state := l
 		s.Tell(&state)
 		told := e.LimitOf("partner")
-		if !told.NextAt.Equal(state.NextAt) || !told.DrainedUntil.Equal(state.DrainedUntil) {
+		if !told.NextAt.Equal(state.NextAt) || !told.DrainedUntil.Equal(state.DrainedUntil) || told.Resumed != state.Resumed {
 			e.Fatalf("step %d: the next permit comes at %v and it is drained until %v, and by the rules at %v and until %v",
 				step, told.NextAt, told.DrainedUntil, state.NextAt, state.DrainedUntil)
 		}

@@ -175,7 +175,7 @@ func deleteAnswers(e *env.Env) {
 	foreign := o.Started()
 	o.End(foreign, store.Completed)
 	ids := []store.ID{unknown, failed.Job.ID, running.Job.ID, done.Job.ID, failed.Job.ID, foreign.Job.ID}
-	results, err := e.Store.Delete(e.Ctx, store.DeleteParams{Namespace: env.Namespace, Jobs: ids, Actor: "ada"})
+	results, _, err := e.Store.Delete(e.Ctx, store.DeleteParams{Namespace: env.Namespace, Jobs: ids, Actor: "ada"})
 	e.WantAnswers(results, err, ids,
 		store.Result{Err: store.ErrNotFound},
 		store.Result{State: store.Failed},
@@ -184,14 +184,14 @@ func deleteAnswers(e *env.Env) {
 		store.Result{Err: store.ErrNotFound},
 		store.Result{Err: store.ErrNotFound},
 	)
-	results, err = e.Store.Delete(e.Ctx, store.DeleteParams{Jobs: ids})
+	results, _, err = e.Store.Delete(e.Ctx, store.DeleteParams{Jobs: ids})
 	e.WantAnswers(results, err, ids,
 		store.Result{Err: store.ErrNotFound}, store.Result{Err: store.ErrNotFound},
 		store.Result{State: store.Running, Err: store.ErrConflict},
 		store.Result{Err: store.ErrNotFound}, store.Result{Err: store.ErrNotFound},
 		store.Result{State: store.Completed},
 	)
-	if results, err := e.Store.Delete(e.Ctx, store.DeleteParams{}); err != nil || len(results) != 0 {
+	if results, _, err := e.Store.Delete(e.Ctx, store.DeleteParams{}); err != nil || len(results) != 0 {
 		e.Fatalf("Delete of nothing: %+v, %v", results, err)
 	}
 }

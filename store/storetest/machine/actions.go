@@ -34,6 +34,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	if m.mode.batched {
 		maps.Copy(all, m.batchActions())
 	}
+	maps.Copy(all, m.logActions())
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())
 	}

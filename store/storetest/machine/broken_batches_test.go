@@ -16,12 +16,13 @@ func TestTheMachineNoticesBatches(t *testing.T) {
 		return func(s store.Store) store.Store { return &countsOther{s, change} }
 	}
 	for name, breaks := range map[string]func(store.Store) store.Store{
-		"a member that is none":       onApply(eachEnqueue(func(q *store.Enqueue) { q.Job.Batch = store.ID{} }), nil),
-		"a call that is not marked":   onApply(func(b *store.Batch) { b.Calls = nil }, nil),
-		"a call without its jobs":     onApply(callsWithout, nil),
-		"a batch that stays open":     func(s store.Store) store.Store { return &leavesOpen{s} },
-		"a batch that closes at once": func(s store.Store) store.Store { return &closesAtOnce{s} },
-		"a member that counts twice":  counts(countsTwice),
+		"a member that is none":        onApply(eachEnqueue(func(q *store.Enqueue) { q.Job.Batch = store.ID{} }), nil),
+		"a call that is not marked":    onApply(func(b *store.Batch) { b.Calls = nil }, nil),
+		"a call without its jobs":      onApply(callsWithout, nil),
+		"a batch that stays open":      func(s store.Store) store.Store { return &leavesOpen{s} },
+		"a batch that closes at once":  func(s store.Store) store.Store { return &closesAtOnce{s} },
+		"a member that counts twice":   counts(countsTwice),
+		"a version that does not grow": func(s store.Store) store.Store { return &firstVersions{s} },
 		"a batch that is not told of": counts(func(c *store.CountedBatches) {
 			c.Through = c.Through[:max(0, len(c.Through)-1)]
 		}),
@@ -61,6 +62,17 @@ type closesAtOnce struct{ store.Store }
 
 func (s *closesAtOnce) CreateBatch(ctx context.Context, tx store.Tx, b store.JobBatch) error {
 	return errors.Join(s.Store.CreateBatch(ctx, tx, b), s.CloseBatch(ctx, tx, b.Namespace, b.ID))
+}
+
+// firstVersions says of each batch that it has not changed since it was made.
+type firstVersions struct{ store.Store }
+
+func (s *firstVersions) Batches(ctx context.Context, filter store.BatchFilter) ([]store.JobBatch, error) {
+	found, err := s.Store.Batches(ctx, filter)
+	for i := range found {
+		found[i].Version = 1
+	}
+	return found, err
 }
 
 // countsOther tells something else of batches whose members are counted.

@@ -1,11 +1,15 @@
 package machine
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
 // TestTheMachineNoticesGates breaks limits per key, and hides it from those who look at the limits.
@@ -22,9 +26,48 @@ func TestTheMachineNoticesGates(t *testing.T) {
 		"a next that is at once":     func(s store.Store) store.Store { return &nextNow{s} },
 		"a key that is another one":  func(s store.Store) store.Store { return &keysOther{s} },
 		"who runs, but for the last": func(s store.Store) store.Store { return &runningFewer{s} },
+		"others that come first":     func(s store.Store) store.Store { return &othersFirst{Store: s} },
+		"others that come first in every second claim": func(s store.Store) store.Store {
+			return &othersFirst{Store: s, spares: func(claim int) bool { return claim%2 == 1 }}
+		},
+		"others that come first but in the first claim": func(s store.Store) store.Store {
+			return &othersFirst{Store: s, spares: func(claim int) bool { return claim == 0 }}
+		},
 	} {
 		noticesSoon(t, name, breaks, mode{keyed: true, gated: true})
 	}
+}
+
+// othersFirst leaves jobs alone that count in limits per key, as long as there are others.
+type othersFirst struct {
+	store.Store
+
+	claims int
+	spares func(claim int) bool // in which claims it does not; nil: none
+}
+
+func (s *othersFirst) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	if s.claims++; s.spares != nil && s.spares(s.claims-1) {
+		return s.Store.Claim(ctx, params)
+	}
+	page, err := s.List(ctx, store.ListParams{
+		Filter: store.Filter{Namespace: params.Namespace, States: []store.State{store.Available}}, Limit: 1000,
+	})
+	if err != nil {
+		return nil, err
+	}
+	others := slices.DeleteFunc(page.Jobs, func(r store.Record) bool { return r.Blocked || r.Options.Limit != "" })
+	slices.SortFunc(others, func(a, b store.Record) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	if len(others) == 0 {
+		return s.Store.Claim(ctx, params)
+	}
+	var ids []store.ID
+	for _, r := range others[:min(params.Limit, len(others))] {
+		ids = append(ids, r.ID)
+	}
+	return s.Store.(*model.Store).ClaimBeside(ctx, params, ids) //nolint:errcheck // that is its type
 }
 
 // gatesOther bounds keys by another capacity than it says.

@@ -140,7 +140,7 @@ func (s *tellsNoEdit) Edit(ctx context.Context, p store.EditParams) (store.State
 // keeps says that it has removed what it has not.
 type keeps struct{ store.Store }
 
-func (s *keeps) Delete(ctx context.Context, p store.DeleteParams) ([]store.Result, error) {
+func (s *keeps) Delete(ctx context.Context, p store.DeleteParams) ([]store.Result, []store.Wake, error) {
 	results := make([]store.Result, len(p.Jobs))
 	for i, id := range p.Jobs {
 		results[i].Job = id
@@ -153,15 +153,15 @@ func (s *keeps) Delete(ctx context.Context, p store.DeleteParams) ([]store.Resul
 			results[i].State = r.State
 		}
 	}
-	return results, nil
+	return results, nil, nil
 }
 
 // deletesAll ends jobs that have not finished.
 type deletesAll struct{ store.Store }
 
-func (s *deletesAll) Delete(ctx context.Context, p store.DeleteParams) ([]store.Result, error) {
+func (s *deletesAll) Delete(ctx context.Context, p store.DeleteParams) ([]store.Result, []store.Wake, error) {
 	if _, _, err := s.Cancel(ctx, store.CancelParams{Jobs: p.Jobs, Terminate: true}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return s.Store.Delete(ctx, p)
 }

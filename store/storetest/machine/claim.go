@@ -73,10 +73,13 @@ func (m *machine) repeatClaim(t *rapid.T) {
 // send claims on both sides. known are the runs that a repeated claim may return.
 func (m *machine) send(nodeIndex int, params store.ClaimParams, known []*run) {
 	m.t.Logf("node %d claims %+v", nodeIndex, params)
+	if m.mode.gated {
+		params.Passed = &store.Passed{}
+	}
 	a, b := params, params
 	a.Node, b.Node = m.nodes[nodeIndex].store, m.nodes[nodeIndex].model
 	got, err := m.store.Claim(m.ctx, a)
-	want, err2 := m.model.Claim(m.ctx, b)
+	want, err2 := m.claimOfModel(b, got, known != nil)
 	m.sameErr("Claim", err, err2)
 	runs := m.take(got, want, known)
 	if known == nil {
@@ -89,6 +92,8 @@ func (m *machine) send(nodeIndex int, params store.ClaimParams, known []*run) {
 func (m *machine) take(got, want []store.Claimed, known []*run) (runs []*run) {
 	m.same("claimed jobs", env.ClaimedIDs(got), env.ClaimedIDs(want))
 	for i := range got {
+		got[i].CancelReason = m.asTold(got[i].Job.ID, got[i].CancelReason)
+		want[i].CancelReason = m.asTold(want[i].Job.ID, want[i].CancelReason)
 		if !want[i].Durable || known != nil || m.ownWords(want[i].CancelReason) {
 			// Reading: whether a repeated claim tells of requests is not promised, nor does it
 			// matter without a journal.

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -35,6 +36,50 @@ func (m *machine) dependJob(t *rapid.T) {
 		}
 	}
 	m.same("Depend", got, want)
+}
+
+// awaited returns the predecessors of the jobs that wait for any.
+func (m *machine) awaited() map[store.ID][]store.Predecessor {
+	all := map[store.ID][]store.Predecessor{}
+	for _, k := range m.jobs {
+		if record, err := m.model.Get(m.ctx, "", k.enqueue.Job.ID); err == nil && len(record.Predecessors) > 0 {
+			all[record.ID] = record.Predecessors
+		}
+	}
+	return all
+}
+
+// noteTold remembers what jobs may have been told just now of those that they waited for. Reading:
+// of two that have ended both are reasons to cancel it, and of which it is told is not promised. It
+// is if the other one ends later.
+func (m *machine) noteTold(awaited map[store.ID][]store.Predecessor) {
+	for id, on := range awaited {
+		var words []string
+		for _, p := range on {
+			record, err := m.model.Get(m.ctx, "", p.On)
+			if err == nil && record.State.Finished() && !p.IfFailed.Lets(record.State) && p.IfFailed != store.HoldIfFailed {
+				words = append(words, p.IfFailed.UnmetWords(p.On, record.State))
+			}
+		}
+		if len(words) > 1 {
+			m.told[id] = append(m.told[id], words)
+		}
+	}
+}
+
+// asTold writes words of which a job may have been told others in one way.
+func (m *machine) asTold(job store.ID, words string) string {
+	for _, others := range m.told[job] {
+		if slices.Contains(others, words) {
+			return others[0]
+		}
+	}
+	return words
+}
+
+// allThere says whether none of on is unknown or was removed.
+func (m *machine) allThere(on []store.Dependency) bool {
+	return !slices.ContainsFunc(on, func(d store.Dependency) bool { k := m.find(d.On); return k == nil || k.removed })
 }
 
 func onOf(after []store.Dependency) (ids []store.ID) {

@@ -117,8 +117,8 @@ func (m *machine) deleteJobs(t *rapid.T) {
 	params := store.DeleteParams{Reason: "it is old", Actor: "ada"}
 	m.drawJobs(t, &params.Jobs, func(k *known) bool { return k.state.Finished() })
 	t.Logf("delete %v", m.names(params.Jobs))
-	got, err := m.store.Delete(m.ctx, params)
-	want, err2 := m.model.Delete(m.ctx, params)
+	got, _, err := m.store.Delete(m.ctx, params)
+	want, _, err2 := m.model.Delete(m.ctx, params)
 	m.must("Delete", err, err2)
 	m.same("number of answers", len(got), len(want))
 	for i := range want {

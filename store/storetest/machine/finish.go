@@ -59,7 +59,11 @@ func (m *machine) compareJobs() {
 	byID := func(a, b store.Ended) int { return slices.Compare(a.ID[:], b.ID[:]) }
 	slices.SortFunc(got, byID)
 	slices.SortFunc(want, byID)
+	for i := range want {
+		want[i].Error = m.asTold(want[i].ID, want[i].Error)
+	}
 	for i := range got {
+		got[i].Error = m.asTold(got[i].ID, got[i].Error)
 		if i < len(want) && want[i].Error == "" && want[i].State == store.Failed {
 			got[i].Error = "" // of a rescue
 		}

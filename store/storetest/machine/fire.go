@@ -135,8 +135,11 @@ func (m *machine) applyUnits(s store.Store, units []*store.Unit) error {
 // drawFires draws decisions about different schedules; or about one by several persons, and the
 // clock, in one batch.
 func (m *machine) drawFires(t *rapid.T) (units []*store.Unit) {
-	if len(m.fired) > 0 && chance(t, "fire again", 12) {
-		return []*store.Unit{one(t, "of those", m.fired)}
+	if chance(t, "fire again", 12) {
+		again := slices.DeleteFunc(slices.Clone(m.fired), func(u *store.Unit) bool { return m.anyRemoved(u.Enqueues) })
+		if len(again) > 0 {
+			return []*store.Unit{one(t, "of those", again)}
+		}
 	}
 	if chance(t, "together", 20) {
 		s := m.plan(pick(t, "schedule", machineSchedules...))

@@ -1,12 +1,14 @@
 package machine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
 // The operations of a machine on limits per key. A claim takes what it may, best first, and passes
@@ -46,13 +48,61 @@ func (m *machine) gatedClaim(params *store.ClaimParams) {
 	}
 }
 
+// claimOfModel claims on the model what a store has claimed. Reading: a store forgets that there
+// are jobs which count in limits per key when a claim finds none. Of those that come later it need
+// not know, but of those that it enqueues itself: the next claim may leave them alone, if it takes
+// others or is repeated (see store.Claims). By that it learns of them. And a claim that has put
+// some aside may give up looking for others, and says so.
+func (m *machine) claimOfModel(params store.ClaimParams, got []store.Claimed, again bool) (want []store.Claimed, err error) {
+	if !m.mode.gated || again {
+		return m.model.Claim(m.ctx, params)
+	}
+	found, err := m.model.FindsGated(m.ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	passed := params.Passed
+	switch {
+	case m.gatesForgotten && (len(got) > 0 || params.Repeat) && !slices.ContainsFunc(got, isGated):
+		want, err = m.model.ClaimBeside(m.ctx, params, env.ClaimedIDs(got))
+	case passed.More && passed.Jobs > 0:
+		params.Limit = min(params.Limit, len(got))
+		want, err = m.model.Claim(m.ctx, params)
+	default:
+		want, err = m.model.Claim(m.ctx, params)
+	}
+	m.gatesForgotten = !found
+	m.checkPassed(passed)
+	return want, err
+}
+
+// checkPassed checks that no more jobs were passed over by a claim than wait after it.
+func (m *machine) checkPassed(passed *store.Passed) {
+	if passed.Jobs == 0 {
+		return
+	}
+	wait := 0
+	for _, r := range m.list(m.model) {
+		if r.State == store.Available && !r.Blocked && r.Options.Limit != "" {
+			wait++
+		}
+	}
+	if passed.Jobs > wait {
+		m.t.Fatalf("a claim has passed over %d jobs, and %d wait for their limits", passed.Jobs, wait)
+	}
+}
+
+func isGated(c store.Claimed) bool { return c.Job.Options.Limit != "" }
+
 // checkGates compares who runs under which key.
 func (m *machine) checkGates() {
 	if !m.mode.gated {
 		return
 	}
+	var keys []store.KeyOfLimit
 	for _, name := range machineLimits {
 		for _, key := range []string{"x", "y"} {
+			keys = append(keys, store.KeyOfLimit{Limit: name, Key: key})
 			got, err := m.store.RunningOf(m.ctx, m.namespace, name, key, 0)
 			want, err2 := m.model.RunningOf(m.ctx, m.namespace, name, key, 0)
 			m.must("RunningOf", err, err2)
@@ -64,5 +114,19 @@ func (m *machine) checkGates() {
 				m.t.Fatalf("of the limit %s and the key %s %v run, and on the model %v", name, key, m.names(got), m.names(want))
 			}
 		}
+	}
+	for _, queue := range machineQueues {
+		m.checkWaiting(queue, keys)
+	}
+}
+
+// checkWaiting compares how many jobs of keys wait in a queue, in both ways of counting.
+func (m *machine) checkWaiting(queue string, keys []store.KeyOfLimit) {
+	for _, few := range []int{0, -1} {
+		params := store.WaitingOfKeysParams{Namespace: m.namespace, Queue: queue, Keys: keys, Most: 3, Few: few}
+		got, err := m.store.WaitingOfKeys(m.ctx, params)
+		want, err2 := m.model.WaitingOfKeys(m.ctx, params)
+		m.must("WaitingOfKeys", err, err2)
+		m.same(fmt.Sprintf("how many jobs wait of each key in %s, few: %d", queue, few), got, want)
 	}
 }

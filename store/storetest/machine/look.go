@@ -44,6 +44,7 @@ func (m *machine) check(*rapid.T) {
 	if m.looks++; m.looks%3 == 0 { // the counts follow from what List has shown, at a price
 		m.checkQueues(got)
 		m.checkJournals(got)
+		m.checkLogs()
 	}
 }
 

@@ -45,16 +45,23 @@ type machine struct {
 	limits   []bound          // as they were saved
 	grants   []grant          // that may be sent again
 	batches  []store.ID
-	rated    bool            // keys have had rates
-	along    []store.Enqueue // whose signals went to other jobs, which may be sent again
+	versions map[store.ID]store.JobBatch // as they were seen last
+	rated    bool                        // keys have had rates
+	along    []store.Enqueue             // whose signals went to other jobs, which may be sent again
 	epoch    int64
 	looks    int // how often the states were compared
 	last     []store.Record
 	sends    int // how many messages were sent
 
+	// gatesForgotten: the last claim has found no job that counts in a limit per key, and none was
+	// enqueued since.
+	gatesForgotten bool
 	// closed are jobs about whose end the words are the store's own, since it was that of their
 	// parent.
 	closed map[store.ID]bool
+	// told are the words of which a job may have been told either, because of how those had ended
+	// that it came after.
+	told map[store.ID][][]string
 }
 
 // mode chooses what a sequence of operations may contain.
@@ -77,6 +84,8 @@ type mode struct {
 	fair bool
 	// batched: jobs are members of batches.
 	batched bool
+	// logged: runs log.
+	logged bool
 }
 
 // node is one node as either side knows it.
@@ -193,6 +202,11 @@ func (m *machine) sameErr(what string, got, want error) {
 	if errors.As(want, &wantKey) && (!errors.As(got, &gotKey) || gotKey.Holder != wantKey.Holder) {
 		m.t.Fatalf("%s: the store says %v, the model says %v", what, got, want)
 	}
+}
+
+// anyRemoved says whether one of the jobs was removed: it would be a new one.
+func (m *machine) anyRemoved(enqueues []*store.Enqueue) bool {
+	return slices.ContainsFunc(enqueues, func(q *store.Enqueue) bool { k := m.find(q.Job.ID); return k != nil && k.removed })
 }
 
 // find returns what the machine knows of a job, or nil.

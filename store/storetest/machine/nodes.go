@@ -195,7 +195,8 @@ func (m *machine) beat(i int, params store.BeatParams) (got, want store.Beat) {
 	slices.SortFunc(got.Cancels, byJob)
 	slices.SortFunc(want.Cancels, byJob)
 	for i, c := range want.Cancels {
-		if m.ownWords(c.Reason) && i < len(got.Cancels) {
+		told := i < len(got.Cancels) && m.asTold(c.Job, c.Reason) == m.asTold(c.Job, got.Cancels[i].Reason)
+		if told && c.Reason != got.Cancels[i].Reason || m.ownWords(c.Reason) && i < len(got.Cancels) {
 			got.Cancels[i].Reason, got.Cancels[i].Actor = c.Reason, c.Actor
 		}
 	}

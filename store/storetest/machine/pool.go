@@ -41,6 +41,6 @@ func newMachine(t *rapid.T, p *pool, mode mode) *machine {
 	return &machine{
 		t: t, ctx: p.t.Context(), ids: p.ids, clock: p.clock, mode: mode,
 		store: s, model: model.New(p.clock.Now), namespace: fmt.Sprintf("check%d", p.uses),
-		closed: map[store.ID]bool{},
+		closed: map[store.ID]bool{}, told: map[store.ID][][]string{}, versions: map[store.ID]store.JobBatch{},
 	}
 }

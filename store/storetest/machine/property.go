@@ -43,6 +43,8 @@ var propertyTests = env.Tests{
 	"the_store_does_what_the_model_does_with_batches_and_jobs_that_remember": func(e *env.Env) {
 		property(e, mode{batched: true, durable: true})
 	},
+	"the_store_does_what_the_model_does_with_logs":                       func(e *env.Env) { property(e, mode{logged: true}) },
+	"NoLoss_lost_requests_and_answers_change_nothing_of_logs":            func(e *env.Env) { property(e, mode{logged: true, lossy: true}) },
 	"NoLoss_lost_requests_and_answers_change_nothing_with_batches":       func(e *env.Env) { property(e, mode{batched: true, lossy: true}) },
 	"NoLoss_lost_requests_and_answers_change_nothing_with_fair_keys":     func(e *env.Env) { property(e, mode{fair: true, lossy: true}) },
 	"NoLoss_lost_requests_and_answers_change_nothing_with_ordering_keys": func(e *env.Env) { property(e, mode{keyed: true, lossy: true}) },

@@ -80,11 +80,7 @@ func (m *machine) takeStarted(batch, model *store.Batch, known []*run) []*run {
 func (m *machine) repeatStart(t *rapid.T) {
 	var candidates []begun
 	for _, b := range m.begun {
-		gone := func(q *store.Enqueue) bool {
-			k := m.find(q.Job.ID)
-			return k != nil && k.removed
-		}
-		if !slices.ContainsFunc(b.batch.Enqueues, gone) {
+		if !m.anyRemoved(b.batch.Enqueues) && !slices.ContainsFunc(b.batch.Enqueues, func(q *store.Enqueue) bool { return !m.isTold(q) }) {
 			candidates = append(candidates, b)
 		}
 	}

@@ -37,6 +37,10 @@ func (m *machine) tidy(r store.Record, side func(node) int64) store.Record {
 	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].StartedAt.IsZero() {
 		r.Error = ""
 	}
+	r.Error = m.asTold(r.ID, r.Error)
+	for i := range r.Attempts {
+		r.Attempts[i].Error = m.asTold(r.ID, r.Attempts[i].Error)
+	}
 	m.tidyDurable(&r)
 	return r
 }
@@ -74,7 +78,7 @@ func (m *machine) tidyJournal(k *known, got, want *store.Journal) {
 		tidyEntries(journal.Entries)
 		for i := range journal.Messages {
 			message := &journal.Messages[i]
-			message.At = message.At.UTC()
+			message.At, message.Error = message.At.UTC(), m.asTold(message.From, message.Error)
 			if k.forked {
 				message.At = time.Time{}
 			}

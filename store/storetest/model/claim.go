@@ -18,6 +18,39 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		return nil, err
 	}
 	defer s.mu.Unlock()
+	return s.claim(params, now, true)
+}
+
+// ClaimBeside claims for a property test that follows a store. If others would be taken than these,
+// but just these if jobs that count in limits per key were left alone, these are.
+func (s *Store) ClaimBeside(ctx context.Context, params store.ClaimParams, these []store.ID) ([]store.Claimed, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	takesThese := func(gated bool) bool {
+		claimed, err := s.clone().claim(params, now, gated)
+		return err != nil || slices.EqualFunc(claimed, these, func(c store.Claimed, id store.ID) bool { return c.Job.ID == id })
+	}
+	return s.claim(params, now, takesThese(true) || !takesThese(false))
+}
+
+// FindsGated reports whether a claim that took all that it finds would take jobs that count in
+// limits per key.
+func (s *Store) FindsGated(ctx context.Context, params store.ClaimParams) (bool, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer s.mu.Unlock()
+	params.Limit, params.Queues = len(s.jobs), nil
+	claimed, err := s.clone().claim(params, now, true)
+	return slices.ContainsFunc(claimed, func(c store.Claimed) bool { return c.Job.Options.Limit != "" }), err
+}
+
+// claim claims, with jobs that count in limits per key or without.
+func (s *Store) claim(params store.ClaimParams, now time.Time, gated bool) ([]store.Claimed, error) {
 	if !s.alive(params.Node) {
 		return nil, store.DeadNode(params.Node)
 	}
@@ -43,7 +76,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	var claimed []store.Claimed
 	for left := params; ; {
 		before := len(claimed)
-		for _, j := range s.best(&left, now) {
+		for _, j := range s.best(&left, now, gated) {
 			n := int64(len(claimed))
 			s.takePermit(j, now)
 			s.start(j, params.Node, params.Seq+n/store.MaxClaimSlots, int(n%store.MaxClaimSlots), now)
@@ -56,7 +89,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 }
 
 // best are jobs that a claim takes, best first, and what it may take after them.
-func (s *Store) best(params *store.ClaimParams, now time.Time) (chosen []*job) {
+func (s *Store) best(params *store.ClaimParams, now time.Time, gated bool) (chosen []*job) {
 	left := slices.Clone(params.Queues)
 	live, began := s.liveGates(), map[int64]int{}
 	runs := func(j *job) bool {
@@ -64,7 +97,7 @@ func (s *Store) best(params *store.ClaimParams, now time.Time) (chosen []*job) {
 		free, rated := s.keyFree(j, now)
 		return (!bounded || live[j.Gate()] < capacity) && (!rated || began[j.Gate()] < free)
 	}
-	due := slices.DeleteFunc(s.claimable(*params, now), func(j *job) bool { return !runs(j) })
+	due := slices.DeleteFunc(s.claimable(*params, now), func(j *job) bool { return !runs(j) || !gated && j.Options.Limit != "" })
 	turn := turns.Of(due, func(j *job) *store.Job { return &j.Job }, params)
 	for _, j := range turn.Places {
 		if len(chosen) >= params.Limit {

@@ -43,8 +43,8 @@ func (s *Store) unfinished(after []store.Dependency) (open []store.Dependency) {
 	return open
 }
 
-// await makes a job wait for others.
-func (s *Store) await(j *job, on []store.Dependency, runAt, now time.Time) {
+// await makes a job wait for others that is in a state, or would be.
+func (s *Store) await(j *job, on []store.Dependency, was State, runAt, now time.Time) {
 	if s.after[j.ID] == nil {
 		s.after[j.ID] = edges{}
 	}
@@ -53,10 +53,6 @@ func (s *Store) await(j *job, on []store.Dependency, runAt, now time.Time) {
 	}
 	if j.held() {
 		return // for others already, or for a person
-	}
-	was := store.Available
-	if runAt.After(now) {
-		was = store.Scheduled
 	}
 	j.wait = &waiting{Wait: store.Wait{Held: true}, since: now, reason: store.ReasonDependency, was: was, wasRunAt: runAt}
 	j.RunAt, j.state = runAt, store.Waiting
@@ -128,7 +124,7 @@ func (s *Store) tellSuccessor(e awaits, answer *store.Closed, now time.Time) {
 	case e.policy == store.HoldIfFailed:
 		on[e.on] = edge{e.policy, state}
 	default:
-		s.cancel(j, e.policy.UnmetWords(e.on, state), "", now)
+		s.cancel(j, e.policy.UnmetWords(e.on, state), "job "+e.on.String(), now)
 		if j.state.Finished() {
 			answer.Ended = append(answer.Ended, j.ID)
 		}
@@ -201,7 +197,7 @@ func (s *Store) Depend(ctx context.Context, params store.DependParams) (State, [
 		return 0, nil, &store.DependencyError{Job: j.ID, Fault: store.TooManyDependencies}
 	}
 	if len(open) > 0 {
-		s.await(j, open, j.RunAt, now)
+		s.await(j, open, j.state, j.RunAt, now)
 	}
 	return j.state, s.woken, nil
 }

@@ -77,12 +77,11 @@ func (s *Store) edit(j *job, params *store.EditParams, now time.Time) State {
 }
 
 // Delete implements store.Editors.
-func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
+func (s *Store) Delete(ctx context.Context, params store.DeleteParams) (results []store.Result, wakes []store.Wake, err error) {
 	if _, err := s.begin(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.mu.Unlock()
-	var results []store.Result
 	for _, id := range params.Jobs {
 		result := store.Result{Job: id}
 		switch j := s.in(params.Namespace, id); {
@@ -102,10 +101,11 @@ func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.
 			delete(s.closed, id)
 			s.freeKey(j)
 			s.remove(j)
+			wakes = []store.Wake{{Kind: store.WakeAll}} // it may have kept a turn
 		}
 		results = append(results, result)
 	}
-	return results, nil
+	return results, wakes, nil
 }
 
 // say notes what a run says of its job.

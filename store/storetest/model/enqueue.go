@@ -54,7 +54,7 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 		return store.EnqueueResult{}, err
 	}
 	if on := s.unfinished(q.After); len(on) > 0 {
-		s.await(j, on, runAt, now)
+		s.await(j, on, stateAt(runAt, now), runAt, now)
 	} else {
 		s.put(j, runAt, now)
 	}
@@ -120,7 +120,9 @@ func (s *Store) mayStart(batch *store.Batch, now time.Time) bool {
 		return false
 	}
 	for _, q := range batch.Enqueues {
-		if !q.MayStart() || q.Job.Check() != nil || q.Delay > 0 && q.Job.RunAt.IsZero() || q.Job.RunAt.After(now) {
+		// Reading: whether a job waits beside one that was enqueued before, and does not start now,
+		// is not asked.
+		if s.jobs[q.Job.ID] != nil || !q.MayStart() || q.Job.Check() != nil || q.Delay > 0 && q.Job.RunAt.IsZero() || q.Job.RunAt.After(now) {
 			continue
 		}
 		if s.isPaused(queueName{q.Job.Namespace, q.Job.Queue}, now) {

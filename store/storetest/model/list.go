@@ -75,6 +75,25 @@ func (s *Store) Count(ctx context.Context, params store.CountParams) (store.Coun
 	return store.Counted{N: len(s.selected(func(j *job) bool { return s.matches(j, &params.Filter) }))}, nil
 }
 
+// WaitingOfKeys implements store.Reader.
+func (s *Store) WaitingOfKeys(ctx context.Context, params store.WaitingOfKeysParams) ([]int, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	if _, err := lists.NewWaiting(params); err != nil {
+		return nil, err
+	}
+	counts := make([]int, len(params.Keys))
+	for i, key := range params.Keys {
+		counts[i] = min(params.Most, len(s.selected(func(j *job) bool {
+			return j.Namespace == params.Namespace && j.Queue == params.Queue && lists.Waits.Has(j.state) &&
+				j.Options.Limit == key.Limit && j.Options.LimitKey == key.Key
+		})))
+	}
+	return counts, nil
+}
+
 // matches reports whether a job fits a filter: each line is a field.
 func (s *Store) matches(j *job, f *store.Filter) bool {
 	none, ended := store.ID{}, j.state.Finished()

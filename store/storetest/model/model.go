@@ -295,6 +295,7 @@ type job struct {
 	earlier    []store.Entry // what it published and streamed before the journal began
 	inbox      []message
 	updates    []store.Update
+	logs       []store.LogChunk            // by their places
 	requests   int64                       // the number of the last update
 	endings    map[store.Lease]store.State // what each Outcome led to, to recognise it when it is repeated
 }

@@ -39,11 +39,14 @@ func (s *Store) enter(j *job, state State) {
 // put makes a job scheduled or available, by its run time.
 func (s *Store) put(j *job, runAt, now time.Time) {
 	j.RunAt = runAt
+	s.enter(j, stateAt(runAt, now))
+}
+
+func stateAt(runAt, now time.Time) State {
 	if runAt.After(now) {
-		s.enter(j, store.Scheduled)
-	} else {
-		s.enter(j, store.Available)
+		return store.Scheduled
 	}
+	return store.Available
 }
 
 // finish ends a job for good: its ordering key is free, and requests to cancel it are answered. Its

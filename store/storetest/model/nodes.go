@@ -173,7 +173,7 @@ func (s *Store) Leave(ctx context.Context, id int64) ([]store.Wake, error) {
 	for _, j := range s.runningOn(id) {
 		s.end(j, s.taken(j, ending{state: store.Available, reason: store.ReasonReleased, runAt: now}), now)
 	}
-	s.nodes[id].DeadAt = now
+	s.nodes[id].DeadAt, s.nodes[id].Ended = now, store.NodeLeft
 	if s.leader.node == id {
 		s.leader.node, s.leader.expires = 0, time.Time{} // whatever the clock will say
 	}

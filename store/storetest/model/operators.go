@@ -47,10 +47,13 @@ func (s *Store) cancelOne(params store.CancelParams, id store.ID, now time.Time)
 		}
 		s.terminate(j, params.Reason, now)
 	default:
-		if !j.state.Finished() && j.cancel == nil && !params.Unrecorded {
+		asked := j.cancel != nil
+		s.cancel(j, params.Reason, params.Actor, now)
+		// Where a request stands already another one changes nothing, unless the job has no journal
+		// any more: then it ends now.
+		if !over && (!asked || j.state.Finished()) && !params.Unrecorded {
 			j.act(store.ActionCancel, params.Actor, params.Reason, now)
 		}
-		s.cancel(j, params.Reason, params.Actor, now)
 	}
 	result.State, result.Ended = j.state, !over && j.state.Finished()
 	return result

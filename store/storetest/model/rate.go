@@ -59,6 +59,21 @@ func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Ti
 	return nil
 }
 
+// ResumeLimit implements store.Rates.
+func (s *Store) ResumeLimit(ctx context.Context, params store.ResumeLimitParams) error {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	l, err := s.rateNamed(params.Namespace, params.Name)
+	if err != nil {
+		return err
+	}
+	l.rate.Resume(now.UnixMicro())
+	return nil
+}
+
 // Reserve implements store.Rates.
 func (s *Store) Reserve(ctx context.Context, r *store.Reservation) error {
 	now, err := s.begin(ctx)

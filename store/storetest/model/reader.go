@@ -86,8 +86,9 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 			o.QueueRest = q.Rest
 		}
 	}
-	if !s.hasTurn(j) {
-		o.Turn = s.turns[j.keyName()]
+	holder := s.turns[j.keyName()]
+	if o.HasTurn = holder == j.ID; !o.HasTurn {
+		o.Turn = holder
 	}
 	o.FairAhead = min(len(s.fairAhead(j)), store.MostFairAhead)
 	return o, nil
@@ -124,6 +125,23 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 		queues = append(queues, queue)
 	}
 	slices.SortFunc(queues, func(a, b store.Queue) int { return cmp.Compare(a.Name, b.Name) })
+	return queues, nil
+}
+
+// Busy implements store.Claims.
+func (s *Store) Busy(ctx context.Context, namespace string) (queues []store.BusyQueue, err error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		if j.Namespace == namespace && j.state == store.Available && s.hasTurn(j) && !s.isPaused(j.queueName(), now) {
+			if q := (store.BusyQueue{Name: j.Queue, Kind: j.ClaimKind()}); !slices.Contains(queues, q) {
+				queues = append(queues, q)
+			}
+		}
+	}
 	return queues, nil
 }
 

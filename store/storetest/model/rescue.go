@@ -26,7 +26,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 	for _, silent := range params.Dead {
 		// Another beat than the last one that was seen is a sign of life, whatever time it names.
 		if s.alive(silent.Node) && s.nodes[silent.Node].BeatAt.Equal(silent.At) && !s.isWriting(silent.Node) {
-			s.nodes[silent.Node].DeadAt = now
+			s.nodes[silent.Node].DeadAt, s.nodes[silent.Node].Ended = now, store.NodeDied
 			died = append(died, silent.Node)
 		}
 	}

@@ -83,8 +83,8 @@ func nodesListed(e *env.Env) {
 	want := []store.Node{
 		{ID: ids[0], Info: infos[0], StartedAt: env.Start, BeatAt: now},
 		{ID: ids[1], Info: infos[1], StartedAt: env.Start, BeatAt: now, Running: 1, Leader: true},
-		{ID: ids[2], Info: infos[2], StartedAt: env.Start, BeatAt: env.Start, DeadAt: now},
-		{ID: ids[3], Info: infos[3], StartedAt: env.Start, BeatAt: env.Start, DeadAt: left},
+		{ID: ids[2], Info: infos[2], StartedAt: env.Start, BeatAt: env.Start, DeadAt: now, Ended: store.NodeDied},
+		{ID: ids[3], Info: infos[3], StartedAt: env.Start, BeatAt: env.Start, DeadAt: left, Ended: store.NodeLeft},
 	}
 	e.Equal("nodes", listed(e), want)
 	// A day after their end, nodes are no longer listed.

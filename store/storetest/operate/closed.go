@@ -97,13 +97,18 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"ForgetUpdate": {"forget an update of job {job}", func(ctx c) error { return s.ForgetUpdate(ctx, "", id, "k") }},
 		"Depend":       {"let job {job} wait", func(ctx c) error { return third(s.Depend(ctx, store.DependParams{Job: id})) }},
 		"Edit":         {"edit job {job}", func(ctx c) error { return third(s.Edit(ctx, env.Edits(id, store.Edit{AddTags: []string{"x"}}))) }},
-		"Delete":       {"delete", func(ctx c) error { return second(s.Delete(ctx, store.DeleteParams{Jobs: these})) }},
+		"Delete":       {"delete", func(ctx c) error { return third(s.Delete(ctx, store.DeleteParams{Jobs: these})) }},
 	}, map[string]operation{ // that only look
 		"Get":       {"get job {job}", func(ctx c) error { return second(s.Get(ctx, "", id)) }},
 		"Obstacles": {"look up what blocks job {job}", func(ctx c) error { return second(s.Obstacles(ctx, "", id)) }},
 		"List":      {"list jobs", func(ctx c) error { return second(s.List(ctx, store.ListParams{Limit: 1})) }},
 		"Count":     {"count jobs", func(ctx c) error { return second(s.Count(ctx, store.CountParams{})) }},
-		"Queues":    {"list the queues", func(ctx c) error { return second(s.Queues(ctx, env.Namespace)) }},
+		"WaitingOfKeys": {"count the jobs of keys", func(ctx c) error {
+			return second(s.WaitingOfKeys(ctx, store.WaitingOfKeysParams{
+				Namespace: env.Namespace, Queue: "mail", Most: 1, Keys: []store.KeyOfLimit{{Limit: "l", Key: "k"}},
+			}))
+		}},
+		"Queues": {"list the queues", func(ctx c) error { return second(s.Queues(ctx, env.Namespace)) }},
 		"Find": {"find a job by its key", func(ctx c) error {
 			return second(s.Find(ctx, store.JobKey{Namespace: env.Namespace, Kind: "send", Key: "order-42"}))
 		}},
@@ -118,7 +123,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"OpenUpdates": {"read updates", func(ctx c) error { return second(s.OpenUpdates(ctx, env.AllOf(id))) }},
 		"GetUpdate":   {"read an update of job {job}", func(ctx c) error { return second(s.GetUpdate(ctx, "", id, "k")) }},
 		"Ended":       {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
-	}, ofSchedules(e))
+	}, ofSchedules(e), ofLogs(e, run))
 }
 
 // closedQueues are the operations on queues.
@@ -134,6 +139,10 @@ func closedQueues(e *env.Env) map[string]operation {
 		"SetQueue": {"set queue mail", func(ctx context.Context) error {
 			return second(s.SetQueue(ctx, store.SetQueueParams{Namespace: env.Namespace, Queue: "mail", Unset: store.SettingTimeout}))
 		}},
+		"StuckKeys": {"list the stuck keys of queue mail", func(ctx context.Context) error {
+			return second(s.StuckKeys(ctx, store.StuckKeysParams{Namespace: env.Namespace, Queue: "mail"}))
+		}},
+		"Busy": {"look which queues have jobs", func(ctx context.Context) error { return second(s.Busy(ctx, env.Namespace)) }},
 		"AttemptsOfQueues": {"see what is set of queues", func(ctx context.Context) error {
 			return second(s.AttemptsOfQueues(ctx, env.Namespace))
 		}},
@@ -161,6 +170,9 @@ func ofSchedules(e *env.Env) map[string]operation {
 		"Grant":       {"ask for slots of limits", func(ctx c) error { return second(s.Grant(ctx, store.GrantParams{Node: 1, Call: 1})) }},
 		"TakePermits": {"ask for permits of limits", func(ctx c) error { return second(s.TakePermits(ctx, []store.PermitAsk{{Limit: 1}})) }},
 		"Drain":       {`drain limit "partner"`, func(ctx c) error { return s.Drain(ctx, env.Namespace, "partner", time.Now()) }},
+		"ResumeLimit": {`resume limit "partner"`, func(ctx c) error {
+			return s.ResumeLimit(ctx, store.ResumeLimitParams{Namespace: env.Namespace, Name: "partner"})
+		}},
 		"Reserve": {`reserve a permit of limit "partner"`, func(ctx c) error {
 			return s.Reserve(ctx, &store.Reservation{Namespace: env.Namespace, Name: "partner", Append: &store.Append{}})
 		}},
@@ -184,5 +196,14 @@ func ofSchedules(e *env.Env) map[string]operation {
 		"ScheduleRuns": {`read the runs of schedule "nightly"`, func(ctx c) error {
 			return second(s.ScheduleRuns(ctx, store.ScheduleRunParams{Namespace: env.Namespace, Name: "nightly", Limit: 1}))
 		}},
+	}
+}
+
+func ofLogs(e *env.Env, run store.Claimed) map[string]operation {
+	s, id := e.Store, run.Job.ID
+	type c = context.Context
+	return map[string]operation{
+		"KeepLogs": {"keep logs", func(ctx c) error { return s.KeepLogs(ctx, []store.LogChunk{env.Logged(run, 1, "x")}) }},
+		"Logs":     {"read the logs of job {job}", func(ctx c) error { return second(s.Logs(ctx, store.LogParams{Job: id, Limit: 1})) }},
 	}
 }

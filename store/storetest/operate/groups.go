@@ -10,6 +10,7 @@ var Groups = env.Groups{
 	"Queues":       queuesTests,
 	"DeleteQueue":  deleteQueueTests,
 	"Unserved":     unservedTests,
+	"Busy":         busyTests,
 	"Namespace":    namespaceTests,
 	"Retain":       retainTests,
 	"RetainQueues": retainQueuesTests,

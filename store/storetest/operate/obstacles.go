@@ -49,8 +49,8 @@ func obstaclesTurn(e *env.Env) {
 	wantTurn := func(turn store.ID, ids ...store.ID) {
 		e.Helper()
 		for _, id := range ids {
-			if o := obstacles(e, id); o.Turn != turn {
-				e.Fatalf("job %v waits for the turn of %v, want %v", id, o.Turn, turn)
+			if o := obstacles(e, id); o.Turn != turn || o.HasTurn && turn != uuid.Nil {
+				e.Fatalf("job %v waits for the turn of %v, want %v; it has it: %v", id, o.Turn, turn, o.HasTurn)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ var retainQueuesTests = env.Tests{
 	"NoLoss_a_queue_with_a_job_stays_whatever_that_waits_for":      queueUsedStays,
 	"NoLoss_a_queue_that_was_removed_comes_back_with_its_next_job": queueComesBack,
 	"NoLoss_a_job_that_is_let_go_on_finds_its_queue":               queueOfFinished,
+	"a_repeated_enqueue_brings_no_queue_back":                      queueRepeated,
 	"what_people_did_to_a_job_is_told_as_long_as_there_is_one":     auditStays,
 	"a_job_that_takes_the_id_of_a_removed_one_has_no_actions":      auditGoes,
 }
@@ -65,6 +66,38 @@ func queuesGo(e *env.Env) {
 	e.Retire(node)
 	e.Equal("queues", e.QueueNames(), kept)
 	e.WantSameIDs("claimed", env.ClaimedIDs(e.Claim(node, n)), waiting...)
+}
+
+// queueRepeated: a job is known by its id, whatever queue it is in by now. Who enqueues it again
+// changes nothing.
+func queueRepeated(e *env.Env) {
+	node := e.Join()
+	q, started := e.Job(env.Queue("old")), e.Job(env.Queue("older"))
+	e.Enqueue(q, started)
+	to := "new"
+	e.Edit(q.Job.ID, store.Edit{Queue: &to}, store.Available)
+	e.Edit(started.Job.ID, store.Edit{Queue: &to}, store.Available)
+	repeat := func() {
+		again := []*store.Enqueue{e.Job(), e.Job(), e.Job()}
+		again[0].Job, again[1].Job, again[2].Job = q.Job, started.Job, q.Job
+		again[2].Job.Queue, again[2].Job.UniqueKey, again[2].Job.UniqueStates = "third", []byte("u"), store.Unfinished
+		e.Apply(e.Starting(node, again...))
+		e.Enqueue(again...)
+		for _, a := range again {
+			e.Equal("it is known", a.Result.Existing, true)
+		}
+	}
+	e.Retire(node)
+	names := e.QueueNames() // a store may need old ones for longer
+	repeat()
+	e.Equal("queues", e.QueueNames(), names)
+	both := e.Job(env.Queue("first")) // the same job twice in a batch
+	other := e.Job()
+	other.Job = both.Job
+	other.Job.Queue = "second"
+	e.Enqueue(both, other)
+	e.Equal("it is known", other.Result.Existing, true)
+	e.Equal("queues", e.QueueNames(), append([]string{"first"}, names...))
 }
 
 func queuePausedStays(e *env.Env) {

@@ -14,6 +14,7 @@ var unservedTests = env.Tests{
 	"a_kind_that_no_node_has_is_told":     unservedKind,
 	"a_queue_that_no_node_serves_is_told": unservedQueue,
 	"a_node_serves_its_own_namespace":     unservedNamespace,
+	"a_node_may_serve_queues_by_pattern":  unservedPattern,
 	"a_version_that_no_node_has_is_told":  unservedVersion,
 	"dead_nodes_serve_nothing":            unservedDead,
 	"paused_queues_are_not_told":          unservedPaused,
@@ -90,6 +91,21 @@ func unservedQueue(e *env.Env) {
 	serve(e, []string{"mail"}, "push")
 	wantUnserved(e, "mail send, known")
 	serve(e, []string{"mail"}, "push", "send")
+	wantUnserved(e)
+}
+
+// unservedPattern: a node may serve all queues whose names begin alike.
+func unservedPattern(e *env.Env) {
+	e.Add()
+	e.Add(env.Queue("mai"))
+	e.Add(env.Queue("Mail"))
+	serve(e, []string{"news", "mail-*"}, "send")
+	wantUnserved(e, "Mail send, known", "mai send, known", "mail send, known")
+	serve(e, []string{"mail*"}, "send")
+	wantUnserved(e, "Mail send, known", "mai send, known")
+	serve(e, []string{"*"}, "push")
+	wantUnserved(e, "Mail send, known", "mai send, known")
+	serve(e, []string{"*"}, "send")
 	wantUnserved(e)
 }
 

@@ -200,7 +200,7 @@ func (w *meddler) edit() error {
 
 // delete removes those that have finished. One that is not found was removed before.
 func (w *meddler) delete() error {
-	results, err := w.store.Delete(w.Ctx, store.DeleteParams{Jobs: w.some()})
+	results, _, err := w.store.Delete(w.Ctx, store.DeleteParams{Jobs: w.some()})
 	if err != nil {
 		return fmt.Errorf("Delete: %w", err)
 	}

@@ -297,7 +297,7 @@ func (w *witness) surveyKeys(ctx context.Context) {
 		if holder := w.turn(j).holder; j.body.OrderingKey != "" && holder != nil && holder != j && !j.finished() {
 			o, err := w.Obstacles(ctx, "", j.body.ID)
 			must("Obstacles", err)
-			if o.Turn != holder.body.ID || o.QueuePausedAt.IsZero() == w.paused[j.body.Queue] {
+			if o.Turn != holder.body.ID || o.HasTurn || o.QueuePausedAt.IsZero() == w.paused[j.body.Queue] {
 				play.Brokenf("Order", "%v waits for the turn of %v, paused: %v, and is told of %+v", j, holder, w.paused[j.body.Queue], o)
 			}
 		}

@@ -83,7 +83,7 @@ func busyDelete(e *txEnv) {
 		var results []store.Result
 		e.soonOnly(func(ctx context.Context) {
 			var err error
-			results, err = e.Store.Delete(ctx, store.DeleteParams{Jobs: []store.ID{held.Job.ID, other.Job.ID}})
+			results, _, err = e.Store.Delete(ctx, store.DeleteParams{Jobs: []store.ID{held.Job.ID, other.Job.ID}})
 			e.NoError("Delete", err)
 		})
 		if err := results[0].Err; err != nil && !errors.Is(err, store.ErrBusy) {

@@ -299,7 +299,7 @@ func busyRemoved(e *txEnv) {
 		next := e.Job(env.Key(key))
 		e.enqueueTx(tx.Tx, next)
 		e.soonOnly(func(ctx context.Context) {
-			results, err := e.Store.Delete(ctx, store.DeleteParams{Jobs: []store.ID{old, other}})
+			results, _, err := e.Store.Delete(ctx, store.DeleteParams{Jobs: []store.ID{old, other}})
 			e.NoError("Delete", err)
 			wantBusy(e, "a delete of the job that had the key", results[0].Err)
 			e.NoError("a delete beside it", results[1].Err)

@@ -70,12 +70,7 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 		params.Seq += int64(used)
 		short := params.Limit - len(claimed)
 		left := gates.LeftOf(params.Queues, claimed)
-		if params.Passed != nil {
-			params.Passed.Jobs += seen.behind
-			if !seen.lookAt.IsZero() {
-				params.Passed.Waits(seen.lookAt)
-			}
-		}
+		seen.tell(params.Passed)
 		if (seen.gaveUp || seen.hides) && short > 0 && !anyUsedUp(params.Queues, left) {
 			if seen.hides && records > 0 { // now it is known that there are jobs that have gates
 				params.Limit, params.Queues = min(short, records*store.MaxClaimSlots), left
@@ -125,6 +120,16 @@ type sight struct {
 	gaveUp bool      // there may be others: so many that they were not looked for, or they were put into ready
 	lookAt time.Time // when one that waits for the rate of its key may start; zero: none is known
 	hides  bool      // jobs that have a gate or a fair key were seen, of which the claim did not know
+}
+
+// tell adds what the claim has passed over, if anybody asks.
+func (s *sight) tell(passed *store.Passed) {
+	if passed == nil {
+		return
+	}
+	if passed.Jobs += s.behind; !s.lookAt.IsZero() {
+		passed.Waits(s.lookAt)
+	}
 }
 
 // beside returns a look at the lanes that were seen but for those that gave less; nil if that is
@@ -403,7 +408,10 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 	if err != nil || happened || params.After.Claim != 0 {
 		return claimed, err
 	}
-	claimed, _, err = s.claim(ctx, params, &local.Look{Whole: true}, map[int32]local.Span{})
+	claimed, seen, err := s.claim(ctx, params, &local.Look{Whole: true}, map[int32]local.Span{})
+	if seen.tell(params.Passed); params.Passed != nil {
+		params.Passed.More = (seen.gaveUp || seen.hides) && len(claimed) < params.Limit
+	}
 	if overtaken := pg.CodeOf(err) == pg.CodeUnique; len(claimed) > 0 || err != nil && !overtaken {
 		return claimed, err
 	}

@@ -42,6 +42,12 @@ type gate struct {
 	other   bool      // it is of a limit whose rules are not locked
 }
 
+// add adds a job that waits there.
+func (g *gate) add(priority int, w waiting) {
+	g.Heads = append(g.Heads, gates.Place{Priority: priority, RunAt: w.runAt, ID: w.id})
+	g.waiting = append(g.waiting, w)
+}
+
 type waiting struct {
 	lane  int32
 	runAt int64
@@ -128,7 +134,9 @@ func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 // other node is told.
 func (g *gated) saw(seen sight) ([]store.Claimed, sight) {
 	seen.work, seen.behind, seen.gaveUp = onceEach(seen.work), g.behind, g.behind >= gates.Most || len(g.handed) > 0
-	seen.lookAt = g.lookAt
+	if seen.lookAt = g.lookAt; g.behind > 0 {
+		g.store.Gates.PutBehind()
+	}
 	return clipped(g.claimed), seen
 }
 
@@ -144,7 +152,8 @@ func onceEach(work []local.Work) []local.Work {
 }
 
 // judge returns those of the jobs that run, as many as there is room for, and how many wait at
-// their gates now. Those for which there is no room go back to ready.
+// their gates now. Those for which there is no room go back to ready, as does the first of a limit
+// whose rules are not locked, and all that come after it: none overtakes it.
 func (g *gated) judge(
 	ctx context.Context, t pg.Session, left *store.ClaimParams, claimed []store.Claimed, lanes []int32,
 ) ([]store.Claimed, int, error) {
@@ -158,16 +167,21 @@ func (g *gated) judge(
 	}
 	var behind []over
 	var back []waiting
-	through, room := claimed[:0], newRoom(left)
+	var noted []int64 // gates that nothing bounds, at which jobs wait for others
+	through, room, stopped := claimed[:0], newRoom(left), false
 	for i := range claimed {
 		c := &claimed[i]
 		o := over{of[i], gates.Place{Priority: c.Job.Priority, RunAt: c.Job.RunAt.UnixMicro(), ID: c.Job.ID}, lanes[i]}
+		stopped = stopped || o.gate != 0 && found[o.gate].other
 		switch {
-		case !room.has(&c.Job) || o.gate != 0 && found[o.gate].other:
+		case !room.has(&c.Job) || stopped:
 			back = append(back, waiting{o.lane, o.place.RunAt, o.place.ID})
 		case o.gate != 0 && !found[o.gate].Admit(o.place):
 			behind = append(behind, o)
 			g.keys[o.gate].wait()
+			if found[o.gate].Unbounded && !slices.Contains(noted, o.gate) {
+				noted = append(noted, o.gate)
+			}
 		default:
 			room.take(&c.Job)
 			g.through[o.gate]++
@@ -177,6 +191,9 @@ func (g *gated) judge(
 	}
 	g.behind += len(behind)
 	if moving := append(append(putting(behind), g.back(back)...), g.handing(found)...); moving != nil {
+		if noted != nil {
+			moving = append(moving, pg.Statement{Name: "gates_freed", Args: []any{noted}, Each: func(pg.Row) error { return nil }})
+		}
 		err = t.Together(ctx, moving...)
 	}
 	return through, len(behind), err
@@ -234,8 +251,7 @@ func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed,
 			at := found[id]
 			at.Unbounded, at.Free = !free.Valid, g.freeAt(id, int(free.Int64), &kept)-g.through[id]
 			if lane.Valid {
-				at.Heads = append(at.Heads, gates.Place{Priority: int(priority.Int32), RunAt: runAt.Int64, ID: job.Bytes})
-				at.waiting = append(at.waiting, waiting{lane.Int32, runAt.Int64, job.Bytes})
+				at.add(int(priority.Int32), waiting{lane.Int32, runAt.Int64, job.Bytes})
 			}
 			return nil
 		}},

@@ -45,13 +45,14 @@ func (g *gated) looks(ids []int64, wants []int32, names, limits []string) []any 
 }
 
 // freeAt is how many jobs run at a gate that has so many free places, those that were let through
-// included, by its rate as the claim saw it first.
+// included, by its rate as the claim saw it first. The row that tells of the rate comes before
+// those of jobs that wait.
 func (g *gated) freeAt(id int64, free int, kept *keptKey) int {
-	if kept.period == nil {
-		return free
-	}
 	k := g.keys[id]
-	if k == nil {
+	switch {
+	case k == nil && kept.period == nil:
+		return free
+	case k == nil:
 		k = &key{kept: *kept, now: kept.now}
 		k.Key = gcra.Stand(*kept.period, *kept.burst, pg.OptInt(kept.tat), pg.OptInt(kept.was), *kept.since, kept.now)
 		g.keys[id] = k

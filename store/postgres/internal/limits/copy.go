@@ -35,6 +35,7 @@ type limitRow struct {
 	Period  *int64 `json:"period"`
 	Burst   int64  `json:"burst"`
 	Tat     int64  `json:"tat"`
+	Move    int64  `json:"move"`
 	Drained int64  `json:"drained"`
 
 	KeyPeriod *int64 `json:"key_period"`
@@ -56,7 +57,7 @@ func Import(ctx context.Context, t pg.Runner, limits []store.Limit) error {
 		r, perKey := gcra.Of(l), keyRateOf(l)
 		rows[i] = limitRow{
 			l.Namespace, l.Name, settings, pg.OptText(l.Declared), l.Slots(), unitOf(l), l.Version, l.CreatedAt.UnixMicro(), l.UpdatedAt.UnixMicro(),
-			periodOf(l, &r), r.Burst, r.Tat, r.Drained, perKey.period, perKey.burst,
+			periodOf(l, &r), r.Burst, r.Tat, r.Move, r.Drained, perKey.period, perKey.burst,
 		}
 	}
 	text, err := json.Marshal(rows)

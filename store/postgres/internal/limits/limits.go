@@ -25,7 +25,7 @@ func into(found *[]store.Limit) func(pg.Row) error {
 		var wantedAt, period, node, slots, want *int64
 		var rate gcra.State
 		err := r.Scan(&l.ID, &l.Namespace, &l.Name, &settings, &declared, &l.Version, &createdAt, &updatedAt, &wantedAt,
-			&period, &rate.Burst, &rate.Tat, &rate.Drained, &node, &slots, &want)
+			&period, &rate.Burst, &rate.Tat, &rate.Move, &rate.Drained, &node, &slots, &want)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 		if expect != 0 {
 			return s.change(ctx, &l, save, &found)
 		}
-		return s.Send(ctx, save, s.list(l.Namespace, l.Name, &found), gatesChanged)
+		return s.Send(ctx, asking(l.PerKey, save, s.list(l.Namespace, l.Name, &found))...)
 	})
 	switch {
 	case err != nil:
@@ -131,20 +131,26 @@ func (s *Store) change(ctx context.Context, l *store.Limit, save pg.Statement, f
 				return err
 			}
 		}
-		return t.Together(ctx, s.list(l.Namespace, l.Name, found), gatesChanged)
+		return t.Together(ctx, asking(changed && (r.perKey || l.PerKey), s.list(l.Namespace, l.Name, found))...)
 	})
 }
 
-// gatesChanged has the gates of all limits per key looked at where jobs wait.
-var gatesChanged = pg.Statement{Name: "gates_changed", Args: []any{true}}
+// asking adds, if a limit per key has changed, that all gates are looked at where jobs wait, a
+// portion at a time.
+func asking(perKey bool, statements ...pg.Statement) []pg.Statement {
+	if perKey {
+		statements = append(statements, pg.Statement{Name: "gates_changed"})
+	}
+	return statements
+}
 
 // DeleteLimit is that of store.Limits, without the class of its error.
 func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
 	var held *store.HeldError
 	err := pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
-			id := int64(0)
-			err := t.Run(ctx, "limit_lock", func(r pg.Row) error { return r.Scan(&id) }, pg.CleanText(namespace), pg.CleanText(name))
+			id, perKey := int64(0), false
+			err := t.Run(ctx, "limit_lock", func(r pg.Row) error { return r.Scan(&id, &perKey) }, pg.CleanText(namespace), pg.CleanText(name))
 			switch {
 			case err != nil:
 				return err
@@ -164,10 +170,7 @@ func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force b
 				now, before := s.wanted()
 				return t.Run(ctx, "limit_wanted", nil, id, now, before)
 			}
-			if err := t.Run(ctx, "limit_delete", nil, id); err != nil {
-				return err
-			}
-			return t.Run(ctx, "gates_changed", nil, true)
+			return t.Together(ctx, asking(perKey, pg.Statement{Name: "limit_delete", Args: []any{id}})...)
 		})
 	})
 	if err == nil && len(held.Holders) > 0 && !force {

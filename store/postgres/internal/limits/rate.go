@@ -12,9 +12,10 @@ import (
 // rate is a limit as far as its rate goes, whose row is locked.
 type rate struct {
 	gcra.State
-	limit int64 // 0: there is none
-	has   bool  // it has a rate
-	now   int64
+	limit  int64 // 0: there is none
+	has    bool  // it has a rate
+	perKey bool  // it is a limit per key
+	now    int64
 }
 
 // periodOf is the column of a limit's period.
@@ -27,42 +28,58 @@ func periodOf(l *store.Limit, r *gcra.State) *int64 {
 
 // lockRate locks the limit with a name, if there is one, and reads its rate and then the time.
 func (s *Store) lockRate(ctx context.Context, t pg.Runner, namespace, name string) (r rate, err error) {
-	r.Burst = 1
-	err = t.Run(ctx, "rate_lock", func(row pg.Row) error {
+	err = pg.Together(ctx, t, s.locking(&r, namespace, name)...)
+	return r, err
+}
+
+// locking are the statements of lockRate. The time is asked by a statement of its own, which is
+// executed when the limit is locked.
+func (s *Store) locking(r *rate, namespace, name string) []pg.Statement {
+	*r = rate{State: gcra.State{Burst: 1}}
+	read := func(row pg.Row) error {
 		var version int64
 		var period *int64
-		err := row.Scan(&r.limit, &version, &period, &r.Burst, &r.Tat, &r.Seen, &r.Move, &r.Drained)
+		err := row.Scan(&r.limit, &version, &period, &r.Burst, &r.Tat, &r.Seen, &r.Move, &r.Drained, &r.perKey)
 		if r.has = period != nil; r.has {
 			r.Period = *period
 		}
 		return err
-	}, pg.CleanText(namespace), pg.CleanText(name))
-	if err != nil {
-		return r, err
 	}
-	return r, t.Run(ctx, "rate_now", func(row pg.Row) error { return row.Scan(&r.now) }, s.Injected())
+	return []pg.Statement{
+		{Name: "rate_lock", Args: []any{pg.CleanText(namespace), pg.CleanText(name)}, Each: read},
+		{Name: "rate_now", Args: []any{s.Injected()}, Each: func(row pg.Row) error { return row.Scan(&r.now) }},
+	}
 }
 
 // lockNamed is lockRate of a limit that has to have a rate.
 func (s *Store) lockNamed(ctx context.Context, t pg.Runner, namespace, name string) (rate, error) {
 	r, err := s.lockRate(ctx, t, namespace, name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return r, err
-	case r.limit == 0:
-		return r, store.NoLimit(namespace, name)
-	case !r.has:
-		return r, gcra.NoRate(namespace, name)
 	}
-	return r, nil
+	return r, r.isNamed(namespace, name)
 }
 
-func (r *rate) put(ctx context.Context, t pg.Runner) error {
+// isNamed returns an error if there is no such limit, or it has no rate.
+func (r *rate) isNamed(namespace, name string) error {
+	switch {
+	case r.limit == 0:
+		return store.NoLimit(namespace, name)
+	case !r.has:
+		return gcra.NoRate(namespace, name)
+	}
+	return nil
+}
+
+func (r *rate) put(ctx context.Context, t pg.Runner) error { return r.putting().On(ctx, t) }
+
+// putting is the statement that writes the rate.
+func (r *rate) putting() pg.Statement {
 	var period *int64
 	if r.has {
 		period = &r.Period
 	}
-	return t.Run(ctx, "rate_put", nil, r.limit, period, r.Burst, r.Tat, r.Seen, r.Move, r.Drained)
+	return pg.Statement{Name: "rate_put", Args: []any{r.limit, period, r.Burst, r.Tat, r.Seen, r.Move, r.Drained}}
 }
 
 // TakePermits is that of store.Rates, without the class of its error.
@@ -116,34 +133,55 @@ func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Ti
 	})
 }
 
-// Reserve is that of store.Rates, without the class of its error; write is AppendTx. The body is
-// locked first: a caller's transaction may hold it, and then no other call waits for the limit.
-func (s *Store) Reserve(ctx context.Context, v *store.Reservation, write func(context.Context, pg.Runner, *store.Append) error) error {
+// ResumeLimit is that of store.Rates, without the class of its error.
+func (s *Store) ResumeLimit(ctx context.Context, params store.ResumeLimitParams) error {
 	return pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
-			err := t.Run(ctx, "lock_body_of_step", func(r pg.Row) error {
-				var silence, level string
-				return r.Scan(&silence, &level)
-			}, pg.UUIDOf(v.Append.Lease.Job), pg.SilenceInTx)
-			if err != nil {
+			r, err := s.lockNamed(ctx, t, params.Namespace, params.Name)
+			if err != nil || !r.Resume(r.now) {
 				return err
 			}
-			r, err := s.lockNamed(ctx, t, v.Namespace, v.Name)
-			if err != nil {
+			if err := r.put(ctx, t); err != nil {
+				return err
+			}
+			return t.Run(ctx, "limit_resumed", nil, r.now, pg.CleanText(params.Actor), pg.CleanText(params.Detail()))
+		})
+	})
+}
+
+// Writes is what writes the appends of reservations.
+type Writes struct {
+	LockBody   func(job store.ID, level *string) pg.Statement
+	AppendHeld func(context.Context, pg.Session, *store.Append, ...pg.Statement) error
+}
+
+// Reserve is that of store.Rates, without the class of its error. The body is locked first: a
+// caller's transaction may hold it, and then no other call waits for the limit. It is five round
+// trips: the transaction begins, it has its locks, it looks whether the lease lives, it writes, and
+// it commits.
+func (s *Store) Reserve(ctx context.Context, v *store.Reservation, w Writes) error {
+	return pg.RetryOnConflict(ctx, func() error {
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+			var level string
+			var r rate
+			locks := append([]pg.Statement{w.LockBody(v.Append.Lease.Job, &level)}, s.locking(&r, v.Namespace, v.Name)...)
+			if err := t.Together(ctx, locks...); err != nil {
+				return err
+			}
+			if err := r.isNamed(v.Namespace, v.Name); err != nil {
 				return err
 			}
 			changed, err := r.Reserve(r.now, v)
 			if err != nil {
 				return err
 			}
+			var put []pg.Statement
 			if changed {
-				if err := r.put(ctx, t); err != nil {
-					return err
-				}
+				put = append(put, r.putting())
 			}
 			v.Append.Repeat = false
 			v.Say(v)
-			if err := write(ctx, t, v.Append); err != nil {
+			if err := w.AppendHeld(ctx, t, v.Append, put...); err != nil {
 				return err
 			}
 			return v.Append.Err // and nothing has happened

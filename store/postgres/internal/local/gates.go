@@ -2,13 +2,23 @@ package local
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // Gates are the namespaces in which jobs count in limits per key, as this process knows: their
 // claims have more to do. A claim that does not know of such jobs leaves them alone, and learns of
 // them. So it is with jobs that have fair keys, of which a process knows apart (Store.Fair).
-type Gates struct{ in, avoid sync.Map }
+type Gates struct {
+	in, avoid sync.Map
+	behind    atomic.Bool
+}
+
+// PutBehind notes that a claim has put jobs behind their gates.
+func (g *Gates) PutBehind() { g.behind.Store(true) }
+
+// TookBehind reports whether claims have done so since it was last asked.
+func (g *Gates) TookBehind() bool { return g.behind.Load() && g.behind.Swap(false) }
 
 // avoidFor is how long claims leave such jobs alone after one has waited for the rules of their
 // limits in vain.

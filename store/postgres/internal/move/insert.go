@@ -28,6 +28,7 @@ type tables struct {
 	actions     []actionRow
 	entries     []entryRow
 	messages    []messageRow
+	logs        []logRow
 }
 
 func (t *tables) write(ctx context.Context, s pg.Session) error {
@@ -48,6 +49,7 @@ func (t *tables) write(ctx context.Context, s pg.Session) error {
 		func() error { return putRows(ctx, s, "copy_closing_put", t.closing) },
 		func() error { return putRows(ctx, s, "copy_edges_put", t.edges) },
 		func() error { return putRows(ctx, s, "copy_actions_put", t.actions) },
+		func() error { return putRows(ctx, s, "copy_logs_put", t.logs) },
 	} {
 		if err := put(); err != nil {
 			return err
@@ -68,6 +70,7 @@ func (t *tables) add(w *store.Whole, lane *local.Lane) error {
 	t.addPlace(w, lane)
 	t.addHistory(w)
 	t.addUpdates(w)
+	t.addLogs(w)
 	for _, a := range w.Awaits {
 		t.edges = append(t.edges, edgeRow{a.On, w.ID, int16(a.IfFailed), unlessZero(int32(a.Told))})
 	}
@@ -214,5 +217,12 @@ func (t *tables) addMemory(w *store.Whole) {
 			w.ID, m.Seq, m.At.UnixMicro(), unlessZero(m.From), m.Codec, int16(m.Kind), unlessZero(int16(m.State)), textOf(m.Name),
 			textOf(m.Key), textOf(m.Reason), textOf(m.Error), hexOf(m.Data),
 		})
+	}
+}
+
+func (t *tables) addLogs(w *store.Whole) {
+	for i := range w.Logs {
+		c := &w.Logs[i]
+		t.logs = append(t.logs, logRow{w.ID, c.Lease, c.First, c.Attempt, c.Count, hexOf(c.Lines)})
 	}
 }

@@ -28,6 +28,7 @@ type rest struct {
 	Edges      []edgeRow      `json:"edges"`
 	Attempts   []attemptRow   `json:"attempts"`
 	Actions    []actionRow    `json:"actions"`
+	Logs       []logRow       `json:"logs"`
 }
 
 // wholes reads jobs without their memories, and their lanes.
@@ -59,6 +60,9 @@ func wholes(ctx context.Context, t pg.Session, ids []store.ID) (jobs []store.Who
 		more.describe(&w, out)
 		if w.Updates, err = updatesOf(more.Updates); err != nil {
 			return fmt.Errorf("%w: the updates of job %s: %w", store.ErrInvalid, id, err)
+		}
+		if w.Logs, err = logsOf(id, more.Logs); err != nil {
+			return fmt.Errorf("%w: the logs of job %s: %w", store.ErrInvalid, id, err)
 		}
 		jobs, lanes = append(jobs, w), append(lanes, b.Lane)
 		return nil

@@ -2,6 +2,7 @@ package move
 
 import (
 	"encoding/hex"
+	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -204,6 +205,16 @@ type messageRow struct {
 	Data   *string   `json:"data"`
 }
 
+// logRow is a chunk of what a run has logged.
+type logRow struct {
+	ID      store.ID `json:"id"`
+	Lease   int64    `json:"lease"`
+	First   int64    `json:"first"`
+	Attempt int      `json:"attempt"`
+	Count   int      `json:"count"`
+	Lines   *string  `json:"lines"`
+}
+
 // hexOf is bytes as PostgreSQL writes a bytea as text; nil for nil.
 func hexOf(b []byte) *string {
 	if b == nil {
@@ -211,6 +222,14 @@ func hexOf(b []byte) *string {
 	}
 	text := `\x` + hex.EncodeToString(b)
 	return &text
+}
+
+// bytesOf is the opposite of hexOf.
+func bytesOf(text *string) ([]byte, error) {
+	if text == nil {
+		return nil, nil
+	}
+	return hex.DecodeString(strings.TrimPrefix(*text, `\x`))
 }
 
 // unlessZero is nil for zero.

@@ -2,8 +2,6 @@ package move
 
 import (
 	"context"
-	"encoding/hex"
-	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -74,12 +72,4 @@ func putUpdates(ctx context.Context, t pg.Session, rows []updateRow) error {
 		last = max(last, rows[i].Seq)
 	}
 	return t.Run(ctx, "copy_updates_begin", nil, last)
-}
-
-// bytesOf is the opposite of hexOf.
-func bytesOf(text *string) ([]byte, error) {
-	if text == nil {
-		return nil, nil
-	}
-	return hex.DecodeString(strings.TrimPrefix(*text, `\x`))
 }

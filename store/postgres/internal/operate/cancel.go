@@ -76,7 +76,7 @@ func (s *Store) freeTurnsOf(
 ) (had map[store.ID]bool, wakes []store.Wake, err error) {
 	err = pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) (err error) {
-			had, err = giveUpTurns(ctx, t, jobs, params, s.Micros())
+			had, err = write.GiveUpTurns(ctx, t, jobs, params, s.Micros())
 			return err
 		})
 	})
@@ -117,24 +117,6 @@ func (s *Store) skip(ctx context.Context, params store.CancelParams) ([]store.Re
 		}
 	}
 	return results, wakes, nil
-}
-
-// giveUpTurns takes the turns of ordering keys from jobs that have failed and keep them, and
-// returns these.
-func giveUpTurns(
-	ctx context.Context, t pg.Session, jobs []pgtype.UUID, params *store.CancelParams, now int64,
-) (had map[store.ID]bool, err error) {
-	action := pg.OptText(string(params.Action()))
-	if params.Unrecorded {
-		action = nil
-	}
-	had = map[store.ID]bool{}
-	return had, t.Run(ctx, "give_up_turns", func(r pg.Row) error {
-		var id pgtype.UUID
-		err := r.Scan(&id)
-		had[id.Bytes] = true
-		return err
-	}, jobs, now, pg.CleanText(params.Actor), action, pg.OptText(pg.CleanText(params.Reason)))
 }
 
 // action is what is recorded, or nil.

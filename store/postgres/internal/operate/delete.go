@@ -11,13 +11,16 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
 // Delete is that of store.Editors, without the class of its error.
-func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
-	return s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) (results []store.Result, err error) {
+func (s *Store) Delete(ctx context.Context, params store.DeleteParams) (results []store.Result, wakes []store.Wake, err error) {
+	turns := false
+	results, err = s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) (results []store.Result, err error) {
 		for ids := range slices.Chunk(own, jobsAtOnce) {
-			part, err := s.delete(ctx, ids, params)
+			part, had, err := s.delete(ctx, ids, params)
+			turns = turns || had
 			if err != nil {
 				return nil, err
 			}
@@ -25,18 +28,23 @@ func (s *Store) Delete(ctx context.Context, params store.DeleteParams) ([]store.
 		}
 		return results, nil
 	})
+	if turns {
+		wakes = s.AfterCommit(ctx, nil, true)
+	}
+	return results, wakes, err
 }
 
 // deleted is what became of jobs that were to be removed.
 type deleted struct {
 	states   map[store.ID]store.State // of those that are removed: how they had finished
 	children map[store.ID]store.ID    // of those that are not: a child that has not finished
+	turns    bool                     // some had kept the turn of their ordering key
 }
 
 // delete removes jobs, and answers for each. Of one that is asked for twice the second is not there
 // any more.
-func (s *Store) delete(ctx context.Context, ids []store.ID, params store.DeleteParams) ([]store.Result, error) {
-	done := deleted{map[store.ID]store.State{}, map[store.ID]store.ID{}}
+func (s *Store) delete(ctx context.Context, ids []store.ID, params store.DeleteParams) (results []store.Result, turns bool, err error) {
+	done := deleted{states: map[store.ID]store.State{}, children: map[store.ID]store.ID{}}
 	busy, err := locks.RetryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
 		var now deleted
 		err = pg.RetryOnConflict(ctx, func() error {
@@ -46,27 +54,28 @@ func (s *Store) delete(ctx context.Context, ids []store.ID, params store.DeleteP
 			})
 		})
 		if err == nil {
+			done.turns = done.turns || now.turns
 			maps.Copy(done.states, now.states)
 			maps.Copy(done.children, now.children)
 		}
 		return busy, err
 	})
 	if err != nil {
-		return nil, err
+		return nil, done.turns, err
 	}
 	records, err := s.reader.RecordsOf(ctx, ids)
 	if err != nil {
-		return nil, err
+		return nil, done.turns, err
 	}
 	left := make(map[store.ID]store.State, len(records))
 	for _, r := range records {
 		left[r.ID] = r.State
 	}
-	results := make([]store.Result, len(ids))
+	results = make([]store.Result, len(ids))
 	for i, id := range ids {
 		results[i] = done.answer(id, left[id], slices.Contains(ids[:i], id), slices.Contains(busy, id))
 	}
-	return results, nil
+	return results, done.turns, nil
 }
 
 // answer is what became of one job, of which left is the state that it has still, 0 if it is not
@@ -95,7 +104,7 @@ func (d deleted) answer(id store.ID, left store.State, again, busy bool) store.R
 func (s *Store) deleteOnce(
 	ctx context.Context, t pg.Session, ids []store.ID, params store.DeleteParams,
 ) (busy []store.ID, now deleted, err error) {
-	now = deleted{map[store.ID]store.State{}, map[store.ID]store.ID{}}
+	now = deleted{states: map[store.ID]store.State{}, children: map[store.ID]store.ID{}}
 	unavailable, err := locks.Grab(ctx, t, ids)
 	if err != nil {
 		return nil, now, err
@@ -131,10 +140,11 @@ func (s *Store) deleteOnce(
 	}
 	over = slices.DeleteFunc(over, func(id pgtype.UUID) bool { return taken[id.Bytes] })
 	if len(over) > 0 {
-		_, err := giveUpTurns(ctx, t, over, &store.CancelParams{Unrecorded: true}, s.Micros())
+		had, err := write.GiveUpTurns(ctx, t, over, &store.CancelParams{Unrecorded: true}, s.Micros())
 		if err != nil {
 			return nil, now, err
 		}
+		now.turns = len(had) > 0
 		err = t.Run(ctx, "delete_audit", nil, over, s.Micros(), pg.CleanText(params.Actor), pg.OptText(params.Reason))
 		if err == nil {
 			err = s.removeJobs(ctx, t, over)

@@ -9,13 +9,12 @@ import (
 
 // Pause is that of store.Queues, without the class of its error.
 func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
-	name := "queue_resume"
-	if params.Paused {
-		name = "queue_pause"
+	args := []any{params.Namespace, params.Queue, s.Micros(), pg.CleanText(params.Actor)}
+	list := []pg.Statement{{Name: "queue_pause", Args: args}}
+	if !params.Paused { // its jobs may wait at gates that are free
+		list = []pg.Statement{{Name: "queue_resume", Args: args}, {Name: "gates_changed"}}
 	}
-	return pg.RetryOnConflict(ctx, func() error {
-		return s.Send(ctx, pg.Statement{Name: name, Args: []any{params.Namespace, params.Queue, s.Micros(), pg.CleanText(params.Actor)}})
-	})
+	return pg.RetryOnConflict(ctx, func() error { return s.Send(ctx, list...) })
 }
 
 // DeleteQueue is that of store.Queues, without the class of its error.

@@ -88,12 +88,19 @@ const (
 	ClaimSeen   = 4096 // lanes with work that it tells of
 )
 
+const (
+	sweepGates = 250 // gates that one statement of a sweep looks at
+	gatesAsked = 2   // the row of gate_sweep that counts how often a sweep was asked for
+)
+
 // codes are the names of this package's numbers in its SQL, beside those of package store.
 var codes = map[string]int64{
 	"never": Never, "answers": answers, "policy_bits": policyBits, "successors": successors, "member": member,
 	"unsaid_leader_ttl": unsaidLeaderTTL,
 
 	"gate_portion": gates.Portion,
+	"sweep_gates":  sweepGates,
+	"gates_asked":  gatesAsked,
 	"sweep_after":  store.SweepAfter.Microseconds(),
 
 	"claim_ranges": claimRanges, "claim_fair_ranges": fairRanges, "claim_more": claimMore, "claim_seen": ClaimSeen,

@@ -41,15 +41,16 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 			startedAt, beatAt int64
 			deadAt            *int64
 			running           int64
-			mode              int16
+			ended, mode       int16
 			modeAt            *int64
 			modeBy, unwell    *string
 		)
-		err := r.Scan(&n.ID, &n.Info.Name, &n.Info.Version, &info, &startedAt, &beatAt, &deadAt, &mode, &modeAt, &modeBy, &unwell,
+		err := r.Scan(&n.ID, &n.Info.Name, &n.Info.Version, &info, &startedAt, &beatAt, &deadAt, &ended, &mode, &modeAt, &modeBy, &unwell,
 			&running, &n.Leader)
 		if err != nil {
 			return err
 		}
+		n.Ended = store.NodeEnd(ended)
 		n.Mode, n.ModeAt, n.ModeBy, n.Unwell = store.NodeMode(mode), pg.OptTime(modeAt), pg.TextOf(modeBy), store.UnwellOf(pg.TextOf(unwell))
 		kept := NodeInfoOf(info)
 		n.Info.Host, n.Info.Namespace, n.Info.Queues, n.Info.Kinds = kept.Host, kept.Namespace, kept.Queues, kept.Kinds

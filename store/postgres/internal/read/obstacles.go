@@ -24,7 +24,10 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 		if rest.Until = pg.OptTime(restsUntil); rest.At(s.Now()) {
 			o.QueueRest = rest
 		}
-		o.QueuePausedAt, o.QueuePausedBy, o.Turn = pg.OptTime(pausedAt), pg.TextOf(pausedBy), turn.Bytes
+		o.QueuePausedAt, o.QueuePausedBy = pg.OptTime(pausedAt), pg.TextOf(pausedBy)
+		if o.HasTurn = turn.Bytes == id; !o.HasTurn {
+			o.Turn = turn.Bytes
+		}
 		found = true
 		return err
 	}}

@@ -9,6 +9,16 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
+// Busy is that of store.Claims, without the class of its error.
+func (s *Store) Busy(ctx context.Context, namespace string) (queues []store.BusyQueue, err error) {
+	return queues, s.Read(ctx, pg.Statement{Name: "queues_busy", Args: []any{namespace, s.Micros()}, Each: func(r pg.Row) error {
+		var q store.BusyQueue
+		err := r.Scan(&q.Name, &q.Kind)
+		queues = append(queues, q)
+		return err
+	}})
+}
+
 // Unserved is that of store.Queues, without the class of its error.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	kinds, namespaces, queues := []string{}, []string{}, []string{}

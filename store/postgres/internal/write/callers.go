@@ -125,23 +125,12 @@ func checkIsolation(level string) error {
 // AppendTx is that of store.Writer in the transaction of t, without the class of its error.
 func (s *Store) AppendTx(ctx context.Context, t pg.Runner, in *store.Append) (err error) {
 	a := &appending{Append: in}
-	if !a.isPossible() {
-		return nil
-	}
 	now := s.Micros()
-	if a.entries, err = s.EntriesOf(ctx, a.Enqueues, now, true); err != nil {
+	if ready, err := s.prepare(ctx, a, now); err != nil || !ready {
 		return err
 	}
-	if !a.isPrepared() {
-		return nil
-	}
-	appends := []*appending{a}
 	var level string
-	locked := func(r pg.Row) error {
-		var silence string
-		return r.Scan(&silence, &level)
-	}
-	if err := t.Run(ctx, "lock_body_of_step", locked, pg.UUIDOf(a.Lease.Job), pg.SilenceInTx); err != nil {
+	if err := LockBody(a.Lease.Job, &level).On(ctx, t); err != nil {
 		return err
 	}
 	if level != "" { // of a job that is there
@@ -149,7 +138,44 @@ func (s *Store) AppendTx(ctx context.Context, t pg.Runner, in *store.Append) (er
 			return err
 		}
 	}
-	left, err := s.appendable(ctx, t, appends)
+	return s.appendHeld(ctx, t, a, now)
+}
+
+// AppendHeld is AppendTx in a transaction of ours that has locked the body. Other statements of it
+// come before, in the round trip of the first of its own.
+func (s *Store) AppendHeld(ctx context.Context, t pg.Session, in *store.Append, before ...pg.Statement) error {
+	a := &appending{Append: in}
+	now := s.Micros()
+	if ready, err := s.prepare(ctx, a, now); err != nil || !ready {
+		return err
+	}
+	return s.appendHeld(ctx, t, a, now, before...)
+}
+
+// LockBody is the statement that locks the body of a job whose step is written in a transaction,
+// and says how that is isolated, if the job is there.
+func LockBody(job store.ID, level *string) pg.Statement {
+	return pg.Statement{Name: "lock_body_of_step", Args: []any{pg.UUIDOf(job), pg.SilenceInTx}, Each: func(r pg.Row) error {
+		var silence string
+		return r.Scan(&silence, level)
+	}}
+}
+
+// prepare reports whether there is something to append; what is invalid has an error.
+func (s *Store) prepare(ctx context.Context, a *appending, now int64) (ready bool, err error) {
+	if !a.isPossible() {
+		return false, nil
+	}
+	if a.entries, err = s.EntriesOf(ctx, a.Enqueues, now, true); err != nil {
+		return false, err
+	}
+	return a.isPrepared(), nil
+}
+
+// appendHeld writes an append whose job's body is locked.
+func (s *Store) appendHeld(ctx context.Context, t pg.Runner, a *appending, now int64, before ...pg.Statement) error {
+	appends := []*appending{a}
+	left, err := s.appendable(ctx, t, appends, before...)
 	if err != nil || len(left) == 0 {
 		return err
 	}

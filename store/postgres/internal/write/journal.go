@@ -208,10 +208,8 @@ var errEnqueueFailed = errors.New("an enqueue failed")
 
 // writeAppends writes appends that may be written, all or nothing.
 func (s *Store) writeAppends(ctx context.Context, t pg.Runner, appends []*appending, now int64) error {
-	for _, st := range writing(appends, now) {
-		if err := t.Run(ctx, st.Name, st.Each, st.Args...); err != nil {
-			return err
-		}
+	if err := pg.Together(ctx, t, writing(appends, now)...); err != nil {
+		return err
 	}
 	var entries []*Entry
 	for _, a := range appends {
@@ -251,7 +249,7 @@ func (a *appending) refuse(ctx context.Context, err error) {
 
 // appendable finds out which of the appends may be written: their leases live, and their entries
 // are not there. What was written before by the very lease is done, if it is repeated.
-func (s *Store) appendable(ctx context.Context, t pg.Runner, appends []*appending) (left []*appending, err error) {
+func (s *Store) appendable(ctx context.Context, t pg.Runner, appends []*appending, before ...pg.Statement) (left []*appending, err error) {
 	n := len(appends)
 	written, live := make([]int64, n), make([]bool, n)
 	var ids []pgtype.UUID
@@ -263,25 +261,21 @@ func (s *Store) appendable(ctx context.Context, t pg.Runner, appends []*appendin
 		}
 		written[i] = -1
 	}
-	err = t.Run(ctx, "append_written", func(r pg.Row) error {
+	nodes, records, slots, jobs, numbers := LeaseArgs(n, func(i int) store.Lease { return appends[i].Lease })
+	looks := append(slices.Clip(before), pg.Statement{Name: "append_written", Args: []any{ids, seqs}, Each: func(r pg.Row) error {
 		var place, lease int64
 		err := r.Scan(&place, &lease)
 		written[asked[place-1]] = lease
 		return err
-	}, ids, seqs)
-	if err != nil {
-		return nil, err
-	}
-	nodes, records, slots, jobs, numbers := LeaseArgs(n, func(i int) store.Lease { return appends[i].Lease })
-	err = t.Run(ctx, "append_live", func(r pg.Row) error {
+	}}, pg.Statement{Name: "append_live", Args: []any{nodes, records, slots, jobs, numbers}, Each: func(r pg.Row) error {
 		var place int64
 		if err := r.Scan(&place); err != nil {
 			return err
 		}
 		live[place-1] = true
 		return nil
-	}, nodes, records, slots, jobs, numbers)
-	if err != nil {
+	}})
+	if err := pg.Together(ctx, t, looks...); err != nil {
 		return nil, err
 	}
 	var done []*Entry

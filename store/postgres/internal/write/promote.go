@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/gating"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
@@ -38,14 +40,15 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 		return promoted, err
 	}
 	moved := local.NewMoved()
-	if err := s.gates.Promote(ctx, s.Store, &look.Look, limit, moved); err != nil {
+	more, err := s.gates.Promote(ctx, s.Store, &look.Look, limit, moved)
+	if err != nil {
 		return promoted, err
 	}
 	next := promoted.NextDue
 	if promoted, err = s.promoteDue(ctx, limit, moved, look.found); err != nil {
 		return promoted, err
 	}
-	if !look.found {
+	if promoted.More = promoted.More || more; !look.found {
 		promoted.NextDue = next
 	}
 	for _, at := range []time.Time{look.SweepAt, look.KeyAt} {
@@ -107,9 +110,9 @@ type due struct {
 
 func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (d due, err error) {
 	err = s.Send(ctx, pg.Statement{Name: "promote_look", Args: []any{s.Micros()}, Each: func(r pg.Row) error {
-		var at, key *int64
-		err := r.Scan(&d.found, &at, &d.Checks, &d.Gated, &key)
-		promoted.NextDue, d.KeyAt = pg.OptTime(at), pg.OptTime(key)
+		var at, key, asked, goes *int64
+		err := r.Scan(&d.found, &at, &d.Checks, &d.Gated, &key, &asked, &goes)
+		promoted.NextDue, d.KeyAt, d.Asked, d.GoesAt = pg.OptTime(at), pg.OptTime(key), pg.OptInt(asked), pg.OptTime(goes)
 		return err
 	}})
 	return d, err
@@ -145,4 +148,22 @@ func (s *Store) handOn(ctx context.Context) ([]store.Wake, error) {
 		wakes = append(wakes, store.Wake{Kind: store.WakeDeferred, Due: s.Now().Add(turnsAgain)})
 	}
 	return wakes, err
+}
+
+// GiveUpTurns takes the turns of ordering keys from jobs that have failed and keep them, and
+// returns these.
+func GiveUpTurns(
+	ctx context.Context, t pg.Session, jobs []pgtype.UUID, params *store.CancelParams, now int64,
+) (had map[store.ID]bool, err error) {
+	action := pg.OptText(string(params.Action()))
+	if params.Unrecorded {
+		action = nil
+	}
+	had = map[store.ID]bool{}
+	return had, t.Run(ctx, "give_up_turns", func(r pg.Row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		had[id.Bytes] = true
+		return err
+	}, jobs, now, pg.CleanText(params.Actor), action, pg.OptText(pg.CleanText(params.Reason)))
 }

@@ -2,7 +2,7 @@ package core
 
 import (
 	"encoding/binary"
-	"time"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/gates"
@@ -80,97 +80,101 @@ func (t *Tx) RunningAt(gate int64) (ids []store.ID, err error) {
 	})
 }
 
-// HandOnGates lets jobs go on that wait at the gates which the transaction has touched. So none
-// waits at a gate that is free, whenever the process dies.
-func (t *Tx) HandOnGates() error {
-	if len(t.gates) == 0 {
+// WantGates asks that all gates at which jobs wait are looked at, by any process, whatever happens
+// to this one.
+func (t *Tx) WantGates() error { return db.Exec(t.Stmt("gates_wanted")) }
+
+// gateLook looks at gates in one transaction.
+type gateLook struct {
+	t      *Tx
+	live   map[int64]int
+	halted []int64 // queues that hand out nothing
+	rules  map[[2]string]GateRule
+}
+
+// begin reads what is the same for all gates.
+func (g *gateLook) begin() (err error) {
+	if g.rules != nil {
 		return nil
 	}
-	touched := t.gates
-	t.gates = nil
-	if waits, err := t.AnyGated(); err != nil || !waits {
+	g.rules = map[[2]string]GateRule{}
+	if g.live, err = g.t.LiveGates(); err != nil {
 		return err
 	}
-	var live map[int64]int
-	for gate := range touched {
+	g.halted, err = g.t.PausedQueues()
+	return err
+}
+
+// fits reports whether a job of the lane may be put into ready: its queue hands out jobs.
+func (g *gateLook) fits(l *Lane) bool { return !slices.Contains(g.halted, l.Queue) }
+
+// at is how many more jobs may run at a gate.
+func (g *gateLook) at(gate int64) (r room, err error) {
+	if err := g.begin(); err != nil {
+		return r, err
+	}
+	lanes, err := g.t.lanesAt(gate)
+	if err != nil || len(lanes) == 0 {
+		return r, err
+	}
+	name := [2]string{lanes[0].Namespace, lanes[0].Limit}
+	rule, known := g.rules[name]
+	if !known {
+		if rule, err = g.t.GateRule(name[0], name[1]); err != nil {
+			return r, err
+		}
+		g.rules[name] = rule
+	}
+	r, err = g.t.roomAt(gate, rule, g.live[gate])
+	r.limit, r.bounded = name, rule.Bounded
+	r.waits, r.fits = true, slices.ContainsFunc(lanes, g.fits)
+	return r, err
+}
+
+// lanesAt are the lanes of the jobs that wait at a gate.
+func (t *Tx) lanesAt(gate int64) (lanes []*Lane, err error) {
+	for after := int64(-1); ; {
 		s := t.Stmt("gated_lane")
 		s.BindInt(gate)
+		s.BindInt(after)
 		found, err := s.Next()
-		if err != nil {
-			return err
+		if err != nil || !found {
+			return lanes, err
 		}
-		if !found {
-			continue
-		}
-		lane := s.ReadInt()
+		after = s.ReadInt()
 		s.Done()
-		if live == nil {
-			if live, err = t.LiveGates(); err != nil {
-				return err
-			}
-		}
-		r, err := t.roomAt(gate, lane, live[gate])
-		if err != nil {
-			return err
-		}
-		if err := t.open(gate, r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openGate puts the first jobs that wait at a gate into ready, and returns how many.
-func (t *Tx) openGate(gate int64, most int) (int, error) {
-	if most <= 0 {
-		return 0, nil
-	}
-	heads, err := t.GateHeads(gate, most, nil)
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range heads {
-		if err := t.Ungate(p); err != nil {
-			return 0, err
-		}
-	}
-	return len(heads), nil
-}
-
-// GateHeads are the first jobs that wait at a gate, of the lanes that fit; nil: all.
-func (t *Tx) GateHeads(gate int64, most int, fits func(*Lane) bool) (heads []Gated, err error) {
-	type row struct {
-		gates.Place
-		lane int64
-	}
-	look := most
-	if fits != nil {
-		look = max(most, gates.Portion)
-	}
-	var rows []row
-	s := t.Stmt("gated_heads")
-	s.BindInt(gate)
-	s.BindInt(int64(look))
-	err = db.Each(s, func() error {
-		rows = append(rows, row{gates.Place{Priority: int(s.ReadInt()), RunAt: s.ReadInt(), ID: db.ReadID(s)}, s.ReadInt()})
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range rows {
-		l, err := t.LaneOf(r.lane)
+		l, err := t.LaneOf(after)
 		if err != nil {
 			return nil, err
 		}
-		if fits != nil && !fits(l) {
+		lanes = append(lanes, l)
+	}
+}
+
+// GateHeads are the first jobs that wait at a gate, of the lanes that fit.
+func (t *Tx) GateHeads(gate int64, most int, fits func(*Lane) bool) (heads []Gated, err error) {
+	lanes, err := t.lanesAt(gate)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lanes {
+		if !fits(l) {
 			continue
 		}
-		if heads = append(heads, Gated{r.Place, l}); len(heads) == most {
-			break
+		s := t.Stmt("gated_heads")
+		s.BindInt(gate)
+		s.BindInt(l.ID)
+		s.BindInt(int64(most))
+		err := db.Each(s, func() error {
+			heads = append(heads, Gated{gates.Place{Priority: l.Priority, RunAt: s.ReadInt(), ID: db.ReadID(s)}, l})
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	return heads, nil
+	slices.SortFunc(heads, func(a, b Gated) int { return a.Compare(b.Place) })
+	return heads[:min(len(heads), most)], nil
 }
 
 // Gated is a job that waits at a gate.
@@ -198,10 +202,7 @@ func (t *Tx) Ungate(g Gated) error {
 func (t *Tx) Gate(job *store.Job, lane *Lane) error {
 	s := t.Stmt("gated_insert")
 	s.BindInt(job.Gate())
-	s.BindInt(int64(job.Priority))
-	s.BindInt(job.RunAt.UnixMicro())
-	db.BindID(s, job.ID)
-	s.BindInt(lane.ID)
+	BindPointer(s, Pointer{ID: job.ID, Lane: lane, RunAt: job.RunAt.UnixMicro()})
 	return db.Exec(s)
 }
 
@@ -214,68 +215,6 @@ func (t *Tx) isGated(b *Body) (bool, error) {
 	BindPointer(s, Pointer{ID: b.ID, Lane: b.Lane, RunAt: b.RunMicros})
 	return db.Exists(s)
 }
-
-// TouchWaiting touches all gates at which jobs wait, and that are free or have not been looked at:
-// of one limit, or, with name "", of all. It reports whether there was one.
-func (t *Tx) TouchWaiting(namespace, name string) (free bool, err error) {
-	var live map[int64]int
-	for after := int64(-1 << 63); ; {
-		s := t.Stmt("gated_next")
-		s.BindInt(after)
-		found, err := s.Next()
-		if err != nil || !found {
-			return free, err
-		}
-		after = s.ReadInt()
-		lane := s.ReadInt()
-		s.Done()
-		l, err := t.LaneOf(lane)
-		if err != nil {
-			return free, err
-		}
-		if name != "" && (l.Namespace != namespace || l.Limit != name) {
-			continue
-		}
-		if live == nil {
-			if live, err = t.LiveGates(); err != nil {
-				return free, err
-			}
-		}
-		r, err := t.roomAt(after, lane, live[after])
-		if err != nil {
-			return free, err
-		}
-		if r.free > 0 || r.isStale(t.Now) {
-			t.TouchGate(after)
-			free = true
-		}
-	}
-}
-
-// GateSweep says when all gates at which jobs wait are looked at again. It is a net: who ends a job
-// lets the next one go on.
-type GateSweep struct {
-	next int64 // in microseconds, by the clock of the database
-}
-
-// sweepEvery is the shortest time between two sweeps; one takes at most a twentieth of the time.
-const (
-	sweepEvery = store.SweepAfter
-	sweepShare = 20
-)
-
-// IsDue reports whether it is time for a sweep.
-func (g *GateSweep) IsDue(now int64) bool {
-	return now >= g.next || g.next > now+int64(time.Minute/time.Microsecond)
-}
-
-// Done notes a sweep, and how long it took.
-func (g *GateSweep) Done(now int64, took time.Duration) {
-	g.next = now + max(sweepEvery, sweepShare*took).Microseconds()
-}
-
-// Next is when the next one is due.
-func (g *GateSweep) Next() time.Time { return db.TimeOf(g.next) }
 
 // AnyGated reports whether jobs wait at gates.
 func (t *Tx) AnyGated() (bool, error) { return db.Exists(t.Stmt("gated_any")) }

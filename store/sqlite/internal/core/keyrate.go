@@ -100,28 +100,35 @@ func (t *Tx) TouchKeys(limit int) (more bool, err error) {
 
 // room is how many more jobs may run at a gate, and where its rate stands.
 type room struct {
-	free  int
-	rated bool
-	key   gcra.Key
-	kept  Kept
+	waits   bool      // jobs wait there
+	fits    bool      // and the queue of one hands out jobs
+	limit   [2]string // its namespace and its name
+	bounded bool      // there is such a limit
+	free    int
+	rated   bool
+	key     gcra.Key
+	kept    Kept
 }
 
 // isStale reports whether the gate has to be looked at although no job may go on: it is not noted
-// when, or too late since the clock was set back or the rate was changed.
+// when, or too late since the clock was set back or the rate was changed; or where its rate stands
+// is counted by what the rate or the clock was.
 func (r *room) isStale(now int64) bool {
+	if !r.rated {
+		return false
+	}
+	if k := r.key; k.Period > 0 && r.kept.period > 0 && (r.kept.period != k.Period || r.kept.tat > now+k.Ahead) {
+		return k.Ahead > 0 || r.kept.tat > now
+	}
 	at := r.key.LookAt(now, 0)
-	return r.rated && at != r.kept.lookAt && (r.kept.lookAt == 0 || at < r.kept.lookAt)
+	return at != r.kept.lookAt && (r.kept.lookAt == 0 || at < r.kept.lookAt)
 }
 
-// roomAt is how many more may run at the gate of jobs of a lane, no more than a portion.
-func (t *Tx) roomAt(gate, lane int64, live int) (r room, err error) {
-	l, err := t.LaneOf(lane)
-	if err != nil {
-		return r, err
-	}
-	rule, err := t.GateRule(l.Namespace, l.Limit)
-	if err != nil || !rule.Bounded {
-		return room{free: gates.Portion}, err
+// roomAt is how many more may run at a gate whose keys may do that: no more than a portion, and one
+// more than that where nothing bounds it.
+func (t *Tx) roomAt(gate int64, rule GateRule, live int) (r room, err error) {
+	if !rule.Bounded {
+		return room{free: gates.Portion + 1}, nil
 	}
 	r.free = min(rule.Capacity-live, gates.Portion)
 	if r.rated = rule.Rated; r.rated {
@@ -131,18 +138,29 @@ func (t *Tx) roomAt(gate, lane int64, live int) (r room, err error) {
 	return r, err
 }
 
-// open puts the first jobs that wait at a gate into ready, as many as may run, and notes when the
-// next may by its rate.
-func (t *Tx) open(gate int64, r room) error {
-	let, err := t.openGate(gate, r.free)
-	if err != nil || !r.rated {
-		return err
+// open puts the first jobs that wait at a gate and fit into ready, as many as may run, and notes
+// when the next may by its rate.
+func (t *Tx) open(gate int64, r room, fits func(*Lane) bool) (let int, err error) {
+	if r.free > 0 {
+		heads, err := t.GateHeads(gate, r.free, fits)
+		if err != nil {
+			return 0, err
+		}
+		for _, p := range heads {
+			if err := t.Ungate(p); err != nil {
+				return 0, err
+			}
+		}
+		let = len(heads)
+	}
+	if !r.rated {
+		return let, nil
 	}
 	at := r.key.LookAt(t.Now, let)
-	if let < r.free { // no others wait
+	if let < r.free { // no others wait that fit
 		at = 0
 	}
-	return t.KeepKey(gate, r.key, r.kept, at)
+	return let, t.KeepKey(gate, r.key, r.kept, at)
 }
 
 // NextDue is the earlier of two times, as promotion tells them; db.Never is none.
@@ -160,5 +178,6 @@ func (k Kept) Waits() bool { return k.lookAt != 0 }
 func (t *Tx) AnyAt(gate int64) (bool, error) {
 	s := t.Stmt("gated_lane")
 	s.BindInt(gate)
+	s.BindInt(-1)
 	return db.Exists(s)
 }

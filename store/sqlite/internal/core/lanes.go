@@ -38,7 +38,12 @@ func (k *knownLanes) use(l *Lane) {
 // writer, so that it stays until the transaction ends, and then has a job.
 //
 // A day for which what is remembered holds without a look would do if the clock were always right.
-func (t *Tx) Lane(name LaneName) (*Lane, error) {
+func (t *Tx) Lane(name LaneName) (*Lane, error) { return t.LaneUnless(name, nil) }
+
+// LaneUnless is Lane, but where that has to write anything it asks first whether no job will come
+// into the lane: then it is nil, and nothing has changed. So an enqueue that changes nothing makes
+// no queue, and keeps none. It is not asked if nothing has to be written, as nearly always.
+func (t *Tx) LaneUnless(name LaneName, needless func() (bool, error)) (*Lane, error) {
 	k := &t.lanes
 	if k.last != nil && k.last.LaneName == name {
 		return k.last, nil
@@ -48,19 +53,28 @@ func (t *Tx) Lane(name LaneName) (*Lane, error) {
 		k.last = l
 		return l, nil
 	}
-	there := false
+	there, idle := false, false
+	var err error
 	if l = t.Database.Lanes.named(name); l != nil {
-		var err error
-		if there, err = t.useLane(l.ID); err != nil {
+		if there, idle, err = t.laneUsed(l.ID); err != nil {
 			return nil, err
 		}
 	}
-	if !there {
-		var err error
-		if l, err = t.intern(name); err != nil {
+	if needless != nil && (!there || idle) {
+		if is, err := needless(); err != nil || is {
 			return nil, err
 		}
-		k.note(l)
+	}
+	switch {
+	case !there:
+		if l, err = t.intern(name); err == nil {
+			k.note(l)
+		}
+	case idle:
+		err = t.SetLaneUsed(l.ID)
+	}
+	if err != nil {
+		return nil, err
 	}
 	k.use(l)
 	return l, nil
@@ -72,21 +86,26 @@ const Day = 24 * 60 * 60 * 1_000_000
 // Today is the number of the transaction's day.
 func (t *Tx) Today() int64 { return t.Now / Day }
 
-// useLane keeps a lane from being removed, since a job of it is not finished. It returns false if
-// it was removed already.
-func (t *Tx) useLane(id int64) (there bool, err error) {
+// laneUsed reports whether there is still a lane, and whether it has to be kept from being removed
+// once a job of it is not finished: it was not needed today.
+func (t *Tx) laneUsed(id int64) (there, idle bool, err error) {
 	s := t.Stmt("lane_used_on")
 	s.BindInt(id)
 	found, err := s.Next()
 	if err != nil || !found {
-		return false, err
+		return false, false, err
 	}
-	usedOn, idle := s.ReadInt(), !s.ReadNull()
-	s.Done()
-	if usedOn == t.Today() && !idle {
-		return true, nil
+	defer s.Done()
+	today, marked := s.ReadInt() == t.Today(), !s.ReadNull()
+	return true, !today || marked, nil
+}
+
+// keepLane keeps a lane from being removed, since a job of it is not finished.
+func (t *Tx) keepLane(id int64) error {
+	if there, idle, err := t.laneUsed(id); err != nil || !there || !idle {
+		return err
 	}
-	return true, t.SetLaneUsed(id)
+	return t.SetLaneUsed(id)
 }
 
 // SetLaneUsed notes that a lane was needed today.
@@ -114,8 +133,7 @@ func (t *Tx) intern(name LaneName) (*Lane, error) {
 	if found {
 		id := s.ReadInt()
 		s.Done()
-		_, err := t.useLane(id)
-		return newLane(id, queue, name), err
+		return newLane(id, queue, name), t.keepLane(id)
 	}
 	s = t.Stmt("lane_insert")
 	s.BindInt(queue)

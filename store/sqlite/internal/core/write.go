@@ -116,7 +116,7 @@ func (t *Tx) writeCollected() error {
 	if err := t.WriteRecords(); err != nil {
 		return err
 	}
-	if err := t.HandOnGates(); err != nil {
+	if err := t.handOnOrAsk(); err != nil {
 		return err
 	}
 	return t.handOnKeys()

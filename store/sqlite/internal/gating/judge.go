@@ -20,6 +20,7 @@ type judging struct {
 	rules  map[limitName]core.GateRule
 	waits  bool // jobs wait at gates
 	gated  int  // how many were put behind their gates
+	heads  int  // of gates that nothing bounds, which it has seen
 }
 
 type limitName struct{ namespace, name string }
@@ -136,6 +137,9 @@ func (j *judging) leave(g *seen) error {
 			return err
 		}
 	}
+	if g.Unbounded && g.behind {
+		j.t.TouchGate(g.id)
+	}
 	if !g.rated {
 		return nil
 	}
@@ -196,8 +200,8 @@ func (j *judging) look(gate int64, lane *core.Lane) (g seen, err error) {
 		g.Free = min(g.Free, g.key.Free())
 	}
 	most := min(g.Free, gates.Portion)
-	if g.Unbounded {
-		most = gates.Portion
+	if g.Unbounded { // one at least, so that no job overtakes those that wait
+		most = max(1, gates.Portion-j.heads)
 	}
 	if most <= 0 || !j.waits {
 		return g, nil
@@ -207,6 +211,9 @@ func (j *judging) look(gate int64, lane *core.Lane) (g seen, err error) {
 	})
 	for _, h := range g.waiting {
 		g.Heads = append(g.Heads, h.Place)
+	}
+	if g.Unbounded {
+		j.heads += len(g.waiting)
 	}
 	return g, err
 }

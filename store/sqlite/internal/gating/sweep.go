@@ -15,23 +15,29 @@ func Look(t *core.Tx, promoted *store.Promoted) (free bool, err error) {
 		return false, err
 	}
 	key, err := t.NextKey()
-	if err != nil || key <= t.Now {
-		return true, err
+	if err != nil {
+		return false, err
 	}
-	promoted.NextDue = core.NextDue(promoted.NextDue, key)
-	if sweep := &t.Database.Sweep; sweep.IsDue(t.Now) {
-		began := time.Now()
-		if free, err = t.TouchWaiting("", ""); err != nil || free {
-			return free, err
-		}
-		sweep.Done(t.Now, time.Since(began))
+	if free, err = t.Database.Sweep.Look(t); err != nil {
+		return false, err
 	}
-	promoted.NextDue = earlier(promoted.NextDue, t.Database.Sweep.Next())
-	return false, nil
+	goesOn(t, promoted, key)
+	return free || key <= t.Now, nil
 }
 
-// Sweep lets jobs go on that wait at gates that are free, if it is time for that, and up to a limit
-// of keys at which the rate lets them.
+// goesOn says when there is more to do.
+func goesOn(t *core.Tx, promoted *store.Promoted, key int64) {
+	sweep := &t.Database.Sweep
+	if sweep.Passing() {
+		promoted.More = true
+	} else {
+		promoted.NextDue = earlier(promoted.NextDue, sweep.Next())
+	}
+	promoted.NextDue = core.NextDue(promoted.NextDue, key)
+}
+
+// Sweep lets jobs go on that wait at the gates that Look has found, and up to a limit of keys at
+// which the rate lets them.
 func Sweep(t *core.Tx, promoted *store.Promoted, limit int) error {
 	waits, err := t.AnyGated()
 	if err != nil || !waits {
@@ -41,20 +47,13 @@ func Sweep(t *core.Tx, promoted *store.Promoted, limit int) error {
 	if err != nil {
 		return err
 	}
-	if sweep := &t.Database.Sweep; sweep.IsDue(t.Now) {
-		began := time.Now()
-		if _, err := t.TouchWaiting("", ""); err != nil {
-			return err
-		}
-		sweep.Done(t.Now, time.Since(began))
-	}
-	if err := t.HandOnGates(); err != nil { // so that it is noted when the next ones may go on
+	if err := t.Database.Sweep.Open(t); err != nil { // so that it is noted when the next ones may go on
 		return err
 	}
 	key, err := t.NextKey()
 	promoted.Jobs += t.Ungated
 	promoted.More = promoted.More || more
-	promoted.NextDue = core.NextDue(earlier(promoted.NextDue, t.Database.Sweep.Next()), key)
+	goesOn(t, promoted, key)
 	return err
 }
 

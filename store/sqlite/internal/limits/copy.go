@@ -54,6 +54,7 @@ func Import(t *core.Tx, limits []store.Limit) error {
 		}
 		s.BindInt(r.Burst)
 		s.BindInt(r.Tat)
+		s.BindInt(r.Move)
 		s.BindInt(r.Drained)
 		bindKeyRate(s, &l.LimitSettings)
 		if err := db.Exec(s); err != nil {

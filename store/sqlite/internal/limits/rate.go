@@ -170,6 +170,20 @@ func (v Verbs) Drain(ctx context.Context, namespace, name string, until time.Tim
 	})
 }
 
+// ResumeLimit implements store.Rates.
+func (v Verbs) ResumeLimit(ctx context.Context, params store.ResumeLimitParams) error {
+	return v.d.Write(ctx, fmt.Sprintf("resume limit %q", params.Name), func(t *core.Tx) error {
+		r, err := rateNamed(t, params.Namespace, params.Name)
+		if err != nil || !r.Resume(t.Now) {
+			return err
+		}
+		if err := r.put(t); err != nil {
+			return err
+		}
+		return core.Audit(t, params.Actor, "resume", nil, 0, params.Detail())
+	})
+}
+
 // Reserve is that of store.Rates; write does the append, as the last thing.
 func Reserve(ctx context.Context, d *core.Database, v *store.Reservation, write func(*core.Tx, *store.Append) error) error {
 	return d.Write(ctx, fmt.Sprintf("reserve a permit of limit %q", v.Name), func(t *core.Tx) error {

@@ -30,7 +30,7 @@ func scan(s db.Stmt) (l store.Limit, err error) {
 	if !s.ReadNull() {
 		r.Period = s.ReadInt()
 	}
-	r.Burst, r.Tat, r.Drained = s.ReadInt(), s.ReadInt(), s.ReadInt()
+	r.Burst, r.Tat, r.Move, r.Drained = s.ReadInt(), s.ReadInt(), s.ReadInt(), s.ReadInt()
 	l.LimitSettings, err = store.DecodeLimit(settings)
 	r.Tell(&l)
 	return l, err
@@ -54,22 +54,43 @@ func find(t *core.Tx, namespace, name string) (l store.Limit, err error) {
 
 // addHolders adds who holds slots of a limit, and who wishes for some.
 func addHolders(t *core.Tx, l *store.Limit) error {
-	if l.Fair {
-		return stakes(t, l.ID, func(h store.Holder, want int) {
-			if h.Slots > 0 {
-				l.Holders = append(l.Holders, h)
-			}
-			if want > h.Slots {
-				l.Wishes = append(l.Wishes, store.Holder{Node: h.Node, Slots: want})
-			}
-		})
+	return stakes(t, l.ID, func(h store.Holder, want int) { addHolder(l, h, want) })
+}
+
+// addHolder adds what a node holds, and wishes for.
+func addHolder(l *store.Limit, h store.Holder, want int) {
+	if h.Slots > 0 {
+		l.Holders = append(l.Holders, h)
 	}
-	s := t.Stmt("limit_holders")
-	s.BindInt(l.ID)
+	if l.Fair && want > h.Slots {
+		l.Wishes = append(l.Wishes, store.Holder{Node: h.Node, Slots: want})
+	}
+}
+
+// addAllHolders adds the holders of many limits. Few of thousands have any.
+func addAllHolders(t *core.Tx, limits []store.Limit) error {
+	of := make(map[int64]*store.Limit, len(limits))
+	for i := range limits {
+		of[limits[i].ID] = &limits[i]
+	}
+	s := t.Stmt("limits_wishes")
 	return db.Each(s, func() error {
-		l.Holders = append(l.Holders, store.Holder{Node: s.ReadInt(), Slots: int(s.ReadInt())})
+		l := of[s.ReadInt()]
+		h, want := readStake(t, s)
+		if l != nil {
+			addHolder(l, h, want)
+		}
 		return nil
 	})
+}
+
+// readStake reads what a node holds, and what it wishes for if it has said so lately.
+func readStake(t *core.Tx, s db.Stmt) (h store.Holder, want int) {
+	h, want = store.Holder{Node: s.ReadInt(), Slots: int(s.ReadInt())}, int(s.ReadInt())
+	if s.ReadInt() <= t.Now-store.WishFor.Microseconds() {
+		want = 0
+	}
+	return h, want
 }
 
 // stakes reads what nodes hold of a fair limit, and what they wish for.
@@ -77,11 +98,7 @@ func stakes(t *core.Tx, limit int64, each func(h store.Holder, want int)) error 
 	s := t.Stmt("limit_wishes")
 	s.BindInt(limit)
 	return db.Each(s, func() error {
-		h, want := store.Holder{Node: s.ReadInt(), Slots: int(s.ReadInt())}, int(s.ReadInt())
-		if s.ReadInt() <= t.Now-store.WishFor.Microseconds() {
-			want = 0
-		}
-		each(h, want)
+		each(readStake(t, s))
 		return nil
 	})
 }
@@ -115,7 +132,7 @@ func (v Verbs) SaveLimit(ctx context.Context, l store.Limit, expect int64) (save
 			return err
 		}
 		if old.PerKey || l.PerKey {
-			if _, err := t.TouchWaiting(l.Namespace, l.Name); err != nil {
+			if err := t.WantGates(); err != nil {
 				return err
 			}
 		}
@@ -214,8 +231,7 @@ func (v Verbs) DeleteLimit(ctx context.Context, namespace, name string, force bo
 		if !l.PerKey {
 			return nil
 		}
-		_, err = t.TouchWaiting(namespace, name)
-		return err
+		return t.WantGates()
 	})
 	if err != nil {
 		return err
@@ -241,6 +257,9 @@ func (v Verbs) Limits(ctx context.Context, namespace, name string) (found []stor
 	err = v.d.Read(ctx, "list limits", func(t *core.Tx) error {
 		if found, err = all(t, namespace, name); err != nil {
 			return err
+		}
+		if len(found) > 1 {
+			return addAllHolders(t, found)
 		}
 		for i := range found {
 			if err := addHolders(t, &found[i]); err != nil {

@@ -153,7 +153,7 @@ func put(t *core.Tx, w *store.Whole) error {
 		return err
 	}
 	for _, insert := range []func(*core.Tx, *store.Whole, *core.Lane) error{
-		insertBody, insertPlace, insertEdges, insertKeys, insertRequests, insertCheckpoint, insertUpdates, insertHistory,
+		insertBody, insertPlace, insertEdges, insertKeys, insertRequests, insertCheckpoint, insertUpdates, insertHistory, insertLogs,
 	} {
 		if err := insert(t, w, lane); err != nil {
 			return err

@@ -15,8 +15,8 @@ import (
 // and without the write lock, it looks for children that are not finished, of which there may be
 // very many that are: a job that has finished gets no more of them, unless it was retried
 // meanwhile, which is seen.
-func (v Verbs) Delete(ctx context.Context, params store.DeleteParams) ([]store.Result, error) {
-	results := make([]store.Result, 0, len(params.Jobs))
+func (v Verbs) Delete(ctx context.Context, params store.DeleteParams) (results []store.Result, wakes []store.Wake, err error) {
+	results = make([]store.Result, 0, len(params.Jobs))
 	for ids := range slices.Chunk(params.Jobs, retainChunk) {
 		looked := map[store.ID]removable{}
 		err := v.d.Read(ctx, "delete", func(t *core.Tx) error {
@@ -30,19 +30,22 @@ func (v Verbs) Delete(ctx context.Context, params store.DeleteParams) ([]store.R
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return nil, wakes, err
 		}
 		var part []store.Result
-		err = v.d.Write(ctx, "delete", func(t *core.Tx) (err error) {
+		woken, err := v.d.Move(ctx, "delete", nil, func(t *core.Tx) (err error) {
 			part, err = t.EachOf(params.Namespace, ids, func(r *store.Result) error { return deleteJob(t, r, params, looked[r.Job]) })
 			return err
 		})
 		if err != nil {
-			return nil, err
+			return nil, wakes, err
 		}
 		results = append(results, part...)
+		for _, w := range woken {
+			wakes = store.AddWake(wakes, w)
+		}
 	}
-	return results, nil
+	return results, wakes, nil
 }
 
 // removable is a finished job, by the end that it had when it was looked at.

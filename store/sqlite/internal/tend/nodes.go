@@ -244,7 +244,7 @@ func askedOf(t *core.Tx, node int64) (cancels []store.CancelRequest, pauses []st
 // Leave implements store.Nodes.
 func (v Verbs) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 	wakes, err := v.d.Move(ctx, "leave", nil, func(t *core.Tx) error {
-		ended, err := endNode(t, node)
+		ended, err := endNode(t, node, store.NodeLeft)
 		if err != nil || !ended {
 			return err
 		}
@@ -287,18 +287,20 @@ func release(t *core.Tx, r *core.ClaimRecord, slot int) error {
 }
 
 // endNode ends a node and its leader lease. It returns false if the node had ended before.
-func endNode(t *core.Tx, node int64) (bool, error) {
-	ended, err := markDead(t, node)
+func endNode(t *core.Tx, node int64, how store.NodeEnd) (bool, error) {
+	ended, err := markEnded(t, node, how)
 	if err != nil || !ended {
 		return false, err
 	}
 	return true, resign(t, node)
 }
 
-// markDead says that a node does not live. It returns false if that was said before.
-func markDead(t *core.Tx, node int64) (bool, error) {
+// markEnded says that a node does not live, and how it has ended. It returns false if that was said
+// before.
+func markEnded(t *core.Tx, node int64, how store.NodeEnd) (bool, error) {
 	s := t.Stmt("node_end")
 	s.BindInt(t.Now)
+	s.BindInt(int64(how))
 	s.BindInt(node)
 	changed, err := s.Exec()
 	return changed > 0, err
@@ -313,6 +315,7 @@ func (v Verbs) Nodes(ctx context.Context) ([]store.Node, error) {
 		st.BindInt(t.Now - nodesKept.Microseconds())
 		err := db.Each(st, func() error {
 			n := store.Node{ID: st.ReadInt(), StartedAt: db.ReadTime(st), BeatAt: db.ReadTime(st), DeadAt: db.ReadOptTime(st)}
+			n.Ended = store.NodeEnd(st.ReadInt())
 			var info core.StoredInfo
 			if err := json.Unmarshal(st.ReadBlob(), &info); err != nil {
 				return fmt.Errorf("%w: info of node %d: %w", store.ErrInvalid, n.ID, err)

@@ -55,7 +55,7 @@ func (v Verbs) Rescue(ctx context.Context, params store.RescueParams) (store.Res
 				return err
 			}
 			for node := range killed { // surely: it does not lead any more
-				if now, err := endNode(t, node); err != nil {
+				if now, err := endNode(t, node, store.NodeDied); err != nil {
 					return err
 				} else if now {
 					ended = append(ended, node)
@@ -106,7 +106,7 @@ func silent(alive, believed []store.NodeBeat) []int64 {
 // of them ends by the clock.
 func declareDead(t *core.Tx, nodes []int64) (ended []int64, err error) {
 	for _, node := range nodes {
-		now, err := markDead(t, node)
+		now, err := markEnded(t, node, store.NodeDied)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@
 //	queues     how many jobs a queue has, and how old they are
 //	unserved   jobs whose kind no node knows
 //	watch      tells of commits of others
+//	pace       how often it looks for them
 //
 // # What it promises
 //

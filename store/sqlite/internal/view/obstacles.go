@@ -41,7 +41,7 @@ func (v Verbs) Obstacles(ctx context.Context, namespace string, id store.ID) (st
 			return nil
 		}
 		holder, held, err := t.KeyHolder(core.KeyName{Queue: b.Lane.Queue, Key: b.OrderingKey})
-		if held && holder != id {
+		if o.HasTurn = held && holder == id; held && !o.HasTurn {
 			o.Turn = holder
 		}
 		return err

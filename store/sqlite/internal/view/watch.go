@@ -19,9 +19,9 @@ const watchAgain = time.Second
 // Store or a caller's transaction has committed. It also reports what came between Open and Watch.
 // And it notices when the database is gone while it is not used.
 func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
-	poll := v.poll
-	if poll < 0 {
-		poll = watchAgain
+	looks := pace{poll: v.poll}
+	if v.poll < 0 {
+		looks.poll = watchAgain
 	}
 	seen, asked := v.d.FirstVersion, map[int64]int64{}
 	for {
@@ -36,14 +36,15 @@ func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 			_ = db.Pause(ctx, watchAgain)
 			continue
 		}
-		if version != seen && v.poll > 0 {
+		changed := version != seen && v.poll > 0
+		if changed {
 			seen = version
 			wake(store.Wake{Kind: store.WakeAll})
 			for _, w := range v.newlyAsked(ctx, asked) {
 				wake(w)
 			}
 		}
-		_ = db.Pause(ctx, poll) // the end of ctx is found above
+		_ = db.Pause(ctx, looks.next(changed, time.Now())) // the end of ctx is found above
 	}
 }
 

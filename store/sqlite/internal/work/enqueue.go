@@ -83,7 +83,7 @@ func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 		}
 	}
 	n, err := newJob(t, q, runAt)
-	if err != nil {
+	if err != nil || n.Lane == nil {
 		return err
 	}
 	n.Awaits = awaits
@@ -114,15 +114,23 @@ func followUp(t *core.Tx, q *store.Enqueue) error {
 	return nil
 }
 
+// newJob is a job that is to be inserted. It has no lane if its id was found to be known, and is
+// answered then.
 func newJob(t *core.Tx, q *store.Enqueue, runAt int64) (n core.NewJob, err error) {
 	if err := generations.Clear(t, q.Job.ID); err != nil {
 		return n, err
 	}
 	n = core.NewJob{Enqueue: q, RunAt: runAt}
-	n.Lane, err = t.Lane(core.LaneName{
+	name := core.LaneName{
 		Namespace: q.Job.Namespace, QueueName: q.Job.Queue, Kind: q.Job.LaneName().String(), Priority: q.Job.Priority,
+	}
+	n.Lane, err = t.LaneUnless(name, func() (bool, error) {
+		if err := writeJobs(t); err != nil { // one of those that are planned may have the id
+			return false, err
+		}
+		return t.Known(q)
 	})
-	if err == nil {
+	if err == nil && n.Lane != nil {
 		n.Options, n.Tags, err = Documents(&q.Job)
 	}
 	return n, err
@@ -131,7 +139,7 @@ func newJob(t *core.Tx, q *store.Enqueue, runAt int64) (n core.NewJob, err error
 // enqueueLater plans the insert of a job that nothing but its id can be in the way of.
 func enqueueLater(t *core.Tx, q *store.Enqueue) error {
 	n, err := newJob(t, q, runAtOf(q, t.Now))
-	if err != nil {
+	if err != nil || n.Lane == nil {
 		return err
 	}
 	return t.Jobs.Plan(t, n, insertJobs())

@@ -172,6 +172,11 @@ func (v Verbs) Pause(ctx context.Context, params store.PauseParams) error {
 		if err != nil || changed == 0 {
 			return err
 		}
+		if !params.Paused { // its jobs may wait at gates that are free
+			if err := t.WantGates(); err != nil {
+				return err
+			}
+		}
 		return core.Audit(t, params.Actor, action, nil, queue, "")
 	})
 }

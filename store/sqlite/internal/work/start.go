@@ -38,9 +38,13 @@ func decideStarts(t *core.Tx, batch *store.Batch) error {
 		if !q.MayStart() || q.Job.Check() != nil || runAtOf(q, t.Now) > t.Now {
 			continue
 		}
-		l, err := t.Lane(core.LaneName{Namespace: q.Job.Namespace, QueueName: q.Job.Queue, Kind: q.Job.Kind, Priority: q.Job.Priority})
+		name := core.LaneName{Namespace: q.Job.Namespace, QueueName: q.Job.Queue, Kind: q.Job.Kind, Priority: q.Job.Priority}
+		l, err := t.LaneUnless(name, func() (bool, error) { return t.IsThere(q.Job.ID) })
 		if err != nil {
 			return err
+		}
+		if l == nil { // it has been enqueued before
+			continue
 		}
 		if slices.Contains(free, l) {
 			continue

@@ -34,6 +34,7 @@ SELECT t.place, b.lane, b.run_at, {{body}}, f.result, json_build_object(
   'pause', (SELECT row_to_json(a) FROM {schema}.pause_request a WHERE a.id = t.id OFFSET 0),
   'edges', (SELECT json_agg(a ORDER BY a.predecessor) FROM {schema}.edge a WHERE a.successor = t.id),
   'updates', (SELECT json_agg(a ORDER BY a.seq) FROM {schema}.job_update a WHERE a.id = t.id),
+  'logs', (SELECT json_agg(a ORDER BY a.lease, a.first) FROM {schema}.job_log a WHERE a.id = t.id),
   'attempts', (SELECT json_agg(json_build_object('lease', a.lease, 'node', a.node, 'claimed_at', a.claimed_at,
     'started_at', a.started_at, 'ended_at', a.ended_at, 'attempt', a.attempt, 'outcome', a.outcome, 'reason', a.reason,
     'error', a.error, 'trace', a.trace, 'lost', NOT a.reported AND {{lost}}) ORDER BY a.lease)
@@ -263,6 +264,12 @@ INSERT INTO {schema}.audit (at, actor, action, job, detail)
 SELECT at, actor, action, id, detail FROM ROWS FROM (
   json_to_recordset(@rows::json) AS (at bigint, actor text, action text, id uuid, detail text)
 ) WITH ORDINALITY AS t (at, actor, action, id, detail, place) ORDER BY place;
+
+-- name: copy_logs_put
+-- params: @rows text
+INSERT INTO {schema}.job_log (id, lease, first, attempt, count, lines)
+SELECT id, lease, first, attempt, count, lines FROM json_to_recordset(@rows::json)
+  AS t (id uuid, lease bigint, first bigint, attempt int, count int, lines bytea);
 
 -- Memories, but for what is there: a page may be imported again.
 -- name: copy_entries_put

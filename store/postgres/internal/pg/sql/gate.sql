@@ -21,7 +21,10 @@ SELECT l.id FROM {schema}.limit_rule l WHERE l.namespace = @namespace AND l.name
 -- walk: asked: the gates, with what they let each key do. keys: where their rates stand.
 -- walk: live, room: how many run, and how many more may. It is one union instead of a join, which
 -- walk:   would compare each with each.
-WITH rules AS MATERIALIZED (
+-- walk: lanes, fitting: of which lanes jobs wait there, and of those the ones that the claim takes.
+-- walk: heads: the first jobs of each, of which as many count as may run. Of gates that nothing
+-- walk:   bounds there are no more than a portion in all, and one of each at least.
+WITH RECURSIVE rules AS MATERIALIZED (
   SELECT l.name, l.capacity, l.key_period, l.key_burst, l.updated_at FROM {schema}.limit_rule l
   WHERE l.namespace = @namespace AND l.name = ANY (@limits) AND (l.settings::json ->> 'per_key')::boolean
 ), time AS MATERIALIZED (
@@ -36,18 +39,39 @@ WITH rules AS MATERIALIZED (
   {{live_gates}}
 ), room AS MATERIALIZED (
   {{gate_room}}
+), {{gate_lanes}}
+), fitting AS MATERIALIZED (
+  SELECT x.gate, x.free, x.lane, l.priority, coalesce(x.free, greatest(1, {gate_portion} / cardinality(@gates))) AS most
+  FROM lanes x CROSS JOIN LATERAL (
+    SELECT l.queue, l.priority, {{claimed_kind}} AS kind FROM {schema}.lane l WHERE l.id = x.lane OFFSET 0
+  ) l CROSS JOIN LATERAL (
+    SELECT 1 FROM {schema}.queue q WHERE q.id = l.queue AND q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now OFFSET 0
+  ) q WHERE l.kind = ANY (@kinds)
+), heads AS MATERIALIZED (
+  SELECT f.*, w.run_at, w.id, row_number() OVER (PARTITION BY f.gate ORDER BY f.priority, w.run_at, w.id) AS place
+  FROM fitting f CROSS JOIN LATERAL (
+    SELECT g.run_at, g.id FROM {schema}.gated g WHERE g.gate = f.gate AND g.lane = f.lane
+    ORDER BY g.run_at, g.id LIMIT least(f.most, {gate_portion}) FOR UPDATE SKIP LOCKED
+  ) w
 )
-SELECT r.gate, r.free, h.priority, h.run_at, h.id, h.lane, r.period, r.burst, r.since, r.tat, r.was, r.look_at, (SELECT now FROM time)
-FROM room r LEFT JOIN LATERAL (
-  SELECT w.priority, w.run_at, w.id, w.lane FROM {schema}.gated w
-  WHERE (SELECT EXISTS (SELECT 1 FROM {schema}.gated)) AND w.gate = r.gate AND EXISTS (
-    SELECT 1 FROM {schema}.lane l CROSS JOIN LATERAL (
-      SELECT 1 FROM {schema}.queue q WHERE q.id = l.queue AND q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now OFFSET 0
-    ) q WHERE l.id = w.lane AND {{claimed_kind}} = ANY (@kinds) OFFSET 0
-  )
-  ORDER BY w.priority, w.run_at, w.id LIMIT greatest(0, least(coalesce(r.free, {gate_portion}), {gate_portion})) FOR UPDATE OF w SKIP LOCKED
-) h ON true
-WHERE h.id IS NOT NULL OR r.free < r.wants OR r.period IS NOT NULL;
+SELECT r.gate, r.free, NULL::int AS priority, NULL::bigint AS run_at, NULL::uuid AS id, NULL::int AS lane,
+  r.period, r.burst, r.since, r.tat, r.was, r.look_at, (SELECT now FROM time)
+FROM room r WHERE r.free < r.wants OR r.period IS NOT NULL
+UNION ALL
+SELECT gate, free, priority, run_at, id, lane, NULL, NULL, NULL, NULL, NULL, NULL, 0 FROM heads WHERE place <= most
+ORDER BY gate, priority NULLS FIRST, run_at, id;
+
+-- The lanes of the jobs that wait at the gates of room at which one may run, found by skipping from
+-- each to the next.
+-- fragment: gate_lanes
+lanes AS (
+  SELECT r.gate, r.free, g.lane FROM room r CROSS JOIN LATERAL (
+    SELECT w.lane FROM {schema}.gated w WHERE (SELECT EXISTS (SELECT 1 FROM {schema}.gated)) AND w.gate = r.gate ORDER BY w.lane LIMIT 1
+  ) g WHERE coalesce(r.free, 1) > 0
+  UNION ALL
+  SELECT x.gate, x.free, g.lane FROM lanes x CROSS JOIN LATERAL (
+    SELECT w.lane FROM {schema}.gated w WHERE w.gate = x.gate AND w.lane > x.lane ORDER BY w.lane LIMIT 1
+  ) g
 
 -- Where the rates stand of those gates of asked whose keys have one (Stand in internal/gcra), and
 -- how many permits there are by that.
@@ -133,52 +157,77 @@ INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM unnes
 INSERT INTO {schema}.gate_check (gate) SELECT t.gate FROM unnest(@gates) AS t (gate)
 WHERE EXISTS (SELECT 1 FROM {schema}.gated g WHERE g.gate = t.gate OFFSET 0) RETURNING 1;
 
--- The gates at which jobs wait, found by skipping from each to the next.
--- fragment: gates_waiting
-waiting AS (
-  (SELECT g.gate FROM {schema}.gated g WHERE @sweep ORDER BY g.gate LIMIT 1)
-  UNION ALL
-  SELECT n.gate FROM waiting w CROSS JOIN LATERAL (
-    SELECT g.gate FROM {schema}.gated g WHERE g.gate > w.gate ORDER BY g.gate LIMIT 1
-  ) n
-)
-
--- Has all gates looked at, at which jobs wait: a limit was changed.
+-- Asks that all gates at which jobs wait are looked at: a limit was changed, or a queue goes on.
 -- name: gates_changed
--- params: @sweep boolean
-WITH RECURSIVE {{gates_waiting}}
-INSERT INTO {schema}.gate_check (gate) SELECT gate FROM waiting;
+INSERT INTO {schema}.gate_sweep AS w (id, at) VALUES ({gates_asked}, 1) ON CONFLICT (id) DO UPDATE SET at = w.at + 1;
 
--- Lets jobs go on where a note says that a gate may be free, where the time has come at which the
--- rate of a key lets one go, or, with @sweep, wherever jobs wait. Who ends a job may look for those
--- that wait just before they are there; so there is a sweep. It need not be exact: claims judge
--- again. Answers with what moved, and with a row that counts the notes.
--- name: hand_on_gates
--- params: @limit int, @sweep boolean, @injected bigint
+-- Lets jobs go on, no more than a portion in all, where a note says that a gate may be free, where
+-- the time has come at which the rate of a key lets one go, or, with @sweep, at the next gates
+-- behind @after at which jobs wait; but none of queues that hand out nothing. Who ends a job may
+-- look for those that wait just before they are there; so there is a sweep. It need not be exact:
+-- claims judge again. Answers with what moved, and with a row that says whether there was too much,
+-- and up to which gate the sweep has come, NULL if to the last one.
 --
+-- The portion is shared between the limits of which there are notes or keys whose time has come,
+-- and the sweep: what one of them does not need the others get. So one that was deleted, of which
+-- very many jobs go on, holds up no gate of another one.
+-- name: hand_on_gates
+-- params: @limit int, @sweep boolean, @after bigint, @now bigint, @injected bigint
+--
+-- walk: any_lane, open: the lanes of all that wait, and whether the queue of one hands out jobs.
+-- walk: waiting: the next gates at which jobs wait.
 -- walk: time: by the clock of the database, which the rates are counted by.
--- walk: checks, consumed, waiting, due: the gates to be looked at.
+-- walk: checks, due: the other gates to be looked at.
 -- walk: asked: those at which jobs wait, with what their limit lets each key do, NULL without one.
 -- walk: keys, live, room: as in gates_look.
--- walk: heads, gone, now_ready: the first that wait there, but for those that a caller's
--- walk:   transaction has.
+-- walk: lanes, fitting: of which lanes jobs wait there, but for queues that hand out nothing; and
+-- walk:   for whom a gate is looked at: its limit, or the sweep, which has no name. Those that
+-- walk:   nothing bounds are never the sweep's.
+-- walk: parties, shares: their gates, and how many jobs may go on for each of them. level is where
+-- walk:   the water stands that fills them all.
+-- walk: heads: the first that wait there, but for those that a caller's transaction has; gate by
+-- walk:   gate, until there are as many as may go on.
+-- walk: ends: up to which gate all has been done for a party. One from which all came that goes on
+-- walk:   is done, though it may have more free slots than the party's share: those that went on
+-- walk:   are not counted yet, so it would be found free again and again, until none waits. Claims
+-- walk:   that take these let others go, as many as there are slots. But where nothing bounds them
+-- walk:   all go on, and claims need not look.
+-- walk: left_over: the gates behind that. What was noted of them is noted again, behind all other
+-- walk:   notes, and keys stay. The sweep goes on with the others, but passes over those that
+-- walk:   nothing bounds, of which notes are left instead, as long as there are few.
+-- walk: consumed, kept, gone, now_ready: what is done with that.
 -- walk: next, held, noted: when to look again at gates whose keys have a rate (Key.LookAt in
 -- walk:   internal/gcra), and where that stands if it was counted by another clock or period. A row
 -- walk:   that a claim has or had meanwhile is left to it, as it was not seen.
 -- walk: over: keys whose time has come, and for which no job waits.
-WITH RECURSIVE {{gates_waiting}}, time AS MATERIALIZED (
+WITH RECURSIVE any_lane AS (
+  (SELECT g.lane FROM {schema}.gated g WHERE @sweep ORDER BY g.lane LIMIT 1)
+  UNION ALL
+  SELECT n.lane FROM any_lane x CROSS JOIN LATERAL (
+    SELECT g.lane FROM {schema}.gated g WHERE g.lane > x.lane ORDER BY g.lane LIMIT 1
+  ) n
+), open AS MATERIALIZED (
+  SELECT EXISTS (
+    SELECT 1 FROM any_lane x CROSS JOIN LATERAL (SELECT l.queue FROM {schema}.lane l WHERE l.id = x.lane OFFSET 0) l
+    CROSS JOIN LATERAL (SELECT 1 FROM {schema}.queue q WHERE q.id = l.queue AND q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now OFFSET 0) q
+  ) AS yes
+), waiting AS (
+  (SELECT g.gate, 1 AS place FROM {schema}.gated g WHERE (SELECT yes FROM open) AND g.gate > @after ORDER BY g.gate LIMIT 1)
+  UNION ALL
+  SELECT n.gate, w.place + 1 FROM waiting w CROSS JOIN LATERAL (
+    SELECT g.gate FROM {schema}.gated g WHERE g.gate > w.gate ORDER BY g.gate LIMIT 1
+  ) n WHERE w.place < {sweep_gates}
+), time AS MATERIALIZED (
   SELECT {schema}.clock(@injected) AS now
 ), checks AS MATERIALIZED (
   SELECT c.ctid AS place, c.gate FROM {schema}.gate_check c ORDER BY c.seq LIMIT @limit FOR UPDATE SKIP LOCKED
-), consumed AS (
-  DELETE FROM {schema}.gate_check WHERE ctid = ANY (ARRAY(SELECT place FROM checks))
 ), due AS MATERIALIZED (
   SELECT k.ctid AS place, k.gate FROM {schema}.key_rate k WHERE k.look_at <= (SELECT now FROM time)
   ORDER BY k.look_at LIMIT @limit FOR UPDATE SKIP LOCKED
 ), asked AS MATERIALIZED (
   SELECT t.gate, 0 AS wants, r.capacity, r.key_period, r.key_burst, r.updated_at
   FROM (SELECT gate FROM checks UNION SELECT gate FROM waiting UNION SELECT gate FROM due) t
-  CROSS JOIN LATERAL (SELECT g.lane FROM {schema}.gated g WHERE g.gate = t.gate ORDER BY g.gate LIMIT 1) w
+  CROSS JOIN LATERAL (SELECT g.lane FROM {schema}.gated g WHERE g.gate = t.gate ORDER BY g.lane LIMIT 1) w
   CROSS JOIN LATERAL (SELECT l.queue, {{lane_limit}} AS name FROM {schema}.lane l WHERE l.id = w.lane OFFSET 0) l
   CROSS JOIN LATERAL (SELECT q.namespace FROM {schema}.queue q WHERE q.id = l.queue OFFSET 0) q
   LEFT JOIN LATERAL (
@@ -190,11 +239,54 @@ WITH RECURSIVE {{gates_waiting}}, time AS MATERIALIZED (
   {{live_gates}}
 ), room AS MATERIALIZED (
   {{gate_room}}
+), {{gate_lanes}}
+), fitting AS MATERIALIZED (
+  SELECT x.gate, min(x.free) AS free, array_agg(x.lane) AS lanes, min(q.namespace) AS namespace, min(l.name) AS name
+  FROM (SELECT x.*, x.free IS NULL OR (x.gate IN (SELECT gate FROM checks UNION ALL SELECT gate FROM due)) IS TRUE AS noted FROM lanes x) x
+  CROSS JOIN LATERAL (SELECT l.queue, CASE WHEN x.noted THEN {{lane_limit}} END AS name FROM {schema}.lane l WHERE l.id = x.lane OFFSET 0) l
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN x.noted THEN q.namespace END AS namespace FROM {schema}.queue q
+    WHERE q.id = l.queue AND q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now OFFSET 0
+  ) q GROUP BY x.gate
+), parties AS MATERIALIZED (
+  SELECT name IS NULL AS sweeps, bool_or(free IS NULL) AS unbounded, array_agg(gate ORDER BY gate) AS gates, array_agg(free ORDER BY gate) AS frees,
+    array_agg(lanes::text ORDER BY gate) AS lanes, sum(least(coalesce(free, {gate_portion}), {gate_portion})) AS need
+  FROM fitting GROUP BY namespace, name
+), shares AS MATERIALIZED (
+  SELECT p.*, CASE WHEN p.party <= {gate_portion} THEN greatest(p.level, 1) ELSE 0 END AS share FROM (
+    SELECT p.*, max(greatest({gate_portion} - p.before, 0) / p.others) OVER () AS level FROM (
+      SELECT p.*, row_number() OVER (ORDER BY need, gates) AS party,
+        (sum(need) OVER (ORDER BY need, gates) - need)::bigint AS before,
+        count(*) OVER () - row_number() OVER (ORDER BY need, gates) + 1 AS others
+      FROM parties p
+    ) p
+  ) p
 ), heads AS MATERIALIZED (
-  SELECT r.gate, h.* FROM room r CROSS JOIN LATERAL (
-    SELECT w.ctid AS place, w.run_at, w.id, w.lane FROM {schema}.gated w WHERE w.gate = r.gate
-    ORDER BY w.priority, w.run_at, w.id LIMIT greatest(0, least(coalesce(r.free, {gate_portion}), {gate_portion})) FOR UPDATE SKIP LOCKED
+  SELECT s.party, h.* FROM shares s CROSS JOIN LATERAL (
+    SELECT r.gate, w.* FROM unnest(s.gates, s.frees, s.lanes) AS r (gate, free, lanes) CROSS JOIN LATERAL (
+      SELECT w.* FROM unnest(r.lanes::int[]) AS f (lane) CROSS JOIN LATERAL (
+        SELECT g.ctid AS place, g.priority, g.run_at, g.id, g.lane FROM {schema}.gated g WHERE g.gate = r.gate AND g.lane = f.lane
+        ORDER BY g.run_at, g.id LIMIT least(r.free, s.share) FOR UPDATE SKIP LOCKED
+      ) w ORDER BY w.priority, w.run_at, w.id LIMIT least(r.free, s.share)
+    ) w LIMIT s.share
   ) h
+), ends AS MATERIALIZED (
+  SELECT max(gates) AS gates, bool_or(sweeps) AS sweeps, bool_or(unbounded) AS unbounded, count(gate) AS let, max(gate) AS gate,
+    CASE WHEN count(gate) < max(share) THEN {never} WHEN max(share) = 0 THEN -{never}
+      WHEN min(gate) = max(gate) AND NOT bool_or(unbounded) THEN max(gate) ELSE max(gate) - 1 END AS stop
+  FROM (
+    SELECT party, share, gates, sweeps, unbounded, NULL::bigint AS gate FROM shares
+    UNION ALL SELECT party, NULL, NULL, NULL, NULL, gate FROM heads
+  ) t GROUP BY party
+), left_over AS MATERIALIZED (
+  SELECT l.*, l.noted OR l.unbounded AND NOT l.due AND (SELECT count(*) FROM checks) < @limit / 2 AS kept FROM (
+    SELECT g.gate, e.sweeps, e.unbounded, (g.gate IN (SELECT gate FROM checks)) IS TRUE AS noted, (g.gate IN (SELECT gate FROM due)) IS TRUE AS due
+    FROM ends e CROSS JOIN LATERAL unnest(e.gates) AS g (gate) WHERE g.gate > e.stop
+  ) l
+), consumed AS (
+  DELETE FROM {schema}.gate_check WHERE ctid = ANY (ARRAY(SELECT place FROM checks))
+), kept AS (
+  INSERT INTO {schema}.gate_check (gate) SELECT gate FROM left_over WHERE kept
 ), gone AS (
   DELETE FROM {schema}.gated WHERE ctid = ANY (ARRAY(SELECT place FROM heads))
 ), now_ready AS (
@@ -205,14 +297,15 @@ WITH RECURSIVE {{gates_waiting}}, time AS MATERIALIZED (
       ELSE now + greatest(ahead + (let - burst + 1) * period, CASE WHEN let > 0 THEN {sweep_after} ELSE 0 END)
     END AS again
   FROM (
-    SELECT t.gate, max(t.free) AS free, max(t.period) AS period, max(t.burst) AS burst, max(t.tat) AS tat, max(t.was) AS was,
+    SELECT t.gate, min(t.free) AS free, max(t.period) AS period, max(t.burst) AS burst, max(t.tat) AS tat, max(t.was) AS was,
       max(t.look_at) AS look_at, max(t.ahead) AS ahead, sum(t.let)::bigint AS let, (SELECT now FROM time) AS now
     FROM (
       SELECT gate, greatest(least(free, {gate_portion}), 0) AS free, period, burst, tat, was, look_at, ahead, 0 AS let
       FROM room WHERE period IS NOT NULL
       UNION ALL SELECT gate, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1 FROM heads WHERE EXISTS (SELECT 1 FROM keys)
+      UNION ALL SELECT stop, let, NULL, NULL, NULL, NULL, NULL, NULL, 0 FROM ends WHERE stop = gate
     ) t GROUP BY t.gate HAVING max(t.period) IS NOT NULL
-  ) t WHERE tat IS NOT NULL
+  ) t WHERE tat IS NOT NULL AND (gate IN (SELECT gate FROM left_over)) IS NOT TRUE
 ), held AS MATERIALIZED (
   SELECT k.gate, n.again, CASE WHEN n.moved THEN n.stands ELSE n.tat END AS tat, CASE WHEN n.moved THEN n.period ELSE n.was END AS period,
     n.tat AS was_tat, n.look_at AS was_look_at
@@ -225,9 +318,13 @@ WITH RECURSIVE {{gates_waiting}}, time AS MATERIALIZED (
   WHERE k.gate = h.gate AND k.tat = h.was_tat AND k.look_at IS NOT DISTINCT FROM h.was_look_at
 ), over AS (
   UPDATE {schema}.key_rate k SET look_at = NULL
-  WHERE k.ctid = ANY (ARRAY(SELECT d.place FROM due d WHERE (d.gate IN (SELECT gate FROM next)) IS NOT TRUE))
+  WHERE k.ctid = ANY (ARRAY(
+    SELECT d.place FROM due d WHERE (d.gate IN (SELECT gate FROM left_over UNION ALL SELECT gate FROM next)) IS NOT TRUE
+  ))
 )
-SELECT c.checks, h.id, h.lane, h.run_at FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN heads h ON true;
+SELECT l.cut, CASE WHEN l.gate IS NOT NULL THEN l.gate - 1 WHEN w.places = {sweep_gates} THEN w.last END, h.id, h.lane, h.run_at
+FROM (SELECT count(*) > 0 AS cut, min(gate) FILTER (WHERE NOT kept AND NOT due) AS gate FROM left_over) l
+CROSS JOIN (SELECT max(gate) AS last, count(*) AS places FROM waiting) w LEFT JOIN heads h ON true;
 
 -- Takes the turn to look at all gates, if no process has done so since @before; or the clock was
 -- set back.

@@ -32,8 +32,27 @@ JOIN {schema}.lane l ON l.queue = q.id AND l.kind = t.kind AND l.priority = t.pr
 SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL
 FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = ANY (@lanes);
 
+-- The queues in which jobs may be claimed, by kind, found as a claim finds the lanes that have
+-- work: by skipping through the index of ready.
+-- name: queues_busy
+-- params: @namespace text, @now bigint
+WITH RECURSIVE busy (lane) AS (
+  (SELECT r.lane FROM {schema}.ready r ORDER BY r.lane, r.run_at, r.id LIMIT 1)
+  UNION ALL
+  SELECT n.lane FROM busy b CROSS JOIN LATERAL (
+    SELECT r.lane FROM {schema}.ready r WHERE r.lane > b.lane ORDER BY r.lane, r.run_at, r.id LIMIT 1
+  ) n
+)
+SELECT DISTINCT q.name, l.kind FROM busy b
+CROSS JOIN LATERAL (SELECT l.queue, {{claimed_kind}} AS kind FROM {schema}.lane l WHERE l.id = b.lane OFFSET 0) l
+CROSS JOIN LATERAL (
+  SELECT a.name FROM {schema}.queue a WHERE a.id = l.queue AND a.namespace = @namespace
+    AND a.paused_at IS NULL AND coalesce(a.rest_until, 0) <= @now OFFSET 0
+) q;
+
 -- What waits in lanes that no node serves. The arrays say what the living nodes serve: kinds, with
--- the namespace and the queue of each, both '' where it is any. Lanes are looked at first, and of
+-- the namespace and the queue of each, both '' where it is any, and the queue a pattern if it
+-- ends with *. Lanes are looked at first, and of
 -- ready no more than the first row of those that no node serves: so nothing is passed by that nodes
 -- have taken from the others.
 -- name: unserved
@@ -45,7 +64,9 @@ WITH served AS MATERIALIZED (
     SELECT l.id, l.queue, {{claimed_kind}} AS kind FROM {schema}.lane l OFFSET 0
   ) l JOIN {schema}.queue q ON q.id = l.queue
   WHERE q.paused_at IS NULL AND coalesce(q.rest_until, 0) <= @now AND NOT EXISTS (
-    SELECT 1 FROM served s WHERE s.kind = l.kind AND s.namespace IN ('', q.namespace) AND s.queue IN ('', q.name)
+    SELECT 1 FROM served s WHERE s.kind = l.kind AND s.namespace IN ('', q.namespace) AND (
+      s.queue IN ('', q.name) OR right(s.queue, 1) = '*' AND left(q.name, length(s.queue) - 1) = left(s.queue, -1)
+    )
   )
 ), waiting AS MATERIALIZED (
   SELECT b.namespace, b.name, b.kind, r.run_at FROM bare b CROSS JOIN LATERAL (

@@ -1,7 +1,7 @@
 -- Limits, and how many slots of them nodes hold.
 
 -- fragment: limit_columns
-l.id, l.namespace, l.name, l.settings, l.declared, l.version, l.created_at, l.updated_at, l.wanted_at, l.period, l.burst, l.tat, l.drained_until
+l.id, l.namespace, l.name, l.settings, l.declared, l.version, l.created_at, l.updated_at, l.wanted_at, l.period, l.burst, l.tat, l.move, l.drained_until
 
 -- With those who hold slots of them, or have wished for more since: a row for each.
 -- name: limits
@@ -29,15 +29,20 @@ UPDATE {schema}.limit_rule l SET settings = @settings, declared = @declared, cap
   key_period = @key_period, key_burst = @key_burst
 WHERE l.namespace = @namespace AND l.name = @name AND l.version = @expected RETURNING l.id;
 
+-- Whether a limit is per key.
+-- fragment: is_per_key
+coalesce((l.settings::json ->> 'per_key')::boolean, false)
+
 -- Rates.
 
 -- fragment: rate_columns
 l.id, l.version, l.period, l.burst, l.tat, l.seen, l.move, l.drained_until
 
--- Locks the rate of a limit, and reads it; rate_now tells the time then.
+-- Locks the rate of a limit, and reads it, and whether the limit is per key; rate_now tells the
+-- time then.
 -- name: rate_lock
 -- params: @namespace text, @name text
-SELECT {{rate_columns}} FROM {schema}.limit_rule l WHERE l.namespace = @namespace AND l.name = @name FOR NO KEY UPDATE;
+SELECT {{rate_columns}}, {{is_per_key}} FROM {schema}.limit_rule l WHERE l.namespace = @namespace AND l.name = @name FOR NO KEY UPDATE;
 
 -- name: rate_now
 -- params: @injected bigint
@@ -47,6 +52,11 @@ SELECT {schema}.clock(@injected);
 -- params: @id bigint, @period bigint, @burst bigint, @tat bigint, @seen bigint, @move bigint, @drained bigint
 UPDATE {schema}.limit_rule l SET period = @period, burst = @burst, tat = @tat, seen = @seen, move = @move, drained_until = @drained
 WHERE l.id = @id;
+
+-- Records that a person has taken a drain back.
+-- name: limit_resumed
+-- params: @now bigint, @actor text, @detail text
+INSERT INTO {schema}.audit (at, actor, action, detail) VALUES (@now, @actor, 'resume', @detail);
 
 -- Locks the limits whose permits are asked for. It may wait; permits, a statement of its own, sees
 -- what others have committed until then, and a later time than they did.
@@ -80,10 +90,10 @@ SELECT g.id, g.n, g.base - g.now, g.period, g.burst, greatest(greatest(g.after, 
   g.move + CASE WHEN g.changed THEN 1 ELSE 0 END
 FROM result g;
 
--- So that no node is given slots of it any more.
+-- So that no node is given slots of it any more. Answers whether it is per key, too.
 -- name: limit_lock
 -- params: @namespace text, @name text
-SELECT l.id FROM {schema}.limit_rule l WHERE l.namespace = @namespace AND l.name = @name FOR UPDATE;
+SELECT l.id, {{is_per_key}} FROM {schema}.limit_rule l WHERE l.namespace = @namespace AND l.name = @name FOR UPDATE;
 
 -- name: limit_holders
 -- params: @id bigint
@@ -197,13 +207,13 @@ ORDER BY 1, 2;
 -- params: @rows text
 WITH rows AS MATERIALIZED (
   SELECT * FROM json_to_recordset(@rows::json) AS t (namespace text, name text, settings text, declared text, capacity bigint, unit bigint, version bigint,
-    created_at bigint, updated_at bigint, period bigint, burst bigint, tat bigint, drained bigint, key_period bigint, key_burst bigint)
+    created_at bigint, updated_at bigint, period bigint, burst bigint, tat bigint, move bigint, drained bigint, key_period bigint, key_burst bigint)
 ), others AS (
   DELETE FROM {schema}.limit_rule l WHERE NOT EXISTS (SELECT 1 FROM rows t WHERE t.namespace = l.namespace AND t.name = l.name)
 )
-INSERT INTO {schema}.limit_rule AS r (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained_until,
+INSERT INTO {schema}.limit_rule AS r (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, move, drained_until,
   key_period, key_burst)
-SELECT namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained, key_period, key_burst FROM rows
+SELECT namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, move, drained, key_period, key_burst FROM rows
 ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit = excluded.unit, version = excluded.version,
   created_at = excluded.created_at, updated_at = excluded.updated_at, period = excluded.period, burst = excluded.burst, tat = excluded.tat,
-  drained_until = excluded.drained_until, move = r.move + 1, key_period = excluded.key_period, key_burst = excluded.key_burst;
+  drained_until = excluded.drained_until, move = greatest(r.move + 1, excluded.move), key_period = excluded.key_period, key_burst = excluded.key_burst;

@@ -241,3 +241,79 @@ SELECT * FROM found WHERE id < @before_id ORDER BY id DESC LIMIT @look_at;
 -- name: list_bitmaps
 -- params: @may text
 SELECT set_config('enable_bitmapscan', @may, true);
+
+-- How many jobs wait in a queue of each key of limits, and a row without a key with how many were
+-- looked at, of which there are at most @look_at: then the counts are of no use.
+-- name: waiting_few
+-- params: @namespace text, @queue text, @limits text[], @look_at int
+-- walk: lanes: those of the limits. waits: the jobs, some of other limits in line for the turn of
+-- walk: an ordering key among them.
+WITH lanes AS MATERIALIZED (
+  SELECT l.id, l.queue FROM {schema}.queue q JOIN {schema}.lane l ON l.queue = q.id
+  WHERE q.namespace = @namespace AND q.name = @queue AND {{lane_limit}} = ANY (@limits)
+), waits AS MATERIALIZED (
+  SELECT id FROM (
+    SELECT h.id FROM lanes l CROSS JOIN LATERAL (SELECT a.id FROM {schema}.ready a WHERE a.lane = l.id LIMIT @look_at) h
+    UNION ALL
+    SELECT h.id FROM lanes l CROSS JOIN LATERAL (SELECT a.id FROM {schema}.gated a WHERE a.lane = l.id LIMIT @look_at) h
+    UNION ALL
+    SELECT h.id FROM lanes l CROSS JOIN unnest(ARRAY[{scheduled}, {retryable}]) AS s (state) CROSS JOIN LATERAL (
+      SELECT a.id FROM {schema}.deferred a WHERE a.lane = l.id AND a.state = s.state LIMIT @look_at
+    ) h
+    UNION ALL
+    SELECT h.id FROM (SELECT DISTINCT queue FROM lanes) l CROSS JOIN LATERAL (
+      SELECT a.id FROM {schema}.keyed a WHERE a.queue = l.queue LIMIT @look_at
+    ) h
+  ) t LIMIT @look_at
+)
+SELECT (SELECT {{lane_limit}} FROM {schema}.lane l WHERE l.id = b.lane), b.key, b.n FROM (
+  SELECT b.lane, b.key, count(*) AS n FROM waits w CROSS JOIN LATERAL (
+    SELECT a.lane, a.options ->> 'limit_key' AS key FROM {schema}.job a WHERE a.id = w.id OFFSET 0
+  ) b WHERE b.key IS NOT NULL GROUP BY b.lane, b.key
+) b
+UNION ALL SELECT NULL, NULL, count(*) FROM waits;
+
+-- The same of keys alone, up to @most of each, the newest first. Most of those that do not wait
+-- have finished.
+-- name: waiting_of_keys
+-- params: @namespace text, @queue text, @limits text[], @keys text[], @most int
+SELECT t.place, w.n FROM unnest(@limits, @keys) WITH ORDINALITY AS t (name, key, place) CROSS JOIN LATERAL (
+  SELECT count(*) AS n FROM (
+    SELECT 1 FROM {schema}.job j CROSS JOIN LATERAL (
+      SELECT l.queue, l.priority FROM {schema}.lane l CROSS JOIN LATERAL (
+        SELECT 1 FROM {schema}.queue q WHERE q.id = l.queue AND q.namespace = @namespace AND q.name = @queue OFFSET 0
+      ) q WHERE l.id = j.lane AND {{lane_limit}} = t.name OFFSET 0
+    ) l
+    WHERE strpos(j.options::text, '"limit_key"') > 0 AND j.options ->> 'limit_key' = t.key
+      AND NOT EXISTS (SELECT 1 FROM {schema}.finished a WHERE a.id = j.id OFFSET 0)
+      AND (
+        EXISTS (SELECT 1 FROM {schema}.ready a WHERE a.lane = j.lane AND a.run_at = j.run_at AND a.id = j.id OFFSET 0)
+        OR EXISTS (SELECT 1 FROM {schema}.gated a WHERE a.lane = j.lane AND a.run_at = j.run_at AND a.id = j.id OFFSET 0)
+        OR EXISTS (
+          SELECT 1 FROM {schema}.deferred a WHERE a.due = j.run_at AND a.id = j.id AND a.state IN ({scheduled}, {retryable}) OFFSET 0
+        )
+        OR j.ordering_key IS NOT NULL AND EXISTS (
+          SELECT 1 FROM {schema}.keyed a WHERE a.queue = l.queue AND a.ordering_key = j.ordering_key AND a.priority = l.priority
+            AND a.run_at = j.run_at AND a.id = j.id OFFSET 0
+        )
+      )
+    ORDER BY j.options ->> 'limit_key', j.id DESC LIMIT @most
+  ) a
+) w;
+
+-- The keys of a queue that a job has the turn of, from after one on, and, of those whose job has
+-- failed, since when and how many wait behind it.
+-- name: stuck_keys
+-- params: @namespace text, @queue text, @after text, @look int, @most int
+SELECT k.ordering_key, k.id, f.finished_at, f.reason, w.n FROM (
+  SELECT h.queue, h.ordering_key, h.id FROM {schema}.key_holder h
+  WHERE h.queue = (SELECT q.id FROM {schema}.queue q WHERE q.namespace = @namespace AND q.name = @queue) AND h.ordering_key > @after
+  ORDER BY h.ordering_key LIMIT @look
+) k LEFT JOIN LATERAL (
+  SELECT a.finished_at, a.reason FROM {schema}.finished a WHERE a.id = k.id AND a.state = {failed} OFFSET 0
+) f ON true LEFT JOIN LATERAL (
+  SELECT count(*) AS n FROM (
+    SELECT 1 FROM {schema}.keyed d WHERE f.finished_at IS NOT NULL AND d.queue = k.queue AND d.ordering_key = k.ordering_key LIMIT @most
+  ) d
+) w ON true
+ORDER BY k.ordering_key;

@@ -106,7 +106,7 @@ SELECT 1 FROM {schema}.node WHERE id = @node AND dead_at IS NULL FOR NO KEY UPDA
 
 -- name: node_end
 -- params: @node bigint, @clock bigint
-UPDATE {schema}.node SET dead_at = {schema}.clock(@clock) WHERE id = @node;
+UPDATE {schema}.node SET dead_at = {schema}.clock(@clock), ended = {node_left} WHERE id = @node;
 
 -- A leader that leaves does not lead again, whatever the clock will say.
 -- name: leader_leave
@@ -123,7 +123,7 @@ WITH silent AS MATERIALIZED (
   SELECT t.id, {fence} AS fence FROM unnest(@nodes, @beats) AS d (id, beat_at)
   JOIN {schema}.node t ON t.id = d.id AND t.beat_at = d.beat_at AND t.dead_at IS NULL FOR UPDATE OF t SKIP LOCKED
 ), died AS (
-  UPDATE {schema}.node SET dead_at = t.now FROM (SELECT {schema}.clock(@clock) AS now) t
+  UPDATE {schema}.node SET dead_at = t.now, ended = {node_died} FROM (SELECT {schema}.clock(@clock) AS now) t
   WHERE id = ANY (ARRAY(SELECT s.id FROM silent s WHERE pg_try_advisory_xact_lock(s.fence))) RETURNING id
 )
 SELECT (SELECT count(*) FROM unnest(@nodes, @beats) AS d (id, beat_at)
@@ -226,7 +226,7 @@ WHERE k.node = @node AND k.seq = @record AND l.done <> l.all_slots;
 -- Nodes that live, and those that ended at most @kept ago.
 -- name: nodes
 -- params: @clock bigint, @kept bigint
-SELECT n.id, n.name, n.version, n.info, n.started_at, n.beat_at, n.dead_at, coalesce(n.mode, 0), n.mode_at, n.mode_by, n.unwell,
+SELECT n.id, n.name, n.version, n.info, n.started_at, n.beat_at, n.dead_at, coalesce(n.ended, 0), coalesce(n.mode, 0), n.mode_at, n.mode_by, n.unwell,
   (SELECT coalesce(sum(bit_count((k.all_slots & ~k.done)::bit(64))), 0)::bigint FROM {schema}.claim k WHERE k.node = n.id),
   EXISTS (
     SELECT 1 FROM {schema}.leader l WHERE l.name = 'leader' AND l.node = n.id AND l.expires_at > {schema}.clock(@clock)

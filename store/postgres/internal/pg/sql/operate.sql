@@ -185,7 +185,9 @@ INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor,
 -- Batches that were not called back keep a note of members that were counted. Their rows are
 -- locked, so that they are neither counted nor called until the transaction ends, and the cursor
 -- is that of the last count: of the batch as it was when the statement began nothing else is asked
--- but whether it was called back, which stays so.
+-- but whether it was called back, which stays so. That a job has the turn of its ordering key is
+-- seen with the lock of that row: who takes the turn from it (give_up_turns) changes nothing of its
+-- end, so to have waited for the lock of that tells nothing.
 -- name: retry_finished
 -- params: @jobs uuid[], @now bigint, @actor text, @action text, @detail text
 WITH over AS MATERIALIZED (
@@ -205,10 +207,11 @@ WITH over AS MATERIALIZED (
   ORDER BY unique_key, place
   ON CONFLICT (key) DO NOTHING RETURNING id
 ), again AS MATERIALIZED (
-  SELECT o.*, ordering_key IS NULL OR EXISTS (
-    SELECT 1 FROM {schema}.key_holder h WHERE h.queue = o.queue AND h.ordering_key = o.ordering_key AND h.id = o.id
-  ) AS free
-  FROM over o WHERE (unique_key IS NULL OR id IN (SELECT id FROM kept UNION ALL SELECT id FROM taken)) AND (
+  SELECT o.*, o.ordering_key IS NULL OR h.yes IS TRUE AS free
+  FROM over o LEFT JOIN LATERAL (
+    SELECT true AS yes FROM {schema}.key_holder a WHERE a.queue = o.queue AND a.ordering_key = o.ordering_key AND a.id = o.id FOR KEY SHARE
+  ) h ON true
+  WHERE (unique_key IS NULL OR id IN (SELECT id FROM kept UNION ALL SELECT id FROM taken)) AND (
     NOT named OR EXISTS (SELECT 1 FROM {schema}.job_key k WHERE k.id = o.id AND k.until IS NULL OFFSET 0)
   )
 ), unfinished AS (

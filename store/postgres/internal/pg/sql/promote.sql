@@ -67,12 +67,16 @@ SELECT c.checks, (SELECT count(*) FROM left_alone), m.id, m.lane, m.run_at
 FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
 
 -- Whether there is something to promote, and the next due time that there is; whether gates are to
--- be looked at, and jobs wait at some; and when one may go on that waits for the rate of its key.
+-- be looked at, and jobs wait at some; when one may go on that waits for the rate of its key; how
+-- often it was asked that all gates are looked at; and when the first of the queues that rest goes
+-- on.
 -- name: promote_look
 -- params: @now bigint
 SELECT coalesce(d.due <= @now, false) OR EXISTS (SELECT 1 FROM {schema}.key_check), d.due,
   EXISTS (SELECT 1 FROM {schema}.gate_check), EXISTS (SELECT 1 FROM {schema}.gated),
-  (SELECT k.look_at FROM {schema}.key_rate k WHERE k.look_at IS NOT NULL ORDER BY k.look_at LIMIT 1)
+  (SELECT k.look_at FROM {schema}.key_rate k WHERE k.look_at IS NOT NULL ORDER BY k.look_at LIMIT 1),
+  (SELECT w.at FROM {schema}.gate_sweep w WHERE w.id = {gates_asked}),
+  CASE WHEN EXISTS (SELECT 1 FROM {schema}.gated) THEN (SELECT min(q.rest_until) FROM {schema}.queue q WHERE q.rest_until > @now) END
 FROM (SELECT 1) one LEFT JOIN (SELECT due FROM {schema}.deferred WHERE due < {never} ORDER BY due LIMIT 1) d ON true;
 
 -- Whether anything is left that was due, because it is locked or there was too much, and when

@@ -59,7 +59,7 @@ FROM (SELECT j.lane, j.run_at, j.ordering_key FROM {schema}.job j WHERE j.id = @
 CROSS JOIN LATERAL (SELECT l.queue, {{lane_shard}} AS shard FROM {schema}.lane l WHERE l.id = b.lane OFFSET 0) l
 CROSS JOIN LATERAL (SELECT a.paused_at, a.paused_by, a.rest_until, a.rest_level FROM {schema}.queue a WHERE a.id = l.queue OFFSET 0) q
 LEFT JOIN LATERAL (
-  SELECT a.id FROM {schema}.key_holder a WHERE a.queue = l.queue AND a.ordering_key = b.ordering_key AND a.id <> @job OFFSET 0
+  SELECT a.id FROM {schema}.key_holder a WHERE a.queue = l.queue AND a.ordering_key = b.ordering_key OFFSET 0
 ) o ON true;
 
 -- name: attempts

@@ -8,7 +8,7 @@ SELECT done, all_slots, gates FROM holdfast_claim INDEXED BY holdfast_claim_gate
 SELECT done, all_slots, gates, ids FROM holdfast_claim INDEXED BY holdfast_claim_gates WHERE gates IS NOT NULL;
 
 -- name: gated_insert
-INSERT INTO holdfast_gated (gate, priority, run_at, id, lane) VALUES (?, ?, ?, ?, ?);
+INSERT INTO holdfast_gated (gate, lane, run_at, id) VALUES (?, ?, ?, ?);
 
 -- name: gated_delete
 DELETE FROM holdfast_gated WHERE lane = ? AND run_at = ? AND id = ?;
@@ -23,12 +23,27 @@ SELECT 1 FROM holdfast_gated LIMIT 1;
 -- name: gated_next
 SELECT gate, lane FROM holdfast_gated WHERE gate > ? ORDER BY gate LIMIT 1;
 
--- The lane of one that waits at a gate.
+-- The next lane of which jobs wait at a gate.
 -- name: gated_lane
-SELECT lane FROM holdfast_gated WHERE gate = ? LIMIT 1;
+SELECT lane FROM holdfast_gated WHERE gate = ? AND lane > ? ORDER BY lane LIMIT 1;
 
+-- The next lane of which jobs wait at any gate.
+-- name: gated_lanes
+SELECT lane FROM holdfast_gated INDEXED BY holdfast_gated_lane WHERE lane > ? ORDER BY lane LIMIT 1;
+
+-- The first jobs of a lane that wait at a gate.
 -- name: gated_heads
-SELECT priority, run_at, id, lane FROM holdfast_gated WHERE gate = ? ORDER BY priority, run_at, id LIMIT ? + 0;
+SELECT run_at, id FROM holdfast_gated WHERE gate = ? AND lane = ? ORDER BY run_at, id LIMIT ? + 0;
+
+-- Asks that all gates at which jobs wait are looked at.
+-- name: gates_wanted
+UPDATE holdfast_gate_sweep SET wanted = wanted + 1 WHERE id = 1;
+
+-- How often that was asked, and when the first of the queues that rest goes on, NULL if none rests.
+-- name: gates_asked
+SELECT wanted, (SELECT min(rest_until) FROM holdfast_queue INDEXED BY holdfast_queue_halted
+  WHERE (paused_at IS NOT NULL OR rest_until IS NOT NULL) AND rest_until > ?)
+FROM holdfast_gate_sweep WHERE id = 1;
 
 -- name: gated_count
 SELECT count(*) FROM (SELECT 1 FROM holdfast_gated INDEXED BY holdfast_gated_lane WHERE lane = ? LIMIT ? + 0);

@@ -1,7 +1,7 @@
 -- Limits, and how many slots of them nodes hold.
 
 -- fragment: limit_columns
-id, namespace, name, settings, declared, version, created_at, updated_at, wanted_at, period, burst, tat, drained_until
+id, namespace, name, settings, declared, version, created_at, updated_at, wanted_at, period, burst, tat, move, drained_until
 
 -- fragment: rate_columns
 id, version, period, burst, tat, seen, move, drained_until
@@ -15,12 +15,13 @@ SELECT {{limit_columns}} FROM holdfast_limit_rule INDEXED BY holdfast_limit_rule
 WHERE (@any_namespace OR namespace = @namespace) AND (@any_name OR name = @name)
 ORDER BY namespace, name;
 
--- name: limit_holders
-SELECT node, held FROM holdfast_limit_grant WHERE rule = ? AND held > 0 ORDER BY node;
-
--- What nodes hold of a fair limit, and what they wish for.
+-- What nodes hold of a limit, and what they wish for if it is a fair one.
 -- name: limit_wishes
 SELECT node, held, want, want_at FROM holdfast_limit_grant WHERE rule = ? ORDER BY node;
+
+-- The same of all limits.
+-- name: limits_wishes
+SELECT rule, node, held, want, want_at FROM holdfast_limit_grant ORDER BY rule, node;
 
 -- name: limit_insert
 -- params: @namespace, @name, @settings, @declared, @capacity, @unit, @version, @created_at, @updated_at, @key_period, @key_burst
@@ -106,12 +107,12 @@ SELECT namespace, name FROM holdfast_limit_rule WHERE id = ?;
 -- For a copy into another database.
 
 -- name: copy_limit_put
-INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, drained_until,
+INSERT INTO holdfast_limit_rule (namespace, name, settings, declared, capacity, unit, version, created_at, updated_at, period, burst, tat, move, drained_until,
   key_period, key_burst)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (namespace, name) DO UPDATE SET settings = excluded.settings, declared = excluded.declared, capacity = excluded.capacity, unit = excluded.unit, version = excluded.version,
   created_at = excluded.created_at, updated_at = excluded.updated_at, period = excluded.period, burst = excluded.burst, tat = excluded.tat,
-  drained_until = excluded.drained_until, move = move + 1, key_period = excluded.key_period, key_burst = excluded.key_burst;
+  drained_until = excluded.drained_until, move = max(move + 1, excluded.move), key_period = excluded.key_period, key_burst = excluded.key_burst;
 
 -- Leaves those that are named by these pairs of a namespace and a name.
 -- name: copy_limits_keep

@@ -81,3 +81,45 @@ SELECT 1 FROM holdfast_attempt WHERE taken <> 0 AND node = ? AND id = ? AND {{lo
 
 -- name: lanes_all
 SELECT l.id, l.queue, q.namespace, q.name, l.kind FROM holdfast_lane l JOIN holdfast_queue q ON q.id = l.queue;
+
+-- The key of a limit that a job has.
+-- name: job_limit_key
+SELECT lane, options ->> 'limit_key' FROM holdfast_job WHERE id = ?;
+
+-- How many jobs of a key of a limit wait in lanes, which are a JSON list, the newest first. Most of
+-- those that do not wait have finished.
+-- name: waiting_of_key
+-- params: @key, @lanes, @most
+SELECT count(*) FROM (
+  SELECT 1 FROM holdfast_job j INDEXED BY holdfast_job_limit_key
+  WHERE instr(j.options, '"limit_key"') > 0 AND j.options ->> 'limit_key' = @key
+    AND NOT EXISTS (SELECT 1 FROM holdfast_finished a WHERE a.id = j.id)
+    AND j.lane IN (SELECT value FROM json_each(@lanes))
+    AND (
+      EXISTS (SELECT 1 FROM holdfast_ready a WHERE a.lane = j.lane AND a.run_at = j.run_at AND a.id = j.id)
+      OR EXISTS (SELECT 1 FROM holdfast_gated a WHERE a.lane = j.lane AND a.run_at = j.run_at AND a.id = j.id)
+      OR EXISTS (
+        SELECT 1 FROM holdfast_deferred a WHERE a.due = j.run_at AND a.id = j.id AND a.state IN ({scheduled}, {retryable})
+      )
+      OR j.ordering_key IS NOT NULL AND EXISTS (
+        SELECT 1 FROM holdfast_lane l CROSS JOIN holdfast_keyed a
+        WHERE l.id = j.lane AND a.queue = l.queue AND a.ordering_key = j.ordering_key AND a.priority = l.priority
+          AND a.run_at = j.run_at AND a.id = j.id
+      )
+    )
+  ORDER BY j.id DESC LIMIT @most + 0
+);
+
+-- The keys of a queue that a job has the turn of, from after one on, and, of those whose job has
+-- failed, since when and how many wait behind it.
+-- name: stuck_keys
+-- params: @most, @namespace, @queue, @after, @look
+SELECT k.ordering_key, k.id, f.id IS NOT NULL, f.finished_at, f.reason, CASE WHEN f.id IS NOT NULL THEN (
+  SELECT count(*) FROM (SELECT 1 FROM holdfast_keyed w WHERE w.queue = k.queue AND w.ordering_key = k.ordering_key LIMIT @most + 0)
+) END
+FROM (
+  SELECT h.queue, h.ordering_key, h.id FROM holdfast_key_holder h
+  WHERE h.queue = (SELECT q.id FROM holdfast_queue q WHERE q.namespace = @namespace AND q.name = @queue) AND h.ordering_key > @after
+  ORDER BY h.ordering_key LIMIT @look + 0
+) k LEFT JOIN holdfast_finished f ON f.id = k.id AND f.state = {failed}
+ORDER BY k.ordering_key;

@@ -44,10 +44,11 @@ SELECT EXISTS (SELECT 1 FROM holdfast_cancel_request) OR EXISTS (SELECT 1 FROM h
   EXISTS (SELECT 1 FROM holdfast_closed_parent) OR EXISTS (SELECT 1 FROM holdfast_edge_check);
 
 -- name: node_end
-UPDATE holdfast_node SET dead_at = ? WHERE id = ? AND dead_at IS NULL;
+-- params: @now, @ended, @node
+UPDATE holdfast_node SET dead_at = @now, ended = @ended WHERE id = @node AND dead_at IS NULL;
 
 -- name: nodes
-SELECT id, started_at, beat_at, dead_at, info, coalesce(mode, 0), mode_at, mode_by, unwell FROM holdfast_node
+SELECT id, started_at, beat_at, dead_at, coalesce(ended, 0), info, coalesce(mode, 0), mode_at, mode_by, unwell FROM holdfast_node
 WHERE dead_at IS NULL OR dead_at > ? ORDER BY dead_at IS NOT NULL, id;
 
 -- name: nodes_asked

@@ -1,0 +1,68 @@
+package view
+
+import (
+	"testing"
+	"time"
+)
+
+// TestPace: changes are told within a tenth of the interval while there are some, no more than two
+// in an interval if they do not end, and if there are none it is looked once in each.
+func TestPace(t *testing.T) {
+	const poll = 20 * time.Millisecond
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	look := func(p *pace, now *time.Time, changed bool) time.Duration {
+		wait := p.next(changed, *now)
+		*now = now.Add(wait)
+		return wait
+	}
+	t.Run("one", func(t *testing.T) {
+		p, now := pace{poll: poll}, began
+		if wait := look(&p, &now, false); wait != poll {
+			t.Errorf("before any change %v", wait)
+		}
+		if wait := look(&p, &now, true); wait != poll/10 {
+			t.Errorf("after the first %v", wait)
+		}
+		looks := 0
+		for since := now; now.Sub(since) < 10*poll; looks++ {
+			if wait := look(&p, &now, false); wait < poll/10 || wait > poll {
+				t.Fatalf("it waits %v", wait)
+			}
+		}
+		if wait := look(&p, &now, false); wait != poll || looks > 40 {
+			t.Errorf("after %d looks in vain %v", looks, wait)
+		}
+	})
+	t.Run("always", func(t *testing.T) {
+		p, now := pace{poll: poll}, began
+		told := 0
+		for now.Sub(began) < 100*poll {
+			look(&p, &now, true)
+			told++
+		}
+		if told < 100*mostTold || told > 101*mostTold {
+			t.Errorf("in 100 intervals %d are told", told)
+		}
+	})
+	t.Run("now and then", func(t *testing.T) {
+		p, now := pace{poll: poll}, began
+		for range 100 {
+			if wait := look(&p, &now, true); wait != poll/10 {
+				t.Fatalf("it waits %v", wait)
+			}
+			for since := now; now.Sub(since) < 2*poll; {
+				if wait := look(&p, &now, false); wait > 3*poll/calmer {
+					t.Fatalf("it waits %v", wait)
+				}
+			}
+		}
+	})
+	t.Run("a clock that is set back", func(t *testing.T) {
+		p, now := pace{poll: poll}, began
+		look(&p, &now, true)
+		now = now.Add(-time.Hour)
+		if wait := look(&p, &now, false); wait > poll {
+			t.Errorf("it waits %v", wait)
+		}
+	})
+}
