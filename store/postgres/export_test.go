@@ -27,7 +27,7 @@ func Fence(s store.Store) string { return s.(*Store).db.Text("fence") } //nolint
 func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, whole bool) (lines []string, err error) {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
 	from := opened.local.Cursors.Begin(&params, whole, &opened.local.Lanes)
-	defer opened.local.Cursors.Forgo()
+	defer opened.local.Cursors.Forgo(from)
 	return opened.tryout(ctx, pg.Statement{Name: "claim", Args: append(opened.claims.Args(params, opened.db.Micros(), from), false)})
 }
 

@@ -165,7 +165,7 @@ func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *loc
 	taken := map[int32]local.Span{}
 	claimed, seen, err := s.claim(ctx, params, look, taken)
 	if err != nil {
-		s.Cursors.Fail()
+		s.Cursors.Fail(look)
 		return nil, seen, err
 	}
 	full := len(claimed)+seen.behind >= params.Limit || anyUsedUp(params.Queues, gates.LeftOf(params.Queues, claimed))

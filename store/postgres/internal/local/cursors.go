@@ -88,7 +88,7 @@ type Cursors struct {
 	woken     bool             // there is something in a queue, as was told since the last whole look began
 	rewinds   int              // how often cursors were set back: looks that began before move none
 	hintSeq   int              // of the last hint
-	going     int              // how many look at this moment
+	going     []*Look          // who look at this moment
 	byLane    map[int32]*cursor
 	ahead     []Work              // lanes that no claim has come to yet: those with fair keys, and then the others, best first
 	fairAhead int                 // how many of these have fair keys; 0 or less: none
@@ -228,7 +228,7 @@ func (c *Cursors) Begin(params *store.ClaimParams, again bool, lanes *LaneCache)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l.rewinds, l.hintSeq = c.rewinds, c.hintSeq
-	c.going++
+	c.going = append(c.going, l)
 	scope, since := scopeOf(params), l.began.Sub(c.looked)
 	w := &wanted{params, store.NewDemands(params.Queues)}
 	if c.looked.IsZero() || since >= c.untilWholeLook(w, again, l.began) || !c.scope.covers(scope) {
@@ -315,21 +315,36 @@ func (c *Cursors) isUntidy(w *wanted, now time.Time) bool {
 }
 
 // Forgo ends a look that took nothing and learnt nothing, as that of a claim which is only planned.
-func (c *Cursors) Forgo() {
+func (c *Cursors) Forgo(l *Look) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.going--
+	c.leaves(l)
+}
+
+// leaves notes that a look is over. c.mu is held.
+func (c *Cursors) leaves(l *Look) {
+	c.going = slices.DeleteFunc(c.going, func(g *Look) bool { return g == l })
+}
+
+// seenByAll returns the last hint that each look under way, and one that ends now, began after.
+// c.mu is held.
+func (c *Cursors) seenByAll(l *Look) int {
+	seq := l.hintSeq
+	for _, g := range c.going {
+		seq = min(seq, g.hintSeq)
+	}
+	return seq
 }
 
 // Fail forgets what is known if a claim did not happen: others may have passed over what it had
 // locked.
-func (c *Cursors) Fail() {
+func (c *Cursors) Fail(l *Look) {
 	if c.Clock == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.going--
+	c.leaves(l)
 	c.looked = time.Time{}
 }
 
@@ -345,7 +360,7 @@ func (c *Cursors) End(l *Look, taken map[int32]Span, seen []Work, full bool, lan
 	elapsed := now.Sub(l.began)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.going--
+	c.leaves(l)
 	c.pace(l, elapsed)
 	if len(taken) > 0 {
 		c.lastTaken = now
@@ -375,7 +390,7 @@ func (c *Cursors) End(l *Look, taken map[int32]Span, seen []Work, full bool, lan
 			}
 			continue
 		}
-		at.advance(t, l, behind)
+		at.advance(t, l, behind, c.seenByAll(l))
 	}
 	if !l.Whole {
 		c.leave(l, taken, seen, full)
@@ -450,26 +465,29 @@ func fairFirst(seen []Work, lanes *LaneCache) ([]Work, int) {
 // they were told of one since.
 func (at *cursor) begin(l *Look, runAt int64) {
 	at.Position, at.rewound = Position{RunAt: runAt}, l.began
-	at.dropHints(l, math.MaxInt64)
+	at.dropHints(l.hintSeq, math.MaxInt64)
 }
 
 // advance lets claims go on after what one took of the lane: farther back than before, if it looked
-// behind the cursor.
-func (at *cursor) advance(t Span, l *Look, behind bool) {
+// behind the cursor. The hints until seenByAll are no news to any look that is under way.
+func (at *cursor) advance(t Span, l *Look, behind bool, seenByAll int) {
 	switch {
 	case behind:
 		at.Position = t.last
-		at.dropHints(l, t.last.RunAt)
+		at.dropHints(l.hintSeq, t.last.RunAt)
 	case t.last.compare(at.Position) > 0:
-		// What was late comes first, so that there is none of it left.
+		// What was late comes first, so that there is none of it left. What comes after the cursor
+		// now may be behind it when a look ends that began too early to see it.
 		at.Position = t.last
-		at.dropHints(l, math.MaxInt64)
+		at.dropHints(l.hintSeq, t.last.RunAt)
+		at.dropHints(seenByAll, math.MaxInt64)
 	}
 }
 
-// dropHints forgets the places before a run time that were known when a look began.
-func (at *cursor) dropHints(l *Look, until int64) {
-	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.seq <= l.hintSeq && p.runAt < until })
+// dropHints forgets the places before a run time of hints up to a number: those that a look began
+// after.
+func (at *cursor) dropHints(seq int, until int64) {
+	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.seq <= seq && p.runAt < until })
 }
 
 // leave forgets lanes that have been looked at and had no work, and, if the claim had room for
@@ -484,7 +502,7 @@ func (c *Cursors) leave(l *Look, taken map[int32]Span, seen []Work, full bool) {
 		if _, wasTaken := taken[id]; at == nil || (wasTaken || has[id]) && full {
 			continue
 		}
-		if at.dropHints(l, math.MaxInt64); !has[id] && at.lastHint <= l.hintSeq && len(c.byLane) > 1 {
+		if at.dropHints(l.hintSeq, math.MaxInt64); !has[id] && at.lastHint <= l.hintSeq && len(c.byLane) > 1 {
 			delete(c.byLane, id)
 		}
 	}
@@ -502,7 +520,7 @@ func (c *Cursors) forget() {
 func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.looked.IsZero() && c.going == 0 {
+	if c.looked.IsZero() && len(c.going) == 0 {
 		return
 	}
 	if c.byLane == nil {
@@ -520,7 +538,7 @@ func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
 		c.byLane[id] = at
 	}
 	at.lastHint = c.hintSeq
-	if runAt > at.RunAt && (c.going == 0 || runAt == math.MaxInt64) {
+	if runAt > at.RunAt && (len(c.going) == 0 || runAt == math.MaxInt64) {
 		return
 	}
 	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.runAt == runAt })
@@ -534,7 +552,7 @@ func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
 // not know.
 func (c *Cursors) hintQueue(namespace, queue string, lanes *LaneCache) {
 	c.mu.Lock()
-	looking := !c.looked.IsZero() || c.going > 0
+	looking := !c.looked.IsZero() || len(c.going) > 0
 	c.woken = c.woken || looking
 	c.mu.Unlock()
 	if !looking {

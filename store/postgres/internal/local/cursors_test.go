@@ -134,7 +134,7 @@ func (m *cursorsModel) end(t *rapid.T) {
 	c := m.going[i]
 	m.going = slices.Delete(m.going, i, i+1)
 	if rapid.IntRange(0, 19).Draw(t, "fails") == 0 {
-		m.cursors.Fail()
+		m.cursors.Fail(c.look)
 		return
 	}
 	taken, n := map[int32]Span{}, 0
@@ -163,6 +163,29 @@ func TestWhatIsToldIsLookedFor(t *testing.T) {
 			"begin": m.begin, "begin too": m.begin, "end": m.end, "end too": m.end, "wait": m.wait,
 		})
 	})
+}
+
+// TestAHintOutlivesWhoBeganBefore: a claim that began before a hint brings the cursor past its
+// place, although one that began later, and could see the job, has gone only up to it.
+func TestAHintOutlivesWhoBeganBefore(t *testing.T) {
+	t.Parallel()
+	m := newCursorsModel(nil)
+	row := func(runAt int64) *readyRow { return &readyRow{lane: 1, Position: Position{RunAt: runAt}} }
+	take := func(l *Look, r *readyRow) {
+		m.cursors.End(l, map[int32]Span{1: {r.Position, r.Position}}, nil, true, &m.lanes)
+	}
+	begin := func() *Look { return m.cursors.Begin(&m.params, false, &m.lanes) }
+	base := m.now.UnixMicro()
+	first, second, third := row(base), row(base+10), row(base+30)
+	take(begin(), first)
+	early := begin()
+	m.cursors.hint(1, base+20, &m.lanes)
+	take(begin(), second)
+	take(early, third)
+	l := begin()
+	if !slices.Contains(l.From, base+20) {
+		t.Errorf("a claim looks from %v on, and not at %d", l.From, base+20)
+	}
 }
 
 // TestManyHintsAtOnce: more than a lane remembers, told while a claim is on its way.
