@@ -53,6 +53,7 @@ var layers = []layer{
 	{pattern: "internal/gcra", imports: []string{"store"}},
 	{pattern: "internal/backlog", imports: []string{"store"}},
 	{pattern: "store/internal/sqltext", imports: []string{"store"}},
+	{pattern: "store/internal/optiontext", imports: []string{"store"}},
 	{pattern: "store/internal/lists", imports: []string{"store"}},
 	{pattern: "store/internal/edits", imports: []string{"store"}},
 	{pattern: "store/internal/gates", imports: []string{"store"}},
@@ -100,7 +101,7 @@ var layers = []layer{
 		tests:   []string{"store/sqlite", "store/storetest/model"},
 	},
 	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
-	{pattern: "store/sqlite/internal/core", imports: []string{"store", "internal/gcra", "store/internal/gates", "store/sqlite/internal/db"}},
+	{pattern: "store/sqlite/internal/core", imports: []string{"store", "internal/gcra", "store/internal/...", "store/sqlite/internal/db"}},
 	{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
@@ -147,7 +148,7 @@ var layers = []layer{
 		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},
 		tests:   []string{"internal/crashtest/process", "internal/sqlitetest", "store/storetest/..."},
 	},
-	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/gates", "store/internal/sqltext"}},
+	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/..."}},
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
 	{

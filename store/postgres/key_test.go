@@ -39,7 +39,7 @@ func TestSendOrStartIsOneTransaction(t *testing.T) {
 			{"send", "judged AS MATERIALIZED", false},
 			{"wake", "candidates AS MATERIALIZED", false},
 			{"key_sent_note", "RETURNING 1", false},
-			{"the commit", "commit", true},
+			{"the commit", "COMMIT\x00", true},
 		} {
 			name := fmt.Sprintf("%s, %s", before, c.statement)
 			key := fmt.Sprintf("%s %d", before, i)

@@ -127,7 +127,7 @@ func (g *gated) run(ctx context.Context, s *Store, t pg.Session) error {
 		g.claimed[n].Lease.Claim = g.params.Seq + int64(n/store.MaxClaimSlots)
 		g.claimed[n].Lease.Slot = n % store.MaxClaimSlots
 	}
-	return t.Together(ctx, append(g.records(), g.keep()...)...)
+	return t.Last(ctx, append(g.records(), g.keep()...)...)
 }
 
 // saw returns what was claimed, and adds to what was seen. Of what the claim has put into ready no
@@ -199,12 +199,26 @@ func (g *gated) judge(
 	return through, len(behind), err
 }
 
-// look locks the rules of the limits, and looks at the gates of the jobs.
-func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed, of []int64) (map[int64]*gate, error) {
-	found := make(map[int64]*gate, len(of))
-	all := make([]gate, 0, len(of))
-	var ids []int64
-	var names, limits []string
+// inquiry is what a claim asks of gates. A place is that of the gate's limit, from 1 on.
+type inquiry struct {
+	ids    []int64
+	places []int32
+	limits []string
+}
+
+// add asks about a gate.
+func (q *inquiry) add(id int64, limit string) {
+	place := slices.Index(q.limits, limit)
+	if place < 0 {
+		place, q.limits = len(q.limits), append(q.limits, limit)
+	}
+	q.ids, q.places = append(q.ids, id), append(q.places, int32(place+1))
+}
+
+// gatesOf returns the gates of the jobs, and what is to be asked of them.
+func (g *gated) gatesOf(claimed []store.Claimed, of []int64) (map[int64]*gate, *inquiry) {
+	found, all := make(map[int64]*gate, len(of)), make([]gate, 0, len(of))
+	q := &inquiry{ids: make([]int64, 0, len(of)), places: make([]int32, 0, len(of))}
 	for i, id := range of {
 		if id == 0 {
 			continue
@@ -220,16 +234,20 @@ func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed,
 			found[id].other, g.others = true, true
 			continue
 		}
-		if ids, names = append(ids, id), append(names, limit); !slices.Contains(limits, limit) {
-			limits = append(limits, limit)
-		}
+		q.add(id, limit)
 	}
-	if ids == nil {
+	return found, q
+}
+
+// look locks the rules of the limits, and looks at the gates of the jobs.
+func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed, of []int64) (map[int64]*gate, error) {
+	found, q := g.gatesOf(claimed, of)
+	if len(q.ids) == 0 {
 		return found, nil
 	}
-	g.locked = append(g.locked, limits...)
-	wants := make([]int32, len(ids))
-	for i, id := range ids {
+	g.locked = append(g.locked, q.limits...)
+	wants := make([]int32, len(q.ids))
+	for i, id := range q.ids {
 		wants[i] = found[id].wants + int32(g.through[id])
 	}
 	var (
@@ -243,8 +261,8 @@ func (g *gated) look(ctx context.Context, t pg.Session, claimed []store.Claimed,
 	columns := append([]any{&id, &free, &priority, &runAt, &job, &lane}, kept.columns()...)
 	err := t.Together(ctx,
 		pg.Statement{Name: "wait_at_most", Args: []any{rulesPatience}},
-		pg.Statement{Name: "gate_rules_lock", Args: []any{g.params.Namespace, limits}},
-		pg.Statement{Name: "gates_look", Args: g.looks(ids, wants, names, limits), Each: func(r pg.Row) error {
+		pg.Statement{Name: "gate_rules_lock", Args: []any{g.params.Namespace, q.limits}},
+		pg.Statement{Name: "gates_look", Args: g.looks(q, wants), Each: func(r pg.Row) error {
 			if err := r.Scan(columns...); err != nil {
 				return err
 			}

@@ -40,8 +40,8 @@ func (k *keptKey) columns() []any {
 }
 
 // looks are the arguments of gates_look.
-func (g *gated) looks(ids []int64, wants []int32, names, limits []string) []any {
-	return []any{ids, wants, names, limits, g.params.Namespace, g.params.Kinds, g.now, g.store.Injected()}
+func (g *gated) looks(q *inquiry, wants []int32) []any {
+	return []any{q.ids, wants, q.places, q.limits, g.params.Namespace, g.params.Kinds, g.now, g.store.Injected()}
 }
 
 // freeAt is how many jobs run at a gate that has so many free places, those that were let through

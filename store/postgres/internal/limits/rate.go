@@ -156,8 +156,8 @@ type Writes struct {
 }
 
 // Reserve is that of store.Rates, without the class of its error. The body is locked first: a
-// caller's transaction may hold it, and then no other call waits for the limit. It is five round
-// trips: the transaction begins, it has its locks, it looks whether the lease lives, it writes, and
+// caller's transaction may hold it, and then no other call waits for the limit. It is four round
+// trips: the transaction begins and has its locks, it looks whether the lease lives, it writes, and
 // it commits.
 func (s *Store) Reserve(ctx context.Context, v *store.Reservation, w Writes) error {
 	return pg.RetryOnConflict(ctx, func() error {

@@ -155,9 +155,11 @@ func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retenti
 		return 0, err
 	}
 	err = s.InTx(ctx, pg.BeginBulk, func(t pg.Session) error {
-		free := false
-		try := t.Tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint)", s.tables.LockKey("partitions"))
-		if err := try.Scan(&free); err != nil || !free {
+		try, err := t.Tx.Query(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint)", s.tables.LockKey("partitions"))
+		if err != nil {
+			return err
+		}
+		if free, err := pgx.CollectExactlyOneRow(try, pgx.RowTo[bool]); err != nil || !free {
 			return errors.Join(err, errNotNow)
 		}
 		existing, err := s.tables.Partitions(ctx, t)

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/optiontext"
 )
 
 // WaitRow is what is scanned of a pointer in deferred, NULL if there is none.
@@ -103,13 +104,6 @@ func EncodeOptions(o store.Options) (*string, error) {
 	return &s, nil
 }
 
-func decodeOptions(text []byte, o *store.Options) error {
-	if text == nil {
-		return nil
-	}
-	return json.Unmarshal(text, o)
-}
-
 // EncodeTags returns tags as they are stored: NULL if there are none.
 func EncodeTags(tags []string) (*string, error) {
 	if len(tags) == 0 {
@@ -190,7 +184,7 @@ func (b *Body) Fill(job *store.Job, id store.ID) error {
 			return err
 		}
 	}
-	return decodeOptions(b.Options, &job.Options)
+	return optiontext.Decode(b.Options, &job.Options)
 }
 
 // Checkpoint returns the checkpoint, or nil if there is none.

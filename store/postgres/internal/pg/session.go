@@ -40,7 +40,14 @@ type Runner interface {
 // Session is a transaction of ours.
 type Session struct {
 	DB *DB
-	Tx pgx.Tx
+	Tx transaction
+}
+
+// transaction is what sessions need of one. Of the result of SendBatch only Close is called.
+type transaction interface {
+	Exec(ctx context.Context, text string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, text string, args ...any) (pgx.Rows, error)
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
 // PgxRunner runs statements in the transaction of a caller, begun with pgx.
@@ -232,20 +239,13 @@ func eachOf(rows pgx.Rows, each func(Row) error) error {
 
 // Run implements Runner.
 func (t Session) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
-	return runPgx(ctx, t.Tx, t.DB.Text(name), each, args)
+	return t.Together(ctx, Statement{Name: name, Args: args, Each: each})
 }
 
 // Together runs statements one after the other; in a transaction of ours in one round trip.
 func Together(ctx context.Context, t Runner, list ...Statement) error {
 	if own, ok := t.(Session); ok {
-		batch := &pgx.Batch{}
-		for _, st := range list {
-			queued := batch.Queue(own.DB.Text(st.Name), st.Args...)
-			if st.Each != nil {
-				queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
-			}
-		}
-		return own.Tx.SendBatch(ctx, batch).Close()
+		return own.Together(ctx, list...)
 	}
 	for _, st := range list {
 		if err := st.On(ctx, t); err != nil {
@@ -267,14 +267,28 @@ func (t Session) RunAll(ctx context.Context, list []Statement) error {
 
 // Together runs statements one after the other, in one round trip.
 func (t Session) Together(ctx context.Context, list ...Statement) error {
+	return t.Tx.SendBatch(ctx, t.DB.batch(list)).Close()
+}
+
+// Last runs statements and commits, in one round trip where that is possible. Nothing may come
+// after it.
+func (t Session) Last(ctx context.Context, list ...Statement) error {
+	if hot, ok := t.Tx.(*hotTx); ok {
+		return hot.last(ctx, t.DB.batch(list))
+	}
+	return t.Together(ctx, list...)
+}
+
+// batch are statements for one round trip.
+func (d *DB) batch(list []Statement) *pgx.Batch {
 	batch := &pgx.Batch{}
 	for _, st := range list {
-		queued := batch.Queue(t.DB.Text(st.Name), st.Args...)
+		queued := batch.Queue(d.Text(st.Name), st.Args...)
 		if st.Each != nil {
 			queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
 		}
 	}
-	return t.Tx.SendBatch(ctx, batch).Close()
+	return batch
 }
 
 // Exec runs a script of several statements.
@@ -285,7 +299,13 @@ func (t Session) Exec(ctx context.Context, text string) error {
 
 // Attempt runs f behind a savepoint, so that its failure leaves the transaction usable.
 func (t Session) Attempt(ctx context.Context, f func(Session) error) error {
-	return pgx.BeginFunc(ctx, t.Tx, func(tx pgx.Tx) error { return f(Session{t.DB, tx}) })
+	if err := t.Exec(ctx, "SAVEPOINT attempt"); err != nil {
+		return err
+	}
+	if err := f(t); err != nil {
+		return errors.Join(err, t.Exec(ctx, "ROLLBACK TO SAVEPOINT attempt; RELEASE SAVEPOINT attempt"))
+	}
+	return t.Exec(ctx, "RELEASE SAVEPOINT attempt")
 }
 
 func runPgx(ctx context.Context, tx interface {
@@ -316,6 +336,9 @@ func (d *DB) inOneTx(ctx context.Context, begin string, f func(Session) error) e
 	return d.Conns.With(ctx, func(conn *pgx.Conn) error {
 		end, done := withGrace(ctx)
 		defer done()
+		if begin == BeginHot {
+			return inHotTx(end, d.newHotTx(conn), func(hot *hotTx) error { return f(Session{d, hot}) })
+		}
 		tx, err := conn.BeginTx(end, pgx.TxOptions{BeginQuery: begin})
 		if err != nil {
 			return err

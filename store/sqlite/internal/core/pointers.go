@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/optiontext"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
@@ -49,7 +50,7 @@ func (b *Body) Scan(s db.Stmt) (laneID int64, err error) {
 	b.UniqueKey = db.ReadOptBlob(s)
 	b.UniqueStates = store.StateSet(db.ReadOptInt(s))
 	if !s.ReadNull() {
-		if err := json.Unmarshal(s.ReadBlob(), &b.Options); err != nil {
+		if err := optiontext.Decode(s.ReadBlob(), &b.Options); err != nil {
 			return 0, fmt.Errorf("%w: options of job %v: %w", store.ErrInvalid, b.ID, err)
 		}
 	}

@@ -92,7 +92,7 @@ split_part(split_part(l.kind, '@', 1), chr(31), 2)
 -- looked at that have gates.
 -- fragment: live_gates
 SELECT s.gate, count(*) AS n FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.gates) WITH ORDINALITY AS s (gate, place)
-WHERE k.gates IS NOT NULL AND {{slot_open}} AND (s.gate IN (SELECT gate FROM asked)) IS TRUE
+WHERE k.gates IS NOT NULL AND {{slot_open}} AND (s.gate IN (SELECT gate FROM looked)) IS TRUE
 GROUP BY s.gate
 
 -- The columns of a body that every answer with jobs has, in the order in which Go scans them.

@@ -11,16 +11,18 @@ SELECT l.id FROM {schema}.limit_rule l WHERE l.namespace = @namespace AND l.name
 -- What gates have: how many more may run, NULL if nothing bounds that, and as many of those that
 -- wait there and that the claim may take, which are locked: a row for each, or one. Without a row
 -- all jobs of the claim may run, as nearly always: @wants are how many it has of each gate. Those
--- whose keys have a rate have a row, which tells that, what is kept of it, and the time. @names are
--- the limits of the gates, and @limits those names, each once.
+-- whose keys have a rate have a row, which tells that, what is kept of it, and the time. @limits
+-- are the limits of the gates, each once, and @places where among them that of a gate is.
 -- name: gates_look
--- params: @gates bigint[], @wants int[], @names text[], @limits text[], @namespace text
+-- params: @gates bigint[], @wants int[], @places int[], @limits text[], @namespace text
 -- params: @kinds text[], @now bigint, @injected bigint
 --
 -- walk: rules, time: the limits that are per key, and by what clock their rates are counted.
--- walk: asked: the gates, with what they let each key do. keys: where their rates stand.
--- walk: live, room: how many run, and how many more may. It is one union instead of a join, which
--- walk:   would compare each with each.
+-- walk: looked, live: the gates, and how many run. quiet: no job waits at any gate, and no key has
+-- walk:   a rate: then nothing has to be looked at but gates that may be full, often none.
+-- walk: asked: those, with what they let each key do. keys: where their rates stand.
+-- walk: room: how many more may run. It is one union instead of a join, which would compare each
+-- walk:   with each.
 -- walk: lanes, fitting: of which lanes jobs wait there, and of those the ones that the claim takes.
 -- walk: heads: the first jobs of each, of which as many count as may run. Of gates that nothing
 -- walk:   bounds there are no more than a portion in all, and one of each at least.
@@ -29,14 +31,21 @@ WITH RECURSIVE rules AS MATERIALIZED (
   WHERE l.namespace = @namespace AND l.name = ANY (@limits) AND (l.settings::json ->> 'per_key')::boolean
 ), time AS MATERIALIZED (
   SELECT {schema}.clock(@injected) AS now
-), asked AS MATERIALIZED (
-  SELECT t.gate, t.wants, r.capacity, r.key_period, r.key_burst, r.updated_at
-  FROM unnest(@gates, @wants, @names) AS t (gate, wants, name) LEFT JOIN LATERAL (
-    SELECT a.capacity, a.key_period, a.key_burst, a.updated_at FROM rules a WHERE a.name = t.name
-  ) r ON true
-), {{gate_keys}}
+), looked AS MATERIALIZED (
+  SELECT t.gate, t.wants, t.place FROM unnest(@gates, @wants, @places) AS t (gate, wants, place)
 ), live AS MATERIALIZED (
   {{live_gates}}
+), quiet AS MATERIALIZED (
+  SELECT min(capacity) AS capacity, min(capacity) - (SELECT max(wants) FROM looked) AS spare FROM rules
+  HAVING count(*) = cardinality(@limits) AND count(key_period) = 0 AND NOT EXISTS (SELECT 1 FROM {schema}.gated)
+), asked AS MATERIALIZED (
+  SELECT t.gate, t.wants, r.capacity, r.key_period, r.key_burst, r.updated_at
+  FROM looked t LEFT JOIN LATERAL (
+    SELECT a.capacity, a.key_period, a.key_burst, a.updated_at FROM rules a WHERE a.name = (@limits)[t.place]
+  ) r ON true
+  WHERE NOT EXISTS (SELECT 1 FROM quiet) OR t.wants > (SELECT capacity FROM quiet)
+    OR (t.gate IN (SELECT l.gate FROM live l WHERE l.n > (SELECT spare FROM quiet))) IS TRUE
+), {{gate_keys}}
 ), room AS MATERIALIZED (
   {{gate_room}}
 ), {{gate_lanes}}
@@ -88,17 +97,17 @@ keys AS MATERIALIZED (
     WHERE a.key_period IS NOT NULL
   ) t
 
--- How many more may run of asked, where so many live, and the keys that have a rate have so many
--- permits. NULL: nothing bounds that.
+-- How many more may run of asked, where so many of what was looked at live, and the keys that have
+-- a rate have so many permits. NULL: nothing bounds that.
 -- fragment: gate_room
 SELECT gate, least((max(capacity) - sum(n))::bigint, max(permits)) AS free, max(period) AS period, max(burst) AS burst, max(since) AS since,
     max(tat) AS tat, max(was) AS was, max(look_at) AS look_at, max(ahead) AS ahead, max(wants) AS wants
   FROM (
     SELECT gate, capacity, 0 AS n, NULL::bigint AS permits, NULL::bigint AS period, NULL::bigint AS burst, NULL::bigint AS since,
       NULL::bigint AS tat, NULL::bigint AS was, NULL::bigint AS look_at, NULL::bigint AS ahead, wants FROM asked
-    UNION ALL SELECT gate, NULL, n, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM live
+    UNION ALL SELECT gate, NULL, n, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM live WHERE EXISTS (SELECT 1 FROM asked)
     UNION ALL SELECT gate, NULL, 0, permits, period, burst, since, tat, was, look_at, ahead, NULL FROM keys
-  ) t GROUP BY gate
+  ) t GROUP BY gate HAVING count(wants) > 0
 
 -- Writes where the rates of gates stand, and when to look for jobs that wait there, 0: not because
 -- of the rate. It is told of those that none does wait at any more.
@@ -155,7 +164,7 @@ INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM unnes
 -- name: gates_freed
 -- params: @gates bigint[]
 INSERT INTO {schema}.gate_check (gate) SELECT t.gate FROM unnest(@gates) AS t (gate)
-WHERE EXISTS (SELECT 1 FROM {schema}.gated g WHERE g.gate = t.gate OFFSET 0) RETURNING 1;
+WHERE (SELECT EXISTS (SELECT 1 FROM {schema}.gated)) AND EXISTS (SELECT 1 FROM {schema}.gated g WHERE g.gate = t.gate OFFSET 0) RETURNING 1;
 
 -- Asks that all gates at which jobs wait are looked at: a limit was changed, or a queue goes on.
 -- name: gates_changed
@@ -179,7 +188,7 @@ INSERT INTO {schema}.gate_sweep AS w (id, at) VALUES ({gates_asked}, 1) ON CONFL
 -- walk: time: by the clock of the database, which the rates are counted by.
 -- walk: checks, due: the other gates to be looked at.
 -- walk: asked: those at which jobs wait, with what their limit lets each key do, NULL without one.
--- walk: keys, live, room: as in gates_look.
+-- walk: keys, looked, live, room: as in gates_look.
 -- walk: lanes, fitting: of which lanes jobs wait there, but for queues that hand out nothing; and
 -- walk:   for whom a gate is looked at: its limit, or the sweep, which has no name. Those that
 -- walk:   nothing bounds are never the sweep's.
@@ -235,6 +244,8 @@ WITH RECURSIVE any_lane AS (
     WHERE a.namespace = q.namespace AND a.name = l.name AND (a.settings::json ->> 'per_key')::boolean OFFSET 0
   ) r ON true
 ), {{gate_keys}}
+), looked AS MATERIALIZED (
+  SELECT gate FROM asked
 ), live AS MATERIALIZED (
   {{live_gates}}
 ), room AS MATERIALIZED (

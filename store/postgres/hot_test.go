@@ -1,0 +1,75 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
+)
+
+// ofTenant makes a limit per key that does not bind, and a job that counts in it.
+func ofTenant(t *testing.T, s store.Store) *store.Enqueue {
+	t.Helper()
+	settings := store.LimitSettings{Capacity: 10, PerKey: true}
+	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenants", LimitSettings: settings}, 0); err != nil {
+		t.Fatal(err)
+	}
+	return newJob(func(q *store.Enqueue) { q.Job.Options.Limit, q.Job.Options.LimitKey = "tenants", "a" })
+}
+
+// TestAClaimOfKeysIsThreeRoundTrips: it begins and takes jobs, looks at their gates, and writes its
+// records and commits.
+func TestAClaimOfKeysIsThreeRoundTrips(t *testing.T) {
+	t.Parallel()
+	s, count := tripping(t, fresh(t))
+	first := ofTenant(t, s)
+	node := join(t, s)
+	for seq := range int64(3) {
+		job := newJob(func(q *store.Enqueue) { q.Job.Options = first.Job.Options })
+		enqueue(t, s, job)
+		count.n.Store(0)
+		runs, err := s.Claim(t.Context(), demand(node, 1+seq, 1))
+		if err != nil || len(runs) != 1 {
+			t.Fatal(runs, err)
+		}
+		if n := count.n.Load(); seq > 0 && n != 3 { // at first the statements are prepared
+			t.Errorf("it was %d round trips, want 3", n)
+		}
+	}
+}
+
+// TestAClaimThatFailsLeavesNothing: whichever of its statements fails, nothing of the claim has
+// happened, and its connection is in no transaction and serves the next one.
+func TestAClaimThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, statement := range []string{"claim_gated", "gates_look", "claim_records"} {
+		t.Run(statement, func(t *testing.T) {
+			t.Parallel()
+			config := fresh(t)
+			s := open(t, config)
+			job := ofTenant(t, s)
+			enqueue(t, s, job)
+			node := join(t, s)
+			s.Claim(t.Context(), demand(node, 1, 0)) //nolint:errcheck // so that it is known that there are jobs with keys
+			mend := postgres.Break(s, statement)
+			if runs, err := s.Claim(t.Context(), demand(node, 2, 1)); err == nil {
+				t.Fatal("it has not failed:", runs)
+			}
+			mend()
+			conn := connect(t, config.URL)
+			if n := value[int](t, conn, `SELECT count(*) FROM pg_stat_activity
+				WHERE state LIKE 'idle in transaction%' AND datname = current_database() AND query LIKE '%' || $1 || '%'`, config.SchemaName); n != 0 {
+				t.Errorf("%d connections are in a transaction", n)
+			}
+			if n := value[int](t, conn, "SELECT count(*) FROM "+pgx.Identifier{config.SchemaName, "ready"}.Sanitize()); n != 1 {
+				t.Errorf("%d jobs are ready, want 1", n)
+			}
+			runs, err := s.Claim(t.Context(), demand(node, 3, 1))
+			if err != nil || len(runs) != 1 || runs[0].Job.ID != job.Job.ID {
+				t.Errorf("then it took %v, %v", runs, err)
+			}
+		})
+	}
+}
