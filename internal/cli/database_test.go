@@ -150,3 +150,36 @@ func TestHealth(t *testing.T) {
 	s.expect(s.run("health", "--max-lag", "0s"), app.ExitUsage, "--max-lag must be more than 0")
 	s.expect(s.run("health", "--nodes", "-1"), app.ExitUsage, "--nodes -1")
 }
+
+// TestDoctor: problems fail, warnings do if they are to, and what to do is said.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.expect(s.run("doctor", "--fail-on", "note"), app.ExitUsage, `--fail-on "note"`)
+	s.expect(s.run("doctor", "--timeout", "0s"), app.ExitUsage, "--timeout must be more than 0")
+	s.expect(s.run("doctor"), 1, "1 finding to look after")
+	s.ok("migrate", "up")
+	table := s.ok("doctor", "-o", "table")
+	s.holds(table, "warning  nodes ")
+	s.holds(table, "→ start a program with handlers, or holdfast worker\n")
+	s.expect(s.run("doctor", "--fail-on", "warning"), 1, "1 finding to look after")
+	s.ok("job", "enqueue", "mail", "--args", "{}")
+	var report struct {
+		Worst    string
+		Findings []struct {
+			Check, Severity, Text string
+			Do                    *string
+		}
+	}
+	got := s.run("doctor")
+	s.expect(got, 1, "1 finding to look after")
+	s.decode(got.stdout, &report)
+	if report.Worst != "problem" || len(report.Findings) == 0 {
+		t.Errorf("%+v", report)
+	}
+	for _, f := range report.Findings {
+		if (f.Check == "jobs without nodes") != (f.Severity == "problem") || (f.Do == nil) != (f.Severity == "ok") {
+			t.Errorf("%+v", f)
+		}
+	}
+}

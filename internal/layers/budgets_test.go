@@ -35,7 +35,7 @@ var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, un
 // publicBudget is that of the packages that users read: the root, in which the methods of its types
 // have to be, and the contract of stores, with all that they tell. Their types name each other: a
 // client makes jobs, and a job knows its client.
-var publicBudget = size{files: 44, lines: 7300, up: 20, function: 60, parameters: 6, unwalked: 60}
+var publicBudget = size{files: 46, lines: 7400, up: 20, function: 60, parameters: 6, unwalked: 60}
 
 // modelBudget is that of the model, which does in memory all that the contract says, and of the
 // machine, which asks at random for all of it.

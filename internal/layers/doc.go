@@ -7,5 +7,5 @@
 //	cmd → internal/cli → holdfast → internal/engine → store
 //
 // A store never imports the engine, the engine never sees SQL, and a program links only the
-// databases whose packages it imports. The tables in layers_test.go say it package by package.
+// databases whose packages it imports. The tables in table_test.go say it package by package.
 package layers

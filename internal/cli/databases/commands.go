@@ -9,5 +9,5 @@ import (
 // Commands are the verbs on databases.
 func Commands(a *app.App) []*cobra.Command {
 	v := verbs{a}
-	return []*cobra.Command{v.copyCommand(), v.backupCommand(), v.healthCommand()}
+	return []*cobra.Command{v.copyCommand(), v.backupCommand(), v.healthCommand(), v.doctorCommand()}
 }

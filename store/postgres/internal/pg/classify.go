@@ -65,7 +65,7 @@ func classOf(err error) (hint string, class error) {
 		return "is it a standby?", store.ErrReadOnly
 	case code == codeUndefined, code == "3F000", code == "42703", code == "42883":
 		return "run holdfast migrate up", store.ErrSchema
-	case code == codeDenied:
+	case code == CodeDenied:
 		return "", store.ErrPermission
 	case code == codeReserved:
 		return "choose another name for the schema", store.ErrInvalid

@@ -129,7 +129,7 @@ func refusedBy(pgErr *pgconn.PgError, config *pgconn.Config) string {
 		return role + pgErr.Message + "; check user, database and sslmode, and the server's pg_hba.conf"
 	case code == codeNoDatabase:
 		return fmt.Sprintf("has no database %q; check its name, or create it with createdb or CREATE DATABASE", database)
-	case code == codeDenied:
+	case code == CodeDenied:
 		quoted := func(name string) string { return pgx.Identifier{name}.Sanitize() }
 		return role + fmt.Sprintf("it may not connect to the database %q; run: GRANT CONNECT ON DATABASE %s TO %s",
 			database, quoted(database), quoted(config.User))

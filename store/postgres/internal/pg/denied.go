@@ -16,7 +16,7 @@ import (
 // would give it that: PostgreSQL names the table, and in the server's language. No connection may
 // be held.
 func (d *DB) denied(ctx context.Context, err error) error {
-	if CodeOf(err) != codeDenied {
+	if CodeOf(err) != CodeDenied {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)

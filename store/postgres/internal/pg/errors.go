@@ -26,7 +26,7 @@ const (
 	codeUndefined     = "42P01"
 	codeProtocol      = "08P01"
 	codeFeature       = "0A000"
-	codeDenied        = "42501" // insufficient_privilege
+	CodeDenied        = "42501" // insufficient_privilege
 	codeReserved      = "42939" // reserved_name
 	codeAborted       = "25P02" // in_failed_sql_transaction
 )

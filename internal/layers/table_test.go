@@ -1,0 +1,400 @@
+package layers_test
+
+import "slices"
+
+// layer says which packages of ours the packages of a pattern may import. A pattern is the path of
+// a package below the module, or such a path with "/..." for the package and all under it; "." is
+// the root package. The longest pattern that matches a package is its layer. Packages of one layer
+// may import each other.
+type layer struct {
+	pattern string
+	imports []string
+	tests   []string // besides, in test files
+}
+
+// support is what the tests of everything above the stores may import.
+var support = []string{
+	"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "internal/saidonce", "internal/sqlitetest",
+	"store/...", "why",
+}
+
+// ofVerbs is what the verbs of the command line are made of.
+var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/output", "internal/cli/views"}
+
+// words are what the stories of the conformance suite are told with.
+var words = []string{"store", "store/storetest/env", "store/storetest/faults"}
+
+// onPostgres are what the verbs of store/postgres stand on.
+var onPostgres = []string{"store", "store/postgres/internal/keys", "store/postgres/internal/local", "store/postgres/internal/pg"}
+
+// onSQLite is what the verbs of the SQLite store stand on.
+var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/internal/db"}
+
+var layers = []layer{
+	{pattern: "store"},
+	{pattern: "internal/gcra", imports: []string{"store"}},
+	{pattern: "internal/backlog", imports: []string{"store"}},
+	{pattern: "store/internal/sqltext", imports: []string{"store"}},
+	{pattern: "store/internal/optiontext", imports: []string{"store"}},
+	{pattern: "store/internal/lists", imports: []string{"store"}},
+	{pattern: "store/internal/edits", imports: []string{"store"}},
+	{pattern: "store/internal/gates", imports: []string{"store"}},
+	{
+		pattern: "store/storetest/model",
+		imports: []string{"internal/gcra", "store", "store/internal/edits", "store/internal/lists", "store/storetest/turns"},
+		tests:   []string{"store/storetest"},
+	},
+	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
+	{pattern: "store/storetest/env", imports: []string{"store"}},
+	{pattern: "store/storetest/copies", imports: words},
+	{pattern: "store/storetest/batches", imports: words},
+	{pattern: "store/storetest/depend", imports: words},
+	{pattern: "store/storetest/durable", imports: words},
+	{pattern: "store/storetest/family", imports: words},
+	{pattern: "store/storetest/jobs", imports: words},
+	{pattern: "store/storetest/joblogs", imports: words},
+	{pattern: "store/storetest/keys", imports: words},
+	{pattern: "store/storetest/crowd", imports: words},
+	{pattern: "store/storetest/lists", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
+	{pattern: "store/storetest/nodes", imports: words},
+	{pattern: "store/storetest/operate", imports: words},
+	{pattern: "store/storetest/outside", imports: words},
+	{pattern: "store/storetest/fair", imports: words},
+	{pattern: "store/storetest/turns", imports: []string{"store"}},
+	{pattern: "store/storetest/schedules", imports: words},
+	{
+		pattern: "store/storetest/gates", imports: slices.Concat(words, []string{"store/storetest/crowd"}),
+	},
+	{
+		pattern: "store/storetest/limits", imports: slices.Concat(words, []string{"internal/gcra", "store/storetest/crowd"}),
+		tests: []string{"store/storetest/model"},
+	},
+	{pattern: "store/storetest/race", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
+	{pattern: "store/storetest/starts", imports: words},
+	{pattern: "store/storetest/tx", imports: words},
+	{pattern: "store/storetest/updates", imports: words},
+	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"store/storetest/model"})},
+	{pattern: "store/storetest", imports: []string{"store", "store/storetest/..."}},
+	{pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."}, tests: []string{"store/sqlite"}},
+	{pattern: "store/storetest/simulate/play", imports: []string{"store/storetest/faults"}},
+	{
+		pattern: "store/storetest/simulate/rules",
+		imports: []string{"internal/slots", "store", "store/storetest/faults", "store/storetest/simulate/play"},
+		tests:   []string{"store/sqlite", "store/storetest/model"},
+	},
+	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
+	{pattern: "store/sqlite/internal/core", imports: []string{"store", "internal/gcra", "store/internal/...", "store/sqlite/internal/db"}},
+	{
+		pattern: "store/sqlite/internal/move",
+		imports: slices.Concat(onSQLite, []string{
+			"store/sqlite/internal/batches", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
+			"store/sqlite/internal/joblog", "store/sqlite/internal/limits", "store/sqlite/internal/schedules",
+			"store/sqlite/internal/work",
+		}),
+	},
+	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
+	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
+	{pattern: "store/sqlite/internal/joblog", imports: onSQLite},
+	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
+	{pattern: "store/sqlite/internal/limits", imports: slices.Concat(onSQLite, []string{"internal/gcra"})},
+	{pattern: "store/sqlite/internal/batches", imports: onSQLite},
+	{pattern: "store/sqlite/internal/edges", imports: onSQLite},
+	{pattern: "store/sqlite/internal/generations", imports: onSQLite},
+	{pattern: "store/sqlite/internal/choosing", imports: []string{"store", "store/sqlite/internal/core", "store/sqlite/internal/db"}},
+	{pattern: "store/sqlite/internal/gating", imports: slices.Concat(onSQLite, []string{"internal/gcra", "store/internal/gates"})},
+	{
+		pattern: "store/sqlite/internal/work",
+		imports: slices.Concat(onSQLite, []string{
+			"store/sqlite/internal/batches", "store/sqlite/internal/choosing", "store/sqlite/internal/edges", "store/sqlite/internal/gating",
+			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/schedules",
+			"store/sqlite/internal/updates",
+		}),
+	},
+	{
+		pattern: "store/sqlite/internal/tend",
+		imports: slices.Concat(onSQLite, []string{
+			"store/internal/edits", "store/sqlite/internal/batches", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
+			"store/sqlite/internal/keys", "store/sqlite/internal/limits",
+			"store/sqlite/internal/updates", "store/sqlite/internal/work",
+		}),
+	},
+	{
+		pattern: "store/sqlite/internal/view",
+		imports: slices.Concat(onSQLite, []string{
+			"store/internal/lists", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
+			"store/sqlite/internal/work",
+		}),
+	},
+	{
+		pattern: "store/sqlite/...",
+		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},
+		tests:   []string{"internal/crashtest/process", "internal/sqlitetest", "store/storetest/..."},
+	},
+	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/..."}},
+	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
+	{
+		pattern: "store/postgres/internal/move",
+		imports: slices.Concat(onPostgres, []string{
+			"store/postgres/internal/batches", "store/postgres/internal/limits", "store/postgres/internal/schedules",
+		}),
+	},
+	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/examine", imports: []string{"store", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
+	{pattern: "store/postgres/internal/gating", imports: []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"internal/gcra", "store/internal/gates"})},
+	{pattern: "store/postgres/internal/updates", imports: onPostgres},
+	{pattern: "store/postgres/internal/joblog", imports: onPostgres},
+	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
+	{pattern: "store/postgres/internal/limits", imports: slices.Concat(onPostgres, []string{"internal/gcra"})},
+	{pattern: "store/postgres/internal/batches", imports: onPostgres},
+	{pattern: "store/postgres/internal/edges", imports: onPostgres},
+	{pattern: "store/postgres/internal/locks", imports: onPostgres},
+	{
+		pattern: "store/postgres/internal/write",
+		imports: slices.Concat(onPostgres, []string{
+			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/gating",
+			"store/postgres/internal/locks", "store/postgres/internal/schedules",
+			"store/postgres/internal/updates",
+		}),
+	},
+	{
+		pattern: "store/postgres/internal/operate",
+		imports: slices.Concat(onPostgres, []string{
+			"store/internal/edits", "store/postgres/internal/batches", "store/postgres/internal/edges", "store/postgres/internal/joblog",
+			"store/postgres/internal/limits", "store/postgres/internal/locks", "store/postgres/internal/read", "store/postgres/internal/schema",
+			"store/postgres/internal/updates", "store/postgres/internal/write",
+		}),
+	},
+	{
+		pattern: "store/postgres",
+		imports: slices.Concat(onPostgres, []string{
+			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/examine",
+			"store/postgres/internal/joblog", "store/postgres/internal/limits", "store/postgres/internal/move",
+			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schedules",
+			"store/postgres/internal/schema", "store/postgres/internal/updates",
+			"store/postgres/internal/write",
+		}),
+		tests: []string{"internal/crashtest/process", "internal/pgtest/...", "store/internal/gates", "store/storetest/..."},
+	},
+	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
+
+	{pattern: "internal/layers"},
+	{pattern: "internal/terms"},
+	{pattern: "internal/vet/..."},
+	{pattern: "internal/pgtest/..."},
+	{pattern: "internal/sqlitetest", imports: []string{"store/sqlite"}},
+	{pattern: "internal/crashtest/process"},
+	{pattern: "internal/saidonce"},
+	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch", "joblog"})},
+	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "limit", "schedule"})},
+
+	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
+	{
+		pattern: "internal/hookqueue",
+		imports: []string{"hooks", "internal/logs", "internal/usercode", "store"},
+		tests:   []string{"store/storetest/model"},
+	},
+	{pattern: "internal/valid", imports: []string{"store"}},
+	{pattern: "internal/heartbeat"},
+	{pattern: "internal/unsaid", imports: []string{"store"}},
+	{pattern: "internal/turns"},
+	{pattern: "internal/stopwatch"},
+	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
+	{pattern: "internal/usercode", imports: []string{"store"}},
+	{pattern: "internal/logs", imports: []string{"store"}, tests: []string{"internal/logs/logstest"}},
+	{pattern: "internal/logs/logstest", imports: []string{"store"}},
+	{pattern: "why", imports: []string{"store"}},
+	{pattern: "internal/explain", imports: []string{"store", "why"}},
+	{pattern: "internal/copier", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
+	{pattern: "internal/portion", imports: []string{"store"}},
+	{pattern: "internal/supervise", imports: []string{"internal/logs", "store"}},
+	{pattern: "internal/news", imports: []string{"internal/logs", "internal/supervise", "store"}},
+	{
+		pattern: "internal/commit",
+		imports: []string{"internal/logs", "internal/portion", "internal/supervise", "store"},
+		tests:   []string{"store/storetest/..."},
+	},
+	{pattern: "internal/pulse", imports: []string{"store"}},
+	{pattern: "internal/slots", imports: []string{"internal/supervise", "store"}, tests: []string{"internal/gcra"}},
+	{
+		pattern: "internal/grants", imports: []string{"internal/logs", "internal/slots", "internal/supervise", "store"},
+		tests: []string{"store/..."},
+	},
+	{
+		pattern: "internal/tuning", imports: []string{"internal/logs", "internal/supervise", "store"},
+		tests: []string{"store/..."},
+	},
+	{pattern: "internal/batching", imports: []string{"store"}},
+	{pattern: "internal/gather", imports: []string{"store"}},
+	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
+	{pattern: "internal/blocked", imports: []string{"store"}},
+	{pattern: "internal/crowd"},
+	{pattern: "internal/cron"},
+	{pattern: "internal/declared"},
+	{pattern: "internal/keyhash"},
+	{pattern: "internal/firing", imports: []string{"internal/cron", "internal/keyhash", "store"}},
+	{
+		pattern: "internal/scheduler", imports: []string{"internal/firing", "internal/logs", "internal/supervise", "store"},
+		tests: []string{"store/..."},
+	},
+	{pattern: "internal/memory", imports: []string{"internal/journal", "store"}},
+	{pattern: "internal/await", imports: []string{"internal/blocked", "internal/journal", "internal/memory", "internal/usercode", "store"}},
+	{pattern: "internal/outcome", imports: []string{"internal/blocked", "internal/usercode", "store"}},
+	{pattern: "internal/lifetime"},
+	{pattern: "internal/misuse", imports: []string{"store"}},
+	{pattern: "internal/host", imports: []string{"store"}},
+	{pattern: "internal/tries", imports: []string{"internal/heartbeat", "internal/journal", "internal/usercode", "store"}},
+	{
+		pattern: "internal/replay",
+		imports: []string{
+			"internal/await", "internal/blocked", "internal/crowd", "internal/heartbeat", "internal/host", "internal/journal",
+			"internal/lifetime", "internal/logs", "internal/memory", "internal/misuse", "internal/outcome", "internal/supervise",
+			"internal/stopwatch", "internal/tries", "internal/unsaid", "internal/usercode", "store",
+		},
+		tests: []string{"internal/logs/logstest"},
+	},
+	{
+		pattern: "internal/loader",
+		imports: []string{"internal/commit", "internal/logs", "internal/portion", "internal/supervise", "store"},
+		tests:   []string{"internal/logs/logstest", "store/..."},
+	},
+	{pattern: "internal/runlog", imports: []string{"internal/commit", "internal/logs", "internal/supervise", "store"}},
+	{
+		pattern: "internal/engine/...",
+		imports: []string{
+			"hooks", "internal/batching", "internal/commit", "internal/grants", "internal/hookqueue",
+			"internal/loader", "internal/logs", "internal/news", "internal/outcome", "internal/portion",
+			"internal/pulse", "internal/replay", "internal/runlog", "internal/scheduler", "internal/slots", "internal/stopwatch",
+			"internal/supervise", "internal/tuning", "internal/turns", "internal/usercode", "store",
+		},
+		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
+	},
+
+	{pattern: "internal/again", imports: []string{"internal/engine", "internal/journal", "store"}},
+	{pattern: "internal/ask", imports: []string{"internal/engine", "store"}},
+	{pattern: "internal/access", imports: []string{"internal/engine", "internal/runlog", "store"}},
+	{
+		pattern: ".",
+		imports: []string{
+			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/engine/...",
+			"internal/explain", "internal/journal", "internal/keyhash", "internal/replay", "internal/runlog",
+			"internal/usercode", "internal/valid", "store", "why",
+		},
+		tests: support,
+	},
+	{
+		pattern: "holdfasttest/...",
+		imports: []string{
+			".", "internal/access", "internal/engine", "internal/journal", "internal/replay", "store", "store/storetest/model",
+		},
+		tests: support,
+	},
+	{pattern: "health", imports: []string{"."}, tests: support},
+	{pattern: "doctor", imports: []string{"store"}, tests: support},
+	{pattern: "joblog", imports: []string{".", "internal/access", "internal/runlog", "store"}, tests: support},
+	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
+	{pattern: "fair", imports: []string{".", "internal/access"}, tests: support},
+	{pattern: "batch", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: slices.Concat(support, []string{"after"})},
+	{
+		pattern: "schedule",
+		imports: []string{
+			".", "internal/access", "internal/cron", "internal/declared", "internal/engine", "internal/firing", "internal/valid", "store",
+		},
+		tests: support,
+	},
+	{
+		pattern: "limit",
+		imports: []string{
+			".", "internal/access", "internal/backlog", "internal/declared", "internal/engine", "internal/gcra", "internal/usercode",
+			"internal/valid", "store",
+		},
+		tests: support,
+	},
+	{
+		pattern: "many",
+		imports: []string{".", "internal/access", "internal/gather", "internal/usercode", "store"},
+		tests:   support,
+	},
+	{
+		pattern: "internal/builtin/...",
+		imports: []string{"."},
+		tests:   slices.Concat(support, []string{"internal/engine/...", "internal/usercode"}),
+	},
+
+	{pattern: "internal/cli/output"},
+	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "store"}},
+	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
+	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "joblog", "limit", "schedule", "store", "why"}},
+	{
+		pattern: "internal/cli/app",
+		imports: []string{".", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "store", "store/dsn"},
+	},
+	{
+		pattern: "internal/cli/jobs",
+		imports: append([]string{".", "after", "batch", "fair", "internal/builtin", "internal/cli/joblogs", "limit", "store", "why"}, ofVerbs...),
+		tests:   support,
+	},
+	{
+		pattern: "internal/cli/nodes",
+		imports: append([]string{".", "internal/builtin", "store", "store/dsn"}, ofVerbs...),
+		tests:   support,
+	},
+	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "limit", "store"}, ofVerbs...), tests: support},
+	{
+		pattern: "internal/cli/schedules",
+		imports: append([]string{".", "internal/builtin", "schedule", "store"}, ofVerbs...),
+		tests:   support,
+	},
+	{pattern: "internal/cli/batches", imports: append([]string{".", "batch", "store"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/limits", imports: append([]string{".", "limit", "store"}, ofVerbs...), tests: support},
+	{
+		pattern: "internal/cli/databases",
+		imports: append([]string{".", "doctor", "internal/copier", "store", "store/dsn"}, ofVerbs...),
+		tests:   support,
+	},
+	{pattern: "internal/cli/bench", imports: append([]string{".", "store/dsn"}, ofVerbs...), tests: support},
+	{
+		pattern: "internal/cli",
+		imports: []string{".", "internal/cli/...", "internal/vet", "store", "store/dsn"},
+		tests:   slices.Concat(support, []string{"after", "limit", "schedule"}),
+	},
+	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
+	{
+		pattern: "examples/...",
+		imports: []string{".", "holdfasttest/...", "store", "store/dsn", "store/postgres", "store/sqlite", "why"},
+		tests:   support,
+	},
+}
+
+// restriction says who may import something that is not ours. Test files may import all of it.
+type restriction struct {
+	prefix string // the path of a package, for it and all under it
+	only   []string
+	why    string
+}
+
+var restrictions = []restriction{
+	{"database/sql", []string{"store/sqlite/...", "store/postgres/...", "examples/..."}, "only a store sees SQL"},
+	{
+		"github.com/jackc",
+		[]string{"examples/...", "internal/pgtest/...", "store/postgres/..."},
+		"a program links only the databases that it names",
+	},
+	{"github.com/lib/pq", nil, "PostgreSQL is spoken through pgx"},
+	{"github.com/mattn/go-sqlite3", nil, "it needs cgo"},
+	{"golang.org/x/tools", []string{"internal/vet/..."}, "only holdfast vet looks at source"},
+	{"modernc.org", []string{"examples/...", "store/sqlite/..."}, "a program links only the databases that it names"},
+	{"zombiezen.com", []string{"store/sqlite/internal/db"}, "one package speaks to SQLite"},
+
+	{
+		"testing",
+		[]string{"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/sqlitetest", "store/storetest/..."},
+		"it belongs to tests",
+	},
+	{"github.com/google/go-cmp", []string{"store/storetest/..."}, "it belongs to tests"},
+	{"go.uber.org/goleak", []string{"store/storetest/..."}, "it belongs to tests"},
+	{"pgregory.net/rapid", []string{"store/storetest/..."}, "it belongs to tests"},
+}
