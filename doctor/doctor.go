@@ -11,9 +11,9 @@
 //
 // # What it promises
 //
-// It takes no lock that others wait for longer than a moment, and migrates nothing; on PostgreSQL it
-// makes the partitions of the coming days if they are missing, as every Open does. What it may not
-// look at it says, and goes on.
+// It takes no lock that others wait for longer than a moment, and migrates nothing; on PostgreSQL
+// it makes the partitions of the coming days if they are missing, as every Open does. What it may
+// not look at it says, and goes on.
 //
 // # Imports
 //
