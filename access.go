@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/bulk"
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/valid"
@@ -46,9 +47,21 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 	}
 	openEnqueues()
 	openBatches()
+	openOperations()
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub
+			return nil
+		})
+	}
+}
+
+// openOperations sets the doors of package operation.
+func openOperations() {
+	access.Jobs = func(client any) bulk.Jobs { return bulkJobs{client.(*Client)} } //nolint:errcheck // always a *Client
+	access.NoOperations = func() any {
+		return option(func(s *settings) error {
+			s.noOperations = true
 			return nil
 		})
 	}

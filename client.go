@@ -31,6 +31,8 @@ type database struct {
 	limit  int  // of a payload, in bytes
 	stub   stub // nil but in tests
 
+	noOperations bool // the node does not handle operations
+
 	around         []Middleware
 	aroundEnqueues []enqueueMiddleware
 
@@ -72,7 +74,8 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	}
 	shared := &database{
 		engine: engine.New(st, s.engine), limit: s.limit, stub: s.stub,
-		around: s.around, aroundEnqueues: s.aroundEnqueues, members: map[string]*member{},
+		noOperations: s.noOperations,
+		around:       s.around, aroundEnqueues: s.aroundEnqueues, members: map[string]*member{},
 	}
 	return &Client{database: shared, namespace: s.namespace, actor: s.actor}, nil
 }

@@ -87,7 +87,11 @@ func (c *Client) join(ctx context.Context) (serve func() error, err error) {
 		now()
 		close(r.done)
 	}
-	begun, err := c.engine.Runner(c.namespace).Start(ctx, engine.Stop{Soft: r.stop, Hard: force})
+	err = c.handleOperations()
+	var begun func() error
+	if err == nil {
+		begun, err = c.engine.Runner(c.namespace).Start(ctx, engine.Stop{Soft: r.stop, Hard: force})
+	}
 	if err != nil {
 		left(nil)
 		return nil, err

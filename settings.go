@@ -28,6 +28,8 @@ type settings struct {
 	limit     int
 	stub      stub
 
+	noOperations bool
+
 	around         []Middleware
 	aroundEnqueues []enqueueMiddleware
 	// onStore makes a further one of rules, once there is a store.

@@ -461,6 +461,9 @@ func TestWhyWaitsAsRunsSay(t *testing.T) {
 	}
 }
 
+// operationsQueue is the queue of operations, of which each node has one slot.
+const operationsQueue = "holdfast"
+
 // TestWhyOnDatabases runs the queries of the real stores.
 func TestWhyOnDatabases(t *testing.T) {
 	t.Parallel()
@@ -522,7 +525,7 @@ func whyOn(t *testing.T, source store.Source) {
 	comes(second, why.Turn, first.String()+" (running)")
 	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), why.NoKind, "nosuch; live nodes serve mail")
 	nodes, err := hf.Nodes(ctx)
-	if err != nil || len(nodes) != 1 || !maps.Equal(nodes[0].Info.QueueSlots, map[string]int{"one": 1}) {
+	if err != nil || len(nodes) != 1 || !maps.Equal(nodes[0].Info.QueueSlots, map[string]int{"one": 1, operationsQueue: 1}) {
 		t.Errorf("%+v, %v", nodes, err)
 	}
 	comes(enqueue(mail, holdfast.Queue("one")), why.Running, "(here)")

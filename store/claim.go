@@ -1,6 +1,9 @@
 package store
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // ClaimParams says what a node can take now.
 type ClaimParams struct {
@@ -123,6 +126,10 @@ type Checkpoint struct {
 	Value     []byte // JSON, or nil
 	UpdatedAt time.Time
 }
+
+// IsOwnKind reports that a kind is one of Holdfast's own, whose jobs nodes run without a handler of
+// the program. Where people are told which kinds there are it is left out.
+func IsOwnKind(kind string) bool { return strings.HasPrefix(kind, "holdfast.") }
 
 // ClaimKind is the kind of the job as ClaimParams.Kinds names it.
 func (j *Job) ClaimKind() string {

@@ -70,11 +70,11 @@ type Match struct {
 	// Path is names of fields, and numbers of elements from 0 on, joined by dots: "customer.city",
 	// "items.0.sku". If it begins with a slash it is a JSON pointer (RFC 6901), for names that
 	// contain dots: "/app.version".
-	Path string
+	Path string `json:"path"`
 	// Value is what is there, as JSON. Numbers are equal if they are exactly the same number, such
 	// as 1 and 1.0, objects if they have the same fields, in any order. A field that is missing
 	// counts as null.
-	Value json.RawMessage
+	Value json.RawMessage `json:"value"`
 }
 
 // Sort is an order of jobs. Where it says nothing else jobs are in the order of their ids.

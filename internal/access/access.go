@@ -10,6 +10,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/bulk"
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/store"
@@ -46,6 +47,13 @@ var AroundEnqueues func(rule any, makes func(st store.Store, rules []any) Enqueu
 
 // KeepLogs returns a holdfast.Option that says what is kept of what runs log.
 var KeepLogs func(c runlog.Config) any
+
+// Jobs returns what an operation does with the jobs of a *holdfast.Client's namespace, under the
+// client's name.
+var Jobs func(client any) bulk.Jobs
+
+// NoOperations returns a holdfast.Option without which a node handles operations.
+var NoOperations func() any
 
 type inTx struct{}
 

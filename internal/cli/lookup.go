@@ -86,7 +86,9 @@ func kindNames(ctx context.Context, client *holdfast.Client, _ []string) ([]stri
 	for i := range page.Jobs {
 		found = append(found, page.Jobs[i].Kind)
 	}
-	found = slices.DeleteFunc(slices.Sorted(slices.Values(found)), func(kind string) bool { return slices.Contains(builtinKinds, kind) })
+	found = slices.DeleteFunc(slices.Sorted(slices.Values(found)), func(kind string) bool {
+		return slices.Contains(builtinKinds, kind) || store.IsOwnKind(kind)
+	})
 	return slices.Compact(found), err
 }
 

@@ -49,6 +49,16 @@ func (r *Runner) Handle(h *Handler) error {
 	return nil
 }
 
+// isIdle reports that no kind has a handler but those of Holdfast's own. The engine's lock is held.
+func (r *Runner) isIdle() bool {
+	for _, h := range r.handlers {
+		if h.Own == "" {
+			return false
+		}
+	}
+	return true
+}
+
 // space is the namespace as the log tells it: "" if this process serves no other.
 func (r *Runner) space() string {
 	if r.engine.serves.Load() < 2 {

@@ -37,6 +37,10 @@ type Handler struct {
 	// Accepts are other versions whose runs this code takes over.
 	Accepts []string
 
+	// Own, if set, says that the kind is one of Holdfast's own, and the queue of its jobs, which
+	// the node serves beside those that it was told to. A node needs another handler besides.
+	Own string
+
 	// Gather, if set, works several runs of the kind together; Run joins them.
 	Gather Gatherer
 }

@@ -28,7 +28,7 @@ func (r *Runner) start(ctx context.Context, stop Stop, kind string) (*node, erro
 	case r.starting || r.node != nil:
 		e.mu.Unlock()
 		return nil, fmt.Errorf("%w: the node is already running", store.ErrConflict)
-	case len(r.handlers) == 0:
+	case r.isIdle():
 		e.mu.Unlock()
 		return nil, fmt.Errorf("%w: no handler is registered; register one before Run", store.ErrInvalid)
 	}
@@ -80,6 +80,7 @@ func (r *Runner) newNode(kind string) *node {
 				kinds[claimed] = h.Kind
 			}
 			n.gathers = n.gathers || h.Gather != nil
+			n.serveOwn(h)
 		}
 	}
 	slices.Sort(n.kinds)
@@ -102,6 +103,23 @@ func (r *Runner) newNode(kind string) *node {
 		Free: n.dispatch.free, Look: func() { n.dispatch.wake("") }, Turn: func() { n.turns.Note("limits") }, Outage: n.outage,
 	})
 	return n
+}
+
+// serveOwn adds the queue of a kind of Holdfast's own to those that the node was told to serve,
+// with one slot. One that serves all queues of its namespace serves it, too.
+func (n *node) serveOwn(h *Handler) {
+	if _, served := store.ServedAs(queueNames(n.cfg.Queues), h.Own); h.Own == "" || len(n.cfg.Queues) == 0 || served {
+		return
+	}
+	n.cfg.Queues = append(slices.Clip(n.cfg.Queues), store.QueueDemand{Name: h.Own, Limit: 1})
+}
+
+func queueNames(queues []store.QueueDemand) []string {
+	names := make([]string, len(queues))
+	for i := range queues {
+		names[i] = queues[i].Name
+	}
+	return names
 }
 
 // patience is how long what wake-ups tell of limits may take to be found without them. Where there
@@ -140,7 +158,7 @@ func (r *Runner) Start(ctx context.Context, stop Stop) (serve func() error, err 
 }
 
 func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
-	n.log.Info("node started", logs.KeyName, n.cfg.Name, logs.KeySlots, n.cfg.Slots, logs.KeyKinds, n.kinds)
+	n.log.Info("node started", logs.KeyName, n.cfg.Name, logs.KeySlots, n.cfg.Slots, logs.KeyKinds, slices.DeleteFunc(slices.Clone(n.kinds), store.IsOwnKind))
 	// The loops outlive claiming: while handlers finish, the node keeps beating.
 	stopClaiming := n.begin(ctx, map[string]func(context.Context){"claims": n.dispatch.loop})
 	die := n.begin(ctx, n.loops())

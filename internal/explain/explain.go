@@ -496,7 +496,7 @@ func (w *finding) noKind(alive []store.Node) string {
 		}
 	}
 	slices.Sort(kinds)
-	kinds = slices.Compact(kinds)
+	kinds = slices.Compact(slices.DeleteFunc(kinds, store.IsOwnKind))
 	const most = 10
 	switch {
 	case slices.Contains(kinds, w.Kind):

@@ -187,7 +187,7 @@ var layers = []layer{
 	{pattern: "internal/sqlitetest", imports: []string{"store/sqlite"}},
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/saidonce"},
-	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch", "joblog"})},
+	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch", "joblog", "operation"})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "limit", "schedule"})},
 
 	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
@@ -274,12 +274,13 @@ var layers = []layer{
 
 	{pattern: "internal/again", imports: []string{"internal/engine", "internal/journal", "store"}},
 	{pattern: "internal/ask", imports: []string{"internal/engine", "store"}},
-	{pattern: "internal/access", imports: []string{"internal/engine", "internal/runlog", "store"}},
+	{pattern: "internal/bulk", imports: []string{"internal/engine", "internal/usercode", "internal/valid", "store"}},
+	{pattern: "internal/access", imports: []string{"internal/bulk", "internal/engine", "internal/runlog", "store"}},
 	{
 		pattern: ".",
 		imports: []string{
-			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/engine/...",
-			"internal/explain", "internal/journal", "internal/keyhash", "internal/replay", "internal/runlog",
+			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/bulk",
+			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/replay", "internal/runlog",
 			"internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
@@ -295,6 +296,7 @@ var layers = []layer{
 	{pattern: "doctor", imports: []string{"store"}, tests: support},
 	{pattern: "joblog", imports: []string{".", "internal/access", "internal/runlog", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
+	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},
 	{pattern: "fair", imports: []string{".", "internal/access"}, tests: support},
 	{pattern: "batch", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: slices.Concat(support, []string{"after"})},
 	{
@@ -326,21 +328,20 @@ var layers = []layer{
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
-	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "joblog", "limit", "schedule", "store", "why"}},
+	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "joblog", "limit", "operation", "schedule", "store", "why"}},
 	{
 		pattern: "internal/cli/app",
 		imports: []string{".", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "store", "store/dsn"},
 	},
 	{
 		pattern: "internal/cli/jobs",
-		imports: append([]string{".", "after", "batch", "fair", "internal/builtin", "internal/cli/joblogs", "limit", "store", "why"}, ofVerbs...),
-		tests:   support,
+		imports: slices.Concat(ofVerbs, []string{
+			".", "after", "batch", "fair", "internal/builtin", "internal/cli/joblogs", "internal/cli/operations",
+			"limit", "operation", "store", "why",
+		}),
+		tests: support,
 	},
-	{
-		pattern: "internal/cli/nodes",
-		imports: append([]string{".", "internal/builtin", "store", "store/dsn"}, ofVerbs...),
-		tests:   support,
-	},
+	{pattern: "internal/cli/nodes", imports: append([]string{".", "internal/builtin", "store", "store/dsn"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "limit", "store"}, ofVerbs...), tests: support},
 	{
@@ -349,6 +350,7 @@ var layers = []layer{
 		tests:   support,
 	},
 	{pattern: "internal/cli/batches", imports: append([]string{".", "batch", "store"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/operations", imports: append([]string{".", "operation", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/limits", imports: append([]string{".", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/databases",

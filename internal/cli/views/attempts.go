@@ -92,7 +92,7 @@ const mostWaits = 10
 func kindsAttempts(queue store.AttemptSettings, nodes []*store.Node) []KindAttempts {
 	found := []KindAttempts{}
 	for _, n := range nodes {
-		for _, kind := range n.Info.Kinds {
+		for _, kind := range kindsOf(n) {
 			name, _, versioned := strings.Cut(kind, "@")
 			if versioned {
 				continue // of the same handler

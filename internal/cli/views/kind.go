@@ -51,7 +51,7 @@ func KindsOf(namespace string, nodes []store.Node, unserved []store.Unserved, no
 		if !isAlive(n, now) || n.Info.Namespace != "" && n.Info.Namespace != namespace {
 			continue
 		}
-		for _, bound := range n.Info.Kinds {
+		for _, bound := range kindsOf(n) {
 			name, version, _ := strings.Cut(bound, "@")
 			k := named(name, version)
 			if id := strconv.FormatInt(n.ID, 10); !slices.Contains(k.Nodes, id) {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -38,16 +40,25 @@ type Node struct {
 	Ended      Text           `json:"ended"` // how: left, or dead
 }
 
+// kindsOf are the kinds for which a node has handlers of its program.
+func kindsOf(n *store.Node) []string { return slices.DeleteFunc(sorted(n.Info.Kinds), store.IsOwnKind) }
+
+// queuesOf are the queues that a node was told to serve; operations have their own besides.
+func queuesOf(n *store.Node) []string {
+	return slices.DeleteFunc(sorted(n.Info.Queues), func(queue string) bool { return queue == operation.Queue })
+}
+
 // NewNode returns the view of a node.
 func NewNode(n *store.Node, now time.Time) Node {
 	queueSlots := map[string]int{} // not null
 	maps.Copy(queueSlots, n.Info.QueueSlots)
+	delete(queueSlots, operation.Queue)
 	return Node{
 		ID: Big(n.ID), Name: n.Info.Name, Host: Text(n.Info.Host), Version: Text(n.Info.Version), Alive: isAlive(n, now), Leader: n.Leader,
 		Namespace: Text(n.Info.Namespace),
 		Mode:      n.Mode.String(), ModeAt: timestamp(n.ModeAt), ModeBy: Text(n.ModeBy), Unwell: append([]string{}, n.Unwell...),
 		Slots: n.Info.Slots, Running: n.Running,
-		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds), DeadAfter: span(n.Info.DeadAfter),
+		Queues: queuesOf(n), QueueSlots: queueSlots, Kinds: kindsOf(n), DeadAfter: span(n.Info.DeadAfter),
 		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), Silent: n.IsLate(now), EndedAt: timestamp(n.DeadAt),
 		Ended: Text(n.Ended.String()),
 	}
@@ -92,12 +103,12 @@ func NodeRow(now time.Time, n *store.Node) []string {
 	}
 	queues := "all"
 	if len(n.Info.Queues) > 0 {
-		queues = strings.Join(sorted(n.Info.Queues), ",")
+		queues = strings.Join(queuesOf(n), ",")
 	}
 	return []string{
 		strconv.FormatInt(n.ID, 10), output.Clip(n.Info.Name, output.MaxName), output.Clip(n.Info.Namespace, output.MaxName),
 		status, taken(n),
-		output.Clip(queues, 40), output.Clip(strings.Join(sorted(n.Info.Kinds), ","), 40),
+		output.Clip(queues, 40), output.Clip(strings.Join(kindsOf(n), ","), 40),
 		output.Ago(now, n.StartedAt), output.Ago(now, n.BeatAt),
 	}
 }

@@ -124,7 +124,7 @@ func NewWholeQueue(q *store.Queue, of *store.Limit, nodes []store.Node, unserved
 		if own := n.Info.SlotsOf(q.Name); own > 0 {
 			slots = own
 		}
-		v.Nodes = append(v.Nodes, QueueNode{ID: Big(n.ID), Name: n.Info.Name, Slots: slots, Kinds: sorted(n.Info.Kinds)})
+		v.Nodes = append(v.Nodes, QueueNode{ID: Big(n.ID), Name: n.Info.Name, Slots: slots, Kinds: kindsOf(n)})
 	}
 	v.Kinds = kindsAttempts(q.Attempts.AttemptSettings, serving)
 	for i := range unserved {
