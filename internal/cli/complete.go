@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/batches"
 	"github.com/holdfastdev/holdfast/internal/cli/limits"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
+	"github.com/holdfastdev/holdfast/internal/cli/operations"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/queues"
 	"github.com/holdfastdev/holdfast/internal/cli/schedules"
@@ -102,17 +103,20 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		"retry":  {store.Failed, store.Cancelled, store.Retryable, store.Scheduled},
 		"resume": {store.Waiting, store.Failed, store.Cancelled}, "continue-as-new": {store.Waiting, store.Failed, store.Cancelled},
 		"complete": {store.Waiting}, "fail": {store.Waiting},
-		"delete": {store.Completed, store.Failed, store.Cancelled},
-		"set":    {store.Scheduled, store.Available, store.Retryable, store.Waiting},
+		"delete":     {store.Completed, store.Failed, store.Cancelled},
+		"set":        {store.Scheduled, store.Available, store.Retryable, store.Waiting},
+		"move":       {store.Scheduled, store.Available, store.Retryable, store.Waiting},
+		"prioritize": {store.Scheduled, store.Available, store.Retryable, store.Waiting},
 	}[cmd.Name()]
 	if states == nil {
 		states = arg.States
 	}
 	look := map[string]lookup{
 		"ID": jobsIn(states), "QUEUE": queues.Names, "SCHEDULE": schedules.Names, "LIMIT": limits.Names, "BATCH": batches.Names,
-		"set NAME": limits.Names,
-		"NODE":     nodes.Names,
-		"TAG":      tagNames, "send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
+		"OPERATION": operations.Names,
+		"set NAME":  limits.Names,
+		"NODE":      nodes.Names,
+		"TAG":       tagNames, "send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
 	}
 	word := strings.Trim(takes[min(len(args), len(takes)-1)], "[.]")
 	switch {

@@ -44,6 +44,19 @@ func ParseBatchID(text string) (holdfast.ID, error) {
 	return id, nil
 }
 
+// operationName is what --output name writes before the id of an operation.
+const operationName = "operation/"
+
+// ParseOperationID parses the whole id of an operation, or its name.
+func ParseOperationID(text string) (holdfast.ID, error) {
+	plain := strings.TrimPrefix(text, operationName)
+	id, err := uuid.Parse(plain)
+	if err != nil || len(plain) != len(ExampleID) {
+		return id, Usagef("%q is not the id of an operation, such as %s; \"holdfast operation list\" shows them", text, ExampleID)
+	}
+	return id, nil
+}
+
 // ParseNewID parses the id that a flag gives to what is new.
 func ParseNewID(flag, text string) (holdfast.ID, error) {
 	id, err := uuid.Parse(text)

@@ -12,8 +12,10 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/operations"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -31,12 +33,17 @@ type bulk struct {
 	confirm app.Confirmation
 	// otherwise are the states without --state; if empty, --state is required.
 	otherwise []store.State
-	change    func(context.Context, *holdfast.Client, []holdfast.ID) ([]changed, error)
+	place     operations.Place
+	// action and reason are those of the operation that does it if there are many jobs.
+	action func() operation.Action
+	reason *string
+	change func(context.Context, *holdfast.Client, []holdfast.ID) ([]changed, error)
 }
 
 func (b *bulk) add(cmd *cobra.Command) {
 	b.filterFlags.add(cmd)
 	cmd.Flags().BoolVar(&b.dryRun, "dry-run", false, "with filters: list the jobs that would be changed")
+	b.place.Add(cmd)
 	b.confirm.Add(cmd, fmt.Sprintf("before more than %d jobs are changed", mostUnasked))
 }
 
@@ -53,7 +60,7 @@ func (b *bulk) asked(cmd *cobra.Command, ids []string) (bool, error) {
 	case filtered && len(b.otherwise) == 0 && !cmd.Flags().Changed("state") && !b.byKey(cmd):
 		return false, arg.Usagef("--state is required to select jobs, such as --state failed")
 	}
-	return filtered, nil
+	return filtered, b.place.Check(filtered, b.dryRun)
 }
 
 // byKey reports whether the flags are the business key of one job, and no filter beside it.
@@ -107,6 +114,16 @@ func (a verbs) changeAll(ctx context.Context, client *holdfast.Client, filter st
 	total, err := a.confirmMany(ctx, client, filter, b)
 	if err != nil {
 		return err
+	}
+	if b.action != nil {
+		isNode, total, err := b.place.IsNode(ctx, client, filter, total)
+		if err != nil {
+			return err
+		}
+		if isNode {
+			op := operation.Operation{Filter: filter, Action: b.action(), Note: *b.reason, Expected: max(total, 0)}
+			return b.place.Start(ctx, a.App, client, op)
+		}
 	}
 	a.Env.OutlivePipes() // a reader that goes away is to stop it between two pages, and to be told how far it came
 	r := &bulkRun{app: a, out: a.NewList(), counts: map[string]int{}}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/after"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -40,6 +41,14 @@ func (c *cancelling) done() string {
 		return "terminated"
 	}
 	return "cancelled"
+}
+
+// action is what an operation does.
+func (c *cancelling) action() operation.Action {
+	if c.terminate {
+		return operation.Terminate()
+	}
+	return operation.Cancel()
 }
 
 // change cancels jobs and returns the result of each.
@@ -76,7 +85,9 @@ func gaveUpTurn(ctx context.Context, client *holdfast.Client, id holdfast.ID) bo
 
 func (a verbs) jobCancelCommand() *cobra.Command {
 	var how cancelling
-	all := bulk{otherwise: arg.Unfinished, accepts: arg.Unfinished, others: "would stay as they are"}
+	all := bulk{
+		otherwise: arg.Unfinished, accepts: arg.Unfinished, others: "would stay as they are", action: how.action, reason: &how.reason,
+	}
 	cmd := &cobra.Command{
 		Use:   "cancel [ID...]",
 		Short: "Cancel jobs",
@@ -86,7 +97,8 @@ job does nothing and is not an error.
 
 Select jobs by id, by a business key (--kind and --key alone), or with the filters of "job list";
 without --state, filters select all unfinished jobs. They are cancelled 500 at a time, the newest
-first. If there are more than 100, you are asked to type their number; scripts use --yes.
+first. If there are more than 100, you are asked to type their number; scripts use --yes. More than
+1000 are cancelled by an operation, which goes on whatever becomes of the command: see "operation".
 
 With --terminate, jobs end at once: their handlers lose the lease, and nothing is compensated.`,
 		Example: `  holdfast job cancel ` + arg.ExampleID + ` --reason "wrong customer"
@@ -123,7 +135,7 @@ func cancelWords(state store.State) string {
 func (a verbs) jobRetryCommand() *cobra.Command {
 	var reason string
 	all := bulk{
-		doing: "retries", done: "retried", others: wouldBeRefused,
+		doing: "retries", done: "retried", others: wouldBeRefused, action: operation.Retry, reason: &reason,
 		accepts: []store.State{store.Scheduled, store.Available, store.Retryable, store.Failed, store.Cancelled},
 		change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 			return retryJobs(ctx, client, reason, ids)
@@ -138,7 +150,8 @@ attempt count. Running and completed jobs cannot be retried.
 
 Select jobs by id, by a business key (--kind and --key alone), or with the filters of "job list", of
 which --state is required. They are retried 500 at a time, the newest first. If there are more than
-100, you are asked to type their number; scripts use --yes.`,
+100, you are asked to type their number; scripts use --yes. More than 1000 are retried by an
+operation, which goes on whatever becomes of the command: see "operation".`,
 		Example: `  holdfast job retry ` + arg.ExampleID + `
   holdfast job retry --state failed --queue mail --reason "the printer works again" --dry-run
   holdfast job list --all -o jsonl | jq -r 'select(.reason == "timeout").id' | xargs -r holdfast job retry`,

@@ -10,12 +10,13 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/operation"
 )
 
 func (a verbs) jobDeleteCommand() *cobra.Command {
 	var reason string
 	all := bulk{
-		doing: "deletes", done: "deleted", others: wouldBeRefused,
+		doing: "deletes", done: "deleted", others: wouldBeRefused, action: operation.Delete, reason: &reason,
 		otherwise: arg.Finished, accepts: arg.Finished,
 		change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 			results, err := client.Delete(ctx, reason, ids...)
@@ -37,7 +38,8 @@ keys. Jobs that have not finished, or that have children which have not, are ref
 
 Select jobs by id, by a business key (--kind and --key alone), or with the filters of "job list";
 without --state, filters select all finished jobs. They are deleted 500 at a time, the newest first.
-If there are more than 100, you are asked to type their number; scripts use --yes.`,
+If there are more than 100, you are asked to type their number; scripts use --yes. More than 1000
+are deleted by an operation, which goes on whatever becomes of the command: see "operation".`,
 		Example: `  holdfast job delete ` + arg.ExampleID + ` --reason "holds a password"
   holdfast job delete --state completed --kind report --finished-before 7d --dry-run`,
 		Args:        arg.Takes(0, -1),

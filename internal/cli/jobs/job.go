@@ -25,7 +25,8 @@ begins with them. A job with a business key may be named by it instead, with --k
 	job.Aliases = []string{"jobs"}
 	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobCountCommand(), a.jobGetCommand(), a.jobWhyCommand(), a.jobWaitCommand(),
 		a.jobCancelCommand(), a.jobSkipCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobSetCommand(),
-		a.jobTagCommand(), a.jobDependCommand(), a.jobDeleteCommand(), a.jobForkCommand(), a.jobContinueAsNewCommand(),
+		a.jobTagCommand(), a.jobRetagCommand(), a.jobMoveCommand(), a.jobPrioritizeCommand(),
+		a.jobDependCommand(), a.jobDeleteCommand(), a.jobForkCommand(), a.jobContinueAsNewCommand(),
 		a.jobCompleteCommand(), a.jobFailCommand(),
 		a.jobJournalCommand(), joblogs.Command(a.App), a.jobPublishedCommand(), a.jobStreamCommand())
 	return job

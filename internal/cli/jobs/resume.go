@@ -10,37 +10,48 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 func (a verbs) jobPauseCommand() *cobra.Command {
 	var reason string
+	all := bulk{
+		doing: "pauses", done: "paused", others: wouldBeRefused, otherwise: arg.Unfinished, accepts: arg.Unfinished,
+		action: operation.Pause, reason: &reason,
+		change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+			results, err := client.Pause(ctx, reason, ids...)
+			changes := make([]changed, len(results))
+			for i, r := range results {
+				changes[i] = changed{state: r.State, err: r.Err, words: pauseWords(r.State)}
+				if errors.Is(r.Err, holdfast.ErrConflict) {
+					changes[i].err = fmt.Errorf("it is already %s", r.State)
+				}
+			}
+			return changes, err
+		},
+	}
 	cmd := &cobra.Command{
-		Use:   "pause ID...",
+		Use:   "pause [ID...]",
 		Short: "Pause jobs",
 		Long: `Pause jobs until "job resume". A job that is not running is paused at once, a running durable job at
 its next operation. Any other running job continues, and is paused if it has to be retried. Pausing
-a paused job is not an error; a finished job cannot be paused.`,
+a paused job is not an error; a finished job cannot be paused.
+
+Select jobs by id, by a business key (--kind and --key alone), or with the filters of "job list";
+without --state, filters select all unfinished jobs. If there are more than 100, you are asked to
+type their number; scripts use --yes. More than 1000 are paused by an operation.`,
 		Example: `  holdfast job pause ` + arg.ExampleID + ` --reason "the printer is out of paper"
-  holdfast job list --kind report --state waiting --all --output jsonl | jq -r .id | xargs -r holdfast job pause`,
-		Args:        arg.Takes(1, -1),
+  holdfast job pause --kind report --state waiting --dry-run`,
+		Args:        arg.Takes(0, -1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
-				results, err := client.Pause(ctx, reason, ids...)
-				changes := make([]changed, len(results))
-				for i, r := range results {
-					changes[i] = changed{state: r.State, err: r.Err, words: pauseWords(r.State)}
-					if errors.Is(r.Err, holdfast.ErrConflict) {
-						changes[i].err = fmt.Errorf("it is already %s", r.State)
-					}
-				}
-				return changes, err
-			})
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
-	return arg.ByKey(cmd)
+	all.add(cmd)
+	return cmd
 }
 
 func pauseWords(state store.State) string {
@@ -52,26 +63,36 @@ func pauseWords(state store.State) string {
 
 func (a verbs) jobResumeCommand() *cobra.Command {
 	var reason string
+	all := bulk{
+		doing: "resumes", done: "resumed", others: wouldBeRefused, accepts: []store.State{store.Waiting, store.Failed, store.Cancelled},
+		action: operation.Resume, reason: &reason,
+		change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+			return resumeAll(ctx, client, reason, ids), nil
+		},
+	}
 	cmd := &cobra.Command{
-		Use:   "resume ID...",
+		Use:   "resume [ID...]",
 		Short: "Resume jobs",
 		Long: `Resume jobs that are paused, that are held because their code no longer matches their journal, or
 that failed or were cancelled. A durable job continues after its last completed step and repeats
 what failed.
 
-A job that has compensated cannot be resumed, only forked.`,
+A job that has compensated cannot be resumed, only forked.
+
+Select jobs by id, by a business key (--kind and --key alone), or with the filters of "job list", of
+which --state is required. If there are more than 100, you are asked to type their number; scripts
+use --yes. More than 1000 are resumed by an operation.`,
 		Example: `  holdfast job resume ` + arg.ExampleID + ` --reason "there is paper"
-  holdfast job list --state failed --kind report --all --output jsonl | jq -r .id | xargs -r holdfast job resume`,
-		Args:        arg.Takes(1, -1),
+  holdfast job resume --state failed --kind report --dry-run`,
+		Args:        arg.Takes(0, -1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
-				return resumeAll(ctx, client, reason, ids), nil
-			})
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
-	return arg.ByKey(cmd)
+	all.add(cmd)
+	return cmd
 }
 
 // resumeAll resumes jobs one by one. If the database stops answering it gives up the rest, but

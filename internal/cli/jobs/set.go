@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/operation"
 )
 
 func (a verbs) jobSetCommand() *cobra.Command {
@@ -148,4 +149,122 @@ func (a verbs) edit(ctx context.Context, args []string, change func(*holdfast.Cl
 		}
 		return []changed{{state: record.State, words: "is changed; it is " + record.State.String()}}, nil
 	})
+}
+
+// edits makes a verb that edits jobs, by ids or filters: all says what it is about, and the options
+// how each job is changed. ready reports what is wrong with its flags.
+func (a verbs) edits(cmd *cobra.Command, all *bulk, ready func() error, opts func() []holdfast.EnqueueOption) *cobra.Command {
+	var reason string
+	all.reason, all.others = &reason, wouldBeRefused
+	if all.change == nil {
+		all.change = func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+			return editEach(ctx, client, ids, func(id holdfast.ID) error { return client.Edit(ctx, reason, id, opts()...) })
+		}
+	}
+	cmd.Long += `
+
+Select jobs by id, by a business key (--kind and --key alone), or with the filters of "job list". If
+there are more than 100, you are asked to type their number; scripts use --yes. More than 1000 are
+changed by an operation, which goes on whatever becomes of the command: see "operation".`
+	cmd.Args = arg.Takes(0, -1)
+	cmd.Annotations = app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet))
+	cmd.RunE = a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+		if _, err := arg.ParseIDs(args); err != nil {
+			return err
+		}
+		if err := ready(); err != nil {
+			return err
+		}
+		return a.changeSome(ctx, cmd, args, all)
+	})
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
+	all.add(cmd)
+	return cmd
+}
+
+// editEach edits jobs one by one.
+func editEach(ctx context.Context, client *holdfast.Client, ids []holdfast.ID, edit func(holdfast.ID) error) ([]changed, error) {
+	var wrong error
+	changes := oneByOne(ids, func(id holdfast.ID) (changed, error) {
+		err := edit(id)
+		switch {
+		case errors.Is(err, holdfast.ErrConflict):
+			return whyNotEdited(ctx, client, id, err), err
+		case errors.Is(err, holdfast.ErrInvalid):
+			wrong = arg.InvalidIsUsage(err)
+		}
+		return changed{err: err, words: "is changed"}, err
+	})
+	return changes, wrong
+}
+
+// editable are the states of jobs that can be changed as a whole.
+var editable = waitingStates
+
+func (a verbs) jobMoveCommand() *cobra.Command {
+	var to string
+	all := &bulk{
+		doing: "moves", done: "moved", otherwise: editable, accepts: editable,
+		action: func() operation.Action { return operation.Move(to) },
+	}
+	cmd := a.edits(&cobra.Command{
+		Use:   "move [ID...]",
+		Short: "Move jobs to another queue",
+		Long: `Move jobs that are not running and have not finished to another queue. They keep their run time. A
+job that waits with an ordering key stays in its queue.`,
+		Example: `  holdfast job move --queue mail --kind report --to slow --dry-run`,
+	}, all, func() error {
+		if to == "" {
+			return arg.Usagef("--to is required: the queue, such as --to slow")
+		}
+		return nil
+	}, func() []holdfast.EnqueueOption { return []holdfast.EnqueueOption{holdfast.Queue(to)} })
+	cmd.Flags().StringVar(&to, "to", "", "the `QUEUE` to move them to")
+	return cmd
+}
+
+func (a verbs) jobPrioritizeCommand() *cobra.Command {
+	var to int
+	all := &bulk{
+		doing: "sets the priority of", done: "changed", otherwise: editable, accepts: editable,
+		action: func() operation.Action { return operation.SetPriority(to) },
+	}
+	cmd := a.edits(&cobra.Command{
+		Use:     "prioritize [ID...]",
+		Short:   "Set the priority of jobs",
+		Long:    `Set the priority of jobs that are not running and have not finished.`,
+		Example: `  holdfast job prioritize --kind invoice --state available --to 1`,
+	}, all, func() error {
+		if to < 1 || to > 4 {
+			return arg.Usagef("--to is required: the priority, from 1 (highest) to 4")
+		}
+		return nil
+	}, func() []holdfast.EnqueueOption { return []holdfast.EnqueueOption{holdfast.Priority(to)} })
+	cmd.Flags().IntVar(&to, "to", 0, "the priority `N`, from 1 (highest) to 4")
+	return cmd
+}
+
+func (a verbs) jobRetagCommand() *cobra.Command {
+	var add, drop []string
+	all := &bulk{
+		doing: "tags", done: "changed", otherwise: arg.States, accepts: arg.States,
+		action: func() operation.Action { return operation.Retag(add, drop) },
+	}
+	all.change = func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+		return editEach(ctx, client, ids, func(id holdfast.ID) error { return client.EditTags(ctx, *all.reason, id, add, drop) })
+	}
+	cmd := a.edits(&cobra.Command{
+		Use:     "retag [ID...]",
+		Short:   "Add tags to many jobs, or remove some",
+		Long:    `Add the tags of --add to jobs, in any state, and remove those of --remove. "job tag" is for one job.`,
+		Example: `  holdfast job retag --state failed --kind mail --since 24h --add outage`,
+	}, all, func() error {
+		if len(add)+len(drop) == 0 {
+			return arg.Usagef("--add or --remove is required")
+		}
+		return nil
+	}, nil)
+	cmd.Flags().StringArrayVar(&add, "add", nil, "add `TAG`; repeatable")
+	cmd.Flags().StringArrayVar(&drop, "remove", nil, "remove `TAG`; repeatable")
+	return cmd
 }

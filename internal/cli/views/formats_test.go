@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/why"
@@ -113,6 +114,7 @@ func samples() []sample {
 		Namespace: "default", Name: "queue:mail", CreatedAt: sampleTime, UpdatedAt: sampleTime,
 		LimitSettings: store.LimitSettings{Capacity: 2, Rate: &store.Rate{Count: 5, Per: time.Minute}, Queues: []string{"mail"}},
 	}
+	op := sampleOperation(r.ID)
 	return []sample{
 		{value: NewSchedule(nightly, now), list: ScheduleHeader, row: func() []string { return ScheduleRow(now, nightly) }},
 		{value: NewWholeSchedule(nightly, now, nextTimes, runs), print: func(p *output.Printer) {
@@ -133,6 +135,8 @@ func samples() []sample {
 		{value: NewBatch(batch), list: BatchHeader, row: func() []string { return BatchRow(now, batch) }},
 		{value: NewBatch(batch), print: func(p *output.Printer) { PrintBatch(p, now, batch) }},
 		{value: NewBatch(&done), print: func(p *output.Printer) { PrintBatch(p, now, &done) }},
+		{value: NewOperation(op), list: OperationHeader, row: func() []string { return OperationRow(now, op) }},
+		{value: NewOperation(op), print: func(p *output.Printer) { PrintOperation(p, now, op) }},
 		{value: NewNode(node, now), list: NodeHeader, row: func() []string { return NodeRow(now, node) }},
 		{value: NewWholeQueue(queue, ofQueue, []store.Node{*node}, unserved, sampleTime), print: func(p *output.Printer) {
 			v := NewWholeQueue(queue, ofQueue, []store.Node{*node}, unserved, sampleTime)
@@ -153,6 +157,17 @@ func samples() []sample {
 		{value: Schema{Database: "sqlite:holdfast.db", Version: 3, Latest: 7}},
 		{value: Finding{File: "a/b.go", Line: 3, Column: 7, Message: "time.Now in a durable function"}, list: []string{"-"}},
 		{value: Version{Version: "v1.2.3", Go: "go1.26", Platform: "linux/amd64"}},
+	}
+}
+
+func sampleOperation(id store.ID) *operation.Info {
+	return &operation.Info{
+		Operation: operation.Operation{
+			ID: id, Action: operation.Move("slow"), Note: "because", Expected: 1200,
+			Filter: store.Filter{Namespace: "default", Kinds: []string{"send"}, States: []store.State{store.Failed}},
+		},
+		Actor: "ann", State: store.Failed, Reason: store.ReasonTerminal, Error: "boom", CreatedAt: sampleTime, FinishedAt: sampleTime,
+		Counts: operation.Counts{Matched: 10, Changed: 6, Already: 2, Refused: 1, Gone: 1}, Refusals: []operation.Refusal{{Job: id, Error: "it is running"}},
 	}
 }
 

@@ -110,3 +110,6 @@ func (v ScheduleRun) Identity() (kind, id string) {
 	}
 	return aJob, string(v.Job)
 }
+
+// Identity is that of an operation.
+func (v Operation) Identity() (kind, id string) { return "operation", v.ID }
