@@ -3,11 +3,13 @@ package operation_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/joblog"
 	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -152,6 +154,7 @@ func TestTwo(t *testing.T) {
 			info := must[operation.Info](t)(operation.Wait(t.Context(), c, id))
 			wantCounts(t, info.Action.String(), info.Counts, operation.Counts{Matched: n, Changed: n})
 		}
+		settledLines(t, c, second, n/100)
 		if got := count(t, c, store.Filter{Queues: []string{"b"}, States: []store.State{store.Cancelled}}); got != n {
 			t.Errorf("%d of %d are in the queue of the second", got, n)
 		}
@@ -160,6 +163,20 @@ func TestTwo(t *testing.T) {
 			t.Errorf("the list: %+v", page)
 		}
 	})
+}
+
+// settledLines waits until so many pages are in the log of an operation.
+func settledLines(t *testing.T, c *holdfast.Client, id holdfast.ID, pages int) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		page := must[joblog.Page](t)(joblog.Read(t.Context(), c, id, joblog.Query{}))
+		if len(page.Lines) == pages && strings.Contains(string(page.Lines[pages-1].Attrs), fmt.Sprintf(`"changed":%d`, 100*pages)) {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the log: %+v", page.Lines)
+		}
+	}
 }
 
 // TestRefused: what cannot be changed is said, and the rest is changed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
@@ -46,6 +47,7 @@ func handle(ctx context.Context, run engine.Attempt, jobs func(actor string) (Jo
 	if err != nil {
 		return invalid("cannot read how far it is: %v", err)
 	}
+	log := run.Logger(run.Main(), slog.New(slog.DiscardHandler)) // kept with the job, and nowhere else
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	own := &Run{Jobs: of, Spec: &spec, ID: run.Job().ID, Save: func(ctx context.Context, p *Progress) error {
@@ -60,7 +62,10 @@ func handle(ctx context.Context, run engine.Attempt, jobs func(actor string) (Jo
 			stop(&usercode.SnoozeError{}) // it is held when it is put back
 		}
 		return nil
-	}, Said: func(p *Progress) { run.Progress(percent(p, spec.Expected), p.String()) }}
+	}, Said: func(p *Progress) {
+		run.Progress(percent(p, spec.Expected), p.String())
+		log.Info("page done", "matched", p.Matched, "changed", p.Changed, "already", p.Already, "refused", p.Refused, "gone", p.Gone)
+	}}
 	return own.Do(ctx, &p)
 }
 
