@@ -73,9 +73,15 @@ func TestPause(t *testing.T) {
 				t.Fatal("it is not paused")
 			}
 		}
+		next := must[holdfast.ID](t)(operation.Start(t.Context(), c, operation.Operation{Filter: in(), Action: operation.Untag("x")}))
+		if record := must[store.Record](t)(c.Get(t.Context(), next)); record.State != store.Available || !record.Blocked {
+			t.Errorf("the next one does not wait for its turn: %s, blocked %t", record.State, record.Blocked)
+		}
 		must[[]store.Result](t)(c.Resume(t.Context(), "", id))
 		info := must[operation.Info](t)(operation.Wait(t.Context(), c, id))
 		wantCounts(t, "after the pause", info.Counts, operation.Counts{Matched: n, Changed: n})
+		info = must[operation.Info](t)(operation.Wait(t.Context(), c, next))
+		wantCounts(t, "the next one", info.Counts, operation.Counts{Matched: n, Changed: n})
 	})
 }
 

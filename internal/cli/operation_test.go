@@ -43,6 +43,12 @@ func operationsOn(t *testing.T, s *shell) {
 		t.Errorf("%+v", listed)
 	}
 	s.decode(s.ok("operation", "get", made.ID), &made)
+	if got := s.run("job", "cancel", "--state", "available", "-o", "table", "--dry-run"); got.stderr != "1 job would be cancelled.\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := s.run("job", "cancel", "--state", "available", "-o", "table"); got.stderr != "1 job is cancelled.\n" {
+		t.Errorf("other jobs, and not the operation: %+v", got)
+	}
 	s.decode(s.ok("operation", "cancel", made.ID, "--reason", "no"), &made)
 	if made.State != "cancelled" {
 		t.Errorf("%+v", made)

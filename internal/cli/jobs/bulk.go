@@ -138,6 +138,9 @@ func (a verbs) rehearseAll(ctx context.Context, client *holdfast.Client, filter 
 	out, refused := a.NewList(views.JobHeader...), 0
 	var unprinted error
 	_, err := a.eachJob(ctx, client, listing{filter: filter}, func(r *store.Record) error {
+		if isSpared(&filter, r) {
+			return nil
+		}
 		if !slices.Contains(b.accepts, r.State) {
 			refused++
 			return nil
@@ -220,6 +223,7 @@ func (r *bulkRun) pages(ctx context.Context, client *holdfast.Client, filter sto
 		if err != nil {
 			return err
 		}
+		page.Jobs = slices.DeleteFunc(page.Jobs, func(r store.Record) bool { return isSpared(&filter, &r) })
 		if len(page.Jobs) > 0 {
 			ids := make([]holdfast.ID, len(page.Jobs))
 			for i := range page.Jobs {
@@ -240,6 +244,12 @@ func (r *bulkRun) pages(ctx context.Context, client *holdfast.Client, filter sto
 			return nil
 		}
 	}
+}
+
+// isSpared reports that a job is that of an operation, and the filter is not about operations: it
+// is left alone, as by an operation.
+func isSpared(filter *store.Filter, r *store.Record) bool {
+	return r.Kind == operation.Kind && !slices.Contains(filter.Kinds, operation.Kind) && len(filter.IDs) == 0
 }
 
 // note counts what became of jobs, and writes it.
