@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"sort"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ var errKilled = errors.New("the process was killed")
 // world is a plain model of jobs, in which a process may die at each call, before or after it took
 // effect, or half way.
 type world struct {
+	mu     sync.Mutex
 	jobs   map[store.ID]*store.Record
 	touch  map[store.ID]int  // how often the operation has changed a job
 	by     map[store.ID]bool // jobs that others have changed
@@ -148,7 +150,26 @@ func (w *world) Change(_ context.Context, verb Verb, reason string, ids []store.
 }
 
 func (w *world) Edit(_ context.Context, reason string, id store.ID, e store.Edit) error {
-	panic("no edits here")
+	w.mu.Lock() // several are edited at a time
+	defer w.mu.Unlock()
+	before := w.random.IntN(10) == 0 && w.dies()
+	r := w.jobs[id]
+	switch {
+	case before:
+		return errKilled
+	case r == nil:
+		return store.NoJob(id)
+	}
+	w.touch[id]++
+	r.Tags = append(slices.Clip(r.Tags), e.AddTags...)
+	r.Actions = append(slices.Clip(r.Actions), store.Action{Reason: reason})
+	if w.random.IntN(10) == 0 {
+		r.Tags = nil // others have removed it: it is not as it was to be
+	}
+	if w.random.IntN(10) == 0 && w.dies() {
+		return errKilled
+	}
+	return nil
 }
 
 // run is one life of a process.
@@ -197,9 +218,9 @@ func TestEachJobOnce(t *testing.T) {
 	t.Parallel()
 	lives := 0
 	for seed := range uint64(400) {
-		for _, verb := range []Verb{Retry, Delete} {
+		for _, verb := range []Verb{Retry, Delete, Tag} {
 			w := newWorld(seed, 40+int(seed%200), int(seed%12))
-			spec := &Spec{Action: Action{Verb: verb}, Filter: Filter{States: []store.State{store.Failed}}}
+			spec := &Spec{Action: Action{Verb: verb, Add: []string{"x"}}, Filter: Filter{States: []store.State{store.Failed}}}
 			due := map[store.ID]bool{}
 			for id, r := range w.jobs {
 				due[id] = r.State == store.Failed && r.Kind != Kind
@@ -209,7 +230,7 @@ func TestEachJobOnce(t *testing.T) {
 				if p, err = w.run(spec); err != nil && !errors.Is(err, errKilled) {
 					t.Fatal(err)
 				}
-				if err != nil && verb == Retry {
+				if err != nil && verb != Delete {
 					w.meddle()
 				}
 			}
