@@ -155,6 +155,8 @@ func TestTwo(t *testing.T) {
 		second := must[holdfast.ID](t)(operation.Start(t.Context(), c, operation.Operation{Filter: in(), Action: operation.Move("b")}))
 		// A third, over all jobs, leaves them alone.
 		third := must[holdfast.ID](t)(operation.Start(t.Context(), c, operation.Operation{Action: operation.Cancel()}))
+		time.Sleep(5 * time.Millisecond) // ids tell of milliseconds
+		later(t, c, 7)                   // which no operation comes to, as it was started before
 		serve(t, c, func(*holdfast.Run, int) error { return nil })
 		for _, id := range []holdfast.ID{first, second, third} {
 			info := must[operation.Info](t)(operation.Wait(t.Context(), c, id))
