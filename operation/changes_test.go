@@ -213,7 +213,8 @@ func TestTooMany(t *testing.T) {
 		serve(t, c, func(*holdfast.Run, int) error { return nil })
 		id := must[holdfast.ID](t)(operation.Start(t.Context(), c, operation.Operation{Filter: in(), Action: operation.Cancel(), Expected: 3}))
 		info, err := operation.Wait(t.Context(), c, id)
-		if failed, is := errors.AsType[*holdfast.JobError](err); !is || failed.State != store.Failed || !strings.Contains(info.Error, "200 of about 3") {
+		if failed, is := errors.AsType[*holdfast.JobError](err); !is || failed.State != store.Failed ||
+			!strings.Contains(info.Error, "200 of about 3") {
 			t.Errorf("%v: %+v", err, info)
 		}
 		if count(t, c, in(store.Cancelled)) != 0 {

@@ -119,7 +119,8 @@ func TestActions(t *testing.T) {
 		}{
 			{operation.Move("slow"), in(store.Scheduled), store.Filter{Queues: []string{"slow"}}, operation.Counts{Matched: n, Already: n}},
 			{operation.Tag("seen", "old"), in(), store.Filter{Tags: []string{"seen", "old"}}, operation.Counts{Matched: n, Already: n}},
-			{operation.Retag([]string{"new"}, []string{"old"}), in(), store.Filter{Tags: []string{"seen", "new"}}, operation.Counts{Matched: n, Already: n}},
+			{operation.Retag([]string{"new"}, []string{"old"}), in(), store.Filter{Tags: []string{"seen", "new"}},
+				operation.Counts{Matched: n, Already: n}},
 			{operation.Untag("new"), store.Filter{Tags: []string{"new"}}, store.Filter{Tags: []string{"seen"}}, operation.Counts{}},
 			{operation.SetPriority(3), in(), in(store.Scheduled), operation.Counts{Matched: n, Already: n}},
 			{operation.Pause(), in(), in(store.Waiting), operation.Counts{Matched: n, Already: n}},

@@ -332,7 +332,8 @@ func TestTooMany(t *testing.T) {
 		}
 		p, err := w.run(spec)
 		many, is := errors.AsType[*TooManyError](err)
-		if is != (c.expected > 0) || is && (many.Expected != c.expected || many.Matched <= spec.Most()) || len(w.touch) > max(spec.Most(), c.changed) {
+		if is != (c.expected > 0) || is &&
+			(many.Expected != c.expected || many.Matched <= spec.Most()) || len(w.touch) > max(spec.Most(), c.changed) {
 			t.Errorf("%+v: %v, %+v, %d changed", c, err, p, len(w.touch))
 		}
 	}

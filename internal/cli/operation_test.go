@@ -34,7 +34,8 @@ func operationsOn(t *testing.T, s *shell) {
 
 	var made operationJSON
 	s.decode(s.ok("job", "pause", "--tag", "x", "--yes", "--detach", "--reason", "wait"), &made)
-	if made.State != "available" || made.Action != "pause" || made.Expected != many || made.Note != "wait" || !slices.Equal(made.Filter.Tags, []string{"x"}) {
+	if made.State != "available" || made.Action != "pause" || made.Expected != many ||
+		made.Note != "wait" || !slices.Equal(made.Filter.Tags, []string{"x"}) {
 		t.Errorf("%+v", made)
 	}
 	var listed []operationJSON
@@ -118,7 +119,8 @@ func TestOperationOnANode(t *testing.T) {
 	if out := s.expect(command(t, dir, "operation", "list", "-o", "name"), 0); out != "operation/"+done.ID+"\n" {
 		t.Errorf("%q", out)
 	}
-	if out := s.expect(command(t, dir, "operation", "follow", "operation/"+done.ID, "-o", "table"), 0); out != "cancel: 1001 jobs: 1001 changed\n" {
+	out := s.expect(command(t, dir, "operation", "follow", "operation/"+done.ID, "-o", "table"), 0)
+	if out != "cancel: 1001 jobs: 1001 changed\n" {
 		t.Errorf("%q", out)
 	}
 }

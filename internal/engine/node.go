@@ -158,7 +158,8 @@ func (r *Runner) Start(ctx context.Context, stop Stop) (serve func() error, err 
 }
 
 func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
-	n.log.Info("node started", logs.KeyName, n.cfg.Name, logs.KeySlots, n.cfg.Slots, logs.KeyKinds, slices.DeleteFunc(slices.Clone(n.kinds), store.IsOwnKind))
+	kinds := slices.DeleteFunc(slices.Clone(n.kinds), store.IsOwnKind)
+	n.log.Info("node started", logs.KeyName, n.cfg.Name, logs.KeySlots, n.cfg.Slots, logs.KeyKinds, kinds)
 	// The loops outlive claiming: while handlers finish, the node keeps beating.
 	stopClaiming := n.begin(ctx, map[string]func(context.Context){"claims": n.dispatch.loop})
 	die := n.begin(ctx, n.loops())

@@ -23,7 +23,8 @@ type Place struct{ here, detach bool }
 
 // Add adds the flags to a verb.
 func (p *Place) Add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&p.here, "foreground", false, fmt.Sprintf("with filters: change the jobs here, even if there are more than %d", mostHere))
+	cmd.Flags().BoolVar(&p.here, "foreground", false,
+		fmt.Sprintf("with filters: change the jobs here, even if there are more than %d", mostHere))
 	cmd.Flags().BoolVar(&p.detach, "detach", false, "with filters: start an operation, and do not wait for it")
 }
 

@@ -167,7 +167,8 @@ func sampleOperation(id store.ID) *operation.Info {
 			Filter: store.Filter{Namespace: "default", Kinds: []string{"send"}, States: []store.State{store.Failed}},
 		},
 		Actor: "ann", State: store.Failed, Reason: store.ReasonTerminal, Error: "boom", CreatedAt: sampleTime, FinishedAt: sampleTime,
-		Counts: operation.Counts{Matched: 10, Changed: 6, Already: 2, Refused: 1, Gone: 1}, Refusals: []operation.Refusal{{Job: id, Error: "it is running"}},
+		Counts:   operation.Counts{Matched: 10, Changed: 6, Already: 2, Refused: 1, Gone: 1},
+		Refusals: []operation.Refusal{{Job: id, Error: "it is running"}},
 	}
 }
 
