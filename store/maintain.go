@@ -41,6 +41,8 @@ type Retention struct {
 	// Audit is how long it is kept what people did. What they did to a job goes with the job, if
 	// that is removed later.
 	Audit time.Duration
+	// Feed is how long changes are kept in the feed.
+	Feed time.Duration
 	// Limit bounds the work of one call on stores that delete row by row.
 	Limit int
 }

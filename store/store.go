@@ -31,6 +31,7 @@ type Store interface {
 	Plans
 	Limits
 	Rates
+	Feed
 	Maintenance
 
 	// Traits tells what kind of store this is. It may change while the store is open.

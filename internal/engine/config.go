@@ -60,7 +60,7 @@ type NodeConfig struct {
 	// StopTimeout is how long handlers may go on after the node was told to stop; 20 s.
 	StopTimeout time.Duration
 	// Retain is how long rows are kept: 24 h for completed and cancelled jobs, 7 days for failed
-	// ones, 90 days for the audit log. Negative: for ever.
+	// ones, 90 days for the audit log, 3 days for the feed. Negative: for ever.
 	Retain store.Retention
 	// maxAside is how many outcomes may be blocked by callers' transactions before the node stops
 	// claiming: each is kept in memory with its result until the caller's transaction ends; 10,000.
@@ -118,6 +118,7 @@ func (c *NodeConfig) fill() {
 		{&c.Retain.Cancelled, 24 * time.Hour},
 		{&c.Retain.Failed, 7 * 24 * time.Hour},
 		{&c.Retain.Audit, 90 * 24 * time.Hour},
+		{&c.Retain.Feed, store.FeedKept},
 	} {
 		def(keep.d, keep.v)
 		*keep.d = max(*keep.d, 0)

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/news"
 	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/internal/tail"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -90,6 +91,7 @@ func New(st store.Store, cfg Config) *Engine {
 	e.journals = loader.New(loader.Parts{Call: logs.CallJournals, Guard: e.guard, Outage: e.outage},
 		func(ctx context.Context, jobs []store.ID) ([]store.Journal, error) { return st.Journals(ctx, "", jobs) })
 	e.updates = loader.New(loader.Parts{Call: logs.CallUpdates, Guard: e.guard, Outage: e.outage}, st.OpenUpdates)
+	e.Feed = tail.New(st)
 	e.logs = runlog.New(runlog.Parts{Config: cfg.Logs, Keep: st.KeepLogs, Guard: e.guard, Outage: e.outage, Lost: e.lostLogs})
 	e.commit = commit.New(commit.Parts{
 		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,

@@ -20,6 +20,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/internal/stopwatch"
 	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/internal/tail"
 	"github.com/holdfastdev/holdfast/internal/tuning"
 	"github.com/holdfastdev/holdfast/internal/turns"
 	"github.com/holdfastdev/holdfast/store"
@@ -45,6 +46,7 @@ type Engine struct {
 	updates  *loader.Loader[store.UpdatesAfter, []store.Update]
 	news     *news.Hub
 	logs     *runlog.Keeper
+	Feed     *tail.Tail       // for all who read the feed of changes
 	hooks    *hookqueue.Queue // nil: none are to be told
 
 	nodes atomic.Pointer[[]*node] // running in this process; read by every commit

@@ -35,17 +35,21 @@ var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, un
 // publicBudget is that of the packages that users read: the root, in which the methods of its types
 // have to be, and the contract of stores, with all that they tell. Their types name each other: a
 // client makes jobs, and a job knows its client.
-var publicBudget = size{files: 46, lines: 7400, up: 20, function: 60, parameters: 6, unwalked: 60}
+var publicBudget = size{files: 48, lines: 7900, up: 20, function: 60, parameters: 6, unwalked: 60}
 
 // modelBudget is that of the model, which does in memory all that the contract says, and of the
 // machine, which asks at random for all of it.
-var modelBudget = size{files: 35, lines: 5200, up: 10, function: 60, parameters: 6, unwalked: 60}
+var modelBudget = size{files: 35, lines: 5300, up: 10, function: 60, parameters: 6, unwalked: 60}
 
 func budgetOf(pkg string) size {
 	switch pkg {
 	case ".", "store":
 		return publicBudget
 	case "store/postgres/internal/write": // which has all that one batch may do
+		wide := budget
+		wide.lines = 4150
+		return wide
+	case "store/postgres/internal/operate": // which has whatever people and the clock do to jobs
 		wide := budget
 		wide.lines = 4150
 		return wide

@@ -53,6 +53,7 @@ var layers = []layer{
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
 	{pattern: "store/storetest/joblogs", imports: words},
+	{pattern: "store/storetest/feed", imports: words},
 	{pattern: "store/storetest/keys", imports: words},
 	{pattern: "store/storetest/crowd", imports: words},
 	{pattern: "store/storetest/lists", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
@@ -62,9 +63,7 @@ var layers = []layer{
 	{pattern: "store/storetest/fair", imports: words},
 	{pattern: "store/storetest/turns", imports: []string{"store"}},
 	{pattern: "store/storetest/schedules", imports: words},
-	{
-		pattern: "store/storetest/gates", imports: slices.Concat(words, []string{"store/storetest/crowd"}),
-	},
+	{pattern: "store/storetest/gates", imports: slices.Concat(words, []string{"store/storetest/crowd"})},
 	{
 		pattern: "store/storetest/limits", imports: slices.Concat(words, []string{"internal/gcra", "store/storetest/crowd"}),
 		tests: []string{"store/storetest/model"},
@@ -95,6 +94,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
 	{pattern: "store/sqlite/internal/joblog", imports: onSQLite},
+	{pattern: "store/sqlite/internal/feed", imports: onSQLite},
 	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
 	{pattern: "store/sqlite/internal/limits", imports: slices.Concat(onSQLite, []string{"internal/gcra"})},
 	{pattern: "store/sqlite/internal/batches", imports: onSQLite},
@@ -114,7 +114,7 @@ var layers = []layer{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
 			"store/internal/edits", "store/sqlite/internal/batches", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
-			"store/sqlite/internal/keys", "store/sqlite/internal/limits",
+			"store/sqlite/internal/feed", "store/sqlite/internal/keys", "store/sqlite/internal/limits",
 			"store/sqlite/internal/updates", "store/sqlite/internal/work",
 		}),
 	},
@@ -146,6 +146,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"internal/gcra", "store/internal/gates"})},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/joblog", imports: onPostgres},
+	{pattern: "store/postgres/internal/feed", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
 	{pattern: "store/postgres/internal/limits", imports: slices.Concat(onPostgres, []string{"internal/gcra"})},
 	{pattern: "store/postgres/internal/batches", imports: onPostgres},
@@ -162,7 +163,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/internal/edits", "store/postgres/internal/batches", "store/postgres/internal/edges", "store/postgres/internal/joblog",
+			"store/internal/edits", "store/postgres/internal/batches", "store/postgres/internal/edges", "store/postgres/internal/feed",
+			"store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/locks", "store/postgres/internal/read", "store/postgres/internal/schema",
 			"store/postgres/internal/updates", "store/postgres/internal/write",
 		}),
@@ -171,7 +173,7 @@ var layers = []layer{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
 			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/examine",
-			"store/postgres/internal/joblog", "store/postgres/internal/limits", "store/postgres/internal/move",
+			"store/postgres/internal/feed", "store/postgres/internal/joblog", "store/postgres/internal/limits", "store/postgres/internal/move",
 			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schedules",
 			"store/postgres/internal/schema", "store/postgres/internal/updates",
 			"store/postgres/internal/write",
@@ -260,6 +262,7 @@ var layers = []layer{
 		imports: []string{"internal/commit", "internal/logs", "internal/portion", "internal/supervise", "store"},
 		tests:   []string{"internal/logs/logstest", "store/..."},
 	},
+	{pattern: "internal/tail", imports: []string{"store"}, tests: []string{"store/sqlite", "store/storetest/model"}},
 	{pattern: "internal/runlog", imports: []string{"internal/commit", "internal/logs", "internal/supervise", "store"}},
 	{
 		pattern: "internal/engine/...",
@@ -267,7 +270,7 @@ var layers = []layer{
 			"hooks", "internal/batching", "internal/commit", "internal/grants", "internal/hookqueue",
 			"internal/loader", "internal/logs", "internal/news", "internal/outcome", "internal/portion",
 			"internal/pulse", "internal/replay", "internal/runlog", "internal/scheduler", "internal/slots", "internal/stopwatch",
-			"internal/supervise", "internal/tuning", "internal/turns", "internal/usercode", "store",
+			"internal/supervise", "internal/tail", "internal/tuning", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
 	},
@@ -294,6 +297,7 @@ var layers = []layer{
 	},
 	{pattern: "health", imports: []string{"."}, tests: support},
 	{pattern: "doctor", imports: []string{"store"}, tests: support},
+	{pattern: "events", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "joblog", imports: []string{".", "internal/access", "internal/runlog", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},
@@ -342,6 +346,7 @@ var layers = []layer{
 		tests: support,
 	},
 	{pattern: "internal/cli/nodes", imports: append([]string{".", "internal/builtin", "store", "store/dsn"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/feed", imports: append([]string{".", "events", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "limit", "store"}, ofVerbs...), tests: support},
 	{

@@ -156,6 +156,10 @@ var undo = []struct {
 	texts []string
 }{
 	{33, []string{"DROP TABLE {schema}.job_log"}},
+	{34, []string{
+		"DROP TABLE {schema}.feed, {schema}.feed_raw, {schema}.feed_order",
+		"DROP FUNCTION {schema}.feed_available, {schema}.feed_deferred, {schema}.feed_claimed, {schema}.feed_finished",
+	}},
 	{32, []string{"DROP INDEX {schema}.edge_check_predecessor"}},
 	{31, []string{"ALTER TABLE {schema}.node DROP COLUMN ended"}},
 	{30, []string{"DROP INDEX {schema}.job_limit_key"}},
@@ -231,6 +235,8 @@ func TestMigrateFromVersion15(t *testing.T) { migrateFrom(t, 15) }
 func TestMigrateFromVersion17(t *testing.T) { migrateFrom(t, 17) }
 
 func TestMigrateFromVersion18(t *testing.T) { migrateFrom(t, 18) }
+
+func TestMigrateFromVersion34(t *testing.T) { migrateFrom(t, 34) }
 
 // TestTimesOfEveryDay: the partitions of days, those that were there before migration 18 and those
 // that come later, have the index of times that it makes.

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
@@ -134,6 +135,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.logs = &joblog.Store{Store: s.local}
 	s.schedules = &schedules.Store{Store: s.local}
 	s.limits = &limits.Store{Store: s.local}
+	s.feed = &feed.Store{Store: s.local}
 	s.batches = &batches.Store{Store: s.local}
 	s.move = &move.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
@@ -40,6 +41,7 @@ type Store struct {
 	schedules *schedules.Store
 	batches   *batches.Store
 	limits    *limits.Store
+	feed      *feed.Store
 
 	close sync.Once
 }
@@ -194,6 +196,30 @@ func (s *Store) KeepLogs(ctx context.Context, chunks []store.LogChunk) error {
 func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogChunk, error) {
 	chunks, err := s.logs.Logs(ctx, params)
 	return chunks, pg.Classify(ctx, "read the logs of job "+params.Job.String(), err)
+}
+
+// SetFeed implements store.Feed. It makes or drops triggers on the tables of jobs, so the user has
+// to own these.
+func (s *Store) SetFeed(ctx context.Context, on bool) (store.FeedStatus, error) {
+	status, err := s.feed.SetFeed(ctx, on)
+	return status, pg.Classify(ctx, "switch the feed", err)
+}
+
+// FeedStatus implements store.Feed.
+func (s *Store) FeedStatus(ctx context.Context) (store.FeedStatus, error) {
+	status, err := s.feed.FeedStatus(ctx)
+	return status, pg.Classify(ctx, "look at the feed", err)
+}
+
+// OrderFeed implements store.Feed.
+func (s *Store) OrderFeed(ctx context.Context) error {
+	return pg.Classify(ctx, "order the feed", s.feed.OrderFeed(ctx))
+}
+
+// ReadFeed implements store.Feed.
+func (s *Store) ReadFeed(ctx context.Context, params store.FeedParams) (store.FeedPage, error) {
+	page, err := s.feed.ReadFeed(ctx, params)
+	return page, pg.Classify(ctx, "read the feed", err)
 }
 
 // Obstacles implements store.Reader.

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/feed"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/joblog"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
@@ -42,6 +43,7 @@ type Store struct {
 	naming
 	updating
 	logging
+	telling
 	scheduling
 	limiting
 	batching
@@ -60,6 +62,7 @@ type (
 	updating = updates.Verbs
 	moving   = move.Verbs
 	logging  = joblog.Verbs
+	telling  = feed.Verbs
 
 	scheduling = schedules.Verbs
 	limiting   = limits.Verbs
@@ -133,6 +136,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
 	s.naming, s.updating, s.moving = keys.New(s.d), updates.New(s.d), move.New(s.d)
 	s.logging = joblog.New(s.d)
+	s.telling = feed.New(s.d)
 	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil
 }

@@ -241,6 +241,7 @@ var undo = []struct {
 	texts []string
 }{
 	{33, []string{"DROP TABLE holdfast_job_log"}},
+	{34, []string{"DROP TABLE holdfast_feed"}},
 	{32, nil},
 	{31, []string{"ALTER TABLE holdfast_node DROP COLUMN ended"}},
 	{30, []string{"DROP INDEX holdfast_job_limit_key"}},
@@ -305,6 +306,8 @@ func TestUpgradeFrom12(t *testing.T) { upgradeFrom(t, 12) }
 func TestUpgradeFrom13(t *testing.T) { upgradeFrom(t, 13) }
 
 func TestUpgradeFrom18(t *testing.T) { upgradeFrom(t, 18) }
+
+func TestUpgradeFrom34(t *testing.T) { upgradeFrom(t, 34) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/fair"
 	"github.com/holdfastdev/holdfast/store/storetest/family"
+	"github.com/holdfastdev/holdfast/store/storetest/feed"
 	"github.com/holdfastdev/holdfast/store/storetest/gates"
 	"github.com/holdfastdev/holdfast/store/storetest/joblogs"
 	"github.com/holdfastdev/holdfast/store/storetest/jobs"
@@ -32,7 +33,7 @@ import (
 var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
 	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups, limits.Groups, gates.Groups, fair.Groups,
-	depend.Groups, batches.Groups, joblogs.Groups,
+	depend.Groups, batches.Groups, joblogs.Groups, feed.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are

@@ -102,3 +102,59 @@ func (e *Env) WantLogs(job store.ID, want ...string) {
 	}
 	e.Equal("the logs", got, want)
 }
+
+// Tell switches the feed on or off.
+func (e *Env) Tell(on bool) store.FeedStatus {
+	e.Helper()
+	status, err := e.Store.SetFeed(e.Ctx, on)
+	e.NoError("SetFeed", err)
+	return status
+}
+
+// Changes returns all changes after a position, and the position to go on from. It reads them in
+// pages.
+func (e *Env) Changes(after store.FeedPosition) (all []store.Change, next store.FeedPosition) {
+	e.Helper()
+	e.NoError("OrderFeed", e.Store.OrderFeed(e.Ctx))
+	for {
+		page, err := e.Store.ReadFeed(e.Ctx, store.FeedParams{After: after, Limit: 100})
+		e.NoError("ReadFeed", err)
+		all, after = append(all, page.Changes...), page.Next
+		if !page.More {
+			return all, after
+		}
+	}
+}
+
+// StatesTold are the states in which the feed says that a job has arrived, without repetitions.
+func (e *Env) StatesTold(id store.ID) []store.State {
+	e.Helper()
+	all, _ := e.Changes(store.FeedPosition{})
+	return StatesOf(all, id)
+}
+
+// StatesOf are the states in which changes say that a job has arrived, without repetitions.
+func StatesOf(changes []store.Change, id store.ID) (states []store.State) {
+	for _, c := range changes {
+		if c.Job == id {
+			states = append(states, c.State)
+		}
+	}
+	return slices.Compact(states)
+}
+
+// WantTold checks the states in which the feed says that a job has arrived.
+func (e *Env) WantTold(id store.ID, want ...store.State) {
+	e.Helper()
+	e.Equal("the states that were told of "+id.String(), e.StatesTold(id), want)
+}
+
+// WantDense checks that changes have the positions after one, without a hole, and name their jobs.
+func (e *Env) WantDense(changes []store.Change, after store.FeedPosition) {
+	e.Helper()
+	for i, c := range changes {
+		if c.Position.Count != after.Count+int64(i)+1 || c.Position.Life == 0 || c.At.IsZero() || c.Job == (store.ID{}) || c.State == 0 {
+			e.Fatalf("change %d after %v: %+v", i, after, c)
+		}
+	}
+}

@@ -181,6 +181,22 @@ func (p persistent) Logs(ctx context.Context, params store.LogParams) ([]store.L
 	return persistFor(func() ([]store.LogChunk, error) { return p.Store.Logs(ctx, params) })
 }
 
+func (p persistent) SetFeed(ctx context.Context, on bool) (store.FeedStatus, error) {
+	return persistFor(func() (store.FeedStatus, error) { return p.Store.SetFeed(ctx, on) })
+}
+
+func (p persistent) FeedStatus(ctx context.Context) (store.FeedStatus, error) {
+	return persistFor(func() (store.FeedStatus, error) { return p.Store.FeedStatus(ctx) })
+}
+
+func (p persistent) OrderFeed(ctx context.Context) error {
+	return persist(func(bool) error { return p.Store.OrderFeed(ctx) })
+}
+
+func (p persistent) ReadFeed(ctx context.Context, params store.FeedParams) (store.FeedPage, error) {
+	return persistFor(func() (store.FeedPage, error) { return p.Store.ReadFeed(ctx, params) })
+}
+
 func (p persistent) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
 	return persistFor(func() (store.Closed, error) { return p.Store.CloseChildren(ctx, limit) })
 }

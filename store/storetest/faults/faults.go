@@ -425,6 +425,29 @@ func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogCh
 	return answer(ctx, s, "Logs", func() ([]store.LogChunk, error) { return s.inner.Logs(ctx, params) })
 }
 
+// SetFeed implements store.Feed.
+func (s *Store) SetFeed(ctx context.Context, on bool) (status store.FeedStatus, err error) {
+	return status, s.do(ctx, "SetFeed", func(bool) error {
+		status, err = s.inner.SetFeed(ctx, on)
+		return err
+	})
+}
+
+// FeedStatus implements store.Feed.
+func (s *Store) FeedStatus(ctx context.Context) (store.FeedStatus, error) {
+	return answer(ctx, s, "FeedStatus", func() (store.FeedStatus, error) { return s.inner.FeedStatus(ctx) })
+}
+
+// OrderFeed implements store.Feed.
+func (s *Store) OrderFeed(ctx context.Context) error {
+	return s.do(ctx, "OrderFeed", func(bool) error { return s.inner.OrderFeed(ctx) })
+}
+
+// ReadFeed implements store.Feed.
+func (s *Store) ReadFeed(ctx context.Context, params store.FeedParams) (store.FeedPage, error) {
+	return answer(ctx, s, "ReadFeed", func() (store.FeedPage, error) { return s.inner.ReadFeed(ctx, params) })
+}
+
 // Ended implements store.Reader.
 func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
 	return answer(ctx, s, "Ended", func() ([]store.Ended, error) { return s.inner.Ended(ctx, namespace, ids) })

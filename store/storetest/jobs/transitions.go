@@ -14,8 +14,10 @@ var transitionTests = env.Tests{
 }
 
 // walkTransitions walks each edge of store.Transitions, and checks that it counts an attempt if the
-// table says so. A new edge fails the test until it can be walked here.
+// table says so, and that the feed tells of it. A new edge fails the test until it can be walked
+// here.
 func walkTransitions(e *env.Env) {
+	e.Tell(true)
 	w := &walker{Env: e, node: e.Join()}
 	walks := env.Merged(w.outcomes(), w.enqueues(), w.verbs(), w.waits(), w.dependencies())
 	walked := 0
@@ -29,6 +31,7 @@ func walkTransitions(e *env.Env) {
 			if q.Result.State != t.To {
 				e.Fatalf("an enqueue led to %v, want %v", q.Result.State, t.To)
 			}
+			w.wantTold(t, q.Job.ID)
 			e.Cancel(q.Job.ID)
 			continue
 		}
@@ -56,6 +59,23 @@ type walk func() (store.ID, func())
 type walker struct {
 	*env.Env
 	node int64
+	at   store.FeedPosition // up to which the feed was read
+}
+
+// told is what the feed has told since it was read last.
+func (w *walker) told() (changes []store.Change) {
+	w.Helper()
+	changes, w.at = w.Changes(w.at)
+	return changes
+}
+
+// wantTold checks that the feed has told of an edge, unless that leads back to where it begins.
+func (w *walker) wantTold(t store.Transition, id store.ID) {
+	w.Helper()
+	states := env.StatesOf(w.told(), id)
+	if len(states) == 0 && t.From != t.To || len(states) > 0 && states[len(states)-1] != t.To {
+		w.Fatalf("%v -> %v, %q: the feed tells of %v", t.From, t.To, t.When, states)
+	}
 }
 
 // walk walks an edge.
@@ -66,8 +86,10 @@ func (w *walker) walk(t store.Transition, walk walk) {
 	if before.State != t.From {
 		w.Fatalf("%v -> %v: the job is %v", t.From, t.To, before.State)
 	}
+	w.told()
 	move()
 	after := w.Get(id)
+	w.wantTold(t, id)
 	if after.State != t.To {
 		w.Fatalf("%v -> %v, %q: the job is %v", t.From, t.To, t.When, after.State)
 	}

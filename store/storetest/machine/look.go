@@ -37,6 +37,7 @@ func (m *machine) check(*rapid.T) {
 	m.invariants(got)
 	m.checkKeys(got)
 	m.last = got
+	m.checkFeed(got)
 	m.checkSchedules()
 	m.checkLimits()
 	m.checkJobBatches()

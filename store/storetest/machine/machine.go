@@ -47,11 +47,16 @@ type machine struct {
 	batches  []store.ID
 	versions map[store.ID]store.JobBatch // as they were seen last
 	rated    bool                        // keys have had rates
-	along    []store.Enqueue             // whose signals went to other jobs, which may be sent again
-	epoch    int64
-	looks    int // how often the states were compared
-	last     []store.Record
-	sends    int // how many messages were sent
+
+	follows bool                     // the feed of the store
+	feedAt  store.FeedPosition       // up to which it was read
+	inFeed  map[store.ID]store.State // where it says that jobs are
+
+	along []store.Enqueue // whose signals went to other jobs, which may be sent again
+	epoch int64
+	looks int // how often the states were compared
+	last  []store.Record
+	sends int // how many messages were sent
 
 	// gatesForgotten: the last claim has found no job that counts in a limit per key, and none was
 	// enqueued since.

@@ -75,6 +75,9 @@ func (p *pool) check(t *rapid.T, mode mode) {
 	if mode.lossy {
 		m.store = env.Persist(faults.Wrap(inner, faults.Seeded(rapid.Uint64().Draw(t, "faults"), 0.3)))
 	}
+	if rapid.Bool().Draw(t, "follows the feed") {
+		m.followFeed()
+	}
 	if mode.durable {
 		m.family(t)
 	}

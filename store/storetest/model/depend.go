@@ -56,6 +56,7 @@ func (s *Store) await(j *job, on []store.Dependency, was State, runAt, now time.
 	}
 	j.wait = &waiting{Wait: store.Wait{Held: true}, since: now, reason: store.ReasonDependency, was: was, wasRunAt: runAt}
 	j.RunAt, j.state = runAt, store.Waiting
+	s.feedState(j, store.Waiting, "", now)
 	if s.turns[j.keyName()] == j.ID { // which others may need that it waits for
 		delete(s.turns, j.keyName())
 		s.tellTurn(j.keyName())

@@ -241,6 +241,7 @@ type Store struct {
 	replays   bool                         // what a caller's transaction has written is done again
 	limits    map[int64]*limit
 	keyRates  map[int64]keyRate // by gate
+	feed      feed
 	lastLimit int64
 
 	woken  []store.Wake  // by the operation that is under way

@@ -12,6 +12,7 @@ import (
 // not hold it, and is not taken back by itself. A job that waits holds it as it would if it ran.
 func (s *Store) enter(j *job, state State) {
 	j.state = state
+	s.feedState(j, state, j.reason, s.Now())
 	if state != store.Waiting {
 		j.wait = nil
 		delete(s.after, j.ID)
@@ -52,8 +53,8 @@ func stateAt(runAt, now time.Time) State {
 // finish ends a job for good: its ordering key is free, and requests to cancel it are answered. Its
 // parent is told, and its children closed: see children.go.
 func (s *Store) finish(j *job, state State, reason store.Reason, text string, now time.Time) {
-	s.enter(j, state)
 	j.reason, j.err, j.finishedAt = reason, text, now
+	s.enter(j, state)
 	j.cancel, j.pause = nil, nil
 	if !j.KeepsTurn(state) {
 		s.giveUpTurn(j)

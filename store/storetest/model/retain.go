@@ -35,6 +35,7 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 			delete(s.batches, id)
 		}
 	}
+	s.forgetChanges(params.Feed, now)
 	s.forgetKeys(now)
 	s.forgetNodes(now)
 	for _, j := range s.jobs {

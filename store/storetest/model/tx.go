@@ -237,6 +237,7 @@ func (s *Store) clone() *Store {
 	c.keys, c.sent, c.schedules = maps.Clone(s.keys), maps.Clone(s.sent), maps.Clone(s.schedules)
 	c.batches, c.retried = maps.Clone(s.batches), maps.Clone(s.retried)
 	c.leader, c.open = s.leader, slices.Clone(s.open)
+	c.feed = feed{s.feed.life, s.feed.oldest, slices.Clip(s.feed.changes)}
 	c.limits, c.keyRates, c.lastLimit = maps.Clone(s.limits), maps.Clone(s.keyRates), s.lastLimit
 	return c
 }
@@ -247,6 +248,6 @@ func (s *Store) restore(c *Store) {
 	s.unique, s.turns, s.claims, s.closed = c.unique, c.turns, c.claims, c.closed
 	s.after = c.after
 	s.keys, s.sent, s.schedules = c.keys, c.sent, c.schedules
-	s.batches, s.retried = c.batches, c.retried
+	s.batches, s.retried, s.feed = c.batches, c.retried, c.feed
 	s.leader, s.open = c.leader, c.open
 }

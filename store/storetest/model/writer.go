@@ -76,6 +76,7 @@ func (s *Store) enqueueAll(batch *store.Batch, now time.Time) {
 			q.Result, q.Err = s.enqueue(q, now)
 		}
 		if j := s.jobs[q.Job.ID]; mayStart && q.MayStart() && q.Err == nil && q.Result.State == store.Available {
+			s.feedStart(j)
 			s.start(j, start.Node, start.Seq+int64(n/store.MaxClaimSlots), n%store.MaxClaimSlots, now)
 			q.Result.State = store.Running
 			n++

@@ -123,7 +123,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"OpenUpdates": {"read updates", func(ctx c) error { return second(s.OpenUpdates(ctx, env.AllOf(id))) }},
 		"GetUpdate":   {"read an update of job {job}", func(ctx c) error { return second(s.GetUpdate(ctx, "", id, "k")) }},
 		"Ended":       {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
-	}, ofSchedules(e), ofLogs(e, run))
+	}, ofSchedules(e), ofLogs(e, run), ofFeed(e))
 }
 
 // closedQueues are the operations on queues.
@@ -196,6 +196,17 @@ func ofSchedules(e *env.Env) map[string]operation {
 		"ScheduleRuns": {`read the runs of schedule "nightly"`, func(ctx c) error {
 			return second(s.ScheduleRuns(ctx, store.ScheduleRunParams{Namespace: env.Namespace, Name: "nightly", Limit: 1}))
 		}},
+	}
+}
+
+func ofFeed(e *env.Env) map[string]operation {
+	s := e.Store
+	type c = context.Context
+	return map[string]operation{
+		"SetFeed":    {"switch the feed", func(ctx c) error { return second(s.SetFeed(ctx, true)) }},
+		"FeedStatus": {"look at the feed", func(ctx c) error { return second(s.FeedStatus(ctx)) }},
+		"OrderFeed":  {"order the feed", s.OrderFeed},
+		"ReadFeed":   {"read the feed", func(ctx c) error { return second(s.ReadFeed(ctx, store.FeedParams{Limit: 1})) }},
 	}
 }
 

@@ -28,7 +28,7 @@ var txTests = env.Merged(tests{
 	"NoLoss_a_queue_that_was_removed_comes_back_when_a_transaction_commits": txQueueBack,
 	"what_is_no_transaction_is_refused":                                     txForeign,
 	"nothing_can_be_done_in_a_transaction_that_has_ended":                   txOver,
-}, awaitTests, busyTests, keyTests, editTests, txRescueTests, callersTests, callersOpenTests, dependTests, batchTests)
+}, awaitTests, busyTests, keyTests, editTests, txRescueTests, callersTests, callersOpenTests, dependTests, batchTests, fedTests)
 
 // Run checks what the store writes into transactions of callers, and what it does while they are
 // open. A store runs it for each kind of transaction that it takes.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
@@ -63,7 +64,11 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 		return retained, err
 	}
 	swept, err := keys.Sweep(ctx, s.DB, s.Micros(), limit)
-	if retained.More = refused || swept; err != nil || r.shortest() == 0 {
+	if err != nil {
+		return retained, err
+	}
+	told, err := feed.Forget(ctx, s.Store.Store, r.Feed, r.now)
+	if retained.More = refused || swept || told; err != nil || r.shortest() == 0 {
 		return retained, err
 	}
 	if retained.Jobs, err = s.dropDays(ctx, r); err != nil {

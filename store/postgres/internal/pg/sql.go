@@ -93,6 +93,9 @@ const (
 	gatesAsked = 2   // the row of gate_sweep that counts how often a sweep was asked for
 )
 
+// feedPart is how many statements one row of the order of the feed has at the most.
+const feedPart = 1000
+
 // codes are the names of this package's numbers in its SQL, beside those of package store.
 var codes = map[string]int64{
 	"never": Never, "answers": answers, "policy_bits": policyBits, "successors": successors, "member": member,
@@ -102,6 +105,8 @@ var codes = map[string]int64{
 	"sweep_gates":  sweepGates,
 	"gates_asked":  gatesAsked,
 	"sweep_after":  store.SweepAfter.Microseconds(),
+
+	"feed_part": feedPart,
 
 	"claim_ranges": claimRanges, "claim_fair_ranges": fairRanges, "claim_more": claimMore, "claim_seen": ClaimSeen,
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,6 +104,11 @@ func (s *Tables) dropAll(ctx context.Context, t pg.Session) error {
 	}, s.SchemaName, functions, all.String())
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(ours, func(f string) bool { return strings.Contains(f, "feed_") }) { // the triggers of a feed that is on
+		if err := t.Exec(ctx, s.Text("feed_end")); err != nil {
+			return err
+		}
 	}
 	if len(ours) > 0 {
 		if err := t.Exec(ctx, "DROP FUNCTION "+strings.Join(ours, ", ")); err != nil {

@@ -152,12 +152,14 @@ func (t *Tx) DeferUntil(p Pointer, state store.State) error {
 	s.BindInt(p.Lane.ID)
 	s.BindInt(int64(state))
 	db.BindOptText(s, p.Key)
+	t.Tell(p.ID, state)
 	return db.Exec(s)
 }
 
 // MakeAvailable puts a job into ready, or, if another one has the turn of its ordering key, into
 // the line for it.
 func (t *Tx) MakeAvailable(p Pointer) error {
+	t.Tell(p.ID, store.Available)
 	if p.Key != "" {
 		holder, held, err := t.KeyHolder(KeyName{p.Lane.Queue, p.Key})
 		if err != nil {

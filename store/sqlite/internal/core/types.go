@@ -65,6 +65,7 @@ type Tx struct {
 	Starts          bool                              // jobs of the batch run at once
 	Started         []store.Claimed                   // that do
 	OpenBatch       BatchName                         // to which it added last: it is open
+	told            told                              // for the feed
 }
 
 // BatchName is a batch of jobs, in its namespace.

@@ -111,7 +111,7 @@ func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
 }
 
 // writeCollected writes what the transaction has collected: claim records whose slots are done,
-// gates that these free, and ordering keys to hand on.
+// gates that these free, ordering keys to hand on, and what the feed is to tell.
 func (t *Tx) writeCollected() error {
 	if err := t.WriteRecords(); err != nil {
 		return err
@@ -119,7 +119,10 @@ func (t *Tx) writeCollected() error {
 	if err := t.handOnOrAsk(); err != nil {
 		return err
 	}
-	return t.handOnKeys()
+	if err := t.handOnKeys(); err != nil {
+		return err
+	}
+	return t.writeFeed()
 }
 
 // TakeWriter waits for the write connection, for 30 seconds if ctx has no end.

@@ -56,6 +56,11 @@ func due(w *store.Whole) int64 {
 
 // insertPlace gives the job its pointer.
 func insertPlace(t *core.Tx, w *store.Whole, lane *core.Lane) error {
+	if w.End != nil {
+		t.TellEnd(w.ID, w.State, w.End.Reason)
+	} else {
+		t.Tell(w.ID, w.State)
+	}
 	switch {
 	case w.End != nil:
 		return insertEnd(t, w, lane)

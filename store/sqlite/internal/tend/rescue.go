@@ -191,7 +191,7 @@ func rescueRecord(t *core.Tx, r *core.ClaimRecord) ([]store.RescuedJob, error) {
 
 // rescueSlot takes the job that runs in a slot, if it can be put back.
 func rescueSlot(t *core.Tx, r *core.ClaimRecord, slot int) (job store.RescuedJob, found bool, err error) {
-	done, woken := r.Done, slices.Clone(t.Woken)
+	done, woken, told := r.Done, slices.Clone(t.Woken), t.HowMuchTold()
 	err = t.Own.Savepoint(func() (err error) {
 		job, found, err = rescueJob(t, r, slot)
 		return err
@@ -200,6 +200,7 @@ func rescueSlot(t *core.Tx, r *core.ClaimRecord, slot int) (job store.RescuedJob
 		return job, found, nil
 	}
 	r.Done, t.Woken = done, woken
+	t.Untell(told)
 	if store.IsRetryable(db.Classify("rescue", err)) { // it is the database, not the job
 		return job, false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/feed"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
@@ -38,6 +39,7 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 		func(limit int) (int, bool, error) { return v.markLanes(ctx, limit) },
 		func(limit int) (int, bool, error) { return v.removeLanes(ctx, limit) },
 		func(limit int) (int, bool, error) { return updates.RetainRefused(ctx, v.d, limit) },
+		func(limit int) (int, bool, error) { return feed.Retain(ctx, v.d, params.Feed, limit) },
 		func(limit int) (int, bool, error) { return limits.RetainKeys(ctx, v.d, limit) },
 		func(limit int) (int, bool, error) { return batches.Retain(ctx, v.d, params.Completed, limit) },
 	}

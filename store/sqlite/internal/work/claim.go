@@ -139,6 +139,7 @@ func writeClaims(t *core.Tx, params store.ClaimParams, claimed []store.Claimed) 
 		for slot := range batch {
 			c := &batch[slot]
 			ids = append(ids, c.Job.ID[:]...)
+			t.Tell(c.Job.ID, store.Running)
 			c.Lease = store.Lease{Job: c.Job.ID, Number: c.Job.LeaseNumber, Node: params.Node, Claim: seq, Slot: slot}
 			if err := startRun(t, c); err != nil {
 				return err

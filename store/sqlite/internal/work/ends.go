@@ -48,6 +48,7 @@ func insertFinished(t *core.Tx, id store.ID, e *Ending, r *core.ClaimRecord, lea
 }
 
 func bindFinished(t *core.Tx, s db.Stmt, id store.ID, e *Ending, r *core.ClaimRecord, lease int64) {
+	t.TellEnd(id, e.State, e.Reason)
 	db.BindID(s, id)
 	s.BindInt(int64(e.State))
 	s.BindInt(t.Now)

@@ -172,8 +172,11 @@ func insertJobs() core.Inserting[core.NewJob] {
 func insertPointers() core.Inserting[core.Pointer] {
 	return core.Inserting[core.Pointer]{
 		Many: "ready_insert_many",
-		Bind: func(_ *core.Tx, s db.Stmt, p core.Pointer) { core.BindPointer(s, p) },
-		One:  func(t *core.Tx, p core.Pointer) (bool, error) { return true, t.MakeAvailable(p) },
+		Bind: func(t *core.Tx, s db.Stmt, p core.Pointer) {
+			t.Tell(p.ID, store.Available)
+			core.BindPointer(s, p)
+		},
+		One: func(t *core.Tx, p core.Pointer) (bool, error) { return true, t.MakeAvailable(p) },
 	}
 }
 

@@ -121,6 +121,7 @@ func insertWait(t *core.Tx, b *core.Body, due int64, w store.Wait, was before, a
 	if err != nil {
 		return fmt.Errorf("%w: wait of job %v: %w", store.ErrInvalid, b.ID, err)
 	}
+	t.Tell(b.ID, store.Waiting)
 	s := t.Stmt("wait_insert")
 	s.BindInt(due)
 	db.BindID(s, b.ID)

@@ -14,12 +14,13 @@ CREATE TABLE {schema}.{table}_{day} PARTITION OF {schema}.{table} FOR VALUES FRO
 
 -- Where the default partition has rows of that day already: it is taken off, its rows move, and it
 -- comes back. That jobs were inserted long before the day of their ids, as clocks may be far ahead,
--- does not matter to retention: their lanes are as of today.
+-- does not matter to retention: their lanes are as of today. Written to the partition itself: the
+-- table has a trigger that takes what is written for ends (feed.sql).
 -- name: partition_make_around
 ALTER TABLE {schema}.{table} DETACH PARTITION {schema}.{table}_default;
 CREATE TABLE {schema}.{table}_{day} PARTITION OF {schema}.{table} FOR VALUES FROM ('{from}') TO ('{to}');
 WITH moved AS (DELETE FROM {schema}.{table}_default WHERE id >= '{from}' AND id < '{to}' RETURNING *)
-INSERT INTO {schema}.{table} SELECT * FROM moved;
+INSERT INTO {schema}.{table}_{day} SELECT * FROM moved;
 ALTER TABLE {schema}.{table} ATTACH PARTITION {schema}.{table}_default DEFAULT;
 
 -- The lanes of jobs that have moved into the partition of a day, of {table}, are used on that day.
@@ -86,10 +87,10 @@ SELECT count(*) FROM (
 -- name: partition_detach
 ALTER TABLE {schema}.{table} DETACH PARTITION {schema}.{table}_{day};
 
--- Survivors go to the default partition.
+-- Survivors go to the default partition, not by way of the table and its triggers.
 -- name: partition_keep
 -- params: @survivors uuid[]
-INSERT INTO {schema}.{table} SELECT * FROM {schema}.{table}_{day} WHERE id = ANY (@survivors);
+INSERT INTO {schema}.{table}_default SELECT * FROM {schema}.{table}_{day} WHERE id = ANY (@survivors);
 
 -- What belongs to jobs of the range that do not survive, and is not in the partition of their day.
 -- name: forget_between

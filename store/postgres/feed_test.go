@@ -1,0 +1,143 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest"
+)
+
+// tell switches the feed on.
+func tell(t *testing.T, s store.Store) store.FeedStatus {
+	t.Helper()
+	status, err := s.SetFeed(t.Context(), true)
+	if err != nil || !status.On {
+		t.Fatalf("SetFeed: %+v, %v", status, err)
+	}
+	return status
+}
+
+// toldOf returns the changes after a position.
+func toldOf(t *testing.T, s store.Store, after store.FeedPosition) store.FeedPage {
+	t.Helper()
+	if err := s.OrderFeed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.ReadFeed(t.Context(), store.FeedParams{After: after, Limit: store.FeedMost})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// TestFeedAndReset: a schema whose feed is on can be reset, and is off then.
+func TestFeedAndReset(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s := open(t, config)
+	tell(t, s)
+	enqueue(t, s, newJob())
+	reset(t, config)
+	again := open(t, config)
+	if status, err := again.FeedStatus(t.Context()); err != nil || status.On {
+		t.Fatalf("after the reset: %+v, %v", status, err)
+	}
+	tell(t, again)
+	enqueue(t, again, newJob())
+	if page := toldOf(t, again, store.FeedPosition{}); len(page.Changes) != 1 {
+		t.Fatalf("told: %+v", page)
+	}
+}
+
+// TestFeedOfAnotherServer: in a server whose transactions have smaller numbers than those of the
+// one that the database came from, the feed begins another life.
+func TestFeedOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s := open(t, config)
+	before := tell(t, s)
+	enqueue(t, s, newJob())
+	page := toldOf(t, s, store.FeedPosition{})
+	conn := connect(t, config.URL)
+	_, err := conn.Exec(t.Context(), "UPDATE "+config.SchemaName+".feed_order SET snap = '900000000000:900000000000:'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, s, newJob())
+	if err := s.OrderFeed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.ReadFeed(t.Context(), store.FeedParams{After: page.Next, Limit: 1})
+	if reset, ok := errors.AsType[*store.FeedResetError](err); !ok || reset.Newest.Life == before.Newest.Life {
+		t.Fatalf("a position of the other server: %v", err)
+	}
+	enqueue(t, s, newJob())
+	if page := toldOf(t, s, store.FeedPosition{}); len(page.Changes) != 1 || page.Changes[0].Position.Count != 1 {
+		t.Fatalf("told then: %+v", page)
+	}
+}
+
+// TestRetentionTellsNothing: jobs that outlive their day move to another partition, which is no
+// change of their state.
+func TestRetentionTellsNothing(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	clock := storetest.NewClock()
+	config.Clock = clock.Now
+	s := open(t, config)
+	node := join(t, s)
+	enqueue(t, s, newJob(at(clock)), newJob(at(clock)), newJob(at(clock)))
+	runs, err := s.Claim(t.Context(), demand(node, 1, 10))
+	if err != nil || len(runs) != 3 {
+		t.Fatalf("claimed %d, %v", len(runs), err)
+	}
+	kept := completed(runs[0])
+	kept.State, kept.Reason, kept.Error = store.Failed, store.ReasonError, "kept longer"
+	batch := &store.Batch{Outcomes: []*store.Outcome{kept, completed(runs[1]), completed(runs[2])}}
+	if err := store.ApplyEach(t.Context(), s, batch); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, s)
+	clock.Advance(50 * time.Hour)
+	retained, err := s.Retain(t.Context(), store.Retention{Completed: time.Hour, Failed: 90 * 24 * time.Hour})
+	if err != nil || retained.Jobs != 2 {
+		t.Fatalf("Retain: %+v, %v", retained, err)
+	}
+	if record, err := s.Get(t.Context(), "", runs[0].Job.ID); err != nil || record.State != store.Failed {
+		t.Fatalf("the job that is kept: %+v, %v", record, err)
+	}
+	if page := toldOf(t, s, store.FeedPosition{}); len(page.Changes) > 0 {
+		t.Fatalf("told: %+v", page.Changes)
+	}
+}
+
+// TestFeedNeedsNoRights: a role that may enqueue and no more is told of, too.
+func TestFeedNeedsNoRights(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s := open(t, config)
+	tell(t, s)
+	admin := connect(t, config.URL)
+	role := config.SchemaName + "_role"
+	for _, sql := range []string{
+		"CREATE ROLE " + role + " LOGIN PASSWORD 'x'",
+		"GRANT USAGE ON SCHEMA " + config.SchemaName + " TO " + role,
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + config.SchemaName + " TO " + role,
+		"REVOKE ALL ON " + config.SchemaName + ".feed_raw, " + config.SchemaName + ".feed_order FROM " + role,
+	} {
+		if _, err := admin.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	t.Cleanup(func() {
+		_, _ = admin.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role) // the server ends with the tests
+	})
+	conn := connect(t, asRole(t, config.URL, role))
+	enqueued(t, conn, config.SchemaName, `'send'`)
+	if page := toldOf(t, s, store.FeedPosition{}); len(page.Changes) != 1 || page.Changes[0].Kind != "send" {
+		t.Fatalf("told: %+v", page)
+	}
+}

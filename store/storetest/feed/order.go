@@ -1,0 +1,130 @@
+package feed
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var orderTests = env.Tests{
+	"positions_do_not_change":                        stable,
+	"two_that_give_positions_at_once_give_each_once": twoSequencers,
+	"old_changes_are_removed_and_late_readers_told":  retained,
+	"what_is_kept_for_ever_stays":                    keptForEver,
+}
+
+func stable(e *env.Env) {
+	e.Tell(true)
+	var seen []store.Change
+	var at store.FeedPosition
+	for n := range 5 {
+		e.Enqueue(e.Many(n)...)
+		e.Add(env.Delay(time.Hour))
+		more, next := e.Changes(at)
+		e.WantDense(more, at)
+		seen, at = append(seen, more...), next
+	}
+	all, next := e.Changes(fromTheBeginning)
+	e.Equal("all changes", all, seen)
+	e.Equal("the position after them", next, at)
+	e.Equal("how many", len(all), 15)
+}
+
+func twoSequencers(e *env.Env) {
+	e.Tell(true)
+	const writers, each = 4, 25
+	var wait sync.WaitGroup
+	stop := make(chan struct{})
+	errs := make(chan error, 3*writers)
+	for range writers {
+		wait.Go(func() {
+			for range each {
+				q := e.Job()
+				if err := e.Store.Apply(e.Ctx, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	var sequencers sync.WaitGroup
+	for range 3 {
+		sequencers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := e.Store.OrderFeed(e.Ctx); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	close(stop)
+	sequencers.Wait()
+	close(errs)
+	for err := range errs {
+		e.NoError("a writer or a sequencer", err)
+	}
+	changes, _ := e.Changes(fromTheBeginning)
+	e.WantDense(changes, fromTheBeginning)
+	jobs := map[store.ID]bool{}
+	for _, c := range changes {
+		jobs[c.Job] = true
+	}
+	if len(changes) != writers*each || len(jobs) != len(changes) {
+		e.Fatalf("%d changes of %d jobs; %d were enqueued", len(changes), len(jobs), writers*each)
+	}
+}
+
+func retained(e *env.Env) {
+	e.Tell(true)
+	e.Enqueue(e.Many(3)...)
+	old, at := e.Changes(fromTheBeginning)
+	e.Clock.Advance(2 * time.Hour)
+	young := e.Add()
+	_, next := e.Changes(at)
+	e.Retain(store.Retention{Feed: time.Hour})
+	kept, _ := e.Changes(fromTheBeginning)
+	if len(kept) != 1 || kept[0].Job != young || kept[0].Position != next {
+		e.Fatalf("kept: %+v", kept)
+	}
+	if same, _ := e.Changes(at); len(same) != 1 {
+		e.Fatalf("after what was removed: %+v", same)
+	}
+	_, err := e.Store.ReadFeed(e.Ctx, store.FeedParams{After: old[0].Position, Limit: 1})
+	if reset, ok := errors.AsType[*store.FeedResetError](err); !ok || reset.Oldest != at || reset.Newest != next {
+		e.Fatalf("a position whose successors were removed: %v", err)
+	}
+	e.Clock.Advance(2 * time.Hour)
+	e.Retain(store.Retention{Feed: time.Hour})
+	status, err := e.Store.FeedStatus(e.Ctx)
+	e.NoError("FeedStatus", err)
+	e.Equal("the last position, with nothing young", status.Newest, next)
+	e.Add()
+	last, _ := e.Changes(next)
+	e.WantDense(last, next)
+	e.Equal("changes after it", len(last), 1)
+}
+
+func keptForEver(e *env.Env) {
+	e.Tell(true)
+	e.Add()
+	e.Clock.Advance(1000 * time.Hour)
+	e.Add()
+	e.Retain(store.Retention{})
+	changes, _ := e.Changes(fromTheBeginning)
+	e.Equal("changes", len(changes), 2)
+	e.Add()
+	e.Retain(store.Retention{}) // gives positions, too
+	status, err := e.Store.FeedStatus(e.Ctx)
+	e.NoError("FeedStatus", err)
+	e.Equal("the last position", status.Newest.Count, int64(3))
+}
