@@ -317,6 +317,41 @@ func TestHooksAreToldOfARescueOnce(t *testing.T) {
 	})
 }
 
+// TestHooksTellFingerprints: a failure is told with the fingerprint that is stored with its job,
+// and another end with none.
+func TestHooksTellFingerprints(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		ctx := t.Context()
+		told := make(chan hooks.Finished, 2)
+		hf := openOn(t, source, holdfast.WithHooks(hooks.Hooks{Finished: func(e hooks.Finished) { told <- e }}))
+		kind := holdfast.NewTask[bool]("fingerprinted")
+		err := kind.Handle(hf, func(_ *holdfast.Run, fails bool) error {
+			if fails {
+				return holdfast.Fail(errors.New("order 17 is broken"))
+			}
+			return nil
+		})
+		if err == nil {
+			err = hf.Start(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fails := range []bool{true, false} {
+			job, err := kind.Enqueue(ctx, hf, fails)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := <-told
+			record, err := hf.Get(ctx, job.ID)
+			if err != nil || e.ID != job.ID || e.Fingerprint != record.Fingerprint || (e.Fingerprint != 0) != fails {
+				t.Errorf("%+v, %+v, %v", e, record, err)
+			}
+		}
+	})
+}
+
 // TestAHookThatHangsHoldsUpNothing: ten thousand jobs are drained, the node stops and the client is
 // closed while a hook does not return. What it was not told of is counted.
 func TestAHookThatHangsHoldsUpNothing(t *testing.T) {

@@ -128,6 +128,9 @@ type Finished struct {
 	Reason  store.Reason  // of one that did not complete
 	Error   string        // of its last run, or the reason of the cancel
 	Took    time.Duration // the run that finished it; 0: no run did
+	// Fingerprint of one that failed is the same for failures that are alike: a dead letter's group
+	// (package dead). 0: it has none.
+	Fingerprint int64
 }
 
 // Rescued is told when a job was taken from a node that has died, or that has lost track of it. If

@@ -47,8 +47,18 @@ type EditParams struct {
 	Namespace string // of the job; "": any
 	Job       ID
 	Edit      Edit
-	Reason    string // for people; kept with the job
-	Actor     string
+	// Again, if it is set, lets a job that has failed run again, as Retry does, and makes the
+	// change in the same transaction: both happen or neither. Any other job is an ErrConflict, and
+	// one whose unique key another job has a *UniqueError.
+	Again  *Again
+	Reason string // for people; kept with the job
+	Actor  string
+}
+
+// Again says what of the journal of a job stays that runs again: see Keep and Expect of
+// ResumeParams.
+type Again struct {
+	Keep, Expect int64
 }
 
 // DeleteParams removes finished jobs before their retention is over, with everything that belongs

@@ -27,6 +27,10 @@ type Filter struct {
 	States []State
 	// Reasons are those of failed and cancelled jobs, which are found by their state.
 	Reasons []Reason
+	// Fingerprints are those of failed jobs (Record.Fingerprint); 0: those that have none. The jobs
+	// are found by it, if there are no more than CountBound or they are sorted by the time at which
+	// they failed.
+	Fingerprints []int64
 	// Tags: the job has all of them. It is looked for among the others.
 	Tags []string
 	// UniqueKey: the job holds this unique key. It is found by the key.

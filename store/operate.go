@@ -62,6 +62,9 @@ type RetryParams struct {
 	Jobs      []ID
 	Reason    string // for people; kept with the job
 	Actor     string
+	// Failed, of Retry only: jobs that have failed, and no others. Any other is an ErrConflict, and
+	// stays as it is: so a job that another caller has retried is not retried again.
+	Failed bool
 	// Keep, of RetryTx only, says of a finished job with a journal the Seq of the last entry that
 	// stays, as in ResumeParams; nil: all stay. Its error is that of the job. It is called while
 	// the transaction has the job.

@@ -215,6 +215,10 @@ type Reader interface {
 	// order of the store's. It looks at a bounded number of the keys that have a job, and reads
 	// neither other jobs nor other queues. The error is ErrInvalid.
 	StuckKeys(ctx context.Context, params StuckKeysParams) (StuckPage, error)
+	// DeadGroups returns a page of the groups of dead letters of a namespace. It finds one group
+	// after the other, however many jobs these have, and counts a bounded number of those on the
+	// page. The error is ErrInvalid.
+	DeadGroups(ctx context.Context, params DeadParams) (DeadPage, error)
 	// Obstacles returns what keeps a job from being claimed whatever nodes there are, or
 	// ErrNotFound. It costs the same however many jobs wait.
 	Obstacles(ctx context.Context, namespace string, id ID) (Obstacles, error)

@@ -291,6 +291,8 @@ func TestSpecIsRead(t *testing.T) {
 			field.SetBool(true)
 		case int64:
 			field.SetInt(7)
+		case []int64:
+			field.Set(reflect.ValueOf([]int64{-1, 0, 1<<62 + 1}))
 		case time.Time:
 			field.Set(reflect.ValueOf(at.Add(time.Duration(i) * time.Hour)))
 		case []store.Match:

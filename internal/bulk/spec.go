@@ -2,7 +2,9 @@ package bulk
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,14 +77,17 @@ type filterJSON struct {
 	IDs       []store.ID     `json:"ids,omitempty"`
 	States    []store.State  `json:"states,omitempty"`
 	Reasons   []store.Reason `json:"reasons,omitempty"`
-	Tags      []string       `json:"tags,omitempty"`
-	UniqueKey []byte         `json:"unique_key,omitempty"`
-	Key       string         `json:"key,omitempty"`
-	Parent    store.ID       `json:"parent,omitzero"`
-	Batch     store.ID       `json:"batch,omitzero"`
-	NoParent  bool           `json:"no_parent,omitempty"`
-	Root      store.ID       `json:"root,omitzero"`
-	LostFrom  int64          `json:"lost_from,omitempty"`
+
+	Fingerprints []int64 `json:"-"` // as texts, see writtenFilter
+
+	Tags      []string `json:"tags,omitempty"`
+	UniqueKey []byte   `json:"unique_key,omitempty"`
+	Key       string   `json:"key,omitempty"`
+	Parent    store.ID `json:"parent,omitzero"`
+	Batch     store.ID `json:"batch,omitzero"`
+	NoParent  bool     `json:"no_parent,omitempty"`
+	Root      store.ID `json:"root,omitzero"`
+	LostFrom  int64    `json:"lost_from,omitempty"`
 
 	CreatedAfter   time.Time `json:"created_after,omitzero"`
 	CreatedBefore  time.Time `json:"created_before,omitzero"`
@@ -95,19 +100,40 @@ type filterJSON struct {
 	Args     []store.Match `json:"args,omitempty"`
 }
 
+// writtenFilter is a filter with what JSON has no type of its own for: many readers of JSON round
+// integers of 64 bits.
+type writtenFilter struct {
+	filterJSON
+
+	Fingerprints []string `json:"fingerprints,omitempty"`
+}
+
 // MarshalJSON writes only what selects.
-func (f Filter) MarshalJSON() ([]byte, error) { return json.Marshal(filterJSON(f)) }
+func (f Filter) MarshalJSON() ([]byte, error) {
+	v := writtenFilter{filterJSON: filterJSON(f)}
+	for _, n := range f.Fingerprints {
+		v.Fingerprints = append(v.Fingerprints, store.FingerprintText(n))
+	}
+	return json.Marshal(v)
+}
 
 // UnmarshalJSON is the inverse of MarshalJSON. What it does not know it refuses: without it the
 // filter would select more.
 func (f *Filter) UnmarshalJSON(data []byte) error {
-	var v filterJSON
+	var v writtenFilter
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&v); err != nil {
 		return err
 	}
-	*f = Filter(v)
+	for _, text := range v.Fingerprints {
+		n, err := strconv.ParseUint(text, 16, 64)
+		if err != nil {
+			return fmt.Errorf("fingerprint %q: %w", text, err)
+		}
+		v.filterJSON.Fingerprints = append(v.filterJSON.Fingerprints, int64(n))
+	}
+	*f = Filter(v.filterJSON)
 	return nil
 }
 

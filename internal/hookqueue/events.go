@@ -78,9 +78,11 @@ func (q *Queue) Ended(o *store.Outcome, about logs.About, took time.Duration) {
 	run := hooks.Run{Job: job, Attempt: about.Attempt, Lease: o.Lease.Number, Node: o.Lease.Node}
 	switch {
 	case o.Final.Finished():
-		put(q, finishedOf, hooks.Finished{
-			Job: job, At: now, Attempt: about.Attempt, State: o.Final, Reason: reasonOf(o), Error: o.Error, Took: took,
-		})
+		e := hooks.Finished{Job: job, At: now, Attempt: about.Attempt, State: o.Final, Reason: reasonOf(o), Error: o.Error, Took: took}
+		if o.State == store.Failed && o.Final == store.Failed {
+			e.Fingerprint = o.Fingerprint
+		}
+		put(q, finishedOf, e)
 	case o.StartedAt.IsZero(): // no run of it had begun
 	case o.Final == store.Waiting || o.State == store.Waiting:
 		e := hooks.Parked{Run: run, At: now, Took: took, Until: o.Due, Reason: o.Reason, Error: o.Error, Held: o.Wait != nil && o.Wait.Held}
@@ -144,7 +146,7 @@ func (q *Queue) finished(id store.ID, at time.Time) hooks.Finished {
 	}
 	e.Job, e.Attempt = jobOf(&record.Job), record.Attempt
 	if record.State.Finished() { // a person may have let it run again
-		e.State, e.Reason, e.Error = record.State, record.Reason, record.Error
+		e.State, e.Reason, e.Error, e.Fingerprint = record.State, record.Reason, record.Error, record.Fingerprint
 	}
 	return e
 }

@@ -39,7 +39,7 @@ var publicBudget = size{files: 48, lines: 7900, up: 20, function: 60, parameters
 
 // modelBudget is that of the model, which does in memory all that the contract says, and of the
 // machine, which asks at random for all of it.
-var modelBudget = size{files: 35, lines: 5300, up: 10, function: 60, parameters: 6, unwalked: 60}
+var modelBudget = size{files: 35, lines: 5400, up: 10, function: 60, parameters: 6, unwalked: 60}
 
 func budgetOf(pkg string) size {
 	switch pkg {

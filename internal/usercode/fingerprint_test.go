@@ -33,3 +33,16 @@ func TestFingerprint(t *testing.T) {
 		}
 	}
 }
+
+// TestFingerprintStays: what other processes, and later versions, have to find.
+func TestFingerprintStays(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"order 17: dial tcp 10.0.0.7:443: connection refused": "5b3453c731669487",
+		"": "5ca21d9a475b6a8e",
+	} {
+		if got := store.FingerprintText(usercode.Fingerprint("mail", store.ReasonError, text)); got != want {
+			t.Errorf("%q is %s, not %s", text, got, want)
+		}
+	}
+}

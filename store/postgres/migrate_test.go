@@ -155,11 +155,12 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
-	{33, []string{"DROP TABLE {schema}.job_log"}},
+	{35, []string{"DROP INDEX {schema}.finished_dead"}},
 	{34, []string{
 		"DROP TABLE {schema}.feed, {schema}.feed_raw, {schema}.feed_order",
 		"DROP FUNCTION {schema}.feed_available, {schema}.feed_deferred, {schema}.feed_claimed, {schema}.feed_finished",
 	}},
+	{33, []string{"DROP TABLE {schema}.job_log"}},
 	{32, []string{"DROP INDEX {schema}.edge_check_predecessor"}},
 	{31, []string{"ALTER TABLE {schema}.node DROP COLUMN ended"}},
 	{30, []string{"DROP INDEX {schema}.job_limit_key"}},

@@ -152,6 +152,12 @@ func (s *Store) StuckKeys(ctx context.Context, params store.StuckKeysParams) (st
 	return page, pg.Classify(ctx, "list the stuck keys of queue "+params.Queue, err)
 }
 
+// DeadGroups implements store.Reader. A page is read in one snapshot.
+func (s *Store) DeadGroups(ctx context.Context, params store.DeadParams) (store.DeadPage, error) {
+	page, err := s.read.DeadGroups(ctx, params)
+	return page, pg.Classify(ctx, "group dead letters", err)
+}
+
 // Journals implements store.Journals.
 func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	journals, err := s.read.Journals(ctx, namespace, ids)

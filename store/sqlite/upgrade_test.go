@@ -240,8 +240,9 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
-	{33, []string{"DROP TABLE holdfast_job_log"}},
+	{35, []string{"DROP INDEX holdfast_finished_dead"}},
 	{34, []string{"DROP TABLE holdfast_feed"}},
+	{33, []string{"DROP TABLE holdfast_job_log"}},
 	{32, nil},
 	{31, []string{"ALTER TABLE holdfast_node DROP COLUMN ended"}},
 	{30, []string{"DROP INDEX holdfast_job_limit_key"}},

@@ -62,6 +62,9 @@ func (l *lister) plan() error {
 		return nil
 	case l.sort == store.SortRunAt:
 		return l.planRunAt()
+	case l.sort == store.SortFinished && len(l.filter.Fingerprints) > 0:
+		l.parts = []part{func(after *Place, n int) (Rows, error) { return l.Dead(after, FinishedTimes(l.filter), n) }}
+		return nil
 	case l.sort == store.SortFinished:
 		for _, state := range l.ends() {
 			l.parts = append(l.parts, l.ended(state, FinishedTimes(l.filter)))
@@ -233,7 +236,14 @@ func (l *lister) planByID() error {
 
 // planEnds plans finished jobs in an order by id; nil: among all.
 func (l *lister) planEnds(ends []store.State) (part, error) {
-	if times := FinishedTimes(l.filter); !times.IsAll() {
+	times := FinishedTimes(l.filter)
+	if len(l.filter.Fingerprints) > 0 {
+		rows, err := l.Dead(nil, times, Few+1)
+		if err != nil || len(rows.Found) <= Few {
+			return l.few(rows.Found), err
+		}
+	}
+	if !times.IsAll() {
 		var found []Found
 		for _, state := range ends {
 			rows, err := l.Ended(state, nil, times, Few+1-len(found))

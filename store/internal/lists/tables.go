@@ -1,6 +1,10 @@
 package lists
 
-import "github.com/holdfastdev/holdfast/store"
+import (
+	"slices"
+
+	"github.com/holdfastdev/holdfast/store"
+)
 
 // Few is how many jobs are read and sorted as a whole.
 const Few = store.CountBound
@@ -86,6 +90,10 @@ type Tables interface {
 	// Ended does so with those that finished in a state, the last first.
 	Ended(state store.State, after *Place, times Span, n int) (Rows, error)
 
+	// Dead does so with those that failed and have one of the fingerprints of the filter, in its
+	// lanes.
+	Dead(after *Place, times Span, n int) (Rows, error)
+
 	// Fits looks at all fields of the filter but IDs, UniqueKey, Key, the range of creation,
 	// Metadata and Args, and at the state of jobs whose State is 0.
 	Fits(found []Found) ([]bool, error)
@@ -103,6 +111,9 @@ func Wanted(f *store.Filter, s store.Sort) store.StateSet {
 	}
 	if len(f.Reasons) > 0 {
 		wanted &= store.SetOf(store.Failed, store.Cancelled)
+	}
+	if len(f.Fingerprints) > 0 {
+		wanted &= store.SetOf(store.Failed)
 	}
 	if RunTimes(f) != always {
 		wanted &= store.Unfinished
@@ -128,6 +139,11 @@ func RunTimes(f *store.Filter) Span { return span(f.RunAfter, f.RunBefore) }
 
 // FinishedTimes are the times at which the jobs finished that a filter selects.
 func FinishedTimes(f *store.Filter) Span { return span(f.FinishedAfter, f.FinishedBefore) }
+
+// Fingerprints are those that a filter selects, each once.
+func Fingerprints(f *store.Filter) []int64 {
+	return slices.Compact(slices.Sorted(slices.Values(f.Fingerprints)))
+}
 
 // Every are all states.
 var Every = store.SetOf(store.States...)

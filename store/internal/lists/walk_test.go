@@ -127,6 +127,10 @@ func (e *endless) Ended(state store.State, after *Place, _ Span, n int) (Rows, e
 	return e.some(after.At-1, -1, n, state), nil
 }
 
+func (e *endless) Dead(after *Place, _ Span, n int) (Rows, error) {
+	return e.Ended(store.Failed, after, Span{}, n)
+}
+
 func (e *endless) Fits(found []Found) ([]bool, error) {
 	e.calls++
 	fits := make([]bool, len(found))
@@ -158,6 +162,7 @@ var filters = map[string]store.Filter{
 	"failed ones":             {States: []store.State{store.Failed}},
 	"unfinished ones":         {States: []store.State{store.Scheduled, store.Available}},
 	"a reason":                {Reasons: []store.Reason{store.ReasonError}},
+	"a fingerprint":           {Fingerprints: []int64{5}},
 	"children":                {Parent: idOf(1)},
 	"a family":                {Root: idOf(1)},
 	"no children":             {NoParent: true},

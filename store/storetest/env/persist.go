@@ -221,6 +221,10 @@ func (p persistent) WaitingOfKeys(ctx context.Context, params store.WaitingOfKey
 	return persistFor(func() ([]int, error) { return p.Store.WaitingOfKeys(ctx, params) })
 }
 
+func (p persistent) DeadGroups(ctx context.Context, params store.DeadParams) (store.DeadPage, error) {
+	return persistFor(func() (store.DeadPage, error) { return p.Store.DeadGroups(ctx, params) })
+}
+
 func (p persistent) StuckKeys(ctx context.Context, params store.StuckKeysParams) (store.StuckPage, error) {
 	return persistFor(func() (store.StuckPage, error) { return p.Store.StuckKeys(ctx, params) })
 }

@@ -355,6 +355,11 @@ func (s *Store) WaitingOfKeys(ctx context.Context, params store.WaitingOfKeysPar
 	return answer(ctx, s, "WaitingOfKeys", func() ([]int, error) { return s.inner.WaitingOfKeys(ctx, params) })
 }
 
+// DeadGroups implements store.Reader.
+func (s *Store) DeadGroups(ctx context.Context, params store.DeadParams) (store.DeadPage, error) {
+	return answer(ctx, s, "DeadGroups", func() (store.DeadPage, error) { return s.inner.DeadGroups(ctx, params) })
+}
+
 // StuckKeys implements store.Reader.
 func (s *Store) StuckKeys(ctx context.Context, params store.StuckKeysParams) (store.StuckPage, error) {
 	return answer(ctx, s, "StuckKeys", func() (store.StuckPage, error) { return s.inner.StuckKeys(ctx, params) })

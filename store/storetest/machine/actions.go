@@ -63,6 +63,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	for i := range 2 {
 		all[fmt.Sprintf("clock%d", i)] = m.moveClock
 		all[fmt.Sprintf("list%d", i)] = m.listJobs
+		all[fmt.Sprintf("dead%d", i)] = m.groupDead
 	}
 	return all
 }

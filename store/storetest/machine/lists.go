@@ -31,6 +31,39 @@ func (m *machine) listJobs(t *rapid.T) {
 	m.same("count", m.count(m.store, params.Filter), m.count(m.model, of.Filter))
 }
 
+// groupDead compares the groups of dead letters.
+func (m *machine) groupDead(t *rapid.T) {
+	params := store.DeadParams{Filter: store.Filter{Namespace: m.namespace}, Limit: pick(t, "limit", 1, 2, 1000), Most: pick(t, "most", 0, 1, 2)}
+	if chance(t, "fingerprints", 30) {
+		params.Filter.Fingerprints = pick(t, "fingerprints", []int64{-5}, []int64{0, 7})
+	}
+	t.Logf("groups of dead letters %v, %d at once, up to %d", params.Filter.Fingerprints, params.Limit, params.Most)
+	m.same("groups of dead letters", m.deadGroups(m.store, params), m.deadGroups(m.model, params))
+}
+
+// deadGroups are the groups of all pages. Of several jobs that failed at one moment each may be the
+// last: the ids of the two stores are not in the same order.
+func (m *machine) deadGroups(s store.Store, params store.DeadParams) (texts []string) {
+	for range 1000 {
+		page, err := s.DeadGroups(m.ctx, params)
+		m.must("DeadGroups", err)
+		for _, g := range page.Groups {
+			record, err := s.Get(m.ctx, params.Filter.Namespace, g.Job)
+			m.must("Get", err)
+			if record.Fingerprint != g.Fingerprint || record.Kind != g.Kind || !record.FinishedAt.Equal(g.LastSeen) ||
+				record.Reason != g.Reason || record.Error != g.Error {
+				m.t.Fatalf("the group %+v is not that of its last job %+v", g, record)
+			}
+			texts = append(texts, fmt.Sprint(g.Kind, g.Fingerprint, g.Count, g.FirstSeen.UnixMicro(), g.LastSeen.UnixMicro(), g.Queues))
+		}
+		if params.After = page.Next; params.After == "" {
+			return texts
+		}
+	}
+	m.t.Fatal("DeadGroups never ends")
+	return nil
+}
+
 // pages are the jobs of all pages.
 func (m *machine) pages(s store.Store, params store.ListParams) (ids []store.ID) {
 	for range 1000 {
@@ -68,7 +101,7 @@ func (m *machine) count(s store.Store, f store.Filter) (n int) {
 func (m *machine) anyFilter(t *rapid.T) (f store.Filter, node int) {
 	f.Namespace, node = m.namespace, -1
 	for range rapid.IntRange(0, 3).Draw(t, "fields") {
-		switch pick(t, "field", "states", "queues", "kinds", "ids", "reasons", "tags", "key", "family", "node", "time", "path") {
+		switch pick(t, "field", "states", "queues", "kinds", "ids", "reasons", "fingerprints", "tags", "key", "family", "node", "time", "path") {
 		case "states":
 			f.States = m.anyStates(t, store.SetOf(store.States...))
 		case "queues":
@@ -82,6 +115,8 @@ func (m *machine) anyFilter(t *rapid.T) (f store.Filter, node int) {
 		case "reasons":
 			f.Reasons = pick(t, "reasons", []store.Reason{store.ReasonTerminal}, []store.Reason{store.ReasonCancelled, store.ReasonTerminated},
 				[]store.Reason{store.ReasonNodeLost, store.ReasonAttemptsExhausted, store.ReasonDeadline})
+		case "fingerprints":
+			f.Fingerprints = pick(t, "fingerprints", []int64{-5}, []int64{0, 7}, []int64{7, -5, 7}, []int64{8})
 		case "tags":
 			f.Tags = m.anyTags(t)
 		case "key":

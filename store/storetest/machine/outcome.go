@@ -35,6 +35,9 @@ func (m *machine) anyOutcome(t *rapid.T, before []*run) (*run, store.Outcome, bo
 	if o.Error != "" {
 		o.Error += fmt.Sprint(" ", len(m.outcomes)) // to tell the last one from those before
 	}
+	if state == store.Failed {
+		o.Fingerprint = pick(t, "fingerprint", int64(-5), 7, 0)
+	}
 	if state == store.Retryable || state == store.Scheduled {
 		o.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)
 		if chance(t, "at a time", 30) {

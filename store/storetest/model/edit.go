@@ -25,10 +25,40 @@ func (s *Store) Edit(ctx context.Context, params store.EditParams) (State, []sto
 	if s.holder(j.ID) != nil {
 		return 0, nil, store.ErrBusy
 	}
+	if params.Again != nil {
+		return s.editAgain(j, &params, now)
+	}
 	if err := edits.Allowed(&params.Edit, &j.Job, j.state, j.durable(), j.cancel != nil); err != nil {
 		return 0, nil, err
 	}
 	return s.edit(j, &params, now), s.woken, nil
+}
+
+// editAgain lets a job run again that has failed, and changes it.
+func (s *Store) editAgain(j *job, params *store.EditParams, now time.Time) (State, []store.Wake, error) {
+	switch again := params.Again; {
+	case s.isKept(j.ID):
+		return 0, nil, store.ErrBusy
+	case j.state != store.Failed:
+		return 0, nil, store.JobIs(j.ID, j.state)
+	case again.Expect >= 0 && again.Expect != j.lastEntry():
+		return 0, nil, store.JournalMoved(j.ID, j.lastEntry())
+	}
+	durable := j.durable()
+	if keep := params.Again.Keep; keep >= 0 && durable {
+		durable = j.journal[0].Seq <= keep || j.journal[0].Kind == store.EntryContinued
+	}
+	if err := edits.Allowed(&params.Edit, &j.Job, store.Available, durable, false); err != nil {
+		return 0, nil, err
+	}
+	if err := s.restart(j, now); err != nil {
+		return 0, nil, err
+	}
+	if params.Again.Keep >= 0 {
+		j.cut(params.Again.Keep)
+	}
+	j.act(store.ActionRetry, params.Actor, params.Reason, now)
+	return s.edit(j, params, now), s.woken, nil
 }
 
 // edit changes a job that lets itself be changed, and returns its state then.

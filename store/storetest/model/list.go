@@ -105,6 +105,7 @@ func (s *Store) matches(j *job, f *store.Filter) bool {
 		among(f.IDs, j.ID) &&
 		among(f.States, j.state) &&
 		(len(f.Reasons) == 0 || (j.state == store.Failed || j.state == store.Cancelled) && slices.Contains(f.Reasons, j.reason)) &&
+		(len(f.Fingerprints) == 0 || j.state == store.Failed && slices.Contains(f.Fingerprints, j.likeness)) &&
 		!slices.ContainsFunc(f.Tags, func(tag string) bool { return !slices.Contains(j.Tags, tag) }) &&
 		(len(f.UniqueKey) == 0 || bytes.Equal(f.UniqueKey, j.UniqueKey) && s.holdsKey(j)) &&
 		(f.Key == "" || f.Key == j.Options.Key && s.keys[j.Key()].job == j.ID) &&

@@ -138,6 +138,10 @@ func (s *Store) retryOne(params store.RetryParams, id store.ID, now time.Time) s
 		return result
 	}
 	was := j.state
+	if params.Failed && was != store.Failed {
+		result.State, result.Err = was, store.JobIs(id, was)
+		return result
+	}
 	if result.Err = s.retry(j, params.Keep, now); result.Err == nil && was != store.Available {
 		j.act(store.ActionRetry, params.Actor, params.Reason, now)
 	}

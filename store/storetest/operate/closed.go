@@ -139,6 +139,9 @@ func closedQueues(e *env.Env) map[string]operation {
 		"SetQueue": {"set queue mail", func(ctx context.Context) error {
 			return second(s.SetQueue(ctx, store.SetQueueParams{Namespace: env.Namespace, Queue: "mail", Unset: store.SettingTimeout}))
 		}},
+		"DeadGroups": {"group dead letters", func(ctx context.Context) error {
+			return second(s.DeadGroups(ctx, store.DeadParams{Filter: store.Filter{Namespace: env.Namespace}, Limit: 1}))
+		}},
 		"StuckKeys": {"list the stuck keys of queue mail", func(ctx context.Context) error {
 			return second(s.StuckKeys(ctx, store.StuckKeysParams{Namespace: env.Namespace, Queue: "mail"}))
 		}},

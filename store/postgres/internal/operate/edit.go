@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
@@ -60,7 +61,8 @@ type edited struct {
 	state  store.State
 	due    int64 // of its pointer
 	moved  bool
-	queues bool // the queue is noted to have had a job
+	queues bool    // the queue is noted to have had a job
+	again  resumed // of one that was to run again
 }
 
 // laneAfter returns the lane in which the job is after a change.
@@ -88,6 +90,11 @@ func (s *Store) edit(ctx context.Context, t pg.Session, params store.EditParams,
 		return err
 	case unavailable[params.Job]:
 		return errHeld
+	}
+	if params.Again != nil {
+		if err := s.again(ctx, t, params, &e.again); err != nil {
+			return err
+		}
 	}
 	r, found, err := s.reader.RecordIn(ctx, t, params.Job)
 	if err != nil {
@@ -131,6 +138,29 @@ func (s *Store) edit(ctx context.Context, t pg.Session, params store.EditParams,
 		return err
 	}
 	return t.Run(ctx, "edit_audit", nil, pg.UUIDOf(params.Job), now, params.Actor, pg.OptText(params.Reason))
+}
+
+// again lets a job run again that has failed, whose body is locked.
+func (s *Store) again(ctx context.Context, t pg.Session, params store.EditParams, to *resumed) error {
+	p, err := lookAt(ctx, t, params.Job)
+	switch {
+	case err != nil:
+		return err
+	case !p.there:
+		return store.NoJob(params.Job)
+	case p.finished != store.Failed:
+		return store.JobIs(params.Job, p.is())
+	case params.Again.Expect >= 0 && params.Again.Expect != p.last:
+		return store.JournalMoved(params.Job, p.last)
+	}
+	if keep := params.Again.Keep; keep >= 0 && keep < p.last {
+		cut := pg.Statement{Name: "resume_cut", Args: []any{pg.UUIDOf(params.Job), keep}}
+		if err := t.RunAll(ctx, []pg.Statement{updates.ForgetAccepted(params.Job, keep), cut}); err != nil {
+			return err
+		}
+	}
+	to.woken = write.Woken{}
+	return s.resumeFinished(ctx, t, store.ResumeParams{Job: params.Job, Actor: params.Actor, Reason: params.Reason}, string(store.ActionRetry), to)
 }
 
 // remembers reports whether a job has a journal.
@@ -197,6 +227,8 @@ func (s *Store) editedWakes(ctx context.Context, e *edited) []store.Wake {
 		s.Lanes.SetUsed([]int32{e.lane.QueueID})
 	}
 	switch {
+	case !e.moved && e.again.woken != nil:
+		return s.AfterCommit(ctx, e.again.woken, true)
 	case !e.moved:
 		return nil
 	case e.state == store.Available:

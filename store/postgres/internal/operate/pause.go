@@ -243,7 +243,7 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 	if p.held {
 		return s.resumeHeld(ctx, t, params, to)
 	}
-	return s.resumeFinished(ctx, t, params, to)
+	return s.resumeFinished(ctx, t, params, actionOf(params), to)
 }
 
 func (s *Store) resumeHeld(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
@@ -289,12 +289,12 @@ func (s *Store) startOver(ctx context.Context, t pg.Session, params store.Resume
 		return err
 	}
 	if p.finished != 0 {
-		return s.resumeFinished(ctx, t, params, to)
+		return s.resumeFinished(ctx, t, params, actionOf(params), to)
 	}
 	return s.resumeHeld(ctx, t, params, to)
 }
 
-func (s *Store) resumeFinished(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
+func (s *Store) resumeFinished(ctx context.Context, t pg.Session, params store.ResumeParams, action string, to *resumed) error {
 	s.Freshen(ctx, t)
 	ids, now := []pgtype.UUID{pg.UUIDOf(params.Job)}, s.Micros()
 	var wanted []keys.Wanted
@@ -309,7 +309,7 @@ func (s *Store) resumeFinished(ctx context.Context, t pg.Session, params store.R
 			err := r.Scan(&id, &lane)
 			to.state, to.woken[id.Bytes] = store.Available, write.WokenJob{Lane: lane}
 			return err
-		}, ids, now, params.Actor, actionOf(params), pg.OptText(params.Reason))
+		}, ids, now, params.Actor, action, pg.OptText(params.Reason))
 	})
 	switch {
 	case err != nil:

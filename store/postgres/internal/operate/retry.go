@@ -78,6 +78,8 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 			r.State = store.Available
 		case slices.Contains(busy, id):
 			r.Err = locks.ErrBlocked("retry job " + id.String())
+		case params.Failed && r.State == store.Available:
+			r.Err = store.JobIs(id, r.State)
 		default:
 			r.Err = done.refusal(id, r.State)
 		}
@@ -98,6 +100,13 @@ func (s *Store) retrySome(ctx context.Context, ids []store.ID, again *attempt, d
 				return err
 			}
 			busy := slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
+			if again.params.Failed && len(free) > 0 {
+				spots, err := spotsOf(ctx, t, free)
+				if err != nil {
+					return err
+				}
+				free = slices.DeleteFunc(free, func(id store.ID) bool { return spots[id].state != store.Failed })
+			}
 			held, left, err = again.some(ctx, t, free, s.Micros(), func(_ []store.ID, part retried) error {
 				now.add(part)
 				return nil

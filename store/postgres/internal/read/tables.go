@@ -166,7 +166,7 @@ func (l *tables) jobs(of pgtype.UUID, s store.Sort, r lists.Range, n int) (rows 
 func (l *tables) checks(known bool) []any {
 	f := l.filter
 	runs, ends := lists.RunTimes(f), lists.FinishedTimes(f)
-	states, looksAtEnd, looksAtPointer := int32(0), len(f.Reasons) > 0 || !ends.IsAll(), false
+	states, looksAtEnd, looksAtPointer := int32(0), len(f.Reasons) > 0 || len(f.Fingerprints) > 0 || !ends.IsAll(), false
 	if !known && l.wanted != lists.Every {
 		states, looksAtEnd = int32(l.wanted), true
 		unfinished := l.wanted & store.Unfinished
@@ -187,7 +187,7 @@ func (l *tables) checks(known bool) []any {
 	endedFrom, endedLast := bounds(ends)
 	return []any{
 		l.lanes, l.tags, optUUID(lists.Kin(f)), f.NoParent, states, looksAtEnd, looksAtPointer,
-		runFrom, runLast, endedFrom, endedLast, reasons, lost, optUUID(f.Root),
+		runFrom, runLast, endedFrom, endedLast, reasons, lost, optUUID(f.Root), orNil(f.Fingerprints),
 	}
 }
 

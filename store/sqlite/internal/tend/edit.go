@@ -45,6 +45,14 @@ type edited struct {
 
 // edit returns the state in which the job is then.
 func edit(t *core.Tx, params store.EditParams) (store.State, error) {
+	if params.Again != nil {
+		if err := work.Again(t, params.Job, *params.Again); err != nil {
+			return 0, err
+		}
+		if err := core.Audit(t, params.Actor, string(store.ActionRetry), &params.Job, 0, params.Reason); err != nil {
+			return 0, err
+		}
+	}
 	e, err := lookAtEdited(t, params)
 	if err != nil {
 		return 0, err

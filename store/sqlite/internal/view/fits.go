@@ -25,7 +25,8 @@ type jobFacts struct {
 	state      store.State // 0: not looked up
 	finishedAt int64
 	reason     store.Reason
-	ended      bool // finishedAt and reason were looked up, if it has finished
+	alike      int64 // its fingerprint
+	ended      bool  // finishedAt, reason and alike were looked up, if it has finished
 }
 
 func readFacts(s db.Stmt) jobFacts {
@@ -55,6 +56,7 @@ func (l *tables) lookUpEnd(j *jobFacts) error {
 	found, err := s.Next()
 	if j.ended = true; found {
 		j.state, j.finishedAt, j.reason = store.State(s.ReadInt()), s.ReadInt(), store.Reason(db.ReadOptText(s))
+		j.alike = db.ReadOptInt(s)
 		s.Done()
 	}
 	return err
@@ -153,7 +155,7 @@ func (l *tables) fitsState(j *jobFacts) (bool, error) {
 			return false, nil
 		}
 	}
-	if len(f.Reasons) == 0 && ends.IsAll() {
+	if len(f.Reasons) == 0 && len(f.Fingerprints) == 0 && ends.IsAll() {
 		return true, nil
 	}
 	if !j.ended {
@@ -161,7 +163,8 @@ func (l *tables) fitsState(j *jobFacts) (bool, error) {
 			return false, err
 		}
 	}
-	return ends.Has(j.finishedAt) && (len(f.Reasons) == 0 || slices.Contains(f.Reasons, j.reason)), nil
+	return ends.Has(j.finishedAt) && (len(f.Reasons) == 0 || slices.Contains(f.Reasons, j.reason)) &&
+		(len(f.Fingerprints) == 0 || slices.Contains(f.Fingerprints, j.alike)), nil
 }
 
 func hasTags(j *jobFacts, wanted []string) (bool, error) {

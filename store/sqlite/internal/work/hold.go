@@ -224,6 +224,45 @@ func resumeFinished(t *core.Tx, b *core.Body, f core.Finished) error {
 	return t.MakeAvailable(b.Pointer())
 }
 
+// Again lets a job run again that has failed.
+func Again(t *core.Tx, id store.ID, again store.Again) error {
+	b, found, err := t.Body(id)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return store.NoJob(id)
+	}
+	f, finished, err := t.Finished(id)
+	if err != nil {
+		return err
+	}
+	if state := f.State; state != store.Failed {
+		if !finished {
+			if state, _, err = t.PointerState(b); err == nil && state == 0 {
+				state = store.Running
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return store.JobIs(id, state)
+	}
+	last, err := LastEntry(t, id)
+	if err != nil {
+		return err
+	}
+	if again.Expect >= 0 && again.Expect != last {
+		return store.JournalMoved(id, last)
+	}
+	if again.Keep >= 0 {
+		if err := trim(t, id, again.Keep); err != nil {
+			return err
+		}
+	}
+	return resumeFinished(t, b, f)
+}
+
 // resumeRunning takes back the request to pause a job that runs.
 func resumeRunning(t *core.Tx, b *core.Body) error {
 	asked, err := RequestsOf(t, b.ID)

@@ -39,6 +39,15 @@ func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
 	if err != nil {
 		return err
 	}
+	if params.Failed && f.State != store.Failed {
+		if result.State = f.State; !finished {
+			if result.State, _, err = t.PointerState(b); err == nil && result.State == 0 {
+				result.State = store.Running
+			}
+		}
+		result.Err = store.JobIs(result.Job, result.State)
+		return err
+	}
 	if finished {
 		result.State = f.State
 		if result.Err, err = retryFinished(t, b, f, params.Keep); result.Err != nil || err != nil {

@@ -12,7 +12,7 @@ WHERE (@namespace = '' OR q.namespace = @namespace) AND (@queues IS NULL OR q.na
 -- What else than its body a job, j, has to be asked for, as far as the filter looks at it: its end,
 -- f, and what makes one that has not finished what it is: d, r, g and k.
 -- fragment: around
-LEFT JOIN LATERAL (SELECT a.state, a.reason, a.finished_at FROM {schema}.finished a WHERE @looks_at_end AND a.id = j.id OFFSET 0) f ON true
+LEFT JOIN LATERAL (SELECT a.state, a.reason, a.finished_at, a.fingerprint FROM {schema}.finished a WHERE @looks_at_end AND a.id = j.id OFFSET 0) f ON true
 LEFT JOIN LATERAL (
   SELECT a.state FROM {schema}.deferred a WHERE @looks_at_pointer AND f.state IS NULL AND a.due = j.run_at AND a.id = j.id OFFSET 0
 ) d ON true
@@ -43,6 +43,7 @@ LEFT JOIN LATERAL (
   AND (@run_from IS NULL OR f.state IS NULL AND j.run_at BETWEEN @run_from AND @run_last)
   AND (@ended_from IS NULL OR coalesce(f.finished_at BETWEEN @ended_from AND @ended_last, false))
   AND (@reasons IS NULL OR coalesce(f.reason = ANY (@reasons), false))
+  AND (@fingerprints IS NULL OR f.state IS NOT NULL AND coalesce(f.fingerprint, 0) = ANY (@fingerprints))
   AND (@lost_from IS NULL OR EXISTS (
     SELECT 1 FROM {schema}.attempt a WHERE a.id = j.id AND a.node = @lost_from AND NOT a.reported AND {{lost}} OFFSET 0
   ))
@@ -74,7 +75,7 @@ SELECT id, fits, looked FROM (
 -- params: @least uuid, @below uuid, @newest boolean, @look_at int, @of uuid
 -- params: @lanes int[], @tags jsonb, @parent uuid, @no_parent boolean, @states int
 -- params: @looks_at_end boolean, @looks_at_pointer boolean, @run_from bigint, @run_last bigint
--- params: @ended_from bigint, @ended_last bigint, @reasons text[], @lost_from bigint, @root uuid
+-- params: @ended_from bigint, @ended_last bigint, @reasons text[], @lost_from bigint, @root uuid, @fingerprints bigint[]
 WITH jobs AS MATERIALIZED (
   (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.link, a.ordering_key FROM {schema}.job a
     WHERE @newest AND @of IS NULL AND a.id >= @least AND a.id < @below ORDER BY a.id DESC LIMIT @look_at)
@@ -95,7 +96,7 @@ WITH jobs AS MATERIALIZED (
 -- params: @jobs uuid[]
 -- params: @lanes int[], @tags jsonb, @parent uuid, @no_parent boolean, @states int
 -- params: @looks_at_end boolean, @looks_at_pointer boolean, @run_from bigint, @run_last bigint
--- params: @ended_from bigint, @ended_last bigint, @reasons text[], @lost_from bigint, @root uuid
+-- params: @ended_from bigint, @ended_last bigint, @reasons text[], @lost_from bigint, @root uuid, @fingerprints bigint[]
 WITH jobs AS MATERIALIZED (
   SELECT b.id, b.lane, b.run_at, b.tags, b.parent, b.link, b.ordering_key FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job a WHERE a.id = t.id OFFSET 0) b ORDER BY t.place
@@ -214,6 +215,76 @@ SELECT h.id, h.state FROM unnest(@states) AS s (state) CROSS JOIN LATERAL (
 SELECT a.finished_at, a.id, a.state FROM {schema}.finished a
 WHERE a.state = @state AND a.state <> {completed} AND (a.finished_at, a.id) < (@before_at, @before_id) AND a.finished_at >= @from
 ORDER BY a.finished_at DESC, a.id DESC LIMIT @look_at;
+
+-- Jobs that failed and have one of the fingerprints, or, with @none, have none, in lanes, of which
+-- NULL selects all: the last ones before a place.
+-- name: list_dead
+-- params: @lanes int[], @fingerprints bigint[], @none boolean, @from bigint, @before_at bigint, @before_id uuid, @look_at int
+SELECT h.finished_at, h.id, {failed} FROM (SELECT id FROM {schema}.lane WHERE @lanes IS NULL OR id = ANY (@lanes)) l CROSS JOIN LATERAL (
+  (SELECT b.finished_at, b.id FROM unnest(@fingerprints) AS t (fingerprint) CROSS JOIN LATERAL (
+    SELECT a.finished_at, a.id FROM {schema}.finished a
+    WHERE a.state = {failed} AND a.lane = l.id AND a.fingerprint = t.fingerprint
+      AND (a.finished_at, a.id) < (@before_at, @before_id) AND a.finished_at >= @from
+    ORDER BY a.finished_at DESC, a.id DESC LIMIT @look_at
+  ) b)
+  UNION ALL
+  (SELECT a.finished_at, a.id FROM {schema}.finished a
+    WHERE @none AND a.state = {failed} AND a.lane = l.id AND a.fingerprint IS NULL
+      AND (a.finished_at, a.id) < (@before_at, @before_id) AND a.finished_at >= @from
+    ORDER BY a.finished_at DESC, a.id DESC LIMIT @look_at)
+) h ORDER BY h.finished_at DESC, h.id DESC LIMIT @look_at;
+
+-- The fingerprints that failed jobs of lanes have, up to @most, each with the last job that has it;
+-- NULL is that of those that have none. In each lane one is found after the other, from @top, the
+-- greatest number, down.
+-- name: dead_groups
+-- params: @lanes int[], @most int, @top bigint
+WITH RECURSIVE lanes AS MATERIALIZED (
+  SELECT l.id FROM {schema}.lane l WHERE @lanes IS NULL OR l.id = ANY (@lanes)
+), alike (lane, fingerprint, finished_at, id) AS (
+  SELECT l.id, h.* FROM lanes l CROSS JOIN LATERAL (
+    SELECT a.fingerprint, a.finished_at, a.id FROM {schema}.finished a
+    WHERE a.state = {failed} AND a.lane = l.id AND a.fingerprint <= @top
+    ORDER BY a.fingerprint DESC, a.finished_at DESC, a.id DESC LIMIT 1
+  ) h
+  UNION ALL
+  SELECT g.lane, h.* FROM alike g CROSS JOIN LATERAL (
+    SELECT a.fingerprint, a.finished_at, a.id FROM {schema}.finished a
+    WHERE a.state = {failed} AND a.lane = g.lane AND a.fingerprint < g.fingerprint
+    ORDER BY a.fingerprint DESC, a.finished_at DESC, a.id DESC LIMIT 1
+  ) h
+)
+SELECT * FROM (
+  SELECT l.id AS lane, h.* FROM lanes l CROSS JOIN LATERAL (
+    SELECT NULL::bigint AS fingerprint, a.finished_at, a.id FROM {schema}.finished a
+    WHERE a.state = {failed} AND a.lane = l.id AND a.fingerprint IS NULL
+    ORDER BY a.finished_at DESC, a.id DESC LIMIT 1
+  ) h
+  UNION ALL SELECT lane, fingerprint, finished_at, id FROM alike
+) g LIMIT @most;
+
+-- Of each lane and fingerprint how many there are, up to @most, and when the first one failed; and
+-- what its last job says.
+-- name: dead_counts
+-- params: @lanes int[], @fingerprints bigint[], @jobs uuid[], @most int
+SELECT t.place, n.n, o.finished_at, s.reason, s.error
+FROM unnest(@lanes, @fingerprints, @jobs) WITH ORDINALITY AS t (lane, fingerprint, job, place)
+CROSS JOIN LATERAL (
+  SELECT count(*) AS n FROM (
+    SELECT 1 FROM {schema}.finished a WHERE a.state = {failed} AND a.lane = t.lane AND a.fingerprint = t.fingerprint
+    UNION ALL
+    SELECT 1 FROM {schema}.finished a WHERE t.fingerprint IS NULL AND a.state = {failed} AND a.lane = t.lane AND a.fingerprint IS NULL
+    LIMIT @most
+  ) a
+) n
+LEFT JOIN LATERAL (
+  (SELECT a.finished_at FROM {schema}.finished a
+    WHERE a.state = {failed} AND a.lane = t.lane AND a.fingerprint = t.fingerprint ORDER BY a.finished_at LIMIT 1)
+  UNION ALL
+  (SELECT a.finished_at FROM {schema}.finished a
+    WHERE t.fingerprint IS NULL AND a.state = {failed} AND a.lane = t.lane AND a.fingerprint IS NULL ORDER BY a.finished_at LIMIT 1)
+) o ON true
+LEFT JOIN LATERAL (SELECT a.reason, a.error FROM {schema}.finished a WHERE a.id = t.job OFFSET 0) s ON true;
 
 -- Jobs that completed within a span of time, and before a place, last first, if they are no more
 -- than @most: else none, but how many were found. They are found by the pages that may have such

@@ -29,7 +29,7 @@ SELECT args, codec, metadata FROM holdfast_job WHERE id = ?;
 SELECT id FROM holdfast_job INDEXED BY holdfast_job_parent WHERE parent = ? ORDER BY id LIMIT ? + 0;
 
 -- name: end_facts
-SELECT state, finished_at, reason FROM holdfast_finished WHERE id = ?;
+SELECT state, finished_at, reason, fingerprint FROM holdfast_finished WHERE id = ?;
 
 -- name: not_completed_newest
 SELECT id FROM holdfast_finished INDEXED BY holdfast_finished_not_completed
@@ -52,6 +52,34 @@ WHERE state = ? AND finished_at = ? AND id < ? ORDER BY id DESC LIMIT ? + 0;
 -- name: ended_before
 SELECT finished_at, id FROM holdfast_finished INDEXED BY holdfast_finished_by_time
 WHERE state = ? AND finished_at < ? AND finished_at >= ? ORDER BY finished_at DESC LIMIT ? + 0;
+
+-- Jobs of a lane that failed, and have a fingerprint, or none: the last ones before a place.
+-- name: dead_alike
+-- params: @lane, @fingerprint, @before_at, @before_id, @from, @limit
+SELECT finished_at, id FROM holdfast_finished INDEXED BY holdfast_finished_dead
+WHERE state = {failed} AND lane = @lane AND fingerprint IS @fingerprint
+  AND (finished_at, id) < (@before_at, @before_id) AND finished_at >= @from
+ORDER BY finished_at DESC, id DESC LIMIT @limit + 0;
+
+-- The greatest fingerprint up to one that failed jobs of a lane have, and the last of these.
+-- name: dead_next
+-- params: @lane, @to
+SELECT fingerprint, finished_at, id FROM holdfast_finished INDEXED BY holdfast_finished_dead
+WHERE state = {failed} AND lane = @lane AND fingerprint <= @to
+ORDER BY fingerprint DESC, finished_at DESC, id DESC LIMIT 1;
+
+-- How many there are, up to a bound, and when the first one failed.
+-- name: dead_count
+SELECT count(*) FROM (
+  SELECT 1 FROM holdfast_finished INDEXED BY holdfast_finished_dead WHERE state = {failed} AND lane = ? AND fingerprint IS ? LIMIT ? + 0
+);
+
+-- name: dead_first
+SELECT finished_at FROM holdfast_finished INDEXED BY holdfast_finished_dead
+WHERE state = {failed} AND lane = ? AND fingerprint IS ? ORDER BY finished_at LIMIT 1;
+
+-- name: dead_said
+SELECT reason, error FROM holdfast_finished WHERE id = ?;
 
 -- name: ready_in_lane
 SELECT run_at, id FROM holdfast_ready WHERE lane = ? AND (run_at, id) > (?, ?) AND run_at <= ? ORDER BY run_at, id LIMIT ? + 0;
