@@ -19,7 +19,7 @@ import (
 
 // letters makes so many dead letters of a kind, of which every other one failed in another way, and
 // returns a client without a node.
-func letters(t *testing.T, n int, opts ...holdfast.EnqueueOption) (*holdfast.Client, []holdfast.ID) {
+func letters(t *testing.T, n int) (*holdfast.Client, []holdfast.ID) {
 	t.Helper()
 	ctx := t.Context()
 	hf, err := holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
@@ -42,7 +42,7 @@ func letters(t *testing.T, n int, opts ...holdfast.EnqueueOption) (*holdfast.Cli
 	}
 	var ids []holdfast.ID
 	for i := range n {
-		job, err := kind.Enqueue(ctx, hf, i, opts...)
+		job, err := kind.Enqueue(ctx, hf, i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,8 @@ func TestRedrive(t *testing.T) {
 			t.Error(what, err)
 		}
 	}
-	if _, err := dead.Redrive(ctx, hf, store.Filter{States: []store.State{store.Cancelled}}, dead.Options{}); !errors.Is(err, holdfast.ErrInvalid) {
+	cancelled := store.Filter{States: []store.State{store.Cancelled}}
+	if _, err := dead.Redrive(ctx, hf, cancelled, dead.Options{}); !errors.Is(err, holdfast.ErrInvalid) {
 		t.Error(err)
 	}
 	report, err = dead.Redrive(ctx, hf, store.Filter{}, dead.Options{})

@@ -148,7 +148,7 @@ func (r *redrive) one(ctx context.Context, job *store.Record, raw *store.Journal
 	}
 	if len(raw.Entries) > 0 {
 		if params.Again.Keep, result.Err = journal.LastSuccess(raw.Entries); result.Err != nil {
-			return result, nil
+			return result, nil //nolint:nilerr // it concerns this job alone
 		}
 	}
 	if args := r.options.Args; args != nil {
@@ -157,7 +157,7 @@ func (r *redrive) one(ctx context.Context, job *store.Record, raw *store.Journal
 			result.Err = fmt.Errorf("%w: the new args of job %s are not JSON", store.ErrInvalid, job.ID)
 		}
 		if result.Err != nil {
-			return result, nil
+			return result, nil //nolint:nilerr // it concerns this job alone
 		}
 	}
 	result.State, result.Err = r.engine.Edit(ctx, params)

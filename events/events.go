@@ -25,10 +25,10 @@ type ResetError = store.FeedResetError
 // Status says whether the feed is on, and what it keeps.
 type Status = store.FeedStatus
 
-// ErrOff, which is an ErrConflict: the feed is off.
+// ErrOff is an ErrConflict: the feed is off.
 var ErrOff = store.ErrFeedOff
 
-// ErrReset, which is an ErrConflict: events after a position are gone. It is a *ResetError.
+// ErrReset is an ErrConflict: events after a position are gone. It is a *ResetError.
 var ErrReset = store.ErrFeedReset
 
 // Filter says which events are read: those of which all holds that is set. Of a job that has been

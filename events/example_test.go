@@ -35,8 +35,7 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s is %v\n", event.Kind, event.State)
-		from = event.Position
+		fmt.Printf("%s is %v\n", event.Kind, event.State) // keep event.Position: a reader that starts again goes on from there
 		if event.State.Finished() {
 			break
 		}

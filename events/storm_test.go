@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
@@ -77,6 +76,7 @@ func onPostgres(t *testing.T) ground {
 // reader has got all that has happened, once, and in the same order: no state is left out, and no
 // job is there before what has made it.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes seconds")
 	}
@@ -179,7 +179,7 @@ func (s *storm) rage() {
 		if unfinished.N == 0 || s.Failed() {
 			break
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // a reader that is slow
 	}
 	if err := hf.Stop(s.Context()); err != nil {
 		s.Fatal(err)
@@ -217,7 +217,7 @@ func (s *storm) write(hf *holdfast.Client, first int) {
 				if job, err = kind.EnqueueTx(ctx, hf, tx, n); err != nil {
 					return err
 				}
-				time.Sleep(rand.N(s.late))
+				time.Sleep(rand.N(s.late)) //nolint:forbidigo // a transaction that commits late
 				if rand.IntN(4) == 0 {
 					return errRolledBack
 				}
@@ -303,5 +303,5 @@ func (s *storm) check() {
 			s.Fatalf("%v was rolled back, and told as %v", id, last[id])
 		}
 	}
-	s.Log(fmt.Sprintf("%d events of %d jobs, %d rolled back, %d connections of readers", len(all), len(last), len(s.never), s.cuts.Load()))
+	s.Logf("%d events of %d jobs, %d rolled back, %d connections of readers", len(all), len(last), len(s.never), s.cuts.Load())
 }

@@ -29,7 +29,7 @@ func BenchmarkJob(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer c.Close(ctx) //nolint:errcheck // nothing runs
+				defer c.Close(ctx)
 				for left := b.N; left > 0; left -= 10_000 {
 					if _, err := mail.EnqueueMany(ctx, c, make([]int, min(left, 10_000)), holdfast.Delay(time.Hour)); err != nil {
 						b.Fatal(err)

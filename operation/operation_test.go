@@ -71,9 +71,9 @@ func serve(t *testing.T, c *holdfast.Client, handler func(run *holdfast.Run, n i
 }
 
 // later enqueues jobs that are not due in this test.
-func later(t *testing.T, c *holdfast.Client, n int, opts ...holdfast.EnqueueOption) {
+func later(t *testing.T, c *holdfast.Client, n int) {
 	t.Helper()
-	if _, err := mail.EnqueueMany(t.Context(), c, make([]int, n), append(opts, holdfast.Delay(time.Hour))...); err != nil {
+	if _, err := mail.EnqueueMany(t.Context(), c, make([]int, n), holdfast.Delay(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -119,8 +119,11 @@ func TestActions(t *testing.T) {
 		}{
 			{operation.Move("slow"), in(store.Scheduled), store.Filter{Queues: []string{"slow"}}, operation.Counts{Matched: n, Already: n}},
 			{operation.Tag("seen", "old"), in(), store.Filter{Tags: []string{"seen", "old"}}, operation.Counts{Matched: n, Already: n}},
-			{operation.Retag([]string{"new"}, []string{"old"}), in(), store.Filter{Tags: []string{"seen", "new"}},
-				operation.Counts{Matched: n, Already: n}},
+			{
+				operation.Retag([]string{"new"}, []string{"old"}), in(),
+				store.Filter{Tags: []string{"seen", "new"}},
+				operation.Counts{Matched: n, Already: n},
+			},
 			{operation.Untag("new"), store.Filter{Tags: []string{"new"}}, store.Filter{Tags: []string{"seen"}}, operation.Counts{}},
 			{operation.SetPriority(3), in(), in(store.Scheduled), operation.Counts{Matched: n, Already: n}},
 			{operation.Pause(), in(), in(store.Waiting), operation.Counts{Matched: n, Already: n}},
@@ -163,7 +166,7 @@ func TestActions(t *testing.T) {
 // settled waits until so many jobs match.
 func settled(t *testing.T, c *holdfast.Client, f store.Filter, n int) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); count(t, c, f) != n; time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); count(t, c, f) != n; time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // it polls
 		if time.Now().After(until) {
 			t.Fatalf("%d of %d", count(t, c, f), n)
 		}

@@ -17,11 +17,11 @@ var update = flag.Bool("update", false, "write what the rules make of the errors
 const golden = "testdata/errors.txt"
 
 // errors are pairs of lines: an error, and what is left of it behind an arrow.
-func errors(t testing.TB) (pairs [][2]string) {
-	t.Helper()
+func errors(tb testing.TB) (pairs [][2]string) {
+	tb.Helper()
 	f, err := os.Open(golden)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
@@ -47,7 +47,7 @@ func TestErrors(t *testing.T) {
 		for _, p := range pairs {
 			fmt.Fprintf(&out, "\n%s\n    -> %s\n", p[0], alike.Text(p[0]))
 		}
-		if err := os.WriteFile(golden, []byte(out.String()), 0o644); err != nil { //nolint:gosec // for everybody
+		if err := os.WriteFile(golden, []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

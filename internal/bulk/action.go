@@ -61,7 +61,7 @@ func (a *Action) Check() error {
 
 // String says what it does.
 func (a *Action) String() string {
-	switch a.Verb {
+	switch a.Verb { //nolint:exhaustive // the others are words by themselves
 	case Move:
 		return "move to queue " + a.Queue
 	case Priority:
@@ -81,7 +81,7 @@ func (a *Action) String() string {
 
 // edit is the change of one job, for verbs that make one; nil for the others.
 func (a *Action) edit() *store.Edit {
-	switch a.Verb {
+	switch a.Verb { //nolint:exhaustive // as it says
 	case Move:
 		return &store.Edit{Queue: &a.Queue}
 	case Priority:
@@ -102,7 +102,7 @@ func (a *Action) page() int {
 
 // isDone reports that a job is already as the action would make it, so that nothing is asked of it.
 func (a *Action) isDone(r *store.Record) bool {
-	switch a.Verb {
+	switch a.Verb { //nolint:exhaustive // of the others every job is asked
 	case Cancel:
 		// A failed job may keep the turn of its ordering key, which a cancel makes it give up.
 		return r.CancelRequested || r.State.Finished() && !(r.State == store.Failed && r.Options.KeepTurn)

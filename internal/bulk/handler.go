@@ -70,7 +70,7 @@ func handle(ctx context.Context, run engine.Attempt, jobs func(actor string) (Jo
 }
 
 func invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{store.ErrInvalid}, args...)...)
+	return fmt.Errorf("%w: %s", store.ErrInvalid, fmt.Sprintf(format, args...))
 }
 
 // percent is how far an operation is, as far as that can be told.

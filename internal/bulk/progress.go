@@ -3,6 +3,7 @@ package bulk
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -56,14 +57,14 @@ func (p *Progress) refuse(id store.ID, err error) {
 
 // String says it in words.
 func (c Counts) String() string {
-	text := fmt.Sprintf("%d jobs: %d changed", c.Matched, c.Changed)
+	parts := []string{fmt.Sprintf("%d jobs: %d changed", c.Matched, c.Changed)}
 	for _, of := range []struct {
 		n    int
 		what string
 	}{{c.Already, "were so already"}, {c.Refused, "refused"}, {c.Gone, "gone"}} {
 		if of.n > 0 {
-			text += fmt.Sprintf(", %d %s", of.n, of.what)
+			parts = append(parts, fmt.Sprintf("%d %s", of.n, of.what))
 		}
 	}
-	return text
+	return strings.Join(parts, ", ")
 }

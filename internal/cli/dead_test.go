@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,8 +27,8 @@ func TestDead(t *testing.T) {
 		Count       struct{ Jobs int }
 		Job         string
 	}
-	if err := json.Unmarshal([]byte(s.ok("dead", "list", "-o", "json")), &groups); err != nil || len(groups) != 2 {
-		t.Fatalf("%+v, %v", groups, err)
+	if s.decode(s.ok("dead", "list", "-o", "json"), &groups); len(groups) != 2 {
+		t.Fatalf("%+v", groups)
 	}
 	first, last := groups[1], groups[0]
 	if first.Count.Jobs == 1 {
@@ -53,8 +52,15 @@ func TestDead(t *testing.T) {
 	s.expectNote(s.run("dead", "list", "-o", "table"), "There are no dead letters.\n")
 
 	for _, wrong := range [][]string{
-		{"redrive"}, {"purge", "--all", "--kind", "exec"}, {"redrive", "xyz"}, {"get", "none", "--limit", "0"}, {"move", "none"},
-		{"redrive", "none", "--rate", "5/d"}, {"redrive", "none", "--rate", "0/s"}, {"redrive", "none", "--args", "{"}, {"list", "--limit", "0"},
+		{"redrive"},
+		{"purge", "--all", "--kind", "exec"},
+		{"redrive", "xyz"},
+		{"get", "none", "--limit", "0"},
+		{"move", "none"},
+		{"redrive", "none", "--rate", "5/d"},
+		{"redrive", "none", "--rate", "0/s"},
+		{"redrive", "none", "--args", "{"},
+		{"list", "--limit", "0"},
 	} {
 		s.expect(s.run(append([]string{"dead"}, wrong...)...), 64)
 	}

@@ -25,7 +25,8 @@ func TestEvents(t *testing.T) {
 		s.ok("job", "cancel", id)
 		var all []store.Change
 		s.decode(s.ok("event", "list", "-o", "json"), &all)
-		if len(all) != 3 || all[0].Job.String() != id || all[0].Queue != "mail" || all[2].State != store.Cancelled || all[1].Job.String() != other {
+		if len(all) != 3 || all[0].Job.String() != id || all[0].Queue != "mail" ||
+			all[2].State != store.Cancelled || all[1].Job.String() != other {
 			t.Errorf("listed: %+v", all)
 		}
 		all = nil
@@ -33,7 +34,8 @@ func TestEvents(t *testing.T) {
 		if len(all) != 1 || all[0].Job.String() != id || all[0].Reason != store.ReasonCancelled {
 			t.Errorf("filtered: %+v", all)
 		}
-		if out := s.run("event", "list", "--limit", "2", "-o", "table"); !strings.Contains(out.stderr, "--from") || strings.Contains(out.stdout, "cancelled") {
+		out := s.run("event", "list", "--limit", "2", "-o", "table")
+		if !strings.Contains(out.stderr, "--from") || strings.Contains(out.stdout, "cancelled") {
 			t.Errorf("limited: %+v", out)
 		}
 		followed := s.begin("event", "list", "--follow", "--from", begin, "-q")

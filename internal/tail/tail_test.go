@@ -89,7 +89,7 @@ func TestReadersShare(t *testing.T) {
 				})
 			}
 			for range 50 {
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(100 * time.Millisecond) //nolint:forbidigo // virtual time
 				f.write(10)
 			}
 			all.Wait()
@@ -119,7 +119,7 @@ func TestNothingIsReadForNobody(t *testing.T) {
 		if before < 20 {
 			t.Fatalf("it was read %d times in a second", before)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
 		if f.reads != before {
 			t.Fatalf("it was read %d times for nobody", f.reads-before)
 		}
@@ -134,7 +134,7 @@ func TestAReaderGoesInTheMiddle(t *testing.T) {
 		shared := tail.New(f)
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		all.Go(func() { _, _ = follow(ctx, shared, store.FeedPosition{Life: 1}, 1) }) //nolint:errcheck // it is cancelled
+		all.Go(func() { _, _ = follow(ctx, shared, store.FeedPosition{Life: 1}, 1) })
 		synctest.Wait()
 		all.Go(func() {
 			if _, err := follow(t.Context(), shared, store.FeedPosition{Life: 1}, 1); err != nil {

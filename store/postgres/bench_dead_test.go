@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
@@ -14,21 +15,22 @@ import (
 // in a week.
 func BenchmarkDeadGroups(b *testing.B) {
 	for _, groups := range []int{5, 1000, 5000} {
-		b.Run(fmt.Sprint(groups), func(b *testing.B) {
+		b.Run(strconv.Itoa(groups), func(b *testing.B) {
 			url, schema := pgtest.Shared(b).Schema(b)
 			opened, err := Config{URL: url, SchemaName: schema}.Open(b.Context())
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.Cleanup(func() { _ = opened.Close() })
-			conn, err := opened.(*Store).db.Beside(b.Context(), "")
+			conn, err := opened.(*Store).db.Beside(b.Context(), "") //nolint:errcheck // what else would it be
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.Cleanup(func() { _ = conn.Close(context.Background()) })
 			for _, text := range []string{
 				"INSERT INTO {schema}.queue (namespace, name) VALUES ('default', 'mail')",
-				"INSERT INTO {schema}.lane (queue, kind, priority, used_on) SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i",
+				"INSERT INTO {schema}.lane (queue, kind, priority, used_on) " +
+					"SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i",
 				`DO $$ BEGIN FOR d IN 1..6 LOOP
 					EXECUTE format('CREATE TABLE {schema}.finished_dead_%s PARTITION OF {schema}.finished FOR VALUES FROM (%L) TO (%L)', d,
 						lpad(to_hex(d * 150000), 32, '0')::uuid, lpad(to_hex((d + 1) * 150000), 32, '0')::uuid);

@@ -24,7 +24,7 @@ func TestTheFeedIsReadByIndex(t *testing.T) {
 	},
 		`INSERT INTO {schema}.feed_raw (at, n, state, ids) SELECT i, 1, 2, ARRAY[md5(i::text)::uuid] FROM generate_series(1, 20000) i`,
 		`INSERT INTO {schema}.feed_order (first, last, at, xids, seqs, counts, snap)
-			SELECT i, i, i, ARRAY['3'::xid8], ARRAY[i], ARRAY[1], pg_current_snapshot() FROM generate_series(1, 20000) i`,
+			SELECT i, i AS last, 1000 * i, ARRAY['3'::xid8], ARRAY[i], ARRAY[1], pg_current_snapshot() FROM generate_series(1, 20000) i`,
 		"ANALYZE {schema}.feed_raw, {schema}.feed_order",
 	)
 }

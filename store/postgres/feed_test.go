@@ -20,13 +20,13 @@ func tell(t *testing.T, s store.Store) store.FeedStatus {
 	return status
 }
 
-// toldOf returns the changes after a position.
-func toldOf(t *testing.T, s store.Store, after store.FeedPosition) store.FeedPage {
+// toldOf returns all changes.
+func toldOf(t *testing.T, s store.Store) store.FeedPage {
 	t.Helper()
 	if err := s.OrderFeed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := s.ReadFeed(t.Context(), store.FeedParams{After: after, Limit: store.FeedMost})
+	page, err := s.ReadFeed(t.Context(), store.FeedParams{Limit: store.FeedMost})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestFeedAndReset(t *testing.T) {
 	}
 	tell(t, again)
 	enqueue(t, again, newJob())
-	if page := toldOf(t, again, store.FeedPosition{}); len(page.Changes) != 1 {
+	if page := toldOf(t, again); len(page.Changes) != 1 {
 		t.Fatalf("told: %+v", page)
 	}
 }
@@ -60,7 +60,7 @@ func TestFeedOfAnotherServer(t *testing.T) {
 	s := open(t, config)
 	before := tell(t, s)
 	enqueue(t, s, newJob())
-	page := toldOf(t, s, store.FeedPosition{})
+	page := toldOf(t, s)
 	conn := connect(t, config.URL)
 	_, err := conn.Exec(t.Context(), "UPDATE "+config.SchemaName+".feed_order SET snap = '900000000000:900000000000:'")
 	if err != nil {
@@ -75,7 +75,7 @@ func TestFeedOfAnotherServer(t *testing.T) {
 		t.Fatalf("a position of the other server: %v", err)
 	}
 	enqueue(t, s, newJob())
-	if page := toldOf(t, s, store.FeedPosition{}); len(page.Changes) != 1 || page.Changes[0].Position.Count != 1 {
+	if page := toldOf(t, s); len(page.Changes) != 1 || page.Changes[0].Position.Count != 1 {
 		t.Fatalf("told then: %+v", page)
 	}
 }
@@ -109,7 +109,7 @@ func TestRetentionTellsNothing(t *testing.T) {
 	if record, err := s.Get(t.Context(), "", runs[0].Job.ID); err != nil || record.State != store.Failed {
 		t.Fatalf("the job that is kept: %+v, %v", record, err)
 	}
-	if page := toldOf(t, s, store.FeedPosition{}); len(page.Changes) > 0 {
+	if page := toldOf(t, s); len(page.Changes) > 0 {
 		t.Fatalf("told: %+v", page.Changes)
 	}
 }
@@ -137,7 +137,7 @@ func TestFeedNeedsNoRights(t *testing.T) {
 	})
 	conn := connect(t, asRole(t, config.URL, role))
 	enqueued(t, conn, config.SchemaName, `'send'`)
-	if page := toldOf(t, s, store.FeedPosition{}); len(page.Changes) != 1 || page.Changes[0].Kind != "send" {
+	if page := toldOf(t, s); len(page.Changes) != 1 || page.Changes[0].Kind != "send" {
 		t.Fatalf("told: %+v", page)
 	}
 }

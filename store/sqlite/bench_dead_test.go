@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -15,7 +16,7 @@ import (
 // BenchmarkDeadGroups: a page of the groups of a million dead letters in twenty lanes.
 func BenchmarkDeadGroups(b *testing.B) {
 	for _, groups := range []int{5, 1000, 5000} {
-		b.Run(fmt.Sprint(groups), func(b *testing.B) {
+		b.Run(strconv.Itoa(groups), func(b *testing.B) {
 			source := sqlite.File(filepath.Join(b.TempDir(), "holdfast.db"))
 			source.Synchronous = sqlite.Normal
 			s, err := source.Open(b.Context())

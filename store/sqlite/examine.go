@@ -41,7 +41,7 @@ func (c Config) Examine(ctx context.Context) ([]store.Finding, error) {
 	p, err := placeOf(filepath.Dir(c.Path))
 	found := []store.Finding{diskFinding(p, err), c.durability()}
 	if _, err := os.Stat(c.Path); err != nil {
-		return found, nil // Schema tells
+		return found, nil //nolint:nilerr // Schema tells
 	}
 	inside, err := c.examineFile(ctx)
 	return append(found, inside...), db.Classify("examine "+c.Path, db.OfFile(c.Path, err))

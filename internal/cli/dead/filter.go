@@ -60,7 +60,8 @@ func (f *filterFlags) parse(cmd *cobra.Command, fingerprints []string, now time.
 	case narrowed && f.all:
 		return filter, arg.Usagef("--all takes no fingerprints and no other filter")
 	case !narrowed && !f.all:
-		return filter, arg.Usagef("%s needs fingerprints, as \"dead list\" shows them, or filters such as --kind mail; --all selects all", arg.Verb(cmd))
+		return filter, arg.Usagef(
+			"%s needs fingerprints, as \"dead list\" shows them, or filters such as --kind mail; --all selects all", arg.Verb(cmd))
 	}
 	return f.filter, nil
 }

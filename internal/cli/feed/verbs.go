@@ -26,12 +26,15 @@ before their effects. It is off at first.`,
   holdfast event list --queue mail --state failed --follow`)
 	cmd.Aliases = []string{"events"}
 	cmd.AddCommand(v.listCommand(),
-		v.switching("on", "Switch the feed on", `Switch the feed on, for all processes of the database. What transactions change that begin to write
-after it is told. On PostgreSQL it waits, up to 30 seconds, for transactions that have written to
-jobs, and the user has to own the tables.`, events.On),
-		v.switching("off", "Switch the feed off", `Switch the feed off, for all processes of the database, and remove all changes that it keeps.
+		v.switching("on", "Switch the feed on",
+			`Switch the feed on, for all processes of the database. It tells whatever is changed by transactions
+that begin to write afterwards. On PostgreSQL it waits, up to 30 seconds, for transactions that have
+written to jobs, and the user has to own the tables.`, events.On),
+		v.switching("off", "Switch the feed off",
+			`Switch the feed off, for all processes of the database, and remove all changes that it keeps.
 Switched on again it has other positions.`, events.Off),
-		v.switching("status", "Show whether the feed is on", `Show whether the feed is on, since when, and between which positions it keeps changes.`, events.Look))
+		v.switching("status", "Show whether the feed is on", `Show whether the feed is on, since when, and between which positions it keeps
+changes.`, events.Look))
 	return cmd
 }
 

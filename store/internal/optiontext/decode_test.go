@@ -14,7 +14,8 @@ var texts = []string{
 	`{}`, ` { } `, `{"limit":"tenants","limit_key":"t-1"}`, `{"limit": "a", "limit_key": "b", "fair_key": "c", "key": "d", "source": "e"}`,
 	`{"limit":"a","timeout":5}`, `{"limit":"\u00e4"}`, `{"limit":"ä"}`, `{"limit":"a","limit":"b"}`, `{"LIMIT":"a"}`, `{"other":"a"}`,
 	`{"limit":"a",}`, `{"limit":"a"`, `{"limit":"a"}}`, `{"limit":"a"} x`, `{"limit" "a"}`, `{"limit":a}`, `{"limit":"a" "limit_key":"b"}`,
-	`{,"limit":"a"}`, `[]`, `null`, `"limit"`, ``, `{`, `{"`, `{"limit`, `{"limit"`, `{"limit":`, `{"limit":"`, "{\"limit\":\"a\x00\"}", `{"deadline":"x"}`,
+	`{,"limit":"a"}`, `[]`, `null`, `"limit"`, ``, `{`, `{"`, `{"limit`, `{"limit"`, `{"limit":`, `{"limit":"`,
+	"{\"limit\":\"a\x00\"}", `{"deadline":"x"}`,
 	"{\n\t\"limit\" : \"a\"\r}", `{"key":""}`, "\f{}", `{"keep_turn":true,"limit":"a"}`,
 }
 

@@ -3,6 +3,7 @@ package dead
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -54,12 +55,18 @@ func grouped(e *env.Env) {
 	reason := store.ReasonTerminal
 	kind := e.Get(last).Kind
 	want := []store.DeadGroup{
-		{Kind: kind, Fingerprint: 7, Count: store.Count{N: 1}, Job: other, Reason: reason, Error: "other", FirstSeen: t5, LastSeen: t5,
-			Queues: []string{"mail"}},
-		{Kind: kind, Fingerprint: -5, Count: store.Count{N: 3}, Job: last, Reason: reason, Error: "three", FirstSeen: t1, LastSeen: t4,
-			Queues: []string{"b", "mail"}},
-		{Kind: "bill", Fingerprint: -5, Count: store.Count{N: 1}, Job: bill, Reason: reason, Error: "of another kind", FirstSeen: t3,
-			LastSeen: t3, Queues: []string{"mail"}},
+		{
+			Kind: kind, Fingerprint: 7, Count: store.Count{N: 1}, Job: other, Reason: reason, Error: "other", FirstSeen: t5, LastSeen: t5,
+			Queues: []string{"mail"},
+		},
+		{
+			Kind: kind, Fingerprint: -5, Count: store.Count{N: 3}, Job: last, Reason: reason, Error: "three", FirstSeen: t1, LastSeen: t4,
+			Queues: []string{"b", "mail"},
+		},
+		{
+			Kind: "bill", Fingerprint: -5, Count: store.Count{N: 1}, Job: bill, Reason: reason, Error: "of another kind", FirstSeen: t3,
+			LastSeen: t3, Queues: []string{"mail"},
+		},
 	}
 	e.Equal("groups", got, want)
 	e.Equal("of a kind", groups(e, store.Filter{Kinds: []string{"bill"}}), want[2:])
@@ -75,7 +82,7 @@ func grouped(e *env.Env) {
 func inPages(e *env.Env) {
 	node := e.Join()
 	for i := range 7 {
-		failed(e, node, int64(i%6)-2, fmt.Sprint(i))
+		failed(e, node, int64(i%6)-2, strconv.Itoa(i))
 		e.Clock.Advance(time.Second)
 	}
 	all := groups(e, store.Filter{})

@@ -58,7 +58,8 @@ func byFingerprint(e *env.Env) {
 	wantListed(e, "that there is not", alike(8))
 	wantListed(e, "in a queue", store.Filter{Fingerprints: []int64{-5}, Queues: []string{"b"}}, ids[3], ids[7])
 	wantListed(e, "of some jobs", store.Filter{Fingerprints: []int64{-5}, IDs: ids[3:6]}, ids[3], ids[4])
-	wantListed(e, "of failed ones", store.Filter{Fingerprints: []int64{7}, States: []store.State{store.Completed, store.Failed}}, ids[1], ids[5])
+	ended := []store.State{store.Completed, store.Failed}
+	wantListed(e, "of failed ones", store.Filter{Fingerprints: []int64{7}, States: ended}, ids[1], ids[5])
 	if n := e.Count(store.Filter{Fingerprints: []int64{7}, States: []store.State{store.Cancelled}}); n != 0 {
 		e.Fatalf("%d cancelled jobs have a fingerprint", n)
 	}

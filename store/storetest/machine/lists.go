@@ -33,7 +33,9 @@ func (m *machine) listJobs(t *rapid.T) {
 
 // groupDead compares the groups of dead letters.
 func (m *machine) groupDead(t *rapid.T) {
-	params := store.DeadParams{Filter: store.Filter{Namespace: m.namespace}, Limit: pick(t, "limit", 1, 2, 1000), Most: pick(t, "most", 0, 1, 2)}
+	params := store.DeadParams{
+		Filter: store.Filter{Namespace: m.namespace}, Limit: pick(t, "limit", 1, 2, 1000), Most: pick(t, "most", 0, 1, 2),
+	}
 	if chance(t, "fingerprints", 30) {
 		params.Filter.Fingerprints = pick(t, "fingerprints", []int64{-5}, []int64{0, 7})
 	}

@@ -13,6 +13,8 @@ func TestFindings(t *testing.T) {
 	good := settings{fsync: true, fullPages: true, vacuums: true, commit: "on", connections: 97, used: 10}
 	with := func(change func(*settings)) *settings { s := good; change(&s); return &s }
 	job := "job_p20261126"
+	idle := &open{pid: 7, seconds: 600.4, program: "psql", role: "me", state: "idle in transaction"}
+	dead := &sizes{worst: &job, dead: 2_000_000, live: 10}
 	for name, c := range map[string]struct {
 		found store.Finding
 		want  store.Severity
@@ -29,7 +31,7 @@ func TestFindings(t *testing.T) {
 		"no room":               {with(func(s *settings) { s.used = 90 }).room(), store.Warning, "90 of 97"},
 		"nothing open":          {(&open{}).finding(), store.Well, "none"},
 		"open for a minute":     {(&open{pid: 7, seconds: 60}).finding(), store.Well, "none"},
-		"open for ten":          {(&open{pid: 7, seconds: 600.4, program: "psql", role: "me", state: "idle in transaction"}).finding(), store.Warning, `10m0s: pid 7, role "me", application "psql", idle in transaction`},
+		"open for ten":          {idle.finding(), store.Warning, `10m0s: pid 7, role "me", application "psql", idle in transaction`},
 		"open for two hours":    {(&open{pid: 7, seconds: 7200}).finding(), store.Problem, "2h0m0s"},
 		"not prepared":          {preparedFinding("", 0), store.Well, "none"},
 		"prepared":              {preparedFinding("tx-1", 900), store.Warning, `"tx-1" has been prepared for 15m0s`},
@@ -38,7 +40,7 @@ func TestFindings(t *testing.T) {
 		"slot that keeps":       {(&slot{name: "s", kept: 3e9}).finding(), store.Warning, `"s", for which the server keeps 3.0 GB`},
 		"slot that holds":       {(&slot{name: "s", holds: true}).finding(), store.Note, "dead rows may be kept"},
 		"no dead rows":          {(&sizes{size: 5e6}).findings()[0], store.Well, "no table"},
-		"dead rows":             {(&sizes{worst: &job, dead: 2_000_000, live: 10}).findings()[0], store.Warning, "table job_p20261126 has 2000000 dead rows beside 10"},
+		"dead rows":             {dead.findings()[0], store.Warning, "table job_p20261126 has 2000000 dead rows beside 10"},
 		"dead beside more":      {(&sizes{worst: &job, dead: 2_000_000, live: 3_000_000}).findings()[0], store.Well, "no table"},
 		"young transaction ids": {(&sizes{age: 180_000_000}).findings()[1], store.Well, "180 million"},
 		"old transaction ids":   {(&sizes{age: 1_500_000_000}).findings()[1], store.Problem, "1500 million"},

@@ -141,7 +141,8 @@ func (s *sizes) findings() []store.Finding {
 	if s.worst != nil && s.dead > manyDead && s.dead > s.live {
 		rows.Severity = store.Warning
 		rows.Text = fmt.Sprintf("table %s has %d dead rows beside %d", *s.worst, s.dead, s.live)
-		rows.Do = "see the findings above for what keeps them; if that is nothing, VACUUM the table, and let autovacuum work more (autovacuum_naptime)"
+		rows.Do = "see the findings above for what keeps them; if that is nothing, VACUUM the table, " +
+			"and let autovacuum work more (autovacuum_naptime)"
 	}
 	ids := store.Finding{Check: "transaction ids", Text: fmt.Sprintf("the oldest is %d million transactions old", s.age/1_000_000)}
 	if s.age > oldID {

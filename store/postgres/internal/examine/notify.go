@@ -46,13 +46,15 @@ func notifications(ctx context.Context, db *pg.DB) ([]store.Finding, error) {
 		return nil, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded) || waiting.Err() != nil:
 		f.Severity = store.Warning
-		f.Text = fmt.Sprintf("none has arrived within %v, as behind a pooler in transaction mode; nodes look for jobs every second or so instead", patience)
+		f.Text = fmt.Sprintf("none has arrived within %v, as behind a pooler in transaction mode; "+
+			"nodes look for jobs every second or so instead", patience)
 		f.Do = "give nodes an address that leads to the server itself, or a pool in session mode"
 	case err != nil:
 		return nil, err
 	case took > slowNews:
 		f.Severity, f.Text = store.Warning, fmt.Sprintf("one took %v from commit to arrival", took.Round(time.Millisecond))
-		f.Do = "look at the load of the server, and at transactions that notify much and are long in committing: notifications wait for one another"
+		f.Do = "look at the load of the server, and at transactions that notify much and are long in committing: " +
+			"notifications wait for one another"
 	default:
 		f.Text = fmt.Sprintf("one took %v from commit to arrival", took.Round(10*time.Microsecond))
 	}

@@ -160,7 +160,8 @@ func (s *Store) again(ctx context.Context, t pg.Session, params store.EditParams
 		}
 	}
 	to.woken = write.Woken{}
-	return s.resumeFinished(ctx, t, store.ResumeParams{Job: params.Job, Actor: params.Actor, Reason: params.Reason}, string(store.ActionRetry), to)
+	again := store.ResumeParams{Job: params.Job, Actor: params.Actor, Reason: params.Reason}
+	return s.resumeFinished(ctx, t, again, string(store.ActionRetry), to)
 }
 
 // remembers reports whether a job has a journal.

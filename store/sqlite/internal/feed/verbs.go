@@ -97,7 +97,8 @@ func between(t *core.Tx, after, to int64) (changes []store.Change, err error) {
 		if text := db.ReadOptText(s); text != "" {
 			reasons = strings.Split(text, "\n")
 		}
-		if int64(len(ids)) != n*int64(len(store.ID{})) || len(states) != 1 && int64(len(states)) != n || reasons != nil && int64(len(reasons)) != n {
+		if int64(len(ids)) != n*int64(len(store.ID{})) ||
+			len(states) != 1 && int64(len(states)) != n || reasons != nil && int64(len(reasons)) != n {
 			return fmt.Errorf("%w: row %d of the feed, which is of %d changes, has %d bytes of ids, %d states and %d reasons",
 				store.ErrSchema, first, n, len(ids), len(states), len(reasons))
 		}
