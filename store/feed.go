@@ -19,8 +19,8 @@ const (
 // ErrFeedOff is an ErrConflict: the feed is off, so no change is written and none is kept.
 var ErrFeedOff = fmt.Errorf("%w: the feed of changes is off; switch it on first (holdfast event on)", ErrConflict)
 
-// ErrFeedReset is an ErrConflict: changes after a position are not kept any more, or the position is
-// of another life of the feed, so a reader has missed some. It is a *FeedResetError.
+// ErrFeedReset is an ErrConflict: changes after a position are not kept any more, or the position
+// is of another life of the feed, so a reader has missed some. It is a *FeedResetError.
 var ErrFeedReset = fmt.Errorf("%w: changes after this position are gone", ErrConflict)
 
 // FeedResetError is an ErrFeedReset: a reader then looks at the jobs that it follows, and goes on
