@@ -24,7 +24,7 @@ type Tail struct {
 	feed store.Feed
 
 	mu     sync.Mutex
-	recent []store.Change     // the last ones before end, at most Kept
+	recent []store.Change     // the last ones before end, up to twice Kept
 	end    store.FeedPosition // zero: nothing was read, or it has to be found again
 	more   bool               // there was more when it was read last: the next round waits for nothing
 	round  *round             // that is under way, or nil
@@ -139,8 +139,8 @@ func (t *Tail) run(ctx context.Context, r *round, after store.FeedPosition, behi
 		switch {
 		case err == nil:
 			t.recent, t.end = append(t.recent, got.Changes...), got.Next
-			if drop := len(t.recent) - Kept; drop > 0 {
-				t.recent = slices.Clone(t.recent[drop:])
+			if len(t.recent) > 2*Kept { // not with each round: that would copy all of them for one
+				t.recent = slices.Clone(t.recent[len(t.recent)-Kept:])
 			}
 		case errors.Is(err, store.ErrConflict): // it is off, or has another life
 			t.recent, t.end = nil, store.FeedPosition{}

@@ -39,6 +39,14 @@ func FairPlan(ctx context.Context, s store.Store, params store.ClaimParams) (lin
 	return opened.tryout(ctx, pg.Statement{Name: "claim_fair", Args: args})
 }
 
+// GatesPlan explains what it costs a claim to look at a gate of a limit; it does not happen.
+func GatesPlan(ctx context.Context, s store.Store, limit string, gate int64) ([]string, error) {
+	opened := s.(*Store) //nolint:errcheck // what else would it be
+	return opened.tryout(ctx, pg.Statement{Name: "gates_look", Args: []any{
+		[]int64{gate}, []int32{1}, []int32{1}, []string{limit}, "default", []string{"send"}, opened.db.Micros(), opened.db.Injected(),
+	}})
+}
+
 // AnswerPlan explains what it costs that jobs that have finished answer their parents; it does not
 // happen.
 func AnswerPlan(ctx context.Context, s store.Store, jobs []store.ID) ([]string, error) {

@@ -1,6 +1,9 @@
 package postgres_test
 
 import (
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -71,5 +74,45 @@ func TestAClaimThatFailsLeavesNothing(t *testing.T) {
 				t.Errorf("then it took %v, %v", runs, err)
 			}
 		})
+	}
+}
+
+// TestGatesBesideOldRows: an old snapshot keeps the rows of jobs that have waited. A claim does not
+// read them to find out that none waits now.
+func TestGatesBesideOldRows(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s := open(t, config)
+	ofTenant(t, s)
+	old := connect(t, config.URL)
+	tx, err := old.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(t.Context()) }()
+	if _, err := tx.Exec(t.Context(), "SELECT 1"); err != nil {
+		t.Fatal(err)
+	}
+	gated := pgx.Identifier{config.SchemaName, "gated"}.Sanitize()
+	conn := connect(t, config.URL)
+	for _, text := range []string{
+		"INSERT INTO " + gated + " (gate, priority, run_at, id, lane) SELECT i, 2, i, gen_random_uuid(), 1 FROM generate_series(1, 20000) i",
+		"DELETE FROM " + gated,
+	} {
+		if _, err := conn.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines, err := postgres.GatesPlan(t.Context(), s, "tenants", 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(lines, "\n")
+	found := regexp.MustCompile(`Buffers: shared hit=(\d+)`).FindStringSubmatch(plan) // of the whole, which is on top
+	if found == nil {
+		t.Fatalf("no buffers:\n%s", plan)
+	}
+	if n, _ := strconv.Atoi(found[1]); n > 60 {
+		t.Errorf("it reads %d pages:\n%s", n, plan)
 	}
 }

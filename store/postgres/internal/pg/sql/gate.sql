@@ -18,8 +18,8 @@ SELECT l.id FROM {schema}.limit_rule l WHERE l.namespace = @namespace AND l.name
 -- params: @kinds text[], @now bigint, @injected bigint
 --
 -- walk: rules, time: the limits that are per key, and by what clock their rates are counted.
--- walk: looked, live: the gates, and how many run. quiet: no job waits at any gate, and no key has
--- walk:   a rate: then nothing has to be looked at but gates that may be full, often none.
+-- walk: looked, live: the gates, and how many run. quiet: no job waits at any of them, and no key
+-- walk:   has a rate: then nothing has to be looked at but gates that may be full, often none.
 -- walk: asked: those, with what they let each key do. keys: where their rates stand.
 -- walk: room: how many more may run. It is one union instead of a join, which would compare each
 -- walk:   with each.
@@ -37,7 +37,9 @@ WITH RECURSIVE rules AS MATERIALIZED (
   {{live_gates}}
 ), quiet AS MATERIALIZED (
   SELECT min(capacity) AS capacity, min(capacity) - (SELECT max(wants) FROM looked) AS spare FROM rules
-  HAVING count(*) = cardinality(@limits) AND count(key_period) = 0 AND NOT EXISTS (SELECT 1 FROM {schema}.gated)
+  HAVING count(*) = cardinality(@limits) AND count(key_period) = 0 AND NOT CASE WHEN {{any_gated}} THEN EXISTS (
+    SELECT 1 FROM looked t CROSS JOIN LATERAL (SELECT 1 FROM {schema}.gated g WHERE g.gate = t.gate LIMIT 1) g
+  ) ELSE false END
 ), asked AS MATERIALIZED (
   SELECT t.gate, t.wants, r.capacity, r.key_period, r.key_burst, r.updated_at
   FROM looked t LEFT JOIN LATERAL (
@@ -70,12 +72,17 @@ UNION ALL
 SELECT gate, free, priority, run_at, id, lane, NULL, NULL, NULL, NULL, NULL, NULL, 0 FROM heads WHERE place <= most
 ORDER BY gate, priority NULLS FIRST, run_at, id;
 
+-- Whether any job may wait at a gate. It looks at no more than a few pages: where an old snapshot
+-- keeps the rows of jobs that have waited, to find out that none does now would read them all.
+-- fragment: any_gated
+(SELECT CASE WHEN pg_relation_size(format('%I.gated', {schema_name})::regclass) > 65536 THEN true ELSE EXISTS (SELECT 1 FROM {schema}.gated) END)
+
 -- The lanes of the jobs that wait at the gates of room at which one may run, found by skipping from
 -- each to the next.
 -- fragment: gate_lanes
 lanes AS (
   SELECT r.gate, r.free, g.lane FROM room r CROSS JOIN LATERAL (
-    SELECT w.lane FROM {schema}.gated w WHERE (SELECT EXISTS (SELECT 1 FROM {schema}.gated)) AND w.gate = r.gate ORDER BY w.lane LIMIT 1
+    SELECT w.lane FROM {schema}.gated w WHERE {{any_gated}} AND w.gate = r.gate ORDER BY w.lane LIMIT 1
   ) g WHERE coalesce(r.free, 1) > 0
   UNION ALL
   SELECT x.gate, x.free, g.lane FROM lanes x CROSS JOIN LATERAL (
@@ -164,7 +171,7 @@ INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM unnes
 -- name: gates_freed
 -- params: @gates bigint[]
 INSERT INTO {schema}.gate_check (gate) SELECT t.gate FROM unnest(@gates) AS t (gate)
-WHERE (SELECT EXISTS (SELECT 1 FROM {schema}.gated)) AND EXISTS (SELECT 1 FROM {schema}.gated g WHERE g.gate = t.gate OFFSET 0) RETURNING 1;
+WHERE {{any_gated}} AND EXISTS (SELECT 1 FROM {schema}.gated g WHERE g.gate = t.gate OFFSET 0) RETURNING 1;
 
 -- Asks that all gates at which jobs wait are looked at: a limit was changed, or a queue goes on.
 -- name: gates_changed
