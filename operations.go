@@ -40,10 +40,15 @@ func (b bulkJobs) Edit(ctx context.Context, reason string, id ID, e store.Edit) 
 	return b.client.edit(ctx, reason, id, e)
 }
 
-func (b bulkJobs) Change(ctx context.Context, verb bulk.Verb, reason string, ids []ID) ([]store.Result, error) {
+func (b bulkJobs) Change(ctx context.Context, verb bulk.Verb, reason string, states []store.State, ids []ID) ([]store.Result, error) {
+	if verb == bulk.Delete {
+		return b.client.engine.Delete(ctx, store.DeleteParams{
+			Namespace: b.client.namespace, Jobs: ids, Reason: reason, Actor: b.client.actor, States: store.SetOf(states...),
+		})
+	}
 	change, ok := map[bulk.Verb]func(context.Context, string, ...ID) ([]store.Result, error){
 		bulk.Cancel: b.client.Cancel, bulk.Terminate: b.client.Terminate, bulk.Retry: b.client.Retry,
-		bulk.Pause: b.client.Pause, bulk.Resume: b.client.Resume, bulk.Delete: b.client.Delete,
+		bulk.Pause: b.client.Pause, bulk.Resume: b.client.Resume,
 	}[verb]
 	if !ok {
 		return nil, fmt.Errorf("%w: no operation does %q", ErrInvalid, verb)

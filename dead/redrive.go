@@ -57,7 +57,7 @@ func Redrive(ctx context.Context, c *holdfast.Client, filter store.Filter, o Opt
 			if err := wait(ctx, next); err != nil {
 				return err
 			}
-			next = later(next, time.Now()).Add(time.Duration(float64(len(jobs)) / o.Rate * float64(time.Second)))
+			next = later(next, time.Now()).Add(pause(len(jobs), o.Rate))
 		}
 		return r.page(ctx, jobs, func(one Result) { report.add(one, o.Told) })
 	})
@@ -168,4 +168,10 @@ func (r *redrive) one(ctx context.Context, job *store.Record, raw *store.Journal
 		}
 	}
 	return result, result.Err
+}
+
+// pause is how long to wait after so many jobs at a rate.
+func pause(jobs int, rate float64) time.Duration {
+	const most = 100 * 365 * 24 * 3600 // seconds; a Duration does not hold much more
+	return time.Duration(min(float64(jobs)/rate, most) * float64(time.Second))
 }

@@ -55,8 +55,8 @@ func ParsePosition(text string) (Position, error) { return store.ParseFeedPositi
 
 // On switches the feed on, for all processes of the database, and does nothing if it is on. All
 // changes of transactions that begin to write after it has returned are told. On PostgreSQL it
-// waits until no transaction has written to jobs, up to 30 seconds or until ctx ends (ErrBusy), and
-// the user has to own the tables.
+// waits until no other transaction uses the tables of jobs, not even to read them, up to 30 seconds
+// or until ctx ends (ErrBusy), and the user has to own the tables.
 func On(ctx context.Context, client *holdfast.Client) (Status, error) {
 	e, _ := access.Engine(client)
 	return e.Store.SetFeed(ctx, true)

@@ -73,6 +73,10 @@ type DeleteParams struct {
 	Jobs      []ID
 	Reason    string // for people; recorded
 	Actor     string
+	// States: only jobs in one of these; 0: in any. Any other is an ErrConflict, and stays as it is:
+	// so a job that was found as failed, and that another caller has retried since, is not removed
+	// when it has completed.
+	States StateSet
 }
 
 // Meta is what a run says of its job from now on. Fields that are nil leave what they are about as
@@ -144,4 +148,9 @@ func (p *EditParams) Check() error {
 		tags = append(tags, *e.Tags...)
 	}
 	return checkWords(p.Job, tags, e.Metadata)
+}
+
+// Takes reports whether a finished job in that state is removed.
+func (p *DeleteParams) Takes(state State) bool {
+	return state.Finished() && (p.States == 0 || p.States.Has(state))
 }

@@ -81,8 +81,9 @@ func (e *FeedResetError) Is(target error) bool {
 type Feed interface {
 	// SetFeed switches the feed on or off, for all processes of the database. Switched on it begins
 	// a new life: with no change, from position 0 on. Switched off, what is kept is removed. If it
-	// is so already nothing happens. On PostgreSQL it needs a moment in which no transaction writes
-	// to jobs, and waits for it until ctx ends (ErrBusy); its user has to own the tables.
+	// is so already nothing happens. On PostgreSQL it needs a moment in which no transaction uses
+	// the tables of jobs, not even to read them, and waits for it until ctx ends (ErrBusy), or for
+	// 30 seconds; its user has to own the tables.
 	SetFeed(ctx context.Context, on bool) (FeedStatus, error)
 	// FeedStatus tells whether the feed is on, and what is kept.
 	FeedStatus(ctx context.Context) (FeedStatus, error)

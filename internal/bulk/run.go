@@ -18,7 +18,8 @@ type Jobs interface {
 	Count(ctx context.Context, filter store.Filter) (store.Count, error)
 	Get(ctx context.Context, id store.ID) (store.Record, error)
 	// Change does what the verb says, which is none that edits. It returns a result for each job.
-	Change(ctx context.Context, verb Verb, reason string, ids []store.ID) ([]store.Result, error)
+	// Delete removes only jobs that are in one of the states then, none: in any that is finished.
+	Change(ctx context.Context, verb Verb, reason string, states []store.State, ids []store.ID) ([]store.Result, error)
 	// Edit changes a job.
 	Edit(ctx context.Context, reason string, id store.ID, e store.Edit) error
 }
@@ -33,8 +34,6 @@ type Run struct {
 	Save func(ctx context.Context, p *Progress) error
 	// Said is told after each page.
 	Said func(p *Progress)
-	// Noted, unless nil, is told what became of each job of a page, in the order given.
-	Noted func(results []store.Result)
 }
 
 // TooManyError says that more jobs match than were expected.
@@ -220,9 +219,6 @@ func (r *Run) change(ctx context.Context, jobs []store.Record, p *Progress) erro
 		results[places[i]] = result
 		p.count(&result, &jobs[places[i]], r.Spec.Action.Verb)
 	}
-	if r.Noted != nil {
-		r.Noted(results)
-	}
 	return nil
 }
 
@@ -251,7 +247,7 @@ func (r *Run) ask(ctx context.Context, ids []store.ID) ([]store.Result, error) {
 		return nil, nil
 	}
 	if edit == nil {
-		return r.Jobs.Change(ctx, r.Spec.Action.Verb, reason, ids)
+		return r.Jobs.Change(ctx, r.Spec.Action.Verb, reason, r.Spec.Filter.States, ids)
 	}
 	results, failed := make([]store.Result, len(ids)), make([]error, editors)
 	var all sync.WaitGroup

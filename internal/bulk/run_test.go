@@ -115,7 +115,7 @@ func (w *world) Get(_ context.Context, id store.ID) (store.Record, error) {
 	return store.Record{}, store.NoJob(id)
 }
 
-func (w *world) Change(_ context.Context, verb Verb, reason string, ids []store.ID) (results []store.Result, err error) {
+func (w *world) Change(_ context.Context, verb Verb, reason string, _ []store.State, ids []store.ID) (results []store.Result, err error) {
 	part := len(ids)
 	killed := w.dies()
 	if killed {

@@ -39,7 +39,10 @@ func TestDead(t *testing.T) {
 	}
 	s.holds(s.ok("dead", "list", "-o", "table"), "FINGERPRINT", first.Fingerprint, " 3 ")
 	s.holds(s.ok("dead", "get", first.Fingerprint, "-o", "json"), failed[0], failed[1], failed[2])
-	s.expectNote(s.run("dead", "redrive", first.Fingerprint, "--dry-run", "-o", "table"), "3 dead letters would be redriven.\n")
+	s.holds(s.ok("dead", "redrive", first.Fingerprint, "--dry-run", "-o", "table"), "3 dead letters would be redriven\n")
+	s.holds(s.ok("dead", "redrive", first.Fingerprint, "--dry-run", "-o", "json"), `"jobs": 3`)
+	s.expect(s.run("dead", "redrive", first.Fingerprint, "--priority", "9"), 64, "--priority 9: must be between 1 and 4")
+	s.expect(s.run("dead", "redrive", first.Fingerprint, "--in", "-5s"), 64)
 	if out := s.ok("dead", "export", "--all"); strings.Count(out, "\n") != 4 {
 		t.Errorf("exported: %s", out)
 	}

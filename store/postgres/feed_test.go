@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,8 +137,50 @@ func TestFeedNeedsNoRights(t *testing.T) {
 		_, _ = admin.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role) // the server ends with the tests
 	})
 	conn := connect(t, asRole(t, config.URL, role))
+	for _, sql := range []string{ // nor may it tell what never was
+		"CREATE TEMP TABLE lie (id uuid, state smallint, reason text)",
+		"CREATE TRIGGER lie AFTER INSERT ON lie REFERENCING NEW TABLE AS arrived FOR EACH STATEMENT EXECUTE FUNCTION " +
+			config.SchemaName + ".feed_deferred()",
+	} {
+		_, err := conn.Exec(t.Context(), sql)
+		if denied := err != nil; denied != strings.Contains(sql, "TRIGGER") {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
 	enqueued(t, conn, config.SchemaName, `'send'`)
 	if page := toldOf(t, s); len(page.Changes) != 1 || page.Changes[0].Kind != "send" {
 		t.Fatalf("told: %+v", page)
+	}
+}
+
+// TestFeedWaitsForReaders: a transaction that only reads is waited for, and who gives up is told
+// what to do. Others do not wait for longer than a try.
+func TestFeedWaitsForReaders(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s := open(t, config)
+	tx, err := connect(t, config.URL).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT count(*) FROM "+config.SchemaName+".finished"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+	defer cancel()
+	if _, err := s.SetFeed(ctx, true); !errors.Is(err, store.ErrBusy) || !strings.Contains(err.Error(), "end it, and try again") {
+		t.Errorf("it was told %v", err)
+	}
+	done := make(chan error)
+	go func() {
+		_, err := s.SetFeed(t.Context(), true)
+		done <- err
+	}()
+	enqueue(t, s, newJob()) // does not wait until the reader ends
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

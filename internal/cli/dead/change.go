@@ -106,22 +106,11 @@ after its last step that succeeded, and keeps its args.`,
 					return arg.Usagef("dead move needs --to-queue, the queue in which the jobs run")
 				}
 			}
-			var err error
-			if o.Rate, err = parseRate(rate); err != nil {
+			if cmd.Flags().Changed("priority") && (o.Priority < 1 || o.Priority > 4) {
+				return arg.Usagef("--priority %d: must be between 1 and 4", o.Priority)
+			}
+			if err := a.parseOptions(&o, rate, args, in); err != nil {
 				return err
-			}
-			if args != "" {
-				if !json.Valid([]byte(args)) {
-					return arg.Usagef("--args is not JSON: %.60q", args)
-				}
-				o.Args = func(*store.Record) (json.RawMessage, error) { return json.RawMessage(args), nil }
-			}
-			if in != "" {
-				d, err := arg.ParseDuration(in)
-				if err != nil {
-					return fmt.Errorf("--in: %w", err)
-				}
-				o.RunAt = a.Env.Now().Add(d)
 			}
 			return a.run(ctx, cmd, &c, fingerprints,
 				func(client *holdfast.Client, filter store.Filter, told func(dead.Result)) (dead.Report, error) {
@@ -143,6 +132,31 @@ where they run again. It is "dead redrive" that requires --to-queue.`
 	cmd.Flags().StringVar(&rate, "rate", "", "let `N/UNIT` of them run again, such as 50/s or 10/m (default: as fast as it goes)")
 	cmd.Flags().StringVar(&in, "in", "", "run them after `DURATION`, such as 10m (default: at once)")
 	return cmd
+}
+
+// parseOptions reads a rate, args, and a time to wait, each of which may be "".
+func (a verbs) parseOptions(o *dead.Options, rate, args, in string) (err error) {
+	if o.Rate, err = parseRate(rate); err != nil {
+		return err
+	}
+	if args != "" {
+		if !json.Valid([]byte(args)) {
+			return arg.Usagef("--args is not JSON: %.60q", args)
+		}
+		o.Args = func(*store.Record) (json.RawMessage, error) { return json.RawMessage(args), nil }
+	}
+	if in == "" {
+		return nil
+	}
+	d, err := arg.ParseDuration(in)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--in: %w", err)
+	case d < 0:
+		return arg.Usagef("--in %s is in the past", in)
+	}
+	o.RunAt = a.Env.Now().Add(d)
+	return nil
 }
 
 // parseRate reads a rate such as 50/s, as jobs a second.

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -108,11 +109,9 @@ func (a verbs) confirmed(ctx context.Context, client *holdfast.Client, filter st
 	}
 	switch {
 	case c.dryRun && count.More:
-		a.Notef("%s dead letters would be %s.", number, c.done)
-		return false, nil
+		return false, a.Object(views.NewCount(count), func() { a.Printf("%s dead letters would be %s", number, c.done) })
 	case c.dryRun:
-		a.Notef("%s would be %s.", output.Plural(count.N, "dead letter"), c.done)
-		return false, nil
+		return false, a.Object(views.NewCount(count), func() { a.Printf("%s would be %s", output.Plural(count.N, "dead letter"), c.done) })
 	case count.N <= mostUnasked:
 		return true, nil
 	}

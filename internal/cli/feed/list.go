@@ -37,7 +37,10 @@ JSON. If changes after --from are not kept any more, that is an error.`,
   holdfast event list --from n1b3k2x7q4-1204 --follow --output jsonl | jq -r .job`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			if q.follow && cmd.Flags().Changed("limit") {
+				return arg.Usagef("--follow prints all changes; it goes without --limit")
+			}
 			from, err := events.ParsePosition(q.from)
 			if err != nil {
 				return arg.Usagef("--from %q is no position; they look like n1b3k2x7q4-1204", q.from)

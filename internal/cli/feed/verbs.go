@@ -28,8 +28,8 @@ before their effects. It is off at first.`,
 	cmd.AddCommand(v.listCommand(),
 		v.switching("on", "Switch the feed on",
 			`Switch the feed on, for all processes of the database. It tells whatever is changed by transactions
-that begin to write afterwards. On PostgreSQL it waits, up to 30 seconds, for transactions that have
-written to jobs, and the user has to own the tables.`, events.On),
+that begin to write afterwards. On PostgreSQL it waits, up to 30 seconds, for transactions that use
+the tables of jobs, and the user has to own these.`, events.On),
 		v.switching("off", "Switch the feed off",
 			`Switch the feed off, for all processes of the database, and remove all changes that it keeps.
 Switched on again it has other positions.`, events.Off),

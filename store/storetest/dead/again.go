@@ -13,6 +13,7 @@ var againTests = env.Tests{
 	"a_change_that_is_refused_leaves_the_job_failed":      againRefused,
 	"only_a_failed_job_runs_again_with_a_change":          againOthers,
 	"a_retry_of_failed_jobs_leaves_all_others_alone":      onlyFailed,
+	"a_removal_of_failed_jobs_leaves_all_others_alone":    onlyFailedGo,
 	"a_failed_job_that_runs_again_may_wait_until_a_time":  againLater,
 	"a_job_without_a_change_runs_again_and_is_not_edited": againPlain,
 }
@@ -153,4 +154,22 @@ func againPlain(e *env.Env) {
 	}
 	e.Equal("actions", actions(e, id), []store.ActionKind{store.ActionRetry})
 	e.End(e.ClaimOne(node, id), store.Completed)
+}
+
+// onlyFailedGo: what was read as failed may run again, or have completed, by the time it is to go.
+func onlyFailedGo(e *env.Env) {
+	node := e.Join()
+	first, completed := failed(e, node, 7, "x"), e.Add()
+	e.End(e.ClaimOne(node, completed), store.Completed)
+	waits := e.Add()
+	params := store.DeleteParams{Namespace: env.Namespace, Jobs: []store.ID{completed, first, waits}, States: store.SetOf(store.Failed)}
+	results, _, err := e.Store.Delete(e.Ctx, params)
+	if err != nil || len(results) != 3 || results[1].Err != nil || results[1].State != store.Failed {
+		e.Fatalf("%+v, %v", results, err)
+	}
+	for i, want := range map[int]store.State{0: store.Completed, 2: store.Available} {
+		r := results[i]
+		e.WantErr(want.String(), r.Err, store.ErrConflict)
+		e.Equal("its state", []store.State{r.State, e.Get(r.Job).State}, []store.State{want, want})
+	}
 }

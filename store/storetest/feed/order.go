@@ -14,6 +14,7 @@ var orderTests = env.Tests{
 	"two_that_give_positions_at_once_give_each_once": twoSequencers,
 	"old_changes_are_removed_and_late_readers_told":  retained,
 	"what_is_kept_for_ever_stays":                    keptForEver,
+	"a_clock_that_was_far_ahead_keeps_nothing":       wrongClock,
 }
 
 func stable(e *env.Env) {
@@ -127,4 +128,24 @@ func keptForEver(e *env.Env) {
 	status, err := e.Store.FeedStatus(e.Ctx)
 	e.NoError("FeedStatus", err)
 	e.Equal("the last position", status.Newest.Count, int64(3))
+}
+
+// wrongClock: what was stamped far ahead does not keep all that comes behind it until then.
+func wrongClock(e *env.Env) {
+	e.Tell(true)
+	e.Add()
+	e.Changes(fromTheBeginning)
+	e.Clock.Advance(1000 * time.Hour)
+	e.Add()
+	_, wrong := e.Changes(fromTheBeginning)
+	e.Clock.Advance(-1000 * time.Hour)
+	e.Add()
+	e.Changes(wrong)
+	e.Clock.Advance(2 * time.Hour)
+	young := e.Add()
+	e.Changes(wrong)
+	e.Retain(store.Retention{Feed: time.Hour})
+	if kept, _ := e.Changes(fromTheBeginning); len(kept) != 1 || kept[0].Job != young {
+		e.Fatalf("kept: %+v", kept)
+	}
 }

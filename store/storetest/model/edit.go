@@ -117,7 +117,7 @@ func (s *Store) Delete(ctx context.Context, params store.DeleteParams) (results 
 		switch j := s.in(params.Namespace, id); {
 		case j == nil:
 			result.Err = store.NoJob(id)
-		case !j.state.Finished():
+		case !params.Takes(j.state):
 			result.State, result.Err = j.state, store.JobIs(id, j.state)
 		case s.holder(id) != nil, s.keys[j.Key()].job == id && s.isNaming(j.Key()), s.isUntold(id):
 			result.State, result.Err = j.state, store.ErrBusy

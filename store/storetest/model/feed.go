@@ -49,8 +49,27 @@ func (s *Store) feedStart(j *job) {
 // forgetChanges removes what was told too long ago, but for the last change.
 func (s *Store) forgetChanges(keep time.Duration, now time.Time) {
 	f := &s.feed
-	for keep > 0 && len(f.changes) > 1 && now.Sub(f.changes[0].At) > keep {
+	for keep > 0 && len(f.changes) > 1 && now.Sub(f.changes[0].At).Abs() > keep {
 		f.changes, f.oldest = f.changes[1:], f.oldest+1
+	}
+}
+
+// awaitWriters waits until no open transaction has written. s.mu is held, but not while it waits.
+func (s *Store) awaitWriters(ctx context.Context) error {
+	for {
+		at := slices.IndexFunc(s.open, func(t *transaction) bool { return len(t.wrote) > 0 })
+		if at < 0 {
+			return nil
+		}
+		ended := s.open[at].ended
+		s.mu.Unlock()
+		select {
+		case <-ended:
+			s.mu.Lock()
+		case <-ctx.Done():
+			s.mu.Lock()
+			return store.ErrBusy
+		}
 	}
 }
 
@@ -61,6 +80,9 @@ func (s *Store) SetFeed(ctx context.Context, on bool) (store.FeedStatus, error) 
 		return store.FeedStatus{}, err
 	}
 	defer s.mu.Unlock()
+	if err := s.awaitWriters(ctx); err != nil {
+		return s.feed.status(), err
+	}
 	if on != (s.feed.life != 0) {
 		s.feed = feed{}
 		if on {

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -32,29 +33,37 @@ func (s *Store) SetFeed(ctx context.Context, on bool) (status store.FeedStatus, 
 		ctx, cancel = context.WithTimeout(ctx, store.CallTimeout)
 		defer cancel()
 	}
-	for {
+	for tried := false; ; {
 		status, err = s.FeedStatus(ctx)
 		if err != nil || status.On == on {
 			return status, err
 		}
 		err = s.InTx(ctx, pg.BeginBulk, func(t pg.Session) error { return s.set(ctx, t, on) })
-		if err != nil && !pg.IsLockTimeout(err) && !pg.IsCollision(err) {
-			return status, err
-		}
-		if err == nil {
+		switch {
+		case err == nil:
 			continue
+		case ctx.Err() != nil && tried, ctx.Err() == nil && (pg.IsLockTimeout(err) || pg.IsCollision(err)):
+			tried = true
+		default:
+			return status, err
 		}
 		select {
 		case <-time.After(lockAgain):
 		case <-ctx.Done():
-			return status, err
+			return status, fmt.Errorf("%w that the feed needs: one that uses the tables of jobs, if only to read them, "+
+				"or a VACUUM of them; end it, and try again (holdfast doctor tells of what has been open for long)", store.ErrBusy)
 		}
 	}
 }
 
 // set switches the feed, unless another process has done so meanwhile.
 func (s *Store) set(ctx context.Context, t pg.Session, on bool) error {
-	if err := t.RunAll(ctx, []pg.Statement{pg.WaitAtMost(lockWait), {Name: "feed_lock"}}); err != nil {
+	lock := []pg.Statement{
+		{Name: "feed_lock_within", Args: []any{fmt.Sprintf("%dms", lockWait.Milliseconds())}},
+		{Name: "feed_lock"},
+		{Name: "feed_lock_within", Args: []any{"0"}},
+	}
+	if err := t.RunAll(ctx, lock); err != nil {
 		return err
 	}
 	isOn := false
@@ -114,7 +123,12 @@ func (s *Store) OrderFeed(ctx context.Context) error {
 
 // renew begins a new life of a feed that came from another server.
 func (s *Store) renew(ctx context.Context, t pg.Session) error {
-	if err := t.RunAll(ctx, []pg.Statement{pg.WaitAtMost(lockWait), {Name: "feed_lock"}}); err != nil {
+	lock := []pg.Statement{
+		{Name: "feed_lock_within", Args: []any{fmt.Sprintf("%dms", lockWait.Milliseconds())}},
+		{Name: "feed_lock"},
+		{Name: "feed_lock_within", Args: []any{"0"}},
+	}
+	if err := t.RunAll(ctx, lock); err != nil {
 		return err
 	}
 	strange := false
@@ -199,7 +213,7 @@ func Forget(ctx context.Context, s *local.Store, keep time.Duration, now time.Ti
 	}
 	gone := 0
 	err = s.Send(ctx, pg.Statement{
-		Name: "feed_forget", Args: []any{now.Add(-keep).UnixMicro(), int32(forgetParts)},
+		Name: "feed_forget", Args: []any{now.Add(-keep).UnixMicro(), now.Add(keep).UnixMicro(), int32(forgetParts)},
 		Each: func(r pg.Row) error { return r.Scan(&gone) },
 	})
 	return gone == forgetParts, err

@@ -39,12 +39,13 @@ type deleted struct {
 	states   map[store.ID]store.State // of those that are removed: how they had finished
 	children map[store.ID]store.ID    // of those that are not: a child that has not finished
 	turns    bool                     // some had kept the turn of their ordering key
+	params   *store.DeleteParams
 }
 
 // delete removes jobs, and answers for each. Of one that is asked for twice the second is not there
 // any more.
 func (s *Store) delete(ctx context.Context, ids []store.ID, params store.DeleteParams) (results []store.Result, turns bool, err error) {
-	done := deleted{states: map[store.ID]store.State{}, children: map[store.ID]store.ID{}}
+	done := deleted{states: map[store.ID]store.State{}, children: map[store.ID]store.ID{}, params: &params}
 	busy, err := locks.RetryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
 		var now deleted
 		err = pg.RetryOnConflict(ctx, func() error {
@@ -89,7 +90,7 @@ func (d deleted) answer(id store.ID, left store.State, again, busy bool) store.R
 		r.State = state
 	case removed, left == 0:
 		r.State, r.Err = 0, store.NoJob(id)
-	case !left.Finished():
+	case !d.params.Takes(left):
 		r.Err = store.JobIs(id, left)
 	case hasChild && !busy:
 		r.Err = store.HasChildren(id, child)
@@ -117,6 +118,7 @@ func (s *Store) deleteOnce(
 		var untold bool
 		err := r.Scan(&id, &state, &child, &untold)
 		switch {
+		case state != nil && !params.Takes(store.State(*state)):
 		case state != nil && untold:
 			unavailable[id.Bytes] = true
 		case state != nil && child.Valid:

@@ -67,9 +67,9 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if err != nil {
 		return retained, err
 	}
-	told, err := feed.Forget(ctx, s.Store.Store, r.Feed, r.now)
-	if retained.More = refused || swept || told; err != nil || r.shortest() == 0 {
-		return retained, err
+	retained.More = refused || swept
+	if r.shortest() == 0 {
+		return retained, s.retainFeed(ctx, r, &retained)
 	}
 	if retained.Jobs, err = s.dropDays(ctx, r); err != nil {
 		return retained, err
@@ -80,7 +80,18 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	deleted, more, err := s.deleteFinished(ctx, r)
 	retained.Jobs += deleted
 	retained.More = retained.More || more
-	return retained, err
+	if err != nil {
+		return retained, err
+	}
+	return retained, s.retainFeed(ctx, r, &retained)
+}
+
+// retainFeed forgets changes that are old enough. It comes last, as it may fail by itself: for want
+// of rights on its tables, which are newer, or of a lock.
+func (s *Store) retainFeed(ctx context.Context, r retention, retained *store.Retained) error {
+	told, err := feed.Forget(ctx, s.Store.Store, r.Feed, r.now)
+	retained.More = retained.More || told
+	return err
 }
 
 // dropDays drops the partitions of days whose time is over, and returns how many jobs that removed.

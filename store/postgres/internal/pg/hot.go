@@ -29,7 +29,7 @@ func (d *DB) newHotTx(conn *pgx.Conn) *hotTx {
 func inHotTx(ctx context.Context, h *hotTx, f func(*hotTx) error) error {
 	if err := f(h); err != nil {
 		// The first error is the one to tell. Nothing of the transaction happens, whatever the
-		// second one is.
+		// second one is, unless it is an answer to its last statements that could not be read.
 		_ = h.rollback(ctx)
 		return err
 	}
@@ -75,7 +75,8 @@ func (h *hotTx) Query(ctx context.Context, text string, args ...any) (pgx.Rows, 
 	return h.conn.Query(ctx, text, args...)
 }
 
-// last sends statements and commits.
+// last sends statements and commits. If an Each of theirs fails the transaction was committed all
+// the same, as with an answer to the commit that is lost: the caller has to ask again.
 func (h *hotTx) last(ctx context.Context, b *pgx.Batch) error {
 	b.Queue("COMMIT").Exec(committed)
 	end, done := withGrace(ctx)

@@ -271,7 +271,8 @@ func (t Session) Together(ctx context.Context, list ...Statement) error {
 }
 
 // Last runs statements and commits, in one round trip where that is possible. Nothing may come
-// after it.
+// after it. An error does not say that nothing has happened: an Each of the statements may have
+// failed after the commit, or the answer to that was lost.
 func (t Session) Last(ctx context.Context, list ...Statement) error {
 	if hot, ok := t.Tx.(*hotTx); ok {
 		return hot.last(ctx, t.DB.batch(list))

@@ -26,7 +26,7 @@ func Retain(ctx context.Context, d *core.Database, keep time.Duration, limit int
 		s.BindInt(int64(limit) + 1)
 		err := db.Each(s, func() error {
 			first, at := s.ReadInt(), s.ReadInt()
-			if over = over || at >= t.Now-keep.Microseconds(); !over {
+			if over = over || isKept(at, t.Now, keep.Microseconds()); !over {
 				old = append(old, first)
 			}
 			return nil
@@ -47,3 +47,7 @@ func Retain(ctx context.Context, d *core.Database, keep time.Duration, limit int
 	})
 	return done, more, err
 }
+
+// isKept reports whether a row is young enough. One that was stamped far ahead, by a clock that was
+// wrong, is not kept until then: those behind it would be, too.
+func isKept(at, now, keep int64) bool { return at >= now-keep && at <= now+keep }

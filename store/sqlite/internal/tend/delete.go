@@ -93,7 +93,10 @@ func deleteJob(t *core.Tx, result *store.Result, params store.DeleteParams, look
 		result.Err = store.JobIs(id, result.State)
 		return err
 	}
-	result.State = f.State
+	if result.State = f.State; !params.Takes(f.State) {
+		result.Err = store.JobIs(id, f.State)
+		return nil
+	}
 	if now := (removable{state: f.State, finishedAt: f.FinishedAt, lease: f.Lease, child: looked.child}); now != looked {
 		if looked, err = lookAtRemovable(t, id); err != nil {
 			return err

@@ -5,6 +5,12 @@
 LOCK TABLE {schema}.ready, {schema}.keyed, {schema}.gated, {schema}.deferred, {schema}.claim, {schema}.finished,
   {schema}.feed, {schema}.feed_raw, {schema}.feed_order IN ACCESS EXCLUSIVE MODE;
 
+-- The next statement takes no longer, with all that it waits for: a limit of locks alone is that of
+-- each of them.
+-- name: feed_lock_within
+-- params: @timeout text
+SELECT set_config('statement_timeout', @timeout, true);
+
 -- One script, as all of it happens together.
 -- name: feed_begin
 CREATE TRIGGER holdfast_feed AFTER INSERT ON {schema}.ready REFERENCING NEW TABLE AS arrived
@@ -109,14 +115,15 @@ SELECT c.position, c.at, c.state, c.reason, c.id, j.lane
 FROM changes c LEFT JOIN LATERAL (SELECT j.lane FROM {schema}.job j WHERE j.id = c.id OFFSET 0) j ON true ORDER BY c.position;
 
 -- Removes parts of the order that are too old, oldest first, with what they give an order. The
--- newest one stays.
+-- newest one stays. What was stamped after @ahead, by a clock that was wrong, counts as old: it
+-- would keep all that comes behind it.
 -- name: feed_forget
--- params: @before bigint, @limit int
+-- params: @before bigint, @ahead bigint, @limit int
 WITH head AS MATERIALIZED (
   SELECT o.first, o.at, o.xids, o.seqs FROM {schema}.feed_order o ORDER BY o.first LIMIT @limit
 ), old AS MATERIALIZED (
   SELECT h.first, h.xids, h.seqs FROM head h
-  WHERE h.first < (SELECT coalesce(min(y.first), {never}) FROM head y WHERE y.at >= @before)
+  WHERE h.first < (SELECT coalesce(min(y.first), {never}) FROM head y WHERE y.at BETWEEN @before AND @ahead)
     AND h.first < (SELECT o.first FROM {schema}.feed_order o ORDER BY o.first DESC LIMIT 1)
 ), gone AS (
   DELETE FROM {schema}.feed_order WHERE first = ANY (ARRAY(SELECT first FROM old)) RETURNING first

@@ -79,4 +79,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
+-- Who may call one could hang it on a table of his own, and tell what never was.
+REVOKE EXECUTE ON FUNCTION {schema}.feed_available(), {schema}.feed_deferred(), {schema}.feed_claimed(), {schema}.feed_finished() FROM PUBLIC;
+
 INSERT INTO {schema}.migration (version, name, applied_at) VALUES (35, 'feed', {schema}.clock(NULL));
