@@ -84,8 +84,9 @@ func each(ctx context.Context, c *holdfast.Client, filter store.Filter, size int
 const pageSize = 500
 
 // Purge removes the dead letters that a filter selects, with all that belongs to them, as
-// Client.Delete does; one that runs again meanwhile, or has completed since, is left alone. told is called with what became of each; it may be nil. It ends with the
-// first error of the database, or of ctx; what was removed by then stays so.
+// Client.Delete does; one that runs again meanwhile, or has completed since, is left alone. told is
+// called with what became of each; it may be nil. It ends with the first error of the database, or
+// of ctx; what was removed by then stays so.
 func Purge(ctx context.Context, c *holdfast.Client, filter store.Filter, reason string, told func(Result)) (report Report, err error) {
 	e, actor := access.Engine(c)
 	params := store.DeleteParams{Namespace: c.Namespace(), Reason: reason, Actor: actor, States: store.SetOf(store.Failed)}

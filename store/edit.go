@@ -73,9 +73,9 @@ type DeleteParams struct {
 	Jobs      []ID
 	Reason    string // for people; recorded
 	Actor     string
-	// States: only jobs in one of these; 0: in any. Any other is an ErrConflict, and stays as it is:
-	// so a job that was found as failed, and that another caller has retried since, is not removed
-	// when it has completed.
+	// States: only jobs in one of these; 0: in any. Any other is an ErrConflict, and stays as it
+	// is: so a job that was found as failed, and that another caller has retried since, is not
+	// removed when it has completed.
 	States StateSet
 }
 

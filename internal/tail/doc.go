@@ -10,10 +10,10 @@
 // meanwhile get the same changes. So a hundred readers cost the database what one costs, and none
 // cost nothing.
 //
-// What was read last is kept, at least Kept changes of it. A reader that is farther behind, since it comes
-// late or is slow, reads its own pages until it has caught up; no change is left out for it. If
-// what it needs is not kept in the database any more it gets the *store.FeedResetError of its
-// position.
+// What was read last is kept, at least Kept changes of it. A reader that is farther behind, since
+// it comes late or is slow, reads its own pages until it has caught up; no change is left out for
+// it. If what it needs is not kept in the database any more it gets the *store.FeedResetError of
+// its position.
 //
 // # When it fails
 //

@@ -145,7 +145,7 @@ func Follow(ctx context.Context, a *app.App, client *holdfast.Client, id holdfas
 		return app.ExitWith(app.ExitError, fmt.Sprintf("operation %s is %s (%s): %s", id, o.State, o.Reason, output.OneLine(o.Error)))
 	}
 	if n := o.Counts.Refused; n > 0 {
-		text := fmt.Sprintf("%s not changed", output.Plural(n, "job"))
+		text := output.Plural(n, "job") + " not changed"
 		if len(o.Refusals) > 0 {
 			text += fmt.Sprintf("; job %s: %s", o.Refusals[0].Job, output.OneLine(o.Refusals[0].Error))
 		}

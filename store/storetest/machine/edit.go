@@ -114,7 +114,8 @@ func (m *machine) anyEdit(t *rapid.T) (e store.Edit) {
 
 // deleteJobs removes jobs, most of them finished ones.
 func (m *machine) deleteJobs(t *rapid.T) {
-	params := store.DeleteParams{Reason: "it is old", Actor: "ada", States: pick(t, "only", 0, 0, store.SetOf(store.Failed), store.SetOf(store.Completed, store.Cancelled))}
+	some := pick(t, "only", 0, 0, store.SetOf(store.Failed), store.SetOf(store.Completed, store.Cancelled))
+	params := store.DeleteParams{Reason: "it is old", Actor: "ada", States: some}
 	m.drawJobs(t, &params.Jobs, func(k *known) bool { return k.state.Finished() })
 	t.Logf("delete %v", m.names(params.Jobs))
 	got, _, err := m.store.Delete(m.ctx, params)
