@@ -138,10 +138,12 @@ func TestRate(t *testing.T) {
 		t.Errorf("%+v, %v in %v", report, err, took)
 	}
 	hf, _ = letters(t, 4)
-	ctx, cancel := context.WithCancel(t.Context())
-	report, err = dead.Redrive(ctx, hf, store.Filter{}, dead.Options{Rate: 0.01, Told: func(dead.Result) { cancel() }})
-	if !errors.Is(err, context.Canceled) || report.Done != 1 {
-		t.Errorf("%+v, %v", report, err)
+	for _, rate := range []float64{0.01, 1e-10} { // the time of the second is more than a Duration holds
+		ctx, cancel := context.WithCancel(t.Context())
+		report, err = dead.Redrive(ctx, hf, store.Filter{}, dead.Options{Rate: rate, Told: func(dead.Result) { cancel() }})
+		if !errors.Is(err, context.Canceled) || report.Done != 1 {
+			t.Errorf("at %v: %+v, %v", rate, report, err)
+		}
 	}
 }
 
@@ -158,6 +160,13 @@ func TestPurgeAndExport(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
+	other, err := hf.In("other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report, err := dead.Purge(t.Context(), other, store.Filter{Namespace: "default", IDs: ids[4:]}, "old", nil); err != nil || report.Done != 1 {
+		t.Fatal("from a client of another namespace:", report, err)
+	}
 	report, err := dead.Purge(t.Context(), hf, store.Filter{IDs: ids[:3]}, "old", nil)
 	if err != nil || report != (dead.Report{Done: 3}) {
 		t.Fatal(report, err)
@@ -165,7 +174,7 @@ func TestPurgeAndExport(t *testing.T) {
 	if _, err := hf.Get(t.Context(), ids[0]); !errors.Is(err, holdfast.ErrNotFound) {
 		t.Error(err)
 	}
-	if count, err := hf.Count(t.Context(), store.Filter{States: []store.State{store.Failed}}); err != nil || count.N != 2 {
+	if count, err := hf.Count(t.Context(), store.Filter{States: []store.State{store.Failed}}); err != nil || count.N != 1 {
 		t.Error(count, err)
 	}
 }

@@ -123,4 +123,13 @@ func TestOperationOnANode(t *testing.T) {
 	if out != "cancel: 1001 jobs: 1001 changed\n" {
 		t.Errorf("%q", out)
 	}
+	// Those that were cancelled have finished: none of them can be moved.
+	move := command(t, dir, "job", "move", "--state", "cancelled", "--to", "slow", "--yes")
+	if move.code != 1 || !strings.Contains(move.stderr, "1001 jobs not changed; the first: job ") {
+		t.Errorf("%+v", move)
+	}
+	s.decode(move.stdout, &done)
+	if done.State != "completed" || done.Changed != 0 {
+		t.Errorf("%+v", done)
+	}
 }

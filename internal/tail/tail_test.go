@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/holdfastdev/holdfast/internal/tail"
 	"github.com/holdfastdev/holdfast/store"
@@ -236,6 +238,39 @@ func TestABacklogIsReadAtOnce(t *testing.T) {
 		reader.Wait()
 		if took := time.Since(began); took > 3*tail.Interval {
 			t.Fatalf("it took %v", took)
+		}
+	})
+}
+
+// TestRoundsCopyLittle: what is kept is not copied with each round that reads a change.
+func TestRoundsCopyLittle(t *testing.T) { //nolint:paralleltest // it measures what the process allocates
+	synctest.Test(t, func(t *testing.T) {
+		const first, rounds = tail.Kept + 1000, 50
+		f := &counted{life: 1}
+		shared := tail.New(f)
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			if _, err := follow(t.Context(), shared, store.FeedPosition{Life: 1}, first+rounds); err != nil {
+				t.Error(err)
+			}
+		})
+		write := func(changes int64) {
+			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // virtual time
+			f.write(changes)
+		}
+		for range first / 1000 {
+			write(1000)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range rounds {
+			write(1)
+		}
+		reader.Wait()
+		runtime.ReadMemStats(&after)
+		all := uint64(tail.Kept * int(unsafe.Sizeof(store.Change{})))
+		if took := after.TotalAlloc - before.TotalAlloc; took > rounds*all/4 {
+			t.Errorf("%d rounds took %d bytes; all that is kept has %d", rounds, took, all)
 		}
 	})
 }

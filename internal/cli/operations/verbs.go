@@ -147,7 +147,7 @@ func Follow(ctx context.Context, a *app.App, client *holdfast.Client, id holdfas
 	if n := o.Counts.Refused; n > 0 {
 		text := output.Plural(n, "job") + " not changed"
 		if len(o.Refusals) > 0 {
-			text += fmt.Sprintf("; job %s: %s", o.Refusals[0].Job, output.OneLine(o.Refusals[0].Error))
+			text += "; the first: " + output.OneLine(o.Refusals[0].Error)
 		}
 		return app.ExitWith(app.ExitError, text)
 	}
