@@ -164,7 +164,8 @@ func TestPurgeAndExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report, err := dead.Purge(t.Context(), other, store.Filter{Namespace: "default", IDs: ids[4:]}, "old", nil); err != nil || report.Done != 1 {
+	last := store.Filter{Namespace: "default", IDs: ids[4:]}
+	if report, err := dead.Purge(t.Context(), other, last, "old", nil); err != nil || report.Done != 1 {
 		t.Fatal("from a client of another namespace:", report, err)
 	}
 	report, err := dead.Purge(t.Context(), hf, store.Filter{IDs: ids[:3]}, "old", nil)
