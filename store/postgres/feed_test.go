@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
@@ -182,5 +183,28 @@ func TestFeedWaitsForReaders(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRetentionWithoutTheFeeds: what goes wrong with old changes does not keep old jobs.
+func TestRetentionWithoutTheFeeds(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	clock := storetest.NewClock()
+	config.Clock = clock.Now
+	s := open(t, config)
+	tell(t, s)
+	job := newJob(at(clock))
+	enqueue(t, s, job)
+	if _, _, err := s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{job.Job.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(50 * time.Hour)
+	defer postgres.Break(s, "feed_forget")()
+	if _, err := s.Retain(t.Context(), store.Retention{Cancelled: time.Hour, Feed: time.Hour}); err == nil {
+		t.Error("the error of the feed is not told")
+	}
+	if _, err := s.Get(t.Context(), "", job.Job.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the old job: %v", err)
 	}
 }

@@ -116,3 +116,39 @@ func TestGatesBesideOldRows(t *testing.T) {
 		t.Errorf("it reads %d pages:\n%s", n, plan)
 	}
 }
+
+// TestAClaimWhoseAnswerIsLost: the connection ends in place of an answer to the claim of a job with a
+// key. It has happened or not; repeated with its number it gives the job once, under one lease.
+func TestAClaimWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"before it counts": "quiet AS MATERIALIZED", "as it commits": "COMMIT\x00"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := used(t, nil)
+			s := open(t, config)
+			p := newProxy(t, config.URL)
+			// Each statement is sent with its text, by which the proxy knows it.
+			dying := open(t, postgres.Config{URL: p.url, SchemaName: config.SchemaName, NoSession: true})
+			job := ofTenant(t, s)
+			node := join(t, s)
+			enqueue(t, s, newJob(func(q *store.Enqueue) { q.Job.Options = job.Job.Options }))
+			if runs, err := dying.Claim(t.Context(), demand(node, 1, 1)); err != nil || len(runs) != 1 { // learns that there are keys
+				t.Fatal(runs, err)
+			}
+			enqueue(t, s, job)
+			p.cut.Store(&text)
+			if runs, err := dying.Claim(t.Context(), demand(node, 2, 1)); err == nil {
+				t.Fatal("nothing was cut:", runs)
+			}
+			again := demand(node, 2, 1)
+			again.Repeat = true
+			runs, err := dying.Claim(t.Context(), again)
+			if err != nil || len(runs) != 1 || runs[0].Job.ID != job.Job.ID || runs[0].Lease.Number != 1 {
+				t.Fatalf("repeated: %+v, %v", runs, err)
+			}
+			if runs, err := s.Claim(t.Context(), demand(node, 3, 1)); err != nil || len(runs) > 0 {
+				t.Errorf("another one took it, too: %v, %v", runs, err)
+			}
+		})
+	}
+}

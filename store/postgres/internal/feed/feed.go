@@ -56,14 +56,18 @@ func (s *Store) SetFeed(ctx context.Context, on bool) (status store.FeedStatus, 
 	}
 }
 
-// set switches the feed, unless another process has done so meanwhile.
-func (s *Store) set(ctx context.Context, t pg.Session, on bool) error {
-	lock := []pg.Statement{
+// lockAll keeps all others away from the tables of jobs and of the feed, or fails soon.
+func lockAll(ctx context.Context, t pg.Session) error {
+	return t.RunAll(ctx, []pg.Statement{
 		{Name: "feed_lock_within", Args: []any{fmt.Sprintf("%dms", lockWait.Milliseconds())}},
 		{Name: "feed_lock"},
 		{Name: "feed_lock_within", Args: []any{"0"}},
-	}
-	if err := t.RunAll(ctx, lock); err != nil {
+	})
+}
+
+// set switches the feed, unless another process has done so meanwhile.
+func (s *Store) set(ctx context.Context, t pg.Session, on bool) error {
+	if err := lockAll(ctx, t); err != nil {
 		return err
 	}
 	isOn := false
@@ -123,12 +127,7 @@ func (s *Store) OrderFeed(ctx context.Context) error {
 
 // renew begins a new life of a feed that came from another server.
 func (s *Store) renew(ctx context.Context, t pg.Session) error {
-	lock := []pg.Statement{
-		{Name: "feed_lock_within", Args: []any{fmt.Sprintf("%dms", lockWait.Milliseconds())}},
-		{Name: "feed_lock"},
-		{Name: "feed_lock_within", Args: []any{"0"}},
-	}
-	if err := t.RunAll(ctx, lock); err != nil {
+	if err := lockAll(ctx, t); err != nil {
 		return err
 	}
 	strange := false
