@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -174,16 +173,6 @@ func TestAReservationIsFourRoundTrips(t *testing.T) {
 // tripping opens a store whose round trips are counted.
 func tripping(t *testing.T, config postgres.Config) (store.Store, *trips) {
 	t.Helper()
-	pooled, err := pgxpool.ParseConfig(config.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	count := &trips{}
-	pooled.ConnConfig.Tracer = count
-	pool, err := pgxpool.NewWithConfig(t.Context(), pooled)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName}), count
+	return traced(t, config, count), count
 }

@@ -32,18 +32,24 @@ func (a *asked) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)
 // asking opens a store whose statements are counted.
 func asking(t *testing.T, config postgres.Config) (store.Store, *asked) {
 	t.Helper()
+	count := &asked{}
+	return traced(t, config, count), count
+}
+
+// traced opens a store whose connections tell a tracer what they do.
+func traced(t *testing.T, config postgres.Config, by pgx.QueryTracer) store.Store {
+	t.Helper()
 	pooled, err := pgxpool.ParseConfig(config.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := &asked{}
-	pooled.ConnConfig.Tracer = count
+	pooled.ConnConfig.Tracer = by
 	pool, err := pgxpool.NewWithConfig(t.Context(), pooled)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	return open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName}), count
+	return open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName})
 }
 
 // TestListsAskLittle: beside a hundred thousand jobs that completed over three years a page costs a
