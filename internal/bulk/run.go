@@ -89,7 +89,8 @@ func within(ctx context.Context) (work context.Context, end func()) {
 			cancel(cause)
 			return
 		}
-		time.AfterFunc(pagePatience, func() { cancel(cause) })
+		timer := time.AfterFunc(pagePatience, func() { cancel(cause) })
+		context.AfterFunc(work, func() { timer.Stop() })
 	})
 	return work, func() { unhook(); cancel(nil) }
 }

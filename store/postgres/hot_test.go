@@ -117,8 +117,8 @@ func TestGatesBesideOldRows(t *testing.T) {
 	}
 }
 
-// TestAClaimWhoseAnswerIsLost: the connection ends in place of an answer to the claim of a job with a
-// key. It has happened or not; repeated with its number it gives the job once, under one lease.
+// TestAClaimWhoseAnswerIsLost: the connection ends in place of an answer to the claim of a job with
+// a key. It has happened or not; repeated with its number it gives the job once, under one lease.
 func TestAClaimWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"before it counts": "quiet AS MATERIALIZED", "as it commits": "COMMIT\x00"} {
