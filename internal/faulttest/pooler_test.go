@@ -7,12 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/crashtest/process"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
@@ -101,4 +105,54 @@ logfile = %s
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
+}
+
+// TestPoolerAndKeys: a transaction that is begun with its first statements, and committed with its
+// last, is one for PgBouncer, too; and an examination finds that no notification comes through.
+func TestPoolerAndKeys(t *testing.T) {
+	t.Parallel()
+	source := postgres.URL(pooler(t, onPostgres(t).url))
+	s, err := source.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	settings := store.LimitSettings{Capacity: 1, PerKey: true}
+	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenants", LimitSettings: settings}, 0); err != nil {
+		t.Fatal(err)
+	}
+	batch := &store.Batch{}
+	for i := range 20 {
+		batch.Enqueues = append(batch.Enqueues, &store.Enqueue{Job: store.Job{
+			ID: holdfast.NewID(), Namespace: "default", Queue: "default", Kind: "send", Priority: 2, MaxAttempts: 3, Args: []byte("{}"),
+			Options: store.Options{Limit: "tenants", LimitKey: strconv.Itoa(i % 10)},
+		}})
+	}
+	if err := store.ApplyEach(t.Context(), s, batch); err != nil {
+		t.Fatal(err)
+	}
+	node, err := s.Join(t.Context(), store.NodeInfo{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	for seq := range int64(8) {
+		runs, err := s.Claim(t.Context(), store.ClaimParams{Node: node, Seq: 1 + 4*seq, Namespace: "default", Kinds: []string{"send"}, Limit: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken += len(runs)
+	}
+	if taken != 10 {
+		t.Errorf("%d jobs run of ten keys of which each lets one", taken)
+	}
+	found, err := source.Examine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(found, func(f store.Finding) bool {
+		return f.Check == "notifications" && f.Severity == store.Warning && strings.Contains(f.Text, "pooler")
+	}) {
+		t.Errorf("it was found: %+v", found)
+	}
 }
