@@ -48,6 +48,12 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 	openEnqueues()
 	openBatches()
 	openOperations()
+	access.Maintains = func() any {
+		return option(func(s *settings) error {
+			s.engine.Node.Maintains = true
+			return nil
+		})
+	}
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub

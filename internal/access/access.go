@@ -55,6 +55,9 @@ var Jobs func(client any) bulk.Jobs
 // NoOperations returns a holdfast.Option without which a node handles operations.
 var NoOperations func() any
 
+// Maintains returns a holdfast.Option with which a node has no handlers.
+var Maintains func() any
+
 type inTx struct{}
 
 // WithTx returns the context of an enqueue in a transaction of the caller, for its middleware.

@@ -137,6 +137,7 @@ func TestReference(t *testing.T) {
 		views.Paused{},
 		views.DeletedQueue{},
 		views.AskedNode{},
+		views.Maintained{},
 		views.QueueNode{},
 		views.Kind{},
 		views.Unserved{},

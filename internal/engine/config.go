@@ -62,6 +62,9 @@ type NodeConfig struct {
 	// Retain is how long rows are kept: 24 h for completed and cancelled jobs, 7 days for failed
 	// ones, 90 days for the audit log, 3 days for the feed. Negative: for ever.
 	Retain store.Retention
+	// Maintains: the node has no handlers, but for those of Holdfast's own, and does the
+	// maintenance.
+	Maintains bool
 	// maxAside is how many outcomes may be blocked by callers' transactions before the node stops
 	// claiming: each is kept in memory with its result until the caller's transaction ends; 10,000.
 	maxAside int
@@ -78,8 +81,6 @@ const (
 	// claimGap is the least time between two claims for less than a quarter of the slots, so that
 	// claims come in batches.
 	claimGap = time.Millisecond
-	// promoteLimit is how many due jobs one transaction makes available.
-	promoteLimit = 2000
 	// checkpointPatience is how long a handler waits for its checkpoint to be durable.
 	checkpointPatience = 15 * time.Second
 	// progressEvery is the least time between two writes of the progress of a run.

@@ -8,7 +8,7 @@
 // Parts that need no node are packages of their own: internal/commit, the group commit;
 // internal/replay, durable functions; internal/loader, what they read; internal/news, waiting for
 // jobs; internal/slots, what a node runs and may claim; internal/grants, its slots of limits;
-// internal/pulse, the failure detector;
+// internal/promoter, which makes due jobs available; internal/pulse, the failure detector;
 // internal/outcome, outcomes. This package has the engine, which ties them to a store, and the
 // node.
 //
@@ -21,8 +21,8 @@
 //	host        what an attempt provides to its durable function
 //	beat        the heartbeat; it returns requests, the leader lease, and the leases that the node holds
 //	held        compares those leases with what the node works on, and gives up leaked ones
-//	promoter    makes deferred jobs available when they are due, by a timer on the next due time
 //	duties      periodic duties of the leader: rescue, cancel sweep, retention
+//	maintain    the duties done once, by a process that is no node otherwise
 //	ending      an outcome on its way to the store
 //	report      logging of runs
 //	unserved    logs jobs that no living node serves

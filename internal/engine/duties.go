@@ -88,6 +88,8 @@ func (n *node) rescue(ctx context.Context) error {
 	dead := n.heart.deadNodes()
 	for {
 		rescued, err := n.store.Rescue(ctx, store.RescueParams{Dead: dead, Limit: rescueLimit})
+		n.did.died.Add(int64(len(rescued.Died)))
+		n.did.rescued.Add(int64(len(rescued.Jobs)))
 		n.announce(rescued)
 		if err != nil {
 			return err
@@ -137,6 +139,7 @@ func (n *node) announce(rescued store.Rescued) {
 
 func (n *node) sweep(ctx context.Context) error {
 	swept, err := n.store.SweepCancels(ctx)
+	n.did.cancelled.Add(int64(swept.Jobs))
 	if swept.Jobs > 0 {
 		swept.Wakes = append(swept.Wakes, n.engine.news.MayHaveEnded()...)
 	}
@@ -153,6 +156,7 @@ func (n *node) closeChildren(ctx context.Context) error {
 		if err == nil {
 			n.watches.Store(closed.Watch)
 		}
+		n.did.closed.Add(int64(len(closed.Ended)))
 		n.engine.hooks.Over(closed.Ended)
 		n.engine.announce(slices.Concat(closed.Wakes, toStop(closed.Running), n.engine.news.Ended(closed.Ended...))...)
 		if err != nil {
@@ -175,6 +179,7 @@ func (n *node) retain(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		n.did.removed.Add(int64(retained.Jobs))
 		if retained.Jobs > 0 {
 			n.log.Debug("finished jobs removed", logs.KeyJobs, retained.Jobs)
 		}

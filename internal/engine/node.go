@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/grants"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/promoter"
 	"github.com/holdfastdev/holdfast/internal/scheduler"
 	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/internal/tuning"
@@ -17,31 +18,40 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// start joins; see newNode. It does not hold the engine's lock, because the database may be slow.
-func (r *Runner) start(ctx context.Context, stop Stop, kind string) (*node, error) {
+// serves chooses of the handlers those that a node has; nil: all, of which there has to be one.
+type serves func(h *Handler) bool
+
+// enter makes a node, the only one of the namespace in this process. See newNode.
+func (r *Runner) enter(which serves) (*node, error) {
 	e := r.engine
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	switch {
 	case e.closed:
-		e.mu.Unlock()
 		return nil, store.ErrClosed
 	case r.starting || r.node != nil:
-		e.mu.Unlock()
 		return nil, fmt.Errorf("%w: the node is already running", store.ErrConflict)
-	case r.isIdle():
-		e.mu.Unlock()
+	case which == nil && r.cfg.Maintains && !r.isIdle():
+		return nil, fmt.Errorf("%w: handlers are registered, but the node only maintains; remove one or the other", store.ErrInvalid)
+	case which == nil && !r.cfg.Maintains && r.isIdle():
 		return nil, fmt.Errorf("%w: no handler is registered; register one before Run", store.ErrInvalid)
 	}
 	r.starting = true
-	n := r.newNode(kind)
-	e.mu.Unlock()
+	return r.newNode(which), nil
+}
 
+// start joins; see newNode. It does not hold the engine's lock, because the database may be slow.
+func (r *Runner) start(ctx context.Context, stop Stop, which serves) (*node, error) {
+	n, err := r.enter(which)
+	if err != nil {
+		return nil, err
+	}
 	n.promise()
 	joining, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	defer cancel()
 	unhook := context.AfterFunc(stop.Hard, cancel)
 	defer unhook()
-	err := n.join(joining)
+	err = n.join(joining)
 	if err == nil {
 		err = n.grants.Load(joining) // before the first claim
 	}
@@ -63,8 +73,8 @@ func (r *Runner) start(ctx context.Context, stop Stop, kind string) (*node, erro
 	return n, nil
 }
 
-// newNode makes a node for the kinds with handlers, or for one of them. The engine's lock is held.
-func (r *Runner) newNode(kind string) *node {
+// newNode makes a node for kinds with handlers. The engine's lock is held.
+func (r *Runner) newNode(which serves) *node {
 	n := &node{
 		engine: r.engine, runner: r, store: r.engine.Store, cfg: r.cfg, log: r.log, lines: r.lines, outage: r.engine.outage,
 		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
@@ -74,7 +84,7 @@ func (r *Runner) newNode(kind string) *node {
 	}
 	kinds := map[string]string{}
 	for _, h := range r.handlers {
-		if kind == "" || kind == h.Kind {
+		if which == nil || which(h) {
 			n.kinds = append(n.kinds, h.claims()...)
 			for _, claimed := range h.claims() {
 				kinds[claimed] = h.Kind
@@ -88,8 +98,11 @@ func (r *Runner) newNode(kind string) *node {
 	n.slots = slots.New(slots.Config{Size: n.cfg.Slots, Queues: n.cfg.Queues, Shares: n.cfg.Shares, Kinds: kinds, MaxAside: n.cfg.maxAside})
 	n.starts.node = n
 	n.dispatch = newDispatcher(n)
-	n.promote = newPromoter(n)
-	n.dispatch.sweep = n.promote.hint
+	n.promote = promoter.New(promoter.Parts{
+		Store: n.store, Idle: n.dispatch.slowest, Announce: r.engine.announce, Fatal: func(err error) { r.engine.fatal(err) },
+		Turn: func() { n.turns.Note("promotion") }, Outage: n.outage,
+	})
+	n.dispatch.sweep = n.promote.Hint
 	n.heart = newHeart(n)
 	n.schedule = scheduler.New(scheduler.Parts{
 		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Fire: r.engine.commit.Fire, Cancel: r.engine.Cancel,
@@ -150,7 +163,7 @@ func (r *Runner) Run(ctx context.Context, stop Stop) error {
 // serve, which is to be called, serves jobs until ctx ends or the node is told to stop, and returns
 // when the node has left. The package comment says what becomes of running handlers.
 func (r *Runner) Start(ctx context.Context, stop Stop) (serve func() error, err error) {
-	n, err := r.start(ctx, stop, "")
+	n, err := r.start(ctx, stop, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -198,13 +211,13 @@ func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
 // its run has ended, with its id; zero if none is due. No job starts with its enqueue, as the slots
 // do not learn that there are no others. The end of ctx ends the handler's context.
 func (r *Runner) WorkOne(ctx context.Context, kind string) (worked store.ID, err error) {
-	n, err := r.start(ctx, Stop{Hard: ctx}, kind)
+	n, err := r.start(ctx, Stop{Hard: ctx}, func(h *Handler) bool { return h.Kind == kind })
 	if err != nil {
 		return worked, err
 	}
 	defer r.engine.news.Listen()()
 	die := n.begin(ctx, map[string]func(context.Context){"heartbeat": n.heart.loop})
-	n.promote.look(ctx)
+	n.promote.Look(ctx)
 	n.hurry(true)
 	jobs, _, err := n.dispatch.take(ctx, 1, nil)
 	if len(jobs) > 0 {
@@ -236,7 +249,7 @@ func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)
 // loops are those of a living node, by name.
 func (n *node) loops() map[string]func(context.Context) {
 	loops := map[string]func(context.Context){
-		"heartbeat": n.heart.loop, "promotion": n.promote.loop, "schedules": n.schedule.Run, "limits": n.grants.Run,
+		"heartbeat": n.heart.loop, "promotion": n.promote.Run, "schedules": n.schedule.Run, "limits": n.grants.Run,
 		"rates": n.grants.RunPermits, "queue settings": n.tuning.Run,
 	}
 	for _, d := range n.duties() {

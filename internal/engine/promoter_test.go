@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/promoter"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -27,7 +28,7 @@ func TestDueJobThatIsHeldIsNotLookedAtAllTheTime(t *testing.T) {
 						return answer, !open.Load() && looks.Add(1) < 10*atMost
 					}
 				})
-				b.runner().node.promote.hint(time.Now())
+				b.runner().node.promote.Hint(time.Now())
 				time.Sleep(10 * time.Second)
 				if n := looks.Load(); n < 50 || n > atMost {
 					t.Errorf("%d looks in ten seconds", n)
@@ -38,7 +39,7 @@ func TestDueJobThatIsHeldIsNotLookedAtAllTheTime(t *testing.T) {
 				open.Store(true)
 				began := time.Now()
 				b.expect(b.wait(q.Job.ID), store.Completed, "")
-				if took := time.Since(began); took > 2*lastBlocked {
+				if took := time.Since(began); took > 2*promoter.LastBlocked {
 					t.Errorf("it began %v after the transaction had ended", took)
 				}
 			})

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
 	"github.com/holdfastdev/holdfast/internal/portion"
+	"github.com/holdfastdev/holdfast/internal/promoter"
 	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/runlog"
@@ -95,13 +96,14 @@ type node struct {
 	counts   atomic.Bool // there are closed batches that were not called back
 	turns    turns.Turns
 	unserved unserved
+	did      did
 	pending  atomic.Int64 // outcomes that may still hold up a slot
 
 	slots    *slots.Slots
 	numbers  numbers
 	starts   starts
 	dispatch *dispatcher
-	promote  *promoter
+	promote  *promoter.Loop
 	schedule *scheduler.Loop
 	grants   *grants.Loop
 	tuning   *tuning.Table
@@ -128,6 +130,9 @@ type node struct {
 	endIdle  chan struct{}      // closed: idle goroutines end
 	outcomes sync.WaitGroup     // outcomes not yet stored or given up, and starts in progress: the node leaves after them
 }
+
+// did counts what duties have done.
+type did struct{ died, rescued, cancelled, closed, removed atomic.Int64 }
 
 // mode is what people want of a node, as far as the node knows: what its beats have told. The wish
 // is in the node's row; here is what follows from it.
@@ -230,19 +235,6 @@ type holdings struct {
 	claims   []int64
 	from     int64
 	suspects map[store.Lease]time.Time // when each was first seen without work
-}
-
-// promoter makes deferred jobs available when they are due. Every node has one: it costs nothing
-// while nothing is due, and needs no leader. It sleeps until the next due time known from the
-// store's last answer and from hints.
-type promoter struct {
-	node  *node
-	wakes chan struct{}
-
-	blocked time.Duration // backoff while something is due that cannot be moved
-
-	mu   sync.Mutex
-	next time.Time // earliest hint since the last look; zero: none
 }
 
 // starts is the fast path of an enqueue: if the node has room for the job and knows of no other job

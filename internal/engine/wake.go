@@ -17,7 +17,7 @@ func (n *node) wake(w store.Wake) {
 			n.dispatch.wake(w.Queue)
 		}
 	case store.WakeDeferred:
-		n.promote.hint(w.Due)
+		n.promote.Hint(w.Due)
 	case store.WakeCancel:
 		supervise.Signal(n.sweepNow)
 		if len(w.Jobs) == 0 || n.slots.Ask(w.Jobs) {
@@ -25,7 +25,7 @@ func (n *node) wake(w store.Wake) {
 		}
 	case store.WakeAll:
 		n.dispatch.wake("")
-		n.promote.hint(n.store.Now())
+		n.promote.Hint(n.store.Now())
 		supervise.Signal(n.closeNow)
 		supervise.Signal(n.countNow)
 		n.schedule.Nudge()

@@ -239,6 +239,7 @@ var layers = []layer{
 	{pattern: "internal/declared"},
 	{pattern: "internal/keyhash"},
 	{pattern: "internal/firing", imports: []string{"internal/cron", "internal/keyhash", "store"}},
+	{pattern: "internal/promoter", imports: []string{"internal/logs", "internal/supervise", "store"}},
 	{
 		pattern: "internal/scheduler", imports: []string{"internal/firing", "internal/logs", "internal/supervise", "store"},
 		tests: []string{"store/..."},
@@ -271,7 +272,7 @@ var layers = []layer{
 		imports: []string{
 			"hooks", "internal/batching", "internal/commit", "internal/grants", "internal/hookqueue",
 			"internal/loader", "internal/logs", "internal/news", "internal/outcome", "internal/portion",
-			"internal/pulse", "internal/replay", "internal/runlog", "internal/scheduler", "internal/slots", "internal/stopwatch",
+			"internal/promoter", "internal/pulse", "internal/replay", "internal/runlog", "internal/scheduler", "internal/slots", "internal/stopwatch",
 			"internal/supervise", "internal/tail", "internal/tuning", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
@@ -304,6 +305,7 @@ var layers = []layer{
 	{pattern: "joblog", imports: []string{".", "internal/access", "internal/runlog", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},
+	{pattern: "maintain", imports: []string{".", "internal/access", "internal/engine"}, tests: append([]string{"schedule"}, support...)},
 	{pattern: "fair", imports: []string{".", "internal/access"}, tests: support},
 	{pattern: "batch", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: slices.Concat(support, []string{"after"})},
 	{
@@ -335,7 +337,7 @@ var layers = []layer{
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
-	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "joblog", "limit", "operation", "schedule", "store", "why"}},
+	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "joblog", "limit", "maintain", "operation", "schedule", "store", "why"}},
 	{
 		pattern: "internal/cli/app",
 		imports: []string{".", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "store", "store/dsn"},
@@ -348,7 +350,7 @@ var layers = []layer{
 		}),
 		tests: support,
 	},
-	{pattern: "internal/cli/nodes", imports: append([]string{".", "internal/builtin", "store", "store/dsn"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/nodes", imports: append([]string{".", "internal/builtin", "maintain", "store", "store/dsn"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/feed", imports: append([]string{".", "events", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/dead", imports: append([]string{".", "dead", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},

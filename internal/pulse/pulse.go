@@ -47,6 +47,8 @@ type pulse struct {
 	at      time.Time     // the stamp of its last beat
 	silence time.Duration // watched time since that stamp was first seen
 	seen    bool          // in the last answer
+	beaten  bool          // since it was first seen
+	dead    bool          // as the last answer has told
 }
 
 // See evaluates the answer to a successful beat, and returns the nodes that are dead.
@@ -64,13 +66,13 @@ func (p *Detector) See(now time.Time, b store.Beat) (dead []store.NodeBeat) {
 		was := p.nodes[n.Node]
 		switch {
 		case was == nil || !was.at.Equal(n.At):
-			was = &pulse{at: n.At}
+			was = &pulse{at: n.At, beaten: was != nil}
 			p.nodes[n.Node] = was
 		default:
 			was.silence += watched
 		}
 		was.seen = true
-		if p.isDead(was, now) {
+		if was.dead = p.isDead(was, now); was.dead {
 			dead = append(dead, n)
 		}
 	}
@@ -118,6 +120,17 @@ func (p *Detector) age(stamp, now time.Time) time.Duration {
 		return now.Sub(first.seen) + first.at.Sub(stamp)
 	}
 	return 0
+}
+
+// Doubtful is how many nodes of the last answer are neither dead nor known to live, since they have
+// not been watched for long enough: a node lives that has beaten while it was watched.
+func (p *Detector) Doubtful() (n int) {
+	for _, node := range p.nodes {
+		if !node.beaten && !node.dead {
+			n++
+		}
+	}
+	return n
 }
 
 // Lost is called when this node was declared dead: after it has joined again it must observe the

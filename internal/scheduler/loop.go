@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/firing"
@@ -47,6 +48,7 @@ type Loop struct {
 
 	nudged  chan struct{}
 	resting resting
+	written atomic.Int64 // decisions
 }
 
 // New makes a loop.
@@ -73,14 +75,28 @@ func (l *Loop) Run(ctx context.Context) {
 			timer.Stop()
 			continue
 		}
-		at := l.pass(ctx)
+		at, _ := l.pass(ctx) // which has logged its error
 		l.Turn()
 		timer.Reset(max(at.Sub(l.Store.Now()), 0))
 	}
 }
 
+// Once looks until nothing is due, or until ctx ends, on a node that need not lead, and returns how
+// many decisions were written. It is not to be called while Run runs.
+func (l *Loop) Once(ctx context.Context) (written int64, err error) {
+	before := l.written.Load()
+	for ctx.Err() == nil {
+		had := l.written.Load()
+		_, err = l.pass(ctx)
+		if err != nil || l.written.Load() == had {
+			break
+		}
+	}
+	return l.written.Load() - before, err
+}
+
 // pass decides about what is due, and returns when to look again.
-func (l *Loop) pass(ctx context.Context) time.Time {
+func (l *Loop) pass(ctx context.Context) (time.Time, error) {
 	call, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	due, next, err := l.Store.DueSchedules(call, portion+l.resting.count())
 	cancel()
@@ -89,7 +105,7 @@ func (l *Loop) pass(ctx context.Context) time.Time {
 		if ctx.Err() == nil {
 			l.Outage.Failed(logs.CallSchedules, err)
 		}
-		return now.Add(away)
+		return now.Add(away), err
 	}
 	l.Outage.Succeeded(logs.CallSchedules)
 	rested := l.resting.wake(now)
@@ -99,7 +115,7 @@ func (l *Loop) pass(ctx context.Context) time.Time {
 		l.write(ctx, l.stop(ctx, replacing))
 	}
 	if len(decisions) > 0 {
-		return l.Store.Now() // and those that have become due meanwhile
+		return l.Store.Now(), nil // and those that have become due meanwhile
 	}
 	at := now.Add(l.Idle())
 	for _, earlier := range []time.Time{next, rested} {
@@ -108,9 +124,9 @@ func (l *Loop) pass(ctx context.Context) time.Time {
 		}
 	}
 	if soon := now.Add(early); at.Before(soon) {
-		return soon // the clocks differ slightly
+		return soon, nil // the clocks differ slightly
 	}
-	return at
+	return at, nil
 }
 
 // decide decides about schedules that are due and do not rest.
@@ -215,6 +231,9 @@ func (l *Loop) answered(f *store.Fire, err error) {
 	taken, has := errors.AsType[*store.HasRunError](err)
 	switch {
 	case err == nil, errors.Is(err, store.ErrNotFound):
+		if err == nil {
+			l.written.Add(1)
+		}
 		l.resting.written(k)
 	case has:
 		l.resting.has(k, taken.Nominal)

@@ -36,7 +36,7 @@ each job that starts, completes or fails. The database is created if it does not
   holdfast dev --slots 4 --allow-exec=false --database /tmp/try.db`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)),
-		RunE:        a.doServe(&f, true),
+		RunE:        a.doServe(&f, a.works(&f, true)),
 	}
 	f.add(cmd, true, app.LogShort)
 	return cmd
@@ -54,23 +54,42 @@ upgraded first.` + nodeHelp,
   HOLDFAST_NAMESPACE=shop,billing HOLDFAST_NODE_NAME='eu-worker-{version}-{id}' holdfast worker`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)),
-		RunE:        a.doServe(&f, false),
+		RunE:        a.doServe(&f, a.works(&f, false)),
 	}
 	f.add(cmd, false, app.LogText)
 	return cmd
 }
 
+// serving is what a verb serves.
+type serving struct {
+	source   store.Source
+	opts     []holdfast.Option
+	hints    bool                         // prints what to try
+	register func(*holdfast.Client) error // the handlers of a namespace
+}
+
+// works is that of the verbs whose nodes run jobs.
+func (a verbs) works(f *settings, hints bool) func() (*serving, error) {
+	return func() (*serving, error) {
+		if a.Database == dsn.Memory {
+			return nil, arg.Usagef("no other process can see a database in memory; name a file")
+		}
+		source, err := a.Source()
+		return &serving{source: source, hints: hints, register: func(c *holdfast.Client) error { return register(c, f.allowExec) }}, err
+	}
+}
+
 // doServe makes a RunE of a node, which handles the signals itself.
-func (a verbs) doServe(f *settings, hints bool) func(*cobra.Command, []string) error {
+func (a verbs) doServe(f *settings, of func() (*serving, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
-		if err := a.serve(cmd, f, hints); err != nil {
+		if err := a.serve(cmd, f, of); err != nil {
 			return app.WorkFailed(err)
 		}
 		return nil
 	}
 }
 
-func (a verbs) serve(cmd *cobra.Command, f *settings, hints bool) error {
+func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error)) error {
 	ctx := cmd.Context()
 	opts, err := a.nodeOptions(ctx, f)
 	if err != nil {
@@ -80,10 +99,7 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, hints bool) error {
 	if err != nil {
 		return err
 	}
-	if a.Database == dsn.Memory {
-		return arg.Usagef("no other process can see a database in memory; name a file")
-	}
-	named, err := a.Source()
+	s, err := of()
 	if err != nil {
 		return err
 	}
@@ -93,21 +109,21 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, hints bool) error {
 	a.NoteUnknownVariables(cmd)
 	log, end := a.Logger(logging)
 	defer end()
-	source := &nodeSource{Source: named, onJoin: func() {
-		if hints {
-			a.hint(named.String(), f)
+	source := &nodeSource{Source: s.source, onJoin: func() {
+		if s.hints {
+			a.hint(s.source.String(), f)
 		}
 	}}
-	client, err := a.openNode(ctx, source, append(opts, holdfast.WithLogger(log)))
+	client, err := a.openNode(ctx, source, append(append(opts, s.opts...), holdfast.WithLogger(log)))
 	if err != nil {
 		return err
 	}
-	nodes, err := a.nodesOf(client, f)
+	nodes, err := a.nodesOf(client, s.register)
 	if err == nil {
 		err = a.runNodes(ctx, nodes, source)
 	}
 	if err != nil && !source.hasJoined() {
-		err = fmt.Errorf("cannot start a node on %s: %w", named, err)
+		err = fmt.Errorf("cannot start a node on %s: %w", s.source, err)
 	}
 	return errors.Join(err, app.CloseClient(ctx, client))
 }
@@ -127,14 +143,14 @@ func (a verbs) openNode(ctx context.Context, source store.Source, opts []holdfas
 }
 
 // nodesOf returns a client for each namespace, with the handlers of its node.
-func (a verbs) nodesOf(client *holdfast.Client, f *settings) ([]*holdfast.Client, error) {
+func (a verbs) nodesOf(client *holdfast.Client, register func(*holdfast.Client) error) ([]*holdfast.Client, error) {
 	nodes := make([]*holdfast.Client, len(a.Namespaces))
 	for i, namespace := range a.Namespaces {
 		node, err := client.In(namespace)
 		if err != nil {
 			return nil, err
 		}
-		if err := register(node, f.allowExec); err != nil {
+		if err := register(node); err != nil {
 			return nil, err
 		}
 		nodes[i] = node

@@ -41,7 +41,7 @@ const (
 	EnvStopTimeout = "HOLDFAST_STOP_TIMEOUT"
 )
 
-// settings are the flags of "dev" and "worker".
+// settings are the flags of nodes.
 type settings struct {
 	allowExec   bool
 	slots       int
@@ -54,12 +54,22 @@ type settings struct {
 }
 
 func (f *settings) add(cmd *cobra.Command, allowExec bool, format string) {
+	f.addOfNode(cmd, format)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.allowExec, flagAllowExec, allowExec, "run exec jobs: anyone who can enqueue can run commands as this user")
-	flags.IntVar(&f.slots, flagSlots, 100, "run at most `N` jobs at once, of each namespace")
+	flags.IntVar(&f.slots, flagSlots, f.slots, "run at most `N` jobs at once, of each namespace")
 	flags.StringArrayVar(&f.queues, flagQueue, nil,
 		"serve queue `NAME[=SLOTS]`, with at most SLOTS of its jobs at once; NAME* is each queue that begins so; "+
 			"repeatable, or a comma-separated list (default: all queues)")
+	for flag, variable := range map[string]string{flagAllowExec: EnvAllowExec, flagSlots: EnvSlots, flagQueue: EnvQueues} {
+		app.Variable(flags, flag, variable)
+	}
+}
+
+// addOfNode adds the flags that every node has.
+func (f *settings) addOfNode(cmd *cobra.Command, format string) {
+	f.slots = 100
+	flags := cmd.Flags()
 	flags.StringVar(&f.nodeName, flagNodeName, defaultNodeName,
 		"name of the node, for people: a `TEMPLATE` with {host}, {pid}, {version} and {id}")
 	flags.DurationVar(&f.beat, flagBeat, 5*time.Second, "say every `DURATION` that the node lives")
@@ -67,8 +77,7 @@ func (f *settings) add(cmd *cobra.Command, allowExec bool, format string) {
 	flags.DurationVar(&f.stopTimeout, flagStopTimeout, 20*time.Second, "give running jobs this `DURATION` to finish after the first signal")
 	f.log.Add(flags, "info", format)
 	for flag, variable := range map[string]string{
-		flagAllowExec: EnvAllowExec, flagSlots: EnvSlots, flagQueue: EnvQueues, flagNodeName: EnvNodeName, flagBeat: EnvBeat,
-		flagDeadAfter: EnvDeadAfter, flagStopTimeout: EnvStopTimeout,
+		flagNodeName: EnvNodeName, flagBeat: EnvBeat, flagDeadAfter: EnvDeadAfter, flagStopTimeout: EnvStopTimeout,
 	} {
 		app.Variable(flags, flag, variable)
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfastdev/holdfast/maintain"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -49,6 +50,29 @@ type AskedNode struct {
 	Node  Big    `json:"node"`
 	Mode  string `json:"mode"`
 	Error Text   `json:"error"`
+}
+
+// Maintained is what a maintenance has done.
+type Maintained struct {
+	Node      Big  `json:"node"` // as which it was done
+	Led       bool `json:"led"`
+	Died      int  `json:"died"` // nodes
+	Rescued   int  `json:"rescued"`
+	Promoted  int  `json:"promoted"`
+	Fired     int  `json:"fired"`
+	Cancelled int  `json:"cancelled"`
+	Closed    int  `json:"closed"`
+	Removed   int  `json:"removed"`
+	Doubtful  int  `json:"doubtful_nodes"`
+	More      bool `json:"more"`
+}
+
+// NewMaintained makes the view of a report.
+func NewMaintained(r maintain.Report) Maintained {
+	return Maintained{
+		Node: Big(r.Node), Led: r.Led, Died: int(r.Died), Rescued: int(r.Rescued), Promoted: int(r.Promoted), Fired: int(r.Fired),
+		Cancelled: int(r.Cancelled), Closed: int(r.Closed), Removed: int(r.Removed), Doubtful: r.Doubtful, More: r.More,
+	}
 }
 
 // DeletedQueue is a queue that was to be deleted.

@@ -1,0 +1,227 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/maintain"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+// kept are the flags that say how long finished jobs are kept. What no flag says is kept: this
+// program does not know what the others were told.
+type kept store.Retention
+
+func (k *kept) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.DurationVar(&k.Completed, "completed", 0, "remove completed jobs after this `DURATION`, such as 24h or 30d (default: never)")
+	flags.DurationVar(&k.Failed, "failed", 0, "remove failed jobs after this `DURATION` (default: never)")
+	flags.DurationVar(&k.Cancelled, "cancelled", 0, "remove cancelled jobs after this `DURATION` (default: never)")
+	flags.DurationVar(&k.Audit, "audit", 0, "forget after this `DURATION` what people did (default: never)")
+}
+
+// isEmpty reports whether no flag was given.
+func (k *kept) isEmpty() bool { return *k == kept{} }
+
+// option is what the flags say, for Open.
+func (k *kept) option() (holdfast.Option, error) {
+	r := store.Retention(*k)
+	for _, keep := range []*time.Duration{&r.Completed, &r.Failed, &r.Cancelled, &r.Audit} {
+		switch {
+		case *keep < 0:
+			return nil, arg.Usagef("a duration of what is to be removed must be positive, not %v", *keep)
+		case *keep == 0:
+			*keep = -1 // for ever
+		}
+	}
+	return holdfast.WithRetention(r), nil
+}
+
+// round is one of the verbs that do maintenance once.
+type round struct {
+	verb, short, long string
+	duties            []maintain.Duty
+	budget            time.Duration
+	retains           bool
+}
+
+var rounds = []round{
+	{
+		verb: "all", short: "Do all of the maintenance once", retains: true, budget: 30 * time.Second,
+		long: `Do all of the maintenance that is to be done now, in all namespaces, and say what it was. Finished
+jobs are removed only after the times that flags say.`,
+	},
+	{
+		verb: "rescue", short: "Take jobs from nodes that have died", duties: []maintain.Duty{maintain.Rescue}, budget: 30 * time.Second,
+		long: `Take the jobs of nodes that have died, so that others run them. Whether a node that has not signed
+off is dead can only be told by watching it: for 10 seconds, or half of the time after which it
+counts as dead. If another node leads, that does it, and only nodes that are known to be dead are
+seen to here.`,
+	},
+	{
+		verb: "promote", short: "Make due jobs available", duties: []maintain.Duty{maintain.Promote}, budget: time.Minute,
+		long: `Make jobs available whose time has come: scheduled ones, retries, and those that have waited for a
+rate, or for a time.`,
+	},
+	{
+		verb: "schedules", short: "Enqueue the jobs of due schedules", duties: []maintain.Duty{maintain.Schedules}, budget: time.Minute,
+		long: `Enqueue the jobs of schedules whose time has come, as a node that leads does: no time fires twice.`,
+	},
+	{
+		verb: "settle", short: "Settle what cancels and ended jobs have left to do", duties: []maintain.Duty{maintain.Settle}, budget: time.Minute,
+		long: `Apply cancels that could not be applied at once, end the children of jobs that have ended, let jobs
+go on that came after others, and call batches back.`,
+	},
+	{
+		verb: "retain", short: "Remove finished jobs that are old enough", duties: []maintain.Duty{maintain.Retain}, budget: 5 * time.Minute, retains: true,
+		long: `Remove finished jobs that are older than flags say, in all namespaces, and what else has a
+retention. At least one flag has to be given: nothing says here for how long the programs that use
+the database keep their jobs. On PostgreSQL, which drops days, jobs may stay for a day longer.`,
+	},
+}
+
+func (a verbs) maintainCommand() *cobra.Command {
+	group := app.Group("maintain", "Do the maintenance of a database once, or as a node of its own",
+		`Do the maintenance of a database: rescue the jobs of dead nodes, make due jobs available, fire
+schedules, settle what ended jobs have left to do, and remove what is old. Usually a node does it by
+itself. These verbs are for where no node runs for long, for tests, and for operations. Each may be
+used while nodes run.`, `  holdfast maintain all --completed 24h --failed 7d
+  holdfast maintain node`)
+	for _, r := range rounds {
+		group.AddCommand(a.roundCommand(r))
+	}
+	group.AddCommand(a.maintainNodeCommand())
+	return group
+}
+
+func (a verbs) roundCommand(r round) *cobra.Command {
+	var budget time.Duration
+	var k kept
+	example := "  holdfast maintain " + r.verb
+	if r.retains {
+		example += " --completed 24h --failed 7d"
+	}
+	cmd := &cobra.Command{
+		Use: r.verb, Short: r.short, Long: r.long, Example: example + "\n  holdfast maintain " + r.verb + " --budget 20s --output json" +
+			map[bool]string{true: " --completed 1h"}[r.verb == "retain"],
+		Args:        arg.Takes(0, 0),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			keeps, err := k.option()
+			switch {
+			case err != nil:
+				return err
+			case budget <= 0:
+				return arg.Usagef("--budget must be more than 0")
+			case r.verb == "retain" && k.isEmpty():
+				return arg.Usagef("say what is to be removed, with --completed, --failed, --cancelled or --audit")
+			}
+			return a.maintainOnce(ctx, r, budget, keeps)
+		}),
+	}
+	cmd.Flags().DurationVar(&budget, "budget", r.budget, "stop after this `DURATION`, whatever is left to do")
+	if r.retains {
+		k.add(cmd)
+	}
+	return cmd
+}
+
+func (a verbs) maintainOnce(ctx context.Context, r round, budget time.Duration, keeps holdfast.Option) (err error) {
+	source, err := a.Source(dsn.NoMigrate())
+	if err != nil {
+		return err
+	}
+	client, err := a.OpenClient(ctx, source, keeps)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, app.CloseClient(ctx, client)) }()
+	report, err := maintain.Once(ctx, client, budget, r.duties...)
+	if err != nil && report == (maintain.Report{}) {
+		return err
+	}
+	view := views.NewMaintained(report)
+	if err := a.Object(view, func() { a.printMaintained(r, report) }); err != nil {
+		return err
+	}
+	if ctx.Err() != nil && err == nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (a verbs) printMaintained(r round, report maintain.Report) {
+	var said []string
+	for _, did := range []struct {
+		duty maintain.Duty
+		text string
+	}{
+		{maintain.Rescue, output.Plural(int(report.Rescued), "job") + " rescued, " + output.Plural(int(report.Died), "node") + " declared dead"},
+		{maintain.Promote, output.Plural(int(report.Promoted), "job") + " made available"},
+		{maintain.Schedules, output.Plural(int(report.Fired), "time") + " of schedules decided"},
+		{maintain.Settle, output.Plural(int(report.Cancelled), "cancel") + " applied, " + output.Plural(int(report.Closed), "job") + " ended after others"},
+		{maintain.Retain, output.Plural(int(report.Removed), "job") + " removed"},
+	} {
+		wanted := len(r.duties) == 0
+		for _, d := range r.duties {
+			wanted = wanted || d == did.duty
+		}
+		if wanted {
+			said = append(said, did.text)
+		}
+	}
+	a.Printf("%s", strings.Join(said, "\n"))
+	if report.Doubtful > 0 {
+		a.Notef("It could not be told whether %s: the budget was too small.", liveOrDead(report.Doubtful))
+	} else if report.More {
+		a.Notef("There is more to do; call it again, or with a larger --budget.")
+	}
+}
+
+func liveOrDead(nodes int) string {
+	if nodes == 1 {
+		return "1 node lives"
+	}
+	return output.Plural(nodes, "node") + " live"
+}
+
+func (a verbs) maintainNodeCommand() *cobra.Command {
+	var f settings
+	var k kept
+	cmd := &cobra.Command{
+		Use:   "node",
+		Short: "Start a node that only maintains",
+		Long: `Start a node that claims no jobs but operations, and does the maintenance of all namespaces if no
+other node leads. Finished jobs are removed only after the times that flags say, while it leads.
+Unlike the others, it does not migrate.
+
+On SIGTERM, SIGHUP or Ctrl-C it leaves.`,
+		Example:     "  holdfast maintain node --completed 24h --failed 7d\n  holdfast maintain node --node-name 'maintainer-{host}'",
+		Args:        arg.Takes(0, 0),
+		Annotations: app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)),
+		RunE: a.doServe(&f, func() (*serving, error) {
+			keeps, err := k.option()
+			if err != nil {
+				return nil, err
+			}
+			source, err := a.Source(dsn.NoMigrate())
+			return &serving{
+				source: source, opts: []holdfast.Option{maintain.Only(), keeps},
+				register: func(*holdfast.Client) error { return nil },
+			}, err
+		}),
+	}
+	f.addOfNode(cmd, app.LogText)
+	k.add(cmd)
+	return cmd
+}

@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// all are all duties.
+var all = Duties{Rescue: true, Promote: true, Schedules: true, Settle: true, Retain: true}
+
+// stranger joins as a node of another process, claims a job, and is not heard of again.
+func (b *bed) stranger(deadAfter time.Duration) (node int64, job store.ID) {
+	b.t.Helper()
+	ctx := b.t.Context()
+	node, err := b.st.Join(ctx, store.NodeInfo{Name: "stranger", Namespace: "default", Kinds: []string{"k"}, Slots: 1, DeadAfter: deadAfter})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	job = b.enqueue(b.job("k"))
+	claimed, err := b.st.Claim(ctx, store.ClaimParams{Node: node, Namespace: "default", Kinds: []string{"k"}, Limit: 1})
+	if err != nil || len(claimed) != 1 {
+		b.t.Fatalf("%d jobs claimed, error %v", len(claimed), err)
+	}
+	return node, job
+}
+
+func (b *bed) maintain(budget time.Duration, d Duties) Maintained {
+	b.t.Helper()
+	m, err := b.runner().Maintain(b.t.Context(), budget, d)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if m.Node == 0 {
+		return m
+	}
+	nodes, err := b.st.Nodes(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for i := range nodes {
+		if nodes[i].ID == m.Node && nodes[i].Ended != store.NodeLeft {
+			b.t.Errorf("the node of the maintenance has not left: %v", nodes[i].Ended)
+		}
+	}
+	return m
+}
+
+func TestMaintainRescuesTheJobsOfADeadNode(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		_, job := b.stranger(20 * time.Second)
+		began := time.Now()
+		m := b.maintain(time.Minute, all)
+		if m.Died != 1 || m.Rescued != 1 || !m.Led || !m.Watched || m.Doubtful != 0 || m.More {
+			t.Errorf("%+v", m)
+		}
+		if took := time.Since(began); took < 20*time.Second || took > 30*time.Second {
+			t.Errorf("it took %v; a node is dead after 20 s", took)
+		}
+		if state := b.get(job).State; state == store.Running {
+			t.Error("the job is still on the dead node")
+		}
+		if m := b.maintain(time.Minute, all); m.Died+m.Rescued != 0 || !m.Watched {
+			t.Errorf("again: %+v", m)
+		}
+	})
+}
+
+// TestMaintainOfAShortBudgetRescuesNobody: it says that it could not tell, and the next one, which
+// has more time, can.
+func TestMaintainOfAShortBudgetRescuesNobody(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		_, job := b.stranger(20 * time.Second)
+		began := time.Now()
+		m := b.maintain(3*time.Second, all)
+		if m.Died != 0 || m.Rescued != 0 || m.Watched || m.Doubtful != 1 || !m.More {
+			t.Errorf("%+v", m)
+		}
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if state := b.get(job).State; state != store.Running {
+			t.Errorf("the job is %v", state)
+		}
+		time.Sleep(time.Minute) // its stamp is old by then, so watching for half of the time is enough
+		began = time.Now()
+		if m := b.maintain(time.Minute, all); m.Rescued != 1 {
+			t.Errorf("later: %+v", m)
+		}
+		if took := time.Since(began); took > 16*time.Second {
+			t.Errorf("later it took %v", took)
+		}
+	})
+}
+
+// TestMaintainDoesNotKillNodesThatBeatSlowly: a fleet may have been given more time than this
+// program.
+func TestMaintainDoesNotKillNodesThatBeatSlowly(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		node, job := b.stranger(10 * time.Minute)
+		ctx, stop := context.WithCancel(b.t.Context())
+		defer stop()
+		go func() {
+			for ctx.Err() == nil {
+				_, _ = b.st.Beat(ctx, store.BeatParams{Node: node})
+				select {
+				case <-time.After(2 * time.Minute):
+				case <-ctx.Done():
+				}
+			}
+		}()
+		m := b.maintain(15*time.Minute, all)
+		if m.Died != 0 || m.Rescued != 0 || !m.Watched {
+			t.Errorf("%+v", m)
+		}
+		if state := b.get(job).State; state != store.Running {
+			t.Errorf("the job is %v", state)
+		}
+	})
+}
+
+// TestMaintainLeavesTheWatchToALeader: it does what is to be done now, and is quick.
+func TestMaintainLeavesTheWatchToALeader(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		leader, err := b.st.Join(b.t.Context(), store.NodeInfo{Name: "leader", DeadAfter: 20 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		beat, err := b.st.Beat(b.t.Context(), store.BeatParams{Node: leader, LeaderTTL: 10 * time.Second, Lead: true})
+		if err != nil || !beat.Leader {
+			t.Fatalf("it leads: %v, error %v", beat.Leader, err)
+		}
+		b.enqueue(b.job("k", func(e *store.Enqueue) { e.Delay = time.Second }))
+		time.Sleep(2 * time.Second)
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() {
+			for {
+				select {
+				case <-time.After(5 * time.Second):
+				case <-stop:
+					return
+				}
+				_, _ = b.st.Beat(b.t.Context(), store.BeatParams{Node: leader, LeaderTTL: 10 * time.Second, Lead: true})
+			}
+		}()
+		began := time.Now()
+		m := b.maintain(time.Minute, all)
+		if m.Node != 0 || m.Led || m.Promoted != 1 || m.Doubtful != 0 || m.More {
+			t.Errorf("%+v", m)
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// TestMaintainAfterTheLeaderWasKilled: its lease is still there for a while.
+func TestMaintainAfterTheLeaderWasKilled(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		node, job := b.stranger(20 * time.Second)
+		beat, err := b.st.Beat(b.t.Context(), store.BeatParams{Node: node, LeaderTTL: 10 * time.Second, Lead: true})
+		if err != nil || !beat.Leader {
+			t.Fatalf("it leads: %v, error %v", beat.Leader, err)
+		}
+		if m := b.maintain(time.Minute, all); m.Died != 1 || m.Rescued != 1 || !m.Led || !m.Watched || m.More {
+			t.Errorf("%+v", m)
+		}
+		if state := b.get(job).State; state == store.Running {
+			t.Error("the job is still on the dead node")
+		}
+	})
+}
+
+// TestMaintainDoesOnlyWhatIsAsked, and goes on after one that fails.
+func TestMaintainDoesOnlyWhatIsAsked(t *testing.T) {
+	inBed(t, Config{Node: NodeConfig{Retain: store.Retention{Completed: time.Minute}}}, func(b *bed) {
+		b.handle("k", ok)
+		b.run()
+		done := b.enqueue(b.job("k"))
+		b.wait(done)
+		b.halt()
+		due := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Delay = time.Second }))
+		time.Sleep(time.Hour)
+
+		if m := b.maintain(time.Minute, Duties{Promote: true}); m.Promoted != 1 || m.Removed != 0 || m.Node != 0 {
+			t.Errorf("promote: %+v", m)
+		}
+		if b.get(due).State != store.Available || b.get(done).State != store.Completed {
+			t.Errorf("they are %v and %v", b.get(due).State, b.get(done).State)
+		}
+		b.stranger(20 * time.Second)
+		boom := errors.New("boom")
+		b.st.hook(func(p *probe) { p.onBeat = func() error { return boom } })
+		m, err := b.runner().Maintain(b.t.Context(), 30*time.Second, Duties{Rescue: true, Retain: true})
+		if err != nil || m.Removed != 1 || !m.More || m.Watched {
+			t.Errorf("with a database that takes no beats: %+v, error %v", m, err)
+		}
+		b.st.hook(func(p *probe) { p.onBeat = nil })
+	})
+}
+
+func TestMaintainBesideTheNodeOfThisProcess(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", ok)
+		b.run()
+		if _, err := b.runner().Maintain(b.t.Context(), time.Minute, all); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("error %v", err)
+		}
+		b.wait(b.enqueue(b.job("k"))) // the node is as it was
+	})
+}
+
+func TestNodeThatOnlyMaintains(t *testing.T) {
+	inBed(t, Config{Node: NodeConfig{Maintains: true}}, func(b *bed) {
+		_, job := b.stranger(20 * time.Second)
+		b.run()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if state := b.get(job).State; state == store.Running {
+			t.Error("a minute after its node died the job is still on it")
+		}
+		b.halt()
+		b.handle("k", ok)
+		if _, err := b.runner().Start(b.t.Context(), Stop{Hard: b.t.Context()}); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("with a handler: %v", err)
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package maintain_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/maintain"
+	"github.com/holdfastdev/holdfast/schedule"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+var letters = holdfast.NewKind[string, string]("letter")
+
+// onBoth runs a test on both databases. open opens a client, which is closed at the end.
+func onBoth(t *testing.T, test func(t *testing.T, open func(...holdfast.Option) *holdfast.Client)) {
+	t.Helper()
+	opener := func(t *testing.T, source store.Source) func(...holdfast.Option) *holdfast.Client {
+		t.Helper()
+		return func(opts ...holdfast.Option) *holdfast.Client {
+			c, err := holdfast.Open(t.Context(), source, append(opts, holdfast.WithLogger(slog.New(slog.DiscardHandler)))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close(context.Background()) })
+			return c
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, opener(t, sqlite.File(filepath.Join(t.TempDir(), "h.db"))))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, opener(t, postgres.URL(pgtest.Shared(t).Database(t))))
+	})
+}
+
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open func(...holdfast.Option) *holdfast.Client) {
+		ctx := t.Context()
+		c := open(holdfast.WithRetention(store.Retention{Cancelled: time.Microsecond}))
+		due, err := letters.Enqueue(ctx, c, "due", holdfast.Delay(20*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		later, err := letters.Enqueue(ctx, c, "later", holdfast.Delay(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone, err := letters.Enqueue(ctx, c, "gone")
+		if err == nil {
+			_, err = c.Cancel(ctx, "not needed", gone.ID)
+		}
+		if err == nil {
+			_, err = schedule.Create(ctx, c, schedule.New("now", schedule.At(time.Now().Add(50*time.Millisecond)), letters.Item("fired")))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond) //nolint:forbidigo // the database's clock goes on by itself
+
+		r, err := maintain.Once(ctx, c, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		removed := r.Removed // PostgreSQL drops days, and removes single jobs only after a day
+		r.Removed = 0
+		if want := (maintain.Report{Led: true, Promoted: 1, Fired: 1}); r != want || removed > 1 {
+			t.Errorf("it has done %+v and removed %d, want %+v", r, removed, want)
+		}
+		for id, want := range map[holdfast.ID]store.State{due.ID: store.Available, later.ID: store.Scheduled} {
+			rec, err := c.Get(ctx, id)
+			if err != nil || rec.State != want {
+				t.Errorf("a job is %v, want %v; error %v", rec.State, want, err)
+			}
+		}
+		if r, err := maintain.Once(ctx, c, time.Minute); err != nil || r != (maintain.Report{Led: true}) {
+			t.Errorf("again: %+v, error %v", r, err)
+		}
+	})
+}
+
+func TestOnceRefuses(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open func(...holdfast.Option) *holdfast.Client) {
+		ctx := t.Context()
+		c := open(maintain.Only())
+		if _, err := maintain.Once(ctx, c, 0); !errors.Is(err, holdfast.ErrInvalid) {
+			t.Errorf("without a budget: %v", err)
+		}
+		if _, err := maintain.Once(ctx, c, time.Second, maintain.Duty(17)); !errors.Is(err, holdfast.ErrInvalid) {
+			t.Errorf("an unknown duty: %v", err)
+		}
+		if err := c.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := maintain.Once(ctx, c, time.Second); !errors.Is(err, holdfast.ErrConflict) {
+			t.Errorf("beside a node of its own: %v", err)
+		}
+		other := open()
+		r, err := maintain.Once(ctx, other, time.Minute, maintain.Promote, maintain.Settle)
+		if err != nil || r.More {
+			t.Errorf("beside a node of another client: %+v, error %v", r, err)
+		}
+		if err := c.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := maintain.Once(ctx, other, time.Second); !errors.Is(err, holdfast.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	})
+}
+
+// TestTwoAtOnce: what two do at the same moment is done once.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open func(...holdfast.Option) *holdfast.Client) {
+		ctx := t.Context()
+		const jobs, at = 300, 3
+		clients := make([]*holdfast.Client, at)
+		for i := range clients {
+			clients[i] = open()
+		}
+		for range jobs {
+			if _, err := letters.Enqueue(ctx, clients[0], "due", holdfast.Delay(time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range []string{"a", "b", "c", "d"} {
+			s := schedule.New(name, schedule.At(time.Now().Add(20*time.Millisecond)), letters.Item(name))
+			if _, err := schedule.Create(ctx, clients[0], s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // as above
+		reports := make(chan maintain.Report, at)
+		for _, c := range clients {
+			go func() {
+				r, err := maintain.Once(ctx, c, time.Minute)
+				if err != nil {
+					t.Error(err)
+				}
+				reports <- r
+			}()
+		}
+		var promoted, fired int64
+		for range at {
+			r := <-reports
+			promoted, fired = promoted+r.Promoted, fired+r.Fired
+		}
+		count, err := clients[0].Count(ctx, store.Filter{States: []store.State{store.Available}})
+		if err != nil || count.N != jobs+4 || promoted != jobs || fired != 4 {
+			t.Errorf("%d jobs are available, %d were promoted and %d fired; error %v", count.N, promoted, fired, err)
+		}
+	})
+}
