@@ -71,7 +71,7 @@ func (e *examination) run(ctx context.Context, source store.Source) error {
 			return err
 		}
 	}
-	if schema.Version != schema.Latest {
+	if !schema.IsServed() {
 		return nil
 	}
 	s, err := source.Open(ctx)
@@ -95,6 +95,8 @@ func schemaFinding(s store.Schema) store.Finding {
 	case s.Version < s.Latest:
 		f.Severity, f.Text = store.Problem, fmt.Sprintf("it has version %d, and this program needs %d", s.Version, s.Latest)
 		f.Do = "run holdfast migrate up; docs/databases.md says which programs have to be stopped before"
+	case s.Version > s.Latest && s.IsServed():
+		f.Text = fmt.Sprintf("version %d, which is newer than this program's %d and serves it, too", s.Version, s.Latest)
 	case s.Version > s.Latest:
 		f.Severity, f.Text = store.Problem, fmt.Sprintf("it has version %d, and this program knows %d", s.Version, s.Latest)
 		f.Do = "use the release of Holdfast that the other programs use, or a newer one"

@@ -329,4 +329,37 @@ type Migration struct {
 type Schema struct {
 	Version int // applied; 0: nothing of ours is there
 	Latest  int // that this program knows
+	// Serves is told where Version is later than Latest: programs that know this version, or a later
+	// one, work with the database as they do with their own. 0: only those that know Version.
+	Serves int
+}
+
+// IsServed reports whether this program may work with the database as it is. If its version is later
+// than the program's, the steps in between say whether they serve the program.
+func (s Schema) IsServed() bool {
+	return s.Version == s.Latest || s.Version > s.Latest && s.Serves > 0 && s.Serves <= s.Latest
+}
+
+// Check returns an ErrSchema that says what to do, unless the program is served.
+func (s Schema) Check() error {
+	switch {
+	case s.IsServed():
+		return nil
+	case s.Version < s.Latest:
+		return fmt.Errorf("%w: the database has version %d, this program needs %d; run holdfast migrate up", ErrSchema, s.Version, s.Latest)
+	case s.Serves > 0:
+		return fmt.Errorf("%w: the database has version %d, which serves programs from version %d on, and this one has %d; use a newer version of it",
+			ErrSchema, s.Version, s.Serves, s.Latest)
+	}
+	return s.CheckSame()
+}
+
+// CheckSame is Check for what has to know all of the database, such as a copy: a later version is an
+// ErrSchema even if it serves the program.
+func (s Schema) CheckSame() error {
+	if s.Version > s.Latest {
+		return fmt.Errorf("%w: the database has version %d, this program supports up to %d; use a newer version of it",
+			ErrSchema, s.Version, s.Latest)
+	}
+	return nil
 }

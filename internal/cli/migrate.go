@@ -37,11 +37,11 @@ holdfast needs. Running it again, or several times at once, is safe.`,
 			if err != nil {
 				return err
 			}
-			before, err := app.SchemaOf(ctx, source)
+			before, err := source.Schema(ctx)
 			if err != nil {
 				return err
 			}
-			if before.Version > before.Latest {
+			if before.Version > before.Latest && !before.IsServed() {
 				return app.SchemaError(ctx, source, holdfast.ErrSchema)
 			}
 			after, err := source.Migrate(ctx)
@@ -77,7 +77,7 @@ code is 0 whatever the version.`,
 			if err != nil {
 				return err
 			}
-			s, err := app.SchemaOf(ctx, source)
+			s, err := source.Schema(ctx)
 			if err != nil {
 				return err
 			}
@@ -87,6 +87,8 @@ code is 0 whatever the version.`,
 					a.Printf("%s: no schema; \"holdfast migrate up\" creates version %d", source, s.Latest)
 				case s.Version < s.Latest:
 					a.Printf("%s: schema version %d; \"holdfast migrate up\" upgrades it to %d", source, s.Version, s.Latest)
+				case s.Version > s.Latest && s.IsServed():
+					a.Printf("%s: schema version %d, newer than this holdfast, which it serves: version %d", source, s.Version, s.Latest)
 				case s.Version > s.Latest:
 					a.Printf("%s: schema version %d is newer than this holdfast, which supports up to %d", source, s.Version, s.Latest)
 				default:

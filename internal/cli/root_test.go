@@ -508,6 +508,40 @@ func (s *shell) statement(text string) {
 	}
 }
 
+// TestSchemaThatServesThisProgram: a later version of the schema is worked with if all steps that
+// the program does not know serve it.
+func TestSchemaThatServesThisProgram(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	var v struct{ Version, Latest int }
+	s.decode(s.ok("migrate", "status", "-o", "json"), &v)
+	later := func(steps, serves int) {
+		t.Helper()
+		s.statement(fmt.Sprintf("INSERT INTO holdfast_migration (version, name, applied_at, serves) VALUES (%d, 'later', 0, %d)", v.Latest+steps, serves))
+	}
+	later(1, v.Latest-1)
+	later(2, v.Latest)
+	id := s.enqueue("x")
+	if state := s.job(id)["state"]; state != "available" {
+		t.Errorf("it is %v", state)
+	}
+	s.ok("migrate", "up")
+	for _, said := range []string{s.ok("migrate", "status", "-o", "table"), s.run("doctor", "-o", "table").stdout} {
+		if !strings.Contains(said, "newer than this") {
+			t.Errorf("%s", said)
+		}
+	}
+	s.decode(s.ok("migrate", "status", "-o", "json"), &v)
+	if v.Version != v.Latest+2 {
+		t.Errorf("%+v", v)
+	}
+	s.expect(s.run("copy", "--from", s.db, "--to", filepath.Join(t.TempDir(), "t.db")), 1, "use a newer holdfast")
+	s.expect(s.run("migrate", "reset", "--yes"), 1, "use a newer holdfast")
+	later(3, v.Latest+1)
+	s.expect(s.run("job", "list"), 1, "which serves programs from version", "use a newer holdfast")
+	s.expect(s.run("worker"), 1, "use a newer")
+}
+
 func TestSchemaOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)

@@ -27,11 +27,23 @@ type cluster struct {
 	logs    *os.File
 	workers []*worker
 	killed  map[string]bool // the names of the processes
+	old     *earlier        // the program with which the first of them begin; nil: this one
 	slow    map[int64]bool  // the nodes that were dead already when their processes were killed
 }
 
 // newCluster opens the database and starts workers. What it starts ends with the test.
 func newCluster(t *testing.T, config workerConfig, workers int) *cluster {
+	t.Helper()
+	c := prepare(t, config)
+	c.client = open(t, config.Database)
+	for range workers {
+		c.add()
+	}
+	return c
+}
+
+// prepare makes a cluster that has not opened its database. What it starts ends with the test.
+func prepare(t *testing.T, config workerConfig) *cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it takes many processes")
@@ -45,7 +57,7 @@ func newCluster(t *testing.T, config workerConfig, workers int) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, config: config, logs: logs, client: open(t, config.Database), killed: map[string]bool{}, slow: map[int64]bool{}}
+	c := &cluster{t: t, config: config, logs: logs, killed: map[string]bool{}, slow: map[int64]bool{}}
 	t.Cleanup(func() {
 		for _, w := range c.workers {
 			if err := w.kill(); err != nil {
@@ -66,9 +78,6 @@ func newCluster(t *testing.T, config workerConfig, workers int) *cluster {
 		}
 		_ = logs.Close()
 	})
-	for range workers {
-		c.add()
-	}
 	return c
 }
 
@@ -109,11 +118,11 @@ func (c *cluster) start(place int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	self, err := os.Executable()
+	path, err := c.program(place, w.lives)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	cmd := exec.Command(self)
+	cmd := exec.Command(path)
 	cmd.Env = append(os.Environ(), workerEnv+"="+string(text))
 	cmd.Stdout, cmd.Stderr = c.logs, c.logs
 	p, err := process.Start(cmd)

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,12 +25,12 @@ func TestFlows(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		rounds(t, func(t *testing.T) { weather(t, newSQLite(t), nil) })
+		rounds(t, func(t *testing.T) { weather(t, newSQLite(t), nil, nil) })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		server := pgtest.Private(t)
-		rounds(t, func(t *testing.T) { weather(t, server.Database(t), server) })
+		rounds(t, func(t *testing.T) { weather(t, server.Database(t), server, nil) })
 	})
 }
 
@@ -41,20 +42,31 @@ func rounds(t *testing.T, play func(t *testing.T)) {
 	}
 }
 
-// weather plays a round.
-func weather(t *testing.T, database string, server *pgtest.Cluster) {
+// weather plays a round. If there is an earlier program, its nodes work already when it begins.
+func weather(t *testing.T, database string, server *pgtest.Cluster, old *earlier) {
 	t.Helper()
-	const workers = 3
+	workers := 3
 	random := newRandom(t)
-	c := newCluster(t, workerConfig{Database: database, Flows: true, Slots: 8, Beat: 300 * time.Millisecond, Dead: 2 * time.Second}, 0)
+	c := prepare(t, workerConfig{Database: database, Flows: true, Slots: 8, Beat: 300 * time.Millisecond, Dead: 2 * time.Second})
+	if old != nil {
+		c.begin(old, upgraded)
+		if workers = upgraded; !old.alone {
+			workers++
+		}
+	}
+	c.client = open(t, database)
 	s := &storm{cluster: c, load: newFlowLoad(c, random()), server: server, random: random(), said: map[string]bool{}}
 	if err := s.load.caller.createRows(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range workers {
+	for len(s.workers) < workers {
 		s.add()
 	}
 	stop := s.beside(random)
+	if old != nil {
+		s.pass(2 * time.Second)
+		s.strike(s.leader())
+	}
 	s.rage(raging)
 	stop()
 	ended := s.settle()
@@ -62,6 +74,9 @@ func weather(t *testing.T, database string, server *pgtest.Cluster) {
 	violations, figures := verifyFlows(h)
 	t.Logf("%v; %v", s, &figures)
 	reportFlows(t, h, violations)
+	if old != nil && !slices.ContainsFunc(h.traces, func(r trace) bool { return strings.HasPrefix(r.By, "w") && strings.HasSuffix(r.By, ".1") && r.By < "w3" }) {
+		t.Error("the earlier program has run no job")
+	}
 	if missed := figures.missed(); len(missed) > 0 {
 		t.Errorf("the storm met too little to mean something: no %v", strings.Join(missed, ", no "))
 	}

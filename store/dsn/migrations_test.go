@@ -3,6 +3,7 @@ package dsn_test
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,6 +38,34 @@ func TestMigrationsOfBoth(t *testing.T) {
 				t.Errorf("migration %d does not record itself as %q in %s", ours[i].Version, want, m.table)
 			}
 		}
+	}
+}
+
+// serves finds the version that a migration says that it serves.
+var serves = regexp.MustCompile(`(?s)serves\)\s+VALUES \(\d+, '\w+', .*, (\d+)\);\s*$`)
+
+// TestMigrationsSayWhomTheyServe: each since the one that made it possible records the oldest
+// version whose programs it serves, the same on both databases.
+func TestMigrationsSayWhomTheyServe(t *testing.T) {
+	t.Parallel()
+	const first = "serves" // the name of that migration
+	ours, theirs := migrationsOf(t, "sqlite:x.db"), migrationsOf(t, "postgres://localhost/x")
+	said := false
+	for i, m := range ours {
+		if said = said || m.Name == first; !said {
+			continue
+		}
+		a, b := serves.FindStringSubmatch(m.SQL), serves.FindStringSubmatch(theirs[i].SQL)
+		if a == nil || b == nil || a[1] != b[1] {
+			t.Errorf("migration %d says that it serves %v on SQLite, and %v on PostgreSQL", m.Version, a, b)
+			continue
+		}
+		if n, err := strconv.Atoi(a[1]); err != nil || n < 1 || n >= m.Version {
+			t.Errorf("migration %d says that it serves version %s, which is not an earlier one; error %v", m.Version, a[1], err)
+		}
+	}
+	if !said {
+		t.Error("no migration makes the column")
 	}
 }
 

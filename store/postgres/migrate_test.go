@@ -1,9 +1,11 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +157,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{36, []string{"ALTER TABLE {schema}.migration DROP COLUMN serves"}},
 	{35, []string{"DROP INDEX {schema}.finished_dead"}},
 	{34, []string{
 		"DROP TABLE {schema}.feed, {schema}.feed_raw, {schema}.feed_order",
@@ -313,4 +316,43 @@ func migrateFrom(t *testing.T, version int) {
 func dropFunctionsBut(kept ...string) string {
 	return "DO $$ DECLARE f text; BEGIN FOR f IN SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = '{schema}'::regnamespace" +
 		" AND proname <> ALL ('{" + strings.Join(kept, ",") + "}') LOOP EXECUTE 'DROP FUNCTION ' || f; END LOOP; END $$"
+}
+
+// TestLaterSchemaThatServes: a later version of the schema is opened if every step that the program
+// does not know serves it, and refused otherwise.
+func TestLaterSchemaThatServes(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	open(t, config)
+	c, err := pgx.Connect(t.Context(), config.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.Background()) }()
+	latest := len(config.Migrations())
+	for _, step := range []struct {
+		serves string
+		fits   bool
+	}{{strconv.Itoa(latest - 1), true}, {strconv.Itoa(latest), true}, {"NULL", false}} {
+		latest++
+		insert := fmt.Sprintf("INSERT INTO %s.migration (version, name, applied_at, serves) VALUES (%d, 'later', 0, %s)",
+			config.SchemaName, latest, step.serves)
+		if _, err := c.Exec(t.Context(), insert); err != nil {
+			t.Fatal(err)
+		}
+		for _, noMigrate := range []bool{false, true} {
+			config.NoMigrate = noMigrate
+			s, err := config.Open(t.Context())
+			if err == nil {
+				_ = s.Close()
+			}
+			if fits := err == nil; fits != step.fits || err != nil && !errors.Is(err, store.ErrSchema) {
+				t.Errorf("a step that serves %s: error %v", step.serves, err)
+			}
+		}
+		schema, err := config.Schema(t.Context())
+		if err != nil || schema.Version != latest || schema.IsServed() != step.fits {
+			t.Errorf("a step that serves %s: %+v, error %v", step.serves, schema, err)
+		}
+	}
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -72,11 +71,7 @@ func (s *Store) ready(ctx context.Context, noMigrate bool) error {
 		if err != nil {
 			return err
 		}
-		if found.Version < found.Latest {
-			return fmt.Errorf("%w: the database has version %d, this program needs %d; run holdfast migrate up",
-				store.ErrSchema, found.Version, found.Latest)
-		}
-		if err := schema.FromTheFuture(found); err != nil {
+		if err := found.Check(); err != nil {
 			return err
 		}
 	} else if _, err := s.tables.Migrate(ctx); err != nil {

@@ -47,9 +47,6 @@ func (c Config) Schema(ctx context.Context) (store.Schema, error) {
 		return store.Schema{}, db.Classify("read the schema of "+c.Path, db.OfFile(c.Path, db.CantOpen(cfg.Path, err)))
 	}
 	schema, err := schemaOf(ctx, r)
-	if isNewer(schema) {
-		err = nil // it is an answer here
-	}
 	return schema, db.Classify("read the schema of "+c.Path, db.OfFile(c.Path, errors.Join(err, r.Close())))
 }
 
@@ -99,29 +96,30 @@ func migrate(ctx context.Context, w *db.Conn) (store.Schema, error) {
 			schema, err = schemaOf(ctx, w)
 		}
 	}
-	return schema, err
-}
-
-// schemaOf returns the version of the database, and an error if it is newer than this program.
-func schemaOf(ctx context.Context, c *db.Conn) (store.Schema, error) {
-	schema := store.Schema{Latest: len(migrations)}
-	err := db.Patient(ctx, func() (err error) {
-		schema.Version, err = appliedVersion(c)
-		return err
-	})
-	if err == nil && isNewer(schema) {
-		err = newer(schema)
+	if err == nil {
+		err = schema.Check()
 	}
 	return schema, err
 }
 
-// newer is the error of a schema that is newer than this program.
-func newer(schema store.Schema) error {
-	return fmt.Errorf("%w: the database has version %d, this program supports up to %d; use a newer version of it",
-		store.ErrSchema, schema.Version, schema.Latest)
+// schemaOf returns the version of the database, and, if it is later than this program's, which
+// programs it serves.
+func schemaOf(ctx context.Context, c *db.Conn) (store.Schema, error) {
+	schema := store.Schema{Latest: len(migrations)}
+	err := db.Patient(ctx, func() (err error) {
+		if schema.Version, err = appliedVersion(c); err != nil || schema.Version <= schema.Latest {
+			return err
+		}
+		serves, err := c.One(fmt.Sprintf("SELECT CASE WHEN max(serves IS NULL) THEN 0 ELSE max(serves) END "+
+			"FROM holdfast_migration WHERE version > %d", schema.Latest))
+		if err != nil {
+			return err
+		}
+		schema.Serves, err = strconv.Atoi(serves)
+		return err
+	})
+	return schema, err
 }
-
-func isNewer(schema store.Schema) bool { return schema.Version > schema.Latest }
 
 func appliedVersion(c *db.Conn) (int, error) {
 	found, err := c.One("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'holdfast_migration'")

@@ -151,11 +151,7 @@ func (c Config) checkSchema(ctx context.Context, writer *db.Conn) error {
 	if err != nil {
 		return err
 	}
-	if schema.Version < schema.Latest {
-		return fmt.Errorf("%w: the database has version %d, this program needs %d; run holdfast migrate up",
-			store.ErrSchema, schema.Version, schema.Latest)
-	}
-	return nil
+	return schema.Check()
 }
 
 // privateMode is the mode of a file that is made.

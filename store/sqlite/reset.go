@@ -68,7 +68,7 @@ func startOver(w *db.Conn) error {
 	case version == 0:
 		return fmt.Errorf("%w: the database has no tables of Holdfast; run holdfast migrate up", store.ErrSchema)
 	case version > len(migrations):
-		return newer(store.Schema{Version: version, Latest: len(migrations)})
+		return store.Schema{Version: version, Latest: len(migrations)}.CheckSame()
 	}
 	alive, err := w.One("SELECT min(id) FROM holdfast_node WHERE dead_at IS NULL")
 	if err != nil {

@@ -240,6 +240,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{36, []string{"ALTER TABLE holdfast_migration DROP COLUMN serves"}},
 	{35, []string{"DROP INDEX holdfast_finished_dead"}},
 	{34, []string{"DROP TABLE holdfast_feed"}},
 	{33, []string{"DROP TABLE holdfast_job_log"}},

@@ -117,19 +117,9 @@ func (s *reachedSource) Open(ctx context.Context) (store.Store, error) {
 	return st, err
 }
 
-// SchemaOf returns the schema version of a database. A newer version than this program knows is not
-// an error.
-func SchemaOf(ctx context.Context, source store.Source) (store.Schema, error) {
-	schema, err := source.Schema(ctx)
-	if errors.Is(err, holdfast.ErrSchema) && schema.Version > schema.Latest {
-		return schema, nil
-	}
-	return schema, err
-}
-
 // SchemaError explains what to do about a schema version that does not fit.
 func SchemaError(ctx context.Context, source store.Source, err error) error {
-	schema, lookErr := SchemaOf(ctx, source)
+	schema, lookErr := source.Schema(ctx)
 	switch {
 	case lookErr != nil:
 		return err
@@ -140,6 +130,9 @@ func SchemaError(ctx context.Context, source store.Source, err error) error {
 	case schema.Version < schema.Latest:
 		return fmt.Errorf("%s has schema version %d, but this holdfast needs %d; run \"holdfast migrate up\"",
 			source, schema.Version, schema.Latest)
+	case schema.Version > schema.Latest && schema.Serves > 0 && !schema.IsServed():
+		return fmt.Errorf("%s has schema version %d, which serves programs from version %d on, but this holdfast has %d; use a newer holdfast",
+			source, schema.Version, schema.Serves, schema.Latest)
 	case schema.Version > schema.Latest:
 		return fmt.Errorf("%s has schema version %d, but this holdfast supports up to %d; use a newer holdfast",
 			source, schema.Version, schema.Latest)

@@ -39,7 +39,7 @@ For PostgreSQL use pg_dump.`,
 			if !ok {
 				return arg.Usagef("%s is no file; back it up with pg_dump, or as the rest of your PostgreSQL", source)
 			}
-			schema, err := app.SchemaOf(ctx, source)
+			schema, err := source.Schema(ctx)
 			if err != nil {
 				return err
 			}

@@ -77,6 +77,13 @@ func (a verbs) between(
 func open(ctx context.Context, source store.Source) (store.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, app.OpenTimeout)
 	defer cancel()
+	schema, err := source.Schema(ctx)
+	if err == nil {
+		err = schema.CheckSame() // what this program does not know it would not copy
+	}
+	if err != nil {
+		return nil, app.SchemaError(ctx, source, err)
+	}
 	s, err := source.Open(ctx)
 	if errors.Is(err, holdfast.ErrSchema) {
 		return nil, app.SchemaError(ctx, source, err)

@@ -109,7 +109,7 @@ func (a verbs) look(ctx context.Context, view *views.Health, n needs) error {
 		if err != nil {
 			return err
 		}
-		schema, err := app.SchemaOf(ctx, source)
+		schema, err := source.Schema(ctx)
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ first: a node that lives in it is refused.`,
 }
 
 func (a verbs) reset(ctx context.Context, source store.Source, database store.Resets, confirm *app.Confirmation) error {
-	schema, err := app.SchemaOf(ctx, source)
+	schema, err := source.Schema(ctx)
 	if err != nil {
 		return err
 	}

@@ -110,11 +110,12 @@ type Schema struct {
 	Version  int    `json:"version"`
 	Latest   int    `json:"latest"`
 	Current  bool   `json:"current"`
+	Served   bool   `json:"served"`
 }
 
 // NewSchema returns the view of a schema.
 func NewSchema(source store.Source, s store.Schema) Schema {
-	return Schema{Database: source.String(), Version: s.Version, Latest: s.Latest, Current: s.Version == s.Latest}
+	return Schema{Database: source.String(), Version: s.Version, Latest: s.Latest, Current: s.Version == s.Latest, Served: s.IsServed()}
 }
 
 // Finding is a mistake in a durable function.

@@ -31,23 +31,23 @@ func MigrationsIn(schema string) []store.Migration {
 	return steps
 }
 
-// Schema reads the version of the database.
+// Schema reads the version of the database, and, if it is later than this program's, which programs
+// it serves.
 func (s *Tables) Schema(ctx context.Context) (store.Schema, error) {
 	schema := store.Schema{Latest: len(migrations)}
 	err := s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
-		schema.Version, err = s.schemaVersion(ctx, t)
+		schema, err = s.schemaIn(ctx, t)
 		return err
 	})
 	return schema, err
 }
 
-// FromTheFuture refuses a schema that is newer than this program.
-func FromTheFuture(schema store.Schema) error {
-	if schema.Version <= schema.Latest {
-		return nil
+func (s *Tables) schemaIn(ctx context.Context, t pg.Session) (schema store.Schema, err error) {
+	schema.Latest = len(migrations)
+	if schema.Version, err = s.schemaVersion(ctx, t); err != nil || schema.Version <= schema.Latest {
+		return schema, err
 	}
-	return fmt.Errorf("%w: the database has version %d, this program supports up to %d; use a newer version of it",
-		store.ErrSchema, schema.Version, schema.Latest)
+	return schema, t.Run(ctx, "schema_serves", func(r pg.Row) error { return r.Scan(&schema.Serves) }, int32(schema.Latest))
 }
 
 // schemaVersion returns 0 if nothing of ours is there.
@@ -65,9 +65,6 @@ func (s *Tables) schemaVersion(ctx context.Context, t pg.Session) (version int, 
 // others find nothing left to do.
 func (s *Tables) Migrate(ctx context.Context) (store.Schema, error) {
 	schema, err := s.Schema(ctx)
-	if err == nil {
-		err = FromTheFuture(schema)
-	}
 	if err != nil {
 		return schema, err
 	}
@@ -77,18 +74,16 @@ func (s *Tables) Migrate(ctx context.Context) (store.Schema, error) {
 				if _, err := t.Tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1::bigint)", s.LockKey("migrate")); err != nil {
 					return err
 				}
-				version, err := s.schemaVersion(ctx, t)
-				if err != nil {
+				if schema, err = s.schemaIn(ctx, t); err != nil {
 					return err
 				}
-				schema.Version = version
-				if version >= schema.Latest {
-					return FromTheFuture(schema)
+				if schema.Version >= schema.Latest {
+					return nil
 				}
+				step := migrations[schema.Version]
 				schema.Version++
 				// Without parameters this is the simple protocol, which takes many statements at
 				// once.
-				step := migrations[version]
 				if _, err = t.Tx.Exec(ctx, pg.InSchema(step.SQL, s.SchemaName), pgx.QueryExecModeSimpleProtocol); err != nil {
 					return fmt.Errorf("migration %d (%s): %w", step.Version, step.Name, err)
 				}
@@ -99,7 +94,7 @@ func (s *Tables) Migrate(ctx context.Context) (store.Schema, error) {
 			return schema, err
 		}
 	}
-	return schema, nil
+	return schema, schema.Check()
 }
 
 // LockKey returns the number of an advisory lock of this schema.

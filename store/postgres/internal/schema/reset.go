@@ -73,7 +73,7 @@ func (s *Tables) begin(ctx context.Context, t pg.Session) (version int, err erro
 	if version == 0 {
 		return 0, fmt.Errorf("%w: the database has no tables of Holdfast; run holdfast migrate up", store.ErrSchema)
 	}
-	if err := FromTheFuture(store.Schema{Version: version, Latest: len(migrations)}); err != nil {
+	if err := (store.Schema{Version: version, Latest: len(migrations)}).CheckSame(); err != nil {
 		return version, err
 	}
 	if err := t.Run(ctx, "reset_lock", nil); err != nil {

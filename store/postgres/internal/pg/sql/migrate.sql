@@ -12,6 +12,11 @@ SELECT EXISTS (
 -- name: schema_version
 SELECT coalesce(max(version), 0) FROM {schema}.migration;
 
+-- Which programs the steps after a version serve; 0: only those that know them all.
+-- name: schema_serves
+-- params: @version integer
+SELECT CASE WHEN bool_or(serves IS NULL) THEN 0 ELSE max(serves) END FROM {schema}.migration WHERE version > @version;
+
 -- What it tells of is durable; that it was told need not be.
 -- name: notify
 -- params: @channel text, @payloads text[]

@@ -1,0 +1,131 @@
+package crashtest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+// earlier is a program from before the newest migration.
+type earlier struct {
+	path     string
+	version  int  // of the schema that it knows
+	restarts bool // it knows that a later version of the schema may serve it
+	alone    bool // its nodes are the only ones at first, on the schema of the new program
+}
+
+// firstToAsk is the version of the schema from which on programs look whether a later one serves
+// them.
+const firstToAsk = 37
+
+// TestRollingUpgrade plays flows while the nodes of a program from before the newest migration are
+// replaced by those of this one, one after the other: they have joined before the migration, run
+// and lead after it, hold the leases of durable functions, are killed, and leave their jobs to the
+// new ones. Whatever holds in TestFlows has to hold.
+//
+// The earlier program is that of the last commit before the newest migration, so this needs the
+// history of the repository.
+func TestRollingUpgrade(t *testing.T) {
+	t.Parallel()
+	switch {
+	case testing.Short():
+		t.Skip("it builds a program, and takes many processes")
+	case raceEnabled:
+		t.Skip("the earlier program is built without the race detector, and so is this one: see scripts/test")
+	}
+	old := buildEarlier(t)
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		weather(t, newSQLite(t), nil, &old)
+	})
+	for name, alone := range map[string]bool{"postgres, binary first": false, "postgres, migrated first": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, old := pgtest.Private(t), old
+			old.alone = alone
+			weather(t, server.Database(t), server, &old)
+		})
+	}
+}
+
+// buildEarlier builds this package's tests as they were before the newest migration.
+func buildEarlier(t *testing.T) (old earlier) {
+	t.Helper()
+	git := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), "git", args...).Output()
+		if err != nil {
+			t.Skipf("the history of the repository is not there, so no earlier program can be built: git %s: %v", strings.Join(args, " "), err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	root := git("rev-parse", "--show-toplevel")
+	source, err := dsn.Parse("sqlite:x.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := slices.MaxFunc(source.Migrations(), func(a, b store.Migration) int { return a.Version - b.Version })
+	file := fmt.Sprintf("store/sqlite/migrations/%04d_%s.sql", newest.Version, newest.Name)
+	commit := "HEAD" // if the newest migration is not committed yet
+	if added := git("-C", root, "log", "--diff-filter=A", "--format=%H", "-n", "1", "--", file); added != "" {
+		commit = git("-C", root, "rev-parse", added+"^")
+	}
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "source.tar")
+	git("-C", root, "archive", "--output", archive, commit)
+	old = earlier{path: filepath.Join(dir, "earlier"), version: newest.Version - 1, restarts: newest.Version > firstToAsk}
+	for _, cmd := range []*exec.Cmd{
+		exec.CommandContext(t.Context(), "tar", "-xf", archive, "-C", dir),
+		exec.CommandContext(t.Context(), "go", "test", "-c", "-o", old.path, "./internal/crashtest"),
+	} {
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", cmd, err, out)
+		}
+	}
+	return old
+}
+
+// begin starts the nodes of the earlier program on a database of its time, which this program has
+// not seen.
+func (c *cluster) begin(old *earlier, nodes int) {
+	c.t.Helper()
+	c.old = old
+	for range nodes {
+		c.add()
+	}
+	c.until("the earlier program has started its nodes", func() bool {
+		text, err := os.ReadFile(c.logs.Name())
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		return bytes.Count(text, []byte("node started")) == nodes
+	})
+	source, err := dsn.Parse(c.config.Database)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	schema, err := source.Schema(c.t.Context())
+	if err != nil || schema.Version != old.version {
+		c.t.Fatalf("the earlier program has made version %d of the schema, not %d; error %v", schema.Version, old.version, err)
+	}
+}
+
+// program is what is started in the life of a worker at a place.
+func (c *cluster) program(place, lives int) (string, error) {
+	if c.old != nil && place < upgraded && (lives == 1 || c.old.restarts && lives < 4) {
+		return c.old.path, nil
+	}
+	return os.Executable()
+}
+
+// upgraded is how many workers begin with the earlier program.
+const upgraded = 3
