@@ -352,6 +352,81 @@ func TestHooksTellFingerprints(t *testing.T) {
 	})
 }
 
+// TestHooksTellDeadLetters: each failure for good, and of a group whether it is new; also of jobs
+// that failed from outside.
+func TestHooksTellDeadLetters(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		ctx := t.Context()
+		type letter struct {
+			id  holdfast.ID
+			new bool
+		}
+		told := make(chan letter, 10)
+		see := func(e hooks.DeadLetter) {
+			if e.State != store.Failed {
+				t.Errorf("%+v", e)
+			}
+			told <- letter{e.ID, e.New}
+		}
+		hf := openOn(t, source, holdfast.WithHooks(hooks.Hooks{DeadLetter: see}))
+		kind := holdfast.NewTask[string]("lettered")
+		err := kind.Handle(hf, func(_ *holdfast.Run, what string) error {
+			if what == "" {
+				return nil
+			}
+			return holdfast.Fail(errors.New(what))
+		})
+		if err == nil {
+			err = hf.Start(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			what string
+			new  bool
+		}{{"order 17 is broken", true}, {"", false}, {"order 18 is broken", false}, {"no such mailbox", true}, {"no such mailbox", false}} {
+			job, err := kind.Enqueue(ctx, hf, step.what)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = hf.Wait(ctx, job.ID)
+			if step.what == "" {
+				continue
+			}
+			if got := <-told; got != (letter{job.ID, step.new}) {
+				t.Errorf("%q: told %+v, want %v", step.what, got, step.new)
+			}
+		}
+		outside, err := kind.Enqueue(ctx, hf, "later", holdfast.Delay(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := hf.Cancel(ctx, "not needed", outside.ID); err != nil {
+			t.Fatal(err)
+		}
+		other := openOn(t, source, holdfast.WithHooks(hooks.Hooks{DeadLetter: see}))
+		if err := hf.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := kind.Handle(other, func(*holdfast.Run, string) error { return holdfast.Fail(errors.New("no such mailbox")) }); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(6 * time.Second) //nolint:forbidigo // the database's clock goes on by itself
+		if err := other.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		last, err := kind.Enqueue(ctx, other, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := <-told; got != (letter{last.ID, false}) {
+			t.Errorf("another process tells %+v of the group", got)
+		}
+	})
+}
+
 // TestAHookThatHangsHoldsUpNothing: ten thousand jobs are drained, the node stops and the client is
 // closed while a hook does not return. What it was not told of is counted.
 func TestAHookThatHangsHoldsUpNothing(t *testing.T) {

@@ -51,8 +51,10 @@ type Hooks struct {
 	Retried  func(Retried)
 	Parked   func(Parked)
 	Finished func(Finished)
-	Rescued  func(Rescued)
-	NodeDied func(NodeDied)
+	// DeadLetter is told beside Finished.
+	DeadLetter func(DeadLetter)
+	Rescued    func(Rescued)
+	NodeDied   func(NodeDied)
 }
 
 // Job is the job of an event.
@@ -131,6 +133,18 @@ type Finished struct {
 	// Fingerprint of one that failed is the same for failures that are alike: a dead letter's group
 	// (package dead). 0: it has none.
 	Fingerprint int64
+}
+
+// DeadLetter is told when a job has failed for good, which makes its group of dead letters (package
+// dead) grow, or a new one. A group is its kind's failures with one Fingerprint; 0 is the group of
+// those that no run has reported, such as when nodes died with them.
+type DeadLetter struct {
+	Finished
+
+	// New: the group is new, as far as the database tells: its first failure that is there now was
+	// this one, or one of some seconds before that another process tells of. Each process tells it
+	// of a group once in ten minutes at most. It is false, too, if the database could not be asked.
+	New bool
 }
 
 // Rescued is told when a job was taken from a node that has died, or that has lost track of it. If

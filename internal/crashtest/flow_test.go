@@ -74,7 +74,9 @@ func weather(t *testing.T, database string, server *pgtest.Cluster, old *earlier
 	violations, figures := verifyFlows(h)
 	t.Logf("%v; %v", s, &figures)
 	reportFlows(t, h, violations)
-	if old != nil && !slices.ContainsFunc(h.traces, func(r trace) bool { return strings.HasPrefix(r.By, "w") && strings.HasSuffix(r.By, ".1") && r.By < "w3" }) {
+	if old != nil && !slices.ContainsFunc(h.traces, func(r trace) bool {
+		return strings.HasPrefix(r.By, "w") && strings.HasSuffix(r.By, ".1") && r.By < "w3"
+	}) {
 		t.Error("the earlier program has run no job")
 	}
 	if missed := figures.missed(); len(missed) > 0 {

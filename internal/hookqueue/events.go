@@ -15,6 +15,7 @@ func startedOf(h *hooks.Hooks) func(hooks.Started)   { return h.Started }
 func retriedOf(h *hooks.Hooks) func(hooks.Retried)   { return h.Retried }
 func parkedOf(h *hooks.Hooks) func(hooks.Parked)     { return h.Parked }
 func finishedOf(h *hooks.Hooks) func(hooks.Finished) { return h.Finished }
+func letterOf(h *hooks.Hooks) func(hooks.DeadLetter) { return h.DeadLetter }
 func rescuedOf(h *hooks.Hooks) func(hooks.Rescued)   { return h.Rescued }
 func nodeDiedOf(h *hooks.Hooks) func(hooks.NodeDied) { return h.NodeDied }
 
@@ -83,6 +84,7 @@ func (q *Queue) Ended(o *store.Outcome, about logs.About, took time.Duration) {
 			e.Fingerprint = o.Fingerprint
 		}
 		put(q, finishedOf, e)
+		q.letter(e.State, func() hooks.Finished { return e })
 	case o.StartedAt.IsZero(): // no run of it had begun
 	case o.Final == store.Waiting || o.State == store.Waiting:
 		e := hooks.Parked{Run: run, At: now, Took: took, Until: o.Due, Reason: o.Reason, Error: o.Error, Held: o.Wait != nil && o.Wait.Held}
@@ -116,7 +118,7 @@ func reasonOf(o *store.Outcome) store.Reason {
 // Over tells of jobs that were finished without a run: by a cancel, from outside, or because their
 // parents are over. What is not known of them is read.
 func (q *Queue) Over(ids []store.ID) {
-	if len(ids) == 0 || !wants(q, finishedOf) {
+	if len(ids) == 0 || !wants(q, finishedOf) && !wants(q, letterOf) {
 		return
 	}
 	now := q.store.Now()
@@ -127,6 +129,7 @@ func (q *Queue) Over(ids []store.ID) {
 				h.Finished(read())
 			}
 		})
+		q.letter(store.Failed, read)
 	}
 }
 
@@ -165,7 +168,9 @@ func (q *Queue) Rescued(r *store.Rescued) {
 		job := hooks.Job{ID: j.Job, Namespace: j.Namespace, Queue: j.Queue, Kind: j.Kind}
 		put(q, rescuedOf, hooks.Rescued{Job: job, At: now, Node: j.Node, State: j.State, Reason: j.Reason, RunAt: j.RunAt})
 		if j.State.Finished() {
-			put(q, finishedOf, hooks.Finished{Job: job, At: now, State: j.State, Reason: j.Reason})
+			e := hooks.Finished{Job: job, At: now, State: j.State, Reason: j.Reason}
+			put(q, finishedOf, e)
+			q.letter(e.State, func() hooks.Finished { return e })
 		}
 	}
 }

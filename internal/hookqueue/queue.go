@@ -24,6 +24,7 @@ type Queue struct {
 	store  store.Store
 	events chan func(*hooks.Hooks)
 
+	known   known // has the goroutine that tells
 	dropped atomic.Int64
 	mu      sync.Mutex
 	saidAt  time.Time // when the log told of dropped events
@@ -51,7 +52,7 @@ func New(list []hooks.Hooks, st store.Store, lines *logs.Limiter) *Queue {
 		return nil
 	}
 	q := &Queue{
-		hooks: list, lines: lines, store: st, events: make(chan func(*hooks.Hooks), hooks.QueueSize),
+		hooks: list, lines: lines, store: st, events: make(chan func(*hooks.Hooks), hooks.QueueSize), known: known{},
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	q.life, q.die = context.WithCancel(context.Background())
