@@ -45,6 +45,11 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 			return nil
 		})
 	}
+	access.WithTelemetry = func(t access.Telemetry) any {
+		return option(func(s *settings) error { return s.addTelemetry(t) })
+	}
+	access.Fails = func(err error) any { return option(func(*settings) error { return err }) }
+	access.JobOf = func(run any) *store.Job { return run.(*Run).run.Job() } //nolint:errcheck // always a *Run
 	openEnqueues()
 	openBatches()
 	openOperations()

@@ -31,7 +31,8 @@ type database struct {
 	limit  int  // of a payload, in bytes
 	stub   stub // nil but in tests
 
-	noOperations bool // the node does not handle operations
+	onStep       onStep // nil: nothing is told of steps
+	noOperations bool   // the node does not handle operations
 
 	around         []Middleware
 	aroundEnqueues []enqueueMiddleware
@@ -74,8 +75,8 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	}
 	shared := &database{
 		engine: engine.New(st, s.engine), limit: s.limit, stub: s.stub,
-		noOperations: s.noOperations,
-		around:       s.around, aroundEnqueues: s.aroundEnqueues, members: map[string]*member{},
+		noOperations: s.noOperations, onStep: s.onStep,
+		around: s.around, aroundEnqueues: s.aroundEnqueues, members: map[string]*member{},
 	}
 	return &Client{database: shared, namespace: s.namespace, actor: s.actor}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
@@ -29,6 +30,7 @@ type settings struct {
 	stub      stub
 
 	noOperations bool
+	onStep       onStep
 
 	around         []Middleware
 	aroundEnqueues []enqueueMiddleware
@@ -64,6 +66,20 @@ type enqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(
 
 // stub returns what a test has put in place of a step's function; see access.Tests.
 type stub func(kind, step string, like any, tx bool) (any, error)
+
+// onStep is access.Telemetry.Step.
+type onStep = func(ctx context.Context, name string, attempt int) (inside context.Context, end func(returned bool, err error))
+
+// addTelemetry puts telemetry around everything else.
+func (s *settings) addTelemetry(t access.Telemetry) error {
+	if s.engine.Observer != nil {
+		return invalid("telemetry", "it is given twice; remove one of the options telemetry.With")
+	}
+	s.engine.Observer, s.engine.Hooks, s.onStep = t.Observer, append(s.engine.Hooks, t.Hooks), t.Step
+	s.around = append([]Middleware{t.Around.(Middleware)}, s.around...) //nolint:errcheck // always one
+	s.aroundEnqueues = append([]enqueueMiddleware{t.Enqueues}, s.aroundEnqueues...)
+	return nil
+}
 
 // WithLogger sets the logger of the client. Default, and for nil: slog.Default(), as it is when
 // Open is called. If all is well, a node logs one line when it starts and two when it stops.

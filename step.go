@@ -45,7 +45,7 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 
 func step[T any](run *Run, name string, policy replay.StepPolicy, fn func(ctx context.Context) (T, error)) (T, error) {
 	data, err := run.strand.Step(name, policy, func(ctx context.Context, attempt int) ([]byte, error) {
-		v, err := fn(run.stepContext(ctx, attempt))
+		v, err := call(run, name, ctx, attempt, fn)
 		if err != nil {
 			return nil, err
 		}
@@ -56,6 +56,20 @@ func step[T any](run *Run, name string, policy replay.StepPolicy, fn func(ctx co
 		return none, failure(err)
 	}
 	return decodeResult[T](name, data)
+}
+
+// call calls the function of a step, with its context, which ends as ends does.
+func call[T any](run *Run, name string, ends context.Context, attempt int, fn func(ctx context.Context) (T, error)) (v T, err error) {
+	ctx := run.stepContext(ends, attempt)
+	if run.client.onStep == nil {
+		return fn(ctx)
+	}
+	ctx, end := run.client.onStep(ctx, name, attempt)
+	returned := false
+	defer func() { end(returned, err) }()
+	v, err = fn(ctx)
+	returned = true
+	return v, err
 }
 
 // stubbed returns what a test has put in place of a step's function, or nil. It is not told that
@@ -103,26 +117,35 @@ func StepTx[T, Tx any](
 		return out, err
 	}
 	data, err := run.strand.StepTx(name, policy, func(ctx context.Context, attempt int, commit func(store.Tx, []byte) error) error {
-		ctx = run.stepContext(ctx, attempt)
-		return db.Transact(ctx, func(tx Tx, wrapped store.Tx) error {
-			if err := run.client.checkTx(wrapped); err != nil {
-				return err
-			}
-			v, err := fn(ctx, tx)
-			if err != nil {
-				return err
-			}
-			data, err := run.client.encodeReturned(v)
-			if err != nil {
-				return err
-			}
-			return commit(wrapped, data)
+		_, err := call(run, name, ctx, attempt, func(ctx context.Context) (any, error) {
+			return nil, stepInTx(ctx, run.client, db, fn, commit)
 		})
+		return err
 	})
 	if err != nil {
 		return out, failure(err)
 	}
 	return decodeResult[T](name, data)
+}
+
+// stepInTx calls the function of a StepTx in a transaction, and commits it with its result.
+func stepInTx[T, Tx any](
+	ctx context.Context, c *Client, db Transactor[Tx], fn func(ctx context.Context, tx Tx) (T, error), commit func(store.Tx, []byte) error,
+) error {
+	return db.Transact(ctx, func(tx Tx, wrapped store.Tx) error {
+		if err := c.checkTx(wrapped); err != nil {
+			return err
+		}
+		v, err := fn(ctx, tx)
+		if err != nil {
+			return err
+		}
+		data, err := c.encodeReturned(v)
+		if err != nil {
+			return err
+		}
+		return commit(wrapped, data)
+	})
 }
 
 // reserve takes a permit of a limit in the transaction that records it, as a step.

@@ -89,7 +89,8 @@ type Enqueued struct {
 type Started struct {
 	Run
 
-	At time.Time
+	At     time.Time
+	Waited time.Duration // for its start, since the job was due or enqueued, whichever came later
 }
 
 // Retried is told when a run has ended and its job is to run again by itself: its attempt failed,

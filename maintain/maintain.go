@@ -79,7 +79,8 @@ type Report struct {
 	Promoted  int64 // jobs that became available
 	Fired     int64 // decisions about schedules: times that fired, or that were passed over by a policy
 	Cancelled int64 // requests to cancel that were applied
-	Closed    int64 // jobs that were ended because their parent or predecessor had ended
+	Closed    int64 // jobs that were ended, or asked to end, because their parent or predecessor had ended
+	Called    int64 // batches that were called back
 	Removed   int64 // jobs that were older than their retention
 	// Doubtful is of how many nodes it could not be told whether they live; 0 if another node
 	// leads. A larger budget helps: three beats, or the time after which a node is dead.
@@ -116,7 +117,7 @@ func Once(ctx context.Context, c *holdfast.Client, budget time.Duration, duties 
 	m, err := access.Runner(c).Maintain(ctx, budget, wanted)
 	return Report{
 		Node: m.Node, Led: m.Led, Died: m.Died, Rescued: m.Rescued, Promoted: m.Promoted, Fired: m.Fired, Cancelled: m.Cancelled,
-		Closed: m.Closed, Removed: m.Removed, Doubtful: m.Doubtful, More: m.More,
+		Closed: m.Closed, Called: m.Called, Removed: m.Removed, Doubtful: m.Doubtful, More: m.More,
 	}, err
 }
 

@@ -39,6 +39,9 @@ func (j *Job) Check() error {
 	if err := j.checkFair(); err != nil {
 		return err
 	}
+	if err := j.Options.CheckTrace(); err != nil {
+		return About(j.ID, "enqueueing", err)
+	}
 	for _, text := range [...]string{j.Namespace, j.Queue, j.Kind, j.Version, j.OrderingKey, string(j.Metadata)} {
 		if !isText(text) {
 			return fmt.Errorf("%w: job %s: %.60q is not valid UTF-8 or contains NUL", ErrInvalid, j.ID, text)

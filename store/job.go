@@ -101,6 +101,11 @@ type Options struct {
 	// turns. See FairShards.
 	FairKey string `json:"fair_key,omitempty"`
 
+	// TraceParent and TraceState are the headers traceparent and tracestate of W3C Trace Context,
+	// of the span in which the job was enqueued; "": it was in none. See CheckTrace.
+	TraceParent string `json:"traceparent,omitempty"`
+	TraceState  string `json:"tracestate,omitempty"`
+
 	// OfKind are those of MaxAttempts, Backoff, Timeout and Heartbeat that the kind has said when
 	// the job was enqueued: the queue and the handler are heard before them. See Policy.Of.
 	OfKind Setting `json:"of_kind,omitempty"`

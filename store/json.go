@@ -51,6 +51,8 @@ type jobJSON struct {
 	Limit         textJSON     `json:"limit"`
 	LimitKey      textJSON     `json:"limit_key"`
 	FairKey       textJSON     `json:"fair_key"`
+	TraceParent   textJSON     `json:"traceparent"`
+	TraceState    textJSON     `json:"tracestate"`
 	LeaseNumber   bigJSON      `json:"lease_number"`
 	Closing       bool         `json:"closing"`
 	Version       textJSON     `json:"version"`
@@ -110,6 +112,7 @@ func (j Job) json() *jobJSON {
 		Unique: j.UniqueKey != nil, Key: textJSON(j.Options.Key), KeepKey: keepJSON(j.Options.KeepKey),
 		KeepTurn: j.Options.KeepTurn, OfKind: j.Options.OfKind.Names(),
 		Limit: textJSON(j.Options.Limit), LimitKey: textJSON(j.Options.LimitKey), FairKey: textJSON(j.Options.FairKey),
+		TraceParent: textJSON(j.Options.TraceParent), TraceState: textJSON(j.Options.TraceState),
 		LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
 		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source), Nominal: timeJSON(j.Options.Nominal),
 	}
@@ -140,6 +143,7 @@ func (v *jobJSON) job() Job {
 			Timeout: time.Duration(v.Timeout), Heartbeat: time.Duration(v.Heartbeat), Deadline: time.Time(v.Deadline), Source: string(v.Source),
 			Nominal: time.Time(v.Nominal), Key: string(v.Key), KeepKey: time.Duration(v.KeepKey), KeepTurn: v.KeepTurn,
 			Limit: string(v.Limit), LimitKey: string(v.LimitKey), FairKey: string(v.FairKey),
+			TraceParent: string(v.TraceParent), TraceState: string(v.TraceState),
 		},
 		OrderingKey: string(v.OrderingKey), LeaseNumber: int64(v.LeaseNumber), Version: string(v.Version), Closing: v.Closing,
 		OnParentClose: ClosePolicy(v.OnParentClose),

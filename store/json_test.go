@@ -69,6 +69,7 @@ func whole() Record {
 				Timeout: 90 * time.Second, Heartbeat: 20 * time.Second, Deadline: at.Add(time.Hour), Source: "nightly", Nominal: at, Follows: parent,
 				Called: BatchResult{parent, BatchCounts{3, 2, 1}}, OfKind: SettingBackoff | SettingTimeout,
 				Key: "order-42", KeepKey: time.Hour, KeepTurn: true, Limit: "each", LimitKey: "acme", FairKey: "blue",
+				TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "congo=t61",
 				Backoff: Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
 			Tags: []string{"a", "b"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte{},
@@ -102,6 +103,7 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"ordering_key":"ada","unique":true,"key":"order-42","keep_key":"1h0m0s",` +
 	`"keep_turn":true,` +
 	`"limit":"each","limit_key":"acme","fair_key":"blue",` +
+	`"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"congo=t61",` +
 	`"lease_number":"9007199254740993",` +
 	`"closing":true,"version":"2","parent":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65","batch":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65",` +
 	`"on_parent_close":"abandon",` +

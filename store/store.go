@@ -329,13 +329,13 @@ type Migration struct {
 type Schema struct {
 	Version int // applied; 0: nothing of ours is there
 	Latest  int // that this program knows
-	// Serves is told where Version is later than Latest: programs that know this version, or a later
-	// one, work with the database as they do with their own. 0: only those that know Version.
+	// Serves is told where Version is later than Latest: programs that know this version, or a
+	// later one, work with the database as they do with their own. 0: only those that know Version.
 	Serves int
 }
 
-// IsServed reports whether this program may work with the database as it is. If its version is later
-// than the program's, the steps in between say whether they serve the program.
+// IsServed reports whether this program may work with the database as it is. If its version is
+// later than the program's, the steps in between say whether they serve the program.
 func (s Schema) IsServed() bool {
 	return s.Version == s.Latest || s.Version > s.Latest && s.Serves > 0 && s.Serves <= s.Latest
 }
@@ -354,8 +354,8 @@ func (s Schema) Check() error {
 	return s.CheckSame()
 }
 
-// CheckSame is Check for what has to know all of the database, such as a copy: a later version is an
-// ErrSchema even if it serves the program.
+// CheckSame is Check for what has to know all of the database, such as a copy: a later version is
+// an ErrSchema even if it serves the program.
 func (s Schema) CheckSame() error {
 	if s.Version > s.Latest {
 		return fmt.Errorf("%w: the database has version %d, this program supports up to %d; use a newer version of it",

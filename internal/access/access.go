@@ -10,8 +10,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfastdev/holdfast/hooks"
 	"github.com/holdfastdev/holdfast/internal/bulk"
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -47,6 +49,29 @@ var AroundEnqueues func(rule any, makes func(st store.Store, rules []any) Enqueu
 
 // KeepLogs returns a holdfast.Option that says what is kept of what runs log.
 var KeepLogs func(c runlog.Config) any
+
+// Telemetry is what package telemetry puts around what a client does.
+type Telemetry struct {
+	Observer *observer.Observer
+	Hooks    hooks.Hooks
+	// Around is a holdfast.Middleware, outside of all others.
+	Around any
+	// Enqueues is outside of all other middleware of enqueues.
+	Enqueues EnqueueMiddleware
+	// Step is told when the function of a step is called, and returns its context and what is
+	// called when it has ended: with its error, or with returned false if it has panicked or its
+	// goroutine ends.
+	Step func(ctx context.Context, name string, attempt int) (inside context.Context, end func(returned bool, err error))
+}
+
+// WithTelemetry returns a holdfast.Option, which a client has once.
+var WithTelemetry func(t Telemetry) any
+
+// Fails returns a holdfast.Option with which Open fails.
+var Fails func(err error) any
+
+// JobOf returns the job of a *holdfast.Run, with which it began.
+var JobOf func(run any) *store.Job
 
 // Jobs returns what an operation does with the jobs of a *holdfast.Client's namespace, under the
 // client's name.

@@ -4,12 +4,19 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/internal/batching"
+	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // countBatches counts the members of closed batches, and calls back those that have ended.
 func (n *node) countBatches(ctx context.Context) error {
-	open, err := batching.Pass(ctx, n.store, n.engine.Fire)
+	open, err := batching.Pass(ctx, n.store, func(ctx context.Context, u *store.Unit) error {
+		err := n.engine.Fire(ctx, u)
+		if err == nil {
+			observer.Did(ctx, 1)
+		}
+		return err
+	})
 	n.counts.Store(open)
 	return err
 }

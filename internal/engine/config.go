@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/hooks"
+	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/slots"
@@ -23,6 +24,9 @@ type Config struct {
 
 	// Hooks are told of events.
 	Hooks []hooks.Hooks
+
+	// Observer is told what hooks are not; nil: none is.
+	Observer *observer.Observer
 
 	// EnqueuePatience is how long an enqueue is retried while the database does not answer; 15 s.
 	EnqueuePatience time.Duration

@@ -241,6 +241,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 		case err == nil:
 			n.outage.Succeeded(logs.CallClaim)
 			d.asks.answered(jobs, took)
+			n.engine.cfg.Observer.Claim(params.Namespace, len(jobs), took)
 			return jobs, params, nil
 		case errors.Is(err, store.ErrNodeDead):
 			n.declaredDead(ctx, id)

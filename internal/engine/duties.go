@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -33,7 +34,7 @@ const watchEvery = time.Second / 2
 const batchesEvery = 5 * time.Second
 
 func (n *node) duties() []duty {
-	return []duty{
+	duties := []duty{
 		{name: "rescue", now: n.rescueNow, do: n.rescue},
 		{name: "cancel sweep", now: n.sweepNow, do: n.sweep},
 		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren, again: n.watches.Load},
@@ -43,6 +44,11 @@ func (n *node) duties() []duty {
 		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
 		{name: "stale prefetch", now: n.slots.JobsWait(), everywhere: true, do: n.releaseStale},
 	}
+	if o := n.engine.cfg.Observer; o != nil {
+		look := func(ctx context.Context) error { return o.Look(ctx, n.store) }
+		duties = append(duties, duty{name: "look at queues", every: n.engine.cfg.every(observer.LookEvery), do: look})
+	}
+	return duties
 }
 
 func (n *node) perform(ctx context.Context, d duty) {
@@ -66,7 +72,7 @@ func (n *node) perform(ctx context.Context, d duty) {
 			continue
 		}
 		call, cancel := context.WithTimeout(ctx, max(store.CallTimeout, d.every))
-		err := d.do(call)
+		err := n.engine.cfg.Observer.Perform(call, d.name, d.do)
 		cancel()
 		n.turns.Note(d.name)
 		if err != nil && ctx.Err() == nil {
@@ -88,9 +94,9 @@ func (n *node) rescue(ctx context.Context) error {
 	dead := n.heart.deadNodes()
 	for {
 		rescued, err := n.store.Rescue(ctx, store.RescueParams{Dead: dead, Limit: rescueLimit})
-		n.did.died.Add(int64(len(rescued.Died)))
-		n.did.rescued.Add(int64(len(rescued.Jobs)))
+		n.died.Add(int64(len(rescued.Died)))
 		n.announce(rescued)
+		observer.Did(ctx, len(rescued.Jobs))
 		if err != nil {
 			return err
 		}
@@ -139,12 +145,12 @@ func (n *node) announce(rescued store.Rescued) {
 
 func (n *node) sweep(ctx context.Context) error {
 	swept, err := n.store.SweepCancels(ctx)
-	n.did.cancelled.Add(int64(swept.Jobs))
 	if swept.Jobs > 0 {
 		swept.Wakes = append(swept.Wakes, n.engine.news.MayHaveEnded()...)
 	}
 	n.engine.announce(swept.Wakes...)
 	n.engine.hooks.Over(swept.Ended)
+	observer.Did(ctx, swept.Jobs)
 	return err
 }
 
@@ -156,8 +162,8 @@ func (n *node) closeChildren(ctx context.Context) error {
 		if err == nil {
 			n.watches.Store(closed.Watch)
 		}
-		n.did.closed.Add(int64(len(closed.Ended)))
 		n.engine.hooks.Over(closed.Ended)
+		observer.Did(ctx, len(closed.Ended)+len(closed.Running))
 		n.engine.announce(slices.Concat(closed.Wakes, toStop(closed.Running), n.engine.news.Ended(closed.Ended...))...)
 		if err != nil {
 			return err
@@ -179,7 +185,7 @@ func (n *node) retain(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		n.did.removed.Add(int64(retained.Jobs))
+		observer.Did(ctx, retained.Jobs)
 		if retained.Jobs > 0 {
 			n.log.Debug("finished jobs removed", logs.KeyJobs, retained.Jobs)
 		}
@@ -195,6 +201,7 @@ func (n *node) retain(ctx context.Context) error {
 func (n *node) releaseStale(ctx context.Context) error {
 	supervise.Sleep(ctx, time.Second)
 	for _, c := range n.slots.TakeStale(n.store.Now().Add(-time.Second)) {
+		observer.Did(ctx, 1)
 		n.release(c)
 	}
 	return nil

@@ -72,6 +72,7 @@ func (e *ending) done(err error) {
 	case err != nil:
 	case errors.Is(o.Err, store.ErrLeaseLost):
 		n.slots.Lost(o.Lease)
+		n.engine.cfg.Observer.Lost(o.Namespace, o.Queue, e.job.Kind)
 	case o.Err != nil:
 		n.refused(e)
 	default:

@@ -97,6 +97,7 @@ func New(st store.Store, cfg Config) *Engine {
 		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,
 		Before: e.news.Begun, After: e.committed, Reserve: e.reserve, Fatal: e.fatal,
 	})
+	e.unobserved = cfg.Observer.Began(e.observed)
 	return e
 }
 
@@ -392,6 +393,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.closed = true
 	e.mu.Unlock()
+	e.unobserved()
 	e.news.Close()
 	e.logs.Close(ctx)
 	e.commit.Close(ctx)

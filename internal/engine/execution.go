@@ -145,7 +145,7 @@ func (n *node) runJob(x *execution) *store.Outcome {
 		supervise.Signal(n.beatNow)
 	}
 	n.logStart(run)
-	n.engine.hooks.Started(&run.claimed, run.started)
+	n.engine.hooks.Started(&run.claimed, run.started, waited(&run.claimed, run.started))
 	if n.id.Load() != c.Lease.Node {
 		run.replay.Cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -23,6 +24,28 @@ type Health struct {
 	Pending   int   // outcomes that are not stored yet
 	Dropped   int64 // events that hooks were not told of
 	Troubles  []supervise.Trouble
+}
+
+// observed is what the process knows of itself, without asking the database.
+func (e *Engine) observed() observer.Process {
+	p := observer.Process{HooksDropped: e.hooks.Dropped()}
+	if since := e.outage.Since(); !since.IsZero() {
+		p.Away = time.Since(since) //nolint:forbidigo // by the clock of the process, as it was noted
+	}
+	for _, t := range e.guard.Troubles() {
+		p.Panics += int64(t.Panics)
+	}
+	for _, n := range *e.nodes.Load() {
+		o := observer.Node{
+			Namespace: n.runner.namespace, Leader: n.leader.Load(), Slots: n.cfg.Slots, Running: n.slots.Running(),
+			Pending: int(max(n.pending.Load(), 0)), Lag: n.slots.Lag(n.store.Now()),
+		}
+		if at, _ := n.heart.lastBeat(); !at.IsZero() {
+			o.Silent = time.Since(at) //nolint:forbidigo // by the monotonic clock
+		}
+		p.Nodes = append(p.Nodes, o)
+	}
+	return p
 }
 
 // Health returns the state of the node, without asking the database.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -89,6 +90,7 @@ func (n *node) giveUpSome(ctx context.Context, lost []store.Lease) error {
 	defer cancel()
 	rescued, err := n.store.Rescue(ctx, store.RescueParams{Lost: lost})
 	n.announce(rescued)
+	observer.Did(ctx, len(rescued.Jobs))
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 )
@@ -29,7 +30,8 @@ type Maintained struct {
 	Promoted  int64 // jobs that became available
 	Fired     int64 // decisions about schedules: fires, and times that were passed over
 	Cancelled int64 // requests to cancel that were applied
-	Closed    int64 // jobs that were ended because their parent or predecessor had
+	Closed    int64 // jobs that were ended, or asked to end, because their parent or predecessor had
+	Called    int64 // batches that were called back
 	Removed   int64 // jobs that were older than their retention
 	// Watched: it is known of each node whether it is dead. If not, the budget was too small to
 	// tell, for as many nodes as Doubtful says.
@@ -54,7 +56,7 @@ func (r *Runner) Maintain(ctx context.Context, budget time.Duration, d Duties) (
 	if over && errors.Is(err, within.Err()) {
 		err, m.More = nil, true
 	}
-	m.add(n)
+	m.Node, m.Died = n.id.Load(), n.died.Load()
 	close(n.endIdle)
 	if n.id.Load() == 0 {
 		r.setNode(nil)
@@ -76,24 +78,24 @@ func (n *node) maintain(ctx context.Context, d Duties, m *Maintained) error {
 		wanted bool
 		name   string
 		do     func(context.Context) error
+		did    *int64
 	}{
-		{d.Promote, "promoting what is due", n.promote.Once},
-		{d.Schedules, "firing schedules", func(ctx context.Context) (err error) {
-			m.Fired, err = n.schedule.Once(ctx)
-			return err
-		}},
-		{d.Settle, "applying cancels", n.sweep},
-		{d.Settle, "closing what ended jobs have left", n.closeChildren},
-		{d.Settle, "counting batches", n.countBatches},
-		{d.Retain, "removing what is old", n.retain},
+		{d.Promote, "promoting what is due", n.promote.Once, &m.Promoted},
+		{d.Schedules, "firing schedules", n.schedule.Once, &m.Fired},
+		{d.Settle, "applying cancels", n.sweep, &m.Cancelled},
+		{d.Settle, "closing what ended jobs have left", n.closeChildren, &m.Closed},
+		{d.Settle, "counting batches", n.countBatches, &m.Called},
+		{d.Retain, "removing what is old", n.retain, &m.Removed},
 	} {
 		if !duty.wanted || ctx.Err() != nil {
 			m.More = m.More || duty.wanted
 			continue
 		}
-		if err := duty.do(ctx); err != nil && ctx.Err() == nil {
+		counting, did := observer.Count(ctx)
+		if err := duty.do(counting); err != nil && ctx.Err() == nil {
 			errs = append(errs, fmt.Errorf("%s: %w", duty.name, err)) // and the others are done
 		}
+		*duty.did = did.Load()
 	}
 	watching.Wait()
 	return errors.Join(append(errs, watched, ctx.Err())...)
@@ -102,6 +104,8 @@ func (n *node) maintain(ctx context.Context, d Duties, m *Maintained) error {
 // watch rescues the jobs of nodes that are known to be dead, and, if no other node leads, whose
 // task that is, of those that turn out to be, until it is known of each node whether it lives.
 func (n *node) watch(ctx context.Context, m *Maintained) error {
+	ctx, rescued := observer.Count(ctx)
+	defer func() { m.Rescued = rescued.Load() }()
 	if err := n.rescue(ctx); err != nil {
 		return fmt.Errorf("rescuing jobs: %w", err)
 	}
@@ -147,11 +151,4 @@ func (n *node) watchAll(ctx context.Context, silence time.Duration, m *Maintaine
 		supervise.Sleep(ctx, n.cfg.Beat)
 	}
 	return nil
-}
-
-// add fills in what the node has counted.
-func (m *Maintained) add(n *node) {
-	m.Node = n.id.Load()
-	m.Died, m.Rescued, m.Promoted = n.did.died.Load(), n.did.rescued.Load(), n.promote.Promoted()
-	m.Cancelled, m.Closed, m.Removed = n.did.cancelled.Load(), n.did.closed.Load(), n.did.removed.Load()
 }

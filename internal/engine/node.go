@@ -105,7 +105,7 @@ func (r *Runner) newNode(which serves) *node {
 	n.dispatch.sweep = n.promote.Hint
 	n.heart = newHeart(n)
 	n.schedule = scheduler.New(scheduler.Parts{
-		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Fire: r.engine.commit.Fire, Cancel: r.engine.Cancel,
+		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Fire: r.engine.cfg.Observer.Fire(r.engine.commit.Fire, n.store.Now), Cancel: r.engine.Cancel,
 		Turn: func() { n.turns.Note("schedules") }, Lines: r.lines, Outage: n.outage,
 	})
 	n.tuning = tuning.New(tuning.Parts{

@@ -50,6 +50,8 @@ type Engine struct {
 	Feed     *tail.Tail       // for all who read the feed of changes
 	hooks    *hookqueue.Queue // nil: none are to be told
 
+	unobserved func() // ends what the observer does
+
 	nodes atomic.Pointer[[]*node] // running in this process; read by every commit
 
 	mu      sync.Mutex
@@ -96,7 +98,7 @@ type node struct {
 	counts   atomic.Bool // there are closed batches that were not called back
 	turns    turns.Turns
 	unserved unserved
-	did      did
+	died     atomic.Int64 // nodes that this one has declared dead
 	pending  atomic.Int64 // outcomes that may still hold up a slot
 
 	slots    *slots.Slots
@@ -130,9 +132,6 @@ type node struct {
 	endIdle  chan struct{}      // closed: idle goroutines end
 	outcomes sync.WaitGroup     // outcomes not yet stored or given up, and starts in progress: the node leaves after them
 }
-
-// did counts what duties have done.
-type did struct{ died, rescued, cancelled, closed, removed atomic.Int64 }
 
 // mode is what people want of a node, as far as the node knows: what its beats have told. The wish
 // is in the node's row; here is what follows from it.

@@ -61,11 +61,11 @@ func (q *Queue) enqueued(e *store.Enqueue, now time.Time) {
 	put(q, enqueuedOf, event)
 }
 
-// Started tells of a run that begins.
-func (q *Queue) Started(c *store.Claimed, at time.Time) {
+// Started tells of a run that begins, whose job has waited for it.
+func (q *Queue) Started(c *store.Claimed, at time.Time, waited time.Duration) {
 	if q != nil {
 		run := hooks.Run{Job: jobOf(&c.Job), Attempt: c.Job.Attempt, Lease: c.Lease.Number, Node: c.Lease.Node}
-		put(q, startedOf, hooks.Started{Run: run, At: at})
+		put(q, startedOf, hooks.Started{Run: run, At: at, Waited: waited})
 	}
 }
 

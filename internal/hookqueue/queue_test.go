@@ -55,7 +55,7 @@ func inQueue(t *testing.T, h hooks.Hooks, test func(t *testing.T, q *hookqueue.Q
 	})
 }
 
-func start(q *hookqueue.Queue) { q.Started(&store.Claimed{}, time.Now()) }
+func start(q *hookqueue.Queue) { q.Started(&store.Claimed{}, time.Now(), 0) }
 
 // TestDropsAreCountedAndSaidNowAndThen: what does not fit is dropped at once, and the log has a
 // line at first and then at intervals.
@@ -179,7 +179,7 @@ func TestNoHooks(t *testing.T) {
 	}
 	claimed, outcome, batch, rescued := &store.Claimed{}, &store.Outcome{Final: store.Completed}, &store.Batch{}, &store.Rescued{}
 	if n := testing.AllocsPerRun(10, func() {
-		q.Started(claimed, time.Time{})
+		q.Started(claimed, time.Time{}, 0)
 		q.Ended(outcome, logs.About{}, 0)
 		q.Committed(batch)
 		q.Over(nil)

@@ -14,16 +14,16 @@
 //
 // # Imports
 //
-// This package imports store, and internal/logs and internal/supervise.
+// This package imports store, and internal/logs, internal/observer and internal/supervise.
 package promoter
 
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -56,8 +56,7 @@ type Parts struct {
 type Loop struct {
 	Parts
 
-	wakes    chan struct{}
-	promoted atomic.Int64
+	wakes chan struct{}
 
 	blocked time.Duration // backoff while something is due that cannot be moved
 
@@ -119,7 +118,7 @@ func (l *Loop) some(ctx context.Context) (store.Promoted, error) {
 	defer cancel()
 	promoted, err := l.Store.Promote(call, limit)
 	if err == nil {
-		l.promoted.Add(int64(promoted.Jobs))
+		observer.Did(ctx, promoted.Jobs)
 		l.Announce(promoted.Wakes...)
 	}
 	return promoted, err
@@ -135,9 +134,6 @@ func (l *Loop) Once(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Promoted is how many jobs became available so far.
-func (l *Loop) Promoted() int64 { return l.promoted.Load() }
 
 // Look makes due jobs available, and returns when to look again.
 func (l *Loop) Look(ctx context.Context) time.Time {

@@ -22,5 +22,6 @@
 //
 // # Imports
 //
-// This package imports store, and internal/firing, internal/logs and internal/supervise.
+// This package imports store, and internal/firing, internal/logs, internal/observer and
+// internal/supervise.
 package scheduler

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/firing"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -81,18 +82,18 @@ func (l *Loop) Run(ctx context.Context) {
 	}
 }
 
-// Once looks until nothing is due, or until ctx ends, on a node that need not lead, and returns how
-// many decisions were written. It is not to be called while Run runs.
-func (l *Loop) Once(ctx context.Context) (written int64, err error) {
+// Once looks until nothing is due, or until ctx ends, on a node that need not lead. It is not to be
+// called while Run runs.
+func (l *Loop) Once(ctx context.Context) (err error) {
 	before := l.written.Load()
+	defer func() { observer.Did(ctx, int(l.written.Load()-before)) }()
 	for ctx.Err() == nil {
 		had := l.written.Load()
-		_, err = l.pass(ctx)
-		if err != nil || l.written.Load() == had {
+		if _, err = l.pass(ctx); err != nil || l.written.Load() == had {
 			break
 		}
 	}
-	return l.written.Load() - before, err
+	return err
 }
 
 // pass decides about what is due, and returns when to look again.

@@ -169,7 +169,8 @@ func (a verbs) printMaintained(r round, report maintain.Report) {
 		{maintain.Rescue, output.Plural(int(report.Rescued), "job") + " rescued, " + output.Plural(int(report.Died), "node") + " declared dead"},
 		{maintain.Promote, output.Plural(int(report.Promoted), "job") + " made available"},
 		{maintain.Schedules, output.Plural(int(report.Fired), "time") + " of schedules decided"},
-		{maintain.Settle, output.Plural(int(report.Cancelled), "cancel") + " applied, " + output.Plural(int(report.Closed), "job") + " ended after others"},
+		{maintain.Settle, output.Plural(int(report.Cancelled), "cancel") + " applied, " + output.Plural(int(report.Closed), "job") + " ended after others, " +
+			output.Plural(int(report.Called), "batch call")},
 		{maintain.Retain, output.Plural(int(report.Removed), "job") + " removed"},
 	} {
 		wanted := len(r.duties) == 0

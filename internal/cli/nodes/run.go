@@ -18,6 +18,7 @@ type nodeSource struct {
 	store.Source
 
 	onJoin func() // called when one joins the first time
+	onStop func() // called when they begin to stop; nil: nothing is
 
 	mu     sync.Mutex
 	joined map[string]bool // by namespace
@@ -90,7 +91,12 @@ func (a verbs) runNodes(ctx context.Context, nodes []*holdfast.Client, source *n
 	for _, node := range nodes {
 		go func() { ends <- ended{node.Namespace(), node.Run(running)} }()
 	}
-	s := stopping{app: a, nodes: nodes, stop: stop}
+	s := stopping{app: a, nodes: nodes, stop: func() {
+		if source.onStop != nil {
+			source.onStop()
+		}
+		stop()
+	}}
 	defer s.hurrying.Wait()
 	var errs []error
 	for left := len(nodes); left > 0; {

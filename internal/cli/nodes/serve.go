@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/builtin"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/listen"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -114,18 +116,46 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 			a.hint(s.source.String(), f)
 		}
 	}}
+	server, err := a.listen(ctx, f.listen)
+	if err != nil {
+		return err
+	}
+	if server != nil {
+		defer server.Close(ctx)
+		opts, source.onStop = append(opts, server.Option()), server.Stopping
+	}
 	client, err := a.openNode(ctx, source, append(append(opts, s.opts...), holdfast.WithLogger(log)))
 	if err != nil {
 		return err
 	}
 	nodes, err := a.nodesOf(client, s.register)
 	if err == nil {
+		if server != nil {
+			server.Nodes(nodes)
+		}
 		err = a.runNodes(ctx, nodes, source)
 	}
 	if err != nil && !source.hasJoined() {
 		err = fmt.Errorf("cannot start a node on %s: %w", s.source, err)
 	}
 	return errors.Join(err, app.CloseClient(ctx, client))
+}
+
+// listen serves the metrics of the process, if an address says where; else the server is nil.
+func (a verbs) listen(ctx context.Context, address string) (*listen.Server, error) {
+	if address == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, arg.Usagef("%s %q must be HOST:PORT, such as 127.0.0.1:9464", a.NameOf(flagListen), address)
+	}
+	server, err := listen.On(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.NameOf(flagListen), err)
+	}
+	server.Serve()
+	a.Notef("Serving /metrics, /healthz and /readyz on http://%s.", server.Address())
+	return server, nil
 }
 
 // openNode opens the database. Ctrl-C works while a server does not answer.

@@ -28,6 +28,7 @@ const (
 	flagBeat        = "beat"
 	flagDeadAfter   = "dead-after"
 	flagStopTimeout = "stop-timeout"
+	flagListen      = "listen"
 )
 
 // The variables of these flags.
@@ -39,6 +40,7 @@ const (
 	EnvBeat        = "HOLDFAST_BEAT"
 	EnvDeadAfter   = "HOLDFAST_DEAD_AFTER"
 	EnvStopTimeout = "HOLDFAST_STOP_TIMEOUT"
+	EnvListen      = "HOLDFAST_LISTEN"
 )
 
 // settings are the flags of nodes.
@@ -50,6 +52,7 @@ type settings struct {
 	beat        time.Duration
 	deadAfter   time.Duration
 	stopTimeout time.Duration
+	listen      string
 	log         app.LogFlags
 }
 
@@ -75,9 +78,12 @@ func (f *settings) addOfNode(cmd *cobra.Command, format string) {
 	flags.DurationVar(&f.beat, flagBeat, 5*time.Second, "say every `DURATION` that the node lives")
 	flags.DurationVar(&f.deadAfter, flagDeadAfter, 20*time.Second, "be dead after this `DURATION` without a beat: others then take the jobs")
 	flags.DurationVar(&f.stopTimeout, flagStopTimeout, 20*time.Second, "give running jobs this `DURATION` to finish after the first signal")
+	flags.StringVar(&f.listen, flagListen, "",
+		"serve /metrics, /healthz and /readyz by HTTP on `ADDRESS`, such as 127.0.0.1:9464 (default: do not listen)")
 	f.log.Add(flags, "info", format)
 	for flag, variable := range map[string]string{
 		flagNodeName: EnvNodeName, flagBeat: EnvBeat, flagDeadAfter: EnvDeadAfter, flagStopTimeout: EnvStopTimeout,
+		flagListen: EnvListen,
 	} {
 		app.Variable(flags, flag, variable)
 	}

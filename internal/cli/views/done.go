@@ -62,6 +62,7 @@ type Maintained struct {
 	Fired     int  `json:"fired"`
 	Cancelled int  `json:"cancelled"`
 	Closed    int  `json:"closed"`
+	Called    int  `json:"called"`
 	Removed   int  `json:"removed"`
 	Doubtful  int  `json:"doubtful_nodes"`
 	More      bool `json:"more"`
@@ -71,7 +72,7 @@ type Maintained struct {
 func NewMaintained(r maintain.Report) Maintained {
 	return Maintained{
 		Node: Big(r.Node), Led: r.Led, Died: int(r.Died), Rescued: int(r.Rescued), Promoted: int(r.Promoted), Fired: int(r.Fired),
-		Cancelled: int(r.Cancelled), Closed: int(r.Closed), Removed: int(r.Removed), Doubtful: r.Doubtful, More: r.More,
+		Cancelled: int(r.Cancelled), Closed: int(r.Closed), Called: int(r.Called), Removed: int(r.Removed), Doubtful: r.Doubtful, More: r.More,
 	}
 }
 

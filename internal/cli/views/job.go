@@ -44,6 +44,8 @@ type Job struct {
 	Limit           Text            `json:"limit"`
 	LimitKey        Text            `json:"limit_key"`
 	FairKey         Text            `json:"fair_key"`
+	TraceParent     Text            `json:"traceparent"`
+	TraceState      Text            `json:"tracestate"`
 	Blocked         bool            `json:"blocked"`
 	CancelRequested bool            `json:"cancel_requested"`
 	LeaseNumber     Big             `json:"lease_number"`
@@ -155,6 +157,7 @@ func NewJob(r *store.Record) Job {
 		Key: Text(r.Options.Key), KeepKey: Text(KeepText(r.Options.KeepKey)), KeepTurn: r.Options.KeepTurn,
 		OfKind: r.Options.OfKind.Names(), Blocked: r.Blocked, CancelRequested: r.CancelRequested,
 		Limit: Text(r.Options.Limit), LimitKey: Text(r.Options.LimitKey), FairKey: Text(r.Options.FairKey),
+		TraceParent: Text(r.Options.TraceParent), TraceState: Text(r.Options.TraceState),
 		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),
 		Journal: Number(r.Journal), Messages: Number(r.Messages),

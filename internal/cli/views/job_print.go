@@ -134,6 +134,7 @@ func (p jobPrint) rest(r *store.Record) {
 		p.line("limit", r.Options.Limit+", key "+r.Options.LimitKey)
 	}
 	p.line("fair key", r.Options.FairKey)
+	p.line("traceparent", r.Options.TraceParent)
 	p.line("tags", strings.Join(r.Tags, ", "))
 	p.line("parent", IDText(r.Parent))
 	p.line("batch", IDText(r.Batch))

@@ -104,6 +104,7 @@ func TestViewOfEverything(t *testing.T) {
 	r.Batch, r.Options.Called = holdfast.NewID(), store.BatchResult{ID: holdfast.NewID()}
 	r.Options.Key, r.Options.KeepKey, r.Options.KeepTurn = "order-42", store.KeepForever, true
 	r.Options.Limit, r.Options.LimitKey, r.Options.FairKey = "customer", "acme", "blue"
+	r.Options.TraceParent, r.Options.TraceState = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "congo=t61"
 	r.LeaseNumber, r.Lease.Node = 1<<60+1, 7
 	r.PauseRequested, r.Closing, r.Version, r.Journal, r.Messages = true, true, "2", 9, 4
 	r.Wait = &store.WaitInfo{Since: at, Until: at, Held: true, Reason: "paused", Error: "lunch", For: []byte(`{"waits_for":["signal go"]}`)}

@@ -67,6 +67,10 @@ func field(name []byte, o *store.Options) *string {
 		return &o.FairKey
 	case "source":
 		return &o.Source
+	case "traceparent":
+		return &o.TraceParent
+	case "tracestate":
+		return &o.TraceState
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ func plain(e *env.Env) {
 		q.Job.Metadata = []byte(`{"who": "me",  "n": 12345678901234567890}`)
 		q.Job.Options = store.Options{
 			Timeout: time.Minute, Deadline: e.Clock.Now().Add(time.Hour), Backoff: store.Backoff{Base: time.Second, Jitter: 0.5}, Source: "here",
+			TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: `congo="t61"`,
 		}
 	}))
 	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled, store.Retryable, store.Scheduled, store.Available} {

@@ -36,6 +36,10 @@ func invalidEnqueues(e *env.Env) {
 		"a key that is no text":    func(j *store.Job) { j.OrderingKey = "\xff" },
 		"metadata that is no JSON": func(j *store.Job) { j.Metadata = []byte("{") },
 
+		"a traceparent that is too long": func(j *store.Job) { j.Options.TraceParent = strings.Repeat("0", store.MaxTraceParent+1) },
+		"a tracestate that is too long":  func(j *store.Job) { j.Options.TraceState = strings.Repeat("a", store.MaxTraceState+1) },
+		"a tracestate that is no header": func(j *store.Job) { j.Options.TraceState = "a=\u00e4" },
+
 		"a run time beyond the year 9999":         func(j *store.Job) { j.RunAt = env.BeyondTime },
 		"a run time beyond what 64 bits can hold": func(j *store.Job) { j.RunAt = env.BeyondTime.AddDate(300_000, 0, 0) },
 		"a run time before the year 1":            func(j *store.Job) { j.RunAt = before },

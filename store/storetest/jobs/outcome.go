@@ -14,6 +14,7 @@ var outcomeTests = env.Tests{
 	"failed_keeps_reason_and_error":                             outcomeFailed,
 	"attempts_are_recorded_oldest_first":                        outcomeAttempts,
 	"outcomes_of_a_batch_stand_on_their_own":                    outcomeBatch,
+	"the_trace_of_the_enqueue_stays_with_the_job":               outcomeTraced,
 	"AtomicTransitions_checkpoints_then_outcomes_then_enqueues": outcomeOrder,
 }
 
@@ -62,6 +63,41 @@ func outcomeRetryable(e *env.Env) {
 	e.Clock.Advance(time.Microsecond)
 	if again := e.ClaimOne(run.Lease.Node, run.Job.ID); again.Job.Attempt != 2 || !again.Job.RunAt.Equal(due) {
 		e.Fatalf("second run: attempt %d at %v", again.Job.Attempt, again.Job.RunAt)
+	}
+}
+
+// outcomeTraced: each run of a job knows in which trace it was enqueued, however the run before has
+// ended; and so does who looks.
+func outcomeTraced(e *env.Env) {
+	for _, state := range []string{"congo=t61rcWkgMzE,rojo=00f067aa0ba902b7", `quoted="\\"`, ""} {
+		const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+		run := e.Started(env.Attempts(9), func(q *store.Enqueue) { q.Job.Options.TraceParent, q.Job.Options.TraceState = parent, state })
+		node := run.Lease.Node
+		check := func(when string, o store.Options) {
+			e.Helper()
+			if o != (store.Options{TraceParent: parent, TraceState: state}) {
+				e.Fatalf("%s: the options are %+v", when, o)
+			}
+		}
+		check("the first run", run.Job.Options)
+		e.End(run, store.Retryable)
+		e.Clock.Advance(time.Hour)
+		run = e.ClaimOne(node, run.Job.ID)
+		check("a retry", run.Job.Options)
+		e.End(run, store.Available, env.AsNew("1"))
+		run = e.ClaimOne(node, run.Job.ID)
+		check("continued as new", run.Job.Options)
+		e.End(run, store.Failed)
+		check("failed", e.Get(run.Job.ID).Options)
+		e.Retry(run.Job.ID)
+		run = e.ClaimOne(node, run.Job.ID)
+		check("retried by a person", run.Job.Options)
+		e.Lose(run)
+		e.Clock.Advance(time.Hour)
+		run = e.ClaimOne(e.Join(), run.Job.ID)
+		check("rescued", run.Job.Options)
+		e.End(run, store.Completed)
+		check("completed", e.Get(run.Job.ID).Options)
 	}
 }
 

@@ -121,6 +121,10 @@ func drawPolicy(t *rapid.T, q *store.Enqueue) {
 			q.Job.Options.OfKind = store.SettingMaxAttempts
 		}
 	}
+	if chance(t, "traced", 20) {
+		q.Job.Options.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+		q.Job.Options.TraceState = pick(t, "trace state", "", "congo=t61", `quoted="\\"`)
+	}
 }
 
 // drawKeys gives a new job the keys that decide when it is claimed.

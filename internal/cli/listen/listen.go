@@ -1,0 +1,172 @@
+// Package listen serves the metrics of a process, and the probes of an orchestrator, by HTTP:
+//
+//	/metrics  all metrics, for Prometheus
+//	/healthz  200 while the process lives
+//	/readyz   200 if all of its nodes are well, otherwise 503 with what is wrong
+//
+// It is the only place where Holdfast has an SDK for its telemetry.
+//
+// # Imports
+//
+// Of ours, the root package and telemetry.
+package listen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/telemetry"
+)
+
+const (
+	// headerTimeout, readTimeout, writeTimeout and idleTimeout bound what a client may keep open.
+	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second
+	writeTimeout  = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+	// scrapeTimeout bounds a scrape, and atOnce how many there are; it is told who is beyond.
+	scrapeTimeout = 10 * time.Second
+	atOnce        = 4
+	// closeTimeout is how long Close waits for answers.
+	closeTimeout = 5 * time.Second
+)
+
+// Server serves one process.
+type Server struct {
+	listener net.Listener
+	server   http.Server
+	provider *metric.MeterProvider
+	nodes    atomic.Pointer[[]*holdfast.Client] // nil: they have not begun
+	stopping atomic.Bool
+	served   chan struct{} // closed: it serves no longer; nil: it has not begun
+}
+
+// On listens on an address, HOST:PORT. Nothing is answered until Serve.
+func On(ctx context.Context, address string) (*Server, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen: %w", err)
+	}
+	s := &Server{listener: listener}
+	if err := s.init(); err != nil {
+		listener.Close()
+		return nil, fmt.Errorf("cannot export metrics: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Server) init() error {
+	registry := prometheus.NewRegistry()
+	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	if err != nil {
+		return err
+	}
+	s.provider = metric.NewMeterProvider(metric.WithReader(reader))
+	for _, c := range []prometheus.Collector{
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := registry.Register(c); err != nil {
+			return err
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: atOnce, Timeout: scrapeTimeout,
+	}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.ready()) })
+	s.server = http.Server{
+		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: 1 << 14, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // of what clients do wrong
+	}
+	return nil
+}
+
+// Address is where it listens.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Option makes a client tell it of its metrics.
+func (s *Server) Option() holdfast.Option {
+	return telemetry.With(telemetry.Config{Meters: s.provider})
+}
+
+// Serve begins to answer. Close ends that.
+func (s *Server) Serve() {
+	s.served = make(chan struct{})
+	go func() {
+		defer close(s.served)
+		_ = s.server.Serve(s.listener) // http.ErrServerClosed: there is no other way to end it
+	}()
+}
+
+// Nodes are the nodes that are to be well.
+func (s *Server) Nodes(nodes []*holdfast.Client) { s.nodes.Store(&nodes) }
+
+// Stopping tells that the nodes stop: from now on the process is not ready.
+func (s *Server) Stopping() { s.stopping.Store(true) }
+
+var (
+	errStarting = errors.New("the node is starting")
+	errStopping = errors.New("the node is stopping")
+)
+
+// ready is what is wrong, or nil.
+func (s *Server) ready() error {
+	nodes := s.nodes.Load()
+	switch {
+	case s.stopping.Load():
+		return errStopping
+	case nodes == nil:
+		return errStarting
+	}
+	var errs []error
+	for _, node := range *nodes {
+		err := node.Health().Err()
+		if err != nil && len(*nodes) > 1 {
+			err = fmt.Errorf("namespace %s: %w", node.Namespace(), err)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func answer(w http.ResponseWriter, err error) {
+	text, status := "ok", http.StatusOK
+	if err != nil {
+		text, status = err.Error(), http.StatusServiceUnavailable
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n") // the client may have gone
+}
+
+// Close lets answers that are being given end, and listens no longer.
+func (s *Server) Close(ctx context.Context) {
+	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer stop()
+	if s.server.Shutdown(ending) != nil {
+		s.server.Close()
+	}
+	s.listener.Close() // also if it has never served
+	if s.served != nil {
+		<-s.served
+	}
+	_ = s.provider.Shutdown(ending) // it only reads
+}
