@@ -45,23 +45,35 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 			return nil
 		})
 	}
+	openEnqueues()
+	openBatches()
+	openOperations()
+	openNodes()
+	access.WithTests = func(t access.Tests) any {
+		return option(func(s *settings) error {
+			s.engine.Rarely, s.stub = t.Rarely, t.Stub
+			s.engine.NoFacts = s.engine.NoFacts || t.Rarely > 0 // which looks at the clock with each beat
+			return nil
+		})
+	}
+}
+
+// openNodes sets the doors of what tells of nodes, and of what they do.
+func openNodes() {
 	access.WithTelemetry = func(t access.Telemetry) any {
 		return option(func(s *settings) error { return s.addTelemetry(t) })
 	}
 	access.Fails = func(err error) any { return option(func(*settings) error { return err }) }
 	access.JobOf = func(run any) *store.Job { return run.(*Run).run.Job() } //nolint:errcheck // always a *Run
-	openEnqueues()
-	openBatches()
-	openOperations()
-	access.Maintains = func() any {
+	access.NoFacts = func() any {
 		return option(func(s *settings) error {
-			s.engine.Node.Maintains = true
+			s.engine.NoFacts = true
 			return nil
 		})
 	}
-	access.WithTests = func(t access.Tests) any {
+	access.Maintains = func() any {
 		return option(func(s *settings) error {
-			s.engine.Rarely, s.stub = t.Rarely, t.Stub
+			s.engine.Node.Maintains = true
 			return nil
 		})
 	}

@@ -32,6 +32,7 @@ type Store interface {
 	Limits
 	Rates
 	Feed
+	Facts
 	Maintenance
 
 	// Traits tells what kind of store this is. It may change while the store is open.

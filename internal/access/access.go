@@ -73,6 +73,9 @@ var Fails func(err error) any
 // JobOf returns the job of a *holdfast.Run, with which it began.
 var JobOf func(run any) *store.Job
 
+// NoFacts returns a holdfast.Option without which nodes count and measure.
+var NoFacts func() any
+
 // Jobs returns what an operation does with the jobs of a *holdfast.Client's namespace, under the
 // client's name.
 var Jobs func(client any) bulk.Jobs

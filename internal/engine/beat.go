@@ -36,7 +36,9 @@ func (h *heart) loop(ctx context.Context) {
 			young = 0
 		}
 		wait := n.cfg.Beat
-		if !h.beat(ctx) {
+		if h.beat(ctx) {
+			supervise.Signal(n.factsNow)
+		} else {
 			wait /= 5
 		}
 		timer.Reset(wait)

@@ -53,6 +53,7 @@ type probe struct {
 	onJoin     func()
 	onBusy     func() error                                  // an error is returned instead of looking
 	onLogs     func(context.Context, []store.LogChunk) error // called before; an error is returned instead of keeping
+	onFacts    func([]store.Fact) error                      // called before; an error is returned instead of keeping
 	kept       int
 	maxJobs    int // largest number of jobs in one Apply
 }
@@ -68,6 +69,18 @@ func (p *probe) KeepLogs(ctx context.Context, chunks []store.LogChunk) error {
 		}
 	}
 	return p.Store.KeepLogs(ctx, chunks)
+}
+
+func (p *probe) KeepFacts(ctx context.Context, facts []store.Fact) error {
+	p.mu.Lock()
+	hook := p.onFacts
+	p.mu.Unlock()
+	if hook != nil {
+		if err := hook(facts); err != nil {
+			return err
+		}
+	}
+	return p.Store.KeepFacts(ctx, facts)
 }
 
 func (p *probe) Busy(ctx context.Context, namespace string) ([]store.BusyQueue, error) {

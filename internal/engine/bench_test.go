@@ -58,6 +58,8 @@ func (*nothing) Promote(context.Context, int) (store.Promoted, error) {
 	return store.Promoted{}, nil
 }
 
+func (*nothing) KeepFacts(context.Context, []store.Fact) error { return nil }
+
 func (*nothing) Rescue(context.Context, store.RescueParams) (store.Rescued, error) {
 	return store.Rescued{}, nil
 }

@@ -22,6 +22,9 @@ type Config struct {
 	// Logs says what is kept of what runs log.
 	Logs runlog.Config
 
+	// NoFacts: nothing is counted and measured for charts.
+	NoFacts bool
+
 	// Hooks are told of events.
 	Hooks []hooks.Hooks
 

@@ -40,6 +40,7 @@ func (n *node) duties() []duty {
 		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren, again: n.watches.Load},
 		{name: "batches", every: n.engine.cfg.every(batchesEvery), now: n.countNow, do: n.countBatches, again: n.counts.Load},
 		{name: "retention", every: n.engine.cfg.every(time.Minute), do: n.retain},
+		{name: "hours of facts", every: n.engine.cfg.every(mergeEvery), do: n.mergeFacts},
 		{name: "jobs that no node serves", every: n.engine.cfg.every(unservedEvery), do: n.logUnserved},
 		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
 		{name: "stale prefetch", now: n.slots.JobsWait(), everywhere: true, do: n.releaseStale},
@@ -130,6 +131,7 @@ func (n *node) logRescued(r store.RescuedJob) {
 // announce notifies the hooks of what was rescued, the waiters of rescued jobs that have ended, and
 // the nodes of what the rescue made available or due.
 func (n *node) announce(rescued store.Rescued) {
+	n.facts.Lost(n.now(), rescued.Jobs)
 	n.engine.hooks.Rescued(&rescued)
 	var ended []store.ID
 	for _, r := range rescued.Jobs {

@@ -76,6 +76,7 @@ func (e *ending) done(err error) {
 	case o.Err != nil:
 		n.refused(e)
 	default:
+		n.facts.Ended(n.now(), o, e.job.Kind, max(e.took, 0))
 		n.engine.hooks.Ended(o, e.job, max(e.took, 0))
 	}
 	if (e.took == unread || !n.debugs()) && !needsAttention(e.outcome, err) {

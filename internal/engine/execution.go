@@ -144,6 +144,7 @@ func (n *node) runJob(x *execution) *store.Outcome {
 	if n.slots.Begin(x.run.claimed.Job.ID, x) {
 		supervise.Signal(n.beatNow)
 	}
+	n.facts.Started(&run.claimed.Job, run.started, waited(&run.claimed, run.started))
 	n.logStart(run)
 	n.engine.hooks.Started(&run.claimed, run.started, waited(&run.claimed, run.started))
 	if n.id.Load() != c.Lease.Node {
@@ -245,11 +246,16 @@ func (n *node) submit(x *execution, o *store.Outcome, last *store.CheckpointWrit
 	return n.finish(o, x.run.about(), x.run.began.Took(), last, remembered, x.run.hasLogged())
 }
 
+// now is the time of the store's clock, or of this machine if that panics: what asks must go on.
+func (n *node) now() time.Time {
+	now := time.Now() //nolint:forbidigo // as said above
+	n.engine.guard.Try("the end of a run", func() { now = n.store.Now() })
+	return now
+}
+
 // nextJob removes the run from the slots and returns the next job of its slot.
 func (n *node) nextJob(x *execution) (following store.Claimed, ok bool) {
-	now := time.Now() //nolint:forbidigo // used if the store's clock panics: the slot must go on
-	n.engine.guard.Try("the end of a run", func() { now = n.store.Now() })
-	following, ok = n.slots.End(&x.run.claimed.Job, x, now)
+	following, ok = n.slots.End(&x.run.claimed.Job, x, n.now())
 	if ok && n.gathers {
 		n.expect([]store.Claimed{following})
 	}

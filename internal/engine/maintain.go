@@ -86,6 +86,7 @@ func (n *node) maintain(ctx context.Context, d Duties, m *Maintained) error {
 		{d.Settle, "closing what ended jobs have left", n.closeChildren, &m.Closed},
 		{d.Settle, "counting batches", n.countBatches, &m.Called},
 		{d.Retain, "removing what is old", n.retain, &m.Removed},
+		{d.Retain, "making hours of facts", n.mergeFacts, new(int64)},
 	} {
 		if !duty.wanted || ctx.Err() != nil {
 			m.More = m.More || duty.wanted

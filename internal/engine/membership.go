@@ -80,6 +80,7 @@ func (n *node) join(ctx context.Context) error {
 	}
 	n.numbers.begin(id)
 	n.id.Store(id)
+	n.facts.Joined(id)
 	n.runner.nameNode(id)
 	return nil
 }

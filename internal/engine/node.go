@@ -77,7 +77,7 @@ func (r *Runner) start(ctx context.Context, stop Stop, which serves) (*node, err
 func (r *Runner) newNode(which serves) *node {
 	n := &node{
 		engine: r.engine, runner: r, store: r.engine.Store, cfg: r.cfg, log: r.log, lines: r.lines, outage: r.engine.outage,
-		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
+		beatNow: make(chan struct{}, 1), factsNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
 		closeNow: make(chan struct{}, 1), countNow: make(chan struct{}, 1),
 		wakeIdle: make(chan store.Claimed), endIdle: make(chan struct{}), gone: make(chan error, 1),
 		policies: map[string]store.Policy{}, mode: mode{drained: make(chan struct{})},
@@ -104,6 +104,7 @@ func (r *Runner) newNode(which serves) *node {
 	})
 	n.dispatch.sweep = n.promote.Hint
 	n.heart = newHeart(n)
+	n.facts = n.newFacts()
 	n.schedule = scheduler.New(scheduler.Parts{
 		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Fire: r.engine.cfg.Observer.Fire(r.engine.commit.Fire, n.store.Now), Cancel: r.engine.Cancel,
 		Turn: func() { n.turns.Note("schedules") }, Lines: r.lines, Outage: n.outage,
@@ -204,6 +205,7 @@ func (r *Runner) serve(ctx context.Context, n *node, stop Stop) error {
 	n.rested.Wait()
 	timely := n.flush(stop.Hard, patience)
 	die()
+	n.lastFacts(ctx, stop, timely && gone == nil)
 	return n.leave(ctx, stop, timely, gone)
 }
 
@@ -230,6 +232,7 @@ func (r *Runner) WorkOne(ctx context.Context, kind string) (worked store.ID, err
 	n.outcomes.Wait()
 	err = errors.Join(err, n.closeChildren(ctx))
 	die()
+	n.lastFacts(ctx, Stop{Hard: ctx}, true)
 	return worked, errors.Join(err, n.leave(ctx, Stop{Hard: ctx}, true, nil))
 }
 
@@ -250,7 +253,7 @@ func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)
 func (n *node) loops() map[string]func(context.Context) {
 	loops := map[string]func(context.Context){
 		"heartbeat": n.heart.loop, "promotion": n.promote.Run, "schedules": n.schedule.Run, "limits": n.grants.Run,
-		"rates": n.grants.RunPermits, "queue settings": n.tuning.Run,
+		"rates": n.grants.RunPermits, "queue settings": n.tuning.Run, "facts": n.writeFacts,
 	}
 	for _, d := range n.duties() {
 		loops[d.name] = func(ctx context.Context) { n.perform(ctx, d) }

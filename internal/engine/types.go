@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/facts"
 	"github.com/holdfastdev/holdfast/internal/grants"
 	"github.com/holdfastdev/holdfast/internal/hookqueue"
 	"github.com/holdfastdev/holdfast/internal/loader"
@@ -110,6 +111,8 @@ type node struct {
 	grants   *grants.Loop
 	tuning   *tuning.Table
 	heart    *heart
+	facts    *facts.Keeper // nil: none
+	factsNow chan struct{}
 	beatNow  chan struct{}
 
 	mode mode

@@ -24,4 +24,7 @@ func TestWaited(t *testing.T) {
 	if got := waited(&store.Claimed{Job: store.Job{CreatedAt: at.Add(-7)}}, at); got != 7 {
 		t.Errorf("without a run time it has waited %d", got)
 	}
+	if got := waited(&store.Claimed{}, at); got != 0 {
+		t.Errorf("of an unknown enqueue it has waited %d", got)
+	}
 }

@@ -35,11 +35,11 @@ var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, un
 // publicBudget is that of the packages that users read: the root, in which the methods of its types
 // have to be, and the contract of stores, with all that they tell. Their types name each other: a
 // client makes jobs, and a job knows its client.
-var publicBudget = size{files: 48, lines: 7900, up: 20, function: 60, parameters: 6, unwalked: 60}
+var publicBudget = size{files: 53, lines: 8300, up: 20, function: 60, parameters: 6, unwalked: 60}
 
 // modelBudget is that of the model, which does in memory all that the contract says, and of the
 // machine, which asks at random for all of it.
-var modelBudget = size{files: 35, lines: 5400, up: 10, function: 60, parameters: 6, unwalked: 60}
+var modelBudget = size{files: 35, lines: 5600, up: 10, function: 60, parameters: 6, unwalked: 60}
 
 func budgetOf(pkg string) size {
 	switch pkg {
@@ -55,7 +55,7 @@ func budgetOf(pkg string) size {
 		return wide
 	case "internal/engine": // which begins and ends whatever a node does, and tells of it
 		wide := budget
-		wide.lines = 4350
+		wide.lines, wide.files = 4450, 32
 		return wide
 	case "internal/cli/jobs": // which has a verb for whatever can be done to jobs
 		wide := budget

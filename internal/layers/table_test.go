@@ -54,6 +54,7 @@ var layers = []layer{
 	{pattern: "store/storetest/jobs", imports: words},
 	{pattern: "store/storetest/joblogs", imports: words},
 	{pattern: "store/storetest/dead", imports: words},
+	{pattern: "store/storetest/facts", imports: words},
 	{pattern: "store/storetest/feed", imports: words},
 	{pattern: "store/storetest/keys", imports: words},
 	{pattern: "store/storetest/crowd", imports: words},
@@ -96,6 +97,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
 	{pattern: "store/sqlite/internal/joblog", imports: onSQLite},
 	{pattern: "store/sqlite/internal/feed", imports: onSQLite},
+	{pattern: "store/sqlite/internal/facts", imports: onSQLite},
 	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
 	{pattern: "store/sqlite/internal/limits", imports: slices.Concat(onSQLite, []string{"internal/gcra"})},
 	{pattern: "store/sqlite/internal/batches", imports: onSQLite},
@@ -148,6 +150,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/joblog", imports: onPostgres},
 	{pattern: "store/postgres/internal/feed", imports: onPostgres},
+	{pattern: "store/postgres/internal/facts", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
 	{pattern: "store/postgres/internal/limits", imports: slices.Concat(onPostgres, []string{"internal/gcra"})},
 	{pattern: "store/postgres/internal/batches", imports: onPostgres},
@@ -174,7 +177,8 @@ var layers = []layer{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
 			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/examine",
-			"store/postgres/internal/feed", "store/postgres/internal/joblog", "store/postgres/internal/limits", "store/postgres/internal/move",
+			"store/postgres/internal/facts", "store/postgres/internal/feed", "store/postgres/internal/joblog",
+			"store/postgres/internal/limits", "store/postgres/internal/move",
 			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schedules",
 			"store/postgres/internal/schema", "store/postgres/internal/updates",
 			"store/postgres/internal/write",
@@ -206,6 +210,12 @@ var layers = []layer{
 	{pattern: "internal/unsaid", imports: []string{"store"}},
 	{pattern: "internal/turns"},
 	{pattern: "internal/stopwatch"},
+	{pattern: "internal/tally"},
+	{pattern: "internal/gauges", imports: []string{"store"}},
+	{
+		pattern: "internal/facts", imports: []string{"internal/gauges", "internal/tally", "store"},
+		tests: []string{"store/storetest/model"},
+	},
 	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/alike"},
 	{pattern: "internal/usercode", imports: []string{"internal/alike", "store"}},
@@ -272,12 +282,12 @@ var layers = []layer{
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"hooks", "internal/batching", "internal/commit", "internal/grants", "internal/hookqueue",
+			"hooks", "internal/batching", "internal/commit", "internal/facts", "internal/gauges", "internal/grants", "internal/hookqueue",
 			"internal/loader", "internal/logs", "internal/news", "internal/observer", "internal/outcome", "internal/portion",
 			"internal/promoter", "internal/pulse", "internal/replay", "internal/runlog", "internal/scheduler", "internal/slots", "internal/stopwatch",
 			"internal/supervise", "internal/tail", "internal/tuning", "internal/turns", "internal/usercode", "store",
 		},
-		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "store/..."},
+		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "internal/tally", "store/..."},
 	},
 
 	{pattern: "internal/again", imports: []string{"internal/engine", "internal/journal", "store"}},
@@ -310,6 +320,10 @@ var layers = []layer{
 	{pattern: "dead", imports: []string{".", "internal/access", "internal/engine", "internal/journal", "store"}, tests: support},
 	{pattern: "events", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "joblog", imports: []string{".", "internal/access", "internal/runlog", "store"}, tests: support},
+	{
+		pattern: "stats", imports: []string{".", "internal/access", "internal/gauges", "internal/tally", "store"},
+		tests: append([]string{"internal/facts"}, support...),
+	},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},
 	{pattern: "maintain", imports: []string{".", "internal/access", "internal/engine"}, tests: append([]string{"schedule"}, support...)},
@@ -344,7 +358,10 @@ var layers = []layer{
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
-	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "joblog", "limit", "maintain", "operation", "schedule", "store", "why"}},
+	{
+		pattern: "internal/cli/views",
+		imports: []string{".", "internal/cli/output", "joblog", "limit", "maintain", "operation", "schedule", "stats", "store", "why"},
+	},
 	{
 		pattern: "internal/cli/app",
 		imports: []string{".", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "store", "store/dsn"},
@@ -366,6 +383,7 @@ var layers = []layer{
 	{pattern: "internal/cli/feed", imports: append([]string{".", "events", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/dead", imports: append([]string{".", "dead", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/counts", imports: append([]string{".", "stats"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/schedules",

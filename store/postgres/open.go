@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/facts"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
@@ -127,7 +128,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.claims = &claims.Store{Store: s.local}
 	s.write = &write.Store{Store: s.local}
 	s.updates = &updates.Store{Store: s.local}
-	s.logs = &joblog.Store{Store: s.local}
+	s.logs, s.facts = &joblog.Store{Store: s.local}, &facts.Store{Store: s.local}
 	s.schedules = &schedules.Store{Store: s.local}
 	s.limits = &limits.Store{Store: s.local}
 	s.feed = &feed.Store{Store: s.local}

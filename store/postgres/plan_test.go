@@ -53,6 +53,7 @@ func TestHotPlans(t *testing.T) {
 		"batches_counted", "batches_call_lock", "batches_called", "batches_forget", "batches", "batches_of",
 		"batch_retried", "batch_retried_forget",
 		"logs_put", "logs_trim", "logs_old", "logs", "logs_of_gone",
+		"facts_keep", "facts_put", "facts_delete", "facts_page", "facts_minutes", "facts_hours",
 		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "untold_parents", "tell_parents",
 	} {
 		for _, line := range explain(t, conn, s.Text(name)) {
@@ -96,6 +97,24 @@ func TestQueueAttemptsReadsWhatIsSet(t *testing.T) {
 		`INSERT INTO {schema}.queue (namespace, name, attempts)
 			SELECT 'default', 'q' || i, CASE WHEN i % 1000 = 0 THEN '{}' END FROM generate_series(1, 5000) i`,
 		"ANALYZE {schema}.queue",
+	)
+}
+
+// TestFactsAreFoundByTheirTime: a page of facts reads by an index, in its order, whatever there is
+// of other times and namespaces.
+func TestFactsAreFoundByTheirTime(t *testing.T) {
+	t.Parallel()
+	whenFilled(t, func(after string, plan plansOf) {
+		for name, index := range map[string]string{"facts_page": "fact_pkey", "facts_minutes": "fact_minutes", "facts_hours": "fact_hours"} {
+			text := plan(name)
+			if !strings.Contains(text, "Index Scan using "+index) || strings.Contains(text, "Sort") {
+				t.Errorf("%s after %.40s…: %s", name, after, text)
+			}
+		}
+	},
+		`INSERT INTO {schema}.fact (namespace, span, at, node, number, version)
+			SELECT 'space ' || i % 3, 1 + i % 2, i / 6 * 60000000::bigint, i % 5, i, 1 FROM generate_series(1, 50000) i`,
+		"ANALYZE {schema}.fact",
 	)
 }
 

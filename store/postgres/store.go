@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/facts"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
@@ -36,6 +37,7 @@ type Store struct {
 	operate *operate.Store
 	updates *updates.Store
 	logs    *joblog.Store
+	facts   *facts.Store
 	move    *move.Store
 
 	schedules *schedules.Store
@@ -202,6 +204,29 @@ func (s *Store) KeepLogs(ctx context.Context, chunks []store.LogChunk) error {
 func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogChunk, error) {
 	chunks, err := s.logs.Logs(ctx, params)
 	return chunks, pg.Classify(ctx, "read the logs of job "+params.Job.String(), err)
+}
+
+// KeepFacts implements store.Facts.
+func (s *Store) KeepFacts(ctx context.Context, facts []store.Fact) error {
+	return pg.Classify(ctx, "keep facts", s.facts.KeepFacts(ctx, facts))
+}
+
+// Facts implements store.Facts.
+func (s *Store) Facts(ctx context.Context, params store.FactParams) ([]store.Fact, error) {
+	found, err := s.facts.Facts(ctx, params)
+	return found, pg.Classify(ctx, "read facts", err)
+}
+
+// MergeFacts implements store.Facts.
+func (s *Store) MergeFacts(ctx context.Context, gone []store.FactKey, merged []store.Fact) error {
+	return pg.Classify(ctx, "merge facts", s.facts.MergeFacts(ctx, gone, merged))
+}
+
+// Measure implements store.Facts. It asks for the size of the whole database, which the server adds
+// up from the sizes of its files.
+func (s *Store) Measure(ctx context.Context) (store.Measured, error) {
+	m, err := s.facts.Measure(ctx)
+	return m, pg.Classify(ctx, "measure the database", err)
 }
 
 // SetFeed implements store.Feed. It makes or drops triggers on the tables of jobs, so the user has

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/facts"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/feed"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/joblog"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
@@ -43,6 +44,7 @@ type Store struct {
 	naming
 	updating
 	logging
+	counting
 	telling
 	scheduling
 	limiting
@@ -62,6 +64,7 @@ type (
 	updating = updates.Verbs
 	moving   = move.Verbs
 	logging  = joblog.Verbs
+	counting = facts.Verbs
 	telling  = feed.Verbs
 
 	scheduling = schedules.Verbs
@@ -135,7 +138,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	}
 	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
 	s.naming, s.updating, s.moving = keys.New(s.d), updates.New(s.d), move.New(s.d)
-	s.logging = joblog.New(s.d)
+	s.logging, s.counting = joblog.New(s.d), facts.New(s.d)
 	s.telling = feed.New(s.d)
 	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil

@@ -70,6 +70,9 @@ func TestListPlans(t *testing.T) {
 		"edges_untold":          ownKey,
 		"edge_told":             ownKey,
 		"edge_delete":           ownKey,
+		"fact_delete":           "holdfast_fact_place",
+		"facts_page":            "holdfast_fact_place",
+		"facts_page_of_all":     "holdfast_fact_time",
 	} {
 		plan := planOf(t, db, name)
 		found := strings.Contains(plan, "USING PRIMARY KEY") || strings.Contains(plan, "sqlite_autoindex_")

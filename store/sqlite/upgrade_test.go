@@ -240,6 +240,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{37, []string{"DROP TABLE holdfast_fact"}},
 	{36, []string{"ALTER TABLE holdfast_migration DROP COLUMN serves"}},
 	{35, []string{"DROP INDEX holdfast_finished_dead"}},
 	{34, []string{"DROP TABLE holdfast_feed"}},
@@ -310,6 +311,8 @@ func TestUpgradeFrom13(t *testing.T) { upgradeFrom(t, 13) }
 func TestUpgradeFrom18(t *testing.T) { upgradeFrom(t, 18) }
 
 func TestUpgradeFrom34(t *testing.T) { upgradeFrom(t, 34) }
+
+func TestUpgradeFrom37(t *testing.T) { upgradeFrom(t, 37) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()

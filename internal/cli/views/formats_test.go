@@ -18,6 +18,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/schedule"
+	"github.com/holdfastdev/holdfast/stats"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/why"
 )
@@ -115,6 +116,8 @@ func samples() []sample {
 		LimitSettings: store.LimitSettings{Capacity: 2, Rate: &store.Rate{Count: 5, Per: time.Minute}, Queues: []string{"mail"}},
 	}
 	op := sampleOperation(r.ID)
+	point, onNode, ofDatabase := sampleStats()
+	others := stats.Point{At: sampleTime, Length: time.Minute, Other: true, Failed: 1, Lost: 1, PerSecond: 1.0 / 60}
 	return []sample{
 		{value: NewSchedule(nightly, now), list: ScheduleHeader, row: func() []string { return ScheduleRow(now, nightly) }},
 		{value: NewWholeSchedule(nightly, now, nextTimes, runs), print: func(p *output.Printer) {
@@ -154,10 +157,33 @@ func samples() []sample {
 		{value: Sent{ID: r.ID.String(), Signal: "approved", DedupKey: "mail-1", Message: 1<<60 + 1}},
 		{value: Answered{Token: "hfc_x", Answer: "completed"}},
 		{value: Item{Offset: 3, At: timestamp(sampleTime), Value: json.RawMessage(`"approved"`)}},
+		{value: NewPoint(point), list: PointHeader, row: func() []string { return PointRow(point) }},
+		{value: NewPoint(&others), list: PointHeader, row: func() []string { return PointRow(&others) }},
+		{value: NewSample(onNode), list: NodeSampleHeader, row: func() []string { return NodeSampleRow(onNode) }},
+		{value: NewSample(ofDatabase), list: DatabaseSampleHeader, row: func() []string { return DatabaseSampleRow(ofDatabase) }},
 		{value: Schema{Database: "sqlite:holdfast.db", Version: 3, Latest: 7}},
 		{value: Finding{File: "a/b.go", Line: 3, Column: 7, Message: "time.Now in a durable function"}, list: []string{"-"}},
 		{value: Version{Version: "v1.2.3", Go: "go1.26", Platform: "linux/amd64"}},
 	}
+}
+
+func sampleStats() (point *stats.Point, onNode, ofDatabase *stats.Sample) {
+	took := stats.Latency{
+		Count: 7, Mean: 1500 * time.Microsecond, P50: time.Millisecond, P90: 20 * time.Millisecond, P99: 1234567 * time.Microsecond,
+		Max: time.Hour,
+	}
+	point = &stats.Point{
+		At: sampleTime, Length: 90 * time.Second, Queue: "mail", Kind: "send", Started: 8, Completed: 1, Failed: 2, Retried: 3, Cancelled: 4,
+		Parked: 5, Released: 6, Lost: 7, PerSecond: 0.23333, Wait: took, Run: took,
+	}
+	onNode = &stats.Sample{At: sampleTime, Node: 7, Name: "host[12]", Values: map[string]float64{
+		stats.CPUShare: 1.256, stats.RSSBytes: 123_456_789, stats.Goroutines: 42, stats.Slots: 100, stats.SlotsUsed: 3,
+		stats.BeatSeconds: 0.0012345,
+	}}
+	ofDatabase = &stats.Sample{At: sampleTime, Node: 7, Values: map[string]float64{
+		stats.DatabaseBytes: 999, stats.WALWrittenBytes: 5e13, stats.Connections: 0, stats.ConnectionsMax: 97,
+	}}
+	return point, onNode, ofDatabase
 }
 
 func sampleOperation(id store.ID) *operation.Info {

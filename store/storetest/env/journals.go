@@ -158,3 +158,38 @@ func (e *Env) WantDense(changes []store.Change, after store.FeedPosition) {
 		}
 	}
 }
+
+// Fact is what a node has counted in the current minute, as a text.
+func (e *Env) Fact(node int64, jobs string) store.Fact {
+	return store.Fact{
+		FactKey: store.FactKey{
+			At: e.Clock.Now().UTC().Truncate(time.Minute), Namespace: Namespace, Node: node, Number: 1, Span: store.FactMinute,
+		},
+		Jobs: []byte(jobs),
+	}
+}
+
+// KeepFacts writes facts.
+func (e *Env) KeepFacts(facts ...store.Fact) {
+	e.Helper()
+	e.NoError("KeepFacts", e.Store.KeepFacts(e.Ctx, facts))
+}
+
+// Facts returns all facts of a span.
+func (e *Env) Facts(span store.FactSpan) []store.Fact {
+	e.Helper()
+	params := store.FactParams{Span: span, All: true, To: e.Clock.Now().Add(365 * 24 * time.Hour), Limit: store.FactsLimit}
+	facts, err := e.Store.Facts(e.Ctx, params)
+	e.NoError("Facts", err)
+	return facts
+}
+
+// WantFacts checks what there is of a span, as "node.number: jobs".
+func (e *Env) WantFacts(span store.FactSpan, want ...string) {
+	e.Helper()
+	var got []string
+	for _, f := range e.Facts(span) {
+		got = append(got, fmt.Sprintf("%d.%d: %s", f.Node, f.Number, f.Jobs))
+	}
+	e.Equal("the facts", got, want)
+}

@@ -181,6 +181,30 @@ func (p persistent) Logs(ctx context.Context, params store.LogParams) ([]store.L
 	return persistFor(func() ([]store.LogChunk, error) { return p.Store.Logs(ctx, params) })
 }
 
+func (p persistent) KeepFacts(ctx context.Context, facts []store.Fact) error {
+	return persist(func(bool) error { return p.Store.KeepFacts(ctx, facts) })
+}
+
+func (p persistent) Facts(ctx context.Context, params store.FactParams) ([]store.Fact, error) {
+	return persistFor(func() ([]store.Fact, error) { return p.Store.Facts(ctx, params) })
+}
+
+// MergeFacts takes the conflict of a call that is repeated, as its answer was lost, for its
+// success: no other process merges.
+func (p persistent) MergeFacts(ctx context.Context, gone []store.FactKey, merged []store.Fact) error {
+	return persist(func(again bool) error {
+		err := p.Store.MergeFacts(ctx, gone, merged)
+		if again && errors.Is(err, store.ErrConflict) {
+			return nil
+		}
+		return err
+	})
+}
+
+func (p persistent) Measure(ctx context.Context) (store.Measured, error) {
+	return persistFor(func() (store.Measured, error) { return p.Store.Measure(ctx) })
+}
+
 func (p persistent) SetFeed(ctx context.Context, on bool) (store.FeedStatus, error) {
 	return persistFor(func() (store.FeedStatus, error) { return p.Store.SetFeed(ctx, on) })
 }

@@ -425,6 +425,26 @@ func (s *Store) KeepLogs(ctx context.Context, chunks []store.LogChunk) error {
 	return s.do(ctx, "KeepLogs", func(bool) error { return s.inner.KeepLogs(ctx, chunks) })
 }
 
+// KeepFacts implements store.Facts.
+func (s *Store) KeepFacts(ctx context.Context, facts []store.Fact) error {
+	return s.do(ctx, "KeepFacts", func(bool) error { return s.inner.KeepFacts(ctx, facts) })
+}
+
+// Facts implements store.Facts.
+func (s *Store) Facts(ctx context.Context, params store.FactParams) ([]store.Fact, error) {
+	return answer(ctx, s, "Facts", func() ([]store.Fact, error) { return s.inner.Facts(ctx, params) })
+}
+
+// MergeFacts implements store.Facts.
+func (s *Store) MergeFacts(ctx context.Context, gone []store.FactKey, merged []store.Fact) error {
+	return s.do(ctx, "MergeFacts", func(bool) error { return s.inner.MergeFacts(ctx, gone, merged) })
+}
+
+// Measure implements store.Facts.
+func (s *Store) Measure(ctx context.Context) (store.Measured, error) {
+	return answer(ctx, s, "Measure", func() (store.Measured, error) { return s.inner.Measure(ctx) })
+}
+
 // Logs implements store.Logs.
 func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogChunk, error) {
 	return answer(ctx, s, "Logs", func() ([]store.LogChunk, error) { return s.inner.Logs(ctx, params) })

@@ -242,6 +242,7 @@ type Store struct {
 	limits    map[int64]*limit
 	keyRates  map[int64]keyRate // by gate
 	feed      feed
+	facts     map[store.FactKey]store.Fact // the keys have the times of factKey
 	lastLimit int64
 
 	woken  []store.Wake  // by the operation that is under way

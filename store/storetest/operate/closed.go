@@ -123,7 +123,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"OpenUpdates": {"read updates", func(ctx c) error { return second(s.OpenUpdates(ctx, env.AllOf(id))) }},
 		"GetUpdate":   {"read an update of job {job}", func(ctx c) error { return second(s.GetUpdate(ctx, "", id, "k")) }},
 		"Ended":       {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
-	}, ofSchedules(e), ofLogs(e, run), ofFeed(e))
+	}, ofSchedules(e), ofLogs(e, run), ofFeed(e), ofFacts(e))
 }
 
 // closedQueues are the operations on queues.
@@ -210,6 +210,17 @@ func ofFeed(e *env.Env) map[string]operation {
 		"FeedStatus": {"look at the feed", func(ctx c) error { return second(s.FeedStatus(ctx)) }},
 		"OrderFeed":  {"order the feed", s.OrderFeed},
 		"ReadFeed":   {"read the feed", func(ctx c) error { return second(s.ReadFeed(ctx, store.FeedParams{Limit: 1})) }},
+	}
+}
+
+func ofFacts(e *env.Env) map[string]operation {
+	s := e.Store
+	type c = context.Context
+	return map[string]operation{
+		"KeepFacts":  {"keep facts", func(ctx c) error { return s.KeepFacts(ctx, []store.Fact{e.Fact(1, "x")}) }},
+		"Facts":      {"read facts", func(ctx c) error { return second(s.Facts(ctx, store.FactParams{Span: store.FactHour, Limit: 1})) }},
+		"MergeFacts": {"merge facts", func(ctx c) error { return s.MergeFacts(ctx, nil, []store.Fact{e.Fact(1, "x")}) }},
+		"Measure":    {"measure the database", func(ctx c) error { return second(s.Measure(ctx)) }},
 	}
 }
 
