@@ -103,13 +103,17 @@ func TestJobs(t *testing.T) {
 		q    stats.Query
 		want map[key]int64 // started
 	}{
-		"all":           {stats.Query{}, map[key]int64{{-time.Hour + time.Minute, "", ""}: 5}},
-		"each minute":   {stats.Query{From: from, Step: time.Minute}, map[key]int64{{0, "", ""}: 3, {time.Minute, "", ""}: 2}},
-		"by queue":      {stats.Query{From: from, By: stats.ByQueue}, map[key]int64{{0, "mail", ""}: 4, {0, "slow", ""}: 1}},
-		"by kind":       {stats.Query{From: from, By: stats.ByKind}, map[key]int64{{0, "", "send"}: 4, {0, "", "read"}: 1}},
-		"by both":       {stats.Query{From: from, By: stats.ByBoth}, map[key]int64{{0, "mail", "send"}: 3, {0, "mail", "read"}: 1, {0, "slow", "send"}: 1}},
-		"one queue":     {stats.Query{From: from, Queue: "mail"}, map[key]int64{{0, "mail", ""}: 4}},
-		"one kind":      {stats.Query{From: from, Kind: "send", By: stats.ByQueue}, map[key]int64{{0, "mail", "send"}: 3, {0, "slow", "send"}: 1}},
+		"all":         {stats.Query{}, map[key]int64{{-time.Hour + time.Minute, "", ""}: 5}},
+		"each minute": {stats.Query{From: from, Step: time.Minute}, map[key]int64{{0, "", ""}: 3, {time.Minute, "", ""}: 2}},
+		"by queue":    {stats.Query{From: from, By: stats.ByQueue}, map[key]int64{{0, "mail", ""}: 4, {0, "slow", ""}: 1}},
+		"by kind":     {stats.Query{From: from, By: stats.ByKind}, map[key]int64{{0, "", "send"}: 4, {0, "", "read"}: 1}},
+		"by both": {stats.Query{From: from, By: stats.ByBoth}, map[key]int64{
+			{0, "mail", "send"}: 3, {0, "mail", "read"}: 1, {0, "slow", "send"}: 1,
+		}},
+		"one queue": {stats.Query{From: from, Queue: "mail"}, map[key]int64{{0, "mail", ""}: 4}},
+		"one kind": {stats.Query{From: from, Kind: "send", By: stats.ByQueue}, map[key]int64{
+			{0, "mail", "send"}: 3, {0, "slow", "send"}: 1,
+		}},
 		"neither":       {stats.Query{From: from, Queue: "slow", Kind: "read"}, map[key]int64{}},
 		"first minute":  {stats.Query{From: from, To: from.Add(time.Minute)}, map[key]int64{{0, "", ""}: 3}},
 		"second minute": {stats.Query{From: from.Add(time.Minute)}, map[key]int64{{time.Minute, "", ""}: 2}},
@@ -201,7 +205,8 @@ func TestWindows(t *testing.T) {
 		if what == "no By" {
 			continue
 		}
-		if _, err := stats.Nodes(t.Context(), w.Client, stats.Window{From: q.From, To: q.To, Step: q.Step}); !errors.Is(err, holdfast.ErrInvalid) {
+		window := stats.Window{From: q.From, To: q.To, Step: q.Step}
+		if _, err := stats.Nodes(t.Context(), w.Client, window); !errors.Is(err, holdfast.ErrInvalid) {
 			t.Errorf("nodes, %s: %v", what, err)
 		}
 	}

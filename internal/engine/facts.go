@@ -59,9 +59,11 @@ func (n *node) lastFacts(ctx context.Context, stop Stop, answers bool) {
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
-	if err := n.facts.Write(call, false); err != nil {
-		n.outage.Stumbled("facts", err)
-	}
+	n.engine.guard.Try("facts", func() {
+		if err := n.facts.Write(call, false); err != nil {
+			n.outage.Stumbled("facts", err)
+		}
+	})
 }
 
 // mergeFacts makes hours of minutes that are old.

@@ -176,6 +176,22 @@ func TestFactsAfterAnOutage(t *testing.T) {
 	})
 }
 
+// TestFactsThatPanic: a store that panics when the last minute is written does not keep the node
+// from leaving.
+func TestFactsThatPanic(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", ok)
+		b.run()
+		b.wait(b.enqueue(b.job("k")))
+		b.st.hook(func(p *probe) { p.onFacts = func([]store.Fact) error { panic("a bug in KeepFacts") } })
+		b.halt()
+		nodes, err := b.st.Nodes(b.t.Context())
+		if err != nil || len(nodes) != 1 || nodes[0].Ended != store.NodeLeft {
+			b.t.Errorf("%+v, %v", nodes, err)
+		}
+	})
+}
+
 // TestNoFacts: nothing is written if nothing is to be.
 func TestNoFacts(t *testing.T) {
 	inBed(t, Config{NoFacts: true}, func(b *bed) {
@@ -246,7 +262,8 @@ func TestFactsAreWhatHappened(t *testing.T) {
 		for i := range ids {
 			ids[i] = b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.MaxAttempts = 3 }))
 			if i%10 == 0 {
-				if _, err := b.e.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{ids[i/2]}}); err != nil && !errors.Is(err, store.ErrConflict) {
+				_, err := b.e.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{ids[i/2]}})
+				if err != nil && !errors.Is(err, store.ErrConflict) {
 					b.t.Fatal(err)
 				}
 			}

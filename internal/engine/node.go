@@ -77,8 +77,8 @@ func (r *Runner) start(ctx context.Context, stop Stop, which serves) (*node, err
 func (r *Runner) newNode(which serves) *node {
 	n := &node{
 		engine: r.engine, runner: r, store: r.engine.Store, cfg: r.cfg, log: r.log, lines: r.lines, outage: r.engine.outage,
-		beatNow: make(chan struct{}, 1), factsNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
-		closeNow: make(chan struct{}, 1), countNow: make(chan struct{}, 1),
+		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
+		closeNow: make(chan struct{}, 1), countNow: make(chan struct{}, 1), factsNow: make(chan struct{}, 1),
 		wakeIdle: make(chan store.Claimed), endIdle: make(chan struct{}), gone: make(chan error, 1),
 		policies: map[string]store.Policy{}, mode: mode{drained: make(chan struct{})},
 	}

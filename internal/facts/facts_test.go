@@ -285,7 +285,8 @@ func TestWhatHasNotStarted(t *testing.T) {
 	w := newWorld(t)
 	k := New(Parts{Store: w, Namespace: "a"})
 	for _, o := range []store.Outcome{
-		{State: store.Available, Final: store.Available}, {State: store.Cancelled, Final: store.Cancelled}, {State: store.Failed, Final: store.Failed},
+		{State: store.Available, Final: store.Available}, {State: store.Cancelled, Final: store.Cancelled},
+		{State: store.Failed, Final: store.Failed},
 	} {
 		o.Namespace, o.Queue = "a", "q"
 		k.Ended(w.now, &o, "k", 0)
