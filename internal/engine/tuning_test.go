@@ -39,6 +39,9 @@ func TestQueueSaysHowOftenAndWhen(t *testing.T) {
 		id := b.enqueue(b.job("k"))
 		own := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.MaxAttempts = 1 }))
 		b.expect(b.wait(own), store.Failed, store.ReasonAttemptsExhausted)
+		for b.get(id).State != store.Retryable { // its backoff is that of the handler
+			time.Sleep(time.Millisecond)
+		}
 		b.set(store.AttemptSettings{MaxAttempts: 3, Backoff: store.Backoff{Base: 20 * time.Minute, Cap: time.Hour}}, 0)
 		b.expect(b.wait(id), store.Failed, store.ReasonAttemptsExhausted)
 		if len(starts) != 4 { // one of the job that has its own
