@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/holdfastdev/holdfast/internal/access"
@@ -42,6 +43,18 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 	access.KeepLogs = func(c runlog.Config) any {
 		return option(func(s *settings) error {
 			s.engine.Logs = c
+			return nil
+		})
+	}
+	access.Redact = func(around func(slog.Handler) slog.Handler) any {
+		return option(func(s *settings) error {
+			s.engine.Redact = around
+			return nil
+		})
+	}
+	access.Codec = func(c store.Codec) any {
+		return option(func(s *settings) error {
+			s.codec = c
 			return nil
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/explain"
+	"github.com/holdfastdev/holdfast/internal/sealed"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/why"
 )
@@ -63,12 +64,18 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	if s.engine.Logger == nil {
 		s.engine.Logger = slog.Default()
 	}
+	if s.engine.Redact != nil {
+		s.engine.Logger = slog.New(s.engine.Redact(s.engine.Logger.Handler()))
+	}
 	if source == nil {
 		return nil, invalid("source", "must not be nil")
 	}
 	st, err := source.Open(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
+	}
+	if s.codec != nil {
+		st = sealed.Wrap(st, s.codec)
 	}
 	if s.onStore != nil {
 		s.aroundEnqueues = append(s.aroundEnqueues, s.onStore(st, s.rules))

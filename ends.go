@@ -16,6 +16,9 @@ type Ended struct {
 	Reason store.Reason    // of a job that failed or was cancelled
 	Error  string          // the same
 	Result json.RawMessage // of a completed job; nil if it has none
+	// Codec is that of the result. 0: JSON. If a codec has encoded the result, and it could not be
+	// decoded here, it is store.SealedCodec or store.DamagedCodec, and Result is not JSON.
+	Codec int
 }
 
 // Err is nil if the job has completed, and a *JobError if not.
@@ -89,5 +92,5 @@ func (c *Client) Ends(ctx context.Context, ids ...ID) iter.Seq2[Ended, error] {
 func waitingFor(id ID, err error) error { return store.About(id, "waiting for", err) }
 
 func endedOf(e store.Ended) Ended {
-	return Ended{ID: e.ID, State: e.State, Reason: e.Reason, Error: e.Error, Result: e.Result}
+	return Ended{ID: e.ID, State: e.State, Reason: e.Reason, Error: e.Error, Result: e.Result, Codec: e.Codec}
 }

@@ -33,12 +33,16 @@ func jobOf[Out any](c *Client, e *store.Enqueue) *Job[Out] {
 
 // Wait returns the job's result when it has completed, or a *JobError if it failed or was
 // cancelled. If the job was removed, the error is ErrNotFound. It keeps trying while the database
-// does not answer. If ctx ends first, its error is returned, and the job keeps running.
+// does not answer. If ctx ends first, its error is returned, and the job keeps running. A result
+// that was encoded with a key which this process lacks is a *store.MissingKeyError.
 func (j *Job[Out]) Wait(ctx context.Context) (Out, error) {
 	var out Out
 	ended, err := j.client.wait(ctx, j.ID)
 	if err != nil || ended.Result == nil {
 		return out, err
+	}
+	if err := store.SealError(ended.Result, ended.Codec); err != nil {
+		return out, fmt.Errorf("cannot decode the result of job %s: %w", j.ID, err)
 	}
 	if err := json.Unmarshal(ended.Result, &out); err != nil {
 		return out, fmt.Errorf("cannot decode the result of job %s into %T: %w", j.ID, out, err)

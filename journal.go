@@ -134,7 +134,7 @@ func checkLimit(limit int) error {
 }
 
 func journalEntry(id ID, e *store.Entry) (JournalEntry, error) {
-	data, err := journal.Unpack(e.Data, e.Codec)
+	data, err := unpackForPeople(e.Data, e.Codec)
 	if err != nil {
 		return JournalEntry{}, fmt.Errorf("entry %d of job %s: %w", e.Seq, id, err)
 	}
@@ -144,8 +144,16 @@ func journalEntry(id ID, e *store.Entry) (JournalEntry, error) {
 	}, nil
 }
 
+// unpackForPeople is journal.Unpack, but that what this process cannot decode says so.
+func unpackForPeople(data []byte, codec int) ([]byte, error) {
+	if store.IsSealedCodec(codec) {
+		return store.SealedView(data, codec), nil
+	}
+	return journal.Unpack(data, codec)
+}
+
 func journalMessage(id ID, m *store.Message) (JournalMessage, error) {
-	data, err := journal.Unpack(m.Data, m.Codec)
+	data, err := unpackForPeople(m.Data, m.Codec)
 	if err != nil {
 		return JournalMessage{}, fmt.Errorf("message %d of job %s: %w", m.Seq, id, err)
 	}

@@ -69,6 +69,9 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 	}
 	call := func(run *Run) ([]byte, error) {
 		var in In
+		if err := store.SealError(run.run.Job().Args, run.run.Job().Codec); err != nil {
+			return nil, Fail(err)
+		}
 		if err := json.Unmarshal(run.run.Job().Args, &in); err != nil {
 			return nil, Fail(fmt.Errorf("cannot decode the args into %T: %w", in, err))
 		}

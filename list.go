@@ -90,6 +90,9 @@ func (k Kind[In, Out]) is(r *store.Record) error {
 }
 
 func decodeField[T any](to *T, id ID, what string, data []byte, codec int) error {
+	if err := store.SealError(data, codec); err != nil {
+		return fmt.Errorf("cannot decode the %s of job %s: %w", what, id, err)
+	}
 	if codec != 0 {
 		return fmt.Errorf("%w: the %s of job %s are not JSON, but have codec %d", ErrInvalid, what, id, codec)
 	}

@@ -147,6 +147,9 @@ func (r *Run) LoadCheckpoint(v any) (bool, error) {
 	if c == nil || c.Value == nil {
 		return false, nil
 	}
+	if err := store.SealErrorJSON(c.Value); err != nil {
+		return true, fmt.Errorf("cannot decode the checkpoint of job %s: %w", r.ID(), err)
+	}
 	if err := json.Unmarshal(c.Value, v); err != nil {
 		return true, fmt.Errorf("cannot decode the checkpoint of job %s into %T: %w", r.ID(), v, err)
 	}

@@ -31,6 +31,7 @@ type settings struct {
 
 	noOperations bool
 	onStep       onStep
+	codec        store.Codec // nil: none
 
 	around         []Middleware
 	aroundEnqueues []enqueueMiddleware

@@ -73,6 +73,9 @@ func Result[Out any](run *holdfast.Run) (Out, error) {
 	case len(r.Result) == 0:
 		return out, nil
 	}
+	if err := store.SealError(r.Result, r.ResultCodec); err != nil {
+		return out, fmt.Errorf("cannot decode the result of job %s: %w", r.ID, err)
+	}
 	if err := json.Unmarshal(r.Result, &out); err != nil {
 		return out, fmt.Errorf("%w: cannot decode the result of job %s into %T: %w", holdfast.ErrInvalid, r.ID, out, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -97,6 +98,15 @@ func (p *Page) add(c *store.LogChunk, q *Query) {
 	}
 	dropped := max(c.First-next, 0)
 	number := c.First
+	if note := store.SealedNote(c.Lines, store.SealedCodec); c.IsSealed() {
+		if q.Attempt == 0 || q.Attempt == c.Attempt {
+			p.Lines = append(p.Lines, Line{
+				Message: fmt.Sprintf("%d lines, %s", c.Count, note), Attempt: c.Attempt, Lease: c.Lease, Number: number, Dropped: dropped,
+			})
+		}
+		p.Next = Place{c.Place(), c.First + int64(c.Count)}
+		return
+	}
 	for text := range bytes.Lines(c.Lines) {
 		var r runlog.Record
 		if json.Unmarshal(text, &r) != nil {

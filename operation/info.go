@@ -55,6 +55,9 @@ func infoOf(r *store.Record) (Info, error) {
 	info := Info{State: r.State, Reason: r.Reason, Error: r.Error, CreatedAt: r.CreatedAt, FinishedAt: r.FinishedAt}
 	info.ID = r.ID
 	var s bulk.Spec
+	if err := store.SealError(r.Args, r.Codec); err != nil {
+		return info, fmt.Errorf("operation %s: %w", r.ID, err)
+	}
 	if err := json.Unmarshal(r.Args, &s); err != nil {
 		return info, fmt.Errorf("%w: operation %s was started by a newer version, or its args are damaged: %w", store.ErrInvalid, r.ID, err)
 	}

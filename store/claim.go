@@ -115,6 +115,7 @@ func (o *Outcome) Carry(c *Claimed) {
 	o.Lease, o.Durable, o.HasSuccessors = c.Lease, c.Durable, c.HasSuccessors
 	o.Answers, o.Parent = c.Job.Answers, c.Job.Parent
 	o.Namespace, o.Queue = c.Job.Namespace, c.Job.Queue
+	o.HasKey = c.Job.Options.Key != ""
 	o.HasUnique, o.HasOrdering, o.Gate = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Gate()
 }
 

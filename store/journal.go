@@ -56,8 +56,10 @@ type Entry struct {
 // lease wrote it: then the whole was done before, and nothing is done again. A gap between the
 // entries is ErrInvalid; one before the first may be, but a store need not look.
 type Append struct {
-	Lease   Lease
-	Entries []Entry
+	Lease Lease
+	// Namespace is that of the job. A store does not look at it.
+	Namespace string
+	Entries   []Entry
 	// Enqueues are children: Job.Parent is the lease's job, and they have no unique key. An Err of
 	// one of them fails the whole.
 	Enqueues []*Enqueue

@@ -452,6 +452,12 @@ type payloadJSON struct {
 // PayloadJSON is a payload as it is written in JSON: as it is, if it is JSON, and else as an object
 // with the one field base64.
 func PayloadJSON(data []byte, codec int) json.RawMessage {
+	if IsSealedCodec(codec) {
+		return SealedView(data, codec)
+	}
+	if sealed, codec, ok := OpenSealedJSON(data); ok {
+		return SealedView(sealed, codec)
+	}
 	text, err := payloadJSON{data, codec}.MarshalJSON()
 	if err != nil {
 		return nil // never: bytes are always written

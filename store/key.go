@@ -46,8 +46,16 @@ func (o *Options) KeepMicros() int64 {
 // HashArgs returns 16 bytes that stand for the args of the job, by which EnqueueResult.Differs
 // compares them: args that are the same JSON have the same ones, in whatever order and with
 // whatever spaces it is written.
+//
+// Of args that are sealed they are those of the plain ones, as the envelope says. Without a
+// business key it does not say, and they are those of the envelope.
 func (j *Job) HashArgs() []byte {
 	args := j.Args
+	if IsSealedCodec(j.Codec) {
+		if e, ok := ParseEnvelope(args); ok && e.Args != nil {
+			return e.Args
+		}
+	}
 	if j.Codec == 0 {
 		if canonical, err := CanonicalJSON(args); err == nil {
 			args = canonical

@@ -86,11 +86,20 @@ func (c *LogChunk) Check() error {
 	case c.Lease < 1 || c.First < 1 || c.Count < 1 || c.Keep < 0 || c.Attempt < 0:
 		return fmt.Errorf("%w: lines of job %s: lease %d, attempt %d, %d lines from %d on, those before %d are dropped",
 			ErrInvalid, c.Job, c.Lease, c.Attempt, c.Count, c.First, c.Keep)
-	case len(c.Lines) == 0 || len(c.Lines) > LogChunkBytes:
+	case len(c.Lines) == 0 || len(c.Lines) > LogChunkBytes && !c.IsSealed():
 		return fmt.Errorf("%w: lines of job %s: %d bytes; 1 to %d may be written at once", ErrInvalid, c.Job, len(c.Lines), LogChunkBytes)
 	}
 	return nil
 }
+
+// IsSealed reports whether a codec has encoded the lines, which makes them a little longer.
+func (c *LogChunk) IsSealed() bool {
+	_, ok := ParseEnvelope(c.Lines)
+	return ok && len(c.Lines) <= LogChunkBytes+maxSealing
+}
+
+// maxSealing bounds what sealing adds to the lines of a chunk.
+const maxSealing = 4096
 
 // CheckLogs returns the first error of Check.
 func CheckLogs(chunks []LogChunk) error {

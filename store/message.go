@@ -140,8 +140,8 @@ type WaitInfo struct {
 	For   []byte
 	// HandedOver: an outside system is to end it.
 	HandedOver bool
-	// Reason and Error say why it is held: ReasonPaused with the words of who asked, or those of
-	// the outcome that parked it.
+	// Reason and Error say why it waits: ReasonPaused with the words of who asked, or those of the
+	// outcome that parked it, if that has said so.
 	Reason Reason
 	Error  string
 }

@@ -82,6 +82,8 @@ type Outcome struct {
 	// look.
 	HasUnique   bool
 	HasOrdering bool
+	// HasKey tells that it has a business key. A store does not look at it.
+	HasKey bool
 
 	// Gate is that of the job (Job.Gate), from Claimed, so that the store need not look.
 	Gate int64
@@ -113,6 +115,7 @@ type Outcome struct {
 // there.
 type CheckpointWrite struct {
 	Lease      Lease
+	Namespace  string     // of the job. A store does not look at it
 	Checkpoint Checkpoint // UpdatedAt is set by the store
 	Meta       *Meta      // what the run says of its job; nil: nothing
 	Err        error      // ErrLeaseLost, ErrInvalid for a value that is not JSON, or, with Meta, ErrBusy

@@ -100,6 +100,7 @@ const (
 	ReasonSnoozed           Reason = "snoozed"            // the handler asked to run later; not counted
 	ReasonThrottled         Reason = "throttled"          // the handler asked its queue to rest; not counted
 	ReasonReleased          Reason = "released"           // the node stopped and gave it back; not counted
+	ReasonCodecKey          Reason = "codec_key"          // the node lacks a key that its payloads need; not counted
 )
 
 // Transition is one edge of a job's life. The table below is the only list of them: the conformance

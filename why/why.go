@@ -62,6 +62,7 @@ const (
 	HandedOver  Code = "handed_over"  // it waits to be completed or failed from outside
 	Child       Code = "child"        // it waits for Job, or for several
 	Waiting     Code = "waiting"      // it waits for one of several things
+	CodecKey    Code = "codec_key"    // the node that took it lacks a key of its payloads; it is tried again at Until
 	Dependency  Code = "dependency"   // it comes after Job, which has not finished, or has failed and is to be decided about
 	Turn        Code = "turn"         // Job has the turn of its ordering key; the job itself, if it has failed and keeps it
 	QueuePaused Code = "queue_paused" // a person paused its queue

@@ -8,6 +8,7 @@ package access
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/holdfastdev/holdfast/hooks"
@@ -143,3 +144,9 @@ type Tests struct {
 
 // WithTests returns a holdfast.Option.
 var WithTests func(t Tests) any
+
+// Codec returns a holdfast.Option that has a codec encode payloads; nil: none does.
+var Codec func(c store.Codec) any
+
+// Redact returns a holdfast.Option that puts a handler around that of the logger.
+var Redact func(around func(slog.Handler) slog.Handler) any

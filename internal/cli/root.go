@@ -52,6 +52,7 @@ To get started, run "holdfast dev".`,
 		"output `FORMAT`: table, json, jsonl, yaml, id or name (default: table on a terminal, json elsewhere)")
 	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false,
 		"print no notes, and of jobs, queues, schedules and nodes only the ids unless --output is given")
+	a.AddPayloadFlags(flags)
 	app.Variable(flags, app.FlagDatabase, app.EnvDatabase)
 	app.Variable(flags, app.FlagNamespace, app.EnvNamespace)
 	version := root.Flags().Bool("version", false, "print the version") // no -v, which often means verbose
@@ -72,7 +73,7 @@ To get started, run "holdfast dev".`,
 	root.AddCommand(dead.Command(a.App), feed.Command(a.App), counts.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)
-	root.AddCommand(bench.Command(a.App), a.migrateCommand(), a.vetCommand(), a.versionCommand())
+	root.AddCommand(bench.Command(a.App), a.codecCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())
 	addAliases(root)
 	arg.ReadDurations(root)
 	a.completions(root)

@@ -52,6 +52,8 @@ var wrongValues = map[string][]string{
 	nodes.EnvStopTimeout: {"-1s", "20", "x"},
 	app.EnvLogLevel:      {"loud", "INFO", "1"},
 	app.EnvLogFormat:     {"xml", "JSON"},
+	app.EnvCodecKeys:     {"/no/such/file"},
+	app.EnvRedact:        {"a..b", "none,a", ","},
 }
 
 // TestWrongVariables: a wrong value ends a node with the exit code of a usage error, and the

@@ -19,6 +19,9 @@ type Config struct {
 	// MaxJournal is the size limit of a journal.
 	MaxJournal replay.JournalLimit
 
+	// Redact, if it is set, makes the handler of the loggers of runs.
+	Redact func(slog.Handler) slog.Handler
+
 	// Logs says what is kept of what runs log.
 	Logs runlog.Config
 

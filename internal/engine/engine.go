@@ -89,7 +89,10 @@ func New(st store.Store, cfg Config) *Engine {
 		Store: st, Guard: e.guard, Outage: e.outage, Elsewhere: e.elsewhere, Wake: e.wake, Fatal: e.fatal, Rarely: cfg.Rarely,
 	})
 	e.journals = loader.New(loader.Parts{Call: logs.CallJournals, Guard: e.guard, Outage: e.outage},
-		func(ctx context.Context, jobs []store.ID) ([]store.Journal, error) { return st.Journals(ctx, "", jobs) })
+		func(ctx context.Context, jobs []jobOf) ([]store.Journal, error) {
+			namespace, ids := idsOf(jobs)
+			return st.Journals(ctx, namespace, ids)
+		})
 	e.updates = loader.New(loader.Parts{Call: logs.CallUpdates, Guard: e.guard, Outage: e.outage}, st.OpenUpdates)
 	e.Feed = tail.New(st)
 	e.logs = runlog.New(runlog.Parts{Config: cfg.Logs, Keep: st.KeepLogs, Guard: e.guard, Outage: e.outage, Lost: e.lostLogs})

@@ -234,6 +234,7 @@ func (n *node) commitAndNext(x *execution, o *store.Outcome, last *store.Checkpo
 func (n *node) submit(x *execution, o *store.Outcome, last *store.CheckpointWrite) <-chan struct{} {
 	c := x.run.claimed
 	o.Carry(&c)
+	x.run.holdIfLacking(o)
 	o.StartedAt, o.CancelSeen = x.run.started, x.run.replay.SawCancel()
 	var remembered *store.Append
 	if a, remembers := x.run.replay.FinishJournal(o); remembers {

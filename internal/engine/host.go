@@ -26,16 +26,27 @@ func (r *Run) MaxJournal() replay.JournalLimit { return r.node.engine.cfg.MaxJou
 
 // Journal loads the journal and the inbox of the job.
 func (r *Run) Journal(ctx context.Context) (store.Journal, error) {
-	return r.node.engine.journals.Load(ctx, r.claimed.Job.ID)
+	j, err := r.node.engine.journals.Load(ctx, jobOf{r.claimed.Job.Namespace, r.claimed.Job.ID})
+	if err == nil {
+		err = r.lacking(missingIn(&j))
+	}
+	return j, err
 }
 
 // Updates loads the open requests to the job after a number.
 func (r *Run) Updates(ctx context.Context, after int64) ([]store.Update, error) {
-	return r.node.engine.updates.Load(ctx, store.UpdatesAfter{Job: r.claimed.Job.ID, Seq: after})
+	updates, err := r.node.engine.updates.Load(ctx, store.UpdatesAfter{Job: r.claimed.Job.ID, Seq: after})
+	for i := range updates {
+		if err == nil {
+			err = r.lacking(missing(updates[i].Data, updates[i].Codec))
+		}
+	}
+	return updates, err
 }
 
 // Append appends to the journal, and returns when that is durable or the run has ended.
 func (r *Run) Append(a *store.Append) error {
+	a.Namespace = r.claimed.Job.Namespace
 	if r.appending == nil {
 		r.appending = commit.NewCall()
 	}
@@ -43,11 +54,15 @@ func (r *Run) Append(a *store.Append) error {
 }
 
 // AppendLast is Append for entries that are written together with the outcome of the run.
-func (r *Run) AppendLast(a *store.Append) error { return r.node.engine.commit.Remember(a) }
+func (r *Run) AppendLast(a *store.Append) error {
+	a.Namespace = r.claimed.Job.Namespace
+	return r.node.engine.commit.Remember(a)
+}
 
 // AppendTx appends to the journal in a transaction of the user's, or in that which reserves a
 // permit of a limit.
 func (r *Run) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error {
+	a.Namespace = r.claimed.Job.Namespace
 	if v, reserves := tx.(*store.Reservation); reserves {
 		v.Append = a
 		return r.node.store.Reserve(ctx, v)
@@ -61,7 +76,7 @@ func (r *Run) EntryAt(ctx context.Context, seq int64) (*store.Entry, error) {
 	if err := st.AwaitTx(ctx, job); err != nil {
 		return nil, err
 	}
-	found, err := st.Entries(ctx, store.JournalParams{Job: job, After: seq - 1, Limit: 1})
+	found, err := st.Entries(ctx, store.JournalParams{Namespace: r.claimed.Job.Namespace, Job: job, After: seq - 1, Limit: 1})
 	if err != nil || len(found) == 0 || found[0].Seq != seq {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (n *node) mayNotRun(h *Handler, c store.Claimed) (*store.Outcome, bool) {
 	case h == nil:
 		return outcome.Released(), true
 	case c.Durable:
-		return nil, false
+		return n.lacksKey(&c)
 	case c.CancelRequested:
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: "cancelled before it started"}, true
 	case usercode.IsLate(&c.Job, n.store.Now()):
@@ -35,7 +35,7 @@ func (n *node) mayNotRun(h *Handler, c store.Claimed) (*store.Outcome, bool) {
 			Error: "the deadline, " + c.Job.Options.Deadline.Format(time.RFC3339) + ", had passed before the attempt began",
 		}, true
 	}
-	return nil, false
+	return n.lacksKey(&c)
 }
 
 // Call calls the handler.

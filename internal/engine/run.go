@@ -37,7 +37,7 @@ func (r *Run) note() *store.Checkpoint {
 
 // write returns a write of the checkpoint as it is now. The lock is held.
 func (r *Run) write() *store.CheckpointWrite {
-	return &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: *r.checkpoint}
+	return &store.CheckpointWrite{Lease: r.claimed.Lease, Namespace: r.claimed.Job.Namespace, Checkpoint: *r.checkpoint}
 }
 
 // Progress records how far the run is. It is written within half a second, or with the outcome; a

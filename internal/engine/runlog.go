@@ -21,10 +21,13 @@ func (r *Run) Logger(by *replay.Strand, log *slog.Logger) *slog.Logger {
 	}
 	log = log.With(logs.KeyJob, job.ID, logs.KeyKind, job.Kind, logs.KeyQueue, job.Queue,
 		logs.KeyAttempt, job.Attempt, logs.KeyNode, r.claimed.Lease.Node)
-	if r.node.engine.cfg.Logs.Off {
-		return log
+	if !r.node.engine.cfg.Logs.Off {
+		log = r.lines().Logger(log.Handler(), by.Replays)
 	}
-	return r.lines().Logger(log.Handler(), by.Replays)
+	if hide := r.node.engine.cfg.Redact; hide != nil { // before the line is kept, too
+		log = slog.New(hide(log.Handler()))
+	}
+	return log
 }
 
 // lines is what the run logs.

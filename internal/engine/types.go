@@ -44,12 +44,13 @@ type Engine struct {
 	guard  *supervise.Guard
 	commit *commit.Committer
 
-	journals *loader.Loader[store.ID, store.Journal] // of runs that begin at the same moment in one query
+	journals *loader.Loader[jobOf, store.Journal] // of runs that begin at the same moment in one query
 	updates  *loader.Loader[store.UpdatesAfter, []store.Update]
 	news     *news.Hub
 	logs     *runlog.Keeper
 	Feed     *tail.Tail       // for all who read the feed of changes
 	hooks    *hookqueue.Queue // nil: none are to be told
+	lacking  lackingLog
 
 	unobserved func() // ends what the observer does
 
@@ -163,6 +164,7 @@ type Run struct {
 	flushing   bool              // a write of progress is scheduled
 	over       bool              // the outcome is decided; nothing more is written
 	logged     *runlog.Run       // nil: it has logged nothing
+	lacks      error             // the key that this node lacks for what the run remembers; nil: none
 }
 
 // execution is a run in a slot. It ends once: when its handler returns, or when it is given up as

@@ -325,6 +325,10 @@ func (w *finding) time() {
 			w.handedOver()
 			return
 		}
+		if w.Wait.Reason == store.ReasonCodecKey {
+			w.lacksKey()
+			return
+		}
 		for _, what := range waitsFor(w.Wait.For) {
 			w.waits(what)
 		}
@@ -341,6 +345,13 @@ func (w *finding) handedOver() {
 		text += ", or its handler is called again at " + until.UTC().Format(time.RFC3339) + ", in " + w.left(until)
 	}
 	w.add(why.HandedOver, "%s", text).Until = w.Wait.Until
+}
+
+// lacksKey adds that a node could not read the payloads of the job.
+func (w *finding) lacksKey() {
+	w.add(why.CodecKey, "held for %s: %s, which took the job; it is tried again at %s, in %s; "+
+		"give the key to all nodes that serve the job (codec.With, or --codec-keys)",
+		w.since(w.Wait.Since), w.Wait.Error, w.Wait.Until.UTC().Format(time.RFC3339), w.left(w.Wait.Until)).Until = w.Wait.Until
 }
 
 // due adds something that is over at a time. A little later a node makes the job available.

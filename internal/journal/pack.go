@@ -37,8 +37,12 @@ func Pack(data []byte) (packed []byte, codec int) {
 	return out.Bytes(), codecDeflate
 }
 
-// Unpack returns what Pack was given.
+// Unpack returns what Pack was given. Of what a codec has encoded and could not decode here the
+// error is a *store.MissingKeyError or a *store.DamagedError.
 func Unpack(data []byte, codec int) ([]byte, error) {
+	if err := store.SealError(data, codec); err != nil {
+		return nil, err
+	}
 	switch codec {
 	case codecJSON:
 		return data, nil

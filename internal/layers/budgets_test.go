@@ -33,9 +33,9 @@ type size struct {
 var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, unwalked: 60}
 
 // publicBudget is that of the packages that users read: the root, in which the methods of its types
-// have to be, and the contract of stores, with all that they tell. Their types name each other: a
-// client makes jobs, and a job knows its client.
-var publicBudget = size{files: 53, lines: 8300, up: 20, function: 60, parameters: 6, unwalked: 60}
+// have to be, and the contract of stores, with all that they tell, and the form of what a codec has
+// encoded. Their types name each other: a client makes jobs, and a job knows its client.
+var publicBudget = size{files: 55, lines: 8500, up: 20, function: 60, parameters: 6, unwalked: 60}
 
 // modelBudget is that of the model, which does in memory all that the contract says, and of the
 // machine, which asks at random for all of it.
@@ -53,9 +53,9 @@ func budgetOf(pkg string) size {
 		wide := budget
 		wide.lines = 4150
 		return wide
-	case "internal/engine": // which begins and ends whatever a node does, and tells of it
+	case "internal/engine": // which begins and ends whatever a node does, tells of it, and holds what it cannot read
 		wide := budget
-		wide.lines, wide.files = 4450, 32
+		wide.lines, wide.files = 4650, 33
 		return wide
 	case "internal/cli/jobs": // which has a verb for whatever can be done to jobs
 		wide := budget

@@ -293,12 +293,16 @@ var layers = []layer{
 	{pattern: "internal/again", imports: []string{"internal/engine", "internal/journal", "store"}},
 	{pattern: "internal/ask", imports: []string{"internal/engine", "store"}},
 	{pattern: "internal/bulk", imports: []string{"internal/engine", "internal/usercode", "internal/valid", "store"}},
+	{
+		pattern: "internal/sealed", imports: []string{"store"},
+		tests: slices.Concat(support, []string{".", "codec"}),
+	},
 	{pattern: "internal/access", imports: []string{"hooks", "internal/bulk", "internal/engine", "internal/observer", "internal/runlog", "store"}},
 	{
 		pattern: ".",
 		imports: []string{
 			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/bulk",
-			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/replay", "internal/runlog",
+			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/replay", "internal/runlog", "internal/sealed",
 			"internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
@@ -323,6 +327,11 @@ var layers = []layer{
 	{
 		pattern: "stats", imports: []string{".", "internal/access", "internal/gauges", "internal/tally", "store"},
 		tests: append([]string{"internal/facts"}, support...),
+	},
+	{pattern: "redact", imports: []string{".", "internal/access", "store"}, tests: append([]string{"joblog"}, support...)},
+	{
+		pattern: "codec", imports: []string{".", "internal/access", "store"},
+		tests: slices.Concat(support, []string{"after", "batch", "joblog", "schedule"}),
 	},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},
@@ -364,7 +373,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/cli/app",
-		imports: []string{".", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "store", "store/dsn"},
+		imports: []string{".", "codec", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "redact", "store", "store/dsn"},
 	},
 	{
 		pattern: "internal/cli/jobs",
@@ -401,7 +410,7 @@ var layers = []layer{
 	{pattern: "internal/cli/bench", imports: append([]string{".", "store/dsn"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli",
-		imports: []string{".", "internal/cli/...", "internal/vet", "store", "store/dsn"},
+		imports: []string{".", "codec", "internal/cli/...", "internal/vet", "store", "store/dsn"},
 		tests:   slices.Concat(support, []string{"after", "internal/metrics", "limit", "schedule"}),
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},

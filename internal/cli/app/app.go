@@ -9,6 +9,8 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/redact"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // The global flags.
@@ -17,6 +19,8 @@ const (
 	FlagNamespace = "namespace"
 	FlagOutput    = "output"
 	FlagQuiet     = "quiet"
+	FlagCodecKeys = "codec-keys"
+	FlagRedact    = "redact"
 )
 
 // Env is the environment of a command: what its process gives it.
@@ -61,8 +65,11 @@ type App struct {
 	Namespace  string   // the first of Namespaces
 	Namespaces []string // of a verb for which they may be many
 	Quiet      bool
+	CodecKeys  string // a file; "": none
+	RedactRule string // rules; "": those of redact.Default
 
 	variables map[string]string // that have set a flag, by its name
+	rules     *redact.Rules     // what is hidden
 	kept      *holdfast.Client  // that is open already, for WithClient; nil: none
 }
 
@@ -105,5 +112,25 @@ func (a *App) Interruptible(ctx context.Context) (_ context.Context, stop func()
 		close(done)
 		<-ended
 		cancel(nil)
+	}
+}
+
+// Hide returns a payload as it is shown to people: without what --redact hides. What is no JSON,
+// such as a payload that cannot be decoded, stays as it is.
+func (a *App) Hide(data []byte, number int) []byte {
+	if number != 0 || a.Redact == nil {
+		return data
+	}
+	return a.Redact(data)
+}
+
+// HideRecord hides in the payloads of a job what people are not to see. The record is only good to
+// be shown then.
+func (a *App) HideRecord(r *store.Record) {
+	r.Args, r.Result, r.Metadata = a.Hide(r.Args, r.Codec), a.Hide(r.Result, r.ResultCodec), a.Hide(r.Metadata, 0)
+	if r.Checkpoint != nil {
+		c := *r.Checkpoint
+		c.Value = a.Hide(c.Value, 0)
+		r.Checkpoint = &c
 	}
 }

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/codec"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/redact"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -72,10 +74,17 @@ func (a *App) open(ctx context.Context) (*holdfast.Client, error) {
 // database.
 func (a *App) OpenClient(ctx context.Context, source store.Source, opts ...holdfast.Option) (*holdfast.Client, error) {
 	reached := &reachedSource{Source: source}
+	encodes, err := a.codecOption()
+	if err != nil {
+		return nil, err
+	}
+	if encodes != nil {
+		opts = append(opts, encodes)
+	}
 	if name := personName(); name != "" {
 		opts = append(opts, holdfast.WithActor(name))
 	}
-	opts = append([]holdfast.Option{holdfast.WithLogger(Silent())}, opts...) // defaults
+	opts = append([]holdfast.Option{holdfast.WithLogger(Silent()), redact.With(a.rules)}, opts...) // defaults
 	client, err := holdfast.Open(ctx, reached, append(opts, holdfast.WithNamespace(a.Namespace))...)
 	switch {
 	case err != nil && !reached.opened:
@@ -198,4 +207,20 @@ func FindQueue(ctx context.Context, client *holdfast.Client, name string) (store
 // NoQueue is the error of a queue that is not there.
 func NoQueue(client *holdfast.Client, name string) error {
 	return fmt.Errorf("no such queue in namespace %q: %s; \"holdfast queue list\" lists the queues", client.Namespace(), output.OneLine(name))
+}
+
+// codecOption is the codec of --codec-keys; nil: none.
+func (a *App) codecOption() (holdfast.Option, error) {
+	if a.CodecKeys == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	keys, err := codec.ReadKeys(a.CodecKeys)
+	if err != nil {
+		return nil, arg.Usagef("%s: %w", a.NameOf(FlagCodecKeys), err)
+	}
+	c, err := codec.AES(keys...)
+	if err != nil {
+		return nil, arg.Usagef("%s: %w", a.NameOf(FlagCodecKeys), err)
+	}
+	return codec.With(c), nil
 }

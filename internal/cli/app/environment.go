@@ -9,12 +9,15 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/redact"
 )
 
 // The variables of the global flags, and what is used without both.
 const (
 	EnvDatabase      = "HOLDFAST_DATABASE"
 	EnvNamespace     = "HOLDFAST_NAMESPACE"
+	EnvCodecKeys     = "HOLDFAST_CODEC_KEYS"
+	EnvRedact        = "HOLDFAST_REDACT"
 	DefaultDatabase  = "holdfast.db"
 	DefaultNamespace = "default"
 )
@@ -60,6 +63,9 @@ func (a *App) ReadEnvironment(cmd *cobra.Command) (err error) {
 	}
 	if err == nil {
 		err = a.splitNamespaces(cmd)
+	}
+	if err == nil {
+		err = a.readRedaction()
 	}
 	return err
 }
@@ -141,4 +147,31 @@ func (a *App) NoteUnknownVariables(cmd *cobra.Command) {
 		slices.Sort(unknown)
 		a.Notef("Not a variable of %s, and ignored: %s.", cmd.CommandPath(), strings.Join(unknown, ", "))
 	}
+}
+
+// readRedaction reads --redact, and hides what it says in all that is printed.
+func (a *App) readRedaction() error {
+	if a.RedactRule == "" {
+		a.rules = redact.Default()
+	} else {
+		rules, err := redact.Parse(a.RedactRule)
+		if err != nil {
+			return arg.Usagef("%s: %w", a.NameOf(FlagRedact), err)
+		}
+		a.rules = rules
+	}
+	if !a.rules.IsEmpty() {
+		a.Redact = a.rules.JSON
+	}
+	return nil
+}
+
+// AddPayloadFlags adds the global flags about payloads.
+func (a *App) AddPayloadFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&a.CodecKeys, FlagCodecKeys, "",
+		"`FILE` with the keys by which payloads are encrypted, NAME:SECRET in each line; the first one encrypts")
+	flags.StringVar(&a.RedactRule, FlagRedact, "",
+		"hide the fields of payloads that these `RULES` name, separated by commas: default, password, card.number …; or none (default: default)")
+	Variable(flags, FlagCodecKeys, EnvCodecKeys)
+	Variable(flags, FlagRedact, EnvRedact)
 }

@@ -47,13 +47,16 @@ func TakesNamespaces(cmd *cobra.Command) bool { return cmd.Annotations[namespace
 
 // UsesFlag reports whether a verb uses a global flag.
 func UsesFlag(cmd *cobra.Command, flag string) bool {
+	if flag == FlagCodecKeys || flag == FlagRedact { // those of each verb that opens a client
+		return UsesFlag(cmd, FlagDatabase) && UsesFlag(cmd, FlagNamespace)
+	}
 	return slices.Contains(strings.Fields(cmd.Annotations[UsesKey]), flag)
 }
 
 // isGlobalUnused reports whether a flag is a global one that a verb does not use.
 func isGlobalUnused(cmd *cobra.Command, flag string) bool {
 	switch flag {
-	case FlagDatabase, FlagNamespace, FlagOutput, FlagQuiet:
+	case FlagDatabase, FlagNamespace, FlagOutput, FlagQuiet, FlagCodecKeys, FlagRedact:
 		return !cmd.HasSubCommands() && !UsesFlag(cmd, flag)
 	}
 	return false

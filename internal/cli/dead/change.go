@@ -214,7 +214,7 @@ and journals.`,
 				return err
 			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
-				n, err := dead.Export(ctx, client, filter, a.Env.Stdout)
+				n, err := dead.Export(ctx, client, filter, a.HideLines(a.Env.Stdout))
 				a.Notef("%s written.", output.Plural(n, "dead letter"))
 				return err
 			})

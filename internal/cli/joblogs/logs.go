@@ -80,6 +80,7 @@ func (a verbs) printLogs(lines []joblog.Line) error {
 	}
 	out := a.NewList(header...)
 	for i := range lines {
+		lines[i].Attrs = a.Hide(lines[i].Attrs, 0)
 		if err := out.Add(&lines[i], func() []string { return views.LogRow(&lines[i]) }); err != nil {
 			return err
 		}
@@ -114,6 +115,7 @@ func (a verbs) followLogs(ctx context.Context, id holdfast.ID, query joblog.Quer
 			}
 			down.Over()
 			for i := range page.Lines {
+				page.Lines[i].Attrs = a.Hide(page.Lines[i].Attrs, 0)
 				if err := out.Add(&page.Lines[i], func() []string { return views.LogRow(&page.Lines[i]) }); err != nil {
 					return err
 				}

@@ -64,6 +64,7 @@ func (a verbs) printJournal(j *holdfast.Journal) error {
 	}
 	out := a.NewList(header...)
 	for line := range views.InTurn(j.Entries, j.Messages) {
+		line = output.Hidden(&a.Printer, line)
 		if err := out.Add(line, func() []string { return line.Row(true) }); err != nil {
 			return err
 		}

@@ -175,6 +175,7 @@ func (a verbs) writeNew(out *output.Tail, before, now *holdfast.Journal) error {
 		a.Notef("The job was resumed or continued as new: entries from %d on were dropped.", before.Entries[entries].Seq)
 	}
 	for line := range views.InTurn(now.Entries[entries:], now.Messages[messages:]) {
+		line = output.Hidden(&a.Printer, line)
 		if err := out.Add(line, func() []string { return line.Row(false) }); err != nil {
 			return err
 		}

@@ -168,6 +168,7 @@ when and why.`,
 				} else if err != nil {
 					return err
 				}
+				a.HideRecord(&r)
 				return a.Object(views.NewWholeJob(&r, why.Causes), func() { views.PrintJob(&a.Printer, a.Env.Now(), &r, why.Causes) })
 			})
 		}),

@@ -55,6 +55,7 @@ the last one as --after.`,
 				case err != nil:
 					return arg.InvalidIsUsage(err)
 				}
+				item.Value = a.Hide(item.Value, 0)
 				return a.Object(views.NewItem(&item), func() { a.Printf("%s", output.OneLine(views.OnOneLine(item.Value, 0))) })
 			})
 		}),
@@ -141,6 +142,7 @@ func (a verbs) listStream(ctx context.Context, client *holdfast.Client, id holdf
 			return out.BreakOff(err)
 		}
 		for i := range items {
+			items[i].Value = a.Hide(items[i].Value, 0)
 			if err := out.Add(views.NewItem(&items[i]), func() []string { return views.ItemRow(&items[i]) }); err != nil {
 				return err
 			}
@@ -166,16 +168,17 @@ func (a verbs) followStream(ctx context.Context, id holdfast.ID, name string, af
 			return err
 		}
 		defer a.printReason(ctx, client, id)()
-		return arg.InvalidIsUsage(writeItems(out, client.Follow(ctx, id, name, after)))
+		return arg.InvalidIsUsage(a.writeItems(out, client.Follow(ctx, id, name, after)))
 	})
 }
 
 // writeItems prints items as they come.
-func writeItems(out *output.Tail, items iter.Seq2[holdfast.StreamItem, error]) error {
+func (a verbs) writeItems(out *output.Tail, items iter.Seq2[holdfast.StreamItem, error]) error {
 	for item, err := range items {
 		if err != nil {
 			return err
 		}
+		item.Value = a.Hide(item.Value, 0)
 		if err := out.Add(views.NewItem(&item), func() []string { return views.ItemRow(&item) }); err != nil {
 			return err
 		}

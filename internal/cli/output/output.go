@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 )
 
@@ -34,6 +35,9 @@ type Identified interface {
 type Printer struct {
 	Asked string // the format of --output, or ""
 	Width int    // of the terminal, in columns; 0: not known, or no terminal
+	// Redact, if it is set, hides in payloads what people are not to see: in all values that are
+	// json.RawMessage.
+	Redact func(json []byte) []byte
 
 	out      *bufio.Writer
 	terminal bool // out is a terminal
@@ -99,6 +103,9 @@ func (l *List) Add(value any, row func() []string) error {
 	l.Count++
 	switch l.Format {
 	case FormatTable:
+		if l.columns != nil {
+			value = l.out.hidden(value)
+		}
 		cells, err := l.columns.cells(value, row)
 		if err != nil {
 			return err
@@ -111,7 +118,7 @@ func (l *List) Add(value any, row func() []string) error {
 	case FormatID, FormatName:
 		return l.out.writeIdentity(value)
 	}
-	value, err := l.columns.fields(value)
+	value, err := l.columns.fields(l.out.hidden(value))
 	if err != nil {
 		return err
 	}
@@ -199,7 +206,7 @@ func (p *Printer) Object(value any, table func()) error {
 }
 
 func (p *Printer) writeYAML(value any) error {
-	data, err := Encode(value, "", "")
+	data, err := Encode(p.hidden(value), "", "")
 	if err != nil {
 		return err
 	}
@@ -248,11 +255,38 @@ func (p *Printer) WriteJSON(value any, indent string) error {
 
 // encode encodes JSON for the stream.
 func (p *Printer) encode(value any, prefix, indent string) ([]byte, error) {
-	data, err := Encode(value, prefix, indent)
+	data, err := Encode(p.hidden(value), prefix, indent)
 	if err == nil && p.terminal {
 		data = harmless(data)
 	}
 	return data, err
+}
+
+// hidden is a copy of the value in whose payloads what is to be hidden is.
+func (p *Printer) hidden(value any) any {
+	if p.Redact == nil || value == nil {
+		return value
+	}
+	return hider(p.Redact).of(reflect.ValueOf(value)).Interface()
+}
+
+// Hidden is a copy of a value in whose payloads what the printer hides is.
+func Hidden[T any](p *Printer, value T) T {
+	if p.Redact == nil {
+		return value
+	}
+	to := reflect.New(reflect.TypeFor[T]()).Elem()
+	to.Set(hider(p.Redact).of(reflect.ValueOf(value)))
+	return to.Interface().(T) //nolint:errcheck // it is one
+}
+
+// HideLines returns a writer to another one, which hides what the printer hides in each line, a
+// JSON document.
+func (p *Printer) HideLines(to io.Writer) io.Writer {
+	if p.Redact == nil {
+		return to
+	}
+	return &hidingLines{to: to, redact: p.Redact}
 }
 
 // Encode is json.MarshalIndent without the escapes of <, > and &, which only web pages need.

@@ -90,7 +90,8 @@ declares.`,
 				}
 				now := a.Env.Now()
 				next := views.NextOf(&s, now, nextShown)
-				view := views.NewWholeSchedule(&s, now, next, runs)
+				view := output.Hidden(&a.Printer, views.NewWholeSchedule(&s, now, next, runs))
+				s.Job.Args, s.Job.Metadata = a.Hide(s.Job.Args, s.Job.Codec), a.Hide(s.Job.Metadata, 0)
 				return a.Object(view, func() { views.PrintSchedule(&a.Printer, now, &s, &view, next, runs) })
 			})
 		}),

@@ -154,7 +154,7 @@ func (p jobPrint) rest(r *store.Record) {
 	}
 	p.line("metadata", OnOneLine(r.Metadata, 0))
 	p.line("args", OnOneLine(r.Args, r.Codec))
-	p.line("result", OnOneLine(r.Result, r.Codec))
+	p.line("result", OnOneLine(r.Result, r.ResultCodec))
 }
 
 // key is the business key of the job, and for how long it keeps that.

@@ -86,6 +86,12 @@ func payload(data []byte, codec int) json.RawMessage { return store.PayloadJSON(
 // OnOneLine compacts a JSON payload, or returns "" if there is none.
 func OnOneLine(data []byte, codec int) string {
 	var b bytes.Buffer
+	if envelope, number, ok := store.OpenSealedJSON(data); ok {
+		data, codec = envelope, number
+	}
+	if store.IsSealedCodec(codec) {
+		return store.SealedNote(data, codec)
+	}
 	if data == nil || json.Compact(&b, payload(data, codec)) != nil {
 		return ""
 	}

@@ -64,6 +64,9 @@ func plain(e *env.Env) {
 	e.PauseJob(e.Add(env.Delay(time.Minute)), store.Waiting)
 	lost := started(e, env.Attempts(5))
 	e.Lose(lost)
+	e.Park(started(e), &store.Wait{Until: e.Clock.Now().Add(time.Minute)}, func(o *store.Outcome) {
+		o.Reason, o.Error, o.Durable = store.ReasonCodecKey, "a key is missing", false
+	})
 	e.Clock.Advance(time.Second)
 }
 

@@ -135,7 +135,7 @@ func (c *circumstances) resumed() store.State {
 // want says where the job must go.
 func (c *circumstances) want() end {
 	asItSays := end{State: c.state, Due: c.due, Held: c.wait != nil && c.wait.Held}
-	if c.state.Finished() || asItSays.Held {
+	if c.state.Finished() || c.wait != nil {
 		asItSays.Reason = c.reason
 	}
 	binds := c.deadline > 0 && !c.closing

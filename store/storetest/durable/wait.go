@@ -16,6 +16,7 @@ var waitTests = env.Tests{
 	"a_job_that_counts_is_woken_by_the_last_of_them": waitCount,
 	"EveryDueThingHappens_a_wait_ends_at_its_time":   waitUntil,
 	"a_wait_for_nothing_ends_with_a_person":          waitForNothing,
+	"a_wait_that_has_a_reason_says_it_until_it_ends": waitReason,
 	"Order_a_waiting_job_keeps_the_turn_of_its_key":  waitOrderingKey,
 	"parks_and_wakes_of_a_batch_stand_on_their_own":  waitBatch,
 }
@@ -50,6 +51,34 @@ func waitRecord(e *env.Env) {
 	// This wait has no limit and no words.
 	e.Park(again, &store.Wait{Kinds: store.MessagesOf(store.MessageChild)})
 	e.Equal("wait", e.Get(run.Job.ID).Wait, &store.WaitInfo{Since: e.Clock.Now()})
+}
+
+// waitReason: a run may say why its job waits until a time, whether or not the job is durable. It
+// is gone with the wait.
+func waitReason(e *env.Env) {
+	until := e.Clock.Now().Add(time.Minute)
+	because := func(durable bool) func(*store.Outcome) {
+		return func(o *store.Outcome) {
+			o.Reason, o.Error, o.Durable = store.ReasonCodecKey, `codec key "k" is missing`, durable
+		}
+	}
+	want := &store.WaitInfo{Until: until, Reason: store.ReasonCodecKey, Error: `codec key "k" is missing`}
+	plain, durable := e.Running(1)[0], e.Durable(1)
+	e.ParkAs(store.Waiting, plain, &store.Wait{Until: until}, because(false))
+	e.ParkAs(store.Waiting, durable, &store.Wait{Until: until}, because(true))
+	for _, run := range []store.Claimed{plain, durable} {
+		record := e.Get(run.Job.ID)
+		if record.Attempt != 0 || len(record.Attempts) != 0 || record.Error != "" || record.Reason != "" {
+			e.Fatalf("record: %+v", record)
+		}
+		want.Since = e.Clock.Now()
+		e.Equal("wait", record.Wait, want)
+	}
+	e.Clock.Advance(time.Minute)
+	e.Promote()
+	again := e.ClaimOne(plain.Lease.Node, plain.Job.ID)
+	e.Park(again, &store.Wait{Until: until.Add(time.Hour)}, func(o *store.Outcome) { o.Durable = false })
+	e.Equal("the next wait", e.Get(plain.Job.ID).Wait, &store.WaitInfo{Since: e.Clock.Now(), Until: until.Add(time.Hour)})
 }
 
 func waitThenMessage(e *env.Env) {

@@ -113,9 +113,11 @@ func (w *waiting) info() *store.WaitInfo {
 	if w == nil {
 		return nil
 	}
-	info := &store.WaitInfo{Since: w.since, Until: w.Until, Held: w.Held, HandedOver: w.HandedOver, For: bytes.Clone(w.For)}
+	info := &store.WaitInfo{
+		Since: w.since, Until: w.Until, Held: w.Held, HandedOver: w.HandedOver, For: bytes.Clone(w.For), Reason: w.reason, Error: w.err,
+	}
 	if w.Held {
-		info.Until, info.Reason, info.Error = time.Time{}, w.reason, w.err
+		info.Until = time.Time{}
 	}
 	return info
 }

@@ -207,9 +207,7 @@ func (w *WaitRow) Info() *store.WaitInfo {
 	}
 	info := &store.WaitInfo{
 		Since: OptTime(w.since), Until: OptTime(w.until), Held: w.held != nil && *w.held, HandedOver: w.handedOver != nil && *w.handedOver,
-	}
-	if info.Held {
-		info.Reason, info.Error = store.Reason(TextOf(w.reason)), TextOf(w.words)
+		Reason: store.Reason(TextOf(w.reason)), Error: TextOf(w.words),
 	}
 	if w.waitFor != nil {
 		info.For = []byte(*w.waitFor)

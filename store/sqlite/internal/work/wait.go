@@ -68,9 +68,8 @@ type storedWait struct {
 // park makes a job wait whose run has ended, until its deadline at the latest, unless it is held.
 // One that is held keeps its run time.
 func park(t *core.Tx, b *core.Body, e *Ending) error {
-	about := storedWait{Since: t.Now, For: string(e.wait.For)}
+	about := storedWait{Since: t.Now, For: string(e.wait.For), Reason: e.Reason, Error: e.err}
 	if e.wait.Held {
-		about.Reason, about.Error = e.Reason, e.err
 		if err := t.PutBack(b, b.RunMicros); err != nil {
 			return err
 		}

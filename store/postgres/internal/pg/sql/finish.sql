@@ -164,8 +164,8 @@ WITH locked_records AS MATERIALIZED (
     seen, enough, until, kinds, failures, handed_over)
   SELECT run_at, id, lane, final, ordering_key, CASE WHEN final = {waiting} THEN @now END, CASE WHEN final = {waiting} THEN is_held END,
     CASE WHEN is_held THEN state END, CASE WHEN is_held THEN was_due END, CASE WHEN is_held THEN due END,
-    CASE WHEN pause_applies THEN 'paused' WHEN is_held THEN reason END,
-    CASE WHEN pause_applies THEN pause_words WHEN is_held THEN error END,
+    CASE WHEN pause_applies THEN 'paused' WHEN final = {waiting} THEN nullif(reason, '') END,
+    CASE WHEN pause_applies THEN pause_words WHEN final = {waiting} THEN nullif(error, '') END,
     CASE WHEN pause_applies IS NOT TRUE THEN waits_for END, CASE WHEN NOT is_held THEN seen END, CASE WHEN NOT is_held THEN enough END,
     CASE WHEN NOT is_held THEN until END, CASE WHEN NOT is_held THEN kinds END,
     CASE WHEN final = {waiting} AND NOT is_held THEN traits & {failures} <> 0 END,

@@ -1,0 +1,116 @@
+package codec_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/codec"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	code := pgtest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// keysOf draws keys with those names.
+func keysOf(t testing.TB, ids ...string) (keys []codec.Key) {
+	t.Helper()
+	for _, id := range ids {
+		k, err := codec.NewKey(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// aes is codec.AES.
+func aes(t testing.TB, keys ...codec.Key) store.Codec {
+	t.Helper()
+	c, err := codec.AES(keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// open opens a client until the test ends.
+func open(t testing.TB, source store.Source, opts ...holdfast.Option) *holdfast.Client {
+	t.Helper()
+	hf, err := holdfast.Open(t.Context(), source, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := hf.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return hf
+}
+
+// start makes the client a node until the test ends, or stop is called.
+func start(t testing.TB, hf *holdfast.Client) {
+	t.Helper()
+	if err := hf.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := hf.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// eventually waits for a condition.
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	late := time.NewTimer(time.Minute)
+	defer late.Stop()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for !condition() {
+		select {
+		case <-look.C:
+		case <-late.C:
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// lines is a log that counts what it was told.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+func (l *lines) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
+}
