@@ -139,8 +139,8 @@ func (d deafStore) Beat(ctx context.Context, params store.BeatParams) (store.Bea
 	}
 }
 
-// TestRescueIsTold: the leader that takes jobs from a dead node has a span of that duty, and
-// counts; the run whose lease was lost is counted where it ran.
+// TestRescueIsTold: the leader that takes jobs from a dead node has a span of that duty, and counts
+// them; the run whose lease was lost is counted where it ran.
 func TestRescueIsTold(t *testing.T) {
 	t.Parallel()
 	onDatabases(t, func(t *testing.T, source store.Source) {

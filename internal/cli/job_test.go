@@ -38,7 +38,8 @@ func TestJobJSON(t *testing.T) {
 		`"priority":2,"args":{"to":"<ada>"},"result":null,"metadata":null,"codec":0,"tags":["b","a"],"created_at":"TIME","run_at":"TIME",` +
 		`"claimed_at":null,"started_at":null,"finished_at":null,"result_codec":0,"fingerprint":null,` +
 		`"attempt":0,"max_attempts":null,"timeout":null,"heartbeat_timeout":null,"deadline":null,"backoff":null,"of_kind":[],` +
-		`"ordering_key":null,"unique":false,"key":null,"keep_key":null,"keep_turn":false,"limit":null,"limit_key":null,"fair_key":null,"traceparent":null,"tracestate":null,` +
+		`"ordering_key":null,"unique":false,"key":null,"keep_key":null,"keep_turn":false,"limit":null,"limit_key":null,"fair_key":null,` +
+		`"traceparent":null,"tracestate":null,` +
 		`"blocked":false,"cancel_requested":false,"lease_number":null,"node":null,"checkpoint":null,` +
 		`"wait":null,"pause_requested":false,"closing":false,"version":null,"journal":null,"messages":null,` +
 		`"parent":null,"batch":null,"on_parent_close":"cancel","source":null,"nominal":null,"follows":null,"called":null,"why":`

@@ -66,7 +66,8 @@ func TestListen(t *testing.T) {
 
 func testListen(t *testing.T, database ...string) {
 	dir := t.TempDir()
-	cmd := exec.Command(binary(t), append([]string{"worker", "--allow-exec", "--listen", "127.0.0.1:0", "--stop-timeout", "1m"}, database...)...)
+	args := []string{"worker", "--allow-exec", "--listen", "127.0.0.1:0", "--stop-timeout", "1m"}
+	cmd := exec.Command(binary(t), append(args, database...)...)
 	p := startNode(t, dir, cmd)
 	said := servesOn.FindStringSubmatch(p.stderr.String())
 	if said == nil {
@@ -88,7 +89,9 @@ func testListen(t *testing.T, database ...string) {
 	run("job", "enqueue", "exec", `{"command":["sleep","20"]}`)
 	until(t, "the start of the job that sleeps", func() bool { return sumOf(families(t, url), metrics.SlotsUsed, nil) == 1 })
 	found := families(t, url)
-	for m, want := range map[*metrics.Metric]float64{metrics.JobsFinished: 1, metrics.JobRun: 1, metrics.QueueWait: 2, metrics.Slots: 100, metrics.Leader: 1} {
+	for m, want := range map[*metrics.Metric]float64{
+		metrics.JobsFinished: 1, metrics.JobRun: 1, metrics.QueueWait: 2, metrics.Slots: 100, metrics.Leader: 1,
+	} {
 		if got := sumOf(found, m, nil); got != want {
 			t.Errorf("%s is %v, want %v", m.Prometheus(), got, want)
 		}

@@ -50,6 +50,7 @@ var wrongValues = map[string][]string{
 	nodes.EnvDeadAfter:   {"0s", "-20s", "20", "14s", "later"},
 	nodes.EnvAllowExec:   {"maybe", "yes", "2"},
 	nodes.EnvStopTimeout: {"-1s", "20", "x"},
+	nodes.EnvListen:      {"9464", "localhost", "127.0.0.1:99999", "127.0.0.1:http", "127.0.0.1:", "::1:9464"},
 	app.EnvLogLevel:      {"loud", "INFO", "1"},
 	app.EnvLogFormat:     {"xml", "JSON"},
 	app.EnvCodecKeys:     {"/no/such/file"},

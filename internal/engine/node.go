@@ -106,7 +106,8 @@ func (r *Runner) newNode(which serves) *node {
 	n.heart = newHeart(n)
 	n.facts = n.newFacts()
 	n.schedule = scheduler.New(scheduler.Parts{
-		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Fire: r.engine.cfg.Observer.Fire(r.engine.commit.Fire, n.store.Now), Cancel: r.engine.Cancel,
+		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Cancel: r.engine.Cancel,
+		Fire: r.engine.cfg.Observer.Fire(r.engine.commit.Fire, n.store.Now),
 		Turn: func() { n.turns.Note("schedules") }, Lines: r.lines, Outage: n.outage,
 	})
 	n.tuning = tuning.New(tuning.Parts{

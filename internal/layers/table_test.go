@@ -297,7 +297,10 @@ var layers = []layer{
 		pattern: "internal/sealed", imports: []string{"store"},
 		tests: slices.Concat(support, []string{".", "codec"}),
 	},
-	{pattern: "internal/access", imports: []string{"hooks", "internal/bulk", "internal/engine", "internal/observer", "internal/runlog", "store"}},
+	{
+		pattern: "internal/access",
+		imports: []string{"hooks", "internal/bulk", "internal/engine", "internal/observer", "internal/runlog", "store"},
+	},
 	{
 		pattern: ".",
 		imports: []string{
@@ -383,7 +386,7 @@ var layers = []layer{
 		}),
 		tests: support,
 	},
-	{pattern: "internal/cli/listen", imports: []string{".", "telemetry"}, tests: append([]string{"internal/metrics"}, support...)},
+	{pattern: "internal/cli/listen", imports: []string{".", "telemetry"}, tests: support},
 	{
 		pattern: "internal/cli/nodes",
 		imports: append([]string{".", "internal/builtin", "internal/cli/listen", "maintain", "store", "store/dsn"}, ofVerbs...),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -116,7 +117,7 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 			a.hint(s.source.String(), f)
 		}
 	}}
-	server, err := a.listen(ctx, f.listen)
+	server, err := a.listen(ctx, f.listen, f.listen != "" || cmd.Flags().Changed(flagListen))
 	if err != nil {
 		return err
 	}
@@ -141,12 +142,16 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 	return errors.Join(err, app.CloseClient(ctx, client))
 }
 
-// listen serves the metrics of the process, if an address says where; else the server is nil.
-func (a verbs) listen(ctx context.Context, address string) (*listen.Server, error) {
-	if address == "" {
+// listen serves the metrics of the process, if it is said where; else the server is nil.
+func (a verbs) listen(ctx context.Context, address string, said bool) (*listen.Server, error) {
+	if !said {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
 		return nil, arg.Usagef("%s %q must be HOST:PORT, such as 127.0.0.1:9464", a.NameOf(flagListen), address)
 	}
 	server, err := listen.On(ctx, address)
