@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/bulk"
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/runlog"
+	"github.com/holdfastdev/holdfast/internal/sealed"
 	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -46,22 +48,11 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 			return nil
 		})
 	}
-	access.Redact = func(around func(slog.Handler) slog.Handler) any {
-		return option(func(s *settings) error {
-			s.engine.Redact = around
-			return nil
-		})
-	}
-	access.Codec = func(c store.Codec) any {
-		return option(func(s *settings) error {
-			s.codec = c
-			return nil
-		})
-	}
 	openEnqueues()
 	openBatches()
 	openOperations()
 	openNodes()
+	openPayloads()
 	access.WithTests = func(t access.Tests) any {
 		return option(func(s *settings) error {
 			s.engine.Rarely, s.stub = t.Rarely, t.Stub
@@ -87,6 +78,29 @@ func openNodes() {
 	access.Maintains = func() any {
 		return option(func(s *settings) error {
 			s.engine.Node.Maintains = true
+			return nil
+		})
+	}
+}
+
+// openPayloads sets the doors of what is encoded, hidden and archived.
+func openPayloads() {
+	access.Redact = func(around func(slog.Handler) slog.Handler) any {
+		return option(func(s *settings) error {
+			s.engine.Redact = around
+			return nil
+		})
+	}
+	access.Codec = func(c store.Codec) any {
+		return option(func(s *settings) error {
+			s.codec = c
+			return nil
+		})
+	}
+	access.OpenSealed = sealed.Open
+	access.Archive = func(to func(context.Context, store.Store, []store.EndedJob) error) any {
+		return option(func(s *settings) error {
+			s.engine.Node.Archive = to
 			return nil
 		})
 	}

@@ -189,9 +189,10 @@ func (c *Client) pause(ctx context.Context, name string, paused bool) error {
 	return c.engine.Pause(ctx, store.PauseParams{Namespace: c.Namespace(), Queue: name, Paused: paused, Actor: c.actor})
 }
 
-// SetQueue sets how the jobs of a queue are attempted, without a deployment: what is 0 in set stays
-// as it is, and what is in unset is no longer set. It returns what is set then, and when and by
-// whom that was last changed. A queue that does not exist is created.
+// SetQueue sets how the jobs of a queue are attempted, and by which class of retention they are
+// kept (package retention), without a deployment: what is 0 in set stays as it is, and what is in
+// unset is no longer set. It returns what is set then, and when and by whom that was last changed.
+// A queue that does not exist is created.
 //
 // Of each setting this is what counts, the first that says it: the enqueue of the job, or a person
 // who has edited it; SetQueue; the options of the handler; those of the kind; the defaults.
@@ -200,7 +201,8 @@ func (c *Client) pause(ctx context.Context, name string, paused bool) error {
 // wake-ups work, and within 30 s if one was lost. The change is recorded, and lasts until it is
 // unset or the queue is deleted.
 //
-// The error is ErrInvalid, which says what is allowed.
+// The errors are ErrInvalid, which says what is allowed, and ErrNotFound for a class that is not
+// there.
 func (c *Client) SetQueue(ctx context.Context, name string, set store.AttemptSettings, unset store.Setting) (store.QueueAttempts, error) {
 	if err := checkName("queue", name); err != nil {
 		return store.QueueAttempts{}, err

@@ -8,13 +8,16 @@ import (
 	"time"
 )
 
-// AttemptSettings say how jobs are attempted. What is 0 is not set, and left to others: see
-// Policy.Of.
+// AttemptSettings say how the jobs of a queue are attempted, and how long they are kept. What is 0
+// is not set, and left to others: see Policy.Of.
 type AttemptSettings struct {
 	MaxAttempts int           `json:"max_attempts,omitempty"` // how many attempts there are, 1 to MostAttempts
 	Backoff     Backoff       `json:"backoff,omitzero"`       // how long to wait after a failed one
 	Timeout     time.Duration `json:"timeout,omitempty"`      // of one attempt
 	Heartbeat   time.Duration `json:"heartbeat,omitempty"`    // how long an attempt may go without progress
+	// Retention is the class by which the queue's finished jobs are kept (see RetentionClass). Not
+	// set, or of a class that is not there: as the database keeps those of other queues.
+	Retention string `json:"retention,omitempty"`
 }
 
 // MostAttempts bounds what may be set as MaxAttempts of a queue.
@@ -29,10 +32,11 @@ const (
 	SettingBackoff
 	SettingTimeout
 	SettingHeartbeat
+	SettingRetention
 )
 
 // settingNames are the names of settings, by their place.
-var settingNames = []string{"max-attempts", "backoff", "timeout", "heartbeat-timeout"}
+var settingNames = []string{"max-attempts", "backoff", "timeout", "heartbeat-timeout", "retention"}
 
 // SettingNamed returns the setting of a name. The error is ErrInvalid, and lists the names.
 func SettingNamed(name string) (Setting, error) {
@@ -58,7 +62,7 @@ func (s Setting) String() string { return strings.Join(s.Names(), ", ") }
 
 // Which are those that are set.
 func (a AttemptSettings) Which() (set Setting) {
-	for i, isSet := range [...]bool{a.MaxAttempts != 0, a.Backoff != (Backoff{}), a.Timeout != 0, a.Heartbeat != 0} {
+	for i, isSet := range [...]bool{a.MaxAttempts != 0, a.Backoff != (Backoff{}), a.Timeout != 0, a.Heartbeat != 0, a.Retention != ""} {
 		if isSet {
 			set |= 1 << i
 		}
@@ -80,6 +84,9 @@ func (a AttemptSettings) without(these Setting) AttemptSettings {
 	if these&SettingHeartbeat != 0 {
 		a.Heartbeat = 0
 	}
+	if these&SettingRetention != 0 {
+		a.Retention = ""
+	}
 	return a
 }
 
@@ -98,6 +105,9 @@ func (a AttemptSettings) with(others AttemptSettings) AttemptSettings {
 	if set&SettingHeartbeat != 0 {
 		a.Heartbeat = others.Heartbeat
 	}
+	if set&SettingRetention != 0 {
+		a.Retention = others.Retention
+	}
 	return a
 }
 
@@ -115,6 +125,9 @@ func (a AttemptSettings) String() string {
 	}
 	if a.Heartbeat != 0 {
 		said = append(said, "heartbeat-timeout "+a.Heartbeat.String())
+	}
+	if a.Retention != "" {
+		said = append(said, fmt.Sprintf("retention %q", a.Retention))
 	}
 	return strings.Join(said, ", ")
 }
@@ -161,6 +174,11 @@ func (p *SetQueueParams) Check() error {
 	}
 	if !isText(p.Actor) {
 		return wrong("the actor %.60q is not valid UTF-8, or contains NUL", p.Actor)
+	}
+	if p.Set.Retention != "" {
+		if err := CheckRetentionName(p.Set.Retention); err != nil {
+			return err
+		}
 	}
 	if p.Set.Which() != 0 {
 		if err := CheckQueueName(p.Queue); err != nil {

@@ -45,6 +45,7 @@ type Survey struct {
 	Batches   BatchSums
 	Queues    []QueueSettings
 	Limits    []Limit // all, by namespace and name, without IDs and holders
+	Classes   []RetentionClass
 	// Note is what is known of a copy into this database; nil if there was none.
 	Note *CopyNote
 }
@@ -199,7 +200,8 @@ type Exported struct {
 type ImportParams struct {
 	From      Origin // of the database that is copied
 	Queues    []QueueSettings
-	Limits    []Limit // all that there are to be; nil: those that are there stay
+	Limits    []Limit          // all that there are to be; nil: those that are there stay
+	Classes   []RetentionClass // the same of classes of retention
 	Jobs      []Whole
 	Keys      []KeyHold
 	Signals   []SentAlong

@@ -23,7 +23,8 @@ import (
 // MaxKey is how long a business key may be, in bytes.
 const MaxKey = 512
 
-// KeepForever is the KeepKey of a job that keeps its key for ever.
+// KeepForever is the KeepKey of a job that keeps its key for ever, and the time for which a
+// RetentionClass keeps jobs for ever.
 const KeepForever time.Duration = -1
 
 // SentKept is for how long an enqueue with a Send is remembered, so that it may be repeated.

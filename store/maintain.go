@@ -43,6 +43,9 @@ type Retention struct {
 	Audit time.Duration
 	// Feed is how long changes are kept in the feed.
 	Feed time.Duration
+	// Archived lets Retain remove no finished job: its caller removes them by RemoveExpired, once
+	// they are kept elsewhere.
+	Archived bool
 	// Limit bounds the work of one call on stores that delete row by row.
 	Limit int
 }

@@ -33,6 +33,7 @@ type Store interface {
 	Rates
 	Feed
 	Facts
+	Retentions
 	Maintenance
 
 	// Traits tells what kind of store this is. It may change while the store is open.
@@ -181,9 +182,10 @@ type Queues interface {
 	Pause(ctx context.Context, params PauseParams) error
 	// Rest lets a queue rest until a time, which it answers. Resuming the queue ends that.
 	Rest(ctx context.Context, params RestParams) (Resting, error)
-	// SetQueue changes what is set of the attempts of a queue's jobs, and returns what is then.
-	// Nodes take it from AttemptsOfQueues; Rescue goes by it at once. A change is recorded.
-	// Deleting the queue unsets all. The error is ErrInvalid.
+	// SetQueue changes what is set of the attempts of a queue's jobs, and how long they are kept,
+	// and returns what is then. Nodes take it from AttemptsOfQueues; Rescue goes by it at once. A
+	// change is recorded. Deleting the queue unsets all. The errors are ErrInvalid, and ErrNotFound
+	// for a class of retention that is not there.
 	SetQueue(ctx context.Context, params SetQueueParams) (QueueAttempts, error)
 	// AttemptsOfQueues returns what is set, by the name of the queue, of those queues of a
 	// namespace of which something is. It costs the same however many other queues there are.
@@ -283,7 +285,9 @@ type Maintenance interface {
 	CloseChildren(ctx context.Context, limit int) (Closed, error)
 	// Retain removes what is over: finished jobs, with everything that belongs to them, nodes that
 	// ended long ago, records of what people did, requests that were refused more than RefusedKept
-	// ago, and queues that have been without a job for so long that nothing refers to them.
+	// ago, and queues that have been without a job for so long that nothing refers to them. The
+	// jobs of a queue that names a class are kept as that says (Retentions), and what is removed is
+	// counted, in the same transaction.
 	Retain(ctx context.Context, params Retention) (Retained, error)
 }
 

@@ -77,6 +77,12 @@ var JobOf func(run any) *store.Job
 // NoFacts returns a holdfast.Option without which nodes count and measure.
 var NoFacts func() any
 
+// OpenSealed decodes what a job has that was read as it is kept.
+var OpenSealed func(ctx context.Context, c store.Codec, r *store.Record, j *store.Journal, lines []*[]byte)
+
+// Archive returns a holdfast.Option with which nodes keep jobs elsewhere before they remove them.
+var Archive func(to func(ctx context.Context, st store.Store, jobs []store.EndedJob) error) any
+
 // Jobs returns what an operation does with the jobs of a *holdfast.Client's namespace, under the
 // client's name.
 var Jobs func(client any) bulk.Jobs

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/operations"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/queues"
+	"github.com/holdfastdev/holdfast/internal/cli/retentions"
 	"github.com/holdfastdev/holdfast/internal/cli/schedules"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -112,7 +113,7 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		states = arg.States
 	}
 	look := map[string]lookup{
-		"ID": jobsIn(states), "QUEUE": queues.Names, "SCHEDULE": schedules.Names, "LIMIT": limits.Names, "BATCH": batches.Names,
+		"ID": jobsIn(states), "QUEUE": queues.Names, "SCHEDULE": schedules.Names, "LIMIT": limits.Names, "CLASS": retentions.Names, "BATCH": batches.Names,
 		"OPERATION": operations.Names,
 		"set NAME":  limits.Names,
 		"NODE":      nodes.Names,

@@ -101,7 +101,9 @@ func (c *copying) begin() (err error) {
 	if c.known.Done && c.known.From == c.survey.Origin {
 		return nil
 	}
-	return c.to.Import(c, store.ImportParams{From: c.survey.Origin, Queues: c.survey.Queues, Limits: c.survey.Limits})
+	return c.to.Import(c, store.ImportParams{
+		From: c.survey.Origin, Queues: c.survey.Queues, Limits: c.survey.Limits, Classes: c.survey.Classes,
+	})
 }
 
 // copy copies page by page, from a place on.
@@ -145,8 +147,8 @@ const again = "stop all programs that use the two, and copy again; if that does 
 var errDiffers = errors.New("the target has not the jobs of the source")
 
 // compare checks that no node or person worked in the source meanwhile, that there are the same
-// jobs, and as many in each state, and the same schedules, batches and limits. before: the target
-// was complete when this copy began.
+// jobs, and as many in each state, and the same schedules, batches, limits and classes of
+// retention. before: the target was complete when this copy began.
 func (c *copying) compare(before bool) (Report, error) {
 	if err := Quiet(c, c.source, "source"); err != nil {
 		return Report{}, err
@@ -173,6 +175,8 @@ func (c *copying) compare(before bool) (Report, error) {
 		what = "batches"
 	case alike && !reflect.DeepEqual(now.Limits, there.Limits):
 		what = "limits"
+	case alike && !reflect.DeepEqual(now.Classes, there.Classes):
+		what = "retention classes"
 	case alike:
 		return report, nil
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -75,6 +76,9 @@ type NodeConfig struct {
 	// Maintains: the node has no handlers, but for those of Holdfast's own, and does the
 	// maintenance.
 	Maintains bool
+	// Archive, if set, keeps jobs elsewhere that are to be removed. It returns nil only once all of
+	// them are kept that are still finished as they are said to be.
+	Archive func(ctx context.Context, st store.Store, jobs []store.EndedJob) error
 	// maxAside is how many outcomes may be blocked by callers' transactions before the node stops
 	// claiming: each is kept in memory with its result until the caller's transaction ends; 10,000.
 	maxAside int

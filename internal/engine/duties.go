@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -182,8 +183,15 @@ func (n *node) closeChildren(ctx context.Context) error {
 const closeLimit = 500
 
 func (n *node) retain(ctx context.Context) error {
+	params := n.cfg.Retain
+	if n.cfg.Archive != nil {
+		params.Archived = true
+		if err := n.archive(ctx, params); err != nil {
+			return err
+		}
+	}
 	for ctx.Err() == nil {
-		retained, err := n.store.Retain(ctx, n.cfg.Retain)
+		retained, err := n.store.Retain(ctx, params)
 		if err != nil {
 			return err
 		}
@@ -197,6 +205,45 @@ func (n *node) retain(ctx context.Context) error {
 	}
 	return nil
 }
+
+// archive removes what is over, page by page, each once it is archived. A process that dies in
+// between has archived jobs that are still there: they are archived again.
+func (n *node) archive(ctx context.Context, params store.Retention) error {
+	params.Limit = archivePage
+	for ctx.Err() == nil {
+		jobs, more, err := n.store.Expired(ctx, params)
+		if err != nil {
+			return err
+		}
+		if len(jobs) > 0 {
+			if err := n.cfg.Archive(ctx, n.kept(), jobs); err != nil {
+				return fmt.Errorf("archive: %w; no job is removed before this works", err)
+			}
+			removed, err := n.store.RemoveExpired(ctx, jobs)
+			if err != nil {
+				return err
+			}
+			observer.Did(ctx, removed)
+			n.log.Debug("finished jobs archived and removed", logs.KeyJobs, removed)
+		}
+		if !more {
+			return nil
+		}
+	}
+	return nil
+}
+
+// kept is the store that has payloads as they are kept: what is encrypted stays so in an archive,
+// and is not lost to a node that lacks the key.
+func (n *node) kept() store.Store {
+	if sealed, ok := n.store.(interface{ Inner() store.Store }); ok {
+		return sealed.Inner()
+	}
+	return n.store
+}
+
+// archivePage is how many jobs an archived file has at most.
+const archivePage = 1000
 
 // releaseStale gives back prefetched jobs that get no slot within a second, because handlers
 // suddenly take longer. It is requested when jobs wait.

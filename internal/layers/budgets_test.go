@@ -39,7 +39,7 @@ var publicBudget = size{files: 55, lines: 8500, up: 20, function: 60, parameters
 
 // modelBudget is that of the model, which does in memory all that the contract says, and of the
 // machine, which asks at random for all of it.
-var modelBudget = size{files: 35, lines: 5600, up: 10, function: 60, parameters: 6, unwalked: 60}
+var modelBudget = size{files: 36, lines: 5700, up: 10, function: 60, parameters: 6, unwalked: 60}
 
 func budgetOf(pkg string) size {
 	switch pkg {
@@ -49,9 +49,9 @@ func budgetOf(pkg string) size {
 		wide := budget
 		wide.lines = 4150
 		return wide
-	case "store/postgres/internal/operate": // which has whatever people and the clock do to jobs
+	case "store/postgres/internal/operate": // which has whatever people, the clock and classes of retention do to jobs
 		wide := budget
-		wide.lines = 4150
+		wide.lines = 4800
 		return wide
 	case "internal/engine": // which begins and ends whatever a node does, tells of it, and holds what it cannot read
 		wide := budget

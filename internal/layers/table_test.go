@@ -39,6 +39,7 @@ var layers = []layer{
 	{pattern: "store/internal/lists", imports: []string{"store"}},
 	{pattern: "store/internal/edits", imports: []string{"store"}},
 	{pattern: "store/internal/gates", imports: []string{"store"}},
+	{pattern: "store/internal/kept", imports: []string{"store"}},
 	{
 		pattern: "store/storetest/model",
 		imports: []string{"internal/gcra", "store", "store/internal/edits", "store/internal/lists", "store/storetest/turns"},
@@ -53,6 +54,7 @@ var layers = []layer{
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
 	{pattern: "store/storetest/joblogs", imports: words},
+	{pattern: "store/storetest/retention", imports: append([]string{"store/storetest/crowd"}, words...)},
 	{pattern: "store/storetest/dead", imports: words},
 	{pattern: "store/storetest/facts", imports: words},
 	{pattern: "store/storetest/feed", imports: words},
@@ -88,7 +90,7 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/batches", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
+			"store/sqlite/internal/batches", "store/sqlite/internal/classes", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
 			"store/sqlite/internal/joblog", "store/sqlite/internal/limits", "store/sqlite/internal/schedules",
 			"store/sqlite/internal/work",
 		}),
@@ -96,6 +98,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
 	{pattern: "store/sqlite/internal/joblog", imports: onSQLite},
+	{pattern: "store/sqlite/internal/classes", imports: slices.Concat(onSQLite, []string{"store/internal/kept"})},
 	{pattern: "store/sqlite/internal/feed", imports: onSQLite},
 	{pattern: "store/sqlite/internal/facts", imports: onSQLite},
 	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
@@ -116,8 +119,8 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/edits", "store/sqlite/internal/batches", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
-			"store/sqlite/internal/feed", "store/sqlite/internal/keys", "store/sqlite/internal/limits",
+			"store/internal/edits", "store/internal/kept", "store/sqlite/internal/batches", "store/sqlite/internal/classes",
+			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/feed", "store/sqlite/internal/keys", "store/sqlite/internal/limits",
 			"store/sqlite/internal/updates", "store/sqlite/internal/work",
 		}),
 	},
@@ -139,7 +142,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/move",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/batches", "store/postgres/internal/limits", "store/postgres/internal/schedules",
+			"store/postgres/internal/batches", "store/postgres/internal/classes", "store/postgres/internal/limits",
+			"store/postgres/internal/schedules",
 		}),
 	},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
@@ -149,10 +153,14 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"internal/gcra", "store/internal/gates"})},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/joblog", imports: onPostgres},
+	{pattern: "store/postgres/internal/classes", imports: slices.Concat(onPostgres, []string{"store/internal/kept"})},
 	{pattern: "store/postgres/internal/feed", imports: onPostgres},
 	{pattern: "store/postgres/internal/facts", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
-	{pattern: "store/postgres/internal/limits", imports: slices.Concat(onPostgres, []string{"internal/gcra"})},
+	{
+		pattern: "store/postgres/internal/limits",
+		imports: slices.Concat(onPostgres, []string{"internal/gcra", "store/postgres/internal/classes"}),
+	},
 	{pattern: "store/postgres/internal/batches", imports: onPostgres},
 	{pattern: "store/postgres/internal/edges", imports: onPostgres},
 	{pattern: "store/postgres/internal/locks", imports: onPostgres},
@@ -167,8 +175,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/internal/edits", "store/postgres/internal/batches", "store/postgres/internal/edges", "store/postgres/internal/feed",
-			"store/postgres/internal/joblog",
+			"store/internal/edits", "store/internal/kept", "store/postgres/internal/batches", "store/postgres/internal/classes",
+			"store/postgres/internal/edges", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/locks", "store/postgres/internal/read", "store/postgres/internal/schema",
 			"store/postgres/internal/updates", "store/postgres/internal/write",
 		}),
@@ -176,7 +184,7 @@ var layers = []layer{
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/examine",
+			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/classes", "store/postgres/internal/examine",
 			"store/postgres/internal/facts", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/move",
 			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schedules",
@@ -336,6 +344,8 @@ var layers = []layer{
 		pattern: "codec", imports: []string{".", "internal/access", "store"},
 		tests: slices.Concat(support, []string{"after", "batch", "joblog", "schedule"}),
 	},
+	{pattern: "archive", imports: []string{".", "internal/access", "store"}, tests: append([]string{"codec", "maintain"}, support...)},
+	{pattern: "retention", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},
 	{pattern: "maintain", imports: []string{".", "internal/access", "internal/engine"}, tests: append([]string{"schedule"}, support...)},
@@ -389,13 +399,15 @@ var layers = []layer{
 	{pattern: "internal/cli/listen", imports: []string{".", "telemetry"}, tests: support},
 	{
 		pattern: "internal/cli/nodes",
-		imports: append([]string{".", "internal/builtin", "internal/cli/listen", "maintain", "store", "store/dsn"}, ofVerbs...),
+		imports: append([]string{".", "archive", "internal/builtin", "internal/cli/listen", "maintain", "store", "store/dsn"}, ofVerbs...),
 		tests:   support,
 	},
 	{pattern: "internal/cli/feed", imports: append([]string{".", "events", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/dead", imports: append([]string{".", "dead", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/counts", imports: append([]string{".", "stats"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/archives", imports: append([]string{"archive", "store"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/retentions", imports: append([]string{".", "retention", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/schedules",
@@ -414,7 +426,7 @@ var layers = []layer{
 	{
 		pattern: "internal/cli",
 		imports: []string{".", "codec", "internal/cli/...", "internal/vet", "store", "store/dsn"},
-		tests:   slices.Concat(support, []string{"after", "internal/metrics", "limit", "schedule"}),
+		tests:   slices.Concat(support, []string{"after", "archive", "internal/metrics", "limit", "schedule"}),
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
 	{

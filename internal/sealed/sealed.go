@@ -18,6 +18,9 @@ type Store struct {
 // Wrap puts the codec around a store.
 func Wrap(inner store.Store, codec store.Codec) *Store { return &Store{inner, codec} }
 
+// Inner is the store below, which has what is kept as it is kept.
+func (s *Store) Inner() store.Store { return s.Store }
+
 // writing seals what add says, makes the call, and puts back what was there.
 func (s *Store) writing(ctx context.Context, add func(*sealing), call func() error) error {
 	seals := sealing{codec: s.codec}
@@ -220,4 +223,18 @@ func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]
 		}
 	})
 	return ended, err
+}
+
+// Open decodes what a job has, as it is read from a store that this package is not around. What
+// cannot be decoded stays as it is.
+func Open(ctx context.Context, codec store.Codec, r *store.Record, j *store.Journal, lines []*[]byte) {
+	o := opening{codec: codec}
+	o.record(r)
+	if j != nil {
+		o.journal(r.Namespace, j)
+	}
+	for _, l := range lines {
+		o.addLog(r.Namespace, l)
+	}
+	o.open(ctx)
 }

@@ -104,6 +104,9 @@ func ApplyPause(ctx context.Context, s store.Store, id store.ID) error {
 // MoveAtMost bounds how many entries of journals retention moves.
 func MoveAtMost(s store.Store, entries int) { s.(*Store).operate.MoveMost = entries } //nolint:errcheck // what else would it be
 
+// KeepAtMost sets how many jobs of a day may be kept for its tables to be dropped.
+func KeepAtMost(s store.Store, jobs int) { s.(*Store).operate.KeepMost = jobs } //nolint:errcheck // what else would it be
+
 // Lasting are connections that outlive the stores that are opened on them, one after the other:
 // they have planned what each store asks.
 type Lasting struct{ first *Store }

@@ -157,6 +157,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{38, []string{"DROP TABLE {schema}.retention_class, {schema}.removed"}},
 	{37, []string{"DROP TABLE {schema}.fact"}},
 	{36, []string{"ALTER TABLE {schema}.migration DROP COLUMN serves"}},
 	{35, []string{"DROP INDEX {schema}.finished_dead"}},
@@ -242,8 +243,11 @@ func TestMigrateFromVersion17(t *testing.T) { migrateFrom(t, 17) }
 func TestMigrateFromVersion18(t *testing.T) { migrateFrom(t, 18) }
 
 func TestMigrateFromVersion34(t *testing.T) { migrateFrom(t, 34) }
+func TestMigrateFromVersion36(t *testing.T) { migrateFrom(t, 36) }
 
 func TestMigrateFromVersion37(t *testing.T) { migrateFrom(t, 37) }
+
+func TestMigrateFromVersion38(t *testing.T) { migrateFrom(t, 38) }
 
 // TestTimesOfEveryDay: the partitions of days, those that were there before migration 18 and those
 // that come later, have the index of times that it makes.

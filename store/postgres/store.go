@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/facts"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
@@ -44,6 +45,7 @@ type Store struct {
 	batches   *batches.Store
 	limits    *limits.Store
 	feed      *feed.Store
+	classes   *classes.Store
 
 	close sync.Once
 }
@@ -251,6 +253,41 @@ func (s *Store) OrderFeed(ctx context.Context) error {
 func (s *Store) ReadFeed(ctx context.Context, params store.FeedParams) (store.FeedPage, error) {
 	page, err := s.feed.ReadFeed(ctx, params)
 	return page, pg.Classify(ctx, "read the feed", err)
+}
+
+// SetRetention implements store.Retentions.
+func (s *Store) SetRetention(ctx context.Context, class store.RetentionClass) (store.RetentionClass, error) {
+	is, err := s.classes.SetRetention(ctx, class)
+	return is, pg.Classify(ctx, "set retention class "+class.Name, err)
+}
+
+// RetentionClasses implements store.Retentions.
+func (s *Store) RetentionClasses(ctx context.Context) ([]store.RetentionClass, error) {
+	all, err := s.classes.RetentionClasses(ctx)
+	return all, pg.Classify(ctx, "list retention classes", err)
+}
+
+// DeleteRetention implements store.Retentions.
+func (s *Store) DeleteRetention(ctx context.Context, name string) error {
+	return pg.Classify(ctx, "delete retention class "+name, s.classes.DeleteRetention(ctx, name))
+}
+
+// Expired implements store.Retentions.
+func (s *Store) Expired(ctx context.Context, params store.Retention) ([]store.EndedJob, bool, error) {
+	jobs, more, err := s.operate.Expired(ctx, params)
+	return jobs, more, pg.Classify(ctx, "look for old jobs", err)
+}
+
+// RemoveExpired implements store.Retentions.
+func (s *Store) RemoveExpired(ctx context.Context, jobs []store.EndedJob) (int, error) {
+	removed, err := s.operate.RemoveExpired(ctx, jobs)
+	return removed, pg.Classify(ctx, "remove old jobs", err)
+}
+
+// Removed implements store.Retentions.
+func (s *Store) Removed(ctx context.Context, params store.RemovedParams) ([]store.Removed, error) {
+	all, err := s.classes.Removed(ctx, params)
+	return all, pg.Classify(ctx, "read what was removed", err)
 }
 
 // Obstacles implements store.Reader.

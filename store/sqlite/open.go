@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/facts"
@@ -49,6 +50,7 @@ type Store struct {
 	scheduling
 	limiting
 	batching
+	retaining
 
 	d         *core.Database
 	config    Config
@@ -70,6 +72,7 @@ type (
 	scheduling = schedules.Verbs
 	limiting   = limits.Verbs
 	batching   = batches.Verbs
+	retaining  = classes.Verbs
 )
 
 var (
@@ -140,6 +143,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	s.naming, s.updating, s.moving = keys.New(s.d), updates.New(s.d), move.New(s.d)
 	s.logging, s.counting = joblog.New(s.d), facts.New(s.d)
 	s.telling = feed.New(s.d)
+	s.retaining = classes.New(s.d)
 	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil
 }

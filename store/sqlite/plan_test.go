@@ -73,6 +73,8 @@ func TestListPlans(t *testing.T) {
 		"fact_delete":           "holdfast_fact_place",
 		"facts_page":            "holdfast_fact_place",
 		"facts_page_of_all":     "holdfast_fact_time",
+		"over":                  ownKey,
+		"removed_of":            ownKey,
 	} {
 		plan := planOf(t, db, name)
 		found := strings.Contains(plan, "USING PRIMARY KEY") || strings.Contains(plan, "sqlite_autoindex_")
@@ -86,6 +88,35 @@ func TestListPlans(t *testing.T) {
 	// Of one moment, however many that are, those are sorted that come after a place.
 	if plan := planOf(t, db, "ended_at"); !strings.Contains(plan, "holdfast_finished_by_time") || strings.Contains(plan, "SCAN ") {
 		t.Errorf("ended_at: %s", plan)
+	}
+}
+
+// TestRetentionPlans: what is over by some class is found in the order of its end, after a place,
+// whatever was passed before, and what was removed in the order of days.
+func TestRetentionPlans(t *testing.T) {
+	source := sqlite.File(file(t))
+	open(t, source)
+	db := database(t, source.Path)
+	for name, wants := range map[string][]string{
+		"ended_after": {
+			"SEARCH holdfast_finished USING INDEX holdfast_finished_by_time (state=? AND finished_at>? AND finished_at<?)",
+			"SEARCH j USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)", "SEARCH l USING INTEGER PRIMARY KEY (rowid=?)",
+		},
+		"queues_set":     {"USING INDEX holdfast_queue_attempts"},
+		"removed":        {"SEARCH holdfast_removed USING PRIMARY KEY (namespace=?)"},
+		"removed_in":     {"SEARCH r USING INDEX holdfast_removed_day (day=? AND namespace=? AND queue=?)", "USING PRIMARY KEY (namespace=? AND day<?)"},
+		"removed_old":    {"SEARCH holdfast_removed USING COVERING INDEX holdfast_removed_day (day<?)"},
+		"removed_forget": {"SEARCH holdfast_removed USING COVERING INDEX holdfast_removed_day (day<?)"},
+	} {
+		plan := planOf(t, db, name)
+		for _, want := range wants {
+			if !strings.Contains(plan, want) {
+				t.Errorf("%s does not %s:\n%s", name, want, plan)
+			}
+		}
+		if name == "ended_after" && strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s sorts:\n%s", name, plan)
+		}
 	}
 }
 

@@ -240,6 +240,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{38, []string{"DROP TABLE holdfast_retention_class", "DROP TABLE holdfast_removed"}},
 	{37, []string{"DROP TABLE holdfast_fact"}},
 	{36, []string{"ALTER TABLE holdfast_migration DROP COLUMN serves"}},
 	{35, []string{"DROP INDEX holdfast_finished_dead"}},
@@ -311,8 +312,11 @@ func TestUpgradeFrom13(t *testing.T) { upgradeFrom(t, 13) }
 func TestUpgradeFrom18(t *testing.T) { upgradeFrom(t, 18) }
 
 func TestUpgradeFrom34(t *testing.T) { upgradeFrom(t, 34) }
+func TestUpgradeFrom36(t *testing.T) { upgradeFrom(t, 36) }
 
 func TestUpgradeFrom37(t *testing.T) { upgradeFrom(t, 37) }
+
+func TestUpgradeFrom38(t *testing.T) { upgradeFrom(t, 38) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()

@@ -26,6 +26,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/operate"
 	"github.com/holdfastdev/holdfast/store/storetest/outside"
 	"github.com/holdfastdev/holdfast/store/storetest/race"
+	"github.com/holdfastdev/holdfast/store/storetest/retention"
 	"github.com/holdfastdev/holdfast/store/storetest/schedules"
 	"github.com/holdfastdev/holdfast/store/storetest/starts"
 	"github.com/holdfastdev/holdfast/store/storetest/updates"
@@ -35,7 +36,7 @@ import (
 var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
 	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups, limits.Groups, gates.Groups, fair.Groups,
-	depend.Groups, batches.Groups, joblogs.Groups, dead.Groups, feed.Groups, facts.Groups,
+	depend.Groups, batches.Groups, joblogs.Groups, dead.Groups, feed.Groups, facts.Groups, retention.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are
@@ -49,7 +50,7 @@ func Run(t *testing.T, open Factory, without ...string) {
 		}
 	}
 	if testing.Short() {
-		without = append(slices.Clip(without), "Race", "RaceEdit", "RaceLimit", "Property", "Slots", "Large")
+		without = append(slices.Clip(without), "Race", "RaceEdit", "RaceLimit", "RaceRetention", "Property", "Slots", "Large")
 	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		if slices.Contains(without, group) {

@@ -209,8 +209,17 @@ func NoQueue(client *holdfast.Client, name string) error {
 	return fmt.Errorf("no such queue in namespace %q: %s; \"holdfast queue list\" lists the queues", client.Namespace(), output.OneLine(name))
 }
 
-// codecOption is the codec of --codec-keys; nil: none.
+// codecOption is the codec of --codec-keys, for Open; nil: none.
 func (a *App) codecOption() (holdfast.Option, error) {
+	c, err := a.Codec()
+	if c == nil || err != nil {
+		return nil, err
+	}
+	return codec.With(c), nil
+}
+
+// Codec is the codec of --codec-keys; nil: none.
+func (a *App) Codec() (store.Codec, error) {
 	if a.CodecKeys == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -222,5 +231,5 @@ func (a *App) codecOption() (holdfast.Option, error) {
 	if err != nil {
 		return nil, arg.Usagef("%s: %w", a.NameOf(FlagCodecKeys), err)
 	}
-	return codec.With(c), nil
+	return c, nil
 }

@@ -66,6 +66,11 @@ func (nowhere) SetQueue(_ context.Context, p store.SetQueueParams) (store.QueueA
 	return store.QueueAttempts{}, p.Check()
 }
 
+// SetRetention checks a class.
+func (nowhere) SetRetention(_ context.Context, c store.RetentionClass) (store.RetentionClass, error) {
+	return c, c.Check()
+}
+
 func (nowhere) DeleteQueue(context.Context, store.DeleteQueueParams) error { return nil }
 
 // Schedules returns a schedule of any name, which fires so rarely that what fits to another

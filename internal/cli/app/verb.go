@@ -48,7 +48,9 @@ func TakesNamespaces(cmd *cobra.Command) bool { return cmd.Annotations[namespace
 // UsesFlag reports whether a verb uses a global flag.
 func UsesFlag(cmd *cobra.Command, flag string) bool {
 	if flag == FlagCodecKeys || flag == FlagRedact { // those of each verb that opens a client
-		return UsesFlag(cmd, FlagDatabase) && UsesFlag(cmd, FlagNamespace)
+		if UsesFlag(cmd, FlagDatabase) && UsesFlag(cmd, FlagNamespace) {
+			return true
+		}
 	}
 	return slices.Contains(strings.Fields(cmd.Annotations[UsesKey]), flag)
 }

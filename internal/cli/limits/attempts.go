@@ -14,12 +14,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// attemptFlags are the flags that set how the jobs of a queue are attempted.
+// attemptFlags are the flags that set how the jobs of a queue are attempted, and how long they are
+// kept.
 type attemptFlags struct {
 	attempts           int
 	backoff            string
 	timeout, heartbeat time.Duration
 	unset              []string
+	retention          string
 }
 
 func (f *attemptFlags) add(cmd *cobra.Command) {
@@ -28,8 +30,9 @@ func (f *attemptFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.backoff, "backoff", "", "`BASE,LIMIT` of the waits after failed attempts: 1s,1h is 1s, 2s, 4s and so on, at most 1h")
 	flags.DurationVar(&f.timeout, "timeout", 0, "limit each attempt to `DURATION`")
 	flags.DurationVar(&f.heartbeat, "heartbeat-timeout", 0, "fail an attempt that makes no progress for `DURATION`")
+	flags.StringVar(&f.retention, "retention", "", "keep finished jobs as this `CLASS` says; \"retention set\" makes one")
 	flags.StringArrayVar(&f.unset, "unset", nil,
-		"leave `SETTING` to the handler again: max-attempts, backoff, timeout or heartbeat-timeout; repeatable, or a comma-separated list")
+		"leave `SETTING` to the handler again: max-attempts, backoff, timeout, heartbeat-timeout or retention; repeatable, or a comma-separated list")
 }
 
 // change is what the flags say. given is false if they say nothing.
@@ -41,7 +44,7 @@ func (f *attemptFlags) change(isGiven func(string) bool) (p store.SetQueueParams
 		}
 		p.Unset |= of
 	}
-	p.Set = store.AttemptSettings{MaxAttempts: f.attempts, Timeout: f.timeout, Heartbeat: f.heartbeat}
+	p.Set = store.AttemptSettings{MaxAttempts: f.attempts, Timeout: f.timeout, Heartbeat: f.heartbeat, Retention: f.retention}
 	for flag, zero := range map[string]bool{
 		"max-attempts": f.attempts == 0, "timeout": f.timeout == 0, "heartbeat-timeout": f.heartbeat == 0, "backoff": f.backoff == "",
 	} {
@@ -49,6 +52,7 @@ func (f *attemptFlags) change(isGiven func(string) bool) (p store.SetQueueParams
 			return p, true, arg.Usagef("--%s is nothing; to leave it to the handler again use --unset %s", flag, flag)
 		}
 	}
+	given = given || f.retention != ""
 	if f.backoff != "" {
 		p.Set.Backoff, err = backoffOf(f.backoff)
 	}
@@ -92,7 +96,7 @@ func (a verbs) setAttempts(ctx context.Context, queue string, p *store.SetQueueP
 		return a.Object(views.NewSetQueue(client.Namespace(), queue, is), func() {
 			text := is.String()
 			if text == "" {
-				text = "nothing is set; its jobs are attempted as they, their handlers and their kinds say"
+				text = "nothing is set; its jobs are attempted as they, their handlers and their kinds say, and kept as others"
 			}
 			a.Printf("queue %s: %s", output.OneLine(queue), text)
 		})

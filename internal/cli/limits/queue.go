@@ -23,7 +23,7 @@ func QueueCommand(a *app.App) *cobra.Command {
 	var attempts attemptFlags
 	cmd := &cobra.Command{
 		Use:   "set QUEUE",
-		Short: "Set how many jobs of a queue run at once, or start in a time, or how they are attempted",
+		Short: "Set how many jobs of a queue run at once or start in a time, how they are attempted, or kept",
 		Long: `Set how many jobs of a queue run at once, or start in a time, over all nodes. This is the limit
 queue:QUEUE, which the verbs of "holdfast limit" show and change as well; what a flag says is set,
 the rest stays. With --fair-share a node that uses more than an even part of these slots gives some
@@ -32,14 +32,16 @@ back, as its jobs end, while other nodes want some.
 Or set how the jobs of a queue are attempted: --max-attempts and --backoff hold for the attempts
 that fail from then on, also of jobs that were enqueued before; --timeout and --heartbeat-timeout
 for those that begin. What the enqueue of a job says comes before it; it comes before what the
-handler and the kind say. --unset takes it away. "queue get" shows what counts. These flags do not
-go together with those of the limit.`,
+handler and the kind say. Or set how long the queue keeps its finished jobs: --retention names a
+class, and holds within a minute, also for jobs that have finished already. --unset takes it away.
+"queue get" shows what counts. These flags do not go together with those of the limit.`,
 		Example: `  holdfast queue set mail --max-workers 8
   holdfast queue set mail --max-workers 8 --fair-share
   holdfast queue set mail --rate 50/s --burst 10
   holdfast queue set mail --max-workers none --rate none
   holdfast queue set mail --max-attempts 5 --backoff 10s,1h --timeout 30s
-  holdfast queue set mail --unset backoff`,
+  holdfast queue set mail --unset backoff
+  holdfast queue set mail --retention short`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
@@ -52,12 +54,12 @@ go together with those of the limit.`,
 			case err != nil:
 				return err
 			case tunes && len(opts) > 0:
-				return arg.Usagef("how jobs are attempted and how many run are set by two commands")
+				return arg.Usagef("how jobs are attempted or kept and how many run are set by two commands")
 			case tunes:
 				return v.setAttempts(ctx, args[0], &change)
 			case len(opts) == 0:
 				return arg.Usagef("nothing to set; use --max-workers, --fair-share, --rate or --burst, " +
-					"or --max-attempts, --backoff, --timeout, --heartbeat-timeout or --unset")
+					"or --max-attempts, --backoff, --timeout, --heartbeat-timeout, --retention or --unset")
 			}
 			opts = append(opts, limit.Queues(args[0]), limit.Kinds())
 			if workers == none || rate.rate == none {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/archive"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
@@ -107,6 +108,7 @@ used while nodes run.`, `  holdfast maintain all --completed 24h --failed 7d
 func (a verbs) roundCommand(r round) *cobra.Command {
 	var budget time.Duration
 	var k kept
+	var files string
 	example := "  holdfast maintain " + r.verb
 	if r.retains {
 		example += " --completed 24h --failed 7d"
@@ -126,22 +128,27 @@ func (a verbs) roundCommand(r round) *cobra.Command {
 			case r.verb == "retain" && k.isEmpty():
 				return arg.Usagef("say what is to be removed, with --completed, --failed, --cancelled or --audit")
 			}
-			return a.maintainOnce(ctx, r, budget, keeps)
+			opts := []holdfast.Option{keeps}
+			if files != "" {
+				opts = append(opts, archive.To(archive.Dir(files)))
+			}
+			return a.maintainOnce(ctx, r, budget, opts)
 		}),
 	}
 	cmd.Flags().DurationVar(&budget, "budget", r.budget, "stop after this `DURATION`, whatever is left to do")
 	if r.retains {
 		k.add(cmd)
+		cmd.Flags().StringVar(&files, flagArchive, "", "keep jobs in files in `DIR` before they are removed")
 	}
 	return cmd
 }
 
-func (a verbs) maintainOnce(ctx context.Context, r round, budget time.Duration, keeps holdfast.Option) (err error) {
+func (a verbs) maintainOnce(ctx context.Context, r round, budget time.Duration, opts []holdfast.Option) (err error) {
 	source, err := a.Source(dsn.NoMigrate())
 	if err != nil {
 		return err
 	}
-	client, err := a.OpenClient(ctx, source, keeps)
+	client, err := a.OpenClient(ctx, source, opts...)
 	if err != nil {
 		return err
 	}

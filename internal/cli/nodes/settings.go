@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/archive"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 )
@@ -29,6 +30,7 @@ const (
 	flagDeadAfter   = "dead-after"
 	flagStopTimeout = "stop-timeout"
 	flagListen      = "listen"
+	flagArchive     = "archive"
 )
 
 // The variables of these flags.
@@ -41,6 +43,7 @@ const (
 	EnvDeadAfter   = "HOLDFAST_DEAD_AFTER"
 	EnvStopTimeout = "HOLDFAST_STOP_TIMEOUT"
 	EnvListen      = "HOLDFAST_LISTEN"
+	EnvArchive     = "HOLDFAST_ARCHIVE"
 )
 
 // settings are the flags of nodes.
@@ -53,6 +56,7 @@ type settings struct {
 	deadAfter   time.Duration
 	stopTimeout time.Duration
 	listen      string
+	archive     string
 	log         app.LogFlags
 }
 
@@ -80,10 +84,11 @@ func (f *settings) addOfNode(cmd *cobra.Command, format string) {
 	flags.DurationVar(&f.stopTimeout, flagStopTimeout, 20*time.Second, "give running jobs this `DURATION` to finish after the first signal")
 	flags.StringVar(&f.listen, flagListen, "",
 		"serve /metrics, /healthz and /readyz by HTTP on `ADDRESS`, such as 127.0.0.1:9464 (default: do not listen)")
+	flags.StringVar(&f.archive, flagArchive, "", "keep finished jobs in files in `DIR` before they are removed; give it to all nodes, any of which may lead")
 	f.log.Add(flags, "info", format)
 	for flag, variable := range map[string]string{
 		flagNodeName: EnvNodeName, flagBeat: EnvBeat, flagDeadAfter: EnvDeadAfter, flagStopTimeout: EnvStopTimeout,
-		flagListen: EnvListen,
+		flagListen: EnvListen, flagArchive: EnvArchive,
 	} {
 		app.Variable(flags, flag, variable)
 	}
@@ -116,6 +121,9 @@ func (a verbs) nodeOptions(ctx context.Context, f *settings) ([]holdfast.Option,
 	}
 	if err != nil {
 		return nil, arg.Usagef("%s: %w", a.NameOf(flagNodeName), err)
+	}
+	if f.archive != "" {
+		opts = append(opts, archive.To(archive.Dir(f.archive)))
 	}
 	queues, err := queuesOf(f.queues)
 	if err == nil {

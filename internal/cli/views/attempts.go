@@ -10,12 +10,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Attempts are what a person has set of the attempts of a queue's jobs; null is not set.
+// Attempts are what a person has set of the attempts of a queue's jobs, and of how long they are
+// kept; null is not set.
 type Attempts struct {
 	MaxAttempts Number    `json:"max_attempts"`
 	Backoff     *Backoff  `json:"backoff"`
 	Timeout     span      `json:"timeout"`
 	Heartbeat   span      `json:"heartbeat_timeout"`
+	Retention   Text      `json:"retention"` // the class by which finished jobs are kept
 	SetAt       timestamp `json:"set_at"`
 	SetBy       Text      `json:"set_by"`
 }
@@ -23,7 +25,7 @@ type Attempts struct {
 func newAttempts(q store.QueueAttempts) Attempts {
 	return Attempts{
 		MaxAttempts: Number(q.MaxAttempts), Backoff: newBackoff(q.Backoff), Timeout: span(q.Timeout), Heartbeat: span(q.Heartbeat),
-		SetAt: timestamp(q.SetAt), SetBy: Text(q.SetBy),
+		Retention: Text(q.Retention), SetAt: timestamp(q.SetAt), SetBy: Text(q.SetBy),
 	}
 }
 

@@ -27,6 +27,7 @@ var copyTests = map[string]func(*pair){
 	"a_target_with_schedules_is_refused":               scheduleRefused,
 	"a_target_with_limits_is_refused":                  limitRefused,
 	"LimitsHold_limits_are_copied_and_grants_are_not":  limitsCopied,
+	"classes_of_retention_are_copied":                  classesCopied,
 	"LimitsHold_jobs_that_wait_for_their_key_go_on":    gatesGoOn,
 	"LimitsHold_jobs_that_wait_for_a_rate_go_on":       keyRatesGoOn,
 	"OneFire_schedules_fire_on_where_they_were":        schedulesGoOn,
@@ -290,6 +291,21 @@ func scheduleRefused(p *pair) {
 func limitRefused(p *pair) {
 	p.to.SaveLimit(env.Limit("partner", 5))
 	p.wantRefused("a target with a limit", store.ImportParams{From: survey(p.from).Origin})
+}
+
+// classesCopied: jobs are kept as long in the copy; each import that has classes makes them what
+// they are, and others leave them alone.
+func classesCopied(p *pair) {
+	p.from.SetRetention(store.RetentionClass{Name: "short", Completed: time.Hour, Failed: store.KeepForever})
+	p.from.NameRetention("mail", "short")
+	p.to.SetRetention(store.RetentionClass{Name: "other", Cancelled: time.Hour})
+	p.copy(100, 1<<20)
+	want := survey(p.from).Classes
+	p.to.Equal("copied", survey(p.to).Classes, want)
+	if len(want) != 1 || want[0].Name != "short" || want[0].SetBy != "ada" {
+		p.to.Fatalf("classes: %+v", want)
+	}
+	p.to.Equal("the queue", p.to.Queue("mail").Attempts.Retention, "short")
 }
 
 // limitsCopied: each import that has limits makes them what they are, and others leave them alone.

@@ -201,8 +201,42 @@ func (p persistent) MergeFacts(ctx context.Context, gone []store.FactKey, merged
 	})
 }
 
+func (p persistent) SetRetention(ctx context.Context, class store.RetentionClass) (store.RetentionClass, error) {
+	return persistFor(func() (store.RetentionClass, error) { return p.Store.SetRetention(ctx, class) })
+}
+
+func (p persistent) RetentionClasses(ctx context.Context) ([]store.RetentionClass, error) {
+	return persistFor(func() ([]store.RetentionClass, error) { return p.Store.RetentionClasses(ctx) })
+}
+
+func (p persistent) DeleteRetention(ctx context.Context, name string) error {
+	return persist(func(again bool) error {
+		err := p.Store.DeleteRetention(ctx, name)
+		if again && errors.Is(err, store.ErrNotFound) {
+			return nil // it was deleted, and the answer was lost
+		}
+		return err
+	})
+}
+
 func (p persistent) Measure(ctx context.Context) (store.Measured, error) {
 	return persistFor(func() (store.Measured, error) { return p.Store.Measure(ctx) })
+}
+
+func (p persistent) Expired(ctx context.Context, params store.Retention) (jobs []store.EndedJob, more bool, err error) {
+	err = persist(func(bool) (err error) {
+		jobs, more, err = p.Store.Expired(ctx, params)
+		return err
+	})
+	return jobs, more, err
+}
+
+func (p persistent) RemoveExpired(ctx context.Context, jobs []store.EndedJob) (int, error) {
+	return persistFor(func() (int, error) { return p.Store.RemoveExpired(ctx, jobs) })
+}
+
+func (p persistent) Removed(ctx context.Context, params store.RemovedParams) ([]store.Removed, error) {
+	return persistFor(func() ([]store.Removed, error) { return p.Store.Removed(ctx, params) })
 }
 
 func (p persistent) SetFeed(ctx context.Context, on bool) (store.FeedStatus, error) {

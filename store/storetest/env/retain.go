@@ -62,3 +62,30 @@ func (e *Env) Used(node int64, queues ...string) []store.ID {
 	}
 	return ids
 }
+
+// SetRetention makes a class of retention.
+func (e *Env) SetRetention(class store.RetentionClass) store.RetentionClass {
+	e.Helper()
+	class.SetBy = "ada"
+	is, err := e.Store.SetRetention(e.Ctx, class)
+	e.NoError("SetRetention", err)
+	return is
+}
+
+// NameRetention lets a queue name a class; "": none any more.
+func (e *Env) NameRetention(queue, class string) {
+	e.Helper()
+	var unset store.Setting
+	if class == "" {
+		unset = store.SettingRetention
+	}
+	e.SetQueue(queue, store.AttemptSettings{Retention: class}, unset)
+}
+
+// Removed returns how many jobs retention has removed, by day, queue and state.
+func (e *Env) Removed(queue string) []store.Removed {
+	e.Helper()
+	removed, err := e.Store.Removed(e.Ctx, store.RemovedParams{Namespace: Namespace, Queue: queue, Limit: 1000})
+	e.NoError("Removed", err)
+	return removed
+}

@@ -450,6 +450,40 @@ func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogCh
 	return answer(ctx, s, "Logs", func() ([]store.LogChunk, error) { return s.inner.Logs(ctx, params) })
 }
 
+// SetRetention implements store.Retentions.
+func (s *Store) SetRetention(ctx context.Context, class store.RetentionClass) (store.RetentionClass, error) {
+	return answer(ctx, s, "SetRetention", func() (store.RetentionClass, error) { return s.inner.SetRetention(ctx, class) })
+}
+
+// RetentionClasses implements store.Retentions.
+func (s *Store) RetentionClasses(ctx context.Context) ([]store.RetentionClass, error) {
+	return answer(ctx, s, "RetentionClasses", func() ([]store.RetentionClass, error) { return s.inner.RetentionClasses(ctx) })
+}
+
+// DeleteRetention implements store.Retentions.
+func (s *Store) DeleteRetention(ctx context.Context, name string) error {
+	return s.do(ctx, "DeleteRetention", func(bool) error { return s.inner.DeleteRetention(ctx, name) })
+}
+
+// Expired implements store.Retentions.
+func (s *Store) Expired(ctx context.Context, params store.Retention) (jobs []store.EndedJob, more bool, err error) {
+	err = s.do(ctx, "Expired", func(bool) (err error) {
+		jobs, more, err = s.inner.Expired(ctx, params)
+		return err
+	})
+	return jobs, more, err
+}
+
+// RemoveExpired implements store.Retentions.
+func (s *Store) RemoveExpired(ctx context.Context, jobs []store.EndedJob) (int, error) {
+	return answer(ctx, s, "RemoveExpired", func() (int, error) { return s.inner.RemoveExpired(ctx, jobs) })
+}
+
+// Removed implements store.Retentions.
+func (s *Store) Removed(ctx context.Context, params store.RemovedParams) ([]store.Removed, error) {
+	return answer(ctx, s, "Removed", func() ([]store.Removed, error) { return s.inner.Removed(ctx, params) })
+}
+
 // SetFeed implements store.Feed.
 func (s *Store) SetFeed(ctx context.Context, on bool) (status store.FeedStatus, err error) {
 	return status, s.do(ctx, "SetFeed", func(bool) error {

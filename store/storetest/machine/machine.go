@@ -61,6 +61,10 @@ type machine struct {
 	// gatesForgotten: the last claim has found no job that counts in a limit per key, and none was
 	// enqueued since.
 	gatesForgotten bool
+	// removed are the jobs that retention has removed, the first of them at firstRemoved.
+	removed      map[countedAs]int64
+	firstRemoved time.Time
+	retained     store.Retention // what was asked for last
 	// closed are jobs about whose end the words are the store's own, since it was that of their
 	// parent.
 	closed map[store.ID]bool

@@ -96,11 +96,34 @@ func (m *machine) setQueue(t *rapid.T) {
 	if set&store.SettingTimeout != 0 {
 		params.Set.Timeout = time.Second
 	}
+	switch class := pick(t, "class", "", "soon", "mixed", "ever", "nothing", "unset"); class {
+	case "":
+	case "unset":
+		params.Unset |= store.SettingRetention
+	default:
+		m.haveClasses()
+		params.Set.Retention = class
+	}
 	got, err := m.store.SetQueue(m.ctx, params)
 	want, wantErr := m.model.SetQueue(m.ctx, params)
 	t.Logf("set %s: %v: %v, %v", params.Queue, params.Detail(), want, wantErr)
 	m.sameErr("SetQueue", err, wantErr)
 	m.same("SetQueue", got, want)
+}
+
+// haveClasses makes the classes of retention that queues name. They are of the database, which
+// other sequences use too, so they are always the same.
+func (m *machine) haveClasses() {
+	for _, class := range []store.RetentionClass{
+		{Name: "soon", Completed: time.Minute, Failed: time.Minute, Cancelled: time.Minute},
+		{Name: "mixed", Completed: 48 * time.Hour, Failed: time.Minute, Cancelled: store.KeepForever},
+		{Name: "ever", Completed: store.KeepForever, Failed: store.KeepForever, Cancelled: store.KeepForever},
+		{Name: "nothing"},
+	} {
+		_, err := m.store.SetRetention(m.ctx, class)
+		_, err2 := m.model.SetRetention(m.ctx, class)
+		m.must("SetRetention", err, err2)
+	}
 }
 
 func (m *machine) deleteQueue(t *rapid.T) {

@@ -18,10 +18,15 @@ func (m *machine) retainJobs(t *rapid.T) {
 	params := store.Retention{
 		Completed: keep("completed"), Failed: keep("failed"), Cancelled: keep("cancelled"), Audit: keep("audit"), Limit: 10,
 	}
+	// A store may go on where it was if it is asked for the same again, as it is by one program.
+	if m.retained != (store.Retention{}) && !chance(t, "other times", 25) {
+		params = m.retained
+	}
+	m.retained = params
+	params.Archived = chance(t, "archived", 40)
 	t.Logf("retain %+v", params)
 	m.retain(params)
-	limits := map[store.State]time.Duration{store.Completed: params.Completed, store.Failed: params.Failed, store.Cancelled: params.Cancelled}
-	for tries := 0; tries < patience && m.keepsTooLong(limits); tries++ {
+	for tries := 0; tries < patience && m.keepsTooLong(params); tries++ {
 		m.clock.Advance(looksAgain)
 		m.retain(params)
 	}
@@ -33,7 +38,7 @@ func (m *machine) retainJobs(t *rapid.T) {
 		_, err := m.store.Get(m.ctx, "", id)
 		record, err2 := m.model.Get(m.ctx, "", id)
 		m.must("Get", nil, err2)
-		age, limit := m.clock.Now().Sub(record.FinishedAt), limits[record.State]
+		age, limit := m.clock.Now().Sub(record.FinishedAt), m.model.KeepOf(id, params)
 		over := limit > 0 && age >= limit
 		switch {
 		case err == nil && over && m.model.IsNeeded(id):
@@ -49,8 +54,10 @@ func (m *machine) retainJobs(t *rapid.T) {
 		default:
 			m.model.Forget(id)
 			k.removed = true
+			m.countRemoved(&record)
 		}
 	}
+	m.sameCounts()
 	m.followJobBatches(params.Completed)
 	m.model.ForgetKeys()
 	m.model.ForgetNodes()
@@ -66,6 +73,14 @@ const (
 
 // retain removes until there is nothing left to remove.
 func (m *machine) retain(params store.Retention) {
+	for more := params.Archived; more; {
+		var jobs []store.EndedJob
+		var err error
+		jobs, more, err = m.store.Expired(m.ctx, params)
+		m.must("Expired", err)
+		_, err = m.store.RemoveExpired(m.ctx, jobs)
+		m.must("RemoveExpired", err)
+	}
 	for range 1000 {
 		retained, err := m.store.Retain(m.ctx, params)
 		m.must("Retain", err)
@@ -77,14 +92,14 @@ func (m *machine) retain(params store.Retention) {
 }
 
 // keepsTooLong reports whether a job is there that should have been removed.
-func (m *machine) keepsTooLong(limits map[store.State]time.Duration) bool {
+func (m *machine) keepsTooLong(params store.Retention) bool {
 	for _, k := range m.jobs {
 		if k.removed || !k.state.Finished() {
 			continue
 		}
 		record, err := m.model.Get(m.ctx, "", k.enqueue.Job.ID)
 		m.must("Get", nil, err)
-		limit := limits[record.State]
+		limit := m.model.KeepOf(record.ID, params)
 		if limit == 0 || m.clock.Now().Sub(record.FinishedAt) < limit+env.Slack || m.model.IsNeeded(record.ID) {
 			continue
 		}
@@ -93,6 +108,38 @@ func (m *machine) keepsTooLong(limits map[store.State]time.Duration) bool {
 		}
 	}
 	return false
+}
+
+// countedAs is what jobs that were removed are counted by, whenever that was.
+type countedAs struct {
+	queue string
+	state store.State
+}
+
+// countRemoved counts a job that retention has removed.
+func (m *machine) countRemoved(record *store.Record) {
+	if m.removed == nil {
+		m.removed, m.firstRemoved = map[countedAs]int64{}, m.clock.Now()
+	}
+	m.removed[countedAs{record.Queue, record.State}]++
+}
+
+// sameCounts checks that the store has counted what it has removed, as long as it keeps all counts.
+func (m *machine) sameCounts() {
+	if m.clock.Now().Sub(m.firstRemoved) >= store.RemovedKept {
+		return
+	}
+	removed, err := m.store.Removed(m.ctx, store.RemovedParams{Namespace: m.namespace, Limit: 1000})
+	m.must("Removed", err)
+	got := map[countedAs]int64{}
+	for _, r := range removed {
+		got[countedAs{r.Queue, r.State}] += r.Jobs
+	}
+	want := m.removed
+	if want == nil {
+		want = map[countedAs]int64{}
+	}
+	m.same("Removed", got, want)
 }
 
 // followQueues lets the model forget the queues that the store has removed, which it may do at any

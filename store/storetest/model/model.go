@@ -226,6 +226,10 @@ type Store struct {
 	jobs   map[store.ID]*job
 	queues map[queueName]*queue
 	unique map[string]store.ID // who holds a unique key
+
+	classes map[string]store.RetentionClass
+	removed map[removedOf]int64 // how many jobs retention has removed
+
 	keys   map[store.JobKey]businessKey
 	sent   map[enqueueID]sentAlong
 	turns  map[keyName]store.ID // who has the turn of an ordering key
@@ -325,6 +329,8 @@ func New(clock func() time.Time) *Store {
 		batches:   map[store.ID]*store.JobBatch{},
 		retried:   map[member]store.State{},
 		limits:    map[int64]*limit{},
+		classes:   map[string]store.RetentionClass{},
+		removed:   map[removedOf]int64{},
 		keyRates:  map[int64]keyRate{},
 
 		heard: make(chan struct{}, 1),

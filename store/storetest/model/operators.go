@@ -250,6 +250,11 @@ func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (stor
 	if err := params.Check(); err != nil {
 		return store.QueueAttempts{}, err
 	}
+	if name := params.Set.Retention; name != "" {
+		if _, known := s.classes[name]; !known {
+			return store.QueueAttempts{}, store.NoRetention(name)
+		}
+	}
 	q := s.touch(params.Namespace, params.Queue, now)
 	q.deleted = false
 	q.Attempts = params.After(q.Attempts, now)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,17 +17,13 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		return store.Retained{}, err
 	}
 	defer s.mu.Unlock()
-	keep := map[State]time.Duration{
-		store.Completed: params.Completed, store.Failed: params.Failed, store.Cancelled: params.Cancelled,
-	}
 	var retained store.Retained
-	for _, j := range s.selected(func(j *job) bool {
-		return keep[j.state] > 0 && now.Sub(j.finishedAt) >= keep[j.state] && !s.isKept(j.ID) && !s.isNeeded(j)
-	}) {
+	for _, j := range s.selected(func(j *job) bool { return !params.Archived && s.isExpired(j, params, now) }) {
 		if params.Limit > 0 && retained.Jobs == params.Limit {
 			retained.More = true
 			break
 		}
+		s.countRemoved(j, now)
 		s.remove(j)
 		retained.Jobs++
 	}
@@ -36,6 +33,7 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		}
 	}
 	s.forgetChanges(params.Feed, now)
+	s.forgetRemoved(now)
 	s.forgetKeys(now)
 	s.forgetNodes(now)
 	for _, j := range s.jobs {
@@ -47,6 +45,24 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		}
 	}
 	return retained, nil
+}
+
+// removedOf is what jobs that retention has removed are counted by.
+type removedOf struct {
+	day   time.Time
+	queue queueName
+	state State
+}
+
+const day = 24 * time.Hour
+
+// isExpired reports whether retention removes a job.
+func (s *Store) isExpired(j *job, params store.Retention, now time.Time) bool {
+	if !j.state.Finished() {
+		return false
+	}
+	keep := s.keepOf(j, params)
+	return keep > 0 && now.Sub(j.finishedAt) >= keep && !s.isKept(j.ID) && !s.isNeeded(j)
 }
 
 // isNeeded reports whether retention leaves a finished job alone, however old it is: others are to
@@ -96,4 +112,32 @@ func (s *Store) ForgetQueue(namespace, name string) bool {
 	}
 	delete(s.queues, at)
 	return true
+}
+
+// keepOf returns for how long a finished job is kept; 0: for ever.
+func (s *Store) keepOf(j *job, base store.Retention) time.Duration {
+	if q := s.queues[j.queueName()]; q != nil {
+		if c, known := s.classes[q.Attempts.Retention]; known {
+			base = c.In(base)
+		}
+	}
+	return base.Of(j.state)
+}
+
+// KeepOf is that, for a property test that follows a store.
+func (s *Store) KeepOf(id store.ID, base store.Retention) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keepOf(s.jobs[id], base)
+}
+
+// countRemoved counts a job that retention removes.
+func (s *Store) countRemoved(j *job, now time.Time) {
+	s.removed[removedOf{now.UTC().Truncate(day), j.queueName(), j.state}]++
+}
+
+// forgetRemoved forgets what was removed long ago.
+func (s *Store) forgetRemoved(now time.Time) {
+	first := now.Add(-store.RemovedKept).UTC().Truncate(day)
+	maps.DeleteFunc(s.removed, func(of removedOf, _ int64) bool { return of.day.Before(first) })
 }

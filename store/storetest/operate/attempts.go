@@ -192,7 +192,7 @@ func setInvalid(e *env.Env) {
 	for what, p := range map[string]store.SetQueueParams{
 		"no queue":                {Namespace: env.Namespace, Set: ok},
 		"nothing":                 wrong(store.AttemptSettings{}),
-		"an unknown setting":      {Namespace: env.Namespace, Queue: "mail", Unset: 1 << 4},
+		"an unknown setting":      {Namespace: env.Namespace, Queue: "mail", Unset: 1 << 5},
 		"set and unset":           {Namespace: env.Namespace, Queue: "mail", Set: ok, Unset: store.SettingMaxAttempts},
 		"negative attempts":       wrong(store.AttemptSettings{MaxAttempts: -1}),
 		"too many attempts":       wrong(store.AttemptSettings{MaxAttempts: store.MostAttempts + 1}),

@@ -123,7 +123,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"OpenUpdates": {"read updates", func(ctx c) error { return second(s.OpenUpdates(ctx, env.AllOf(id))) }},
 		"GetUpdate":   {"read an update of job {job}", func(ctx c) error { return second(s.GetUpdate(ctx, "", id, "k")) }},
 		"Ended":       {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
-	}, ofSchedules(e), ofLogs(e, run), ofFeed(e), ofFacts(e))
+	}, ofSchedules(e), ofLogs(e, run), ofFeed(e), ofFacts(e), ofRetentions(e))
 }
 
 // closedQueues are the operations on queues.
@@ -221,6 +221,27 @@ func ofFacts(e *env.Env) map[string]operation {
 		"Facts":      {"read facts", func(ctx c) error { return second(s.Facts(ctx, store.FactParams{Span: store.FactHour, Limit: 1})) }},
 		"MergeFacts": {"merge facts", func(ctx c) error { return s.MergeFacts(ctx, nil, []store.Fact{e.Fact(1, "x")}) }},
 		"Measure":    {"measure the database", func(ctx c) error { return second(s.Measure(ctx)) }},
+	}
+}
+
+func ofRetentions(e *env.Env) map[string]operation {
+	s := e.Store
+	type c = context.Context
+	class := store.RetentionClass{Name: "short", Completed: time.Hour}
+	return map[string]operation{
+		"SetRetention":     {"set retention class short", func(ctx c) error { return second(s.SetRetention(ctx, class)) }},
+		"RetentionClasses": {"list retention classes", func(ctx c) error { return second(s.RetentionClasses(ctx)) }},
+		"DeleteRetention":  {"delete retention class short", func(ctx c) error { return s.DeleteRetention(ctx, "short") }},
+		"Expired": {"look for old jobs", func(ctx c) error {
+			_, _, err := s.Expired(ctx, env.Briefly)
+			return err
+		}},
+		"RemoveExpired": {"remove old jobs", func(ctx c) error {
+			return second(s.RemoveExpired(ctx, []store.EndedJob{{State: store.Completed, FinishedAt: time.Unix(1, 0)}}))
+		}},
+		"Removed": {"read what was removed", func(ctx c) error {
+			return second(s.Removed(ctx, store.RemovedParams{Namespace: env.Namespace, Limit: 1}))
+		}},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -11,6 +12,9 @@ import (
 func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (set store.QueueAttempts, err error) {
 	err = pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+			if err := classes.Hold(ctx, t, params.Set.Retention); err != nil {
+				return err
+			}
 			var queue int32
 			var was store.QueueAttempts
 			now := s.Micros()

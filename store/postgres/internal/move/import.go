@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -37,6 +38,9 @@ func (s *Store) Import(ctx context.Context, params store.ImportParams) error {
 			return err
 		}
 		if err := limits.Import(ctx, t, params.Limits); err != nil {
+			return err
+		}
+		if err := classes.Import(ctx, t, params.Classes); err != nil {
 			return err
 		}
 		if err := put(ctx, t, params.Jobs, lanes); err != nil {

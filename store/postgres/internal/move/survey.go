@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -37,6 +38,9 @@ func (s *Store) Survey(ctx context.Context) (found store.Survey, err error) {
 			return err
 		}
 		if found.Limits, err = limits.Export(ctx, t); err != nil {
+			return err
+		}
+		if found.Classes, err = classes.All(ctx, t); err != nil {
 			return err
 		}
 		if err := t.Run(ctx, "copy_ids", func(r pg.Row) error {

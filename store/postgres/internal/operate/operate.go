@@ -3,9 +3,8 @@ package operate
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/kept"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
@@ -24,19 +23,23 @@ type Store struct {
 	rounds rounds // of CloseChildren
 
 	lookedMu sync.Mutex
-	looked   map[looked]time.Time // partitions that retention leaves alone for a while
-	MoveMost int                  // how many entries it moves; maxMoved
+	looked   map[looked]look // partitions that retention leaves alone for a while
+	MoveMost int             // how many entries it moves; maxMoved
+	KeepMost int             // how many jobs; maxSurvivors
+
+	walks kept.Walks // how far it has looked at jobs that queues keep for less than others
 }
 
 // New puts it on what it stands on.
 func New(write *write.Store, read *read.Store, tables *schema.Tables) *Store {
-	return &Store{Store: write, reader: read, tables: tables, MoveMost: maxMoved}
+	return &Store{Store: write, reader: read, tables: tables, MoveMost: maxMoved, KeepMost: maxSurvivors}
 }
 
-// looked notes when a partition was looked at in vain.
+// looked names what a partition was looked at for: the rules of that moment.
 type looked struct {
 	schema.Partition
-	store.Retention
+
+	mark uint64
 }
 
 // maxMoved is how many entries the journals may have of the jobs that outlive their day, which move

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -30,16 +31,27 @@ const (
 	// dropWait is how long dropping may wait for those who use the tables. Everybody else waits
 	// behind it.
 	dropWait = "200ms"
+	// triesToCount is how often a day is counted again, if its jobs have changed before its tables
+	// were locked. The last count may be wrong by the jobs that were retried since.
+	triesToCount = 5
 	// deleteLimit is how many jobs are deleted at once if RetainParams does not say.
 	deleteLimit = 1000
 )
 
-// errNotNow says that a partition is dropped some other time.
-var errNotNow = errors.New("not now")
+// errNotNow says that a partition is dropped some other time, and errChanged that its jobs have
+// changed since they were counted.
+var (
+	errNotNow  = errors.New("not now")
+	errChanged = errors.New("jobs have changed since they were counted")
+)
 
 // Retain is that of store.Maintenance, without the class of its error.
 func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
-	return s.retain(ctx, retention{params, s.Now()})
+	r, err := s.ruled(ctx, params)
+	if err != nil {
+		return store.Retained{}, err
+	}
+	return s.retain(ctx, r)
 }
 
 func (s *Store) retain(ctx context.Context, r retention) (retained store.Retained, err error) {
@@ -47,6 +59,7 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 		return s.Send(ctx,
 			pg.Statement{Name: "nodes_forget", Args: []any{s.Injected(), read.NodesKept.Microseconds()}},
 			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}},
+			classes.ForgetCounts(s.Micros(), deleteLimit),
 			batches.Forget(r.now, r.Completed, deleteLimit))
 	})
 	if err != nil {
@@ -68,22 +81,41 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 		return retained, err
 	}
 	retained.More = refused || swept
-	if r.shortest() == 0 {
+	if r.rules.Shortest() == 0 {
 		return retained, s.retainFeed(ctx, r, &retained)
 	}
-	if retained.Jobs, err = s.dropDays(ctx, r); err != nil {
+	drop := s.dropDays
+	if r.Archived {
+		drop = s.dropEmptyDays
+	}
+	dropped, thins, err := drop(ctx, r, limit)
+	retained.Jobs += dropped
+	if err != nil {
 		return retained, err
 	}
 	if err := s.retireLanes(ctx); err != nil {
 		return retained, err
 	}
-	deleted, more, err := s.deleteFinished(ctx, r)
-	retained.Jobs += deleted
-	retained.More = retained.More || more
+	rows, more, err := s.retainRows(ctx, r, limit)
+	retained.Jobs += rows
+	retained.More = retained.More || more || thins
 	if err != nil {
 		return retained, err
 	}
 	return retained, s.retainFeed(ctx, r, &retained)
+}
+
+// retainRows removes jobs that do not go with their day.
+func (s *Store) retainRows(ctx context.Context, r retention, limit int) (removed int, more bool, err error) {
+	if r.Archived {
+		return 0, false, nil
+	}
+	deleted, more, err := s.deleteFinished(ctx, r)
+	if err != nil {
+		return deleted, false, err
+	}
+	aged, walks, err := s.walkAges(ctx, r, limit)
+	return deleted + aged, more || walks, err
 }
 
 // retainFeed forgets changes that are old enough. It comes last, as it may fail by itself: for want
@@ -94,61 +126,61 @@ func (s *Store) retainFeed(ctx context.Context, r retention, retained *store.Ret
 	return err
 }
 
-// dropDays drops the partitions of days whose time is over, and returns how many jobs that removed.
-func (s *Store) dropDays(ctx context.Context, r retention) (jobs int, err error) {
+// dropDays drops the partitions of days whose time is over, and thins those that stay as many of
+// their jobs are kept. It returns how many jobs that removed, and whether there is more to do.
+func (s *Store) dropDays(ctx context.Context, r retention, limit int) (jobs int, more bool, err error) {
 	var list schema.Days
 	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
 		list, err = s.tables.Partitions(ctx, t)
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	var last *schema.Partition
+	thinned := 0
 	for _, p := range list.OfJobs() {
-		if p.End().Add(r.shortest()).After(r.now) {
+		if p.End().Add(r.rules.Shortest()).After(r.now) {
 			break
 		}
-		if !s.worthLooking(p, r) {
+		worth, thin := s.lookAt(p, r)
+		if !worth {
 			continue
 		}
-		removed, err := s.dropPartition(ctx, p, r)
-		jobs += removed
-		switch {
-		case errors.Is(err, errNotNow):
-			s.lookLater(p, r)
-		case err != nil:
-			return jobs, err
-		default:
-			last = &p
+		if thin == nil {
+			removed, err := 0, errChanged
+			for try := 1; errors.Is(err, errChanged); try++ {
+				removed, err = s.dropPartition(ctx, p, r, try < triesToCount)
+			}
+			jobs += removed
+			if err == nil {
+				last = &p
+				continue
+			}
+			if !errors.Is(err, errNotNow) {
+				return jobs, false, err
+			}
+			if len(r.rules.Queues()) == 0 {
+				s.leaveAlone(p, r, r.now.Add(lookAgain))
+				continue
+			}
+			thin = &thinning{}
+		}
+		if thinned >= limit {
+			more = true
+			continue
+		}
+		removed, end, err := s.thin(ctx, r, p, *thin, limit-thinned)
+		jobs, thinned, more = jobs+removed, thinned+removed, more || !end
+		if err != nil {
+			return jobs, false, err
 		}
 	}
 	if last == nil {
-		return jobs, nil
+		return jobs, more, nil
 	}
 	_, to := last.Bounds()
-	return jobs, s.forgetGone(ctx, to)
-}
-
-func (s *Store) worthLooking(p schema.Partition, r retention) bool {
-	s.lookedMu.Lock()
-	defer s.lookedMu.Unlock()
-	at, ok := s.looked[looked{p, r.Retention}]
-	return !ok || r.now.Sub(at) >= lookAgain || r.now.Before(at)
-}
-
-func (s *Store) lookLater(p schema.Partition, r retention) {
-	s.lookedMu.Lock()
-	defer s.lookedMu.Unlock()
-	if s.looked == nil {
-		s.looked = map[looked]time.Time{}
-	}
-	for l, at := range s.looked {
-		if r.now.Sub(at) >= lookAgain {
-			delete(s.looked, l)
-		}
-	}
-	s.looked[looked{p, r.Retention}] = r.now
+	return jobs, more, s.forgetGone(ctx, to)
 }
 
 // dropPartition drops the partitions of a day and returns how many jobs that removed, or errNotNow
@@ -158,37 +190,24 @@ func (s *Store) lookLater(p schema.Partition, r retention) {
 // kept. Under the lock only those are looked at again that may have changed since: jobs that had
 // not finished, which are found through their pointers, and those that did not complete, which have
 // an index.
-func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retention) (removed int, err error) {
-	finished, candidates, err := s.survivors(ctx, p, r)
+//
+// exact: it is errChanged if there is a job under the lock that was to go when they were counted,
+// or was not there: a person may have retried one that was counted.
+func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retention, exact bool) (removed int, err error) {
+	finished, candidates, counts, err := s.survivors(ctx, p, r)
 	if err != nil {
 		return 0, err
 	}
 	from, to := p.Bounds()
 	bounds := slices.Clip([]any{pg.UUIDOf(from), pg.UUIDOf(to)})
-	bound := int32(maxSurvivors + 1)
-	states, since := r.since()
+	bound := int32(s.KeepMost + 1)
+	states, since := r.sinceAll()
 	if err := keys.Settle(ctx, s.DB, from, to, states, since); err != nil {
 		return 0, err
 	}
 	err = s.InTx(ctx, pg.BeginBulk, func(t pg.Session) error {
-		try, err := t.Tx.Query(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint)", s.tables.LockKey("partitions"))
+		tables, err := s.lockDay(ctx, t, p)
 		if err != nil {
-			return err
-		}
-		if free, err := pgx.CollectExactlyOneRow(try, pgx.RowTo[bool]); err != nil || !free {
-			return errors.Join(err, errNotNow)
-		}
-		existing, err := s.tables.Partitions(ctx, t)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(existing[p], "job") {
-			return errNotNow
-		}
-		if err := t.Exec(ctx, "SET LOCAL lock_timeout = '"+dropWait+"'"); err != nil {
-			return err
-		}
-		if err := t.Exec(ctx, s.Text("partition_lock")); err != nil {
 			return err
 		}
 		var survivors idSet
@@ -196,31 +215,69 @@ func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retenti
 			return err
 		}
 		unfinished := len(survivors.ids)
-		if err := t.Run(ctx, "kept_again", survivors.scan, append(bounds, states, since, candidates.ids)...); err != nil {
+		if err := s.keptAgain(ctx, t, r, p, candidates.ids, &survivors); err != nil {
 			return err
 		}
 		removed = finished - (len(survivors.ids) - unfinished)
-		if removed <= 0 && len(survivors.ids) > 0 || len(survivors.ids) > maxSurvivors {
+		if removed <= 0 && len(survivors.ids) > 0 || len(survivors.ids) > s.KeepMost {
 			return errNotNow // nothing would be won, or it would take too long
 		}
-		return s.replacePartition(ctx, t, p, existing[p], survivors.ids)
+		if exact && len(without(survivors.ids, candidates.ids)) > 0 {
+			return errChanged
+		}
+		// What was kept when it was counted, and is not any more, goes too.
+		if err := counts.Of(ctx, t, without(candidates.ids, survivors.ids)); err != nil {
+			return err
+		}
+		if err := counts.Write(ctx, t, s.Micros()); err != nil {
+			return err
+		}
+		return s.replacePartition(ctx, t, p, tables, survivors.ids)
 	})
-	if pg.IsLockTimeout(err) || pg.CodeOf(err) == pg.CodeDeadlock {
-		err = errNotNow
-	}
-	if err != nil {
+	if err = notNow(err); err != nil {
 		return 0, err
 	}
 	return max(removed, 0), nil
 }
 
+// notNow is errNotNow for an error of a lock that could not be had.
+func notNow(err error) error {
+	if pg.IsLockTimeout(err) || pg.CodeOf(err) == pg.CodeDeadlock {
+		return errNotNow
+	}
+	return err
+}
+
+// lockDay locks all tables of jobs, and returns those of a day, or errNotNow.
+func (s *Store) lockDay(ctx context.Context, t pg.Session, p schema.Partition) ([]string, error) {
+	try, err := t.Tx.Query(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint)", s.tables.LockKey("partitions"))
+	if err != nil {
+		return nil, err
+	}
+	if free, err := pgx.CollectExactlyOneRow(try, pgx.RowTo[bool]); err != nil || !free {
+		return nil, errors.Join(err, errNotNow)
+	}
+	existing, err := s.tables.Partitions(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(existing[p], "job") {
+		return nil, errNotNow
+	}
+	if err := t.Exec(ctx, "SET LOCAL lock_timeout = '"+dropWait+"'"); err != nil {
+		return nil, err
+	}
+	return existing[p], t.Exec(ctx, s.Text("partition_lock"))
+}
+
 // survivors finds out how many jobs of a day have finished, and which ones may have to be kept; or
-// errNotNow, if these are too many, or all, or remember too much.
-func (s *Store) survivors(ctx context.Context, p schema.Partition, r retention) (finished int, candidates idSet, err error) {
+// errNotNow, if these are too many, or all, or remember too much. It counts the others by queue.
+func (s *Store) survivors(
+	ctx context.Context, p schema.Partition, r retention,
+) (finished int, candidates idSet, counts classes.Counts, err error) {
 	from, to := p.Bounds()
 	bounds := slices.Clip([]any{pg.UUIDOf(from), pg.UUIDOf(to)})
-	bound := int32(maxSurvivors + 1)
-	states, since := r.since()
+	bound := int32(s.KeepMost + 1)
 	moved := 0
 	err = s.InTx(ctx, pg.BeginScan, func(t pg.Session) error {
 		if err := t.Run(ctx, "count_finished_between", func(r pg.Row) error { return r.Scan(&finished) }, bounds...); err != nil {
@@ -229,18 +286,57 @@ func (s *Store) survivors(ctx context.Context, p schema.Partition, r retention) 
 		if err := t.Run(ctx, "unfinished_between", candidates.scan, append(bounds, bound)...); err != nil {
 			return err
 		}
-		if err := t.Run(ctx, "kept_between", candidates.scan, append(bounds, states, since, bound)...); err != nil {
+		if err := s.keptBetween(ctx, t, r, p, bound, &candidates); err != nil {
 			return err
 		}
-		return t.Run(ctx, "count_entries", func(r pg.Row) error { return r.Scan(&moved) }, append(bounds, candidates.ids, s.MoveMost+1)...)
+		err := t.Run(ctx, "count_entries", func(r pg.Row) error { return r.Scan(&moved) }, append(bounds, candidates.ids, s.MoveMost+1)...)
+		if err != nil {
+			return err
+		}
+		if len(candidates.ids) > s.KeepMost || moved > s.MoveMost || finished == 0 && len(candidates.ids) > 0 {
+			return errNotNow
+		}
+		return counts.Between(ctx, t, pg.UUIDOf(from), pg.UUIDOf(to), candidates.ids)
 	})
-	if err != nil {
-		return 0, candidates, err
+	return finished, candidates, counts, err
+}
+
+// keptBetween finds finished jobs of a day that are to be kept.
+func (s *Store) keptBetween(ctx context.Context, t pg.Session, r retention, p schema.Partition, limit int32, found *idSet) error {
+	from, to := p.Bounds()
+	states, since := r.since()
+	args := []any{pg.UUIDOf(from), pg.UUIDOf(to), states, since, limit}
+	if len(r.rules.Queues()) == 0 {
+		return t.Run(ctx, "kept_between", found.scan, args...)
 	}
-	if len(candidates.ids) > maxSurvivors || moved > s.MoveMost || finished == 0 && len(candidates.ids) > 0 {
-		return 0, candidates, errNotNow
+	o := r.own()
+	return t.Run(ctx, "kept_between_own", found.scan, append(args, o.queues, o.states, o.since)...)
+}
+
+// keptAgain does so where it has to be quick: of the completed ones only some are looked at.
+func (s *Store) keptAgain(ctx context.Context, t pg.Session, r retention, p schema.Partition, some []pgtype.UUID, found *idSet) error {
+	from, to := p.Bounds()
+	states, since := r.since()
+	args := []any{pg.UUIDOf(from), pg.UUIDOf(to), states, since, some}
+	if len(r.rules.Queues()) == 0 {
+		return t.Run(ctx, "kept_again", found.scan, args...)
 	}
-	return finished, candidates, nil
+	o := r.own()
+	return t.Run(ctx, "kept_again_own", found.scan, append(args, o.queues, o.states, o.since)...)
+}
+
+// without returns the ids that are not among others.
+func without(ids, others []pgtype.UUID) (rest []pgtype.UUID) {
+	among := make(map[[16]byte]bool, len(others))
+	for _, id := range others {
+		among[id.Bytes] = true
+	}
+	for _, id := range ids {
+		if !among[id.Bytes] {
+			rest = append(rest, id)
+		}
+	}
+	return rest
 }
 
 // replacePartition drops the tables of a day, after the survivors have moved to the default
@@ -289,14 +385,14 @@ func (s *Store) deleteFinished(ctx context.Context, r retention) (deleted int, m
 	}
 	var early, all []int32
 	var earlyUntil, allUntil []int64
-	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
+	for _, state := range finishedStates {
 		keep := r.keep(state)
 		if keep <= 0 {
 			continue
 		}
 		until := r.now.Add(-keep).UnixMicro()
 		all, allUntil = append(all, int32(state)), append(allUntil, until)
-		if state != store.Completed && (r.Completed == 0 || keep < r.Completed) {
+		if completed := r.keep(store.Completed); state != store.Completed && (completed == 0 || keep < completed) {
 			early, earlyUntil = append(early, int32(state)), append(earlyUntil, until)
 		}
 	}
@@ -306,15 +402,9 @@ func (s *Store) deleteFinished(ctx context.Context, r retention) (deleted int, m
 			if err := t.Run(ctx, "finished_over", over.scan, early, earlyUntil, all, allUntil, int32(limit)); err != nil {
 				return err
 			}
-			busy, err := keys.Busy(ctx, t, over.ids)
-			if err != nil {
-				return err
-			}
-			over.ids = slices.DeleteFunc(over.ids, func(id pgtype.UUID) bool { return busy[id.Bytes] })
-			if deleted = len(over.ids); deleted == 0 {
-				return nil
-			}
-			return s.removeJobs(ctx, t, over.ids)
+			gone, err := s.removeCounted(ctx, t, over.ids)
+			deleted = len(gone)
+			return err
 		})
 	})
 	return deleted, deleted >= limit, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
@@ -22,6 +23,7 @@ func (v Verbs) Import(ctx context.Context, params store.ImportParams) error {
 		for _, part := range []func() error{
 			func() error { return each(t, params.Queues, putQueue) },
 			func() error { return limits.Import(t, params.Limits) },
+			func() error { return classes.Import(t, params.Classes) },
 			func() error { return each(t, params.Jobs, put) },
 			func() error { return each(t, params.Keys, putKey) },
 			func() error { return each(t, params.Signals, putSignal) },

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
@@ -45,6 +46,9 @@ func (v Verbs) Survey(ctx context.Context) (store.Survey, error) {
 			return err
 		}
 		if s.Limits, err = limits.Export(t); err != nil {
+			return err
+		}
+		if s.Classes, err = classes.All(t); err != nil {
 			return err
 		}
 		counts := t.Stmt("copy_counts")

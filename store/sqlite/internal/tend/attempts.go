@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -14,6 +15,9 @@ func (v Verbs) SetQueue(ctx context.Context, params store.SetQueueParams) (set s
 		return set, err
 	}
 	err = v.d.Write(ctx, "set queue "+params.Queue, func(t *core.Tx) error {
+		if err := classes.MustBe(t, params.Set.Retention); err != nil {
+			return err
+		}
 		queue, err := t.Queue(params.Namespace, params.Queue)
 		if err != nil {
 			return err

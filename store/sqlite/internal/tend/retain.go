@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/feed"
@@ -14,15 +15,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
-const (
-	// retainLimit is how much one Retain removes if it is not told.
-	retainLimit = 1000
-	// retainChunk is how many jobs, or lanes, or records of what people did it looks at in one
-	// transaction, so that it never keeps other writers waiting for more than a few milliseconds.
-	retainChunk = 200
-	// retainRows is how many rows of jobs it removes in one transaction, a last job not counted.
-	retainRows = 4000
-)
+// retainLimit is how much one Retain removes if it is not told.
+const retainLimit = 1000
 
 // Retain implements store.Maintenance. Each job is removed as a whole, a few hundred in one
 // transaction. Limit 0 means 1000; what is left of it when no more jobs are over is for the rest.
@@ -42,19 +36,10 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 		func(limit int) (int, bool, error) { return feed.Retain(ctx, v.d, params.Feed, limit) },
 		func(limit int) (int, bool, error) { return limits.RetainKeys(ctx, v.d, limit) },
 		func(limit int) (int, bool, error) { return batches.Retain(ctx, v.d, params.Completed, limit) },
+		func(limit int) (int, bool, error) { return classes.ForgetCounts(ctx, v.d, limit) },
 	}
-	for _, kept := range []struct {
-		state store.State
-		keep  time.Duration
-	}{
-		{store.Completed, params.Completed}, {store.Failed, params.Failed}, {store.Cancelled, params.Cancelled},
-	} {
-		err := r.run(func(limit int) (int, bool, error) {
-			removed, more, err := v.retainJobs(ctx, kept.state, kept.keep, limit)
-			retained.Jobs += removed
-			return removed, more, err
-		})
-		if err != nil {
+	if !params.Archived {
+		if err := v.retainByAge(ctx, params, &r, &retained); err != nil {
 			return retained, err
 		}
 	}
@@ -68,74 +53,6 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 	}
 	retained.More = r.more
 	return retained, v.forgetNodes(ctx)
-}
-
-// retaining is how far a Retain has come.
-type retaining struct {
-	left int
-	more bool // there is more to do than the limit allows
-}
-
-// run repeats a step as long as there is more to do and the limit allows it. A step with a limit of
-// 0 only looks.
-func (r *retaining) run(step func(limit int) (done int, more bool, err error)) error {
-	for {
-		limit := min(retainChunk, r.left)
-		done, more, err := step(limit)
-		if err != nil || !more {
-			return err
-		}
-		if r.left -= done; r.left <= 0 {
-			r.more = true
-			return nil
-		}
-	}
-}
-
-// retainJobs removes up to limit jobs of one state, and tells whether there are more.
-func (v Verbs) retainJobs(
-	ctx context.Context, state store.State, keep time.Duration, limit int,
-) (removed int, more bool, err error) {
-	if keep <= 0 {
-		return 0, false, nil
-	}
-	expired := func(t *core.Tx) ([]store.ID, error) {
-		var ids []store.ID
-		st := t.Stmt("expired")
-		st.BindInt(int64(state))
-		st.BindInt(t.Now - keep.Microseconds())
-		st.BindInt(int64(limit) + 1)
-		return ids, db.Each(st, func() error {
-			ids = append(ids, db.ReadID(st))
-			return nil
-		})
-	}
-	err = v.d.WriteIf(ctx, "remove old jobs",
-		func(t *core.Tx) (bool, error) {
-			ids, err := expired(t)
-			removed, more = 0, len(ids) > limit
-			return len(ids) > 0 && limit > 0, err
-		},
-		func(t *core.Tx) error {
-			ids, err := expired(t)
-			if err != nil {
-				return err
-			}
-			removed = 0
-			for rows := int64(0); removed < min(limit, len(ids)) && rows < retainRows; removed++ {
-				n, err := remove(t, ids[removed])
-				if err != nil {
-					return err
-				}
-				rows += n
-			}
-			more = removed < len(ids)
-			return nil
-		})
-	if err != nil {
-		return 0, false, err
-	}
-	return removed, more, nil
 }
 
 // retainAudit removes up to limit records of what people did, to queues or to jobs that were

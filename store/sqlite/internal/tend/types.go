@@ -3,6 +3,7 @@ package tend
 import (
 	"sync/atomic"
 
+	"github.com/holdfastdev/holdfast/store/internal/kept"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 )
 
@@ -10,7 +11,8 @@ import (
 type Verbs struct {
 	d          *core.Database
 	queuesSeen *atomic.Int64 // the last queue that Retain has looked at
+	walks      *kept.Walks   // how far it has looked at jobs that queues keep for less than others
 }
 
 // New returns the verbs of a database.
-func New(d *core.Database) Verbs { return Verbs{d, new(atomic.Int64)} }
+func New(d *core.Database) Verbs { return Verbs{d, new(atomic.Int64), new(kept.Walks)} }

@@ -10,7 +10,7 @@ SELECT due, id, lane, ordering_key FROM holdfast_deferred WHERE due <= ? ORDER B
 DELETE FROM holdfast_deferred WHERE (due, id) <= (?, ?);
 
 -- name: expired
-SELECT id FROM holdfast_finished INDEXED BY holdfast_finished_by_time
+SELECT id, finished_at FROM holdfast_finished INDEXED BY holdfast_finished_by_time
 WHERE state = ? AND finished_at <= ?
   AND NOT EXISTS (SELECT 1 FROM holdfast_edge e WHERE e.predecessor = holdfast_finished.id AND e.told IS NOT holdfast_finished.state)
   AND NOT (state = {failed} AND EXISTS (

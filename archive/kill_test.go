@@ -1,0 +1,164 @@
+package archive
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+const (
+	envDatabase = "HOLDFAST_TEST_ARCHIVE_OF"
+	envDir      = "HOLDFAST_TEST_ARCHIVE_IN"
+)
+
+// briefly lets all finished jobs be over.
+var briefly = store.Retention{Completed: time.Microsecond, Failed: time.Microsecond, Cancelled: time.Microsecond, Limit: 20, Archived: true}
+
+// TestArchiveKilled: processes that archive and remove are killed at any moment, again and again.
+// Each job is in the database or in a file that counts.
+func TestArchiveKilled(t *testing.T) {
+	if os.Getenv(envDatabase) != "" {
+		archiveAll(t)
+		return
+	}
+	if testing.Short() {
+		t.Skip("it kills processes")
+	}
+	t.Run("sqlite", func(t *testing.T) { killArchivers(t, filepath.Join(t.TempDir(), "holdfast.db")) })
+	t.Run("postgres", func(t *testing.T) {
+		url, _ := pgtest.Shared(t).Schema(t)
+		killArchivers(t, url)
+	})
+}
+
+func open(t *testing.T, database string) store.Store {
+	t.Helper()
+	source, err := dsn.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := source.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// archiveAll is the process that is killed: what the duty of a leader does, without a pause.
+func archiveAll(t *testing.T) {
+	s := open(t, os.Getenv(envDatabase))
+	for {
+		jobs, _, err := s.Expired(t.Context(), briefly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(jobs) == 0 {
+			return
+		}
+		if err := write(t.Context(), Dir(os.Getenv(envDir)), s, jobs); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.RemoveExpired(t.Context(), jobs); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func killArchivers(t *testing.T, database string) {
+	s := open(t, database)
+	const n = 600
+	var ids []store.ID
+	for range n / 100 {
+		batch := &store.Batch{}
+		var made []store.ID
+		for range 100 {
+			// Of a day that is over, as PostgreSQL looks at no other.
+			id := uuid.Must(uuid.NewV7())
+			ms := time.Now().Add(-5 * 24 * time.Hour).UnixMilli()
+			for i := range 6 {
+				id[i] = byte(ms >> (40 - 8*i))
+			}
+			made = append(made, id)
+			batch.Enqueues = append(batch.Enqueues, &store.Enqueue{Job: store.Job{
+				ID: id, Namespace: "default", Queue: "mail", Kind: "send", Priority: 2, Args: []byte("{}"), MaxAttempts: 3,
+			}})
+		}
+		if err := s.Apply(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Cancel(t.Context(), store.CancelParams{Namespace: "default", Jobs: made}); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, made...)
+	}
+	dir := t.TempDir()
+	kills := 0
+	for round := range 200 {
+		if runArchiver(t, database, dir, time.Duration(20+5*round)*time.Millisecond) {
+			break
+		}
+		kills++
+		wantAll(t, s, dir, ids)
+	}
+	left := wantAll(t, s, dir, ids)
+	removed, err := s.Removed(t.Context(), store.RemovedParams{Namespace: "default", Limit: 10})
+	if err != nil || left != 0 || len(removed) == 0 || kills == 0 {
+		t.Fatalf("%d jobs are left after %d kills; %+v were counted, %v", left, kills, removed, err)
+	}
+	sum := int64(0)
+	for _, r := range removed {
+		sum += r.Jobs
+	}
+	if sum != n {
+		t.Errorf("%d jobs were counted, want %d", sum, n)
+	}
+	t.Logf("%d kills", kills)
+}
+
+// runArchiver runs a process and kills it after a moment, later from round to round; or reports
+// that it has come to its end.
+func runArchiver(t *testing.T, database, dir string, atLeast time.Duration) (ended bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), atLeast+time.Duration(rand.Int64N(int64(100*time.Millisecond))))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestArchiveKilled$")
+	cmd.Env = append(os.Environ(), envDatabase+"="+database, envDir+"="+dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil && ctx.Err() == nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return err == nil
+}
+
+// wantAll checks that each job is there or archived, and returns how many are there.
+func wantAll(t *testing.T, s store.Store, dir string, ids []store.ID) (left int) {
+	t.Helper()
+	ended, err := s.Ended(t.Context(), "default", ids) // before the files are read: what is removed was in one
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[store.ID]bool{}
+	for _, e := range ended {
+		there[e.ID] = e.State != 0
+	}
+	files := archived(t, dir)
+	for _, id := range ids {
+		if there[id] {
+			left++
+		} else if files[id] == nil {
+			t.Fatalf("NoLoss: job %v was removed and is in no file", id)
+		}
+	}
+	return left
+}

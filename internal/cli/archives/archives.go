@@ -1,0 +1,124 @@
+// Package archives has the verbs that read archived jobs back, from files.
+//
+// This package imports archive and store, and of internal/cli the base of all verbs.
+package archives
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast/archive"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+type verbs struct{ *app.App }
+
+// Command is the command on archives.
+func Command(a *app.App) *cobra.Command {
+	v := verbs{a}
+	cmd := app.Group("archive", "Read jobs that were archived before they were removed",
+		`Read the files into which nodes with --archive write finished jobs before they remove them: gzip
+files of JSON lines, one job a line. No database is opened.`,
+		`  holdfast archive cat archive/2026/11/27/*.jsonl.gz | jq -r .job.kind
+  holdfast archive find `+arg.ExampleID+` archive`)
+	cmd.AddCommand(v.catCommand(), v.findCommand())
+	return cmd
+}
+
+func (a verbs) catCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:         "cat PATH...",
+		Short:       "Print archived jobs as JSON lines",
+		Long:        `Print the jobs of archived files, one a line, as JSON. A directory stands for all files in it.`,
+		Example:     `  holdfast archive cat archive/2026/11/27 | jq -c '{id: .job.ID, state: .job.State}'`,
+		Args:        arg.Takes(1, -1),
+		Annotations: app.Uses(app.FlagCodecKeys),
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			lines := json.NewEncoder(cmd.OutOrStdout())
+			return a.each(ctx, args, func(_ string, j *archive.Job) error { return lines.Encode(j) })
+		}),
+	}
+}
+
+var errFound = errors.New("found")
+
+func (a verbs) findCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "find ID PATH...",
+		Short: "Print an archived job",
+		Long: `Print the line of a job, the first that there is, from files, or from all files in directories. They
+are read until it is found: give the directory of the day on which it was removed, if you know it.`,
+		Example:     `  holdfast archive find ` + arg.ExampleID + ` archive/2026/11`,
+		Args:        arg.Takes(2, -1),
+		Annotations: app.Uses(app.FlagCodecKeys),
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			id, err := arg.ParseID(args[0])
+			if err != nil {
+				return err
+			}
+			err = a.each(ctx, args[1:], func(_ string, j *archive.Job) error {
+				if j.Job.ID != store.ID(id) {
+					return nil
+				}
+				return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(j), errFound)
+			})
+			switch {
+			case err == nil:
+				return fmt.Errorf("job %s is in none of these files", id)
+			case errors.Is(err, errFound):
+				return nil
+			}
+			return err
+		}),
+	}
+}
+
+// each calls f for all jobs of files, and of all files in directories, with the name of the file.
+func (a verbs) each(ctx context.Context, paths []string, f func(string, *archive.Job) error) error {
+	c, err := a.Codec()
+	if err != nil {
+		return err
+	}
+	plain := func(path string, j *archive.Job) error {
+		if c != nil {
+			j.Decode(ctx, c)
+		}
+		return f(path, j)
+	}
+	for _, path := range paths {
+		files, err := archive.Files(path)
+		if info, statErr := os.Stat(path); err == nil && statErr == nil && !info.IsDir() {
+			files = []string{path}
+		}
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if err := ofFile(ctx, file, plain); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func ofFile(ctx context.Context, path string, f func(string, *archive.Job) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	err = archive.Read(file, func(j *archive.Job) error { return errors.Join(ctx.Err(), f(path, j)) })
+	if err != nil && !errors.Is(err, errFound) && ctx.Err() == nil {
+		return fmt.Errorf("%s: %w", output.OneLine(path), err)
+	}
+	return err
+}
