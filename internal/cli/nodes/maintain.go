@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/archive"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
@@ -128,11 +127,11 @@ func (a verbs) roundCommand(r round) *cobra.Command {
 			case r.verb == "retain" && k.isEmpty():
 				return arg.Usagef("say what is to be removed, with --completed, --failed, --cancelled or --audit")
 			}
-			opts := []holdfast.Option{keeps}
-			if files != "" {
-				opts = append(opts, archive.To(archive.Dir(files)))
+			opts, err := a.archiveTo(ctx, files)
+			if err != nil {
+				return err
 			}
-			return a.maintainOnce(ctx, r, budget, opts)
+			return a.maintainOnce(ctx, r, budget, append(opts, keeps))
 		}),
 	}
 	cmd.Flags().DurationVar(&budget, "budget", r.budget, "stop after this `DURATION`, whatever is left to do")

@@ -122,9 +122,11 @@ func (a verbs) nodeOptions(ctx context.Context, f *settings) ([]holdfast.Option,
 	if err != nil {
 		return nil, arg.Usagef("%s: %w", a.NameOf(flagNodeName), err)
 	}
-	if f.archive != "" {
-		opts = append(opts, archive.To(archive.Dir(f.archive)))
+	kept, err := a.archiveTo(ctx, f.archive)
+	if err != nil {
+		return nil, err
 	}
+	opts = append(opts, kept...)
 	queues, err := queuesOf(f.queues)
 	if err == nil {
 		opts = append(opts, queues...)
@@ -199,4 +201,21 @@ func expand(template string, values map[string]string) (string, error) {
 		return "", fmt.Errorf("%s stands for nothing; there are {host}, {pid}, {version} and {id}, and other text stays as it is", unknown)
 	}
 	return name, nil
+}
+
+// archiveTo is the option of --archive, none without it. A directory in which no file can be made
+// is refused now, and not when the first job is old enough.
+func (a verbs) archiveTo(ctx context.Context, path string) ([]holdfast.Option, error) {
+	if path == "" {
+		return nil, nil
+	}
+	to := archive.Dir(path)
+	try, err := to.Create(ctx, fmt.Sprintf("try-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if err == nil {
+		err = try.Abort()
+	}
+	if err != nil {
+		return nil, arg.Usagef("%s: no file can be made there: %w", a.NameOf(flagArchive), err)
+	}
+	return []holdfast.Option{archive.To(to)}, nil
 }
