@@ -45,7 +45,7 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 
 func step[T any](run *Run, name string, policy replay.StepPolicy, fn func(ctx context.Context) (T, error)) (T, error) {
 	data, err := run.strand.Step(name, policy, func(ctx context.Context, attempt int) ([]byte, error) {
-		v, err := call(run, name, ctx, attempt, fn)
+		v, err := call(ctx, run, name, attempt, fn)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func step[T any](run *Run, name string, policy replay.StepPolicy, fn func(ctx co
 }
 
 // call calls the function of a step, with its context, which ends as ends does.
-func call[T any](run *Run, name string, ends context.Context, attempt int, fn func(ctx context.Context) (T, error)) (v T, err error) {
+func call[T any](ends context.Context, run *Run, name string, attempt int, fn func(ctx context.Context) (T, error)) (v T, err error) {
 	ctx := run.stepContext(ends, attempt)
 	if run.client.onStep == nil {
 		return fn(ctx)
@@ -117,7 +117,7 @@ func StepTx[T, Tx any](
 		return out, err
 	}
 	data, err := run.strand.StepTx(name, policy, func(ctx context.Context, attempt int, commit func(store.Tx, []byte) error) error {
-		_, err := call(run, name, ctx, attempt, func(ctx context.Context) (any, error) {
+		_, err := call(ctx, run, name, attempt, func(ctx context.Context) (any, error) {
 			return nil, stepInTx(ctx, run.client, db, fn, commit)
 		})
 		return err

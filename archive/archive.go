@@ -129,7 +129,7 @@ func write(ctx context.Context, to Store, st store.Store, jobs []store.EndedJob)
 			continue
 		}
 		line.Version, line.ArchivedAt = 1, now
-		if err := lines.Encode(line); err != nil {
+		if err := lines.Encode(line); err != nil { //nolint:musttag // records have a form of their own
 			return err
 		}
 		written++
@@ -198,7 +198,7 @@ func Read(from io.Reader, each func(*Job) error) error {
 	lines := json.NewDecoder(bufio.NewReader(packed))
 	for {
 		var j Job
-		switch err := lines.Decode(&j); {
+		switch err := lines.Decode(&j); { //nolint:musttag // as above
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Dir keeps files in a directory, which is made if it is not there. A file is written under a name
@@ -23,7 +25,7 @@ func (d dir) Create(ctx context.Context, name string) (File, error) {
 		return nil, err
 	}
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return nil, fmt.Errorf("%q is not a name in the archive", name)
+		return nil, fmt.Errorf("%w: %q is not a name in the archive", store.ErrInvalid, name)
 	}
 	path := filepath.Join(string(d), filepath.FromSlash(name))
 	if err := makeDirs(filepath.Dir(path)); err != nil {
@@ -66,7 +68,7 @@ func (f *file) Close() error {
 	if f.ended {
 		return os.ErrClosed
 	}
-	err := f.File.Sync()
+	err := f.Sync()
 	if err == nil {
 		err = f.File.Close()
 	}

@@ -3,6 +3,7 @@ package codec_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -64,7 +65,7 @@ func drain(b *testing.B, url string, jobs int, opts ...holdfast.Option) time.Dur
 	}
 	ins := make([]map[string]string, jobs)
 	for i := range ins {
-		ins[i] = map[string]string{"order": fmt.Sprint(i), "name": "Ada Lovelace", "address": fmt.Sprintf("%0150d", i)}
+		ins[i] = map[string]string{"order": strconv.Itoa(i), "name": "Ada Lovelace", "address": fmt.Sprintf("%0150d", i)}
 	}
 	if _, err := kind.EnqueueMany(b.Context(), hf, ins); err != nil {
 		b.Fatal(err)

@@ -66,7 +66,8 @@ func TestKeys(t *testing.T) {
 	}
 	secret := strings.TrimPrefix(k.Line(), "k1:")
 	for _, text := range []string{
-		"", "#", "k1", secret, ":" + secret, "a b:" + secret, strings.Repeat("k", 65) + ":" + secret, "k1:" + secret[1:], "k1:" + secret + "AAAA", "ä:" + secret,
+		"", "#", "k1", secret, ":" + secret, "a b:" + secret,
+		strings.Repeat("k", 65) + ":" + secret, "k1:" + secret[1:], "k1:" + secret + "AAAA", "ä:" + secret,
 	} {
 		if _, err := codec.ParseKeys(text); !errors.Is(err, store.ErrInvalid) || strings.Contains(err.Error(), secret[4:20]) {
 			t.Errorf("%.10q…: %v", text, err)

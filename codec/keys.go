@@ -70,7 +70,8 @@ func parseKey(line string) (k Key, err error) {
 		return k, fmt.Errorf("%w: a codec key has the form NAME:SECRET; there is no colon", store.ErrInvalid)
 	}
 	if k.ID = strings.TrimSpace(id); checkID(k.ID) != nil {
-		return Key{}, fmt.Errorf("%w: the name of a codec key has 1 to %d letters, digits, and any of \"-_./\"", store.ErrInvalid, store.MaxCodecKey)
+		return Key{}, fmt.Errorf("%w: the name of a codec key has 1 to %d letters, digits, and any of \"-_./\"", store.ErrInvalid,
+			store.MaxCodecKey)
 	}
 	data, err := base64.StdEncoding.DecodeString(strings.TrimSpace(secret))
 	if err != nil || len(data) != KeyBytes {

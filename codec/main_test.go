@@ -29,12 +29,12 @@ func TestMain(m *testing.M) {
 }
 
 // keysOf draws keys with those names.
-func keysOf(t testing.TB, ids ...string) (keys []codec.Key) {
-	t.Helper()
+func keysOf(tb testing.TB, ids ...string) (keys []codec.Key) {
+	tb.Helper()
 	for _, id := range ids {
 		k, err := codec.NewKey(id)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		keys = append(keys, k)
 	}
@@ -42,46 +42,46 @@ func keysOf(t testing.TB, ids ...string) (keys []codec.Key) {
 }
 
 // aes is codec.AES.
-func aes(t testing.TB, keys ...codec.Key) store.Codec {
-	t.Helper()
+func aes(tb testing.TB, keys ...codec.Key) store.Codec {
+	tb.Helper()
 	c, err := codec.AES(keys...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
 
 // open opens a client until the test ends.
-func open(t testing.TB, source store.Source, opts ...holdfast.Option) *holdfast.Client {
-	t.Helper()
-	hf, err := holdfast.Open(t.Context(), source, opts...)
+func open(tb testing.TB, source store.Source, opts ...holdfast.Option) *holdfast.Client {
+	tb.Helper()
+	hf, err := holdfast.Open(tb.Context(), source, opts...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := hf.Close(context.Background()); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return hf
 }
 
 // start makes the client a node until the test ends, or stop is called.
-func start(t testing.TB, hf *holdfast.Client) {
-	t.Helper()
-	if err := hf.Start(t.Context()); err != nil {
-		t.Fatal(err)
+func start(tb testing.TB, hf *holdfast.Client) {
+	tb.Helper()
+	if err := hf.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := hf.Stop(context.Background()); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 }
 
 // eventually waits for a condition.
-func eventually(t testing.TB, what string, condition func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, condition func() bool) {
+	tb.Helper()
 	late := time.NewTimer(time.Minute)
 	defer late.Stop()
 	look := time.NewTicker(5 * time.Millisecond)
@@ -90,7 +90,7 @@ func eventually(t testing.TB, what string, condition func() bool) {
 		select {
 		case <-look.C:
 		case <-late.C:
-			t.Fatalf("%s: not within a minute", what)
+			tb.Fatalf("%s: not within a minute", what)
 		}
 	}
 }

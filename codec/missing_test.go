@@ -41,6 +41,7 @@ func handleDouble(t *testing.T, hf *holdfast.Client) {
 // TestMissingKeyHoldsTheJob: a node that lacks the key of a job's args holds the job, and says
 // which key; no attempt counts; and a node that has the key runs it.
 func TestMissingKeyHoldsTheJob(t *testing.T) {
+	t.Parallel()
 	for name, database := range sources {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +80,8 @@ func TestMissingKeyHoldsTheJob(t *testing.T) {
 			}
 			// The result is sealed, too: who lacks the key is told so.
 			var missing *store.MissingKeyError
-			if _, err := double.Job(lacks, job.ID).Wait(ctx); !errors.As(err, &missing) || missing.Key != "k2" || !errors.Is(err, holdfast.ErrInvalid) {
+			if _, err := double.Job(lacks, job.ID).Wait(ctx); !errors.As(err, &missing) || missing.Key != "k2" ||
+				!errors.Is(err, holdfast.ErrInvalid) {
 				t.Errorf("the result without the key: %v", err)
 			}
 			if _, err := double.Get(ctx, lacks, job.ID); !errors.As(err, &missing) {
@@ -95,6 +97,7 @@ func TestMissingKeyHoldsTheJob(t *testing.T) {
 // TestMissingKeyOfAJournal: a durable run that cannot read what it remembers, or what was sent to
 // it, is held, and goes on where the key is, without repeating what it has done.
 func TestMissingKeyOfAJournal(t *testing.T) {
+	t.Parallel()
 	for name, database := range sources {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,7 +192,8 @@ func TestDamaged(t *testing.T) {
 	handleDouble(t, other)
 	start(t, other)
 	var failed *holdfast.JobError
-	if _, err := job.Wait(ctx); !errors.As(err, &failed) || failed.Reason != store.ReasonTerminal || !strings.Contains(failed.Message, `codec key "k1"`) {
+	if _, err := job.Wait(ctx); !errors.As(err, &failed) || failed.Reason != store.ReasonTerminal ||
+		!strings.Contains(failed.Message, `codec key "k1"`) {
 		t.Errorf("the job of another key: %v", err)
 	}
 	r, err := other.Get(ctx, job.ID)
@@ -211,7 +215,7 @@ func TestDamaged(t *testing.T) {
 func TestCancelOfAHeldRun(t *testing.T) {
 	source, keys, ctx := sources["sqlite"](t), keysOf(t, "k1", "k2"), t.Context()
 	flow, signal := holdfast.NewKind[string, string]("flow"), holdfast.NewSignal[string]("go")
-	handler := func(run *holdfast.Run, in string) (string, error) {
+	handler := func(run *holdfast.Run, _ string) (string, error) {
 		if err := holdfast.Do(run, "s", func(context.Context) error { return nil }); err != nil {
 			return "", err
 		}

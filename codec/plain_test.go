@@ -32,6 +32,7 @@ const marker = "MARKER-of-a-payload"
 // database, neither as text nor in the encodings that databases use. Without a codec it is found,
 // so that the test looks in the right places.
 func TestNothingIsPlain(t *testing.T) {
+	t.Parallel()
 	for name, database := range map[string]func(*testing.T) (url string, content func() []byte){
 		"sqlite": fileOf, "postgres": serverOf,
 	} {
@@ -83,7 +84,7 @@ func serverOf(t *testing.T) (string, func() []byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close(context.Background()) //nolint:errcheck // it only read
+		defer conn.Close(context.Background())
 		var tables []string
 		err = conn.QueryRow(t.Context(), `SELECT array_agg(format('%I.%I', schemaname, tablename)) FROM pg_tables
 			WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`).Scan(&tables)
@@ -143,7 +144,7 @@ func story(t *testing.T, source store.Source, opts ...holdfast.Option) {
 		return "", again.ContinueAsNew(n - 1)
 	}))
 	handle(t, plain.Handle(hf, func(run *holdfast.Run, in string) (string, error) {
-		run.Logger(nil).Info(said("logged"), "attr", said("attr"))
+		run.Logger(nil).Info(said("logged"), "attr", said("attr")) //nolint:sloglint // what is logged is the point
 		return in, run.SaveCheckpoint(said("checkpoint"))
 	}))
 	start(t, hf)
@@ -162,7 +163,8 @@ func story(t *testing.T, source store.Source, opts ...holdfast.Option) {
 		t.Errorf("the update: %q, %v", answer, err)
 	}
 	result, err := job.Wait(ctx)
-	if want := strings.Join([]string{said("args"), said("signal"), said("answer"), said("of the child of x")}, ","); err != nil || result != want {
+	if want := strings.Join([]string{said("args"), said("signal"), said("answer"), said("of the child of x")}, ","); err != nil ||
+		result != want {
 		t.Errorf("the result is %q, want %q: %v", result, want, err)
 	}
 	if item, ok, err := hf.Published(ctx, job.ID, "key"); err != nil || !ok || !bytes.Contains(item.Value, []byte(marker)) {

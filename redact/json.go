@@ -1,8 +1,8 @@
 package redact
 
 import (
-	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // hiddenJSON is Hidden as JSON.
@@ -48,7 +48,7 @@ func (w *walker) value(hide bool) {
 	case '"':
 		w.text()
 	default:
-		for w.at < len(w.in) && !bytes.ContainsRune([]byte(",]} \t\r\n"), rune(w.in[w.at])) {
+		for w.at < len(w.in) && !strings.ContainsRune(",]} \t\r\n", rune(w.in[w.at])) {
 			w.at++
 		}
 	}

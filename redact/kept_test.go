@@ -55,7 +55,8 @@ func TestWith(t *testing.T) {
 	if err := hf.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if text := out.String(); strings.Contains(text, "hunter2") || strings.Count(text, redact.Hidden) < 3 || !strings.Contains(text, "user=ada") {
+	if text := out.String(); strings.Contains(text, "hunter2") || strings.Count(text, redact.Hidden) < 3 || !strings.Contains(text,
+		"user=ada") {
 		t.Errorf("the log: %s", text)
 	}
 }

@@ -78,7 +78,8 @@ func New(rules ...string) (*Rules, error) {
 				}
 			}
 			if len(names) > maxNames {
-				return nil, fmt.Errorf("%w: the redaction rule %.60q has %d names; at most %d are allowed", store.ErrInvalid, text, len(names), maxNames)
+				return nil, fmt.Errorf("%w: the redaction rule %.60q has %d names; at most %d are allowed", store.ErrInvalid, text, len(names),
+					maxNames)
 			}
 			r.rules = append(r.rules, inner)
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-func rules(t testing.TB, list ...string) *redact.Rules {
-	t.Helper()
+func rules(tb testing.TB, list ...string) *redact.Rules {
+	tb.Helper()
 	r, err := redact.New(list...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }
@@ -92,7 +92,8 @@ func TestHandler(t *testing.T) {
 // FuzzJSON: what comes out is JSON, and no value is left that a rule means.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{
-		`{"password":"x"}`, `[{"a":{"api_key":[1,2,{"token":null}]}}]`, `{"\u0074oken":{"token":1}}`, `"x"`, `{"a":"}\\\""}`, `{`, `{"token" : 1 , "b":[] }`,
+		`{"password":"x"}`, `[{"a":{"api_key":[1,2,{"token":null}]}}]`, `{"\u0074oken":{"token":1}}`, `"x"`,
+		`{"a":"}\\\""}`, `{`, `{"token" : 1 , "b":[] }`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -21,7 +21,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer client.Close(ctx) //nolint:errcheck // nothing runs
+	defer client.Close(ctx)
 
 	class := store.RetentionClass{Name: "short", Completed: time.Hour, Failed: 30 * 24 * time.Hour}
 	if _, err := retention.Set(ctx, client, class); err != nil {

@@ -149,7 +149,7 @@ func (q *Query) add(cells map[cell]*tally.Entry, at time.Time, f *store.Fact) er
 func pointOf(c cell, e *tally.Entry, w *Window, now time.Time) Point {
 	at := time.Unix(c.at, 0).UTC()
 	length := w.length(at, now)
-	n := func(thing int) int64 { return int64(min(e.Counts[thing], 1<<63-1)) } //nolint:gosec // bounded
+	n := func(thing int) int64 { return int64(min(e.Counts[thing], 1<<63-1)) }
 	return Point{
 		At: at, Length: length, Queue: c.name.Queue, Kind: c.name.Kind, Other: c.other,
 		Started: n(tally.Started), Completed: n(tally.Completed), Failed: n(tally.Failed), Retried: n(tally.Retried),
@@ -161,7 +161,7 @@ func pointOf(c cell, e *tally.Entry, w *Window, now time.Time) Point {
 
 func latencyOf(h *tally.Hist) Latency {
 	return Latency{
-		Count: int64(min(h.N, 1<<63-1)), Mean: h.Mean(), Max: h.Longest(), //nolint:gosec // bounded
+		Count: int64(min(h.N, 1<<63-1)), Mean: h.Mean(), Max: h.Longest(),
 		P50: h.Quantile(0.5), P90: h.Quantile(0.9), P99: h.Quantile(0.99),
 	}
 }

@@ -105,18 +105,17 @@ func (w *Window) read(ctx context.Context, st store.Facts, namespace string, now
 	const tries = 5
 	for try := 1; ; try++ {
 		var all []store.Fact
-		keep := func(f *store.Fact) error {
-			all = append(all, *f)
-			return nil
-		}
 		var before, after []store.Fact
 		r.rows = 0
 		err := r.pages(ctx, store.FactHour, func(f *store.Fact) error {
-			before = append(before, *f)
-			return keep(f)
+			before, all = append(before, *f), append(all, *f)
+			return nil
 		})
 		if err == nil {
-			err = r.pages(ctx, store.FactMinute, keep)
+			err = r.pages(ctx, store.FactMinute, func(f *store.Fact) error {
+				all = append(all, *f)
+				return nil
+			})
 		}
 		if err == nil {
 			err = r.pages(ctx, store.FactHour, func(f *store.Fact) error {

@@ -78,7 +78,8 @@ func (e *DamagedError) Error() string {
 	if e.Purpose != "" {
 		what = "a payload (" + string(e.Purpose) + ")"
 	}
-	return fmt.Sprintf("%s cannot be decoded with the codec key %q: it was changed or moved in the database, or the key is another one of that name",
+	return fmt.Sprintf("%s cannot be decoded with the codec key %q: it was changed or moved in the database, "+
+		"or the key is another one of that name",
 		what, e.Key)
 }
 

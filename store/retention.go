@@ -93,7 +93,8 @@ func (c *RetentionClass) Check() error {
 	}
 	for state, keep := range map[State]time.Duration{Completed: c.Completed, Failed: c.Failed, Cancelled: c.Cancelled} {
 		if keep != 0 && keep != KeepForever && (keep < ShortestRetention || keep%time.Microsecond != 0) {
-			return fmt.Errorf("%w: retention class %s: %s jobs are to be kept for %v; that is to be %v or more, KeepForever, or 0 for that of the database",
+			return fmt.Errorf("%w: retention class %s: %s jobs are to be kept for %v; that is to be %v or more, KeepForever, "+
+				"or 0 for that of the database",
 				ErrInvalid, c.Name, state, keep, ShortestRetention)
 		}
 	}
@@ -124,7 +125,8 @@ func RetentionInUse(name, namespace, queue string) error {
 
 // TooManyRetentions is the ErrConflict of one class more than there may be.
 func TooManyRetentions(name string) error {
-	return fmt.Errorf("%w: retention class %.200q: there are %d classes, and may not be more; delete one first", ErrConflict, name, MostRetentionClasses)
+	return fmt.Errorf("%w: retention class %.200q: there are %d classes, and may not be more; delete one first", ErrConflict, name,
+		MostRetentionClasses)
 }
 
 // EndedJob is a finished job: while it has that state since that moment it has not run again.

@@ -41,7 +41,10 @@ func TestEnvelope(t *testing.T) {
 			t.Errorf("as text: %x, %t", back, ok)
 		}
 	}
-	for _, text := range []string{`{"holdfast_sealed":"AAAA"}`, `{"holdfast_sealed":1}`, `{"holdfast_sealed":"","a":1}`, `"holdfast_sealed"`, `{}`} {
+	for _, text := range []string{
+		`{"holdfast_sealed":"AAAA"}`, `{"holdfast_sealed":1}`, `{"holdfast_sealed":"","a":1}`,
+		`"holdfast_sealed"`, `{}`,
+	} {
 		if _, _, ok := store.OpenSealedJSON([]byte(text)); ok {
 			t.Errorf("%s is an envelope", text)
 		}

@@ -353,7 +353,8 @@ func (s Schema) Check() error {
 	case s.Version < s.Latest:
 		return fmt.Errorf("%w: the database has version %d, this program needs %d; run holdfast migrate up", ErrSchema, s.Version, s.Latest)
 	case s.Serves > 0:
-		return fmt.Errorf("%w: the database has version %d, which serves programs from version %d on, and this one has %d; use a newer version of it",
+		return fmt.Errorf("%w: the database has version %d, which serves programs from version %d on, "+
+			"and this one has %d; use a newer version of it",
 			ErrSchema, s.Version, s.Serves, s.Latest)
 	}
 	return s.CheckSame()

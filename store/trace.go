@@ -3,10 +3,10 @@ package store
 import "fmt"
 
 const (
-	// MaxTraceParent and MaxTraceState bound what a job carries of the trace in which it was
-	// enqueued, in bytes.
+	// MaxTraceParent bounds what a job carries of the trace in which it was enqueued, in bytes.
 	MaxTraceParent = 128
-	MaxTraceState  = 512
+	// MaxTraceState bounds the rest of it, in bytes.
+	MaxTraceState = 512
 )
 
 // CheckTrace reports why no store keeps the trace of a job, an ErrInvalid: it is too long, or has

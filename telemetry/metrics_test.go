@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -123,9 +124,9 @@ func (m measured) want(t *testing.T, of *metrics.Metric, want int, labels ...str
 
 // tally is a plain count.
 type tally struct {
-	mu                          sync.Mutex
-	starts, retries, snoozes    int
-	parks, steps, failed, stuck int
+	mu                       sync.Mutex
+	starts, retries, snoozes int
+	parks, steps             int
 }
 
 func (c *tally) add(n *int) {
@@ -138,7 +139,7 @@ func (c *tally) add(n *int) {
 func TestCountsUnderRandomEnds(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			m, d := newMeasured(), rand.New(rand.NewPCG(seed, 1))
 			holdfasttest.Run(t, func(env *holdfasttest.Env) { randomEnds(env, m, d) }, telemetry.With(telemetry.Config{Meters: m.provider}))
@@ -276,7 +277,7 @@ func TestWaited(t *testing.T) {
 			t.Fatal(err)
 		}
 		env.Advance(time.Minute)
-		var waited = map[string]point{}
+		waited := map[string]point{}
 		for _, p := range m.points(t, metrics.QueueWait) {
 			waited[p.labels["kind"]] = p
 		}

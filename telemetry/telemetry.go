@@ -65,10 +65,11 @@ func With(c Config) holdfast.Option {
 		return access.Fails(err).(holdfast.Option) //nolint:errcheck // always one
 	}
 	t.born(metrics.NodesDied)
-	return access.WithTelemetry(access.Telemetry{
+	with := access.WithTelemetry(access.Telemetry{
 		Observer: &observer.Observer{
 			Opened: t.opened, Claimed: t.claimed, LeaseLost: t.leaseLost, Performed: t.performed, Fires: t.fires, Queues: t.queues,
 		},
 		Hooks: t.hooks(), Around: holdfast.Middleware(t.run), Enqueues: t.enqueue, Step: t.step,
-	}).(holdfast.Option) //nolint:errcheck // always one
+	})
+	return with.(holdfast.Option) //nolint:errcheck // always one
 }

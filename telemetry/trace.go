@@ -166,8 +166,9 @@ func (t *telemetry) step(ctx context.Context, name string, attempt int) (context
 		kind = run.Kind()
 	}
 	began := time.Now()
-	ctx, span := t.tracer.Start(ctx, "step "+name, trace.WithAttributes(keyStep.String(name), keyTry.Int(attempt), keyKind.String(kind)))
-	return ctx, func(returned bool, err error) {
+	ctx, span := t.tracer.Start(ctx, "step "+name, //nolint:spancheck // who gets the function ends it
+		trace.WithAttributes(keyStep.String(name), keyTry.Int(attempt), keyKind.String(kind)))
+	return ctx, func(returned bool, err error) { //nolint:spancheck // as above
 		how := outcomeOf(returned, err)
 		if how == "parked" || how == "cancelled" {
 			how = "interrupted"

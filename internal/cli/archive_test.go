@@ -34,7 +34,7 @@ func TestArchive(t *testing.T) {
 			id := uuid.Must(uuid.NewV7())
 			ids = append(ids, id.String())
 			line := archive.Job{Version: 1, Job: store.Record{Job: store.Job{ID: id, Kind: "send"}, State: store.Failed}}
-			if err := json.NewEncoder(packed).Encode(line); err != nil {
+			if err := json.NewEncoder(packed).Encode(line); err != nil { //nolint:musttag // records have a form of their own
 				t.Fatal(err)
 			}
 		}

@@ -11,7 +11,8 @@ import (
 )
 
 func (a verbs) codecCommand() *cobra.Command {
-	group := app.Group("codec", "Make keys that encrypt payloads", `Make keys that encrypt payloads. The keys of a program are the lines of a file, of which the first
+	group := app.Group("codec", "Make keys that encrypt payloads",
+		`Make keys that encrypt payloads. The keys of a program are the lines of a file, of which the first
 one encrypts and all decrypt: see docs/payloads.md.`, "  holdfast codec new-key k1 > codec.keys\n  holdfast worker --codec-keys codec.keys")
 	group.AddCommand(&cobra.Command{
 		Use:   "new-key NAME",

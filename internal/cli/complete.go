@@ -113,7 +113,8 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		states = arg.States
 	}
 	look := map[string]lookup{
-		"ID": jobsIn(states), "QUEUE": queues.Names, "SCHEDULE": schedules.Names, "LIMIT": limits.Names, "CLASS": retentions.Names, "BATCH": batches.Names,
+		"ID": jobsIn(states), "QUEUE": queues.Names, "SCHEDULE": schedules.Names, "LIMIT": limits.Names, "CLASS": retentions.Names,
+		"BATCH":     batches.Names,
 		"OPERATION": operations.Names,
 		"set NAME":  limits.Names,
 		"NODE":      nodes.Names,

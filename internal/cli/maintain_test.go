@@ -43,7 +43,10 @@ func TestMaintainOnce(t *testing.T) {
 			t.Error("a cancelled job was removed, which nobody asked for")
 		}
 		out := s.ok("maintain", "all", "-o", "table", "--cancelled", "1d")
-		for _, line := range []string{"0 jobs rescued, 0 nodes declared dead\n", "made available\n", "of schedules decided\n", "applied, ", "removed\n"} {
+		for _, line := range []string{
+			"0 jobs rescued, 0 nodes declared dead\n", "made available\n", "of schedules decided\n", "applied, ",
+			"removed\n",
+		} {
 			if !strings.Contains(out, line) {
 				t.Errorf("%q has no %q", out, line)
 			}

@@ -48,14 +48,16 @@ func TestEncryptedPayloads(t *testing.T) {
 		if text := s.ok("job", "list", "-o", "jsonl"); strings.Contains(text, `"to"`) || !strings.Contains(text, `{"encrypted_with":"k2"}`) {
 			t.Errorf("the list:\n%s", text)
 		}
-		if o := s.run("job", "list", "--args", "to=ada", "--codec-keys", keys); o.code == 0 || !strings.Contains(o.stderr, "not found by their args") {
+		if o := s.run("job", "list", "--args", "to=ada", "--codec-keys", keys); o.code == 0 ||
+			!strings.Contains(o.stderr, "not found by their args") {
 			t.Errorf("by args: %+v", o)
 		}
 		bad := filepath.Join(t.TempDir(), "bad.keys")
 		if err := os.WriteFile(bad, []byte("k1:c2VjcmV0"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if o := s.run("job", "get", id, "--codec-keys", bad); o.code != 64 || !strings.Contains(o.stderr, "--codec-keys") || strings.Contains(o.stderr, "c2VjcmV0") {
+		if o := s.run("job", "get", id, "--codec-keys", bad); o.code != 64 || !strings.Contains(o.stderr, "--codec-keys") ||
+			strings.Contains(o.stderr, "c2VjcmV0") {
 			t.Errorf("a key that is too short: %+v", o)
 		}
 	})
@@ -66,7 +68,8 @@ func TestEncryptedPayloads(t *testing.T) {
 func TestRedactedOutput(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shell) {
-		id := strings.TrimSpace(s.ok("job", "enqueue", "mail", "--args", `{"to":"ada","api_key":"hunter2"}`, "--metadata", `{"token":"hunter2"}`, "-q"))
+		id := strings.TrimSpace(s.ok("job", "enqueue", "mail", "--args", `{"to":"ada","api_key":"hunter2"}`, "--metadata",
+			`{"token":"hunter2"}`, "-q"))
 		for _, format := range []string{"table", "json", "jsonl", "yaml"} {
 			text := s.ok("job", "get", id, "-o", format)
 			if strings.Contains(text, "hunter2") || strings.Count(text, "[redacted]") != 2 || !strings.Contains(text, "ada") {

@@ -517,7 +517,8 @@ func TestSchemaThatServesThisProgram(t *testing.T) {
 	s.decode(s.ok("migrate", "status", "-o", "json"), &v)
 	later := func(steps, serves int) {
 		t.Helper()
-		s.statement(fmt.Sprintf("INSERT INTO holdfast_migration (version, name, applied_at, serves) VALUES (%d, 'later', 0, %d)", v.Latest+steps, serves))
+		s.statement(fmt.Sprintf("INSERT INTO holdfast_migration (version, name, applied_at, serves) VALUES (%d, 'later', 0, %d)",
+			v.Latest+steps, serves))
 	}
 	later(1, v.Latest-1)
 	later(2, v.Latest)

@@ -43,7 +43,7 @@ func TestStats(t *testing.T) {
 				P99   float64 `json:"p99_seconds"`
 			}
 		}
-		if err := json.Unmarshal([]byte(s.ok("stats", "jobs", "-o", "json")), &points); err != nil {
+		if err := json.Unmarshal([]byte(s.ok("stats", "jobs", "-o", "json")), &points); err != nil { //nolint:musttag // only for the test
 			t.Fatal(err)
 		}
 		if len(points) != 1 || points[0].Kind != "greet" || points[0].Started != 3 || points[0].Completed != 3 || points[0].Run.Count != 3 {

@@ -27,8 +27,8 @@ func (b *bed) facts() []store.Fact {
 	return all
 }
 
-// counted is what was written of a kind: in all, and by the minute.
-func (b *bed) counted(kind string) (all tally.Entry, minutes map[string]tally.Counts) {
+// counted is what was written of the kind k: in all, and by the minute.
+func (b *bed) counted() (all tally.Entry, minutes map[string]tally.Counts) {
 	b.t.Helper()
 	minutes = map[string]tally.Counts{}
 	for _, f := range b.facts() {
@@ -40,7 +40,7 @@ func (b *bed) counted(kind string) (all tally.Entry, minutes map[string]tally.Co
 			b.t.Fatal(err)
 		}
 		for _, name := range set.Names() {
-			if name.Kind == kind {
+			if name.Kind == "k" {
 				all.Merge(set.Of(name))
 				sum := minutes[f.At.Format("15:04")]
 				for i, n := range set.Of(name).Counts {
@@ -66,13 +66,13 @@ func TestFactsOfMinutes(t *testing.T) {
 		b.enqueue(b.job("k"), b.job("k", func(q *store.Enqueue) { q.Delay = 7 * time.Second }))
 		time.Sleep(11 * time.Second) // two beats
 		synctest.Wait()
-		_, minutes := b.counted("k")
+		_, minutes := b.counted()
 		if got := fmt.Sprint(minutes); got != "map[00:00:[2 0 0 0 0 0 0 0]]" {
 			b.t.Errorf("after the start: %v", got)
 		}
 		time.Sleep(70 * time.Second)
 		b.halt()
-		all, minutes := b.counted("k")
+		all, minutes := b.counted()
 		if got := fmt.Sprint(minutes); got != "map[00:00:[2 0 0 0 0 0 0 0] 00:01:[0 2 0 0 0 0 0 0]]" {
 			b.t.Errorf("at the end: %v", got)
 		}
@@ -97,7 +97,7 @@ func TestFactsOfWaits(t *testing.T) {
 		b.enqueue(b.job("k"), b.job("k"), b.job("k"))
 		time.Sleep(40 * time.Second)
 		b.halt()
-		all, _ := b.counted("k")
+		all, _ := b.counted()
 		if longest := all.Wait.Longest(); all.Wait.N != 3 || longest < 9*time.Second || longest > 22*time.Second {
 			b.t.Errorf("%d jobs waited up to %v", all.Wait.N, longest)
 		}
@@ -164,7 +164,7 @@ func TestFactsAfterAnOutage(t *testing.T) {
 		b.st.hook(func(p *probe) { p.onFacts = nil })
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		all, minutes := b.counted("k")
+		all, minutes := b.counted()
 		if all.Counts[tally.Started] != 10 || all.Counts[tally.Completed] != 10 || len(minutes) != 5 {
 			b.t.Errorf("%v: %v", all.Counts, minutes)
 		}
@@ -222,7 +222,7 @@ func TestFactsOfADeadNode(t *testing.T) {
 		b.run()
 		b.expect(b.wait(job), store.Completed, "")
 		b.halt()
-		all, _ := b.counted("k")
+		all, _ := b.counted()
 		if want := (tally.Counts{tally.Started: 1, tally.Completed: 1, tally.Lost: 1}); all.Counts != want {
 			b.t.Errorf("%v, want %v", all.Counts, want)
 		}
@@ -235,7 +235,7 @@ func TestFactsAreWhatHappened(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 5, StuckAfter: time.Second}}, func(b *bed) {
 		r := rand.New(rand.NewPCG(5, 6))
 		var started, snoozed int
-		b.handle("k", func(_ context.Context, run Attempt) ([]byte, error) {
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) {
 			b.st.mu.Lock()
 			started++
 			way := r.IntN(7)
@@ -282,7 +282,7 @@ func TestFactsAreWhatHappened(t *testing.T) {
 		b.halt()
 		want[tally.Started], want[tally.Parked] = uint64(started), uint64(snoozed)
 		want[tally.Completed], want[tally.Failed] = ends[store.Completed], ends[store.Failed]
-		all, minutes := b.counted("k")
+		all, minutes := b.counted()
 		// Those that were cancelled before they ran have no run, and some snoozes became a cancel.
 		want[tally.Cancelled], want[tally.Parked] = all.Counts[tally.Cancelled], all.Counts[tally.Parked]
 		if all.Counts != want {
@@ -291,9 +291,9 @@ func TestFactsAreWhatHappened(t *testing.T) {
 		if all.Counts[tally.Cancelled] > ends[store.Cancelled] || all.Counts[tally.Parked] > uint64(snoozed) {
 			b.t.Errorf("%v, of %d cancelled jobs and %d snoozes", all.Counts, ends[store.Cancelled], snoozed)
 		}
-		before := all.Counts.Ended() - all.Run.N // they ended before they began
+		before := all.Ended() - all.Run.N // they ended before they began
 		if all.Counts[tally.Started] != all.Run.N || before > ends[store.Cancelled] {
-			b.t.Errorf("%d started, %d ended, %d durations", all.Counts[tally.Started], all.Counts.Ended(), all.Run.N)
+			b.t.Errorf("%d started, %d ended, %d durations", all.Counts[tally.Started], all.Ended(), all.Run.N)
 		}
 		if ends[store.Failed] == 0 || want[tally.Retried] == 0 || snoozed == 0 || len(minutes) < 3 {
 			b.t.Errorf("%v in %d minutes: too little has happened", want, len(minutes))

@@ -285,14 +285,16 @@ func TestWhatHasNotStarted(t *testing.T) {
 	w := newWorld(t)
 	k := New(Parts{Store: w, Namespace: "a"})
 	for _, o := range []store.Outcome{
-		{State: store.Available, Final: store.Available}, {State: store.Cancelled, Final: store.Cancelled},
+		{State: store.Available, Final: store.Available},
+		{State: store.Cancelled, Final: store.Cancelled},
 		{State: store.Failed, Final: store.Failed},
 	} {
 		o.Namespace, o.Queue = "a", "q"
 		k.Ended(w.now, &o, "k", 0)
 	}
 	k.Lost(w.now, []store.RescuedJob{
-		{Namespace: "a", Queue: "q", Kind: "k", State: store.Retryable}, {Namespace: "a", Queue: "q", Kind: "k", State: store.Failed},
+		{Namespace: "a", Queue: "q", Kind: "k", State: store.Retryable},
+		{Namespace: "a", Queue: "q", Kind: "k", State: store.Failed},
 		{Namespace: "a", Queue: "q", Kind: "k", State: store.Cancelled},
 	})
 	if err := k.Write(t.Context(), false); err != nil {

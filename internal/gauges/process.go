@@ -65,7 +65,7 @@ func (p *Process) Measure() map[string]float64 {
 func (p *Process) share(cpu time.Duration) (share float64, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now() //nolint:forbidigo // the monotonic clock
+	now := time.Now()
 	if took := now.Sub(p.at); !p.at.IsZero() && took > 0 {
 		share, known = (cpu-p.cpu).Seconds()/took.Seconds(), true
 	}

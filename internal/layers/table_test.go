@@ -120,7 +120,8 @@ var layers = []layer{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
 			"store/internal/edits", "store/internal/kept", "store/sqlite/internal/batches", "store/sqlite/internal/classes",
-			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/feed", "store/sqlite/internal/keys", "store/sqlite/internal/limits",
+			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/feed",
+			"store/sqlite/internal/keys", "store/sqlite/internal/limits",
 			"store/sqlite/internal/updates", "store/sqlite/internal/work",
 		}),
 	},
@@ -184,7 +185,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/classes", "store/postgres/internal/examine",
+			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/classes",
+			"store/postgres/internal/examine",
 			"store/postgres/internal/facts", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/move",
 			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schedules",
@@ -292,7 +294,8 @@ var layers = []layer{
 		imports: []string{
 			"hooks", "internal/batching", "internal/commit", "internal/facts", "internal/gauges", "internal/grants", "internal/hookqueue",
 			"internal/loader", "internal/logs", "internal/news", "internal/observer", "internal/outcome", "internal/portion",
-			"internal/promoter", "internal/pulse", "internal/replay", "internal/runlog", "internal/scheduler", "internal/slots", "internal/stopwatch",
+			"internal/promoter", "internal/pulse", "internal/replay", "internal/runlog", "internal/scheduler",
+			"internal/slots", "internal/stopwatch",
 			"internal/supervise", "internal/tail", "internal/tuning", "internal/turns", "internal/usercode", "store",
 		},
 		tests: []string{"internal/await", "internal/journal", "internal/lifetime", "internal/logs/logstest", "internal/tally", "store/..."},
@@ -313,7 +316,8 @@ var layers = []layer{
 		pattern: ".",
 		imports: []string{
 			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/bulk",
-			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/replay", "internal/runlog", "internal/sealed",
+			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/replay",
+			"internal/runlog", "internal/sealed",
 			"internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,

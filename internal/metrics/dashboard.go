@@ -139,7 +139,7 @@ func Dashboard() []byte {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(object{ // it has nothing that cannot be encoded
+	_ = encoder.Encode(object{ //nolint:errchkjson // it has nothing that cannot be encoded
 		"uid": "holdfast", "title": "Holdfast", "tags": []string{"holdfast"}, "schemaVersion": 39, "version": 1, "editable": true,
 		"refresh": "30s", "time": object{"from": "now-6h", "to": "now"}, "templating": object{"list": variables}, "panels": panels,
 	})

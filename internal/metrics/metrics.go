@@ -7,7 +7,10 @@
 // None of ours.
 package metrics
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind is what a metric is.
 type Kind uint8
@@ -45,12 +48,7 @@ func (m *Metric) Prometheus() string {
 
 // Has reports whether a metric has a label.
 func (m *Metric) Has(label string) bool {
-	for _, l := range m.Labels {
-		if l == label {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.Labels, label)
 }
 
 var (

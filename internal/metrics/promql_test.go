@@ -224,7 +224,7 @@ func (p *parser) selector(name string) typed {
 	ranged := p.peek() == "["
 	if ranged {
 		p.next()
-		if d := p.next(); strings.Trim(d, "0123456789") == d || !strings.Contains("smhd", d[len(d)-1:]) {
+		if d := p.next(); strings.Trim(d, "0123456789") == d || !strings.ContainsRune("smhd", rune(d[len(d)-1])) {
 			panic(d + " is no duration")
 		}
 		p.take("]")
@@ -254,8 +254,9 @@ func metricOf(name string) (*Metric, []string) {
 
 // checkValues checks what the values of a variable of the dashboard come from.
 func checkValues(text string) error {
-	inner, ok := strings.CutPrefix(text, "label_values(")
-	if inner, ok = strings.CutSuffix(inner, ")"); !ok || inner == "" {
+	inner, begins := strings.CutPrefix(text, "label_values(")
+	inner, ends := strings.CutSuffix(inner, ")")
+	if !begins || !ends || inner == "" {
 		return fmt.Errorf("%s: %w", text, errors.New("it is no label_values"))
 	}
 	i := strings.LastIndex(inner, ", ")

@@ -168,7 +168,10 @@ func (w *waiters) deliver(o *store.Outcome, seen uint64) {
 	told := w.of(o.Lease.Job, func(namespace string) bool { return namespace == "" || namespace == o.Namespace })
 	w.mu.Unlock()
 	for _, of := range told {
-		tell(of.waits, answer{ended: store.Ended{ID: o.Lease.Job, State: o.Final, Reason: o.Reason, Error: o.Error, Result: o.Result, Codec: o.Codec}})
+		tell(of.waits, answer{ended: store.Ended{
+			ID: o.Lease.Job, State: o.Final, Reason: o.Reason, Error: o.Error, Result: o.Result,
+			Codec: o.Codec,
+		}})
 	}
 }
 

@@ -13,19 +13,19 @@ import (
 )
 
 // aesOf is a codec with new keys of those names.
-func aesOf(t testing.TB, ids ...string) store.Codec {
-	t.Helper()
+func aesOf(tb testing.TB, ids ...string) store.Codec {
+	tb.Helper()
 	var keys []codec.Key
 	for _, id := range ids {
 		k, err := codec.NewKey(id)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		keys = append(keys, k)
 	}
 	c, err := codec.AES(keys...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

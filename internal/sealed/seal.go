@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -154,8 +155,8 @@ func (s *sealing) restore() {
 			}
 		}
 	}
-	for i := len(s.undo) - 1; i >= 0; i-- {
-		s.undo[i]()
+	for _, v := range slices.Backward(s.undo) {
+		v()
 	}
 	s.slots, s.undo = nil, nil
 }

@@ -54,11 +54,11 @@ var (
 func TestEveryPayloadIsKnown(t *testing.T) {
 	for m := range reflect.TypeFor[store.Store]().Methods() {
 		fields := map[string]bool{}
-		for i := range m.Type.NumIn() {
-			fieldsOf(m.Type.In(i), fields, map[reflect.Type]bool{})
+		for in := range m.Type.Ins() {
+			fieldsOf(in, fields, map[reflect.Type]bool{})
 		}
-		for i := range m.Type.NumOut() {
-			fieldsOf(m.Type.Out(i), fields, map[reflect.Type]bool{})
+		for out := range m.Type.Outs() {
+			fieldsOf(out, fields, map[reflect.Type]bool{})
 		}
 		found := false
 		for field := range fields {
@@ -87,15 +87,14 @@ func fieldsOf(typ reflect.Type, to map[string]bool, seen map[reflect.Type]bool) 
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		fieldsOf(typ.Elem(), to, seen)
 	case reflect.Func:
-		for i := range typ.NumIn() {
-			fieldsOf(typ.In(i), to, seen)
+		for in := range typ.Ins() {
+			fieldsOf(in, to, seen)
 		}
 	case reflect.Struct:
 		if !strings.HasSuffix(typ.PkgPath(), "holdfast/store") {
 			return
 		}
-		for i := range typ.NumField() {
-			f := typ.Field(i)
+		for f := range typ.Fields() {
 			isBytes := f.Type.Kind() == reflect.Slice && f.Type.Elem() == reflect.TypeFor[byte]()
 			switch {
 			case isBytes, f.Name == "Declared":
@@ -153,7 +152,10 @@ func TestPlainIsPutBack(t *testing.T) {
 		s := sealed.Wrap(inner, c.codec)
 		entries := []store.Entry{{Seq: 1, Kind: store.EntryStep, Data: []byte(`"entry"`)}}
 		a := &store.Append{Entries: entries, Answers: []store.UpdateAnswer{{Seq: 1, Data: []byte(`"answer"`)}}}
-		q := &store.Enqueue{Job: store.Job{Args: []byte(`"args"`)}, Send: &store.Send{Message: store.Message{Kind: store.MessageSignal, Data: []byte("1")}}}
+		q := &store.Enqueue{Job: store.Job{Args: []byte(`"args"`)}, Send: &store.Send{Message: store.Message{
+			Kind: store.MessageSignal,
+			Data: []byte("1"),
+		}}}
 		o := &store.Outcome{Result: []byte(`"result"`), Codec: 1}
 		w := &store.CheckpointWrite{Checkpoint: store.Checkpoint{Value: []byte(`"checkpoint"`)}}
 		batch := &store.Batch{
@@ -163,15 +165,18 @@ func TestPlainIsPutBack(t *testing.T) {
 		if (err != nil) != (c.inner != nil || name == "not encoded") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if &a.Entries[0] != &entries[0] || string(entries[0].Data) != `"entry"` || entries[0].Codec != 0 || string(a.Answers[0].Data) != `"answer"` ||
-			string(q.Job.Args) != `"args"` || q.Job.Codec != 0 || string(q.Send.Message.Data) != "1" || string(o.Result) != `"result"` || o.Codec != 1 ||
+		if &a.Entries[0] != &entries[0] || string(entries[0].Data) != `"entry"` || entries[0].Codec != 0 ||
+			string(a.Answers[0].Data) != `"answer"` ||
+			string(q.Job.Args) != `"args"` || q.Job.Codec != 0 || string(q.Send.Message.Data) != "1" || string(o.Result) != `"result"` ||
+			o.Codec != 1 ||
 			string(w.Checkpoint.Value) != `"checkpoint"` {
 			t.Errorf("%s: the batch has changed: %+v %+v %+v %+v", name, a, q, o, w)
 		}
 		if name == "not encoded" && inner.applied != nil {
 			t.Error("a batch was written that was not encoded")
 		}
-		if name == "written" && (inner.applied[0] != store.SealedCodec || inner.applied[1] != store.SealedCodec || inner.applied[2] != store.SealedCodec) {
+		if name == "written" && (inner.applied[0] != store.SealedCodec || inner.applied[1] != store.SealedCodec ||
+			inner.applied[2] != store.SealedCodec) {
 			t.Errorf("the store got the codecs %v", inner.applied)
 		}
 	}

@@ -62,7 +62,7 @@ func (h *Hist) append(b []byte) []byte {
 	last := 0
 	for i, n := range h.buckets {
 		if n > 0 {
-			b = binary.AppendUvarint(b, uint64(i-last)) //nolint:gosec // not negative
+			b = binary.AppendUvarint(b, uint64(i-last))
 			b = binary.AppendUvarint(b, n)
 			last = i
 		}
@@ -122,7 +122,7 @@ func (r *reader) upTo(most uint64) int {
 		r.failed, r.left = true, nil
 		return 0
 	}
-	return int(n) //nolint:gosec // bounded
+	return int(n)
 }
 
 func (r *reader) text() string {

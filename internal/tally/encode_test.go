@@ -17,8 +17,8 @@ func sample() *Set {
 	for thing := range e.Counts {
 		e.Counts[thing] = uint64(thing) + 126
 	}
-	for _, ms := range []time.Duration{0, 1, 1, 20, 300} {
-		e.Wait.Add(ms * time.Millisecond)
+	for _, ms := range []int{0, 1, 1, 20, 300} {
+		e.Wait.Add(time.Duration(ms) * time.Millisecond)
 	}
 	e.Run.Add(time.Hour)
 	s.Of(Name{}).Counts[Lost] = 1

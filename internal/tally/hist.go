@@ -2,6 +2,7 @@ package tally
 
 import (
 	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -29,7 +30,7 @@ type Hist struct {
 // bucketOf is the bucket of a duration in microseconds.
 func bucketOf(us uint64) int {
 	if us < exact {
-		return int(us) //nolint:gosec // below 32
+		return int(us)
 	}
 	if us >= 1<<topBits {
 		return buckets - 1
@@ -41,11 +42,11 @@ func bucketOf(us uint64) int {
 // middle is the middle of a bucket, in microseconds.
 func middle(bucket int) uint64 {
 	if bucket < exact {
-		return uint64(bucket) //nolint:gosec // not negative
+		return uint64(bucket)
 	}
 	power := (bucket-exact)/sub + subBits + 1
 	width := uint64(1) << (power - subBits)
-	return (sub+uint64((bucket-exact)%sub))*width + width/2 //nolint:gosec // not negative
+	return (sub+uint64((bucket-exact)%sub))*width + width/2
 }
 
 // Add adds a duration; one below 0 counts as 0.
@@ -78,8 +79,8 @@ func sum(a, b uint64) uint64 {
 
 // Merge adds what another one has.
 func (h *Hist) Merge(other *Hist) {
-	for i := len(other.buckets) - 1; i >= 0; i-- { // the last first, so that there is room at once
-		if n := other.buckets[i]; n > 0 {
+	for i, v := range slices.Backward(other.buckets) { // the last first, so that there is room at once
+		if n := v; n > 0 {
 			h.put(i, n)
 		}
 	}
@@ -103,7 +104,7 @@ func (h *Hist) Quantile(part float64) time.Duration {
 	var seen uint64
 	for i, n := range h.buckets {
 		if seen += n; seen >= rank {
-			return time.Duration(min(middle(i), h.Max)) * time.Microsecond //nolint:gosec // at most 2^45
+			return time.Duration(min(middle(i), h.Max)) * time.Microsecond
 		}
 	}
 	return h.Longest()
@@ -123,5 +124,5 @@ func (h *Hist) Mean() time.Duration {
 // micros is a duration, at most the longest that there is.
 func micros(us uint64) time.Duration {
 	const most = uint64(1<<63-1) / uint64(time.Microsecond)
-	return time.Duration(min(us, most)) * time.Microsecond //nolint:gosec // bounded
+	return time.Duration(min(us, most)) * time.Microsecond
 }

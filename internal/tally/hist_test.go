@@ -44,7 +44,7 @@ func TestBuckets(t *testing.T) {
 		}
 	}
 	last := 0
-	for us := uint64(0); us < 1<<20; us++ {
+	for us := range uint64(1 << 20) {
 		if b := bucketOf(us); b != last && b != last+1 {
 			t.Fatalf("%d µs are in bucket %d, after %d", us, b, last)
 		} else {

@@ -147,7 +147,7 @@ func (r *Recorder) Take(at time.Time, namespace string, gauges []byte, limit int
 		}
 		out := p.key
 		p.tried = true
-		out.part, out.Version, out.Set = p, int64(p.changes), &Set{} //nolint:gosec // not that many
+		out.part, out.Version, out.Set = p, int64(p.changes), &Set{}
 		out.Set.Merge(&p.set)
 		changed = append(changed, out)
 	}
@@ -161,7 +161,7 @@ func (r *Recorder) Written(parts []Part) {
 	defer r.mu.Unlock()
 	for i := range parts {
 		p := parts[i].part
-		p.written = max(p.written, uint64(parts[i].Version)) //nolint:gosec // not negative
+		p.written = max(p.written, uint64(parts[i].Version))
 	}
 	r.parts = slices.DeleteFunc(r.parts, func(p *part) bool { return !p.open && p.changes == p.written })
 }

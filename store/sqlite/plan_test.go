@@ -102,9 +102,12 @@ func TestRetentionPlans(t *testing.T) {
 			"SEARCH holdfast_finished USING INDEX holdfast_finished_by_time (state=? AND finished_at>? AND finished_at<?)",
 			"SEARCH j USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)", "SEARCH l USING INTEGER PRIMARY KEY (rowid=?)",
 		},
-		"queues_set":     {"USING INDEX holdfast_queue_attempts"},
-		"removed":        {"SEARCH holdfast_removed USING PRIMARY KEY (namespace=?)"},
-		"removed_in":     {"SEARCH r USING INDEX holdfast_removed_day (day=? AND namespace=? AND queue=?)", "USING PRIMARY KEY (namespace=? AND day<?)"},
+		"queues_set": {"USING INDEX holdfast_queue_attempts"},
+		"removed":    {"SEARCH holdfast_removed USING PRIMARY KEY (namespace=?)"},
+		"removed_in": {
+			"SEARCH r USING INDEX holdfast_removed_day (day=? AND namespace=? AND queue=?)",
+			"USING PRIMARY KEY (namespace=? AND day<?)",
+		},
 		"removed_old":    {"SEARCH holdfast_removed USING COVERING INDEX holdfast_removed_day (day<?)"},
 		"removed_forget": {"SEARCH holdfast_removed USING COVERING INDEX holdfast_removed_day (day<?)"},
 	} {

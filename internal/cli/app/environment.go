@@ -171,7 +171,8 @@ func (a *App) AddPayloadFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&a.CodecKeys, FlagCodecKeys, "",
 		"`FILE` with the keys by which payloads are encrypted, NAME:SECRET in each line; the first one encrypts")
 	flags.StringVar(&a.RedactRule, FlagRedact, "",
-		"hide the fields of payloads that these `RULES` name, separated by commas: default, password, card.number …; or none (default: default)")
+		"hide the fields of payloads that these `RULES` name, separated by commas: default, password, card.number …; or none "+
+			"(default: default)")
 	Variable(flags, FlagCodecKeys, EnvCodecKeys)
 	Variable(flags, FlagRedact, EnvRedact)
 }

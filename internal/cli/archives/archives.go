@@ -16,7 +16,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
-	"github.com/holdfastdev/holdfast/store"
 )
 
 type verbs struct{ *app.App }
@@ -43,7 +42,9 @@ func (a verbs) catCommand() *cobra.Command {
 		Annotations: app.Uses(app.FlagCodecKeys),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			lines := json.NewEncoder(cmd.OutOrStdout())
-			return a.each(ctx, args, func(_ string, j *archive.Job) error { return lines.Encode(j) })
+			return a.each(ctx, args, func(_ string, j *archive.Job) error {
+				return lines.Encode(j) //nolint:musttag // records have a form of their own
+			})
 		}),
 	}
 }
@@ -65,10 +66,10 @@ are read until it is found: give the directory of the day on which it was remove
 				return err
 			}
 			err = a.each(ctx, args[1:], func(_ string, j *archive.Job) error {
-				if j.Job.ID != store.ID(id) {
+				if j.Job.ID != id {
 					return nil
 				}
-				return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(j), errFound)
+				return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(j), errFound) //nolint:musttag // as above
 			})
 			switch {
 			case err == nil:

@@ -32,7 +32,8 @@ func (f *attemptFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.heartbeat, "heartbeat-timeout", 0, "fail an attempt that makes no progress for `DURATION`")
 	flags.StringVar(&f.retention, "retention", "", "keep finished jobs as this `CLASS` says; \"retention set\" makes one")
 	flags.StringArrayVar(&f.unset, "unset", nil,
-		"leave `SETTING` to the handler again: max-attempts, backoff, timeout, heartbeat-timeout or retention; repeatable, or a comma-separated list")
+		"leave `SETTING` to the handler again: max-attempts, backoff, timeout, heartbeat-timeout or retention; "+
+			"repeatable, or a comma-separated list")
 }
 
 // change is what the flags say. given is false if they say nothing.

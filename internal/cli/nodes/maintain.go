@@ -78,12 +78,14 @@ rate, or for a time.`,
 		long: `Enqueue the jobs of schedules whose time has come, as a node that leads does: no time fires twice.`,
 	},
 	{
-		verb: "settle", short: "Settle what cancels and ended jobs have left to do", duties: []maintain.Duty{maintain.Settle}, budget: time.Minute,
+		verb: "settle", short: "Settle what cancels and ended jobs have left to do", budget: time.Minute,
+		duties: []maintain.Duty{maintain.Settle},
 		long: `Apply cancels that could not be applied at once, end the children of jobs that have ended, let jobs
 go on that came after others, and call batches back.`,
 	},
 	{
-		verb: "retain", short: "Remove finished jobs that are old enough", duties: []maintain.Duty{maintain.Retain}, budget: 5 * time.Minute, retains: true,
+		verb: "retain", short: "Remove finished jobs that are old enough", budget: 5 * time.Minute, retains: true,
+		duties: []maintain.Duty{maintain.Retain},
 		long: `Remove finished jobs that are older than flags say, in all namespaces, and what else has a
 retention. At least one flag has to be given: nothing says here for how long the programs that use
 the database keep their jobs. On PostgreSQL, which drops days, jobs may stay for a day longer.`,
@@ -175,8 +177,8 @@ func (a verbs) printMaintained(r round, report maintain.Report) {
 		{maintain.Rescue, output.Plural(int(report.Rescued), "job") + " rescued, " + output.Plural(int(report.Died), "node") + " declared dead"},
 		{maintain.Promote, output.Plural(int(report.Promoted), "job") + " made available"},
 		{maintain.Schedules, output.Plural(int(report.Fired), "time") + " of schedules decided"},
-		{maintain.Settle, output.Plural(int(report.Cancelled), "cancel") + " applied, " + output.Plural(int(report.Closed), "job") + " ended after others, " +
-			output.Plural(int(report.Called), "batch call")},
+		{maintain.Settle, output.Plural(int(report.Cancelled), "cancel") + " applied, " +
+			output.Plural(int(report.Closed), "job") + " ended after others, " + output.Plural(int(report.Called), "batch call")},
 		{maintain.Retain, output.Plural(int(report.Removed), "job") + " removed"},
 	} {
 		wanted := len(r.duties) == 0

@@ -84,7 +84,8 @@ func (f *settings) addOfNode(cmd *cobra.Command, format string) {
 	flags.DurationVar(&f.stopTimeout, flagStopTimeout, 20*time.Second, "give running jobs this `DURATION` to finish after the first signal")
 	flags.StringVar(&f.listen, flagListen, "",
 		"serve /metrics, /healthz and /readyz by HTTP on `ADDRESS`, such as 127.0.0.1:9464 (default: do not listen)")
-	flags.StringVar(&f.archive, flagArchive, "", "keep finished jobs in files in `DIR` before they are removed; give it to all nodes, any of which may lead")
+	flags.StringVar(&f.archive, flagArchive, "",
+		"keep finished jobs in files in `DIR` before they are removed; give it to all nodes, any of which may lead")
 	f.log.Add(flags, "info", format)
 	for flag, variable := range map[string]string{
 		flagNodeName: EnvNodeName, flagBeat: EnvBeat, flagDeadAfter: EnvDeadAfter, flagStopTimeout: EnvStopTimeout,

@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -103,9 +104,7 @@ type Sample struct {
 // NewSample returns the view of a sample.
 func NewSample(s *stats.Sample) Sample {
 	values := map[string]float64{} // not null
-	for name, v := range s.Values {
-		values[name] = v
-	}
+	maps.Copy(values, s.Values)
 	return Sample{At: timestamp(s.At), Node: Big(s.Node), Name: Text(s.Name), Values: values}
 }
 

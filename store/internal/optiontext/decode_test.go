@@ -34,8 +34,13 @@ func TestDecode(t *testing.T) {
 // TestPlainReadsWhatClaimsRead: the fast way is taken where it was made for.
 func TestPlainReadsWhatClaimsRead(t *testing.T) {
 	t.Parallel()
-	for _, o := range []store.Options{{Limit: "tenants", LimitKey: "t-1"}, {FairKey: "t-1"}, {Key: "order-17"}, {Source: "nightly"},
-		{TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "congo=t61rcWkgMzE,rojo=00f067aa0ba902b7"}} {
+	for _, o := range []store.Options{
+		{Limit: "tenants", LimitKey: "t-1"},
+		{FairKey: "t-1"},
+		{Key: "order-17"},
+		{Source: "nightly"},
+		{TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "congo=t61rcWkgMzE,rojo=00f067aa0ba902b7"},
+	} {
 		text, err := json.Marshal(o)
 		if err != nil {
 			t.Fatal(err)

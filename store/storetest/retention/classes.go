@@ -38,7 +38,10 @@ func told(e *env.Env) {
 	short := e.SetRetention(store.RetentionClass{Name: "short", Completed: hour, Failed: 7 * days})
 	at := e.Clock.Now().Truncate(time.Microsecond)
 	e.Equal("set", short, store.RetentionClass{Name: "short", Completed: hour, Failed: 7 * days, SetAt: at, SetBy: "ada"})
-	long := e.SetRetention(store.RetentionClass{Name: "long", Completed: store.KeepForever, Failed: store.KeepForever, Cancelled: 1500 * time.Millisecond})
+	long := e.SetRetention(store.RetentionClass{
+		Name: "long", Completed: store.KeepForever, Failed: store.KeepForever,
+		Cancelled: 1500 * time.Millisecond,
+	})
 	nobody, err := e.Store.SetRetention(e.Ctx, store.RetentionClass{Name: "None \"'%_ö"})
 	e.NoError("SetRetention", err)
 	classes(e, "set", nobody, long, short)

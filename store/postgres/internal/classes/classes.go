@@ -53,7 +53,8 @@ func put(ctx context.Context, t pg.Runner, c *store.RetentionClass) error {
 	if c.SetBy != "" {
 		by = &c.SetBy
 	}
-	return t.Run(ctx, "class_put", nil, c.Name, kept.Micros(c.Completed), kept.Micros(c.Failed), kept.Micros(c.Cancelled), c.SetAt.UnixMicro(), by)
+	return t.Run(ctx, "class_put", nil, c.Name, kept.Micros(c.Completed), kept.Micros(c.Failed), kept.Micros(c.Cancelled),
+		c.SetAt.UnixMicro(), by)
 }
 
 // All returns the classes of a database, by name.

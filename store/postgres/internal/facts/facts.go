@@ -121,7 +121,7 @@ func (s *Store) Facts(ctx context.Context, p store.FactParams) (facts []store.Fa
 		var at int64
 		var span int32
 		err := r.Scan(&f.Namespace, &span, &at, &f.Node, &f.Number, &f.Version, &f.Jobs, &f.Gauges)
-		f.Span, f.At = store.FactSpan(span), pg.TimeOf(at) //nolint:gosec // as it was written
+		f.Span, f.At = store.FactSpan(span), pg.TimeOf(at)
 		facts = append(facts, f)
 		return err
 	}}

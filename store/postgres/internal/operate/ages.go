@@ -49,7 +49,9 @@ func (s *Store) walkAges(ctx context.Context, r retention, limit int) (removed i
 }
 
 // walkOne removes the next jobs of a walk, and tells whether it has come to the end.
-func (s *Store) walkOne(ctx context.Context, r retention, w *kept.Walk, state store.State, keep time.Duration, limit int) (removed int, end bool, err error) {
+func (s *Store) walkOne(
+	ctx context.Context, r retention, w *kept.Walk, state store.State, keep time.Duration, limit int,
+) (removed int, end bool, err error) {
 	next := *w
 	again := next.Again(limit)
 	next, over, end, err := s.walkPage(ctx, r, next, state, keep, limit-len(again))

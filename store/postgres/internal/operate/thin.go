@@ -112,7 +112,9 @@ func (s *Store) thinnedUntil(ctx context.Context, r retention, p schema.Partitio
 }
 
 // thinPage finds the next jobs of a day that are over, at most limit.
-func (s *Store) thinPage(ctx context.Context, r retention, at thinning, to store.ID, limit int) (over []kept.Ended, next thinning, end bool, err error) {
+func (s *Store) thinPage(
+	ctx context.Context, r retention, at thinning, to store.ID, limit int,
+) (over []kept.Ended, next thinning, end bool, err error) {
 	seen := 0
 	next, end = at, true
 	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) error {

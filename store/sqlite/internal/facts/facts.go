@@ -79,7 +79,7 @@ func (v Verbs) Facts(ctx context.Context, params store.FactParams) (facts []stor
 		s := look(t, &params)
 		return db.Each(s, func() error {
 			var f store.Fact
-			f.Namespace, f.Span, f.At = s.ReadText(), store.FactSpan(s.ReadInt()), db.TimeOf(s.ReadInt()) //nolint:gosec // as it was written
+			f.Namespace, f.Span, f.At = s.ReadText(), store.FactSpan(s.ReadInt()), db.TimeOf(s.ReadInt())
 			f.Node, f.Number, f.Version = s.ReadInt(), s.ReadInt(), s.ReadInt()
 			f.Jobs, f.Gauges = db.ReadOptBlob(s), db.ReadOptBlob(s)
 			facts = append(facts, f)

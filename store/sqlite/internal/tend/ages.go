@@ -2,6 +2,7 @@ package tend
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -149,7 +150,7 @@ func (v Verbs) walk(ctx context.Context, rules *kept.Rules, which kept.Which, li
 	over := next.Again(limit)
 	err = v.d.Read(ctx, "look for old jobs", func(t *core.Tx) error {
 		looked, more = 0, false
-		found, place := over[:len(over):len(over)], kept.Walk{At: w.At, Row: w.Row}
+		found, place := slices.Clip(over), kept.Walk{At: w.At, Row: w.Row}
 		st := t.Stmt("ended_after")
 		st.BindInt(int64(which.State))
 		st.BindInt(place.At)
