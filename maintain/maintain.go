@@ -72,7 +72,7 @@ func (d Duty) String() string {
 
 // Report is what was done.
 type Report struct {
-	Node      int64 // as which other nodes were watched, and which has left; 0: there was no need
+	Node      int64 // as which other nodes were watched, or lost runs were counted, and which has left; 0: there was no need
 	Led       bool  // with Rescue: no other node does the maintenance
 	Died      int64 // nodes that were declared dead
 	Rescued   int64 // jobs that were taken from dead nodes

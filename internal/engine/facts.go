@@ -66,6 +66,23 @@ func (n *node) lastFacts(ctx context.Context, stop Stop, answers bool) {
 	})
 }
 
+// lostFacts writes what a maintenance has counted as lost. That is told by the number of a node, as
+// others may write at the same moment.
+func (n *node) lostFacts(ctx context.Context) {
+	if n.facts == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+	defer cancel()
+	if n.id.Load() == 0 {
+		if err := n.join(ctx); err != nil {
+			n.outage.Stumbled("facts", err)
+			return
+		}
+	}
+	n.lastFacts(ctx, Stop{Hard: ctx}, true)
+}
+
 // mergeFacts makes hours of minutes that are old.
 func (n *node) mergeFacts(ctx context.Context) error {
 	if n.facts == nil {

@@ -23,7 +23,7 @@ type Duties struct {
 
 // Maintained is what was done.
 type Maintained struct {
-	Node      int64 // as which the others were watched; 0: that was not needed
+	Node      int64 // as which the others were watched, or lost runs were counted; 0: there was no need
 	Led       bool  // no other node did the maintenance
 	Died      int64 // nodes that were declared dead
 	Rescued   int64 // jobs that were taken from dead nodes
@@ -53,6 +53,9 @@ func (r *Runner) Maintain(ctx context.Context, budget time.Duration, d Duties) (
 	defer cancel()
 	err = n.maintain(within, d, &m)
 	over := within.Err() != nil
+	if m.Rescued > 0 {
+		n.lostFacts(ctx)
+	}
 	if over && errors.Is(err, within.Err()) {
 		err, m.More = nil, true
 	}
@@ -66,13 +69,24 @@ func (r *Runner) Maintain(ctx context.Context, budget time.Duration, d Duties) (
 	return m, errors.Join(err, n.leave(ctx, Stop{Hard: ctx}, !over, nil))
 }
 
-// maintain does the duties, while it watches the other nodes.
+// maintain does the duties, while it watches the other nodes. What a rescue has left is done after
+// it: jobs that are due again, and what comes after those that have failed.
 func (n *node) maintain(ctx context.Context, d Duties, m *Maintained) error {
 	var watching sync.WaitGroup
 	var watched error
 	if d.Rescue {
 		watching.Go(func() { watched = n.watch(ctx, m) })
 	}
+	err := n.round(ctx, d, m)
+	watching.Wait()
+	if m.Rescued > 0 {
+		err = errors.Join(err, n.round(ctx, Duties{Promote: d.Promote, Settle: d.Settle}, m))
+	}
+	return errors.Join(err, watched, ctx.Err())
+}
+
+// round does the duties but the rescue, each of them also if another one fails.
+func (n *node) round(ctx context.Context, d Duties, m *Maintained) error {
 	var errs []error
 	for _, duty := range []struct {
 		wanted bool
@@ -96,10 +110,9 @@ func (n *node) maintain(ctx context.Context, d Duties, m *Maintained) error {
 		if err := duty.do(counting); err != nil && ctx.Err() == nil {
 			errs = append(errs, fmt.Errorf("%s: %w", duty.name, err)) // and the others are done
 		}
-		*duty.did = did.Load()
+		*duty.did += did.Load()
 	}
-	watching.Wait()
-	return errors.Join(append(errs, watched, ctx.Err())...)
+	return errors.Join(errs...)
 }
 
 // watch rescues the jobs of nodes that are known to be dead, and, if no other node leads, whose

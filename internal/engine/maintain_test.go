@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/tally"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -27,6 +28,25 @@ func (b *bed) stranger(deadAfter time.Duration) (node int64, job store.ID) {
 		b.t.Fatalf("%d jobs claimed, error %v", len(claimed), err)
 	}
 	return node, job
+}
+
+// kill lets the store know that two nodes are dead. The jobs of one of them are rescued.
+func (b *bed) kill(first, second int64) {
+	b.t.Helper()
+	nodes, err := b.st.Nodes(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	p := store.RescueParams{Limit: 1}
+	for i := range nodes {
+		if id := nodes[i].ID; id == first || id == second {
+			p.Dead = append(p.Dead, store.NodeBeat{Node: id, At: nodes[i].BeatAt})
+		}
+	}
+	rescued, err := b.st.Rescue(b.t.Context(), p)
+	if err != nil || len(rescued.Died) != 2 || len(rescued.Jobs) != 1 {
+		b.t.Fatalf("%+v, error %v", rescued, err)
+	}
 }
 
 func (b *bed) maintain(budget time.Duration, d Duties) Maintained {
@@ -228,6 +248,41 @@ func TestNodeThatOnlyMaintains(t *testing.T) {
 		b.handle("k", ok)
 		if _, err := b.runner().Start(b.t.Context(), Stop{Hard: b.t.Context()}); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("with a handler: %v", err)
+		}
+	})
+}
+
+// TestMaintainCountsWhatItRescues: a run that is taken from a dead node is lost, whoever takes it,
+// and what makes it known does not look like that of another maintenance in the same minute.
+func TestMaintainCountsWhatItRescues(t *testing.T) {
+	for name, known := range map[string]bool{"after a watch": false, "of nodes that are known to be dead": true} {
+		t.Run(name, func(t *testing.T) {
+			inBed(t, Config{}, func(b *bed) {
+				for range 2 {
+					node, _ := b.stranger(20 * time.Second)
+					if known {
+						other, _ := b.stranger(20 * time.Second)
+						b.kill(node, other)
+					}
+					if m := b.maintain(time.Minute, all); m.Rescued != 1 || m.Node == 0 {
+						t.Errorf("%+v", m)
+					}
+				}
+				if counted, _ := b.counted("k"); counted.Counts[tally.Lost] != 2 {
+					t.Errorf("%d of 2 runs are counted as lost", counted.Counts[tally.Lost])
+				}
+			})
+		})
+	}
+}
+
+// TestMaintainGoesOnAfterARescue: what the rescue leaves to do now is done, too.
+func TestMaintainGoesOnAfterARescue(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		_, job := b.stranger(20 * time.Second)
+		m := b.maintain(time.Minute, all)
+		if state := b.get(job).State; m.Rescued != 1 || m.Promoted != 1 || state != store.Available {
+			t.Errorf("the job is %v; %+v", state, m)
 		}
 	})
 }

@@ -46,11 +46,16 @@ type Recorder struct {
 	parts  []*part          // those and what is left of earlier ones, the oldest first
 }
 
-// Joined says as which node what comes from now on is counted.
+// Joined says as which node what comes from now on is counted, and what came before it was one.
 func (r *Recorder) Joined(node int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.node = node
+	for _, p := range r.parts {
+		if p.key.Node == 0 && !p.tried {
+			p.key.Node = node
+		}
+	}
 }
 
 // Start counts a run that starts at a time, after its job has waited.
