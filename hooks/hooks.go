@@ -51,7 +51,8 @@ type Hooks struct {
 	Retried  func(Retried)
 	Parked   func(Parked)
 	Finished func(Finished)
-	// DeadLetter is told beside Finished.
+	// DeadLetter is told beside Finished, and after it: as soon as the database has said whether
+	// the group is new, which no other event waits for.
 	DeadLetter func(DeadLetter)
 	Rescued    func(Rescued)
 	NodeDied   func(NodeDied)

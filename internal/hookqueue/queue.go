@@ -24,7 +24,9 @@ type Queue struct {
 	store  store.Store
 	events chan func(*hooks.Hooks)
 
-	known   known // has the goroutine that tells
+	letters chan func() hooks.Finished // what may be dead letters, of which the store is asked first
+	asked   chan struct{}              // closed: no more of them become events
+	known   known                      // has the goroutine that asks
 	dropped atomic.Int64
 	mu      sync.Mutex
 	saidAt  time.Time // when the log told of dropped events
@@ -53,9 +55,15 @@ func New(list []hooks.Hooks, st store.Store, lines *logs.Limiter) *Queue {
 	}
 	q := &Queue{
 		hooks: list, lines: lines, store: st, events: make(chan func(*hooks.Hooks), hooks.QueueSize), known: known{},
-		stop: make(chan struct{}), done: make(chan struct{}),
+		stop: make(chan struct{}), done: make(chan struct{}), asked: make(chan struct{}),
 	}
 	q.life, q.die = context.WithCancel(context.Background())
+	if wants(q, letterOf) {
+		q.letters = make(chan func() hooks.Finished, hooks.QueueSize)
+		go q.ask()
+	} else {
+		close(q.asked)
+	}
 	go q.run()
 	return q
 }
@@ -79,7 +87,7 @@ func (q *Queue) Close() {
 	select {
 	case <-q.done:
 	case <-late.C:
-		q.dropped.Add(int64(len(q.events)))
+		q.dropped.Add(int64(len(q.events) + len(q.letters)))
 	}
 	q.die()
 	q.reading.Lock() // no more is read from here on, and what was being read has ended
@@ -104,9 +112,13 @@ func (q *Queue) add(tell func(*hooks.Hooks)) {
 	select {
 	case q.events <- tell:
 	default:
-		q.dropped.Add(1)
-		q.sayDropped(false)
+		q.drop()
 	}
+}
+
+func (q *Queue) drop() {
+	q.dropped.Add(1)
+	q.sayDropped(false)
 }
 
 // wants reports whether a hook is to be told of events of a sort.
@@ -151,18 +163,32 @@ func (q *Queue) run() {
 		case tell := <-q.events:
 			q.tell(tell)
 		case <-q.stop:
-			for q.life.Err() == nil {
-				select {
-				case tell := <-q.events:
-					q.tell(tell)
-					continue
-				default:
-				}
-				break
-			}
+			q.tellRest()
 			ended = true
 			close(q.done)
 			return
+		}
+	}
+}
+
+// tellRest tells what is left when the queue is closed, and what becomes events until nobody asks.
+func (q *Queue) tellRest() {
+	for over := false; q.life.Err() == nil; {
+		select {
+		case tell := <-q.events:
+			q.tell(tell)
+			continue
+		default:
+		}
+		if over {
+			return
+		}
+		select {
+		case tell := <-q.events:
+			q.tell(tell)
+		case <-q.asked:
+			over = true
+		case <-q.life.Done():
 		}
 	}
 }
