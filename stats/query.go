@@ -56,19 +56,19 @@ func (w *Window) fill(now time.Time) error {
 	}
 	switch {
 	case !w.From.Before(w.To):
-		return fmt.Errorf("%w: the window begins at %s and ends at %s", holdfast.ErrInvalid,
+		return fmt.Errorf("%w: the window begins at %s and ends at %s; it has to begin before it ends", holdfast.ErrInvalid,
 			w.From.Format(time.RFC3339), w.To.Format(time.RFC3339))
 	case w.Step == 0:
 		w.From = w.From.Truncate(unit)
 		return nil
 	case w.Step < 0 || w.Step%time.Minute != 0:
-		return fmt.Errorf("%w: the step is %v; it has to be a number of whole minutes", holdfast.ErrInvalid, w.Step)
+		return fmt.Errorf("%w: the step is %v; it has to be whole minutes, one or more", holdfast.ErrInvalid, w.Step)
 	case w.Step%unit != 0:
 		return fmt.Errorf("%w: the step is %v, and of what is older than 3 days there are only hours; "+
 			"use a step of 1h, or begin later", holdfast.ErrInvalid, w.Step)
 	case w.To.Sub(w.From)/w.Step > MaxPoints:
 		return fmt.Errorf("%w: %v in steps of %v are more than %d points; use a longer step, or a shorter window",
-			holdfast.ErrInvalid, w.To.Sub(w.From), w.Step, MaxPoints)
+			holdfast.ErrInvalid, w.To.Sub(w.From).Round(time.Minute), w.Step, MaxPoints)
 	}
 	w.From = w.From.Truncate(w.Step)
 	return nil

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,48 @@ import (
 	"github.com/holdfastdev/holdfast/archive"
 	"github.com/holdfastdev/holdfast/store"
 )
+
+// TestArchiveIsRedacted: what is secret in archived jobs is hidden, unless --redact says otherwise.
+func TestArchiveIsRedacted(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	secret := []byte(`{"to":"ada","token":"hunter2"}`)
+	id := uuid.Must(uuid.NewV7())
+	line := archive.Job{
+		Version: 1,
+		Job:     store.Record{Job: store.Job{ID: id, Args: secret, Metadata: secret}, State: store.Completed, Result: secret},
+		Journal: &store.Journal{Job: id, Entries: []store.Entry{{Seq: 1, Data: secret}}, Messages: []store.Message{{Seq: 1, Data: secret}}},
+		Logs:    []archive.Logs{{Attempt: 1, Lines: []string{`{"message":"sent","attrs":{"token":"hunter2"}}`}}},
+	}
+	var packed bytes.Buffer
+	to := gzip.NewWriter(&packed)
+	if err := errors.Join(json.NewEncoder(to).Encode(line), to.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.jsonl.gz")
+	if err := os.WriteFile(path, packed.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for rules, times := range map[string]int{"default": 0, "none": 6} {
+		for _, verb := range [][]string{{"archive", "cat", path}, {"archive", "find", id.String(), path}} {
+			out := s.ok(append(verb, "--redact", rules)...)
+			var got archive.Job
+			if err := json.Unmarshal([]byte(out), &got); err != nil {
+				t.Fatal(err)
+			}
+			texts := []string{
+				string(got.Job.Args), string(got.Job.Metadata), string(got.Job.Result),
+				string(got.Journal.Entries[0].Data), string(got.Journal.Messages[0].Data), got.Logs[0].Lines[0],
+			}
+			if n := strings.Count(strings.Join(texts, " "), "hunter2"); n != times {
+				t.Errorf("%s with %s shows a secret %d times, want %d: %s", verb[1], rules, n, times, texts)
+			}
+			if n := strings.Count(strings.Join(texts, " "), "[redacted]"); n != 6-times {
+				t.Errorf("%s with %s hides %d of %d: %s", verb[1], rules, n, 6-times, texts)
+			}
+		}
+	}
+}
 
 // TestArchive: archived jobs are printed, and found in files and directories, without a database.
 func TestArchive(t *testing.T) {
@@ -54,7 +98,8 @@ func TestArchive(t *testing.T) {
 	}
 	s.holds(s.ok("archive", "cat", filepath.Join(dir, "2026", "a.jsonl.gz")), ids[3])
 	s.expect(s.run("archive", "find", ids[0], filepath.Join(dir, "2026", "a.jsonl.gz")), 1, "is in none of these files")
-	s.expect(s.run("archive", "find", "x", dir), 64, "x")
-	s.expect(s.run("archive", "cat", filepath.Join(dir, "2026", ".c.jsonl.gz")), 1, ".c.jsonl.gz")
+	s.expect(s.run("archive", "find", ids[0][:20], dir), 64, "is not the whole id of a job")
+	s.ok("archive", "find", "job/"+ids[0], dir)
+	s.expect(s.run("archive", "cat", filepath.Join(dir, "2026", ".c.jsonl.gz")), 1, ".c.jsonl.gz is no whole file of an archive")
 	s.expect(s.run("archive", "cat", filepath.Join(dir, "none")), 1, "none")
 }

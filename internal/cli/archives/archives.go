@@ -37,9 +37,9 @@ func (a verbs) catCommand() *cobra.Command {
 		Use:         "cat PATH...",
 		Short:       "Print archived jobs as JSON lines",
 		Long:        `Print the jobs of archived files, one a line, as JSON. A directory stands for all files in it.`,
-		Example:     `  holdfast archive cat archive/2026/11/27 | jq -c '{id: .job.ID, state: .job.State}'`,
+		Example:     `  holdfast archive cat archive/2026/11/27 | jq -c '{id: .job.id, state: .job.state}'`,
 		Args:        arg.Takes(1, -1),
-		Annotations: app.Uses(app.FlagCodecKeys),
+		Annotations: app.Uses(app.FlagCodecKeys, app.FlagRedact),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			lines := json.NewEncoder(cmd.OutOrStdout())
 			return a.each(ctx, args, func(_ string, j *archive.Job) error {
@@ -53,15 +53,16 @@ var errFound = errors.New("found")
 
 func (a verbs) findCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "find ID PATH...",
+		Use:   "find JOB PATH...",
 		Short: "Print an archived job",
-		Long: `Print the line of a job, the first that there is, from files, or from all files in directories. They
-are read until it is found: give the directory of the day on which it was removed, if you know it.`,
+		Long: `Print the line of a job, the first that there is, from files, or from all files in directories. JOB is
+the whole id. They are read until it is found: give the directory of the day on which it was removed,
+if you know it.`,
 		Example:     `  holdfast archive find ` + arg.ExampleID + ` archive/2026/11`,
 		Args:        arg.Takes(2, -1),
-		Annotations: app.Uses(app.FlagCodecKeys),
+		Annotations: app.Uses(app.FlagCodecKeys, app.FlagRedact),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			id, err := arg.ParseID(args[0])
+			id, err := arg.ParseWholeID(args[0])
 			if err != nil {
 				return err
 			}
@@ -92,6 +93,7 @@ func (a verbs) each(ctx context.Context, paths []string, f func(string, *archive
 		if c != nil {
 			j.Decode(ctx, c)
 		}
+		a.hide(j)
 		return f(path, j)
 	}
 	for _, path := range paths {
@@ -111,6 +113,26 @@ func (a verbs) each(ctx context.Context, paths []string, f func(string, *archive
 	return nil
 }
 
+// hide hides in what was kept of a job what people are not to see.
+func (a verbs) hide(j *archive.Job) {
+	a.HideRecord(&j.Job)
+	if j.Journal != nil {
+		for i := range j.Journal.Entries {
+			e := &j.Journal.Entries[i]
+			e.Data = a.Hide(e.Data, e.Codec)
+		}
+		for i := range j.Journal.Messages {
+			m := &j.Journal.Messages[i]
+			m.Data = a.Hide(m.Data, m.Codec)
+		}
+	}
+	for _, run := range j.Logs {
+		for i, line := range run.Lines {
+			run.Lines[i] = string(a.Hide([]byte(line), 0))
+		}
+	}
+}
+
 func ofFile(ctx context.Context, path string, f func(string, *archive.Job) error) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -119,7 +141,7 @@ func ofFile(ctx context.Context, path string, f func(string, *archive.Job) error
 	defer file.Close()
 	err = archive.Read(file, func(j *archive.Job) error { return errors.Join(ctx.Err(), f(path, j)) })
 	if err != nil && !errors.Is(err, errFound) && ctx.Err() == nil {
-		return fmt.Errorf("%s: %w", output.OneLine(path), err)
+		return fmt.Errorf("%s is no whole file of an archive, or cannot be read: %w", output.OneLine(path), err)
 	}
 	return err
 }

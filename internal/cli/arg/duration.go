@@ -3,6 +3,7 @@ package arg
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -83,16 +84,19 @@ func parseDuration(text string) (time.Duration, error) {
 // ParseDuration reads a duration, such as 1h30m or 7d, as flags do.
 func ParseDuration(text string) (time.Duration, error) { return parseDuration(text) }
 
-// ParseKeep parses for how long a finished job keeps its business key.
+// ParseKeep parses for how long something is kept: a duration, or forever.
 func ParseKeep(text string) (time.Duration, error) {
 	if text == forever {
 		return store.KeepForever, nil
 	}
 	d, err := parseDuration(text)
 	if err == nil && d < 0 {
-		err = Usagef("%s is negative; to keep the key for ever, write %s", text, forever)
+		return d, Usagef("%s is negative; for ever is %s", text, forever)
 	}
-	return d, err
+	if err != nil {
+		return d, fmt.Errorf("%w; for ever is %s", err, forever)
+	}
+	return d, nil
 }
 
 // forever is the word for a time that does not end.

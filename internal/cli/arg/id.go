@@ -31,6 +31,17 @@ func ParseID(text string) (holdfast.ID, error) {
 	return id, Usagef("%q is not a job id; ids look like %s, and the first %d characters may be enough", text, ExampleID, LeastPrefix)
 }
 
+// ParseWholeID parses the whole id of a job that is not looked for in a database, so that the
+// beginning of one will not do; or the name of a job.
+func ParseWholeID(text string) (holdfast.ID, error) {
+	plain := strings.TrimPrefix(text, jobName)
+	id, err := uuid.Parse(plain)
+	if err != nil || len(plain) != len(ExampleID) {
+		return id, Usagef("%q is not the whole id of a job, such as %s", text, ExampleID)
+	}
+	return id, nil
+}
+
 // batchName is what --output name writes before the id of a batch.
 const batchName = "batch/"
 

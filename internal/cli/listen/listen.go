@@ -60,7 +60,7 @@ func On(ctx context.Context, address string) (*Server, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen: %w", err)
+		return nil, fmt.Errorf("cannot listen: %w; give another address, or port 0 for any that is free", err)
 	}
 	s := &Server{listener: listener}
 	if err := s.init(); err != nil {

@@ -3,6 +3,7 @@ package retentions
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,12 +53,19 @@ name the class, also for those that had finished before: a shorter time removes 
 				}
 				d, err := arg.ParseKeep(*texts[name])
 				if err != nil {
-					return err
+					return fmt.Errorf("--%s: %w", name, err)
+				}
+				if d > 0 && d < store.ShortestRetention {
+					return arg.Usagef("--%s: %v is too short; it is %v or more, or forever", name, d, store.ShortestRetention)
 				}
 				if d == 0 {
 					return arg.Usagef("--%s is nothing; leave it out to keep those jobs as in other queues", name)
 				}
 				*keep = d
+			}
+			if class.Completed == 0 && class.Failed == 0 && class.Cancelled == 0 {
+				return arg.Usagef("say for how long the class keeps jobs, with --completed, --failed or --cancelled; " +
+					`"holdfast retention delete" deletes one`)
 			}
 			set := func(ctx context.Context, client *holdfast.Client) error {
 				_, err := retention.Set(ctx, client, class)

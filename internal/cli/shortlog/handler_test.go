@@ -40,6 +40,7 @@ func TestShortLines(t *testing.T) {
 			{slog.LevelDebug, LineEnded, jobAttrs(2, "state", "completed", "took", time.Microsecond), someJob + "  mail  done in <1ms, attempt 2"},
 			{slog.LevelDebug, LineEnded, jobAttrs(1, "state", "scheduled", "retry_at", soon), someJob + "  mail  snoozed, again in 2.3s"},
 			{slog.LevelDebug, LineEnded, jobAttrs(1, "state", "waiting", "took", time.Hour), someJob + "  mail  waits, parked after 60m"},
+			{slog.LevelDebug, LineEnded, jobAttrs(1, "state", "waiting"), someJob + "  mail  waits, parked"},
 			{slog.LevelDebug, LineEnded, jobAttrs(1, "state", "available", "took", time.Second), someJob + "  mail  given back after 1s"},
 			{
 				slog.LevelDebug, LineEnded, jobAttrs(1, "state", "cancelled", "took", time.Second, "error", "enough"),

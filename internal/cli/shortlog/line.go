@@ -38,13 +38,24 @@ func (f facts) error() string { return output.Clip(f.get("error"), shortText) }
 // took is how long a run took.
 func (f facts) took() string { return f.duration("took") }
 
+// after says how long the run took; nothing if its handler was not called: its job is held.
+func (f facts) after() string {
+	if took := f.took(); took != unknown {
+		return " after " + took
+	}
+	return ""
+}
+
+// unknown is in the place of a duration that is not known.
+const unknown = "?"
+
 func (f facts) duration(key string) string {
 	for _, a := range f {
 		if a.Key == key && a.Value.Kind() == slog.KindDuration {
 			return brief(a.Value.Duration())
 		}
 	}
-	return "?"
+	return unknown
 }
 
 // again formats when a job or a step is retried, such as ", again in 2s".
@@ -73,11 +84,11 @@ func (f facts) end(now time.Time) string {
 	case "scheduled":
 		return "snoozed" + f.again(now)
 	case "waiting":
-		return "waits, parked after " + f.took()
+		return "waits, parked" + f.after()
 	case "available":
-		return "given back after " + f.took()
+		return "given back" + f.after()
 	case "cancelled":
-		return "cancelled after " + f.took() + colon(f.error())
+		return "cancelled" + f.after() + colon(f.error())
 	default:
 		return state
 	}

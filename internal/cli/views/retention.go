@@ -44,7 +44,7 @@ var RetentionHeader = []string{"NAME", "COMPLETED", "FAILED", "CANCELLED", "SET"
 func RetentionRow(now time.Time, c *store.RetentionClass) []string {
 	keep := func(d time.Duration) string {
 		if d == 0 {
-			return "as the database"
+			return "as in other queues"
 		}
 		return string(keepText(d))
 	}
