@@ -16,6 +16,10 @@
 //
 // All programs that may lead, that is all that run nodes, need the option: one without it removes
 // jobs and archives none.
+//
+// # Imports
+//
+// The root package, internal/access and store.
 package archive
 
 import (

@@ -11,6 +11,10 @@
 //
 // Which values are encoded, what stays plain, and how keys are rotated in a fleet of nodes is
 // described in docs/payloads.md.
+//
+// # Imports
+//
+// The root package, internal/access and store.
 package codec
 
 import (

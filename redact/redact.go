@@ -11,6 +11,10 @@
 //
 // What a rule means is hidden whole, also if it is an object or an array, but null is not. Handlers
 // and the database have the values as they are.
+//
+// # Imports
+//
+// The root package, internal/access and store.
 package redact
 
 import (

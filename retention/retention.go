@@ -8,6 +8,10 @@
 // Nothing is written at the end of a job.
 //
 // docs/retention.md says what is kept for how long, and what it costs.
+//
+// # Imports
+//
+// The root package, internal/access, internal/valid and store.
 package retention
 
 import (

@@ -34,7 +34,8 @@
 // # How it fails
 //
 // By ErrInvalid for a query that would read or return too much, or ask for minutes where only hours
-// are kept: it says what to do. By ErrUnavailable as elsewhere.
+// are kept: it says what to do. By ErrSchema for rows of a newer program that this one cannot read.
+// By ErrUnavailable as elsewhere.
 //
 // # Imports
 //

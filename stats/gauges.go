@@ -75,7 +75,7 @@ func samples(ctx context.Context, client *holdfast.Client, namespace string, w W
 		}
 		s, err := gauges.Decode(f.Gauges)
 		if err != nil {
-			return fmt.Errorf("%w: what was measured at %s: %w; use a newer program", holdfast.ErrInvalid, f.At.Format(time.RFC3339), err)
+			return fmt.Errorf("%w: what was measured at %s: %w; use a newer program", holdfast.ErrSchema, f.At.Format(time.RFC3339), err)
 		}
 		p := place{at: w.at(f.At).Unix()}
 		if namespace != "" {

@@ -119,7 +119,7 @@ func (q *Query) add(cells map[cell]*tally.Entry, at time.Time, f *store.Fact) er
 	}
 	set, err := tally.Decode(f.Jobs)
 	if err != nil {
-		return fmt.Errorf("%w: what was counted at %s: %w; use a newer program", holdfast.ErrInvalid, f.At.Format(time.RFC3339), err)
+		return fmt.Errorf("%w: what was counted at %s: %w; use a newer program", holdfast.ErrSchema, f.At.Format(time.RFC3339), err)
 	}
 	for _, name := range set.Names() {
 		if q.Queue != "" && q.Queue != name.Queue || q.Kind != "" && q.Kind != name.Kind {

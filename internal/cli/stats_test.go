@@ -59,10 +59,17 @@ func TestStats(t *testing.T) {
 		if out := s.ok("stats", "nodes", "-o", "json"); !strings.Contains(out, `"goroutines"`) {
 			t.Errorf("nodes: %s", out)
 		}
-		for _, args := range []string{"--by x", "--step 30s", "--step 1m --since 4d", "--since x", "--before x"} {
-			if got := s.run(append([]string{"stats", "jobs"}, strings.Fields(args)...)...); got.code == 0 || got.stderr == "" {
-				t.Errorf("%s: %+v", args, got)
-			}
+		for args, want := range map[string]string{
+			"jobs --by x":                      "none of queue, kind, both and none",
+			"jobs --step 30s":                  "it has to be whole minutes",
+			"nodes --step 30s":                 "it has to be whole minutes",
+			"jobs --step 1m --since 4d":        "use a step of 1h",
+			"jobs --since 1h --before 2h":      "it has to begin before it ends",
+			"jobs --since x":                   "--since",
+			"jobs --before x":                  "--before",
+			"database --step 1h --since 9999d": "use a longer step",
+		} {
+			s.expect(s.run(append([]string{"stats"}, strings.Fields(args)...)...), 64, want)
 		}
 	})
 }

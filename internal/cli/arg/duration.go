@@ -91,10 +91,10 @@ func ParseKeep(text string) (time.Duration, error) {
 	}
 	d, err := parseDuration(text)
 	if err == nil && d < 0 {
-		return d, Usagef("%s is negative; for ever is %s", text, forever)
+		return d, Usagef("%s is negative; to keep it for ever, write %s", text, forever)
 	}
 	if err != nil {
-		return d, fmt.Errorf("%w; for ever is %s", err, forever)
+		return d, fmt.Errorf("%w; to keep it for ever, write %s", err, forever)
 	}
 	return d, nil
 }

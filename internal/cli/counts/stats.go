@@ -90,7 +90,7 @@ write with their heartbeats.`,
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				points, err := stats.Jobs(ctx, client, q)
 				if err != nil {
-					return err
+					return arg.InvalidIsUsage(err)
 				}
 				for i := range points {
 					if err := out.Add(views.NewPoint(&points[i]), func() []string { return views.PointRow(&points[i]) }); err != nil {
@@ -169,7 +169,7 @@ func (a verbs) samples(m measured) *cobra.Command {
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				samples, err := m.read(ctx, client, window)
 				if err != nil {
-					return err
+					return arg.InvalidIsUsage(err)
 				}
 				for i := range samples {
 					if err := out.Add(views.NewSample(&samples[i]), func() []string { return m.row(&samples[i]) }); err != nil {

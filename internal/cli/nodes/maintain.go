@@ -59,7 +59,7 @@ var rounds = []round{
 	{
 		verb: "all", short: "Do all of the maintenance once", retains: true, budget: 30 * time.Second,
 		long: `Do all of the maintenance that is to be done now, in all namespaces, and say what it was. Finished
-jobs are removed only after the times that flags say.`,
+jobs are removed only after the times that flags say, or the classes of retention that queues name.`,
 	},
 	{
 		verb: "rescue", short: "Take jobs from nodes that have died", duties: []maintain.Duty{maintain.Rescue}, budget: 30 * time.Second,
@@ -86,9 +86,10 @@ go on that came after others, and call batches back.`,
 	{
 		verb: "retain", short: "Remove finished jobs that are old enough", budget: 5 * time.Minute, retains: true,
 		duties: []maintain.Duty{maintain.Retain},
-		long: `Remove finished jobs that are older than flags say, in all namespaces, and what else has a
-retention. At least one flag has to be given: nothing says here for how long the programs that use
-the database keep their jobs. On PostgreSQL, which drops days, jobs may stay for a day longer.`,
+		long: `Remove finished jobs that are older than flags say, or the classes of retention that queues name, in
+all namespaces, and what else has a retention. At least one of --completed, --failed, --cancelled
+and --audit has to be given: nothing says here for how long the programs that use the database keep
+their jobs. On PostgreSQL, which drops days, jobs may stay for a day longer.`,
 	},
 }
 
@@ -211,8 +212,9 @@ func (a verbs) maintainNodeCommand() *cobra.Command {
 		Use:   "node",
 		Short: "Start a node that only maintains",
 		Long: `Start a node that claims no jobs but operations, and does the maintenance of all namespaces if no
-other node leads. Finished jobs are removed only after the times that flags say, while it leads.
-Unlike the others, it does not migrate.
+other node leads. While it leads, finished jobs are removed only after the times that flags say, or
+the classes of retention that queues name. Like the other verbs, and unlike "worker", it does not
+migrate.
 
 On SIGTERM, SIGHUP or Ctrl-C it leaves.`,
 		Example:     "  holdfast maintain node --completed 24h --failed 7d\n  holdfast maintain node --node-name 'maintainer-{host}'",

@@ -73,8 +73,16 @@ func PointRow(p *stats.Point) []string {
 	for _, n := range []int64{p.Started, p.Completed, p.Failed, p.Retried, p.Lost} {
 		row = append(row, strconv.FormatInt(n, 10))
 	}
-	return append(row, fmt.Sprintf("%.3g", p.PerSecond),
+	return append(row, perSecond(p.PerSecond),
 		brief(&p.Wait, p.Wait.P50), brief(&p.Wait, p.Wait.P99), brief(&p.Run, p.Run.P50), brief(&p.Run, p.Run.P99))
+}
+
+// perSecond is a rate of which three digits count, or all before the point.
+func perSecond(rate float64) string {
+	if rate >= 100 {
+		return strconv.FormatFloat(rate, 'f', 0, 64) // not 1.23e+03
+	}
+	return strconv.FormatFloat(rate, 'g', 3, 64)
 }
 
 // minuteOf is a time of which only the minute counts.
