@@ -192,7 +192,7 @@ func (a verbs) printMaintained(r round, report maintain.Report) {
 	}
 	a.Printf("%s", strings.Join(said, "\n"))
 	if report.Doubtful > 0 {
-		a.Notef("It could not be told whether %s: the budget was too small.", liveOrDead(report.Doubtful))
+		a.Notef("It could not be told whether %s: the budget was too small. Give a larger --budget, such as 30s.", liveOrDead(report.Doubtful))
 	} else if report.More {
 		a.Notef("There is more to do; call it again, or with a larger --budget.")
 	}

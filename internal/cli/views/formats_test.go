@@ -118,6 +118,8 @@ func samples() []sample {
 	op := sampleOperation(r.ID)
 	point, onNode, ofDatabase := sampleStats()
 	others := stats.Point{At: sampleTime, Length: time.Minute, Other: true, Failed: 1, Lost: 1, PerSecond: 1.0 / 60}
+	class := &store.RetentionClass{Name: "audit", Completed: 36 * time.Hour, Failed: store.KeepForever, SetAt: now.Add(-time.Hour), SetBy: "ada"}
+	removed := &store.Removed{Day: sampleTime.Truncate(24 * time.Hour), Queue: "mail", State: store.Failed, Jobs: 1<<40 + 1}
 	return []sample{
 		{value: NewSchedule(nightly, now), list: ScheduleHeader, row: func() []string { return ScheduleRow(now, nightly) }},
 		{value: NewWholeSchedule(nightly, now, nextTimes, runs), print: func(p *output.Printer) {
@@ -161,6 +163,9 @@ func samples() []sample {
 		{value: NewPoint(&others), list: PointHeader, row: func() []string { return PointRow(&others) }},
 		{value: NewSample(onNode), list: NodeSampleHeader, row: func() []string { return NodeSampleRow(onNode) }},
 		{value: NewSample(ofDatabase), list: DatabaseSampleHeader, row: func() []string { return DatabaseSampleRow(ofDatabase) }},
+		{value: NewRetention(class), list: RetentionHeader, row: func() []string { return RetentionRow(now, class) }},
+		{value: DeletedRetention{Name: "audit", Deleted: true}},
+		{value: NewRemoved(removed), list: RemovedHeader, row: func() []string { return RemovedRow(removed) }},
 		{value: Schema{Database: "sqlite:holdfast.db", Version: 3, Latest: 7}},
 		{value: Finding{File: "a/b.go", Line: 3, Column: 7, Message: "time.Now in a durable function"}, list: []string{"-"}},
 		{value: Version{Version: "v1.2.3", Go: "go1.26", Platform: "linux/amd64"}},

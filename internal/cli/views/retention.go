@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Retention is a class of retention. A time is a duration such as 168h0m0s, "forever", or null:
-// that of the database.
+// Retention is a class of retention. A time is a duration such as 168h0m0s, "forever", or null: as
+// in other queues.
 type Retention struct {
 	Name      string    `json:"name"`
 	Completed Text      `json:"completed"`
