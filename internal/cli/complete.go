@@ -39,6 +39,9 @@ func words(list ...string) cobra.CompletionFunc {
 	}
 }
 
+// aFile leaves it to the shell, which completes files.
+func aFile(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, files }
+
 // beginning returns the words that begin with typed and that a shell can show.
 func beginning(list []string, typed string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(word string) bool {
@@ -49,11 +52,15 @@ func beginning(list []string, typed string) []string {
 // completeFlags registers completions of the flags and arguments of a command and those below it.
 func (a verbs) completeFlags(cmd *cobra.Command) {
 	byFlag := map[string]cobra.CompletionFunc{
-		app.FlagOutput:   words(output.Formats...),
-		app.FlagDatabase: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, files },
-		"file":           func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, files },
-		"state":          lastOf(always, words(arg.StateNames(arg.States)...)),
-		"for":            lastOf(always, words(arg.StateNames(arg.States)...)),
+		app.FlagOutput:    words(output.Formats...),
+		app.FlagDatabase:  aFile,
+		"file":            aFile,
+		"archive":         aFile,
+		app.FlagCodecKeys: aFile,
+		"retention":       a.fromDatabase(retentions.Names),
+		"by":              words("both	queue and kind", "queue", "kind", "none"),
+		"state":           lastOf(always, words(arg.StateNames(arg.States)...)),
+		"for":             lastOf(always, words(arg.StateNames(arg.States)...)),
 		"on-conflict": words("return\tthe id of the job that exists", "reject\tthe new job",
 			"replace\tthe args, metadata and run time of one that has not started"),
 		"overlap":         words(store.OverlapNames()...),
@@ -122,7 +129,7 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 	}
 	word := strings.Trim(takes[min(len(args), len(takes)-1)], "[.]")
 	switch {
-	case word == "PACKAGE":
+	case word == "PACKAGE" || word == "PATH":
 		return nil, files
 	case word == "KIND":
 		return a.fromDatabase(kindNames, builtinKinds...)(cmd, args, typed)

@@ -1,6 +1,10 @@
 package cli
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 // TestRetention: classes are set, named, shown and deleted, and mistakes are told before a database
 // is opened.
@@ -21,6 +25,15 @@ func TestRetention(t *testing.T) {
 	s.holds(s.ok("queue", "set", "mail", "--retention", "short", "-o", "table"), `queue mail: retention "short"`)
 	s.holds(s.ok("queue", "get", "mail", "-o", "json"), `"retention": "short"`)
 	s.holds(s.ok("queue", "get", "mail", "-o", "table"), `retention "short"`)
+	for args, want := range map[string]string{"-o id": "short\n", "-q": "short\n", "-o name": "retention/short\n"} {
+		if out := s.ok(append([]string{"retention", "list"}, strings.Fields(args)...)...); out != want {
+			t.Errorf("retention list %s: %q, want %q", args, out, want)
+		}
+	}
+	s.expect(s.run("retention", "removed", "-o", "id"), 64, "has no ids")
+	if found, _ := s.complete("queue", "set", "other", "--retention", ""); !slices.Equal(found, []string{"short"}) {
+		t.Errorf("completed: %v", found)
+	}
 	s.holds(s.ok("retention", "list", "-o", "table"), "short", "1h0m0s", "forever", "as in other queues")
 	s.holds(s.ok("retention", "get", "short", "-o", "json"), `"failed": "forever"`, `"cancelled": null`)
 	s.expect(s.run("retention", "delete", "short"), 1, `queue "mail" of namespace "default" names retention class "short"`)

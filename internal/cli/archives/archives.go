@@ -55,9 +55,9 @@ func (a verbs) findCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "find JOB PATH...",
 		Short: "Print an archived job",
-		Long: `Print the line of a job, the first that there is, from files, or from all files in directories. JOB is
-the whole id. They are read until it is found: give the directory of the day on which it was removed,
-if you know it.`,
+		Long: `Print the line of a job, the first that there is, from files, or from all files in directories. JOB
+is the whole id. They are read until it is found: give the directory of the day on which it was
+removed, if you know it.`,
 		Example:     `  holdfast archive find ` + arg.ExampleID + ` archive/2026/11`,
 		Args:        arg.Takes(2, -1),
 		Annotations: app.Uses(app.FlagCodecKeys, app.FlagRedact),

@@ -2,7 +2,6 @@ package retentions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -177,16 +176,11 @@ func (a verbs) deleteCommand() *cobra.Command {
 	}
 }
 
-// Names are the names of the classes that are not in args.
-func Names(ctx context.Context, client *holdfast.Client, args []string) (found []string, err error) {
+// Names are the names of the classes, whatever was given before.
+func Names(ctx context.Context, client *holdfast.Client, _ []string) (found []string, err error) {
 	all, err := retention.List(ctx, client)
-	if err != nil && !errors.Is(err, holdfast.ErrNotFound) {
-		return nil, err
-	}
 	for i := range all {
-		if len(args) == 0 {
-			found = append(found, all[i].Name)
-		}
+		found = append(found, all[i].Name)
 	}
-	return found, nil
+	return found, err
 }

@@ -25,7 +25,7 @@ the latest days first. It is kept for 90 days. What people delete is not counted
 		Example: `  holdfast retention removed
   holdfast retention removed --queue mail --limit 30 --output json | jq 'map(.jobs) | add'`,
 		Args:        arg.Takes(0, 0),
-		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if limit < 1 || limit > 1000 {
 				return arg.Usagef("--limit is %d; it is 1 to 1000", limit)

@@ -16,6 +16,7 @@ const (
 	aSchedule = "schedule"
 	aBatch    = "batch"
 	aLimit    = "limit"
+	aClass    = "retention"
 )
 
 // Identity implements output.Identified, and so do those below.
@@ -85,6 +86,12 @@ func (v DeletedLimit) Identity() (kind, id string) {
 	}
 	return aLimit, v.Limit
 }
+
+// Identity is that of the class of retention, its name.
+func (v Retention) Identity() (kind, id string) { return aClass, v.Name }
+
+// Identity is that of the class.
+func (v DeletedRetention) Identity() (kind, id string) { return aClass, v.Name }
 
 // Identity is that of the queue.
 func (v Rested) Identity() (kind, id string) { return aQueue, v.Queue }
