@@ -268,7 +268,7 @@ func TestMaintainCountsWhatItRescues(t *testing.T) {
 						t.Errorf("%+v", m)
 					}
 				}
-				if counted, _ := b.counted("k"); counted.Counts[tally.Lost] != 2 {
+				if counted, _ := b.counted(); counted.Counts[tally.Lost] != 2 {
 					t.Errorf("%d of 2 runs are counted as lost", counted.Counts[tally.Lost])
 				}
 			})
