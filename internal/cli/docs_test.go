@@ -43,7 +43,7 @@ func variablesByFlag() map[string]string {
 	commands(func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if name := app.VariableOf(f); name != "" {
-				verbs[name+" --"+f.Name] = append(verbs[name+" --"+f.Name], "`"+cmd.Name()+"`")
+				verbs[name+" --"+f.Name] = append(verbs[name+" --"+f.Name], "`"+strings.TrimPrefix(cmd.CommandPath(), "holdfast ")+"`")
 			}
 		})
 	})

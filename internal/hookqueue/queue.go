@@ -171,7 +171,7 @@ func (q *Queue) run() {
 	}
 }
 
-// tellRest tells what is left when the queue is closed, and what becomes events until nobody asks.
+// tellRest tells what is left when the queue is closed, and what becomes events until its readers end.
 func (q *Queue) tellRest() {
 	for over := false; q.life.Err() == nil; {
 		select {
