@@ -91,10 +91,14 @@ func (h *handler) attr(at path, a slog.Attr) slog.Attr {
 	return a
 }
 
-// value is a value of any type: one with fields that are hidden becomes JSON without them.
+// value is a value of any type: one with fields becomes JSON, without those that are hidden.
+// Handlers would write it in their own way, with fields that JSON does not have, such as those with
+// the tag "-". One that cannot be JSON is hidden whole, since it cannot be told what it contains.
 func (h *handler) value(at path, value slog.Value) slog.Value {
-	var data []byte
+	data, isText := []byte(nil), false
 	switch v := value.Any().(type) {
+	case nil:
+		return value
 	case json.RawMessage:
 		data = v
 	case []byte:
@@ -102,18 +106,38 @@ func (h *handler) value(at path, value slog.Value) slog.Value {
 			return value
 		}
 		data = v
-	case error, fmt.Stringer, encoding.TextMarshaler:
-		return value // it is written as a text
 	default:
+		_, isText = v.(encoding.TextMarshaler)
+		_, isJSON := v.(json.Marshaler)
+		if _, isError := v.(error); isError && !isJSON {
+			return value // all handlers write its text
+		}
+		_, isStringer := v.(fmt.Stringer)
+		isText = isText || isStringer
 		var err error
-		if data, err = json.Marshal(v); err != nil {
-			return value
+		if data, err = marshal(v); err != nil {
+			return slog.StringValue(Hidden)
 		}
 	}
-	if hidden := h.rules.at(at, data); hidden != nil {
+	switch hidden := h.rules.at(at, data); {
+	case hidden != nil:
 		return slog.AnyValue(json.RawMessage(hidden))
+	case isText || len(data) == 0 || data[0] != '{' && data[0] != '[':
+		return value // as a text, or with no fields
+	default:
+		return slog.AnyValue(json.RawMessage(data))
 	}
-	return value
+}
+
+// marshal is json.Marshal of a value of a user, whose methods may panic: a line of a log is no
+// reason for its writer to.
+func marshal(v any) (data []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it panicked: %v", p)
+		}
+	}()
+	return json.Marshal(v)
 }
 
 // at hides what the rules mean in a document that is the value of a field; nil: nothing.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -86,6 +87,51 @@ func TestHandler(t *testing.T) {
 		`"s":{"Name":"ada","token":"[redacted]"},"plain":[1],"err":"boom","raw":{"secret":"[redacted]"},"number":"[redacted]"}}` + "\n"
 	if got := out.String(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// named has a text, and fields that are none of it.
+type named struct{ secretive }
+
+func (n named) String() string { return n.Name }
+
+// untagged has fields that JSON does not have.
+type untagged struct {
+	Name     string
+	Password string `json:"-"`
+	secret   string
+}
+
+// broken cannot be JSON.
+type broken struct {
+	Token string
+	Call  func()
+}
+
+// panicking has a method that panics.
+type panicking struct{ Token *string }
+
+func (p panicking) MarshalJSON() ([]byte, error) { return []byte(*p.Token), nil }
+
+// TestHandlerOfAnyValue: whatever a value is, and in whatever way the handler behind writes it, no
+// secret of it gets through, and no value makes the writer of a line panic.
+func TestHandlerOfAnyValue(t *testing.T) {
+	var out bytes.Buffer
+	for name, to := range map[string]slog.Handler{"text": slog.NewTextHandler(&out, nil), "json": slog.NewJSONHandler(&out, nil)} {
+		log := slog.New(redact.Default().Handler(to))
+		for what, v := range map[string]any{
+			"a stringer": named{secretive{"ada", "X1"}}, "untagged": untagged{"ada", "X2", "X3"}, "a pointer": &untagged{"ada", "X2", "X3"},
+			"broken": broken{Token: "X4"}, "a map": map[string]any{"Name": "ada", "a": []any{map[string]any{"token": "X5"}}},
+			"panics": panicking{}, "nil": (*untagged)(nil), "an error": fmt.Errorf("ada: %w", errors.ErrUnsupported),
+		} {
+			out.Reset()
+			log.Info("m", "v", v, "w", v)
+			if text := out.String(); strings.Contains(text, "X") || strings.Contains(text, "PANIC") {
+				t.Errorf("%s: %s: %s", name, what, text)
+			} else if what != "broken" && what != "panics" && what != "nil" && !strings.Contains(text, "ada") {
+				t.Errorf("%s: %s: all is hidden: %s", name, what, text)
+			}
+		}
 	}
 }
 
