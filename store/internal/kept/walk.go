@@ -75,9 +75,10 @@ func (w *Walks) Of(which Which) *Walk {
 	return walk
 }
 
-// Again takes up to n of the jobs that had to stay, to be looked at again.
+// Again takes some of the jobs that had to stay, to be looked at again, for who removes up to n:
+// at most half of that, so that a walk goes on however many others have to stay.
 func (w *Walk) Again(n int) []Ended {
-	n = min(n, len(w.Left))
+	n = min(n/2, len(w.Left))
 	again := append([]Ended{}, w.Left[:n]...)
 	w.Left = append(w.Left[:0:0], w.Left[n:]...)
 	return again

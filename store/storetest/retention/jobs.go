@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -16,6 +17,7 @@ var jobTests = env.Tests{
 	"a_queue_that_names_none_any_more_is_as_others":         unset,
 	"NoLoss_nothing_goes_where_all_is_kept_but_for_a_class": onlyClass,
 	"NoLoss_a_job_that_others_need_goes_when_they_do_not":   needed,
+	"many_that_others_need_do_not_hold_up_the_rest":         manyNeeded,
 	"NoLoss_a_job_that_runs_again_stays":                    retried,
 	"jobs_of_another_namespace_go_by_their_own_queue":       elsewhere,
 	"removal_in_steps_comes_to_an_end":                      steps,
@@ -178,6 +180,49 @@ func needed(e *env.Env) {
 	e.NoError("Cancel", err)
 	after(e, hour)
 	e.WantGone(turn)
+}
+
+// manyNeeded: more jobs are over, and needed, than one Retain may remove. It comes to an end, and
+// removes those behind them; and them when they are not needed any more.
+func manyNeeded(e *env.Env) {
+	e.SetRetention(store.RetentionClass{Name: "short", Failed: hour})
+	e.NameRetention("mail", "short")
+	const limit = 6
+	var turns []store.ID
+	for i := range 4 * limit {
+		turn := e.Add(env.Queue("mail"), env.Ordered(fmt.Sprint("k", i)), func(q *store.Enqueue) { q.Job.Options.KeepTurn = true })
+		e.Add(env.Queue("mail"), env.Ordered(fmt.Sprint("k", i)))
+		e.End(e.ClaimOne(e.Join(), turn), store.Failed)
+		turns = append(turns, turn)
+	}
+	e.Clock.Advance(time.Second)
+	var rest []store.ID
+	for range 2 * limit {
+		rest = append(rest, ended(e, "other", store.Failed), ended(e, "mail", store.Failed))
+	}
+	e.Clock.Advance(hour + env.Slack)
+	r := times
+	r.Limit = limit
+	within := *e
+	ctx, cancel := context.WithTimeout(e.Ctx, 20*time.Second)
+	defer cancel()
+	within.Ctx = ctx
+	n := within.Retain(r)
+	kept(e, turns...)
+	e.Equal("removed", n, 2*limit)
+	for i, id := range rest {
+		if i%2 == 1 {
+			e.WantGone(id)
+		}
+	}
+	kept(e, turns...)
+	_, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: turns, Namespace: env.Namespace, Skip: true})
+	e.NoError("Cancel", err)
+	removed := 0
+	for range len(turns) {
+		removed += within.Retain(r)
+	}
+	e.Equal("removed", removed, len(turns))
 }
 
 func retried(e *env.Env) {

@@ -42,6 +42,14 @@ func (c *Counts) Of(ctx context.Context, t pg.Runner, jobs []pgtype.UUID) error 
 	return t.Run(ctx, "count_of_jobs", c.scan, jobs)
 }
 
+// Sum is how many jobs were counted.
+func (c *Counts) Sum() (jobs int) {
+	for _, n := range c.jobs {
+		jobs += int(n)
+	}
+	return jobs
+}
+
 // Write adds what was counted to what the database has for the day of now, in microseconds.
 func (c *Counts) Write(ctx context.Context, t pg.Runner, now int64) error {
 	type of struct {

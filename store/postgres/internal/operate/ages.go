@@ -62,9 +62,10 @@ func (s *Store) walkOne(
 	if err != nil {
 		return 0, false, err
 	}
+	waits := removed > 0 && len(next.Left) > 0
 	next.Stay(stay)
 	*w = next
-	return removed, end, nil
+	return removed, end && !waits, nil
 }
 
 // walkPage finds the next jobs of a walk that are over, at most limit. end: nothing comes behind.

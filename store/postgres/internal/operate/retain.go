@@ -232,12 +232,14 @@ func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retenti
 		if err := counts.Write(ctx, t, s.Micros()); err != nil {
 			return err
 		}
+		// Among those that survive are finished ones which others need.
+		removed = counts.Sum()
 		return s.replacePartition(ctx, t, p, tables, survivors.ids)
 	})
 	if err = notNow(err); err != nil {
 		return 0, err
 	}
-	return max(removed, 0), nil
+	return removed, nil
 }
 
 // notNow is errNotNow for an error of a lock that could not be had.

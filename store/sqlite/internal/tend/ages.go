@@ -181,9 +181,10 @@ func (v Verbs) walk(ctx context.Context, rules *kept.Rules, which kept.Which, li
 	if err != nil {
 		return 0, 0, false, err
 	}
+	waits := removed > 0 && len(next.Left) > 0
 	next.Stay(stay)
 	*w = next
-	return removed, looked, more || full, nil
+	return removed, looked, more || full || waits, nil
 }
 
 // removeOver removes those of the jobs that are over, and returns those that are and stay: they are
