@@ -217,6 +217,50 @@ func playArchive(t *testing.T, dir, plan string) {
 	}
 }
 
+// TestAnArchiveThatFailsHoldsUpJobsOnly: while no file can be made no job is removed, but what else
+// is old is.
+func TestAnArchiveThatFailsHoldsUpJobsOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &faulty{}
+		for range 1000 {
+			f.plan = append(f.plan, "create")
+		}
+		f.Store = removing{model.New(time.Now), f}
+		ctx := t.Context()
+		hf, err := holdfast.Open(ctx, f, To(f), holdfast.WithLogger(slog.New(slog.DiscardHandler)), holdfast.WithRetention(store.Retention{Completed: time.Hour}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := holdfast.NewKind[int, int]("send")
+		if err := send.Handle(hf, func(_ *holdfast.Run, n int) (int, error) { return n, nil }); err != nil {
+			t.Fatal(err)
+		}
+		job, err := send.Enqueue(ctx, hf, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := hf.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour) //nolint:forbidigo // virtual
+		before := f.retained.Load()
+		time.Sleep(time.Hour) //nolint:forbidigo // virtual
+		f.mu.Lock()
+		tries := 1000 - len(f.plan)
+		f.mu.Unlock()
+		if n := f.retained.Load() - before; n < 10 || tries < 10 {
+			t.Errorf("after %d tries to make a file what else is old was removed %d times", tries, n)
+		}
+		if _, err := f.Get(ctx, "", job.ID); err != nil {
+			t.Errorf("the job: %v", err)
+		}
+		if err := errors.Join(hf.Stop(context.WithoutCancel(ctx)), hf.Close(context.WithoutCancel(ctx))); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestDir: a file has its name once it is closed, and not before; nothing is left of one that was
 // given up, and no name leads out of the directory.
 func TestDir(t *testing.T) {

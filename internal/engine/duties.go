@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -182,14 +183,19 @@ func (n *node) closeChildren(ctx context.Context) error {
 // others.
 const closeLimit = 500
 
+// retain removes what is old. An archive that fails holds up only the jobs.
 func (n *node) retain(ctx context.Context) error {
 	params := n.cfg.Retain
-	if n.cfg.Archive != nil {
-		params.Archived = true
-		if err := n.archive(ctx, params); err != nil {
-			return err
-		}
+	if n.cfg.Archive == nil {
+		return n.retainRest(ctx, params)
 	}
+	params.Archived = true
+	err := n.archive(ctx, params)
+	return errors.Join(err, n.retainRest(ctx, params))
+}
+
+// retainRest is retain of all that is not archived.
+func (n *node) retainRest(ctx context.Context, params store.Retention) error {
 	for ctx.Err() == nil {
 		retained, err := n.store.Retain(ctx, params)
 		if err != nil {
