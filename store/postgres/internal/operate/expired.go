@@ -152,11 +152,7 @@ func arraysOf(over []kept.Ended) (ids []pgtype.UUID, states []int32, ends []int6
 
 // expiredOfDays finds jobs that are over in the partitions of days: all of their states, by id.
 func (s *Store) expiredOfDays(ctx context.Context, r retention, found *kept.Page, was bool) (more bool, err error) {
-	var list schema.Days
-	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
-		list, err = s.tables.Partitions(ctx, t)
-		return err
-	})
+	list, err := s.days(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -239,11 +235,7 @@ func (s *Store) RemoveExpired(ctx context.Context, jobs []store.EndedJob) (remov
 
 // dropEmptyDays is dropDays where jobs are archived: it drops the days that have no job any more.
 func (s *Store) dropEmptyDays(ctx context.Context, r retention, _ int) (jobs int, more bool, err error) {
-	var list schema.Days
-	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
-		list, err = s.tables.Partitions(ctx, t)
-		return err
-	})
+	list, err := s.days(ctx)
 	if err != nil {
 		return 0, false, err
 	}

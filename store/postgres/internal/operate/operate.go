@@ -1,10 +1,12 @@
 package operate
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 
 	"github.com/holdfastdev/holdfast/store/internal/kept"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
@@ -45,3 +47,12 @@ type looked struct {
 // maxMoved is how many entries the journals may have of the jobs that outlive their day, which move
 // with them, at about 5 microseconds each.
 const maxMoved = 1_000_000
+
+// days are the partitions that there are now.
+func (s *Store) days(ctx context.Context) (list schema.Days, err error) {
+	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
+		list, err = s.tables.Partitions(ctx, t)
+		return err
+	})
+	return list, err
+}

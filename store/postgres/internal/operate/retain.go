@@ -129,11 +129,7 @@ func (s *Store) retainFeed(ctx context.Context, r retention, retained *store.Ret
 // dropDays drops the partitions of days whose time is over, and thins those that stay as many of
 // their jobs are kept. It returns how many jobs that removed, and whether there is more to do.
 func (s *Store) dropDays(ctx context.Context, r retention, limit int) (jobs int, more bool, err error) {
-	var list schema.Days
-	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
-		list, err = s.tables.Partitions(ctx, t)
-		return err
-	})
+	list, err := s.days(ctx)
 	if err != nil {
 		return 0, false, err
 	}

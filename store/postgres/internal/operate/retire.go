@@ -25,11 +25,7 @@ const (
 // theirs is left. That is looked at once a day, and costs a scan of the default partition, which
 // has only what outlived its day.
 func (s *Store) retireLanes(ctx context.Context) error {
-	var list schema.Days
-	err := s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
-		list, err = s.tables.Partitions(ctx, t)
-		return err
-	})
+	list, err := s.days(ctx)
 	if err != nil {
 		return err
 	}
