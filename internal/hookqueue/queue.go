@@ -171,7 +171,8 @@ func (q *Queue) run() {
 	}
 }
 
-// tellRest tells what is left when the queue is closed, and what becomes events until its readers end.
+// tellRest tells what is left when the queue is closed, and what the readers make events until they
+// end.
 func (q *Queue) tellRest() {
 	for over := false; q.life.Err() == nil; {
 		select {
