@@ -44,6 +44,16 @@ func (q *Queue) letter(state store.State, read func() hooks.Finished) {
 	}
 }
 
+// beginToAsk begins to ask the store, if a hook wants letters.
+func (q *Queue) beginToAsk() {
+	if !wants(q, letterOf) {
+		close(q.asked)
+		return
+	}
+	q.letters = make(chan func() hooks.Finished, hooks.QueueSize)
+	go q.ask()
+}
+
 // ask asks the store about letters until the queue is closed, and adds the events. It is apart from
 // the goroutine that tells, for no event but these is to wait for the store. While one question is
 // answered others wait, and are asked as one: so it keeps up with any number of groups.

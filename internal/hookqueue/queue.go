@@ -58,12 +58,7 @@ func New(list []hooks.Hooks, st store.Store, lines *logs.Limiter) *Queue {
 		stop: make(chan struct{}), done: make(chan struct{}), asked: make(chan struct{}),
 	}
 	q.life, q.die = context.WithCancel(context.Background())
-	if wants(q, letterOf) {
-		q.letters = make(chan func() hooks.Finished, hooks.QueueSize)
-		go q.ask()
-	} else {
-		close(q.asked)
-	}
+	q.beginToAsk()
 	go q.run()
 	return q
 }
@@ -171,8 +166,7 @@ func (q *Queue) run() {
 	}
 }
 
-// tellRest tells what is left when the queue is closed, and what the readers make events until they
-// end.
+// tellRest tells what is left when the queue is closed, and what the one that asks adds to it.
 func (q *Queue) tellRest() {
 	for over := false; q.life.Err() == nil; {
 		select {
