@@ -85,7 +85,7 @@ func (o *opening) open(ctx context.Context) {
 	for i := range o.slots {
 		list[i] = &o.slots[i].Payload
 	}
-	err := o.codec.Decode(ctx, list)
+	err := guarded(func() error { return o.codec.Decode(ctx, list) })
 	for i := range o.slots {
 		o.slots[i].settle(err)
 	}

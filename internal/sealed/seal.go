@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -86,7 +87,7 @@ func (s *sealing) seal(ctx context.Context) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if err := s.codec.Encode(ctx, list); err != nil {
+	if err := guarded(func() error { return s.codec.Encode(ctx, list) }); err != nil {
 		s.restore()
 		return fmt.Errorf("%w: encoding payloads: %w", store.ErrUnavailable, err)
 	}
@@ -102,6 +103,29 @@ func (s *sealing) seal(ctx context.Context) error {
 		n++
 	}
 	return nil
+}
+
+// guarded calls a codec, which may be of a user: that it panics is an error, so that outcomes are
+// kept, and jobs held, as when it fails.
+func guarded(call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the codec panicked: %v, at %s", p, panickedAt())
+		}
+	}()
+	return call()
+}
+
+// panickedAt is the place of a panic that its caller has recovered.
+func panickedAt() string {
+	callers := make([]uintptr, 16)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)]) // behind the deferred function
+	for {
+		f, more := frames.Next()
+		if !more || !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+	}
 }
 
 // bound is the namespace to which a value is bound: none, if it is too long for an envelope.

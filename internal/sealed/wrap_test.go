@@ -2,6 +2,7 @@ package sealed_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"reflect"
 	"slices"
@@ -146,7 +147,7 @@ func TestPlainIsPutBack(t *testing.T) {
 		codec store.Codec
 		inner error
 	}{
-		"written": {aesOf(t, "k1"), nil}, "refused": {aesOf(t, "k1"), store.ErrUnavailable}, "not encoded": {failing{}, nil},
+		"written": {aesOf(t, "k1"), nil}, "refused": {aesOf(t, "k1"), store.ErrUnavailable}, "not encoded": {failing{}, nil}, "panics": {panicking{}, nil},
 	} {
 		inner := &recorder{err: c.inner}
 		s := sealed.Wrap(inner, c.codec)
@@ -162,7 +163,10 @@ func TestPlainIsPutBack(t *testing.T) {
 			Appends: []*store.Append{a}, Enqueues: []*store.Enqueue{q}, Outcomes: []*store.Outcome{o}, Checkpoints: []*store.CheckpointWrite{w},
 		}
 		err := s.Apply(t.Context(), batch)
-		if (err != nil) != (c.inner != nil || name == "not encoded") {
+		if name == "panics" && (err == nil || !strings.Contains(err.Error(), "a mistake, at ") || !strings.Contains(err.Error(), "wrap_test.go:")) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if (err != nil) != (c.inner != nil || name == "not encoded" || name == "panics") || err != nil && !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if &a.Entries[0] != &entries[0] || string(entries[0].Data) != `"entry"` || entries[0].Codec != 0 ||
@@ -172,7 +176,7 @@ func TestPlainIsPutBack(t *testing.T) {
 			string(w.Checkpoint.Value) != `"checkpoint"` {
 			t.Errorf("%s: the batch has changed: %+v %+v %+v %+v", name, a, q, o, w)
 		}
-		if name == "not encoded" && inner.applied != nil {
+		if (name == "not encoded" || name == "panics") && inner.applied != nil {
 			t.Error("a batch was written that was not encoded")
 		}
 		if name == "written" && (inner.applied[0] != store.SealedCodec || inner.applied[1] != store.SealedCodec ||
@@ -200,6 +204,29 @@ type failing struct{}
 
 func (failing) Encode(context.Context, []*store.Payload) error { return context.DeadlineExceeded }
 func (failing) Decode(context.Context, []*store.Payload) error { return context.DeadlineExceeded }
+
+// panicking is a codec with a mistake.
+type panicking struct{}
+
+func (panicking) Encode(context.Context, []*store.Payload) error { panic("a mistake") }
+func (panicking) Decode(context.Context, []*store.Payload) error { panic("a mistake") }
+
+// TestACodecThatPanics: what it cannot read stays sealed, as if its key were missing.
+func TestACodecThatPanics(t *testing.T) {
+	inner := model.New(storetest.NewClock().Now)
+	q := &store.Enqueue{Job: store.Job{
+		ID: uuid.Must(uuid.NewV7()), Namespace: "a", Queue: "q", Kind: "k", Priority: 2, Args: []byte(`"plain"`),
+		UniqueStates: store.SetOf(store.Scheduled, store.Available),
+	}}
+	if err := sealed.Wrap(inner, aesOf(t, "k1")).Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil || q.Err != nil {
+		t.Fatal(err, q.Err)
+	}
+	r, err := sealed.Wrap(inner, panicking{}).Get(t.Context(), "", q.Job.ID)
+	var missing *store.MissingKeyError
+	if err != nil || !errors.As(store.SealError(r.Args, r.Codec), &missing) || missing.Key != "k1" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
 
 // TestMoved: args that were moved in the database, to a job of another namespace or to a result,
 // are damaged, and who passes them on stores them as they were.
