@@ -101,7 +101,7 @@ func TestWrongKeys(t *testing.T) {
 		{"513 bytes exceed the limit of 512", []string{"job", "enqueue", "order", "--key", long}},
 		{"control character", []string{"job", "enqueue", "order", "--key", "a\nb"}},
 		{"--keep-key requires --key", []string{"job", "enqueue", "order", "--keep-key", "1h"}},
-		{"to keep the key for ever, write forever", []string{"job", "enqueue", "order", "--key", "k", "--keep-key=-1h"}},
+		{"to keep it for ever, write forever", []string{"job", "enqueue", "order", "--key", "k", "--keep-key=-1h"}},
 		{`"ever" is not a duration`, []string{"job", "enqueue", "order", "--key", "k", "--keep-key", "ever"}},
 		{"--unique and --key cannot be used together", []string{"job", "enqueue", "order", "--unique", "args", "--key", "k"}},
 		{"--file and --key cannot be used together", []string{"job", "enqueue", "order", "--file", "-", "--key", "k"}},
