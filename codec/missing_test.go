@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -253,4 +255,66 @@ func TestCancelOfAHeldRun(t *testing.T) {
 	if _, err := flow.Job(again, job.ID).Wait(ctx); !errors.As(err, &ended) || ended.State != store.Cancelled || ended.Message != "enough" {
 		t.Errorf("with the key: %v", err)
 	}
+}
+
+// away is a codec whose key service does not answer for a time.
+type away struct {
+	store.Codec
+
+	is atomic.Bool
+}
+
+func (a *away) Decode(ctx context.Context, payloads []*store.Payload) error {
+	if a.is.Load() {
+		return errors.New("the key service is away")
+	}
+	return a.Codec.Decode(ctx, payloads)
+}
+
+// TestCodecThatFailsIsSaidSo: its own error is in the log, and the job is held and then runs.
+func TestCodecThatFailsIsSaidSo(t *testing.T) {
+	t.Parallel()
+	var text lockedBuffer
+	c := &away{Codec: aes(t, keysOf(t, "k1")...)}
+	hf := open(t, sources["sqlite"](t), codec.With(c), holdfast.WithLogger(slog.New(slog.NewTextHandler(&text, nil))))
+	kind := holdfast.NewKind[string, string]("letter")
+	if err := kind.Handle(hf, func(_ *holdfast.Run, in string) (string, error) { return in, nil }); err != nil {
+		t.Fatal(err)
+	}
+	job, err := kind.Enqueue(t.Context(), hf, "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.is.Store(true)
+	start(t, hf)
+	const message = "the codec could not decode payloads; jobs that need them are held"
+	eventually(t, "the line", func() bool {
+		said := text.String()
+		return strings.Contains(said, message) && strings.Contains(said, "the key service is away")
+	})
+	c.is.Store(false)
+	if out, err := job.Wait(t.Context()); err != nil || out != "ada" {
+		t.Errorf("%q, error %v", out, err)
+	}
+	if n := strings.Count(text.String(), message); n != 1 {
+		t.Errorf("it is said %d times", n)
+	}
+}
+
+// lockedBuffer is a log that several goroutines write.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }

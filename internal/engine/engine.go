@@ -85,6 +85,9 @@ func New(st store.Store, cfg Config) *Engine {
 	e.outage = logs.NewOutage(e.log)
 	e.guard = supervise.New(e.lines)
 	e.hooks = hookqueue.New(cfg.Hooks, st, e.lines)
+	if encodes, ok := st.(interface{ OnFailure(failed func(error)) }); ok {
+		encodes.OnFailure(e.sayCodecFails)
+	}
 	e.news = news.New(news.Parts{
 		Store: st, Guard: e.guard, Outage: e.outage, Elsewhere: e.elsewhere, Wake: e.wake, Fatal: e.fatal, Rarely: cfg.Rarely,
 	})

@@ -130,6 +130,14 @@ func (n *node) sayLacking(job *store.Job, err error) {
 	}
 }
 
+// sayCodecFails logs why payloads could not be decoded though no key is missing, each error once a
+// minute: the jobs are held as if one were.
+func (e *Engine) sayCodecFails(err error) {
+	if e.lacking.isNew("failed: "+err.Error(), time.Now()) { //nolint:forbidigo // as above
+		e.lines.Say(slog.LevelError, logs.About{}, "the codec could not decode payloads; jobs that need them are held", slog.Any(logs.KeyError, err))
+	}
+}
+
 // lackingLog remembers which keys were logged.
 type lackingLog struct {
 	mu   sync.Mutex

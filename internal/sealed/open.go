@@ -76,19 +76,32 @@ func (o *opening) put(purpose store.Purpose, namespace string, e *store.Envelope
 	o.slots = append(o.slots, s)
 }
 
-// open decodes the values. What cannot be decoded stays as it is.
-func (o *opening) open(ctx context.Context) {
+// open decodes the values. What cannot be decoded stays as it is. The error is why the codec has
+// failed, if it has said neither that a key is missing nor that a value is damaged.
+func (o *opening) open(ctx context.Context) (failed error) {
 	if len(o.slots) == 0 {
-		return
+		return nil
 	}
 	list := make([]*store.Payload, len(o.slots))
 	for i := range o.slots {
 		list[i] = &o.slots[i].Payload
 	}
 	err := guarded(func() error { return o.codec.Decode(ctx, list) })
+	failed = err
 	for i := range o.slots {
+		if own := o.slots[i].Err; err == nil && !isKnown(own) {
+			failed = own
+		}
 		o.slots[i].settle(err)
 	}
+	return failed
+}
+
+// isKnown reports whether an error of a value, or none, is one that its reader is told.
+func isKnown(err error) bool {
+	_, isMissing := errors.AsType[*store.MissingKeyError](err)
+	_, isDamaged := errors.AsType[*store.DamagedError](err)
+	return err == nil || isMissing || isDamaged
 }
 
 // settle puts the decoded value into its place, or notes that it is damaged. err is that of all

@@ -13,10 +13,16 @@ type Store struct {
 	store.Store // what carries no payloads, as wrap_test.go says
 
 	codec store.Codec
+	// failed is told why the codec could not decode what one call has read, other than for want of
+	// a key; nil: nothing is.
+	failed func(error)
 }
 
+// OnFailure says who is told when the codec fails to decode. It is called before the store is used.
+func (s *Store) OnFailure(failed func(error)) { s.failed = failed }
+
 // Wrap puts the codec around a store.
-func Wrap(inner store.Store, codec store.Codec) *Store { return &Store{inner, codec} }
+func Wrap(inner store.Store, codec store.Codec) *Store { return &Store{Store: inner, codec: codec} }
 
 // Inner is the store below, which has what is kept as it is kept.
 func (s *Store) Inner() store.Store { return s.Store }
@@ -37,7 +43,9 @@ func (s *Store) reading(ctx context.Context, err error, add func(*opening)) {
 	if err == nil {
 		opens := opening{codec: s.codec}
 		add(&opens)
-		opens.open(ctx)
+		if err := opens.open(ctx); err != nil && s.failed != nil && ctx.Err() == nil {
+			s.failed(err)
+		}
 	}
 }
 
@@ -167,7 +175,7 @@ func (s *Store) editArgs(ctx context.Context, params *store.EditParams, seals *s
 		args, codec := found.Args, found.Codec
 		opens := opening{codec: s.codec}
 		opens.job(&found.Job)
-		opens.open(ctx)
+		_ = opens.open(ctx) // then the args count as others
 		if codec == store.SealedCodec && found.Codec == e.Codec && string(found.Args) == string(e.Args) {
 			e.Args, e.Codec = args, codec
 			return
@@ -236,5 +244,5 @@ func Open(ctx context.Context, codec store.Codec, r *store.Record, j *store.Jour
 	for _, l := range lines {
 		o.addLog(r.Namespace, l)
 	}
-	o.open(ctx)
+	_ = o.open(ctx) // what cannot be decoded stays
 }
