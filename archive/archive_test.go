@@ -125,7 +125,8 @@ func archived(t *testing.T, dir string) map[store.ID]*Job {
 func TestWhatIsRemovedIsArchived(t *testing.T) {
 	t.Parallel()
 	for _, plan := range []string{
-		"", "create", "write", "close", "remove", "after removal", "create write close remove", "close,after removal,create",
+		"", "create", "write", "close", "remove", "after removal",
+		"create create write close remove", "close,after removal,create", //nolint:dupword // twice
 	} {
 		t.Run(plan, func(t *testing.T) {
 			t.Parallel()
@@ -228,7 +229,8 @@ func TestAnArchiveThatFailsHoldsUpJobsOnly(t *testing.T) {
 		}
 		f.Store = removing{model.New(time.Now), f}
 		ctx := t.Context()
-		hf, err := holdfast.Open(ctx, f, To(f), holdfast.WithLogger(slog.New(slog.DiscardHandler)), holdfast.WithRetention(store.Retention{Completed: time.Hour}))
+		hf, err := holdfast.Open(ctx, f, To(f), holdfast.WithLogger(slog.New(slog.DiscardHandler)),
+			holdfast.WithRetention(store.Retention{Completed: time.Hour}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -143,7 +143,7 @@ func TestCheckBites(t *testing.T) {
 		`sum(holdfast_panics_total[5m])`:  "a range cannot be aggregated",
 		`holdfast_job_run_seconds`:        "is no metric",
 		`holdfast_panics_total[5]`:        "is no duration",
-		`holdfast_slots`:                  "is left over",
+		`holdfast_slots holdfast_slots`:   "is left over", //nolint:dupword // that is the mistake
 		`sum(holdfast_slots`:              "ends too early",
 		`sum by (namespace) (holdfast_slots) / sum by (outcome) (holdfast_jobs_finished_total)`: "matches nothing",
 		`histogram_quantile(0.9, sum by (kind) (rate(holdfast_job_run_seconds_bucket[5m])))`:    "needs the label le",

@@ -79,7 +79,7 @@ func fillCompleted(b *testing.B, path string, n int) {
 		"INSERT INTO holdfast_queue (id, namespace, name, created_at) VALUES (70, 'default', 'mail', 1)",
 		"INSERT INTO holdfast_lane (id, queue, kind, priority, used_on) VALUES (70, 70, 'send', 2, 0)",
 		"INSERT INTO holdfast_job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args) " + numbers +
-			"SELECT unhex(printf('%032x', i)), 70, i, 1, 3, 0, '{\"to\":\"ada\"}' FROM",
+			"SELECT unhex(printf('%032x', i)), 70, i, i, 1, 1, 3, 0, '{\"to\":\"ada\"}' FROM n", //nolint:dupword // SQL
 		"INSERT INTO holdfast_finished (id, state, finished_at) " + numbers + "SELECT unhex(printf('%032x', i)), 6, i FROM n",
 	} {
 		if _, err := db.ExecContext(b.Context(), text); err != nil {

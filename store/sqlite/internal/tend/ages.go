@@ -53,7 +53,7 @@ func (r *retaining) run(step func(limit int) (done int, more bool, err error)) e
 // queues that name a class, those that are over before.
 func (v Verbs) retainByAge(ctx context.Context, params store.Retention, r *retaining, retained *store.Retained) error {
 	var rules *kept.Rules
-	err := v.d.Read(ctx, "read retention classes", func(t *core.Tx) (err error) {
+	err := v.d.Read(ctx, "remove old jobs", func(t *core.Tx) (err error) {
 		rules, err = classes.Rules(t, params)
 		return err
 	})
