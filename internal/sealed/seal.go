@@ -110,7 +110,7 @@ func (s *sealing) seal(ctx context.Context) error {
 func guarded(call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the codec panicked: %v, at %s", p, panickedAt())
+			err = fmt.Errorf("the codec panicked: %v, at %s", p, panickedAt()) //nolint:err113 // for people
 		}
 	}()
 	return call()
