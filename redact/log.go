@@ -95,7 +95,8 @@ func (h *handler) attr(at path, a slog.Attr) slog.Attr {
 // Handlers would write it in their own way, with fields that JSON does not have, such as those with
 // the tag "-". One that cannot be JSON is hidden whole, since it cannot be told what it contains.
 func (h *handler) value(at path, value slog.Value) slog.Value {
-	data, isText := []byte(nil), false
+	var data []byte
+	isText := false
 	switch v := value.Any().(type) {
 	case nil:
 		return value
@@ -134,7 +135,7 @@ func (h *handler) value(at path, value slog.Value) slog.Value {
 func marshal(v any) (data []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("it panicked: %v", p)
+			err = fmt.Errorf("it panicked: %v", p) //nolint:err113 // for people
 		}
 	}()
 	return json.Marshal(v)

@@ -30,7 +30,7 @@ func TestArchiveIsRedacted(t *testing.T) {
 	}
 	var packed bytes.Buffer
 	to := gzip.NewWriter(&packed)
-	if err := errors.Join(json.NewEncoder(to).Encode(line), to.Close()); err != nil {
+	if err := errors.Join(json.NewEncoder(to).Encode(line), to.Close()); err != nil { //nolint:musttag // records have a form of their own
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "a.jsonl.gz")
@@ -41,7 +41,7 @@ func TestArchiveIsRedacted(t *testing.T) {
 		for _, verb := range [][]string{{"archive", "cat", path}, {"archive", "find", id.String(), path}} {
 			out := s.ok(append(verb, "--redact", rules)...)
 			var got archive.Job
-			if err := json.Unmarshal([]byte(out), &got); err != nil {
+			if err := json.Unmarshal([]byte(out), &got); err != nil { //nolint:musttag // as above
 				t.Fatal(err)
 			}
 			texts := []string{

@@ -11,7 +11,8 @@ import (
 func TestRetention(t *testing.T) {
 	s := newShell(t)
 	s.expect(s.run("retention", "set", "short", "--completed", "1ms"), 64, "--completed: 1ms is too short; it is 1s or more, or forever")
-	s.expect(s.run("retention", "set", "short", "--completed", "never"), 64, `--completed: "never" is not a duration`, "to keep it for ever, write forever")
+	s.expect(s.run("retention", "set", "short", "--completed", "never"), 64,
+		`--completed: "never" is not a duration`, "to keep it for ever, write forever")
 	s.expect(s.run("retention", "set", "short", "--failed", "-1h"), 64, "--failed: -1h is negative; to keep it for ever, write forever")
 	s.expect(s.run("retention", "set", "short"), 64, "say for how long the class keeps jobs, with --completed, --failed or --cancelled")
 	s.expect(s.run("retention", "set", "short", "--failed", "0"), 64, "--failed is nothing; leave it out")

@@ -134,7 +134,8 @@ func (n *node) sayLacking(job *store.Job, err error) {
 // minute: the jobs are held as if one were.
 func (e *Engine) sayCodecFails(err error) {
 	if e.lacking.isNew("failed: "+err.Error(), time.Now()) { //nolint:forbidigo // as above
-		e.lines.Say(slog.LevelError, logs.About{}, "the codec could not decode payloads; jobs that need them are held", slog.Any(logs.KeyError, err))
+		e.lines.Say(slog.LevelError, logs.About{}, "the codec could not decode payloads; jobs that need them are held",
+			slog.Any(logs.KeyError, err))
 	}
 }
 

@@ -147,7 +147,8 @@ func TestPlainIsPutBack(t *testing.T) {
 		codec store.Codec
 		inner error
 	}{
-		"written": {aesOf(t, "k1"), nil}, "refused": {aesOf(t, "k1"), store.ErrUnavailable}, "not encoded": {failing{}, nil}, "panics": {panicking{}, nil},
+		"written": {aesOf(t, "k1"), nil}, "refused": {aesOf(t, "k1"), store.ErrUnavailable}, "not encoded": {failing{}, nil},
+		"panics": {panicking{}, nil},
 	} {
 		inner := &recorder{err: c.inner}
 		s := sealed.Wrap(inner, c.codec)
@@ -163,7 +164,8 @@ func TestPlainIsPutBack(t *testing.T) {
 			Appends: []*store.Append{a}, Enqueues: []*store.Enqueue{q}, Outcomes: []*store.Outcome{o}, Checkpoints: []*store.CheckpointWrite{w},
 		}
 		err := s.Apply(t.Context(), batch)
-		if name == "panics" && (err == nil || !strings.Contains(err.Error(), "a mistake, at ") || !strings.Contains(err.Error(), "wrap_test.go:")) {
+		if name == "panics" && (err == nil || !strings.Contains(err.Error(), "a mistake, at ") ||
+			!strings.Contains(err.Error(), "wrap_test.go:")) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if (err != nil) != (c.inner != nil || name == "not encoded" || name == "panics") || err != nil && !errors.Is(err, store.ErrUnavailable) {

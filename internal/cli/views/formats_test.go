@@ -118,7 +118,10 @@ func samples() []sample {
 	op := sampleOperation(r.ID)
 	point, onNode, ofDatabase := sampleStats()
 	others := stats.Point{At: sampleTime, Length: time.Minute, Other: true, Failed: 1, Lost: 1, PerSecond: 1.0 / 60}
-	class := &store.RetentionClass{Name: "audit", Completed: 36 * time.Hour, Failed: store.KeepForever, SetAt: now.Add(-time.Hour), SetBy: "ada"}
+	class := &store.RetentionClass{
+		Name: "audit", Completed: 36 * time.Hour, Failed: store.KeepForever,
+		SetAt: now.Add(-time.Hour), SetBy: "ada",
+	}
 	removed := &store.Removed{Day: sampleTime.Truncate(24 * time.Hour), Queue: "mail", State: store.Failed, Jobs: 1<<40 + 1}
 	return []sample{
 		{value: NewSchedule(nightly, now), list: ScheduleHeader, row: func() []string { return ScheduleRow(now, nightly) }},

@@ -219,7 +219,7 @@ func manyNeeded(e *env.Env) {
 	_, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: turns, Namespace: env.Namespace, Skip: true})
 	e.NoError("Cancel", err)
 	removed := 0
-	for range len(turns) {
+	for range turns {
 		removed += within.Retain(r)
 	}
 	e.Equal("removed", removed, len(turns))
