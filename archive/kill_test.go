@@ -104,8 +104,9 @@ func killArchivers(t *testing.T, database string) {
 	}
 	dir := t.TempDir()
 	kills := 0
-	for round := range 200 {
-		if runArchiver(t, database, dir, time.Duration(20+5*round)*time.Millisecond) {
+	// A process lives a little longer from round to round, however slowly it starts here.
+	for life := 20 * time.Millisecond; life < time.Minute; life += life / 8 {
+		if runArchiver(t, database, dir, life) {
 			break
 		}
 		kills++
