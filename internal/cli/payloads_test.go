@@ -68,18 +68,18 @@ func TestEncryptedPayloads(t *testing.T) {
 func TestRedactedOutput(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shell) {
-		id := strings.TrimSpace(s.ok("job", "enqueue", "mail", "--args", `{"to":"ada","api_key":"hunter2"}`, "--metadata",
+		id := strings.TrimSpace(s.ok("job", "enqueue", "mail", "--args", `{"to":"zoe","api_key":"hunter2"}`, "--metadata",
 			`{"token":"hunter2"}`, "-q"))
 		for _, format := range []string{"table", "json", "jsonl", "yaml"} {
 			text := s.ok("job", "get", id, "-o", format)
-			if strings.Contains(text, "hunter2") || strings.Count(text, "[redacted]") != 2 || !strings.Contains(text, "ada") {
+			if strings.Contains(text, "hunter2") || strings.Count(text, "[redacted]") != 2 || !strings.Contains(text, "zoe") {
 				t.Errorf("get as %s:\n%s", format, text)
 			}
 			if text := s.ok("job", "get", id, "-o", format, "--redact", "none"); strings.Count(text, "hunter2") != 2 {
 				t.Errorf("get of all as %s:\n%s", format, text)
 			}
 			text = s.ok("job", "list", "-o", format, "--columns", "id,args", "--redact", "default,to")
-			if strings.Contains(text, "hunter2") || strings.Contains(text, "ada") || !strings.Contains(text, "[redacted]") {
+			if strings.Contains(text, "hunter2") || strings.Contains(text, "zoe") || !strings.Contains(text, "[redacted]") {
 				t.Errorf("list as %s:\n%s", format, text)
 			}
 		}
