@@ -231,6 +231,9 @@ func (n *node) archive(ctx context.Context, params store.Retention) error {
 			}
 			observer.Did(ctx, removed)
 			n.log.Debug("finished jobs archived and removed", logs.KeyJobs, removed)
+			if removed == 0 {
+				return nil // others have them at this moment; the next look would archive the same ones again
+			}
 		}
 		if !more {
 			return nil

@@ -56,9 +56,7 @@ func (r *Runner) Maintain(ctx context.Context, budget time.Duration, d Duties) (
 	if m.Rescued > 0 {
 		n.lostFacts(ctx)
 	}
-	if over && errors.Is(err, within.Err()) {
-		err, m.More = nil, true
-	}
+	m.More = m.More || over
 	m.Node, m.Died = n.id.Load(), n.died.Load()
 	close(n.endIdle)
 	if n.id.Load() == 0 {
@@ -82,7 +80,10 @@ func (n *node) maintain(ctx context.Context, d Duties, m *Maintained) error {
 	if m.Rescued > 0 {
 		err = errors.Join(err, n.round(ctx, Duties{Promote: d.Promote, Settle: d.Settle}, m))
 	}
-	return errors.Join(err, watched, ctx.Err())
+	if ctx.Err() != nil {
+		watched = nil // it was cut off
+	}
+	return errors.Join(err, watched)
 }
 
 // round does the duties but the rescue, each of them also if another one fails.

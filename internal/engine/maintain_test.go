@@ -286,3 +286,49 @@ func TestMaintainGoesOnAfterARescue(t *testing.T) {
 		}
 	})
 }
+
+// TestMaintainSaysWhatFailedBeforeTheTimeWasOver: the end of the budget hides no error.
+func TestMaintainSaysWhatFailedBeforeTheTimeWasOver(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.stranger(20 * time.Second)
+		boom := errors.New("boom")
+		b.st.Store = failing{b.st.Store, boom}
+		m, err := b.runner().Maintain(b.t.Context(), 3*time.Second, Duties{Rescue: true, Retain: true})
+		if !errors.Is(err, boom) || !m.More || m.Doubtful != 1 {
+			t.Errorf("%+v, error %v", m, err)
+		}
+	})
+}
+
+// failing is a store that does not remove what is old.
+type failing struct {
+	store.Store
+
+	err error
+}
+
+func (f failing) Retain(context.Context, store.Retention) (store.Retained, error) {
+	return store.Retained{}, f.err
+}
+
+// TestJobsThatCannotBeRemovedAreArchivedOnceALook: not in a loop that fills the disk.
+func TestJobsThatCannotBeRemovedAreArchivedOnceALook(t *testing.T) {
+	files := 0
+	keep := func(context.Context, store.Store, []store.EndedJob) error { files++; return nil }
+	inBed(t, Config{Node: NodeConfig{Retain: store.Retention{Completed: time.Minute, Limit: 1}, Archive: keep}}, func(b *bed) {
+		b.st.Store = taken{b.st.Store}
+		m, err := b.runner().Maintain(b.t.Context(), time.Minute, Duties{Retain: true})
+		if err != nil || m.Removed != 0 || m.More || files != 1 {
+			t.Errorf("%+v and %d files, error %v", m, files, err)
+		}
+	})
+}
+
+// taken is a store in which others have what is old.
+type taken struct{ store.Store }
+
+func (taken) Expired(context.Context, store.Retention) ([]store.EndedJob, bool, error) {
+	return []store.EndedJob{{State: store.Completed}}, true, nil
+}
+
+func (taken) RemoveExpired(context.Context, []store.EndedJob) (int, error) { return 0, nil }
