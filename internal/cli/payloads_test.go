@@ -88,3 +88,23 @@ func TestRedactedOutput(t *testing.T) {
 		}
 	})
 }
+
+// TestExportSaysWhatItHides: who purges afterwards would have lost it.
+func TestExportSaysWhatItHides(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	node := s.start("dev")
+	for _, args := range []string{`{"command":["false"],"env":{"API_KEY":"hunter2"}}`, `{"command":["false"]}`} {
+		s.expect(s.run("job", "wait", s.enqueue("exec", args, "--max-attempts", "1")), 1)
+	}
+	node.stop(t)
+	const note = "Values of 1 of them are hidden, and not in the file; with --redact none all are written."
+	hidden := s.run("dead", "export", "--all")
+	if hidden.code != 0 || strings.Contains(hidden.stdout, "hunter2") || !strings.Contains(hidden.stderr, note) {
+		t.Errorf("%+v", hidden)
+	}
+	whole := s.run("dead", "export", "--all", "--redact", "none")
+	if whole.code != 0 || !strings.Contains(whole.stdout, "hunter2") || strings.Contains(whole.stderr, "hidden") {
+		t.Errorf("%+v", whole)
+	}
+}

@@ -203,8 +203,8 @@ func (a verbs) exportCommand() *cobra.Command {
 		Short: "Write jobs that failed as lines of JSON",
 		Long: `Write all dead letters that have one of the fingerprints, or that flags select, to the standard
 output, as lines of JSON, the last failure first: with their args and errors, without their attempts
-and journals.`,
-		Example: `  holdfast dead export --all >dead.jsonl
+and journals. What --redact hides is not in them: to keep what is then purged, use --redact none.`,
+		Example: `  holdfast dead export --all --redact none >dead.jsonl
   holdfast dead export 5b3453c731669487 | jq -c .args`,
 		Args:        arg.Takes(0, 100),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet),
@@ -214,8 +214,12 @@ and journals.`,
 				return err
 			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
-				n, err := dead.Export(ctx, client, filter, a.HideLines(a.Env.Stdout))
+				to := a.HideLines(a.Env.Stdout)
+				n, err := dead.Export(ctx, client, filter, to)
 				a.Notef("%s written.", output.Plural(n, "dead letter"))
+				if hides, ok := to.(interface{ Hidden() int }); ok && hides.Hidden() > 0 {
+					a.Notef("Values of %d of them are hidden, and not in the file; with --redact none all are written.", hides.Hidden())
+				}
 				return err
 			})
 		}),

@@ -63,7 +63,11 @@ type hidingLines struct {
 	to     io.Writer
 	redact func([]byte) []byte
 	line   []byte
+	hidden int
 }
+
+// Hidden is of how many lines something was hidden.
+func (w *hidingLines) Hidden() int { return w.hidden }
 
 func (w *hidingLines) Write(data []byte) (int, error) {
 	w.line = append(w.line, data...)
@@ -72,7 +76,11 @@ func (w *hidingLines) Write(data []byte) (int, error) {
 		if end < 0 {
 			return len(data), nil
 		}
-		if _, err := w.to.Write(append(bytes.Clone(w.redact(w.line[:end])), '\n')); err != nil {
+		shown := w.redact(w.line[:end])
+		if !bytes.Equal(shown, w.line[:end]) {
+			w.hidden++
+		}
+		if _, err := w.to.Write(append(bytes.Clone(shown), '\n')); err != nil {
 			return 0, err
 		}
 		w.line = w.line[end+1:]
