@@ -241,8 +241,14 @@ func (p *probe) hook(set func(p *probe)) {
 // inBed runs a test under virtual time.
 func inBed(t *testing.T, cfg Config, test func(b *bed)) {
 	t.Helper()
+	inBedOf(t, cfg, func(st store.Store) store.Store { return st }, test)
+}
+
+// inBedOf runs a test on what broken makes of the store. The engine's goroutines read it from the start.
+func inBedOf(t *testing.T, cfg Config, broken func(store.Store) store.Store, test func(b *bed)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bed{t: t, cfg: cfg, st: &probe{Store: model.New(time.Now)}}
+		b := &bed{t: t, cfg: cfg, st: &probe{Store: broken(model.New(time.Now))}}
 		b.e = New(b.st, cfg)
 		defer func() { // also when the test fails
 			b.halt()

@@ -289,10 +289,10 @@ func TestMaintainGoesOnAfterARescue(t *testing.T) {
 
 // TestMaintainSaysWhatFailedBeforeTheTimeWasOver: the end of the budget hides no error.
 func TestMaintainSaysWhatFailedBeforeTheTimeWasOver(t *testing.T) {
-	inBed(t, Config{}, func(b *bed) {
+	boom := errors.New("boom")
+	broken := func(st store.Store) store.Store { return failing{st, boom} }
+	inBedOf(t, Config{}, broken, func(b *bed) {
 		b.stranger(20 * time.Second)
-		boom := errors.New("boom")
-		b.st.Store = failing{b.st.Store, boom}
 		m, err := b.runner().Maintain(b.t.Context(), 3*time.Second, Duties{Rescue: true, Retain: true})
 		if !errors.Is(err, boom) || !m.More || m.Doubtful != 1 {
 			t.Errorf("%+v, error %v", m, err)
@@ -315,8 +315,8 @@ func (f failing) Retain(context.Context, store.Retention) (store.Retained, error
 func TestJobsThatCannotBeRemovedAreArchivedOnceALook(t *testing.T) {
 	files := 0
 	keep := func(context.Context, store.Store, []store.EndedJob) error { files++; return nil }
-	inBed(t, Config{Node: NodeConfig{Retain: store.Retention{Completed: time.Minute, Limit: 1}, Archive: keep}}, func(b *bed) {
-		b.st.Store = taken{b.st.Store}
+	cfg := Config{Node: NodeConfig{Retain: store.Retention{Completed: time.Minute, Limit: 1}, Archive: keep}}
+	inBedOf(t, cfg, func(st store.Store) store.Store { return taken{st} }, func(b *bed) {
 		m, err := b.runner().Maintain(b.t.Context(), time.Minute, Duties{Retain: true})
 		if err != nil || m.Removed != 0 || m.More || files != 1 {
 			t.Errorf("%+v and %d files, error %v", m, files, err)
