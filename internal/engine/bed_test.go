@@ -244,7 +244,8 @@ func inBed(t *testing.T, cfg Config, test func(b *bed)) {
 	inBedOf(t, cfg, func(st store.Store) store.Store { return st }, test)
 }
 
-// inBedOf runs a test on what broken makes of the store. The engine's goroutines read it from the start.
+// inBedOf runs a test on what broken makes of the store, which the goroutines of the engine read
+// from the start.
 func inBedOf(t *testing.T, cfg Config, broken func(store.Store) store.Store, test func(b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,9 @@
 // which comes with each beat, or every 1.5 s where there are no wake-ups: then the store tells
 // whether slots are wanted. A node without limits looks every 30 s where there are wake-ups.
 //
+// While its jobs use slots that others want a node looks whether it has more of them, if it does
+// not know: if not, it gives the slots back as these end, and does not claim in vain first.
+//
 // A node asks for more than it needs unless others want some, so that it does not ask for each job.
 // After a call it waits four times as long as that took, between a millisecond and 50.
 //

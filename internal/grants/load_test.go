@@ -3,6 +3,10 @@ package grants
 import (
 	"testing"
 	"time"
+
+	"github.com/holdfastdev/holdfast/internal/slots"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
 // TestReadingManyLimitsIsBounded: where it takes long, limits are read again only after nine times
@@ -23,5 +27,18 @@ func TestReadingManyLimitsIsBounded(t *testing.T) {
 	l.loaded = l.loaded.Add(-10 * time.Hour)
 	if wait := l.untilLoad(); wait > 0 {
 		t.Errorf("ten hours later it waits for %v", wait)
+	}
+}
+
+// TestWantedSlotsAreLookedAt: who holds slots that others want is told to look whether it needs
+// them.
+func TestWantedSlotsAreLookedAt(t *testing.T) {
+	told := 0
+	l := New(Parts{
+		Slots: slots.New(slots.Config{Size: 1}), Store: model.New(time.Now), Free: func() { told++ },
+	})
+	l.Heard(store.Wake{Kind: store.WakeSlotsWanted, Queue: "l"})
+	if told != 1 {
+		t.Errorf("it is told %d times", told)
 	}
 }

@@ -42,8 +42,8 @@ type Parts struct {
 	Dead func(ctx context.Context, id int64)
 	// Every is how often the loop looks without a reason.
 	Every func() time.Duration
-	// Free is called when jobs may be claimed that could not before; Look, if they were looked for
-	// in vain as limits were others.
+	// Free is called when jobs may be claimed that could not before, or others want slots; Look, if
+	// jobs were looked for in vain as limits were others.
 	Free, Look func()
 	// Turn is called after each turn.
 	Turn   func()
@@ -71,6 +71,7 @@ func (l *Loop) Heard(w store.Wake) {
 		if l.Slots.Wanted(w.Queue, l.Store.Now()) {
 			supervise.Signal(l.changed) // the part of the node may be less now
 		}
+		l.Free() // it is to be found out whether more jobs need the slots
 	case store.WakeSlotsFree:
 		l.Slots.Freed(w.Queue)
 	case store.WakeLimit, store.WakeAll:
@@ -105,6 +106,7 @@ func (l *Loop) Load(ctx context.Context) error {
 		others := slices.ContainsFunc(limits[i].Wishes, func(w store.Holder) bool { return w.Node != l.Node() })
 		if at := limits[i].WantedAt; others || !at.IsZero() && now.Sub(at).Abs() < wantedFor {
 			l.Slots.Wanted(limits[i].Name, now)
+			l.Free()
 		}
 	}
 	return nil

@@ -145,6 +145,7 @@ func (s *Slots) rooms(now time.Time) (classes []*class, of func(c *class) int, m
 		}
 	}
 	s.looked, s.blocked = apart.limits, apart.blocked
+	s.contest(classes, now)
 	for _, l := range s.looked {
 		l.needs, l.usable, l.saved = min(apart.needs[l], most*l.heaviest), apart.uses[l], apart.saved[l]
 		if l.meter != nil {

@@ -14,7 +14,7 @@ const mostApart = 128
 // jobs that wait is lost, so each may have some.
 func (s *Slots) divide() {
 	s.classes, s.opened, s.window, s.division = nil, nil, nil, s.division+1
-	s.savers, s.blocked = nil, nil
+	s.savers, s.blocked, s.contested = nil, nil, nil
 	s.wide, s.ofQueue, s.live = nil, map[string][]*limit{}, nil
 	for _, l := range s.limits {
 		l.groups, l.isLive, l.needs, l.usable, l.saved = 0, false, 0, 0, 0
@@ -99,7 +99,7 @@ func (s *Slots) open(q *share, queue string) *group {
 		emptied = 0 // it is not known that it has jobs
 	}
 	for _, kind := range s.kindsApart(queue) {
-		c := &class{share: q, lane: lane{queue, kind}, emptied: emptied}
+		c := &class{share: q, lane: lane{queue, kind}, emptied: emptied, sure: never}
 		if q.opens {
 			c.turn = s.turn // it comes after those that wait
 		}

@@ -16,7 +16,7 @@ func (s *Slots) Heard(queue string, now time.Time) {
 		s.unsure()
 		for _, q := range s.shares {
 			for _, g := range q.groups {
-				g.heard(now)
+				g.heard(now, false)
 			}
 		}
 	case s.Serves(queue):
@@ -70,7 +70,7 @@ func (s *Slots) Found(queues []store.BusyQueue, now time.Time) {
 		g := s.groupOf(q.Name)
 		c := g.of(q.Kind)
 		if have[c] = true; opens {
-			c.heard(now)
+			c.heard(now, true)
 			s.noteHeard(g)
 		}
 	}

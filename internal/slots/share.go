@@ -91,6 +91,7 @@ type class struct {
 	heardAt time.Time // the last wake-up
 	news    int64     // counts wake-ups
 	emptied int64     // value of news at the last claim that left no job behind, or never
+	sure    int64     // value of news when a job was known to wait that no claim has taken since, or never
 	turn    int       // the last claim that might take some of its jobs
 	saves   bool      // slots are saved up for it
 }
@@ -118,9 +119,13 @@ const never = -1
 // job behind and no wake-up has come since.
 func (c *class) mayHaveJobs() bool { return c.emptied != c.news }
 
-// heard notes a wake-up: if no job was known to wait, one does since now.
-func (c *class) heard(now time.Time) {
+// heard notes a wake-up: if no job was known to wait, one does since now. A wake-up for any queue
+// says nothing for sure.
+func (c *class) heard(now time.Time, sure bool) {
 	c.news++
+	if sure {
+		c.sure = c.news
+	}
 	c.heardAt = now
 	if c.oldest.IsZero() {
 		c.oldest = now
@@ -133,9 +138,13 @@ const backlog = time.Second
 // knows notes what a claim tells of jobs that are left: last is the last one that it took, if more
 // may be left, and news were the wake-ups when it was sent.
 func (c *class) knows(last *store.Claimed, news int64) {
+	if c.sure <= news {
+		c.sure = never
+	}
 	switch {
 	case last != nil && last.ClaimedAt.Sub(last.Job.RunAt) >= backlog:
 		c.oldest = last.Job.RunAt // the next one is due then or later
+		c.sure = c.news
 	case c.news != news:
 		c.oldest = c.heardAt // while the claim was on its way
 	default:
@@ -239,9 +248,9 @@ func (g *group) isAble(now time.Time, at time.Duration) bool {
 	return false
 }
 
-func (g *group) heard(now time.Time) {
+func (g *group) heard(now time.Time, sure bool) {
 	for _, c := range g.classes {
-		c.heard(now)
+		c.heard(now, sure)
 	}
 }
 

@@ -43,16 +43,17 @@ type Slots struct {
 	ofQueue map[string][]*limit // and the others
 	live    []*limit            // of which the node has something, or its jobs may need something
 
-	classes  []*class // of all shares
-	fixed    int      // how many of them, from the first, are there all the time
-	opened   []*group // of the others
-	division int      // counts how often they were made
-	look     look     // for queues that have jobs
-	turn     int      // counts claims
-	savers   []*class // those for which slots are saved up, in their order
-	blocked  []*class // those for which some would be, if they have jobs
-	inquiry  inquiry  // about both
-	looked   []*limit // those that count the classes looked at last
+	classes   []*class // of all shares
+	fixed     int      // how many of them, from the first, are there all the time
+	opened    []*group // of the others
+	division  int      // counts how often they were made
+	look      look     // for queues that have jobs
+	turn      int      // counts claims
+	savers    []*class // those for which slots are saved up, in their order
+	blocked   []*class // those for which some would be, if they have jobs
+	contested []*class // those for which there are too few slots, if they have jobs
+	inquiry   inquiry  // about these three
+	looked    []*limit // those that count the classes looked at last
 
 	mostApart, mostNamed int // only tests change them
 

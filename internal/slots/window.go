@@ -57,7 +57,7 @@ func (s *Slots) widen(g *group) {
 
 // heard notes that there may be jobs of a group. s.mu is held.
 func (s *Slots) heard(g *group, now time.Time) {
-	g.heard(now)
+	g.heard(now, true)
 	s.noteHeard(g)
 }
 
