@@ -76,8 +76,9 @@ func (e *ending) done(err error) {
 	case o.Err != nil:
 		n.refused(e)
 	default:
-		n.facts.Ended(n.now(), o, e.job.Kind, max(e.took, 0))
-		n.engine.hooks.Ended(o, e.job, max(e.took, 0))
+		took := max(e.took, 0)
+		n.facts.Ended(n.endedAt(o, took), o, e.job.Kind, took)
+		n.engine.hooks.Ended(o, e.job, took)
 	}
 	if (e.took == unread || !n.debugs()) && !needsAttention(e.outcome, err) {
 		e.freeSlot()
@@ -87,6 +88,14 @@ func (e *ending) done(err error) {
 		defer e.freeSlot()
 		n.engine.guard.Try("the report of an outcome", func() { n.report(e.outcome, e.job, e.took, err) })
 	})
+}
+
+// endedAt is when a run ended, without a look at the clock for each.
+func (n *node) endedAt(o *store.Outcome, took time.Duration) time.Time {
+	if o.StartedAt.IsZero() {
+		return n.now()
+	}
+	return o.StartedAt.Add(took)
 }
 
 // freeSlot lets the slot that waits for the outcome go on.

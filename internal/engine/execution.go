@@ -249,8 +249,11 @@ func (n *node) submit(x *execution, o *store.Outcome, last *store.CheckpointWrit
 
 // now is the time of the store's clock, or of this machine if that panics: what asks must go on.
 func (n *node) now() time.Time {
-	now := time.Now() //nolint:forbidigo // as said above
+	var now time.Time
 	n.engine.guard.Try("the end of a run", func() { now = n.store.Now() })
+	if now.IsZero() {
+		now = time.Now() //nolint:forbidigo // as said above
+	}
 	return now
 }
 

@@ -29,7 +29,7 @@ func (n *node) mayNotRun(h *Handler, c store.Claimed) (*store.Outcome, bool) {
 		return n.lacksKey(&c)
 	case c.CancelRequested:
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: "cancelled before it started"}, true
-	case usercode.IsLate(&c.Job, n.store.Now()):
+	case !c.Job.Options.Deadline.IsZero() && usercode.IsLate(&c.Job, n.store.Now()):
 		return &store.Outcome{
 			State: store.Failed, Reason: store.ReasonDeadline,
 			Error: "the deadline, " + c.Job.Options.Deadline.Format(time.RFC3339) + ", had passed before the attempt began",

@@ -35,8 +35,8 @@ type part struct {
 }
 
 // Recorder counts for a node. Its methods may be called by many goroutines. The hot path is one
-// lock, two look-ups and a few additions, and no memory once a queue and kind were seen in a
-// minute.
+// lock, two look-ups if the queue or kind is another one than before, and a few additions, and no
+// memory once a queue and kind were seen in a minute.
 type Recorder struct {
 	mu     sync.Mutex
 	node   int64
@@ -44,6 +44,15 @@ type Recorder struct {
 	minute int64            // the current one, since 1970
 	spaces map[string]*part // those of the current minute
 	parts  []*part          // those and what is left of earlier ones, the oldest first
+	last   recent           // often the next one is of the same queue and kind
+}
+
+// recent is where something counted in the current minute, or nowhere.
+type recent struct {
+	namespace string
+	name      Name
+	part      *part
+	entry     *Entry
 }
 
 // Joined says as which node what comes from now on is counted, and what came before it was one.
@@ -62,15 +71,22 @@ func (r *Recorder) Joined(node int64) {
 func (r *Recorder) Start(at time.Time, namespace, queue, kind string, waited time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if at.Unix()/60 != r.minute {
+		r.turn(at)
+	}
 	e := r.entry(at, namespace, Name{queue, kind})
 	e.Counts[Started]++
 	e.Wait.Add(waited)
 }
 
-// End counts a run that ended with a thing, after it took so long; negative: it had not begun.
+// End counts a run that ended with a thing, after it took so long; negative: it had not begun. It
+// counts in the current minute if the time is an earlier one.
 func (r *Recorder) End(at time.Time, namespace, queue, kind string, thing int, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if at.Unix()/60 > r.minute {
+		r.turn(at)
+	}
 	e := r.entry(at, namespace, Name{queue, kind})
 	e.Counts[thing]++
 	if took >= 0 {
@@ -78,20 +94,27 @@ func (r *Recorder) End(at time.Time, namespace, queue, kind string, thing int, t
 	}
 }
 
-// entry is where what happens now to a job counts. The lock is held.
+// entry is where what happens to a job counts in the current minute, which is that of a time if
+// there is none yet. The lock is held.
 func (r *Recorder) entry(at time.Time, namespace string, name Name) *Entry {
-	if minute := at.Unix() / 60; minute != r.minute || r.spaces == nil {
-		r.turn(minute)
+	if l := &r.last; l.part != nil && l.namespace == namespace && l.name == name {
+		l.part.changes++
+		return l.entry
 	}
-	return r.space(namespace).set.Of(name)
+	if r.spaces == nil {
+		r.turn(at)
+	}
+	p := r.space(namespace)
+	r.last = recent{namespace: namespace, name: name, part: p, entry: p.set.Of(name)}
+	return r.last.entry
 }
 
-// turn begins a minute. The lock is held.
-func (r *Recorder) turn(minute int64) {
+// turn begins the minute of a time. The lock is held.
+func (r *Recorder) turn(at time.Time) {
 	for _, p := range r.parts {
 		p.open = false
 	}
-	r.minute, r.spaces = minute, map[string]*part{}
+	r.minute, r.spaces, r.last = at.Unix()/60, map[string]*part{}, recent{}
 }
 
 // space is the part of a namespace in the current minute, which changes. The lock is held.
@@ -137,8 +160,8 @@ func (r *Recorder) bound() {
 func (r *Recorder) Take(at time.Time, namespace string, gauges []byte, limit int) []Part {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if minute := at.Unix() / 60; minute != r.minute || r.spaces == nil {
-		r.turn(minute)
+	if at.Unix()/60 != r.minute || r.spaces == nil {
+		r.turn(at)
 	}
 	own := r.spaces[namespace]
 	if own == nil {

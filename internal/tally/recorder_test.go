@@ -1,6 +1,7 @@
 package tally
 
 import (
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -157,4 +158,27 @@ func BenchmarkCount(b *testing.B) {
 			r.End(noon, "default", "default", "bench", Completed, time.Millisecond)
 		}
 	})
+}
+
+// TestAnEndIsNotBeforeItsMinute: what ended in a minute that is over, and is told late, counts in
+// the current one, whose part is still written.
+func TestAnEndIsNotBeforeItsMinute(t *testing.T) {
+	t.Parallel()
+	var r Recorder
+	r.Start(noon.Add(time.Minute), "a", "q", "k", 0)
+	r.End(noon.Add(59*time.Second), "a", "q", "k", Completed, 0)
+	r.End(noon.Add(2*time.Minute), "a", "q", "other", Completed, 0)
+	r.End(noon.Add(time.Minute), "b", "q", "k", Completed, 0)
+	kept := stored{}
+	kept.write(r.Take(noon.Add(2*time.Minute), "a", nil, 10))
+	want := map[time.Time]uint64{noon.Add(time.Minute): 1, noon.Add(2 * time.Minute): 2}
+	got := map[time.Time]uint64{}
+	for p, set := range kept {
+		for _, name := range set.Names() {
+			got[p.Minute] += set.Of(name).Counts[Completed]
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("ends by the minute: %v, want %v", got, want)
+	}
 }

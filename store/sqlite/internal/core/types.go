@@ -27,6 +27,7 @@ type Database struct {
 	Tails TailCache
 	Lives db.LifeLocks
 	Sweep GateSweep // used by who has the writer
+	Taken int       // about how many jobs of a lane the larger ones of the last claims took; used by who has the writer
 
 	Portion int64 // rows of one job that a transaction removes or copies
 }

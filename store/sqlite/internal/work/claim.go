@@ -72,8 +72,9 @@ func take(t *core.Tx, params store.ClaimParams) (claimed []store.Claimed, lanes 
 
 // takeOne claims the first limit jobs of a lane.
 func takeOne(t *core.Tx, h *choosing.Head, limit int) ([]store.Claimed, error) {
-	claimed := make([]store.Claimed, 0, min(limit, 100)) // often there are few
-	last, lastID := int64(math.MinInt64), store.ID{}     // that is taken
+	expected := t.Database.Taken*5/4 + 1                      // they are large, and it is dear to move them to a larger place
+	claimed := make([]store.Claimed, 0, min(limit, expected)) // often there are few
+	last, lastID := int64(math.MinInt64), store.ID{}          // that is taken
 	s := t.Stmt("claim_bodies")
 	s.BindInt(h.Lane.ID)
 	s.BindInt(int64(limit))
@@ -96,6 +97,7 @@ func takeOne(t *core.Tx, h *choosing.Head, limit int) ([]store.Claimed, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.Database.Taken = max(len(claimed), t.Database.Taken*3/4)
 	s = t.Stmt("claim_take")
 	s.BindInt(h.Lane.ID)
 	s.BindInt(last)
