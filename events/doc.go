@@ -8,6 +8,8 @@
 //		from = event.Position // keep it, to go on from there after a restart
 //	}
 //
+// Watch yields what one job does, as it happens, and needs no feed.
+//
 // The feed is off until it is switched on, which holds for all processes of the database. It keeps
 // changes for three days (holdfast.WithRetention). docs/events.md says what is told, and what it
 // costs.

@@ -44,3 +44,45 @@ func Example() {
 	// mail is available
 	// mail is cancelled
 }
+
+// Who watches a job is told of each step as it ends, from any process.
+func ExampleWatch() {
+	ctx := context.Background()
+	hf, err := holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hf.Close(ctx)
+	trips := holdfast.NewKind[string, string]("trip")
+	err = trips.Handle(hf, func(run *holdfast.Run, city string) (string, error) {
+		for _, what := range []string{"room", "train"} {
+			_, err := holdfast.Step(run, "book a "+what, func(context.Context) (string, error) { return city, nil })
+			if err != nil {
+				return "", err
+			}
+		}
+		return "booked", nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+	job, err := trips.Enqueue(ctx, hf, "Oslo")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for d, err := range events.Watch(ctx, hf, job.ID, events.Place{}) {
+		switch {
+		case err != nil:
+			log.Fatal(err)
+		case d.Entry != nil:
+			fmt.Println(d.Entry.Kind, d.Entry.Name)
+		case d.Record != nil && d.Record.State.Finished():
+			fmt.Println(d.Record.State)
+		}
+	}
+	// Output:
+	// step book a room
+	// step book a train
+	// completed
+}

@@ -23,6 +23,8 @@ const (
 	WakeSlotsWanted                 // a node has jobs that wait for slots of a limit
 	WakeSlotsFree                   // slots of a limit were given back
 	WakeNode                        // people want something else of Node than before
+	WakeWatched                     // a process watches the runs of Jobs: what they do is told by WakeDetail
+	WakeDetail                      // runs of Jobs that are watched have gone on; without any: some may have
 )
 
 // Wake tells a node that looking is worth while. Wake-ups are hints: they may come twice, late or

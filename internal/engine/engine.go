@@ -383,6 +383,14 @@ func (e *Engine) Follow(ctx context.Context, namespace string, job store.ID, loo
 	return e.news.Follow(ctx, namespace, job, look)
 }
 
+// Watch is Follow for all that the runs of a job do; see news.Hub.
+func (e *Engine) Watch(ctx context.Context, namespace string, job store.ID, look func() (found, enough bool, err error)) error {
+	if e.isClosed() {
+		return store.ErrClosed
+	}
+	return e.news.Watch(ctx, namespace, job, look)
+}
+
 // Close ends the engine and its store. A running node must have been stopped before. Pending writes
 // are committed unless ctx ends first.
 func (e *Engine) Close(ctx context.Context) error {

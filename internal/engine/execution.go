@@ -144,6 +144,9 @@ func (n *node) runJob(x *execution) *store.Outcome {
 	if n.slots.Begin(x.run.claimed.Job.ID, x) {
 		supervise.Signal(n.beatNow)
 	}
+	if n.engine.news.IsWatched() {
+		n.engine.announce(n.engine.news.WentOn(c.Job.ID)...)
+	}
 	n.facts.Started(&run.claimed.Job, run.started, waited(&run.claimed, run.started))
 	n.logStart(run)
 	n.engine.hooks.Started(&run.claimed, run.started, waited(&run.claimed, run.started))

@@ -6,6 +6,7 @@
 //	followers  callers that read what jobs publish
 //	wishes     subscriptions: tells other processes which jobs this one waits for
 //	wanted     the subscriptions of other processes, and the jobs that recently had news
+//	watched    the jobs whose runs other processes watch
 //	listening  receives the wake-ups of other processes while they are needed
 //
 // # Guarantees

@@ -3,6 +3,7 @@ package news
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/supervise"
@@ -20,21 +21,24 @@ const (
 	forNothing = 50 * time.Microsecond
 )
 
-// followers are the callers that read what jobs publish. They are notified when a job has news: by
-// the commit in this process, or by a wake-up from another one.
+// followers are the callers that read what jobs publish, or all that they do. They are notified
+// when a job has news: by the commit in this process, or by a wake-up from another one.
 type followers struct {
 	listening *listening
-	wishes    *wishes
-	ctx       context.Context
-	cancel    context.CancelFunc
+	wishes    *wishes // to hear what jobs publish
+	watches   *wishes // to hear all that they do
+
+	watching atomic.Int64 // how many read all that jobs do
+	ctx      context.Context
+	cancel   context.CancelFunc
 
 	mu    sync.Mutex
 	count int
 	byJob map[store.ID]map[*follower]struct{}
 }
 
-func newFollowers(l *listening, w *wishes) *followers {
-	f := &followers{listening: l, wishes: w, byJob: map[store.ID]map[*follower]struct{}{}}
+func newFollowers(l *listening, wishes, watches *wishes) *followers {
+	f := &followers{listening: l, wishes: wishes, watches: watches, byJob: map[store.ID]map[*follower]struct{}{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // ends with the engine
 	return f
 }
@@ -43,16 +47,18 @@ func newFollowers(l *listening, w *wishes) *followers {
 type follower struct {
 	of       *followers
 	job      store.ID
+	detail   bool // it reads all that the job does
 	deaf     func()
 	news     chan struct{} // of its job
 	anything chan struct{} // of some job
 	interval time.Duration // poll interval where no wake-ups arrive
 }
 
-// join subscribes to a job: to what it publishes and to its end. A poll after join misses nothing.
-func (f *followers) join(job store.ID) *follower {
+// join subscribes to a job: to what it publishes and to its end, or to all that it does. A poll
+// after join misses nothing.
+func (f *followers) join(job store.ID, detail bool) *follower {
 	one := &follower{
-		of: f, job: job, deaf: f.listening.use(), interval: firstLook, news: make(chan struct{}, 1), anything: make(chan struct{}, 1),
+		of: f, job: job, detail: detail, deaf: f.listening.use(), interval: firstLook, news: make(chan struct{}, 1), anything: make(chan struct{}, 1),
 	}
 	f.mu.Lock()
 	f.count++
@@ -62,11 +68,19 @@ func (f *followers) join(job store.ID) *follower {
 	f.byJob[job][one] = struct{}{}
 	f.mu.Unlock()
 	f.wishes.add(job)
+	if detail {
+		f.watching.Add(1)
+		f.watches.add(job)
+	}
 	return one
 }
 
 func (f *follower) leave() {
 	f.of.wishes.drop(f.job)
+	if f.detail {
+		f.of.watching.Add(-1)
+		f.of.watches.drop(f.job)
+	}
 	f.of.mu.Lock()
 	f.of.count--
 	delete(f.of.byJob[f.job], f)
@@ -120,7 +134,12 @@ func (f *followers) rest() time.Duration {
 }
 
 // tell notifies the followers of the jobs.
-func (f *followers) tell(jobs []store.ID) {
+func (f *followers) tell(jobs []store.ID) { f.tellSome(jobs, false) }
+
+// tellWatchers notifies those that read all that the jobs do.
+func (f *followers) tellWatchers(jobs []store.ID) { f.tellSome(jobs, true) }
+
+func (f *followers) tellSome(jobs []store.ID, watchers bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.count == 0 {
@@ -128,7 +147,9 @@ func (f *followers) tell(jobs []store.ID) {
 	}
 	for _, id := range jobs {
 		for one := range f.byJob[id] {
-			supervise.Signal(one.news)
+			if one.detail || !watchers {
+				supervise.Signal(one.news)
+			}
 		}
 	}
 }

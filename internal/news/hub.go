@@ -3,6 +3,7 @@ package news
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
@@ -17,7 +18,9 @@ type Hub struct {
 	waiters   *waiters
 	followers *followers
 	wanted    wanted
+	watched   watched
 	wishes    *wishes
+	watches   *wishes
 	listening *listening
 }
 
@@ -41,9 +44,10 @@ type Parts struct {
 func New(p Parts) *Hub {
 	h := &Hub{store: p.Store, wake: p.Wake}
 	h.listening = newListening(p.Store, p.Guard, p.Outage, h.hear, p.Fatal, p.Rarely)
-	h.wishes = newWishes(p.Store, p.Guard, h.listening)
+	h.wishes = newWishes(p.Store, p.Guard, h.listening, false)
+	h.watches = newWishes(p.Store, p.Guard, h.listening, true)
 	h.waiters = newWaiters(p.Store, p.Guard, h.listening, h.wishes, p.Elsewhere, p.Fatal)
-	h.followers = newFollowers(h.listening, h.wishes)
+	h.followers = newFollowers(h.listening, h.wishes, h.watches)
 	return h
 }
 
@@ -52,6 +56,7 @@ func (h *Hub) Close() {
 	h.waiters.close()
 	h.followers.close()
 	h.wishes.close()
+	h.watches.close()
 	h.listening.close()
 }
 
@@ -70,8 +75,18 @@ func (h *Hub) Wait(ctx context.Context, namespace string, ids []store.ID, each f
 // answer look is retried; only a permanent error, the end of ctx or ErrClosed ends Follow. It
 // returns ErrNotFound if the job does not exist and look has found nothing.
 func (h *Hub) Follow(ctx context.Context, namespace string, job store.ID, look func() (found, enough bool, err error)) error {
-	f := h.followers.join(job)
+	return h.follow(ctx, namespace, h.followers.join(job, false), look)
+}
+
+// Watch is Follow for all that the runs of a job do: entries of its journal, messages to it, and
+// how runs begin and end.
+func (h *Hub) Watch(ctx context.Context, namespace string, job store.ID, look func() (found, enough bool, err error)) error {
+	return h.follow(ctx, namespace, h.followers.join(job, true), look)
+}
+
+func (h *Hub) follow(ctx context.Context, namespace string, f *follower, look func() (found, enough bool, err error)) error {
 	defer f.leave()
+	job := f.job
 	over := make(chan answer, 1)
 	h.waiters.begin(namespace, []store.ID{job}, over)
 	defer h.waiters.forget(namespace, []store.ID{job}, over)
@@ -113,12 +128,32 @@ func (h *Hub) Committed(batch *store.Batch, begun uint64) []store.Wake {
 			h.waiters.deliver(o, begun)
 		}
 	}
+	var wakes []store.Wake
+	if h.IsWatched() {
+		wakes = h.WentOn(wentOn(batch)...)
+	}
 	jobs := hasNews(batch)
+	if len(jobs) == 0 {
+		return wakes
+	}
+	h.followers.tell(jobs)
+	return append(wakes, h.forOthers(jobs)...)
+}
+
+// IsWatched reports whether anybody watches the runs of any job.
+func (h *Hub) IsWatched() bool { return h.followers.watching.Load() > 0 || h.watched.some.Load() }
+
+// WentOn notifies those of this process who watch the runs of jobs, and returns the wake-ups for
+// those of other processes.
+func (h *Hub) WentOn(jobs ...store.ID) []store.Wake {
 	if len(jobs) == 0 {
 		return nil
 	}
-	h.followers.tell(jobs)
-	return h.forOthers(jobs)
+	h.followers.tellWatchers(jobs)
+	if jobs = h.watched.of(jobs, h.store.Now()); len(jobs) == 0 {
+		return nil
+	}
+	return []store.Wake{{Kind: store.WakeDetail, Jobs: jobs}}
 }
 
 // Ended notifies the waiters of this process of jobs that have ended otherwise than by an outcome,
@@ -163,6 +198,20 @@ func (h *Hub) hear(w store.Wake) {
 		if late := h.wanted.heard(w, h.store.Now()); len(late) > 0 {
 			h.store.Notify(store.Wake{Kind: store.WakeNews, Jobs: late})
 		}
+		return
+	case store.WakeWatched:
+		// What runs here may have gone on between the first look of who watches and this moment.
+		fresh := h.watched.heard(w.Jobs, h.store.Now())
+		elsewhere := h.waiters.elsewhere("", fresh)
+		if here := slices.DeleteFunc(fresh, func(id store.ID) bool { return slices.Contains(elsewhere, id) }); len(here) > 0 {
+			h.store.Notify(store.Wake{Kind: store.WakeDetail, Jobs: here})
+		}
+		return
+	case store.WakeDetail:
+		if len(w.Jobs) == 0 {
+			h.followers.tellAll()
+		}
+		h.followers.tellWatchers(w.Jobs)
 		return
 	case store.WakeNews, store.WakeAll:
 		h.waiters.look(w.Jobs...)

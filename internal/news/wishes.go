@@ -29,6 +29,7 @@ type wishes struct {
 	store     store.Store
 	guard     *supervise.Guard
 	listening *listening
+	detail    bool // they are for all that the jobs do, and never for all jobs
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -45,8 +46,8 @@ type wishes struct {
 	nudge   chan struct{}
 }
 
-func newWishes(st store.Store, g *supervise.Guard, l *listening) *wishes {
-	w := &wishes{store: st, guard: g, listening: l, users: map[store.ID]int{}, nudge: make(chan struct{}, 1)}
+func newWishes(st store.Store, g *supervise.Guard, l *listening, detail bool) *wishes {
+	w := &wishes{store: st, guard: g, listening: l, detail: detail, users: map[store.ID]int{}, nudge: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the wishes' own life
 	return w
 }
@@ -120,6 +121,12 @@ func (w *wishes) news() store.Wake {
 		return store.Wake{}
 	}
 	w.begun++
+	if w.detail {
+		if w.begun > maxTold {
+			return store.Wake{}
+		}
+		return store.Wake{Kind: store.WakeWatched, Jobs: w.takeFresh()}
+	}
 	if slices.ContainsFunc(w.fresh, isForeign) {
 		w.foreign++
 	}
@@ -159,6 +166,13 @@ func (w *wishes) tick(renew bool) (fresh, still store.Wake, more bool) {
 		w.maker = store.ThisProcess()
 	}
 	w.begun, w.foreign = 0, 0
+	if w.detail {
+		fresh = store.Wake{Kind: store.WakeWatched, Jobs: w.takeFresh()}
+		if renew {
+			fresh.Jobs = slices.Collect(maps.Keys(w.users))
+		}
+		return fresh, still, true
+	}
 	fresh = store.Wake{Kind: store.WakeWanted, Jobs: w.takeFresh()}
 	still = store.Wake{Kind: store.WakeStillWanted, Due: w.since, Maker: w.maker}
 	if renew {

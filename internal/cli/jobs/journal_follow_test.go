@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/events"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
@@ -22,14 +22,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestFollowWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 31, 17, 30, 0, 0, time.UTC)
-	entry := func(seq int64, name string, lease int64) holdfast.JournalEntry {
-		return holdfast.JournalEntry{Seq: seq, At: at.Add(time.Duration(lease) * time.Second), Kind: "step", Path: name, Name: name, Lease: lease}
-	}
-	message := holdfast.JournalMessage{Seq: 1, At: at.Add(time.Second), Kind: "signal", Name: "s"}
-	before := holdfast.Journal{Entries: []holdfast.JournalEntry{entry(1, "a", 1), entry(2, "b", 1), entry(3, "c", 1)}}
-	now := holdfast.Journal{
-		Entries:  []holdfast.JournalEntry{entry(1, "a", 1), entry(2, "b", 2)},
-		Messages: []holdfast.JournalMessage{message},
+	details := []events.Detail{
+		{Dropped: 2},
+		{Message: &holdfast.JournalMessage{Seq: 1, At: at.Add(time.Second), Kind: "signal", Name: "s"}},
+		{Entry: &holdfast.JournalEntry{Seq: 2, At: at.Add(2 * time.Second), Kind: "step", Path: "b", Name: "b", Lease: 2}},
 	}
 	for format, want := range map[string][]string{
 		output.FormatTable: {
@@ -47,7 +43,11 @@ func TestFollowWhatIsForgotten(t *testing.T) {
 		a.Asked = format
 		out, err := a.followed(views.JournalColumns...)
 		if err == nil {
-			err = a.writeNew(out, &before, &now)
+			err = a.writeDetails(out, func(yield func(events.Detail, error) bool) {
+				for _, d := range details {
+					yield(d, nil)
+				}
+			})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -57,49 +57,6 @@ func TestFollowWhatIsForgotten(t *testing.T) {
 		}
 		if told := strings.Contains(stderr.String(), "entries from 2 on were dropped"); told != (format == output.FormatTable) {
 			t.Errorf("%s: %q", format, stderr.String())
-		}
-	}
-}
-
-// TestFollowReadsOn: only new elements and the last known one are read; after a change everything
-// is read again.
-func TestFollowReadsOn(t *testing.T) {
-	t.Parallel()
-	journal := func(n int64, lease int64, from int64) []holdfast.JournalEntry {
-		var entries []holdfast.JournalEntry
-		for seq := int64(1); seq <= n; seq++ {
-			e := holdfast.JournalEntry{Seq: seq, Kind: "step", Lease: 1}
-			if seq >= from {
-				e.Lease = lease
-			}
-			entries = append(entries, e)
-		}
-		return entries
-	}
-	for _, c := range []struct {
-		name         string
-		known, there []holdfast.JournalEntry
-		asked        []int64
-	}{
-		{"from the beginning", nil, journal(2500, 1, 1), []int64{0, 999, 1998}},
-		{"nothing new", journal(2500, 1, 1), journal(2500, 1, 1), []int64{2499}},
-		{"a few", journal(2500, 1, 1), journal(2510, 1, 1), []int64{2499}},
-		{"many", journal(5, 1, 1), journal(1500, 1, 1), []int64{4, 1003}},
-		{"a whole page", nil, journal(1000, 1, 1), []int64{0, 999}},
-		{"cut off", journal(9, 1, 1), journal(7, 1, 1), []int64{8, 0}},
-		{"cut off and gone on", journal(9, 1, 1), journal(12, 2, 5), []int64{8, 0}},
-		{"begun anew", journal(3000, 1, 1), journal(1, 2, 1), []int64{2999, 0}},
-		{"nothing yet", nil, nil, []int64{0}},
-	} {
-		var asked []int64
-		got, err := readAfter(c.known, func(e *holdfast.JournalEntry) int64 { return e.Seq }, sameEntry,
-			func(after int64) ([]holdfast.JournalEntry, error) {
-				asked = append(asked, after)
-				rest := c.there[min(int(after), len(c.there)):]
-				return rest[:min(len(rest), app.MaxPage)], nil
-			})
-		if err != nil || !cmp.Equal(got, c.there, cmpopts.EquateEmpty()) || !cmp.Equal(asked, c.asked) {
-			t.Errorf("%s: asked for what comes after %v, got %d entries, %v", c.name, asked, len(got), err)
 		}
 	}
 }

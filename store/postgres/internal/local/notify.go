@@ -250,7 +250,7 @@ func merge(a, b store.Wake) store.Wake {
 			b.Maker = 0
 		}
 	}
-	if (b.Kind == store.WakeNews || b.Kind == store.WakeCancel) && (len(a.Jobs) == 0 || len(b.Jobs) == 0) {
+	if (b.Kind == store.WakeNews || b.Kind == store.WakeDetail || b.Kind == store.WakeCancel) && (len(a.Jobs) == 0 || len(b.Jobs) == 0) {
 		return store.Wake{Kind: b.Kind} // of any job
 	}
 	if len(a.Jobs) > 0 {
@@ -260,8 +260,11 @@ func merge(a, b store.Wake) store.Wake {
 		return b
 	}
 	switch b.Kind {
-	case store.WakeNews, store.WakeCancel:
+	case store.WakeNews, store.WakeDetail, store.WakeCancel:
 		return store.Wake{Kind: b.Kind}
+	case store.WakeWatched:
+		b.Jobs = b.Jobs[:maxMerged[b.Kind]] // who watches the others polls
+		return b
 	case store.WakeWanted, store.WakeStillWanted:
 		return store.Wake{Kind: b.Kind, Due: time.UnixMicro(1)}
 	default:
@@ -273,7 +276,7 @@ func merge(a, b store.Wake) store.Wake {
 // than told.
 var maxMerged = map[store.WakeKind]int{
 	store.WakeCancel: 10 * MaxWakeJobs, store.WakeNews: 50 * MaxWakeJobs, store.WakeWanted: 200 * MaxWakeJobs,
-	store.WakeStillWanted: 200 * MaxWakeJobs,
+	store.WakeStillWanted: 200 * MaxWakeJobs, store.WakeWatched: 200 * MaxWakeJobs, store.WakeDetail: 50 * MaxWakeJobs,
 }
 
 // work is run for a goroutine of its own. A panic loses the wake-ups that were being sent, as a

@@ -1,0 +1,210 @@
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/events"
+	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// onBoth runs a test on both databases.
+func onBoth(t *testing.T, test func(t *testing.T, g ground)) {
+	t.Helper()
+	t.Parallel()
+	for name, on := range map[string]func(*testing.T) ground{"sqlite": onSQLite, "postgres": onPostgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, on(t))
+		})
+	}
+}
+
+// process opens a client as another process would. Nothing is looked for without a wake-up.
+func process(t *testing.T, g ground) *holdfast.Client {
+	t.Helper()
+	rarely := access.WithTests(access.Tests{Rarely: time.Hour}).(holdfast.Option)
+	c, err := holdfast.Open(t.Context(), g.source, holdfast.WithLogger(slog.New(slog.DiscardHandler)), rarely)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// work runs the node of a client until the test ends.
+func work(t *testing.T, c *holdfast.Client) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestWatch: who watches a run, in its process or in another one, is told of each step as it ends,
+// of what is sent to it and of its end: each step waits for him.
+func TestWatch(t *testing.T) {
+	onBoth(t, func(t *testing.T, g ground) {
+		here, there := process(t, g), process(t, g)
+		next := make(chan struct{})
+		kind, on := holdfast.NewKind[int, string]("steps"), holdfast.NewSignal[string]("go")
+		err := kind.Handle(here, func(run *holdfast.Run, n int) (string, error) {
+			for i := range n {
+				if _, err := holdfast.Step(run, fmt.Sprintf("step-%d", i), func(context.Context) (int, error) {
+					<-next
+					return i, nil
+				}); err != nil {
+					return "", err
+				}
+			}
+			return on.Wait(run)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, here)
+		job, err := kind.Enqueue(t.Context(), here, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		for e, _ := access.Engine(here); !e.Store.Traits().Wakeups && ctx.Err() == nil; {
+			time.Sleep(time.Millisecond) // until it hears who watches: that is not repeated here
+		}
+		watchers := map[string]chan string{}
+		for name, c := range map[string]*holdfast.Client{"here": here, "there": there} {
+			seen := make(chan string, 100)
+			watchers[name] = seen
+			go func() {
+				defer close(seen)
+				for d, err := range events.Watch(ctx, c, job.ID, events.Place{}) {
+					seen <- say(d, err)
+				}
+			}()
+		}
+		await := func(what string) {
+			t.Helper()
+			for name, seen := range watchers {
+				for said := range seen {
+					if said == what {
+						break
+					}
+				}
+				if ctx.Err() != nil {
+					t.Fatalf("%s is not told of %q", name, what)
+				}
+			}
+		}
+		await("running")
+		if _, err := holdfast.NewSignal[string]("early").Send(ctx, here, job.ID, "nobody reads it"); err != nil {
+			t.Fatal(err)
+		}
+		await("sent signal early")
+		for i := range 3 {
+			next <- struct{}{}
+			await(fmt.Sprintf("step step-%d", i))
+		}
+		await("waiting")
+		if _, err := on.Send(ctx, there, job.ID, "on"); err != nil {
+			t.Fatal(err)
+		}
+		await("sent signal go")
+		await("completed")
+		for name, seen := range watchers {
+			if more, ok := <-seen; ok {
+				t.Errorf("%s is told %q after the end", name, more)
+			}
+		}
+	})
+}
+
+func say(d events.Detail, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case d.Entry != nil:
+		return d.Entry.Kind + " " + d.Entry.Name
+	case d.Message != nil:
+		return "sent " + d.Message.Kind + " " + d.Message.Name
+	case d.Record != nil:
+		return d.Record.State.String()
+	default:
+		return fmt.Sprintf("dropped from %d", d.Dropped)
+	}
+}
+
+// TestWatchFromAPlace: a watcher goes on where another one has stopped, and a finished job is told
+// of at once.
+func TestWatchFromAPlace(t *testing.T) {
+	onBoth(t, func(t *testing.T, g ground) {
+		c := process(t, g)
+		kind := holdfast.NewKind[int, int]("steps")
+		err := kind.Handle(c, func(run *holdfast.Run, n int) (int, error) {
+			for i := range n {
+				if err := run.Append("s", i); err != nil {
+					return 0, err
+				}
+			}
+			return n, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, c)
+		job, err := kind.Enqueue(t.Context(), c, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := job.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var place events.Place
+		var told []string
+		for d, err := range events.Watch(t.Context(), c, job.ID, place) {
+			told = append(told, say(d, err))
+			if d.Entry != nil {
+				if place.Entry = d.Entry.Seq; place.Entry == 2 {
+					break
+				}
+			}
+		}
+		for d, err := range events.Watch(t.Context(), c, job.ID, place) {
+			told = append(told, say(d, err))
+		}
+		want := append(slices.Repeat([]string{"streamed s"}, 5), "completed")
+		if !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
+
+// TestWatchNothing: what is not there is an ErrNotFound.
+func TestWatchNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, g ground) {
+		c := process(t, g)
+		var last error
+		for _, err := range events.Watch(t.Context(), c, store.NewID(), events.Place{}) {
+			last = err
+		}
+		if !errors.Is(last, holdfast.ErrNotFound) {
+			t.Errorf("error %v", last)
+		}
+	})
+}
