@@ -67,12 +67,26 @@ func openNodes() {
 	access.WithTelemetry = func(t access.Telemetry) any {
 		return option(func(s *settings) error { return s.addTelemetry(t) })
 	}
+	access.Build = func(program string) any {
+		return option(func(s *settings) error {
+			if program != "" {
+				s.engine.Node.Build.Program = program
+			}
+			return nil
+		})
+	}
 	access.Fails = func(err error) any { return option(func(*settings) error { return err }) }
 	access.JobOf = func(run any) *store.Job { return run.(*Run).run.Job() } //nolint:errcheck // always a *Run
 	access.NoFacts = func() any {
 		return option(func(s *settings) error {
 			s.engine.NoFacts = true
 			return nil
+		})
+	}
+	access.Describes = func(list []store.Descriptor) any {
+		return option(func(s *settings) error {
+			s.engine.Node.Describes = append(slices.Clip(s.engine.Node.Describes), list...)
+			return store.CheckDescriptors(s.engine.Node.Describes)
 		})
 	}
 	access.Maintains = func() any {

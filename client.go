@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"runtime/debug"
 	"slices"
 	"sync"
 
+	"github.com/holdfastdev/holdfast/internal/builds"
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/explain"
 	"github.com/holdfastdev/holdfast/internal/sealed"
@@ -48,7 +48,7 @@ type database struct {
 // ErrInvalid, ErrSchema, ErrReadOnly, ErrPermission and ErrUnavailable.
 func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, error) {
 	s := settings{namespace: defaultNamespace, limit: MaxPayload, actor: defaultActor()}
-	s.engine.Node.Name, s.engine.Node.Version = defaultActor(), programVersion()
+	s.engine.Node.Name, s.engine.Node.Build = defaultActor(), store.Build{Program: builds.Program(), Engine: builds.Engine()}
 	s.engine.Node.Host, _ = os.Hostname()
 	for _, opt := range opts {
 		if opt == nil {
@@ -99,15 +99,6 @@ func defaultActor() string {
 	return fmt.Sprintf("%s[%d]", host, os.Getpid())
 }
 
-// programVersion is the version of the program's main module, such as v1.2.3, or its commit.
-func programVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	return info.Main.Version
-}
-
 // Close stops the nodes that run, commits pending writes, and closes the database (but not a pool
 // of the caller's). If ctx ends first, handlers are ended as by Stop, and writes that wait are
 // given up. Neither the client nor any other on the same database (In, As) can be used afterwards:
@@ -153,7 +144,8 @@ func (c *Client) Actor() string { return c.actor }
 // StoreName returns "sqlite" or "postgres".
 func (c *Client) StoreName() string { return c.engine.Store.Traits().Name }
 
-// Get returns everything known about a job. The error is ErrNotFound if there is no such job.
+// Get returns everything known about a job. The error is ErrNotFound if there is no such job, and a
+// *store.ArchivedError, which is one, if it was archived and has left a stub.
 func (c *Client) Get(ctx context.Context, id ID) (store.Record, error) {
 	return c.engine.Store.Get(ctx, c.namespace, id)
 }

@@ -284,10 +284,11 @@ func WithStuckAfter(d time.Duration) Option {
 }
 
 // WithRetention sets how long finished jobs are kept, counted from their end, by how they ended,
-// how long it is kept what people did, and how long the feed of changes goes back. A field that is
-// zero keeps its default: 24 hours for completed and cancelled jobs, 7 days for failed ones, 90
-// days for what people did, 3 days for the feed. A negative one keeps them for ever. Limit is how
-// many jobs SQLite removes in one transaction; default 500.
+// how long it is kept what people did, how long the feed of changes goes back, and how long the
+// stubs of archived jobs are kept. A field that is zero keeps its default: 24 hours for completed
+// and cancelled jobs, 7 days for failed ones, 90 days for what people did, 3 days for the feed, a
+// year for stubs. A negative one keeps them for ever. Limit is how many jobs SQLite removes in one
+// transaction; default 500.
 //
 // Jobs are removed by the nodes, and may stay longer than that: a day on PostgreSQL, which drops
 // them by day.

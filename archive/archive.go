@@ -12,6 +12,11 @@
 // archive fails, because its disk is full or it cannot be reached, no job is removed, the node logs
 // it, and the next look, a minute later, tries again.
 //
+// With Stubs a job that was archived leaves a stub in the database when it is removed, in the same
+// transaction: holdfast.Client.Get, and "holdfast job get", then return a *store.ArchivedError,
+// which is an ErrNotFound and says in which file the job is. Stubs are kept for a year, or as
+// WithRetention says.
+//
 // What a codec has encoded (package codec) stays encoded in the files. Job.Decode decodes it.
 //
 // All programs that may lead, that is all that run nodes, need the option: one without it removes
@@ -62,7 +67,7 @@ type Job struct {
 	Version    int            `json:"v"` // of the form of the line: 1
 	ArchivedAt time.Time      `json:"archived_at"`
 	Job        store.Record   `json:"job"`
-	Journal    *store.Journal `json:"journal,omitempty"` // what it remembers and was sent; nil: nothing
+	Journal    *store.Journal `json:"journal,omitempty"` // what it remembers and was sent; nil: nothing, or WithoutJournals
 	Logs       []Logs         `json:"logs,omitempty"`
 }
 
@@ -100,19 +105,44 @@ func linesOf(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// To lets the nodes of a client archive jobs before they remove them.
-func To(s Store) holdfast.Option {
-	keep := func(ctx context.Context, st store.Store, jobs []store.EndedJob) error { return write(ctx, s, st, jobs) }
+// Option says how jobs are archived.
+type Option func(*writer)
+
+// Stubs lets archived jobs leave a stub in the database that says in which file they are: about 200
+// bytes for each, until store.Retention.Stubs is over. Jobs that a program without this option
+// archives leave none.
+func Stubs() Option { return func(w *writer) { w.stubs = true } }
+
+// WithoutJournals leaves out what durable functions remember and were sent, which may be most of an
+// archive. It is removed with the job then.
+func WithoutJournals() Option { return func(w *writer) { w.noJournals = true } }
+
+// To lets the nodes of a client archive jobs before they remove them: with their journals, and
+// leaving no stubs, if no option says otherwise.
+func To(s Store, opts ...Option) holdfast.Option {
+	w := &writer{to: s}
+	for _, opt := range opts {
+		opt(w)
+	}
+	keep := func(ctx context.Context, st store.Store, jobs []store.EndedJob) error { return w.write(ctx, st, jobs) }
 	return access.Archive(keep).(holdfast.Option) //nolint:errcheck // always one
 }
 
-// write archives jobs in one file. Those that have run again, or were deleted, are left out.
-func write(ctx context.Context, to Store, st store.Store, jobs []store.EndedJob) (err error) {
+// writer archives jobs.
+type writer struct {
+	to         Store
+	stubs      bool
+	noJournals bool
+}
+
+// write archives jobs in one file, and says of those that are to leave a stub where. Those that
+// have run again, or were deleted, are left out.
+func (w *writer) write(ctx context.Context, st store.Store, jobs []store.EndedJob) (err error) {
 	now := st.Now().UTC()
 	var unique [8]byte
 	_, _ = rand.Read(unique[:]) // it never fails
 	name := now.Format("2006/01/02/150405.000000-") + hex.EncodeToString(unique[:]) + ".jsonl.gz"
-	f, err := to.Create(ctx, name)
+	f, err := w.to.Create(ctx, name)
 	if err != nil {
 		return fmt.Errorf("create %s: %w", name, err)
 	}
@@ -125,7 +155,7 @@ func write(ctx context.Context, to Store, st store.Store, jobs []store.EndedJob)
 	packed := gzip.NewWriter(buffer)
 	lines, written := json.NewEncoder(packed), 0
 	for i := range jobs {
-		line, found, err := read(ctx, st, &jobs[i])
+		line, found, err := w.read(ctx, st, &jobs[i])
 		if err != nil {
 			return err
 		}
@@ -147,11 +177,19 @@ func write(ctx context.Context, to Store, st store.Store, jobs []store.EndedJob)
 	if err := buffer.Flush(); err != nil {
 		return err
 	}
-	return f.Close()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	for i := range jobs {
+		if w.stubs {
+			jobs[i].Archived = name
+		}
+	}
+	return nil
 }
 
 // read reads all that is kept of a job, if it is as finished as it was.
-func read(ctx context.Context, st store.Store, j *store.EndedJob) (line *Job, found bool, err error) {
+func (w *writer) read(ctx context.Context, st store.Store, j *store.EndedJob) (line *Job, found bool, err error) {
 	record, err := st.Get(ctx, "", j.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (record.State != j.State || !record.FinishedAt.Equal(j.FinishedAt)) {
 		return nil, false, nil
@@ -160,20 +198,28 @@ func read(ctx context.Context, st store.Store, j *store.EndedJob) (line *Job, fo
 		return nil, false, err
 	}
 	line = &Job{Job: record}
-	journals, err := st.Journals(ctx, "", []store.ID{j.ID})
-	if err != nil {
-		return nil, false, err
-	}
-	for i := range journals {
-		if len(journals[i].Entries)+len(journals[i].Messages) > 0 {
-			line.Journal = &journals[i]
-		}
-	}
-	const limit = 100
-	for after := (store.LogPlace{}); ; {
-		chunks, err := st.Logs(ctx, store.LogParams{Job: j.ID, After: after, Limit: limit})
+	if !w.noJournals {
+		journals, err := st.Journals(ctx, "", []store.ID{j.ID})
 		if err != nil {
 			return nil, false, err
+		}
+		for i := range journals {
+			if len(journals[i].Entries)+len(journals[i].Messages) > 0 {
+				line.Journal = &journals[i]
+			}
+		}
+	}
+	line.Logs, err = logsOf(ctx, st, j.ID)
+	return line, err == nil, err
+}
+
+// logsOf reads what the runs of a job have logged.
+func logsOf(ctx context.Context, st store.Store, id store.ID) (all []Logs, err error) {
+	const limit = 100
+	for after := (store.LogPlace{}); ; {
+		chunks, err := st.Logs(ctx, store.LogParams{Job: id, After: after, Limit: limit})
+		if err != nil {
+			return nil, err
 		}
 		for i := range chunks {
 			c := &chunks[i]
@@ -184,10 +230,10 @@ func read(ctx context.Context, st store.Store, j *store.EndedJob) (line *Job, fo
 			} else {
 				logged.Lines = linesOf(c.Lines)
 			}
-			line.Logs = append(line.Logs, logged)
+			all = append(all, logged)
 		}
 		if len(chunks) < limit {
-			return line, true, nil
+			return all, nil
 		}
 	}
 }

@@ -147,7 +147,7 @@ func playArchive(t *testing.T, dir, plan string) {
 	faults := len(f.plan)
 	f.Store = removing{model.New(time.Now), f}
 	ctx := t.Context()
-	hf, err := holdfast.Open(ctx, f, To(f), holdfast.WithLogger(slog.New(slog.DiscardHandler)),
+	hf, err := holdfast.Open(ctx, f, To(f, Stubs()), holdfast.WithLogger(slog.New(slog.DiscardHandler)),
 		holdfast.WithRetention(store.Retention{Completed: time.Hour, Failed: 3 * time.Hour}))
 	if err != nil {
 		t.Fatal(err)
@@ -206,8 +206,12 @@ func playArchive(t *testing.T, dir, plan string) {
 		}
 	}
 	for _, id := range ids {
-		if _, err := f.Get(ctx, "", id); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("job %v is not removed: %v", id, err)
+		_, err := hf.Get(ctx, id)
+		var is *store.ArchivedError
+		if !errors.Is(err, store.ErrNotFound) || !errors.As(err, &is) {
+			t.Errorf("job %v is not removed, or has left no stub: %v", id, err)
+		} else if _, err := os.Stat(filepath.Join(dir, is.Stub.Archive)); err != nil {
+			t.Errorf("the stub of job %v names no file: %v", id, err)
 		}
 	}
 	if f.retained.Load() < 100 {

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -25,7 +26,8 @@ const (
 var briefly = store.Retention{Completed: time.Microsecond, Failed: time.Microsecond, Cancelled: time.Microsecond, Limit: 20, Archived: true}
 
 // TestArchiveKilled: processes that archive and remove are killed at any moment, again and again.
-// Each job is in the database or in a file that counts.
+// Each job is in the database or in a file that counts, and one that is gone has left a stub that
+// names a file in which it is.
 func TestArchiveKilled(t *testing.T) {
 	if os.Getenv(envDatabase) != "" {
 		archiveAll(t)
@@ -66,7 +68,8 @@ func archiveAll(t *testing.T) {
 		if len(jobs) == 0 {
 			return
 		}
-		if err := write(t.Context(), Dir(os.Getenv(envDir)), s, jobs); err != nil {
+		w := &writer{to: Dir(os.Getenv(envDir)), stubs: true}
+		if err := w.write(t.Context(), s, jobs); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.RemoveExpired(t.Context(), jobs); err != nil {
@@ -117,12 +120,12 @@ func killArchivers(t *testing.T, database string) {
 	if err != nil || left != 0 || len(removed) == 0 || kills == 0 {
 		t.Fatalf("%d jobs are left after %d kills; %+v were counted, %v", left, kills, removed, err)
 	}
-	sum := int64(0)
+	sum, stubs := int64(0), int64(0)
 	for _, r := range removed {
-		sum += r.Jobs
+		sum, stubs = sum+r.Jobs, stubs+r.Stubs
 	}
-	if sum != n {
-		t.Errorf("%d jobs were counted, want %d", sum, n)
+	if sum != n || stubs != n {
+		t.Errorf("%d jobs and %d stubs were counted, want %d", sum, stubs, n)
 	}
 	t.Logf("%d kills", kills)
 }
@@ -142,6 +145,25 @@ func runArchiver(t *testing.T, database, dir string, atLeast time.Duration) (end
 	return err == nil
 }
 
+// wantStub checks that a job has left a stub, which names a file in which it is.
+func wantStub(t *testing.T, s store.Store, dir string, id store.ID) {
+	t.Helper()
+	_, err := s.Get(t.Context(), "default", id)
+	var is *store.ArchivedError
+	if !errors.As(err, &is) {
+		t.Fatalf("AtomicTransitions: job %v was removed and has left no stub: %v", id, err)
+	}
+	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(is.Stub.Archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	found := false
+	if err := Read(f, func(j *Job) error { found = found || j.Job.ID == id; return nil }); err != nil || !found {
+		t.Fatalf("job %v is not in %s, which its stub names: %v", id, is.Stub.Archive, err)
+	}
+}
+
 // wantAll checks that each job is there or archived, and returns how many are there.
 func wantAll(t *testing.T, s store.Store, dir string, ids []store.ID) (left int) {
 	t.Helper()
@@ -157,9 +179,12 @@ func wantAll(t *testing.T, s store.Store, dir string, ids []store.ID) (left int)
 	for _, id := range ids {
 		if there[id] {
 			left++
-		} else if files[id] == nil {
+			continue
+		}
+		if files[id] == nil {
 			t.Fatalf("NoLoss: job %v was removed and is in no file", id)
 		}
+		wantStub(t, s, dir, id)
 	}
 	return left
 }

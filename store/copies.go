@@ -19,8 +19,8 @@ type Copies interface {
 	Survey(ctx context.Context) (Survey, error)
 	// Export returns a page of whole jobs of all namespaces, by id; behind them, pages of business
 	// keys, and then of signals that were sent along with enqueues, both of which may outlive their
-	// jobs; and then of schedules, of their runs, and of batches. It changes nothing. A job that
-	// runs is ErrConflict.
+	// jobs; and then of schedules, of their runs, of batches, and of stubs. It changes nothing. A
+	// job that runs is ErrConflict.
 	Export(ctx context.Context, params ExportParams) (Exported, error)
 	// Import writes a page of whole jobs, as they are, in one transaction, with the note of the
 	// copy. A job that is there already is left as it is, so a page may be imported again. A
@@ -149,8 +149,7 @@ type CopiedRun struct {
 
 // Place is where a page begins: after a job, or within one; or, behind all jobs, after a business
 // key; or, behind all of those, after a signal that was sent along with an enqueue, after a
-// schedule, after a run of one, or
-// after a batch.
+// schedule, after a run of one, after a batch, or after a stub.
 type Place struct {
 	Job ID
 	// Within: the job itself follows, with its entries after one Seq and its messages after
@@ -172,6 +171,9 @@ type Place struct {
 	// Batches: a page of batches follows, after this one.
 	Batches bool
 	Batch   ID
+	// Stubs: a page of stubs of archived jobs follows, after this one.
+	Stubs bool
+	Stub  ID
 }
 
 // ExportParams is a page of jobs.
@@ -184,14 +186,16 @@ type ExportParams struct {
 }
 
 // Exported is a page of whole jobs, of business keys, of signals that were sent along with
-// enqueues, of schedules, of runs of schedules, or of batches.
+// enqueues, of schedules, of runs of schedules, of batches, or of stubs.
 type Exported struct {
 	Jobs      []Whole
+	Builds    []NodeBuild // of the nodes that the jobs name, as far as they are known
 	Keys      []KeyHold
 	Signals   []SentAlong
 	Schedules []Schedule
 	Runs      []CopiedRun
 	Batches   []JobBatch
+	Stubs     []Stub
 	Next      Place
 	End       bool // there is no further page
 }
@@ -203,11 +207,13 @@ type ImportParams struct {
 	Limits    []Limit          // all that there are to be; nil: those that are there stay
 	Classes   []RetentionClass // the same of classes of retention
 	Jobs      []Whole
+	Builds    []NodeBuild // of nodes that the jobs name; what is known of one already stays
 	Keys      []KeyHold
 	Signals   []SentAlong
 	Schedules []Schedule
 	Runs      []CopiedRun // of schedules that are there
 	Batches   []JobBatch
+	Stubs     []Stub // what is known of one already stays
 	// Last is what CopyNote.Last becomes, if it is greater than that.
 	Last ID
 	Done bool // the copy is complete

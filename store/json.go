@@ -86,6 +86,7 @@ type whereJSON struct {
 	CancelRequested bool        `json:"cancel_requested"`
 	PauseRequested  bool        `json:"pause_requested"`
 	Node            bigJSON     `json:"node"`
+	Build           *buildJSON  `json:"build"`
 	Checkpoint      *Checkpoint `json:"checkpoint"`
 	Wait            *WaitInfo   `json:"wait"`
 	Journal         numberJSON  `json:"journal"`
@@ -200,6 +201,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 		Result: payloadJSON{r.Result, r.ResultCodec}, ResultCodec: r.ResultCodec, Fingerprint: hexJSON(r.Fingerprint),
 		ClaimedAt: timeJSON(r.ClaimedAt), StartedAt: timeJSON(r.StartedAt), FinishedAt: timeJSON(r.FinishedAt),
 		Blocked: r.Blocked, CancelRequested: r.CancelRequested, PauseRequested: r.PauseRequested, Node: bigJSON(r.Lease.Node),
+		Build:      r.Build.json(),
 		Checkpoint: r.Checkpoint, Wait: r.Wait, Journal: numberJSON(r.Journal), Messages: numberJSON(r.Messages),
 		Attempts: r.Attempts, Actions: r.Actions, Predecessors: r.Predecessors,
 	}
@@ -223,6 +225,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		Checkpoint: where.Checkpoint, Wait: where.Wait, Journal: int64(where.Journal), Messages: int64(where.Messages),
 		Attempts: where.Attempts, Actions: where.Actions, Predecessors: where.Predecessors,
 	}
+	r.Build = where.Build.build()
 	if where.Node != 0 {
 		r.Lease = Lease{Job: r.ID, Number: r.LeaseNumber, Node: int64(where.Node)}
 	}
@@ -230,22 +233,23 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 }
 
 type attemptJSON struct {
-	Number      int       `json:"number"`
-	LeaseNumber bigJSON   `json:"lease_number"`
-	Node        bigJSON   `json:"node"`
-	ClaimedAt   timeJSON  `json:"claimed_at"`
-	StartedAt   timeJSON  `json:"started_at"`
-	EndedAt     timeJSON  `json:"ended_at"`
-	Outcome     stateJSON `json:"outcome"`
-	Reason      textJSON  `json:"reason"`
-	Error       textJSON  `json:"error"`
-	Trace       textJSON  `json:"trace"`
+	Number      int        `json:"number"`
+	LeaseNumber bigJSON    `json:"lease_number"`
+	Node        bigJSON    `json:"node"`
+	Build       *buildJSON `json:"build"`
+	ClaimedAt   timeJSON   `json:"claimed_at"`
+	StartedAt   timeJSON   `json:"started_at"`
+	EndedAt     timeJSON   `json:"ended_at"`
+	Outcome     stateJSON  `json:"outcome"`
+	Reason      textJSON   `json:"reason"`
+	Error       textJSON   `json:"error"`
+	Trace       textJSON   `json:"trace"`
 }
 
 // MarshalJSON writes the attempt as a Record does.
 func (a Attempt) MarshalJSON() ([]byte, error) {
 	return encodeJSON(attemptJSON{
-		a.Number, bigJSON(a.LeaseNumber), bigJSON(a.Node), timeJSON(a.ClaimedAt), timeJSON(a.StartedAt), timeJSON(a.EndedAt),
+		a.Number, bigJSON(a.LeaseNumber), bigJSON(a.Node), a.Build.json(), timeJSON(a.ClaimedAt), timeJSON(a.StartedAt), timeJSON(a.EndedAt),
 		stateJSON(a.Outcome), textJSON(a.Reason), textJSON(a.Error), textJSON(a.Trace),
 	})
 }
@@ -257,7 +261,7 @@ func (a *Attempt) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*a = Attempt{
-		v.Number, int64(v.LeaseNumber), int64(v.Node), time.Time(v.ClaimedAt), time.Time(v.StartedAt), time.Time(v.EndedAt),
+		v.Number, int64(v.LeaseNumber), int64(v.Node), v.Build.build(), time.Time(v.ClaimedAt), time.Time(v.StartedAt), time.Time(v.EndedAt),
 		State(v.Outcome), Reason(v.Reason), string(v.Error), string(v.Trace),
 	}
 	return nil

@@ -76,7 +76,7 @@ func whole() Record {
 			LeaseNumber: 9007199254740993, Version: "2", Closing: true, Parent: parent, Batch: parent, OnParentClose: AbandonChild,
 		},
 		State: Failed, Reason: ReasonTerminal, Error: "it & broke", Result: []byte(`[1,2]`),
-		Lease: Lease{Job: anID, Number: 9007199254740993, Node: 7}, ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Minute),
+		Lease: Lease{Job: anID, Number: 9007199254740993, Node: 7}, Build: Build{"v1", "v2"}, ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Minute),
 		Fingerprint: -2, Blocked: true, CancelRequested: true, PauseRequested: true,
 		Checkpoint: &Checkpoint{Percent: 12.5, Message: "half", Value: []byte(`{"line":3}`), UpdatedAt: at},
 		Wait: &WaitInfo{
@@ -85,7 +85,7 @@ func whole() Record {
 		},
 		Journal: 4, Messages: 2,
 		Attempts: []Attempt{{
-			Number: 1, LeaseNumber: 2, Node: 7, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: Retryable, Reason: ReasonError,
+			Number: 1, LeaseNumber: 2, Node: 7, Build: Build{"v0", "v3"}, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: Retryable, Reason: ReasonError,
 			Error: "it broke", Trace: "goroutine 1",
 		}},
 		Actions: []Action{{At: at, Kind: ActionRetry, Actor: "ada", Reason: "mended"}},
@@ -115,7 +115,7 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"checkpoint":{"percent":12.5,"message":"half","value":{"line":3},"updated_at":"2026-03-04T05:06:07.000089Z"},` +
 	`"wait":{"since":"2026-03-04T05:06:07.000089Z","until":"2026-03-04T06:06:07.000089Z","held":true,"handed_over":true,"reason":"paused",` +
 	`"error":"look first","for":{"waits_for":["signal approved"]}},"journal":4,"messages":2,` +
-	`"attempts":[{"number":1,"lease_number":"2","node":"7","claimed_at":"2026-03-04T05:06:07.000089Z",` +
+	`"attempts":[{"number":1,"lease_number":"2","node":"7","build":{"program":"v0","engine":"v3"},"claimed_at":"2026-03-04T05:06:07.000089Z",` +
 	`"started_at":"2026-03-04T05:06:07.000089Z","ended_at":"2026-03-04T05:06:07.000089Z","outcome":"retryable","reason":"error",` +
 	`"error":"it broke","trace":"goroutine 1"}],` +
 	`"actions":[{"at":"2026-03-04T05:06:07.000089Z","action":"retry","actor":"ada","reason":"mended"}],` +

@@ -43,6 +43,8 @@ type Retention struct {
 	Audit time.Duration
 	// Feed is how long changes are kept in the feed.
 	Feed time.Duration
+	// Stubs is how long the stubs of archived jobs are kept, from their removal.
+	Stubs time.Duration
 	// Archived lets Retain remove no finished job: its caller removes them by RemoveExpired, once
 	// they are kept elsewhere.
 	Archived bool

@@ -9,9 +9,12 @@ import (
 
 // NodeInfo is what a node tells of itself when it joins.
 type NodeInfo struct {
-	Name    string // host name and process, for people
-	Host    string // the machine that it runs on; empty: it does not say, as nodes of earlier programs
+	Name string // host name and process, for people
+	Host string // the machine that it runs on; empty: it does not say, as nodes of earlier programs
+	// Version is that of the program, as it was built, and Engine that of Holdfast in it; empty: it
+	// does not say, as nodes of earlier programs of the second.
 	Version string
+	Engine  string
 	// Namespace is the one whose jobs the node claims; empty: it does not say, as nodes of earlier
 	// programs.
 	Namespace string
@@ -101,6 +104,9 @@ func UnwellOf(text string) (unwell []string) {
 	}
 	return unwell
 }
+
+// Build is by which program the node runs.
+func (i *NodeInfo) Build() Build { return Build{i.Version, i.Engine} }
 
 // Has reports whether the node claims jobs of a kind, as in ClaimParams.Kinds, in any queue of a
 // namespace.

@@ -15,7 +15,10 @@ type Record struct {
 	// before there were any.
 	Fingerprint int64
 
-	Lease     Lease     // of a running job; Number, and Node of a finished one
+	Lease Lease // of a running job; Number, and Node of a finished one
+	// Build is by which program the run is, or was, done that Lease names; only in Get. Zero: it is
+	// not known, or there is no such run.
+	Build     Build
 	ClaimedAt time.Time // of the current or last run, also of one that left no attempt; zero if there was none
 	// StartedAt is when the handler of the run that finished the job was called; zero if that was
 	// not a run, or did not tell.
@@ -43,6 +46,7 @@ type Attempt struct {
 	Number      int
 	LeaseNumber int64
 	Node        int64
+	Build       Build // by which program it was done; only in Get. Zero: it is not known
 	ClaimedAt   time.Time
 	StartedAt   time.Time // zero if the handler was not called
 	EndedAt     time.Time

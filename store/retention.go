@@ -36,7 +36,10 @@ type Retentions interface {
 	// kept. more: there are others, or may be.
 	Expired(ctx context.Context, params Retention) (jobs []EndedJob, more bool, err error)
 	// RemoveExpired removes those of the jobs that are as finished as they were, and that no others
-	// need, and returns how many it were. It is done in several transactions.
+	// need, and returns how many it were. It is done in several transactions. A job leaves its
+	// stub, if it is to leave one (EndedJob.Archived), in the one that removes it; Get then returns
+	// it in an *ArchivedError. A job of the same id that is archived later replaces it. The error
+	// is ErrInvalid for a name that no stub can have.
 	RemoveExpired(ctx context.Context, jobs []EndedJob) (removed int, err error)
 	// Removed returns how many jobs of a namespace retention has removed, by day, queue and state:
 	// the latest days first, and at most Limit rows. The error is ErrInvalid.
@@ -134,6 +137,9 @@ type EndedJob struct {
 	ID         ID
 	State      State
 	FinishedAt time.Time
+	// Archived, for RemoveExpired, is the name of the file, or the key, that the job was archived
+	// in: it leaves a Stub that says so. "", as Expired returns it: it leaves none.
+	Archived string
 }
 
 // Removed is how many jobs retention has removed on one day.
@@ -142,6 +148,7 @@ type Removed struct {
 	Queue string
 	State State // in which the jobs had finished
 	Jobs  int64
+	Stubs int64 // how many of these have left a stub
 }
 
 // RemovedParams asks for what was removed.

@@ -34,6 +34,7 @@ type Store interface {
 	Feed
 	Facts
 	Retentions
+	Descriptors
 	Maintenance
 
 	// Traits tells what kind of store this is. It may change while the store is open.
@@ -204,7 +205,8 @@ type Queues interface {
 // Reader answers questions about jobs. Jobs are looked for in a namespace, "" for any; those of
 // others are not there. It never blocks writers, nor does whatever else only reads.
 type Reader interface {
-	// Get returns all that is known of a job of a namespace, or ErrNotFound.
+	// Get returns all that is known of a job of a namespace, or ErrNotFound; of one that was
+	// archived and has left a stub, an *ArchivedError.
 	Get(ctx context.Context, namespace string, id ID) (Record, error)
 	// List returns a page of jobs.
 	List(ctx context.Context, params ListParams) (Page, error)

@@ -68,6 +68,10 @@ type Telemetry struct {
 // WithTelemetry returns a holdfast.Option, which a client has once.
 var WithTelemetry func(t Telemetry) any
 
+// Build returns a holdfast.Option with which nodes say that this is their program; "": what Go
+// says.
+var Build func(program string) any
+
 // Fails returns a holdfast.Option with which Open fails.
 var Fails func(err error) any
 
@@ -82,6 +86,10 @@ var OpenSealed func(ctx context.Context, c store.Codec, r *store.Record, j *stor
 
 // Archive returns a holdfast.Option with which nodes keep jobs elsewhere before they remove them.
 var Archive func(to func(ctx context.Context, st store.Store, jobs []store.EndedJob) error) any
+
+// Describes returns a holdfast.Option with which nodes tell of queues and kinds; the namespace of
+// each is that of the node.
+var Describes func(list []store.Descriptor) any
 
 // Jobs returns what an operation does with the jobs of a *holdfast.Client's namespace, under the
 // client's name.

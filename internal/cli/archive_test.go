@@ -103,3 +103,22 @@ func TestArchive(t *testing.T) {
 	s.expect(s.run("archive", "cat", filepath.Join(dir, "2026", ".c.jsonl.gz")), 1, ".c.jsonl.gz is no whole file of an archive")
 	s.expect(s.run("archive", "cat", filepath.Join(dir, "none")), 1, "none")
 }
+
+// TestArchiveStubs: a job that was archived and removed is told by its stub.
+func TestArchiveStubs(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	dir := t.TempDir()
+	s.ok("migrate", "up")
+	id := strings.TrimSpace(s.ok("job", "enqueue", "send", "{}", "--output", "id"))
+	s.ok("job", "cancel", id)
+	retain := []string{"maintain", "retain", "--cancelled", "1us", "--archive", dir, "--archive-stubs", "1h", "--archive-without-journals"}
+	s.ok(retain...)
+	got := s.run("job", "get", id)
+	s.expect(got, s.run("job", "get", uuid.NewString()).code, "was archived in 20", "its state was cancelled")
+	s.holds(s.ok("archive", "find", id, dir), id)
+	s.holds(s.ok("retention", "removed", "--output", "json"), `"stubs": 1`)
+	s.expect(s.run("maintain", "retain", "--cancelled", "1us", "--archive-stubs", "1h"), 64, "--archive-stubs needs --archive")
+	s.expect(s.run("maintain", "retain", "--cancelled", "1us", "--archive-without-journals"), 64, "needs --archive")
+	s.expect(s.run("maintain", "retain", "--cancelled", "1us", "--archive", dir, "--archive-stubs", "-1h"), 64, "is negative")
+}

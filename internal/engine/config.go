@@ -49,9 +49,11 @@ type Share = slots.Share
 
 // NodeConfig configures a node.
 type NodeConfig struct {
-	Name    string
-	Host    string
-	Version string
+	Name  string
+	Host  string
+	Build store.Build
+	// Describes is what the node tells of queues and kinds when it joins, in its own namespace.
+	Describes []store.Descriptor
 	// Slots is how many jobs run at once; 100.
 	Slots int
 	// Queues are the queues to serve. Nil: all of the namespace, each up to Slots.
@@ -76,7 +78,8 @@ type NodeConfig struct {
 	// Maintains: the node has no handlers, but for those of Holdfast's own, and does the
 	// maintenance.
 	Maintains bool
-	// Archive, if set, keeps jobs elsewhere that are to be removed. It returns nil only once all of
+	// Archive, if set, keeps jobs elsewhere that are to be removed, and says of those that are to
+	// leave a stub where (EndedJob.Archived). It returns nil only once all of
 	// them are kept that are still finished as they are said to be.
 	Archive func(ctx context.Context, st store.Store, jobs []store.EndedJob) error
 	// maxAside is how many outcomes may be blocked by callers' transactions before the node stops
@@ -134,6 +137,7 @@ func (c *NodeConfig) fill() {
 		{&c.Retain.Failed, 7 * 24 * time.Hour},
 		{&c.Retain.Audit, 90 * 24 * time.Hour},
 		{&c.Retain.Feed, store.FeedKept},
+		{&c.Retain.Stubs, store.StubsKept},
 	} {
 		def(keep.d, keep.v)
 		*keep.d = max(*keep.d, 0)

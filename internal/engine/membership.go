@@ -61,7 +61,8 @@ func (n *node) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	defer cancel()
 	info := store.NodeInfo{
-		Name: n.cfg.Name, Host: n.cfg.Host, Version: n.cfg.Version, Namespace: n.runner.namespace, Kinds: n.kinds, Slots: n.cfg.Slots,
+		Name: n.cfg.Name, Host: n.cfg.Host, Version: n.cfg.Build.Program, Engine: n.cfg.Build.Engine, Namespace: n.runner.namespace,
+		Kinds: n.kinds, Slots: n.cfg.Slots,
 		DeadAfter: n.cfg.DeadAfter, Policies: n.policies,
 		Was: n.id.Load(), Mode: n.mode.known(),
 	}
@@ -82,7 +83,23 @@ func (n *node) join(ctx context.Context) error {
 	n.id.Store(id)
 	n.facts.Joined(id)
 	n.runner.nameNode(id)
+	n.describe(ctx)
 	return nil
+}
+
+// describe tells what code tells of queues and kinds, if it is not what is there. A node that
+// cannot runs all the same.
+func (n *node) describe(ctx context.Context) {
+	if len(n.cfg.Describes) == 0 {
+		return
+	}
+	list := slices.Clone(n.cfg.Describes)
+	for i := range list {
+		list[i].Namespace, list[i].Build = n.runner.namespace, n.cfg.Build
+	}
+	if _, err := n.store.Describe(ctx, list); err != nil {
+		n.outage.Stumbled("describe", err)
+	}
 }
 
 // declaredDead is called when a beat or a write finds that the membership id was declared dead. It

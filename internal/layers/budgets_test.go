@@ -33,13 +33,14 @@ type size struct {
 var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, unwalked: 60}
 
 // publicBudget is that of the packages that users read: the root, in which the methods of its types
-// have to be, and the contract of stores, with all that they tell, and the form of what a codec has
-// encoded. Their types name each other: a client makes jobs, and a job knows its client.
-var publicBudget = size{files: 55, lines: 8500, up: 20, function: 60, parameters: 6, unwalked: 60}
+// have to be, and the contract of stores, with all that they tell, and what remains of what is
+// gone, and the form of what a codec has encoded. Their types name each other: a client makes jobs,
+// and a job knows its client.
+var publicBudget = size{files: 58, lines: 8900, up: 20, function: 60, parameters: 6, unwalked: 60}
 
 // modelBudget is that of the model, which does in memory all that the contract says, and of the
 // machine, which asks at random for all of it.
-var modelBudget = size{files: 36, lines: 5700, up: 10, function: 60, parameters: 6, unwalked: 60}
+var modelBudget = size{files: 38, lines: 5850, up: 10, function: 60, parameters: 6, unwalked: 60}
 
 func budgetOf(pkg string) size {
 	switch pkg {

@@ -55,6 +55,7 @@ var layers = []layer{
 	{pattern: "store/storetest/jobs", imports: words},
 	{pattern: "store/storetest/joblogs", imports: words},
 	{pattern: "store/storetest/retention", imports: append([]string{"store/storetest/crowd"}, words...)},
+	{pattern: "store/storetest/descriptors", imports: append([]string{"store/storetest/crowd"}, words...)},
 	{pattern: "store/storetest/dead", imports: words},
 	{pattern: "store/storetest/facts", imports: words},
 	{pattern: "store/storetest/feed", imports: words},
@@ -91,7 +92,8 @@ var layers = []layer{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
 			"store/sqlite/internal/batches", "store/sqlite/internal/classes", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
-			"store/sqlite/internal/joblog", "store/sqlite/internal/limits", "store/sqlite/internal/schedules",
+			"store/sqlite/internal/joblog", "store/sqlite/internal/limits", "store/sqlite/internal/remains",
+			"store/sqlite/internal/schedules",
 			"store/sqlite/internal/work",
 		}),
 	},
@@ -99,6 +101,8 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
 	{pattern: "store/sqlite/internal/joblog", imports: onSQLite},
 	{pattern: "store/sqlite/internal/classes", imports: slices.Concat(onSQLite, []string{"store/internal/kept"})},
+	{pattern: "store/sqlite/internal/remains", imports: slices.Concat(onSQLite, []string{"store/internal/kept"})},
+	{pattern: "store/sqlite/internal/descriptors", imports: onSQLite},
 	{pattern: "store/sqlite/internal/feed", imports: onSQLite},
 	{pattern: "store/sqlite/internal/facts", imports: onSQLite},
 	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
@@ -121,7 +125,7 @@ var layers = []layer{
 		imports: slices.Concat(onSQLite, []string{
 			"store/internal/edits", "store/internal/kept", "store/sqlite/internal/batches", "store/sqlite/internal/classes",
 			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/feed",
-			"store/sqlite/internal/keys", "store/sqlite/internal/limits",
+			"store/sqlite/internal/keys", "store/sqlite/internal/limits", "store/sqlite/internal/remains",
 			"store/sqlite/internal/updates", "store/sqlite/internal/work",
 		}),
 	},
@@ -129,7 +133,7 @@ var layers = []layer{
 		pattern: "store/sqlite/internal/view",
 		imports: slices.Concat(onSQLite, []string{
 			"store/internal/lists", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
-			"store/sqlite/internal/work",
+			"store/sqlite/internal/remains", "store/sqlite/internal/work",
 		}),
 	},
 	{
@@ -144,17 +148,19 @@ var layers = []layer{
 		pattern: "store/postgres/internal/move",
 		imports: slices.Concat(onPostgres, []string{
 			"store/postgres/internal/batches", "store/postgres/internal/classes", "store/postgres/internal/limits",
-			"store/postgres/internal/schedules",
+			"store/postgres/internal/remains", "store/postgres/internal/schedules",
 		}),
 	},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/examine", imports: []string{"store", "store/postgres/internal/pg"}},
-	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
+	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists", "store/postgres/internal/remains"})},
 	{pattern: "store/postgres/internal/gating", imports: []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"internal/gcra", "store/internal/gates"})},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/joblog", imports: onPostgres},
 	{pattern: "store/postgres/internal/classes", imports: slices.Concat(onPostgres, []string{"store/internal/kept"})},
+	{pattern: "store/postgres/internal/remains", imports: onPostgres},
+	{pattern: "store/postgres/internal/descriptors", imports: onPostgres},
 	{pattern: "store/postgres/internal/feed", imports: onPostgres},
 	{pattern: "store/postgres/internal/facts", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
@@ -178,7 +184,8 @@ var layers = []layer{
 		imports: slices.Concat(onPostgres, []string{
 			"store/internal/edits", "store/internal/kept", "store/postgres/internal/batches", "store/postgres/internal/classes",
 			"store/postgres/internal/edges", "store/postgres/internal/feed", "store/postgres/internal/joblog",
-			"store/postgres/internal/limits", "store/postgres/internal/locks", "store/postgres/internal/read", "store/postgres/internal/schema",
+			"store/postgres/internal/limits", "store/postgres/internal/locks", "store/postgres/internal/read", "store/postgres/internal/remains",
+			"store/postgres/internal/schema",
 			"store/postgres/internal/updates", "store/postgres/internal/write",
 		}),
 	},
@@ -186,7 +193,7 @@ var layers = []layer{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
 			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/classes",
-			"store/postgres/internal/examine",
+			"store/postgres/internal/descriptors", "store/postgres/internal/examine",
 			"store/postgres/internal/facts", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/move",
 			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schedules",
@@ -219,6 +226,8 @@ var layers = []layer{
 	{pattern: "internal/heartbeat"},
 	{pattern: "internal/unsaid", imports: []string{"store"}},
 	{pattern: "internal/turns"},
+	{pattern: "internal/builds"},
+	{pattern: "internal/jsonschema"},
 	{pattern: "internal/stopwatch"},
 	{pattern: "internal/tally"},
 	{pattern: "internal/gauges", imports: []string{"store"}},
@@ -315,7 +324,7 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/bulk",
+			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/builds", "internal/bulk",
 			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/replay",
 			"internal/runlog", "internal/sealed",
 			"internal/usercode", "internal/valid", "store", "why",
@@ -349,6 +358,11 @@ var layers = []layer{
 		tests: slices.Concat(support, []string{"after", "batch", "joblog", "schedule"}),
 	},
 	{pattern: "archive", imports: []string{".", "internal/access", "store"}, tests: append([]string{"codec", "maintain"}, support...)},
+	{
+		pattern: "describe", imports: []string{".", "internal/access", "internal/jsonschema", "internal/valid", "store"},
+		tests: append([]string{"build"}, support...),
+	},
+	{pattern: "build", imports: []string{".", "internal/access", "internal/builds", "store"}, tests: support},
 	{pattern: "retention", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},
@@ -386,7 +400,7 @@ var layers = []layer{
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
 	{
 		pattern: "internal/cli/views",
-		imports: []string{".", "internal/cli/output", "joblog", "limit", "maintain", "operation", "schedule", "stats", "store", "why"},
+		imports: []string{".", "describe", "internal/cli/output", "joblog", "limit", "maintain", "operation", "schedule", "stats", "store", "why"},
 	},
 	{
 		pattern: "internal/cli/app",
@@ -412,7 +426,7 @@ var layers = []layer{
 	{pattern: "internal/cli/counts", imports: append([]string{".", "stats"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/archives", imports: append([]string{"archive", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/retentions", imports: append([]string{".", "retention", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "limit", "store"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "describe", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/schedules",
 		imports: append([]string{".", "internal/builtin", "schedule", "store"}, ofVerbs...),
@@ -430,7 +444,7 @@ var layers = []layer{
 	{
 		pattern: "internal/cli",
 		imports: []string{".", "codec", "internal/cli/...", "internal/vet", "store", "store/dsn"},
-		tests:   slices.Concat(support, []string{"after", "archive", "internal/metrics", "limit", "schedule"}),
+		tests:   slices.Concat(support, []string{"after", "archive", "describe", "internal/metrics", "limit", "schedule"}),
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
 	{

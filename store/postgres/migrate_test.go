@@ -157,6 +157,8 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{40, []string{"DROP TABLE {schema}.descriptor"}},
+	{39, []string{"DROP TABLE {schema}.node_build, {schema}.stub", "ALTER TABLE {schema}.removed DROP COLUMN stubs"}},
 	{38, []string{"DROP TABLE {schema}.retention_class, {schema}.removed"}},
 	{37, []string{"DROP TABLE {schema}.fact"}},
 	{36, []string{"ALTER TABLE {schema}.migration DROP COLUMN serves"}},
@@ -248,6 +250,10 @@ func TestMigrateFromVersion36(t *testing.T) { migrateFrom(t, 36) }
 func TestMigrateFromVersion37(t *testing.T) { migrateFrom(t, 37) }
 
 func TestMigrateFromVersion38(t *testing.T) { migrateFrom(t, 38) }
+
+func TestMigrateFromVersion39(t *testing.T) { migrateFrom(t, 39) }
+
+func TestMigrateFromVersion40(t *testing.T) { migrateFrom(t, 40) }
 
 // TestTimesOfEveryDay: the partitions of days, those that were there before migration 18 and those
 // that come later, have the index of times that it makes.

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/descriptors"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/facts"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
@@ -135,6 +136,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.feed = &feed.Store{Store: s.local}
 	s.batches = &batches.Store{Store: s.local}
 	s.classes = &classes.Store{Store: s.local}
+	s.describes = &descriptors.Store{Store: s.local}
 	s.move = &move.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)
 	return s

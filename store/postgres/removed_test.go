@@ -49,5 +49,5 @@ func TestNothingIsLeft(t *testing.T) {
 		return found
 	},
 		// These are answers on their way to its parent, and what goes by its time, or with a count.
-		"audit", "claim", "untold", "key_sent", "batch", "batch_retried", "feed_raw")
+		"audit", "claim", "untold", "key_sent", "batch", "batch_retried", "feed_raw", "stub")
 }

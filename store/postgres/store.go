@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/descriptors"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/facts"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
@@ -46,6 +47,7 @@ type Store struct {
 	limits    *limits.Store
 	feed      *feed.Store
 	classes   *classes.Store
+	describes *descriptors.Store
 
 	close sync.Once
 }
@@ -253,6 +255,18 @@ func (s *Store) OrderFeed(ctx context.Context) error {
 func (s *Store) ReadFeed(ctx context.Context, params store.FeedParams) (store.FeedPage, error) {
 	page, err := s.feed.ReadFeed(ctx, params)
 	return page, pg.Classify(ctx, "read the feed", err)
+}
+
+// Describe implements store.Descriptors.
+func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (int, error) {
+	changed, err := s.describes.Describe(ctx, list)
+	return changed, pg.Classify(ctx, "describe", err)
+}
+
+// Descriptors implements store.Descriptors.
+func (s *Store) Descriptors(ctx context.Context, params store.DescriptorParams) ([]store.Descriptor, error) {
+	all, err := s.describes.Descriptors(ctx, params)
+	return all, pg.Classify(ctx, "list descriptors", err)
 }
 
 // SetRetention implements store.Retentions.

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/descriptors"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/facts"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/feed"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/joblog"
@@ -51,6 +52,7 @@ type Store struct {
 	limiting
 	batching
 	retaining
+	describing
 
 	d         *core.Database
 	config    Config
@@ -73,6 +75,7 @@ type (
 	limiting   = limits.Verbs
 	batching   = batches.Verbs
 	retaining  = classes.Verbs
+	describing = descriptors.Verbs
 )
 
 var (
@@ -143,7 +146,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	s.naming, s.updating, s.moving = keys.New(s.d), updates.New(s.d), move.New(s.d)
 	s.logging, s.counting = joblog.New(s.d), facts.New(s.d)
 	s.telling = feed.New(s.d)
-	s.retaining = classes.New(s.d)
+	s.retaining, s.describing = classes.New(s.d), descriptors.New(s.d)
 	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil
 }

@@ -45,5 +45,5 @@ func TestNothingIsLeft(t *testing.T) {
 		return found
 	},
 		// The last go by their time, or with a count.
-		"holdfast_audit", "holdfast_claim", "holdfast_key_sent", "holdfast_batch", "holdfast_batch_retried", "holdfast_feed")
+		"holdfast_audit", "holdfast_claim", "holdfast_key_sent", "holdfast_batch", "holdfast_batch_retried", "holdfast_feed", "holdfast_stub")
 }

@@ -240,6 +240,8 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{40, []string{"DROP TABLE holdfast_descriptor"}},
+	{39, []string{"DROP TABLE holdfast_node_build", "DROP TABLE holdfast_stub", "ALTER TABLE holdfast_removed DROP COLUMN stubs"}},
 	{38, []string{"DROP TABLE holdfast_retention_class", "DROP TABLE holdfast_removed"}},
 	{37, []string{"DROP TABLE holdfast_fact"}},
 	{36, []string{"ALTER TABLE holdfast_migration DROP COLUMN serves"}},
@@ -317,6 +319,10 @@ func TestUpgradeFrom36(t *testing.T) { upgradeFrom(t, 36) }
 func TestUpgradeFrom37(t *testing.T) { upgradeFrom(t, 37) }
 
 func TestUpgradeFrom38(t *testing.T) { upgradeFrom(t, 38) }
+
+func TestUpgradeFrom39(t *testing.T) { upgradeFrom(t, 39) }
+
+func TestUpgradeFrom40(t *testing.T) { upgradeFrom(t, 40) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/copies"
 	"github.com/holdfastdev/holdfast/store/storetest/dead"
 	"github.com/holdfastdev/holdfast/store/storetest/depend"
+	"github.com/holdfastdev/holdfast/store/storetest/descriptors"
 	"github.com/holdfastdev/holdfast/store/storetest/durable"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/facts"
@@ -36,7 +37,7 @@ import (
 var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
 	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups, limits.Groups, gates.Groups, fair.Groups,
-	depend.Groups, batches.Groups, joblogs.Groups, dead.Groups, feed.Groups, facts.Groups, retention.Groups,
+	depend.Groups, batches.Groups, joblogs.Groups, dead.Groups, feed.Groups, facts.Groups, retention.Groups, descriptors.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are

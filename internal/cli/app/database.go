@@ -183,6 +183,9 @@ func (a *App) Find(ctx context.Context, client *holdfast.Client, id holdfast.ID)
 	record, err := client.Get(ctx, id)
 	switch {
 	case errors.Is(err, holdfast.ErrNotFound):
+		if archived := (*store.ArchivedError)(nil); errors.As(err, &archived) {
+			return record, fmt.Errorf("%w; \"holdfast archive find %s DIR\" shows it", err, id)
+		}
 		return record, fmt.Errorf("no such job in namespace %q: %s; it may have been removed after its retention", client.Namespace(), id)
 	case err != nil:
 		return record, err

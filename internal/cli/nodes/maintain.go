@@ -31,7 +31,7 @@ func (k *kept) add(cmd *cobra.Command) {
 }
 
 // isEmpty reports whether no flag was given.
-func (k *kept) isEmpty() bool { return *k == kept{} }
+func (k *kept) isEmpty() bool { return *k == kept{Stubs: k.Stubs} }
 
 // option is what the flags say, for Open.
 func (k *kept) option() (holdfast.Option, error) {
@@ -110,7 +110,7 @@ used while nodes run.`, `  holdfast maintain all --completed 24h --failed 7d
 func (a verbs) roundCommand(r round) *cobra.Command {
 	var budget time.Duration
 	var k kept
-	var files string
+	var files archiving
 	example := "  holdfast maintain " + r.verb
 	if r.retains {
 		example += " --completed 24h --failed 7d"
@@ -121,6 +121,7 @@ func (a verbs) roundCommand(r round) *cobra.Command {
 		Args:        arg.Takes(0, 0),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			k.Stubs = files.stubs
 			keeps, err := k.option()
 			switch {
 			case err != nil:
@@ -130,7 +131,7 @@ func (a verbs) roundCommand(r round) *cobra.Command {
 			case r.verb == "retain" && k.isEmpty():
 				return arg.Usagef("say what is to be removed, with --completed, --failed, --cancelled or --audit")
 			}
-			opts, err := a.archiveTo(ctx, files)
+			opts, err := a.archiveTo(ctx, &files)
 			if err != nil {
 				return err
 			}
@@ -140,7 +141,7 @@ func (a verbs) roundCommand(r round) *cobra.Command {
 	cmd.Flags().DurationVar(&budget, "budget", r.budget, "stop after this `DURATION`, whatever is left to do")
 	if r.retains {
 		k.add(cmd)
-		cmd.Flags().StringVar(&files, flagArchive, "", "keep jobs in files in `DIR` before they are removed")
+		files.add(cmd, "keep jobs in files in `DIR` before they are removed")
 	}
 	return cmd
 }

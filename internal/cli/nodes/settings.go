@@ -18,6 +18,7 @@ import (
 	"github.com/holdfastdev/holdfast/archive"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // The flags of nodes.
@@ -31,6 +32,8 @@ const (
 	flagStopTimeout = "stop-timeout"
 	flagListen      = "listen"
 	flagArchive     = "archive"
+	flagStubs       = "archive-stubs"
+	flagNoJournals  = "archive-without-journals"
 )
 
 // The variables of these flags.
@@ -56,7 +59,7 @@ type settings struct {
 	deadAfter   time.Duration
 	stopTimeout time.Duration
 	listen      string
-	archive     string
+	archive     archiving
 	log         app.LogFlags
 }
 
@@ -84,8 +87,7 @@ func (f *settings) addOfNode(cmd *cobra.Command, format string) {
 	flags.DurationVar(&f.stopTimeout, flagStopTimeout, 20*time.Second, "give running jobs this `DURATION` to finish after the first signal")
 	flags.StringVar(&f.listen, flagListen, "",
 		"serve /metrics, /healthz and /readyz by HTTP on `ADDRESS`, such as 127.0.0.1:9464 (default: do not listen)")
-	flags.StringVar(&f.archive, flagArchive, "",
-		"keep finished jobs in files in `DIR` before they are removed; give it to all nodes, any of which may lead")
+	f.archive.add(cmd, "keep finished jobs in files in `DIR` before they are removed; give it to all nodes, any of which may lead")
 	f.log.Add(flags, "info", format)
 	for flag, variable := range map[string]string{
 		flagNodeName: EnvNodeName, flagBeat: EnvBeat, flagDeadAfter: EnvDeadAfter, flagStopTimeout: EnvStopTimeout,
@@ -123,11 +125,14 @@ func (a verbs) nodeOptions(ctx context.Context, f *settings) ([]holdfast.Option,
 	if err != nil {
 		return nil, arg.Usagef("%s: %w", a.NameOf(flagNodeName), err)
 	}
-	kept, err := a.archiveTo(ctx, f.archive)
+	kept, err := a.archiveTo(ctx, &f.archive)
 	if err != nil {
 		return nil, err
 	}
 	opts = append(opts, kept...)
+	if f.archive.stubs > 0 {
+		opts = append(opts, holdfast.WithRetention(store.Retention{Stubs: f.archive.stubs}))
+	}
 	queues, err := queuesOf(f.queues)
 	if err == nil {
 		opts = append(opts, queues...)
@@ -204,13 +209,34 @@ func expand(template string, values map[string]string) (string, error) {
 	return name, nil
 }
 
+// archiving is what the flags say of archives.
+type archiving struct {
+	dir        string
+	stubs      time.Duration
+	noJournals bool
+}
+
+func (f *archiving) add(cmd *cobra.Command, usage string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.dir, flagArchive, "", usage)
+	flags.DurationVar(&f.stubs, flagStubs, 0, "keep for this `DURATION`, such as 8760h, where each archived job is (default: leave no stubs)")
+	flags.BoolVar(&f.noJournals, flagNoJournals, false, "archive jobs without what they remember and were sent")
+}
+
 // archiveTo is the option of --archive, none without it. A directory in which no file can be made
 // is refused now, and not when the first job is old enough.
-func (a verbs) archiveTo(ctx context.Context, path string) ([]holdfast.Option, error) {
-	if path == "" {
+func (a verbs) archiveTo(ctx context.Context, f *archiving) ([]holdfast.Option, error) {
+	switch {
+	case f.stubs < 0:
+		return nil, arg.Usagef("%s %v is negative", a.NameOf(flagStubs), f.stubs)
+	case f.dir == "" && f.stubs > 0:
+		return nil, arg.Usagef("%s needs %s", a.NameOf(flagStubs), a.NameOf(flagArchive))
+	case f.dir == "" && f.noJournals:
+		return nil, arg.Usagef("%s needs %s", a.NameOf(flagNoJournals), a.NameOf(flagArchive))
+	case f.dir == "":
 		return nil, nil
 	}
-	to := archive.Dir(path)
+	to := archive.Dir(f.dir)
 	try, err := to.Create(ctx, fmt.Sprintf("try-%d-%d", os.Getpid(), time.Now().UnixNano()))
 	if err == nil {
 		err = try.Abort()
@@ -218,5 +244,12 @@ func (a verbs) archiveTo(ctx context.Context, path string) ([]holdfast.Option, e
 	if err != nil {
 		return nil, arg.Usagef("%s: no file can be made there: %w", a.NameOf(flagArchive), err)
 	}
-	return []holdfast.Option{archive.To(to)}, nil
+	var how []archive.Option
+	if f.stubs > 0 {
+		how = append(how, archive.Stubs())
+	}
+	if f.noJournals {
+		how = append(how, archive.WithoutJournals())
+	}
+	return []holdfast.Option{archive.To(to, how...)}, nil
 }

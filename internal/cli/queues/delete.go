@@ -8,18 +8,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/describe"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 func (a verbs) queueDeleteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete QUEUE...",
 		Short: "Take queues without unfinished jobs off the list",
-		Long: `Take queues off the list, with their pause. A queue that has unfinished jobs is not deleted; "queue
-drain" cancels them. Finished jobs stay until their retention is over.
+		Long: `Take queues off the list, with their pause, and what code tells of them. A queue that has
+unfinished jobs is not deleted; "queue drain" cancels them. Finished jobs stay until their retention
+is over.
 
 A deleted queue can be used as before. It is listed while it has unfinished jobs, and again for good
 once it is paused or resumed.`,
@@ -50,6 +53,9 @@ func (a verbs) deleteQueues(ctx context.Context, client *holdfast.Client, names 
 	var failed []error
 	for _, name := range names {
 		err := client.DeleteQueue(ctx, name)
+		if err == nil {
+			_, err = describe.Forget(ctx, client, store.SubjectQueue, name)
+		}
 		view := views.DeletedQueue{Namespace: client.Namespace(), Queue: name, Deleted: err == nil}
 		switch {
 		case errors.Is(err, holdfast.ErrNotFound):

@@ -90,8 +90,8 @@ func (a verbs) queueGetCommand() *cobra.Command {
 		Use:   "get QUEUE",
 		Short: "Show a queue",
 		Long: `Show a queue: how many unfinished jobs it has in each state, since when it is paused and by whom,
-or until when it rests, what is set of it, its limit, which live nodes serve it, and which kinds of
-its jobs no live node claims.`,
+or until when it rests, what is set of it, its limit, what code tells of it, which live nodes serve
+it, and which kinds of its jobs no live node claims.`,
 		Example: `  holdfast queue get mail
   holdfast queue get mail --output json | jq .counts.available.jobs`,
 		Args:        arg.Takes(1, 1),
@@ -117,8 +117,13 @@ its jobs no live node claims.`,
 				if err != nil {
 					return err
 				}
+				told, err := a.toldOf(ctx, client, store.SubjectQueue, q.Name)
+				if err != nil {
+					return err
+				}
 				view := views.NewWholeQueue(&q, of, nodes, unserved, a.Env.Now())
-				return a.Object(view, func() { views.PrintQueue(&a.Printer, a.Env.Now(), &q, of, &view) })
+				view.Descriptor = views.NewDescriptor(told)
+				return a.Object(view, func() { views.PrintQueue(&a.Printer, a.Env.Now(), &q, of, &view, told) })
 			})
 		}),
 	}

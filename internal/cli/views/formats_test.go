@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/describe"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/schedule"
@@ -42,9 +43,9 @@ func sampleRecord() *store.Record {
 			Version: "2", LeaseNumber: 9, OrderingKey: "é\u202e",
 		},
 		State: store.Failed, Reason: store.ReasonTerminal, Error: "the printer is: \"on fire\"\nand out of paper", Fingerprint: 1,
-		Lease: store.Lease{Number: 9, Node: 7}, ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Second),
+		Lease: store.Lease{Number: 9, Node: 7}, Build: store.Build{Program: "v1.2.3+dirty", Engine: "v0.9.0"}, ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Second),
 		Attempts: []store.Attempt{{
-			Number: 3, LeaseNumber: 9, Node: 7, ClaimedAt: at, StartedAt: at, EndedAt: at.Add(time.Second), Outcome: store.Failed,
+			Number: 3, LeaseNumber: 9, Node: 7, Build: store.Build{Program: "v1.2.2"}, ClaimedAt: at, StartedAt: at, EndedAt: at.Add(time.Second), Outcome: store.Failed,
 			Reason: store.ReasonTerminal, Error: "panic: oops", Trace: "goroutine 7 [running]:\nmain.send()\n\t/app/main.go:12 +0x1d\n",
 		}},
 		Actions: []store.Action{{At: at, Kind: store.ActionRetry, Actor: "ada@host", Reason: "there is paper"}},
@@ -122,7 +123,16 @@ func samples() []sample {
 		Name: "audit", Completed: 36 * time.Hour, Failed: store.KeepForever,
 		SetAt: now.Add(-time.Hour), SetBy: "ada",
 	}
-	removed := &store.Removed{Day: sampleTime.Truncate(24 * time.Hour), Queue: "mail", State: store.Failed, Jobs: 1<<40 + 1}
+	told := &describe.Described{
+		Subject: store.SubjectKind, Name: "send", At: sampleTime, Build: store.Build{Program: "v1.2.3"},
+		Info: describe.Info{
+			Owner: "mail team", Link: "https://wiki/mail", Description: "Sends one mail.\nOr two.", Deprecated: "use send-mails",
+			Args: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string"}}}`), Example: json.RawMessage(`{"to":"ada"}`),
+			Signals: []string{"stop"},
+		},
+	}
+	whole, _ := WholeKindOf("send", []Kind{{Name: "send", Versions: []string{"2"}, Nodes: []string{"7"}, Unserved: []Unserved{}}}, told)
+	removed := &store.Removed{Day: sampleTime.Truncate(24 * time.Hour), Queue: "mail", State: store.Failed, Jobs: 1<<40 + 1, Stubs: 7}
 	return []sample{
 		{value: NewSchedule(nightly, now), list: ScheduleHeader, row: func() []string { return ScheduleRow(now, nightly) }},
 		{value: NewWholeSchedule(nightly, now, nextTimes, runs), print: func(p *output.Printer) {
@@ -148,8 +158,11 @@ func samples() []sample {
 		{value: NewNode(node, now), list: NodeHeader, row: func() []string { return NodeRow(now, node) }},
 		{value: NewWholeQueue(queue, ofQueue, []store.Node{*node}, unserved, sampleTime), print: func(p *output.Printer) {
 			v := NewWholeQueue(queue, ofQueue, []store.Node{*node}, unserved, sampleTime)
-			PrintQueue(p, now, queue, ofQueue, &v)
+			PrintQueue(p, now, queue, ofQueue, &v, nil)
 		}},
+		{value: whole, print: func(p *output.Printer) { PrintKind(p, now, &whole.Kind, told) }},
+		{value: NewDescriptor(told)},
+		{value: ForgottenKind{Namespace: "default", Kind: "send", Forgotten: true}, list: []string{"-"}},
 		{value: kind, list: KindHeader, row: func() []string { return KindRow(now, &kind) }},
 		{value: Enqueued{ID: r.ID.String(), Existing: true}},
 		{value: Enqueued{ID: r.ID.String(), Existing: true, Differs: true, Line: 7}, list: []string{"-"}},

@@ -50,6 +50,7 @@ type Job struct {
 	CancelRequested bool            `json:"cancel_requested"`
 	LeaseNumber     Big             `json:"lease_number"`
 	Node            Big             `json:"node"`
+	Build           *Build          `json:"build"`
 	Checkpoint      *Checkpoint     `json:"checkpoint"`
 	Wait            *Wait           `json:"wait"`
 	PauseRequested  bool            `json:"pause_requested"`
@@ -108,6 +109,7 @@ type Attempt struct {
 	Number      int       `json:"number"`
 	LeaseNumber Big       `json:"lease_number"`
 	Node        Big       `json:"node"`
+	Build       *Build    `json:"build"`
 	ClaimedAt   timestamp `json:"claimed_at"`
 	StartedAt   timestamp `json:"started_at"`
 	EndedAt     timestamp `json:"ended_at"`
@@ -158,7 +160,7 @@ func NewJob(r *store.Record) Job {
 		OfKind: r.Options.OfKind.Names(), Blocked: r.Blocked, CancelRequested: r.CancelRequested,
 		Limit: Text(r.Options.Limit), LimitKey: Text(r.Options.LimitKey), FairKey: Text(r.Options.FairKey),
 		TraceParent: Text(r.Options.TraceParent), TraceState: Text(r.Options.TraceState),
-		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
+		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node), Build: newBuild(r.Build),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),
 		Journal: Number(r.Journal), Messages: Number(r.Messages),
 		Parent: Text(IDText(r.Parent)), Batch: Text(IDText(r.Batch)), Called: newBatchResult(r.Options.Called),
@@ -209,7 +211,7 @@ func NewWholeJob(r *store.Record, causes []why.Cause) Job {
 	v.Attempts = []Attempt{}
 	for _, a := range r.Attempts {
 		v.Attempts = append(v.Attempts, Attempt{
-			Number: a.Number, LeaseNumber: Big(a.LeaseNumber), Node: Big(a.Node), ClaimedAt: timestamp(a.ClaimedAt),
+			Number: a.Number, LeaseNumber: Big(a.LeaseNumber), Node: Big(a.Node), Build: newBuild(a.Build), ClaimedAt: timestamp(a.ClaimedAt),
 			StartedAt: timestamp(a.StartedAt), EndedAt: timestamp(a.EndedAt), Outcome: a.Outcome.String(), Reason: Text(a.Reason),
 			Error: Text(a.Error), Trace: Text(a.Trace),
 		})

@@ -83,6 +83,7 @@ func (p jobPrint) times(r *store.Record) {
 	}
 	if r.Lease.Node != 0 {
 		p.line("node", fmt.Sprintf("%d, lease %d", r.Lease.Node, r.LeaseNumber))
+		p.line("build", buildText(r.Build))
 	}
 	if w := r.Wait; w != nil {
 		p.at("waiting since", w.Since)
@@ -181,7 +182,7 @@ func printAttempts(out *output.Printer, now time.Time, attempts []store.Attempt)
 	}
 	out.Printf("\nattempts that did not complete the job:")
 	w := out.NewTable(2)
-	w.Add("#", "ENDED", "TOOK", "NODE", "OUTCOME", "REASON", "ERROR")
+	w.Add("#", "ENDED", "TOOK", "NODE", "BUILD", "OUTCOME", "REASON", "ERROR")
 	for _, t := range attempts {
 		took := ""
 		if !t.StartedAt.IsZero() {
@@ -189,7 +190,7 @@ func printAttempts(out *output.Printer, now time.Time, attempts []store.Attempt)
 		}
 		w.Add(
 			strconv.Itoa(t.Number), output.Ago(now, t.EndedAt), took, strconv.FormatInt(t.Node, 10),
-			t.Outcome.String(), string(t.Reason), output.Clip(t.Error, 100),
+			output.Clip(t.Build.Program, output.MaxName), t.Outcome.String(), string(t.Reason), output.Clip(t.Error, 100),
 		)
 	}
 	w.Flush()

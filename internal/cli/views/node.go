@@ -20,6 +20,7 @@ type Node struct {
 	Name       string         `json:"name"`
 	Host       Text           `json:"host"`
 	Version    Text           `json:"version"`
+	Engine     Text           `json:"engine"`
 	Alive      bool           `json:"alive"`
 	Leader     bool           `json:"leader"`
 	Mode       string         `json:"mode"`
@@ -54,7 +55,8 @@ func NewNode(n *store.Node, now time.Time) Node {
 	maps.Copy(queueSlots, n.Info.QueueSlots)
 	delete(queueSlots, operation.Queue)
 	return Node{
-		ID: Big(n.ID), Name: n.Info.Name, Host: Text(n.Info.Host), Version: Text(n.Info.Version), Alive: isAlive(n, now), Leader: n.Leader,
+		ID: Big(n.ID), Name: n.Info.Name, Host: Text(n.Info.Host), Version: Text(n.Info.Version), Engine: Text(n.Info.Engine),
+		Alive: isAlive(n, now), Leader: n.Leader,
 		Namespace: Text(n.Info.Namespace),
 		Mode:      n.Mode.String(), ModeAt: timestamp(n.ModeAt), ModeBy: Text(n.ModeBy), Unwell: append([]string{}, n.Unwell...),
 		Slots: n.Info.Slots, Running: n.Running,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfastdev/holdfast/describe"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -96,6 +97,8 @@ type WholeQueue struct {
 	Unserved []Unserved  `json:"unserved"`
 	// Kinds are those that the nodes serve, and how jobs of them are attempted here.
 	Kinds []KindAttempts `json:"kinds"`
+	// Descriptor is what code tells of it; null: nothing.
+	Descriptor *Descriptor `json:"descriptor"`
 }
 
 // QueueNode is a live node that serves a queue.
@@ -136,7 +139,7 @@ func NewWholeQueue(q *store.Queue, of *store.Limit, nodes []store.Node, unserved
 }
 
 // PrintQueue prints a queue for people.
-func PrintQueue(out *output.Printer, now time.Time, q *store.Queue, of *store.Limit, v *WholeQueue) {
+func PrintQueue(out *output.Printer, now time.Time, q *store.Queue, of *store.Limit, v *WholeQueue, told *describe.Described) {
 	w := out.NewTable(3)
 	w.Add("name", q.Name)
 	w.Add("namespace", q.Namespace)
@@ -163,6 +166,7 @@ func PrintQueue(out *output.Printer, now time.Time, q *store.Queue, of *store.Li
 		}
 		w.Add("unserved", output.OneLine(u.Kind)+", due "+output.Ago(now, time.Time(u.OldestDue))+": "+why)
 	}
+	addDescriptor(w, now, told)
 	w.Flush()
 	if len(v.Nodes) == 0 {
 		out.Printf("\nno live node serves this queue")

@@ -67,11 +67,12 @@ type Removed struct {
 	Queue string `json:"queue"`
 	State string `json:"state"`
 	Jobs  int64  `json:"jobs"`
+	Stubs int64  `json:"stubs"` // how many of these have left one
 }
 
 // NewRemoved returns the view of it.
 func NewRemoved(r *store.Removed) Removed {
-	return Removed{Day: r.Day.Format(time.DateOnly), Queue: r.Queue, State: r.State.String(), Jobs: r.Jobs}
+	return Removed{Day: r.Day.Format(time.DateOnly), Queue: r.Queue, State: r.State.String(), Jobs: r.Jobs, Stubs: r.Stubs}
 }
 
 // RemovedHeader is the header of a table of them.

@@ -37,5 +37,5 @@ func (p *Page) Jobs() []store.EndedJob { return p.jobs }
 
 // Of is a job as an Expired has told it.
 func Of(j *store.EndedJob) Ended {
-	return Ended{ID: j.ID, State: j.State, At: j.FinishedAt.UnixMicro()}
+	return Ended{ID: j.ID, State: j.State, At: j.FinishedAt.UnixMicro(), Archived: j.Archived}
 }

@@ -99,6 +99,9 @@ func (r *Rules) Longest() store.Retention {
 	return longest
 }
 
+// Builds is how long it is kept by which program a node has run.
+func (r *Rules) Builds() time.Duration { return store.KeepBuilds(r.Longest()) }
+
 // Shortest returns the shortest time for which anything is kept; 0: all is kept for ever.
 func (r *Rules) Shortest() (d time.Duration) {
 	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {

@@ -47,6 +47,8 @@ type Ended struct {
 	ID    store.ID
 	State store.State
 	At    int64
+	// Archived is where the job was archived, if it is to leave a stub.
+	Archived string
 }
 
 // Take returns the walks for as long as they are not given back, or false if another call has

@@ -33,6 +33,8 @@ var copyTests = map[string]func(*pair){
 	"OneFire_schedules_fire_on_where_they_were":        schedulesGoOn,
 	"schedules_that_changed_meanwhile_are_copied_anew": schedulesAgain,
 	"a_copy_of_another_database_or_state_is_refused":   otherRefused,
+	"stubs_of_archived_jobs_are_copied":                stubsCopied,
+	"an_id_of_a_node_means_one_build":                  buildsCopied,
 	"an_id_of_a_node_means_one_node":                   nodesGoOn,
 	"nothing_of_the_origin_changes_and_all_is_counted": surveyed,
 }

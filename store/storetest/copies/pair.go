@@ -54,7 +54,8 @@ func (p *pair) put(params store.ImportParams) {
 // importOf is the import of a page.
 func importOf(from store.Origin, page store.Exported) store.ImportParams {
 	return store.ImportParams{
-		From: from, Jobs: page.Jobs, Keys: page.Keys, Signals: page.Signals, Schedules: page.Schedules, Runs: page.Runs, Batches: page.Batches,
+		From: from, Jobs: page.Jobs, Builds: page.Builds, Keys: page.Keys, Signals: page.Signals,
+		Schedules: page.Schedules, Runs: page.Runs, Batches: page.Batches, Stubs: page.Stubs,
 		Last: page.Next.Job,
 	}
 }
@@ -142,8 +143,8 @@ func wholes(e *env.Env) (all store.Exported) {
 		next := page(e, all.Next, 1000, 1<<30)
 		all.Jobs, all.Keys, all.Signals = append(all.Jobs, next.Jobs...), append(all.Keys, next.Keys...), append(all.Signals, next.Signals...)
 		all.Schedules, all.Runs = append(all.Schedules, next.Schedules...), append(all.Runs, next.Runs...)
-		all.Batches = append(all.Batches, next.Batches...)
-		if all.Next, all.End = next.Next, next.End; pages > 6 {
+		all.Batches, all.Stubs = append(all.Batches, next.Batches...), append(all.Stubs, next.Stubs...)
+		if all.Next, all.End = next.Next, next.End; pages > 7 {
 			e.Fatalf("%d pages are not all", pages)
 		}
 	}

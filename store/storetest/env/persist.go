@@ -201,6 +201,14 @@ func (p persistent) MergeFacts(ctx context.Context, gone []store.FactKey, merged
 	})
 }
 
+func (p persistent) Describe(ctx context.Context, list []store.Descriptor) (int, error) {
+	return persistFor(func() (int, error) { return p.Store.Describe(ctx, list) })
+}
+
+func (p persistent) Descriptors(ctx context.Context, params store.DescriptorParams) ([]store.Descriptor, error) {
+	return persistFor(func() ([]store.Descriptor, error) { return p.Store.Descriptors(ctx, params) })
+}
+
 func (p persistent) SetRetention(ctx context.Context, class store.RetentionClass) (store.RetentionClass, error) {
 	return persistFor(func() (store.RetentionClass, error) { return p.Store.SetRetention(ctx, class) })
 }

@@ -450,6 +450,16 @@ func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogCh
 	return answer(ctx, s, "Logs", func() ([]store.LogChunk, error) { return s.inner.Logs(ctx, params) })
 }
 
+// Describe implements store.Descriptors.
+func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (int, error) {
+	return answer(ctx, s, "Describe", func() (int, error) { return s.inner.Describe(ctx, list) })
+}
+
+// Descriptors implements store.Descriptors.
+func (s *Store) Descriptors(ctx context.Context, params store.DescriptorParams) ([]store.Descriptor, error) {
+	return answer(ctx, s, "Descriptors", func() ([]store.Descriptor, error) { return s.inner.Descriptors(ctx, params) })
+}
+
 // SetRetention implements store.Retentions.
 func (s *Store) SetRetention(ctx context.Context, class store.RetentionClass) (store.RetentionClass, error) {
 	return answer(ctx, s, "SetRetention", func() (store.RetentionClass, error) { return s.inner.SetRetention(ctx, class) })

@@ -62,7 +62,10 @@ type machine struct {
 	// enqueued since.
 	gatesForgotten bool
 	// removed are the jobs that retention has removed, the first of them at firstRemoved.
-	removed      map[countedAs]int64
+	removed map[countedAs]int64
+	// places are where jobs were archived, in one of so many files.
+	places       map[store.ID]string
+	files        int
 	firstRemoved time.Time
 	retained     store.Retention // what was asked for last
 	// closed are jobs about whose end the words are the store's own, since it was that of their

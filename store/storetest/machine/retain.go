@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -52,6 +53,7 @@ func (m *machine) retainJobs(t *rapid.T) {
 		case m.model.IsNeeded(id):
 			t.Fatalf("NoLoss: job %v was removed before its batch was called back", id)
 		default:
+			m.wantStub(&record, err, params.Archived)
 			m.model.Forget(id)
 			k.removed = true
 			m.countRemoved(&record)
@@ -78,6 +80,15 @@ func (m *machine) retain(params store.Retention) {
 		var err error
 		jobs, more, err = m.store.Expired(m.ctx, params)
 		m.must("Expired", err)
+		for i := range jobs {
+			if m.files++; m.files%3 != 0 { // some leave none
+				jobs[i].Archived = fmt.Sprint("file ", m.files)
+			}
+			if m.places == nil {
+				m.places = map[store.ID]string{}
+			}
+			m.places[jobs[i].ID] = jobs[i].Archived
+		}
 		_, err = m.store.RemoveExpired(m.ctx, jobs)
 		m.must("RemoveExpired", err)
 	}
@@ -89,6 +100,21 @@ func (m *machine) retain(params store.Retention) {
 		}
 	}
 	m.t.Fatal("Retain says More for ever")
+}
+
+// wantStub looks whether a job that was removed has left the stub that it was to leave, if it was
+// archived.
+func (m *machine) wantStub(record *store.Record, err error, archived bool) {
+	var is *store.ArchivedError
+	left := errors.As(err, &is)
+	place := m.places[record.ID]
+	if want := archived && place != ""; left != want {
+		m.t.Fatalf("AtomicTransitions: job %v was removed, and a stub is left: %v, want %v", record.ID, left, want)
+	}
+	if left && (is.Stub.Archive != place || is.Stub.State != record.State || is.Stub.Queue != record.Queue || is.Stub.Kind != record.Kind) {
+		m.t.Fatalf("job %v (%v, queue %s, kind %s) was archived in %q, and its stub is %+v", record.ID, record.State, record.Queue, record.Kind,
+			place, is.Stub)
+	}
 }
 
 // keepsTooLong reports whether a job is there that should have been removed.

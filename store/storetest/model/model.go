@@ -227,14 +227,17 @@ type Store struct {
 	queues map[queueName]*queue
 	unique map[string]store.ID // who holds a unique key
 
-	classes map[string]store.RetentionClass
-	removed map[removedOf]int64 // how many jobs retention has removed
+	classes     map[string]store.RetentionClass
+	stubs       map[store.ID]store.Stub
+	descriptors map[described]store.Descriptor
+	removed     map[removedOf]*removedJobs // how many jobs retention has removed
 
 	keys   map[store.JobKey]businessKey
 	sent   map[enqueueID]sentAlong
 	turns  map[keyName]store.ID // who has the turn of an ordering key
 	nodes  map[int64]*store.Node
 	gone   map[int64]bool     // nodes that ended long ago
+	blank  map[int64]bool     // nodes of which it is not known any more by which program they ran
 	claims map[claimName]bool // the claim records that were ever written
 	closed map[store.ID]bool  // finished jobs whose children are still to be closed
 	after  map[store.ID]edges // what waits for other jobs: those jobs
@@ -321,17 +324,20 @@ func New(clock func() time.Time) *Store {
 		turns:  map[keyName]store.ID{},
 		nodes:  map[int64]*store.Node{},
 		gone:   map[int64]bool{},
+		blank:  map[int64]bool{},
 		claims: map[claimName]bool{},
 		closed: map[store.ID]bool{},
 		after:  map[store.ID]edges{},
 
-		schedules: map[scheduleName]schedule{},
-		batches:   map[store.ID]*store.JobBatch{},
-		retried:   map[member]store.State{},
-		limits:    map[int64]*limit{},
-		classes:   map[string]store.RetentionClass{},
-		removed:   map[removedOf]int64{},
-		keyRates:  map[int64]keyRate{},
+		schedules:   map[scheduleName]schedule{},
+		batches:     map[store.ID]*store.JobBatch{},
+		retried:     map[member]store.State{},
+		limits:      map[int64]*limit{},
+		classes:     map[string]store.RetentionClass{},
+		removed:     map[removedOf]*removedJobs{},
+		stubs:       map[store.ID]store.Stub{},
+		descriptors: map[described]store.Descriptor{},
+		keyRates:    map[int64]keyRate{},
 
 		heard: make(chan struct{}, 1),
 	}
@@ -389,4 +395,11 @@ func (s *Store) Close() error {
 	defer s.mu.Unlock()
 	s.shut = true
 	return nil
+}
+
+// described names a descriptor.
+type described struct {
+	namespace string
+	subject   store.Subject
+	name      string
 }

@@ -17,12 +17,16 @@ func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.R
 	}
 	defer s.mu.Unlock()
 	j := s.in(namespace, id)
+	if b, archived := s.stubs[id]; j == nil && archived && (namespace == "" || namespace == b.Namespace) {
+		return store.Record{}, &store.ArchivedError{Stub: b}
+	}
 	if j == nil {
 		return store.Record{}, store.NoJob(id)
 	}
 	record := s.record(j)
 	record.Result = bytes.Clone(j.result)
 	record.Attempts = slices.Clone(j.attempts)
+	record.SetBuilds(s.builds(record.Nodes()))
 	record.Actions = slices.Clone(j.actions[max(0, len(j.actions)-store.ActionBound):])
 	record.Journal, record.Messages = int64(len(j.journal)), int64(len(j.inbox))
 	record.Predecessors = s.predecessors(id)

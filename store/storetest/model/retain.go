@@ -36,6 +36,10 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 	s.forgetRemoved(now)
 	s.forgetKeys(now)
 	s.forgetNodes(now)
+	s.forgetBuilds(params, now)
+	if params.Stubs > 0 {
+		maps.DeleteFunc(s.stubs, func(_ store.ID, b store.Stub) bool { return now.Sub(b.ArchivedAt) >= params.Stubs })
+	}
 	for _, j := range s.jobs {
 		j.forgetRefused(now.Add(-store.RefusedKept))
 	}
@@ -132,12 +136,20 @@ func (s *Store) KeepOf(id store.ID, base store.Retention) time.Duration {
 }
 
 // countRemoved counts a job that retention removes.
-func (s *Store) countRemoved(j *job, now time.Time) {
-	s.removed[removedOf{now.UTC().Truncate(day), j.queueName(), j.state}]++
+func (s *Store) countRemoved(j *job, now time.Time) *removedJobs {
+	of := removedOf{now.UTC().Truncate(day), j.queueName(), j.state}
+	if s.removed[of] == nil {
+		s.removed[of] = &removedJobs{}
+	}
+	s.removed[of].jobs++
+	return s.removed[of]
 }
+
+// removedJobs are how many jobs were removed, and how many of them have left a stub.
+type removedJobs struct{ jobs, stubs int64 }
 
 // forgetRemoved forgets what was removed long ago.
 func (s *Store) forgetRemoved(now time.Time) {
 	first := now.Add(-store.RemovedKept).UTC().Truncate(day)
-	maps.DeleteFunc(s.removed, func(of removedOf, _ int64) bool { return of.day.Before(first) })
+	maps.DeleteFunc(s.removed, func(of removedOf, _ *removedJobs) bool { return of.day.Before(first) })
 }

@@ -78,7 +78,7 @@ func (s *Store) Removed(ctx context.Context, params store.RemovedParams) ([]stor
 	var all []store.Removed
 	for of, n := range s.removed {
 		if of.queue.namespace == params.Namespace && (params.Queue == "" || of.queue.name == params.Queue) {
-			all = append(all, store.Removed{Day: of.day, Queue: of.queue.name, State: of.state, Jobs: n})
+			all = append(all, store.Removed{Day: of.day, Queue: of.queue.name, State: of.state, Jobs: n.jobs, Stubs: n.stubs})
 		}
 	}
 	slices.SortFunc(all, func(a, b store.Removed) int {
@@ -114,12 +114,22 @@ func (s *Store) RemoveExpired(ctx context.Context, jobs []store.EndedJob) (remov
 		return 0, err
 	}
 	defer s.mu.Unlock()
+	if err := store.CheckArchived(jobs); err != nil {
+		return 0, err
+	}
 	for _, e := range jobs {
 		j := s.jobs[e.ID]
 		if j == nil || j.state != e.State || !j.finishedAt.Equal(e.FinishedAt) || s.isKept(j.ID) || s.isNeeded(j) {
 			continue
 		}
-		s.countRemoved(j, now)
+		n := s.countRemoved(j, now)
+		if e.Archived != "" {
+			n.stubs++
+			s.stubs[j.ID] = store.Stub{
+				ID: j.ID, Namespace: j.Namespace, Queue: j.Queue, Kind: j.Kind, State: j.state, FinishedAt: j.finishedAt,
+				ArchivedAt: now.Truncate(time.Microsecond), Archive: e.Archived,
+			}
+		}
 		s.remove(j)
 		removed++
 	}

@@ -9,6 +9,7 @@ var Groups = env.Groups{
 	"Nodes":     nodesTests,
 	"Leader":    leaderTests,
 	"Held":      heldTests,
+	"Builds":    buildTests,
 	"NodeMode":  modeTests,
 	"ClockBack": clockBackTests,
 	"Rescue":    rescueTests,

@@ -229,6 +229,10 @@ func ofRetentions(e *env.Env) map[string]operation {
 	type c = context.Context
 	class := store.RetentionClass{Name: "short", Completed: time.Hour}
 	return map[string]operation{
+		"Describe": {"describe", func(ctx c) error {
+			return second(s.Describe(ctx, []store.Descriptor{{Namespace: "n", Subject: store.SubjectKind, Name: "k", Data: []byte("{}")}}))
+		}},
+		"Descriptors":      {"list descriptors", func(ctx c) error { return second(s.Descriptors(ctx, store.DescriptorParams{Limit: 1})) }},
 		"SetRetention":     {"set retention class short", func(ctx c) error { return second(s.SetRetention(ctx, class)) }},
 		"RetentionClasses": {"list retention classes", func(ctx c) error { return second(s.RetentionClasses(ctx)) }},
 		"DeleteRetention":  {"delete retention class short", func(ctx c) error { return s.DeleteRetention(ctx, "short") }},

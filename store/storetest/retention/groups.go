@@ -9,5 +9,6 @@ var Groups = env.Groups{
 	"RetentionClasses": classTests,
 	"RetentionOfJobs":  jobTests,
 	"RetentionExpired": expiredTests,
+	"RetentionStubs":   stubTests,
 	"RaceRetention":    raceTests,
 }

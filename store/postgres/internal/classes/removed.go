@@ -13,7 +13,7 @@ import (
 type Counts struct {
 	namespaces, queues []string
 	states             []int32
-	jobs               []int64
+	jobs, stubs        []int64
 }
 
 func (c *Counts) scan(r pg.Row) error {
@@ -22,7 +22,15 @@ func (c *Counts) scan(r pg.Row) error {
 	var jobs int64
 	err := r.Scan(&namespace, &queue, &state, &jobs)
 	c.namespaces, c.queues = append(c.namespaces, namespace), append(c.queues, queue)
-	c.states, c.jobs = append(c.states, state), append(c.jobs, jobs)
+	c.states, c.jobs, c.stubs = append(c.states, state), append(c.jobs, jobs), append(c.stubs, 0)
+	return err
+}
+
+// Stubs counts stubs that the jobs leave, as rows tell them.
+func (c *Counts) Stubs(r pg.Row) error {
+	err := c.scan(r)
+	last := len(c.jobs) - 1
+	c.jobs[last], c.stubs[last] = 0, c.jobs[last]
 	return err
 }
 
@@ -56,13 +64,14 @@ func (c *Counts) Write(ctx context.Context, t pg.Runner, now int64) error {
 		namespace, queue string
 		state            int32
 	}
-	sums, order := map[of]int64{}, []of{}
+	sums, stubs, order := map[of]int64{}, map[of]int64{}, []of{}
 	for i := range c.jobs {
 		at := of{c.namespaces[i], c.queues[i], c.states[i]}
 		if _, ok := sums[at]; !ok {
 			order = append(order, at)
 		}
 		sums[at] += c.jobs[i]
+		stubs[at] += c.stubs[i]
 	}
 	if len(order) == 0 {
 		return nil
@@ -71,8 +80,9 @@ func (c *Counts) Write(ctx context.Context, t pg.Runner, now int64) error {
 	for _, at := range order {
 		all.namespaces, all.queues = append(all.namespaces, at.namespace), append(all.queues, at.queue)
 		all.states, all.jobs = append(all.states, at.state), append(all.jobs, sums[at])
+		all.stubs = append(all.stubs, stubs[at])
 	}
-	return t.Run(ctx, "removed_add", nil, pg.DayOf(now), all.namespaces, all.queues, all.states, all.jobs)
+	return t.Run(ctx, "removed_add", nil, pg.DayOf(now), all.namespaces, all.queues, all.states, all.jobs, all.stubs)
 }
 
 // ForgetCounts removes up to limit rows of days that are not kept any more.
@@ -94,7 +104,7 @@ func (s *Store) Removed(ctx context.Context, params store.RemovedParams) (all []
 		return t.Run(ctx, name, func(r pg.Row) error {
 			var day, state int32
 			var one store.Removed
-			err := r.Scan(&day, &one.Queue, &state, &one.Jobs)
+			err := r.Scan(&day, &one.Queue, &state, &one.Jobs, &one.Stubs)
 			one.Day, one.State = pg.TimeOf(int64(day)*pg.Day.Microseconds()), store.State(state)
 			all = append(all, one)
 			return err

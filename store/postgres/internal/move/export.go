@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/remains"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 )
 
@@ -28,10 +29,12 @@ func (s *Store) Export(ctx context.Context, params store.ExportParams) (store.Ex
 	}
 	p := &page{rows: params.Limit, bytes: params.Bytes}
 	p.Next = params.After
-	var lanes []int32
+	var of []int32
 	err := s.InTx(ctx, pg.BeginRead, func(t pg.Session) error {
 		p.t = t
 		switch {
+		case params.After.Stubs:
+			return p.stubs(ctx, params)
 		case params.After.Batches:
 			return p.batches(ctx, params)
 		case params.After.Runs:
@@ -43,44 +46,64 @@ func (s *Store) Export(ctx context.Context, params store.ExportParams) (store.Ex
 		case params.After.Keys:
 			return p.keys(ctx, params)
 		}
-		ids, last, err := next(ctx, t, params)
+		lanes, err := p.jobs(ctx, params)
 		if err != nil {
 			return err
 		}
-		jobs, of, err := wholes(ctx, t, ids)
-		if err != nil {
-			return err
-		}
-		sent, err := addressees(ctx, t, ids)
-		if err != nil {
-			return err
-		}
-		for i := range jobs {
-			lanes = append(lanes, of[i])
-			if err := p.add(ctx, &jobs[i], sent[jobs[i].ID]); err != nil {
-				return err
-			}
-			if p.Next.Within || p.bytes <= 0 || p.rows <= 0 {
-				return nil
-			}
-		}
-		if last {
-			p.Next = store.Place{Job: p.Next.Job, Keys: true}
-		}
-		return nil
+		of = lanes
+		return p.builds(ctx)
 	})
 	if err != nil {
 		return store.Exported{}, err
 	}
-	if err := s.KnowLanes(ctx, lanes); err != nil {
+	if err := s.KnowLanes(ctx, of); err != nil {
 		return store.Exported{}, err
 	}
 	for i := range p.Jobs {
-		if err := s.Describe(&p.Jobs[i].Job, lanes[i]); err != nil {
+		if err := s.Describe(&p.Jobs[i].Job, of[i]); err != nil {
 			return store.Exported{}, err
 		}
 	}
 	return p.Exported, nil
+}
+
+// jobs takes as many jobs as the page may have, and returns their lanes.
+func (p *page) jobs(ctx context.Context, params store.ExportParams) (lanes []int32, err error) {
+	ids, last, err := next(ctx, p.t, params)
+	if err != nil {
+		return nil, err
+	}
+	jobs, of, err := wholes(ctx, p.t, ids)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := addressees(ctx, p.t, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range jobs {
+		lanes = append(lanes, of[i])
+		if err := p.add(ctx, &jobs[i], sent[jobs[i].ID]); err != nil {
+			return nil, err
+		}
+		if p.Next.Within || p.bytes <= 0 || p.rows <= 0 {
+			return lanes, nil
+		}
+	}
+	if last {
+		p.Next = store.Place{Job: p.Next.Job, Keys: true}
+	}
+	return lanes, nil
+}
+
+// builds reads by which programs the runs of the page were done.
+func (p *page) builds(ctx context.Context) error {
+	nodes := store.NodesOf(p.Jobs)
+	if len(nodes) == 0 {
+		return nil
+	}
+	st := remains.Builds(nodes, func(b store.NodeBuild) { p.Builds = append(p.Builds, b) })
+	return p.t.Run(ctx, st.Name, st.Each, st.Args...)
 }
 
 // next lists the jobs from which a page is made, and tells whether there are no others.
@@ -262,6 +285,18 @@ func (p *page) batches(ctx context.Context, params store.ExportParams) (err erro
 	if n := len(p.Batches); n > 0 {
 		p.Next.Batch = p.Batches[n-1].ID
 	}
-	p.End = len(p.Batches) < params.Limit
+	if len(p.Batches) < params.Limit {
+		p.Next = store.Place{Job: p.Next.Job, Stubs: true}
+	}
+	return err
+}
+
+// stubs reads stubs of archived jobs.
+func (p *page) stubs(ctx context.Context, params store.ExportParams) (err error) {
+	p.Stubs, err = remains.ExportStubs(ctx, p.t, params.After.Stub, params.Limit)
+	if n := len(p.Stubs); n > 0 {
+		p.Next.Stub = p.Stubs[n-1].ID
+	}
+	p.End = len(p.Stubs) < params.Limit
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/remains"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 )
 
@@ -34,35 +35,11 @@ func (s *Store) Import(ctx context.Context, params store.ImportParams) error {
 		if err != nil {
 			return err
 		}
-		if err := putQueues(ctx, t, params.Queues); err != nil {
-			return err
-		}
-		if err := limits.Import(ctx, t, params.Limits); err != nil {
-			return err
-		}
-		if err := classes.Import(ctx, t, params.Classes); err != nil {
-			return err
-		}
-		if err := put(ctx, t, params.Jobs, lanes); err != nil {
-			return err
-		}
-		if err := putKeys(ctx, t, params.Keys); err != nil {
-			return err
-		}
-		if err := putSignals(ctx, t, params.Signals); err != nil {
+		if err := s.putPage(ctx, t, &params, lanes); err != nil {
 			return err
 		}
 		if bytes.Compare(params.Last[:], n.Last[:]) > 0 {
 			n.Last = params.Last
-		}
-		if err := schedules.Import(ctx, t, params.Schedules); err != nil {
-			return err
-		}
-		if err := schedules.ImportRuns(ctx, t, params.Runs); err != nil {
-			return err
-		}
-		if err := batches.Import(ctx, t, params.Batches); err != nil {
-			return err
 		}
 		n.Done = params.Done
 		text, err := json.Marshal(n)
@@ -71,6 +48,28 @@ func (s *Store) Import(ctx context.Context, params store.ImportParams) error {
 		}
 		return t.Run(ctx, "copy_note_put", nil, string(text))
 	})
+}
+
+// putPage writes all that a page has.
+func (s *Store) putPage(ctx context.Context, t pg.Session, page *store.ImportParams, lanes []local.Lane) error {
+	for _, part := range []func() error{
+		func() error { return putQueues(ctx, t, page.Queues) },
+		func() error { return limits.Import(ctx, t, page.Limits) },
+		func() error { return classes.Import(ctx, t, page.Classes) },
+		func() error { return put(ctx, t, page.Jobs, lanes) },
+		func() error { return remains.Import(ctx, t, page.Builds, s.Micros()) },
+		func() error { return putKeys(ctx, t, page.Keys) },
+		func() error { return putSignals(ctx, t, page.Signals) },
+		func() error { return schedules.Import(ctx, t, page.Schedules) },
+		func() error { return schedules.ImportRuns(ctx, t, page.Runs) },
+		func() error { return batches.Import(ctx, t, page.Batches) },
+		func() error { return remains.ImportStubs(ctx, t, page.Stubs) },
+	} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // begin returns the note of the copy, which is a new one if this is its beginning.
@@ -97,6 +96,9 @@ func begin(ctx context.Context, t pg.Session, from store.Origin) (*store.CopyNot
 		return nil, store.CopyNeedsEmpty()
 	}
 	n = &store.CopyNote{From: from, Nodes: max(here.Nodes, from.Nodes)}
+	if err := remains.ClearNodes(ctx, t); err != nil {
+		return nil, err
+	}
 	return n, t.Run(ctx, "copy_nodes_begin", nil, n.Nodes)
 }
 

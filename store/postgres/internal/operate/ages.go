@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/remains"
 )
 
 const (
@@ -114,7 +115,7 @@ func (s *Store) removeEnded(ctx context.Context, over []kept.Ended) (removed int
 			if err := t.Run(ctx, "over_lock", locked.scan, ids, states, ends); err != nil {
 				return err
 			}
-			gone, err := s.removeCounted(ctx, t, locked.ids)
+			gone, err := s.removeCounted(ctx, t, locked.ids, placesOf(over))
 			if err != nil {
 				return err
 			}
@@ -135,9 +136,23 @@ func (s *Store) removeEnded(ctx context.Context, over []kept.Ended) (removed int
 	return removed, stay, err
 }
 
+// placesOf are the archives in which jobs are that are to leave a stub.
+func placesOf(over []kept.Ended) map[store.ID]string {
+	places := map[store.ID]string{}
+	for i := range over {
+		if over[i].Archived != "" {
+			places[over[i].ID] = over[i].Archived
+		}
+	}
+	return places
+}
+
 // removeCounted removes finished jobs that are locked, but for those whose key another
-// transaction is taking, and counts them. It returns those that it has removed.
-func (s *Store) removeCounted(ctx context.Context, t pg.Session, ids []pgtype.UUID) (gone []pgtype.UUID, err error) {
+// transaction is taking, and counts them. Those that places has a name for leave their stubs. It
+// returns those that it has removed.
+func (s *Store) removeCounted(
+	ctx context.Context, t pg.Session, ids []pgtype.UUID, places map[store.ID]string,
+) (gone []pgtype.UUID, err error) {
 	busy, err := keys.Busy(ctx, t, ids)
 	if err != nil {
 		return nil, err
@@ -152,6 +167,9 @@ func (s *Store) removeCounted(ctx context.Context, t pg.Session, ids []pgtype.UU
 	}
 	var counts classes.Counts
 	if err := counts.Of(ctx, t, gone); err != nil {
+		return nil, err
+	}
+	if err := remains.Leave(ctx, t, gone, places, s.Micros(), counts.Stubs); err != nil {
 		return nil, err
 	}
 	if err := counts.Write(ctx, t, s.Micros()); err != nil {

@@ -217,6 +217,9 @@ func (s *Store) expiredOfDay(ctx context.Context, r retention, p schema.Partitio
 
 // RemoveExpired is that of store.Retentions, without the class of its error.
 func (s *Store) RemoveExpired(ctx context.Context, jobs []store.EndedJob) (removed int, err error) {
+	if err := store.CheckArchived(jobs); err != nil {
+		return 0, err
+	}
 	for len(jobs) > 0 {
 		chunk := jobs[:min(len(jobs), deleteLimit)]
 		var over []kept.Ended

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/remains"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 )
@@ -60,6 +61,7 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 			pg.Statement{Name: "nodes_forget", Args: []any{s.Injected(), read.NodesKept.Microseconds()}},
 			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}},
 			classes.ForgetCounts(s.Micros(), deleteLimit),
+			remains.ForgetBuilds(r.now, r.rules.Builds(), deleteLimit),
 			batches.Forget(r.now, r.Completed, deleteLimit))
 	})
 	if err != nil {
@@ -80,7 +82,11 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if err != nil {
 		return retained, err
 	}
-	retained.More = refused || swept
+	stubs, err := remains.ForgetStubs(ctx, s.DB, r.now, r.Stubs, limit)
+	if err != nil {
+		return retained, err
+	}
+	retained.More = refused || swept || stubs
 	if r.rules.Shortest() == 0 {
 		return retained, s.retainFeed(ctx, r, &retained)
 	}
@@ -400,7 +406,7 @@ func (s *Store) deleteFinished(ctx context.Context, r retention) (deleted int, m
 			if err := t.Run(ctx, "finished_over", over.scan, early, earlyUntil, all, allUntil, int32(limit)); err != nil {
 				return err
 			}
-			gone, err := s.removeCounted(ctx, t, over.ids)
+			gone, err := s.removeCounted(ctx, t, over.ids, nil)
 			deleted = len(gone)
 			return err
 		})

@@ -14,6 +14,7 @@ const NodesKept = 24 * time.Hour
 
 // NodeInfo is what the table keeps of a NodeInfo beside its name and version.
 type NodeInfo struct {
+	Engine     string                  `json:"engine,omitempty"`
 	Host       string                  `json:"host,omitempty"`
 	Namespace  string                  `json:"namespace,omitempty"`
 	Queues     []string                `json:"queues,omitempty"`
@@ -53,6 +54,7 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 		n.Ended = store.NodeEnd(ended)
 		n.Mode, n.ModeAt, n.ModeBy, n.Unwell = store.NodeMode(mode), pg.OptTime(modeAt), pg.TextOf(modeBy), store.UnwellOf(pg.TextOf(unwell))
 		kept := NodeInfoOf(info)
+		n.Info.Engine = kept.Engine
 		n.Info.Host, n.Info.Namespace, n.Info.Queues, n.Info.Kinds = kept.Host, kept.Namespace, kept.Queues, kept.Kinds
 		n.Info.Slots, n.Info.QueueSlots, n.Info.DeadAfter, n.Info.Policies = kept.Slots, kept.QueueSlots, kept.DeadAfter, kept.Policies
 		n.StartedAt, n.BeatAt, n.DeadAt, n.Running = pg.TimeOf(startedAt), pg.TimeOf(beatAt), pg.OptTime(deadAt), int(running)

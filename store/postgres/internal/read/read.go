@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/remains"
 )
 
 // Store answers questions.
@@ -17,12 +18,13 @@ type Store struct{ *local.Store }
 // Get is that of store.Reader, without the class of its error.
 func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	record, err := s.get(ctx, id)
-	if err == nil && namespace != "" && record.Namespace != namespace {
-		record, err = store.Record{}, store.NoJob(id)
+	if err == nil && (record.ID != id || namespace != "" && record.Namespace != namespace) {
+		record, err = store.Record{}, remains.NoJob(ctx, s.DB, namespace, id)
 	}
 	return record, err
 }
 
+// get returns the zero record for a job that is not there.
 func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
 	found := &recordSet{ids: []store.ID{id}}
 	var attempts []store.Attempt
@@ -37,11 +39,18 @@ func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
 		return store.Record{}, err
 	}
 	if len(records) == 0 {
-		return store.Record{}, store.NoJob(id)
+		return store.Record{}, nil
 	}
 	slices.Reverse(actions)
 	records[0].Actions = actions
 	records[0].Attempts, records[0].Journal, records[0].Messages = attempts, entries, messages
+	if nodes := records[0].Nodes(); len(nodes) > 0 {
+		builds := map[int64]store.Build{}
+		if err := s.Read(ctx, remains.Builds(nodes, func(b store.NodeBuild) { builds[b.Node] = b.Build })); err != nil {
+			return store.Record{}, err
+		}
+		records[0].SetBuilds(builds)
+	}
 	if records[0].State == store.Waiting {
 		records[0].Predecessors, err = s.predecessors(ctx, id)
 	}

@@ -12,19 +12,24 @@ import (
 const day = int64(24 * time.Hour / time.Microsecond)
 
 // Count counts the jobs that a transaction of retention removes.
-type Count map[counted]int64
+type Count map[counted]counts
 
 type counted struct {
 	namespace, queue string
 	state            store.State
 }
 
-// Add counts a job that is still there.
-func (c Count) Add(t *core.Tx, id store.ID, state store.State) error {
+type counts struct{ jobs, stubs int64 }
+
+// Add counts a job that is still there, and whether it leaves a stub.
+func (c Count) Add(t *core.Tx, id store.ID, state store.State, stub bool) error {
 	s := t.Stmt("removed_of")
 	db.BindID(s, id)
 	return db.Each(s, func() error {
-		c[counted{s.ReadText(), s.ReadText(), state}]++
+		of := counted{s.ReadText(), s.ReadText(), state}
+		n := c[of]
+		n.jobs, n.stubs = n.jobs+1, n.stubs+db.BoolInt(stub)
+		c[of] = n
 		return nil
 	})
 }
@@ -37,7 +42,8 @@ func (c Count) Write(t *core.Tx) error {
 		s.BindText(of.namespace)
 		s.BindText(of.queue)
 		s.BindInt(int64(of.state))
-		s.BindInt(n)
+		s.BindInt(n.jobs)
+		s.BindInt(n.stubs)
 		if err := db.Exec(s); err != nil {
 			return err
 		}
@@ -89,7 +95,7 @@ func (v Verbs) Removed(ctx context.Context, params store.RemovedParams) (all []s
 		s.BindInt(int64(params.Limit))
 		return db.Each(s, func() error {
 			all = append(all, store.Removed{
-				Day: db.TimeOf(s.ReadInt() * day), Queue: s.ReadText(), State: store.State(s.ReadInt()), Jobs: s.ReadInt(),
+				Day: db.TimeOf(s.ReadInt() * day), Queue: s.ReadText(), State: store.State(s.ReadInt()), Jobs: s.ReadInt(), Stubs: s.ReadInt(),
 			})
 			return nil
 		})

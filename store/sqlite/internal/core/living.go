@@ -11,6 +11,7 @@ type StoredInfo struct {
 	Name       string                  `json:"name"`
 	Host       string                  `json:"host,omitempty"`
 	Version    string                  `json:"version"`
+	Engine     string                  `json:"engine,omitempty"`
 	Namespace  string                  `json:"namespace,omitempty"`
 	Queues     []string                `json:"queues,omitempty"`
 	Kinds      []string                `json:"kinds,omitempty"`

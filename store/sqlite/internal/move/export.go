@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/remains"
 )
 
 // page is one that is being read.
@@ -26,6 +27,8 @@ func (v Verbs) Export(ctx context.Context, params store.ExportParams) (store.Exp
 		p = page{rows: params.Limit, bytes: params.Bytes}
 		p.Next = params.After
 		switch {
+		case params.After.Stubs:
+			return p.stubs(t, params)
 		case params.After.Batches:
 			return p.batches(t, params)
 		case params.After.Runs:
@@ -41,20 +44,29 @@ func (v Verbs) Export(ctx context.Context, params store.ExportParams) (store.Exp
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
-			if err := p.add(t, id); err != nil {
-				return err
-			}
-			if p.Next.Within || p.bytes <= 0 || p.rows <= 0 {
-				return nil
-			}
+		if err := p.addAll(t, ids, params.Limit); err != nil {
+			return err
 		}
-		if len(ids) < params.Limit {
-			p.Next = store.Place{Job: p.Next.Job, Keys: true}
-		}
-		return nil
+		p.Builds, err = remains.NodeBuilds(t, store.NodesOf(p.Jobs))
+		return err
 	})
 	return p.Exported, err
+}
+
+// addAll reads jobs, as many as the page may have. Fewer than limit: there are no others.
+func (p *page) addAll(t *core.Tx, ids []store.ID, limit int) error {
+	for _, id := range ids {
+		if err := p.add(t, id); err != nil {
+			return err
+		}
+		if p.Next.Within || p.bytes <= 0 || p.rows <= 0 {
+			return nil
+		}
+	}
+	if len(ids) < limit {
+		p.Next = store.Place{Job: p.Next.Job, Keys: true}
+	}
+	return nil
 }
 
 // next lists the jobs from which a page is made.

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/remains"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 )
 
@@ -25,11 +26,13 @@ func (v Verbs) Import(ctx context.Context, params store.ImportParams) error {
 			func() error { return limits.Import(t, params.Limits) },
 			func() error { return classes.Import(t, params.Classes) },
 			func() error { return each(t, params.Jobs, put) },
+			func() error { return remains.ImportBuilds(t, params.Builds) },
 			func() error { return each(t, params.Keys, putKey) },
 			func() error { return each(t, params.Signals, putSignal) },
 			func() error { return schedules.Import(t, params.Schedules) },
 			func() error { return schedules.ImportRuns(t, params.Runs) },
 			func() error { return batches.Import(t, params.Batches) },
+			func() error { return remains.ImportStubs(t, params.Stubs) },
 		} {
 			if err := part(); err != nil {
 				return err
@@ -86,6 +89,9 @@ func begin(t *core.Tx, from store.Origin) (*store.CopyNote, error) {
 		return nil, store.CopyNeedsEmpty()
 	}
 	n = &store.CopyNote{From: from, Nodes: max(here.Nodes, from.Nodes)}
+	if err := remains.ClearNodes(t); err != nil {
+		return nil, err
+	}
 	if err := db.Exec(t.Stmt("copy_nodes_forget")); err != nil {
 		return nil, err
 	}

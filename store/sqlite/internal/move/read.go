@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/remains"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
@@ -258,6 +259,18 @@ func (p *page) batches(t *core.Tx, params store.ExportParams) (err error) {
 	if n := len(p.Batches); n > 0 {
 		p.Next.Batch = p.Batches[n-1].ID
 	}
-	p.End = len(p.Batches) < params.Limit
+	if len(p.Batches) < params.Limit {
+		p.Next = store.Place{Job: p.Next.Job, Stubs: true}
+	}
+	return err
+}
+
+// stubs reads stubs of archived jobs.
+func (p *page) stubs(t *core.Tx, params store.ExportParams) (err error) {
+	p.Stubs, err = remains.ExportStubs(t, params.After.Stub, params.Limit)
+	if n := len(p.Stubs); n > 0 {
+		p.Next.Stub = p.Stubs[n-1].ID
+	}
+	p.End = len(p.Stubs) < params.Limit
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/remains"
 )
 
 const (
@@ -49,17 +50,17 @@ func (r *retaining) run(step func(limit int) (done int, more bool, err error)) e
 	}
 }
 
-// retainByAge removes the jobs whose time is over: those that no queue keeps any longer, and, of
-// queues that name a class, those that are over before.
-func (v Verbs) retainByAge(ctx context.Context, params store.Retention, r *retaining, retained *store.Retained) error {
-	var rules *kept.Rules
-	err := v.d.Read(ctx, "remove old jobs", func(t *core.Tx) (err error) {
+// rules are those of retention, now.
+func (v Verbs) rules(ctx context.Context, params store.Retention) (rules *kept.Rules, err error) {
+	return rules, v.d.Read(ctx, "remove old jobs", func(t *core.Tx) error {
 		rules, err = classes.Rules(t, params)
 		return err
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// retainByAge removes the jobs whose time is over: those that no queue keeps any longer, and, of
+// queues that name a class, those that are over before.
+func (v Verbs) retainByAge(ctx context.Context, rules *kept.Rules, r *retaining, retained *store.Retained) error {
 	counting := func(step func(limit int) (removed, looked int, more bool, err error)) error {
 		return r.run(func(limit int) (int, bool, error) {
 			removed, looked, more, err := step(limit)
@@ -127,7 +128,7 @@ func (v Verbs) retainJobs(
 			removed = 0
 			count := classes.Count{}
 			for rows := int64(0); removed < min(limit, len(ids)) && rows < retainRows; removed++ {
-				n, err := removeCounted(t, count, ids[removed], state)
+				n, err := removeCounted(t, count, &kept.Ended{ID: ids[removed], State: state})
 				if err != nil {
 					return err
 				}
@@ -211,7 +212,7 @@ func (v Verbs) removeOver(ctx context.Context, over []kept.Ended) (removed int, 
 				stay, full = append(stay, e), true
 				continue
 			}
-			n, err := removeCounted(t, count, e.ID, e.State)
+			n, err := removeCounted(t, count, &e)
 			if err != nil {
 				return err
 			}
@@ -235,10 +236,15 @@ func isOver(t *core.Tx, e kept.Ended) (over, needed bool, err error) {
 	})
 }
 
-// removeCounted is remove of a job that retention removes.
-func removeCounted(t *core.Tx, count classes.Count, id store.ID, state store.State) (rows int64, err error) {
-	if err := count.Add(t, id, state); err != nil {
+// removeCounted is remove of a job that retention removes, which leaves its stub if it is to.
+func removeCounted(t *core.Tx, count classes.Count, e *kept.Ended) (rows int64, err error) {
+	if err := count.Add(t, e.ID, e.State, e.Archived != ""); err != nil {
 		return 0, err
 	}
-	return remove(t, id)
+	if e.Archived != "" {
+		if err := remains.Leave(t, e); err != nil {
+			return 0, err
+		}
+	}
+	return remove(t, e.ID)
 }

@@ -139,6 +139,9 @@ func expiredPage(t *core.Tx, rules *kept.Rules, which kept.Which, w *kept.Walk, 
 
 // RemoveExpired implements store.Retentions.
 func (v Verbs) RemoveExpired(ctx context.Context, jobs []store.EndedJob) (removed int, err error) {
+	if err := store.CheckArchived(jobs); err != nil {
+		return 0, err
+	}
 	var over []kept.Ended
 	for i := range jobs {
 		over = append(over, kept.Of(&jobs[i]))

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/feed"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/remains"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
@@ -26,6 +27,10 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 	}
 	r := retaining{left: params.Limit}
 	var retained store.Retained
+	rules, err := v.rules(ctx, params)
+	if err != nil {
+		return retained, err
+	}
 	steps := []func(limit int) (done int, more bool, err error){
 		func(limit int) (int, bool, error) { return v.removeLeftovers(ctx, limit) },
 		func(limit int) (int, bool, error) { return v.retainAudit(ctx, params.Audit, limit) },
@@ -37,9 +42,11 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 		func(limit int) (int, bool, error) { return limits.RetainKeys(ctx, v.d, limit) },
 		func(limit int) (int, bool, error) { return batches.Retain(ctx, v.d, params.Completed, limit) },
 		func(limit int) (int, bool, error) { return classes.ForgetCounts(ctx, v.d, limit) },
+		func(limit int) (int, bool, error) { return remains.ForgetStubs(ctx, v.d, params.Stubs, limit) },
+		func(limit int) (int, bool, error) { return remains.ForgetBuilds(ctx, v.d, rules.Builds(), limit) },
 	}
 	if !params.Archived {
-		if err := v.retainByAge(ctx, params, &r, &retained); err != nil {
+		if err := v.retainByAge(ctx, rules, &r, &retained); err != nil {
 			return retained, err
 		}
 	}
@@ -80,7 +87,8 @@ func (v Verbs) retainAudit(ctx context.Context, keep time.Duration, limit int) (
 	return removed, more, err
 }
 
-// forgetNodes removes nodes that ended long ago and of whose jobs nothing is left to rescue.
+// forgetNodes removes nodes that ended long ago and of whose jobs nothing is left to rescue. Their
+// builds stay.
 func (v Verbs) forgetNodes(ctx context.Context) error {
 	forgettable := func(t *core.Tx) ([]int64, error) {
 		var nodes []int64
@@ -102,6 +110,9 @@ func (v Verbs) forgetNodes(ctx context.Context) error {
 				return err
 			}
 			for _, node := range nodes {
+				if err := remains.KeepBuild(t, node); err != nil {
+					return err
+				}
 				st := t.Stmt("node_delete")
 				st.BindInt(node)
 				if err := db.Exec(st); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/remains"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
@@ -23,12 +24,17 @@ func (v Verbs) Get(ctx context.Context, namespace string, id store.ID) (store.Re
 			return err
 		}
 		if !found || namespace != "" && r.Namespace != namespace {
-			return store.NoJob(id)
+			return remains.NoJob(t, namespace, id)
 		}
 		record = r
 		if record.Attempts, err = attempts(t, id); err != nil {
 			return err
 		}
+		builds, err := remains.Builds(t, record.Nodes())
+		if err != nil {
+			return err
+		}
+		record.SetBuilds(builds)
 		if record.Actions, err = actions(t, id); err != nil {
 			return err
 		}

@@ -236,10 +236,16 @@ FROM {schema}.node n
 WHERE n.dead_at IS NULL OR n.dead_at > {schema}.clock(@clock) - @kept
 ORDER BY n.dead_at IS NOT NULL, n.id;
 
+-- Nodes that ended long ago go, and by which programs they have run stays.
 -- name: nodes_forget
 -- params: @clock bigint, @kept bigint
-DELETE FROM {schema}.node n WHERE n.dead_at <= {schema}.clock(@clock) - @kept
-  AND NOT EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = n.id);
+WITH gone AS (
+  DELETE FROM {schema}.node n WHERE n.dead_at <= {schema}.clock(@clock) - @kept
+    AND NOT EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = n.id)
+  RETURNING n.id, n.dead_at, n.version, coalesce(n.info ->> 'engine', '') AS engine
+)
+INSERT INTO {schema}.node_build (node, ended_at, program, engine) SELECT g.id, g.dead_at, g.version, g.engine FROM gone g
+ON CONFLICT (node) DO NOTHING;
 
 -- name: clock
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;

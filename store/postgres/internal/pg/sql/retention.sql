@@ -140,11 +140,12 @@ CROSS JOIN LATERAL (SELECT j.lane FROM {schema}.job j WHERE j.id = t.id OFFSET 0
 JOIN {schema}.lane l ON l.id = b.lane JOIN {schema}.queue q ON q.id = l.queue GROUP BY q.namespace, q.name, f.state;
 
 -- name: removed_add
--- params: @day int, @namespaces text[], @queues text[], @states int[], @jobs bigint[]
-INSERT INTO {schema}.removed AS r (day, namespace, queue, state, jobs)
-SELECT @day, t.namespace, t.queue, t.state, t.jobs FROM unnest(@namespaces, @queues, @states, @jobs) AS t (namespace, queue, state, jobs)
+-- params: @day int, @namespaces text[], @queues text[], @states int[], @jobs bigint[], @stubs bigint[]
+INSERT INTO {schema}.removed AS r (day, namespace, queue, state, jobs, stubs)
+SELECT @day, t.namespace, t.queue, t.state, t.jobs, t.stubs
+FROM unnest(@namespaces, @queues, @states, @jobs, @stubs) AS t (namespace, queue, state, jobs, stubs)
 ORDER BY t.namespace, t.queue, t.state
-ON CONFLICT (namespace, day, queue, state) DO UPDATE SET jobs = r.jobs + excluded.jobs;
+ON CONFLICT (namespace, day, queue, state) DO UPDATE SET jobs = r.jobs + excluded.jobs, stubs = r.stubs + excluded.stubs;
 
 -- name: removed_forget
 -- params: @before int, @limit int
@@ -154,7 +155,7 @@ DELETE FROM {schema}.removed WHERE ctid = ANY (ARRAY(SELECT ctid FROM {schema}.r
 -- in this order is sorted within its day.
 -- name: removed
 -- params: @namespace text, @limit int
-SELECT day, queue, state, jobs FROM {schema}.removed WHERE namespace = @namespace
+SELECT day, queue, state, jobs, stubs FROM {schema}.removed WHERE namespace = @namespace
 ORDER BY day DESC, queue, state LIMIT @limit;
 
 -- The days of one queue: each is found by the one after it, and there are RemovedKept of them.
@@ -165,7 +166,7 @@ WITH RECURSIVE days (day) AS (
   UNION ALL SELECT (SELECT max(r.day) FROM {schema}.removed r WHERE r.namespace = @namespace AND r.day < d.day) FROM days d
   WHERE d.day IS NOT NULL
 )
-SELECT r.day, r.queue, r.state, r.jobs FROM days d CROSS JOIN LATERAL (
-  SELECT a.day, a.queue, a.state, a.jobs FROM {schema}.removed a
+SELECT r.day, r.queue, r.state, r.jobs, r.stubs FROM days d CROSS JOIN LATERAL (
+  SELECT a.day, a.queue, a.state, a.jobs, a.stubs FROM {schema}.removed a
   WHERE a.namespace = @namespace AND a.day = d.day AND a.queue = @queue OFFSET 0
 ) r ORDER BY r.day DESC, r.state LIMIT @limit;

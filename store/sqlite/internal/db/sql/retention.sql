@@ -46,8 +46,8 @@ SELECT q.namespace, q.name FROM holdfast_job j CROSS JOIN holdfast_lane l ON l.i
 WHERE j.id = ?;
 
 -- name: removed_add
-INSERT INTO holdfast_removed (day, namespace, queue, state, jobs) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (namespace, day, queue, state) DO UPDATE SET jobs = jobs + excluded.jobs;
+INSERT INTO holdfast_removed (day, namespace, queue, state, jobs, stubs) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (namespace, day, queue, state) DO UPDATE SET jobs = jobs + excluded.jobs, stubs = stubs + excluded.stubs;
 
 -- name: removed_old
 SELECT 1 FROM holdfast_removed INDEXED BY holdfast_removed_day WHERE day < ? LIMIT 1;
@@ -57,7 +57,7 @@ DELETE FROM holdfast_removed WHERE (namespace, day, queue, state) IN (
   SELECT namespace, day, queue, state FROM holdfast_removed INDEXED BY holdfast_removed_day WHERE day < ? ORDER BY day LIMIT ? + 0);
 
 -- name: removed
-SELECT day, queue, state, jobs FROM holdfast_removed WHERE namespace = ?
+SELECT day, queue, state, jobs, stubs FROM holdfast_removed WHERE namespace = ?
 ORDER BY namespace, day DESC, queue, state LIMIT ? + 0;
 
 -- The days of one queue: of each day only its rows are looked at, and there are RemovedKept of
@@ -69,5 +69,5 @@ WITH RECURSIVE days (day) AS (
   UNION ALL SELECT (SELECT max(r.day) FROM holdfast_removed r WHERE r.namespace = @namespace_2 AND r.day < days.day) FROM days
   WHERE days.day IS NOT NULL
 )
-SELECT r.day, r.queue, r.state, r.jobs FROM days CROSS JOIN holdfast_removed r
+SELECT r.day, r.queue, r.state, r.jobs, r.stubs FROM days CROSS JOIN holdfast_removed r
 WHERE r.namespace = @namespace_3 AND r.day = days.day AND r.queue = @queue ORDER BY r.day DESC, r.state LIMIT @limit + 0;
