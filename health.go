@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -25,10 +26,13 @@ type Health struct {
 	BeatAt    time.Time
 	Silent    time.Duration
 	DeadAfter time.Duration
-	// RoundTrip is how long the last heartbeat took, and AwaySince the time since when the database
-	// does not answer; zero if it does.
+	// RoundTrip is how long the last heartbeat took, AwaySince the time since when the database
+	// does not answer, and Away for how long it has not; zero if it does. A call that is repeated
+	// until it succeeds has failed then, or a heartbeat, a commit or the ping of a probe has been
+	// under way for 3 seconds.
 	RoundTrip time.Duration
 	AwaySince time.Time
+	Away      time.Duration
 	// Loops has the node's loops and duties by name, and when each last did its work. One that has
 	// nothing to do rests: claims look for jobs every 10 s at the latest while the node has a free
 	// slot, duties of the leader only on the leader.
@@ -52,7 +56,8 @@ type Health struct {
 }
 
 // Err returns what is wrong with the node, or nil: no node runs, and why if it has ended by itself;
-// it could not beat for half of the time after which it is declared dead; or a part of it is down.
+// the database has not answered for 3 seconds; the node could not beat for half of the time after
+// which it is declared dead; or a part of it is down.
 func (h Health) Err() error {
 	var errs []error
 	switch {
@@ -64,6 +69,9 @@ func (h Health) Err() error {
 		errs = append(errs, fmt.Errorf("%w: node %d has not sent a heartbeat yet", ErrUnavailable, h.Node))
 	case h.Silent > h.DeadAfter/2:
 		errs = append(errs, fmt.Errorf("%w: node %d has not sent a heartbeat for %v", ErrUnavailable, h.Node, h.Silent.Round(time.Millisecond)))
+	}
+	if h.Away >= engine.Unanswered {
+		errs = append(errs, fmt.Errorf("%w: the database has not answered for %v", ErrUnavailable, h.Away.Round(time.Millisecond)))
 	}
 	for _, p := range h.Panics {
 		if p.Down {
@@ -79,6 +87,9 @@ func (c *Client) Health() Health {
 	h := Health{
 		Node: e.Node, Leader: e.Leader, Mode: e.Mode, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running,
 		Pending: e.Pending, HooksDropped: e.Dropped, RoundTrip: e.RoundTrip, AwaySince: e.AwaySince, Loops: e.Loops, Lag: e.Lag,
+	}
+	if !h.AwaySince.IsZero() {
+		h.Away = time.Since(h.AwaySince) //nolint:forbidigo // by the clock of the process, as it was noted
 	}
 	if h.Node == 0 {
 		c.mu.Lock()

@@ -32,7 +32,7 @@ func TestHealthOnDatabases(t *testing.T) {
 		}
 		eventually(t, "it beats and leads, and its loops turn", func() bool {
 			h := hf.Health()
-			for _, loop := range []string{"claims", "heartbeat", "promotion"} {
+			for _, loop := range []string{"claims", "heartbeat", "promote"} {
 				if h.Loops[loop].IsZero() {
 					return false
 				}

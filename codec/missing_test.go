@@ -271,6 +271,32 @@ func (a *away) Decode(ctx context.Context, payloads []*store.Payload) error {
 	return a.Codec.Decode(ctx, payloads)
 }
 
+// mute is a codec that cannot encode.
+type mute struct{ store.Codec }
+
+func (mute) Encode(context.Context, []*store.Payload) error {
+	return errors.New("there is no key to encrypt with")
+}
+
+// TestEncodeErrorIsSaidSo: an enqueue that the codec did not let through does not blame the
+// database, and neither does the health of the node.
+func TestEncodeErrorIsSaidSo(t *testing.T) {
+	t.Parallel()
+	hf := open(t, sources["sqlite"](t), codec.With(mute{aes(t, keysOf(t, "k1")...)}))
+	kind := holdfast.NewKind[string, string]("letter")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := kind.Enqueue(ctx, hf, "ada")
+	encode, is := errors.AsType[*store.EncodeError](err)
+	if !is || !strings.Contains(err.Error(), "no key to encrypt with") || strings.Contains(err.Error(), "database") ||
+		!errors.Is(err, holdfast.ErrUnavailable) {
+		t.Fatalf("it says %v, of %+v", err, encode)
+	}
+	if since := hf.Health().AwaySince; !since.IsZero() {
+		t.Errorf("the database is taken as away since %v", since)
+	}
+}
+
 // TestCodecThatFailsIsSaidSo: its own error is in the log, and the job is held and then runs.
 func TestCodecThatFailsIsSaidSo(t *testing.T) {
 	t.Parallel()

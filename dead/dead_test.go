@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/dead"
+	"github.com/holdfastdev/holdfast/events"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
@@ -126,6 +128,73 @@ func TestRedrive(t *testing.T) {
 	report, err = dead.Redrive(ctx, hf, store.Filter{}, dead.Options{})
 	if err != nil || report != (dead.Report{Done: 6}) || len(groupsOf(t, hf)) != 0 {
 		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// TestGroupOf: a reader of the feed learns which groups are new, and which have grown.
+func TestGroupOf(t *testing.T) {
+	ctx := t.Context()
+	hf, err := holdfast.Open(ctx, sqlite.File(sqlite.Memory), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = hf.Close(context.Background()) })
+	if _, err := events.On(ctx, hf); err != nil {
+		t.Fatal(err)
+	}
+	kind := holdfast.NewKind[string, string]("mail")
+	err = kind.Handle(hf, func(_ *holdfast.Run, why string) (string, error) { return "", holdfast.Fail(errors.New(why)) })
+	if err == nil {
+		err = hf.Start(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, why := range []string{"refused", "lost", "refused"} {
+		job, err := kind.Enqueue(ctx, hf, why)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = hf.Wait(ctx, job.ID)
+	}
+	page, err := events.List(ctx, hf, events.Position{}, events.Filter{States: []store.State{store.Failed}}, 100)
+	if err != nil || len(page.Events) != 3 {
+		t.Fatalf("%+v, %v", page.Events, err)
+	}
+	var marshalled []events.Event
+	if text, err := json.Marshal(page.Events); err != nil || json.Unmarshal(text, &marshalled) != nil || !reflect.DeepEqual(marshalled, page.Events) {
+		t.Errorf("as JSON: %s, %v", text, err)
+	}
+	if a, b, c := page.Events[0].Fingerprint, page.Events[1].Fingerprint, page.Events[2].Fingerprint; a == b || a != c || a == 0 {
+		t.Errorf("the fingerprints are %x, %x and %x", a, b, c)
+	}
+	late := page.Events[2]
+	late.At = late.At.Add(time.Minute) // as if it had come when the group was known
+	for i, c := range []struct {
+		event events.Event
+		isNew bool
+		count int
+	}{{page.Events[0], true, 2}, {page.Events[1], true, 1}, {late, false, 2}} {
+		group, isNew, err := dead.GroupOf(ctx, hf, &c.event)
+		if err != nil || isNew != c.isNew || group.Count.N != c.count || group.Fingerprint != c.event.Fingerprint {
+			t.Errorf("event %d: %+v, new %v, %v", i, group, isNew, err)
+		}
+	}
+	running := page.Events[0]
+	running.State = store.Running
+	gone := page.Events[0]
+	gone.Kind, gone.Namespace = "", ""
+	if _, _, err := dead.GroupOf(ctx, hf, &running); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("of an event that is no failure: %v", err)
+	}
+	if _, _, err := dead.GroupOf(ctx, hf, &gone); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("of a job that is gone: %v", err)
+	}
+	if _, err := dead.Purge(ctx, hf, store.Filter{Kinds: []string{"mail"}}, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := dead.GroupOf(ctx, hf, &page.Events[1]); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("of a group without jobs: %v", err)
 	}
 }
 

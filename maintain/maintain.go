@@ -36,6 +36,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/duty"
 	"github.com/holdfastdev/holdfast/internal/engine"
 )
 
@@ -60,7 +61,7 @@ const (
 	Retain
 )
 
-var names = map[Duty]string{Rescue: "rescue", Promote: "promote", Schedules: "schedules", Settle: "settle", Retain: "retain"}
+var names = map[Duty]string{Rescue: duty.Rescue, Promote: duty.Promote, Schedules: duty.Schedules, Settle: "settle", Retain: duty.Retain}
 
 // String returns the duty as a word, such as "rescue".
 func (d Duty) String() string {
@@ -93,10 +94,11 @@ type Report struct {
 // used up, or until ctx ends; the last two are no errors. To watch other nodes it joins as one that
 // claims nothing, and leaves at the end. The duties concern all namespaces of the database.
 //
-// If a duty fails the others are done all the same. The error is ErrConflict if a node of this
-// client runs: it does the maintenance if no other does; ErrInvalid for a budget that is not
-// positive, or an unknown duty; or what the database has said. The Report tells what was done until
-// then.
+// If a duty fails the others are done all the same. The error is ErrUnavailable if the budget was
+// used up and nothing could be done, because the database was locked or did not answer; ErrConflict
+// if a node of this client runs: it does the maintenance if no other does; ErrInvalid for a budget
+// that is not positive, or an unknown duty; or what the database has said. The Report tells what
+// was done until then.
 func Once(ctx context.Context, c *holdfast.Client, budget time.Duration, duties ...Duty) (Report, error) {
 	if budget <= 0 {
 		return Report{}, fmt.Errorf("%w: budget %v of a maintenance: it must be positive", holdfast.ErrInvalid, budget)

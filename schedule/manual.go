@@ -65,6 +65,11 @@ func trigger(ctx context.Context, c *holdfast.Client, name string, now time.Time
 		return s, nil, err
 	}
 	u := firing.Manual(&s, []time.Time{now}, number, s.Overlap)
+	if parent, state := access.TraceOf(ctx); parent != "" {
+		for _, q := range u.Enqueues {
+			q.Job.Options.TraceParent, q.Job.Options.TraceState = parent, state
+		}
+	}
 	if u.Fire.Cancels != (store.ID{}) {
 		done, err := stop(ctx, e, &s)
 		if err == nil && !done {

@@ -77,6 +77,8 @@ func (o *Outcome) Check() error {
 		return fmt.Errorf("%w: job %s: a job that is held cannot be handed over", ErrInvalid, o.Lease.Job)
 	case o.State != Available && o.Continue != nil:
 		return fmt.Errorf("%w: job %s: a run that ends as %s cannot continue as new", ErrInvalid, o.Lease.Job, o.State)
+	case o.KeepsPlace && (o.State != Available || o.Continue != nil || !o.StartedAt.IsZero()):
+		return fmt.Errorf("%w: job %s: only a run that never began, and is given back, keeps its place", ErrInvalid, o.Lease.Job)
 	case !isText(o.Version):
 		return fmt.Errorf("%w: job %s: the version %.60q is not valid UTF-8 or contains NUL", ErrInvalid, o.Lease.Job, o.Version)
 	}

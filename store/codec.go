@@ -66,6 +66,20 @@ func (e *MissingKeyError) Error() string {
 // Unwrap makes the error an ErrInvalid.
 func (e *MissingKeyError) Unwrap() error { return ErrInvalid }
 
+// EncodeError is the ErrUnavailable of payloads that a codec could not encode, such as for want of
+// a key service: the database was not asked, and nothing was written. It may be repeated, and the
+// engine repeats it as if the database did not answer.
+type EncodeError struct {
+	Err error // what the codec has said
+}
+
+func (e *EncodeError) Error() string {
+	return "holdfast: the codec did not encode the payloads, and nothing was written: " + e.Err.Error()
+}
+
+// Unwrap makes the error an ErrUnavailable, and what the codec has said.
+func (e *EncodeError) Unwrap() []error { return []error{ErrUnavailable, e.Err} }
+
 // DamagedError is the ErrInvalid of a payload that is not what was encoded with the key: it was
 // changed in the database, or moved from another place, or another key has the same name.
 type DamagedError struct {

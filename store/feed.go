@@ -184,6 +184,11 @@ type Change struct {
 	State State     `json:"state"`
 	// Reason says why a job has failed or was cancelled; "" in other states.
 	Reason Reason `json:"reason,omitempty"`
+	// Fingerprint, of a change to Failed, and Kind name the group of dead letters of the job
+	// (DeadGroup): that of its last failure if the page is read after it failed again. It is 0 if
+	// it has none, and if the job was removed or does not stand as failed any more when the page is
+	// read.
+	Fingerprint int64 `json:"-"`
 	// Namespace, Queue and Kind are those that the job has when the page is read. They are empty if
 	// the job has been removed.
 	Namespace string `json:"namespace,omitempty"`

@@ -7,7 +7,7 @@ import "time"
 //	Completed  Result is kept.
 //	Retryable  RunAt says when; counted. Error and Reason are recorded as an attempt.
 //	Scheduled  a snooze, or a rest of its queue: RunAt says when; not counted.
-//	Available  a release: due at once, its run time is now; not counted.
+//	Available  a release: due at once, its run time is now, or what it was (KeepsPlace); not counted.
 //	Waiting    parked as Wait says; not counted, and not recorded as an attempt.
 //	Failed     Reason and Error are kept; counted, and recorded as an attempt.
 //	Cancelled  Reason ReasonCancelled; Error holds the words of who cancelled.
@@ -51,6 +51,10 @@ type Outcome struct {
 	Rest *RestParams
 	// Wait is how a run is parked, of Waiting only.
 	Wait *Wait
+	// KeepsPlace, of Available without Continue, tells that the run never began: its node had
+	// claimed the job ahead. The job keeps its run time, and so its place among the others, and
+	// what it has waited. A run that began goes behind those that wait: its job had its turn.
+	KeepsPlace bool
 	// Continue, of Available only, makes the job start over with other args: see Continue.
 	Continue *Continue
 	// Meta is what the run says of its job; nil: nothing. It is written with the outcome.

@@ -69,7 +69,10 @@ func (e Ending) Meet(a Asked) Verdict {
 		// be to try for ever.
 		return v
 	case a.Cancel && e.Durable: // its next run ends it in order
-		return Verdict{State: Available, Due: DueNow}
+		if e.State != Available {
+			v = Verdict{State: Available, Due: DueNow}
+		}
+		return v
 	case a.Cancel:
 		return Verdict{State: Cancelled, Cause: EndsByRequest}
 	case late && !e.Durable:

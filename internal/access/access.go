@@ -109,6 +109,23 @@ func WithTx(ctx context.Context) context.Context { return context.WithValue(ctx,
 // InTx reports whether a context is one of WithTx, or was made from it.
 func InTx(ctx context.Context) bool { return ctx.Value(inTx{}) != nil }
 
+type inTrace struct{}
+
+// InTrace returns the context of a schedule.Trigger whose jobs carry a trace, as the headers
+// traceparent and tracestate say it; "": none.
+func InTrace(ctx context.Context, parent, state string) context.Context {
+	if parent == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, inTrace{}, [2]string{parent, state})
+}
+
+// TraceOf returns the trace of a context of InTrace, or of one that was made from it.
+func TraceOf(ctx context.Context) (parent, state string) {
+	headers, _ := ctx.Value(inTrace{}).([2]string)
+	return headers[0], headers[1]
+}
+
 // LimitKey returns a holdfast.EnqueueOption that lets a job count under a key of a limit per key.
 var LimitKey func(limit, key string) any
 

@@ -35,6 +35,7 @@ type ExecArgs struct {
 	Stdin string `help:"text for standard input (default: empty)" json:"stdin,omitempty"`
 
 	wrong error // error in args that are valid JSON
+	trace trace // that of the job, which the command carries on
 }
 
 // ExecResult is the result of a command that exited with status 0.
@@ -72,6 +73,7 @@ const messageLimit = 1 << 10
 // RegisterExec makes the client's node run commands.
 func RegisterExec(c *holdfast.Client, opts ...holdfast.HandleOption) error {
 	return Exec.Handle(c, func(run *holdfast.Run, args ExecArgs) (ExecResult, error) {
+		args.trace = traceOf(run)
 		return runCommand(run, args, []string{
 			"HOLDFAST_JOB_ID=" + run.ID().String(),
 			"HOLDFAST_ATTEMPT=" + strconv.Itoa(run.Attempt()),
@@ -89,7 +91,7 @@ func runCommand(ctx context.Context, args ExecArgs, identity []string, grace tim
 	name := args.Command[0]
 	cmd := exec.CommandContext(ctx, name, args.Command[1:]...)
 	cmd.Dir = args.Dir
-	cmd.Env = append(os.Environ(), identity...)
+	cmd.Env = append(args.trace.environ(os.Environ()), identity...)
 	for _, key := range sortedKeys(args.Env) {
 		cmd.Env = append(cmd.Env, key+"="+args.Env[key])
 	}

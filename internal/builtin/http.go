@@ -24,8 +24,8 @@ type HTTPArgs struct {
 	// Method is GET by default, or POST if there is a body.
 	Method string `help:"default: GET, or POST if there is a body" json:"method,omitempty"`
 	URL    string `help:"http or https URL; required" json:"url"`
-	// Headers are sent unchanged. Idempotency-Key is the job's id unless it is set here; "" leaves
-	// it out.
+	// Headers are sent unchanged. Idempotency-Key is the job's id, and traceparent and tracestate
+	// are those that the job carries, unless they are set here; "" leaves one out.
 	Headers map[string]string `help:"object of headers" json:"headers,omitempty"`
 	// Body is sent as text if it is a JSON string, and as JSON (with its Content-Type) if it is any
 	// other value.
@@ -35,6 +35,7 @@ type HTTPArgs struct {
 	Timeout string `help:"time limit of the whole request, such as \"10s\" (default: 30s)" json:"timeout,omitempty"`
 
 	wrong error // error in args that are valid JSON
+	trace trace // that of the job, which the request carries on
 }
 
 // HTTPResult is a successful response.
@@ -74,6 +75,7 @@ func RegisterHTTP(c *holdfast.Client, opts ...holdfast.HandleOption) error {
 	// A separate client, so that changes to http.DefaultClient do not affect jobs.
 	client := &http.Client{Transport: newTransport(), CheckRedirect: checkRedirect}
 	return HTTP.Handle(c, func(run *holdfast.Run, args HTTPArgs) (HTTPResult, error) {
+		args.trace = traceOf(run)
 		return request(run, client, args, run.ID().String())
 	}, opts...)
 }
@@ -161,6 +163,7 @@ func (a HTTPArgs) request(key string) (*http.Request, time.Duration, error) {
 	}
 	req.Header.Set("User-Agent", "holdfast")
 	req.Header.Set("Idempotency-Key", key)
+	a.trace.each(req.Header.Set)
 	if isJSON {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
+
+	_ "modernc.org/sqlite" // to lock a file
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 )
@@ -56,4 +59,30 @@ func TestMaintainOnce(t *testing.T) {
 		s.expect(s.run("maintain", "rescue", "--budget", "0s"), app.ExitUsage, "--budget must be more than 0")
 		s.expect(s.run("maintain", "node", "--failed", "-1h"), app.ExitUsage, "must be positive")
 	})
+}
+
+// TestMaintainALockedDatabase: where nothing could be done, that is an error, and nothing is said
+// of what was done.
+func TestMaintainALockedDatabase(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	s.enqueue("parcel", "--in", "1ms")
+	db, err := sql.Open("sqlite", "file:"+s.db+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := s.run("maintain", "promote", "--budget", "200ms")
+	s.expect(out, app.ExitError, "nothing could be done within 200ms", "the database is locked", "another process or connection held the database")
+	if out.stdout != "" {
+		t.Errorf("it says what was done: %s", out.stdout)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	s.ok("maintain", "promote", "--budget", "20s")
 }

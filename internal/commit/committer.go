@@ -37,6 +37,8 @@ type Committer struct {
 	abandon context.CancelFunc
 	working atomic.Int64 // workers that have not ended
 	workers sync.WaitGroup
+
+	unencoded atomic.Pointer[store.EncodeError] // why the last batch was not even sent; nil: it was
 }
 
 // Parts are the dependencies of a committer.
@@ -205,7 +207,7 @@ func (c *Committer) wait(ctx context.Context, b *backlog, o op) error {
 		c.calls.Put(w)
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("%w: gave up waiting for the commit: %w", store.ErrUnavailable, context.Cause(ctx))
+		return c.gaveUp("gave up waiting for the commit", ctx)
 	}
 }
 
@@ -421,7 +423,14 @@ func (c *Committer) apply(batch *store.Batch) (err error) {
 			err = supervise.ErrPanicked
 		}
 	}()
+	call := c.Outage.Began()
+	defer c.Outage.Ended(call)
 	err = c.Store.Apply(ctx, batch)
+	if encode, is := errors.AsType[*store.EncodeError](err); is {
+		c.unencoded.Store(encode)
+	} else if c.unencoded.Load() != nil {
+		c.unencoded.Store(nil)
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, store.ErrUnavailable):
 		err = fmt.Errorf("%w: no answer within %v: %w", store.ErrUnavailable, store.CallTimeout, err)
@@ -498,13 +507,22 @@ func (c *Committer) giveUpReason(o *op, err error, now time.Time) error {
 	case o.ctx == nil:
 		return nil
 	case o.ctx.Err() != nil && o.tried:
-		return fmt.Errorf("%w: gave up after a try whose answer was lost: %w", store.ErrUnavailable, context.Cause(o.ctx))
+		return c.gaveUp("gave up after a try whose answer was lost", o.ctx)
 	case o.ctx.Err() != nil:
 		return o.ctx.Err()
 	case err != nil && (now.Sub(o.since) >= c.Patience || !errors.Is(err, store.ErrUnavailable)):
 		return err
 	}
 	return nil
+}
+
+// gaveUp is the error of a caller that has left: it names the codec if that is why nothing is
+// written at this moment, and not the database.
+func (c *Committer) gaveUp(how string, ctx context.Context) error {
+	if e := c.unencoded.Load(); e != nil {
+		return fmt.Errorf("%w; %s: %w", e, how, context.Cause(ctx))
+	}
+	return fmt.Errorf("%w: %s: %w", store.ErrUnavailable, how, context.Cause(ctx))
 }
 
 // Transient reports whether the same call may succeed later: the database is away, full, or

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/duty"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/supervise"
@@ -43,7 +44,7 @@ func (h *heart) loop(ctx context.Context) {
 		}
 		timer.Reset(wait)
 		n.lookForEnded(ctx, young)
-		n.turns.Note("heartbeat")
+		n.turns.Note(duty.Heartbeat)
 	}
 }
 
@@ -55,6 +56,8 @@ func (h *heart) beat(ctx context.Context) bool {
 	before, unwell := n.worksOn(), h.unwell()
 	// A beat that hangs is no use; the next one may find another connection.
 	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
+	inFlight := n.outage.Began()
+	defer n.outage.Ended(inFlight)
 	began := time.Now() //nolint:forbidigo // as below
 	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 2 * n.cfg.Beat, Lead: true, Held: asked, Unwell: unwell})
 	cancel()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/duty"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/internal/slots"
@@ -39,7 +40,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 		}
 		jobs, limit, err := d.take(ctx, min(want.Limit, d.asks.limit()), want.Queues)
 		d.last = d.node.store.Now()
-		d.node.turns.Note("claims")
+		d.node.turns.Note(duty.Claims)
 		if err != nil {
 			d.node.slots.LearnNothing()
 			if ctx.Err() == nil {
@@ -163,7 +164,7 @@ func (d *dispatcher) look(ctx context.Context) {
 		d.nextLook = d.looked + (lookShare-1)*(d.looked-began)
 	}()
 	queues, err := d.node.store.Busy(call, d.node.runner.namespace)
-	d.node.turns.Note("claims")
+	d.node.turns.Note(duty.Claims)
 	if err != nil {
 		if ctx.Err() == nil {
 			d.node.outage.Failed(logs.CallClaim, err)

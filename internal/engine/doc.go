@@ -9,8 +9,8 @@
 // internal/replay, durable functions; internal/loader, what they read; internal/news, waiting for
 // jobs; internal/slots, what a node runs and may claim; internal/grants, its slots of limits;
 // internal/promoter, which makes due jobs available; internal/pulse, the failure detector;
-// internal/outcome, outcomes. This package has the engine, which ties them to a store, and the
-// node.
+// internal/ping, probes; internal/outcome, outcomes. This package has the engine, which ties them
+// to a store, and the node.
 //
 //	types       the structs of an engine and a node
 //	starts      fast start: an enqueue claims its own job in the same commit

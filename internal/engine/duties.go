@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/duty"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/supervise"
@@ -16,7 +17,7 @@ import (
 
 // duty is maintenance work that runs periodically, or when a beat tells the leader that it is due.
 // Each duty has its own goroutine and time limit, so that none can starve another.
-type duty struct {
+type task struct {
 	name  string
 	every time.Duration   // 0: only on request
 	now   <-chan struct{} // requests a run; nil: never
@@ -35,26 +36,26 @@ const watchEvery = time.Second / 2
 // batchesEvery is how often it is looked whether there are batches to count, if no wake-up tells.
 const batchesEvery = 5 * time.Second
 
-func (n *node) duties() []duty {
-	duties := []duty{
-		{name: "rescue", now: n.rescueNow, do: n.rescue},
-		{name: "cancel sweep", now: n.sweepNow, do: n.sweep},
-		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren, again: n.watches.Load},
-		{name: "batches", every: n.engine.cfg.every(batchesEvery), now: n.countNow, do: n.countBatches, again: n.counts.Load},
-		{name: "retention", every: n.engine.cfg.every(time.Minute), do: n.retain},
-		{name: "hours of facts", every: n.engine.cfg.every(mergeEvery), do: n.mergeFacts},
-		{name: "jobs that no node serves", every: n.engine.cfg.every(unservedEvery), do: n.logUnserved},
-		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
-		{name: "stale prefetch", now: n.slots.JobsWait(), everywhere: true, do: n.releaseStale},
+func (n *node) duties() []task {
+	duties := []task{
+		{name: duty.Rescue, now: n.rescueNow, do: n.rescue},
+		{name: duty.Cancels, now: n.sweepNow, do: n.sweep},
+		{name: duty.Children, now: n.closeNow, do: n.closeChildren, again: n.watches.Load},
+		{name: duty.Batches, every: n.engine.cfg.every(batchesEvery), now: n.countNow, do: n.countBatches, again: n.counts.Load},
+		{name: duty.Retain, every: n.engine.cfg.every(time.Minute), do: n.retain},
+		{name: duty.Hours, every: n.engine.cfg.every(mergeEvery), do: n.mergeFacts},
+		{name: duty.Unserved, every: n.engine.cfg.every(unservedEvery), do: n.logUnserved},
+		{name: duty.Leases, now: n.giveUpNow, everywhere: true, do: n.giveUp},
+		{name: duty.Prefetch, now: n.slots.JobsWait(), everywhere: true, do: n.releaseStale},
 	}
 	if o := n.engine.cfg.Observer; o != nil {
 		look := func(ctx context.Context) error { return o.Look(ctx, n.store) }
-		duties = append(duties, duty{name: "look at queues", every: n.engine.cfg.every(observer.LookEvery), do: look})
+		duties = append(duties, task{name: duty.Look, every: n.engine.cfg.every(observer.LookEvery), do: look})
 	}
 	return duties
 }
 
-func (n *node) perform(ctx context.Context, d duty) {
+func (n *node) perform(ctx context.Context, d task) {
 	var ticks <-chan time.Time
 	if d.every > 0 {
 		ticker := time.NewTicker(d.every)

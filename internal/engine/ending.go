@@ -43,10 +43,13 @@ func (n *node) finish(
 	return e.mayGoOn
 }
 
-// release gives back a job that was claimed and not started.
+// release gives back a job that was claimed and not started. It keeps its place in the queue: that
+// this node took it ahead is no reason for it to wait longer. The node does not take it again at
+// once, though it is the first: it claims only what it has room for, and what its slots are
+// expected to come to.
 func (n *node) release(c store.Claimed) {
 	o := c.Outcome(store.Available)
-	o.Reason = store.ReasonReleased
+	o.Reason, o.KeepsPlace = store.ReasonReleased, true
 	e := &ending{node: n, outcome: o, job: logs.AboutJob(&c.Job), took: unread}
 	e.settled.Store(true)
 	n.outcomes.Add(1)

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
+	"github.com/holdfastdev/holdfast/internal/ping"
 	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/tail"
@@ -83,6 +84,7 @@ func New(st store.Store, cfg Config) *Engine {
 	e.log = slog.New(logs.NewNodeHandler(e.plain.Handler(), &e.nodeID, func() string { return "" }))
 	e.lines = logs.NewLimiter(e.log)
 	e.outage = logs.NewOutage(e.log)
+	e.Prober = ping.New(st, e.outage)
 	e.guard = supervise.New(e.lines)
 	e.hooks = hookqueue.New(cfg.Hooks, st, e.lines)
 	if encodes, ok := st.(interface{ OnFailure(failed func(error)) }); ok {
@@ -409,6 +411,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Unlock()
 	e.unobserved()
 	e.news.Close()
+	e.Prober.Close()
 	e.logs.Close(ctx)
 	e.commit.Close(ctx)
 	e.hooks.Close()

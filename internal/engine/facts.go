@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/duty"
 	"github.com/holdfastdev/holdfast/internal/facts"
 	"github.com/holdfastdev/holdfast/internal/gauges"
 	"github.com/holdfastdev/holdfast/internal/logs"
@@ -47,7 +48,7 @@ func (n *node) writeFacts(ctx context.Context) {
 		err := n.facts.Write(call, n.leader.Load())
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			n.outage.Stumbled("facts", err)
+			n.outage.Stumbled(duty.Facts, err)
 		}
 	}
 }
@@ -61,7 +62,7 @@ func (n *node) lastFacts(ctx context.Context, stop Stop, answers bool) {
 	defer cancel()
 	n.engine.guard.Try("facts", func() {
 		if err := n.facts.Write(call, false); err != nil {
-			n.outage.Stumbled("facts", err)
+			n.outage.Stumbled(duty.Facts, err)
 		}
 	})
 }
@@ -76,7 +77,7 @@ func (n *node) lostFacts(ctx context.Context) {
 	defer cancel()
 	if n.id.Load() == 0 {
 		if err := n.join(ctx); err != nil {
-			n.outage.Stumbled("facts", err)
+			n.outage.Stumbled(duty.Facts, err)
 			return
 		}
 	}

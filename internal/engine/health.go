@@ -3,10 +3,14 @@ package engine
 import (
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
+
+// Unanswered is from when on the database counts as one that does not answer.
+const Unanswered = logs.Unanswered
 
 // Health is the state of the node of this process.
 type Health struct {

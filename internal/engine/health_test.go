@@ -22,7 +22,7 @@ func TestHealthOfANode(t *testing.T) {
 		b.run()
 		time.Sleep(11 * time.Second)
 		h := health()
-		for _, loop := range []string{"claims", "heartbeat", "promotion"} {
+		for _, loop := range []string{"claims", "heartbeat", "promote"} {
 			if at := h.Loops[loop]; time.Since(at) > 10*time.Second {
 				t.Errorf("%s turned at %v", loop, at)
 			}

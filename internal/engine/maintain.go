@@ -7,9 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/duty"
 	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Duties says which maintenance is to be done. Each is safe beside that of the leader.
@@ -40,19 +42,55 @@ type Maintained struct {
 	More     bool // something was left to do when the time was over
 }
 
+// maintaining is a maintenance that goes on.
+type maintaining struct {
+	Maintained
+
+	mu  sync.Mutex
+	did bool  // a duty has come to its end, or has done something
+	cut error // of the first one that the end of the time has cut off
+}
+
+// note notes how a duty has ended: after so many things that it did, and cut off, or not.
+func (m *maintaining) note(name string, did int64, cut error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if cut == nil || did > 0 {
+		m.did = true
+	}
+	if cut != nil && m.cut == nil {
+		m.cut = fmt.Errorf("duty %s: %w", name, cut)
+	}
+}
+
+// idle is the error of a maintenance that could do nothing at all, because the database did not
+// answer, or was locked, for all of its time. Nil: it could.
+func (m *maintaining) idle(budget time.Duration) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.did || m.cut == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: nothing could be done within %v, as the database is locked or does not answer: %w", store.ErrUnavailable, budget, m.cut)
+}
+
 // Maintain does duties until there is nothing more to do now, or until the budget is used up. The
 // end of ctx ends it early, which is no error, either. It needs no node, unless others have to be
 // watched: then it joins as one that claims nothing, and leaves at the end.
-func (r *Runner) Maintain(ctx context.Context, budget time.Duration, d Duties) (m Maintained, err error) {
+func (r *Runner) Maintain(ctx context.Context, budget time.Duration, d Duties) (Maintained, error) {
 	n, err := r.enter(func(*Handler) bool { return false })
 	if err != nil {
-		return m, err
+		return Maintained{}, err
 	}
+	var m maintaining
 	defer r.engine.news.Listen()()
 	within, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
 	err = n.maintain(within, d, &m)
 	over := within.Err() != nil
+	if over && ctx.Err() == nil {
+		err = errors.Join(err, m.idle(budget))
+	}
 	if m.Rescued > 0 {
 		n.lostFacts(ctx)
 	}
@@ -61,15 +99,15 @@ func (r *Runner) Maintain(ctx context.Context, budget time.Duration, d Duties) (
 	close(n.endIdle)
 	if n.id.Load() == 0 {
 		r.setNode(nil)
-		return m, err
+		return m.Maintained, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	return m, errors.Join(err, n.leave(ctx, Stop{Hard: ctx}, !over, nil))
+	return m.Maintained, errors.Join(err, n.leave(ctx, Stop{Hard: ctx}, !over, nil))
 }
 
 // maintain does the duties, while it watches the other nodes. What a rescue has left is done after
 // it: jobs that are due again, and what comes after those that have failed.
-func (n *node) maintain(ctx context.Context, d Duties, m *Maintained) error {
+func (n *node) maintain(ctx context.Context, d Duties, m *maintaining) error {
 	var watching sync.WaitGroup
 	var watched error
 	if d.Rescue {
@@ -80,6 +118,9 @@ func (n *node) maintain(ctx context.Context, d Duties, m *Maintained) error {
 	if m.Rescued > 0 {
 		err = errors.Join(err, n.round(ctx, Duties{Promote: d.Promote, Settle: d.Settle}, m))
 	}
+	if d.Rescue && (watched == nil || ctx.Err() != nil) {
+		m.note(duty.Rescue, m.Rescued, watched)
+	}
 	if ctx.Err() != nil {
 		watched = nil // it was cut off
 	}
@@ -87,42 +128,48 @@ func (n *node) maintain(ctx context.Context, d Duties, m *Maintained) error {
 }
 
 // round does the duties but the rescue, each of them also if another one fails.
-func (n *node) round(ctx context.Context, d Duties, m *Maintained) error {
+func (n *node) round(ctx context.Context, d Duties, m *maintaining) error {
 	var errs []error
-	for _, duty := range []struct {
+	for _, task := range []struct {
 		wanted bool
 		name   string
 		do     func(context.Context) error
 		did    *int64
 	}{
-		{d.Promote, "promoting what is due", n.promote.Once, &m.Promoted},
-		{d.Schedules, "firing schedules", n.schedule.Once, &m.Fired},
-		{d.Settle, "applying cancels", n.sweep, &m.Cancelled},
-		{d.Settle, "closing what ended jobs have left", n.closeChildren, &m.Closed},
-		{d.Settle, "counting batches", n.countBatches, &m.Called},
-		{d.Retain, "removing what is old", n.retain, &m.Removed},
-		{d.Retain, "making hours of facts", n.mergeFacts, new(int64)},
+		{d.Promote, duty.Promote, n.promote.Once, &m.Promoted},
+		{d.Schedules, duty.Schedules, n.schedule.Once, &m.Fired},
+		{d.Settle, duty.Cancels, n.sweep, &m.Cancelled},
+		{d.Settle, duty.Children, n.closeChildren, &m.Closed},
+		{d.Settle, duty.Batches, n.countBatches, &m.Called},
+		{d.Retain, duty.Retain, n.retain, &m.Removed},
+		{d.Retain, duty.Hours, n.mergeFacts, new(int64)},
 	} {
-		if !duty.wanted || ctx.Err() != nil {
-			m.More = m.More || duty.wanted
+		if !task.wanted || ctx.Err() != nil {
+			m.More = m.More || task.wanted
 			continue
 		}
 		counting, did := observer.Count(ctx)
-		if err := duty.do(counting); err != nil && ctx.Err() == nil {
-			errs = append(errs, fmt.Errorf("%s: %w", duty.name, err)) // and the others are done
+		err := task.do(counting)
+		*task.did += did.Load()
+		switch {
+		case err == nil:
+			m.note(task.name, did.Load(), nil)
+		case ctx.Err() != nil:
+			m.note(task.name, did.Load(), err)
+		default:
+			errs = append(errs, fmt.Errorf("duty %s: %w", task.name, err)) // and the others are done
 		}
-		*duty.did += did.Load()
 	}
 	return errors.Join(errs...)
 }
 
 // watch rescues the jobs of nodes that are known to be dead, and, if no other node leads, whose
 // task that is, of those that turn out to be, until it is known of each node whether it lives.
-func (n *node) watch(ctx context.Context, m *Maintained) error {
+func (n *node) watch(ctx context.Context, m *maintaining) error {
 	ctx, rescued := observer.Count(ctx)
 	defer func() { m.Rescued = rescued.Load() }()
 	if err := n.rescue(ctx); err != nil {
-		return fmt.Errorf("rescuing jobs: %w", err)
+		return fmt.Errorf("duty %s: %w", duty.Rescue, err)
 	}
 	living, err := pulse.Look(ctx, n.store)
 	if err == nil && living.Nodes > 0 {
@@ -136,14 +183,14 @@ func (n *node) watch(ctx context.Context, m *Maintained) error {
 		m.Led = err == nil
 	}
 	if err != nil {
-		return fmt.Errorf("looking at the nodes: %w", err)
+		return fmt.Errorf("duty %s: looking at the nodes: %w", duty.Rescue, err)
 	}
 	m.Watched, m.Doubtful = ctx.Err() == nil, 0
 	return nil
 }
 
 // watchAll leads until it is known of each node whether it is dead.
-func (n *node) watchAll(ctx context.Context, silence time.Duration, m *Maintained) error {
+func (n *node) watchAll(ctx context.Context, silence time.Duration, m *maintaining) error {
 	if silence > 0 { // the fleet may have been given another time than this program
 		n.cfg.Beat, n.cfg.DeadAfter = min(n.cfg.Beat, silence/4), silence
 		n.heart = newHeart(n)
@@ -155,7 +202,7 @@ func (n *node) watchAll(ctx context.Context, silence time.Duration, m *Maintaine
 	for ctx.Err() == nil {
 		if n.heart.beat(ctx) {
 			if err := n.rescue(ctx); err != nil {
-				return fmt.Errorf("rescuing jobs: %w", err)
+				return fmt.Errorf("duty %s: %w", duty.Rescue, err)
 			}
 			m.Led = n.leader.Load()
 			m.Doubtful = n.heart.pulses.Doubtful()

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -298,6 +299,71 @@ func TestMaintainSaysWhatFailedBeforeTheTimeWasOver(t *testing.T) {
 			t.Errorf("%+v, error %v", m, err)
 		}
 	})
+}
+
+// TestMaintainThatCouldDoNothing: a database that is locked, or frozen, for all of the time is an
+// error. That some of it was done, or that the caller has ended it, is none.
+func TestMaintainThatCouldDoNothing(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		store    locked
+		duties   Duties
+		patience time.Duration // of the caller; 0: more than the budget
+		fails    bool
+	}{
+		{"all is locked", locked{promote: true, rescue: true}, Duties{Promote: true, Rescue: true, Retain: true}, 0, true},
+		{"one is not", locked{promote: true}, Duties{Promote: true, Rescue: true}, 0, false},
+		{"the first was done", locked{retain: true}, Duties{Promote: true, Retain: true}, 0, false},
+		{"the caller ends it", locked{promote: true}, Duties{Promote: true}, time.Second, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBedOf(t, Config{}, func(st store.Store) store.Store { c.store.Store = st; return c.store }, func(b *bed) {
+				ctx, cancel := b.t.Context(), func() {}
+				if c.patience > 0 {
+					ctx, cancel = context.WithTimeout(ctx, c.patience)
+				}
+				defer cancel()
+				m, err := b.runner().Maintain(ctx, 3*time.Second, c.duties)
+				if !m.More || c.fails != errors.Is(err, store.ErrUnavailable) || !c.fails && err != nil {
+					t.Errorf("%+v, error %v", m, err)
+				}
+				if c.fails && !strings.Contains(err.Error(), "nothing could be done within 3s, as the database is locked or does not answer: ") {
+					t.Errorf("it says %q", err)
+				}
+			})
+		})
+	}
+}
+
+// locked is a store of which calls wait until their time is over.
+type locked struct {
+	store.Store
+
+	promote, rescue, retain bool
+}
+
+func (l locked) Promote(ctx context.Context, limit int) (store.Promoted, error) {
+	if !l.promote {
+		return l.Store.Promote(ctx, limit)
+	}
+	<-ctx.Done()
+	return store.Promoted{}, ctx.Err()
+}
+
+func (l locked) Rescue(ctx context.Context, params store.RescueParams) (store.Rescued, error) {
+	if !l.rescue {
+		return l.Store.Rescue(ctx, params)
+	}
+	<-ctx.Done()
+	return store.Rescued{}, ctx.Err()
+}
+
+func (l locked) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
+	if !l.retain {
+		return l.Store.Retain(ctx, params)
+	}
+	<-ctx.Done()
+	return store.Retained{}, ctx.Err()
 }
 
 // failing is a store that does not remove what is old.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/duty"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -76,14 +77,14 @@ func (h *heart) unwell() (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s: the loop has stood still for %v", loop, d.Round(time.Second)))
 		}
 	}
-	still("promotion", n.turns.Last("promotion"))
+	still(duty.Promote, n.turns.Last(duty.Promote))
 	if h.fullAt.IsZero() || n.slots.Demand(n.store.Now()).Limit == 0 {
 		h.fullAt = now // without a slot, or quiet, it has no reason to claim
 	}
-	claimed := n.turns.Last("claims")
+	claimed := n.turns.Last(duty.Claims)
 	if claimed.Before(h.fullAt) {
 		claimed = h.fullAt
 	}
-	still("claims", claimed)
+	still(duty.Claims, claimed)
 	return wrong
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/duty"
 	"github.com/holdfastdev/holdfast/internal/grants"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/promoter"
@@ -62,7 +63,7 @@ func (r *Runner) start(ctx context.Context, stop Stop, which serves) (*node, err
 		// A process that was killed here a moment ago may have left jobs behind and be declared
 		// dead already.
 		if err := n.rescue(joining); err != nil {
-			n.outage.Stumbled("rescue", err)
+			n.outage.Stumbled(duty.Rescue, err)
 		}
 	}
 	if err != nil {
@@ -100,7 +101,7 @@ func (r *Runner) newNode(which serves) *node {
 	n.dispatch = newDispatcher(n)
 	n.promote = promoter.New(promoter.Parts{
 		Store: n.store, Idle: n.dispatch.slowest, Announce: r.engine.announce, Fatal: func(err error) { r.engine.fatal(err) },
-		Turn: func() { n.turns.Note("promotion") }, Outage: n.outage,
+		Turn: func() { n.turns.Note(duty.Promote) }, Outage: n.outage,
 	})
 	n.dispatch.sweep = n.promote.Hint
 	n.heart = newHeart(n)
@@ -108,14 +109,14 @@ func (r *Runner) newNode(which serves) *node {
 	n.schedule = scheduler.New(scheduler.Parts{
 		Store: n.store, Leads: n.leader.Load, Idle: n.dispatch.slowest, Cancel: r.engine.Cancel,
 		Fire: r.engine.cfg.Observer.Fire(r.engine.commit.Fire, n.store.Now),
-		Turn: func() { n.turns.Note("schedules") }, Lines: r.lines, Outage: n.outage,
+		Turn: func() { n.turns.Note(duty.Schedules) }, Lines: r.lines, Outage: n.outage,
 	})
 	n.tuning = tuning.New(tuning.Parts{
-		Store: n.store, Namespace: r.namespace, Every: n.patience, Turn: func() { n.turns.Note("queue settings") }, Outage: n.outage,
+		Store: n.store, Namespace: r.namespace, Every: n.patience, Turn: func() { n.turns.Note(duty.Settings) }, Outage: n.outage,
 	})
 	n.grants = grants.New(grants.Parts{
 		Store: n.store, Slots: n.slots, Namespace: r.namespace, Node: n.id.Load, Dead: n.declaredDead, Every: n.patience,
-		Free: n.dispatch.free, Look: func() { n.dispatch.wake("") }, Turn: func() { n.turns.Note("limits") }, Outage: n.outage,
+		Free: n.dispatch.free, Look: func() { n.dispatch.wake("") }, Turn: func() { n.turns.Note(duty.Limits) }, Outage: n.outage,
 	})
 	return n
 }
@@ -253,8 +254,8 @@ func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)
 // loops are those of a living node, by name.
 func (n *node) loops() map[string]func(context.Context) {
 	loops := map[string]func(context.Context){
-		"heartbeat": n.heart.loop, "promotion": n.promote.Run, "schedules": n.schedule.Run, "limits": n.grants.Run,
-		"rates": n.grants.RunPermits, "queue settings": n.tuning.Run, "facts": n.writeFacts,
+		duty.Heartbeat: n.heart.loop, duty.Promote: n.promote.Run, duty.Schedules: n.schedule.Run, duty.Limits: n.grants.Run,
+		duty.Rates: n.grants.RunPermits, duty.Settings: n.tuning.Run, duty.Facts: n.writeFacts,
 	}
 	for _, d := range n.duties() {
 		loops[d.name] = func(ctx context.Context) { n.perform(ctx, d) }

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/news"
+	"github.com/holdfastdev/holdfast/internal/ping"
 	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/internal/promoter"
 	"github.com/holdfastdev/holdfast/internal/pulse"
@@ -41,6 +42,7 @@ type Engine struct {
 	serves atomic.Int32 // how many namespaces have handlers
 	lines  *logs.Limiter
 	outage *logs.Outage
+	Prober *ping.Prober // of the database, for probes
 	guard  *supervise.Guard
 	commit *commit.Committer
 

@@ -56,7 +56,7 @@ func budgetOf(pkg string) size {
 		return wide
 	case "internal/engine": // which begins and ends whatever a node does, tells of it, and holds what it cannot read
 		wide := budget
-		wide.lines, wide.files = 4650, 33
+		wide.lines, wide.files = 4700, 33
 		return wide
 	case "internal/cli/jobs": // which has a verb for whatever can be done to jobs
 		wide := budget

@@ -228,6 +228,7 @@ var layers = []layer{
 	{pattern: "internal/turns"},
 	{pattern: "internal/builds"},
 	{pattern: "internal/jsonschema"},
+	{pattern: "internal/duty"},
 	{pattern: "internal/stopwatch"},
 	{pattern: "internal/tally"},
 	{pattern: "internal/gauges", imports: []string{"store"}},
@@ -238,7 +239,7 @@ var layers = []layer{
 	{pattern: "internal/around", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/alike"},
 	{pattern: "internal/usercode", imports: []string{"internal/alike", "store"}},
-	{pattern: "internal/logs", imports: []string{"store"}, tests: []string{"internal/logs/logstest"}},
+	{pattern: "internal/logs", imports: []string{"internal/duty", "store"}, tests: []string{"internal/logs/logstest"}},
 	{pattern: "internal/logs/logstest", imports: []string{"store"}},
 	{pattern: "why", imports: []string{"store"}},
 	{pattern: "internal/explain", imports: []string{"store", "why"}},
@@ -252,6 +253,7 @@ var layers = []layer{
 		tests:   []string{"store/storetest/..."},
 	},
 	{pattern: "internal/pulse", imports: []string{"store"}},
+	{pattern: "internal/ping", imports: []string{"internal/logs", "store"}},
 	{pattern: "internal/slots", imports: []string{"internal/supervise", "store"}, tests: []string{"internal/gcra"}},
 	{
 		pattern: "internal/grants", imports: []string{"internal/logs", "internal/slots", "internal/supervise", "store"},
@@ -301,8 +303,8 @@ var layers = []layer{
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"hooks", "internal/batching", "internal/commit", "internal/facts", "internal/gauges", "internal/grants", "internal/hookqueue",
-			"internal/loader", "internal/logs", "internal/news", "internal/observer", "internal/outcome", "internal/portion",
+			"hooks", "internal/batching", "internal/commit", "internal/duty", "internal/facts", "internal/gauges", "internal/grants", "internal/hookqueue",
+			"internal/loader", "internal/logs", "internal/news", "internal/observer", "internal/outcome", "internal/ping", "internal/portion",
 			"internal/promoter", "internal/pulse", "internal/replay", "internal/runlog", "internal/scheduler",
 			"internal/slots", "internal/stopwatch",
 			"internal/supervise", "internal/tail", "internal/tuning", "internal/turns", "internal/usercode", "store",
@@ -338,15 +340,18 @@ var layers = []layer{
 		},
 		tests: support,
 	},
-	{pattern: "health", imports: []string{"."}, tests: support},
+	{pattern: "health", imports: []string{".", "internal/access"}, tests: support},
 	{
 		pattern: "telemetry",
 		imports: []string{".", "hooks", "internal/access", "internal/metrics", "internal/observer", "store"},
 		tests:   append([]string{"after", "schedule"}, support...),
 	},
 	{pattern: "doctor", imports: []string{"store"}, tests: support},
-	{pattern: "dead", imports: []string{".", "internal/access", "internal/engine", "internal/journal", "store"}, tests: support},
 	{pattern: "events", imports: []string{".", "internal/access", "store"}, tests: support},
+	{
+		pattern: "dead", imports: []string{".", "internal/access", "internal/engine", "internal/journal", "store"},
+		tests: append([]string{"events"}, support...),
+	},
 	{pattern: "joblog", imports: []string{".", "internal/access", "internal/runlog", "store"}, tests: support},
 	{
 		pattern: "stats", imports: []string{".", "internal/access", "internal/gauges", "internal/tally", "store"},
@@ -366,7 +371,7 @@ var layers = []layer{
 	{pattern: "retention", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},
-	{pattern: "maintain", imports: []string{".", "internal/access", "internal/engine"}, tests: append([]string{"schedule"}, support...)},
+	{pattern: "maintain", imports: []string{".", "internal/access", "internal/duty", "internal/engine"}, tests: append([]string{"schedule"}, support...)},
 	{pattern: "fair", imports: []string{".", "internal/access"}, tests: support},
 	{pattern: "batch", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: slices.Concat(support, []string{"after"})},
 	{
@@ -391,7 +396,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/builtin/...",
-		imports: []string{"."},
+		imports: []string{".", "internal/access"},
 		tests:   slices.Concat(support, []string{"internal/engine/...", "internal/usercode"}),
 	},
 
@@ -414,7 +419,7 @@ var layers = []layer{
 		}),
 		tests: support,
 	},
-	{pattern: "internal/cli/listen", imports: []string{".", "telemetry"}, tests: support},
+	{pattern: "internal/cli/listen", imports: []string{".", "internal/access", "telemetry"}, tests: support},
 	{
 		pattern: "internal/cli/nodes",
 		imports: append([]string{".", "archive", "internal/builtin", "internal/cli/listen", "maintain", "store", "store/dsn"}, ofVerbs...),
@@ -429,7 +434,7 @@ var layers = []layer{
 	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "describe", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/schedules",
-		imports: append([]string{".", "internal/builtin", "schedule", "store"}, ofVerbs...),
+		imports: append([]string{".", "internal/access", "internal/builtin", "schedule", "store"}, ofVerbs...),
 		tests:   support,
 	},
 	{pattern: "internal/cli/batches", imports: append([]string{".", "batch", "store"}, ofVerbs...), tests: support},

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/duty"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -23,6 +24,8 @@ type Outage struct {
 	log     *slog.Logger
 	failing atomic.Int64 // number of failing calls
 
+	inFlight inFlight
+
 	mu       sync.Mutex
 	calls    map[string]time.Time // failing calls, and when each last failed
 	since    time.Time            // when the first of them failed
@@ -37,15 +40,16 @@ func NewOutage(log *slog.Logger) *Outage { return &Outage{log: log} }
 
 // Calls of the store that are retried until they succeed, or until the run that needs them ends.
 const (
-	CallBeat      = "heartbeat"
-	CallClaim     = "claim"
+	CallBeat      = duty.Heartbeat
+	CallClaim     = duty.Claims
 	CallCommit    = "commit"
 	CallJournals  = "journals"
-	CallLimits    = "limits"
+	CallLimits    = duty.Limits
 	CallLogs      = "logs of runs"
-	CallPromote   = "promotion"
-	CallQueues    = "queue settings"
-	CallSchedules = "schedules"
+	CallPromote   = duty.Promote
+	CallProbe     = "probe"
+	CallQueues    = duty.Settings
+	CallSchedules = duty.Schedules
 	CallUpdates   = "updates"
 )
 
@@ -60,12 +64,18 @@ func (o *Outage) note(call string, err error, lasts bool) {
 	if errors.Is(err, store.ErrDatabaseGone) {
 		return // permanent; the part that ends because of it logs it
 	}
+	if _, isCodec := errors.AsType[*store.EncodeError](err); isCodec {
+		lasts = false // it says nothing of the database
+	}
 	now := time.Now() //nolint:forbidigo // a duration, not the time of day
 	o.mu.Lock()
 	o.unlogged++
 	if lasts {
 		if len(o.calls) == 0 {
 			o.since, o.failures = now, 0
+			if began := o.inFlight.longest(); !began.IsZero() {
+				o.since = began // this call is one of them
+			}
 		}
 		if o.calls == nil {
 			o.calls = map[string]time.Time{}
@@ -86,16 +96,6 @@ func (o *Outage) note(call string, err error, lasts bool) {
 	o.loggedAt, o.unlogged = now, 0
 	o.mu.Unlock()
 	o.log.Warn("a database call failed; it will be retried", attrs...)
-}
-
-// Since is since when calls fail that are retried until they succeed; zero: none does.
-func (o *Outage) Since() time.Time {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.calls) == 0 {
-		return time.Time{}
-	}
-	return o.since
 }
 
 // Succeeded records the success of a call. Without an outage it costs an atomic load.

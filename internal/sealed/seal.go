@@ -89,7 +89,7 @@ func (s *sealing) seal(ctx context.Context) error {
 	}
 	if err := guarded(func() error { return s.codec.Encode(ctx, list) }); err != nil {
 		s.restore()
-		return fmt.Errorf("%w: encoding payloads: %w", store.ErrUnavailable, err)
+		return &store.EncodeError{Err: err}
 	}
 	n := 0
 	for i := range s.slots {

@@ -171,6 +171,10 @@ func TestPlainIsPutBack(t *testing.T) {
 		if (err != nil) != (c.inner != nil || name == "not encoded" || name == "panics") || err != nil && !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if encode, is := errors.AsType[*store.EncodeError](err); is != (name == "not encoded" || name == "panics") ||
+			is && (strings.Contains(err.Error(), "database") || encode.Err == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
 		if &a.Entries[0] != &entries[0] || string(entries[0].Data) != `"entry"` || entries[0].Codec != 0 ||
 			string(a.Answers[0].Data) != `"answer"` ||
 			string(q.Job.Args) != `"args"` || q.Job.Codec != 0 || string(q.Send.Message.Data) != "1" || string(o.Result) != `"result"` ||

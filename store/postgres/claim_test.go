@@ -181,6 +181,27 @@ func TestARetriedJobBehindAFloor(t *testing.T) {
 	}
 }
 
+// TestAJobThatIsGivenBackBehindAFloor: a run that never began leaves its job its place, and the
+// claims of the process find it there at once.
+func TestAJobThatIsGivenBackBehindAFloor(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, used(t, nil), 2)
+	jobs := several(9)
+	enqueue(t, c.store, jobs...)
+	runs := c.runs()
+	c.want("the next", jobs[2:4]...)
+	giveBack := func(run store.Claimed) {
+		o := &store.Outcome{Lease: run.Lease, State: store.Available, KeepsPlace: true, Reason: store.ReasonReleased}
+		if err := store.ApplyEach(t.Context(), c.store, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+			t.Fatal(err, o.Err)
+		}
+	}
+	giveBack(runs[1])
+	c.want("at once", jobs[1], jobs[4])
+	giveBack(runs[0])
+	c.want("at once again", jobs[0], jobs[5])
+}
+
 // putBack ends a run whose job is to be tried again, since so long ago.
 func (c *claimer) putBack(run store.Claimed, ago time.Duration) {
 	c.Helper()

@@ -24,6 +24,7 @@ type proxy struct {
 	dropNotifications atomic.Bool
 	deaf              atomic.Int32 // connections that ended after a notification of theirs was dropped
 	refuseParameters  atomic.Bool
+	frozen            atomic.Bool // nothing passes, and who connects is not answered
 	// cut, when set, lets the next request that contains the text reach the server, and closes the
 	// connection in place of its answer.
 	cut  atomic.Pointer[string]
@@ -83,6 +84,10 @@ func (p *proxy) closeAll() {
 func (p *proxy) serve(client net.Conn) {
 	p.track(client)
 	defer client.Close()
+	if p.frozen.Load() {
+		_, _ = io.Copy(io.Discard, client)
+		return
+	}
 	server, err := net.Dial("unix", p.target)
 	if err != nil {
 		return
@@ -117,7 +122,7 @@ func (p *proxy) serve(client net.Conn) {
 			if text := p.cut.Load(); text != nil && strings.Contains(string(message), *text) && p.cut.CompareAndSwap(text, nil) {
 				armed.Store(true)
 			}
-			return true
+			return !p.frozen.Load()
 		})
 	})
 	both.Go(func() {

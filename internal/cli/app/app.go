@@ -71,6 +71,7 @@ type App struct {
 	variables map[string]string // that have set a flag, by its name
 	rules     *redact.Rules     // what is hidden
 	kept      *holdfast.Client  // that is open already, for WithClient; nil: none
+	opts      []holdfast.Option // of the client that the verb opens
 }
 
 // New returns an App.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,7 +85,7 @@ func (a *App) OpenClient(ctx context.Context, source store.Source, opts ...holdf
 	if name := personName(); name != "" {
 		opts = append(opts, holdfast.WithActor(name))
 	}
-	opts = append([]holdfast.Option{holdfast.WithLogger(Silent()), redact.With(a.rules)}, opts...) // defaults
+	opts = slices.Concat([]holdfast.Option{holdfast.WithLogger(Silent()), redact.With(a.rules)}, a.opts, opts) // defaults first
 	client, err := holdfast.Open(ctx, reached, append(opts, holdfast.WithNamespace(a.Namespace))...)
 	switch {
 	case err != nil && !reached.opened:

@@ -79,12 +79,13 @@ var cancelled = regexp.MustCompile(`:?\s*context canceled`)
 func Explain(err error) string {
 	text := err.Error()
 	var unique *store.UniqueError
+	_, isCodec := errors.AsType[*store.EncodeError](err)
 	switch {
 	case errors.Is(err, ErrInterrupted): // the user knows why
 		text = cancelled.ReplaceAllString(text, "")
 	case errors.As(err, &unique):
 		text = strings.Replace(text, unique.Error(), fmt.Sprintf("rejected: job %s holds the unique key", unique.Holder), 1)
-	case strings.Contains(text, "PostgreSQL at "): // the store says what to do
+	case isCodec, strings.Contains(text, "PostgreSQL at "): // it is no matter of the database, or the store says what to do
 	case errors.Is(err, holdfast.ErrUnavailable):
 		text += "; check --database and that the database is up"
 	case errors.Is(err, holdfast.ErrReadOnly):

@@ -86,6 +86,11 @@ func (a verbs) enqueue(ctx context.Context, cmd *cobra.Command, args []string, f
 	if err != nil {
 		return err
 	}
+	trace, err := f.trace.Of(a.App, cmd)
+	if err != nil {
+		return err
+	}
+	a.InTrace(trace)
 	if f.file != "" {
 		return a.enqueueFile(ctx, args[0], f, opts)
 	}

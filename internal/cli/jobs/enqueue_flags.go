@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/after"
 	jobbatch "github.com/holdfastdev/holdfast/batch"
 	"github.com/holdfastdev/holdfast/fair"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/limit"
@@ -45,6 +46,7 @@ type enqueueFlags struct {
 	follow      []string
 	keepTurn    bool
 	batch       string
+	trace       app.TraceFlag
 }
 
 func (f *enqueueFlags) add(cmd *cobra.Command) {
@@ -57,6 +59,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	f.addChanges(cmd)
 	f.addKeys(cmd)
 	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
+	f.trace.Add(cmd)
 	f.after.add(cmd, "after", "let the job wait until the job `ID` has finished; repeatable")
 	flags.StringVar(&f.batch, "batch", "", "add the job to the batch `ID`, which is open")
 	flags.StringArrayVar(&f.follow, "follow", nil,

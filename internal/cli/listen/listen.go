@@ -29,6 +29,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/telemetry"
 )
 
@@ -89,7 +90,7 @@ func (s *Server) init() error {
 		ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: atOnce, Timeout: scrapeTimeout,
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.ready()) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, s.ready(r.Context())) })
 	s.server = http.Server{
 		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: 1 << 14, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // of what clients do wrong
@@ -126,7 +127,7 @@ var (
 )
 
 // ready is what is wrong, or nil.
-func (s *Server) ready() error {
+func (s *Server) ready(ctx context.Context) error {
 	nodes := s.nodes.Load()
 	switch {
 	case s.stopping.Load():
@@ -136,6 +137,8 @@ func (s *Server) ready() error {
 	}
 	var errs []error
 	for _, node := range *nodes {
+		e, _ := access.Engine(node)
+		e.Prober.Probe(ctx)
 		err := node.Health().Err()
 		if err != nil && len(*nodes) > 1 {
 			err = fmt.Errorf("namespace %s: %w", node.Namespace(), err)

@@ -157,7 +157,7 @@ func (a verbs) maintainOnce(ctx context.Context, r round, budget time.Duration, 
 	}
 	defer func() { err = errors.Join(err, app.CloseClient(ctx, client)) }()
 	report, err := maintain.Once(ctx, client, budget, r.duties...)
-	if err != nil && report == (maintain.Report{}) {
+	if err != nil && report == (maintain.Report{More: report.More}) {
 		return err
 	}
 	view := views.NewMaintained(report)

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
@@ -15,7 +17,8 @@ import (
 )
 
 func (a verbs) triggerCommand() *cobra.Command {
-	return &cobra.Command{
+	var traced app.TraceFlag
+	cmd := &cobra.Command{
 		Use:   "trigger SCHEDULE",
 		Short: "Enqueue a job of a schedule now",
 		Long: `Enqueue a job of a schedule now, beside what the clock does, also if it is paused. Its overlap
@@ -24,10 +27,17 @@ policy applies: if a job of it is in the way nothing is enqueued, and the exit c
   holdfast schedule trigger nightly -q | xargs holdfast job wait`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			trace, err := traced.Of(a.App, cmd)
+			if err != nil {
+				return err
+			}
+			ctx = access.InTrace(ctx, trace.TraceParent, trace.TraceState)
 			return a.WithClient(ctx, func(client *holdfast.Client) error { return a.trigger(ctx, client, args[0]) })
 		}),
 	}
+	traced.Add(cmd)
+	return cmd
 }
 
 func (a verbs) trigger(ctx context.Context, client *holdfast.Client, name string) error {

@@ -23,6 +23,9 @@ func EventRow(c *store.Change) []string {
 	if c.Reason != "" {
 		state += " (" + string(c.Reason) + ")"
 	}
+	if c.Fingerprint != 0 {
+		state += " " + store.FingerprintText(c.Fingerprint)
+	}
 	return []string{c.Position.String(), output.Clock(c.At), c.Job.String(), c.Queue, c.Kind, state}
 }
 

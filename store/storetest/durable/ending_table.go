@@ -22,6 +22,7 @@ type says struct {
 	anew    *store.Continue
 	stuck   bool // it cannot go on without a person, whatever was asked
 	isTimed bool // a deadline is a matter of when it is due
+	unbegun bool // it keeps its run time
 }
 
 func allSays(now time.Time) []says {
@@ -33,6 +34,7 @@ func allSays(now time.Time) []says {
 		{what: "retryable", state: store.Retryable, plain: true, due: time.Minute, reason: store.ReasonError, isTimed: true},
 		{what: "scheduled", state: store.Scheduled, plain: true, due: time.Minute, reason: store.ReasonSnoozed, isTimed: true},
 		{what: "available", state: store.Available, plain: true, reason: store.ReasonReleased},
+		{what: "available, never begun", state: store.Available, plain: true, reason: store.ReasonReleased, unbegun: true},
 		{what: "begun anew", state: store.Available, anew: &store.Continue{Args: []byte("x"), Data: []byte("{}")}},
 		{what: "parked", state: store.Waiting, wait: &store.Wait{Kinds: signals}},
 		{what: "parked until", state: store.Waiting, due: time.Minute, wait: &store.Wait{Kinds: signals, Until: now.Add(time.Minute)}},
@@ -49,7 +51,8 @@ type circumstances struct {
 	left                                      bool          // the run said nothing: its node left
 	deadline                                  time.Duration // from now; 0: none
 
-	job store.ID
+	job   store.ID
+	place time.Time // its run time if it is available
 }
 
 func (c *circumstances) String() string {
@@ -170,7 +173,11 @@ func begin(e *env.Env, all []*circumstances) map[store.ID]store.Claimed {
 		if c.deadline > 0 {
 			q.Job.Options.Deadline = e.Clock.Now().Add(c.deadline)
 		}
-		c.job = q.Job.ID
+		q.Job.RunAt = e.Clock.Now().Add(-time.Second)
+		c.job, c.place = q.Job.ID, e.Clock.Now()
+		if c.unbegun {
+			c.place = q.Job.RunAt
+		}
 		enqueues = append(enqueues, q)
 		if c.cancelled {
 			cancels = append(cancels, c.job)
@@ -206,6 +213,9 @@ func (c *circumstances) outcome(run store.Claimed) *store.Outcome {
 		o.Reason, o.Error, o.Version = c.reason, "words", "v1"
 		if c.wait != nil {
 			o.Wait, o.Delay = c.wait, 0
+		}
+		if c.unbegun {
+			o.KeepsPlace, o.StartedAt = true, time.Time{}
 		}
 	})
 }
@@ -291,7 +301,7 @@ func wantEnds(e *env.Env, all []*circumstances) {
 		switch {
 		case r.State == store.Scheduled, r.State == store.Retryable, r.State == store.Waiting && want.Due > 0:
 			got.Due = r.RunAt.Sub(e.Clock.Now())
-		case r.State == store.Available && !r.RunAt.Equal(e.Clock.Now()):
+		case r.State == store.Available && !r.RunAt.Equal(c.place):
 			e.Fatalf("%v: it is available, and due at %v", c, r.RunAt)
 		}
 		e.Equal(c.String(), got, want)

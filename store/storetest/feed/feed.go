@@ -124,11 +124,20 @@ func says(e *env.Env) {
 		case c.State == store.Failed:
 			found++
 			e.Equal("why it failed", c.Reason, e.Get(id).Reason)
-		case c.Reason != "":
+			e.Equal("like what", c.Fingerprint, e.Get(id).Fingerprint)
+		case c.Reason != "" || c.Fingerprint != 0:
 			e.Fatalf("a change with a reason: %+v", c)
 		}
 	}
 	e.Equal("changes to failed", found, 1)
+	// A job that runs again is in no group.
+	e.Retry(id)
+	changes, _ = e.Changes(fromTheBeginning)
+	for _, c := range changes {
+		if c.Fingerprint != 0 {
+			e.Fatalf("a change of a job that does not stand as failed: %+v", c)
+		}
+	}
 }
 
 func starting(e *env.Env) {

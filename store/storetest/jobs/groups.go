@@ -11,6 +11,7 @@ var Groups = env.Groups{
 	"Unique":      uniqueTests,
 	"Claim":       claimTests,
 	"Order":       orderTests,
+	"Place":       placeTests,
 	"Outcome":     outcomeTests,
 	"Fence":       fenceTests,
 	"Retry":       retryTests,

@@ -35,6 +35,9 @@ func (m *machine) anyOutcome(t *rapid.T, before []*run) (*run, store.Outcome, bo
 	if o.Error != "" {
 		o.Error += fmt.Sprint(" ", len(m.outcomes)) // to tell the last one from those before
 	}
+	if state == store.Available && chance(t, "never began", 40) {
+		o.KeepsPlace, o.StartedAt = true, time.Time{}
+	}
 	if state == store.Failed {
 		o.Fingerprint = pick(t, "fingerprint", int64(-5), 7, 0)
 	}
@@ -100,6 +103,7 @@ func (m *machine) makeDurable(t *rapid.T, r *run, o *store.Outcome, batch *store
 		// What was lost on the way would meet another journal when it is repeated.
 		if !m.mode.lossy || len(batch.Sends) == 0 && !appended {
 			o.Continue = &store.Continue{Args: []byte(pick(t, "args", "1", "2", "3")), Data: []byte(`{}`)}
+			o.KeepsPlace, o.StartedAt = false, r.store.ClaimedAt
 		}
 	}
 }

@@ -125,6 +125,9 @@ func (s *Store) ReadFeed(ctx context.Context, params store.FeedParams) (store.Fe
 	for i := range changes {
 		if j := s.jobs[changes[i].Job]; j != nil {
 			changes[i].Namespace, changes[i].Queue, changes[i].Kind = j.Namespace, j.Queue, j.Kind
+			if changes[i].State == store.Failed && j.state == store.Failed {
+				changes[i].Fingerprint = j.likeness
+			}
 		}
 	}
 	return status.Page(params.After, changes), nil

@@ -19,7 +19,7 @@ func (s *Store) endRun(o *store.Outcome, now time.Time) (final State, due time.T
 		}
 		return 0, due, store.LostLease(o.Lease.Job)
 	}
-	e, err := endingOf(o, now)
+	e, err := endingOf(o, j.RunAt, now)
 	if err != nil {
 		return 0, due, err
 	}
@@ -45,8 +45,8 @@ func (s *Store) endRun(o *store.Outcome, now time.Time) (final State, due time.T
 	return j.state, due, nil
 }
 
-// endingOf reads an outcome.
-func endingOf(o *store.Outcome, now time.Time) (ending, error) {
+// endingOf reads an outcome of a job with the given run time.
+func endingOf(o *store.Outcome, runAt, now time.Time) (ending, error) {
 	if err := o.Check(); err != nil {
 		return ending{}, err
 	}
@@ -61,7 +61,9 @@ func endingOf(o *store.Outcome, now time.Time) (ending, error) {
 	case store.Cancelled:
 		e.reason = store.ReasonCancelled
 	case store.Available:
-		e.runAt = now
+		if e.runAt = now; o.KeepsPlace {
+			e.runAt = runAt
+		}
 	case store.Retryable, store.Scheduled:
 		e.runAt = o.RunAt.Truncate(time.Microsecond)
 		if o.RunAt.IsZero() {

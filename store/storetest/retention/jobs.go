@@ -18,6 +18,7 @@ var jobTests = env.Tests{
 	"NoLoss_nothing_goes_where_all_is_kept_but_for_a_class": onlyClass,
 	"NoLoss_a_job_that_others_need_goes_when_they_do_not":   needed,
 	"many_that_others_need_do_not_hold_up_the_rest":         manyNeeded,
+	"many_that_others_await_do_not_hold_up_the_rest":        manyAwaited,
 	"NoLoss_a_job_that_runs_again_stays":                    retried,
 	"jobs_of_another_namespace_go_by_their_own_queue":       elsewhere,
 	"removal_in_steps_comes_to_an_end":                      steps,
@@ -223,6 +224,31 @@ func manyNeeded(e *env.Env) {
 		removed += within.Retain(r)
 	}
 	e.Equal("removed", removed, len(turns))
+}
+
+// manyAwaited: more jobs are over than one Retain may remove, and those that come after them have
+// not been told yet. The rest behind them goes; and they do when that was told.
+func manyAwaited(e *env.Env) {
+	const limit = 5
+	var awaited, rest []store.ID
+	for range 4 * limit {
+		run := e.Started()
+		e.Add(env.After(run.Job.ID))
+		e.End(run, store.Failed)
+		awaited = append(awaited, run.Job.ID)
+	}
+	for range limit {
+		rest = append(rest, ended(e, "mail", store.Failed))
+	}
+	e.Clock.Advance(hour + time.Second)
+	r := store.Retention{Failed: hour, Limit: limit}
+	e.Equal("removed", e.Retain(r), len(rest))
+	for _, id := range rest {
+		e.WantGone(id)
+	}
+	kept(e, awaited...)
+	e.CloseChildren(100)
+	e.Equal("removed after that was told", e.Retain(r), len(awaited))
 }
 
 func retried(e *env.Env) {

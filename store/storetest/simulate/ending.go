@@ -42,6 +42,9 @@ func (l *ledger) goal(j *job, e *ending) goal {
 	case j.cancel && !j.body.Closing && !e.durable:
 		return goal{state: store.Cancelled}
 	case j.cancel && !j.body.Closing && !e.seen && !e.contradicts:
+		if e.state == store.Available {
+			return g
+		}
 		return goal{state: store.Available, runAt: l.now}
 	case j.cancel: // it ends as it says
 	case late && !e.durable:
@@ -113,7 +116,9 @@ func (l *ledger) endingOf(o *store.Outcome) *ending {
 	}
 	switch o.State {
 	case store.Available, store.Waiting:
-		e.runAt = l.now
+		if e.runAt = l.now; o.KeepsPlace {
+			e.runAt = l.jobs[o.Lease.Job].body.RunAt
+		}
 	case store.Retryable, store.Scheduled:
 		if e.runAt = o.RunAt; o.RunAt.IsZero() {
 			e.runAt = l.now.Add(o.Delay)

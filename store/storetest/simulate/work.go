@@ -179,6 +179,8 @@ func (w *world) outcome(d *play.Dice, n *node, r *run, last int64) *store.Outcom
 	case store.Available:
 		if last > 0 && d.Chance(60) {
 			o.Continue = &store.Continue{Args: fmt.Appendf(nil, "%d", d.Below(1000)), Data: []byte(`{}`)}
+		} else if d.Aside("never began").Chance(40) {
+			o.KeepsPlace, o.StartedAt = true, time.Time{}
 		}
 	default:
 	}

@@ -181,7 +181,9 @@ func scanChange(r pg.Row) (c store.Change, lane int32, err error) {
 	var reason *string
 	var id pgtype.UUID
 	var in *int32
-	err = r.Scan(&c.Position.Count, &at, &state, &reason, &id, &in)
+	var fingerprint *int64
+	err = r.Scan(&c.Position.Count, &at, &state, &reason, &id, &in, &fingerprint)
+	c.Fingerprint = pg.OptInt(fingerprint)
 	c.At, c.State, c.Job, c.Reason = pg.TimeOf(at), store.State(state), id.Bytes, store.Reason(pg.TextOf(reason))
 	return c, pg.OptInt(in), err
 }

@@ -21,6 +21,7 @@ type DB struct {
 	clockRead atomic.Pointer[time.Time] // when that was measured
 
 	vital  vital
+	lines  lines // of a pool of our own
 	closed atomic.Bool
 }
 

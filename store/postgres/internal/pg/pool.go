@@ -36,6 +36,7 @@ func onCallers(conns Conns, options Options) *DB {
 // where something in between refuses settings.
 func Dial(ctx context.Context, config *pgxpool.Config, options Options) (*DB, error) {
 	s := &DB{Options: options, Texts: statementsIn(options.SchemaName)}
+	s.lines.through(config)
 	if config.ConnConfig.RuntimeParams["application_name"] == "" && !s.NoSession {
 		config.ConnConfig.RuntimeParams["application_name"] = ApplicationName(s.SchemaName)
 	}
@@ -118,12 +119,13 @@ func (d *DB) CheckServer(ctx context.Context) error {
 	})
 }
 
-// Close ends everything. A pool of the caller's stays open.
+// Close ends everything, within about a second more than calls that are in flight take. A pool of
+// the caller's stays open.
 func (d *DB) Close(ownPool bool) {
 	d.closed.Store(true)
 	d.closeVital()
 	if ownPool {
-		d.Conns.Close()
+		d.closePool()
 	}
 }
 

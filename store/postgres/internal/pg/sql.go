@@ -49,6 +49,7 @@ const (
 	TraitHandsOver               // it hands its job over
 	TraitUndoes                  // and has registered compensations
 	TraitLost                    // its node died, or gave it up
+	TraitKeepsPlace              // it never began, and keeps its run time
 )
 
 // What the column handed_over says of a job that is.
@@ -93,6 +94,10 @@ const (
 	gatesAsked = 2   // the row of gate_sweep that counts how often a sweep was asked for
 )
 
+// untoldPassed is how many finished jobs that others have to be told of one look for old ones
+// passes over.
+const untoldPassed = 10_000
+
 // feedPart is how many statements one row of the order of the feed has at the most.
 const feedPart = 1000
 
@@ -106,12 +111,13 @@ var codes = map[string]int64{
 	"gates_asked":  gatesAsked,
 	"sweep_after":  store.SweepAfter.Microseconds(),
 
-	"feed_part": feedPart,
+	"feed_part": feedPart, "untold_passed": untoldPassed,
 
 	"claim_ranges": claimRanges, "claim_fair_ranges": fairRanges, "claim_more": claimMore, "claim_seen": ClaimSeen,
 
 	"durable": TraitDurable, "continues": TraitContinues, "held": TraitHeld, "failures": TraitFailures, "free": TraitFree,
 	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts, "hands_over": TraitHandsOver, "undoes": TraitUndoes, "lost": TraitLost,
+	"keeps_place": TraitKeepsPlace,
 
 	"handed_over": HandedOver, "handed_over_undo": HandedOverUndo,
 

@@ -418,7 +418,7 @@ func (b *batch) places() map[int32]int64 {
 	}
 	for _, r := range b.runs {
 		if r.Final == store.Available {
-			moved.Place(r.Lane, b.now)
+			moved.Place(r.Lane, r.FinalRunAt)
 		}
 	}
 	for _, job := range b.woken {

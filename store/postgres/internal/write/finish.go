@@ -38,6 +38,9 @@ func runOf(o *store.Outcome, now int64) *Run {
 		r.Reason = string(store.ReasonCancelled)
 	case store.Available:
 		r.RunAt = now
+		if o.KeepsPlace {
+			r.Traits |= pg.TraitKeepsPlace
+		}
 		if r.next = o.Continue; r.next != nil {
 			r.Traits |= pg.TraitContinues | pg.TraitDurable
 		}

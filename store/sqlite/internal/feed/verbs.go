@@ -116,7 +116,7 @@ func between(t *core.Tx, after, to int64) (changes []store.Change, err error) {
 	})
 }
 
-// name says in which lane the job of a change is, if it is still there.
+// name says in which lane the job of a change is, if it is still there, and how it failed.
 func name(t *core.Tx, c *store.Change) error {
 	s := t.Stmt("feed_lane")
 	db.BindID(s, c.Job)
@@ -131,5 +131,15 @@ func name(t *core.Tx, c *store.Change) error {
 		return err
 	}
 	c.Namespace, c.Queue, c.Kind = l.Namespace, l.QueueName, l.Base
+	if c.State != store.Failed {
+		return nil
+	}
+	s = t.Stmt("feed_fingerprint")
+	db.BindID(s, c.Job)
+	if found, err = s.Next(); err != nil || !found {
+		return err
+	}
+	c.Fingerprint = db.ReadOptInt(s)
+	s.Done()
 	return nil
 }

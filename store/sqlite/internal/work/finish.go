@@ -42,6 +42,9 @@ func applyOutcome(t *core.Tx, o *store.Outcome) error {
 		return db.Unexpected("the body of a running job", err)
 	}
 	e := endingOf(t, o)
+	if o.KeepsPlace {
+		e.RunAt = b.RunMicros
+	}
 	o.Final, _, err = EndRun(t, b, r, o.Lease, e)
 	if e.due != 0 {
 		o.Due = db.TimeOf(e.due)

@@ -111,8 +111,11 @@ WITH base AS MATERIALIZED (
   WHERE r.first + r.n > b.after + 1 AND r.first <= b.after + @limit
     AND r.first + s.place - 1 > b.after AND r.first + s.place - 1 <= b.after + @limit
 )
-SELECT c.position, c.at, c.state, c.reason, c.id, j.lane
-FROM changes c LEFT JOIN LATERAL (SELECT j.lane FROM {schema}.job j WHERE j.id = c.id OFFSET 0) j ON true ORDER BY c.position;
+SELECT c.position, c.at, c.state, c.reason, c.id, j.lane, d.fingerprint
+FROM changes c LEFT JOIN LATERAL (SELECT j.lane FROM {schema}.job j WHERE j.id = c.id OFFSET 0) j ON true
+LEFT JOIN LATERAL (
+  SELECT f.fingerprint FROM {schema}.finished f WHERE f.id = c.id AND c.state = {failed} AND f.state = {failed} OFFSET 0
+) d ON true ORDER BY c.position;
 
 -- Removes parts of the order that are too old, oldest first, with what they give an order. The
 -- newest one stays. What was stamped after @ahead, by a clock that was wrong, counts as old: it

@@ -124,6 +124,7 @@ WITH locked_records AS MATERIALIZED (
     cancel_applies AND final < {finished} AND traits & {cancel_seen} <> 0 AS note_cancel_seen,
     final = {waiting} AND (pause_applies OR traits & {held} <> 0) IS TRUE AS is_held,
     CASE
+      WHEN final = {available} AND traits & {keeps_place} <> 0 THEN due
       WHEN final = {available} THEN @now
       WHEN final = {waiting} AND (pause_applies OR traits & {held} <> 0) THEN {never}
       WHEN final IN ({scheduled}, {retryable}) AND durable AND (cancel_applies AND traits & {cancel_seen|contradicts} <> 0) IS NOT TRUE

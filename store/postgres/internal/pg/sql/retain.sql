@@ -139,20 +139,33 @@ SELECT j.id FROM {schema}.batch b CROSS JOIN LATERAL (SELECT m.id FROM {schema}.
 -- transaction has is left to the next time, and one after which others come that do not know yet
 -- how it has ended. None that has failed and keeps the turn of its ordering key, and no member of a
 -- batch that was not called back.
+--
+-- Those that others have to be told of are passed over, up to {untold_passed} of each state, so
+-- that a page of them does not hold up the rest: it is looked at once more under the locks.
 -- name: finished_over
 -- params: @states int[], @until bigint[], @default_states int[], @default_until bigint[]
 -- params: @limit int
 WITH expired AS MATERIALIZED (
   SELECT f.id FROM unnest(@states, @until) AS k (state, until) CROSS JOIN LATERAL (
-    SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> {completed} AND a.finished_at <= k.until
-        AND (a.id IN (SELECT id FROM {schema}.key_holder)) IS NOT TRUE AND (a.id IN ({{uncalled}})) IS NOT TRUE
-      ORDER BY a.id LIMIT @limit FOR UPDATE SKIP LOCKED
+    SELECT a.id FROM (
+      SELECT c.id FROM {schema}.finished c WHERE c.state = k.state AND c.state <> {completed} AND c.finished_at <= k.until
+          AND (c.id IN (SELECT id FROM {schema}.key_holder)) IS NOT TRUE AND (c.id IN ({{uncalled}})) IS NOT TRUE
+        ORDER BY c.id LIMIT @limit + {untold_passed}
+    ) e CROSS JOIN LATERAL (
+      SELECT a.id FROM {schema}.finished a WHERE a.id = e.id AND a.state = k.state FOR UPDATE SKIP LOCKED
+    ) a
+    WHERE NOT {{is_untold}} LIMIT @limit
   ) f
   UNION
   SELECT f.id FROM unnest(@default_states, @default_until) AS k (state, until) CROSS JOIN LATERAL (
-    SELECT a.id FROM {schema}.finished_default a WHERE a.state = k.state AND a.finished_at <= k.until
-        AND (a.id IN (SELECT id FROM {schema}.key_holder)) IS NOT TRUE AND (a.id IN ({{uncalled}})) IS NOT TRUE
-      ORDER BY a.finished_at LIMIT @limit FOR UPDATE SKIP LOCKED
+    SELECT a.id FROM (
+      SELECT c.id FROM {schema}.finished_default c WHERE c.state = k.state AND c.finished_at <= k.until
+          AND (c.id IN (SELECT id FROM {schema}.key_holder)) IS NOT TRUE AND (c.id IN ({{uncalled}})) IS NOT TRUE
+        ORDER BY c.finished_at LIMIT @limit + {untold_passed}
+    ) e CROSS JOIN LATERAL (
+      SELECT a.id FROM {schema}.finished_default a WHERE a.id = e.id AND a.state = k.state FOR UPDATE SKIP LOCKED
+    ) a
+    WHERE NOT {{is_untold}} LIMIT @limit
   ) f
   LIMIT @limit
 )

@@ -28,6 +28,9 @@ WHERE first >= coalesce((SELECT f.first FROM holdfast_feed f WHERE f.first <= @f
 -- name: feed_lane
 SELECT lane FROM holdfast_job WHERE id = ?;
 
+-- name: feed_fingerprint
+SELECT fingerprint FROM holdfast_finished WHERE id = ? AND state = {failed};
+
 -- The oldest rows, without the newest one, which tells the positions.
 -- name: feed_oldest
 SELECT first, at FROM holdfast_feed
