@@ -49,6 +49,7 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 		})
 	}
 	openEnqueues()
+	openSearch()
 	openBatches()
 	openOperations()
 	openNodes()
@@ -117,6 +118,19 @@ func openPayloads() {
 			s.engine.Node.Archive = to
 			return nil
 		})
+	}
+}
+
+// openSearch sets the doors of package search.
+func openSearch() {
+	access.Search = func(a store.Attribute) any {
+		return enqueueOption(func(s *enqueueSpec) error {
+			s.enqueue.Job.Attributes = store.OverAttributes(s.enqueue.Job.Attributes, []store.Attribute{a})
+			return nil
+		})
+	}
+	access.SearchRun = func(run any, list []store.Attribute) error {
+		return run.(*Run).search(list) //nolint:errcheck // always a *Run
 	}
 }
 

@@ -137,21 +137,8 @@ func (c *Client) editOf(opts []EnqueueOption) (e store.Edit, unique *Unique, err
 		return e, nil, err
 	}
 	job, now := &spec.enqueue.Job, c.engine.Store.Now()
-	switch {
-	case len(spec.around) > 0:
-		return e, nil, invalid("edit", "it does not pass through enqueue middleware")
-	case job.OrderingKey != "", job.Options.KeepTurn:
-		return e, nil, invalid("edit", "an ordering key cannot be changed")
-	case job.Options.Key != "", job.Options.KeepKey != 0:
-		return e, nil, invalid("edit", "a business key cannot be changed")
-	case job.Options.Limit != "", job.Options.FairKey != "", spec.fairOf != nil:
-		return e, nil, invalid("edit", "the limit per key, its key, and the fair key cannot be changed")
-	case len(spec.wanted) > 0:
-		return e, nil, invalid("edit", "follow-ups are given when the job is enqueued; after.Failed and others let jobs follow one that is there")
-	case len(spec.enqueue.After) > 0:
-		return e, nil, invalid("edit", "what a job comes after is added by after.Add")
-	case job.ID != ID{}, job.Batch != ID{}:
-		return e, nil, invalid("edit", "an id, and a batch, cannot be changed")
+	if err := uneditable(spec); err != nil {
+		return e, nil, err
 	}
 	if job.Queue != "" {
 		e.Queue = &job.Queue
@@ -189,4 +176,28 @@ func (c *Client) editOf(opts []EnqueueOption) (e store.Edit, unique *Unique, err
 	}
 	e.Metadata = job.Metadata
 	return e, spec.unique, nil
+}
+
+// uneditable says which of the options cannot change a job, an ErrInvalid.
+func uneditable(spec *enqueueSpec) error {
+	job := &spec.enqueue.Job
+	switch {
+	case len(spec.around) > 0:
+		return invalid("edit", "it does not pass through enqueue middleware")
+	case job.OrderingKey != "", job.Options.KeepTurn:
+		return invalid("edit", "an ordering key cannot be changed")
+	case job.Options.Key != "", job.Options.KeepKey != 0:
+		return invalid("edit", "a business key cannot be changed")
+	case job.Options.Limit != "", job.Options.FairKey != "", spec.fairOf != nil:
+		return invalid("edit", "the limit per key, its key, and the fair key cannot be changed")
+	case len(job.Attributes) > 0:
+		return invalid("edit", "search attributes are set by enqueues and runs; search.Set changes them in a run")
+	case len(spec.wanted) > 0:
+		return invalid("edit", "follow-ups are given when the job is enqueued; after.Failed and others let jobs follow one that is there")
+	case len(spec.enqueue.After) > 0:
+		return invalid("edit", "what a job comes after is added by after.Add")
+	case job.ID != ID{}, job.Batch != ID{}:
+		return invalid("edit", "an id, and a batch, cannot be changed")
+	}
+	return nil
 }

@@ -111,6 +111,9 @@ func (c *Client) complete(spec *enqueueSpec) error {
 	if err := checkJSON("args", e.Job.Args, c.limit); err != nil {
 		return err
 	}
+	if err := c.checkAttributes(&e.Job); err != nil {
+		return err
+	}
 	if e.Job.Options.KeepTurn && e.Job.OrderingKey == "" {
 		return invalid("keep turn", "it needs an ordering key; add the option OrderingKey")
 	}
@@ -141,6 +144,17 @@ func (c *Client) complete(spec *enqueueSpec) error {
 		e.Job.UniqueKey, e.Job.UniqueStates = key, spec.unique.states()
 	}
 	return c.completeFollowUps(spec)
+}
+
+// checkAttributes refuses search attributes that are not declared: a store would drop them. What is
+// declared is mostly known; else it is read.
+func (c *Client) checkAttributes(job *store.Job) error {
+	if len(job.Attributes) == 0 {
+		return nil
+	}
+	ctx, done := context.WithTimeout(context.Background(), store.CallTimeout) //nolint:forbidigo // jobs are built without a context
+	defer done()
+	return c.engine.Declared.Check(ctx, job.Namespace, job.Attributes, false)
 }
 
 // completeFollowUps completes those that have passed through middleware; the others are complete.

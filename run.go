@@ -140,6 +140,16 @@ func (r *Run) SetTags(tags ...string) error {
 	return r.strand.Say(&store.Meta{Tags: append([]string{}, tags...)})
 }
 
+// search gives the job search attributes, or takes those away that have no value.
+func (r *Run) search(list []store.Attribute) error {
+	ctx, done := context.WithTimeout(r.Context, store.CallTimeout)
+	defer done()
+	if err := r.client.engine.Declared.Check(ctx, r.run.Job().Namespace, list, true); err != nil {
+		return err
+	}
+	return r.strand.Say(&store.Meta{Attributes: list})
+}
+
 // LoadCheckpoint decodes into v the checkpoint that this or an earlier attempt saved, and reports
 // whether there is one. The error is that of one which does not decode.
 func (r *Run) LoadCheckpoint(v any) (bool, error) {

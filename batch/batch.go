@@ -85,7 +85,7 @@ func call(when store.BatchEnd, item holdfast.BatchItem) Option {
 		}
 		d.Calls = append(d.Calls, store.BatchJob{When: when, ID: holdfast.NewID(), Job: store.ScheduledJob{
 			Kind: job.Kind, Queue: job.Queue, Priority: job.Priority, Args: job.Args, Codec: job.Codec, MaxAttempts: job.MaxAttempts,
-			Options: job.Options, Tags: job.Tags, Metadata: job.Metadata, OrderingKey: job.OrderingKey,
+			Options: job.Options, Tags: job.Tags, Metadata: job.Metadata, OrderingKey: job.OrderingKey, Attributes: job.Attributes,
 		}})
 		return nil
 	}

@@ -87,7 +87,7 @@ func EditJob(args json.RawMessage, opts ...holdfast.EnqueueOption) Option {
 func (d *draft) setJob(job *store.Job) {
 	d.Job = store.ScheduledJob{
 		Kind: job.Kind, Queue: job.Queue, Priority: job.Priority, Args: job.Args, Codec: job.Codec, MaxAttempts: job.MaxAttempts,
-		Options: job.Options, Tags: job.Tags, Metadata: job.Metadata, OrderingKey: job.OrderingKey,
+		Options: job.Options, Tags: job.Tags, Metadata: job.Metadata, OrderingKey: job.OrderingKey, Attributes: job.Attributes,
 	}
 }
 

@@ -30,6 +30,9 @@ func (j *Job) Check() error {
 	case len(j.Metadata) > 0 && !json.Valid(j.Metadata):
 		return fmt.Errorf("%w: job %s: the metadata is not JSON", ErrInvalid, j.ID)
 	}
+	if err := CheckAttributes(j.ID, j.Attributes, false); err != nil {
+		return err
+	}
 	if err := j.checkKey(); err != nil {
 		return err
 	}

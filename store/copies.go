@@ -46,6 +46,8 @@ type Survey struct {
 	Queues    []QueueSettings
 	Limits    []Limit // all, by namespace and name, without IDs and holders
 	Classes   []RetentionClass
+	// Attributes are the search attributes of all namespaces, by namespace and name.
+	Attributes []NamespaceAttribute
 	// Note is what is known of a copy into this database; nil if there was none.
 	Note *CopyNote
 }
@@ -95,6 +97,13 @@ type CopyNote struct {
 	// Last is the greatest id up to which jobs were copied, and Done that all were.
 	Last ID   `json:"last"`
 	Done bool `json:"done"`
+}
+
+// NamespaceAttribute is a search attribute that a namespace has declared.
+type NamespaceAttribute struct {
+	DeclaredAttribute
+
+	Namespace string
 }
 
 // KeyHold is a business key and the job that has it, or had it last.
@@ -202,18 +211,21 @@ type Exported struct {
 
 // ImportParams is a page to write.
 type ImportParams struct {
-	From      Origin // of the database that is copied
-	Queues    []QueueSettings
-	Limits    []Limit          // all that there are to be; nil: those that are there stay
-	Classes   []RetentionClass // the same of classes of retention
-	Jobs      []Whole
-	Builds    []NodeBuild // of nodes that the jobs name; what is known of one already stays
-	Keys      []KeyHold
-	Signals   []SentAlong
-	Schedules []Schedule
-	Runs      []CopiedRun // of schedules that are there
-	Batches   []JobBatch
-	Stubs     []Stub // what is known of one already stays
+	From    Origin // of the database that is copied
+	Queues  []QueueSettings
+	Limits  []Limit          // all that there are to be; nil: those that are there stay
+	Classes []RetentionClass // the same of classes of retention
+	// Attributes are search attributes, which come before the jobs that have them, and take the
+	// place of those of their names. Values of others are dropped.
+	Attributes []NamespaceAttribute
+	Jobs       []Whole
+	Builds     []NodeBuild // of nodes that the jobs name; what is known of one already stays
+	Keys       []KeyHold
+	Signals    []SentAlong
+	Schedules  []Schedule
+	Runs       []CopiedRun // of schedules that are there
+	Batches    []JobBatch
+	Stubs      []Stub // what is known of one already stays
 	// Last is what CopyNote.Last becomes, if it is greater than that.
 	Last ID
 	Done bool // the copy is complete
@@ -375,6 +387,9 @@ func (w *Whole) Size() int {
 	}
 	for i := range w.Attempts {
 		n += len(w.Attempts[i].Error) + len(w.Attempts[i].Trace)
+	}
+	for i := range w.Attributes {
+		n += 50 + len(w.Attributes[i].Name) + len(w.Attributes[i].Value.Data)
 	}
 	for i := range w.Logs {
 		n += 50 + len(w.Logs[i].Lines)

@@ -84,10 +84,15 @@ type DeleteParams struct {
 type Meta struct {
 	Metadata []byte   // a JSON object
 	Tags     []string // all of them; empty but not nil: none
+	// Attributes are search attributes that the job has from now on, or, without a value, has no
+	// more. Others stay as they are.
+	Attributes []Attribute
 }
 
 // IsEmpty reports whether it says nothing.
-func (m *Meta) IsEmpty() bool { return m == nil || m.Metadata == nil && m.Tags == nil }
+func (m *Meta) IsEmpty() bool {
+	return m == nil || m.Metadata == nil && m.Tags == nil && len(m.Attributes) == 0
+}
 
 // Over is what is said by m and then by later.
 func (m *Meta) Over(later *Meta) *Meta {
@@ -104,6 +109,7 @@ func (m *Meta) Over(later *Meta) *Meta {
 	if both.Tags == nil {
 		both.Tags = m.Tags
 	}
+	both.Attributes = OverAttributes(m.Attributes, later.Attributes)
 	return &both
 }
 
@@ -111,6 +117,9 @@ func (m *Meta) Over(later *Meta) *Meta {
 func (m *Meta) Check(job ID) error {
 	if m == nil {
 		return nil
+	}
+	if err := CheckAttributes(job, m.Attributes, true); err != nil {
+		return err
 	}
 	return checkWords(job, m.Tags, m.Metadata)
 }

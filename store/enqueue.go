@@ -15,17 +15,17 @@ const (
 	Reject
 	// Replace puts the new args, codec, metadata and run time on the job that holds the key if it
 	// has not started (never claimed: a job that snoozed or was released has started); otherwise it
-	// behaves as ReturnExisting.
+	// behaves as ReturnExisting. Of search attributes it sets those that the enqueue has.
 	Replace
 )
 
 // Enqueue is one job to be inserted, and what became of it.
 type Enqueue struct {
 	// Job is the body. The store reads ID, Namespace, Queue, Kind, Priority, Args, Codec, RunAt,
-	// MaxAttempts, Options, Tags, Metadata, OrderingKey, UniqueKey, UniqueStates, Parent, Answers,
-	// OnParentClose and Batch, which the caller has validated and completed. A zero RunAt means
-	// now. UniqueStates contains at least Scheduled, Available; whether a job that waits holds its
-	// key is told by Running: parking and waking change nothing about it.
+	// MaxAttempts, Options, Tags, Metadata, Attributes, OrderingKey, UniqueKey, UniqueStates,
+	// Parent, Answers, OnParentClose and Batch, which the caller has validated and completed. A
+	// zero RunAt means now. UniqueStates contains at least Scheduled, Available; whether a job that
+	// waits holds its key is told by Running: parking and waking change nothing about it.
 	Job        Job
 	OnConflict OnConflict
 

@@ -64,6 +64,11 @@ type Filter struct {
 	// Metadata and Args: what these have at a path. They are looked for among the others, and read
 	// as a whole. Args that are no JSON, by their codec, do not match.
 	Metadata, Args []Match
+	// Attributes: what the job has for search attributes, which the namespace has declared; all of
+	// them must fit. They need a Namespace. A value that must be equal is found by it, in the order
+	// of ids, any number of jobs; a range, and several attributes, by that of which no more than
+	// CountBound jobs have a value that fits. Else they are looked for among the others.
+	Attributes []AttributeMatch
 }
 
 // MaxFilterIDs is how many ids a filter may have.

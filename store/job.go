@@ -29,6 +29,9 @@ type Job struct { //nolint:recvcheck // only what writes JSON takes a copy
 	Options     Options
 	Tags        []string
 	Metadata    []byte // a JSON object, or nil
+	// Attributes are the search attributes that the job has, by name. Records have them, and what
+	// is enqueued; jobs that are claimed do not.
+	Attributes []Attribute
 
 	LeaseNumber int64 // the last lease number handed out
 

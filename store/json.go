@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -29,11 +31,14 @@ type jobJSON struct {
 
 	*howJSON // of a Record
 
-	Priority      int          `json:"priority"`
-	Args          payloadJSON  `json:"args"`
-	Codec         int          `json:"codec"`
-	Metadata      payloadJSON  `json:"metadata"`
-	Tags          []string     `json:"tags"`
+	Priority int         `json:"priority"`
+	Args     payloadJSON `json:"args"`
+	Codec    int         `json:"codec"`
+	Metadata payloadJSON `json:"metadata"`
+	Tags     []string    `json:"tags"`
+
+	Attributes map[string]AttributeValue `json:"attributes"`
+
 	CreatedAt     timeJSON     `json:"created_at"`
 	RunAt         timeJSON     `json:"run_at"`
 	Attempt       int          `json:"attempt"`
@@ -107,7 +112,8 @@ func (j Job) json() *jobJSON {
 	v := &jobJSON{
 		ID: j.ID, Namespace: j.Namespace, Queue: j.Queue, Kind: j.Kind, Priority: j.Priority,
 		Args: payloadJSON{j.Args, j.Codec}, Codec: j.Codec, Metadata: payloadJSON{j.Metadata, 0}, Tags: append([]string{}, j.Tags...),
-		CreatedAt: timeJSON(j.CreatedAt), RunAt: timeJSON(j.RunAt), Attempt: j.Attempt, MaxAttempts: numberJSON(j.MaxAttempts),
+		Attributes: AttributeValues(j.Attributes),
+		CreatedAt:  timeJSON(j.CreatedAt), RunAt: timeJSON(j.RunAt), Attempt: j.Attempt, MaxAttempts: numberJSON(j.MaxAttempts),
 		Timeout: durationJSON(j.Options.Timeout), Heartbeat: durationJSON(j.Options.Heartbeat),
 		Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
 		Unique: j.UniqueKey != nil, Key: textJSON(j.Options.Key), KeepKey: keepJSON(j.Options.KeepKey),
@@ -151,6 +157,9 @@ func (v *jobJSON) job() Job {
 	}
 	if len(v.Tags) > 0 {
 		j.Tags = v.Tags
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Attributes)) {
+		j.Attributes = append(j.Attributes, Attribute{Name: name, Value: v.Attributes[name]})
 	}
 	for _, name := range v.OfKind {
 		if of, err := SettingNamed(name); err == nil { // a later program may know more

@@ -72,6 +72,10 @@ func whole() Record {
 				TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "congo=t61",
 				Backoff: Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
+			Attributes: []Attribute{
+				{"amount", IntValue(-9007199254740993)}, {"at", TimeValue(at)}, {"customer", KeywordValue("acme")}, {"paid", BoolValue(true)},
+				{"share", FloatValue(0.1)},
+			},
 			Tags: []string{"a", "b"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte{},
 			LeaseNumber: 9007199254740993, Version: "2", Closing: true, Parent: parent, Batch: parent, OnParentClose: AbandonChild,
 		},
@@ -97,7 +101,9 @@ func whole() Record {
 
 const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"default","queue":"mail","kind":"send",` +
 	`"state":"failed","reason":"terminal","error":"it & broke","priority":2,"args":{"to":"<ada>","n":9007199254740993},"codec":0,` +
-	`"metadata":{"customer":7},"tags":["a","b"],"created_at":"2026-03-04T05:06:07.000089Z","run_at":"2026-03-04T05:06:08.000089Z",` +
+	`"metadata":{"customer":7},"tags":["a","b"],` +
+	`"attributes":{"amount":{"type":"int","text":"-9007199254740993"},"at":{"type":"time","text":"2026-03-04T05:06:07.000089Z"},` +
+	`"customer":{"type":"keyword","text":"acme"},"paid":{"type":"bool","text":"true"},"share":{"type":"float","text":"0.1"}},"created_at":"2026-03-04T05:06:07.000089Z","run_at":"2026-03-04T05:06:08.000089Z",` +
 	`"attempt":3,"max_attempts":5,"timeout":"1m30s","heartbeat_timeout":"20s","deadline":"2026-03-04T06:06:07.000089Z",` +
 	`"backoff":{"base":"1s","cap":"1m0s","jitter":0.25},"of_kind":["backoff","timeout"],` +
 	`"ordering_key":"ada","unique":true,"key":"order-42","keep_key":"1h0m0s",` +

@@ -101,6 +101,7 @@ type ScheduledJob struct {
 	Tags        []string        `json:"tags,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
 	OrderingKey string          `json:"ordering_key,omitempty"`
+	Attributes  []Attribute     `json:"attributes,omitempty"`
 }
 
 // Overlap says what happens at a nominal time if the job of an earlier one has not finished. The
@@ -305,6 +306,7 @@ func (j *ScheduledJob) Job(namespace string, id ID, at time.Time) Job {
 	return Job{
 		ID: id, Namespace: namespace, Queue: j.Queue, Kind: j.Kind, Priority: j.Priority, Args: bytes.Clone(j.Args), Codec: j.Codec,
 		RunAt: at, MaxAttempts: j.MaxAttempts, Options: j.Options, Tags: j.Tags, Metadata: j.Metadata, OrderingKey: j.OrderingKey,
+		Attributes: j.Attributes,
 	}
 }
 

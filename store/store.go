@@ -27,6 +27,7 @@ type Store interface {
 	Queues
 	Reader
 	Keys
+	Attributes
 	Runs
 	Plans
 	Limits

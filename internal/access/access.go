@@ -163,6 +163,13 @@ var BatchOf func(run any) store.ID
 // Called returns of which batch the job of a *holdfast.Run was enqueued, as it had ended, and how.
 var Called func(run any) store.BatchResult
 
+// Search returns a holdfast.EnqueueOption that gives a job a search attribute.
+var Search func(a store.Attribute) any
+
+// SearchRun gives the job of a *holdfast.Run search attributes, or takes those away that have no
+// value.
+var SearchRun func(run any, list []store.Attribute) error
+
 // Tests is what a test sets up below a client.
 type Tests struct {
 	// Rarely is that of engine.Config.

@@ -297,6 +297,13 @@ func TestSpecIsRead(t *testing.T) {
 			field.Set(reflect.ValueOf(at.Add(time.Duration(i) * time.Hour)))
 		case []store.Match:
 			field.Set(reflect.ValueOf([]store.Match{{Path: "a.b", Value: json.RawMessage(`1`)}}))
+		case []store.AttributeMatch:
+			field.Set(reflect.ValueOf([]store.AttributeMatch{
+				{Name: "a", Op: store.AttributeFrom, Value: store.IntValue(-7)}, {Name: "b", Op: store.AttributeIsThere},
+				{Name: "c", Op: store.AttributeIs, Value: store.TextValue("x")}, {Name: "d", Op: store.AttributeIs, Value: store.KeywordValue("<")},
+				{Name: "e", Op: store.AttributeIs, Value: store.FloatValue(-0.1)}, {Name: "f", Op: store.AttributeIs, Value: store.BoolValue(true)},
+				{Name: "g", Op: store.AttributeIs, Value: store.TimeValue(at)},
+			}))
 		default:
 			t.Fatalf("the field %s is of a type that this test does not know", v.Type().Field(i).Name)
 		}

@@ -98,6 +98,8 @@ type filterJSON struct {
 
 	Metadata []store.Match `json:"metadata,omitempty"`
 	Args     []store.Match `json:"args,omitempty"`
+
+	Attributes []store.AttributeMatch `json:"attributes,omitempty"`
 }
 
 // writtenFilter is a filter with what JSON has no type of its own for: many readers of JSON round

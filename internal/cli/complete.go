@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/attributes"
 	"github.com/holdfastdev/holdfast/internal/cli/batches"
 	"github.com/holdfastdev/holdfast/internal/cli/limits"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
@@ -73,6 +74,8 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 		"kind":            a.fromDatabase(kindNames, builtinKinds...),
 		"tag":             a.fromDatabase(tagNames),
 		"remove":          a.fromDatabase(tagNames),
+		"attr":            a.fromDatabase(attributes.Names),
+		"type":            words("keyword", "int", "float", "bool", "time"),
 		"sort":            words("newest", "oldest", "run_at\tunfinished jobs", "finished\tfinished jobs"), //nolint:dupword // value and meaning
 		"parent":          a.fromDatabase(jobsIn(arg.States)),
 		"root":            a.fromDatabase(jobsIn(arg.States)),
@@ -124,8 +127,10 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		"BATCH":     batches.Names,
 		"OPERATION": operations.Names,
 		"set NAME":  limits.Names,
-		"NODE":      nodes.Names,
-		"TAG":       tagNames, "send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
+
+		"delete NAME": attributes.Names,
+		"NODE":        nodes.Names,
+		"TAG":         tagNames, "send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
 	}
 	word := strings.Trim(takes[min(len(args), len(takes)-1)], "[.]")
 	switch {

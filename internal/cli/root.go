@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/archives"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/attributes"
 	"github.com/holdfastdev/holdfast/internal/cli/batches"
 	"github.com/holdfastdev/holdfast/internal/cli/bench"
 	"github.com/holdfastdev/holdfast/internal/cli/counts"
@@ -72,7 +73,8 @@ To get started, run "holdfast dev".`,
 	root.AddCommand(jobs.Commands(a.App)...)
 	root.AddCommand(queues.Commands(a.App, jobs.DrainCommand(a.App), limits.QueueCommand(a.App), limits.RestCommand(a.App))...)
 	root.AddCommand(schedules.Command(a.App), limits.Command(a.App), batches.Command(a.App), operations.Command(a.App))
-	root.AddCommand(dead.Command(a.App), feed.Command(a.App), counts.Command(a.App), retentions.Command(a.App), archives.Command(a.App))
+	root.AddCommand(dead.Command(a.App), feed.Command(a.App), counts.Command(a.App), retentions.Command(a.App), archives.Command(a.App),
+		attributes.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)
 	root.AddCommand(bench.Command(a.App), a.codecCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())

@@ -50,6 +50,9 @@ func weightOf(m *store.Meta) (n int) {
 	for _, tag := range m.Tags {
 		n += len(tag)
 	}
+	for i := range m.Attributes {
+		n += len(m.Attributes[i].Name) + len(m.Attributes[i].Value.Data)
+	}
 	return n + len(m.Metadata)
 }
 

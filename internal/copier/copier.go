@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -103,6 +104,7 @@ func (c *copying) begin() (err error) {
 	}
 	return c.to.Import(c, store.ImportParams{
 		From: c.survey.Origin, Queues: c.survey.Queues, Limits: c.survey.Limits, Classes: c.survey.Classes,
+		Attributes: c.survey.Attributes,
 	})
 }
 
@@ -177,6 +179,8 @@ func (c *copying) compare(before bool) (Report, error) {
 		what = "limits"
 	case alike && !reflect.DeepEqual(now.Classes, there.Classes):
 		what = "retention classes"
+	case alike && !declares(there.Attributes, now.Attributes):
+		what = "search attributes"
 	case alike:
 		return report, nil
 	}
@@ -188,4 +192,13 @@ func (c *copying) compare(before bool) (Report, error) {
 			store.ErrConflict, what)
 	}
 	return report, fmt.Errorf("%w: %w; jobs were enqueued or changed meanwhile, here or there: "+again, store.ErrConflict, errDiffers)
+}
+
+// declares reports whether all search attributes are among others.
+func declares(there, all []store.NamespaceAttribute) bool {
+	return !slices.ContainsFunc(all, func(a store.NamespaceAttribute) bool {
+		return !slices.ContainsFunc(there, func(b store.NamespaceAttribute) bool {
+			return a.Namespace == b.Namespace && a.Name == b.Name && a.Type == b.Type && a.Leaving == b.Leaving
+		})
+	})
 }

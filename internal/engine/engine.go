@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/news"
 	"github.com/holdfastdev/holdfast/internal/ping"
 	"github.com/holdfastdev/holdfast/internal/runlog"
+	"github.com/holdfastdev/holdfast/internal/searched"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/tail"
 	"github.com/holdfastdev/holdfast/store"
@@ -99,7 +100,7 @@ func New(st store.Store, cfg Config) *Engine {
 			return st.Journals(ctx, namespace, ids)
 		})
 	e.updates = loader.New(loader.Parts{Call: logs.CallUpdates, Guard: e.guard, Outage: e.outage}, st.OpenUpdates)
-	e.Feed = tail.New(st)
+	e.Feed, e.Declared = tail.New(st), searched.New(st)
 	e.logs = runlog.New(runlog.Parts{Config: cfg.Logs, Keep: st.KeepLogs, Guard: e.guard, Outage: e.outage, Lost: e.lostLogs})
 	e.commit = commit.New(commit.Parts{
 		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,

@@ -20,6 +20,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/scheduler"
+	"github.com/holdfastdev/holdfast/internal/searched"
 	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/internal/stopwatch"
 	"github.com/holdfastdev/holdfast/internal/supervise"
@@ -50,8 +51,9 @@ type Engine struct {
 	updates  *loader.Loader[store.UpdatesAfter, []store.Update]
 	news     *news.Hub
 	logs     *runlog.Keeper
-	Feed     *tail.Tail       // for all who read the feed of changes
-	hooks    *hookqueue.Queue // nil: none are to be told
+	Feed     *tail.Tail         // for all who read the feed of changes
+	Declared *searched.Registry // what namespaces have declared of search attributes
+	hooks    *hookqueue.Queue   // nil: none are to be told
 	lacking  lackingLog
 
 	unobserved func() // ends what the observer does

@@ -54,6 +54,7 @@ var layers = []layer{
 	{pattern: "store/storetest/family", imports: words},
 	{pattern: "store/storetest/jobs", imports: words},
 	{pattern: "store/storetest/joblogs", imports: words},
+	{pattern: "store/storetest/attributes", imports: words},
 	{pattern: "store/storetest/retention", imports: append([]string{"store/storetest/crowd"}, words...)},
 	{pattern: "store/storetest/descriptors", imports: append([]string{"store/storetest/crowd"}, words...)},
 	{pattern: "store/storetest/dead", imports: words},
@@ -91,7 +92,7 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/batches", "store/sqlite/internal/classes", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
+			"store/sqlite/internal/attributes", "store/sqlite/internal/batches", "store/sqlite/internal/classes", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
 			"store/sqlite/internal/joblog", "store/sqlite/internal/limits", "store/sqlite/internal/remains",
 			"store/sqlite/internal/schedules",
 			"store/sqlite/internal/work",
@@ -100,6 +101,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/keys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/updates", imports: onSQLite},
 	{pattern: "store/sqlite/internal/joblog", imports: onSQLite},
+	{pattern: "store/sqlite/internal/attributes", imports: onSQLite},
 	{pattern: "store/sqlite/internal/classes", imports: slices.Concat(onSQLite, []string{"store/internal/kept"})},
 	{pattern: "store/sqlite/internal/remains", imports: slices.Concat(onSQLite, []string{"store/internal/kept"})},
 	{pattern: "store/sqlite/internal/descriptors", imports: onSQLite},
@@ -115,7 +117,7 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/work",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/batches", "store/sqlite/internal/choosing", "store/sqlite/internal/edges", "store/sqlite/internal/gating",
+			"store/sqlite/internal/attributes", "store/sqlite/internal/batches", "store/sqlite/internal/choosing", "store/sqlite/internal/edges", "store/sqlite/internal/gating",
 			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/schedules",
 			"store/sqlite/internal/updates",
 		}),
@@ -132,7 +134,7 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/view",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/lists", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
+			"store/internal/lists", "store/sqlite/internal/attributes", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
 			"store/sqlite/internal/remains", "store/sqlite/internal/work",
 		}),
 	},
@@ -147,7 +149,7 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/move",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/batches", "store/postgres/internal/classes", "store/postgres/internal/limits",
+			"store/postgres/internal/attributes", "store/postgres/internal/batches", "store/postgres/internal/classes", "store/postgres/internal/limits",
 			"store/postgres/internal/remains", "store/postgres/internal/schedules",
 		}),
 	},
@@ -158,6 +160,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"internal/gcra", "store/internal/gates"})},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
 	{pattern: "store/postgres/internal/joblog", imports: onPostgres},
+	{pattern: "store/postgres/internal/attributes", imports: onPostgres},
 	{pattern: "store/postgres/internal/classes", imports: slices.Concat(onPostgres, []string{"store/internal/kept"})},
 	{pattern: "store/postgres/internal/remains", imports: onPostgres},
 	{pattern: "store/postgres/internal/descriptors", imports: onPostgres},
@@ -182,7 +185,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/internal/edits", "store/internal/kept", "store/postgres/internal/batches", "store/postgres/internal/classes",
+			"store/internal/edits", "store/internal/kept", "store/postgres/internal/attributes", "store/postgres/internal/batches",
+			"store/postgres/internal/classes",
 			"store/postgres/internal/edges", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/locks", "store/postgres/internal/read", "store/postgres/internal/remains",
 			"store/postgres/internal/schema",
@@ -192,7 +196,7 @@ var layers = []layer{
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/classes",
+			"store/postgres/internal/attributes", "store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/classes",
 			"store/postgres/internal/descriptors", "store/postgres/internal/examine",
 			"store/postgres/internal/facts", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/move",
@@ -264,6 +268,7 @@ var layers = []layer{
 		tests: []string{"store/..."},
 	},
 	{pattern: "internal/batching", imports: []string{"store"}},
+	{pattern: "internal/searched", imports: []string{"store"}, tests: []string{"store/storetest/faults", "store/storetest/model"}},
 	{pattern: "internal/gather", imports: []string{"store"}},
 	{pattern: "internal/journal", imports: []string{"internal/usercode", "store"}},
 	{pattern: "internal/blocked", imports: []string{"store"}},
@@ -305,7 +310,7 @@ var layers = []layer{
 		imports: []string{
 			"hooks", "internal/batching", "internal/commit", "internal/duty", "internal/facts", "internal/gauges", "internal/grants", "internal/hookqueue",
 			"internal/loader", "internal/logs", "internal/news", "internal/observer", "internal/outcome", "internal/ping", "internal/portion",
-			"internal/promoter", "internal/pulse", "internal/replay", "internal/runlog", "internal/scheduler",
+			"internal/promoter", "internal/pulse", "internal/replay", "internal/runlog", "internal/searched", "internal/scheduler",
 			"internal/slots", "internal/stopwatch",
 			"internal/supervise", "internal/tail", "internal/tuning", "internal/turns", "internal/usercode", "store",
 		},
@@ -352,6 +357,7 @@ var layers = []layer{
 		pattern: "dead", imports: []string{".", "internal/access", "internal/engine", "internal/journal", "store"},
 		tests: append([]string{"events"}, support...),
 	},
+	{pattern: "search", imports: []string{".", "internal/access", "store"}, tests: append([]string{"schedule"}, support...)},
 	{pattern: "joblog", imports: []string{".", "internal/access", "internal/runlog", "store"}, tests: support},
 	{
 		pattern: "stats", imports: []string{".", "internal/access", "internal/gauges", "internal/tally", "store"},
@@ -401,7 +407,7 @@ var layers = []layer{
 	},
 
 	{pattern: "internal/cli/output"},
-	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "store"}},
+	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "search", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
 	{
 		pattern: "internal/cli/views",
@@ -430,6 +436,7 @@ var layers = []layer{
 	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/counts", imports: append([]string{".", "stats"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/archives", imports: append([]string{"archive", "store"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/attributes", imports: append([]string{".", "search", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/retentions", imports: append([]string{".", "retention", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "describe", "limit", "store"}, ofVerbs...), tests: support},
 	{

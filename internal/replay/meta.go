@@ -13,7 +13,7 @@ import (
 // side a replay does not know which spoke last, and what handles a request may never come past a
 // later operation: only the handler and compensations may.
 func (s *Strand) Say(meta *store.Meta) error {
-	switch says := (misuse.Operation{Verb: "run.SetMetadata or run.SetTags"}); {
+	switch says := (misuse.Operation{Verb: "run.SetMetadata, run.SetTags or search.Set"}); {
 	case s.over.Load():
 		return misuse.TooLate(s.run.claimed.Job.ID, says)
 	case s.prefix != "" && !(s.undo && strings.Count(s.prefix, ".") == 1):

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
@@ -135,7 +136,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.limits = &limits.Store{Store: s.local}
 	s.feed = &feed.Store{Store: s.local}
 	s.batches = &batches.Store{Store: s.local}
-	s.classes = &classes.Store{Store: s.local}
+	s.classes, s.searched = &classes.Store{Store: s.local}, &attributes.Store{Store: s.local}
 	s.describes = &descriptors.Store{Store: s.local}
 	s.move = &move.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)

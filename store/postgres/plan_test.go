@@ -53,6 +53,7 @@ func TestHotPlans(t *testing.T) {
 		"batches_counted", "batches_call_lock", "batches_called", "batches_forget", "batches", "batches_of",
 		"batch_retried", "batch_retried_forget",
 		"logs_put", "logs_trim", "logs_old", "logs", "logs_of_gone",
+		"attributes_set", "attributes_unset", "attributes_of_gone", "attributes_declared", "attribute_leave", "attribute_values_remove",
 		"facts_keep", "facts_put", "facts_delete", "facts_page", "facts_minutes", "facts_hours",
 		"spots_of_jobs", "finish_outside", "fail_undoing", "untold_put", "untold_parents", "tell_parents",
 	} {
@@ -115,6 +116,34 @@ func TestFactsAreFoundByTheirTime(t *testing.T) {
 		`INSERT INTO {schema}.fact (namespace, span, at, node, number, version)
 			SELECT 'space ' || i % 3, 1 + i % 2, i / 6 * 60000000::bigint, i % 5, i, 1 FROM generate_series(1, 50000) i`,
 		"ANALYZE {schema}.fact",
+	)
+}
+
+// TestValuesAreFoundByThemselves: jobs with a value come from one index, in the order of their ids,
+// and so do those of a range; what a job has is found by its id.
+func TestValuesAreFoundByThemselves(t *testing.T) {
+	t.Parallel()
+	whenFilled(t, func(after string, plan plansOf) {
+		for name, want := range map[string]string{
+			"list_valued": "attribute_value_place", "list_valued_few": "attribute_value_place",
+			"attribute_values_remove": "attribute_value_place", "list_values": "attribute_value_pkey",
+			"attributes_of_gone": "attribute_value_pkey", "attributes_unset": "attribute_value_pkey",
+		} {
+			text := plan(name)
+			if !strings.Contains(text, "using "+want+" on attribute_value") || strings.Contains(text, "Seq Scan on attribute_value") {
+				t.Errorf("%s after %.40s…: %s", name, after, text)
+			}
+			if strings.HasPrefix(name, "list_valued") && strings.Contains(text, "Sort") {
+				t.Errorf("%s sorts after %.40s…: %s", name, after, text)
+			}
+		}
+		if text := plan("records"); strings.Contains(text, "Seq Scan on attribute_value") {
+			t.Errorf("records after %.40s…: %s", after, text)
+		}
+	},
+		`INSERT INTO {schema}.attribute_value (id, attribute, value)
+			SELECT lpad(to_hex(i), 32, '0')::uuid, 1 + a, ('v' || i % (10 + a * 1000))::bytea FROM generate_series(1, 30000) i, generate_series(0, 1) a`,
+		"ANALYZE {schema}.attribute_value",
 	)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
@@ -48,6 +49,7 @@ type Store struct {
 	feed      *feed.Store
 	classes   *classes.Store
 	describes *descriptors.Store
+	searched  *attributes.Store
 
 	close sync.Once
 }
@@ -267,6 +269,23 @@ func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (int, err
 func (s *Store) Descriptors(ctx context.Context, params store.DescriptorParams) ([]store.Descriptor, error) {
 	all, err := s.describes.Descriptors(ctx, params)
 	return all, pg.Classify(ctx, "list descriptors", err)
+}
+
+// DeclareAttributes implements store.Attributes.
+func (s *Store) DeclareAttributes(ctx context.Context, params store.DeclareAttributesParams) error {
+	return pg.Classify(ctx, "declare search attributes", s.searched.DeclareAttributes(ctx, params))
+}
+
+// DeclaredAttributes implements store.Attributes.
+func (s *Store) DeclaredAttributes(ctx context.Context, namespace string) ([]store.DeclaredAttribute, error) {
+	all, err := s.searched.DeclaredAttributes(ctx, namespace)
+	return all, pg.Classify(ctx, "list search attributes", err)
+}
+
+// RemoveAttribute implements store.Attributes.
+func (s *Store) RemoveAttribute(ctx context.Context, params store.RemoveAttributeParams) (bool, error) {
+	more, err := s.searched.RemoveAttribute(ctx, params)
+	return more, pg.Classify(ctx, "remove the search attribute "+params.Name, err)
 }
 
 // SetRetention implements store.Retentions.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
@@ -53,6 +54,7 @@ type Store struct {
 	batching
 	retaining
 	describing
+	searching
 
 	d         *core.Database
 	config    Config
@@ -76,6 +78,7 @@ type (
 	batching   = batches.Verbs
 	retaining  = classes.Verbs
 	describing = descriptors.Verbs
+	searching  = attributes.Verbs
 )
 
 var (
@@ -146,7 +149,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	s.naming, s.updating, s.moving = keys.New(s.d), updates.New(s.d), move.New(s.d)
 	s.logging, s.counting = joblog.New(s.d), facts.New(s.d)
 	s.telling = feed.New(s.d)
-	s.retaining, s.describing = classes.New(s.d), descriptors.New(s.d)
+	s.retaining, s.describing, s.searching = classes.New(s.d), descriptors.New(s.d), attributes.New(s.d)
 	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil
 }

@@ -62,7 +62,8 @@ func wholeLife(e *env.Env, named func(*store.Enqueue), look func(store.ID)) stor
 	e.SaveLimit(env.Limit("tenant", 1, func(l *store.Limit) { l.PerKey = true }))
 	bounded := env.LimitKey("tenant", "acme")
 	turn, slot := e.ClaimOne(node, e.Add(env.Ordered("k"))), e.ClaimOne(node, e.Add(bounded))
-	fire := e.Fire(e.SaveSchedule(env.Schedule("nightly")), e.Clock.Now(),
+	e.Declare(map[string]store.AttributeType{"customer": store.AttributeKeyword})
+	fire := e.Fire(e.SaveSchedule(env.Schedule("nightly")), e.Clock.Now(), env.Searched("customer", store.KeywordValue("acme")),
 		env.Ordered("k"), named, bounded, env.Delay(time.Minute), env.Attempts(100))
 	id := fire.Enqueues[0].Job.ID
 	fire.Fire.Cancels = id

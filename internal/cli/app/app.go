@@ -1,7 +1,9 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -125,10 +127,36 @@ func (a *App) Hide(data []byte, number int) []byte {
 	return a.Redact(data)
 }
 
+// HideAttributes returns search attributes as they are shown to people.
+func (a *App) HideAttributes(list []store.Attribute) []store.Attribute {
+	shown := make([]store.Attribute, len(list))
+	for i := range list {
+		shown[i] = a.hideAttribute(list[i])
+	}
+	return shown
+}
+
+// hideAttribute is a search attribute as it is shown to people: its value is hidden if that of a
+// field of its name would be.
+func (a *App) hideAttribute(one store.Attribute) store.Attribute {
+	doc, err := json.Marshal(map[string]string{one.Name: one.Value.String()})
+	if err != nil {
+		return one
+	}
+	hidden := a.Hide(doc, 0)
+	var shown map[string]string
+	if bytes.Equal(hidden, doc) || json.Unmarshal(hidden, &shown) != nil || shown[one.Name] == one.Value.String() {
+		return one
+	}
+	one.Value = store.KeywordValue(shown[one.Name])
+	return one
+}
+
 // HideRecord hides in the payloads of a job what people are not to see. The record is only good to
 // be shown then.
 func (a *App) HideRecord(r *store.Record) {
 	r.Args, r.Result, r.Metadata = a.Hide(r.Args, r.Codec), a.Hide(r.Result, r.ResultCodec), a.Hide(r.Metadata, 0)
+	r.Attributes = a.HideAttributes(r.Attributes)
 	if r.Checkpoint != nil {
 		c := *r.Checkpoint
 		c.Value = a.Hide(c.Value, 0)

@@ -71,6 +71,14 @@ func (nowhere) SetRetention(_ context.Context, c store.RetentionClass) (store.Re
 	return c, c.Check()
 }
 
+// TakesAnyAttribute tells that any search attribute is declared (searched.Anything).
+func (nowhere) TakesAnyAttribute() {}
+
+// DeclareAttributes checks declarations.
+func (nowhere) DeclareAttributes(_ context.Context, p store.DeclareAttributesParams) error {
+	return p.Check()
+}
+
 func (nowhere) DeleteQueue(context.Context, store.DeleteQueueParams) error { return nil }
 
 // Schedules returns a schedule of any name, which fires so rarely that what fits to another

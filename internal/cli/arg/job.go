@@ -2,12 +2,14 @@ package arg
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/search"
 )
 
 // JobFlags are flags that say how a job runs, for one that is enqueued now, changed, or enqueued by
@@ -20,6 +22,7 @@ type JobFlags struct {
 	heartbeat   time.Duration
 	tags        []string
 	metadata    string
+	attributes  []string
 }
 
 // Add adds the flags to a verb.
@@ -33,6 +36,11 @@ func (f *JobFlags) Add(cmd *cobra.Command) {
 		"fail an attempt that makes no progress for `DURATION` (default: the handler's, or no limit)")
 	flags.StringArrayVar(&f.tags, "tag", nil, "`TAG` to find the job by; repeatable")
 	flags.StringVar(&f.metadata, "metadata", "", "JSON `OBJECT` to store with the job")
+}
+
+// AddAttributes adds the flag that sets search attributes, which cannot be changed later.
+func (f *JobFlags) AddAttributes(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.attributes, "attr", nil, "search attribute to find the job by, as `NAME=VALUE`; repeatable")
 }
 
 // Options turns the given flags into options of the library.
@@ -54,6 +62,13 @@ func (f *JobFlags) Options(given func(string) bool) ([]holdfast.EnqueueOption, e
 			return nil, Usagef("--metadata is not JSON: %s", output.Clip(f.metadata, 60))
 		}
 		opts = append(opts, holdfast.Metadata(json.RawMessage(f.metadata)))
+	}
+	for _, text := range f.attributes {
+		name, value, is := strings.Cut(text, "=")
+		if !is || name == "" || value == "" {
+			return nil, Usagef("--attr %q: must be NAME=VALUE, such as customer=acme", output.Clip(text, 60))
+		}
+		opts = append(opts, search.Text(name, value))
 	}
 	return opts, nil
 }

@@ -57,6 +57,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.wait, "wait", false, "wait for the job and print its result, like \"job wait\"")
 	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait: stop waiting after `DURATION`, such as 30s; the job continues")
 	f.addChanges(cmd)
+	f.AddAttributes(cmd)
 	f.addKeys(cmd)
 	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
 	f.trace.Add(cmd)

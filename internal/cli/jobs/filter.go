@@ -28,6 +28,7 @@ type filterFlags struct {
 	finishedSince  string
 	finishedBefore string
 	metadata, args []string
+	attributes     []string
 }
 
 func (f *filterFlags) add(cmd *cobra.Command) {
@@ -48,6 +49,8 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.finishedBefore, "finished-before", "", "only jobs that finished before `TIME`, or longer ago")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "only jobs whose metadata have a value, as `PATH=VALUE`; repeatable")
 	flags.StringArrayVar(&f.args, "args", nil, "only jobs whose args have a value, as `PATH=VALUE`; repeatable")
+	flags.StringArrayVar(&f.attributes, "attr", nil,
+		"only jobs whose search attribute has a value, as `NAME=VALUE`, or is compared by <, <=, > or >=, or, as NAME, is there; repeatable")
 	for _, name := range []string{"parent", "root", "id"} {
 		app.TakesID(flags, name)
 	}
@@ -56,7 +59,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 var filterNames = []string{
 	"state", "queue", "kind", "tag", "key", "parent", "root", "batch", "id", "lost-from", "since", "before",
 	"finished-since", "finished-before",
-	"metadata", "args",
+	"metadata", "args", "attr",
 }
 
 // parse returns the filter of the flags, as it is now.
@@ -78,7 +81,10 @@ func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
 	if f.filter.Metadata, err = parseMatches("metadata", f.metadata); err != nil {
 		return f.filter, err
 	}
-	f.filter.Args, err = parseMatches("args", f.args)
+	if f.filter.Args, err = parseMatches("args", f.args); err != nil {
+		return f.filter, err
+	}
+	f.filter.Attributes, err = parseAttributes(f.attributes)
 	return f.filter, err
 }
 
@@ -189,4 +195,25 @@ func isPath(path string) bool {
 		return !strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(pointer), "~")
 	}
 	return !slices.Contains(strings.Split(path, "."), "")
+}
+
+// parseAttributes reads NAME=VALUE, other comparisons, and NAME alone. The type of a value is that
+// with which the name is declared.
+func parseAttributes(texts []string) (all []store.AttributeMatch, err error) {
+	for _, text := range texts {
+		m := store.AttributeMatch{Name: text, Op: store.AttributeIsThere}
+		if at := strings.IndexAny(text, "<>="); at >= 0 {
+			op := text[at : at+1]
+			if op != "=" && strings.HasPrefix(text[at+1:], "=") {
+				op += "="
+			}
+			m = store.AttributeMatch{Name: text[:at], Op: store.AttributeOp(op), Value: store.TextValue(text[at+len(op):])}
+		}
+		if err := store.CheckAttributeName(m.Name); err != nil {
+			return nil, arg.Usagef("--attr %q: must be NAME=VALUE, such as customer=acme, or 'amount>=10', or a NAME alone",
+				output.Clip(text, 60))
+		}
+		all = append(all, m)
+	}
+	return all, nil
 }

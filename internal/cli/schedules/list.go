@@ -92,6 +92,7 @@ declares.`,
 				next := views.NextOf(&s, now, nextShown)
 				view := output.Hidden(&a.Printer, views.NewWholeSchedule(&s, now, next, runs))
 				s.Job.Args, s.Job.Metadata = a.Hide(s.Job.Args, s.Job.Codec), a.Hide(s.Job.Metadata, 0)
+				s.Job.Attributes = a.HideAttributes(s.Job.Attributes)
 				return a.Object(view, func() { views.PrintSchedule(&a.Printer, now, &s, &view, next, runs) })
 			})
 		}),

@@ -42,6 +42,7 @@ const none = "none"
 
 func (f *settingsFlags) add(cmd *cobra.Command) {
 	f.Add(cmd)
+	f.AddAttributes(cmd)
 	f.timesFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.args, "args", "{}", "same as ARGS: `JSON`, @FILE, or - for standard input")

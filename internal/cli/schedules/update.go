@@ -61,6 +61,7 @@ var updateUsage = map[string]string{
 	"heartbeat-timeout": "fail an attempt that makes no progress for `DURATION`",
 	"tag":               "replace the tags of its jobs by `TAG`; repeatable",
 	"metadata":          "replace the metadata of its jobs by a JSON `OBJECT`",
+	"attr":              "give its jobs a search attribute, as `NAME=VALUE`, beside or in place of those that they have; repeatable",
 	"overlap":           overlapUsage,
 	"missed":            missedUsage,
 	"cron":              "fire by a cron `EXPRESSION`, such as '30 2 * * MON-FRI' or @daily, in the zone that it has",

@@ -13,10 +13,11 @@ const (
 	aNode  = "node"
 	aKind  = "kind"
 
-	aSchedule = "schedule"
-	aBatch    = "batch"
-	aLimit    = "limit"
-	aClass    = "retention"
+	aSchedule   = "schedule"
+	aBatch      = "batch"
+	aLimit      = "limit"
+	aClass      = "retention"
+	anAttribute = "attribute"
 )
 
 // Identity implements output.Identified, and so do those below.
@@ -89,6 +90,12 @@ func (v DeletedLimit) Identity() (kind, id string) {
 
 // Identity is that of the class of retention, its name.
 func (v Retention) Identity() (kind, id string) { return aClass, v.Name }
+
+// Identity is that of the search attribute.
+func (v Attribute) Identity() (kind, id string) { return anAttribute, v.Name }
+
+// Identity is that of the search attribute.
+func (v DeletedAttribute) Identity() (kind, id string) { return anAttribute, v.Name }
 
 // Identity is that of the class.
 func (v DeletedRetention) Identity() (kind, id string) { return aClass, v.Name }

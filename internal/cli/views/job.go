@@ -22,6 +22,7 @@ type Job struct {
 	Metadata        json.RawMessage `json:"metadata"`
 	Codec           int             `json:"codec"`
 	Tags            []string        `json:"tags"`
+	Attributes      json.RawMessage `json:"attributes"`
 	CreatedAt       timestamp       `json:"created_at"`
 	RunAt           timestamp       `json:"run_at"`
 	ClaimedAt       timestamp       `json:"claimed_at"`
@@ -150,7 +151,7 @@ func NewJob(r *store.Record) Job {
 		ID: r.ID.String(), Namespace: r.Namespace, Queue: r.Queue, Kind: r.Kind,
 		State: r.State.String(), Reason: Text(r.Reason), Error: Text(r.Error), Priority: r.Priority,
 		Args: payload(r.Args, r.Codec), Result: payload(r.Result, r.ResultCodec), Metadata: payload(r.Metadata, 0), Codec: r.Codec,
-		Tags: append([]string{}, r.Tags...), CreatedAt: timestamp(r.CreatedAt), RunAt: timestamp(r.RunAt),
+		Attributes: attributeValues(r.Attributes), Tags: append([]string{}, r.Tags...), CreatedAt: timestamp(r.CreatedAt), RunAt: timestamp(r.RunAt),
 		ClaimedAt: timestamp(r.ClaimedAt), StartedAt: timestamp(r.StartedAt), FinishedAt: timestamp(r.FinishedAt),
 		ResultCodec: r.ResultCodec, Fingerprint: fingerprint(r.Fingerprint),
 		Attempt: r.Attempt, MaxAttempts: Number(r.MaxAttempts),

@@ -137,6 +137,7 @@ func (p jobPrint) rest(r *store.Record) {
 	p.line("fair key", r.Options.FairKey)
 	p.line("traceparent", r.Options.TraceParent)
 	p.line("tags", strings.Join(r.Tags, ", "))
+	p.line("attributes", attributeText(r.Attributes))
 	p.line("parent", IDText(r.Parent))
 	p.line("batch", IDText(r.Batch))
 	p.line("follows", IDText(r.Options.Follows))

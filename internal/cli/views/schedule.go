@@ -48,6 +48,7 @@ type ScheduledJob struct {
 	Heartbeat   span            `json:"heartbeat_timeout"`
 	Backoff     *Backoff        `json:"backoff"`
 	Tags        []string        `json:"tags"`
+	Attributes  json.RawMessage `json:"attributes"`
 	Metadata    json.RawMessage `json:"metadata"`
 	OrderingKey Text            `json:"ordering_key"`
 	Key         Text            `json:"key"`
@@ -61,7 +62,8 @@ func newScheduledJob(j *store.ScheduledJob) ScheduledJob {
 	v := ScheduledJob{
 		Kind: j.Kind, Queue: j.Queue, Priority: j.Priority, Args: payload(j.Args, j.Codec), Codec: j.Codec, MaxAttempts: Number(j.MaxAttempts),
 		Timeout: span(j.Options.Timeout), Heartbeat: span(j.Options.Heartbeat), Tags: append([]string{}, j.Tags...),
-		Metadata: payload(j.Metadata, 0), OrderingKey: Text(j.OrderingKey), Key: Text(j.Options.Key), KeepKey: Text(KeepText(j.Options.KeepKey)),
+		Attributes: attributeValues(j.Attributes),
+		Metadata:   payload(j.Metadata, 0), OrderingKey: Text(j.OrderingKey), Key: Text(j.Options.Key), KeepKey: Text(KeepText(j.Options.KeepKey)),
 		Limit: Text(j.Options.Limit), LimitKey: Text(j.Options.LimitKey), FairKey: Text(j.Options.FairKey),
 	}
 	if b := j.Options.Backoff; b != (store.Backoff{}) {

@@ -150,6 +150,7 @@ func (p jobPrint) scheduledJob(j *store.ScheduledJob) {
 	p.duration("timeout", j.Options.Timeout)
 	p.duration("heartbeat timeout", j.Options.Heartbeat)
 	p.line("tags", strings.Join(j.Tags, ", "))
+	p.line("attributes", attributeText(j.Attributes))
 	p.line("metadata", OnOneLine(j.Metadata, 0))
 	p.line("ordering key", j.OrderingKey)
 	p.line("key", j.Options.Key)

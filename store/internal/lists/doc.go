@@ -7,6 +7,7 @@
 //	plan     where to look for the jobs of a filter
 //	walk     goes on from there, a bounded number of rows at a time
 //	match    what a JSON document has at a path
+//	attributes  what jobs have for search attributes
 //
 // # What it promises
 //

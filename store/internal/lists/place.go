@@ -132,6 +132,9 @@ func check(f *store.Filter) error {
 	if err := f.CheckKey(); err != nil {
 		return err
 	}
+	if err := f.CheckAttributes(); err != nil {
+		return err
+	}
 	for _, state := range f.States {
 		if !slices.Contains(store.States, state) {
 			return fmt.Errorf("%w: the filter has the unknown state %d", store.ErrInvalid, state)

@@ -17,6 +17,7 @@ type lister struct {
 	ids            map[store.ID]bool // nil: all
 	created        Range
 	metadata, args Matcher
+	attributes     []attribute
 
 	parts []part // where the jobs are; none: there are none
 }
@@ -34,6 +35,9 @@ func newLister(t Tables, f *store.Filter, s store.Sort) (*lister, error) {
 	if l.args, err = Compile(f.Args); err != nil {
 		return nil, err
 	}
+	if l.attributes, err = attributesOf(t, f); err != nil {
+		return nil, err
+	}
 	if len(f.IDs) > 0 {
 		l.ids = make(map[store.ID]bool, len(f.IDs))
 		for _, id := range f.IDs {
@@ -48,6 +52,9 @@ func newLister(t Tables, f *store.Filter, s store.Sort) (*lister, error) {
 func (l *lister) plan() error {
 	if none := (store.ID{}); l.wanted == 0 || l.filter.Parent != none && l.filter.Batch != none {
 		return nil // no child belongs to a batch
+	}
+	if slices.ContainsFunc(l.attributes, func(a attribute) bool { return a.isEmpty() }) {
+		return nil
 	}
 	ids, named, err := l.named()
 	if err == nil && !named {
@@ -115,10 +122,51 @@ func (l *lister) related() (ids []store.ID, named bool, err error) {
 		ids, err = l.Descendants(f.Root, Few+1)
 	case f.LostFrom != 0:
 		ids, err = l.LostFrom(f.LostFrom, Few+1)
+	case l.asksValues():
+		return l.fewValued()
 	default:
 		return nil, false, nil
 	}
 	return ids, len(ids) <= Few, err
+}
+
+// asksValues reports whether it is asked how many jobs have the values that are wanted. Of one
+// value that must be equal, and nothing else, there is an index by id, for any number.
+func (l *lister) asksValues() bool {
+	exact := len(l.attributes) == 1 && l.attributes[0].equal && !byTime(l.sort) && (l.wanted == Every || l.wanted.Has(store.Completed))
+	return len(l.attributes) > 0 && !exact
+}
+
+// fewValued are the jobs of that attribute of which the fewest have a wanted value, if there are
+// few.
+func (l *lister) fewValued() (ids []store.ID, few bool, err error) {
+	for i := range l.attributes {
+		a := &l.attributes[i]
+		limit := Few + 1
+		if few {
+			limit = len(ids)
+		}
+		found, err := l.ValuedIn(a.ID, a.in, limit)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(found) < limit {
+			ids, few = found, true
+		}
+	}
+	return ids, few, nil
+}
+
+// inOrder is the part with all jobs among which the others are looked for: those with a value, if
+// one must be equal.
+func (l *lister) inOrder() part {
+	if len(l.attributes) > 0 && l.attributes[0].equal {
+		a := l.attributes[0]
+		return func(after *Place, n int) (Rows, error) {
+			return l.Valued(a.ID, a.in.From, l.sort, l.created.after(l.sort, after), n)
+		}
+	}
+	return func(after *Place, n int) (Rows, error) { return l.Jobs(l.sort, l.created.after(l.sort, after), n) }
 }
 
 // fewChildren are the children of a job, or members of a batch, but for those that do not fit
@@ -210,8 +258,7 @@ func (l *lister) pointers(in Where) (found []Found, few bool, err error) {
 
 // planByID plans an order by id. Whatever a part cannot have is found among all jobs.
 func (l *lister) planByID() error {
-	all := func(after *Place, n int) (Rows, error) { return l.Jobs(l.sort, l.created.after(l.sort, after), n) }
-	l.parts = []part{all}
+	l.parts = []part{l.inOrder()}
 	if l.wanted == Every {
 		return nil
 	}

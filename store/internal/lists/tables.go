@@ -56,6 +56,15 @@ type Document struct {
 	Metadata []byte
 }
 
+// Declared is a search attribute as a store finds it.
+type Declared struct {
+	ID   int64
+	Type store.AttributeType
+}
+
+// Values is a range of values as databases keep them: From belongs to it, and Below does not.
+type Values struct{ From, Below string }
+
 // Tables are what a store looks at for one list or count, in one snapshot. They know its filter,
 // and the states that are wanted.
 type Tables interface {
@@ -94,8 +103,19 @@ type Tables interface {
 	// lanes.
 	Dead(after *Place, times Span, n int) (Rows, error)
 
+	// Declared returns the search attributes of the filter's namespace by name, without those that
+	// are being removed.
+	Declared() (map[string]Declared, error)
+	// Valued returns the next n jobs that have a value for an attribute, in an order by id, within
+	// a range.
+	Valued(attribute int64, value string, s store.Sort, r Range, n int) (Rows, error)
+	// ValuedIn returns jobs whose value for an attribute is in a range, up to limit of them.
+	ValuedIn(attribute int64, in Values, limit int) ([]store.ID, error)
+	// ValuesOf returns what jobs have for an attribute, in the order given; "": nothing.
+	ValuesOf(attribute int64, ids []store.ID) ([]string, error)
+
 	// Fits looks at all fields of the filter but IDs, UniqueKey, Key, the range of creation,
-	// Metadata and Args, and at the state of jobs whose State is 0.
+	// Metadata, Args and Attributes, and at the state of jobs whose State is 0.
 	Fits(found []Found) ([]bool, error)
 	// Documents returns what jobs have of JSON, in the order given.
 	Documents(ids []store.ID) ([]Document, error)

@@ -157,6 +157,10 @@ func (l *lister) fitting(found []Found) ([]Found, error) {
 		}
 		found = keep(found, fits)
 	}
+	found, err := l.valued(found)
+	if err != nil {
+		return nil, err
+	}
 	if l.metadata == nil && l.args == nil {
 		return found, nil
 	}
@@ -184,4 +188,24 @@ func keep(found []Found, fits []bool) []Found {
 		}
 	}
 	return kept
+}
+
+// valued returns those of the jobs that have the values which the filter wants.
+func (l *lister) valued(found []Found) ([]Found, error) {
+	for i := range l.attributes {
+		if len(found) == 0 {
+			break
+		}
+		a := &l.attributes[i]
+		values, err := l.ValuesOf(a.ID, idsOf(found))
+		if err != nil {
+			return nil, err
+		}
+		fits := make([]bool, len(found))
+		for i, v := range values {
+			fits[i] = a.has(v)
+		}
+		found = keep(found, fits)
+	}
+	return found, nil
 }

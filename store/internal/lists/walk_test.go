@@ -131,6 +131,33 @@ func (e *endless) Dead(after *Place, _ Span, n int) (Rows, error) {
 	return e.Ended(store.Failed, after, Span{}, n)
 }
 
+func (e *endless) Declared() (map[string]Declared, error) {
+	return map[string]Declared{"equal": {1, store.AttributeInt}, "few": {2, store.AttributeInt}, "wide": {3, store.AttributeInt}}, nil
+}
+
+func (e *endless) Valued(_ int64, _ string, s store.Sort, r Range, n int) (Rows, error) {
+	return e.byID(s, r, n)
+}
+
+// ValuedIn has few jobs for one of the attributes.
+func (e *endless) ValuedIn(attribute int64, _ Values, limit int) ([]store.ID, error) {
+	if attribute == 2 {
+		limit = min(limit, 100)
+	}
+	return idsOf(e.some(1, 1, limit, 0).Found), nil
+}
+
+func (e *endless) ValuesOf(_ int64, ids []store.ID) ([]string, error) {
+	e.calls++
+	values := make([]string, len(ids))
+	for i, id := range ids {
+		if e.fits(numberOf(id)) {
+			values[i] = store.IntValue(1).Data
+		}
+	}
+	return values, nil
+}
+
 func (e *endless) Fits(found []Found) ([]bool, error) {
 	e.calls++
 	fits := make([]bool, len(found))
@@ -155,24 +182,66 @@ func (e *endless) Records(ids []store.ID) (records []store.Record, err error) {
 
 // filters are of every sort, by what they are about.
 var filters = map[string]store.Filter{
-	"all":                     {},
-	"a namespace":             {Namespace: "n"},
-	"a tag":                   {Tags: []string{"t"}},
-	"completed ones":          {States: []store.State{store.Completed}},
-	"failed ones":             {States: []store.State{store.Failed}},
-	"unfinished ones":         {States: []store.State{store.Scheduled, store.Available}},
-	"a reason":                {Reasons: []store.Reason{store.ReasonError}},
-	"a fingerprint":           {Fingerprints: []int64{5}},
-	"children":                {Parent: idOf(1)},
-	"a family":                {Root: idOf(1)},
-	"no children":             {NoParent: true},
-	"a node":                  {LostFrom: 3},
-	"a unique key":            {UniqueKey: []byte("k")},
-	"ids":                     {IDs: []store.ID{idOf(3), idOf(4)}},
-	"those that are due":      {RunAfter: time.UnixMicro(5)},
-	"those that ended":        {FinishedAfter: time.UnixMicro(5)},
-	"those that failed early": {FinishedBefore: time.UnixMicro(50), Reasons: []store.Reason{store.ReasonError}},
-	"what args say":           {Args: []store.Match{{Path: "a", Value: []byte("null")}}},
+	"all":                        {},
+	"a namespace":                {Namespace: "n"},
+	"a tag":                      {Tags: []string{"t"}},
+	"completed ones":             {States: []store.State{store.Completed}},
+	"failed ones":                {States: []store.State{store.Failed}},
+	"unfinished ones":            {States: []store.State{store.Scheduled, store.Available}},
+	"a reason":                   {Reasons: []store.Reason{store.ReasonError}},
+	"a fingerprint":              {Fingerprints: []int64{5}},
+	"children":                   {Parent: idOf(1)},
+	"a family":                   {Root: idOf(1)},
+	"no children":                {NoParent: true},
+	"a node":                     {LostFrom: 3},
+	"a unique key":               {UniqueKey: []byte("k")},
+	"ids":                        {IDs: []store.ID{idOf(3), idOf(4)}},
+	"those that are due":         {RunAfter: time.UnixMicro(5)},
+	"those that ended":           {FinishedAfter: time.UnixMicro(5)},
+	"those that failed early":    {FinishedBefore: time.UnixMicro(50), Reasons: []store.Reason{store.ReasonError}},
+	"an attribute that is equal": attributes("equal", store.AttributeIs),
+	"one that few have":          attributes("few", store.AttributeIs),
+	"one in a range":             attributes("wide", store.AttributeFrom),
+	"one in a range of few":      attributes("few", store.AttributeFrom),
+	"one that is there":          attributes("wide", store.AttributeIsThere),
+	"several attributes":         attributes("wide", store.AttributeFrom, "equal", store.AttributeIs, "few", store.AttributeUpTo),
+	"what args say":              {Args: []store.Match{{Path: "a", Value: []byte("null")}}},
+}
+
+// attributes is a filter by names and comparisons in turn.
+func attributes(list ...any) store.Filter {
+	f := store.Filter{Namespace: "n"}
+	for i := 0; i < len(list); i += 2 {
+		m := store.AttributeMatch{Name: list[i].(string), Op: list[i+1].(store.AttributeOp), Value: store.IntValue(1)}
+		if m.Op == store.AttributeIsThere {
+			m.Value = store.AttributeValue{}
+		}
+		f.Attributes = append(f.Attributes, m)
+	}
+	return f
+}
+
+// TestAnAttributeIsExact: of one value that must be equal a page reads what it shows, and nothing
+// else; and of those that few have, or a range in which few are, it reads these.
+func TestAnAttributeIsExact(t *testing.T) {
+	t.Parallel()
+	always := func(int64) bool { return true }
+	for what, of := range map[string]struct {
+		filter store.Filter
+		most   int
+	}{
+		"equal": {attributes("equal", store.AttributeIs), 100},
+		"few":   {attributes("few", store.AttributeFrom), 101},
+		"both":  {attributes("equal", store.AttributeIs, "few", store.AttributeUpTo), Few + 101},
+	} {
+		for _, sort := range []store.Sort{store.SortNewest, store.SortOldest} {
+			e := &endless{fits: always}
+			page, err := Page(e, &store.ListParams{Filter: of.filter, Sort: sort, Limit: 50}, nil)
+			if err != nil || len(page.Jobs) != 50 || e.looked > of.most {
+				t.Errorf("%s by %s: %d jobs, %d rows are looked at, %v", what, sort, len(page.Jobs), e.looked, err)
+			}
+		}
+	}
 }
 
 // TestAPageLooksAtFewRows: whatever is asked for, and however little of it fits, a page and a part

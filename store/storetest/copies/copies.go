@@ -28,6 +28,7 @@ var copyTests = map[string]func(*pair){
 	"a_target_with_limits_is_refused":                  limitRefused,
 	"LimitsHold_limits_are_copied_and_grants_are_not":  limitsCopied,
 	"classes_of_retention_are_copied":                  classesCopied,
+	"search_attributes_are_copied":                     attributesCopied,
 	"LimitsHold_jobs_that_wait_for_their_key_go_on":    gatesGoOn,
 	"LimitsHold_jobs_that_wait_for_a_rate_go_on":       keyRatesGoOn,
 	"OneFire_schedules_fire_on_where_they_were":        schedulesGoOn,
@@ -64,7 +65,7 @@ func copyGoesOn(p *pair) {
 			exported = page(p.from, exported.Next, 3, 2000)
 			for range 2 {
 				params := importOf(from.Origin, exported)
-				params.Queues, params.Limits = from.Queues, from.Limits
+				params.Queues, params.Limits, params.Attributes = from.Queues, from.Limits, from.Attributes
 				p.put(params)
 			}
 			seen = exported.Next.Job
@@ -497,5 +498,27 @@ func surveyed(p *pair) {
 	}
 	if _, err := facet(p.from).Export(p.from.Ctx, store.ExportParams{Bytes: 1}); !errors.Is(err, store.ErrInvalid) {
 		p.from.Errorf("a page of nothing: %v", err)
+	}
+}
+
+// attributesCopied: jobs are found by the same values in the copy, whatever the target had declared
+// before.
+func attributesCopied(p *pair) {
+	keyword := map[string]store.AttributeType{"customer": store.AttributeKeyword}
+	p.from.Declare(keyword)
+	p.to.Declare(map[string]store.AttributeType{"customer": store.AttributeInt, "other": store.AttributeInt})
+	acme := env.Searched("customer", store.KeywordValue("acme"))
+	b := p.from.Started(acme)
+	a := p.from.Add(acme)
+	p.from.End(b, store.Completed)
+	p.copy(1, 1<<20)
+	f := store.Filter{Namespace: env.Namespace, Attributes: []store.AttributeMatch{
+		{Name: "customer", Op: store.AttributeIs, Value: store.KeywordValue("acme")},
+	}}
+	p.to.WantSameIDs("found", p.to.ListIDs(f), a, b.Job.ID)
+	p.to.Equal("values", p.to.Values(a), []string{"customer=acme"})
+	p.to.Declare(keyword)
+	if want := survey(p.from).Attributes; len(want) != 1 || want[0].Namespace != env.Namespace || want[0].Type != store.AttributeKeyword {
+		p.to.Fatalf("attributes: %+v", want)
 	}
 }

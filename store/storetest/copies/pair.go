@@ -64,7 +64,7 @@ func importOf(from store.Origin, page store.Exported) store.ImportParams {
 func (p *pair) copy(limit, size int) {
 	p.to.Helper()
 	from := survey(p.from)
-	p.put(store.ImportParams{From: from.Origin, Queues: from.Queues, Limits: from.Limits, Classes: from.Classes})
+	p.put(store.ImportParams{From: from.Origin, Queues: from.Queues, Limits: from.Limits, Classes: from.Classes, Attributes: from.Attributes})
 	pages := 0
 	for exported := (store.Exported{}); !exported.End; pages++ {
 		exported = page(p.from, exported.Next, limit, size)

@@ -56,7 +56,9 @@ func plain(e *env.Env) {
 		})
 		e.Clock.Advance(time.Second)
 	}
-	failed := started(e)
+	e.Declare(map[string]store.AttributeType{"amount": store.AttributeInt, "customer": store.AttributeKeyword})
+	e.Add(env.Searched("amount", store.IntValue(-5)), env.Searched("customer", store.KeywordValue("Ä")))
+	failed := started(e, env.Searched("amount", store.IntValue(7)))
 	e.End(failed, store.Failed)
 	e.KeepLogs(env.Logged(failed, 1, `{"msg":"\u0000"}`), env.Logged(failed, 2, "two", "three"))
 	e.Retry(failed.Job.ID)

@@ -209,6 +209,18 @@ func (p persistent) Descriptors(ctx context.Context, params store.DescriptorPara
 	return persistFor(func() ([]store.Descriptor, error) { return p.Store.Descriptors(ctx, params) })
 }
 
+func (p persistent) DeclareAttributes(ctx context.Context, params store.DeclareAttributesParams) error {
+	return persist(func(bool) error { return p.Store.DeclareAttributes(ctx, params) })
+}
+
+func (p persistent) DeclaredAttributes(ctx context.Context, namespace string) ([]store.DeclaredAttribute, error) {
+	return persistFor(func() ([]store.DeclaredAttribute, error) { return p.Store.DeclaredAttributes(ctx, namespace) })
+}
+
+func (p persistent) RemoveAttribute(ctx context.Context, params store.RemoveAttributeParams) (bool, error) {
+	return persistFor(func() (bool, error) { return p.Store.RemoveAttribute(ctx, params) })
+}
+
 func (p persistent) SetRetention(ctx context.Context, class store.RetentionClass) (store.RetentionClass, error) {
 	return persistFor(func() (store.RetentionClass, error) { return p.Store.SetRetention(ctx, class) })
 }

@@ -460,6 +460,23 @@ func (s *Store) Descriptors(ctx context.Context, params store.DescriptorParams) 
 	return answer(ctx, s, "Descriptors", func() ([]store.Descriptor, error) { return s.inner.Descriptors(ctx, params) })
 }
 
+// DeclareAttributes implements store.Attributes.
+func (s *Store) DeclareAttributes(ctx context.Context, params store.DeclareAttributesParams) error {
+	return s.do(ctx, "DeclareAttributes", func(bool) error { return s.inner.DeclareAttributes(ctx, params) })
+}
+
+// DeclaredAttributes implements store.Attributes.
+func (s *Store) DeclaredAttributes(ctx context.Context, namespace string) ([]store.DeclaredAttribute, error) {
+	return answer(ctx, s, "DeclaredAttributes", func() ([]store.DeclaredAttribute, error) {
+		return s.inner.DeclaredAttributes(ctx, namespace)
+	})
+}
+
+// RemoveAttribute implements store.Attributes.
+func (s *Store) RemoveAttribute(ctx context.Context, params store.RemoveAttributeParams) (bool, error) {
+	return answer(ctx, s, "RemoveAttribute", func() (bool, error) { return s.inner.RemoveAttribute(ctx, params) })
+}
+
 // SetRetention implements store.Retentions.
 func (s *Store) SetRetention(ctx context.Context, class store.RetentionClass) (store.RetentionClass, error) {
 	return answer(ctx, s, "SetRetention", func() (store.RetentionClass, error) { return s.inner.SetRetention(ctx, class) })

@@ -31,10 +31,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"depend": m.dependJob,
 		"close":  m.closeChildren,
 	}
-	if m.mode.batched {
-		maps.Copy(all, m.batchActions())
-	}
+	maps.Copy(all, m.batchActions())
 	maps.Copy(all, m.logActions())
+	maps.Copy(all, m.attributeActions())
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())
 	}
@@ -69,6 +68,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 }
 
 func (m *machine) batchActions() map[string]func(*rapid.T) {
+	if !m.mode.batched {
+		return nil
+	}
 	all := map[string]func(*rapid.T){"closebatch": m.closeJobBatch}
 	for i := range 4 {
 		all[fmt.Sprintf("newbatch%d", i)] = m.newJobBatch

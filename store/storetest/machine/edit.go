@@ -40,6 +40,7 @@ func (m *machine) anyMeta(t *rapid.T) *store.Meta {
 	if chance(t, "tags", 60) {
 		says.Tags = append([]string{}, m.anyTags(t)...)
 	}
+	says.Attributes = m.anyAttributes(t, true)
 	return says
 }
 

@@ -129,6 +129,7 @@ func drawPolicy(t *rapid.T, q *store.Enqueue) {
 
 // drawKeys gives a new job the keys that decide when it is claimed.
 func (m *machine) drawKeys(t *rapid.T, q *store.Enqueue) {
+	q.Job.Attributes = m.anyAttributes(t, false)
 	if m.mode.keyed && chance(t, "ordered", 60) {
 		q.Job.OrderingKey, q.Job.Options.KeepTurn = pick(t, "ordering key", "x", "y"), chance(t, "keeps its turn", 30)
 	}

@@ -129,7 +129,7 @@ func (m *machine) anyFilter(t *rapid.T) (f store.Filter, node int) {
 			node = rapid.IntRange(-1, len(m.nodes)-1).Draw(t, "node")
 		case "time":
 			m.anyTimes(t, &f)
-		case "path":
+		default:
 			m.anyMatch(t, &f)
 		}
 	}
@@ -204,6 +204,10 @@ func inOrder(after, before *time.Time) {
 }
 
 func (m *machine) anyMatch(t *rapid.T, f *store.Filter) {
+	if m.mode.searched && rapid.Bool().Draw(t, "of an attribute") {
+		m.anyAttributeMatch(t, f)
+		return
+	}
 	match := store.Match{
 		Path:  pick(t, "path", "n", "a.b", "a.c.1", "0.n", "/a/b/0"),
 		Value: []byte(pick(t, "value", "1", "null", `"x"`, "2.5", "2", `["x"]`)),

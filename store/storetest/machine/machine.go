@@ -98,6 +98,8 @@ type mode struct {
 	batched bool
 	// logged: runs log.
 	logged bool
+	// searched: there are search attributes, which jobs have.
+	searched bool
 }
 
 // node is one node as either side knows it.

@@ -43,6 +43,13 @@ var propertyTests = env.Tests{
 	"the_store_does_what_the_model_does_with_batches_and_jobs_that_remember": func(e *env.Env) {
 		property(e, mode{batched: true, durable: true})
 	},
+	"the_store_does_what_the_model_does_with_search_attributes": func(e *env.Env) { property(e, mode{searched: true}) },
+	"the_store_does_what_the_model_does_with_search_attributes_of_jobs_that_remember": func(e *env.Env) {
+		property(e, mode{searched: true, durable: true, keyed: true})
+	},
+	"NoLoss_lost_requests_and_answers_change_nothing_of_search_attributes": func(e *env.Env) {
+		property(e, mode{searched: true, lossy: true})
+	},
 	"the_store_does_what_the_model_does_with_logs":                       func(e *env.Env) { property(e, mode{logged: true}) },
 	"NoLoss_lost_requests_and_answers_change_nothing_of_logs":            func(e *env.Env) { property(e, mode{logged: true, lossy: true}) },
 	"NoLoss_lost_requests_and_answers_change_nothing_with_batches":       func(e *env.Env) { property(e, mode{batched: true, lossy: true}) },
@@ -77,6 +84,9 @@ func (p *pool) check(t *rapid.T, mode mode) {
 	}
 	if rapid.Bool().Draw(t, "follows the feed") {
 		m.followFeed()
+	}
+	if mode.searched {
+		m.search()
 	}
 	if mode.durable {
 		m.family(t)

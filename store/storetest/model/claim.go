@@ -178,6 +178,7 @@ func (s *Store) claimed(j *job) store.Claimed {
 		Job: copyOf(j.Job), Lease: j.lease, ClaimedAt: j.claimedAt,
 		Durable: j.durable(), HasSuccessors: s.hasSuccessors(j.ID), Checkpoint: copyOfCheckpoint(j.checkpoint),
 	}
+	c.Job.Attributes = nil
 	if j.cancel != nil {
 		c.CancelRequested, c.CancelReason = true, j.cancel.Reason
 	}

@@ -139,7 +139,7 @@ func (s *Store) Delete(ctx context.Context, params store.DeleteParams) (results 
 }
 
 // say notes what a run says of its job.
-func (j *job) say(m *store.Meta) {
+func (s *Store) say(j *job, m *store.Meta) {
 	if m.IsEmpty() {
 		return
 	}
@@ -149,5 +149,6 @@ func (j *job) say(m *store.Meta) {
 	if m.Tags != nil {
 		j.Tags = m.Tags
 	}
+	s.search(j, m.Attributes)
 	j.Job = copyOf(j.Job)
 }

@@ -43,7 +43,8 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 		return store.EnqueueResult{}, err
 	}
 	j := &job{Job: body, endings: map[store.Lease]store.State{}}
-	j.CreatedAt, j.Attempt, j.LeaseNumber, j.Closing = now, 0, 0, false
+	j.CreatedAt, j.Attempt, j.LeaseNumber, j.Closing, j.Attributes = now, 0, 0, false, nil
+	s.search(j, body.Attributes)
 	j.Options.Deadline = j.Options.Deadline.Truncate(time.Microsecond)
 	if len(j.UniqueKey) > 0 {
 		s.unique[string(j.UniqueKey)] = j.ID
@@ -107,6 +108,7 @@ func (s *Store) onConflict(q *store.Enqueue, holder *job, body store.Job, runAt,
 		return store.EnqueueResult{ID: holder.ID, Existing: true, RunAt: holder.RunAt}, nil
 	}
 	holder.Args, holder.Codec, holder.Metadata = body.Args, body.Codec, body.Metadata
+	s.search(holder, body.Attributes)
 	if latest := holder.CreatedAt.Add(q.MaxDelay); q.MaxDelay > 0 && latest.Before(runAt) {
 		runAt = latest
 	}

@@ -202,6 +202,7 @@ func copyOf(j store.Job) store.Job {
 	j.Metadata = bytes.Clone(j.Metadata)
 	j.UniqueKey = bytes.Clone(j.UniqueKey)
 	j.Tags = slices.Clone(j.Tags)
+	j.Attributes = slices.Clone(j.Attributes)
 	return j
 }
 

@@ -55,7 +55,7 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	if a.Closing && !j.Closing {
 		j.Closing, j.decided = true, a.LastSeq()
 	}
-	j.say(a.Meta)
+	s.say(j, a.Meta)
 	return nil
 }
 

@@ -25,6 +25,9 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, 
 	if err != nil {
 		return store.Page{}, err
 	}
+	if _, err := s.wanted(&params.Filter); err != nil {
+		return store.Page{}, err
+	}
 	found := s.selected(func(j *job) bool {
 		return params.Sort.States().Has(j.state) && s.matches(j, &params.Filter) &&
 			(after == nil || lists.Compare(params.Sort, j.place(params.Sort), *after) > 0)
@@ -70,6 +73,9 @@ func (s *Store) Count(ctx context.Context, params store.CountParams) (store.Coun
 	}
 	defer s.mu.Unlock()
 	if _, _, err := lists.BeginCount(&params); err != nil {
+		return store.Counted{}, err
+	}
+	if _, err := s.wanted(&params.Filter); err != nil {
 		return store.Counted{}, err
 	}
 	return store.Counted{N: len(s.selected(func(j *job) bool { return s.matches(j, &params.Filter) }))}, nil
@@ -120,6 +126,7 @@ func (s *Store) matches(j *job, f *store.Filter) bool {
 		(f.FinishedAfter.IsZero() && f.FinishedBefore.IsZero() ||
 			ended && within(f.FinishedAfter, f.FinishedBefore, time.Microsecond, j.finishedAt)) &&
 		all(f.Metadata, j.Metadata) &&
+		s.valued(j, f) &&
 		(len(f.Args) == 0 || j.Codec == 0 && all(f.Args, j.Args))
 }
 

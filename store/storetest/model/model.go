@@ -227,6 +227,8 @@ type Store struct {
 	queues map[queueName]*queue
 	unique map[string]store.ID // who holds a unique key
 
+	attributes map[attributeName]store.DeclaredAttribute
+
 	classes     map[string]store.RetentionClass
 	stubs       map[store.ID]store.Stub
 	descriptors map[described]store.Descriptor
@@ -328,6 +330,8 @@ func New(clock func() time.Time) *Store {
 		claims: map[claimName]bool{},
 		closed: map[store.ID]bool{},
 		after:  map[store.ID]edges{},
+
+		attributes: map[attributeName]store.DeclaredAttribute{},
 
 		schedules:   map[scheduleName]schedule{},
 		batches:     map[store.ID]*store.JobBatch{},

@@ -30,7 +30,7 @@ func (s *Store) endRun(o *store.Outcome, now time.Time) (final State, due time.T
 	if s.isBusy(j, &e, now) {
 		return 0, due, store.ErrBusy
 	}
-	j.say(o.Meta)
+	s.say(j, o.Meta)
 	s.end(j, e, now)
 	j.endings[o.Lease] = j.state
 	if !e.recorded() && !j.state.Finished() {

@@ -47,7 +47,7 @@ func (s *Store) record(j *job) store.Record {
 		PauseRequested:  j.pause != nil,
 		Wait:            j.wait.info(),
 	}
-	record.RunAt = j.due()
+	record.RunAt, record.Attributes = j.due(), s.shown(j)
 	switch {
 	case j.state == store.Running:
 		record.Lease = j.lease

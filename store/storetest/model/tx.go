@@ -236,6 +236,7 @@ func (s *Store) clone() *Store {
 	}
 	c.keys, c.sent, c.schedules = maps.Clone(s.keys), maps.Clone(s.sent), maps.Clone(s.schedules)
 	c.batches, c.retried = maps.Clone(s.batches), maps.Clone(s.retried)
+	c.attributes = maps.Clone(s.attributes)
 	c.leader, c.open = s.leader, slices.Clone(s.open)
 	c.feed = feed{s.feed.life, s.feed.oldest, slices.Clip(s.feed.changes)}
 	c.limits, c.keyRates, c.lastLimit = maps.Clone(s.limits), maps.Clone(s.keyRates), s.lastLimit

@@ -103,6 +103,6 @@ func (s *Store) writeCheckpoint(c *store.CheckpointWrite, now time.Time) error {
 	}
 	j.checkpoint = copyOfCheckpoint(&c.Checkpoint)
 	j.checkpoint.UpdatedAt = now
-	j.say(c.Meta)
+	s.say(j, c.Meta)
 	return nil
 }

@@ -123,7 +123,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"OpenUpdates": {"read updates", func(ctx c) error { return second(s.OpenUpdates(ctx, env.AllOf(id))) }},
 		"GetUpdate":   {"read an update of job {job}", func(ctx c) error { return second(s.GetUpdate(ctx, "", id, "k")) }},
 		"Ended":       {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
-	}, ofSchedules(e), ofLogs(e, run), ofFeed(e), ofFacts(e), ofRetentions(e))
+	}, ofSchedules(e), ofLogs(e, run), ofFeed(e), ofFacts(e), ofRetentions(e), ofAttributes(e))
 }
 
 // closedQueues are the operations on queues.
@@ -221,6 +221,20 @@ func ofFacts(e *env.Env) map[string]operation {
 		"Facts":      {"read facts", func(ctx c) error { return second(s.Facts(ctx, store.FactParams{Span: store.FactHour, Limit: 1})) }},
 		"MergeFacts": {"merge facts", func(ctx c) error { return s.MergeFacts(ctx, nil, []store.Fact{e.Fact(1, "x")}) }},
 		"Measure":    {"measure the database", func(ctx c) error { return second(s.Measure(ctx)) }},
+	}
+}
+
+func ofAttributes(e *env.Env) map[string]operation {
+	s := e.Store
+	type c = context.Context
+	return map[string]operation{
+		"DeclareAttributes": {"declare search attributes", func(ctx c) error {
+			return s.DeclareAttributes(ctx, store.DeclareAttributesParams{Namespace: env.Namespace})
+		}},
+		"DeclaredAttributes": {"list search attributes", func(ctx c) error { return second(s.DeclaredAttributes(ctx, env.Namespace)) }},
+		"RemoveAttribute": {"remove the search attribute customer", func(ctx c) error {
+			return second(s.RemoveAttribute(ctx, store.RemoveAttributeParams{Namespace: env.Namespace, Name: "customer", Limit: 1}))
+		}},
 	}
 }
 

@@ -16,6 +16,7 @@ var editTests = tests{
 	"a_delete_waits_for_no_transaction_that_holds_its_job":         busyDelete,
 	"what_a_run_says_waits_for_no_transaction_that_holds_its_job":  busyMeta,
 	"what_a_run_says_is_there_when_its_transaction_commits":        txMeta,
+	"search_attributes_are_there_with_the_transaction":             txAttributes,
 	"lists_and_counts_show_what_is_committed_and_wait_for_nothing": txLists,
 }
 
@@ -169,6 +170,33 @@ func txMeta(e *txEnv) {
 	if r := e.Get(run.Job.ID); !slices.Equal(r.Tags, []string{"tx"}) {
 		e.Fatalf("after a lost lease the tags are %q", r.Tags)
 	}
+}
+
+// txAttributes: search attributes of an enqueue, and of an append, are there with the transaction.
+func txAttributes(e *txEnv) {
+	e.Declare(map[string]store.AttributeType{"customer": store.AttributeKeyword, "amount": store.AttributeInt})
+	run := e.Started()
+	amount := []store.Attribute{{Name: "amount", Value: store.IntValue(7)}}
+	var plain, keyed *store.Enqueue
+	e.both(func(tx store.Tx) {
+		acme := env.Searched("customer", store.KeywordValue("acme"))
+		plain, keyed = e.Job(acme), e.Job(acme, env.Key("k"))
+		e.NoError("EnqueueTx", e.Store.EnqueueTx(e.Ctx, tx, []*store.Enqueue{plain, keyed}))
+		a := &store.Append{Lease: run.Lease, Entries: env.Steps(1, 1), Meta: &store.Meta{Attributes: amount}}
+		if err := e.Store.AppendTx(e.Ctx, tx, a); err != nil || a.Err != nil {
+			e.Fatalf("AppendTx: %v, %v", err, a.Err)
+		}
+	}, func(committed bool) {
+		want, ofRun := []string(nil), []string(nil)
+		if committed {
+			want, ofRun = []string{"customer=acme"}, []string{"amount=7"}
+			e.Equal("the key", e.Values(keyed.Job.ID), want)
+			e.Equal("an enqueue", e.Values(plain.Job.ID), want)
+		}
+		e.Equal("the run", e.Values(run.Job.ID), ofRun)
+	})
+	f := store.Filter{Namespace: env.Namespace, Attributes: []store.AttributeMatch{{Name: "customer", Op: store.AttributeIsThere}}}
+	e.WantSameIDs("found", e.ListIDs(f), plain.Job.ID, keyed.Job.ID)
 }
 
 func txLists(e *txEnv) {

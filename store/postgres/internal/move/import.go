@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
@@ -56,6 +57,7 @@ func (s *Store) putPage(ctx context.Context, t pg.Session, page *store.ImportPar
 		func() error { return putQueues(ctx, t, page.Queues) },
 		func() error { return limits.Import(ctx, t, page.Limits) },
 		func() error { return classes.Import(ctx, t, page.Classes) },
+		func() error { return attributes.Import(ctx, t, page.Attributes) },
 		func() error { return put(ctx, t, page.Jobs, lanes) },
 		func() error { return remains.Import(ctx, t, page.Builds, s.Micros()) },
 		func() error { return putKeys(ctx, t, page.Keys) },

@@ -29,6 +29,7 @@ type tables struct {
 	entries     []entryRow
 	messages    []messageRow
 	logs        []logRow
+	attributes  pg.Attributes
 }
 
 func (t *tables) write(ctx context.Context, s pg.Session) error {
@@ -50,6 +51,7 @@ func (t *tables) write(ctx context.Context, s pg.Session) error {
 		func() error { return putRows(ctx, s, "copy_edges_put", t.edges) },
 		func() error { return putRows(ctx, s, "copy_actions_put", t.actions) },
 		func() error { return putRows(ctx, s, "copy_logs_put", t.logs) },
+		func() error { return s.RunAll(ctx, t.attributes.Writing(nil)) },
 	} {
 		if err := put(); err != nil {
 			return err
@@ -71,6 +73,7 @@ func (t *tables) add(w *store.Whole, lane *local.Lane) error {
 	t.addHistory(w)
 	t.addUpdates(w)
 	t.addLogs(w)
+	t.attributes.Add(w.ID, w.Attributes)
 	for _, a := range w.Awaits {
 		t.edges = append(t.edges, edgeRow{a.On, w.ID, int16(a.IfFailed), unlessZero(int32(a.Told))})
 	}

@@ -29,6 +29,8 @@ type rest struct {
 	Attempts   []attemptRow   `json:"attempts"`
 	Actions    []actionRow    `json:"actions"`
 	Logs       []logRow       `json:"logs"`
+
+	Attributes []pg.AttributeRow `json:"attributes"`
 }
 
 // wholes reads jobs without their memories, and their lanes.
@@ -63,6 +65,9 @@ func wholes(ctx context.Context, t pg.Session, ids []store.ID) (jobs []store.Who
 		}
 		if w.Logs, err = logsOf(id, more.Logs); err != nil {
 			return fmt.Errorf("%w: the logs of job %s: %w", store.ErrInvalid, id, err)
+		}
+		if w.Attributes, err = pg.AttributesOf(more.Attributes); err != nil {
+			return fmt.Errorf("job %s: %w", id, err)
 		}
 		jobs, lanes = append(jobs, w), append(lanes, b.Lane)
 		return nil

@@ -7,6 +7,7 @@ import (
 	"math/big"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
@@ -41,6 +42,9 @@ func (s *Store) Survey(ctx context.Context) (found store.Survey, err error) {
 			return err
 		}
 		if found.Classes, err = classes.All(ctx, t); err != nil {
+			return err
+		}
+		if found.Attributes, err = attributes.All(ctx, t); err != nil {
 			return err
 		}
 		if err := t.Run(ctx, "copy_ids", func(r pg.Row) error {

@@ -67,5 +67,5 @@ func (s *Store) forkInto(ctx context.Context, t pg.Session, entries []*write.Ent
 	case !done:
 		return store.JournalRewritten(params.From, params.Keep+1)
 	}
-	return t.RunAll(ctx, s.NewQueues(entries, now))
+	return t.RunAll(ctx, s.Beside(entries, now))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -17,7 +18,7 @@ import (
 // here, and nowhere else. What people did to jobs stays as long as it is to be, keys are found by
 // the body, and a business key may stay.
 var ofJob = []string{
-	"checkpoint", "cancel_request", "pause_request", "generation", "job_update", "job_log", "journal", "inbox", "attempt", "finished", "job",
+	"checkpoint", "cancel_request", "pause_request", "generation", "job_update", "job_log", "attribute_value", "journal", "inbox", "attempt", "finished", "job",
 }
 
 // inPartitions are those that go with the partitions of their day. Of days for which an older
@@ -27,7 +28,7 @@ var inPartitions = map[string]bool{"attempt": true, "finished": true, "job": tru
 // afterwards are those that may have many rows outside of the partitions. They go when the jobs
 // have gone, as business keys do (forgetGone), and not while everybody waits. Without the job they
 // say nothing.
-var afterwards = map[string]bool{"job_update": true, "job_log": true}
+var afterwards = map[string]bool{"job_update": true, "job_log": true, "attribute_value": true}
 
 // removeJobs removes finished jobs with everything that belongs to them. Their rows in finished,
 // and their business keys, are locked.
@@ -66,6 +67,9 @@ func (s *Store) forgetGone(ctx context.Context, to store.ID) error {
 		return err
 	}
 	if err := joblog.ForgetGone(ctx, s.DB, to); err != nil {
+		return err
+	}
+	if err := attributes.ForgetGone(ctx, s.DB, to); err != nil {
 		return err
 	}
 	return updates.ForgetGone(ctx, s.DB, to)

@@ -35,9 +35,13 @@ func (s Said) Writing() []Statement {
 		return nil
 	}
 	ids := s.Jobs()
+	var attributes Attributes
+	words := false
 	metadata, tags := make([]*string, len(ids)), make([]*string, len(ids))
 	for i, id := range ids {
 		m := s[id.Bytes]
+		attributes.Add(id.Bytes, m.Attributes)
+		words = words || m.Metadata != nil || m.Tags != nil
 		metadata[i] = OptText(string(m.Metadata))
 		if m.Tags != nil {
 			none := "[]"
@@ -46,5 +50,9 @@ func (s Said) Writing() []Statement {
 			}
 		}
 	}
-	return []Statement{{Name: "say", Args: []any{ids, metadata, tags}}}
+	list := attributes.Writing(nil)
+	if words {
+		list = append(list, Statement{Name: "say", Args: []any{ids, metadata, tags}})
+	}
+	return list
 }

@@ -19,7 +19,7 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (page store.P
 	}
 	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) error {
 		tables, err := s.newTables(ctx, t, &params.Filter, params.Sort)
-		if err != nil || tables.selectsNothing() {
+		if err != nil || tables.selectsNothing() && len(params.Filter.Attributes) == 0 {
 			return err
 		}
 		page, err = lists.Page(tables, &params, after)
@@ -36,7 +36,7 @@ func (s *Store) Count(ctx context.Context, params store.CountParams) (counted st
 	}
 	err = s.InTx(ctx, pg.BeginRead, func(t pg.Session) error {
 		tables, err := s.newTables(ctx, t, &params.Filter, sort)
-		if err != nil || tables.selectsNothing() {
+		if err != nil || tables.selectsNothing() && len(params.Filter.Attributes) == 0 {
 			return err
 		}
 		counted, err = lists.Count(tables, &params.Filter, sort, after)

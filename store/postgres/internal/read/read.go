@@ -184,13 +184,14 @@ func scanRecord(r pg.Row, ids []store.ID) (record store.Record, lane int32, err 
 		asked, pausing                   *bool
 		lastClaimedAt                    *int64
 		check                            pg.CheckpointRow
+		attributes                       *string
 	)
 	err = r.Scan(slices.Concat([]any{
 		&place, &b.Lane, &b.RunAt, &b.CreatedAt, &b.Lease, &b.Attempt, &b.MaxAttempts, &b.Codec, &b.Args, &b.Options, &b.Tags,
 		&b.Metadata, &b.OrderingKey, &b.UniqueKey, &b.UniqueStates, &b.Parent, &b.Link, &b.Closing,
 	}, finished.columns(), []any{&node, &seq, &slot, &number, &claimed}, deferred.Columns(), []any{
 		&blocked, &asked, &pausing, &lastClaimedAt, &lastError,
-		&check.Percent, &check.Message, &check.Value, &check.UpdatedAt,
+		&check.Percent, &check.Message, &check.Value, &check.UpdatedAt, &attributes,
 	})...)
 	if err != nil {
 		return record, 0, err
@@ -204,6 +205,9 @@ func scanRecord(r pg.Row, ids []store.ID) (record store.Record, lane int32, err 
 		b.Lease, b.Attempt = *end, b.Attempt+1
 	}
 	if record.Job, err = b.Job(id); err != nil {
+		return record, 0, err
+	}
+	if record.Attributes, err = pg.ParseAttributes(attributes); err != nil {
 		return record, 0, err
 	}
 	record.ClaimedAt, record.Error, record.Checkpoint = pg.OptTime(lastClaimedAt), pg.TextOf(lastError), check.Checkpoint()

@@ -254,7 +254,8 @@ func (s *Store) applyFast(ctx context.Context, b *batch) error {
 		}
 		list = append(list, b.enqueueUnique()...)
 	}
-	list = append(list, s.NewQueues(entries, b.now)...)
+	list = append(list, s.newQueues(entries, b.now)...)
+	list = append(list, attributesAhead(simple, b.unique, b.now)...)
 	if err := s.Send(ctx, list...); err != nil {
 		return err
 	}

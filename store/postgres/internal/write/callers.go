@@ -29,6 +29,11 @@ func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.En
 	if err != nil {
 		return err
 	}
+	for _, st := range attributesOf(entries) {
+		if err := st.On(ctx, t); err != nil {
+			return err
+		}
+	}
 	if err := s.notifyTx(ctx, t, wakesOf(entries, now)); err != nil {
 		return err
 	}

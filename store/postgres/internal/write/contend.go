@@ -49,7 +49,7 @@ func (s *Store) enqueueInOrder(ctx context.Context, t pg.Session, b *batch) erro
 
 // noteQueues notes of the queues of the batch that they have had a job.
 func (s *Store) noteQueues(ctx context.Context, t pg.Session, b *batch) error {
-	return pg.Together(ctx, t, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(b.entries, b.now)...)...)
+	return pg.Together(ctx, t, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.Beside(b.entries, b.now)...)...)
 }
 
 // inOrder sorts enqueues by their keys: business keys, which are taken before the others, and then
@@ -192,7 +192,7 @@ func (s *Store) enqueueApart(ctx context.Context, b *batch, entries []*Entry) er
 			if err := s.enqueueParts(ctx, t, b, entries, 1); err != nil {
 				return err
 			}
-			return t.RunAll(ctx, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(entries, b.now)...))
+			return t.RunAll(ctx, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.Beside(entries, b.now)...))
 		})
 	})
 	switch {

@@ -150,9 +150,9 @@ func obstacleArgs(entries []*Entry, strict bool) []any {
 	return []any{ids, pg.IfAnyBytes(keys), strict, replaces}
 }
 
-// NewQueues returns a statement that notes of queues that they have had a job, if some may not have
+// newQueues returns a statement that notes of queues that they have had a job, if some may not have
 // had one before.
-func (s *Store) NewQueues(entries []*Entry, now int64) []pg.Statement {
+func (s *Store) newQueues(entries []*Entry, now int64) []pg.Statement {
 	var queues, lanes []int32
 	var ids []pgtype.UUID
 	for _, e := range unfold(entries) {
@@ -365,6 +365,13 @@ func (s *Store) replace(ctx context.Context, t pg.Runner, e *Entry, now int64) e
 		holder, now, e.RunAt, max(e.MaxDelay.Microseconds(), 0), args, int32(e.Job.Codec), metadata)
 	if err == nil && e.replaced != 0 {
 		e.Result.Replaced, e.Result.RunAt = true, pg.TimeOf(runAt)
+		var list pg.Attributes
+		list.Add(e.Result.ID, e.Job.Attributes)
+		for _, st := range list.Writing(nil) {
+			if err := st.On(ctx, t); err != nil {
+				return err
+			}
+		}
 	}
 	return err
 }

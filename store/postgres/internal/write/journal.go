@@ -226,7 +226,7 @@ func (s *Store) writeAppends(ctx context.Context, t pg.Runner, appends []*append
 			return errEnqueueFailed
 		}
 	}
-	for _, st := range s.NewQueues(entries, now) {
+	for _, st := range s.Beside(entries, now) {
 		if err := t.Run(ctx, st.Name, st.Each, st.Args...); err != nil {
 			return err
 		}

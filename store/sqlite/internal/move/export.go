@@ -118,7 +118,7 @@ func whole(t *core.Tx, id store.ID) (*store.Whole, error) {
 		return nil, err
 	}
 	for _, read := range []func(*core.Tx, *store.Whole, *core.Body) error{
-		readKeys, readEdges, readRequests, readCheckpoint, readUpdates, readAttempts, readActions, readLogs,
+		readKeys, readEdges, readRequests, readCheckpoint, readUpdates, readAttempts, readActions, readLogs, readAttributes,
 	} {
 		if err := read(t, w, b); err != nil {
 			return nil, err

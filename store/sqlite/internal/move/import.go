@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
@@ -25,6 +26,7 @@ func (v Verbs) Import(ctx context.Context, params store.ImportParams) error {
 			func() error { return each(t, params.Queues, putQueue) },
 			func() error { return limits.Import(t, params.Limits) },
 			func() error { return classes.Import(t, params.Classes) },
+			func() error { return attributes.Import(t, params.Attributes) },
 			func() error { return each(t, params.Jobs, put) },
 			func() error { return remains.ImportBuilds(t, params.Builds) },
 			func() error { return each(t, params.Keys, putKey) },
@@ -162,6 +164,7 @@ func put(t *core.Tx, w *store.Whole) error {
 	}
 	for _, insert := range []func(*core.Tx, *store.Whole, *core.Lane) error{
 		insertBody, insertPlace, insertEdges, insertKeys, insertRequests, insertCheckpoint, insertUpdates, insertHistory, insertLogs,
+		insertAttributes,
 	} {
 		if err := insert(t, w, lane); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
@@ -46,6 +47,9 @@ func (v Verbs) Survey(ctx context.Context) (store.Survey, error) {
 			return err
 		}
 		if s.Limits, err = limits.Export(t); err != nil {
+			return err
+		}
+		if s.Attributes, err = attributes.All(t); err != nil {
 			return err
 		}
 		if s.Classes, err = classes.All(t); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
@@ -63,6 +64,9 @@ func fullRecord(t *core.Tx, id store.ID, find func(store.ID) (core.RunningJob, b
 		return store.Record{}, false, err
 	}
 	r := store.Record{Job: b.Job}
+	if r.Attributes, err = attributes.Of(t, id); err != nil {
+		return r, false, err
+	}
 	if r.Checkpoint, err = work.Checkpoint(t, id); err != nil {
 		return r, false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -186,6 +187,9 @@ func placeNew(t *core.Tx, n core.NewJob, later bool) (err error) {
 	q := n.Enqueue
 	p := core.Pointer{ID: q.Job.ID, Lane: n.Lane, Key: q.Job.OrderingKey, RunAt: n.RunAt}
 	q.Result = store.EnqueueResult{ID: p.ID, State: store.Available, RunAt: db.TimeOf(p.RunAt)}
+	if err := attributes.Set(t, p.ID, q.Job.Attributes); err != nil {
+		return err
+	}
 	switch {
 	case len(n.Awaits) > 0:
 		q.Result.State = store.Waiting

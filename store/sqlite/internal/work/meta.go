@@ -2,6 +2,7 @@ package work
 
 import (
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -17,9 +18,11 @@ func writeMeta(t *core.Tx, id store.ID, m *store.Meta) error {
 		}
 	}
 	if m.Metadata != nil {
-		return SetMetadata(t, id, m.Metadata)
+		if err := SetMetadata(t, id, m.Metadata); err != nil {
+			return err
+		}
 	}
-	return nil
+	return attributes.Set(t, id, m.Attributes)
 }
 
 // SetTags gives a job other tags.

@@ -2,6 +2,7 @@ package work
 
 import (
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
@@ -40,6 +41,9 @@ func onConflict(t *core.Tx, q *store.Enqueue, holder store.ID, runAt int64) erro
 	s.BindInt(runAt)
 	db.BindID(s, holder)
 	if err := db.Exec(s); err != nil {
+		return err
+	}
+	if err := attributes.Set(t, holder, q.Job.Attributes); err != nil {
 		return err
 	}
 	p := b.Pointer()

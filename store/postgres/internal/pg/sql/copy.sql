@@ -34,6 +34,7 @@ SELECT t.place, b.lane, b.run_at, {{body}}, f.result, json_build_object(
   'pause', (SELECT row_to_json(a) FROM {schema}.pause_request a WHERE a.id = t.id OFFSET 0),
   'edges', (SELECT json_agg(a ORDER BY a.predecessor) FROM {schema}.edge a WHERE a.successor = t.id),
   'updates', (SELECT json_agg(a ORDER BY a.seq) FROM {schema}.job_update a WHERE a.id = t.id),
+  'attributes', searched.list::json,
   'logs', (SELECT json_agg(a ORDER BY a.lease, a.first) FROM {schema}.job_log a WHERE a.id = t.id),
   'attempts', (SELECT json_agg(json_build_object('lease', a.lease, 'node', a.node, 'claimed_at', a.claimed_at,
     'started_at', a.started_at, 'ended_at', a.ended_at, 'attempt', a.attempt, 'outcome', a.outcome, 'reason', a.reason,
@@ -46,6 +47,7 @@ FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
 CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
 CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
 LEFT JOIN LATERAL (SELECT * FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f ON true
+{{attributes_of_job}}
 ORDER BY t.place;
 
 -- The sums of the halves of the ids of all jobs, as text: they are larger than their numbers.

@@ -21,7 +21,7 @@ SELECT t.place, b.lane, b.run_at, {{body}},
   o.id IS NOT NULL AND o.id <> t.id AND f.state IS NULL AND k.node IS NULL AND d.state IS NULL,
   q.yes, p.yes,
   CASE WHEN last.lease = b.lease THEN last.claimed_at ELSE coalesce(b.claimed_at, last.claimed_at) END,
-  broke.error, c.percent, c.message, c.value, c.updated_at
+  broke.error, c.percent, c.message, c.value, c.updated_at, searched.list
 FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
 CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
 CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
@@ -36,6 +36,7 @@ LEFT JOIN LATERAL (
   SELECT a.error FROM {schema}.attempt a WHERE a.id = t.id AND a.outcome IN ({retryable}, {failed}) ORDER BY a.lease DESC LIMIT 1
 ) broke ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = t.id OFFSET 0) c ON true
+{{attributes_of_job}}
 ORDER BY t.place;
 
 -- Those of the jobs that are not in the namespace, or not there.

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestAttributes: search attributes are declared, set and asked for, shown and hidden, and deleted;
+// mistakes say what to do.
+func TestAttributes(t *testing.T) {
+	s := newShell(t)
+	s.expect(s.run("attribute", "declare", "amount", "--type", "number"), 64, "must be keyword, int, float, bool or time")
+	s.expect(s.run("attribute", "declare", "1a"), 64, "begins with a letter or _")
+	s.expect(s.run("job", "list", "--attr", "=x"), 64, "must be NAME=VALUE")
+	s.expect(s.run("job", "enqueue", "order", "--attr", "amount"), 64, "must be NAME=VALUE")
+	s.ok("migrate", "up")
+	s.ok("attribute", "declare", "customer", "token")
+	s.holds(s.ok("attribute", "declare", "amount", "--type", "int", "-o", "json"), `"name": "amount"`, `"type": "int"`)
+	s.expect(s.run("attribute", "declare", "amount", "--type", "float"), 64, "declared as int, and not as float")
+	for args, want := range map[string]string{"-o id": "amount\ncustomer\ntoken\n", "-o name": "attribute/amount\nattribute/customer\nattribute/token\n"} {
+		if out := s.ok(append([]string{"attribute", "list"}, strings.Fields(args)...)...); out != want {
+			t.Errorf("attribute list %s: %q, want %q", args, out, want)
+		}
+	}
+	if found, _ := s.complete("attribute", "delete", ""); !slices.Equal(found, []string{"amount", "customer", "token"}) {
+		t.Errorf("completed: %v", found)
+	}
+	s.expect(s.run("job", "enqueue", "order", "--attr", "nobody=x"), 64,
+		"is not declared in namespace \"default\": declare it with holdfast attribute declare nobody --type TYPE")
+	s.expect(s.run("job", "enqueue", "order", "--attr", "amount=many"), 64, `"many" is no value of type int, such as -7`)
+	id := strings.TrimSpace(s.ok("job", "enqueue", "order", "--attr", "customer=acme", "--attr", "amount=-7", "--attr", "token=geheim", "-q"))
+	other := strings.TrimSpace(s.ok("job", "enqueue", "order", "--attr", "customer=a=b", "--attr", "amount=10", "-q"))
+	for filters, want := range map[string]string{
+		"customer=acme": id, "amount<0": id, "amount<=-7": id, "amount>-7": other, "amount>=10": other, "customer=a=b": other, "token": id,
+		"amount>=-7 amount<10": id, "customer=acme amount=10": "",
+	} {
+		args := []string{"job", "list", "-q"}
+		for one := range strings.FieldsSeq(filters) {
+			args = append(args, "--attr", one)
+		}
+		if got := strings.TrimSpace(s.ok(args...)); got != want {
+			t.Errorf("%s: %q, want %q", filters, got, want)
+		}
+	}
+	s.expect(s.run("job", "list", "--attr", "amount=x"), 64, `"x" is no value of type int`)
+	s.expect(s.run("job", "count", "--attr", "nobody"), 64, "is not declared")
+	s.holds(s.ok("job", "get", id, "-o", "table"), "attributes  ", "amount=-7, customer=acme, token=[redacted]")
+	s.holds(s.ok("job", "get", id, "-o", "json"), `"text": "-7"`, `"type": "int"`, `"text": "acme"`, `"token": "[redacted]"`)
+	s.holds(s.ok("job", "list", "-o", "json", "--redact", "customer"), `"customer": "[redacted]"`, `"text": "geheim"`)
+	s.holds(s.ok("job", "cancel", "--state", "available", "--attr", "customer=acme", "-o", "json"), id)
+	s.ok("schedule", "create", "nightly", "order", "--every", "1h", "--attr", "customer=acme")
+	s.holds(s.ok("schedule", "get", "nightly", "-o", "table"), "customer=acme")
+	s.ok("schedule", "update", "nightly", "--attr", "amount=3")
+	s.holds(s.ok("schedule", "get", "nightly", "-o", "json"), `"text": "3"`, `"text": "acme"`)
+	s.expect(s.run("job", "set", other, "--attr", "amount=3"), 64, "unknown flag")
+	s.holds(s.ok("attribute", "delete", "customer", "-o", "table"), "deleted attribute customer")
+	s.expect(s.run("attribute", "delete", "customer"), 1, "not found")
+}
