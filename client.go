@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/explain"
 	"github.com/holdfastdev/holdfast/internal/sealed"
+	"github.com/holdfastdev/holdfast/internal/timed"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/why"
 )
@@ -73,6 +74,9 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	st, err := source.Open(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
+	}
+	if s.queried != nil {
+		st = timed.Wrap(st, s.queried)
 	}
 	if s.codec != nil {
 		st = sealed.Wrap(st, s.codec)

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/timed"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -31,6 +32,7 @@ type settings struct {
 
 	noOperations bool
 	onStep       onStep
+	queried      func(op timed.Operation, took time.Duration)
 	codec        store.Codec // nil: none
 
 	around         []Middleware
@@ -77,6 +79,7 @@ func (s *settings) addTelemetry(t access.Telemetry) error {
 		return invalid("telemetry", "it is given twice; remove one of the options telemetry.With")
 	}
 	s.engine.Observer, s.engine.Hooks, s.onStep = t.Observer, append(s.engine.Hooks, t.Hooks), t.Step
+	s.queried = t.Queried
 	s.around = append([]Middleware{t.Around.(Middleware)}, s.around...) //nolint:errcheck // always one
 	s.aroundEnqueues = append([]enqueueMiddleware{t.Enqueues}, s.aroundEnqueues...)
 	return nil

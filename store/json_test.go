@@ -117,7 +117,7 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"called":{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65","completed":3,"failed":2,"cancelled":1},` +
 	`"result":[1,2],"result_codec":0,"fingerprint":"fffffffffffffffe","claimed_at":"2026-03-04T05:06:07.000089Z",` +
 	`"started_at":"2026-03-04T05:06:07.000089Z","finished_at":"2026-03-04T05:07:07.000089Z",` +
-	`"blocked":true,"cancel_requested":true,"pause_requested":true,"node":"7",` +
+	`"blocked":true,"cancel_requested":true,"pause_requested":true,"node":"7","build":{"program":"v1","engine":"v2"},` +
 	`"checkpoint":{"percent":12.5,"message":"half","value":{"line":3},"updated_at":"2026-03-04T05:06:07.000089Z"},` +
 	`"wait":{"since":"2026-03-04T05:06:07.000089Z","until":"2026-03-04T06:06:07.000089Z","held":true,"handed_over":true,"reason":"paused",` +
 	`"error":"look first","for":{"waits_for":["signal approved"]}},"journal":4,"messages":2,` +

@@ -364,6 +364,11 @@ func checkGauges(t *testing.T, m measured) {
 	if claims := m.sum(t, metrics.ClaimTime); claims == 0 || claims != m.sum(t, metrics.ClaimSize) {
 		t.Errorf("%v claims were told of", claims)
 	}
+	for _, operation := range []string{"claim", "beat", "commit", "queues"} {
+		if n := m.sum(t, metrics.QueryTime, "operation="+operation); n <= 0 {
+			t.Errorf("calls of the database for %s took %v s", operation, n)
+		}
+	}
 	if found := m.points(t, metrics.HooksDropped); len(found) != 1 || found[0].value != 0 {
 		t.Errorf("dropped are %v", found)
 	}

@@ -69,7 +69,7 @@ func With(c Config) holdfast.Option {
 		Observer: &observer.Observer{
 			Opened: t.opened, Claimed: t.claimed, LeaseLost: t.leaseLost, Performed: t.performed, Fires: t.fires, Queues: t.queues,
 		},
-		Hooks: t.hooks(), Around: holdfast.Middleware(t.run), Enqueues: t.enqueue, Step: t.step,
+		Hooks: t.hooks(), Around: holdfast.Middleware(t.run), Enqueues: t.enqueue, Step: t.step, Queried: t.queried(),
 	})
 	return with.(holdfast.Option) //nolint:errcheck // always one
 }

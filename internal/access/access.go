@@ -16,6 +16,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/runlog"
+	"github.com/holdfastdev/holdfast/internal/timed"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -59,6 +60,8 @@ type Telemetry struct {
 	Around any
 	// Enqueues is outside of all other middleware of enqueues.
 	Enqueues EnqueueMiddleware
+	// Queried is told of each call of the store, and how long it took.
+	Queried func(op timed.Operation, took time.Duration)
 	// Step is told when the function of a step is called, and returns its context and what is
 	// called when it has ended: with its error, or with returned false if it has panicked or its
 	// goroutine ends.

@@ -236,6 +236,7 @@ var layers = []layer{
 	{pattern: "internal/stopwatch"},
 	{pattern: "internal/tally"},
 	{pattern: "internal/gauges", imports: []string{"store"}},
+	{pattern: "internal/timed", imports: []string{"store"}, tests: []string{"store/..."}},
 	{
 		pattern: "internal/facts", imports: []string{"internal/gauges", "internal/tally", "store"},
 		tests: []string{"store/storetest/model"},
@@ -326,14 +327,14 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/access",
-		imports: []string{"hooks", "internal/bulk", "internal/engine", "internal/observer", "internal/runlog", "store"},
+		imports: []string{"hooks", "internal/bulk", "internal/engine", "internal/observer", "internal/runlog", "internal/timed", "store"},
 	},
 	{
 		pattern: ".",
 		imports: []string{
 			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/builds", "internal/bulk",
 			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/replay",
-			"internal/runlog", "internal/sealed",
+			"internal/runlog", "internal/sealed", "internal/timed",
 			"internal/usercode", "internal/valid", "store", "why",
 		},
 		tests: support,
@@ -348,7 +349,7 @@ var layers = []layer{
 	{pattern: "health", imports: []string{".", "internal/access"}, tests: support},
 	{
 		pattern: "telemetry",
-		imports: []string{".", "hooks", "internal/access", "internal/metrics", "internal/observer", "store"},
+		imports: []string{".", "hooks", "internal/access", "internal/metrics", "internal/observer", "internal/timed", "store"},
 		tests:   append([]string{"after", "schedule"}, support...),
 	},
 	{pattern: "doctor", imports: []string{"store"}, tests: support},

@@ -72,6 +72,9 @@ var Panels = []Panel{
 		{quantile("0.99", "le", "holdfast_claim_seconds", inSpace), "99 % take at most"},
 		{mean("holdfast_claim_seconds", inSpace), "mean"},
 	}},
+	{"Calls of the database, 99 % take at most", "s", []Query{
+		{quantile("0.99", "le, operation", "holdfast_store_query_seconds", ""), "{{operation}}"},
+	}},
 	{"Jobs per claim", "short", []Query{
 		{mean("holdfast_claim_batch_size", inSpace), "mean"},
 	}},

@@ -9,6 +9,7 @@ const (
 	Reason    = "reason"
 	State     = "state"
 	Duty      = "duty"
+	Operation = "operation"
 )
 
 // Of jobs, counted by the process that made it happen.
@@ -61,10 +62,12 @@ var (
 	StartLag     = gauge("holdfast.node.lag", "s", "About how late the first job is that waits for a slot, as the node knows.", Namespace)
 	BeatAge      = gauge("holdfast.node.beat_age", "s", "Time since the last heartbeat of the node.", Namespace)
 	DatabaseAway = gauge("holdfast.database.away", "s", "For how long the database has not answered; 0 if it does.")
-	ClaimTime    = histogram("holdfast.claim", "s", "How long a claim took that the database has answered.", calls, Namespace)
-	ClaimSize    = histogram("holdfast.claim.batch_size", "{job}", "How many jobs a claim has brought.", sizes, Namespace)
-	NodesDied    = counter("holdfast.nodes.died", "{node}", "Nodes that the leader has declared dead.")
-	DutyTime     = histogram("holdfast.duty", "s",
+	QueryTime    = histogram("holdfast.store.query", "s",
+		"How long a call of the database took, by what it was for, such as commit, claim or beat, whatever it answered.", calls, Operation)
+	ClaimTime = histogram("holdfast.claim", "s", "How long a claim took that the database has answered.", calls, Namespace)
+	ClaimSize = histogram("holdfast.claim.batch_size", "{job}", "How many jobs a claim has brought.", sizes, Namespace)
+	NodesDied = counter("holdfast.nodes.died", "{node}", "Nodes that the leader has declared dead.")
+	DutyTime  = histogram("holdfast.duty", "s",
 		"How long a duty of a node took, such as rescue: done, idle (there was nothing to do) or failed.", calls, Duty, Outcome)
 	DutyJobs     = counter("holdfast.duty.jobs", "{job}", "Jobs for which a duty did something.", Duty)
 	HooksDropped = counter("holdfast.hooks.dropped", "{event}",

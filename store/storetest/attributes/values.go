@@ -180,15 +180,16 @@ func ofRuns(e *env.Env) {
 func lastWord(e *env.Env) {
 	e.Declare(allTypes)
 	run := e.Started()
+	share := store.Attribute{Name: "share", Value: store.FloatValue(0.5)}
 	batch := &store.Batch{
 		Checkpoints: []*store.CheckpointWrite{
-			{Lease: run.Lease, Meta: sets(amount(1), customer("a"))}, {Lease: run.Lease, Meta: sets(amount(2))},
+			{Lease: run.Lease, Meta: sets(amount(1), customer("a"), share)}, {Lease: run.Lease, Meta: sets(amount(2))},
 		},
 		Appends:  []*store.Append{{Lease: run.Lease, Entries: env.Steps(1, 1), Meta: sets(amount(3), store.Attribute{Name: "customer"})}},
 		Outcomes: []*store.Outcome{env.Outcome(run, store.Retryable, func(o *store.Outcome) { o.Meta, o.Durable = sets(amount(4)), true })},
 	}
 	e.Apply(batch)
-	e.Equal("values", e.Values(run.Job.ID), []string{"amount=4"})
+	e.Equal("values", e.Values(run.Job.ID), []string{"amount=4", "share=0.5"})
 }
 
 func stale(e *env.Env) {

@@ -119,7 +119,7 @@ func Counted(q store.Queue) map[store.State]store.Count {
 // AttemptOf is the record that the outcome of a run must leave.
 func AttemptOf(run store.Claimed, o *store.Outcome, ended time.Time) store.Attempt {
 	return store.Attempt{
-		Number: run.Job.Attempt, LeaseNumber: run.Lease.Number, Node: run.Lease.Node,
+		Number: run.Job.Attempt, LeaseNumber: run.Lease.Number, Node: run.Lease.Node, Build: Build,
 		ClaimedAt: run.ClaimedAt, StartedAt: o.StartedAt, EndedAt: ended,
 		Outcome: o.Final, Reason: o.Reason, Error: o.Error, Trace: o.Trace,
 	}

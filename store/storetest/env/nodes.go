@@ -19,6 +19,9 @@ const (
 // LeaderTTL is for how long who leads is the leader.
 const LeaderTTL = 15 * time.Second
 
+// Build is that of the nodes that Join and JoinWith register.
+var Build = store.Build{Program: "v1", Engine: "e1"}
+
 // Join registers a node that serves everything.
 func (e *Env) Join() int64 {
 	e.Helper()
@@ -29,7 +32,7 @@ func (e *Env) Join() int64 {
 // JoinWith registers a node whose handlers promise this.
 func (e *Env) JoinWith(policies map[string]store.Policy) int64 {
 	e.Helper()
-	node, err := e.Store.Join(e.Ctx, store.NodeInfo{Name: "host/1", Version: "v1", Slots: 10, Policies: policies})
+	node, err := e.Store.Join(e.Ctx, store.NodeInfo{Name: "host/1", Version: Build.Program, Engine: Build.Engine, Slots: 10, Policies: policies})
 	e.NoError("Join", err)
 	return node
 }

@@ -24,7 +24,7 @@ func outcomeCompleted(e *env.Env) {
 	e.EndAs(store.Completed, run, store.Completed, func(o *store.Outcome) { o.Result, o.Codec = result, 9 })
 	want := store.Record{
 		Job: run.Job, State: store.Completed, Result: result, ResultCodec: 9, StartedAt: run.ClaimedAt, FinishedAt: e.Clock.Now(),
-		Lease: store.Lease{Number: 1, Node: run.Lease.Node}, ClaimedAt: run.ClaimedAt,
+		Lease: store.Lease{Number: 1, Node: run.Lease.Node}, Build: env.Build, ClaimedAt: run.ClaimedAt,
 	}
 	e.Equal("record", e.Get(run.Job.ID), want, env.FinishedLease)
 	e.Equal("ended", e.Ended(run.Job.ID), []store.Ended{{ID: run.Job.ID, State: store.Completed, Result: result, Codec: 9}})
@@ -108,7 +108,7 @@ func outcomeFailed(e *env.Env) {
 	})
 	want := store.Record{
 		Job: run.Job, State: store.Failed, Reason: store.ReasonTimeout, Error: "too late", FinishedAt: e.Clock.Now(),
-		Lease: store.Lease{Number: 1, Node: run.Lease.Node}, ClaimedAt: run.ClaimedAt, StartedAt: run.ClaimedAt, Fingerprint: -5,
+		Lease: store.Lease{Number: 1, Node: run.Lease.Node}, Build: env.Build, ClaimedAt: run.ClaimedAt, StartedAt: run.ClaimedAt, Fingerprint: -5,
 		Attempts: []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())},
 	}
 	e.Equal("record", e.Get(run.Job.ID), want, env.FinishedLease)

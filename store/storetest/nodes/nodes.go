@@ -109,7 +109,7 @@ func nodeLeaves(e *env.Env) {
 		e.Fatalf("record of the job that was given back: %+v", record)
 	}
 	e.Equal("attempts", record.Attempts, []store.Attempt{{
-		Number: 1, LeaseNumber: 1, Node: node, Build: store.Build{Program: "v1"}, ClaimedAt: runs[1].ClaimedAt, EndedAt: e.Clock.Now(),
+		Number: 1, LeaseNumber: 1, Node: node, Build: env.Build, ClaimedAt: runs[1].ClaimedAt, EndedAt: e.Clock.Now(),
 		Outcome: store.Available, Reason: store.ReasonReleased,
 	}})
 	e.WantState(runs[0].Job.ID, store.Completed)

@@ -42,7 +42,7 @@ func rescueJobs(e *env.Env) {
 		want := store.Record{Job: run.Job, State: store.Retryable, ClaimedAt: run.ClaimedAt}
 		want.RunAt = now
 		want.Attempts = []store.Attempt{{
-			Number: 1, LeaseNumber: 1, Node: run.Lease.Node, ClaimedAt: run.ClaimedAt, EndedAt: now,
+			Number: 1, LeaseNumber: 1, Node: run.Lease.Node, Build: env.Build, ClaimedAt: run.ClaimedAt, EndedAt: now,
 			Outcome: store.Retryable, Reason: store.ReasonNodeLost,
 		}}
 		// What the store writes about a run that was not reported is its own.
