@@ -157,6 +157,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{42, []string{"ALTER TABLE {schema}.feed_raw ALTER COLUMN ids SET STORAGE EXTERNAL, ALTER COLUMN ids SET COMPRESSION default"}},
 	{41, []string{"DROP TABLE {schema}.attribute_value", "DROP TABLE {schema}.attribute"}},
 	{40, []string{"DROP TABLE {schema}.descriptor"}},
 	{39, []string{"DROP TABLE {schema}.node_build, {schema}.stub", "ALTER TABLE {schema}.removed DROP COLUMN stubs"}},

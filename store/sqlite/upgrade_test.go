@@ -240,6 +240,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{42, nil},
 	{41, []string{"DROP TABLE holdfast_attribute_value", "DROP TABLE holdfast_attribute"}},
 	{40, []string{"DROP TABLE holdfast_descriptor"}},
 	{39, []string{"DROP TABLE holdfast_node_build", "DROP TABLE holdfast_stub", "ALTER TABLE holdfast_removed DROP COLUMN stubs"}},
