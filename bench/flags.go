@@ -31,11 +31,11 @@ type settings struct {
 var (
 	fullSizes = scenario.Sizes{
 		Jobs: 100_000, Seconds: 10, Steady: 30, Small: 1000, Large: 1_000_000, History: 1_000_000, Nodes: 4, Children: 10_000, Runs: 100_000,
-		Phase: 20, Open: 10, IdleWarm: 15, IdleSeconds: 60, Looks: 200,
+		Phase: 20, Open: 10, IdleWarm: 15, IdleSeconds: 60, Looks: 200, Finished: 1_000_000,
 	}
 	quickSizes = scenario.Sizes{
 		Jobs: 3000, Seconds: 0.25, Steady: 0.25, Small: 1000, Large: 5000, History: 3000, Nodes: 4, Children: 500, Runs: 1000,
-		Phase: 0.25, Open: 0.2, IdleWarm: 0.3, IdleSeconds: 0.7, Looks: 20,
+		Phase: 0.25, Open: 0.2, IdleWarm: 0.3, IdleSeconds: 0.7, Looks: 20, Finished: 3000,
 	}
 )
 
@@ -150,7 +150,8 @@ func sizeFlags(s *scenario.Sizes) []sizeFlag {
 		{name: "small", usage: "the small backlog", whole: &s.Small},
 		{name: "large", usage: "the large backlog", whole: &s.Large},
 		{name: "history", usage: "finished jobs in the scenario history; the whole measurement has 10000000", whole: &s.History},
-		{name: "looks", usage: "how often each list and count is asked for in the scenario history", whole: &s.Looks},
+		{name: "looks", usage: "how often each list and count is asked for in the scenarios history and lists", whole: &s.Looks},
+		{name: "finished", usage: "finished jobs in the scenario lists; the whole measurement has 10000000", whole: &s.Finished},
 		{name: "nodes", usage: "nodes in the scenario nodes", whole: &s.Nodes},
 		{name: "children", usage: "children in the scenarios fan-out and append", whole: &s.Children},
 		{name: "runs", usage: "runs in the scenario waiting; the whole measurement has 1000000", whole: &s.Runs},

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 // tiny sizes show that everything works.
 var tiny = []string{
 	"--quick", "--jobs", "300", "--seconds", "0.05", "--small", "300", "--large", "600", "--history", "300", "--looks", "2", "--nodes", "2",
-	"--children", "20", "--runs", "20", "--phase", "0.05", "--idle-warm", "0.05", "--idle", "0.1",
+	"--finished", "300", "--children", "20", "--runs", "20", "--phase", "0.05", "--idle-warm", "0.05", "--idle", "0.1",
 }
 
 // The smoke tests run the scenarios with us, with a raw ceiling where one takes part, and with
@@ -57,7 +57,7 @@ func TestSmokeOnPostgres(t *testing.T) {
 	database := server(t)
 	for _, test := range []struct{ name, scenarios, peer string }{
 		{"raw", "insert-single-16,pickup-500,flow-1-64,fan-out,pinned,idle,waiting", "raw"},
-		{"trouble", "held-*,queues-100,storm,late,turns,append", "none"},
+		{"trouble", "held-*,queues-100,storm,late,turns,append,lists", "none"},
 		{"limits and watching", "limit-*,keys,follow,await,await-ended", "none"},
 		{"owner", "drain", "raw-owner"},
 		{"river", "steady,history,nodes", "river"},

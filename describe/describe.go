@@ -1,5 +1,5 @@
-// Package describe tells people what queues and kinds are: who owns them, where they are documented,
-// what the args are.
+// Package describe tells people what queues and kinds are: who owns them, where they are
+// documented, what the args are.
 //
 // Code describes them, by an option of Open; nodes write that into the database when they start, if
 // it is not what is there already:

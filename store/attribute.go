@@ -170,6 +170,9 @@ func nameProblem(name string) string {
 // CheckAttributes reports why a job cannot have such attributes, an ErrInvalid: of each name there
 // is one value. If unset they may be without a value. A zero id is not told.
 func CheckAttributes(job ID, list []Attribute, unset bool) error {
+	if len(list) == 0 {
+		return nil // each enqueue comes here, mostly with nothing
+	}
 	of := ""
 	if job != (ID{}) {
 		of = "job " + job.String() + ": "

@@ -15,15 +15,18 @@ import (
 // A range of time begins with its After and ends before its Before, both cut to microseconds. One
 // that ends before it begins is an ErrInvalid, and so is a state that is none.
 type Filter struct {
-	// Namespace, Queues and Kinds: the jobs of one of the lanes that this selects. What is not
-	// finished, failed or was cancelled is found by lane; completed jobs are looked through.
+	// Namespace, Queues and Kinds: the jobs of one of the lanes that this selects. They are found
+	// by lane: those that have not finished, have failed or were cancelled if there are no more
+	// than CountBound; by id all of them, of no more than a thousand lanes; and those that
+	// completed, in the order of their ends, if there are few of them.
 	Namespace string
 	Queues    []string
 	Kinds     []string
 	// IDs are the jobs themselves, MaxFilterIDs at the most. They are found by id.
 	IDs []ID
 	// States: jobs that are not finished are found by what makes them so, if there are no more than
-	// CountBound; failed and cancelled ones by their state. Completed jobs are looked through.
+	// CountBound; failed and cancelled ones by their state. Completed jobs are found by their
+	// lanes, or walked through.
 	States []State
 	// Reasons are those of failed and cancelled jobs, which are found by their state.
 	Reasons []Reason

@@ -40,7 +40,7 @@ func TestJobJSON(t *testing.T) {
 		`"attempt":0,"max_attempts":null,"timeout":null,"heartbeat_timeout":null,"deadline":null,"backoff":null,"of_kind":[],` +
 		`"ordering_key":null,"unique":false,"key":null,"keep_key":null,"keep_turn":false,"limit":null,"limit_key":null,"fair_key":null,` +
 		`"traceparent":null,"tracestate":null,` +
-		`"blocked":false,"cancel_requested":false,"lease_number":null,"node":null,"checkpoint":null,` +
+		`"blocked":false,"cancel_requested":false,"lease_number":null,"node":null,"build":null,"checkpoint":null,` +
 		`"wait":null,"pause_requested":false,"closing":false,"version":null,"journal":null,"messages":null,` +
 		`"parent":null,"batch":null,"on_parent_close":"cancel","source":null,"nominal":null,"follows":null,"called":null,"why":`
 	whole := want + `[{"code":"no_node","text":"no node is running","until":null,"job":null,"node":null,"limit":null}],` +

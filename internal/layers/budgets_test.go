@@ -56,11 +56,11 @@ func budgetOf(pkg string) size {
 		return wide
 	case "store/postgres/internal/operate": // which has whatever people, the clock and classes of retention do to jobs
 		wide := budget
-		wide.lines = 4800
+		wide.lines = 4850
 		return wide
 	case "internal/engine": // which begins and ends whatever a node does, tells of it, and holds what it cannot read
 		wide := budget
-		wide.lines, wide.files = 4700, 33
+		wide.lines, wide.files = 4750, 33
 		return wide
 	case "internal/cli/jobs": // which has a verb for whatever can be done to jobs
 		wide := budget

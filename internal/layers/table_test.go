@@ -80,7 +80,10 @@ var layers = []layer{
 	{pattern: "store/storetest/updates", imports: words},
 	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"store/storetest/model"})},
 	{pattern: "store/storetest", imports: []string{"store", "store/storetest/..."}},
-	{pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."}, tests: []string{"store/sqlite"}},
+	{
+		pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."},
+		tests: []string{"store/internal/lists", "store/sqlite"},
+	},
 	{pattern: "store/storetest/simulate/play", imports: []string{"store/storetest/faults"}},
 	{
 		pattern: "store/storetest/simulate/rules",
@@ -106,6 +109,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/remains", imports: slices.Concat(onSQLite, []string{"store/internal/kept"})},
 	{pattern: "store/sqlite/internal/descriptors", imports: onSQLite},
 	{pattern: "store/sqlite/internal/feed", imports: onSQLite},
+	{pattern: "store/sqlite/internal/spans", imports: slices.Concat(onSQLite, []string{"store/internal/lists"})},
 	{pattern: "store/sqlite/internal/facts", imports: onSQLite},
 	{pattern: "store/sqlite/internal/schedules", imports: onSQLite},
 	{pattern: "store/sqlite/internal/limits", imports: slices.Concat(onSQLite, []string{"internal/gcra"})},
@@ -128,20 +132,20 @@ var layers = []layer{
 			"store/internal/edits", "store/internal/kept", "store/sqlite/internal/batches", "store/sqlite/internal/classes",
 			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/feed",
 			"store/sqlite/internal/keys", "store/sqlite/internal/limits", "store/sqlite/internal/remains",
-			"store/sqlite/internal/updates", "store/sqlite/internal/work",
+			"store/sqlite/internal/spans", "store/sqlite/internal/updates", "store/sqlite/internal/work",
 		}),
 	},
 	{
 		pattern: "store/sqlite/internal/view",
 		imports: slices.Concat(onSQLite, []string{
 			"store/internal/lists", "store/sqlite/internal/attributes", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
-			"store/sqlite/internal/remains", "store/sqlite/internal/work",
+			"store/sqlite/internal/remains", "store/sqlite/internal/spans", "store/sqlite/internal/work",
 		}),
 	},
 	{
 		pattern: "store/sqlite/...",
 		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},
-		tests:   []string{"internal/crashtest/process", "internal/sqlitetest", "store/storetest/..."},
+		tests:   []string{"internal/crashtest/process", "internal/sqlitetest", "store/internal/lists", "store/storetest/..."},
 	},
 	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/..."}},
 	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
@@ -165,6 +169,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/remains", imports: onPostgres},
 	{pattern: "store/postgres/internal/descriptors", imports: onPostgres},
 	{pattern: "store/postgres/internal/feed", imports: onPostgres},
+	{pattern: "store/postgres/internal/spans", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
 	{pattern: "store/postgres/internal/facts", imports: onPostgres},
 	{pattern: "store/postgres/internal/schedules", imports: onPostgres},
 	{
@@ -190,7 +195,7 @@ var layers = []layer{
 			"store/postgres/internal/edges", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/locks", "store/postgres/internal/read", "store/postgres/internal/remains",
 			"store/postgres/internal/schema",
-			"store/postgres/internal/updates", "store/postgres/internal/write",
+			"store/postgres/internal/spans", "store/postgres/internal/updates", "store/postgres/internal/write",
 		}),
 	},
 	{
@@ -204,7 +209,9 @@ var layers = []layer{
 			"store/postgres/internal/schema", "store/postgres/internal/updates",
 			"store/postgres/internal/write",
 		}),
-		tests: []string{"internal/crashtest/process", "internal/pgtest/...", "store/internal/gates", "store/storetest/..."},
+		tests: []string{
+			"internal/crashtest/process", "internal/pgtest/...", "store/internal/gates", "store/internal/lists", "store/storetest/...",
+		},
 	},
 	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
 
@@ -421,7 +428,7 @@ var layers = []layer{
 	{
 		pattern: "internal/cli/jobs",
 		imports: slices.Concat(ofVerbs, []string{
-			".", "after", "batch", "fair", "internal/builtin", "internal/cli/joblogs", "internal/cli/operations",
+			".", "after", "batch", "events", "fair", "internal/builtin", "internal/cli/joblogs", "internal/cli/operations",
 			"limit", "operation", "store", "why",
 		}),
 		tests: support,

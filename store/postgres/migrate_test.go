@@ -157,6 +157,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{43, []string{
+		"DROP TRIGGER span_of_new ON {schema}.job", "DROP TRIGGER span_of_moved ON {schema}.job", "DROP TABLE {schema}.lane_span",
+		"DROP FUNCTION {schema}.span_of_new(), {schema}.span_of_moved()", "DELETE FROM {schema}.meta WHERE name = 'spans_from'",
+	}},
 	{42, []string{"ALTER TABLE {schema}.feed_raw ALTER COLUMN ids SET STORAGE EXTERNAL, ALTER COLUMN ids SET COMPRESSION default"}},
 	{41, []string{"DROP TABLE {schema}.attribute_value", "DROP TABLE {schema}.attribute"}},
 	{40, []string{"DROP TABLE {schema}.descriptor"}},
@@ -256,6 +260,12 @@ func TestMigrateFromVersion38(t *testing.T) { migrateFrom(t, 38) }
 func TestMigrateFromVersion39(t *testing.T) { migrateFrom(t, 39) }
 
 func TestMigrateFromVersion40(t *testing.T) { migrateFrom(t, 40) }
+
+func TestMigrateFromVersion41(t *testing.T) { migrateFrom(t, 41) }
+
+func TestMigrateFromVersion42(t *testing.T) { migrateFrom(t, 42) }
+
+func TestMigrateFromVersion43(t *testing.T) { migrateFrom(t, 43) }
 
 // TestTimesOfEveryDay: the partitions of days, those that were there before migration 18 and those
 // that come later, have the index of times that it makes.

@@ -10,11 +10,13 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/lists"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
 func TestMain(m *testing.M) {
+	lists.Dense = 0 // lists go by buckets where they can: what tests have is in no large history
 	code := pgtest.Main(m)
 	if err := errors.Join(closeShelf(), goleak.Find()); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)

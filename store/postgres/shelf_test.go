@@ -132,6 +132,7 @@ func putBack(t *testing.T, s shelved) {
 	defer cancel()
 	again := false
 	if !t.Failed() {
+		wantSpans(ctx, t, s.config)
 		var err error
 		if again, err = s.keeper.restore(ctx, s.connected); err != nil {
 			t.Errorf("empty the schema %s: %v", s.config.SchemaName, err)

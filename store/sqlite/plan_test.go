@@ -18,6 +18,8 @@ func TestListPlans(t *testing.T) {
 	for name, index := range map[string]string{
 		"jobs_newest":           ownKey,
 		"jobs_oldest":           ownKey,
+		"finished_newest":       ownKey,
+		"finished_oldest":       ownKey,
 		"children_newest":       "holdfast_job_parent",
 		"children_oldest":       "holdfast_job_parent",
 		"children_ids":          "holdfast_job_parent",
@@ -83,6 +85,12 @@ func TestListPlans(t *testing.T) {
 		"retain_attributes":     "holdfast_attribute_value_job",
 		"over":                  ownKey,
 		"removed_of":            ownKey,
+		"spans_newest":          ownKey,
+		"spans_oldest":          ownKey,
+		"span_lane_next":        ownKey,
+		"span_delete":           ownKey,
+		"span_has_body":         ownKey,
+		"span_bodies":           ownKey,
 	} {
 		plan := planOf(t, db, name)
 		found := strings.Contains(plan, "USING PRIMARY KEY") || strings.Contains(plan, "sqlite_autoindex_")

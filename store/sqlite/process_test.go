@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/lists"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	lists.Dense = 0 // lists go by buckets where they can: what tests have is in no large history
 	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Println("error:", err)

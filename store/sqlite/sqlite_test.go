@@ -41,6 +41,7 @@ func conform(t *testing.T, portion int64, without ...string) {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
+			wantSpans(t, source.Path)
 		})
 		return s
 	}, without...)

@@ -240,6 +240,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{43, []string{
+		"DROP TRIGGER holdfast_job_span", "DROP TRIGGER holdfast_job_span_moved", "DROP TABLE holdfast_lane_span",
+		"DELETE FROM holdfast_meta WHERE name = 'spans_from'",
+	}},
 	{42, nil},
 	{41, []string{"DROP TABLE holdfast_attribute_value", "DROP TABLE holdfast_attribute"}},
 	{40, []string{"DROP TABLE holdfast_descriptor"}},
@@ -325,6 +329,10 @@ func TestUpgradeFrom38(t *testing.T) { upgradeFrom(t, 38) }
 func TestUpgradeFrom39(t *testing.T) { upgradeFrom(t, 39) }
 
 func TestUpgradeFrom40(t *testing.T) { upgradeFrom(t, 40) }
+
+func TestUpgradeFrom41(t *testing.T) { upgradeFrom(t, 41) }
+
+func TestUpgradeFrom43(t *testing.T) { upgradeFrom(t, 43) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()

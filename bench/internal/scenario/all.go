@@ -98,6 +98,10 @@ func All() []Scenario {
 			measure: jobsPerSecond(), run: history,
 		},
 		Scenario{
+			Name: "lists", Title: "pages of jobs over finished ones", Once: true,
+			measure: map[string]figures.Measure{"": {Figure: "worst_p99_ms", Unit: "worst p99 ms", Less: true}}, run: lists,
+		},
+		Scenario{
 			Name: "pinned", Title: "rate while another transaction pins vacuum ÷ before", Peers: inserters,
 			measure: share("during_over_before", "during ÷ before"), run: pinned,
 		},

@@ -20,6 +20,7 @@ type Sizes struct {
 	Small       int     `json:"small"`        // backlog
 	Large       int     `json:"large"`        // backlog
 	History     int     `json:"history"`      // finished jobs
+	Finished    int     `json:"finished"`     // jobs that are listed
 	Looks       int     `json:"looks"`        // how often each question about them is asked
 	Nodes       int     `json:"nodes"`        // against one database
 	Children    int     `json:"children"`     // of one parent

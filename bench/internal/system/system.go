@@ -124,6 +124,14 @@ type Browsing interface {
 	Looks() map[string]func(ctx context.Context) error
 }
 
+// Listing are clients that list jobs over a long history.
+type Listing interface {
+	// FillLists makes so many finished jobs, in a way that is fast.
+	FillLists(ctx context.Context, finished int) error
+	// Lists are the pages to ask for, by name. Each fails if it has not as many jobs as it should.
+	Lists(ctx context.Context) (map[string]func(ctx context.Context) error, error)
+}
+
 // Historian are clients that can make finished jobs faster than by running them.
 type Historian interface {
 	FillHistory(ctx context.Context, jobs int) error

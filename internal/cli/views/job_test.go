@@ -105,12 +105,12 @@ func TestViewOfEverything(t *testing.T) {
 	r.Options.Key, r.Options.KeepKey, r.Options.KeepTurn = "order-42", store.KeepForever, true
 	r.Options.Limit, r.Options.LimitKey, r.Options.FairKey = "customer", "acme", "blue"
 	r.Options.TraceParent, r.Options.TraceState = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "congo=t61"
-	r.LeaseNumber, r.Lease.Node = 1<<60+1, 7
+	r.LeaseNumber, r.Lease.Node, r.Build = 1<<60+1, 7, store.Build{Program: "1.2.3", Engine: "4"}
 	r.PauseRequested, r.Closing, r.Version, r.Journal, r.Messages = true, true, "2", 9, 4
 	r.Wait = &store.WaitInfo{Since: at, Until: at, Held: true, Reason: "paused", Error: "lunch", For: []byte(`{"waits_for":["signal go"]}`)}
 	r.Attempts = []store.Attempt{{
 		Number: 1, LeaseNumber: 5, Node: 6, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: store.Retryable, Reason: "error",
-		Error: "<nil> & co", Trace: "stack",
+		Error: "<nil> & co", Trace: "stack", Build: store.Build{Program: "1.2.2", Engine: "4"},
 	}}
 	r.Actions = []store.Action{{At: at, Kind: store.ActionPause, Actor: "ada", Reason: "lunch"}}
 	r.Predecessors = []store.Predecessor{{Dependency: store.Dependency{On: r.ID}, State: store.Running}}

@@ -2,6 +2,7 @@
 // filter selects, in which order, and how much of it. What both databases share is here once; how
 // each of them looks is behind Tables.
 //
+//	bucket   ranges of ids that are made at about the same time
 //	place    where a job is in an order, cursors, and ranges of them
 //	tables   what a store looks at
 //	plan     where to look for the jobs of a filter

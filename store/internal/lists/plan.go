@@ -73,10 +73,7 @@ func (l *lister) plan() error {
 		l.parts = []part{func(after *Place, n int) (Rows, error) { return l.Dead(after, FinishedTimes(l.filter), n) }}
 		return nil
 	case l.sort == store.SortFinished:
-		for _, state := range l.ends() {
-			l.parts = append(l.parts, l.ended(state, FinishedTimes(l.filter)))
-		}
-		return nil
+		return l.planFinished()
 	}
 	return l.planByID()
 }
@@ -166,7 +163,11 @@ func (l *lister) inOrder() part {
 			return l.Valued(a.ID, a.in.From, l.sort, l.created.after(l.sort, after), n)
 		}
 	}
-	return func(after *Place, n int) (Rows, error) { return l.Jobs(l.sort, l.created.after(l.sort, after), n) }
+	walk := l.Jobs
+	if l.wanted&store.Unfinished == 0 {
+		walk = l.Finished
+	}
+	return l.sparsely(func(after *Place, n int) (Rows, error) { return walk(l.sort, l.created.after(l.sort, after), n) })
 }
 
 // fewChildren are the children of a job, or members of a batch, but for those that do not fit
@@ -256,7 +257,21 @@ func (l *lister) pointers(in Where) (found []Found, few bool, err error) {
 	return found, len(found) <= Few, err
 }
 
-// planByID plans an order by id. Whatever a part cannot have is found among all jobs.
+// planFinished plans the order by the time at which jobs finished.
+func (l *lister) planFinished() error {
+	found, few, err := l.fewEnds()
+	if few {
+		l.parts = []part{l.few(found)}
+		return err
+	}
+	for _, state := range l.ends() {
+		l.parts = append(l.parts, l.ended(state, FinishedTimes(l.filter)))
+	}
+	return err
+}
+
+// planByID plans an order by id. Whatever a part cannot have is found among all jobs of the lanes,
+// or among those that have finished, if only such are wanted: many that wait may be newer.
 func (l *lister) planByID() error {
 	l.parts = []part{l.inOrder()}
 	if l.wanted == Every {
@@ -281,7 +296,7 @@ func (l *lister) planByID() error {
 	return nil
 }
 
-// planEnds plans finished jobs in an order by id; nil: among all.
+// planEnds plans finished jobs in an order by id; nil: among all that have.
 func (l *lister) planEnds(ends []store.State) (part, error) {
 	times := FinishedTimes(l.filter)
 	if len(l.filter.Fingerprints) > 0 {

@@ -88,6 +88,8 @@ type Tables interface {
 
 	// Jobs returns the next n of all jobs, in an order by id, within a range.
 	Jobs(s store.Sort, r Range, n int) (Rows, error)
+	// Finished does so with those that have finished, in wanted states or not.
+	Finished(s store.Sort, r Range, n int) (Rows, error)
 	// Children does so with the children of a job.
 	Children(parent store.ID, s store.Sort, r Range, n int) (Rows, error)
 	// NotCompleted does so with the jobs that failed or were cancelled, whichever are wanted.
@@ -113,6 +115,18 @@ type Tables interface {
 	ValuedIn(attribute int64, in Values, limit int) ([]store.ID, error)
 	// ValuesOf returns what jobs have for an attribute, in the order given; "": nothing.
 	ValuesOf(attribute int64, ids []store.ID) ([]string, error)
+	// Spans returns from which id on jobs are in a bucket of their lane, and how many lanes the
+	// filter selects, which are not all.
+	Spans() (from store.ID, lanes int, err error)
+	// Buckets returns the next n buckets within a range, in an order by id, in which the lanes of
+	// the filter may have jobs, each once.
+	Buckets(s store.Sort, r Range, n int) ([]Bucket, error)
+	// FewBuckets returns up to n of them, in any order. One may be there several times, which
+	// count.
+	FewBuckets(r Range, n int) ([]Bucket, error)
+	// Within is Jobs for several ranges, which are in the order. It may pass over those of other
+	// lanes, which count.
+	Within(s store.Sort, ranges []Range, n int) (Rows, error)
 
 	// Fits looks at all fields of the filter but IDs, UniqueKey, Key, the range of creation,
 	// Metadata, Args and Attributes, and at the state of jobs whose State is 0.

@@ -147,22 +147,12 @@ func First(s store.Sort, found []Found, n int) Rows {
 
 // fitting returns those of the jobs that fit the filter, in the order given.
 func (l *lister) fitting(found []Found) ([]Found, error) {
-	found = slices.DeleteFunc(found, func(f Found) bool {
-		return l.ids != nil && !l.ids[f.ID] || !l.created.Has(f.ID) || f.State != 0 && !l.wanted.Has(f.State)
-	})
-	if slices.ContainsFunc(found, func(f Found) bool { return !f.Checked }) {
-		fits, err := l.Fits(found)
-		if err != nil {
-			return nil, err
-		}
-		found = keep(found, fits)
+	found, err := l.checked(found)
+	if err == nil {
+		found, err = l.valued(found)
 	}
-	found, err := l.valued(found)
-	if err != nil {
-		return nil, err
-	}
-	if l.metadata == nil && l.args == nil {
-		return found, nil
+	if err != nil || l.metadata == nil && l.args == nil {
+		return found, err
 	}
 	var all []Found
 	for some := range slices.Chunk(found, documentsAtOnce) {
@@ -177,6 +167,24 @@ func (l *lister) fitting(found []Found) ([]Found, error) {
 		all = append(all, keep(some, fits)...)
 	}
 	return all, nil
+}
+
+// checked returns those that fit but for their documents.
+func (l *lister) checked(found []Found) ([]Found, error) {
+	found = slices.DeleteFunc(found, func(f Found) bool {
+		return l.ids != nil && !l.ids[f.ID] || !l.created.Has(f.ID) || f.State != 0 && !l.wanted.Has(f.State)
+	})
+	if slices.ContainsFunc(found, func(f Found) bool { return !f.Checked }) {
+		fits, err := l.Fits(found)
+		if err != nil {
+			return nil, err
+		}
+		found = keep(found, fits)
+		for i := range found {
+			found[i].Checked = true
+		}
+	}
+	return found, nil
 }
 
 // keep returns those that fit.

@@ -98,6 +98,8 @@ func (e *endless) Times(s store.Sort, ids []store.ID) (found []Found, err error)
 
 func (e *endless) Jobs(s store.Sort, r Range, n int) (Rows, error) { return e.byID(s, r, n) }
 
+func (e *endless) Finished(s store.Sort, r Range, n int) (Rows, error) { return e.byID(s, r, n) }
+
 func (e *endless) Children(_ store.ID, s store.Sort, r Range, n int) (Rows, error) {
 	return e.byID(s, r, n)
 }
@@ -156,6 +158,22 @@ func (e *endless) ValuesOf(_ int64, ids []store.ID) ([]string, error) {
 		}
 	}
 	return values, nil
+}
+
+func (e *endless) Spans() (store.ID, int, error) { e.calls++; return store.ID{}, 1, nil }
+
+// Buckets has the one bucket in which all jobs are.
+func (e *endless) Buckets(_ store.Sort, r Range, n int) ([]Bucket, error) { return e.FewBuckets(r, n) }
+
+func (e *endless) FewBuckets(r Range, n int) ([]Bucket, error) {
+	if e.calls++; BucketOf(r.Least) > 0 || n < 1 {
+		return nil, nil
+	}
+	return []Bucket{0}, nil
+}
+
+func (e *endless) Within(s store.Sort, ranges []Range, n int) (Rows, error) {
+	return e.byID(s, ranges[0], n)
 }
 
 func (e *endless) Fits(found []Found) ([]bool, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/spans"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
@@ -30,6 +31,7 @@ type Store struct {
 	KeepMost int             // how many jobs; maxSurvivors
 
 	walks kept.Walks // how far it has looked at jobs that queues keep for less than others
+	spans spans.Sweep
 }
 
 // New puts it on what it stands on.

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/remains"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/spans"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 )
 
@@ -68,25 +69,9 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 		return retained, err
 	}
 	limit := cmp.Or(max(r.Limit, 0), deleteLimit)
-	refused, err := updates.ForgetRefused(ctx, s.DB, s.Micros(), limit)
-	if err != nil {
+	if retained.More, err = s.retainOthers(ctx, r, limit); err != nil {
 		return retained, err
 	}
-	if err := s.tables.ExtendPartitions(ctx); err != nil {
-		return retained, err
-	}
-	if err := s.forgetActions(ctx, r); err != nil {
-		return retained, err
-	}
-	swept, err := keys.Sweep(ctx, s.DB, s.Micros(), limit)
-	if err != nil {
-		return retained, err
-	}
-	stubs, err := remains.ForgetStubs(ctx, s.DB, r.now, r.Stubs, limit)
-	if err != nil {
-		return retained, err
-	}
-	retained.More = refused || swept || stubs
 	if r.rules.Shortest() == 0 {
 		return retained, s.retainFeed(ctx, r, &retained)
 	}
@@ -108,7 +93,31 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if err != nil {
 		return retained, err
 	}
+	bare, err := s.spans.Remove(ctx, s.DB, r.now, r.now.Add(-r.rules.Shortest()))
+	if retained.More = retained.More || bare; err != nil {
+		return retained, err
+	}
 	return retained, s.retainFeed(ctx, r, &retained)
+}
+
+// retainOthers removes what is old and belongs to no job that is there, and tells whether there is
+// more.
+func (s *Store) retainOthers(ctx context.Context, r retention, limit int) (more bool, err error) {
+	for _, remove := range []func() (bool, error){
+		func() (bool, error) { return updates.ForgetRefused(ctx, s.DB, s.Micros(), limit) },
+		func() (bool, error) { return false, s.tables.ExtendPartitions(ctx) },
+		func() (bool, error) { return false, s.forgetActions(ctx, r) },
+		func() (bool, error) { return keys.Sweep(ctx, s.DB, s.Micros(), limit) },
+		func() (bool, error) { return remains.ForgetStubs(ctx, s.DB, r.now, r.Stubs, limit) },
+		func() (bool, error) { return spans.Fill(ctx, s.DB) },
+	} {
+		some, err := remove()
+		if err != nil {
+			return more, err
+		}
+		more = more || some
+	}
+	return more, nil
 }
 
 // retainRows removes jobs that do not go with their day.

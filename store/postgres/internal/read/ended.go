@@ -31,8 +31,9 @@ const (
 	// that from which on all earlier times are one span.
 	firstWidth = int64(time.Second / time.Microsecond)
 	lastWidth  = int64(40 * 24 * time.Hour / time.Microsecond)
-	// mostCompleted is how many jobs of one span are read. One that has more is made narrower.
-	mostCompleted = 5000
+	// fewCompleted and mostCompleted are how many jobs of one span are read, ten times as many as
+	// are asked for in between. One that has more is made narrower.
+	fewCompleted, mostCompleted = 1000, 5000
 )
 
 // completed returns the next n jobs that completed, from a time on. An index in the order of their
@@ -41,12 +42,13 @@ const (
 // are few jobs in them. A span that has too many is halved.
 func (l *tables) completed(before lists.Place, from int64, n int) (found []lists.Found, err error) {
 	l.width = max(l.width, firstWidth)
+	most := min(max(10*n, fewCompleted), mostCompleted)
 	for before.At >= from && len(found) < n {
 		begin := l.beginBefore(before.At, from)
-		some, all, err := l.completedWithin(before, begin)
+		some, all, err := l.completedWithin(before, begin, most)
 		for err == nil && !all && begin < before.At {
 			begin = max(begin+1, begin/2+before.At/2)
-			some, all, err = l.completedWithin(before, begin)
+			some, all, err = l.completedWithin(before, begin, most)
 		}
 		if err == nil && !all { // so many at one moment: that is what a test's clock does
 			some, err = l.completedAt(before, n-len(found))
@@ -92,7 +94,7 @@ func (l *tables) withBitmaps(name string, each func(pg.Row) error, args ...any) 
 
 // completedWithin returns the jobs that completed from a time on, before a place. all is false if
 // they are too many.
-func (l *tables) completedWithin(before lists.Place, from int64) (found []lists.Found, all bool, err error) {
+func (l *tables) completedWithin(before lists.Place, from int64, most int) (found []lists.Found, all bool, err error) {
 	var n int64
 	err = l.withBitmaps("list_completed_by_time", func(r pg.Row) error {
 		var at *int64
@@ -102,8 +104,8 @@ func (l *tables) completedWithin(before lists.Place, from int64) (found []lists.
 			found = append(found, lists.Found{Place: lists.Place{At: *at, ID: id.Bytes}, State: store.Completed})
 		}
 		return err
-	}, from, before.At, pg.UUIDOf(before.ID), int32(mostCompleted))
-	return found, n <= mostCompleted, err
+	}, from, before.At, pg.UUIDOf(before.ID), int32(most))
+	return found, n <= int64(most), err
 }
 
 // completedAt returns the next n jobs that completed at the time of a place.

@@ -141,6 +141,12 @@ func (l *tables) Jobs(s store.Sort, r lists.Range, n int) (lists.Rows, error) {
 	return l.jobs(pgtype.UUID{}, s, r, n)
 }
 
+// Finished implements lists.Tables.
+func (l *tables) Finished(s store.Sort, r lists.Range, n int) (lists.Rows, error) {
+	found, err := l.ended("list_finished", pg.UUIDOf(r.Least), pg.UUIDOf(r.Below), s == store.SortNewest, int32(n))
+	return lists.First(s, found, n), err
+}
+
 // Children implements lists.Tables.
 func (l *tables) Children(parent store.ID, s store.Sort, r lists.Range, n int) (lists.Rows, error) {
 	return l.jobs(pg.UUIDOf(parent), s, r, n)

@@ -89,8 +89,8 @@ func (s *Tables) begin(ctx context.Context, t pg.Session) (version int, err erro
 	return version, nil
 }
 
-// dropAll drops the functions, some of which take rows of the tables, and then the tables. What
-// something else depends on is not dropped.
+// dropAll drops the triggers, the functions, some of which take rows of the tables, and then the
+// tables. What something else depends on is not dropped.
 func (s *Tables) dropAll(ctx context.Context, t pg.Session) error {
 	var all strings.Builder
 	for _, m := range migrations {
@@ -109,6 +109,9 @@ func (s *Tables) dropAll(ctx context.Context, t pg.Session) error {
 		if err := t.Exec(ctx, s.Text("feed_end")); err != nil {
 			return err
 		}
+	}
+	if err := t.Exec(ctx, s.Text("reset_triggers")); err != nil {
+		return err
 	}
 	if len(ours) > 0 {
 		if err := t.Exec(ctx, "DROP FUNCTION "+strings.Join(ours, ", ")); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/remains"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/spans"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
@@ -44,6 +45,7 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 		func(limit int) (int, bool, error) { return classes.ForgetCounts(ctx, v.d, limit) },
 		func(limit int) (int, bool, error) { return remains.ForgetStubs(ctx, v.d, params.Stubs, limit) },
 		func(limit int) (int, bool, error) { return remains.ForgetBuilds(ctx, v.d, rules.Builds(), limit) },
+		func(limit int) (int, bool, error) { return spans.Fill(ctx, v.d, limit) },
 	}
 	if !params.Archived {
 		if err := v.retainByAge(ctx, rules, &r, &retained); err != nil {
@@ -58,8 +60,29 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 	if err := v.removeQueues(ctx); err != nil {
 		return retained, err
 	}
-	retained.More = r.more
+	bare, err := v.removeSpans(ctx, params)
+	if err != nil {
+		return retained, err
+	}
+	retained.More = r.more || bare
 	return retained, v.forgetNodes(ctx)
+}
+
+// removeSpans removes spans without bodies that were made longer ago than jobs are kept: those that
+// are younger have theirs, but for jobs that people deleted. It tells whether there may be more.
+func (v Verbs) removeSpans(ctx context.Context, params store.Retention) (more bool, err error) {
+	var shortest time.Duration
+	err = v.d.Read(ctx, "remove old jobs", func(t *core.Tx) error {
+		rules, err := classes.Rules(t, params)
+		if err == nil {
+			shortest = rules.Shortest()
+		}
+		return err
+	})
+	if err != nil || shortest == 0 {
+		return false, err
+	}
+	return v.spans.Remove(ctx, v.d, db.TimeOf(v.d.Micros()).Add(-shortest))
 }
 
 // retainAudit removes up to limit records of what people did, to queues or to jobs that were

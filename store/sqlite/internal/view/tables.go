@@ -319,6 +319,17 @@ func (l *tables) Jobs(s store.Sort, r lists.Range, n int) (lists.Rows, error) {
 	return l.checked(st)
 }
 
+// Finished implements lists.Tables.
+func (l *tables) Finished(s store.Sort, r lists.Range, n int) (rows lists.Rows, err error) {
+	st := l.Stmt(ordered("finished", s))
+	bindRange(st, r, n)
+	return rows, db.Each(st, func() error {
+		rows.Looked, rows.Last = rows.Looked+1, lists.Place{ID: db.ReadID(st)}
+		rows.Found = append(rows.Found, lists.Found{Place: rows.Last, State: store.State(st.ReadInt())})
+		return nil
+	})
+}
+
 // Children implements lists.Tables.
 func (l *tables) Children(parent store.ID, s store.Sort, r lists.Range, n int) (lists.Rows, error) {
 	st := l.Stmt(ordered("children", s))

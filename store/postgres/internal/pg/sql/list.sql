@@ -103,6 +103,57 @@ WITH jobs AS MATERIALIZED (
 )
 {{fitting}};
 
+-- From which id on jobs are in a bucket of their lane; no row: all are.
+-- name: list_spans_from
+SELECT value::uuid FROM {schema}.meta WHERE name = 'spans_from';
+
+-- The next buckets in which one of the lanes may have jobs, from one to another, each once.
+-- name: list_buckets
+-- params: @lanes int[], @first bigint, @last bigint, @newest boolean, @limit int
+SELECT b.bucket FROM (
+  SELECT DISTINCT h.bucket FROM unnest(@lanes) AS l (id) CROSS JOIN LATERAL (
+    (SELECT DISTINCT a.bucket FROM {schema}.lane_span a
+      WHERE @newest AND a.lane = l.id AND a.bucket BETWEEN @first AND @last ORDER BY a.bucket DESC LIMIT @limit)
+    UNION ALL
+    (SELECT DISTINCT a.bucket FROM {schema}.lane_span a
+      WHERE NOT @newest AND a.lane = l.id AND a.bucket BETWEEN @first AND @last ORDER BY a.bucket LIMIT @limit)
+  ) h
+) b ORDER BY CASE WHEN @newest THEN -b.bucket ELSE b.bucket END LIMIT @limit;
+
+-- The same in any order, if there are few; one may be there several times.
+-- name: list_buckets_few
+-- params: @lanes int[], @first bigint, @last bigint, @limit int
+SELECT h.bucket FROM unnest(@lanes) AS l (id) CROSS JOIN LATERAL (
+  SELECT a.bucket FROM {schema}.lane_span a WHERE a.lane = l.id AND a.bucket BETWEEN @first AND @last LIMIT @limit
+) h LIMIT @limit;
+
+-- The next jobs in ranges of ids, which are in the order. A job of another lane is only counted.
+-- The last row is that of the last job that was looked at. The ranges are joined by a loop, so that
+-- one is looked at after the other, and none behind the limit.
+-- name: list_within
+-- params: @least uuid[], @below uuid[], @newest boolean, @look_at int
+-- params: @lanes int[], @tags jsonb, @parent uuid, @no_parent boolean, @states int
+-- params: @looks_at_end boolean, @looks_at_pointer boolean, @run_from bigint, @run_last bigint
+-- params: @ended_from bigint, @ended_last bigint, @reasons text[], @lost_from bigint, @root uuid, @fingerprints bigint[]
+WITH looked AS MATERIALIZED (
+  SELECT b.id, b.lane, b.run_at, b.tags, b.parent, b.link, b.ordering_key, row_number() OVER () AS place FROM (
+    SELECT h.* FROM unnest(@least, @below) AS r (least, below) CROSS JOIN LATERAL (
+      (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.link, a.ordering_key FROM {schema}.job a
+        WHERE @newest AND a.id >= r.least AND a.id < r.below ORDER BY a.id DESC LIMIT @look_at)
+      UNION ALL
+      (SELECT a.id, a.lane, a.run_at, a.tags, a.parent, a.link, a.ordering_key FROM {schema}.job a
+        WHERE NOT @newest AND a.id >= r.least AND a.id < r.below ORDER BY a.id LIMIT @look_at)
+    ) h LIMIT @look_at
+  ) b
+), jobs AS MATERIALIZED (
+  SELECT * FROM looked WHERE lane = ANY (@lanes)
+)
+SELECT j.id, true, j.place FROM jobs j
+{{around}}
+WHERE {{fits}}
+UNION ALL
+(SELECT id, false, place FROM looked ORDER BY place DESC LIMIT 1);
+
 -- name: list_documents
 -- params: @jobs uuid[]
 SELECT t.place, b.args, b.codec, b.metadata FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
@@ -209,6 +260,13 @@ SELECT h.id, h.state FROM unnest(@states) AS s (state) CROSS JOIN LATERAL (
   (SELECT a.id, a.state FROM {schema}.finished a
     WHERE NOT @newest AND a.state = s.state AND a.state <> {completed} AND a.id >= @least AND a.id < @below ORDER BY a.id LIMIT @look_at)
 ) h;
+
+-- Jobs that have finished, whichever way.
+-- name: list_finished
+-- params: @least uuid, @below uuid, @newest boolean, @look_at int
+(SELECT a.id, a.state FROM {schema}.finished a WHERE @newest AND a.id >= @least AND a.id < @below ORDER BY a.id DESC LIMIT @look_at)
+UNION ALL
+(SELECT a.id, a.state FROM {schema}.finished a WHERE NOT @newest AND a.id >= @least AND a.id < @below ORDER BY a.id LIMIT @look_at);
 
 -- name: list_failed_by_time
 -- params: @state int, @from bigint, @before_at bigint, @before_id uuid, @look_at int

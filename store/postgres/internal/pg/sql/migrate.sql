@@ -39,3 +39,8 @@ SELECT coalesce(min(id), 0) FROM {schema}.node WHERE dead_at IS NULL;
 SELECT p.oid::regprocedure::text FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
 WHERE n.nspname = @schema AND p.proname = ANY (@names)
   AND (strpos(@migrations, '$$' || p.prosrc || '$$') > 0 OR strpos(@migrations, quote_literal(p.prosrc)) > 0);
+
+-- The triggers that the migrations have made, which need their functions.
+-- name: reset_triggers
+DROP TRIGGER IF EXISTS span_of_new ON {schema}.job;
+DROP TRIGGER IF EXISTS span_of_moved ON {schema}.job;

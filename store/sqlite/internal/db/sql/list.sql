@@ -11,6 +11,12 @@ SELECT {{facts}} FROM holdfast_job j WHERE j.id >= ? AND j.id < ? ORDER BY j.id 
 -- name: jobs_oldest
 SELECT {{facts}} FROM holdfast_job j WHERE j.id >= ? AND j.id < ? ORDER BY j.id LIMIT ? + 0;
 
+-- name: finished_newest
+SELECT id, state FROM holdfast_finished WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ? + 0;
+
+-- name: finished_oldest
+SELECT id, state FROM holdfast_finished WHERE id >= ? AND id < ? ORDER BY id LIMIT ? + 0;
+
 -- name: children_newest
 SELECT {{facts}} FROM holdfast_job j INDEXED BY holdfast_job_parent
 WHERE j.parent = ? AND j.id >= ? AND j.id < ? ORDER BY j.id DESC LIMIT ? + 0;
