@@ -152,7 +152,7 @@ func (c *Client) checkAttributes(job *store.Job) error {
 	if len(job.Attributes) == 0 {
 		return nil
 	}
-	ctx, done := context.WithTimeout(context.Background(), store.CallTimeout) //nolint:forbidigo // jobs are built without a context
+	ctx, done := context.WithTimeout(context.Background(), store.CallTimeout)
 	defer done()
 	return c.engine.Declared.Check(ctx, job.Namespace, job.Attributes, false)
 }

@@ -89,7 +89,7 @@ func (c *Client) Health() Health {
 		Pending: e.Pending, HooksDropped: e.Dropped, RoundTrip: e.RoundTrip, AwaySince: e.AwaySince, Loops: e.Loops, Lag: e.Lag,
 	}
 	if !h.AwaySince.IsZero() {
-		h.Away = time.Since(h.AwaySince) //nolint:forbidigo // by the clock of the process, as it was noted
+		h.Away = time.Since(h.AwaySince)
 	}
 	if h.Node == 0 {
 		c.mu.Lock()

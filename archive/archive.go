@@ -120,6 +120,9 @@ func WithoutJournals() Option { return func(w *writer) { w.noJournals = true } }
 // To lets the nodes of a client archive jobs before they remove them: with their journals, and
 // leaving no stubs, if no option says otherwise.
 func To(s Store, opts ...Option) holdfast.Option {
+	if s == nil {
+		return access.Fails(fmt.Errorf("%w: archive.To needs a store", holdfast.ErrInvalid)).(holdfast.Option) //nolint:errcheck // always one
+	}
 	w := &writer{to: s}
 	for _, opt := range opts {
 		opt(w)

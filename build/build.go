@@ -34,8 +34,9 @@ const MostBytes = 200
 // control characters; "" is what Go says. Open returns ErrInvalid for any other.
 func As(name string) holdfast.Option {
 	if len(name) > MostBytes || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return access.Fails(fmt.Errorf("%w: build %.60q: a build is at most %d bytes of UTF-8 without control characters", //nolint:errcheck // one
-			store.ErrInvalid, name, MostBytes)).(holdfast.Option)
+		err := fmt.Errorf("%w: build %.60q: a build is at most %d bytes of UTF-8 without control characters",
+			store.ErrInvalid, name, MostBytes)
+		return access.Fails(err).(holdfast.Option) //nolint:errcheck // always one
 	}
 	return access.Build(name).(holdfast.Option) //nolint:errcheck // always one
 }

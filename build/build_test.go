@@ -16,9 +16,12 @@ import (
 )
 
 // A job tells by which program it was run.
+//
+//nolint:gocritic // an example is as short as what it shows
 func Example() {
 	ctx := context.Background()
-	hf, err := holdfast.Open(ctx, sqlite.File(sqlite.Memory), build.As("shop 2026-11-27 4f1c2d9"), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+	hf, err := holdfast.Open(ctx, sqlite.File(sqlite.Memory),
+		build.As("shop 2026-11-27 4f1c2d9"), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -162,7 +162,8 @@ func TestGroupOf(t *testing.T) {
 		t.Fatalf("%+v, %v", page.Events, err)
 	}
 	var marshalled []events.Event
-	if text, err := json.Marshal(page.Events); err != nil || json.Unmarshal(text, &marshalled) != nil || !reflect.DeepEqual(marshalled, page.Events) {
+	if text, err := json.Marshal(page.Events); err != nil || json.Unmarshal(text, &marshalled) != nil ||
+		!reflect.DeepEqual(marshalled, page.Events) {
 		t.Errorf("as JSON: %s, %v", text, err)
 	}
 	if a, b, c := page.Events[0].Fingerprint, page.Events[1].Fingerprint, page.Events[2].Fingerprint; a == b || a != c || a == 0 {

@@ -60,7 +60,7 @@ type Info struct {
 
 // Descriptor is what code tells of a queue or a kind. It can be a package variable: what is wrong
 // with it is told by Open.
-type Descriptor struct {
+type Descriptor struct { //nolint:recvcheck // only what adds options takes a copy
 	subject store.Subject
 	name    string
 	info    Info

@@ -26,6 +26,7 @@ var sendMail = holdfast.NewKind[Mail, string]("send-mail")
 
 var quiet = holdfast.WithLogger(slog.New(slog.DiscardHandler))
 
+//nolint:gocritic // an example is as short as what it shows
 func Example() {
 	ctx := context.Background()
 	hf, err := holdfast.Open(ctx, sqlite.File(sqlite.Memory), quiet, describe.These(

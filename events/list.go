@@ -74,8 +74,8 @@ func (c *change[T]) compare(l *list[T], all []T) {
 	for same < len(l.marks) && first+same < len(all) && l.mark(&all[first+same]) == l.marks[same] {
 		same++
 	}
-	switch {
-	case same == 0:
+	switch same {
+	case 0:
 		c.fresh, c.dropped = all, 1
 	default:
 		c.fresh, c.marks = all[first+same:], slices.Clip(l.marks[:same])

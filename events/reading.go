@@ -40,13 +40,17 @@ type growth struct {
 	entries, messages, lease, due int64
 	state                         store.State
 	attempt                       int
-	progress                      string
+	progress, asked               string
 }
 
 func growthOf(r *store.Record) growth {
-	g := growth{r.Journal, r.Messages, r.LeaseNumber, r.RunAt.UnixMicro(), r.State, r.Attempt, ""}
+	g := growth{r.Journal, r.Messages, r.LeaseNumber, r.RunAt.UnixMicro(), r.State, r.Attempt, "", ""}
 	if c := r.Checkpoint; c != nil {
 		g.progress = fmt.Sprint(c.Percent, c.Message)
+	}
+	g.asked = fmt.Sprint(r.PauseRequested, r.CancelRequested)
+	if w := r.Wait; w != nil {
+		g.asked += fmt.Sprint(w.Held, w.Reason, w.Until.UnixMicro())
 	}
 	return g
 }

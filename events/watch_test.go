@@ -30,7 +30,7 @@ func onBoth(t *testing.T, test func(t *testing.T, g ground)) {
 // process opens a client as another process would. Nothing is looked for without a wake-up.
 func process(t *testing.T, g ground) *holdfast.Client {
 	t.Helper()
-	rarely := access.WithTests(access.Tests{Rarely: time.Hour}).(holdfast.Option)
+	rarely := access.WithTests(access.Tests{Rarely: time.Hour}).(holdfast.Option) //nolint:errcheck // always one
 	c, err := holdfast.Open(t.Context(), g.source, holdfast.WithLogger(slog.New(slog.DiscardHandler)), rarely)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestWatch(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		for e, _ := access.Engine(here); !e.Store.Traits().Wakeups && ctx.Err() == nil; {
-			time.Sleep(time.Millisecond) // until it hears who watches: that is not repeated here
+			time.Sleep(time.Millisecond) //nolint:forbidigo // until it hears who watches: that is not repeated here
 		}
 		watchers := map[string]chan string{}
 		for name, c := range map[string]*holdfast.Client{"here": here, "there": there} {
@@ -205,6 +205,47 @@ func TestWatchNothing(t *testing.T) {
 		}
 		if !errors.Is(last, holdfast.ErrNotFound) {
 			t.Errorf("error %v", last)
+		}
+	})
+}
+
+// TestWatchBeforeAnybodyWorks: who watches a job before there is a node is told of its run as well:
+// a process that begins to hear the others asks who watches.
+func TestWatchBeforeAnybodyWorks(t *testing.T) {
+	onBoth(t, func(t *testing.T, g ground) {
+		there := process(t, g)
+		kind := holdfast.NewTask[int]("late")
+		job, err := kind.Enqueue(t.Context(), there, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		told := make(chan string, 10)
+		go func() {
+			defer close(told)
+			for d, err := range events.Watch(ctx, there, job.ID, events.Place{}) {
+				told <- say(d, err)
+			}
+		}()
+		if first := <-told; first != "available" {
+			t.Fatalf("the first is %q", first)
+		}
+		for e, _ := access.Engine(there); !e.Store.Traits().Wakeups && ctx.Err() == nil; {
+			time.Sleep(time.Millisecond)
+		}
+		here := process(t, g)
+		goOn := make(chan struct{})
+		if err := kind.Handle(here, func(*holdfast.Run, int) error { <-goOn; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		work(t, here)
+		if next := <-told; next != "running" {
+			t.Errorf("then %q", next)
+		}
+		close(goOn)
+		if last := <-told; last != "completed" {
+			t.Errorf("at last %q", last)
 		}
 	})
 }

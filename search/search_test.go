@@ -29,9 +29,9 @@ var (
 
 var order = holdfast.NewKind[int, int]("order")
 
-func open(t *testing.T, opts ...holdfast.Option) *holdfast.Client {
+func open(t *testing.T) *holdfast.Client {
 	t.Helper()
-	client, err := holdfast.Open(t.Context(), sqlite.File(sqlite.Memory), opts...)
+	client, err := holdfast.Open(t.Context(), sqlite.File(sqlite.Memory))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,9 @@ func TestUndeclared(t *testing.T) {
 			t.Errorf("%s with another type: %v", how, err)
 		}
 	}
-	for _, v := range []search.Value{search.Text("amount", "many"), customer.Is(""), customer.Is(strings.Repeat("a", 257)), search.Keyword("a b").Is("x")} {
+	for _, v := range []search.Value{
+		search.Text("amount", "many"), customer.Is(""), customer.Is(strings.Repeat("a", 257)), search.Keyword("a b").Is("x"),
+	} {
 		if _, err := order.Enqueue(t.Context(), client, 1, v); !errors.Is(err, holdfast.ErrInvalid) {
 			t.Errorf("what cannot be a value: %v", err)
 		}

@@ -77,7 +77,8 @@ func ParseAttributeType(name string) (AttributeType, error) {
 	if i := slices.Index(attributeTypeNames, name); i > 0 {
 		return AttributeType(i), nil
 	}
-	return 0, fmt.Errorf("%w: unknown type %q of a search attribute; there are %s", ErrInvalid, name, strings.Join(attributeTypeNames[1:], ", "))
+	return 0, fmt.Errorf("%w: unknown type %q of a search attribute; there are %s",
+		ErrInvalid, name, strings.Join(attributeTypeNames[1:], ", "))
 }
 
 // Attribute is the value that a job has for a name, or is to have.
@@ -243,7 +244,8 @@ func UndeclaredAttribute(namespace, name string, typ AttributeType) error {
 
 // LeavingAttribute is the error for declaring an attribute that is being removed.
 func LeavingAttribute(namespace, name string) error {
-	return fmt.Errorf("%w: the search attribute %q of namespace %q is being removed; end that with holdfast attribute delete %s, and declare it then",
+	return fmt.Errorf("%w: the search attribute %q of namespace %q is being removed; "+
+		"end that with holdfast attribute delete %s, and declare it then",
 		ErrConflict, name, namespace, name)
 }
 

@@ -123,6 +123,13 @@ func (v AttributeValue) Any() any {
 	switch v.Type {
 	case AttributeKeyword, AttributeText:
 		return v.Data
+	case AttributeInt, AttributeFloat, AttributeTime:
+		if len(v.Data) != 8 {
+			return nil
+		}
+	default:
+	}
+	switch v.Type {
 	case AttributeInt:
 		return int64(v.bits() ^ signBit)
 	case AttributeFloat:

@@ -26,7 +26,7 @@ const (
 // of the jobs may be that have ended on it, within BuildsKept and BuildsKeptMost. longest are the
 // times for which jobs are kept, by how they ended, at most; 0: for ever.
 func KeepBuilds(longest Retention) time.Duration {
-	keep := time.Duration(BuildsKept)
+	keep := BuildsKept
 	for _, d := range [...]time.Duration{longest.Completed, longest.Failed, longest.Cancelled} {
 		if d <= 0 {
 			d = BuildsKeptMost

@@ -108,6 +108,6 @@ func CheckDescriptors(list []Descriptor) error {
 
 // TooManyDescriptors is the ErrConflict of one descriptor more than there may be.
 func TooManyDescriptors(d *Descriptor) error {
-	return fmt.Errorf("%w: descriptor of %v %.200q: namespace %.200q has %d of the sort, and may not have more", ErrConflict, d.Subject, d.Name,
-		d.Namespace, MostDescriptors)
+	return fmt.Errorf("%w: descriptor of %v %.200q: namespace %.200q has %d of the sort, and may not have more",
+		ErrConflict, d.Subject, d.Name, d.Namespace, MostDescriptors)
 }

@@ -73,14 +73,18 @@ func whole() Record {
 				Backoff: Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
 			Attributes: []Attribute{
-				{"amount", IntValue(-9007199254740993)}, {"at", TimeValue(at)}, {"customer", KeywordValue("acme")}, {"paid", BoolValue(true)},
+				{"amount", IntValue(-9007199254740993)},
+				{"at", TimeValue(at)},
+				{"customer", KeywordValue("acme")},
+				{"paid", BoolValue(true)},
 				{"share", FloatValue(0.1)},
 			},
 			Tags: []string{"a", "b"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte{},
 			LeaseNumber: 9007199254740993, Version: "2", Closing: true, Parent: parent, Batch: parent, OnParentClose: AbandonChild,
 		},
 		State: Failed, Reason: ReasonTerminal, Error: "it & broke", Result: []byte(`[1,2]`),
-		Lease: Lease{Job: anID, Number: 9007199254740993, Node: 7}, Build: Build{"v1", "v2"}, ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Minute),
+		Lease: Lease{Job: anID, Number: 9007199254740993, Node: 7}, Build: Build{"v1", "v2"},
+		ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Minute),
 		Fingerprint: -2, Blocked: true, CancelRequested: true, PauseRequested: true,
 		Checkpoint: &Checkpoint{Percent: 12.5, Message: "half", Value: []byte(`{"line":3}`), UpdatedAt: at},
 		Wait: &WaitInfo{
@@ -89,7 +93,8 @@ func whole() Record {
 		},
 		Journal: 4, Messages: 2,
 		Attempts: []Attempt{{
-			Number: 1, LeaseNumber: 2, Node: 7, Build: Build{"v0", "v3"}, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: Retryable, Reason: ReasonError,
+			Number: 1, LeaseNumber: 2, Node: 7, Build: Build{"v0", "v3"},
+			ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: Retryable, Reason: ReasonError,
 			Error: "it broke", Trace: "goroutine 1",
 		}},
 		Actions: []Action{{At: at, Kind: ActionRetry, Actor: "ada", Reason: "mended"}},
@@ -103,7 +108,8 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"state":"failed","reason":"terminal","error":"it & broke","priority":2,"args":{"to":"<ada>","n":9007199254740993},"codec":0,` +
 	`"metadata":{"customer":7},"tags":["a","b"],` +
 	`"attributes":{"amount":{"type":"int","text":"-9007199254740993"},"at":{"type":"time","text":"2026-03-04T05:06:07.000089Z"},` +
-	`"customer":{"type":"keyword","text":"acme"},"paid":{"type":"bool","text":"true"},"share":{"type":"float","text":"0.1"}},"created_at":"2026-03-04T05:06:07.000089Z","run_at":"2026-03-04T05:06:08.000089Z",` +
+	`"customer":{"type":"keyword","text":"acme"},"paid":{"type":"bool","text":"true"},"share":{"type":"float","text":"0.1"}},` +
+	`"created_at":"2026-03-04T05:06:07.000089Z","run_at":"2026-03-04T05:06:08.000089Z",` +
 	`"attempt":3,"max_attempts":5,"timeout":"1m30s","heartbeat_timeout":"20s","deadline":"2026-03-04T06:06:07.000089Z",` +
 	`"backoff":{"base":"1s","cap":"1m0s","jitter":0.25},"of_kind":["backoff","timeout"],` +
 	`"ordering_key":"ada","unique":true,"key":"order-42","keep_key":"1h0m0s",` +
@@ -121,7 +127,8 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"checkpoint":{"percent":12.5,"message":"half","value":{"line":3},"updated_at":"2026-03-04T05:06:07.000089Z"},` +
 	`"wait":{"since":"2026-03-04T05:06:07.000089Z","until":"2026-03-04T06:06:07.000089Z","held":true,"handed_over":true,"reason":"paused",` +
 	`"error":"look first","for":{"waits_for":["signal approved"]}},"journal":4,"messages":2,` +
-	`"attempts":[{"number":1,"lease_number":"2","node":"7","build":{"program":"v0","engine":"v3"},"claimed_at":"2026-03-04T05:06:07.000089Z",` +
+	`"attempts":[{"number":1,"lease_number":"2","node":"7","build":{"program":"v0","engine":"v3"},` +
+	`"claimed_at":"2026-03-04T05:06:07.000089Z",` +
 	`"started_at":"2026-03-04T05:06:07.000089Z","ended_at":"2026-03-04T05:06:07.000089Z","outcome":"retryable","reason":"error",` +
 	`"error":"it broke","trace":"goroutine 1"}],` +
 	`"actions":[{"at":"2026-03-04T05:06:07.000089Z","action":"retry","actor":"ada","reason":"mended"}],` +

@@ -3,7 +3,7 @@ package store
 import "time"
 
 // Record is all that is known of a job.
-type Record struct {
+type Record struct { //nolint:recvcheck // only what writes JSON takes a copy
 	Job
 	State  State
 	Reason Reason // of a finished job

@@ -48,6 +48,7 @@ func (q *Enqueue) Started(lease Lease, runAt, now time.Time) Claimed {
 	}
 	job.RunAt, job.CreatedAt = runAt, now
 	job.Attempt, job.LeaseNumber, job.UniqueStates, job.Closing = 1, 1, 0, false
+	job.Attributes = nil // as those of jobs that are claimed
 	if !job.Options.Deadline.IsZero() {
 		job.Options.Deadline = job.Options.Deadline.Truncate(time.Microsecond)
 	}

@@ -17,7 +17,7 @@ const CallTimeout = 30 * time.Second
 // caller passes them on, to its own nodes and with Notify to others. They may come with an error,
 // too: a part may have happened. Those of Apply tell what the results of its operations do not
 // (Batch.Woken).
-type Store interface {
+type Store interface { //nolint:interfacebloat // interfaces by concern, and a few methods
 	Writer
 	Claims
 	Nodes

@@ -35,7 +35,7 @@ func (e *ArchivedError) Error() string {
 }
 
 // Is reports whether it is an ErrNotFound, which it is.
-func (e *ArchivedError) Is(target error) bool { return target == ErrNotFound } //nolint:errorlint // the one itself
+func (e *ArchivedError) Is(target error) bool { return target == ErrNotFound }
 
 // CheckArchived reports why jobs cannot leave the stubs that are asked for, an ErrInvalid.
 func CheckArchived(jobs []EndedJob) error {

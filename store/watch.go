@@ -23,7 +23,7 @@ const (
 	WakeSlotsWanted                 // a node has jobs that wait for slots of a limit
 	WakeSlotsFree                   // slots of a limit were given back
 	WakeNode                        // people want something else of Node than before
-	WakeWatched                     // a process watches the runs of Jobs: what they do is told by WakeDetail
+	WakeWatched                     // a process watches the runs of Jobs: what they do is told by WakeDetail; without any: it asks who watches
 	WakeDetail                      // runs of Jobs that are watched have gone on; without any: some may have
 )
 

@@ -7,7 +7,11 @@ import (
 
 func TestProgram(t *testing.T) {
 	settings := func(commit, modified string) []debug.BuildSetting {
-		return []debug.BuildSetting{{Key: "-buildmode", Value: "exe"}, {Key: "vcs.revision", Value: commit}, {Key: "vcs.modified", Value: modified}}
+		return []debug.BuildSetting{
+			{Key: "-buildmode", Value: "exe"},
+			{Key: "vcs.revision", Value: commit},
+			{Key: "vcs.modified", Value: modified},
+		}
 	}
 	const commit = "0123456789abcdef0123456789abcdef01234567"
 	for _, c := range []struct {

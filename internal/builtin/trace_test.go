@@ -69,7 +69,7 @@ func TestTheTraceIsPassedOn(t *testing.T) {
 		}
 		result, err := job.Wait(ctx)
 		var said struct{ Body, Stdout string }
-		if err != nil || json.Unmarshal(result, &said) != nil || said.Body+said.Stdout != c.want {
+		if err != nil || json.Unmarshal(result, &said) != nil || said.Body+said.Stdout != c.want { //nolint:musttag // only for the test
 			t.Errorf("%s: %s, %v; want %q", c.name, result, err, c.want)
 		}
 	}

@@ -299,9 +299,12 @@ func TestSpecIsRead(t *testing.T) {
 			field.Set(reflect.ValueOf([]store.Match{{Path: "a.b", Value: json.RawMessage(`1`)}}))
 		case []store.AttributeMatch:
 			field.Set(reflect.ValueOf([]store.AttributeMatch{
-				{Name: "a", Op: store.AttributeFrom, Value: store.IntValue(-7)}, {Name: "b", Op: store.AttributeIsThere},
-				{Name: "c", Op: store.AttributeIs, Value: store.TextValue("x")}, {Name: "d", Op: store.AttributeIs, Value: store.KeywordValue("<")},
-				{Name: "e", Op: store.AttributeIs, Value: store.FloatValue(-0.1)}, {Name: "f", Op: store.AttributeIs, Value: store.BoolValue(true)},
+				{Name: "a", Op: store.AttributeFrom, Value: store.IntValue(-7)},
+				{Name: "b", Op: store.AttributeIsThere},
+				{Name: "c", Op: store.AttributeIs, Value: store.TextValue("x")},
+				{Name: "d", Op: store.AttributeIs, Value: store.KeywordValue("<")},
+				{Name: "e", Op: store.AttributeIs, Value: store.FloatValue(-0.1)},
+				{Name: "f", Op: store.AttributeIs, Value: store.BoolValue(true)},
 				{Name: "g", Op: store.AttributeIs, Value: store.TimeValue(at)},
 			}))
 		default:

@@ -18,7 +18,9 @@ func TestAttributes(t *testing.T) {
 	s.ok("attribute", "declare", "customer", "token")
 	s.holds(s.ok("attribute", "declare", "amount", "--type", "int", "-o", "json"), `"name": "amount"`, `"type": "int"`)
 	s.expect(s.run("attribute", "declare", "amount", "--type", "float"), 64, "declared as int, and not as float")
-	for args, want := range map[string]string{"-o id": "amount\ncustomer\ntoken\n", "-o name": "attribute/amount\nattribute/customer\nattribute/token\n"} {
+	for args, want := range map[string]string{
+		"-o id": "amount\ncustomer\ntoken\n", "-o name": "attribute/amount\nattribute/customer\nattribute/token\n",
+	} {
 		if out := s.ok(append([]string{"attribute", "list"}, strings.Fields(args)...)...); out != want {
 			t.Errorf("attribute list %s: %q, want %q", args, out, want)
 		}

@@ -62,7 +62,8 @@ func TestDescribed(t *testing.T) {
 	if err := hf.Close(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	s.holds(s.ok("kind", "forget", "send-mail", "none", "-o", "table"), "forgot what code has told of kind send-mail", "nothing is told of kind none")
+	s.holds(s.ok("kind", "forget", "send-mail", "none", "-o", "table"),
+		"forgot what code has told of kind send-mail", "nothing is told of kind none")
 	s.expect(s.run("kind", "get", "send-mail"), 1, "is not known")
 	s.ok("queue", "resume", "letters")
 	s.ok("queue", "delete", "letters")

@@ -35,7 +35,8 @@ func TestJobJSON(t *testing.T) {
 	s := migrated(t)
 	id := s.enqueue("mail", "--args", `{"to":"<ada>"}`, "--tag", "b", "--tag", "a")
 	want := `{"id":"ID","namespace":"default","queue":"default","kind":"mail","state":"available","reason":null,"error":null,` +
-		`"priority":2,"args":{"to":"<ada>"},"result":null,"metadata":null,"codec":0,"tags":["b","a"],"attributes":{},"created_at":"TIME","run_at":"TIME",` +
+		`"priority":2,"args":{"to":"<ada>"},"result":null,"metadata":null,"codec":0,"tags":["b","a"],"attributes":{},` +
+		`"created_at":"TIME","run_at":"TIME",` +
 		`"claimed_at":null,"started_at":null,"finished_at":null,"result_codec":0,"fingerprint":null,` +
 		`"attempt":0,"max_attempts":null,"timeout":null,"heartbeat_timeout":null,"deadline":null,"backoff":null,"of_kind":[],` +
 		`"ordering_key":null,"unique":false,"key":null,"keep_key":null,"keep_turn":false,"limit":null,"limit_key":null,"fair_key":null,` +

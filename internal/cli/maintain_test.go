@@ -77,7 +77,8 @@ func TestMaintainALockedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := s.run("maintain", "promote", "--budget", "200ms")
-	s.expect(out, app.ExitError, "nothing could be done within 200ms", "the database is locked", "another process or connection held the database")
+	s.expect(out, app.ExitError, "nothing could be done within 200ms",
+		"the database is locked", "another process or connection held the database")
 	if out.stdout != "" {
 		t.Errorf("it says what was done: %s", out.stdout)
 	}

@@ -52,6 +52,8 @@ var wrongValues = map[string][]string{
 	nodes.EnvStopTimeout: {"-1s", "20", "x"},
 	nodes.EnvListen:      {"9464", "localhost", "127.0.0.1:99999", "127.0.0.1:http", "127.0.0.1:", "::1:9464"},
 	nodes.EnvArchive:     {"/dev/null", "/dev/null/x"},
+	nodes.EnvStubs:       {"-1h", "1y", "8760"},
+	nodes.EnvNoJournals:  {"maybe", "yes", "2"},
 	app.EnvLogLevel:      {"loud", "INFO", "1"},
 	app.EnvLogFormat:     {"xml", "JSON"},
 	app.EnvCodecKeys:     {"/no/such/file"},

@@ -35,7 +35,9 @@ func TestTraceOfACommand(t *testing.T) {
 	want("a variable", s.enqueue("talk"), env, "vendor=1")
 	want("a trigger with a variable", trigger(), env, "vendor=1")
 	want("a flag before a variable", s.enqueue("talk", "--traceparent", flag), flag, "")
-	for _, wrong := range []string{"x", "ff" + env[2:], "00-00000000000000000000000000000000-2222222222222222-00", env[:36] + "0000000000000000-00", env + "-1"} {
+	for _, wrong := range []string{
+		"x", "ff" + env[2:], "00-00000000000000000000000000000000-2222222222222222-00", env[:36] + "0000000000000000-00", env + "-1",
+	} {
 		s.expect(s.run("job", "enqueue", "talk", "--traceparent", wrong), app.ExitUsage, "is no traceparent")
 		s.env[app.EnvTraceParent] = wrong
 		want("a variable that is wrong", s.enqueue("talk"), "", "")

@@ -207,7 +207,7 @@ func (c *Committer) wait(ctx context.Context, b *backlog, o op) error {
 		c.calls.Put(w)
 		return err
 	case <-ctx.Done():
-		return c.gaveUp("gave up waiting for the commit", ctx)
+		return c.gaveUp(ctx, "gave up waiting for the commit")
 	}
 }
 
@@ -507,7 +507,7 @@ func (c *Committer) giveUpReason(o *op, err error, now time.Time) error {
 	case o.ctx == nil:
 		return nil
 	case o.ctx.Err() != nil && o.tried:
-		return c.gaveUp("gave up after a try whose answer was lost", o.ctx)
+		return c.gaveUp(o.ctx, "gave up after a try whose answer was lost")
 	case o.ctx.Err() != nil:
 		return o.ctx.Err()
 	case err != nil && (now.Sub(o.since) >= c.Patience || !errors.Is(err, store.ErrUnavailable)):
@@ -518,7 +518,7 @@ func (c *Committer) giveUpReason(o *op, err error, now time.Time) error {
 
 // gaveUp is the error of a caller that has left: it names the codec if that is why nothing is
 // written at this moment, and not the database.
-func (c *Committer) gaveUp(how string, ctx context.Context) error {
+func (c *Committer) gaveUp(ctx context.Context, how string) error {
 	if e := c.unencoded.Load(); e != nil {
 		return fmt.Errorf("%w; %s: %w", e, how, context.Cause(ctx))
 	}

@@ -118,8 +118,8 @@ func (c *copying) copy(from store.Place) error {
 			return err
 		}
 		params := store.ImportParams{
-			From: c.survey.Origin, Jobs: page.Jobs, Builds: page.Builds, Keys: page.Keys, Signals: page.Signals, Schedules: page.Schedules, Runs: page.Runs,
-			Batches: page.Batches, Stubs: page.Stubs,
+			From: c.survey.Origin, Jobs: page.Jobs, Builds: page.Builds, Keys: page.Keys, Signals: page.Signals,
+			Schedules: page.Schedules, Runs: page.Runs, Batches: page.Batches, Stubs: page.Stubs,
 			Last: last(from.Job, page.Jobs),
 		}
 		if err := c.to.Import(c, params); err != nil {

@@ -23,7 +23,9 @@ func (s *cannotDescribe) Describe(context.Context, []store.Descriptor) (int, err
 // TestANodeThatCannotDescribeRuns: what is told for people does not keep jobs from running.
 func TestANodeThatCannotDescribeRuns(t *testing.T) {
 	t.Parallel()
-	cfg := Config{Node: NodeConfig{Describes: []store.Descriptor{{Namespace: "any", Subject: store.SubjectKind, Name: "k", Data: []byte("{}")}}}}
+	cfg := Config{Node: NodeConfig{Describes: []store.Descriptor{
+		{Namespace: "any", Subject: store.SubjectKind, Name: "k", Data: []byte("{}")},
+	}}}
 	var broken *cannotDescribe
 	inBedOf(t, cfg, func(st store.Store) store.Store {
 		broken = &cannotDescribe{Store: st}

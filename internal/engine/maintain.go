@@ -47,31 +47,32 @@ type maintaining struct {
 	Maintained
 
 	mu  sync.Mutex
-	did bool  // a duty has come to its end, or has done something
+	did bool  // a duty has done something
 	cut error // of the first one that the end of the time has cut off
+
+	looked bool // at which nodes there are; what follows waits, for what they say
 }
 
 // note notes how a duty has ended: after so many things that it did, and cut off, or not.
 func (m *maintaining) note(name string, did int64, cut error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if cut == nil || did > 0 {
-		m.did = true
-	}
+	m.did = m.did || did > 0
 	if cut != nil && m.cut == nil {
 		m.cut = fmt.Errorf("duty %s: %w", name, cut)
 	}
 }
 
-// idle is the error of a maintenance that could do nothing at all, because the database did not
-// answer, or was locked, for all of its time. Nil: it could.
+// idle is the error of a maintenance that has done nothing at all though it had something to do,
+// because the database did not answer, or was locked, until its time was over. Nil: it has.
 func (m *maintaining) idle(budget time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.did || m.cut == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: nothing could be done within %v, as the database is locked or does not answer: %w", store.ErrUnavailable, budget, m.cut)
+	return fmt.Errorf("%w: nothing could be done within %v, as the database is locked, does not answer or needs longer: %w",
+		store.ErrUnavailable, budget, m.cut)
 }
 
 // Maintain does duties until there is nothing more to do now, or until the budget is used up. The
@@ -119,7 +120,11 @@ func (n *node) maintain(ctx context.Context, d Duties, m *maintaining) error {
 		err = errors.Join(err, n.round(ctx, Duties{Promote: d.Promote, Settle: d.Settle}, m))
 	}
 	if d.Rescue && (watched == nil || ctx.Err() != nil) {
-		m.note(duty.Rescue, m.Rescued, watched)
+		cut := watched
+		if m.looked {
+			cut = nil // its time was over while it watched
+		}
+		m.note(duty.Rescue, m.Rescued, cut)
 	}
 	if ctx.Err() != nil {
 		watched = nil // it was cut off
@@ -172,6 +177,7 @@ func (n *node) watch(ctx context.Context, m *maintaining) error {
 		return fmt.Errorf("duty %s: %w", duty.Rescue, err)
 	}
 	living, err := pulse.Look(ctx, n.store)
+	m.looked = err == nil
 	if err == nil && living.Nodes > 0 {
 		m.Doubtful = living.Nodes
 		var led bool

@@ -312,8 +312,9 @@ func TestMaintainThatCouldDoNothing(t *testing.T) {
 		fails    bool
 	}{
 		{"all is locked", locked{promote: true, rescue: true}, Duties{Promote: true, Rescue: true, Retain: true}, 0, true},
-		{"one is not", locked{promote: true}, Duties{Promote: true, Rescue: true}, 0, false},
-		{"the first was done", locked{retain: true}, Duties{Promote: true, Retain: true}, 0, false},
+		{"one had nothing to do", locked{promote: true}, Duties{Promote: true, Rescue: true}, 0, true},
+		{"the first had nothing to do", locked{retain: true}, Duties{Promote: true, Retain: true}, 0, true},
+		{"all had nothing to do", locked{}, Duties{Promote: true, Rescue: true}, 0, false},
 		{"the caller ends it", locked{promote: true}, Duties{Promote: true}, time.Second, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -324,10 +325,10 @@ func TestMaintainThatCouldDoNothing(t *testing.T) {
 				}
 				defer cancel()
 				m, err := b.runner().Maintain(ctx, 3*time.Second, c.duties)
-				if !m.More || c.fails != errors.Is(err, store.ErrUnavailable) || !c.fails && err != nil {
+				if m.More != (c.store.promote || c.store.retain) || c.fails != errors.Is(err, store.ErrUnavailable) || !c.fails && err != nil {
 					t.Errorf("%+v, error %v", m, err)
 				}
-				if c.fails && !strings.Contains(err.Error(), "nothing could be done within 3s, as the database is locked or does not answer: ") {
+				if c.fails && !strings.Contains(err.Error(), "nothing could be done within 3s, as the database is locked, does not answer or needs longer: ") {
 					t.Errorf("it says %q", err)
 				}
 			})
@@ -398,3 +399,20 @@ func (taken) Expired(context.Context, store.Retention) ([]store.EndedJob, bool, 
 }
 
 func (taken) RemoveExpired(context.Context, []store.EndedJob) (int, error) { return 0, nil }
+
+// TestMaintainThatWatchesTooShortly: a budget that is too small to tell which nodes live is no
+// error of the database.
+func TestMaintainThatWatchesTooShortly(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		node, _ := b.stranger(20 * time.Second)
+		if _, err := b.st.Beat(b.t.Context(), store.BeatParams{Node: node, LeaderTTL: time.Minute}); err != nil {
+			b.t.Fatal(err)
+		}
+		for _, budget := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond, time.Second, 3 * time.Second} {
+			m, err := b.runner().Maintain(b.t.Context(), budget, Duties{Rescue: true})
+			if err != nil || !m.More || m.Doubtful != 1 {
+				t.Errorf("within %v: %+v, error %v", budget, m, err)
+			}
+		}
+	})
+}

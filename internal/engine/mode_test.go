@@ -261,7 +261,7 @@ func TestNodeTellsWhatIsWrong(t *testing.T) {
 		hang := make(chan struct{})
 		b.st.hook(func(p *probe) { p.promote = func() (store.Promoted, bool) { <-hang; return store.Promoted{}, false } })
 		time.Sleep(5 * time.Minute)
-		stands := func(text string) bool { return strings.HasPrefix(text, "promotion: the loop has stood still for ") }
+		stands := func(text string) bool { return strings.HasPrefix(text, "promote: the loop has stood still for ") }
 		if wrong := unwell(); !slices.ContainsFunc(wrong, stands) {
 			t.Errorf("with a promotion that hangs: %q", wrong)
 		}

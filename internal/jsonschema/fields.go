@@ -44,8 +44,7 @@ func (m *maker) object(t reflect.Type) *Schema {
 func fieldsOf(t reflect.Type, depth int, optional bool, path map[reflect.Type]bool) (fields []field) {
 	path[t] = true
 	defer delete(path, t)
-	for i := range t.NumField() {
-		of := t.Field(i)
+	for of := range t.Fields() {
 		name, options, _ := strings.Cut(of.Tag.Get("json"), ",")
 		if of.Tag.Get("json") == "-" {
 			continue

@@ -21,15 +21,15 @@ type Schema struct {
 	Ref         string             `json:"$ref,omitempty"`
 	Type        any                `json:"type,omitempty"` // a name, or several
 	Format      string             `json:"format,omitempty"`
-	Encoding    string             `json:"contentEncoding,omitempty"`
+	Encoding    string             `json:"contentEncoding,omitempty"` //nolint:tagliatelle // a keyword of JSON Schema
 	Minimum     *int64             `json:"minimum,omitempty"`
 	Properties  map[string]*Schema `json:"properties,omitempty"`
 	Required    []string           `json:"required,omitempty"`
-	Additional  *Schema            `json:"additionalProperties,omitempty"`
+	Additional  *Schema            `json:"additionalProperties,omitempty"` //nolint:tagliatelle // a keyword of JSON Schema
 	Items       *Schema            `json:"items,omitempty"`
-	MinItems    *int               `json:"minItems,omitempty"`
-	MaxItems    *int               `json:"maxItems,omitempty"`
-	AnyOf       []*Schema          `json:"anyOf,omitempty"`
+	MinItems    *int               `json:"minItems,omitempty"` //nolint:tagliatelle // a keyword of JSON Schema
+	MaxItems    *int               `json:"maxItems,omitempty"` //nolint:tagliatelle // a keyword of JSON Schema
+	AnyOf       []*Schema          `json:"anyOf,omitempty"`    //nolint:tagliatelle // a keyword of JSON Schema
 	Description string             `json:"description,omitempty"`
 	Defs        map[string]*Schema `json:"$defs,omitempty"`
 }

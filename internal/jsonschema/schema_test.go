@@ -35,11 +35,11 @@ type mail struct {
 	Body     []byte             `json:"body"`
 	Raw      json.RawMessage    `json:"raw"`
 	Any      any                `json:"any"`
-	Ratio    float64            `json:",omitempty"`
+	Ratio    float64            `json:",omitempty"` //nolint:tagliatelle // without a name
 	Quoted   int                `json:"quoted,string"`
 	Hidden   string             `json:"-"`
-	Dash     string             `json:"-,"`
-	Odd      string             `json:"a'b"`
+	Dash     string             `json:"-,"`  //nolint:staticcheck // odd, and allowed
+	Odd      string             `json:"a'b"` //nolint:staticcheck // is no name
 	Point    [2]float32         `json:"point"`
 	Flag     *bool              `json:"flag"`
 	Address  netip.Addr         `json:"address"`
@@ -53,7 +53,7 @@ type left struct{ Both, Same, Tagged string }
 type right struct {
 	Both   int
 	Same   string
-	Tagged int `json:"Tagged"`
+	Tagged int `json:"Tagged"` //nolint:tagliatelle // that of the other struct
 }
 
 type both struct {
@@ -85,7 +85,8 @@ func TestOf(t *testing.T) {
 			`"parent":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]}},"required":["by_name","name"]}}}`},
 		{both{}, `{` + dialect + `,"$ref":"#/$defs/both","$defs":{"both":{"type":"object","properties":{` +
 			`"Same":{"type":"boolean"},"Tagged":{"type":"integer"}},"required":["Same","Tagged"]}}}`},
-		{[]list[node]{}, `{` + dialect + `,"type":["array","null"],"items":{"$ref":"#/$defs/list_github_com_holdfastdev_holdfast_internal_jsonschema_node_"},` +
+		{[]list[node]{}, `{` + dialect + `,"type":["array","null"],` +
+			`"items":{"$ref":"#/$defs/list_github_com_holdfastdev_holdfast_internal_jsonschema_node_"},` +
 			`"$defs":{"list_github_com_holdfastdev_holdfast_internal_jsonschema_node_":{"type":"object","properties":{` +
 			`"Items":{"type":["array","null"],"items":{"$ref":"#/$defs/node"}}},"required":["Items"]},"node":{"type":"object","properties":{` +
 			`"by_name":{"type":["object","null"],"additionalProperties":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]}},` +
@@ -113,7 +114,8 @@ func TestFieldsAreThoseOfJSON(t *testing.T) {
 	yes := true
 	for _, v := range []any{
 		mail{Maybe: &Maybe{}, Flag: &yes, Ratio: 1, At: time.Unix(1, 0), base: base{Note: "n"}, Raw: json.RawMessage("1")},
-		both{}, node{Children: []node{{}}, Parent: &node{}},
+		both{},
+		node{Children: []node{{}}, Parent: &node{}},
 	} {
 		text, err := json.Marshal(v)
 		if err != nil {

@@ -95,7 +95,8 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/attributes", "store/sqlite/internal/batches", "store/sqlite/internal/classes", "store/sqlite/internal/edges", "store/sqlite/internal/generations",
+			"store/sqlite/internal/attributes", "store/sqlite/internal/batches", "store/sqlite/internal/classes",
+			"store/sqlite/internal/edges", "store/sqlite/internal/generations",
 			"store/sqlite/internal/joblog", "store/sqlite/internal/limits", "store/sqlite/internal/remains",
 			"store/sqlite/internal/schedules",
 			"store/sqlite/internal/work",
@@ -121,7 +122,8 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/work",
 		imports: slices.Concat(onSQLite, []string{
-			"store/sqlite/internal/attributes", "store/sqlite/internal/batches", "store/sqlite/internal/choosing", "store/sqlite/internal/edges", "store/sqlite/internal/gating",
+			"store/sqlite/internal/attributes", "store/sqlite/internal/batches", "store/sqlite/internal/choosing",
+			"store/sqlite/internal/edges", "store/sqlite/internal/gating",
 			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/schedules",
 			"store/sqlite/internal/updates",
 		}),
@@ -138,7 +140,8 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/view",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/lists", "store/sqlite/internal/attributes", "store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
+			"store/internal/lists", "store/sqlite/internal/attributes", "store/sqlite/internal/edges",
+			"store/sqlite/internal/generations", "store/sqlite/internal/keys",
 			"store/sqlite/internal/remains", "store/sqlite/internal/spans", "store/sqlite/internal/work",
 		}),
 	},
@@ -153,13 +156,17 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/move",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/attributes", "store/postgres/internal/batches", "store/postgres/internal/classes", "store/postgres/internal/limits",
+			"store/postgres/internal/attributes", "store/postgres/internal/batches",
+			"store/postgres/internal/classes", "store/postgres/internal/limits",
 			"store/postgres/internal/remains", "store/postgres/internal/schedules",
 		}),
 	},
 	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/examine", imports: []string{"store", "store/postgres/internal/pg"}},
-	{pattern: "store/postgres/internal/read", imports: slices.Concat(onPostgres, []string{"store/internal/lists", "store/postgres/internal/remains"})},
+	{
+		pattern: "store/postgres/internal/read",
+		imports: slices.Concat(onPostgres, []string{"store/internal/lists", "store/postgres/internal/remains"}),
+	},
 	{pattern: "store/postgres/internal/gating", imports: []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/claims", imports: slices.Concat(onPostgres, []string{"internal/gcra", "store/internal/gates"})},
 	{pattern: "store/postgres/internal/updates", imports: onPostgres},
@@ -201,7 +208,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/attributes", "store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/classes",
+			"store/postgres/internal/attributes", "store/postgres/internal/batches",
+			"store/postgres/internal/claims", "store/postgres/internal/classes",
 			"store/postgres/internal/descriptors", "store/postgres/internal/examine",
 			"store/postgres/internal/facts", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/move",
@@ -316,7 +324,8 @@ var layers = []layer{
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"hooks", "internal/batching", "internal/commit", "internal/duty", "internal/facts", "internal/gauges", "internal/grants", "internal/hookqueue",
+			"hooks", "internal/batching", "internal/commit", "internal/duty", "internal/facts",
+			"internal/gauges", "internal/grants", "internal/hookqueue",
 			"internal/loader", "internal/logs", "internal/news", "internal/observer", "internal/outcome", "internal/ping", "internal/portion",
 			"internal/promoter", "internal/pulse", "internal/replay", "internal/runlog", "internal/searched", "internal/scheduler",
 			"internal/slots", "internal/stopwatch",
@@ -385,7 +394,11 @@ var layers = []layer{
 	{pattern: "retention", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},
-	{pattern: "maintain", imports: []string{".", "internal/access", "internal/duty", "internal/engine"}, tests: append([]string{"schedule"}, support...)},
+	{
+		pattern: "maintain",
+		imports: []string{".", "internal/access", "internal/duty", "internal/engine"},
+		tests:   append([]string{"schedule"}, support...),
+	},
 	{pattern: "fair", imports: []string{".", "internal/access"}, tests: support},
 	{pattern: "batch", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: slices.Concat(support, []string{"after"})},
 	{
@@ -419,7 +432,9 @@ var layers = []layer{
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
 	{
 		pattern: "internal/cli/views",
-		imports: []string{".", "describe", "internal/cli/output", "joblog", "limit", "maintain", "operation", "schedule", "stats", "store", "why"},
+		imports: []string{
+			".", "describe", "internal/cli/output", "joblog", "limit", "maintain", "operation", "schedule", "stats", "store", "why",
+		},
 	},
 	{
 		pattern: "internal/cli/app",

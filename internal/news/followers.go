@@ -58,7 +58,8 @@ type follower struct {
 // after join misses nothing.
 func (f *followers) join(job store.ID, detail bool) *follower {
 	one := &follower{
-		of: f, job: job, detail: detail, deaf: f.listening.use(), interval: firstLook, news: make(chan struct{}, 1), anything: make(chan struct{}, 1),
+		of: f, job: job, detail: detail, deaf: f.listening.use(), interval: firstLook,
+		news: make(chan struct{}, 1), anything: make(chan struct{}, 1),
 	}
 	f.mu.Lock()
 	f.count++

@@ -200,9 +200,13 @@ func (h *Hub) hear(w store.Wake) {
 		}
 		return
 	case store.WakeWatched:
+		if len(w.Jobs) == 0 {
+			h.watches.again() // it has not heard who watches before
+			return
+		}
 		// What runs here may have gone on between the first look of who watches and this moment.
 		fresh := h.watched.heard(w.Jobs, h.store.Now())
-		elsewhere := h.waiters.elsewhere("", fresh)
+		elsewhere := h.waiters.elsewhere("", slices.Clone(fresh)) // which changes it
 		if here := slices.DeleteFunc(fresh, func(id store.ID) bool { return slices.Contains(elsewhere, id) }); len(here) > 0 {
 			h.store.Notify(store.Wake{Kind: store.WakeDetail, Jobs: here})
 		}
@@ -214,6 +218,9 @@ func (h *Hub) hear(w store.Wake) {
 		h.followers.tellWatchers(w.Jobs)
 		return
 	case store.WakeNews, store.WakeAll:
+		if w.Kind == store.WakeAll {
+			h.store.Notify(store.Wake{Kind: store.WakeWatched})
+		}
 		h.waiters.look(w.Jobs...)
 		if len(w.Jobs) > 0 {
 			h.followers.tell(w.Jobs)

@@ -74,6 +74,16 @@ func (w *wishes) add(jobs ...store.ID) {
 	}
 }
 
+// again sends all wishes again.
+func (w *wishes) again() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.users) > 0 {
+		w.fresh = slices.Collect(maps.Keys(w.users))
+		supervise.Signal(w.nudge)
+	}
+}
+
 // drop undoes add.
 func (w *wishes) drop(jobs ...store.ID) {
 	w.mu.Lock()

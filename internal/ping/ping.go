@@ -41,7 +41,7 @@ type Prober struct {
 // New returns a Prober of a store, which notes what it finds with the outage.
 func New(st store.Store, outage *logs.Outage) *Prober {
 	p := &Prober{store: st, outage: outage}
-	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // until close
+	p.life, p.end = context.WithCancel(context.Background())
 	return p
 }
 
@@ -64,7 +64,7 @@ func (p *Prober) Probe(ctx context.Context) {
 // ping begins a ping, or joins one, and returns what is closed when it was answered; nil if the
 // last one is recent enough.
 func (p *Prober) ping() <-chan struct{} {
-	now := time.Now() //nolint:forbidigo // the monotonic clock
+	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.done != nil {

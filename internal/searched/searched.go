@@ -54,7 +54,7 @@ func (r *Registry) Check(ctx context.Context, namespace string, list []store.Att
 	if len(list) == 0 {
 		return nil
 	}
-	if _, any := r.store.(Anything); any {
+	if _, ok := r.store.(Anything); ok {
 		for i := range list {
 			if err := store.CheckAttributeName(list[i].Name); err != nil {
 				return err

@@ -95,5 +95,5 @@ func Wrap(st store.Store, tell func(op Operation, took time.Duration)) store.Sto
 }
 
 func (s timed) took(op Operation, began time.Time) {
-	s.tell(op, time.Since(began)) //nolint:forbidigo // as where it began
+	s.tell(op, time.Since(began))
 }

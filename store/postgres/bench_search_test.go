@@ -34,8 +34,10 @@ func BenchmarkListByAttribute(b *testing.B) {
 	for _, text := range []string{
 		"INSERT INTO {schema}.queue (namespace, name) VALUES ('default', 'mail')",
 		"INSERT INTO {schema}.lane (queue, kind, priority, used_on) SELECT q.id, 'send', 2, 1 FROM {schema}.queue q",
-		"INSERT INTO {schema}.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args) SELECT " + id + ", 1, i, i, 0, 0, 3, 0, '{}'" + from,
-		"INSERT INTO {schema}.finished (id, state, lease, node, claimed_at, started_at, finished_at) SELECT " + id + ", 6, 1, 1, i, i, i" + from,
+		"INSERT INTO {schema}.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args) " +
+			"SELECT " + id + ", 1, i, i, 0, 0, 3, 0, '{}'" + from, //nolint:dupword // SQL
+		"INSERT INTO {schema}.finished (id, state, lease, node, claimed_at, started_at, finished_at) " +
+			"SELECT " + id + ", 6, 1, 1, i, i, i" + from, //nolint:dupword // SQL
 		"INSERT INTO {schema}.attribute_value (attribute, value, id) SELECT (SELECT id FROM {schema}.attribute WHERE name = 'customer'), (" +
 			of + ")::bytea, " + id + from,
 		"INSERT INTO {schema}.attribute_value (attribute, value, id) SELECT (SELECT id FROM {schema}.attribute WHERE name = 'amount'), " +

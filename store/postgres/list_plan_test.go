@@ -71,7 +71,8 @@ func TestListPlans(t *testing.T) {
 	for _, when := range []string{"empty", "filled"} {
 		for _, name := range []string{
 			"list_jobs", "list_fits", "list_documents", "list_holder", "list_descendants", "list_lost", "list_times", "list_ready_few",
-			"list_keyed_few", "list_deferred_few", "list_claims_few", "list_ready", "list_deferred", "list_failed_few", "list_failed", "list_finished",
+			"list_keyed_few", "list_deferred_few", "list_claims_few", "list_ready", "list_deferred",
+			"list_failed_few", "list_failed", "list_finished",
 			"list_failed_by_time", "waiting_few", "waiting_of_keys", "stuck_keys", "list_dead", "dead_groups", "dead_counts",
 			"edit_move", "delete_look", "finished_over", "list_values", "records", "list_buckets", "list_buckets_few", "list_within", "spans_old",
 			"spans_fill", "spans_remove",

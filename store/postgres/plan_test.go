@@ -142,7 +142,8 @@ func TestValuesAreFoundByThemselves(t *testing.T) {
 		}
 	},
 		`INSERT INTO {schema}.attribute_value (id, attribute, value)
-			SELECT lpad(to_hex(i), 32, '0')::uuid, 1 + a, ('v' || i % (10 + a * 1000))::bytea FROM generate_series(1, 30000) i, generate_series(0, 1) a`,
+			SELECT lpad(to_hex(i), 32, '0')::uuid, 1 + a, ('v' || i % (10 + a * 1000))::bytea
+			FROM generate_series(1, 30000) i, generate_series(0, 1) a`,
 		"ANALYZE {schema}.attribute_value",
 	)
 }

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -140,7 +141,8 @@ func TestSpansGo(t *testing.T) {
 			break
 		}
 	}
-	if n := value[int64](t, conn, "SELECT count(DISTINCT (lane, bucket)) FROM "+config.SchemaName+".lane_span WHERE lane < 1000 OR lane = 5000"); n != 2 {
+	const spans = "SELECT count(DISTINCT (lane, bucket)) FROM %s.lane_span WHERE lane < 1000 OR lane = 5000"
+	if n := value[int64](t, conn, fmt.Sprintf(spans, config.SchemaName)); n != 2 {
 		t.Errorf("%d spans are left", n)
 	}
 	wantSpans(t.Context(), t, config)
@@ -168,7 +170,7 @@ func TestSpanOfAnOpenTransaction(t *testing.T) {
 			t.Fatal(text, err)
 		}
 	}
-	do(conn, "CREATE TABLE {schema}.mine AS SELECT * FROM {schema}.job")
+	do(conn, "CREATE TABLE {schema}.mine AS SELECT * FROM {schema}.job") //nolint:unqueryvet // all that there are
 	do(conn, "DELETE FROM {schema}.job")
 	do(conn, "DELETE FROM {schema}.ready")
 	other := connect(t, config.URL)
@@ -176,7 +178,7 @@ func TestSpanOfAnOpenTransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(tx, "INSERT INTO {schema}.job SELECT * FROM {schema}.mine")
+	do(tx, "INSERT INTO {schema}.job SELECT * FROM {schema}.mine") //nolint:unqueryvet // as above
 	for range 3 {
 		if _, err := s.Retain(t.Context(), store.Retention{Completed: time.Hour}); err != nil {
 			t.Fatal(err)
@@ -230,7 +232,8 @@ func TestSpanIsFoundByIndex(t *testing.T) {
 	const another = `INSERT INTO {schema}.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args)
 		SELECT gen_random_uuid(), lane, 1, 1, 0, 0, 1, 0, '' FROM {schema}.job, generate_series(1, 5) LIMIT 5`
 	for _, text := range []string{
-		"ANALYZE {schema}.lane_span", another, "INSERT INTO {schema}.lane_span (lane, bucket) SELECT 7, i FROM generate_series(1, 50000) i", another,
+		"ANALYZE {schema}.lane_span", another,
+		"INSERT INTO {schema}.lane_span (lane, bucket) SELECT 7, i FROM generate_series(1, 50000) i", another,
 	} {
 		if _, err := tx.Exec(t.Context(), strings.ReplaceAll(text, "{schema}", config.SchemaName)); err != nil {
 			t.Fatal(text, err)

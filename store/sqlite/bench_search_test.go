@@ -37,7 +37,7 @@ func BenchmarkListByAttribute(b *testing.B) {
 		"INSERT INTO holdfast_queue (namespace, name, created_at) VALUES ('default', 'mail', 1)",
 		"INSERT INTO holdfast_lane (queue, kind, priority) VALUES (1, 'send', 2)",
 		"INSERT INTO holdfast_job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args) " + numbers +
-			"SELECT unhex(printf('%032x', i)), 1, i, i, 0, 0, 3, 0, '{}' FROM n",
+			"SELECT unhex(printf('%032x', i)), 1, i, i, 0, 0, 3, 0, '{}' FROM n", //nolint:dupword // SQL
 		"INSERT INTO holdfast_finished (id, state, lease, node, claimed_at, finished_at) " + numbers +
 			"SELECT unhex(printf('%032x', i)), 6, 1, 1, i, i FROM n",
 		"INSERT INTO holdfast_attribute_value (attribute, value, id) " + numbers +

@@ -142,7 +142,8 @@ func TestSpansGo(t *testing.T) {
 	for i := range 3000 {
 		ms := clock.Now().Add(-30*time.Hour + time.Duration(i)*time.Second).UnixMilli()
 		text := fmt.Sprintf("%011X", ms>>4)
-		if _, err := db.ExecContext(t.Context(), "INSERT INTO holdfast_lane_span (lane, bucket) VALUES (?, ?), (?, ?)", lane, text, lane+100, text); err != nil {
+		const insert = "INSERT INTO holdfast_lane_span (lane, bucket) VALUES (?, ?), (?, ?)"
+		if _, err := db.ExecContext(t.Context(), insert, lane, text, lane+100, text); err != nil {
 			t.Fatal(err)
 		}
 	}

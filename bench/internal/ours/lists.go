@@ -173,6 +173,7 @@ func (f *filling) intoPostgres(ctx context.Context, url string) error {
 // Lists are pages that are asked for over a long history.
 func (c *client) Lists(ctx context.Context) (map[string]func(context.Context) error, error) {
 	completed := []store.State{store.Completed}
+	waiting := []store.State{store.Scheduled}
 	page := func(sort store.Sort, filter store.Filter, after string, least int) func(context.Context) error {
 		return func(ctx context.Context) error {
 			found, err := c.hf.ListBy(ctx, sort, filter, after, pageSize)
@@ -202,7 +203,7 @@ func (c *client) Lists(ctx context.Context) (map[string]func(context.Context) er
 		"small_oldest":     page(store.SortOldest, smallCompleted, "", smallJobs),
 		"small_finished":   page(store.SortFinished, smallCompleted, "", smallJobs),
 		"small_all":        page(store.SortNewest, small, "", smallJobs+1),
-		"waiting_of_lane":  page(store.SortNewest, store.Filter{Kinds: []string{later.Name()}, States: []store.State{store.Scheduled}}, "", pageSize),
+		"waiting_of_lane":  page(store.SortNewest, store.Filter{Kinds: []string{later.Name()}, States: waiting}, "", pageSize),
 		"waiting_by_time":  page(store.SortRunAt, store.Filter{Kinds: []string{later.Name()}}, "", pageSize),
 		"rare_completed":   page(store.SortNewest, rarely, "", pageSize),
 		"rare_oldest":      page(store.SortOldest, rarely, "", pageSize),

@@ -33,7 +33,8 @@ func (f *TraceFlag) Add(cmd *cobra.Command) {
 func (f *TraceFlag) Of(a *App, cmd *cobra.Command) (o store.Options, err error) {
 	if cmd.Flags().Changed("traceparent") {
 		if !isTraceParent(f.parent) {
-			return o, arg.Usagef("--traceparent %.80q is no traceparent; they look like 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", f.parent)
+			return o, arg.Usagef("--traceparent %.80q is no traceparent; "+
+				"they look like 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", f.parent)
 		}
 		o.TraceParent = f.parent
 		return o, nil

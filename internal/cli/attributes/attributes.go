@@ -6,6 +6,7 @@ package attributes
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -98,16 +99,13 @@ func (a verbs) showDeclared(ctx context.Context, client *holdfast.Client, names 
 		return out.BreakOff(err)
 	}
 	return a.print(out, client, all, func(a *store.DeclaredAttribute) bool {
-		for _, name := range names {
-			if name == a.Name {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(names, a.Name)
 	})
 }
 
-func (a verbs) print(out *output.List, client *holdfast.Client, all []store.DeclaredAttribute, shown func(*store.DeclaredAttribute) bool) error {
+func (a verbs) print(
+	out *output.List, client *holdfast.Client, all []store.DeclaredAttribute, shown func(*store.DeclaredAttribute) bool,
+) error {
 	for i := range all {
 		one := &all[i]
 		if !shown(one) {

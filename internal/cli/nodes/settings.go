@@ -47,6 +47,8 @@ const (
 	EnvStopTimeout = "HOLDFAST_STOP_TIMEOUT"
 	EnvListen      = "HOLDFAST_LISTEN"
 	EnvArchive     = "HOLDFAST_ARCHIVE"
+	EnvStubs       = "HOLDFAST_ARCHIVE_STUBS"
+	EnvNoJournals  = "HOLDFAST_ARCHIVE_WITHOUT_JOURNALS"
 )
 
 // settings are the flags of nodes.
@@ -91,7 +93,7 @@ func (f *settings) addOfNode(cmd *cobra.Command, format string) {
 	f.log.Add(flags, "info", format)
 	for flag, variable := range map[string]string{
 		flagNodeName: EnvNodeName, flagBeat: EnvBeat, flagDeadAfter: EnvDeadAfter, flagStopTimeout: EnvStopTimeout,
-		flagListen: EnvListen, flagArchive: EnvArchive,
+		flagListen: EnvListen, flagArchive: EnvArchive, flagStubs: EnvStubs, flagNoJournals: EnvNoJournals,
 	} {
 		app.Variable(flags, flag, variable)
 	}

@@ -18,7 +18,8 @@ import (
 
 func (a verbs) kindCommand() *cobra.Command {
 	kind := app.Group("kind", "List and describe kinds of jobs",
-		"List the kinds of jobs, and which of them no node serves; and show what code tells of them.", "  holdfast kind list\n  holdfast kind get send-mail")
+		"List the kinds of jobs, and which of them no node serves; and show what code tells of them.",
+		"  holdfast kind list\n  holdfast kind get send-mail")
 	kind.Aliases = []string{"kinds"}
 	kind.AddCommand(a.kindListCommand(), a.kindGetCommand(), a.kindForgetCommand())
 	return kind

@@ -56,8 +56,12 @@ func addDescriptor(w *output.Table, now time.Time, d *describe.Described) {
 		return
 	}
 	for _, line := range [][2]string{
-		{"owner", d.Info.Owner}, {"link", d.Info.Link}, {"about", d.Info.Description}, {"deprecated", d.Info.Deprecated},
-		{"signals", strings.Join(d.Info.Signals, ", ")}, {"updates", strings.Join(d.Info.Updates, ", ")},
+		{"owner", d.Info.Owner},
+		{"link", d.Info.Link},
+		{"about", d.Info.Description},
+		{"deprecated", d.Info.Deprecated},
+		{"signals", strings.Join(d.Info.Signals, ", ")},
+		{"updates", strings.Join(d.Info.Updates, ", ")},
 		{"example", string(d.Info.Example)},
 	} {
 		if line[1] != "" {

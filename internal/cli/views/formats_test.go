@@ -43,9 +43,11 @@ func sampleRecord() *store.Record {
 			Version: "2", LeaseNumber: 9, OrderingKey: "é\u202e",
 		},
 		State: store.Failed, Reason: store.ReasonTerminal, Error: "the printer is: \"on fire\"\nand out of paper", Fingerprint: 1,
-		Lease: store.Lease{Number: 9, Node: 7}, Build: store.Build{Program: "v1.2.3+dirty", Engine: "v0.9.0"}, ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Second),
+		Lease: store.Lease{Number: 9, Node: 7}, Build: store.Build{Program: "v1.2.3+dirty", Engine: "v0.9.0"},
+		ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Second),
 		Attempts: []store.Attempt{{
-			Number: 3, LeaseNumber: 9, Node: 7, Build: store.Build{Program: "v1.2.2"}, ClaimedAt: at, StartedAt: at, EndedAt: at.Add(time.Second), Outcome: store.Failed,
+			Number: 3, LeaseNumber: 9, Node: 7, Build: store.Build{Program: "v1.2.2"},
+			ClaimedAt: at, StartedAt: at, EndedAt: at.Add(time.Second), Outcome: store.Failed,
 			Reason: store.ReasonTerminal, Error: "panic: oops", Trace: "goroutine 7 [running]:\nmain.send()\n\t/app/main.go:12 +0x1d\n",
 		}},
 		Actions: []store.Action{{At: at, Kind: store.ActionRetry, Actor: "ada@host", Reason: "there is paper"}},

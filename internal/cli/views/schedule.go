@@ -62,8 +62,9 @@ func newScheduledJob(j *store.ScheduledJob) ScheduledJob {
 	v := ScheduledJob{
 		Kind: j.Kind, Queue: j.Queue, Priority: j.Priority, Args: payload(j.Args, j.Codec), Codec: j.Codec, MaxAttempts: Number(j.MaxAttempts),
 		Timeout: span(j.Options.Timeout), Heartbeat: span(j.Options.Heartbeat), Tags: append([]string{}, j.Tags...),
-		Attributes: attributeValues(j.Attributes),
-		Metadata:   payload(j.Metadata, 0), OrderingKey: Text(j.OrderingKey), Key: Text(j.Options.Key), KeepKey: Text(KeepText(j.Options.KeepKey)),
+		Attributes:  attributeValues(j.Attributes),
+		Metadata:    payload(j.Metadata, 0),
+		OrderingKey: Text(j.OrderingKey), Key: Text(j.Options.Key), KeepKey: Text(KeepText(j.Options.KeepKey)),
 		Limit: Text(j.Options.Limit), LimitKey: Text(j.Options.LimitKey), FairKey: Text(j.Options.FairKey),
 	}
 	if b := j.Options.Backoff; b != (store.Backoff{}) {

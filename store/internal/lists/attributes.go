@@ -79,6 +79,7 @@ func (a *attribute) narrow(m *store.AttributeMatch) {
 		a.in.From = max(a.in.From, next)
 	case store.AttributeFrom:
 		a.in.From = max(a.in.From, v)
+	case store.AttributeIsThere: // every value is
 	}
 }
 

@@ -67,7 +67,7 @@ type Values struct{ From, Below string }
 
 // Tables are what a store looks at for one list or count, in one snapshot. They know its filter,
 // and the states that are wanted.
-type Tables interface {
+type Tables interface { //nolint:interfacebloat // one method for each way to look
 	// Holder returns the job that holds a unique key, if there is one.
 	Holder(key []byte) ([]store.ID, error)
 	// ByKey returns the jobs that have a business key, or had it last: one of each kind of the

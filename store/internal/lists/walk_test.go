@@ -230,6 +230,7 @@ var filters = map[string]store.Filter{
 func attributes(list ...any) store.Filter {
 	f := store.Filter{Namespace: "n"}
 	for i := 0; i < len(list); i += 2 {
+		//nolint:errcheck // tests give a name and a comparison
 		m := store.AttributeMatch{Name: list[i].(string), Op: list[i+1].(store.AttributeOp), Value: store.IntValue(1)}
 		if m.Op == store.AttributeIsThere {
 			m.Value = store.AttributeValue{}

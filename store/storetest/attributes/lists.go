@@ -58,11 +58,15 @@ func byValue(e *env.Env) {
 func ranges(e *env.Env) {
 	day := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, values := range map[string][]store.AttributeValue{
-		"amount":   {store.IntValue(-1 << 63), store.IntValue(-2), store.IntValue(0), store.IntValue(255), store.IntValue(256), store.IntValue(1<<63 - 1)},
-		"share":    {store.FloatValue(-1e300), store.FloatValue(-0.5), store.FloatValue(0), store.FloatValue(1e-9), store.FloatValue(3)},
-		"customer": {store.KeywordValue("B"), store.KeywordValue("a"), store.KeywordValue("aa"), store.KeywordValue("b"), store.KeywordValue("ä")},
-		"paid":     {store.BoolValue(false), store.BoolValue(true)},
-		"at":       {store.TimeValue(time.Unix(-5, 0)), store.TimeValue(day), store.TimeValue(day.Add(time.Microsecond))},
+		"amount": {
+			store.IntValue(-1 << 63), store.IntValue(-2), store.IntValue(0), store.IntValue(255), store.IntValue(256), store.IntValue(1<<63 - 1),
+		},
+		"share": {store.FloatValue(-1e300), store.FloatValue(-0.5), store.FloatValue(0), store.FloatValue(1e-9), store.FloatValue(3)},
+		"customer": {
+			store.KeywordValue("B"), store.KeywordValue("a"), store.KeywordValue("aa"), store.KeywordValue("b"), store.KeywordValue("ä"),
+		},
+		"paid": {store.BoolValue(false), store.BoolValue(true)},
+		"at":   {store.TimeValue(time.Unix(-5, 0)), store.TimeValue(day), store.TimeValue(day.Add(time.Microsecond))},
 	} {
 		e.Declare(map[string]store.AttributeType{name: values[0].Type})
 		var ids []store.ID
@@ -103,7 +107,8 @@ func several(e *env.Env) {
 	e.WantIDs("both", e.ListIDs(filter(match("amount", store.AttributeFrom, store.IntValue(7)), isAcme)), b, a)
 	e.WantIDs("there", e.ListIDs(filter(match("amount", store.AttributeIsThere, store.AttributeValue{}))), d, b, a)
 	e.WantIDs("two values", e.ListIDs(filter(isAcme, match("customer", store.AttributeIs, store.KeywordValue("other")))))
-	e.WantIDs("an empty range", e.ListIDs(filter(match("amount", store.AttributeAbove, store.IntValue(7)), match("amount", store.AttributeBelow, store.IntValue(8)))))
+	above, below := match("amount", store.AttributeAbove, store.IntValue(7)), match("amount", store.AttributeBelow, store.IntValue(8))
+	e.WantIDs("an empty range", e.ListIDs(filter(above, below)))
 	e.WantIDs("one", e.ListIDs(filter(isAcme)), c, b, a)
 }
 

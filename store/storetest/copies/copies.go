@@ -29,6 +29,7 @@ var copyTests = map[string]func(*pair){
 	"LimitsHold_limits_are_copied_and_grants_are_not":  limitsCopied,
 	"classes_of_retention_are_copied":                  classesCopied,
 	"search_attributes_are_copied":                     attributesCopied,
+	"search_attributes_that_change_their_type":         attributesChanged,
 	"LimitsHold_jobs_that_wait_for_their_key_go_on":    gatesGoOn,
 	"LimitsHold_jobs_that_wait_for_a_rate_go_on":       keyRatesGoOn,
 	"OneFire_schedules_fire_on_where_they_were":        schedulesGoOn,
@@ -521,4 +522,26 @@ func attributesCopied(p *pair) {
 	if want := survey(p.from).Attributes; len(want) != 1 || want[0].Namespace != env.Namespace || want[0].Type != store.AttributeKeyword {
 		p.to.Fatalf("attributes: %+v", want)
 	}
+}
+
+// attributesChanged: if the source declares a name with another type while it is copied, what was
+// copied before has no value for it.
+func attributesChanged(p *pair) {
+	p.from.Declare(map[string]store.AttributeType{"customer": store.AttributeKeyword})
+	a := p.from.Add(env.Searched("customer", store.KeywordValue("acme")))
+	page, err := facet(p.from).Export(p.from.Ctx, store.ExportParams{Limit: 10, Bytes: 1 << 20})
+	if err != nil {
+		p.from.Fatal(err)
+	}
+	from := survey(p.from)
+	put := func(all []store.NamespaceAttribute, jobs []store.Whole) {
+		if err := facet(p.to).Import(p.to.Ctx, store.ImportParams{From: from.Origin, Attributes: all, Jobs: jobs}); err != nil {
+			p.to.Fatal(err)
+		}
+	}
+	put(from.Attributes, page.Jobs)
+	p.to.Equal("values", p.to.Values(a), []string{"customer=acme"})
+	from.Attributes[0].Type = store.AttributeInt
+	put(from.Attributes, nil)
+	p.to.Equal("values of another type", p.to.Values(a), []string(nil))
 }

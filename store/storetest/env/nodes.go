@@ -32,7 +32,9 @@ func (e *Env) Join() int64 {
 // JoinWith registers a node whose handlers promise this.
 func (e *Env) JoinWith(policies map[string]store.Policy) int64 {
 	e.Helper()
-	node, err := e.Store.Join(e.Ctx, store.NodeInfo{Name: "host/1", Version: Build.Program, Engine: Build.Engine, Slots: 10, Policies: policies})
+	node, err := e.Store.Join(e.Ctx, store.NodeInfo{
+		Name: "host/1", Version: Build.Program, Engine: Build.Engine, Slots: 10, Policies: policies,
+	})
 	e.NoError("Join", err)
 	return node
 }

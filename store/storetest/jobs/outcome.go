@@ -108,7 +108,8 @@ func outcomeFailed(e *env.Env) {
 	})
 	want := store.Record{
 		Job: run.Job, State: store.Failed, Reason: store.ReasonTimeout, Error: "too late", FinishedAt: e.Clock.Now(),
-		Lease: store.Lease{Number: 1, Node: run.Lease.Node}, Build: env.Build, ClaimedAt: run.ClaimedAt, StartedAt: run.ClaimedAt, Fingerprint: -5,
+		Lease: store.Lease{Number: 1, Node: run.Lease.Node}, Build: env.Build,
+		ClaimedAt: run.ClaimedAt, StartedAt: run.ClaimedAt, Fingerprint: -5,
 		Attempts: []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())},
 	}
 	e.Equal("record", e.Get(run.Job.ID), want, env.FinishedLease)

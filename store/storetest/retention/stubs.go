@@ -40,11 +40,10 @@ func removeTo(e *env.Env, file string, want ...store.ID) {
 func stubOf(e *env.Env, namespace string, id store.ID) *store.Stub {
 	e.Helper()
 	_, err := e.Store.Get(e.Ctx, namespace, id)
-	var is *store.ArchivedError
 	if !errors.Is(err, store.ErrNotFound) {
 		e.Fatalf("Get: %v", err)
 	}
-	if errors.As(err, &is) {
+	if is, ok := errors.AsType[*store.ArchivedError](err); ok {
 		if !strings.Contains(err.Error(), is.Stub.Archive) || !strings.Contains(err.Error(), id.String()) {
 			e.Errorf("the error does not say where the job is: %v", err)
 		}

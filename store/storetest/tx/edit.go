@@ -187,9 +187,10 @@ func txAttributes(e *txEnv) {
 			e.Fatalf("AppendTx: %v, %v", err, a.Err)
 		}
 	}, func(committed bool) {
-		want, ofRun := []string(nil), []string(nil)
+		ofRun := []string(nil)
 		if committed {
-			want, ofRun = []string{"customer=acme"}, []string{"amount=7"}
+			want := []string{"customer=acme"}
+			ofRun = []string{"amount=7"}
 			e.Equal("the key", e.Values(keyed.Job.ID), want)
 			e.Equal("an enqueue", e.Values(plain.Job.ID), want)
 		}

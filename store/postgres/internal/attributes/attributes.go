@@ -113,9 +113,14 @@ func All(ctx context.Context, t pg.Runner) (all []store.NamespaceAttribute, err 
 	})
 }
 
-// Import puts those of another database in the place of those that have their names.
+// Import puts those of another database in the place of those that have their names. If one had
+// another type the values that jobs have for it go.
 func Import(ctx context.Context, t pg.Runner, all []store.NamespaceAttribute) error {
 	for i := range all {
+		err := t.Run(ctx, "attribute_values_of_other_type", nil, all[i].Namespace, all[i].Name, int32(all[i].Type))
+		if err != nil {
+			return err
+		}
 		if err := put(ctx, t, all[i].Namespace, all[i].DeclaredAttribute); err != nil {
 			return err
 		}

@@ -19,7 +19,8 @@ import (
 // Join is that of store.Nodes, without the class of its error.
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
 	text, err := json.Marshal(read.NodeInfo{
-		Engine: pg.CleanText(info.Engine), Host: info.Host, Namespace: info.Namespace, Queues: info.Queues, Kinds: info.Kinds, Slots: info.Slots, QueueSlots: info.QueueSlots,
+		Engine: pg.CleanText(info.Engine), Host: info.Host, Namespace: info.Namespace,
+		Queues: info.Queues, Kinds: info.Kinds, Slots: info.Slots, QueueSlots: info.QueueSlots,
 		DeadAfter: info.DeadAfter, Policies: info.Policies,
 	})
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 // here, and nowhere else. What people did to jobs stays as long as it is to be, keys are found by
 // the body, and a business key may stay.
 var ofJob = []string{
-	"checkpoint", "cancel_request", "pause_request", "generation", "job_update", "job_log", "attribute_value", "journal", "inbox", "attempt", "finished", "job",
+	"checkpoint", "cancel_request", "pause_request", "generation", "job_update", "job_log", "attribute_value",
+	"journal", "inbox", "attempt", "finished", "job",
 }
 
 // inPartitions are those that go with the partitions of their day. Of days for which an older

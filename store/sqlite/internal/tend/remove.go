@@ -12,7 +12,8 @@ import (
 // what it remembers, and its body last. Each takes the id of the job. What people did to it stays
 // as long as it is to be, and is not told any more.
 var ofJob = []string{
-	"retain_attempts", "retain_log", "retain_attributes", "retain_checkpoint", "cancel_request_delete", "pause_request_delete", "finished_delete",
+	"retain_attempts", "retain_log", "retain_attributes", "retain_checkpoint",
+	"cancel_request_delete", "pause_request_delete", "finished_delete",
 	"audit_gone", "job_delete",
 }
 

@@ -15,6 +15,12 @@ SELECT namespace, name, type, declared_at, leaving FROM {schema}.attribute ORDER
 INSERT INTO {schema}.attribute (namespace, name, type, declared_at, leaving) VALUES (@namespace, @name, @type, @at, @leaving)
 ON CONFLICT (namespace, name) DO UPDATE SET type = excluded.type, declared_at = excluded.declared_at, leaving = excluded.leaving;
 
+-- Removes the values of an attribute that has another type than this.
+-- name: attribute_values_of_other_type
+-- params: @namespace text, @name text, @type int
+DELETE FROM {schema}.attribute_value v USING {schema}.attribute a
+WHERE a.namespace = @namespace AND a.name = @name AND a.type <> @type AND v.attribute = a.id;
+
 -- Begins to remove an attribute; nothing is written if that has begun before.
 -- name: attribute_leave
 -- params: @namespace text, @name text

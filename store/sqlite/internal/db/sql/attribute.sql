@@ -13,6 +13,12 @@ INSERT INTO holdfast_attribute (namespace, name, type, declared_at, leaving) VAL
 INSERT INTO holdfast_attribute (namespace, name, type, declared_at, leaving) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (namespace, name) DO UPDATE SET type = excluded.type, declared_at = excluded.declared_at, leaving = excluded.leaving;
 
+-- Removes the values of an attribute that has another type than this.
+-- name: attribute_values_of_other_type
+DELETE FROM holdfast_attribute_value WHERE attribute IN (
+  SELECT id FROM holdfast_attribute WHERE namespace = ? AND name = ? AND type <> ?
+);
+
 -- name: attribute_leave
 UPDATE holdfast_attribute SET leaving = 1 WHERE namespace = ? AND name = ? RETURNING id;
 
