@@ -222,10 +222,16 @@ func (v AttributeValue) MarshalJSON() ([]byte, error) {
 	return json.Marshal(valueJSON{v.Type.String(), v.String()})
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. A string, which stands where the value is hidden from
+// people, is a keyword.
 func (v *AttributeValue) UnmarshalJSON(data []byte) error {
 	*v = AttributeValue{}
 	if string(data) == "null" {
+		return nil
+	}
+	var hidden string
+	if json.Unmarshal(data, &hidden) == nil {
+		*v = KeywordValue(hidden)
 		return nil
 	}
 	var in valueJSON
