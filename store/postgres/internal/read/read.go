@@ -18,7 +18,7 @@ type Store struct{ *local.Store }
 // Get is that of store.Reader, without the class of its error.
 func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	record, err := s.get(ctx, id)
-	if err == nil && (record.ID != id || namespace != "" && record.Namespace != namespace) {
+	if err == nil && (record.ID == (store.ID{}) || namespace != "" && record.Namespace != namespace) {
 		record, err = store.Record{}, remains.NoJob(ctx, s.DB, namespace, id)
 	}
 	return record, err

@@ -36,6 +36,7 @@ func into(stubs *[]store.Stub) func(pg.Row) error {
 		var finishedAt, archivedAt int64
 		err := r.Scan(&id, &s.Namespace, &s.Queue, &s.Kind, &state, &finishedAt, &archivedAt, &s.Archive)
 		s.ID, s.State, s.FinishedAt, s.ArchivedAt = id, store.State(state), pg.TimeOf(finishedAt), pg.TimeOf(archivedAt)
+		s.Kind = store.ParseLaneName(s.Kind).Kind // as the lane had it
 		*stubs = append(*stubs, s)
 		return err
 	}

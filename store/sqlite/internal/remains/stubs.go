@@ -39,8 +39,8 @@ func NoJob(t *core.Tx, namespace string, id store.ID) error {
 func stubsOf(s db.Stmt) (stubs []store.Stub, err error) {
 	return stubs, db.Each(s, func() error {
 		stubs = append(stubs, store.Stub{
-			ID: db.ReadID(s), Namespace: s.ReadText(), Queue: s.ReadText(), Kind: s.ReadText(), State: store.State(s.ReadInt()),
-			FinishedAt: db.ReadTime(s), ArchivedAt: db.ReadTime(s), Archive: s.ReadText(),
+			ID: db.ReadID(s), Namespace: s.ReadText(), Queue: s.ReadText(), Kind: store.ParseLaneName(s.ReadText()).Kind,
+			State: store.State(s.ReadInt()), FinishedAt: db.ReadTime(s), ArchivedAt: db.ReadTime(s), Archive: s.ReadText(),
 		})
 		return nil
 	})
