@@ -27,6 +27,7 @@ func TestDescribed(t *testing.T) {
 	hf, err := holdfast.Open(t.Context(), source, describe.These(
 		describe.Kind(kind, describe.Owner("mail team"), describe.Example(mail{To: "ada", Password: "hunter2"})),
 		describe.Queue("letters", describe.Link("https://wiki/letters")),
+		describe.Queue("parcels", describe.Link("https://wiki/parcels")),
 	), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
@@ -57,11 +58,14 @@ func TestDescribed(t *testing.T) {
 		t.Errorf("a secret is shown: %s", out)
 	}
 	s.holds(s.ok("queue", "get", "letters", "-o", "table"), "https://wiki/letters")
+	s.holds(s.ok("queue", "get", "parcels", "-o", "table"), "parcels", "https://wiki/parcels") // which has had no job
+	s.expect(s.run("queue", "get", "none"), 1, "no such queue")
 	s.holds(s.ok("queue", "get", "letters", "-o", "json"), "https://wiki/letters")
 	s.expect(s.run("kind", "get", "none"), 1, `kind "none" of namespace "default" is not known`)
 	if err := hf.Close(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
+	s.holds(s.ok("kind", "list", "-o", "table"), "send-mail") // though nobody serves it
 	s.holds(s.ok("kind", "forget", "send-mail", "none", "-o", "table"),
 		"forgot what code has told of kind send-mail", "nothing is told of kind none")
 	s.expect(s.run("kind", "get", "send-mail"), 1, "is not known")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"database/sql"
+	"net"
 	"strings"
 	"testing"
 
@@ -86,4 +87,24 @@ func TestMaintainALockedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ok("maintain", "promote", "--budget", "20s")
+}
+
+// TestMaintainASilentDatabase: the budget bounds how long it takes to open a database that accepts
+// connections and does not answer.
+func TestMaintainASilentDatabase(t *testing.T) {
+	t.Parallel()
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	s := newShell(t)
+	s.env[app.EnvDatabase] = "postgres://ada@" + silent.Addr().String() + "/x?sslmode=disable"
+	for _, verb := range []string{"all", "promote", "retain"} {
+		args := []string{"maintain", verb, "--budget", "200ms"}
+		if verb != "promote" {
+			args = append(args, "--completed", "24h")
+		}
+		s.expect(s.run(args...), app.ExitError, "the database did not answer within 200ms")
+	}
 }

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -151,7 +152,12 @@ func (a verbs) maintainOnce(ctx context.Context, r round, budget time.Duration, 
 	if err != nil {
 		return err
 	}
-	client, err := a.OpenClient(ctx, source, opts...)
+	opening, cancel := context.WithTimeout(ctx, budget)
+	client, err := a.OpenClient(opening, source, opts...)
+	if err != nil && opening.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the database did not answer within %v: %w", budget, err)
+	}
+	cancel()
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,9 @@ func (a verbs) kindListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List kinds of jobs",
-		Long: `List the kinds of jobs of the namespace: those that live nodes serve, and those of jobs that are
-available and that no live node claims. Kinds of other jobs are not known; "job list --kind" finds
-their jobs.`,
+		Long: `List the kinds of jobs of the namespace: those that live nodes serve, those of jobs that are
+available and that no live node claims, and those that code has described. Kinds of other jobs are
+not known; "job list --kind" finds their jobs.`,
 		Example: `  holdfast kind list
   holdfast kind list --output json | jq -r '.[] | select(.unserved != []).name'`,
 		Args:        arg.Takes(0, 0),
@@ -51,15 +51,19 @@ their jobs.`,
 				if err != nil {
 					return err
 				}
+				described, err := describedKinds(ctx, client)
+				if err != nil {
+					return err
+				}
 				now := a.Env.Now()
-				kinds := views.KindsOf(client.Namespace(), nodes, unserved, now)
+				kinds := views.KindsOf(client.Namespace(), nodes, unserved, described, now)
 				for i := range kinds {
 					if err := out.Add(kinds[i], func() []string { return views.KindRow(now, &kinds[i]) }); err != nil {
 						return err
 					}
 				}
 				if len(kinds) == 0 && out.Format == output.FormatTable {
-					a.Notef("No kinds: no node is alive, and no job waits for one.")
+					a.Notef("No kinds: no node is alive, no job waits for one, and none is described.")
 				}
 				return out.End()
 			})
@@ -67,6 +71,23 @@ their jobs.`,
 	}
 	columns.Add(cmd, views.Kind{}, views.KindHeader...)
 	return cmd
+}
+
+// describedKinds are the kinds of which code has told.
+func describedKinds(ctx context.Context, client *holdfast.Client) (names []string, err error) {
+	for after := ""; ; {
+		page, err := describe.List(ctx, client, store.SubjectKind, after, app.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			after = page[i].Name
+			names = append(names, after)
+		}
+		if len(page) < app.MaxPage {
+			return names, nil
+		}
+	}
 }
 
 // toldOf is what code tells of a queue or a kind; nil: nothing.
@@ -107,7 +128,7 @@ result.`,
 				if err != nil {
 					return err
 				}
-				view, known := views.WholeKindOf(args[0], views.KindsOf(client.Namespace(), nodes, unserved, a.Env.Now()), told)
+				view, known := views.WholeKindOf(args[0], views.KindsOf(client.Namespace(), nodes, unserved, nil, a.Env.Now()), told)
 				if !known {
 					return fmt.Errorf("kind %q of namespace %q is not known: no live node serves it, no job of it waits in vain, and no code tells of it",
 						output.OneLine(args[0]), client.Namespace())

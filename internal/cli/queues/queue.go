@@ -98,7 +98,14 @@ it, and which kinds of its jobs no live node claims.`,
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
+				told, err := a.toldOf(ctx, client, store.SubjectQueue, args[0])
+				if err != nil {
+					return err
+				}
 				q, err := app.FindQueue(ctx, client, args[0])
+				if errors.Is(err, holdfast.ErrNotFound) && told != nil {
+					q, err = store.Queue{Name: told.Name}, nil // it has had no job yet
+				}
 				if err != nil {
 					return err
 				}
@@ -114,10 +121,6 @@ it, and which kinds of its jobs no live node claims.`,
 					return err
 				}
 				unserved, err := client.Unserved(ctx)
-				if err != nil {
-					return err
-				}
-				told, err := a.toldOf(ctx, client, store.SubjectQueue, q.Name)
 				if err != nil {
 					return err
 				}

@@ -106,7 +106,7 @@ func samples() []sample {
 	full := why.Cause{Code: why.Limit, Text: "full", Limit: "slack"}
 	reasons := why.Explanation{Job: r.ID, State: store.Available, Causes: append(slices.Clip(cause), full)}
 	unserved := []store.Unserved{{Namespace: "default", Queue: "mail", Kind: "send", Version: "1", Known: true, OldestDue: sampleTime}}
-	kind := KindsOf("default", []store.Node{*node}, unserved, sampleTime)[1]
+	kind := KindsOf("default", []store.Node{*node}, unserved, nil, sampleTime)[1]
 	at := time.Date(2026, time.January, 31, 1, 30, 0, 0, time.UTC)
 	nightly := sampleSchedule()
 	nextTimes := NextOf(nightly, now, 2)

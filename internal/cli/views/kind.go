@@ -32,8 +32,8 @@ func newUnserved(u *store.Unserved) Unserved {
 	return Unserved{Kind: u.Kind, Queue: u.Queue, Version: Text(u.Version), Known: u.Known, OldestDue: timestamp(u.OldestDue)}
 }
 
-// KindsOf lists the kinds of a namespace, by name.
-func KindsOf(namespace string, nodes []store.Node, unserved []store.Unserved, now time.Time) []Kind {
+// KindsOf lists the kinds of a namespace, by name; described are those of which code has told.
+func KindsOf(namespace string, nodes []store.Node, unserved []store.Unserved, described []string, now time.Time) []Kind {
 	var kinds []Kind
 	named := func(name, version string) *Kind {
 		i, found := slices.BinarySearchFunc(kinds, name, func(k Kind, name string) int { return strings.Compare(k.Name, name) })
@@ -62,6 +62,9 @@ func KindsOf(namespace string, nodes []store.Node, unserved []store.Unserved, no
 	for i := range unserved {
 		k := named(unserved[i].Kind, unserved[i].Version)
 		k.Unserved = append(k.Unserved, newUnserved(&unserved[i]))
+	}
+	for _, name := range described {
+		named(name, "")
 	}
 	return kinds
 }
