@@ -26,14 +26,18 @@ func Page(t Tables, params *store.ListParams, after *Place) (page store.Page, er
 		return page, err
 	}
 	var last Place // of the page
+	step := min(max(2*params.Limit, 100), atOnce)
 	for looked := 0; looked < pageLooks; {
-		rows, end, err := l.next(after, min(max(2*params.Limit, 100), atOnce))
+		rows, end, err := l.next(after, step)
 		if err != nil {
 			return page, err
 		}
 		found, err := l.fitting(rows.Found)
 		if err != nil {
 			return page, err
+		}
+		if len(found) == 0 {
+			step = min(2*step, atOnce) // few fit, and each step has its price
 		}
 		for len(found) > 0 {
 			if len(page.Jobs) == params.Limit {

@@ -279,7 +279,7 @@ func TestAPageLooksAtFewRows(t *testing.T) {
 					t.Fatalf("%s by %s: %v", what, sort, err)
 				}
 				// The plan looks at Few jobs of each of four places at the most.
-				if e.looked > pageLooks+5*Few || e.calls > 500 {
+				if e.looked > pageLooks+5*Few || e.calls > 60 {
 					t.Errorf("%s by %s, of which %s fits: %d rows are looked at in %d calls", what, sort, share, e.looked, e.calls)
 				}
 				if share == "everything" && (len(page.Jobs) == 0) != (Wanted(&f, sort) == 0) {
