@@ -232,7 +232,7 @@ func TestWatchBeforeAnybodyWorks(t *testing.T) {
 			t.Fatalf("the first is %q", first)
 		}
 		for e, _ := access.Engine(there); !e.Store.Traits().Wakeups && ctx.Err() == nil; {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) //nolint:forbidigo // it polls
 		}
 		here := process(t, g)
 		goOn := make(chan struct{})

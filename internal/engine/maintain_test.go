@@ -328,7 +328,8 @@ func TestMaintainThatCouldDoNothing(t *testing.T) {
 				if m.More != (c.store.promote || c.store.retain) || c.fails != errors.Is(err, store.ErrUnavailable) || !c.fails && err != nil {
 					t.Errorf("%+v, error %v", m, err)
 				}
-				if c.fails && !strings.Contains(err.Error(), "nothing could be done within 3s, as the database is locked, does not answer or needs longer: ") {
+				const why = "nothing could be done within 3s, as the database is locked, does not answer or needs longer: "
+				if c.fails && !strings.Contains(err.Error(), why) {
 					t.Errorf("it says %q", err)
 				}
 			})

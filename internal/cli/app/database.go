@@ -208,14 +208,15 @@ func FindQueue(ctx context.Context, client *holdfast.Client, name string) (store
 	return store.Queue{}, NoQueue(client, name)
 }
 
-// noQueue is an ErrNotFound that says it in words of its own.
-type noQueue struct{ error }
+// noQueueError is an ErrNotFound that says it in words of its own.
+type noQueueError struct{ error }
 
-func (noQueue) Is(target error) bool { return target == holdfast.ErrNotFound } //nolint:errorlint // this is what Is asks
+func (noQueueError) Is(target error) bool { return target == holdfast.ErrNotFound }
 
 // NoQueue is the error of a queue that is not there.
 func NoQueue(client *holdfast.Client, name string) error {
-	return noQueue{fmt.Errorf("no such queue in namespace %q: %s; \"holdfast queue list\" lists the queues", client.Namespace(), output.OneLine(name))}
+	return noQueueError{fmt.Errorf("no such queue in namespace %q: %s; \"holdfast queue list\" lists the queues",
+		client.Namespace(), output.OneLine(name))}
 }
 
 // codecOption is the codec of --codec-keys, for Open; nil: none.
