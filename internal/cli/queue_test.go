@@ -108,7 +108,7 @@ func TestKindList(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shell) {
 		t.Helper()
 		s.ok("migrate", "up")
-		s.expectNote(s.run("kind", "list", "-o", "table"), "No kinds: no node is alive, and no job waits for one.\n")
+		s.expectNote(s.run("kind", "list", "-o", "table"), "No kinds: no node is alive, no job waits for one, and none is described.\n")
 		s.enqueue("mail", "--queue", "bulk")
 		s.enqueue("mail")
 		s.enqueue("http", "--queue", "bulk", "--args", `{"url":"http://127.0.0.1:1/"}`)
