@@ -227,8 +227,9 @@ func OverAttributes(list, later []Attribute) []Attribute {
 
 // OtherAttributeType is the error for an attribute that has another type than it is declared with.
 func OtherAttributeType(namespace, name string, declared, given AttributeType) error {
-	return fmt.Errorf("%w: the search attribute %q of namespace %q is declared as %s, and not as %s",
-		ErrInvalid, name, namespace, declared, given)
+	return fmt.Errorf("%w: the search attribute %q of namespace %q is declared as %s, and not as %s: "+
+		"give it that type, or use another name (holdfast attribute delete %s removes it, with all its values)",
+		ErrInvalid, name, namespace, declared, given, name)
 }
 
 // UndeclaredAttribute is the error for an attribute that is not declared. typ is 0 if the

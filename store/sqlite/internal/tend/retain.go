@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/kept"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
@@ -60,7 +61,7 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 	if err := v.removeQueues(ctx); err != nil {
 		return retained, err
 	}
-	bare, err := v.removeSpans(ctx, params)
+	bare, err := v.removeSpans(ctx, rules)
 	if err != nil {
 		return retained, err
 	}
@@ -70,17 +71,10 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 
 // removeSpans removes spans without bodies that were made longer ago than jobs are kept: those that
 // are younger have theirs, but for jobs that people deleted. It tells whether there may be more.
-func (v Verbs) removeSpans(ctx context.Context, params store.Retention) (more bool, err error) {
-	var shortest time.Duration
-	err = v.d.Read(ctx, "remove old jobs", func(t *core.Tx) error {
-		rules, err := classes.Rules(t, params)
-		if err == nil {
-			shortest = rules.Shortest()
-		}
-		return err
-	})
-	if err != nil || shortest == 0 {
-		return false, err
+func (v Verbs) removeSpans(ctx context.Context, rules *kept.Rules) (more bool, err error) {
+	shortest := rules.Shortest()
+	if shortest == 0 {
+		return false, nil
 	}
 	return v.spans.Remove(ctx, v.d, db.TimeOf(v.d.Micros()).Add(-shortest))
 }
