@@ -17,7 +17,8 @@ func TestAttributes(t *testing.T) {
 	s.ok("migrate", "up")
 	s.ok("attribute", "declare", "customer", "token")
 	s.holds(s.ok("attribute", "declare", "amount", "--type", "int", "-o", "json"), `"name": "amount"`, `"type": "int"`)
-	s.expect(s.run("attribute", "declare", "amount", "--type", "float"), 64, "declared as int, and not as float: give it that type, or use another name (holdfast attribute delete amount removes it")
+	s.expect(s.run("attribute", "declare", "amount", "--type", "float"), 64, "declared as int, and not as float: "+
+		"give it that type, or use another name (holdfast attribute delete amount removes it")
 	for args, want := range map[string]string{
 		"-o id": "amount\ncustomer\ntoken\n", "-o name": "attribute/amount\nattribute/customer\nattribute/token\n",
 	} {
