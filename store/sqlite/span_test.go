@@ -66,7 +66,7 @@ func TestSpansOfOldBodies(t *testing.T) {
 	}
 	db := database(t, source.Path)
 	for round := 0; ; round++ {
-		if n := listedBoth(t, s); n != jobs+10 {
+		if n := storetest.ListedBoth(t, s); n != jobs+10 {
 			t.Fatalf("round %d: %d jobs are listed", round, n)
 		}
 		wantSpans(t, source.Path)
@@ -81,33 +81,6 @@ func TestSpansOfOldBodies(t *testing.T) {
 			t.Fatalf("%+v, %v", retained, err)
 		}
 	}
-}
-
-// listedBoth counts the jobs of a namespace in both orders, which have the same.
-func listedBoth(t *testing.T, s store.Store) (n int) {
-	t.Helper()
-	seen := map[store.ID]int{}
-	for _, sort := range []store.Sort{store.SortNewest, store.SortOldest} {
-		params := store.ListParams{Filter: store.Filter{Namespace: "default"}, Sort: sort, Limit: 700}
-		for pages := 0; ; pages++ {
-			page, err := s.List(t.Context(), params)
-			if err != nil || pages > 1000 {
-				t.Fatal(pages, err)
-			}
-			for i := range page.Jobs {
-				seen[page.Jobs[i].ID]++
-			}
-			if params.After = page.Next; params.After == "" {
-				break
-			}
-		}
-	}
-	for id, times := range seen {
-		if times != 2 {
-			t.Fatalf("%v is listed %d times in two orders", id, times)
-		}
-	}
-	return len(seen)
 }
 
 func one[T any](t *testing.T, db *sql.DB, text string, args ...any) (v T) {
