@@ -33,8 +33,9 @@ type database struct {
 	limit  int  // of a payload, in bytes
 	stub   stub // nil but in tests
 
-	onStep       onStep // nil: nothing is told of steps
-	noOperations bool   // the node does not handle operations
+	onStep       onStep                           // nil: nothing is told of steps
+	traceOf      func(ctx context.Context) string // access.Telemetry.Sends; nil: messages carry no span of a context
+	noOperations bool                             // the node does not handle operations
 
 	around         []Middleware
 	aroundEnqueues []enqueueMiddleware
@@ -86,7 +87,7 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	}
 	shared := &database{
 		engine: engine.New(st, s.engine), limit: s.limit, stub: s.stub,
-		noOperations: s.noOperations, onStep: s.onStep,
+		noOperations: s.noOperations, onStep: s.onStep, traceOf: s.traceOf,
 		around: s.around, aroundEnqueues: s.aroundEnqueues, members: map[string]*member{},
 	}
 	return &Client{database: shared, namespace: s.namespace, actor: s.actor}, nil

@@ -34,7 +34,10 @@ type JournalMessage struct {
 	Reason store.Reason    `json:"reason,omitempty"`
 	Error  string          `json:"error,omitempty"`
 	Data   json.RawMessage `json:"data,omitempty"`
-	Unread bool            `json:"unread"` // no entry has received it; answers of children and callbacks need none
+	// TraceParent is the header traceparent of the span in which it was sent, see package
+	// telemetry; "": it was in none.
+	TraceParent string `json:"traceparent,omitempty"`
+	Unread      bool   `json:"unread"` // no entry has received it; answers of children and callbacks need none
 	// Problem says why the message did not decode when it was received, or is "". It is set only
 	// by Client.Journal.
 	Problem string `json:"problem,omitempty"`
@@ -159,7 +162,7 @@ func journalMessage(id ID, m *store.Message) (JournalMessage, error) {
 	}
 	return JournalMessage{
 		Seq: m.Seq, At: m.At, Kind: journal.MessageName(m.Kind), Name: m.Name, From: m.From,
-		State: m.State, Reason: m.Reason, Error: m.Error, Data: data,
+		State: m.State, Reason: m.Reason, Error: m.Error, TraceParent: m.TraceParent, Data: data,
 	}, nil
 }
 

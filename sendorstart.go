@@ -22,7 +22,7 @@ import (
 // repeat it with JobID(Job) within a day is safe, whatever became of the job that the signal went
 // to.
 func (s Signal[T]) SendOrStart(ctx context.Context, c *Client, item BatchItem, v T, opts ...SendOption) (SendResult, error) {
-	spec, err := s.along(c, item, v, opts)
+	spec, err := s.along(ctx, c, item, v, opts)
 	if err != nil {
 		return SendResult{}, err
 	}
@@ -36,7 +36,7 @@ func (s Signal[T]) SendOrStart(ctx context.Context, c *Client, item BatchItem, v
 // SendOrStartTx does the same in the caller's own transaction: it happens if and when that commits.
 // Until then other signals to the same key wait.
 func (s Signal[T]) SendOrStartTx(ctx context.Context, c *Client, tx store.Tx, item BatchItem, v T, opts ...SendOption) (SendResult, error) {
-	spec, err := s.along(c, item, v, opts)
+	spec, err := s.along(ctx, c, item, v, opts)
 	if err != nil {
 		return SendResult{}, err
 	}
@@ -49,7 +49,7 @@ func (s Signal[T]) SendOrStartTx(ctx context.Context, c *Client, tx store.Tx, it
 }
 
 // along makes the enqueue of an item, with the signal.
-func (s Signal[T]) along(c *Client, item BatchItem, v T, opts []SendOption) (*enqueueSpec, error) {
+func (s Signal[T]) along(ctx context.Context, c *Client, item BatchItem, v T, opts []SendOption) (*enqueueSpec, error) {
 	if item.build == nil {
 		return nil, invalid("item", "make it with Kind.Item")
 	}
@@ -57,8 +57,11 @@ func (s Signal[T]) along(c *Client, item BatchItem, v T, opts []SendOption) (*en
 	if err != nil {
 		return nil, err
 	}
-	spec.enqueue.Send, err = s.build(c, spec.enqueue.Job.ID, v, opts)
-	return spec, err
+	if spec.enqueue.Send, err = s.build(c, spec.enqueue.Job.ID, v, opts); err != nil {
+		return nil, err
+	}
+	c.carry(ctx, spec.enqueue.Send)
+	return spec, nil
 }
 
 // passKeyed is passOne for an enqueue that needs a business key.

@@ -32,6 +32,7 @@ type settings struct {
 
 	noOperations bool
 	onStep       onStep
+	traceOf      func(ctx context.Context) string
 	queried      func(op timed.Operation, took time.Duration)
 	codec        store.Codec // nil: none
 
@@ -79,6 +80,7 @@ func (s *settings) addTelemetry(t access.Telemetry) error {
 		return invalid("telemetry", "it is given twice; remove one of the options telemetry.With")
 	}
 	s.engine.Observer, s.engine.Hooks, s.onStep = t.Observer, append(s.engine.Hooks, t.Hooks), t.Step
+	s.traceOf = t.Sends
 	s.queried = t.Queried
 	s.around = append([]Middleware{t.Around.(Middleware)}, s.around...) //nolint:errcheck // always one
 	s.aroundEnqueues = append([]enqueueMiddleware{t.Enqueues}, s.aroundEnqueues...)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
@@ -126,6 +127,7 @@ func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v
 	if err := c.checkTx(tx); err != nil {
 		return SendResult{}, err
 	}
+	c.carry(ctx, send)
 	if err := c.engine.Store.SendTx(ctx, tx, []*store.Send{send}); err != nil {
 		return SendResult{}, store.About(job, "sending signal "+s.name+" to", err)
 	}
@@ -203,7 +205,21 @@ func (c *Client) payload(send *store.Send, what string, data []byte) error {
 	return nil
 }
 
+// carry gives a message the trace in which it is sent. A heartbeat of a callback has none, as no
+// run receives it.
+func (c *Client) carry(ctx context.Context, send *store.Send) {
+	if send.Message.Kind == store.MessageHeartbeat {
+		return
+	}
+	parent, _ := access.TraceOf(ctx)
+	if parent == "" && c.traceOf != nil {
+		parent = c.traceOf(ctx)
+	}
+	send.Message.TraceParent = parent
+}
+
 func (c *Client) send(ctx context.Context, send *store.Send) (SendResult, error) {
+	c.carry(ctx, send)
 	if err := c.engine.Send(ctx, []*store.Send{send}); err != nil {
 		return SendResult{}, store.About(send.Job, "sending to", err)
 	}

@@ -121,6 +121,11 @@ func (q *Send) Check() error {
 	case m.Kind == MessageUpdate && (q.Key == "" || !isText(q.Key) || !isText(m.Name)):
 		return fmt.Errorf("%w: job %s: the update %.60q lacks a key, or has one (%.60q) that is not valid UTF-8 or contains NUL",
 			ErrInvalid, q.Job, m.Name, q.Key)
+	case m.Kind == MessageUpdate && m.TraceParent != "":
+		return fmt.Errorf("%w: job %s: the update %.60q has a traceparent, which updates do not carry", ErrInvalid, q.Job, m.Name)
+	case len(m.TraceParent) > MaxTraceParent || !isHeader(m.TraceParent):
+		return fmt.Errorf("%w: job %s: the traceparent %.60q of the message %.60q has more than %d bytes, or is no header",
+			ErrInvalid, q.Job, m.TraceParent, m.Name, MaxTraceParent)
 	}
 	return nil
 }

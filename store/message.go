@@ -47,6 +47,10 @@ type Message struct {
 	State  State
 	Reason Reason
 
+	// TraceParent is the header traceparent of W3C Trace Context, of the span in which it was sent;
+	// "": it was in none. A MessageUpdate and a MessageChild carry none. See CheckTrace.
+	TraceParent string `json:",omitempty"`
+
 	At time.Time // set by the store
 }
 
@@ -61,7 +65,7 @@ type Message struct {
 type Send struct {
 	Namespace string // of the job; "": any
 	Job       ID
-	Message   Message // its Kind, Name, Data, Codec and Error; not MessageChild
+	Message   Message // its Kind, Name, Data, Codec, Error and TraceParent; not MessageChild
 	// Key makes a repeated send do nothing: of one job and key only the first message is stored,
 	// for as long as it is kept, and so of updates. "": none. It is looked at before everything
 	// else.

@@ -19,6 +19,9 @@
 // LinkedRuns that have ended here and let their job go on. The function of a step is a child of the
 // run, unless the step is replayed.
 //
+// A signal, and the answer of a callback, carries the span in which it was sent, without its
+// tracestate; the run that receives it links to that. The run links to at most 100 of them.
+//
 // # Imports
 //
 // The root package, hooks, internal/access, internal/metrics, internal/observer and store; and the
@@ -69,7 +72,7 @@ func With(c Config) holdfast.Option {
 		Observer: &observer.Observer{
 			Opened: t.opened, Claimed: t.claimed, LeaseLost: t.leaseLost, Performed: t.performed, Fires: t.fires, Queues: t.queues,
 		},
-		Hooks: t.hooks(), Around: holdfast.Middleware(t.run), Enqueues: t.enqueue, Step: t.step, Queried: t.queried(),
+		Hooks: t.hooks(), Around: holdfast.Middleware(t.run), Enqueues: t.enqueue, Step: t.step, Sends: sends, Queried: t.queried(),
 	})
 	return with.(holdfast.Option) //nolint:errcheck // always one
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/metrics"
 	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/store"
@@ -34,7 +35,7 @@ const (
 
 var (
 	system     = attribute.String("messaging.system", "holdfast")
-	sends      = attribute.String("messaging.operation.type", "send")
+	produces   = attribute.String("messaging.operation.type", "send")
 	processes  = attribute.String("messaging.operation.type", "process")
 	keyQueueOf = attribute.Key("messaging.destination.name")
 	keyMessage = attribute.Key("messaging.message.id")
@@ -44,10 +45,10 @@ var (
 // headers are what jobs carry of a trace, whatever propagator the program has set.
 var headers propagation.TraceContext
 
-// carry gives jobs the span of a context, if it is valid.
-func carry(ctx context.Context, jobs ...*store.Job) {
+// of returns the span of a context, as jobs carry it; zero if it is not valid.
+func of(ctx context.Context) store.Options {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
-		return
+		return store.Options{}
 	}
 	c := propagation.MapCarrier{}
 	headers.Inject(ctx, c)
@@ -56,6 +57,21 @@ func carry(ctx context.Context, jobs ...*store.Job) {
 		o.TraceState = ""
 	}
 	if o.CheckTrace() != nil {
+		return store.Options{}
+	}
+	return o
+}
+
+// sends returns what a message carries of a context.
+func sends(ctx context.Context) string {
+	o := of(ctx)
+	return o.TraceParent
+}
+
+// carry gives jobs the span of a context, if it is valid.
+func carry(ctx context.Context, jobs ...*store.Job) {
+	o := of(ctx)
+	if o.TraceParent == "" {
 		return
 	}
 	for _, j := range jobs {
@@ -74,7 +90,7 @@ func carried(j *store.Options) trace.SpanContext {
 
 // enqueue is around the enqueues of the client.
 func (t *telemetry) enqueue(ctx context.Context, jobs []*store.Job, next func(context.Context) error) error {
-	name, attrs := "enqueue", []attribute.KeyValue{system, sends, keyBatch.Int(len(jobs)), keyNamespace.String(jobs[0].Namespace)}
+	name, attrs := "enqueue", []attribute.KeyValue{system, produces, keyBatch.Int(len(jobs)), keyNamespace.String(jobs[0].Namespace)}
 	if kind, queue, same := common(jobs); same {
 		name, attrs = kind+" enqueue", append(attrs, keyKind.String(kind), keyQueue.String(queue), keyQueueOf.String(queue))
 	}
@@ -126,6 +142,7 @@ func (t *telemetry) run(run *holdfast.Run, next func(*holdfast.Run) error) (err 
 	defer func() {
 		how := outcomeOf(returned, err)
 		span.SetAttributes(keyOutcome.String(how))
+		linkSenders(span, run)
 		switch {
 		case !returned:
 			span.SetStatus(codes.Error, "it panicked")
@@ -140,6 +157,16 @@ func (t *telemetry) run(run *holdfast.Run, next func(*holdfast.Run) error) (err 
 	err = next(run.WithContext(ctx))
 	returned = true
 	return err
+}
+
+// linkSenders links the span of a run to those in which the messages were sent that it has
+// received.
+func linkSenders(span trace.Span, run *holdfast.Run) {
+	for _, parent := range access.Senders(run) {
+		if from := carried(&store.Options{TraceParent: parent}); from.IsValid() {
+			span.AddLink(trace.Link{SpanContext: from})
+		}
+	}
 }
 
 // outcomeOf is how a run, or a step, has ended as far as middleware sees it.
@@ -191,7 +218,7 @@ func (t *telemetry) fires(ctx context.Context, u *store.Unit, now time.Time) fun
 	f := u.Fire
 	if len(u.Enqueues) > 0 {
 		ctx, span = t.tracer.Start(ctx, "schedule fire", trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
-			keySchedule.String(f.Name), keyNamespace.String(f.Namespace), keyJobs.Int(len(u.Enqueues)), system, sends))
+			keySchedule.String(f.Name), keyNamespace.String(f.Namespace), keyJobs.Int(len(u.Enqueues)), system, produces))
 		for _, q := range u.Enqueues {
 			carry(ctx, &q.Job)
 		}

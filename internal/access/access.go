@@ -60,6 +60,9 @@ type Telemetry struct {
 	Around any
 	// Enqueues is outside of all other middleware of enqueues.
 	Enqueues EnqueueMiddleware
+	// Sends returns the header traceparent that a message carries which is sent in a context; "":
+	// none.
+	Sends func(ctx context.Context) string
 	// Queried is told of each call of the store, and how long it took.
 	Queried func(op timed.Operation, took time.Duration)
 	// Step is told when the function of a step is called, and returns its context and what is
@@ -80,6 +83,10 @@ var Fails func(err error) any
 
 // JobOf returns the job of a *holdfast.Run, with which it began.
 var JobOf func(run any) *store.Job
+
+// Senders returns in which spans those messages were sent that a *holdfast.Run has received, as
+// headers traceparent, each once and at most 100: not those that an earlier run had received.
+var Senders func(run any) []string
 
 // NoFacts returns a holdfast.Option without which nodes count and measure.
 var NoFacts func() any
@@ -114,8 +121,9 @@ func InTx(ctx context.Context) bool { return ctx.Value(inTx{}) != nil }
 
 type inTrace struct{}
 
-// InTrace returns the context of a schedule.Trigger whose jobs carry a trace, as the headers
-// traceparent and tracestate say it; "": none.
+// InTrace returns the context of a schedule.Trigger, a signal or the answer of a callback, whose
+// jobs or message carry a trace, as the headers traceparent and tracestate say it; "": none. A
+// message carries no tracestate.
 func InTrace(ctx context.Context, parent, state string) context.Context {
 	if parent == "" {
 		return ctx

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,4 +45,34 @@ func TestTraceOfACommand(t *testing.T) {
 	}
 	s.env[app.EnvTraceParent], s.env[app.EnvTraceState] = env, "wrong\n\x01=1"
 	want("a state that is wrong", s.enqueue("talk"), env, "")
+}
+
+// TestTraceOfASignal: what a command sends carries the trace of its flag, or of its variable.
+func TestTraceOfASignal(t *testing.T) {
+	t.Parallel()
+	const (
+		flag = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+		env  = "00-11111111111111111111111111111111-2222222222222222-00"
+	)
+	s := migrated(t)
+	id := s.enqueue("talk")
+	s.ok("signal", "send", id, "a")
+	s.ok("signal", "send", id, "a", "--traceparent", flag)
+	s.env[app.EnvTraceParent], s.env[app.EnvTraceState] = env, "vendor=1"
+	s.ok("signal", "send", id, "a")
+	s.expect(s.run("signal", "send", id, "a", "--traceparent", "x"), app.ExitUsage, "is no traceparent")
+	for _, verb := range []string{"complete", "fail"} {
+		s.expect(s.run("callback", verb, "hfc_x", "--traceparent", "x"), app.ExitUsage, "is no traceparent")
+	}
+	var journal struct {
+		Messages []struct{ TraceParent string }
+	}
+	s.decode(s.ok("job", "journal", id, "-o", "json"), &journal)
+	var carried []string
+	for _, m := range journal.Messages {
+		carried = append(carried, m.TraceParent)
+	}
+	if want := []string{"", flag, env}; !slices.Equal(carried, want) {
+		t.Errorf("the signals carry %q, want %q", carried, want)
+	}
 }

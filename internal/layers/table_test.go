@@ -438,7 +438,9 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/cli/app",
-		imports: []string{".", "codec", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "redact", "store", "store/dsn"},
+		imports: []string{
+			".", "codec", "internal/access", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "redact", "store", "store/dsn",
+		},
 	},
 	{
 		pattern: "internal/cli/jobs",

@@ -93,6 +93,9 @@ func (s *Strand) take(m *replayState, r await.Receiver, path string, choice *sto
 		m.Record(*choice)
 	}
 	r.Receive(msg)
+	if msg.TraceParent != "" {
+		s.run.senders.note(msg.TraceParent)
+	}
 	if problem == "" {
 		m.Record(e)
 		return msg, nil

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,7 @@ type Run struct {
 	state       atomic.Pointer[replayState] // of a run that asked for it
 	ending      error                       // it is ending, as its claim told
 	said        unsaid.Slot                 // of its job, and to be stored with the next write
+	senders     senders                     // of the messages that it has received
 	pausing     atomic.Bool                 // a pause of it was requested
 	undoing     atomic.Bool                 // compensations run
 	sawCancel   atomic.Bool                 // its end was decided with regard to a request to cancel it
@@ -148,4 +150,31 @@ type openTx struct {
 	wrote bool // the entry: whether it is there the end of the transaction tells
 	ends  bool // the entry is the end of the job
 	left  bool // the run has ended meanwhile, and no longer waits for it: nothing is to be written in it any more
+}
+
+// maxSenders bounds how many spans a run tells of. It is less than what SDKs keep of links.
+const maxSenders = 100
+
+// senders are the spans in which those messages were sent that a run has received, and that no
+// earlier run had.
+type senders struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (s *senders) note(traceParent string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.list) < maxSenders && !slices.Contains(s.list, traceParent) {
+		s.list = append(s.list, traceParent)
+	}
+}
+
+// Senders returns in which spans those messages were sent that this run has received, as headers
+// traceparent, each once and at most 100: not those that an earlier run had received.
+func (s *Strand) Senders() []string {
+	list := &s.run.senders
+	list.mu.Lock()
+	defer list.mu.Unlock()
+	return slices.Clone(list.list)
 }

@@ -157,6 +157,14 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	//nolint:dupword // parameters of one type
+	{44, []string{ // and any function enqueue of the same parameters, which is replaced
+		"DROP FUNCTION {schema}.enqueue",
+		"CREATE FUNCTION {schema}.enqueue(text, anycompatible, text, text, int, timestamptz, interval, int, interval, timestamptz, " +
+			"interval, interval, text[], anycompatible, text, text[], text[], interval, text, text[], text, uuid, text, interval) " +
+			"RETURNS void LANGUAGE sql AS 'SELECT'",
+		"DROP FUNCTION {schema}.check_header, {schema}.options_with_trace", "ALTER TABLE {schema}.inbox DROP COLUMN trace",
+	}},
 	{43, []string{
 		"DROP TRIGGER span_of_new ON {schema}.job", "DROP TRIGGER span_of_moved ON {schema}.job", "DROP TABLE {schema}.lane_span",
 		"DROP FUNCTION {schema}.span_of_new(), {schema}.span_of_moved()", "DELETE FROM {schema}.meta WHERE name = 'spans_from'",
@@ -266,6 +274,8 @@ func TestMigrateFromVersion41(t *testing.T) { migrateFrom(t, 41) }
 func TestMigrateFromVersion42(t *testing.T) { migrateFrom(t, 42) }
 
 func TestMigrateFromVersion43(t *testing.T) { migrateFrom(t, 43) }
+
+func TestMigrateFromVersion44(t *testing.T) { migrateFrom(t, 44) }
 
 // TestTimesOfEveryDay: the partitions of days, those that were there before migration 18 and those
 // that come later, have the index of times that it makes.

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ func TestSpansOfOldBodies(t *testing.T) {
 		more(1000)
 	}
 	conn := connect(t, config.URL)
-	for _, text := range append([]string{"DELETE FROM {schema}.migration WHERE version > 43"}, undo[0].texts...) {
+	for _, text := range slices.Concat([]string{"DELETE FROM {schema}.migration WHERE version > 43"}, undo[0].texts, undo[1].texts) {
 		if _, err := conn.Exec(t.Context(), strings.ReplaceAll(text, "{schema}", config.SchemaName)); err != nil {
 			t.Fatal(text, err)
 		}

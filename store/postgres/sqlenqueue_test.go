@@ -134,6 +134,45 @@ func TestSQLEnqueueTakesPayloads(t *testing.T) {
 	}
 }
 
+// TestSQLEnqueueInATrace: a job carries the headers that it is given, beside its other options, as
+// the library writes them.
+func TestSQLEnqueueInATrace(t *testing.T) {
+	t.Parallel()
+	const parent, state = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", `congo="<&>"`
+	config := used(t, nil)
+	s, conn := open(t, config), connect(t, config.URL)
+	traced := store.Options{TraceParent: parent, TraceState: state}
+	both := fmt.Sprintf(", traceparent => '%s', tracestate => '%s'", parent, state)
+	keyed := traced
+	keyed.Key, keyed.Timeout = "k", time.Second
+	for params, want := range map[string]store.Options{
+		`'send'` + both: traced,
+		`'send', key => 'k', timeout => '1 s'` + both:             keyed,
+		`'send', traceparent => '` + parent + `'`:                 {TraceParent: parent},
+		`'send', traceparent => '', tracestate => NULL`:           {},
+		`'send', timeout => '1 s', traceparent => NULL`:           {Timeout: time.Second},
+		`'send', unique_by => '{kind}', max_attempts => 1` + both: traced,
+	} {
+		r := enqueued(t, conn, config.SchemaName, params)
+		record, err := s.Get(t.Context(), "", r.id)
+		if err != nil || record.Options != want {
+			t.Errorf("%s: %+v, %v", params, record.Options, err)
+		}
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := value[*string](t, conn, "SELECT options::text FROM "+config.SchemaName+".job WHERE id = '"+r.id.String()+"'")
+		if want == (store.Options{}) {
+			if kept != nil {
+				t.Errorf("%s: kept %s, want nothing", params, *kept)
+			}
+		} else if kept == nil || *kept != string(text) {
+			t.Errorf("%s: kept %v, want %s", params, kept, text)
+		}
+	}
+}
+
 // TestSQLEnqueueRefuses what only the function can be asked for.
 func TestSQLEnqueueRefuses(t *testing.T) {
 	t.Parallel()
@@ -152,6 +191,10 @@ func TestSQLEnqueueRefuses(t *testing.T) {
 		`'send', tags => '{a,NULL}'`:                               "tag: must not be empty",
 		`'send', timeout => '300 years'`:                           "timeout: 300 years is longer than 292 years",
 		`'send', backoff => '1s', backoff_limit => '300 years'`:    "backoff_limit: 300 years is longer than 292 years",
+		`'send', traceparent => repeat('0', 129)`:                  "traceparent: 129 bytes exceed the limit of 128",
+		`'send', traceparent => 'ä'`:                               "traceparent: \"ä\" is no header: it has other characters than printable ASCII",
+		`'send', tracestate => repeat('0', 513)`:                   "tracestate: 513 bytes exceed the limit of 512",
+		`'send', tracestate => E'a\n'`:                             `tracestate: "a\n" is no header`,
 		`'send', key => 'k', keep_key => '300 years'`:              "keep_key: 300 years is longer than 292 years",
 		`'send', backoff_limit => '1ms'`:                           "backoff: base 00:00:01 and limit 00:00:00.001: both must be positive",
 		`'send', run_at => 'infinity'`:                             "job ",

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func wantSpans(t *testing.T, path string) {
 func takeBack(t *testing.T, path string) {
 	t.Helper()
 	db := database(t, path)
-	for _, text := range append([]string{"DELETE FROM holdfast_migration WHERE version > 43"}, undo[0].texts...) {
+	for _, text := range slices.Concat([]string{"DELETE FROM holdfast_migration WHERE version > 43"}, undo[0].texts, undo[1].texts) {
 		if _, err := db.ExecContext(t.Context(), text); err != nil {
 			t.Fatal(text, err)
 		}

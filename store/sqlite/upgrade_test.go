@@ -240,6 +240,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{44, []string{"ALTER TABLE holdfast_inbox DROP COLUMN trace"}},
 	{43, []string{
 		"DROP TRIGGER holdfast_job_span", "DROP TRIGGER holdfast_job_span_moved", "DROP TABLE holdfast_lane_span",
 		"DELETE FROM holdfast_meta WHERE name = 'spans_from'",
@@ -333,6 +334,8 @@ func TestUpgradeFrom40(t *testing.T) { upgradeFrom(t, 40) }
 func TestUpgradeFrom41(t *testing.T) { upgradeFrom(t, 41) }
 
 func TestUpgradeFrom43(t *testing.T) { upgradeFrom(t, 43) }
+
+func TestUpgradeFrom44(t *testing.T) { upgradeFrom(t, 44) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -18,13 +19,19 @@ const (
 	EnvTraceState  = "TRACESTATE"
 )
 
-// TraceFlag is the flag that says in which trace a command enqueues.
+// TraceFlag is the flag that says in which trace a command enqueues, or sends a message.
 type TraceFlag struct{ parent string }
 
 // Add adds the flag.
 func (f *TraceFlag) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.parent, "traceparent", "",
 		"let the job carry this `TRACEPARENT` of W3C Trace Context (default: the variable TRACEPARENT, with TRACESTATE)")
+}
+
+// AddTo adds the flag to a command that sends a message, which carries no tracestate.
+func (f *TraceFlag) AddTo(cmd *cobra.Command, message string) {
+	cmd.Flags().StringVar(&f.parent, "traceparent", "",
+		"let the "+message+" carry this `TRACEPARENT` of W3C Trace Context (default: the variable TRACEPARENT)")
 }
 
 // Of returns the trace that jobs are to carry: that of the flag, or else that of the environment. A
@@ -49,6 +56,13 @@ func (f *TraceFlag) Of(a *App, cmd *cobra.Command) (o store.Options, err error) 
 		o.TraceState = ""
 	}
 	return o, nil
+}
+
+// InTrace returns the context of a command that sends a message, which carries the trace of the
+// flag, or else that of the environment.
+func (f *TraceFlag) InTrace(ctx context.Context, a *App, cmd *cobra.Command) (context.Context, error) {
+	o, err := f.Of(a, cmd)
+	return access.InTrace(ctx, o.TraceParent, ""), err
 }
 
 var traceParent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)

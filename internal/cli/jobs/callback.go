@@ -28,7 +28,8 @@ token identifies its job and can be answered once.`,
 const exampleToken = "hfc_AZNtPnwqe1GaDj8dXI4rZJ_tUM0r9cVsQb1yWgkX2oE" //nolint:gosec // an example
 
 func (a verbs) callbackCompleteCommand() *cobra.Command {
-	return &cobra.Command{
+	var traced app.TraceFlag
+	cmd := &cobra.Command{
 		Use:   "complete TOKEN [PAYLOAD]",
 		Short: "Complete a callback",
 		Long: `Complete a callback. Its job continues with PAYLOAD, which is JSON, @FILE, or - for standard input;
@@ -37,8 +38,12 @@ the default is null.`,
   holdfast callback complete ` + exampleToken + ` @receipt.json`,
 		Args:        arg.Takes(1, 2),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			token := args[0]
+			ctx, err := traced.InTrace(ctx, a.App, cmd)
+			if err != nil {
+				return err
+			}
 			if err := a.checkToken(ctx, token); err != nil {
 				return err
 			}
@@ -54,10 +59,15 @@ the default is null.`,
 			})
 		}),
 	}
+	traced.AddTo(cmd, "answer")
+	return cmd
 }
 
 func (a verbs) callbackFailCommand() *cobra.Command {
-	var message string
+	var (
+		message string
+		traced  app.TraceFlag
+	)
 	cmd := &cobra.Command{
 		Use:         "fail TOKEN",
 		Short:       "Fail a callback",
@@ -65,8 +75,12 @@ func (a verbs) callbackFailCommand() *cobra.Command {
 		Example:     `  holdfast callback fail ` + exampleToken + ` --message "card refused"`,
 		Args:        arg.Takes(1, 1),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			token := args[0]
+			ctx, err := traced.InTrace(ctx, a.App, cmd)
+			if err != nil {
+				return err
+			}
 			if message == "" {
 				return arg.Usagef("--message is required: say what went wrong")
 			}
@@ -79,6 +93,7 @@ func (a verbs) callbackFailCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&message, "message", "", "`TEXT` of the error; required")
+	traced.AddTo(cmd, "answer")
 	return cmd
 }
 

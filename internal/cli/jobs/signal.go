@@ -28,7 +28,10 @@ func (a verbs) signalCommand() *cobra.Command {
 }
 
 func (a verbs) signalSendCommand() *cobra.Command {
-	var key string
+	var (
+		key    string
+		traced app.TraceFlag
+	)
 	cmd := &cobra.Command{
 		Use:   "send ID NAME [PAYLOAD]",
 		Short: "Send a signal to a job",
@@ -49,10 +52,15 @@ Sending another one is not an error.`,
 			if cmd.Flags().Changed("dedup-key") {
 				opts = append(opts, holdfast.DedupKey(key))
 			}
+			ctx, err := traced.InTrace(ctx, a.App, cmd)
+			if err != nil {
+				return err
+			}
 			return a.sendSignal(ctx, args, key, opts)
 		}),
 	}
 	cmd.Flags().StringVar(&key, "dedup-key", "", "send the signal only if the job has none with the same `KEY`")
+	traced.AddTo(cmd, "signal")
 	return arg.ByKey(cmd)
 }
 

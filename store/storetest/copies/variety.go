@@ -81,7 +81,7 @@ func durable(e *env.Env) {
 		{Held: true},
 	} {
 		run := remembering(e, 3)
-		e.Send(run.Job.ID, env.Signal("before"))
+		e.Send(run.Job.ID, env.Traced(env.Signal("before")))
 		wait.Seen = 1
 		e.Park(run, wait)
 	}

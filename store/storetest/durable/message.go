@@ -2,6 +2,7 @@ package durable
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -17,6 +18,7 @@ var messageTests = env.Tests{
 	"a_message_that_is_no_message_is_invalid":                  messageInvalid,
 	"sends_of_a_batch_stand_on_their_own":                      messageBatch,
 	"messages_are_read_in_pages":                               messagePages,
+	"NoLoss_a_message_keeps_the_trace_in_which_it_was_sent":    messageTrace,
 }
 
 func messageRead(e *env.Env) {
@@ -47,6 +49,43 @@ func messageRead(e *env.Env) {
 	}
 	e.End(run, store.Completed)
 	e.Equal("messages of the finished job", e.Messages(run.Job.ID), want)
+}
+
+// messageTrace: a message keeps its traceparent, through ContinueAsNew and in a fork as well.
+func messageTrace(e *env.Env) {
+	run := e.Durable(1)
+	e.Write(&run, env.Entry(2, store.EntryCallback, "token"))
+	e.Send(run.Job.ID, env.Traced(env.Signal("received")))
+	e.Send(run.Job.ID, env.Signal("without"))
+	e.Send(run.Job.ID, env.Traced(env.Callback(store.MessageCallback, "token")))
+	e.Send(run.Job.ID, env.Traced(env.Signal("later")))
+	parents := func(id store.ID) (all []string) {
+		for _, m := range e.Messages(id) {
+			all = append(all, m.Name+" "+m.TraceParent)
+		}
+		return all
+	}
+	want := []string{"received " + env.TraceParent, "without ", "token " + env.TraceParent, "later " + env.TraceParent}
+	e.Equal("messages", parents(run.Job.ID), want)
+	var loaded []string
+	for _, m := range e.Journal(run.Job.ID).Messages {
+		loaded = append(loaded, m.Name+" "+m.TraceParent)
+	}
+	e.Equal("messages with the journal", loaded, want)
+
+	received := env.Entry(3, store.EntryReceived, "received")
+	received.Ref = 1
+	e.Write(&run, received)
+	e.End(run, store.Available, env.AsNew(`{"round":2}`))
+	e.Equal("messages after it has continued as new", parents(run.Job.ID), []string{"without ", "later " + env.TraceParent})
+
+	for what, m := range map[string]store.Message{
+		"a traceparent that is too long":  {Kind: store.MessageSignal, TraceParent: strings.Repeat("0", store.MaxTraceParent+1)},
+		"a traceparent that is no header": {Kind: store.MessageSignal, TraceParent: "00\n"},
+		"the traceparent of an update":    {Kind: store.MessageUpdate, TraceParent: env.TraceParent},
+	} {
+		e.WantErr(what, e.TrySend(run.Job.ID, m, "key").Err, store.ErrInvalid)
+	}
 }
 
 func messageKeys(e *env.Env) {

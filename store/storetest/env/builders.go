@@ -113,3 +113,12 @@ func In(namespace string) func(*store.Enqueue) {
 
 // ID gives the job an id that is known already.
 func ID(id store.ID) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.ID = id } }
+
+// TraceParent is that of some span.
+const TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+// Traced is a message that was sent in a span.
+func Traced(m store.Message) store.Message {
+	m.TraceParent = TraceParent
+	return m
+}

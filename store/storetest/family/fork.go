@@ -58,13 +58,13 @@ func forkMessages(e *env.Env) {
 	e.Write(&run, env.Entry(1, store.EntryCallback, "a"), env.Entry(2, store.EntryCallback, "b"))
 	child := e.Bear(&run, 1)[0] // entry 3
 	for i := range 4 {
-		e.Send(run.Job.ID, env.Signal(fmt.Sprint("s", i+1))) // 1 to 4
+		e.Send(run.Job.ID, env.Traced(env.Signal(fmt.Sprint("s", i+1)))) // 1 to 4
 	}
-	e.Send(run.Job.ID, env.Callback(store.MessageCallback, "a"))       // 5
-	e.Send(run.Job.ID, env.Signal("s6"))                               // 6
-	e.Send(run.Job.ID, env.Callback(store.MessageCallbackFailed, "b")) // 7
-	e.End(e.ClaimOne(e.Join(), child), store.Completed)                // 8
-	e.Send(run.Job.ID, env.Signal("s9"))                               // 9
+	e.Send(run.Job.ID, env.Traced(env.Callback(store.MessageCallback, "a"))) // 5
+	e.Send(run.Job.ID, env.Signal("s6"))                                     // 6
+	e.Send(run.Job.ID, env.Callback(store.MessageCallbackFailed, "b"))       // 7
+	e.End(e.ClaimOne(e.Join(), child), store.Completed)                      // 8
+	e.Send(run.Job.ID, env.Signal("s9"))                                     // 9
 	received := func(seq, ref int64) store.Entry {
 		return store.Entry{Seq: seq, Kind: store.EntryReceived, Path: "1", Ref: ref}
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
 // drawAppends draws appends of some runs, one each, and returns the runs.
@@ -130,6 +131,9 @@ func (m *machine) drawSends(t *rapid.T, batch, model *store.Batch) {
 		}}
 		if q.Message.Kind == store.MessageCallbackFailed {
 			q.Message.Error = "it broke"
+		}
+		if chance(t, "traced", 30) {
+			q.Message.TraceParent = env.TraceParent
 		}
 		if m.mode.lossy {
 			q.Key = m.key()

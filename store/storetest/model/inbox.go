@@ -36,5 +36,6 @@ func (s *Store) send(q *store.Send, now time.Time) (store.SendResult, error) {
 	}
 	return s.deliver(j, message{store.Message{
 		Kind: q.Message.Kind, Name: q.Message.Name, Data: bytes.Clone(q.Message.Data), Codec: q.Message.Codec, Error: q.Message.Error,
+		TraceParent: q.Message.TraceParent,
 	}, q.Key}, now), nil
 }

@@ -205,7 +205,7 @@ func (p *page) messages(ctx context.Context, w *store.Whole, from *store.Place) 
 	err := p.t.Run(ctx, "copy_messages", func(r pg.Row) error {
 		var m pg.MessageRow
 		var key *string
-		err := r.Scan(&m.Seq, &m.At, &m.Kind, &m.Codec, &m.Name, &m.Data, &m.From, &m.State, &m.Reason, &m.Words, &key, &more)
+		err := r.Scan(&m.Seq, &m.At, &m.Kind, &m.Codec, &m.Name, &m.Data, &m.From, &m.State, &m.Reason, &m.Words, &key, &m.Trace, &more)
 		w.Messages = append(w.Messages, store.KeyedMessage{Message: m.Message(), Key: pg.TextOf(key)})
 		return err
 	}, pg.UUIDOf(w.ID), from.Message, int32(p.rows), int64(p.bytes))

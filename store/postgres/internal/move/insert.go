@@ -218,7 +218,7 @@ func (t *tables) addMemory(w *store.Whole) {
 		m := &w.Messages[i]
 		t.messages = append(t.messages, messageRow{
 			w.ID, m.Seq, m.At.UnixMicro(), unlessZero(m.From), m.Codec, int16(m.Kind), unlessZero(int16(m.State)), textOf(m.Name),
-			textOf(m.Key), textOf(m.Reason), textOf(m.Error), hexOf(m.Data),
+			textOf(m.Key), textOf(m.Reason), textOf(m.Error), hexOf(m.Data), textOf(m.TraceParent),
 		})
 	}
 }

@@ -203,6 +203,7 @@ type messageRow struct {
 	Reason *string   `json:"reason"`
 	Error  *string   `json:"error"`
 	Data   *string   `json:"data"`
+	Trace  *string   `json:"trace"`
 }
 
 // logRow is a chunk of what a run has logged.

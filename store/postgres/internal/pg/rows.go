@@ -57,6 +57,7 @@ type MessageRow struct {
 	From          pgtype.UUID
 	State         *int16
 	Reason, Words *string
+	Trace         *string
 }
 
 // Message turns the row of a message into one.
@@ -64,6 +65,7 @@ func (m *MessageRow) Message() store.Message {
 	message := store.Message{
 		Seq: m.Seq, Kind: store.MessageKind(m.Kind), Name: TextOf(m.Name), Data: m.Data, Codec: int(m.Codec), Error: TextOf(m.Words),
 		From: m.From.Bytes, Reason: store.Reason(TextOf(m.Reason)), At: TimeOf(m.At),
+		TraceParent: TextOf(m.Trace),
 	}
 	if m.State != nil {
 		message.State = store.State(*m.State)

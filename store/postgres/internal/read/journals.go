@@ -50,7 +50,7 @@ func journalsOf(ids []store.ID) ([]store.Journal, pg.Statement) {
 			m     pg.MessageRow
 		)
 		err := r.Scan(&place, &sent, &m.Seq, &m.At, &m.Kind, &m.Codec, &m.Name, &m.Data, &m.Path, &m.Lease, &m.Ref, &m.Took,
-			&m.From, &m.State, &m.Reason, &m.Words)
+			&m.From, &m.State, &m.Reason, &m.Words, &m.Trace)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *Store) Messages(ctx context.Context, params store.InboxParams) (message
 	args := []any{pg.UUIDOf(params.Job), params.After, int32(params.Limit)}
 	look := pg.Statement{Name: "messages", Args: args, Each: func(r pg.Row) error {
 		var m pg.MessageRow
-		err := r.Scan(&m.Seq, &m.At, &m.Kind, &m.Codec, &m.Name, &m.Data, &m.From, &m.State, &m.Reason, &m.Words)
+		err := r.Scan(&m.Seq, &m.At, &m.Kind, &m.Codec, &m.Name, &m.Data, &m.From, &m.State, &m.Reason, &m.Words, &m.Trace)
 		messages = append(messages, m.Message())
 		return err
 	}}

@@ -60,18 +60,21 @@ func sending(wave []*store.Send, now int64) pg.Statement {
 	n := len(wave)
 	ids, spaces := make([]pgtype.UUID, n), make([]*string, n)
 	keys, kinds, names := make([]*string, n), make([]int32, n), make([]*string, n)
-	data, codecs, words := make([][]byte, n), make([]int32, n), make([]*string, n)
+	data, codecs, words, traces := make([][]byte, n), make([]int32, n), make([]*string, n), make([]*string, n)
 	for i, q := range wave {
 		m := &q.Message
 		ids[i], spaces[i] = pg.UUIDOf(q.Job), pg.OptText(q.Namespace)
 		keys[i], kinds[i], names[i] = pg.OptText(q.Key), int32(m.Kind), pg.OptText(m.Name)
 		data[i], codecs[i], words[i] = m.Data, int32(m.Codec), pg.OptText(m.Error)
+		traces[i] = pg.OptText(m.TraceParent)
 		if isOfCallback(m.Kind) {
 			name := pg.CleanText(m.Name) // "" is a name, too
 			names[i] = &name
 		}
 	}
-	args := []any{ids, pg.IfAny(spaces), pg.IfAny(keys), kinds, pg.IfAny(names), pg.IfAnyBytes(data), codecs, pg.IfAny(words), now}
+	args := []any{
+		ids, pg.IfAny(spaces), pg.IfAny(keys), kinds, pg.IfAny(names), pg.IfAnyBytes(data), codecs, pg.IfAny(words), pg.IfAny(traces), now,
+	}
 	return pg.Statement{Name: "send", Args: args, Each: func(r pg.Row) error {
 		var place, seq int64
 		var verdict int32

@@ -284,10 +284,11 @@ func insertMessage(t *core.Tx, id store.ID, m *store.KeyedMessage) error {
 		s.BindNull()
 		s.BindNull()
 		s.BindNull()
-		return db.Exec(s)
+	} else {
+		db.BindID(s, m.From)
+		s.BindInt(int64(m.State))
+		db.BindOptText(s, string(m.Reason))
 	}
-	db.BindID(s, m.From)
-	s.BindInt(int64(m.State))
-	db.BindOptText(s, string(m.Reason))
+	db.BindOptText(s, m.TraceParent)
 	return db.Exec(s)
 }

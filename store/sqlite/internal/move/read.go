@@ -166,7 +166,7 @@ func (p *page) messages(t *core.Tx, w *store.Whole, g generations.Generation, fr
 			m.From = db.ReadID(s)
 		}
 		m.State, m.Reason, m.At = store.State(db.ReadOptInt(s)), store.Reason(db.ReadOptText(s)), db.ReadTime(s)
-		m.Key = db.ReadOptText(s)
+		m.Key, m.TraceParent = db.ReadOptText(s), db.ReadOptText(s)
 		w.Messages = append(w.Messages, m)
 		from.Message = m.Seq
 		p.bytes -= 100 + len(m.Data)

@@ -62,6 +62,7 @@ func send(t *core.Tx, q *store.Send) error {
 	}
 	m := store.Message{
 		Kind: q.Message.Kind, Name: q.Message.Name, Data: q.Message.Data, Codec: q.Message.Codec, Error: q.Message.Error,
+		TraceParent: q.Message.TraceParent,
 	}
 	q.Result.Woken, err = deliver(t, q.Job, to, &m, q.Key)
 	q.Result.Seq = m.Seq
@@ -184,6 +185,7 @@ func deliver(t *core.Tx, id store.ID, to *addressee, m *store.Message, key strin
 		s.BindNull()
 		s.BindNull()
 	}
+	db.BindOptText(s, m.TraceParent)
 	if err := db.Exec(s); err != nil {
 		return false, err
 	}
@@ -228,6 +230,7 @@ func readMessages(t *core.Tx, id store.ID, g generations.Generation, after, limi
 			m.From = db.ReadID(s)
 		}
 		m.State, m.Reason, m.At = store.State(db.ReadOptInt(s)), store.Reason(db.ReadOptText(s)), db.ReadTime(s)
+		m.TraceParent = db.ReadOptText(s)
 		messages = append(messages, m)
 		return nil
 	})

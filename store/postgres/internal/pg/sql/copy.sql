@@ -72,7 +72,7 @@ SELECT {{entry}}, number <> last FROM (
 -- The same of messages.
 -- name: copy_messages
 -- params: @job uuid, @after bigint, @limit int, @bytes bigint
-SELECT seq, at, kind, codec, name, data, from_id, state, reason, error, key, number <> last FROM (
+SELECT seq, at, kind, codec, name, data, from_id, state, reason, error, key, trace, number <> last FROM (
   SELECT m.*, row_number() OVER by_seq AS number, count(*) OVER () AS last,
     sum(100 + coalesce(octet_length(m.data), 0)) OVER by_seq - 100 - coalesce(octet_length(m.data), 0) AS before
   FROM (SELECT * FROM {schema}.inbox a WHERE a.id = @job AND a.seq > @after ORDER BY a.seq LIMIT @limit + 1) m
@@ -289,8 +289,8 @@ ON CONFLICT (id, seq) DO NOTHING;
 
 -- name: copy_messages_put
 -- params: @rows text
-INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key, reason, error, data)
-SELECT id, seq, at, from_id, codec, kind, state, name, key, reason, error, data FROM json_to_recordset(@rows::json)
+INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key, reason, error, data, trace)
+SELECT id, seq, at, from_id, codec, kind, state, name, key, reason, error, data, trace FROM json_to_recordset(@rows::json)
   AS t (id uuid, seq bigint, at bigint, from_id uuid, codec int, kind smallint, state smallint, name text, key text, reason text, error text,
-    data bytea)
+    data bytea, trace text)
 ON CONFLICT (id, seq) DO NOTHING;

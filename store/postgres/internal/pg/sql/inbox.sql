@@ -45,10 +45,10 @@ WHERE b.yes IS NULL;
 -- that has finished the number is its state.
 -- name: send
 -- params: @jobs uuid[], @namespaces text[], @keys text[], @kinds int[], @names text[], @data bytea[]
--- params: @codecs int[], @errors text[], @now bigint
+-- params: @codecs int[], @errors text[], @traces text[], @now bigint
 WITH input AS MATERIALIZED (
-  SELECT * FROM unnest(@jobs, @namespaces, @keys, @kinds, @names, @data, @codecs, @errors)
-    WITH ORDINALITY AS t (id, namespace, key, kind, name, data, codec, error, place)
+  SELECT * FROM unnest(@jobs, @namespaces, @keys, @kinds, @names, @data, @codecs, @errors, @traces)
+    WITH ORDINALITY AS t (id, namespace, key, kind, name, data, codec, error, trace, place)
 ), judged AS MATERIALIZED (
   SELECT i.*, k.seq AS known, CASE
     WHEN b.yes IS NULL THEN {send_no_job}
@@ -79,8 +79,8 @@ WITH input AS MATERIALIZED (
     + row_number() OVER (PARTITION BY j.id ORDER BY j.place) AS seq
   FROM judged j WHERE j.verdict = {send_stored}
 ), written AS (
-  INSERT INTO {schema}.inbox (id, seq, at, codec, kind, name, key, error, data)
-  SELECT id, seq, @now, codec, kind, name, key, error, data FROM stored
+  INSERT INTO {schema}.inbox (id, seq, at, codec, kind, name, key, error, data, trace)
+  SELECT id, seq, @now, codec, kind, name, key, error, data, trace FROM stored
 )
 SELECT place, seq, {send_stored} FROM stored
 UNION ALL SELECT place, coalesce(known, ended, 0), verdict FROM judged WHERE verdict > {send_stored};
@@ -164,8 +164,8 @@ WITH received AS MATERIALIZED (
 ), gone AS (
   DELETE FROM {schema}.inbox m USING unnest(@jobs) AS t (id) WHERE m.id = t.id RETURNING m.*
 )
-INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key, reason, error, data)
-SELECT id, row_number() OVER (PARTITION BY id ORDER BY seq), at, from_id, codec, kind, state, name, key, reason, error, data
+INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key, reason, error, data, trace)
+SELECT id, row_number() OVER (PARTITION BY id ORDER BY seq), at, from_id, codec, kind, state, name, key, reason, error, data, trace
 FROM gone WHERE kind = {message_signal} AND ((id, seq) IN (SELECT id, ref FROM received)) IS NOT TRUE;
 
 -- The journals of jobs that start over do so after their last entry, with @data in their first.
@@ -212,5 +212,5 @@ FROM unnest(@jobs, @args, @codecs) AS t (id, args, codec) WHERE j.id = t.id;
 -- A page of what was sent to a job.
 -- name: messages
 -- params: @job uuid, @after bigint, @limit int
-SELECT seq, at, kind, codec, name, data, from_id, state, reason, error FROM {schema}.inbox
+SELECT seq, at, kind, codec, name, data, from_id, state, reason, error, trace FROM {schema}.inbox
 WHERE id = @job AND seq > @after ORDER BY seq LIMIT @limit;

@@ -76,12 +76,12 @@ CROSS JOIN LATERAL (SELECT a.lease FROM {schema}.journal a WHERE a.id = t.id AND
 -- name: journals
 -- params: @jobs uuid[]
 SELECT t.place, false, m.seq, m.at, m.kind, m.codec, m.name, m.data, m.path, m.lease, m.ref, m.took,
-  NULL::uuid, NULL::smallint, NULL::text, NULL::text
+  NULL::uuid, NULL::smallint, NULL::text, NULL::text, NULL::text
 FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
 CROSS JOIN LATERAL (SELECT * FROM {schema}.journal a WHERE a.id = t.id AND a.seq >= coalesce(
   (SELECT g.first FROM {schema}.generation g WHERE g.id = t.id), 0) ORDER BY a.seq) m
 UNION ALL
-SELECT t.place, true, m.seq, m.at, m.kind, m.codec, m.name, m.data, NULL, NULL, NULL, NULL, m.from_id, m.state, m.reason, m.error
+SELECT t.place, true, m.seq, m.at, m.kind, m.codec, m.name, m.data, NULL, NULL, NULL, NULL, m.from_id, m.state, m.reason, m.error, m.trace
 FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
 CROSS JOIN LATERAL (SELECT * FROM {schema}.inbox a WHERE a.id = t.id ORDER BY a.seq) m;
 

@@ -198,8 +198,8 @@ WITH first AS MATERIALIZED (
 ), generations AS (
   INSERT INTO {schema}.generation (id, first) SELECT @copy, o.first FROM old o WHERE o.first > 1 AND @last >= o.first
 ), messages AS (
-  INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key, reason, error, data)
-  SELECT @copy, m.seq, m.at, m.from_id, m.codec, m.kind, m.state, m.name, m.key, m.reason, m.error, m.data
+  INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key, reason, error, data, trace)
+  SELECT @copy, m.seq, m.at, m.from_id, m.codec, m.kind, m.state, m.name, m.key, m.reason, m.error, m.data, m.trace
   FROM old o CROSS JOIN LATERAL (SELECT * FROM {schema}.inbox a WHERE a.id = o.id OFFSET 0) m
   WHERE m.kind IN ({answer_messages}) OR (m.seq IN (
     SELECT a.ref FROM {schema}.journal a

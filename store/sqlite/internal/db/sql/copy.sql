@@ -19,7 +19,7 @@ SELECT seq, kind, path, name, ref, data, codec, at, lease, took FROM holdfast_jo
 WHERE id = @job AND seq > @after_seq AND (seq >= @begins_at OR kind IN ({kept_entries})) ORDER BY seq LIMIT @limit + 0;
 
 -- name: copy_messages
-SELECT seq, kind, name, data, codec, error, from_id, state, reason, at, key FROM holdfast_inbox WHERE id = ? AND seq > ?
+SELECT seq, kind, name, data, codec, error, from_id, state, reason, at, key, trace FROM holdfast_inbox WHERE id = ? AND seq > ?
 ORDER BY seq LIMIT ? + 0;
 
 -- name: copy_attempts
@@ -50,8 +50,8 @@ INSERT OR IGNORE INTO holdfast_journal (id, seq, at, lease, kind, path, name, re
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: copy_message_insert
-INSERT OR IGNORE INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT OR IGNORE INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason, trace)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: copy_queues
 SELECT namespace, name, created_at, paused_at, paused_by, rest_until, rest_level, attempts, deleted_at FROM holdfast_queue ORDER BY namespace, name;

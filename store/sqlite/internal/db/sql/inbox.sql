@@ -13,8 +13,8 @@ LEFT JOIN holdfast_deferred d ON d.due = j.run_at AND d.id = j.id AND d.state = 
 WHERE j.id = ?;
 
 -- name: inbox_insert
-INSERT INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason, trace)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: inbox_key
 SELECT seq FROM holdfast_inbox WHERE id = ? AND key = ? AND key IS NOT NULL;
@@ -28,7 +28,7 @@ SELECT 1 FROM holdfast_inbox INDEXED BY holdfast_inbox_answer WHERE kind IN ({ca
   AND seq > ? LIMIT 1;
 
 -- name: inbox
-SELECT seq, kind, name, data, codec, error, from_id, state, reason, at FROM holdfast_inbox WHERE id = ? AND seq > ?
+SELECT seq, kind, name, data, codec, error, from_id, state, reason, at, trace FROM holdfast_inbox WHERE id = ? AND seq > ?
 ORDER BY seq LIMIT ? + 0;
 
 -- name: inbox_count
@@ -63,13 +63,13 @@ DELETE FROM holdfast_inbox WHERE id = ? AND seq = ?;
 -- sent. Messages are counted from the last one that the original has forgotten.
 -- name: inbox_copy_received
 -- params: @fork, @forgotten, @job, @from_entry, @to_entry
-INSERT OR IGNORE INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason)
-SELECT @fork, e.ref, i.at, i.kind, i.name, i.key, i.codec, i.data, i.error, i.from_id, i.state, i.reason
+INSERT OR IGNORE INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason, trace)
+SELECT @fork, e.ref, i.at, i.kind, i.name, i.key, i.codec, i.data, i.error, i.from_id, i.state, i.reason, i.trace
 FROM holdfast_journal e CROSS JOIN holdfast_inbox i ON i.id = e.id AND i.seq = e.ref + @forgotten
 WHERE e.id = @job AND e.seq >= @from_entry AND e.seq <= @to_entry AND e.kind = {entry_received} AND e.ref > 0 AND i.kind = {message_signal};
 
 -- name: inbox_copy_answers
 -- params: @fork, @forgotten, @job, @after_seq, @to_seq
-INSERT OR IGNORE INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason)
-SELECT @fork, i.seq - @forgotten, i.at, i.kind, i.name, i.key, i.codec, i.data, i.error, i.from_id, i.state, i.reason
+INSERT OR IGNORE INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason, trace)
+SELECT @fork, i.seq - @forgotten, i.at, i.kind, i.name, i.key, i.codec, i.data, i.error, i.from_id, i.state, i.reason, i.trace
 FROM holdfast_inbox i WHERE i.id = @job AND i.seq > @after_seq AND i.seq <= @to_seq AND i.kind <> {message_signal};
