@@ -14,6 +14,7 @@ var valueTests = env.Tests{
 	"what_cannot_be_a_value_is_refused":                        refused,
 	"every_way_to_enqueue_sets_them":                           everyWay,
 	"an_enqueue_that_inserts_nothing_sets_nothing":             insertsNothing,
+	"NoLoss_a_repeated_enqueue_does_not_set_them_again":        repeatedEnqueue,
 	"Replace_sets_those_that_it_has":                           replaces,
 	"a_run_sets_and_takes_away_with_what_it_writes":            ofRuns,
 	"the_last_word_of_a_batch_counts":                          lastWord,
@@ -147,6 +148,28 @@ func insertsNothing(e *env.Env) {
 	named := e.Add(acme, env.Key("k"))
 	e.Try(env.Key("k"), env.Searched("customer", store.KeywordValue("other")))
 	e.Equal("of the holder of a business key", e.Values(named), []string{"customer=acme"})
+}
+
+// repeatedEnqueue: an enqueue whose answer was lost, and that is repeated later, meets its own job:
+// what its run has set since stays, also if a unique key or a business key is what it meets.
+func repeatedEnqueue(e *env.Env) {
+	e.Declare(allTypes)
+	node := e.Join()
+	for what, key := range map[string]func(*store.Enqueue){
+		"without a key": func(*store.Enqueue) {}, "with a unique key": env.Unique("u", store.States...), "with a business key": env.Key("k"),
+	} {
+		q := e.Enqueue(e.Job(acme, key))[0]
+		run := e.ClaimOne(node, q.Job.ID)
+		said := sets(store.Attribute{Name: "customer"}, amount(1))
+		e.NoError("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(1, 1), Meta: said}))
+		e.Clock.Advance(time.Second)
+		again := &store.Enqueue{Job: q.Job, KnownID: true}
+		e.Enqueue(again)
+		if again.Result.ID != q.Job.ID || !again.Result.Existing {
+			e.Fatalf("%s: the repeated enqueue is answered by %+v", what, again.Result)
+		}
+		e.Equal(what, e.Values(q.Job.ID), []string{"amount=1"})
+	}
 }
 
 func replaces(e *env.Env) {
