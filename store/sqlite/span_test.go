@@ -92,6 +92,52 @@ func one[T any](t *testing.T, db *sql.DB, text string, args ...any) (v T) {
 	return v
 }
 
+// madeAt is an id as if it had been made at a time.
+func madeAt(id store.ID, at time.Time) store.ID {
+	ms := at.UnixMilli()
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	return id
+}
+
+// TestSpansOfDeletedJobsGo: if all is kept for ever, spans go of jobs that people deleted, and no
+// others.
+func TestSpansOfDeletedJobsGo(t *testing.T) {
+	clock := storetest.NewClock()
+	source := sqlite.File(file(t))
+	source.Clock = clock.Now
+	s := open(t, source)
+	db := database(t, source.Path)
+	kept, lone := newJob(), newJob()
+	kept.Job.ID = madeAt(kept.Job.ID, clock.Now())
+	lone.Job.Kind, lone.Job.ID = "lone", madeAt(lone.Job.ID, clock.Now())
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{kept, lone}}); err != nil {
+		t.Fatal(err)
+	}
+	const count = "SELECT count(*) FROM holdfast_lane_span"
+	if n := one[int](t, db, count); n != 2 {
+		t.Fatalf("two lanes have %d spans", n)
+	}
+	ids := []store.ID{lone.Job.ID}
+	if _, _, err := s.Cancel(t.Context(), store.CancelParams{Jobs: ids}); err != nil {
+		t.Fatal(err)
+	}
+	if results, _, err := s.Delete(t.Context(), store.DeleteParams{Jobs: ids}); err != nil || results[0].Err != nil {
+		t.Fatal(results, err)
+	}
+	clock.Advance(time.Hour)
+	for range 3 {
+		if _, err := s.Retain(t.Context(), store.Retention{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := one[int](t, db, count); n != 1 {
+		t.Errorf("%d spans are left, want that of the job that is there", n)
+	}
+	wantSpans(t, source.Path)
+}
+
 // TestSpansGo: spans without bodies go when their jobs are over, of lanes that are gone as well,
 // and those with bodies stay; however many there are.
 func TestSpansGo(t *testing.T) {
@@ -102,10 +148,7 @@ func TestSpansGo(t *testing.T) {
 	db := database(t, source.Path)
 	made := func(ago time.Duration) {
 		q := newJob()
-		ms := clock.Now().Add(-ago).UnixMilli()
-		for i := range 6 {
-			q.Job.ID[i] = byte(ms >> (40 - 8*i))
-		}
+		q.Job.ID = madeAt(q.Job.ID, clock.Now().Add(-ago))
 		if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil {
 			t.Fatal(err)
 		}

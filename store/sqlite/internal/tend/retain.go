@@ -70,13 +70,10 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 }
 
 // removeSpans removes spans without bodies that were made longer ago than jobs are kept: those that
-// are younger have theirs, but for jobs that people deleted. It tells whether there may be more.
+// are younger have theirs, but for jobs that people deleted or moved. If all is kept for ever these
+// are the only ones, and are looked for among all. It tells whether there may be more.
 func (v Verbs) removeSpans(ctx context.Context, rules *kept.Rules) (more bool, err error) {
-	shortest := rules.Shortest()
-	if shortest == 0 {
-		return false, nil
-	}
-	return v.spans.Remove(ctx, v.d, db.TimeOf(v.d.Micros()).Add(-shortest))
+	return v.spans.Remove(ctx, v.d, db.TimeOf(v.d.Micros()).Add(-rules.Shortest()))
 }
 
 // retainAudit removes up to limit records of what people did, to queues or to jobs that were
