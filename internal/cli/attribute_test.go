@@ -60,3 +60,38 @@ func TestAttributes(t *testing.T) {
 	s.holds(s.ok("attribute", "delete", "customer", "-o", "table"), "deleted attribute customer")
 	s.expect(s.run("attribute", "delete", "customer"), 1, "not found")
 }
+
+// TestAttributesOfDeadLetters: dead letters are redriven, exported and purged by search attributes.
+func TestAttributesOfDeadLetters(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	s.ok("attribute", "declare", "customer")
+	s.ok("attribute", "declare", "amount", "--type", "int")
+	node := s.start("dev")
+	failed := map[string]string{}
+	for _, customer := range []string{"acme", "other", "third"} {
+		id := strings.TrimSpace(s.ok("job", "enqueue", "exec", `{"command":["false"]}`, "--max-attempts", "1",
+			"--attr", "customer="+customer, "--attr", "amount=7", "-q"))
+		s.expect(s.run("job", "wait", id), 1)
+		failed[customer] = id
+	}
+	node.stop(t)
+	exported := func(want int, args ...string) {
+		t.Helper()
+		if out := s.ok(append([]string{"dead", "export"}, args...)...); strings.Count(out, "\n") != want {
+			t.Errorf("%v exports %s", args, out)
+		}
+	}
+	exported(1, "--attr", "customer=acme")
+	exported(3, "--attr", "amount>=7")
+	exported(0, "--attr", "amount>7")
+	exported(1, "--attr", "amount", "--attr", "customer=third")
+	s.holds(s.ok("dead", "redrive", "--attr", "customer=acme", "-o", "json"), failed["acme"])
+	s.holds(s.ok("dead", "purge", "--attr", "customer=other", "-o", "json"), failed["other"])
+	exported(1, "--all")
+	s.expect(s.run("dead", "redrive", "--attr", "=x"), 64, "must be NAME=VALUE")
+	for _, verb := range [][]string{{"redrive", "--yes"}, {"purge"}, {"export"}} {
+		s.expect(s.run(append([]string{"dead", verb[0], "--attr", "nobody=x"}, verb[1:]...)...), 64, "is not declared")
+	}
+	s.expect(s.run("dead", "redrive", "--all", "--attr", "customer=third"), 64, "--all takes no")
+}

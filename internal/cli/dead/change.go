@@ -47,7 +47,7 @@ func (a verbs) run(ctx context.Context, cmd *cobra.Command, c *change, fingerpri
 	return a.WithClient(ctx, func(client *holdfast.Client) error {
 		goOn, err := a.confirmed(ctx, client, filter, c)
 		if !goOn || err != nil {
-			return err
+			return arg.InvalidIsUsage(err)
 		}
 		out := a.NewList()
 		var unprinted error
@@ -67,9 +67,11 @@ func (a verbs) run(ctx context.Context, cmd *cobra.Command, c *change, fingerpri
 			}
 			unprinted = out.Add(view, nil)
 		})
-		a.Notef("%s %s.", output.Plural(report.Done, "dead letter"), c.done)
+		if err == nil || report.Done > 0 {
+			a.Notef("%s %s.", output.Plural(report.Done, "dead letter"), c.done)
+		}
 		if err != nil {
-			return out.BreakOff(err)
+			return out.BreakOff(arg.InvalidIsUsage(err))
 		}
 		if unprinted != nil {
 			return unprinted
@@ -216,11 +218,13 @@ and journals. What --redact hides is not in them: to keep what is then purged, u
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				to := a.HideLines(a.Env.Stdout)
 				n, err := dead.Export(ctx, client, filter, to)
-				a.Notef("%s written.", output.Plural(n, "dead letter"))
+				if err == nil || n > 0 {
+					a.Notef("%s written.", output.Plural(n, "dead letter"))
+				}
 				if hides, ok := to.(interface{ Hidden() int }); ok && hides.Hidden() > 0 {
 					a.Notef("Values of %d of them are hidden, and not in the file; with --redact none all are written.", hides.Hidden())
 				}
-				return err
+				return arg.InvalidIsUsage(err)
 			})
 		}),
 	}

@@ -19,6 +19,7 @@ import (
 type filterFlags struct {
 	filter        store.Filter
 	since, before string
+	attributes    []string
 	all           bool
 }
 
@@ -31,6 +32,8 @@ func (f *filterFlags) addGroups(cmd *cobra.Command) {
 func (f *filterFlags) add(cmd *cobra.Command) {
 	f.addGroups(cmd)
 	cmd.Flags().StringArrayVar(&f.filter.Tags, "tag", nil, "only dead letters with `TAG`; repeatable")
+	cmd.Flags().StringArrayVar(&f.attributes, "attr", nil,
+		"only dead letters whose search attribute has a value, as `NAME=VALUE`, or is compared, or is there, as in \"job list\"; repeatable")
 	cmd.Flags().StringVar(&f.since, "since", "", "only jobs that failed at `TIME` or later; a duration is how long ago, such as 24h")
 	cmd.Flags().StringVar(&f.before, "before", "", "only jobs that failed before `TIME`, or longer ago")
 	cmd.Flags().BoolVar(&f.all, "all", false, "all dead letters of the namespace")
@@ -56,7 +59,10 @@ func (f *filterFlags) parse(cmd *cobra.Command, fingerprints []string, now time.
 			return filter, fmt.Errorf("--%s: %w", t.flag, err)
 		}
 	}
-	narrowed := len(f.filter.Fingerprints)+len(f.filter.Queues)+len(f.filter.Kinds)+len(f.filter.Tags) > 0 || f.since != "" || f.before != ""
+	if f.filter.Attributes, err = arg.ParseAttributes(f.attributes); err != nil {
+		return filter, err
+	}
+	narrowed := len(f.attributes)+len(f.filter.Fingerprints)+len(f.filter.Queues)+len(f.filter.Kinds)+len(f.filter.Tags) > 0 || f.since != "" || f.before != ""
 	switch {
 	case narrowed && f.all:
 		return filter, arg.Usagef("--all takes no fingerprints and no other filter")

@@ -84,7 +84,7 @@ func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
 	if f.filter.Args, err = parseMatches("args", f.args); err != nil {
 		return f.filter, err
 	}
-	f.filter.Attributes, err = parseAttributes(f.attributes)
+	f.filter.Attributes, err = arg.ParseAttributes(f.attributes)
 	return f.filter, err
 }
 
@@ -195,25 +195,4 @@ func isPath(path string) bool {
 		return !strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(pointer), "~")
 	}
 	return !slices.Contains(strings.Split(path, "."), "")
-}
-
-// parseAttributes reads NAME=VALUE, other comparisons, and NAME alone. The type of a value is that
-// with which the name is declared.
-func parseAttributes(texts []string) (all []store.AttributeMatch, err error) {
-	for _, text := range texts {
-		m := store.AttributeMatch{Name: text, Op: store.AttributeIsThere}
-		if at := strings.IndexAny(text, "<>="); at >= 0 {
-			op := text[at : at+1]
-			if op != "=" && strings.HasPrefix(text[at+1:], "=") {
-				op += "="
-			}
-			m = store.AttributeMatch{Name: text[:at], Op: store.AttributeOp(op), Value: store.TextValue(text[at+len(op):])}
-		}
-		if err := store.CheckAttributeName(m.Name); err != nil {
-			return nil, arg.Usagef("--attr %q: must be NAME=VALUE, such as customer=acme, or 'amount>=10', or a NAME alone",
-				output.Clip(text, 60))
-		}
-		all = append(all, m)
-	}
-	return all, nil
 }
