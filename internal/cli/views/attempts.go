@@ -15,17 +15,17 @@ import (
 type Attempts struct {
 	MaxAttempts Number    `json:"max_attempts"`
 	Backoff     *Backoff  `json:"backoff"`
-	Timeout     span      `json:"timeout"`
-	Heartbeat   span      `json:"heartbeat_timeout"`
+	Timeout     Span      `json:"timeout"`
+	Heartbeat   Span      `json:"heartbeat_timeout"`
 	Retention   Text      `json:"retention"` // the class by which finished jobs are kept
-	SetAt       timestamp `json:"set_at"`
+	SetAt       Timestamp `json:"set_at"`
 	SetBy       Text      `json:"set_by"`
 }
 
 func newAttempts(q store.QueueAttempts) Attempts {
 	return Attempts{
-		MaxAttempts: Number(q.MaxAttempts), Backoff: newBackoff(q.Backoff), Timeout: span(q.Timeout), Heartbeat: span(q.Heartbeat),
-		Retention: Text(q.Retention), SetAt: timestamp(q.SetAt), SetBy: Text(q.SetBy),
+		MaxAttempts: Number(q.MaxAttempts), Backoff: newBackoff(q.Backoff), Timeout: Span(q.Timeout), Heartbeat: Span(q.Heartbeat),
+		Retention: Text(q.Retention), SetAt: Timestamp(q.SetAt), SetBy: Text(q.SetBy),
 	}
 }
 
@@ -33,7 +33,7 @@ func newBackoff(b store.Backoff) *Backoff {
 	if b == (store.Backoff{}) {
 		return nil
 	}
-	return &Backoff{Base: span(b.Base), Cap: span(b.Cap), Jitter: b.Jitter}
+	return &Backoff{Base: Span(b.Base), Cap: Span(b.Cap), Jitter: b.Jitter}
 }
 
 // SetQueue is what is set of a queue after a change.
@@ -67,8 +67,8 @@ type KindAttempts struct {
 	Nodes       []Big              `json:"nodes"` // on which it is so
 	MaxAttempts Effective[Number]  `json:"max_attempts"`
 	Backoff     EffectiveOfBackoff `json:"backoff"`
-	Timeout     Effective[span]    `json:"timeout"`
-	Heartbeat   Effective[span]    `json:"heartbeat_timeout"`
+	Timeout     Effective[Span]    `json:"timeout"`
+	Heartbeat   Effective[Span]    `json:"heartbeat_timeout"`
 }
 
 // Effective is what counts of a setting, who has said it, and what the handler says.
@@ -83,7 +83,7 @@ type Effective[T any] struct {
 type EffectiveOfBackoff struct {
 	Effective[*Backoff]
 
-	Waits []span `json:"waits"`
+	Waits []Span `json:"waits"`
 }
 
 // mostWaits bounds the waits that are told of a function.
@@ -117,13 +117,13 @@ func newKindAttempts(kind string, p store.Policy, queue store.AttemptSettings) K
 	v := KindAttempts{
 		Kind:        kind,
 		MaxAttempts: Effective[Number]{Number(p.MaxAttempts), Number(is.MaxAttempts), by.MaxAttempts},
-		Timeout:     Effective[span]{span(p.Timeout), span(is.Timeout), by.Timeout},
-		Heartbeat:   Effective[span]{span(p.Heartbeat), span(is.Heartbeat), by.Heartbeat},
-		Backoff:     EffectiveOfBackoff{Waits: []span{}},
+		Timeout:     Effective[Span]{Span(p.Timeout), Span(is.Timeout), by.Timeout},
+		Heartbeat:   Effective[Span]{Span(p.Heartbeat), Span(is.Heartbeat), by.Heartbeat},
+		Backoff:     EffectiveOfBackoff{Waits: []Span{}},
 	}
 	v.Backoff.Effective = Effective[*Backoff]{newBackoff(p.Backoff), newBackoff(is.Backoff), by.Backoff}
 	for _, d := range p.Delays[:min(len(p.Delays), mostWaits)] {
-		v.Backoff.Waits = append(v.Backoff.Waits, span(d))
+		v.Backoff.Waits = append(v.Backoff.Waits, Span(d))
 	}
 	if by.Backoff == store.ByHandler && len(p.Delays) > 0 {
 		v.Backoff.Effective.Effective = nil // the waits count
@@ -146,7 +146,7 @@ func kindAttemptsRow(v *KindAttempts) []string {
 	}
 }
 
-func lasting(d span) string {
+func lasting(d Span) string {
 	if d == 0 {
 		return "none"
 	}

@@ -14,13 +14,13 @@ type Attribute struct {
 	Namespace  string    `json:"namespace"`
 	Name       string    `json:"name"`
 	Type       string    `json:"type"`
-	DeclaredAt timestamp `json:"declared_at"`
+	DeclaredAt Timestamp `json:"declared_at"`
 	Leaving    bool      `json:"leaving"`
 }
 
 // NewAttribute returns the view of an attribute.
 func NewAttribute(namespace string, a *store.DeclaredAttribute) Attribute {
-	return Attribute{Namespace: namespace, Name: a.Name, Type: a.Type.String(), DeclaredAt: timestamp(a.DeclaredAt), Leaving: a.Leaving}
+	return Attribute{Namespace: namespace, Name: a.Name, Type: a.Type.String(), DeclaredAt: Timestamp(a.DeclaredAt), Leaving: a.Leaving}
 }
 
 // AttributeHeader is the header of a table of search attributes.

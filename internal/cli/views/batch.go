@@ -20,9 +20,9 @@ type Batch struct {
 	Failed    int64       `json:"failed"`
 	Cancelled int64       `json:"cancelled"`
 	Calls     []BatchCall `json:"calls"`
-	CreatedAt timestamp   `json:"created_at"`
-	ClosedAt  timestamp   `json:"closed_at"`
-	DoneAt    timestamp   `json:"done_at"` // when the jobs for its end were enqueued
+	CreatedAt Timestamp   `json:"created_at"`
+	ClosedAt  Timestamp   `json:"closed_at"`
+	DoneAt    Timestamp   `json:"done_at"` // when the jobs for its end were enqueued
 }
 
 // BatchCall is a job that is enqueued at the end of a batch.
@@ -46,7 +46,7 @@ func NewBatch(b *store.JobBatch) Batch {
 	v := Batch{
 		ID: b.ID.String(), Namespace: b.Namespace, Name: Text(b.Name), State: "open", Counted: b.Counts.Total(),
 		Completed: b.Counts.Completed, Failed: b.Counts.Failed, Cancelled: b.Counts.Cancelled, Calls: []BatchCall{},
-		CreatedAt: timestamp(b.CreatedAt), ClosedAt: timestamp(b.ClosedAt), DoneAt: timestamp(b.DoneAt),
+		CreatedAt: Timestamp(b.CreatedAt), ClosedAt: Timestamp(b.ClosedAt), DoneAt: Timestamp(b.DoneAt),
 	}
 	switch {
 	case !b.DoneAt.IsZero():

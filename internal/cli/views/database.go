@@ -58,12 +58,12 @@ type Health struct {
 	Schema int `json:"schema"`
 	Nodes  int `json:"nodes"` // that are alive and serve the namespace
 	// Lag is that of the queue whose oldest available job has waited longest, and Queue its name.
-	Lag   span `json:"lag"`
+	Lag   Span `json:"lag"`
 	Queue Text `json:"queue"`
 }
 
 // SetLag sets the lag and its queue.
-func (v *Health) SetLag(lag time.Duration, queue string) { v.Lag, v.Queue = span(lag), Text(queue) }
+func (v *Health) SetLag(lag time.Duration, queue string) { v.Lag, v.Queue = Span(lag), Text(queue) }
 
 // SilentText says that a node which serves a namespace has been silent for several beats; "" if not
 // so. It may count as alive.

@@ -15,8 +15,8 @@ type DeadGroup struct {
 	Fingerprint string    `json:"fingerprint"`
 	Count       Count     `json:"count"`
 	Queues      []string  `json:"queues"`
-	FirstSeen   timestamp `json:"first_seen"`
-	LastSeen    timestamp `json:"last_seen"`
+	FirstSeen   Timestamp `json:"first_seen"`
+	LastSeen    Timestamp `json:"last_seen"`
 	Job         string    `json:"job"`
 	Reason      Text      `json:"reason"`
 	Error       Text      `json:"error"`
@@ -25,8 +25,8 @@ type DeadGroup struct {
 // NewDeadGroup returns the view of a group, whose fingerprint is written like this.
 func NewDeadGroup(g *store.DeadGroup, fingerprint string) DeadGroup {
 	return DeadGroup{
-		Kind: g.Kind, Fingerprint: fingerprint, Count: NewCount(g.Count), Queues: g.Queues, FirstSeen: timestamp(g.FirstSeen),
-		LastSeen: timestamp(g.LastSeen), Job: g.Job.String(), Reason: Text(g.Reason), Error: Text(g.Error),
+		Kind: g.Kind, Fingerprint: fingerprint, Count: NewCount(g.Count), Queues: g.Queues, FirstSeen: Timestamp(g.FirstSeen),
+		LastSeen: Timestamp(g.LastSeen), Job: g.Job.String(), Reason: Text(g.Reason), Error: Text(g.Error),
 	}
 }
 

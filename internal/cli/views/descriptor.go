@@ -20,7 +20,7 @@ type Descriptor struct {
 	Example     json.RawMessage `json:"example"`
 	Signals     []string        `json:"signals"`
 	Updates     []string        `json:"updates"`
-	At          timestamp       `json:"at"`
+	At          Timestamp       `json:"at"`
 	Build       *Build          `json:"build"`
 }
 
@@ -39,7 +39,7 @@ func NewDescriptor(d *describe.Described) *Descriptor {
 		Owner: Text(d.Info.Owner), Link: Text(d.Info.Link), Description: Text(d.Info.Description), Deprecated: Text(d.Info.Deprecated),
 		Args: schema(d.Info.Args), Result: schema(d.Info.Result), Example: orNull(d.Info.Example),
 		Signals: append([]string{}, d.Info.Signals...), Updates: append([]string{}, d.Info.Updates...),
-		At: timestamp(d.At), Build: newBuild(d.Build),
+		At: Timestamp(d.At), Build: newBuild(d.Build),
 	}
 }
 

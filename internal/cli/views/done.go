@@ -37,12 +37,12 @@ type Paused struct {
 type Rested struct {
 	Namespace string    `json:"namespace"`
 	Queue     string    `json:"queue"`
-	Until     timestamp `json:"until"`
+	Until     Timestamp `json:"until"`
 }
 
 // NewRested returns the view of a queue that rests until a time.
 func NewRested(namespace, queue string, until time.Time) Rested {
-	return Rested{Namespace: namespace, Queue: queue, Until: timestamp(until)}
+	return Rested{Namespace: namespace, Queue: queue, Until: Timestamp(until)}
 }
 
 // AskedNode is a node that was asked to be quiet, to drain or to resume.

@@ -176,7 +176,7 @@ func samples() []sample {
 		{value: Forked{ID: r.ID.String(), ForkedFrom: r.ID.String()}},
 		{value: Sent{ID: r.ID.String(), Signal: "approved", DedupKey: "mail-1", Message: 1<<60 + 1}},
 		{value: Answered{Token: "hfc_x", Answer: "completed"}},
-		{value: Item{Offset: 3, At: timestamp(sampleTime), Value: json.RawMessage(`"approved"`)}},
+		{value: Item{Offset: 3, At: Timestamp(sampleTime), Value: json.RawMessage(`"approved"`)}},
 		{value: NewPoint(point), list: PointHeader, row: func() []string { return PointRow(point) }},
 		{value: NewPoint(&others), list: PointHeader, row: func() []string { return PointRow(&others) }},
 		{value: NewSample(onNode), list: NodeSampleHeader, row: func() []string { return NodeSampleRow(onNode) }},

@@ -11,13 +11,13 @@ import (
 // Item is an item of a stream, or the value of a key.
 type Item struct {
 	Offset Big             `json:"offset"`
-	At     timestamp       `json:"at"`
+	At     Timestamp       `json:"at"`
 	Value  json.RawMessage `json:"value"`
 }
 
 // NewItem returns the view of an item.
 func NewItem(item *holdfast.StreamItem) Item {
-	return Item{Offset: Big(item.Offset), At: timestamp(item.At), Value: payload(item.Value, 0)}
+	return Item{Offset: Big(item.Offset), At: Timestamp(item.At), Value: payload(item.Value, 0)}
 }
 
 // ItemColumns are the columns of the table, with widths for a stream that is followed.

@@ -23,18 +23,18 @@ type Job struct {
 	Codec           int             `json:"codec"`
 	Tags            []string        `json:"tags"`
 	Attributes      json.RawMessage `json:"attributes"`
-	CreatedAt       timestamp       `json:"created_at"`
-	RunAt           timestamp       `json:"run_at"`
-	ClaimedAt       timestamp       `json:"claimed_at"`
-	StartedAt       timestamp       `json:"started_at"`
-	FinishedAt      timestamp       `json:"finished_at"`
+	CreatedAt       Timestamp       `json:"created_at"`
+	RunAt           Timestamp       `json:"run_at"`
+	ClaimedAt       Timestamp       `json:"claimed_at"`
+	StartedAt       Timestamp       `json:"started_at"`
+	FinishedAt      Timestamp       `json:"finished_at"`
 	ResultCodec     int             `json:"result_codec"`
 	Fingerprint     Text            `json:"fingerprint"`
 	Attempt         int             `json:"attempt"`
 	MaxAttempts     Number          `json:"max_attempts"`
-	Timeout         span            `json:"timeout"`
-	Heartbeat       span            `json:"heartbeat_timeout"`
-	Deadline        timestamp       `json:"deadline"`
+	Timeout         Span            `json:"timeout"`
+	Heartbeat       Span            `json:"heartbeat_timeout"`
+	Deadline        Timestamp       `json:"deadline"`
 	Backoff         *Backoff        `json:"backoff"`
 	OfKind          []string        `json:"of_kind"`
 	OrderingKey     Text            `json:"ordering_key"`
@@ -63,7 +63,7 @@ type Job struct {
 	Batch           Text            `json:"batch"`
 	OnParentClose   string          `json:"on_parent_close"`
 	Source          Text            `json:"source"`
-	Nominal         timestamp       `json:"nominal"`
+	Nominal         Timestamp       `json:"nominal"`
 	Follows         Text            `json:"follows"`
 	Called          *BatchResult    `json:"called"`
 	Why             []Cause         `json:"why"`
@@ -81,8 +81,8 @@ type Predecessor struct {
 
 // Backoff is the policy of the delays between attempts.
 type Backoff struct {
-	Base   span    `json:"base"`
-	Cap    span    `json:"cap"`
+	Base   Span    `json:"base"`
+	Cap    Span    `json:"cap"`
 	Jitter float64 `json:"jitter"`
 }
 
@@ -91,13 +91,13 @@ type Checkpoint struct {
 	Percent   float64         `json:"percent"`
 	Message   Text            `json:"message"`
 	Value     json.RawMessage `json:"value"`
-	UpdatedAt timestamp       `json:"updated_at"`
+	UpdatedAt Timestamp       `json:"updated_at"`
 }
 
 // Wait is what a parked job waits for.
 type Wait struct {
-	Since  timestamp       `json:"since"`
-	Until  timestamp       `json:"until"`
+	Since  Timestamp       `json:"since"`
+	Until  Timestamp       `json:"until"`
 	Held   bool            `json:"held"`
 	Handed bool            `json:"handed_over"`
 	Reason Text            `json:"reason"`
@@ -111,9 +111,9 @@ type Attempt struct {
 	LeaseNumber Big       `json:"lease_number"`
 	Node        Big       `json:"node"`
 	Build       *Build    `json:"build"`
-	ClaimedAt   timestamp `json:"claimed_at"`
-	StartedAt   timestamp `json:"started_at"`
-	EndedAt     timestamp `json:"ended_at"`
+	ClaimedAt   Timestamp `json:"claimed_at"`
+	StartedAt   Timestamp `json:"started_at"`
+	EndedAt     Timestamp `json:"ended_at"`
 	Outcome     string    `json:"outcome"`
 	Reason      Text      `json:"reason"`
 	Error       Text      `json:"error"`
@@ -124,7 +124,7 @@ type Attempt struct {
 type Cause struct {
 	Code  string    `json:"code"`
 	Text  string    `json:"text"`
-	Until timestamp `json:"until"`
+	Until Timestamp `json:"until"`
 	Job   Text      `json:"job"`
 	Node  Big       `json:"node"`
 	Limit Text      `json:"limit"`
@@ -132,7 +132,7 @@ type Cause struct {
 
 // Action is an action of a person on a job.
 type Action struct {
-	At     timestamp `json:"at"`
+	At     Timestamp `json:"at"`
 	Action string    `json:"action"`
 	Actor  Text      `json:"actor"`
 	Reason Text      `json:"reason"`
@@ -152,11 +152,11 @@ func NewJob(r *store.Record) Job {
 		State: r.State.String(), Reason: Text(r.Reason), Error: Text(r.Error), Priority: r.Priority,
 		Args: payload(r.Args, r.Codec), Result: payload(r.Result, r.ResultCodec), Metadata: payload(r.Metadata, 0), Codec: r.Codec,
 		Attributes: attributeValues(r.Attributes), Tags: append([]string{}, r.Tags...),
-		CreatedAt: timestamp(r.CreatedAt), RunAt: timestamp(r.RunAt),
-		ClaimedAt: timestamp(r.ClaimedAt), StartedAt: timestamp(r.StartedAt), FinishedAt: timestamp(r.FinishedAt),
+		CreatedAt: Timestamp(r.CreatedAt), RunAt: Timestamp(r.RunAt),
+		ClaimedAt: Timestamp(r.ClaimedAt), StartedAt: Timestamp(r.StartedAt), FinishedAt: Timestamp(r.FinishedAt),
 		ResultCodec: r.ResultCodec, Fingerprint: fingerprint(r.Fingerprint),
 		Attempt: r.Attempt, MaxAttempts: Number(r.MaxAttempts),
-		Timeout: span(r.Options.Timeout), Heartbeat: span(r.Options.Heartbeat), Deadline: timestamp(r.Options.Deadline),
+		Timeout: Span(r.Options.Timeout), Heartbeat: Span(r.Options.Heartbeat), Deadline: Timestamp(r.Options.Deadline),
 		OrderingKey: Text(r.OrderingKey), Unique: r.UniqueKey != nil,
 		Key: Text(r.Options.Key), KeepKey: Text(KeepText(r.Options.KeepKey)), KeepTurn: r.Options.KeepTurn,
 		OfKind: r.Options.OfKind.Names(), Blocked: r.Blocked, CancelRequested: r.CancelRequested,
@@ -167,14 +167,14 @@ func NewJob(r *store.Record) Job {
 		Journal: Number(r.Journal), Messages: Number(r.Messages),
 		Parent: Text(IDText(r.Parent)), Batch: Text(IDText(r.Batch)), Called: newBatchResult(r.Options.Called),
 		OnParentClose: closeWords[r.OnParentClose], Source: Text(r.Options.Source),
-		Nominal: timestamp(r.Options.Nominal), Follows: Text(IDText(r.Options.Follows)),
+		Nominal: Timestamp(r.Options.Nominal), Follows: Text(IDText(r.Options.Follows)),
 	}
 	if b := r.Options.Backoff; b.Base != 0 || b.Cap != 0 {
-		v.Backoff = &Backoff{Base: span(b.Base), Cap: span(b.Cap), Jitter: b.Jitter}
+		v.Backoff = &Backoff{Base: Span(b.Base), Cap: Span(b.Cap), Jitter: b.Jitter}
 	}
 	if c := r.Checkpoint; c != nil {
 		v.Checkpoint = &Checkpoint{
-			Percent: c.Percent, Message: Text(c.Message), Value: payload(c.Value, 0), UpdatedAt: timestamp(c.UpdatedAt),
+			Percent: c.Percent, Message: Text(c.Message), Value: payload(c.Value, 0), UpdatedAt: Timestamp(c.UpdatedAt),
 		}
 	}
 	return v
@@ -186,7 +186,7 @@ func viewWait(r *store.Record) *Wait {
 		return nil
 	}
 	return &Wait{
-		Since: timestamp(w.Since), Until: timestamp(w.Until), Held: w.Held, Handed: w.HandedOver, Reason: Text(w.Reason), Error: Text(w.Error),
+		Since: Timestamp(w.Since), Until: Timestamp(w.Until), Held: w.Held, Handed: w.HandedOver, Reason: Text(w.Reason), Error: Text(w.Error),
 		For: payload(w.For, 0),
 	}
 }
@@ -200,7 +200,7 @@ func viewCauses(causes []why.Cause) []Cause {
 	views := []Cause{}
 	for _, c := range causes {
 		views = append(views, Cause{
-			Code: string(c.Code), Text: c.Text, Until: timestamp(c.Until), Job: Text(IDText(c.Job)), Node: Big(c.Node), Limit: Text(c.Limit),
+			Code: string(c.Code), Text: c.Text, Until: Timestamp(c.Until), Job: Text(IDText(c.Job)), Node: Big(c.Node), Limit: Text(c.Limit),
 		})
 	}
 	return views
@@ -213,14 +213,14 @@ func NewWholeJob(r *store.Record, causes []why.Cause) Job {
 	v.Attempts = []Attempt{}
 	for _, a := range r.Attempts {
 		v.Attempts = append(v.Attempts, Attempt{
-			Number: a.Number, LeaseNumber: Big(a.LeaseNumber), Node: Big(a.Node), Build: newBuild(a.Build), ClaimedAt: timestamp(a.ClaimedAt),
-			StartedAt: timestamp(a.StartedAt), EndedAt: timestamp(a.EndedAt), Outcome: a.Outcome.String(), Reason: Text(a.Reason),
+			Number: a.Number, LeaseNumber: Big(a.LeaseNumber), Node: Big(a.Node), Build: newBuild(a.Build), ClaimedAt: Timestamp(a.ClaimedAt),
+			StartedAt: Timestamp(a.StartedAt), EndedAt: Timestamp(a.EndedAt), Outcome: a.Outcome.String(), Reason: Text(a.Reason),
 			Error: Text(a.Error), Trace: Text(a.Trace),
 		})
 	}
 	v.Actions = []Action{}
 	for _, a := range r.Actions {
-		v.Actions = append(v.Actions, Action{timestamp(a.At), string(a.Kind), Text(a.Actor), Text(a.Reason)})
+		v.Actions = append(v.Actions, Action{Timestamp(a.At), string(a.Kind), Text(a.Actor), Text(a.Reason)})
 	}
 	for _, p := range r.Predecessors {
 		view := Predecessor{Job: p.On.String(), IfFailed: p.IfFailed.String()}

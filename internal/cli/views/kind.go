@@ -25,11 +25,11 @@ type Unserved struct {
 	Queue     string    `json:"queue"`
 	Version   Text      `json:"version"`
 	Known     bool      `json:"known"` // live nodes have the kind, but do not serve the queue
-	OldestDue timestamp `json:"oldest_due"`
+	OldestDue Timestamp `json:"oldest_due"`
 }
 
 func newUnserved(u *store.Unserved) Unserved {
-	return Unserved{Kind: u.Kind, Queue: u.Queue, Version: Text(u.Version), Known: u.Known, OldestDue: timestamp(u.OldestDue)}
+	return Unserved{Kind: u.Kind, Queue: u.Queue, Version: Text(u.Version), Known: u.Known, OldestDue: Timestamp(u.OldestDue)}
 }
 
 // KindsOf lists the kinds of a namespace, by name; described are those of which code has told.

@@ -28,13 +28,13 @@ type Limit struct {
 	Held      *int           `json:"held"`       // slots, by all nodes; null: nodes hold none, whatever runs
 	Holders   []Holder       `json:"holders"`
 	Wishes    []Holder       `json:"wishes"`    // the nodes that would hold more of a fair share, and how many
-	WantedAt  timestamp      `json:"wanted_at"` // when a node last asked for more slots than it got
-	NextAt    timestamp      `json:"next_at"`   // when the next job may start by the rate, if that is later
-	Drained   timestamp      `json:"drained_until"`
+	WantedAt  Timestamp      `json:"wanted_at"` // when a node last asked for more slots than it got
+	NextAt    Timestamp      `json:"next_at"`   // when the next job may start by the rate, if that is later
+	Drained   Timestamp      `json:"drained_until"`
 	Declared  bool           `json:"declared"` // by code
 	Drift     bool           `json:"drift"`    // it differs from what code declares
-	CreatedAt timestamp      `json:"created_at"`
-	UpdatedAt timestamp      `json:"updated_at"`
+	CreatedAt Timestamp      `json:"created_at"`
+	UpdatedAt Timestamp      `json:"updated_at"`
 }
 
 // Holder is a node that holds slots of a limit.
@@ -57,15 +57,15 @@ func NewLimit(l *store.Limit) Limit {
 		Namespace: l.Namespace, Name: l.Name, PerKey: l.PerKey, FairShare: l.Fair, NoJobs: l.NoJobs,
 		Queues: append([]string{}, l.Queues...), Kinds: map[string]int{},
 		Holders: []Holder{}, Wishes: []Holder{}, Declared: l.Declared != "", Drift: limit.Drifts(l),
-		CreatedAt: timestamp(l.CreatedAt), UpdatedAt: timestamp(l.UpdatedAt),
-		WantedAt: timestamp(l.WantedAt),
+		CreatedAt: Timestamp(l.CreatedAt), UpdatedAt: Timestamp(l.UpdatedAt),
+		WantedAt: Timestamp(l.WantedAt),
 	}
 	if !l.Uncapped {
 		v.Capacity = &l.Capacity
 	}
 	if l.Rate != nil {
 		burst := l.Rate.Bursts()
-		v.Rate, v.Burst, v.NextAt, v.Drained = Text(l.Rate.String()), &burst, timestamp(l.NextAt), timestamp(l.DrainedUntil)
+		v.Rate, v.Burst, v.NextAt, v.Drained = Text(l.Rate.String()), &burst, Timestamp(l.NextAt), Timestamp(l.DrainedUntil)
 	}
 	maps.Copy(v.Kinds, l.Kinds)
 	held := 0

@@ -24,7 +24,7 @@ type Node struct {
 	Alive      bool           `json:"alive"`
 	Leader     bool           `json:"leader"`
 	Mode       string         `json:"mode"`
-	ModeAt     timestamp      `json:"mode_at"` // when a person asked for it
+	ModeAt     Timestamp      `json:"mode_at"` // when a person asked for it
 	ModeBy     Text           `json:"mode_by"`
 	Unwell     []string       `json:"unwell"` // what is wrong with it
 	Namespace  Text           `json:"namespace"`
@@ -33,11 +33,11 @@ type Node struct {
 	Queues     []string       `json:"queues"`      // empty: all
 	QueueSlots map[string]int `json:"queue_slots"` // of queues with fewer than the node
 	Kinds      []string       `json:"kinds"`
-	DeadAfter  span           `json:"dead_after"`
-	StartedAt  timestamp      `json:"started_at"`
-	BeatAt     timestamp      `json:"beat_at"`
+	DeadAfter  Span           `json:"dead_after"`
+	StartedAt  Timestamp      `json:"started_at"`
+	BeatAt     Timestamp      `json:"beat_at"`
 	Silent     bool           `json:"silent"` // for several beats; it may be dead
-	EndedAt    timestamp      `json:"ended_at"`
+	EndedAt    Timestamp      `json:"ended_at"`
 	Ended      Text           `json:"ended"` // how: left, or dead
 }
 
@@ -58,10 +58,10 @@ func NewNode(n *store.Node, now time.Time) Node {
 		ID: Big(n.ID), Name: n.Info.Name, Host: Text(n.Info.Host), Version: Text(n.Info.Version), Engine: Text(n.Info.Engine),
 		Alive: isAlive(n, now), Leader: n.Leader,
 		Namespace: Text(n.Info.Namespace),
-		Mode:      n.Mode.String(), ModeAt: timestamp(n.ModeAt), ModeBy: Text(n.ModeBy), Unwell: append([]string{}, n.Unwell...),
+		Mode:      n.Mode.String(), ModeAt: Timestamp(n.ModeAt), ModeBy: Text(n.ModeBy), Unwell: append([]string{}, n.Unwell...),
 		Slots: n.Info.Slots, Running: n.Running,
-		Queues: queuesOf(n), QueueSlots: queueSlots, Kinds: kindsOf(n), DeadAfter: span(n.Info.DeadAfter),
-		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), Silent: n.IsLate(now), EndedAt: timestamp(n.DeadAt),
+		Queues: queuesOf(n), QueueSlots: queueSlots, Kinds: kindsOf(n), DeadAfter: Span(n.Info.DeadAfter),
+		StartedAt: Timestamp(n.StartedAt), BeatAt: Timestamp(n.BeatAt), Silent: n.IsLate(now), EndedAt: Timestamp(n.DeadAt),
 		Ended: Text(n.Ended.String()),
 	}
 }

@@ -27,8 +27,8 @@ type Operation struct {
 	Refused    int                `json:"refused"`
 	Gone       int                `json:"gone"`
 	Refusals   []OperationRefusal `json:"refusals"`
-	CreatedAt  timestamp          `json:"created_at"`
-	FinishedAt timestamp          `json:"finished_at"`
+	CreatedAt  Timestamp          `json:"created_at"`
+	FinishedAt Timestamp          `json:"finished_at"`
 }
 
 // OperationRefusal is a job that an operation could not change.
@@ -43,7 +43,7 @@ func NewOperation(o *operation.Info) Operation {
 		ID: o.ID.String(), Namespace: o.Filter.Namespace, Action: o.Action.String(), Filter: o.FilterJSON(), Actor: Text(o.Actor),
 		Note: Text(o.Note), State: o.State.String(), Reason: Text(o.Reason), Error: Text(o.Error), Expected: o.Expected,
 		Matched: o.Counts.Matched, Changed: o.Counts.Changed, Already: o.Counts.Already, Refused: o.Counts.Refused, Gone: o.Counts.Gone,
-		Refusals: []OperationRefusal{}, CreatedAt: timestamp(o.CreatedAt), FinishedAt: timestamp(o.FinishedAt),
+		Refusals: []OperationRefusal{}, CreatedAt: Timestamp(o.CreatedAt), FinishedAt: Timestamp(o.FinishedAt),
 	}
 	for _, r := range o.Refusals {
 		v.Refusals = append(v.Refusals, OperationRefusal{r.Job.String(), r.Error})

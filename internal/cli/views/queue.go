@@ -14,15 +14,15 @@ import (
 type Queue struct {
 	Namespace string           `json:"namespace"`
 	Name      string           `json:"name"`
-	CreatedAt timestamp        `json:"created_at"`
+	CreatedAt Timestamp        `json:"created_at"`
 	Paused    bool             `json:"paused"`
-	PausedAt  timestamp        `json:"paused_at"`
+	PausedAt  Timestamp        `json:"paused_at"`
 	PausedBy  Text             `json:"paused_by"`
-	RestUntil timestamp        `json:"rest_until"` // the last rest, which may be over
+	RestUntil Timestamp        `json:"rest_until"` // the last rest, which may be over
 	RestLevel int              `json:"rest_level"`
 	Attempts  Attempts         `json:"attempts"`
 	Counts    map[string]Count `json:"counts"`
-	OldestDue timestamp        `json:"oldest_due"`
+	OldestDue Timestamp        `json:"oldest_due"`
 }
 
 // Count is a number of jobs; if it is not exact, there are more.
@@ -39,10 +39,10 @@ var countedStates = []store.State{
 // NewQueue returns the view of a queue.
 func NewQueue(q *store.Queue) Queue {
 	v := Queue{
-		Namespace: q.Namespace, Name: q.Name, CreatedAt: timestamp(q.CreatedAt),
-		Paused: !q.PausedAt.IsZero(), PausedAt: timestamp(q.PausedAt), PausedBy: Text(q.PausedBy),
-		RestUntil: timestamp(q.Rest.Until), RestLevel: q.Rest.Level, Attempts: newAttempts(q.Attempts),
-		Counts: map[string]Count{}, OldestDue: timestamp(q.OldestDue),
+		Namespace: q.Namespace, Name: q.Name, CreatedAt: Timestamp(q.CreatedAt),
+		Paused: !q.PausedAt.IsZero(), PausedAt: Timestamp(q.PausedAt), PausedBy: Text(q.PausedBy),
+		RestUntil: Timestamp(q.Rest.Until), RestLevel: q.Rest.Level, Attempts: newAttempts(q.Attempts),
+		Counts: map[string]Count{}, OldestDue: Timestamp(q.OldestDue),
 	}
 	for _, state := range countedStates {
 		count := q.Counts[state]

@@ -15,7 +15,7 @@ type Retention struct {
 	Completed Text      `json:"completed"`
 	Failed    Text      `json:"failed"`
 	Cancelled Text      `json:"cancelled"`
-	SetAt     timestamp `json:"set_at"`
+	SetAt     Timestamp `json:"set_at"`
 	SetBy     Text      `json:"set_by"`
 }
 
@@ -23,7 +23,7 @@ type Retention struct {
 func NewRetention(c *store.RetentionClass) Retention {
 	return Retention{
 		Name: c.Name, Completed: keepText(c.Completed), Failed: keepText(c.Failed), Cancelled: keepText(c.Cancelled),
-		SetAt: timestamp(c.SetAt), SetBy: Text(c.SetBy),
+		SetAt: Timestamp(c.SetAt), SetBy: Text(c.SetBy),
 	}
 }
 

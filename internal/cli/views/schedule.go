@@ -18,22 +18,22 @@ type Schedule struct {
 	Job       ScheduledJob `json:"job"`
 	Overlap   string       `json:"overlap"`
 	Missed    string       `json:"missed"`
-	Window    span         `json:"window"`
-	Jitter    span         `json:"jitter"`
-	Start     timestamp    `json:"start"`
-	End       timestamp    `json:"end"`
+	Window    Span         `json:"window"`
+	Jitter    Span         `json:"jitter"`
+	Start     Timestamp    `json:"start"`
+	End       Timestamp    `json:"end"`
 	FiresLeft *int64       `json:"fires_left"` // null: without a bound
-	Next      timestamp    `json:"next"`       // its next nominal time
+	Next      Timestamp    `json:"next"`       // its next nominal time
 	LastJob   Text         `json:"last_job"`
 	Fired     int64        `json:"fired"`
 	Paused    bool         `json:"paused"`
-	PausedAt  timestamp    `json:"paused_at"`
+	PausedAt  Timestamp    `json:"paused_at"`
 	PausedBy  Text         `json:"paused_by"`
 	Note      Text         `json:"note"`
 	Declared  bool         `json:"declared"` // by code
 	Drift     bool         `json:"drift"`    // it differs from what code declares
-	CreatedAt timestamp    `json:"created_at"`
-	UpdatedAt timestamp    `json:"updated_at"`
+	CreatedAt Timestamp    `json:"created_at"`
+	UpdatedAt Timestamp    `json:"updated_at"`
 }
 
 // ScheduledJob is what a schedule enqueues.
@@ -44,8 +44,8 @@ type ScheduledJob struct {
 	Args        json.RawMessage `json:"args"`
 	Codec       int             `json:"codec"`
 	MaxAttempts Number          `json:"max_attempts"`
-	Timeout     span            `json:"timeout"`
-	Heartbeat   span            `json:"heartbeat_timeout"`
+	Timeout     Span            `json:"timeout"`
+	Heartbeat   Span            `json:"heartbeat_timeout"`
 	Backoff     *Backoff        `json:"backoff"`
 	Tags        []string        `json:"tags"`
 	Attributes  json.RawMessage `json:"attributes"`
@@ -61,14 +61,14 @@ type ScheduledJob struct {
 func newScheduledJob(j *store.ScheduledJob) ScheduledJob {
 	v := ScheduledJob{
 		Kind: j.Kind, Queue: j.Queue, Priority: j.Priority, Args: payload(j.Args, j.Codec), Codec: j.Codec, MaxAttempts: Number(j.MaxAttempts),
-		Timeout: span(j.Options.Timeout), Heartbeat: span(j.Options.Heartbeat), Tags: append([]string{}, j.Tags...),
+		Timeout: Span(j.Options.Timeout), Heartbeat: Span(j.Options.Heartbeat), Tags: append([]string{}, j.Tags...),
 		Attributes:  attributeValues(j.Attributes),
 		Metadata:    payload(j.Metadata, 0),
 		OrderingKey: Text(j.OrderingKey), Key: Text(j.Options.Key), KeepKey: Text(KeepText(j.Options.KeepKey)),
 		Limit: Text(j.Options.Limit), LimitKey: Text(j.Options.LimitKey), FairKey: Text(j.Options.FairKey),
 	}
 	if b := j.Options.Backoff; b != (store.Backoff{}) {
-		v.Backoff = &Backoff{Base: span(b.Base), Cap: span(b.Cap), Jitter: b.Jitter}
+		v.Backoff = &Backoff{Base: Span(b.Base), Cap: Span(b.Cap), Jitter: b.Jitter}
 	}
 	return v
 }
@@ -77,10 +77,10 @@ func newScheduledJob(j *store.ScheduledJob) ScheduledJob {
 func NewSchedule(s *store.Schedule, now time.Time) Schedule {
 	v := Schedule{
 		Namespace: s.Namespace, Name: s.Name, Times: s.Times, Words: schedule.Words(s), Job: newScheduledJob(&s.Job),
-		Overlap: s.Overlap.String(), Missed: s.Missed.String(), Window: span(s.Window), Jitter: span(s.Jitter),
-		Start: timestamp(s.Start), End: timestamp(s.End), Next: timestamp(nextOf(s, now)), LastJob: Text(IDText(s.Last)), Fired: s.Fired,
-		Paused: !s.PausedAt.IsZero(), PausedAt: timestamp(s.PausedAt), PausedBy: Text(s.PausedBy), Note: Text(s.Note),
-		Declared: s.Declared != "", Drift: schedule.Drifts(s), CreatedAt: timestamp(s.CreatedAt), UpdatedAt: timestamp(s.UpdatedAt),
+		Overlap: s.Overlap.String(), Missed: s.Missed.String(), Window: Span(s.Window), Jitter: Span(s.Jitter),
+		Start: Timestamp(s.Start), End: Timestamp(s.End), Next: Timestamp(nextOf(s, now)), LastJob: Text(IDText(s.Last)), Fired: s.Fired,
+		Paused: !s.PausedAt.IsZero(), PausedAt: Timestamp(s.PausedAt), PausedBy: Text(s.PausedBy), Note: Text(s.Note),
+		Declared: s.Declared != "", Drift: schedule.Drifts(s), CreatedAt: Timestamp(s.CreatedAt), UpdatedAt: Timestamp(s.UpdatedAt),
 	}
 	if s.Left >= 0 {
 		v.FiresLeft = &s.Left
@@ -181,17 +181,17 @@ func pausedText(now time.Time, s *store.Schedule) string {
 
 // ScheduleRun is a nominal time of a schedule, and what became of it.
 type ScheduleRun struct {
-	Nominal timestamp `json:"nominal"`
+	Nominal Timestamp `json:"nominal"`
 	State   string    `json:"state"`
 	Job     Text      `json:"job"`    // if it was skipped: the one that was in the way
-	At      timestamp `json:"at"`     // when it was decided
+	At      Timestamp `json:"at"`     // when it was decided
 	Number  Big       `json:"number"` // of the backfill, or of a trigger; null: the clock has fired
 }
 
 // NewScheduleRun returns the view of a run of a schedule.
 func NewScheduleRun(r *store.ScheduleRun) ScheduleRun {
 	return ScheduleRun{
-		Nominal: timestamp(r.Nominal), State: r.State.String(), Job: Text(IDText(r.Job)), At: timestamp(r.At), Number: Big(r.Manual),
+		Nominal: Timestamp(r.Nominal), State: r.State.String(), Job: Text(IDText(r.Job)), At: Timestamp(r.At), Number: Big(r.Manual),
 	}
 }
 
@@ -209,13 +209,13 @@ func ScheduleRunRow(now time.Time, s *store.Schedule, r *store.ScheduleRun) []st
 
 // NextTime is a nominal time of a schedule.
 type NextTime struct {
-	At    timestamp `json:"at"`
+	At    Timestamp `json:"at"`
 	Local string    `json:"local"` // in the zone of the schedule, with its distance from UTC
 }
 
 // NewNextTime returns the view of a nominal time in the zone of its schedule.
 func NewNextTime(at time.Time) NextTime {
-	return NextTime{At: timestamp(at), Local: at.Format(time.RFC3339Nano)}
+	return NextTime{At: Timestamp(at), Local: at.Format(time.RFC3339Nano)}
 }
 
 // NextTimeHeader is the header of a table of nominal times.
@@ -246,7 +246,7 @@ type Backfill struct {
 	Number    Big         `json:"number"` // with which it is repeated; null: nothing was done
 	Times     int         `json:"times"`
 	Exact     bool        `json:"exact"` // false: there are more times
-	First     []timestamp `json:"first"` // of the times, with --dry-run
+	First     []Timestamp `json:"first"` // of the times, with --dry-run
 	Enqueued  int         `json:"enqueued"`
 	Skipped   int         `json:"skipped"`
 }
@@ -262,16 +262,16 @@ type DeletedSchedule struct {
 // NewBackfill returns the view of a backfill that was done.
 func NewBackfill(namespace, name string, b schedule.Backfilled) Backfill {
 	return Backfill{
-		Namespace: namespace, Schedule: name, Number: Big(b.Number), Times: b.Times, Exact: true, First: []timestamp{},
+		Namespace: namespace, Schedule: name, Number: Big(b.Number), Times: b.Times, Exact: true, First: []Timestamp{},
 		Enqueued: b.Enqueued, Skipped: b.Skipped,
 	}
 }
 
 // PlannedBackfill returns the view of a backfill that is only planned.
 func PlannedBackfill(namespace, name string, times int, more bool, first []time.Time) Backfill {
-	v := Backfill{Namespace: namespace, Schedule: name, Times: times, Exact: !more, First: []timestamp{}}
+	v := Backfill{Namespace: namespace, Schedule: name, Times: times, Exact: !more, First: []Timestamp{}}
 	for _, at := range first {
-		v.First = append(v.First, timestamp(at))
+		v.First = append(v.First, Timestamp(at))
 	}
 	return v
 }

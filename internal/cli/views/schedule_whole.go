@@ -25,7 +25,7 @@ type WholeSchedule struct {
 
 // ClockChange is the next change of the clock that affects a schedule.
 type ClockChange struct {
-	At     timestamp `json:"at"`
+	At     Timestamp `json:"at"`
 	Effect string    `json:"effect"`
 }
 
@@ -43,7 +43,7 @@ func NewWholeSchedule(s *store.Schedule, now time.Time, next []time.Time, runs [
 		v.NextTimes = append(v.NextTimes, NewNextTime(at))
 	}
 	if at, effect := schedule.ClockChange(s, now); effect != "" {
-		v.ClockChange = &ClockChange{timestamp(at), effect}
+		v.ClockChange = &ClockChange{Timestamp(at), effect}
 	}
 	for i := range runs {
 		v.Runs = append(v.Runs, NewScheduleRun(&runs[i]))

@@ -12,7 +12,7 @@ import (
 
 // Point is what happened to runs in a step of time.
 type Point struct {
-	At        timestamp `json:"at"`
+	At        Timestamp `json:"at"`
 	Seconds   float64   `json:"seconds"` // how long it is
 	Queue     Text      `json:"queue"`
 	Kind      Text      `json:"kind"`
@@ -43,7 +43,7 @@ type latency struct {
 // NewPoint returns the view of a point.
 func NewPoint(p *stats.Point) Point {
 	return Point{
-		At: timestamp(p.At), Seconds: p.Length.Seconds(), Queue: Text(p.Queue), Kind: Text(p.Kind), Other: p.Other,
+		At: Timestamp(p.At), Seconds: p.Length.Seconds(), Queue: Text(p.Queue), Kind: Text(p.Kind), Other: p.Other,
 		Started: p.Started, Completed: p.Completed, Failed: p.Failed, Retried: p.Retried, Cancelled: p.Cancelled, Parked: p.Parked,
 		Released: p.Released, Lost: p.Lost, PerSecond: p.PerSecond, Wait: newLatency(&p.Wait), Run: newLatency(&p.Run),
 	}
@@ -103,7 +103,7 @@ func brief(l *stats.Latency, d time.Duration) string {
 
 // Sample is what was measured at some time.
 type Sample struct {
-	At     timestamp          `json:"at"`
+	At     Timestamp          `json:"at"`
 	Node   Big                `json:"node"`
 	Name   Text               `json:"name"`
 	Values map[string]float64 `json:"values"`
@@ -113,7 +113,7 @@ type Sample struct {
 func NewSample(s *stats.Sample) Sample {
 	values := map[string]float64{} // not null
 	maps.Copy(values, s.Values)
-	return Sample{At: timestamp(s.At), Node: Big(s.Node), Name: Text(s.Name), Values: values}
+	return Sample{At: Timestamp(s.At), Node: Big(s.Node), Name: Text(s.Name), Values: values}
 }
 
 // NodeSampleHeader is the header of a table of what nodes have measured.

@@ -14,7 +14,7 @@ type StuckKey struct {
 	Queue     string    `json:"queue"`
 	Key       string    `json:"key"`
 	Job       string    `json:"job"`
-	Since     timestamp `json:"since"`
+	Since     Timestamp `json:"since"`
 	Reason    Text      `json:"reason"`
 	Waiting   Count     `json:"waiting"`
 }
@@ -22,7 +22,7 @@ type StuckKey struct {
 // NewStuckKey returns the view of a stuck key of a queue.
 func NewStuckKey(namespace, queue string, k *store.StuckKey) StuckKey {
 	return StuckKey{
-		Namespace: namespace, Queue: queue, Key: k.Key, Job: k.Job.String(), Since: timestamp(k.Since), Reason: Text(k.Reason),
+		Namespace: namespace, Queue: queue, Key: k.Key, Job: k.Job.String(), Since: Timestamp(k.Since), Reason: Text(k.Reason),
 		Waiting: NewCount(k.Waiting),
 	}
 }

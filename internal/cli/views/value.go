@@ -12,10 +12,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// timestamp is a time, or null if it is zero.
-type timestamp time.Time
+// Timestamp is a time, or null if it is zero.
+type Timestamp time.Time
 
-func (t timestamp) MarshalJSON() ([]byte, error) {
+func (t Timestamp) MarshalJSON() ([]byte, error) {
 	if time.Time(t).IsZero() {
 		return []byte("null"), nil
 	}
@@ -33,10 +33,10 @@ func (s Text) MarshalJSON() ([]byte, error) {
 	return output.Encode(string(s), "", "")
 }
 
-// span is a duration, or null if it is zero.
-type span time.Duration
+// Span is a duration, or null if it is zero.
+type Span time.Duration
 
-func (d span) MarshalJSON() ([]byte, error) {
+func (d Span) MarshalJSON() ([]byte, error) {
 	if d == 0 {
 		return []byte("null"), nil
 	}

@@ -1,0 +1,9 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+var errNoAuthentication = fmt.Errorf("%w: Options.Authenticate is not set; access.Anyone lets everybody do everything", store.ErrInvalid)

@@ -1,0 +1,273 @@
+// Package api is what all resources of the API have in common: how an operation is registered, who
+// may call it, in which namespace, how errors, pages and values look.
+//
+// Each resource is a package beside this one, which registers its operations with Register. What
+// these say of themselves is the OpenAPI document, too.
+//
+// # Imports
+//
+// Of ours, the root package, internal/cli/views (the JSON of what is answered, which is that of the
+// command line), server/access and server/internal/problem.
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/internal/problem"
+)
+
+// Prefix is where all paths of the API begin.
+const Prefix = "/api/v1"
+
+// CallTimeout bounds a request that does not wait for something.
+const CallTimeout = 30 * time.Second
+
+// API is what operations are registered with.
+type API struct {
+	huma   huma.API
+	client *holdfast.Client
+	log    *slog.Logger
+}
+
+// New returns an API on a mux, which answers /openapi.json as well.
+func New(mux *http.ServeMux, client *holdfast.Client, log *slog.Logger) *API {
+	config := huma.DefaultConfig("Holdfast", "v1")
+	config.Info.Description = description()
+	config.CreateHooks = nil // no $schema in bodies
+	config.DocsPath, config.SchemasPath = "", ""
+	config.OpenAPIPath = "/openapi"
+	config.RejectUnknownQueryParameters = true
+	config.Formats = map[string]huma.Format{
+		"application/json": {Marshal: marshal, Unmarshal: unmarshal},
+		"json":             {Marshal: marshal, Unmarshal: unmarshal},
+	}
+	config.Transformers = []huma.Transformer{transform}
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}}
+	config.Security = []map[string][]string{{"bearer": {}}}
+	alias(config.Components.Schemas)
+	return &API{huma: humago.New(mux, config), client: client, log: log}
+}
+
+// alias says as what the values of views come.
+func alias(r huma.Registry) {
+	r.RegisterTypeAlias(reflect.TypeFor[views.Text](), reflect.TypeFor[*string]())
+	r.RegisterTypeAlias(reflect.TypeFor[views.Big](), reflect.TypeFor[*string]())
+	r.RegisterTypeAlias(reflect.TypeFor[views.Number](), reflect.TypeFor[*int]())
+	r.RegisterTypeAlias(reflect.TypeFor[views.Span](), reflect.TypeFor[*string]())
+	r.RegisterTypeAlias(reflect.TypeFor[views.Timestamp](), reflect.TypeFor[*time.Time]())
+}
+
+func marshal(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// unmarshal decodes a body, and nothing behind it.
+func unmarshal(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something behind the JSON")
+	}
+	return nil
+}
+
+// transform makes a Problem of what huma says about a request, and tells it the request's id.
+func transform(ctx huma.Context, _ string, v any) (any, error) {
+	switch e := v.(type) {
+	case *huma.ErrorModel:
+		p := ofModel(e)
+		p.Request = problem.RequestID(ctx.Context())
+		return p, nil
+	case *problem.Problem:
+		p := *e
+		p.Request = problem.RequestID(ctx.Context())
+		return &p, nil
+	}
+	return v, nil
+}
+
+// ofModel is the problem of what huma has found wrong.
+func ofModel(e *huma.ErrorModel) *problem.Problem {
+	code, text := codeOf(e.Status), e.Detail
+	var fields []problem.Field
+	for _, d := range e.Errors {
+		fields = append(fields, problem.Field{Pointer: pointer(d.Location), Detail: d.Message})
+	}
+	if len(fields) == 1 {
+		text = strings.TrimPrefix(fields[0].Pointer+": "+fields[0].Detail, ": ")
+	}
+	p := problem.New(code, text)
+	p.Errors = fields
+	return p
+}
+
+// codeOf is the code of what huma answers by itself.
+func codeOf(status int) problem.Code {
+	switch status {
+	case http.StatusBadRequest:
+		return problem.Malformed
+	case http.StatusNotAcceptable:
+		return problem.NotAcceptable
+	case http.StatusRequestEntityTooLarge:
+		return problem.TooLarge
+	case http.StatusUnsupportedMediaType:
+		return problem.MediaType
+	case http.StatusRequestTimeout:
+		return problem.TimedOut
+	case http.StatusUnprocessableEntity:
+		return problem.InvalidRequest
+	default:
+		return problem.Internal
+	}
+}
+
+// pointer turns "body.jobs[3].kind" into "/jobs/3/kind", and "query.limit" into "query/limit".
+func pointer(location string) string {
+	p := strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(location)
+	if rest, ok := strings.CutPrefix(p, "body"); ok {
+		return rest
+	}
+	return p
+}
+
+// Op is an operation.
+type Op struct {
+	ID      string // as the verb of the command line, such as job-list
+	Method  string
+	Path    string // behind Prefix
+	Tag     string
+	Summary string
+	About   string // what it promises, its errors
+	Scope   access.Scope
+	Status  int           // of success; 0: 200, or 204 without a body
+	MaxBody int64         // 0: that of the server
+	Timeout time.Duration // 0: CallTimeout
+}
+
+// Call is one call of an operation.
+type Call struct {
+	// Client works in the namespace of the call, in the name of who makes it.
+	Client    *holdfast.Client
+	Principal *access.Principal
+}
+
+// Namespaced is an input that names a namespace. In is one.
+type Namespaced interface{ namespace() string }
+
+// In is what all inputs have.
+type In struct {
+	Namespace string `query:"namespace" doc:"The namespace; without it, that of the key if it has only one, and else default" example:"default"`
+}
+
+func (in *In) namespace() string { return in.Namespace }
+
+// Register registers an operation.
+func Register[I, O any, PI interface {
+	*I
+	Namespaced
+}](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*O, error)) {
+	mustBeSeen(reflect.TypeFor[I]())
+	about := op.About
+	if op.Scope != "" {
+		about = strings.TrimSpace(about + "\n\nIt needs the scope `" + string(op.Scope) + "`.")
+	}
+	o := huma.Operation{
+		OperationID: op.ID, Method: op.Method, Path: Prefix + op.Path, Tags: []string{op.Tag}, Summary: op.Summary, Description: about,
+		DefaultStatus: op.Status, MaxBodyBytes: -1, Extensions: map[string]any{"x-scope": op.Scope},
+	}
+	if op.MaxBody > 0 {
+		o.MaxBodyBytes = op.MaxBody
+	}
+	o.Responses = map[string]*huma.Response{"default": a.refusal()}
+	timeout := op.Timeout
+	if timeout == 0 {
+		timeout = CallTimeout
+	}
+	huma.Register(a.huma, o, func(ctx context.Context, in *I) (*O, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		c, err := a.call(ctx, op.Scope, PI(in).namespace())
+		if err != nil {
+			return nil, err
+		}
+		out, err := handle(ctx, c, PI(in))
+		if err != nil {
+			return nil, a.problem(ctx, &op, err)
+		}
+		return out, nil
+	})
+}
+
+// mustBeSeen panics if parameters are in an embedded struct that is not exported: huma leaves it out
+// without a word.
+func mustBeSeen(input reflect.Type) {
+	for _, f := range reflect.VisibleFields(input) {
+		if f.Anonymous && !f.IsExported() {
+			panic(fmt.Sprintf("the input %s embeds %s, which is not exported: its parameters would be lost", input, f.Type))
+		}
+	}
+}
+
+// refusal documents how an operation fails.
+func (a *API) refusal() *huma.Response {
+	return &huma.Response{
+		Description: "It was refused, or has failed",
+		Content: map[string]*huma.MediaType{problem.ContentType: {
+			Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[problem.Problem](), true, "Problem"),
+		}},
+	}
+}
+
+// call checks that who makes a request may do so in a namespace.
+func (a *API) call(ctx context.Context, scope access.Scope, namespace string) (*Call, error) {
+	p := access.Of(ctx)
+	if !p.May(scope) {
+		return nil, problem.New(problem.Forbidden, "the key does not have the scope "+string(scope)+"; use one that has it")
+	}
+	if namespace == "" {
+		namespace = a.client.Namespace()
+		if len(p.Namespaces) == 1 {
+			namespace = p.Namespaces[0]
+		}
+	}
+	if !p.Has(namespace) {
+		return nil, problem.New(problem.NotFound, "there is no namespace "+namespace+" for this key")
+	}
+	client, err := a.client.In(namespace)
+	if err == nil {
+		client, err = client.As(p.Name)
+	}
+	if err != nil {
+		return nil, problem.At("query/namespace", err)
+	}
+	return &Call{Client: client, Principal: p}, nil
+}
+
+// problem is what an error is for who has made the call. What is the server's own fault is logged.
+func (a *API) problem(ctx context.Context, op *Op, err error) *problem.Problem {
+	p := problem.Of(err)
+	if p.Code == problem.Internal {
+		a.log.ErrorContext(ctx, "request failed", "request", problem.RequestID(ctx), "operation", op.ID, "error", err.Error())
+	}
+	return p
+}

@@ -1,0 +1,173 @@
+// Package guard stands before the API and lets only requests in that are what they seem to be.
+//
+// It answers, in this order:
+//
+//   - a request for a host name that is neither a loopback name nor configured: 421. So a page that
+//     has its own name resolved to 127.0.0.1 (DNS rebinding) reaches nothing;
+//   - one that changes something and comes from another web site, as Sec-Fetch-Site or Origin say:
+//     403, and one that is not application/json: 415. So no form and no simple request of a browser
+//     gets through;
+//   - one without a valid credential: 401. Who makes it is in the context then (access.Of);
+//   - one that changes something, of a server that only reads: 403.
+//
+// Each request gets an id, a limit of its time and its size, and each answer headers with which
+// browsers do nothing of their own with it. A panic is a 500, and logged.
+//
+// # Imports
+//
+// Of ours, server/access and server/internal/problem.
+package guard
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/internal/problem"
+)
+
+// Config says what is let in.
+type Config struct {
+	// Hosts are the names under which the server is reached, beside the loopback ones, with or
+	// without a port; "*": any.
+	Hosts []string
+	// Origins are web sites, such as https://jobs.example.com, whose pages may change something.
+	Origins []string
+	// Authenticate finds out who makes a request.
+	Authenticate access.Authenticator
+	// ReadOnly refuses what changes something.
+	ReadOnly bool
+	// MaxBody is how large a request may be, in bytes.
+	MaxBody int64
+	Log     *slog.Logger
+}
+
+// Around returns a handler that stands before another one. The error is that of an origin that is
+// none.
+func Around(next http.Handler, c Config) (http.Handler, error) {
+	cross := http.NewCrossOriginProtection()
+	for _, origin := range c.Origins {
+		if err := cross.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("origin %q: %w", origin, err)
+		}
+	}
+	g := &guard{Config: c, next: next, cross: cross}
+	return g, nil
+}
+
+type guard struct {
+	Config
+
+	next  http.Handler
+	cross *http.CrossOriginProtection
+}
+
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := rand.Text()[:16]
+	r = r.WithContext(problem.WithRequestID(r.Context(), id))
+	headers(w.Header(), id)
+	defer g.recovered(w, r)
+	if err := g.check(r); err != nil {
+		problem.Write(w, r, err)
+		return
+	}
+	p, err := g.Authenticate(r)
+	if errors.Is(err, access.ErrUnauthenticated) {
+		err = problem.New(problem.Unauthenticated, err.Error()+"; send one as \"Authorization: Bearer …\"")
+	}
+	if err != nil {
+		problem.Write(w, r, err)
+		return
+	}
+	if g.ReadOnly && !isSafe(r.Method) {
+		problem.Write(w, r, problem.New(problem.ReadOnly, "this server was started with --read-only; ask one that was not"))
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, g.MaxBody)
+	g.next.ServeHTTP(w, r.WithContext(access.With(r.Context(), &p)))
+}
+
+// headers are those of all answers.
+func headers(h http.Header, id string) {
+	h.Set("X-Request-Id", id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+}
+
+// check is why a request is refused whoever makes it.
+func (g *guard) check(r *http.Request) error {
+	if !g.answersTo(r.Host) {
+		return problem.New(problem.WrongHost,
+			fmt.Sprintf("the server does not answer to the host name %q; start it with --host to let it", cut(r.Host)))
+	}
+	if isSafe(r.Method) {
+		return nil
+	}
+	if err := g.cross.Check(r); err != nil {
+		return problem.New(problem.CrossOrigin, "only pages of this server may change something; start it with --origin to let others")
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return problem.New(problem.MediaType, "send the header Content-Type: application/json, even without a body")
+	}
+	return nil
+}
+
+// answersTo reports whether the server answers to what a request says as its host.
+func (g *guard) answersTo(host string) bool {
+	if host == "" {
+		return false
+	}
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() {
+		return true
+	}
+	return slices.ContainsFunc(g.Hosts, func(known string) bool {
+		return known == "*" || strings.EqualFold(known, name) || strings.EqualFold(known, host)
+	})
+}
+
+// isSafe reports whether a method changes nothing.
+func isSafe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// recovered answers a request whose handler has panicked.
+func (g *guard) recovered(w http.ResponseWriter, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler { //nolint:errorlint // it is what net/http compares, too
+		panic(v)
+	}
+	g.Log.ErrorContext(r.Context(), "request panicked", "request", problem.RequestID(r.Context()), "method", r.Method, "path", r.URL.Path,
+		"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	problem.Write(w, r, errors.New("panic")) // nothing comes of it if the answer has begun
+}
+
+// cut bounds a text that a client has sent.
+func cut(text string) string {
+	if len(text) > 100 {
+		return text[:100] + "…"
+	}
+	return text
+}

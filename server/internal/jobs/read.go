@@ -1,0 +1,286 @@
+package jobs
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/joblog"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/internal/api"
+	"github.com/holdfastdev/holdfast/server/internal/problem"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func registerRead(a *api.API) {
+	get := func(id, path, summary, about string) api.Op {
+		return api.Op{ID: id, Method: http.MethodGet, Path: path, Tag: tag, Scope: access.JobsRead, Summary: summary, About: about}
+	}
+	api.Register(a, get("job-list", "/jobs", "List jobs",
+		"Newest first, or as sort says. What only a whole job has is null in a list: result, why, attempts, actions, predecessors."), list)
+	api.Register(a, get("job-count", "/jobs/count", "Count jobs", "Exactly up to 10000, above which more is true."), count)
+	api.Register(a, get("job-get", "/jobs/{id}", "Get a job", "All that is known of it, and why it does not run."), getJob)
+	api.Register(a, get("job-why", "/jobs/{id}/why", "Why a job does not start, continue or end", ""), why)
+	api.Register(a, get("job-attempts", "/jobs/{id}/attempts", "The attempts of a job that did not complete it", ""), attempts)
+	api.Register(a, get("job-journal", "/jobs/{id}/journal", "What a durable job remembers", "Its entries after a number, oldest first."), journal)
+	api.Register(a, get("job-messages", "/jobs/{id}/messages", "What was sent to a job", "Signals, answers of children, after a number."), messages)
+	api.Register(a, get("job-logs", "/jobs/{id}/logs", "What a job's handler has logged", ""), logs)
+	wait := get("job-result", "/jobs/{id}/result", "Wait for a job, and get its result",
+		`200 if it has ended, however it has: look at state. 202 if it has not within wait, with Retry-After: ask again.`)
+	wait.Timeout = maxWait + api.CallTimeout
+	api.Register(a, wait, result)
+}
+
+type listIn struct {
+	api.In
+	api.Paged
+	FilterIn
+
+	Sort string `query:"sort" enum:"newest,oldest,run_at,finished" default:"newest"`
+}
+
+func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[views.Job]], error) {
+	filter, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
+	sort, err := store.ParseSort(in.Sort)
+	if err != nil {
+		return nil, problem.At("query/sort", err)
+	}
+	page, err := c.Client.ListBy(ctx, sort, filter, in.Cursor, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]views.Job, len(page.Jobs))
+	for i := range page.Jobs {
+		items[i] = visible(c, views.NewJob(&page.Jobs[i]))
+	}
+	return &api.Body[api.Page[views.Job]]{Body: api.NewPage(items, page.Next)}, nil
+}
+
+// hidden stands for a payload that the caller must not see.
+const hidden = `{"hidden":"payloads:read"}`
+
+// visible hides the payloads of a job from those who have no scope for them.
+func visible(c *api.Call, v views.Job) views.Job {
+	if c.Principal.May(access.PayloadsRead) {
+		return v
+	}
+	hide := func(raw *api.Payload) {
+		if len(*raw) > 0 && string(*raw) != "null" {
+			*raw = api.Payload(hidden)
+		}
+	}
+	hide(&v.Args)
+	hide(&v.Result)
+	hide(&v.Metadata)
+	hide(&v.Attributes)
+	if v.Checkpoint != nil {
+		hide(&v.Checkpoint.Value)
+	}
+	return v
+}
+
+type countIn struct {
+	api.In
+	FilterIn
+}
+
+// JobCount is how many jobs there are.
+type JobCount struct {
+	N    int  `json:"count"`
+	More bool `json:"more" doc:"There are more than that"`
+}
+
+func count(ctx context.Context, c *api.Call, in *countIn) (*api.Body[JobCount], error) {
+	filter, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.Client.Count(ctx, filter)
+	return &api.Body[JobCount]{Body: JobCount{n.N, n.More}}, err
+}
+
+// OfJob is what inputs about one job have.
+type OfJob struct {
+	api.In
+
+	ID api.ID `path:"id"`
+}
+
+func (in *OfJob) id() store.ID { return store.ID(in.ID) }
+
+func getJob(ctx context.Context, c *api.Call, in *OfJob) (*api.Body[views.Job], error) {
+	record, err := c.Client.Get(ctx, in.id())
+	if err != nil {
+		return nil, err
+	}
+	e, err := c.Client.Why(ctx, in.id())
+	if err != nil {
+		return nil, err
+	}
+	return &api.Body[views.Job]{Body: visible(c, views.NewWholeJob(&record, e.Causes))}, nil
+}
+
+func why(ctx context.Context, c *api.Call, in *OfJob) (*api.Body[views.Why], error) {
+	e, err := c.Client.Why(ctx, in.id())
+	if err != nil {
+		return nil, err
+	}
+	return &api.Body[views.Why]{Body: views.NewWhy(&e)}, nil
+}
+
+// AttemptList are the attempts of a job.
+type AttemptList struct {
+	Items []views.Attempt `json:"items" nullable:"false"`
+}
+
+func attempts(ctx context.Context, c *api.Call, in *OfJob) (*api.Body[AttemptList], error) {
+	record, err := c.Client.Get(ctx, in.id())
+	if err != nil {
+		return nil, err
+	}
+	return &api.Body[AttemptList]{Body: AttemptList{views.NewWholeJob(&record, nil).Attempts}}, nil
+}
+
+// PageOf are the parameters of a page of what has numbers.
+type PageOf struct {
+	OfJob
+
+	After api.Big `query:"after" doc:"Only what comes after this number"`
+	Limit int     `query:"limit" minimum:"1" maximum:"1000" default:"200"`
+}
+
+func journal(ctx context.Context, c *api.Call, in *PageOf) (*api.Body[api.Page[JournalEntry]], error) {
+	if _, err := c.Client.Get(ctx, in.id()); err != nil {
+		return nil, err
+	}
+	entries, err := c.Client.JournalEntries(ctx, in.id(), int64(in.After), in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]JournalEntry, len(entries))
+	for i := range entries {
+		items[i] = viewEntry(&entries[i])
+		if !c.Principal.May(access.PayloadsRead) && items[i].Data != nil {
+			items[i].Data = api.Payload(hidden)
+		}
+	}
+	next := ""
+	if len(items) == in.Limit {
+		next = strconv.FormatInt(entries[len(entries)-1].Seq, 10)
+	}
+	return &api.Body[api.Page[JournalEntry]]{Body: api.NewPage(items, next)}, nil
+}
+
+func messages(ctx context.Context, c *api.Call, in *PageOf) (*api.Body[api.Page[JournalMessage]], error) {
+	if _, err := c.Client.Get(ctx, in.id()); err != nil {
+		return nil, err
+	}
+	all, err := c.Client.JournalMessages(ctx, in.id(), int64(in.After), in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]JournalMessage, len(all))
+	for i := range all {
+		items[i] = viewMessage(&all[i])
+		if !c.Principal.May(access.PayloadsRead) && items[i].Data != nil {
+			items[i].Data = api.Payload(hidden)
+		}
+	}
+	next := ""
+	if len(items) == in.Limit {
+		next = strconv.FormatInt(all[len(all)-1].Seq, 10)
+	}
+	return &api.Body[api.Page[JournalMessage]]{Body: api.NewPage(items, next)}, nil
+}
+
+type logsIn struct {
+	OfJob
+
+	Attempt int    `query:"attempt" minimum:"1" doc:"Only lines of this attempt"`
+	Level   string `query:"level" enum:"debug,info,warn,error" doc:"Only lines from this level on"`
+}
+
+// LogList is what a job has logged.
+type LogList struct {
+	Items []LogLine `json:"items" nullable:"false"`
+}
+
+func logs(ctx context.Context, c *api.Call, in *logsIn) (*api.Body[LogList], error) {
+	if _, err := c.Client.Get(ctx, in.id()); err != nil {
+		return nil, err
+	}
+	q := joblog.Query{Attempt: in.Attempt}
+	if in.Level != "" {
+		if err := q.Level.UnmarshalText([]byte(in.Level)); err != nil {
+			return nil, problem.Invalid("query/level", err.Error())
+		}
+	}
+	page, err := joblog.Read(ctx, c.Client, in.id(), q)
+	if err != nil {
+		return nil, err
+	}
+	out := LogList{Items: make([]LogLine, len(page.Lines))}
+	for i := range page.Lines {
+		out.Items[i] = viewLine(&page.Lines[i])
+		if !c.Principal.May(access.PayloadsRead) && out.Items[i].Attrs != nil {
+			out.Items[i].Attrs = api.Payload(hidden)
+		}
+	}
+	return &api.Body[LogList]{Body: out}, nil
+}
+
+// maxWait is how long a request waits for a job at most.
+const maxWait = time.Minute
+
+type resultIn struct {
+	OfJob
+
+	Wait api.Duration `query:"wait" doc:"How long to wait for its end, at most 1m; 0 if it is left out"`
+}
+
+type resultOut struct {
+	Status     int
+	RetryAfter int `header:"Retry-After"`
+	Body       JobResult
+}
+
+// JobResult is how a job has ended, or that it has not.
+type JobResult struct {
+	ID     string      `json:"id"`
+	State  string      `json:"state"`
+	Reason views.Text  `json:"reason"`
+	Error  views.Text  `json:"error"`
+	Result api.Payload `json:"result" doc:"Of a completed job"`
+}
+
+func result(ctx context.Context, c *api.Call, in *resultIn) (*resultOut, error) {
+	if in.Wait < 0 || time.Duration(in.Wait) > maxWait {
+		return nil, problem.Invalid("query/wait", "wait is between 0s and 1m")
+	}
+	record, err := c.Client.Get(ctx, in.id())
+	if err != nil {
+		return nil, err
+	}
+	if !record.State.Finished() && in.Wait > 0 {
+		waiting, cancel := context.WithTimeout(ctx, time.Duration(in.Wait))
+		err = c.Client.Wait(waiting, in.id())
+		cancel()
+		if err != nil && waiting.Err() == nil {
+			return nil, err
+		}
+		if record, err = c.Client.Get(ctx, in.id()); err != nil {
+			return nil, err
+		}
+	}
+	v := visible(c, views.NewJob(&record))
+	out := &resultOut{Status: http.StatusOK, Body: JobResult{ID: v.ID, State: v.State, Reason: v.Reason, Error: v.Error, Result: v.Result}}
+	if !record.State.Finished() {
+		out.Status, out.RetryAfter = http.StatusAccepted, 1
+	}
+	return out, nil
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/internal/api"
+	"github.com/holdfastdev/holdfast/server/internal/guard"
+	"github.com/holdfastdev/holdfast/server/internal/jobs"
+	"github.com/holdfastdev/holdfast/server/internal/problem"
+)
+
+// Options say who may do what.
+type Options struct {
+	// Authenticate finds out who makes a request. It must be set: access.Anyone is for servers that
+	// nobody else reaches.
+	Authenticate access.Authenticator
+	// Hosts are the names under which the handler is reached, beside the loopback ones; "*": any.
+	Hosts []string
+	// Origins are web sites whose pages may change something, such as https://jobs.example.com.
+	Origins []string
+	// ReadOnly refuses all that changes something.
+	ReadOnly bool
+	// Log is told of what fails in the server. Default: nothing is.
+	Log *slog.Logger
+}
+
+// maxBody is how large a request may be whose operation does not say, in bytes.
+const maxBody = 32 << 20
+
+// Handler returns the API on a client. It does not make the client a node, and does not close it.
+// The errors are ErrInvalid for options that cannot be.
+func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Authenticate == nil {
+		return nil, errNoAuthentication
+	}
+	mux := http.NewServeMux()
+	register(mux, client, o.Log)
+	return guard.Around(unknownPaths(mux), guard.Config{
+		Hosts: o.Hosts, Origins: o.Origins, Authenticate: o.Authenticate, ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
+	})
+}
+
+// register registers all operations.
+func register(mux *http.ServeMux, client *holdfast.Client, log *slog.Logger) *api.API {
+	a := api.New(mux, client, log)
+	jobs.Register(a)
+	return a
+}
+
+// Document is the OpenAPI document of the API, as JSON.
+func Document() ([]byte, error) {
+	return register(http.NewServeMux(), nil, slog.New(slog.DiscardHandler)).Document()
+}
+
+// unknownPaths answers what the mux has no pattern for with problems.
+func unknownPaths(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		// The mux says whether there is another method, or another spelling of the path.
+		said := &answer{header: http.Header{}}
+		handler.ServeHTTP(said, r)
+		switch said.status {
+		case http.StatusMethodNotAllowed:
+			w.Header().Set("Allow", said.header.Get("Allow"))
+			problem.Write(w, r, problem.New(problem.MethodNotAllowed, "the path has only "+said.header.Get("Allow")))
+		default:
+			problem.Write(w, r, problem.New(problem.NotFound, "there is no such path; /openapi.json has all"))
+		}
+	})
+}
+
+// answer keeps the head of an answer.
+type answer struct {
+	header http.Header
+	status int
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) WriteHeader(status int)      { a.status = status }
+func (a *answer) Write(p []byte) (int, error) { return io.Discard.Write(p) }
