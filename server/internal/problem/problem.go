@@ -118,9 +118,12 @@ func At(pointer string, err error) error {
 	return p
 }
 
-// detail is the text of an error, without that of its class, which the code and the title tell.
+// detail is the text of an error, without what the title says of an invalid request.
 func detail(err, class error) string {
-	text := strings.Replace(err.Error(), class.Error()+": ", "", 1)
+	text := err.Error()
+	if class == store.ErrInvalid { //nolint:errorlint // it is the class itself
+		text = strings.Replace(text, class.Error()+": ", "", 1)
+	}
 	return strings.TrimPrefix(text, "holdfast: ")
 }
 
