@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/server/internal/guard"
 	"github.com/holdfastdev/holdfast/server/internal/jobs"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Options say who may do what.
@@ -41,10 +43,28 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 		return nil, errNoAuthentication
 	}
 	mux := http.NewServeMux()
-	register(mux, client, o.Log)
-	return guard.Around(unknownPaths(mux), guard.Config{
+	a := register(mux, client, o.Log)
+	document, err := a.Document()
+	if err != nil {
+		return nil, err
+	}
+	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, document) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, index) })
+	handler, err := guard.Around(unknownPaths(mux), guard.Config{
 		Hosts: o.Hosts, Origins: o.Origins, Authenticate: o.Authenticate, ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
 	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	}
+	return login(handler, &o), nil
+}
+
+// index is what is found at the root.
+var index = []byte(`{"name":"holdfast","api":"/api/v1","openapi":"/openapi.json"}` + "\n")
+
+func writeJSON(w http.ResponseWriter, data []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data) // the client may have gone
 }
 
 // register registers all operations.

@@ -86,8 +86,7 @@ func Anyone(name string) Authenticator {
 	return func(*http.Request) (Principal, error) { return Everything(name), nil }
 }
 
-// Token lets everybody do everything who has a token, which has to be long and random. It comes in
-// the header Authorization, as "Bearer TOKEN".
+// Token lets everybody do everything who has a token, which has to be long and random. See Bearer.
 func Token(name, token string) Authenticator {
 	want := sha256.Sum256([]byte(token))
 	return func(r *http.Request) (Principal, error) {
@@ -99,13 +98,23 @@ func Token(name, token string) Authenticator {
 	}
 }
 
-// Bearer is the credential in the header Authorization of a request, or "".
+// Cookie is the name of the cookie in which browsers keep a credential.
+const Cookie = "holdfast_token"
+
+// Bearer is the credential of a request, in the header Authorization as "Bearer TOKEN", or else in
+// the cookie; "": it has none.
 func Bearer(r *http.Request) string {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
+	if said := r.Header.Get("Authorization"); said != "" {
+		scheme, token, _ := strings.Cut(said, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return ""
+		}
+		return strings.TrimSpace(token)
 	}
-	return strings.TrimSpace(token)
+	if c, err := r.Cookie(Cookie); err == nil {
+		return c.Value
+	}
+	return ""
 }
 
 type principalKey struct{}

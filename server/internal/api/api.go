@@ -7,7 +7,7 @@
 // # Imports
 //
 // Of ours, the root package, internal/cli/views (the JSON of what is answered, which is that of the
-// command line), server/access and server/internal/problem.
+// command line), server/access, server/internal/guard and server/internal/problem.
 package api
 
 import (
@@ -29,6 +29,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/internal/guard"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 )
 
@@ -37,6 +38,9 @@ const Prefix = "/api/v1"
 
 // CallTimeout bounds a request that does not wait for something.
 const CallTimeout = 30 * time.Second
+
+// bodyTimeout bounds how long a request may take to arrive.
+const bodyTimeout = 30 * time.Second
 
 // API is what operations are registered with.
 type API struct {
@@ -51,7 +55,7 @@ func New(mux *http.ServeMux, client *holdfast.Client, log *slog.Logger) *API {
 	config.Info.Description = description()
 	config.CreateHooks = nil // no $schema in bodies
 	config.DocsPath, config.SchemasPath = "", ""
-	config.OpenAPIPath = "/openapi"
+	config.OpenAPIPath = "" // Document is the document
 	config.RejectUnknownQueryParameters = true
 	config.Formats = map[string]huma.Format{
 		"application/json": {Marshal: marshal, Unmarshal: unmarshal},
@@ -193,7 +197,7 @@ func Register[I, O any, PI interface {
 	}
 	o := huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: Prefix + op.Path, Tags: []string{op.Tag}, Summary: op.Summary, Description: about,
-		DefaultStatus: op.Status, MaxBodyBytes: -1, Extensions: map[string]any{"x-scope": op.Scope},
+		DefaultStatus: op.Status, MaxBodyBytes: -1, BodyReadTimeout: bodyTimeout, Extensions: map[string]any{"x-scope": op.Scope},
 	}
 	if op.MaxBody > 0 {
 		o.MaxBodyBytes = op.MaxBody
@@ -204,6 +208,7 @@ func Register[I, O any, PI interface {
 		timeout = CallTimeout
 	}
 	huma.Register(a.huma, o, func(ctx context.Context, in *I) (*O, error) {
+		patient(ctx, timeout)
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		c, err := a.call(ctx, op.Scope, PI(in).namespace())
@@ -216,6 +221,15 @@ func Register[I, O any, PI interface {
 		}
 		return out, nil
 	})
+}
+
+// patient lets a request that has arrived wait as long as it may: the time by which its body had to
+// be there would end it otherwise, and the answer may be written as late.
+func patient(ctx context.Context, timeout time.Duration) {
+	if c := guard.Connection(ctx); c != nil {
+		_ = c.SetReadDeadline(time.Time{}) // of a connection that has none: a test's
+		_ = c.SetWriteDeadline(time.Now().Add(timeout + bodyTimeout))
+	}
 }
 
 // mustBeSeen panics if parameters are in an embedded struct that is not exported: huma leaves it out

@@ -19,6 +19,7 @@
 package guard
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -92,7 +93,17 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, g.MaxBody)
-	g.next.ServeHTTP(w, r.WithContext(access.With(r.Context(), &p)))
+	ctx := context.WithValue(access.With(r.Context(), &p), connectionKey{}, http.NewResponseController(w))
+	g.next.ServeHTTP(w, r.WithContext(ctx))
+}
+
+type connectionKey struct{}
+
+// Connection is the connection of a request, for its deadlines; nil: the request did not come
+// through a guard.
+func Connection(ctx context.Context) *http.ResponseController {
+	c, _ := ctx.Value(connectionKey{}).(*http.ResponseController)
+	return c
 }
 
 // headers are those of all answers.
