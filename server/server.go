@@ -26,12 +26,14 @@ type Options struct {
 	Origins []string
 	// ReadOnly refuses all that changes something.
 	ReadOnly bool
+	// Metrics answers /metrics for those who have the scope stats:read; nil: there is no such path.
+	Metrics http.Handler
 	// Log is told of what fails in the server. Default: nothing is.
 	Log *slog.Logger
 }
 
-// maxBody is how large a request may be whose operation does not say, in bytes.
-const maxBody = 32 << 20
+// maxBody is how large any request may be, in bytes. Each operation has a limit of its own below it.
+const maxBody = 64 << 20
 
 // Handler returns the API on a client. It does not make the client a node, and does not close it.
 // The errors are ErrInvalid for options that cannot be.
@@ -49,6 +51,15 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 		return nil, err
 	}
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, document) })
+	if o.Metrics != nil {
+		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+			if !access.Of(r.Context()).May(access.StatsRead) {
+				problem.Write(w, r, problem.New(problem.Forbidden, "metrics need the scope "+string(access.StatsRead)))
+				return
+			}
+			o.Metrics.ServeHTTP(w, r)
+		})
+	}
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, index) })
 	handler, err := guard.Around(unknownPaths(mux), guard.Config{
 		Hosts: o.Hosts, Origins: o.Origins, Authenticate: o.Authenticate, ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,

@@ -4,6 +4,9 @@
 //	/healthz  200 while the process lives
 //	/readyz   200 if all of its nodes are well, otherwise 503 with what is wrong
 //
+// A process that serves the API has that at all other paths (Mount), and its metrics then are what
+// the API lets see.
+//
 // It is the only place where Holdfast has an SDK for its telemetry.
 //
 // # Imports
@@ -51,6 +54,8 @@ type Server struct {
 	listener net.Listener
 	server   http.Server
 	provider *metric.MeterProvider
+	metrics  http.Handler
+	api      atomic.Pointer[http.Handler]       // nil: there is none, or it has not begun
 	nodes    atomic.Pointer[[]*holdfast.Client] // nil: they have not begun
 	stopping atomic.Bool
 	served   chan struct{} // closed: it serves no longer; nil: it has not begun
@@ -86,16 +91,51 @@ func (s *Server) init() error {
 		}
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+	s.metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: atOnce, Timeout: scrapeTimeout,
-	}))
+	})
+	mux.HandleFunc("GET /metrics", s.serveMetrics)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, s.ready(r.Context())) })
+	mux.HandleFunc("/", s.serveAPI)
 	s.server = http.Server{
 		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: 1 << 14, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // of what clients do wrong
 	}
 	return nil
+}
+
+// Metrics answers with the metrics of the process.
+func (s *Server) Metrics() http.Handler { return s.metrics }
+
+// WithAPI says, before Serve, that there will be an API: until it is mounted its paths are told that
+// the process is starting, and /metrics is one of its paths.
+func (s *Server) WithAPI() {
+	var starting http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, errStarting) })
+	s.api.Store(&starting)
+}
+
+// Mount serves an API at all paths but those of the probes.
+func (s *Server) Mount(api http.Handler) { s.api.Store(&api) }
+
+func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	if s.api.Load() != nil {
+		s.serveAPI(w, r)
+		return
+	}
+	s.metrics.ServeHTTP(w, r)
+}
+
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
+	if api := s.api.Load(); api != nil {
+		// The API has limits of its own for the time of each request.
+		c := http.NewResponseController(w)
+		_ = c.SetReadDeadline(time.Time{})
+		_ = c.SetWriteDeadline(time.Time{})
+		(*api).ServeHTTP(w, r)
+		return
+	}
+	http.NotFound(w, r)
 }
 
 // Address is where it listens.

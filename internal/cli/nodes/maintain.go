@@ -212,6 +212,11 @@ func liveOrDead(nodes int) string {
 	return output.Plural(nodes, "node") + " live"
 }
 
+// maintainOnly and noHandlers are those of nodes that claim no jobs but operations.
+var maintainOnly = maintain.Only()
+
+func noHandlers(*holdfast.Client) error { return nil }
+
 func (a verbs) maintainNodeCommand() *cobra.Command {
 	var f settings
 	var k kept
@@ -234,8 +239,7 @@ On SIGTERM, SIGHUP or Ctrl-C it leaves.`,
 			}
 			source, err := a.Source(dsn.NoMigrate())
 			return &serving{
-				source: source, opts: []holdfast.Option{maintain.Only(), keeps},
-				register: func(*holdfast.Client) error { return nil },
+				source: source, opts: []holdfast.Option{maintainOnly, keeps}, register: noHandlers,
 			}, err
 		}),
 	}

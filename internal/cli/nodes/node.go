@@ -16,7 +16,7 @@ import (
 // Commands are the commands that run nodes, and the one that lists them.
 func Commands(a *app.App) []*cobra.Command {
 	v := verbs{a}
-	return []*cobra.Command{v.devCommand(), v.workerCommand(), v.nodeCommand(), v.maintainCommand()}
+	return []*cobra.Command{v.devCommand(), v.workerCommand(), v.serverCommand(), v.nodeCommand(), v.maintainCommand()}
 }
 
 func (a verbs) nodeCommand() *cobra.Command {

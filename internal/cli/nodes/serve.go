@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/listen"
+	"github.com/holdfastdev/holdfast/server"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -29,7 +30,7 @@ On SIGTERM, SIGHUP or Ctrl-C the node claims no more jobs and waits up to --stop
 jobs. On a second SIGTERM or Ctrl-C it stops them. Unfinished jobs run again.`
 
 func (a verbs) devCommand() *cobra.Command {
-	var f settings
+	f := settings{api: &apiFlags{dev: true}}
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Start a node to try things out",
@@ -117,13 +118,19 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 			a.hint(s.source.String(), f)
 		}
 	}}
-	server, err := a.listen(ctx, f.listen, f.listen != "" || cmd.Flags().Changed(flagListen))
+	var api server.Options
+	if f.api != nil {
+		if api, err = a.apiOptions(f.api, f.listen); err != nil {
+			return err
+		}
+	}
+	web, err := a.listen(ctx, f, cmd.Flags().Changed(flagListen) || a.NameOf(flagListen) != "--"+flagListen)
 	if err != nil {
 		return err
 	}
-	if server != nil {
-		defer server.Close(ctx)
-		opts, source.onStop = append(opts, server.Option()), server.Stopping
+	if web != nil {
+		defer web.Close(ctx)
+		opts, source.onStop = append(opts, web.Option()), web.Stopping
 	}
 	client, err := a.openNode(ctx, source, append(append(opts, s.opts...), holdfast.WithLogger(log)))
 	if err != nil {
@@ -131,9 +138,14 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 	}
 	nodes, err := a.nodesOf(client, s.register)
 	if err == nil {
-		if server != nil {
-			server.Nodes(nodes)
+		if web != nil {
+			web.Nodes(nodes)
 		}
+		if web != nil && f.api != nil {
+			err = a.mount(web, client, f, api, log)
+		}
+	}
+	if err == nil {
 		err = a.runNodes(ctx, nodes, source)
 	}
 	if err != nil && !source.hasJoined() {
@@ -142,11 +154,25 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 	return errors.Join(err, app.CloseClient(ctx, client))
 }
 
-// listen serves the metrics of the process, if it is said where; else the server is nil.
-func (a verbs) listen(ctx context.Context, address string, said bool) (*listen.Server, error) {
-	if !said {
+// listen serves the metrics of the process, and the API if there is one, if it is said where; else
+// the server is nil.
+func (a verbs) listen(ctx context.Context, f *settings, said bool) (*listen.Server, error) {
+	if f.api != nil {
+		return a.listenForAPI(ctx, f, said)
+	}
+	if f.listen == "" && !said {
 		return nil, nil //nolint:nilnil // there is none
 	}
+	s, err := a.listenOn(ctx, f.listen)
+	if err != nil {
+		return nil, err
+	}
+	s.Serve()
+	a.Notef("Serving /metrics, /healthz and /readyz on http://%s.", s.Address())
+	return s, nil
+}
+
+func (a verbs) listenOn(ctx context.Context, address string) (*listen.Server, error) {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {
 		_, err = strconv.ParseUint(port, 10, 16)
@@ -154,13 +180,11 @@ func (a verbs) listen(ctx context.Context, address string, said bool) (*listen.S
 	if err != nil {
 		return nil, arg.Usagef("%s %q must be HOST:PORT, such as 127.0.0.1:9464", a.NameOf(flagListen), address)
 	}
-	server, err := listen.On(ctx, address)
+	s, err := listen.On(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.NameOf(flagListen), err)
 	}
-	server.Serve()
-	a.Notef("Serving /metrics, /healthz and /readyz on http://%s.", server.Address())
-	return server, nil
+	return s, nil
 }
 
 // openNode opens the database. Ctrl-C works while a server does not answer.

@@ -61,6 +61,7 @@ type settings struct {
 	deadAfter   time.Duration
 	stopTimeout time.Duration
 	listen      string
+	api         *apiFlags // nil: it does not serve the API
 	archive     archiving
 	log         app.LogFlags
 }
@@ -87,8 +88,12 @@ func (f *settings) addOfNode(cmd *cobra.Command, format string) {
 	flags.DurationVar(&f.beat, flagBeat, 5*time.Second, "say every `DURATION` that the node lives")
 	flags.DurationVar(&f.deadAfter, flagDeadAfter, 20*time.Second, "be dead after this `DURATION` without a beat: others then take the jobs")
 	flags.DurationVar(&f.stopTimeout, flagStopTimeout, 20*time.Second, "give running jobs this `DURATION` to finish after the first signal")
-	flags.StringVar(&f.listen, flagListen, "",
-		"serve /metrics, /healthz and /readyz by HTTP on `ADDRESS`, such as 127.0.0.1:9464 (default: do not listen)")
+	if f.api == nil {
+		flags.StringVar(&f.listen, flagListen, "",
+			"serve /metrics, /healthz and /readyz by HTTP on `ADDRESS`, such as 127.0.0.1:9464 (default: do not listen)")
+	} else {
+		f.api.add(cmd, &f.listen)
+	}
 	f.archive.add(cmd, "keep finished jobs in files in `DIR` before they are removed; give it to all nodes, any of which may lead")
 	f.log.Add(flags, "info", format)
 	for flag, variable := range map[string]string{

@@ -39,6 +39,9 @@ const Prefix = "/api/v1"
 // CallTimeout bounds a request that does not wait for something.
 const CallTimeout = 30 * time.Second
 
+// maxBody is how large a request may be whose operation does not say, in bytes.
+const maxBody = 1 << 20
+
 // bodyTimeout bounds how long a request may take to arrive.
 const bodyTimeout = 30 * time.Second
 
@@ -164,7 +167,7 @@ type Op struct {
 	About   string // what it promises, its errors
 	Scope   access.Scope
 	Status  int           // of success; 0: 200, or 204 without a body
-	MaxBody int64         // 0: that of the server
+	MaxBody int64         // in bytes; 0: 1 MiB
 	Timeout time.Duration // 0: CallTimeout
 }
 
@@ -197,7 +200,7 @@ func Register[I, O any, PI interface {
 	}
 	o := huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: Prefix + op.Path, Tags: []string{op.Tag}, Summary: op.Summary, Description: about,
-		DefaultStatus: op.Status, MaxBodyBytes: -1, BodyReadTimeout: bodyTimeout, Extensions: map[string]any{"x-scope": op.Scope},
+		DefaultStatus: op.Status, MaxBodyBytes: maxBody, BodyReadTimeout: bodyTimeout, Extensions: map[string]any{"x-scope": op.Scope},
 	}
 	if op.MaxBody > 0 {
 		o.MaxBodyBytes = op.MaxBody

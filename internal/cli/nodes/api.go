@@ -1,0 +1,208 @@
+package nodes
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/listen"
+	"github.com/holdfastdev/holdfast/server"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// defaultListen is where the API is served if nothing else is said.
+const defaultListen = "127.0.0.1:8233"
+
+// The flags of those who serve the API.
+const (
+	flagAuth     = "auth"
+	flagHost     = "host"
+	flagOrigin   = "origin"
+	flagReadOnly = "read-only"
+)
+
+// The variables of these flags, and that of the token.
+const (
+	EnvAuth     = "HOLDFAST_AUTH"
+	EnvHost     = "HOLDFAST_HOST"
+	EnvOrigin   = "HOLDFAST_ORIGIN"
+	EnvReadOnly = "HOLDFAST_READ_ONLY"
+	EnvToken    = "HOLDFAST_TOKEN"
+)
+
+// The ways to find out who makes a request.
+const (
+	authToken = "token"
+	authNone  = "none"
+)
+
+// noListen is the address of those who do not listen.
+const noListen = "none"
+
+// apiFlags are the flags of the API.
+type apiFlags struct {
+	dev      bool // makes a token, takes any port if the default one is in use, and may not listen at all
+	auth     string
+	hosts    []string
+	origins  []string
+	readOnly bool
+
+	token string // what is made for dev
+}
+
+func (f *apiFlags) add(cmd *cobra.Command, address *string) {
+	flags := cmd.Flags()
+	if f.dev {
+		flags.StringVar(address, flagListen, defaultListen, "serve the API, /metrics, /healthz and /readyz on `ADDRESS`; none: do not listen")
+		return
+	}
+	flags.StringVar(address, flagListen, defaultListen, "serve the API, /metrics, /healthz and /readyz on `ADDRESS`")
+	flags.StringVar(&f.auth, flagAuth, authToken, "let in whoever has the `WAY`: token (that in $"+EnvToken+"), or none, which is for loopback addresses")
+	flags.StringArrayVar(&f.hosts, flagHost, nil, "answer to the host `NAME`, too, beside loopback names; * is any; repeatable, or a comma-separated list")
+	flags.StringArrayVar(&f.origins, flagOrigin, nil, "let pages of the web site `ORIGIN`, such as https://jobs.example.com, change something; repeatable")
+	flags.BoolVar(&f.readOnly, flagReadOnly, false, "refuse requests that change something")
+	for flag, variable := range map[string]string{
+		flagAuth: EnvAuth, flagHost: EnvHost, flagOrigin: EnvOrigin, flagReadOnly: EnvReadOnly,
+	} {
+		app.Variable(flags, flag, variable)
+	}
+}
+
+// options are those of the API that listens on an address.
+func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
+	o := server.Options{ReadOnly: f.readOnly, Hosts: split(f.hosts), Origins: split(f.origins)}
+	if f.dev {
+		f.token = rand.Text()
+		o.Authenticate = access.Token("dev", f.token)
+		return o, nil
+	}
+	token, _ := a.Env.LookupEnv(EnvToken)
+	switch f.auth {
+	case authNone:
+		if !isLoopback(address) {
+			return o, arg.Usagef("%s none lets everybody do everything, and %s %s is reached from elsewhere; use %s token, or listen on 127.0.0.1",
+				a.NameOf(flagAuth), a.NameOf(flagListen), address, a.NameOf(flagAuth))
+		}
+		o.Authenticate = access.Anyone("anyone")
+	case authToken:
+		if len(token) < minToken {
+			return o, arg.Usagef("set $%s to a random text of at least %d letters, such as that of \"openssl rand -hex 32\"; "+
+				"or use --auth none on a loopback address", EnvToken, minToken)
+		}
+		o.Authenticate = access.Token("token", token)
+	default:
+		return o, arg.Usagef("%s %q must be token or none", a.NameOf(flagAuth), f.auth)
+	}
+	return o, nil
+}
+
+// minToken is how long a token must be.
+const minToken = 20
+
+// split splits the values of a flag that may be repeated, or be a list.
+func split(texts []string) (all []string) {
+	for _, text := range texts {
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				all = append(all, part)
+			}
+		}
+	}
+	return all
+}
+
+// isLoopback reports whether an address, HOST:PORT, is reached from this machine alone.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// listenForAPI listens for the API.
+func (a verbs) listenForAPI(ctx context.Context, f *settings, said bool) (*listen.Server, error) {
+	if f.api.dev && f.listen == noListen {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	s, err := a.listenOn(ctx, f.listen)
+	if f.api.dev && !said && errors.Is(err, syscall.EADDRINUSE) {
+		s, err = a.listenOn(ctx, "127.0.0.1:0") // another one runs
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.WithAPI()
+	s.Serve()
+	return s, nil
+}
+
+// mount serves the API of a client.
+func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o server.Options, log *slog.Logger) error {
+	o.Log, o.Metrics = log, s.Metrics()
+	handler, err := server.Handler(client, o)
+	if err != nil {
+		if errors.Is(err, store.ErrInvalid) {
+			err = arg.Usagef("%s: %w", a.NameOf(flagOrigin), err)
+		}
+		return err
+	}
+	s.Mount(handler)
+	if f.api.dev {
+		a.Notef("The API is on http://%s. To open it in a browser: http://%s/?token=%s\nElsewhere: curl -H 'Authorization: Bearer %s' http://%s/api/v1/jobs",
+			s.Address(), s.Address(), f.api.token, f.api.token, s.Address())
+		return nil
+	}
+	a.Notef("Serving the API on http://%s.", s.Address())
+	return nil
+}
+
+func (a verbs) serverCommand() *cobra.Command {
+	f := settings{api: &apiFlags{}}
+	var k kept
+	cmd := &cobra.Command{
+		Use:   "server",
+		Short: "Serve the API",
+		Long: `Serve the HTTP API of a database to people, programs and workers; /openapi.json describes it. The
+schema is created or upgraded first. The process is a node, too, which claims no jobs but
+operations, and does the maintenance of all namespaces if no other node leads. While it leads,
+finished jobs are removed only after the times that flags say, or the classes of retention that
+queues name.
+
+Who has the token in $` + EnvToken + ` may do everything. Without a token (--auth none) the server
+listens on loopback addresses only. It answers to loopback names and those of --host.
+
+On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
+		Example: fmt.Sprintf(`  %s="$(openssl rand -hex 32)" holdfast server --database postgres://localhost/app
+  holdfast server --auth none
+  holdfast server --listen 0.0.0.0:8233 --host jobs.example.com`, EnvToken),
+		Args:        arg.Takes(0, 0),
+		Annotations: app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)),
+		RunE: a.doServe(&f, func() (*serving, error) {
+			keeps, err := k.option()
+			if err != nil {
+				return nil, err
+			}
+			source, err := a.Source()
+			return &serving{source: source, opts: []holdfast.Option{maintainOnly, keeps}, register: noHandlers}, err
+		}),
+	}
+	f.addOfNode(cmd, app.LogText)
+	k.add(cmd)
+	return cmd
+}
