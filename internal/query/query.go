@@ -77,7 +77,7 @@ type parser struct {
 func (p *parser) condition(word string) error {
 	name, value, ok := strings.Cut(word, ":")
 	if !ok {
-		if _, err := parseID(word); err != nil {
+		if _, err := ParseID(word); err != nil {
 			return invalid(word, "it must be NAME:VALUE, such as state:failed, or the id of a job")
 		}
 		name, value = "id", word
@@ -128,15 +128,15 @@ var setters = map[string]func(p *parser, values []string) error{
 	"queue": func(p *parser, values []string) error { return each(values, &p.f.Queues, text) },
 	"kind":  func(p *parser, values []string) error { return each(values, &p.f.Kinds, text) },
 	"tag":   func(p *parser, values []string) error { return each(values, &p.f.Tags, text) },
-	"id":    func(p *parser, values []string) error { return each(values, &p.f.IDs, parseID) },
+	"id":    func(p *parser, values []string) error { return each(values, &p.f.IDs, ParseID) },
 	"reason": func(p *parser, values []string) error {
 		return each(values, &p.f.Reasons, func(text string) (store.Reason, error) { return store.Reason(text), nil })
 	},
 	"fingerprint":     func(p *parser, values []string) error { return each(values, &p.f.Fingerprints, ParseFingerprint) },
 	"key":             func(p *parser, values []string) error { return one(values, &p.f.Key, text) },
-	"parent":          func(p *parser, values []string) error { return one(values, &p.f.Parent, parseID) },
-	"root":            func(p *parser, values []string) error { return one(values, &p.f.Root, parseID) },
-	"batch":           func(p *parser, values []string) error { return one(values, &p.f.Batch, parseID) },
+	"parent":          func(p *parser, values []string) error { return one(values, &p.f.Parent, ParseID) },
+	"root":            func(p *parser, values []string) error { return one(values, &p.f.Root, ParseID) },
+	"batch":           func(p *parser, values []string) error { return one(values, &p.f.Batch, ParseID) },
 	"lost_from":       func(p *parser, values []string) error { return one(values, &p.f.LostFrom, parseNode) },
 	"since":           func(p *parser, values []string) error { return one(values, &p.f.CreatedAfter, p.time) },
 	"before":          func(p *parser, values []string) error { return one(values, &p.f.CreatedBefore, p.time) },
@@ -167,7 +167,8 @@ func one[T any](values []string, to *T, parse func(string) (T, error)) (err erro
 
 func text(value string) (string, error) { return value, nil }
 
-func parseID(text string) (id store.ID, err error) {
+// ParseID reads the id of a job.
+func ParseID(text string) (id store.ID, err error) {
 	if err := id.UnmarshalText([]byte(text)); err != nil || len(text) != len(id.String()) || id == (store.ID{}) {
 		return store.ID{}, fmt.Errorf("%w: %q is not the id of a job", store.ErrInvalid, text)
 	}

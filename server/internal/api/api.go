@@ -20,8 +20,10 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -88,6 +90,9 @@ func marshal(w io.Writer, v any) error {
 
 // unmarshal decodes a body, and nothing behind it.
 func unmarshal(data []byte, v any) error {
+	if !utf8.Valid(data) {
+		return errors.New("it is not valid UTF-8")
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(v); err != nil {
 		return err
@@ -113,12 +118,19 @@ func transform(ctx huma.Context, _ string, v any) (any, error) {
 	return v, nil
 }
 
+// missing is how huma says that a property is missing, whose name it does not have in the location.
+var missing = regexp.MustCompile(`^expected required property (\S+) to be present$`)
+
 // ofModel is the problem of what huma has found wrong.
 func ofModel(e *huma.ErrorModel) *problem.Problem {
 	code, text := codeOf(e.Status), e.Detail
 	var fields []problem.Field
 	for _, d := range e.Errors {
-		fields = append(fields, problem.Field{Pointer: pointer(d.Location), Detail: d.Message})
+		field := problem.Field{Pointer: pointer(d.Location), Detail: d.Message}
+		if m := missing.FindStringSubmatch(d.Message); m != nil {
+			field = problem.Field{Pointer: field.Pointer + "/" + m[1], Detail: "it is missing"}
+		}
+		fields = append(fields, field)
 	}
 	if len(fields) == 1 {
 		text = strings.TrimPrefix(fields[0].Pointer+": "+fields[0].Detail, ": ")

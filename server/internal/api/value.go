@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/holdfastdev/holdfast/server/internal/problem"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -26,9 +27,24 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MarshalText writes it.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
+// ParseWait reads a parameter that says how long to wait: a duration from 0 to most; "" is 0.
+func ParseWait(name, text string, most time.Duration) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > most {
+		return 0, problem.Invalid("query/"+name, fmt.Sprintf("%q is not a duration from 0s to %v", cut(text), most))
+	}
+	return d, nil
+}
+
 // Schema is how the document describes it.
 func (Duration) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Description: "A duration, such as 90s or 1h30m", Examples: []any{"1m30s"}}
+	return &huma.Schema{
+		Type: huma.TypeString, Pattern: `^[+-]?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$|^0$`, PatternDescription: "a duration such as 90s or 1h30m",
+		Examples: []any{"1m30s"},
+	}
 }
 
 // Page is a page of a list.

@@ -8,6 +8,7 @@ package apitest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -73,7 +74,7 @@ func On(t *testing.T, source store.Source, opts ...holdfast.Option) *Server {
 	t.Cleanup(func() {
 		s.http.CloseIdleConnections()
 		web.Close()
-		if err := client.Close(t.Context()); err != nil {
+		if err := client.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})

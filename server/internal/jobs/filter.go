@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/query"
+	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 	"github.com/holdfastdev/holdfast/store"
@@ -19,7 +20,7 @@ type FilterIn struct {
 	Queue          []string  `query:"queue,explode" doc:"In one of these queues"`
 	Kind           []string  `query:"kind,explode" doc:"Of one of these kinds"`
 	Tag            []string  `query:"tag,explode" doc:"With all of these tags"`
-	ID             []api.ID  `query:"id,explode" doc:"One of these jobs"`
+	ID             []string  `query:"id,explode" doc:"One of these jobs"`
 	Reason         []string  `query:"reason,explode" doc:"Failed or cancelled for one of these reasons"`
 	Fingerprint    []string  `query:"fingerprint,explode" doc:"Failed with one of these fingerprints"`
 	Key            string    `query:"key" doc:"The job that has this business key, or had it last; needs kind"`
@@ -37,8 +38,17 @@ type FilterIn struct {
 	Attribute      []string  `query:"attribute,explode" doc:"With this search attribute: NAME=VALUE, NAME<VALUE, <=, >, >=, or NAME if it is there"`
 }
 
-// filter returns the filter of the parameters.
-func (in *FilterIn) filter() (store.Filter, error) {
+// filter returns the filter of the parameters. Who does not see payloads does not find by them
+// either: they could be guessed.
+func (in *FilterIn) filter(c *api.Call) (store.Filter, error) {
+	f, err := in.parse()
+	if err == nil && len(f.Args)+len(f.Metadata)+len(f.Attributes) > 0 && !c.Principal.May(access.PayloadsRead) {
+		err = problem.New(problem.Forbidden, "finding jobs by their args, metadata or attributes needs the scope "+string(access.PayloadsRead))
+	}
+	return f, err
+}
+
+func (in *FilterIn) parse() (store.Filter, error) {
 	if in.Query != "" {
 		f, err := query.Parse(in.Query, time.Now())
 		if err == nil && !reflect.DeepEqual(*in, FilterIn{Query: in.Query}) {
@@ -51,9 +61,6 @@ func (in *FilterIn) filter() (store.Filter, error) {
 		Parent: store.ID(in.Parent), Root: store.ID(in.Root), Batch: store.ID(in.Batch),
 		CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore, RunAfter: in.RunAfter, RunBefore: in.RunBefore,
 		FinishedAfter: in.FinishedAfter, FinishedBefore: in.FinishedBefore,
-	}
-	for _, id := range in.ID {
-		f.IDs = append(f.IDs, store.ID(id))
 	}
 	if f.Key != "" && len(f.Kinds) == 0 {
 		return f, problem.Invalid("query/key", "key needs kind")
@@ -69,6 +76,9 @@ func (in *FilterIn) filter() (store.Filter, error) {
 		f.Reasons = append(f.Reasons, store.Reason(reason))
 	}
 	var err error
+	if f.IDs, err = each("id", in.ID, query.ParseID); err != nil {
+		return f, err
+	}
 	if f.Fingerprints, err = each("fingerprint", in.Fingerprint, query.ParseFingerprint); err != nil {
 		return f, err
 	}

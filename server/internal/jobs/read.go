@@ -42,7 +42,7 @@ type listIn struct {
 }
 
 func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[views.Job]], error) {
-	filter, err := in.filter()
+	filter, err := in.filter(c)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ type JobCount struct {
 }
 
 func count(ctx context.Context, c *api.Call, in *countIn) (*api.Body[JobCount], error) {
-	filter, err := in.filter()
+	filter, err := in.filter(c)
 	if err != nil {
 		return nil, err
 	}
@@ -150,15 +150,15 @@ func attempts(ctx context.Context, c *api.Call, in *OfJob) (*api.Body[AttemptLis
 type PageOf struct {
 	OfJob
 
-	After api.Big `query:"after" doc:"Only what comes after this number"`
-	Limit int     `query:"limit" minimum:"1" maximum:"1000" default:"200"`
+	Cursor int64 `query:"cursor" minimum:"0" doc:"Only what comes after this number, such as the next_cursor of the page before"`
+	Limit  int   `query:"limit" minimum:"1" maximum:"1000" default:"200"`
 }
 
 func journal(ctx context.Context, c *api.Call, in *PageOf) (*api.Body[api.Page[JournalEntry]], error) {
 	if _, err := c.Client.Get(ctx, in.id()); err != nil {
 		return nil, err
 	}
-	entries, err := c.Client.JournalEntries(ctx, in.id(), int64(in.After), in.Limit)
+	entries, err := c.Client.JournalEntries(ctx, in.id(), in.Cursor, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func messages(ctx context.Context, c *api.Call, in *PageOf) (*api.Body[api.Page[
 	if _, err := c.Client.Get(ctx, in.id()); err != nil {
 		return nil, err
 	}
-	all, err := c.Client.JournalMessages(ctx, in.id(), int64(in.After), in.Limit)
+	all, err := c.Client.JournalMessages(ctx, in.id(), in.Cursor, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ const maxWait = time.Minute
 type resultIn struct {
 	OfJob
 
-	Wait api.Duration `query:"wait" doc:"How long to wait for its end, at most 1m; 0 if it is left out"`
+	Wait string `query:"wait" doc:"How long to wait for its end, at most 1m; 0 if it is left out"`
 }
 
 type resultOut struct {
@@ -259,15 +259,16 @@ type JobResult struct {
 }
 
 func result(ctx context.Context, c *api.Call, in *resultIn) (*resultOut, error) {
-	if in.Wait < 0 || time.Duration(in.Wait) > maxWait {
-		return nil, problem.Invalid("query/wait", "wait is between 0s and 1m")
+	wait, err := api.ParseWait("wait", in.Wait, maxWait)
+	if err != nil {
+		return nil, err
 	}
 	record, err := c.Client.Get(ctx, in.id())
 	if err != nil {
 		return nil, err
 	}
-	if !record.State.Finished() && in.Wait > 0 {
-		waiting, cancel := context.WithTimeout(ctx, time.Duration(in.Wait))
+	if !record.State.Finished() && wait > 0 {
+		waiting, cancel := context.WithTimeout(ctx, wait)
 		err = c.Client.Wait(waiting, in.id())
 		cancel()
 		if err != nil && waiting.Err() == nil {
