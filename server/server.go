@@ -18,7 +18,7 @@ import (
 // Options say who may do what.
 type Options struct {
 	// Authenticate finds out who makes a request. It must be set: access.Anyone is for servers that
-	// nobody else reaches.
+	// only their own machine reaches.
 	Authenticate access.Authenticator
 	// Hosts are the names under which the handler is reached, beside the loopback ones; "*": any.
 	Hosts []string
@@ -32,7 +32,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// maxBody is how large any request may be, in bytes. Each operation has a limit of its own below it.
+// maxBody is how large any request may be, in bytes. Each operation has a limit of its own below
+// it.
 const maxBody = 64 << 20
 
 // Handler returns the API on a client. It does not make the client a node, and does not close it.

@@ -24,6 +24,12 @@ var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/out
 // words are what the stories of the conformance suite are told with.
 var words = []string{"store", "store/storetest/env", "store/storetest/faults"}
 
+// ofServer is what the resources of the API are made of.
+var ofServer = []string{".", "internal/cli/views", "server/access", "server/internal/api", "server/internal/problem", "store"}
+
+// servers is what tests of the API may import.
+var servers = slices.Concat(support, []string{".", "server/access", "server/internal/apitest"})
+
 // onPostgres are what the verbs of store/postgres stand on.
 var onPostgres = []string{"store", "store/postgres/internal/keys", "store/postgres/internal/local", "store/postgres/internal/pg"}
 
@@ -427,6 +433,25 @@ var layers = []layer{
 		tests:   slices.Concat(support, []string{"internal/engine/...", "internal/usercode"}),
 	},
 
+	{pattern: "internal/query", imports: []string{"store"}},
+	{pattern: "server/access"},
+	{pattern: "server/internal/problem", imports: []string{"store"}},
+	{pattern: "server/internal/guard", imports: []string{"server/access", "server/internal/problem"}},
+	{
+		pattern: "server/internal/api",
+		imports: []string{".", "internal/cli/views", "server/access", "server/internal/guard", "server/internal/problem", "store"},
+	},
+	{
+		pattern: "server/internal/jobs",
+		imports: slices.Concat(ofServer, []string{"after", "batch", "fair", "internal/query", "joblog", "limit", "search"}),
+		tests:   servers,
+	},
+	{
+		pattern: "server/internal/apitest",
+		imports: []string{".", "internal/pgtest", "server", "server/access", "store", "store/postgres", "store/sqlite"},
+	},
+	{pattern: "server", imports: []string{".", "server/access", "server/internal/...", "store"}, tests: servers},
+
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "search", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
@@ -453,7 +478,7 @@ var layers = []layer{
 	{pattern: "internal/cli/listen", imports: []string{".", "internal/access", "telemetry"}, tests: support},
 	{
 		pattern: "internal/cli/nodes",
-		imports: append([]string{".", "archive", "internal/builtin", "internal/cli/listen", "maintain", "store", "store/dsn"}, ofVerbs...),
+		imports: append([]string{".", "archive", "internal/builtin", "internal/cli/listen", "maintain", "server", "server/access", "store", "store/dsn"}, ofVerbs...),
 		tests:   support,
 	},
 	{pattern: "internal/cli/feed", imports: append([]string{".", "events", "store"}, ofVerbs...), tests: support},
@@ -511,13 +536,14 @@ var restrictions = []restriction{
 	{"go.opentelemetry.io/otel/exporters", []string{"internal/cli/listen"}, "a program chooses where its telemetry goes"},
 	{"github.com/prometheus", []string{"internal/cli/listen"}, "a program chooses where its telemetry goes"},
 	{"go.opentelemetry.io", []string{"internal/cli/listen", "telemetry"}, "programs without telemetry do not link it"},
+	{"github.com/danielgtaylor/huma", []string{"server/internal/api"}, "only the server has an HTTP API"},
 	{"golang.org/x/tools", []string{"internal/vet/..."}, "only holdfast vet looks at source"},
 	{"modernc.org", []string{"examples/...", "store/sqlite/..."}, "a program links only the databases that it names"},
 	{"zombiezen.com", []string{"store/sqlite/internal/db"}, "one package speaks to SQLite"},
 
 	{
 		"testing",
-		[]string{"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/sqlitetest", "store/storetest/..."},
+		[]string{"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/sqlitetest", "server/internal/apitest", "store/storetest/..."},
 		"it belongs to tests",
 	},
 	{"github.com/google/go-cmp", []string{"store/storetest/..."}, "it belongs to tests"},

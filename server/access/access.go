@@ -1,12 +1,8 @@
-// Package access says who makes a request, and what that one may do.
+// Package access says who makes a request, and what the caller may do.
 //
 // A request is made by a principal. What it may do are its scopes, in the namespaces that it has;
 // what is in others is not there for it. Roles are sets of scopes for people. An Authenticator
-// finds out who makes a request. Token is the simplest: whoever has it may do everything.
-//
-// # Imports
-//
-// Of ours, store.
+// finds out who makes a request. Token is the simplest: each caller that has it may do everything.
 package access
 
 import (
@@ -124,7 +120,8 @@ func With(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// Of is who makes the request of a context; without one, somebody who may do nothing.
+// Of is who makes the request of a context; without one, a principal that may
+// do nothing.
 func Of(ctx context.Context) *Principal {
 	if p, ok := ctx.Value(principalKey{}).(*Principal); ok {
 		return p

@@ -108,8 +108,8 @@ func (s *Server) init() error {
 // Metrics answers with the metrics of the process.
 func (s *Server) Metrics() http.Handler { return s.metrics }
 
-// WithAPI says, before Serve, that there will be an API: until it is mounted its paths are told that
-// the process is starting, and /metrics is one of its paths.
+// WithAPI says, before Serve, that there will be an API: until it is mounted its paths are told
+// that the process is starting, and /metrics is one of its paths.
 func (s *Server) WithAPI() {
 	var starting http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, errStarting) })
 	s.api.Store(&starting)

@@ -247,8 +247,8 @@ func patient(ctx context.Context, timeout time.Duration) {
 	}
 }
 
-// mustBeSeen panics if parameters are in an embedded struct that is not exported: huma leaves it out
-// without a word.
+// mustBeSeen panics if parameters are in an embedded struct that is not exported: huma leaves it
+// out without a word.
 func mustBeSeen(input reflect.Type) {
 	for _, f := range reflect.VisibleFields(input) {
 		if f.Anonymous && !f.IsExported() {

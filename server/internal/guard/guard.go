@@ -116,7 +116,7 @@ func headers(h http.Header, id string) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 }
 
-// check is why a request is refused whoever makes it.
+// check is why a request is refused, with any credential.
 func (g *guard) check(r *http.Request) error {
 	if !g.answersTo(r.Host) {
 		return problem.New(problem.WrongHost,

@@ -10,6 +10,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// tag is that of the operations.
+const tag = "jobs"
+
 // JournalEntry is an entry of the journal of a job.
 type JournalEntry struct {
 	Seq     views.Big       `json:"seq"`

@@ -58,7 +58,7 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType is that of the document, for huma.
 func (p *Problem) ContentType(string) string { return ContentType }
 
-// RetryAfter is when the request may be repeated; 0: nobody knows.
+// RetryAfter is when the request may be repeated; 0: it is not known.
 func (p *Problem) RetryAfter() time.Duration { return p.after }
 
 // GetHeaders are the headers of the answer, for huma.

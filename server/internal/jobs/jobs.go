@@ -8,11 +8,10 @@ package jobs
 
 import "github.com/holdfastdev/holdfast/server/internal/api"
 
-const tag = "jobs"
-
 // Register registers the operations.
 func Register(a *api.API) {
 	registerEnqueue(a)
 	registerRead(a)
 	registerChange(a)
+	registerEdit(a)
 }
