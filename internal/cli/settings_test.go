@@ -96,6 +96,23 @@ func TestWrongVariables(t *testing.T) {
 	}
 }
 
+// TestWrongVariablesOfServer: the same for those of the API.
+func TestWrongVariablesOfServer(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	for name, values := range map[string][]string{
+		nodes.EnvAuth: {"", "ldap"}, nodes.EnvHost: {""}, nodes.EnvOrigin: {"", "jobs.example.com"}, nodes.EnvReadOnly: {"", "maybe"},
+		nodes.EnvListen: {"", "9464", "127.0.0.1:99999"},
+	} {
+		for _, value := range values {
+			s.env = map[string]string{
+				app.EnvDatabase: s.db, nodes.EnvToken: "0123456789abcdefghij", nodes.EnvListen: "127.0.0.1:0", name: value,
+			}
+			s.expect(s.run("server"), app.ExitUsage, name, "see: holdfast server --help")
+		}
+	}
+}
+
 // aliveNode is a node as "node list" prints it.
 type aliveNode struct {
 	Name, Namespace string

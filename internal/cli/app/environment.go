@@ -134,7 +134,7 @@ var ofJobs = []string{ours + "JOB_ID", ours + "ATTEMPT", ours + "LEASE"}
 // NoteUnknownVariables tells of variables that look like those of a verb's flags and are none of
 // them.
 func (a *App) NoteUnknownVariables(cmd *cobra.Command) {
-	known := slices.Clone(ofJobs)
+	known := append(slices.Clone(ofJobs), strings.Fields(cmd.Annotations[readsKey])...)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, VariableOf(f)) })
 	var unknown []string
 	for _, variable := range a.Env.Environ() {

@@ -45,6 +45,16 @@ func ManyNamespaces(annotations map[string]string) map[string]string {
 // TakesNamespaces reports whether --namespace of a verb may be a list, as for nodes.
 func TakesNamespaces(cmd *cobra.Command) bool { return cmd.Annotations[namespacesKey] != "" }
 
+// readsKey is the annotation of a verb with variables that no flag has.
+const readsKey = "reads"
+
+// Reads notes variables that a verb reads beside those of its flags, such as one with a secret,
+// which would be seen on a command line.
+func Reads(annotations map[string]string, variables ...string) map[string]string {
+	annotations[readsKey] = strings.Join(variables, " ")
+	return annotations
+}
+
 // UsesFlag reports whether a verb uses a global flag.
 func UsesFlag(cmd *cobra.Command, flag string) bool {
 	if flag == FlagCodecKeys || flag == FlagRedact { // those of each verb that opens a client

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"strings"
 	"syscall"
 
@@ -18,7 +19,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/listen"
 	"github.com/holdfastdev/holdfast/server"
 	"github.com/holdfastdev/holdfast/server/access"
-	"github.com/holdfastdev/holdfast/store"
 )
 
 // defaultListen is where the API is served if nothing else is said.
@@ -82,6 +82,11 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 // options are those of the API that listens on an address.
 func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 	o := server.Options{ReadOnly: f.readOnly, Hosts: split(f.hosts), Origins: split(f.origins)}
+	for _, origin := range o.Origins {
+		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
+			return o, arg.Usagef("%s: %w", a.NameOf(flagOrigin), err)
+		}
+	}
 	if f.dev {
 		f.token = rand.Text()
 		o.Authenticate = access.Token("dev", f.token)
@@ -157,9 +162,6 @@ func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o s
 	o.Log, o.Metrics = log, s.Metrics()
 	handler, err := server.Handler(client, o)
 	if err != nil {
-		if errors.Is(err, store.ErrInvalid) {
-			err = arg.Usagef("%s: %w", a.NameOf(flagOrigin), err)
-		}
 		return err
 	}
 	s.Mount(handler)
@@ -192,7 +194,7 @@ On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
   holdfast server --auth none
   holdfast server --listen 0.0.0.0:8233 --host jobs.example.com`, EnvToken),
 		Args:        arg.Takes(0, 0),
-		Annotations: app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)),
+		Annotations: app.Reads(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)), EnvToken),
 		RunE: a.doServe(&f, func() (*serving, error) {
 			keeps, err := k.option()
 			if err != nil {

@@ -57,7 +57,7 @@ func Around(next http.Handler, c Config) (http.Handler, error) {
 	cross := http.NewCrossOriginProtection()
 	for _, origin := range c.Origins {
 		if err := cross.AddTrustedOrigin(origin); err != nil {
-			return nil, fmt.Errorf("origin %q: %w", origin, err)
+			return nil, err // which names it
 		}
 	}
 	g := &guard{Config: c, next: next, cross: cross}
