@@ -34,12 +34,14 @@ func TestDocument(t *testing.T) {
 	}
 	var doc struct {
 		Paths map[string]map[string]struct {
-			OperationID string `json:"operationId"`
-			Summary     string
-			Tags        []string
-			Responses   map[string]any
-		}
-		Components struct{ Schemas map[string]json.RawMessage }
+			OperationID string         `json:"operationId"` //nolint:tagliatelle // as OpenAPI writes it
+			Summary     string         `json:"summary"`
+			Tags        []string       `json:"tags"`
+			Responses   map[string]any `json:"responses"`
+		} `json:"paths"`
+		Components struct {
+			Schemas map[string]json.RawMessage `json:"schemas"`
+		} `json:"components"`
 	}
 	if err := json.Unmarshal(got, &doc); err != nil {
 		t.Fatal(err)

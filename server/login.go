@@ -22,7 +22,7 @@ func login(next http.Handler, o *Options) http.Handler {
 			next.ServeHTTP(w, r) // which refuses it in its words
 			return
 		}
-		http.SetCookie(w, &http.Cookie{
+		http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever there is TLS; a loopback address has none
 			Name: access.Cookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 		})
 		w.Header().Set("Cache-Control", "no-store")

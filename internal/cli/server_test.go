@@ -91,7 +91,9 @@ func TestServer(t *testing.T) {
 	if a := ask(t, c, "GET", url+"/api/v1/jobs/"+id, longToken, ""); a.json["state"] != "cancelled" {
 		t.Errorf("%d %s", a.status, a.text)
 	}
-	for path, part := range map[string]string{"/metrics": "go_goroutines", "/healthz": "ok", "/readyz": "ok", "/openapi.json": `"openapi": "3.1.0"`} {
+	for path, part := range map[string]string{
+		"/metrics": "go_goroutines", "/healthz": "ok", "/readyz": "ok", "/openapi.json": `"openapi": "3.1.0"`,
+	} {
 		if a := ask(t, c, "GET", url+path, longToken, ""); a.status != http.StatusOK || !strings.Contains(a.text, part) {
 			t.Errorf("%s: %d %.200s", path, a.status, a.text)
 		}

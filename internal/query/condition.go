@@ -70,5 +70,5 @@ func ParseFingerprint(text string) (int64, error) {
 	if err != nil || len(text) != 16 {
 		return 0, fmt.Errorf("%w: %q is not a fingerprint, which has 16 hexadecimal digits", store.ErrInvalid, text)
 	}
-	return int64(n), nil //nolint:gosec // all bits count
+	return int64(n), nil
 }

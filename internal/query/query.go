@@ -100,7 +100,8 @@ func (p *parser) condition(word string) error {
 	}
 	set, known := setters[name]
 	if !known {
-		return invalid(word, fmt.Sprintf("there is no %q; the names are %s, args.PATH, metadata.PATH and attr.NAME", name, strings.Join(names(), ", ")))
+		return invalid(word,
+			fmt.Sprintf("there is no %q; the names are %s, args.PATH, metadata.PATH and attr.NAME", name, strings.Join(names(), ", ")))
 	}
 	if p.seen[name] && name != "tag" {
 		return invalid(word, name+" comes twice; several values have commas between them")

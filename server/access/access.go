@@ -46,7 +46,8 @@ const (
 // Scopes are all scopes.
 var Scopes = []Scope{
 	JobsRead, JobsWrite, PayloadsRead, QueuesRead, QueuesWrite, SchedulesRead, SchedulesWrite, LimitsRead, LimitsWrite,
-	NodesRead, NodesWrite, DeadRead, DeadWrite, OperationsRead, OperationsWrite, EventsRead, StatsRead, Workers, Exec, KeysAdmin, NamespacesAdmin,
+	NodesRead, NodesWrite, DeadRead, DeadWrite, OperationsRead, OperationsWrite, EventsRead, StatsRead,
+	Workers, Exec, KeysAdmin, NamespacesAdmin,
 }
 
 // Principal is who makes a request.

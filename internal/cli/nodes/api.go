@@ -68,9 +68,12 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 		return
 	}
 	flags.StringVar(address, flagListen, defaultListen, "serve the API, /metrics, /healthz and /readyz on `ADDRESS`")
-	flags.StringVar(&f.auth, flagAuth, authToken, "let in whoever has the `WAY`: token (that in $"+EnvToken+"), or none, which is for loopback addresses")
-	flags.StringArrayVar(&f.hosts, flagHost, nil, "answer to the host `NAME`, too, beside loopback names; * is any; repeatable, or a comma-separated list")
-	flags.StringArrayVar(&f.origins, flagOrigin, nil, "let pages of the web site `ORIGIN`, such as https://jobs.example.com, change something; repeatable")
+	flags.StringVar(&f.auth, flagAuth, authToken,
+		"let in whoever has the `WAY`: token (that in $"+EnvToken+"), or none, which is for loopback addresses")
+	flags.StringArrayVar(&f.hosts, flagHost, nil,
+		"answer to the host `NAME`, too, beside loopback names; * is any; repeatable, or a comma-separated list")
+	flags.StringArrayVar(&f.origins, flagOrigin, nil,
+		"let pages of the web site `ORIGIN`, such as https://jobs.example.com, change something; repeatable")
 	flags.BoolVar(&f.readOnly, flagReadOnly, false, "refuse requests that change something")
 	for flag, variable := range map[string]string{
 		flagAuth: EnvAuth, flagHost: EnvHost, flagOrigin: EnvOrigin, flagReadOnly: EnvReadOnly,
@@ -166,7 +169,8 @@ func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o s
 	}
 	s.Mount(handler)
 	if f.api.dev {
-		a.Notef("The API is on http://%s. To open it in a browser: http://%s/?token=%s\nElsewhere: curl -H 'Authorization: Bearer %s' http://%s/api/v1/jobs",
+		a.Notef("The API is on http://%s. To open it in a browser: http://%s/?token=%s\n"+
+			"Elsewhere: curl -H 'Authorization: Bearer %s' http://%s/api/v1/jobs",
 			s.Address(), s.Address(), f.api.token, f.api.token, s.Address())
 		return nil
 	}

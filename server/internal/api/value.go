@@ -42,8 +42,9 @@ func ParseWait(name, text string, most time.Duration) (time.Duration, error) {
 // Schema is how the document describes it.
 func (Duration) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
-		Type: huma.TypeString, Pattern: `^[+-]?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$|^0$`, PatternDescription: "a duration such as 90s or 1h30m",
-		Examples: []any{"1m30s"},
+		Type: huma.TypeString, Pattern: `^[+-]?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$|^0$`,
+		PatternDescription: "a duration such as 90s or 1h30m",
+		Examples:           []any{"1m30s"},
 	}
 }
 

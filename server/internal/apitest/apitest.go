@@ -58,7 +58,8 @@ func OnBoth(t *testing.T, test func(s *Server), opts ...holdfast.Option) {
 // On returns the API over a database.
 func On(t *testing.T, source store.Source, opts ...holdfast.Option) *Server {
 	t.Helper()
-	client, err := holdfast.Open(t.Context(), source, append([]holdfast.Option{holdfast.WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
+	opts = append([]holdfast.Option{holdfast.WithLogger(slog.New(slog.DiscardHandler))}, opts...)
+	client, err := holdfast.Open(t.Context(), source, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func Connection(ctx context.Context) *http.ResponseController {
 
 // headers are those of all answers.
 func headers(h http.Header, id string) {
-	h.Set("X-Request-Id", id)
+	h.Set("X-Request-ID", id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -35,7 +35,9 @@ func around(t *testing.T, c guard.Config, next http.HandlerFunc) http.Handler {
 func ask(h http.Handler, r *http.Request) (status int, code string) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	var p struct{ Code string }
+	var p struct {
+		Code string `json:"code"`
+	}
 	_ = json.Unmarshal(w.Body.Bytes(), &p) // it need not be a problem
 	return w.Code, p.Code
 }
@@ -176,7 +178,7 @@ func TestHeaders(t *testing.T) {
 				t.Errorf("%s is %q", name, got)
 			}
 		}
-		if w.Header().Get("X-Request-Id") == "" {
+		if w.Header().Get("X-Request-ID") == "" {
 			t.Error("the answer does not name its request")
 		}
 	}
@@ -189,7 +191,7 @@ func TestPanics(t *testing.T) {
 	h := around(t, guard.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, func(http.ResponseWriter, *http.Request) { panic("secret") })
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, request(http.MethodGet, "localhost"))
-	id := w.Header().Get("X-Request-Id")
+	id := w.Header().Get("X-Request-ID")
 	if w.Code != 500 || strings.Contains(w.Body.String(), "secret") || !strings.Contains(w.Body.String(), id) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

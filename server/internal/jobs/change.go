@@ -13,7 +13,8 @@ import (
 
 func registerChange(a *api.API) {
 	each := func(id, path, summary, about string, change func(context.Context, *api.Call, string, store.ID) ([]store.Result, error)) {
-		api.Register(a, changing(id, path, summary, about), func(ctx context.Context, c *api.Call, in *changeIn) (*api.Body[views.Changed], error) {
+		op := changing(id, path, summary, about)
+		api.Register(a, op, func(ctx context.Context, c *api.Call, in *changeIn) (*api.Body[views.Changed], error) {
 			results, err := change(ctx, c, in.reason(), in.id())
 			if err != nil {
 				return nil, err
@@ -29,7 +30,8 @@ func registerChange(a *api.API) {
 		"A failed or cancelled one begins with its first attempt; one that waits for a retry keeps its attempts.", retry)
 	each("job-pause", "/jobs/{id}/pause", "Pause a job until it is resumed", "", pause)
 	each("job-resume", "/jobs/{id}/resume", "Resume a job that is paused, held, failed or cancelled", "", resume)
-	each("job-skip", "/jobs/{id}/skip", "Let those behind a failed job go on", "It gives up the turn of its ordering key, and stays failed.", skip)
+	each("job-skip", "/jobs/{id}/skip", "Let those behind a failed job go on",
+		"It gives up the turn of its ordering key, and stays failed.", skip)
 	api.Register(a, api.Op{
 		ID: "job-delete", Method: http.MethodDelete, Path: "/jobs/{id}", Tag: tag, Scope: access.JobsWrite, Summary: "Delete a finished job",
 	}, remove)

@@ -14,8 +14,8 @@ import (
 )
 
 func registerEdit(a *api.API) {
-	edit := changing("job-edit", "/jobs/{id}", "Change a job", `What is left out stays. A job that has not started can be changed in all of this,
-others in less: the error says what.`)
+	edit := changing("job-edit", "/jobs/{id}", "Change a job",
+		"What is left out stays. A job that has not started can be changed in all of this, others in less: the error says what.")
 	edit.Method, edit.MaxBody = http.MethodPatch, maxJob
 	api.Register(a, edit, editJob)
 	api.Register(a, changing("job-tag", "/jobs/{id}/tags", "Add tags to a job, and remove some", "In any state."), tagJob)

@@ -135,7 +135,8 @@ func itemsOf(s *apitest.Server, path string) []map[string]any {
 func TestEnqueueBatch(t *testing.T) {
 	t.Parallel()
 	apitest.OnBoth(t, func(s *apitest.Server) {
-		a := s.OK(http.StatusOK, post, "/jobs/batch", `{"jobs":[{"kind":"a"},{"kind":"b","queue":"\u0001"},{"kind":"c","key":"k"},{"kind":"c","key":"k"}]}`)
+		a := s.OK(http.StatusOK, post, "/jobs/batch",
+			`{"jobs":[{"kind":"a"},{"kind":"b","queue":"\u0001"},{"kind":"c","key":"k"},{"kind":"c","key":"k"}]}`)
 		list, _ := a.JSON["jobs"].([]any)
 		var got []string
 		for _, item := range list {
@@ -198,7 +199,8 @@ func TestListRefusals(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t)
 	for params, pointer := range map[string]string{
-		"state=asleep": "query/state", "limit=0": "query/limit", "limit=201": "query/limit", "limit=x": "query/limit", "stat=failed": "query/stat",
+		"state=asleep": "query/state", "limit=0": "query/limit", "limit=201": "query/limit", "limit=x": "query/limit",
+		"stat=failed": "query/stat",
 		"sort=random": "query/sort", "id=x": "query/id", "parent=x": "query/parent", "key=k": "query/key", "args=x": "query/args",
 		"attribute=%3D": "query/attribute", "fingerprint=x": "query/fingerprint", "created_after=x": "query/created_after",
 		"q=foo:bar": "query/q", "q=state:failed&state=failed": "query/q", "cursor=nonsense": "", "namespace=a%00b": "query/namespace",
@@ -320,7 +322,9 @@ func TestPayloadsNeedTheirScope(t *testing.T) {
 	if job := s.OK(http.StatusOK, get, "/jobs/"+id, nil); !strings.Contains(job.Text, `"args":{"hidden":"payloads:read"}`) {
 		t.Errorf("%s", job.Text)
 	}
-	for _, filter := range []string{"args=card%3D1", "metadata=m%3D1", "q=args.card:secret", "q=metadata.m:secret", "attribute=a%3D1", "q=attr.a:1"} { // would tell by guesses
+	for _, filter := range []string{ // which would tell by guesses
+		"args=card%3D1", "metadata=m%3D1", "q=args.card:secret", "q=metadata.m:secret", "attribute=a%3D1", "q=attr.a:1",
+	} {
 		s.Refused(http.StatusForbidden, "forbidden", get, "/jobs?"+filter, nil)
 		s.Refused(http.StatusForbidden, "forbidden", get, "/jobs/count?"+filter, nil)
 	}

@@ -24,8 +24,10 @@ func registerRead(a *api.API) {
 	api.Register(a, get("job-get", "/jobs/{id}", "Get a job", "All that is known of it, and why it does not run."), getJob)
 	api.Register(a, get("job-why", "/jobs/{id}/why", "Why a job does not start, continue or end", ""), why)
 	api.Register(a, get("job-attempts", "/jobs/{id}/attempts", "The attempts of a job that did not complete it", ""), attempts)
-	api.Register(a, get("job-journal", "/jobs/{id}/journal", "What a durable job remembers", "Its entries after a number, oldest first."), journal)
-	api.Register(a, get("job-messages", "/jobs/{id}/messages", "What was sent to a job", "Signals, answers of children, after a number."), messages)
+	api.Register(a, get("job-journal", "/jobs/{id}/journal", "What a durable job remembers",
+		"Its entries after a number, oldest first."), journal)
+	api.Register(a, get("job-messages", "/jobs/{id}/messages", "What was sent to a job",
+		"Signals, answers of children, after a number."), messages)
 	api.Register(a, get("job-logs", "/jobs/{id}/logs", "What a job's handler has logged", ""), logs)
 	wait := get("job-result", "/jobs/{id}/result", "Wait for a job, and get its result",
 		`200 if it has ended, however it has: look at state. 202 if it has not within wait, with Retry-After: ask again.`)

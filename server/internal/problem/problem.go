@@ -26,7 +26,7 @@ import (
 const ContentType = "application/problem+json"
 
 // Problem is why a request was refused, or has failed.
-type Problem struct {
+type Problem struct { //nolint:errname // RFC 9457 calls it so
 	Type      string  `json:"type" doc:"A URI for the code" example:"urn:holdfast:problem:not_found"`
 	Title     string  `json:"title" doc:"What the code means, for people"`
 	Status    int     `json:"status" doc:"The HTTP status"`
@@ -34,7 +34,7 @@ type Problem struct {
 	Detail    string  `json:"detail" doc:"What happened, to what, and what to do"`
 	Errors    []Field `json:"errors,omitempty" doc:"Which parts of the request are wrong"`
 	Retryable bool    `json:"retryable" doc:"The same request may succeed a little later"`
-	Request   string  `json:"request_id" doc:"Finds the request in the server's log; it is also in the header X-Request-Id"`
+	Request   string  `json:"request_id" doc:"Finds the request in the server's log; it is also in the header X-Request-ID"`
 
 	cause error
 	after time.Duration

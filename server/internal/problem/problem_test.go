@@ -74,7 +74,7 @@ func TestEveryClassHasACode(t *testing.T) {
 		}
 		return true
 	})
-	for name := range file.Scope.Objects { //nolint:staticcheck // it is enough for one file
+	for name := range file.Scope.Objects {
 		if strings.HasPrefix(name, "Err") && !mapped[name] {
 			t.Errorf("%s has no code", name)
 		}
@@ -91,7 +91,9 @@ func TestWrite(t *testing.T) {
 	if w.Code != 503 || w.Header().Get("Retry-After") != "1" || w.Header().Get("Content-Type") != problem.ContentType {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
-	for _, part := range []string{`"code":"unavailable"`, `"retryable":true`, `"request_id":"R1"`, `"type":"urn:holdfast:problem:unavailable"`, "slow"} {
+	for _, part := range []string{
+		`"code":"unavailable"`, `"retryable":true`, `"request_id":"R1"`, `"type":"urn:holdfast:problem:unavailable"`, "slow",
+	} {
 		if !strings.Contains(w.Body.String(), part) {
 			t.Errorf("it has no %s: %s", part, w.Body)
 		}

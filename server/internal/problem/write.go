@@ -2,6 +2,7 @@ package problem
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 )
 
@@ -10,13 +11,11 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 	p := *Of(err)
 	p.Request = RequestID(r.Context())
 	h := w.Header()
-	for name, values := range p.GetHeaders() {
-		h[name] = values
-	}
+	maps.Copy(h, p.GetHeaders())
 	h.Set("Content-Type", ContentType)
 	w.WriteHeader(p.Status)
 	if r.Method == http.MethodHead {
 		return
 	}
-	_ = json.NewEncoder(w).Encode(&p) // the client may have gone
+	_ = json.NewEncoder(w).Encode(&p) //nolint:errchkjson // the client may have gone
 }
