@@ -38,7 +38,9 @@
 // # Failures
 //
 // An answer that is lost leaves the node with what it said it would keep; it asks again. A node
-// that was declared dead holds nothing, and asks under its new id.
+// that was declared dead holds nothing, and asks under its new id. If the store says that a node
+// holds more than it knows, as a crash of the database has lost that it gave slots back, the node
+// says again what it holds with its next look, and tells the others that slots are free.
 //
 // # Imports
 //

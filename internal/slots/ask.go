@@ -107,9 +107,10 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 			continue
 		}
 		l.unsure = false
-		if g.Slots < l.held {
+		if g.Slots < max(l.held, l.excess) {
 			freed, l.owed = append(freed, l.Name), false
 		}
+		l.excess = 0
 		l.held, l.over, l.share.part = g.Slots, g.Held > g.Capacity, g.Part
 		// What it needs may have grown since it asked. What it could not use and gave back it does
 		// not ask for at once.

@@ -51,7 +51,7 @@ func (s *Slots) SetLimits(limits []store.Limit) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	limits = slices.DeleteFunc(slices.Clone(limits), func(l store.Limit) bool {
-		return !s.isConcerned(&l.LimitSettings) && (s.byID[l.ID] == nil || s.byID[l.ID].isDone())
+		return !s.isConcerned(&l.LimitSettings) && slotsOf(&l, s.member) == 0 && (s.byID[l.ID] == nil || s.byID[l.ID].isDone())
 	})
 	same := func(known *limit, l store.Limit) bool { return known.ID == l.ID && known.Version == l.Version }
 	if slices.EqualFunc(s.limits, limits, same) {
@@ -61,6 +61,9 @@ func (s *Slots) SetLimits(limits []store.Limit) (changed bool) {
 			}
 			if s.limits[i].repeats(s.elapsed()) {
 				supervise.Signal(s.asks)
+			}
+			if s.limits[i].unsure {
+				s.enliven(s.limits[i])
 			}
 		}
 		s.retire()
@@ -214,5 +217,6 @@ func (s *Slots) forgetGrants() {
 	s.member, s.doubtUpTo = 0, 0
 	for _, l := range s.limits {
 		l.held, l.keep, l.back, l.short, l.unsure, l.owed, l.doubtful = 0, notAsking, notAsking, false, false, false, 0
+		l.excess = 0
 	}
 }

@@ -28,6 +28,7 @@ type limit struct {
 	usable      int       // that it holds of these, as far as other limits let it use them
 	saved       int       // that are free, and are kept for a job that needs more of them
 	unsure      bool      // an ask was not answered: the node may hold more than it knows
+	excess      int       // how many the store says that it holds, if it knows of fewer
 	short       bool      // the last ask got less than that: it is no use to ask again at once
 	askedAt     time.Time // the last ask for more
 	over        bool      // the nodes hold more than there are
@@ -154,7 +155,9 @@ func heaviest(l *store.LimitSettings) int {
 }
 
 // see takes over who holds slots, of which there may be too few since the capacity was lowered, and
-// who wishes for some. The node is known by its id. It reports what seeDrained does.
+// who wishes for some. The node is known by its id. If the store says that it holds more than it
+// knows, the node says next what it holds: a database that has crashed may have lost that slots
+// were given back. It reports what seeDrained does.
 func (l *limit) see(now store.Limit, node int64) (isDrained bool) {
 	l.Holders, l.Wishes = now.Holders, now.Wishes
 	total := 0
@@ -162,6 +165,19 @@ func (l *limit) see(now store.Limit, node int64) (isDrained bool) {
 		total += h.Slots
 	}
 	l.over = total > now.Slots()
+	if held := slotsOf(&now, node); l.keep == notAsking && held > l.held {
+		l.unsure, l.excess = true, held
+	}
 	l.seeShare(node)
 	return l.seeDrained(&now)
+}
+
+// slotsOf is how many slots of a limit a node holds as the store says.
+func slotsOf(l *store.Limit, node int64) int {
+	for _, h := range l.Holders {
+		if h.Node == node {
+			return h.Slots
+		}
+	}
+	return 0
 }
