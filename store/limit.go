@@ -36,6 +36,11 @@ type Limits interface {
 	// version, or if the node has made a later call: then the node holds what it had, and no more
 	// than it said it would keep. The same call again answers what it did. It fails with
 	// ErrNodeDead if the node is not alive, and with ErrInvalid.
+	//
+	// What a node gets is durable with the answer. A call by which it gets no slots may be lost if
+	// the database crashes within a second after it, unless a later one by which some node got
+	// slots was answered: then the node holds in the store what it held before, and is to say again
+	// what it keeps when Limits tells it so.
 	Grant(ctx context.Context, params GrantParams) ([]Grant, error)
 	// RunningOf returns the jobs of a namespace that run and count under a key of a limit per key,
 	// in the order of their ids, no more than most; 0: all.

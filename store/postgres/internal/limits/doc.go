@@ -9,6 +9,11 @@
 // beats and outcomes lock none of this, and no transaction of a caller does, so the wait is that
 // for other such calls.
 //
+// The commit of a call by which the node gets no slots does not wait for the disk. Who takes what
+// it has given back locks the limit after it, and so commits after it in the log: when that is
+// durable, so is this. If the server crashes before, the node holds in the store what it has given
+// back, and no other node has got any of it; the node says so again when it next reads its limits.
+//
 // # When it fails
 //
 // Nothing of a call that fails has happened. Of one whose answer is lost the node does not know,

@@ -149,6 +149,9 @@ ORDER BY l.id FOR NO KEY UPDATE;
 -- that has the version which the node knows, unless it has made a later call; and one with NULLs if
 -- there is none. No row: the node is not alive. Limits of which it gets less than it wants are
 -- noted as wanted, unless they were a moment ago.
+--
+-- The commit waits for the disk only if the node gets slots of some limit. Who takes what another
+-- one has given back commits after that one, and the log is in the order of the commits.
 -- name: grant
 -- params: @node bigint, @call bigint, @limits bigint[], @versions bigint[], @keeps bigint[], @wants bigint[]
 -- params: @now bigint, @before bigint, @since bigint
@@ -181,8 +184,12 @@ WITH alive AS MATERIALIZED (
   WHERE r.id = ANY (ARRAY(
     SELECT t.id FROM parted t CROSS JOIN LATERAL (SELECT b.held FROM given b WHERE b.rule = t.id) g WHERE g.held < t.want
   )) AND (r.wanted_at IS NULL OR r.wanted_at <= @before)
+), lightly AS MATERIALIZED (
+  SELECT CASE WHEN NOT EXISTS (
+    SELECT 1 FROM given g CROSS JOIN LATERAL (SELECT b.had FROM parted b WHERE b.id = g.rule) h WHERE g.held > coalesce(h.had, 0)
+  ) THEN set_config('synchronous_commit', 'off', true) END AS setting
 )
-SELECT t.id, t.capacity, t.others, t.held, t.part FROM alive a LEFT JOIN (
+SELECT t.id, t.capacity, t.others, t.held, t.part FROM alive a CROSS JOIN lightly LEFT JOIN (
   SELECT t.id, t.capacity, t.others, g.held, t.part FROM parted t CROSS JOIN LATERAL (SELECT b.held FROM given b WHERE b.rule = t.id) g
   UNION ALL
   SELECT t.id, t.capacity, t.others, t.had, t.part FROM parted t WHERE t.call = @call
