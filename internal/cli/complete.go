@@ -30,7 +30,7 @@ const (
 // complete files.
 func (a verbs) completions(root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(noFiles)
-	a.completeFlags(root)
+	a.complete(root, a.flagCompletions())
 }
 
 // words completes from a fixed list.
@@ -50,9 +50,9 @@ func beginning(list []string, typed string) []string {
 	})
 }
 
-// completeFlags registers completions of the flags and arguments of a command and those below it.
-func (a verbs) completeFlags(cmd *cobra.Command) {
-	byFlag := map[string]cobra.CompletionFunc{
+// flagCompletions complete the values of flags, by their names.
+func (a verbs) flagCompletions() map[string]cobra.CompletionFunc {
+	return map[string]cobra.CompletionFunc{
 		app.FlagOutput:    words(output.Formats...),
 		app.FlagDatabase:  aFile,
 		"file":            aFile,
@@ -86,16 +86,22 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 		}),
 		app.FlagNamespace: lastOf(app.TakesNamespaces, a.fromDatabase(namespaceNames)),
 	}
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+}
+
+// complete registers completions of the flags and arguments of a command and those below it.
+func (a verbs) complete(cmd *cobra.Command, byFlag map[string]cobra.CompletionFunc) {
+	register := func(f *pflag.Flag) {
 		if complete := byFlag[f.Name]; complete != nil {
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails if registered already
 		}
-	})
+	}
+	cmd.Flags().VisitAll(register)
+	cmd.PersistentFlags().VisitAll(register)
 	if !cmd.HasSubCommands() && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = a.completeArgs
 	}
 	for _, c := range cmd.Commands() {
-		a.completeFlags(c)
+		a.complete(c, byFlag)
 	}
 }
 
