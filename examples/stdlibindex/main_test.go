@@ -20,6 +20,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/crashtest/process"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) { os.Exit(buildAndTest(m)) }
 func buildAndTest(m *testing.M) (status int) {
 	if flag.Parse(); testing.Short() {
 		return 0 // it is built; what it does takes its time
+	}
+	if racing.Less() {
+		return 0 // a program that parses much, whose use of the library is that of examples/csvimport
 	}
 	dir, err := os.MkdirTemp("", "stdlibindex")
 	if err != nil {

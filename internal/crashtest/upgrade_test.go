@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -36,12 +37,10 @@ const firstToAsk = 37
 // history of the repository.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	switch {
-	case testing.Short():
+	if testing.Short() {
 		t.Skip("it builds a program, and takes many processes")
-	case raceEnabled:
-		t.Skip("the earlier program is built without the race detector, and so is this one: see scripts/test")
 	}
+	racing.Off(t) // as the earlier program, which is built without the detector
 	old := buildEarlier(t)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // The sweep is over these years.
@@ -19,7 +21,7 @@ func TestSweep(t *testing.T) {
 	}
 	changes := 0
 	for i, name := range differentZones(t) {
-		if isRace && i%10 != 0 { // there are no goroutines, and it takes ten times as long
+		if racing.Less() && i%10 != 0 { // there are no goroutines, and it takes ten times as long
 			continue
 		}
 		zone, err := time.LoadLocation(name)

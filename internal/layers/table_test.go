@@ -30,6 +30,9 @@ var ofServer = []string{".", "internal/cli/views", "server/access", "server/inte
 // servers is what tests of the API may import.
 var servers = slices.Concat(support, []string{".", "server/access", "server/internal/apitest"})
 
+// anywhere is what the tests of every package may import.
+const anywhere = "internal/racing"
+
 // onPostgres are what the verbs of store/postgres stand on.
 var onPostgres = []string{"store", "store/postgres/internal/keys", "store/postgres/internal/local", "store/postgres/internal/pg"}
 
@@ -229,6 +232,7 @@ var layers = []layer{
 	},
 	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
 
+	{pattern: "internal/racing/..."},
 	{pattern: "internal/layers"},
 	{pattern: "internal/terms"},
 	{pattern: "internal/vet/..."},
@@ -543,7 +547,10 @@ var restrictions = []restriction{
 
 	{
 		"testing",
-		[]string{"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/sqlitetest", "server/internal/apitest", "store/storetest/..."},
+		[]string{
+			"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/racing", "internal/sqlitetest",
+			"server/internal/apitest", "store/storetest/...",
+		},
 		"it belongs to tests",
 	},
 	{"github.com/google/go-cmp", []string{"store/storetest/..."}, "it belongs to tests"},

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/lists"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -27,6 +28,9 @@ var (
 // The surveys list jobs by the buckets of their lanes: no job may be missing there.
 func TestMain(m *testing.M) {
 	lists.Dense = 0
+	if racing.Less() {
+		return // a simulation has one goroutine
+	}
 	os.Exit(m.Run())
 }
 
@@ -47,14 +51,12 @@ var (
 
 // amount is how many steps are simulated: as the flag says, or so many that they take a minute on
 // both stores together.
-func amount(all, short, race int) int {
+func amount(all, short int) int {
 	switch {
 	case *stepsFlag > 0:
 		return *stepsFlag
 	case testing.Short():
 		return short
-	case isRace:
-		return race
 	}
 	return all
 }
@@ -99,12 +101,12 @@ func TestFoundBefore(t *testing.T) {
 	}
 }
 
-func TestOnModel(t *testing.T) { hunt(t, onModel, amount(1_000_000, 45_000, 150_000), 500) }
+func TestOnModel(t *testing.T) { hunt(t, onModel, amount(1_000_000, 45_000), 500) }
 
-func TestOnSQLite(t *testing.T) { hunt(t, onSQLite, amount(80_000, 4_000, 12_000), 2500) }
+func TestOnSQLite(t *testing.T) { hunt(t, onSQLite, amount(80_000, 4_000), 2500) }
 
 // TestOnTwo does so with two stores on one file.
-func TestOnTwo(t *testing.T) { hunt(t, onTwo, amount(30_000, 1_000, 5_000), 2500) }
+func TestOnTwo(t *testing.T) { hunt(t, onTwo, amount(30_000, 1_000), 2500) }
 
 // hunt simulates clusters of so many steps each, one for each seed.
 func hunt(t *testing.T, s simulate.Simulation, total, each int) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
@@ -20,6 +21,13 @@ var (
 	seedFlag  = flag.Uint64("seed", 1, "the first seed of the simulations")
 	stepsFlag = flag.Int("steps", 0, "how many steps to simulate of each subject; 0: as many as take some seconds")
 )
+
+func TestMain(m *testing.M) {
+	if racing.Less() {
+		return // a game has one goroutine
+	}
+	os.Exit(m.Run())
+}
 
 func openModel(clock func() time.Time) (store.Store, error) { return model.New(clock), nil }
 

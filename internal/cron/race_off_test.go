@@ -1,5 +1,0 @@
-//go:build !race
-
-package cron
-
-const isRace = false

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// written is a directory with one file of tests, as an argument.
+func written(t *testing.T, pkg, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a_test.go"), []byte("package a\n"+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return pkg + "=" + dir
+}
+
+func TestRest(t *testing.T) {
+	dirs := []string{
+		written(t, "direct", `func TestOff(t *testing.T) { racing.Off(t) }
+			func TestPart(t *testing.T) { t.Run("a", func(t *testing.T) { racing.Off(t) }) }
+			func TestOn(t *testing.T) { racing.On(t) }`),
+		written(t, "throughFunctions", `func TestLess(t *testing.T) { each(t, func() {}) }
+			func TestAsValue(t *testing.T) { call(few) }
+			func TestMethod(t *testing.T) { x.few() }
+			func TestPlain(t *testing.T) { t.Parallel(); loop() }
+			func loop() { loop() }
+			func each(t *testing.T, f func()) { few() }
+			func few() bool { return racing.Less() }`),
+		written(t, "everything", `func TestAnything(t *testing.T) {}
+			func TestMain(m *testing.M) { if racing.Less() { return } }`),
+		written(t, "nothing", `func TestPlain(t *testing.T) {}`),
+		written(t, "empty", ``),
+	}
+	var out bytes.Buffer
+	if err := run(&out, dirs); err != nil {
+		t.Fatal(err)
+	}
+	want := "some direct\nsome throughFunctions\nall everything\nrun ^(TestAsValue|TestLess|TestMethod|TestOff|TestPart)$\n"
+	if got := out.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestNamesOfBothKinds: the pattern would run the test of the other package again.
+func TestNamesOfBothKinds(t *testing.T) {
+	one := written(t, "one", "func TestA(t *testing.T) { racing.Off(t) }\nfunc TestB(t *testing.T) {}")
+	other := written(t, "other", "func TestC(t *testing.T) { racing.Off(t) }\nfunc TestA(t *testing.T) {}")
+	if err := run(&bytes.Buffer{}, []string{one, other}); !errors.Is(err, errNames) {
+		t.Error(err)
+	}
+	if err := run(&bytes.Buffer{}, []string{"one"}); !errors.Is(err, errUsage) {
+		t.Error(err)
+	}
+}
