@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -49,6 +50,7 @@ func fill(t *testing.T, conn *pgx.Conn, schema string) {
 // were never looked at, or large.
 func TestListPlans(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	if testing.Short() {
 		t.Skip("it fills tables with very many rows")
 	}
@@ -110,6 +112,7 @@ func TestListPlans(t *testing.T) {
 // are looked at as wait at the most; of jobs without a key it has nothing.
 func TestWaitingPlan(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	bad := regexp.MustCompile(`(?m)Seq Scan|Bitmap|->  (Incremental )?Sort$`)
 	s, conn := opened(t)
 	for _, fill := range []string{

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -17,6 +18,7 @@ import (
 // and were never analysed, which is when the planner would rather read all of them.
 func TestHotPlans(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	s, conn := opened(t)
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
 	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim` +
@@ -88,6 +90,7 @@ func TestOneReadByKey(t *testing.T) {
 // TestQueueAttemptsReadsWhatIsSet: nodes that look what is set of queues read no others.
 func TestQueueAttemptsReadsWhatIsSet(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for _, name := range []string{"queue_attempts", "queue_attempts_all"} {
 			if text := plan(name); !strings.Contains(text, "Index Scan using queue_attempts on queue") {
@@ -105,6 +108,7 @@ func TestQueueAttemptsReadsWhatIsSet(t *testing.T) {
 // of other times and namespaces.
 func TestFactsAreFoundByTheirTime(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for name, index := range map[string]string{"facts_page": "fact_pkey", "facts_minutes": "fact_minutes", "facts_hours": "fact_hours"} {
 			text := plan(name)
@@ -123,6 +127,7 @@ func TestFactsAreFoundByTheirTime(t *testing.T) {
 // and so do those of a range; what a job has is found by its id.
 func TestValuesAreFoundByThemselves(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for name, want := range map[string]string{
 			"list_valued": "attribute_value_place", "list_valued_few": "attribute_value_place",
@@ -152,6 +157,7 @@ func TestValuesAreFoundByThemselves(t *testing.T) {
 // found by an index, and so is the next one.
 func TestKeysThatAreDueAreFound(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for _, name := range []string{"key_rates_next", "promote_look", "hand_on_gates"} {
 			text := plan(name)
@@ -170,6 +176,7 @@ func TestKeysThatAreDueAreFound(t *testing.T) {
 // ones of each, by the primary key.
 func TestGatesAreSkippedThrough(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		text := plan("hand_on_gates")
 		if strings.Contains(text, "Seq Scan on gated") || strings.Contains(text, "Hash Join") || strings.Contains(text, "Merge Join") ||
@@ -187,6 +194,7 @@ func TestGatesAreSkippedThrough(t *testing.T) {
 // first row of a lane, however long that is.
 func TestUnservedReadsFirstRows(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		wantFirstRows(t, after, plan("unserved"), "ready", 1)
 		wantFirstRows(t, after, plan("queues_busy"), "ready", 2) // the first lane, and each next one
@@ -204,6 +212,7 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 // reading through their notes, of which one may have any number.
 func TestUntoldParentsReadsOneNoteOfEach(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		wantFirstRows(t, after, plan("untold_parents"), "untold", 2)
 	},
@@ -311,6 +320,7 @@ func explain(t *testing.T, conn *pgx.Conn, text string, args ...string) (lines [
 // that parallel workers cost nothing would rather let them read all that follows, and sort it.
 func TestNoParallelPlans(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // the plans are those of the server
 	if testing.Short() {
 		t.Skip("it fills tables with very many rows")
 	}

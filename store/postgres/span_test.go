@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -39,6 +40,7 @@ func wantSpans(ctx context.Context, t *testing.T, config postgres.Config) {
 // them their spans, and then.
 func TestSpansOfOldBodies(t *testing.T) {
 	t.Parallel()
+	racing.Off(t)       // one call after the other
 	const jobs = 12_000 // more than one Retain gives theirs
 	config := fresh(t)
 	s := open(t, config)

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -37,15 +38,25 @@ func openSQL(t *testing.T, url string, most int) *sql.DB {
 // notifications are needed for, and what is the same with many rows or many nodes.
 func TestConformanceThroughSQL(t *testing.T) {
 	t.Parallel()
-	if testing.Short() || isRace {
+	if testing.Short() {
 		t.Skip("it is the same suite once more")
 	}
+	if racing.Less() {
+		throughSQL(t, storetest.AllBut("Race")) // who competes for the pool
+		return
+	}
+	throughSQL(t, append(storetest.Races(), // the server's are the same
+		"Cancel", "Continue", "Earlier", "Ending", "Fence", "Held", "Hold", "Invalid", "Large", "Nodes", "Obstacles", "Order", "Outcome",
+		"Property", "Queues", "Repeat", "Rescue", "Resume", "Retain", "RetainQueues", "Retry", "Slots", "Sort", "Transitions", "Unique", "Unit",
+		"Wait", "Words"))
+}
+
+func throughSQL(t *testing.T, without []string) {
+	t.Helper()
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		config := used(t, clock.Now)
 		return open(t, postgres.Config{DB: openSQL(t, config.URL, 4), SchemaName: config.SchemaName, Clock: clock.Now})
-	}, "Cancel", "Continue", "Earlier", "Ending", "Fence", "Held", "Hold", "Invalid", "Large", "Nodes", "Obstacles", "Order", "Outcome",
-		"Property", "Queues", "Repeat", "Rescue", "Resume", "Retain", "RetainQueues", "Retry", "Slots", "Sort", "Transitions", "Unique", "Unit",
-		"Wait", "Words")
+	}, without...)
 }
 
 // TestLifeThroughSQL takes a job with everything through its life on pools of database/sql, in each

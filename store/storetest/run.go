@@ -3,6 +3,7 @@ package storetest
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/holdfastdev/holdfast/store/storetest/attributes"
@@ -53,7 +54,7 @@ func Run(t *testing.T, open Factory, without ...string) {
 		}
 	}
 	if testing.Short() {
-		without = append(slices.Clip(without), "Race", "RaceEdit", "RaceLimit", "RaceRetention", "Property", "Slots", "Large")
+		without = slices.Concat(without, Races(), []string{"Property", "Slots", "Large"})
 	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		if slices.Contains(without, group) {
@@ -69,4 +70,22 @@ func Run(t *testing.T, open Factory, without ...string) {
 			}
 		})
 	}
+}
+
+// Races are the concerns in which goroutines compete, which is what the race detector is for.
+func Races() []string {
+	return others(func(name string) bool { return !strings.HasPrefix(name, env.Race) })
+}
+
+// Steps are the concerns that are told step by step.
+func Steps() []string { return AllBut(Races()...) }
+
+// AllBut are the other concerns.
+func AllBut(names ...string) []string {
+	return others(func(name string) bool { return slices.Contains(names, name) })
+}
+
+// others are the concerns without some.
+func others(without func(name string) bool) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(groups)), without)
 }

@@ -16,6 +16,7 @@ import (
 // Together runs f n times at once and fails the test on the first error.
 func Together(e *env.Env, n int, f func(i int) error) {
 	e.Helper()
+	e.Competes()
 	start := make(chan struct{})
 	errs := make([]error, n)
 	var wait sync.WaitGroup

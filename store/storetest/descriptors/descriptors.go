@@ -12,7 +12,10 @@ import (
 )
 
 // Groups are the tests of this package, by what they are about.
-var Groups = env.Groups{"Descriptors": tests}
+var Groups = env.Groups{
+	"Descriptors":     tests,
+	"RaceDescriptors": {"nodes_that_start_at_once_tell_the_same": atOnce},
+}
 
 var tests = env.Tests{
 	"what_is_described_is_told_with_when_and_by_which_program": told,
@@ -22,7 +25,6 @@ var tests = env.Tests{
 	"pages_are_in_the_order_of_names":                          paged,
 	"AtomicTransitions_of_several_all_are_written_or_none":     invalid,
 	"there_are_so_many_and_not_more":                           bounded,
-	"Race_nodes_that_start_at_once_tell_the_same":              atOnce,
 }
 
 var build = store.Build{Program: "v1 \"x\"", Engine: "v0.9"}
@@ -160,6 +162,7 @@ func bounded(e *env.Env) {
 }
 
 func atOnce(e *env.Env) {
+	e.Competes()
 	const nodes = 8
 	all := []store.Descriptor{kind("a", `{"n":1}`), kind("b", `{}`), of(store.SubjectQueue, "q", `{}`)}
 	type answer struct {

@@ -5,6 +5,7 @@ package env
 import (
 	"context"
 	"encoding/binary"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -45,6 +46,15 @@ func On(t *testing.T, s store.Store, clock *Clock) *Env {
 	return &Env{
 		T: t, Ctx: t.Context(), Store: s, Clock: clock, IDs: NewIDs(clock), seqs: new(atomic.Int64), space: Namespace,
 		told: new(atomic.Pointer[[]store.Wake]),
+	}
+}
+
+// Competes says that a test lets goroutines compete. It has to be in a group that says so by its
+// name, as no other one runs under the race detector everywhere.
+func (e *Env) Competes() {
+	e.Helper()
+	if !strings.Contains(e.Name(), "/"+Race) {
+		e.Errorf("goroutines compete in %s: the name of its group has to begin with %s", e.Name(), Race)
 	}
 }
 

@@ -14,6 +14,9 @@ type Factory func(t *testing.T, clock *Clock) store.Store
 // Tests are conformance tests by their names; each gets a store of its own.
 type Tests map[string]func(*Env)
 
+// Race begins the names of groups in which goroutines compete.
+const Race = "Race"
+
 // Groups are tests by what they are about.
 type Groups map[string]Tests
 

@@ -24,7 +24,6 @@ var earlierTests = env.Tests{
 	"a_fork_of_what_was_forgotten_is_refused_although_an_entry_is_kept":  earlierForkedLate,
 	"Remembered_much_is_kept_whatever_is_removed_beside_it":              earlierMuch,
 	"what_is_removed_leaves_nothing_that_was_kept":                       earlierRemoved,
-	"Remembered_who_reads_on_while_the_job_continues_misses_nothing":     earlierFollowed,
 }
 
 func value(seq int64, key string) store.Entry {
@@ -423,6 +422,7 @@ func earlierRemoved(e *env.Env) {
 // earlierFollowed reads a stream while its job continues as new again and again, and what is
 // forgotten is removed.
 func earlierFollowed(e *env.Env) {
+	e.Competes()
 	const (
 		rounds = 20
 		each   = 3

@@ -11,4 +11,6 @@ var Groups = env.Groups{
 	"Continue":  continueTests,
 	"Earlier":   earlierTests,
 	"StartOver": startOverTests,
+
+	"RaceEarlier": {"Remembered_who_reads_on_while_the_job_continues_misses_nothing": earlierFollowed},
 }

@@ -12,5 +12,6 @@ var Groups = env.Groups{
 	"GateRate":    rateTests,
 	"GateShare":   sharingTests,
 	"RaceGate":    raceTests,
+	"RaceRate":    {"LimitsHold_over_nodes_and_whatever_ends_runs": rateNodes},
 	"GateWaits":   waitsTests,
 }

@@ -15,7 +15,6 @@ import (
 
 var rateTests = env.Tests{
 	"LimitsHold_of_each_key_as_many_start_as_its_rate_lets":      rateEach,
-	"LimitsHold_over_nodes_and_whatever_ends_runs":               rateNodes,
 	"LimitsHold_a_capacity_and_a_rate_both_bind":                 rateCapacity,
 	"LimitsHold_another_rate_goes_on_from_what_was_taken":        rateChanged,
 	"LimitsHold_a_rate_of_zero_stops_the_jobs":                   rateStopped,

@@ -23,4 +23,6 @@ var Groups = env.Groups{
 	"Checkpoint":  checkpointTests,
 	"Transitions": transitionTests,
 	"Cancel":      cancelTests,
+
+	"RaceSequence": {"Order_a_job_that_people_act_on_at_once": sequenceContested},
 }

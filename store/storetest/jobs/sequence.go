@@ -22,7 +22,6 @@ var sequenceTests = env.Tests{
 	"a_person_skips_no_other":                            sequenceOnlySkipped,
 	"NoLoss_a_job_that_keeps_its_turn_is_not_removed":    sequenceRetained,
 	"Order_a_job_that_is_retried_is_before_those_behind": sequenceRetried,
-	"Order_a_job_that_people_act_on_at_once":             sequenceContested,
 	"keys_whose_turn_a_failed_job_keeps_are_listed":      stuckListed,
 	"stuck_keys_are_listed_in_parts":                     stuckInParts,
 }
@@ -280,6 +279,7 @@ func manyStuck(e *env.Env, node int64) (firsts, seconds []store.ID) {
 // together does all at once.
 func together(e *env.Env, acts []func() error) {
 	e.Helper()
+	e.Competes()
 	errs, start := make([]error, len(acts)), make(chan struct{})
 	var all sync.WaitGroup
 	for i := range acts {

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"flag"
+	"os"
 	"sync"
 
 	"pgregory.net/rapid"
@@ -57,16 +58,24 @@ var propertyTests = env.Tests{
 	"NoLoss_lost_requests_and_answers_change_nothing_with_ordering_keys": func(e *env.Env) { property(e, mode{keyed: true, lossy: true}) },
 }
 
-// defaultChecks is how many sequences each property test draws, so that the suite takes seconds.
-// The flag -rapid.checks goes before it.
-const defaultChecks = "8"
+// Each property test draws so many sequences, so that the suite takes seconds, or with this
+// variable so many as take minutes. The flag -rapid.checks goes before both.
+const (
+	fewChecks, manyChecks = "3", "15"
+
+	deepEnv = "HOLDFAST_TEST_DEEP"
+)
 
 // LimitChecks sets how many sequences are drawn, if that is not set.
 var LimitChecks = sync.OnceFunc(func() {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	checks := fewChecks
+	if os.Getenv(deepEnv) != "" {
+		checks = manyChecks
+	}
 	if !given {
-		_ = flag.Set("rapid.checks", defaultChecks)
+		_ = flag.Set("rapid.checks", checks)
 	}
 })
 

@@ -3,6 +3,7 @@ package model_test
 import (
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
@@ -29,11 +30,19 @@ func TestCallersTransactions(t *testing.T) {
 	})
 }
 
-// The model passes the suite that it helps to define. It is also how the suite itself is tested.
+// The model passes the suite that it helps to define. It is also how the suite itself is tested. It
+// has a lock, which the race detector sees where goroutines compete.
 func TestConformance(t *testing.T) {
+	var without []string
+	switch {
+	case racing.Less():
+		without = storetest.Steps()
+	case racing.Rest():
+		without = storetest.Races()
+	}
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		s := model.New(clock.Now)
 		t.Cleanup(func() { _ = s.Close() })
 		return s
-	})
+	}, without...)
 }

@@ -7,4 +7,5 @@ import "github.com/holdfastdev/holdfast/store/storetest/env"
 var Groups = env.Groups{
 	"Schedule": scheduleTests,
 	"Fire":     fireTests,
+	"RaceFire": {"OneFire_many_at_once": fireRace},
 }
