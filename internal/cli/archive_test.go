@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/archive"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -107,6 +108,7 @@ func TestArchive(t *testing.T) {
 // TestArchiveStubs: a job that was archived and removed is told by its stub.
 func TestArchiveStubs(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := newShell(t)
 	dir := t.TempDir()
 	s.ok("migrate", "up")

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 func TestCopy(t *testing.T) {
@@ -63,6 +64,7 @@ func TestCopy(t *testing.T) {
 
 func TestCopyToPostgres(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // TestCopy runs the same under it
 	s := migrated(t)
 	url := pgtest.Shared(t).Database(t)
 	s.ok("job", "enqueue", "exec", "--args", `{"command":["echo","hello"]}`)
@@ -154,6 +156,7 @@ func TestHealth(t *testing.T) {
 // TestDoctor: problems fail, warnings do if they are to, and what to do is said.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := newShell(t)
 	s.expect(s.run("doctor", "--fail-on", "note"), app.ExitUsage, `--fail-on "note"`)
 	s.expect(s.run("doctor", "--timeout", "0s"), app.ExitUsage, "--timeout must be more than 0")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -188,6 +189,7 @@ func TestReference(t *testing.T) {
 // TestCommandsInTheDocs: what the pages tell people to type are valid command lines.
 func TestCommandsInTheDocs(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)

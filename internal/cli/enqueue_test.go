@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 func TestEnqueueSaysWhatItDid(t *testing.T) {
@@ -59,6 +60,7 @@ func TestEnqueueOptions(t *testing.T) {
 
 func TestEnqueueUnique(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := migrated(t)
 	enqueue := func(args ...string) outcome {
 		return s.run(append([]string{"job", "enqueue", "mail", "--unique", "field:to"}, args...)...)
@@ -112,6 +114,7 @@ func TestEnqueueArgsFromElsewhere(t *testing.T) {
 // stored.
 func TestEnqueueKeepsArgsAsTheyAre(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := migrated(t)
 	wide := `"` + strings.Repeat("<", holdfast.MaxPayload-2) + `"`
 	for name, test := range map[string]struct{ given, want string }{
@@ -227,6 +230,7 @@ func (s *shell) count() int {
 
 func TestEnqueueFile(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := migrated(t)
 	var lines strings.Builder
 	for i := range 2100 {

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // shape is a JSON document with its values replaced by their types, and its fields in order.
@@ -143,6 +144,7 @@ func TestJobsOfAnotherNamespace(t *testing.T) {
 
 func TestJobNotFoundAndWrongIDs(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := migrated(t)
 	for _, verb := range []string{"get", "wait", "cancel", "retry"} {
 		s.expect(s.run("job", verb, arg.ExampleID), 1, "no such job", arg.ExampleID)

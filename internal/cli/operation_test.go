@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // operationJSON is what tests look at.
@@ -103,6 +104,7 @@ func TestBulkEdits(t *testing.T) {
 // TestOperationOnANode: the node of "holdfast dev" changes the jobs, and the command waits for it.
 func TestOperationOnANode(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // its processes have no detector
 	dir := t.TempDir()
 	startProcess(t, dir)
 	s := &shell{T: t}

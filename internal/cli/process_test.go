@@ -24,6 +24,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // build builds the command once for all tests, into buildDir, which TestMain removes.
@@ -133,6 +134,7 @@ func exists(path string) func() bool {
 // TestDevEndToEnd follows the README for new users.
 func TestDevEndToEnd(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // its processes have no detector
 	dir := t.TempDir()
 	content := strings.Repeat("a line of a big log\n", 10_000)
 	if err := os.WriteFile(filepath.Join(dir, "big.log"), []byte(content), 0o600); err != nil {
@@ -189,6 +191,7 @@ func TestDevEndToEnd(t *testing.T) {
 // TestStopping: the first signal waits for jobs, the second does not.
 func TestStopping(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // its processes have no detector
 	t.Run("the first signal waits", func(t *testing.T) {
 		t.Parallel()
 		if signal.Ignored(os.Interrupt) {
@@ -245,6 +248,7 @@ func TestStopping(t *testing.T) {
 // goes away.
 func TestStoppingWithoutATerminal(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // its processes have no detector
 	const untilGo = "touch begun; until [ -e go ]; do sleep 0.02; done"
 	letGo := func(t *testing.T, dir string) {
 		t.Helper()
@@ -333,6 +337,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 // TestKilledNode: the job of a killed node is run again by the next one, at once.
 func TestKilledNode(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // its processes have no detector
 	if testing.Short() {
 		t.Skip("kills are left out")
 	}
@@ -391,6 +396,7 @@ type attemptReason struct{ Reason string }
 // TestReadOnlyFile runs the command as a user without write permission.
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // its processes have no detector
 	s := migrated(t)
 	s.enqueue("mail")
 	if err := os.Chmod(s.db, 0o444); err != nil {
@@ -425,6 +431,7 @@ func openTo(t *testing.T, dir string) {
 // one finds everything there.
 func TestCopyIsKilled(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // its processes have no detector
 	if testing.Short() {
 		t.Skip("it kills")
 	}

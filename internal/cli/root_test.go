@@ -20,6 +20,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 var update = flag.Bool("update", false, "write testdata")
@@ -39,6 +40,7 @@ func commands(visit func(*cobra.Command)) {
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := newShell(t)
 	var all strings.Builder
 	commands(func(cmd *cobra.Command) {
@@ -86,6 +88,7 @@ func TestHelpIsComplete(t *testing.T) {
 // TestExamplesParse: the examples of the help are valid command lines.
 func TestExamplesParse(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	commands(func(cmd *cobra.Command) {
 		for line := range strings.Lines(cmd.Example) {
 			checkExample(t, line)
@@ -168,6 +171,7 @@ func shellWords(line string) []string {
 
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := migrated(t)
 	for _, test := range []struct {
 		args  []string
@@ -248,6 +252,7 @@ func enough(cmd *cobra.Command) []string {
 // environment.
 func TestEmptyValues(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := newShell(t)
 	flags := 0
 	commands(func(cmd *cobra.Command) {
@@ -260,7 +265,11 @@ func TestEmptyValues(t *testing.T) {
 				return
 			}
 			flags++
-			for _, empty := range []string{"", " ", "\t"} {
+			blanks := []string{"", " ", "\t"}
+			if cmd.LocalFlags().Lookup(f.Name) == nil {
+				blanks = blanks[:1] // it is the same flag in all verbs
+			}
+			for _, empty := range blanks {
 				if empty != "" && f.Value.Type() != "string" && f.Value.Type() != "stringArray" {
 					continue
 				}
@@ -327,6 +336,7 @@ func TestNamespaceOfTheEnvironment(t *testing.T) {
 // TestWrongValues: mistakes of users. No message of a Go package reaches them.
 func TestWrongValues(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := migrated(t)
 	for _, test := range []struct {
 		args  []string
@@ -444,6 +454,7 @@ func TestInterruptWhileOpening(t *testing.T) {
 
 func TestNoSuchDatabase(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := newShell(t)
 	for _, args := range [][]string{
 		{"job", "list"},
@@ -545,6 +556,7 @@ func TestSchemaThatServesThisProgram(t *testing.T) {
 
 func TestSchemaOfAnotherVersion(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := migrated(t)
 	s.statement("INSERT INTO holdfast_migration (version, name, applied_at) VALUES (999, 'future', 0)")
 	for _, args := range [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"dev"}, {"worker"}, {"migrate", "up"}} {
@@ -584,6 +596,7 @@ func TestUnreachableDatabase(t *testing.T) {
 // checks before.
 func TestExamplesWithoutADatabase(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := newShell(t)
 	ran := 0
 	commands(func(cmd *cobra.Command) {

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 const someToken = "hfc_AZNtPnwqe1GaDj8dXI4rZJ_tUM0r9cVsQb1yWgkX2oE"
@@ -37,6 +38,7 @@ func durableVerbs(id string) [][]string {
 
 func TestDurableVerbsFindTheirJob(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := migrated(t)
 	other := s.enqueue("mail", "--namespace", "other")
 	for i := range durableVerbs("") {
@@ -55,6 +57,7 @@ func TestDurableVerbsFindTheirJob(t *testing.T) {
 
 func TestDurableUsage(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := migrated(t)
 	long := strings.Repeat("n", 300)
 	for _, test := range []struct {
@@ -112,6 +115,7 @@ func TestDurableUsage(t *testing.T) {
 // TestSignalPayloads sends payloads from all sources, before the job starts.
 func TestSignalPayloads(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // one command after the other
 	s := migrated(t)
 	id := s.enqueue("mail", "--in", "1h")
 	file := filepath.Join(s.dir, "payload.json")

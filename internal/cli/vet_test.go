@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // sources is a module with a stub of the library and three packages that use it.
@@ -43,6 +44,7 @@ func dirty(run *holdfast.Run) { run.Sleep(1) }
 }
 
 func TestVet(t *testing.T) {
+	racing.Off(t) // one command after the other
 	s := newShell(t)
 	t.Chdir(s.dir)
 	for name, text := range sources {
