@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -29,6 +30,7 @@ var briefly = store.Retention{Completed: time.Microsecond, Failed: time.Microsec
 // Each job is in the database or in a file that counts, and one that is gone has left a stub that
 // names a file in which it is.
 func TestArchiveKilled(t *testing.T) {
+	racing.Off(t) // what it kills has one goroutine
 	if os.Getenv(envDatabase) != "" {
 		archiveAll(t)
 		return

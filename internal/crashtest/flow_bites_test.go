@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -23,6 +24,7 @@ type bite struct {
 // breaks it.
 func TestVerifyFlowsBites(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // it has one goroutine
 	if violations, figures := verifyFlows(newFlowSound(t).flowHistory); len(violations) > 0 {
 		t.Fatalf("a sound history is refused: %v; %v", violations, &figures)
 	}
@@ -51,6 +53,7 @@ func TestVerifyFlowsBites(t *testing.T) {
 // TestVerifyFlowsAccepts holds what once was taken for a violation, and is none.
 func TestVerifyFlowsAccepts(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // it has one goroutine
 	for name, happened := range map[string]func(s *flowSound){
 		"a child that was retried after it had answered, when its parent completed": func(s *flowSound) {
 			s.change(4, func(r *store.Record) {

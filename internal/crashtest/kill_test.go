@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -13,6 +14,7 @@ import (
 // cancelled and retried.
 func TestKill(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // TestFlows has the same at work under it
 	onEach(t, func(t *testing.T, database string) {
 		const enough, batch, workers = 24, 100, 3
 		random := newRandom(t)

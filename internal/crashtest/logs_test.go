@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/joblog"
 )
 
@@ -36,6 +37,7 @@ func (w *runner) talk(run *holdfast.Run, _ int) (string, error) {
 // was not logged or is there twice, no line is missing before the last, and the job goes on.
 func TestLogs(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // TestFlows has the same at work under it
 	onEach(t, func(t *testing.T, database string) {
 		c := newCluster(t, workerConfig{Talks: true, Database: database, Slots: 2, Beat: time.Second, Dead: 4 * time.Second}, 1)
 		job, err := talk.Enqueue(t.Context(), c.client, 1)

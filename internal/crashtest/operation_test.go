@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -14,6 +15,7 @@ import (
 // once, or deleted, and the counts are exact.
 func TestOperation(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // TestFlows has the same at work under it
 	onEach(t, func(t *testing.T, database string) {
 		const jobs, kills, patience = 1200, 4, 4 * time.Minute
 		draw := newRandom(t)()

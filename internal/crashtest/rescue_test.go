@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -12,6 +13,7 @@ import (
 // engine's tests; here it is written down.
 func TestRescueWithinDefaultSettings(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // TestFlows has the same at work under it
 	const dead = 20 * time.Second
 	c := newCluster(t, workerConfig{Database: newPostgres(t), Slots: 2}, 1)
 	c.hold()
@@ -27,6 +29,7 @@ func TestRescueWithinDefaultSettings(t *testing.T) {
 // know at once that another is dead: its silence would tell nobody before the test is over.
 func TestRescueAtOnce(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // TestFlows has the same at work under it
 	c := newCluster(t, workerConfig{Database: newSQLite(t), Slots: 2, Beat: 5 * time.Second, Dead: time.Hour}, 1)
 	c.hold()
 	c.kill(0)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestSlowNode freezes a node in the middle of its work until it has been declared dead and its
@@ -15,6 +16,7 @@ import (
 // refused.
 func TestSlowNode(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // TestFlows has the same at work under it
 	onEach(t, func(t *testing.T, database string) {
 		const rounds, batch, workers = 4, 120, 3
 		random := newRandom(t)

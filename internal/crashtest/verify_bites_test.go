@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -170,6 +171,7 @@ func (s *sound) change(n int, change func(r *store.Record)) {
 // history, and refuses it with any one change.
 func TestVerifyBites(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // it has one goroutine
 	if problems, figures := verify(newSound(t).history); len(problems) > 0 {
 		t.Fatalf("a sound history is refused: %q; %v", problems, figures)
 	}

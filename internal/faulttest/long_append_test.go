@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -16,6 +17,7 @@ import (
 // giant transaction: others enqueue in between.
 func TestTwentyThousandDecisions(t *testing.T) {
 	t.Parallel()
+	racing.Off(t) // there is very much of what others have at work under it
 	onEach(t, func(t *testing.T, db *database) {
 		const decisions, most = 20_000, 2500
 		counts := &appends{}
