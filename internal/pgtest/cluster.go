@@ -20,11 +20,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// settings of a temporary cluster. Nothing is synced, because tests only kill processes, which the
-// files survive.
+// settings of a temporary cluster. Nothing is synced, and no pages are kept against torn writes,
+// because tests only kill processes, which the files survive.
 const settings = `
 listen_addresses = ''
 fsync = off
+full_page_writes = off
 max_connections = 300
 max_locks_per_transaction = 512
 shared_buffers = 64MB
