@@ -1,6 +1,6 @@
-// Command rest prints which tests are to run without the race detector: a line for each package
-// that has any, which says whether that is all that it has, and last a pattern for go test -run
-// that selects those of the others.
+// Command rest prints which tests are to run without the race detector, a line for each package that
+// has any: "all" and the import path if those are all that it has, else "some", a pattern for go
+// test -run that selects them, and the import path.
 //
 //	rest IMPORT_PATH=DIRECTORY...
 package main
@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -21,45 +20,25 @@ func main() {
 	}
 }
 
-var (
-	errUsage = errors.New("not IMPORT_PATH=DIRECTORY")
-	errNames = errors.New("one pattern selects the tests of all packages, so a name may not be of tests with and without the detector")
-)
+var errUsage = errors.New("not IMPORT_PATH=DIRECTORY")
 
 func run(out io.Writer, args []string) error {
-	marked, unmarked := map[string]string{}, map[string]string{} // a package that has a test, by the test's name
-	var pattern []string
 	for _, arg := range args {
 		pkg, dir, ok := strings.Cut(arg, "=")
 		if !ok {
 			return fmt.Errorf("%q is %w", arg, errUsage)
 		}
 		tests, err := testsOf(dir)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case tests.none():
-			continue
-		case tests.all():
+		}
+		switch without := tests.without(); {
+		case len(without) == 0:
+		case len(without) == len(tests):
 			fmt.Fprintln(out, "all", pkg)
-			continue
-		}
-		fmt.Fprintln(out, "some", pkg)
-		for name, without := range tests {
-			if !without {
-				unmarked[name] = pkg
-				continue
-			}
-			marked[name] = pkg
-			pattern = append(pattern, name)
+		default:
+			fmt.Fprintf(out, "some ^(%s)$ %s\n", strings.Join(without, "|"), pkg)
 		}
 	}
-	slices.Sort(pattern)
-	for _, name := range pattern {
-		if other, ok := unmarked[name]; ok {
-			return fmt.Errorf("%s of %s and of %s: %w", name, marked[name], other, errNames)
-		}
-	}
-	_, err := fmt.Fprintf(out, "run ^(%s)$\n", strings.Join(slices.Compact(pattern), "|"))
-	return err
+	return nil
 }

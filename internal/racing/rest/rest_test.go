@@ -39,20 +39,17 @@ func TestRest(t *testing.T) {
 	if err := run(&out, dirs); err != nil {
 		t.Fatal(err)
 	}
-	want := "some direct\nsome throughFunctions\nall everything\nrun ^(TestAsValue|TestLess|TestMethod|TestOff|TestPart)$\n"
+	want := "some ^(TestOff|TestPart)$ direct\nsome ^(TestAsValue|TestLess|TestMethod)$ throughFunctions\nall everything\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
-// TestNamesOfBothKinds: the pattern would run the test of the other package again.
-func TestNamesOfBothKinds(t *testing.T) {
-	one := written(t, "one", "func TestA(t *testing.T) { racing.Off(t) }\nfunc TestB(t *testing.T) {}")
-	other := written(t, "other", "func TestC(t *testing.T) { racing.Off(t) }\nfunc TestA(t *testing.T) {}")
-	if err := run(&bytes.Buffer{}, []string{one, other}); !errors.Is(err, errNames) {
-		t.Error(err)
-	}
+func TestUsage(t *testing.T) {
 	if err := run(&bytes.Buffer{}, []string{"one"}); !errors.Is(err, errUsage) {
 		t.Error(err)
+	}
+	if err := run(&bytes.Buffer{}, []string{written(t, "broken", "func")}); err == nil {
+		t.Error("a file that does not parse is passed over")
 	}
 }

@@ -13,10 +13,9 @@ import (
 // tests are the tests of a package by their names, and whether each is to run without the detector.
 type tests map[string]bool
 
-func (t tests) none() bool { return !slices.Contains(slices.Collect(maps.Values(t)), true) }
-
-func (t tests) all() bool {
-	return len(t) > 0 && !slices.Contains(slices.Collect(maps.Values(t)), false)
+// without are those that are to run without it.
+func (t tests) without() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(t)), func(name string) bool { return !t[name] })
 }
 
 // testsOf looks in a directory for tests that call racing.Off or racing.Less, by themselves or
