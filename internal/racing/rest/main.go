@@ -1,6 +1,6 @@
-// Command rest prints which tests are to run without the race detector, a line for each package that
-// has any: "all" and the import path if those are all that it has, else "some", a pattern for go
-// test -run that selects them, and the import path.
+// Command rest prints which tests are to run without the race detector, a line for each package
+// that has any: "all" and the import path if those are all that it has, else "some", a pattern for
+// go test -run that selects them, and the import path.
 //
 //	rest IMPORT_PATH=DIRECTORY...
 package main
