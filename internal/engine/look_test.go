@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -62,6 +63,7 @@ func TestABusyNodeFindsOtherQueues(t *testing.T) {
 // TestManyQueuesHeardOf: however many queues a node knows of, the next job of one begins when the
 // one before has ended.
 func TestManyQueuesHeardOf(t *testing.T) {
+	racing.Off(t) // there is very much of what others have at work under it
 	patternBed(t, 1, func(b *bed) {
 		var ran atomic.Int64
 		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {

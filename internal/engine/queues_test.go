@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -119,6 +120,7 @@ func (l load) stuck(queue string) load {
 // TestQueueWithALimitIsAsFastAsANodeOfThatSize: whatever the other queues of the node do, as long
 // as it has a slot.
 func TestQueueWithALimitIsAsFastAsANodeOfThatSize(t *testing.T) {
+	racing.Off(t) // there is very much of what others have at work under it
 	q := func(name string, limit int) store.QueueDemand { return store.QueueDemand{Name: name, Limit: limit} }
 	node := func(slots int, queues ...store.QueueDemand) load { return load{slots: slots, queues: queues} }
 	type jobs = map[string]int
