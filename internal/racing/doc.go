@@ -15,7 +15,7 @@ import (
 )
 
 // restEnv is set where tests run without the detector, and those under it run as well.
-const restEnv = "HOLDFAST_TEST_REST"
+const restEnv = "RACING_REST"
 
 // Off skips a test under the race detector.
 func Off(tb testing.TB) {

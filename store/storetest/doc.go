@@ -29,7 +29,7 @@
 // is one writer, for whom all wait, that is left to the store.
 //
 // The property tests draw 3 sequences each, other ones in each run, and 15 with
-// HOLDFAST_TEST_DEEP=1; go test -rapid.checks=1000 draws more. A failing one is kept in
+// DEEP_TESTS=1; go test -rapid.checks=1000 draws more. A failing one is kept in
 // testdata/rapid and tried again first.
 //
 // # What it does not decide

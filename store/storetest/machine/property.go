@@ -63,7 +63,7 @@ var propertyTests = env.Tests{
 const (
 	fewChecks, manyChecks = "3", "15"
 
-	deepEnv = "HOLDFAST_TEST_DEEP"
+	deepEnv = "DEEP_TESTS"
 )
 
 // LimitChecks sets how many sequences are drawn, if that is not set.
