@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/api"
+	"github.com/holdfastdev/holdfast/server/internal/events"
 	"github.com/holdfastdev/holdfast/server/internal/guard"
 	"github.com/holdfastdev/holdfast/server/internal/jobs"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
@@ -28,6 +30,12 @@ type Options struct {
 	ReadOnly bool
 	// Metrics answers /metrics for those who have the scope stats:read; nil: there is no such path.
 	Metrics http.Handler
+	// Streams is how many live streams there may be at once, and StreamsEach how many of one
+	// principal. Default: 2000 and 1000.
+	Streams, StreamsEach int
+	// Stopping is closed when the server begins to stop, such as the channel of a context that ends
+	// then: live streams say goodbye, which would hold up http.Server.Shutdown otherwise. nil: never.
+	Stopping <-chan struct{}
 	// Log is told of what fails in the server. Default: nothing is.
 	Log *slog.Logger
 }
@@ -46,7 +54,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 		return nil, errNoAuthentication
 	}
 	mux := http.NewServeMux()
-	a := register(mux, client, o.Log)
+	a := register(mux, client, &o)
 	document, err := a.Document()
 	if err != nil {
 		return nil, err
@@ -80,15 +88,18 @@ func writeJSON(w http.ResponseWriter, data []byte) {
 }
 
 // register registers all operations.
-func register(mux *http.ServeMux, client *holdfast.Client, log *slog.Logger) *api.API {
-	a := api.New(mux, client, log)
+func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API {
+	a := api.New(mux, client, o.Log)
 	jobs.Register(a)
+	events.Register(a, events.Config{
+		Stopping: o.Stopping, Total: cmp.Or(o.Streams, 2000), Each: cmp.Or(o.StreamsEach, 1000), Log: o.Log,
+	})
 	return a
 }
 
 // Document is the OpenAPI document of the API, as JSON.
 func Document() ([]byte, error) {
-	return register(http.NewServeMux(), nil, slog.New(slog.DiscardHandler)).Document()
+	return register(http.NewServeMux(), nil, &Options{Log: slog.New(slog.DiscardHandler)}).Document()
 }
 
 // unknownPaths answers what the mux has no pattern for with problems.

@@ -451,6 +451,10 @@ var layers = []layer{
 		tests:   servers,
 	},
 	{
+		pattern: "server/internal/events", imports: slices.Concat(ofServer, []string{"events", "server/internal/jobs"}),
+		tests: append([]string{"server"}, servers...),
+	},
+	{
 		pattern: "server/internal/apitest",
 		imports: []string{".", "internal/pgtest", "server", "server/access", "store", "store/postgres", "store/sqlite"},
 	},

@@ -206,18 +206,7 @@ func Register[I, O any, PI interface {
 	Namespaced
 }](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*O, error)) {
 	mustBeSeen(reflect.TypeFor[I]())
-	about := op.About
-	if op.Scope != "" {
-		about = strings.TrimSpace(about + "\n\nIt needs the scope `" + string(op.Scope) + "`.")
-	}
-	o := huma.Operation{
-		OperationID: op.ID, Method: op.Method, Path: Prefix + op.Path, Tags: []string{op.Tag}, Summary: op.Summary, Description: about,
-		DefaultStatus: op.Status, MaxBodyBytes: maxBody, BodyReadTimeout: bodyTimeout, Extensions: map[string]any{"x-scope": op.Scope},
-	}
-	if op.MaxBody > 0 {
-		o.MaxBodyBytes = op.MaxBody
-	}
-	o.Responses = map[string]*huma.Response{"default": a.refusal()}
+	o := a.operation(&op)
 	timeout := op.Timeout
 	if timeout == 0 {
 		timeout = CallTimeout
@@ -245,6 +234,23 @@ func patient(ctx context.Context, timeout time.Duration) {
 		_ = c.SetReadDeadline(time.Time{}) // of a connection that has none: a test's
 		_ = c.SetWriteDeadline(time.Now().Add(timeout + bodyTimeout))
 	}
+}
+
+// operation is what the document says of an operation.
+func (a *API) operation(op *Op) huma.Operation {
+	about := op.About
+	if op.Scope != "" {
+		about = strings.TrimSpace(about + "\n\nIt needs the scope `" + string(op.Scope) + "`.")
+	}
+	o := huma.Operation{
+		OperationID: op.ID, Method: op.Method, Path: Prefix + op.Path, Tags: []string{op.Tag}, Summary: op.Summary, Description: about,
+		DefaultStatus: op.Status, MaxBodyBytes: maxBody, BodyReadTimeout: bodyTimeout, Extensions: map[string]any{"x-scope": op.Scope},
+	}
+	if op.MaxBody > 0 {
+		o.MaxBodyBytes = op.MaxBody
+	}
+	o.Responses = map[string]*huma.Response{"default": a.refusal()}
+	return o
 }
 
 // mustBeSeen panics if parameters are in an embedded struct that is not exported: huma leaves it

@@ -61,6 +61,12 @@ func (p *Problem) ContentType(string) string { return ContentType }
 // RetryAfter is when the request may be repeated; 0: it is not known.
 func (p *Problem) RetryAfter() time.Duration { return p.after }
 
+// In says after how long the request may be repeated, and returns the problem.
+func (p *Problem) In(d time.Duration) *Problem {
+	p.after = d
+	return p
+}
+
 // GetHeaders are the headers of the answer, for huma.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
