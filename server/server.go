@@ -10,10 +10,16 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/api"
+	"github.com/holdfastdev/holdfast/server/internal/attributes"
+	"github.com/holdfastdev/holdfast/server/internal/dead"
 	"github.com/holdfastdev/holdfast/server/internal/events"
 	"github.com/holdfastdev/holdfast/server/internal/guard"
 	"github.com/holdfastdev/holdfast/server/internal/jobs"
+	"github.com/holdfastdev/holdfast/server/internal/nodes"
+	"github.com/holdfastdev/holdfast/server/internal/operations"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
+	"github.com/holdfastdev/holdfast/server/internal/retention"
+	"github.com/holdfastdev/holdfast/server/internal/stats"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -94,6 +100,12 @@ func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API 
 	events.Register(a, events.Config{
 		Stopping: o.Stopping, Total: cmp.Or(o.Streams, 2000), Each: cmp.Or(o.StreamsEach, 1000), Log: o.Log,
 	})
+	nodes.Register(a)
+	dead.Register(a)
+	operations.Register(a)
+	stats.Register(a)
+	attributes.Register(a)
+	retention.Register(a)
 	return a
 }
 

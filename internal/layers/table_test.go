@@ -454,6 +454,15 @@ var layers = []layer{
 		pattern: "server/internal/events", imports: slices.Concat(ofServer, []string{"events", "server/internal/jobs"}),
 		tests: append([]string{"server"}, servers...),
 	},
+	{pattern: "server/internal/nodes", imports: ofServer, tests: servers},
+	{
+		pattern: "server/internal/dead", imports: slices.Concat(ofServer, []string{"dead", "internal/query", "server/internal/jobs"}),
+		tests: servers,
+	},
+	{pattern: "server/internal/operations", imports: slices.Concat(ofServer, []string{"operation", "server/internal/jobs"}), tests: servers},
+	{pattern: "server/internal/stats", imports: slices.Concat(ofServer, []string{"stats"}), tests: servers},
+	{pattern: "server/internal/attributes", imports: slices.Concat(ofServer, []string{"search"}), tests: servers},
+	{pattern: "server/internal/retention", imports: slices.Concat(ofServer, []string{"retention"}), tests: servers},
 	{
 		pattern: "server/internal/apitest",
 		imports: []string{".", "internal/pgtest", "server", "server/access", "store", "store/postgres", "store/sqlite"},

@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,6 +59,7 @@ type Server struct {
 	api      atomic.Pointer[http.Handler]       // nil: there is none, or it has not begun
 	nodes    atomic.Pointer[[]*holdfast.Client] // nil: they have not begun
 	stopping atomic.Bool
+	closing  chan struct{} // closed: Close has begun
 	served   chan struct{} // closed: it serves no longer; nil: it has not begun
 }
 
@@ -68,7 +70,8 @@ func On(ctx context.Context, address string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen: %w; give another address, or port 0 for any that is free", err)
 	}
-	s := &Server{listener: listener}
+	s := &Server{listener: listener, closing: make(chan struct{})}
+	s.server.RegisterOnShutdown(sync.OnceFunc(func() { close(s.closing) }))
 	if err := s.init(); err != nil {
 		listener.Close()
 		return nil, fmt.Errorf("cannot export metrics: %w", err)
@@ -145,6 +148,9 @@ func (s *Server) Address() string { return s.listener.Addr().String() }
 func (s *Server) Option() holdfast.Option {
 	return telemetry.With(telemetry.Config{Meters: s.provider})
 }
+
+// Closing is closed when Close begins: answers that would last end then.
+func (s *Server) Closing() <-chan struct{} { return s.closing }
 
 // Serve begins to answer. Close ends that.
 func (s *Server) Serve() {

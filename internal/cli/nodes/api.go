@@ -162,7 +162,7 @@ func (a verbs) listenForAPI(ctx context.Context, f *settings, said bool) (*liste
 
 // mount serves the API of a client.
 func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o server.Options, log *slog.Logger) error {
-	o.Log, o.Metrics = log, s.Metrics()
+	o.Log, o.Metrics, o.Stopping = log, s.Metrics(), s.Closing()
 	handler, err := server.Handler(client, o)
 	if err != nil {
 		return err

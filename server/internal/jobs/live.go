@@ -28,3 +28,6 @@ func ViewMessage(c *api.Call, m *holdfast.JournalMessage) JournalMessage {
 	}
 	return v
 }
+
+// Filter is the filter of the parameters, as far as who makes the call may select by them.
+func (in *FilterIn) Filter(c *api.Call) (store.Filter, error) { return in.filter(c) }

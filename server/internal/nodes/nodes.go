@@ -1,0 +1,145 @@
+// Package nodes has the operations of the API on nodes.
+//
+// # Imports
+//
+// Of ours, the root package, internal/cli/views, and server/internal/api with what that stands on.
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/internal/api"
+	"github.com/holdfastdev/holdfast/server/internal/problem"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const tag = "nodes"
+
+// Register registers the operations.
+func Register(a *api.API) {
+	api.Register(a, api.Op{
+		ID: "node-list", Method: http.MethodGet, Path: "/nodes", Tag: tag, Scope: access.NodesRead, Summary: "List nodes",
+		About: `In the order in which they joined, with those that have ended lately. Without a namespace, those of all that the key has.
+Nodes of old programs do not say their namespace: only keys that have all namespaces see them.`,
+	}, list)
+	api.Register(a, api.Op{
+		ID: "node-get", Method: http.MethodGet, Path: "/nodes/{node}", Tag: tag, Scope: access.NodesRead, Summary: "Get a node",
+	}, get)
+	for _, ask := range []struct {
+		id, summary, about string
+		mode               store.NodeMode
+		do                 func(*holdfast.Client, context.Context, int64) error
+	}{
+		{"quiet", "Let a node claim no more jobs", "Until it is resumed. It does everything else that a node does.", store.NodeQuiet, (*holdfast.Client).QuietNode},
+		{"drain", "Let a node end its jobs and stop", "It is final for that node.", store.NodeDrains, (*holdfast.Client).DrainNode},
+		{"resume", "Let a quiet node claim jobs again", "", store.NodeRuns, (*holdfast.Client).ResumeNode},
+	} {
+		api.Register(a, api.Op{
+			ID: "node-" + ask.id, Method: http.MethodPost, Path: "/nodes/{node}/" + ask.id, Tag: tag, Scope: access.NodesWrite,
+			Summary: ask.summary, About: ask.about + " The node hears of it with its next heartbeat.",
+		}, func(ctx context.Context, c *api.Call, in *ofNode) (*api.Body[NodeAsked], error) {
+			if _, err := in.find(ctx, c); err != nil {
+				return nil, err
+			}
+			if err := ask.do(c.Client, ctx, in.number()); err != nil {
+				return nil, err
+			}
+			return &api.Body[NodeAsked]{Body: NodeAsked{Node: views.Big(in.Node), Mode: ask.mode.String()}}, nil
+		})
+	}
+}
+
+// seen are the nodes that a call may see, in the order of their numbers.
+func seen(ctx context.Context, c *api.Call, namespace string) ([]store.Node, error) {
+	nodes, err := c.Client.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes = slices.DeleteFunc(nodes, func(n store.Node) bool {
+		if namespace != "" {
+			return n.Info.Namespace != namespace
+		}
+		return c.Principal.Namespaces != nil && !c.Principal.Has(n.Info.Namespace)
+	})
+	slices.SortFunc(nodes, func(a, b store.Node) int { return cmp.Compare(a.ID, b.ID) })
+	return nodes, nil
+}
+
+type listIn struct {
+	api.In
+	api.Paged
+
+	Alive bool `query:"alive" doc:"Only nodes that live"`
+}
+
+func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[views.Node]], error) {
+	text, err := in.After()
+	if err != nil {
+		return nil, err
+	}
+	after, err := strconv.ParseInt(cmp.Or(text, "0"), 10, 64)
+	if err != nil {
+		return nil, problem.Invalid("query/cursor", "it is no cursor of this list; use next_cursor of the page before")
+	}
+	nodes, err := seen(ctx, c, in.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	items, now := []views.Node{}, time.Now()
+	for i := range nodes {
+		v := views.NewNode(&nodes[i], now)
+		if nodes[i].ID <= after || in.Alive && !v.Alive {
+			continue
+		}
+		if items = append(items, v); len(items) > in.Limit {
+			break
+		}
+	}
+	page := api.PageOf(items, &in.Paged, func(n *views.Node) string { return strconv.FormatInt(int64(n.ID), 10) })
+	return &api.Body[api.Page[views.Node]]{Body: page}, nil
+}
+
+type ofNode struct {
+	api.In
+
+	Node int64 `path:"node" minimum:"1" doc:"Its number"`
+}
+
+func (in *ofNode) number() int64 { return in.Node }
+
+// find is the node, if the call may see it.
+func (in *ofNode) find(ctx context.Context, c *api.Call) (*store.Node, error) {
+	nodes, err := seen(ctx, c, in.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	for i := range nodes {
+		if nodes[i].ID == in.number() {
+			return &nodes[i], nil
+		}
+	}
+	return nil, problem.New(problem.NotFound, fmt.Sprintf("there is no node %d; /nodes lists them", in.Node))
+}
+
+func get(ctx context.Context, c *api.Call, in *ofNode) (*api.Body[views.Node], error) {
+	n, err := in.find(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Body[views.Node]{Body: views.NewNode(n, time.Now())}, nil
+}
+
+// NodeAsked is a node that was asked for something.
+type NodeAsked struct {
+	Node views.Big `json:"node"`
+	Mode string    `json:"mode" enum:"running,quiet,draining" doc:"What it is to do"`
+}
