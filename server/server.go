@@ -40,7 +40,8 @@ type Options struct {
 	// principal. Default: 2000 and 1000.
 	Streams, StreamsEach int
 	// Stopping is closed when the server begins to stop, such as the channel of a context that ends
-	// then: live streams say goodbye, which would hold up http.Server.Shutdown otherwise. nil: never.
+	// then: live streams say goodbye, which would hold up http.Server.Shutdown otherwise. nil:
+	// never.
 	Stopping <-chan struct{}
 	// Log is told of what fails in the server. Default: nothing is.
 	Log *slog.Logger

@@ -16,8 +16,8 @@ type Tagged[T any] struct {
 	Body T
 }
 
-// IfMatch is what inputs have that change settings. So nobody undoes what somebody else has set
-// since they looked.
+// IfMatch is what inputs have that change settings. So no caller undoes what another one has set
+// since it looked.
 type IfMatch struct {
 	Versions string `header:"If-Match" doc:"The ETag of what was read, or * for whatever is there" example:"*"`
 }

@@ -51,7 +51,7 @@ func export(_ context.Context, c *api.Call, in *exportIn) (api.Written, error) {
 	}, nil
 }
 
-// patient writes an answer of any length, as long as somebody reads it.
+// patient writes an answer of any length, as long as its reader takes it.
 type patient struct {
 	w      http.ResponseWriter
 	socket *http.ResponseController

@@ -1,11 +1,11 @@
 // Package events has the live streams of the API: every change of a job's state, and what one job
-// does, while somebody looks; and the operations on the feed of changes.
+// does while a reader watches it; and the operations on the feed of changes.
 //
 // A stream is Server-Sent Events, or lines of JSON. Each frame says where to go on after it, so a
 // reader that lost its connection misses nothing. Between the feed and the socket is a buffer of a
 // few frames and no more: a reader that is slow is read for as slowly, and the feed keeps what it
 // has not got. Only when that is gone is there a gap, and the reader is told of it (reset). A write
-// that nobody takes ends the connection.
+// that the reader does not take in time ends the connection.
 //
 // A stream ends after about an hour, so that a key which was revoked does not read on, and when the
 // server stops; it says so (bye), and when to come back.
@@ -19,8 +19,6 @@ package events
 import (
 	"log/slog"
 	"time"
-
-	"github.com/holdfastdev/holdfast/server/internal/api"
 )
 
 const tag = "events"
@@ -40,11 +38,3 @@ const (
 	lifetime  = time.Hour        // about how long a stream lasts
 	buffered  = 64               // frames between what reads and what writes
 )
-
-// Register registers the operations.
-func Register(a *api.API, c Config) {
-	s := &streams{Config: c, readers: readers{total: c.Total, each: c.Each, by: map[string]int{}}}
-	registerFeed(a, s)
-	registerSwitch(a)
-	registerJob(a, s)
-}

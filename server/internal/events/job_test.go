@@ -11,7 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 )
 
-// TestWatch: who watches a job sees its steps, its messages and its end, and can go on in the middle.
+// TestWatch: who watches a job sees its steps, its messages and its end, and can go on in the
+// middle.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	apitest.OnBoth(t, func(s *apitest.Server) {

@@ -2,8 +2,8 @@
 //
 // # Imports
 //
-// Of ours, operation, internal/cli/views, and server/internal/api and server/internal/jobs with what
-// these stand on.
+// Of ours, operation, internal/cli/views, and server/internal/api and server/internal/jobs with
+// what these stand on.
 package operations
 
 import (
