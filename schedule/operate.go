@@ -16,6 +16,17 @@ import (
 // ErrConflict if there is one of that name.
 func Create(ctx context.Context, c *holdfast.Client, s Schedule) (store.Schedule, error) {
 	e, _ := access.Engine(c)
+	made, err := Rehearse(c, s)
+	if err != nil {
+		return store.Schedule{}, err
+	}
+	return e.SaveSchedule(ctx, made, 0)
+}
+
+// Rehearse returns the schedule that Create would make now, and makes none. The error is
+// ErrInvalid.
+func Rehearse(c *holdfast.Client, s Schedule) (store.Schedule, error) {
+	e, _ := access.Engine(c)
 	d, err := s.draft(c)
 	if err == nil {
 		err = d.begin(nil, e.Store.Now())
@@ -26,7 +37,14 @@ func Create(ctx context.Context, c *holdfast.Client, s Schedule) (store.Schedule
 	if d.NextAt.IsZero() {
 		return store.Schedule{}, fmt.Errorf("%w: schedule %q has no time after now: its times, or its end, have passed", store.ErrInvalid, s.name)
 	}
-	return e.SaveSchedule(ctx, d.Schedule, 0)
+	return d.Schedule, nil
+}
+
+// Check lets an Update go on only if a function finds nothing wrong with the schedule as it is
+// before the options that follow; its error is that of Update. So a caller changes what it has
+// seen, and nothing else. The function may be called several times.
+func Check(is func(*store.Schedule) error) Option {
+	return func(d *draft) error { return is(&d.Schedule) }
 }
 
 // Get returns a schedule. The error is ErrNotFound.

@@ -11,14 +11,19 @@ import (
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/attributes"
+	"github.com/holdfastdev/holdfast/server/internal/batches"
 	"github.com/holdfastdev/holdfast/server/internal/dead"
 	"github.com/holdfastdev/holdfast/server/internal/events"
 	"github.com/holdfastdev/holdfast/server/internal/guard"
 	"github.com/holdfastdev/holdfast/server/internal/jobs"
+	"github.com/holdfastdev/holdfast/server/internal/limits"
+	"github.com/holdfastdev/holdfast/server/internal/messages"
 	"github.com/holdfastdev/holdfast/server/internal/nodes"
 	"github.com/holdfastdev/holdfast/server/internal/operations"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
+	"github.com/holdfastdev/holdfast/server/internal/queues"
 	"github.com/holdfastdev/holdfast/server/internal/retention"
+	"github.com/holdfastdev/holdfast/server/internal/schedules"
 	"github.com/holdfastdev/holdfast/server/internal/stats"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -79,6 +84,10 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, index) })
 	handler, err := guard.Around(unknownPaths(mux), guard.Config{
 		Hosts: o.Hosts, Origins: o.Origins, Authenticate: o.Authenticate, ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
+		Public: func(r *http.Request) bool {
+			_, pattern := mux.Handler(r)
+			return a.IsPublic(pattern)
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrInvalid, err)
@@ -107,6 +116,11 @@ func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API 
 	stats.Register(a)
 	attributes.Register(a)
 	retention.Register(a)
+	batches.Register(a)
+	limits.Register(a)
+	messages.Register(a)
+	queues.Register(a)
+	schedules.Register(a)
 	return a
 }
 

@@ -464,6 +464,19 @@ var layers = []layer{
 	{pattern: "server/internal/attributes", imports: slices.Concat(ofServer, []string{"search"}), tests: servers},
 	{pattern: "server/internal/retention", imports: slices.Concat(ofServer, []string{"retention"}), tests: servers},
 	{
+		pattern: "server/internal/queues",
+		imports: slices.Concat(ofServer, []string{"after", "describe", "limit", "operation"}),
+		tests:   servers,
+	},
+	{
+		pattern: "server/internal/schedules",
+		imports: slices.Concat(ofServer, []string{"schedule", "server/internal/jobs"}),
+		tests:   servers,
+	},
+	{pattern: "server/internal/batches", imports: slices.Concat(ofServer, []string{"batch", "server/internal/jobs"}), tests: servers},
+	{pattern: "server/internal/messages", imports: ofServer, tests: slices.Concat(servers, []string{"server"})},
+	{pattern: "server/internal/limits", imports: slices.Concat(ofServer, []string{"limit"}), tests: servers},
+	{
 		pattern: "server/internal/apitest",
 		imports: []string{".", "internal/pgtest", "server", "server/access", "store", "store/postgres", "store/sqlite"},
 	},

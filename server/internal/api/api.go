@@ -52,7 +52,11 @@ type API struct {
 	huma   huma.API
 	client *holdfast.Client
 	log    *slog.Logger
+	public map[string]bool // the patterns of the operations that need no credential
 }
+
+// IsPublic reports whether a pattern of the mux is that of an operation that needs no credential.
+func (a *API) IsPublic(pattern string) bool { return a.public[pattern] }
 
 // New returns an API on a mux, which answers /openapi.json as well.
 func New(mux *http.ServeMux, client *holdfast.Client, log *slog.Logger) *API {
@@ -70,7 +74,7 @@ func New(mux *http.ServeMux, client *holdfast.Client, log *slog.Logger) *API {
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}}
 	config.Security = []map[string][]string{{"bearer": {}}}
 	alias(config.Components.Schemas)
-	return &API{huma: humago.New(mux, config), client: client, log: log}
+	return &API{huma: humago.New(mux, config), client: client, log: log, public: map[string]bool{}}
 }
 
 // alias says as what the values of views come.
@@ -181,6 +185,8 @@ type Op struct {
 	Status  int           // of success; 0: 200, or 204 without a body
 	MaxBody int64         // in bytes; 0: 1 MiB
 	Timeout time.Duration // 0: CallTimeout
+	// Public lets everybody call it: something in the request is the credential, such as a token.
+	Public bool
 }
 
 // Call is one call of an operation.
@@ -248,6 +254,10 @@ func (a *API) operation(op *Op) huma.Operation {
 	}
 	if op.MaxBody > 0 {
 		o.MaxBodyBytes = op.MaxBody
+	}
+	if op.Public {
+		o.Security = []map[string][]string{{}}
+		a.public[op.Method+" "+o.Path] = true
 	}
 	o.Responses = map[string]*huma.Response{"default": a.refusal()}
 	return o

@@ -7,7 +7,7 @@
 //   - one that changes something and comes from another web site, as Sec-Fetch-Site or Origin say:
 //     403, and one that is not application/json: 415. So no form and no simple request of a browser
 //     gets through;
-//   - one without a valid credential: 401. Who makes it is in the context then (access.Of);
+//   - one without a valid credential, unless it needs none: 401. Who makes it is in the context then (access.Of);
 //   - one that changes something, of a server that only reads: 403.
 //
 // Each request gets an id, a limit of its time and its size, and each answer headers with which
@@ -44,6 +44,8 @@ type Config struct {
 	Origins []string
 	// Authenticate finds out who makes a request.
 	Authenticate access.Authenticator
+	// Public reports whether a request needs no credential; nil: each does.
+	Public func(*http.Request) bool
 	// ReadOnly refuses what changes something.
 	ReadOnly bool
 	// MaxBody is how large a request may be, in bytes.
@@ -80,7 +82,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
-	p, err := g.Authenticate(r)
+	p, err := g.who(r)
 	if errors.Is(err, access.ErrUnauthenticated) {
 		err = problem.New(problem.Unauthenticated, err.Error()+"; send one as \"Authorization: Bearer …\"")
 	}
@@ -95,6 +97,17 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, g.MaxBody)
 	ctx := context.WithValue(access.With(r.Context(), &p), connectionKey{}, http.NewResponseController(w))
 	g.next.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// anybody makes the requests that need no credential.
+var anybody = access.Principal{Name: "anybody"}
+
+// who finds out who makes a request.
+func (g *guard) who(r *http.Request) (access.Principal, error) {
+	if g.Public != nil && g.Public(r) {
+		return anybody, nil
+	}
+	return g.Authenticate(r)
 }
 
 type connectionKey struct{}
