@@ -160,6 +160,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{45, []string{"DROP TABLE {schema}.api_key, {schema}.namespace"}},
 	//nolint:dupword // parameters of one type
 	{44, []string{ // and any function enqueue of the same parameters, which is replaced
 		"DROP FUNCTION {schema}.enqueue",
@@ -279,6 +280,8 @@ func TestMigrateFromVersion42(t *testing.T) { migrateFrom(t, 42) }
 func TestMigrateFromVersion43(t *testing.T) { migrateFrom(t, 43) }
 
 func TestMigrateFromVersion44(t *testing.T) { migrateFrom(t, 44) }
+
+func TestMigrateFromVersion45(t *testing.T) { migrateFrom(t, 45) }
 
 // TestTimesOfEveryDay: the partitions of days, those that were there before migration 18 and those
 // that come later, have the index of times that it makes.

@@ -36,7 +36,7 @@ func wantSpans(t *testing.T, path string) {
 func takeBack(t *testing.T, path string) {
 	t.Helper()
 	db := database(t, path)
-	for _, text := range slices.Concat([]string{"DELETE FROM holdfast_migration WHERE version > 43"}, undo[0].texts, undo[1].texts) {
+	for _, text := range slices.Concat([]string{"DELETE FROM holdfast_migration WHERE version > 43"}, undo[0].texts, undo[1].texts, undo[2].texts) {
 		if _, err := db.ExecContext(t.Context(), text); err != nil {
 			t.Fatal(text, err)
 		}

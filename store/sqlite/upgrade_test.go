@@ -244,6 +244,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{45, []string{"DROP TABLE holdfast_api_key", "DROP TABLE holdfast_namespace"}},
 	{44, []string{"ALTER TABLE holdfast_inbox DROP COLUMN trace"}},
 	{43, []string{
 		"DROP TRIGGER holdfast_job_span", "DROP TRIGGER holdfast_job_span_moved", "DROP TABLE holdfast_lane_span",
@@ -340,6 +341,8 @@ func TestUpgradeFrom41(t *testing.T) { upgradeFrom(t, 41) }
 func TestUpgradeFrom43(t *testing.T) { upgradeFrom(t, 43) }
 
 func TestUpgradeFrom44(t *testing.T) { upgradeFrom(t, 44) }
+
+func TestUpgradeFrom45(t *testing.T) { upgradeFrom(t, 45) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()
