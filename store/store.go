@@ -36,6 +36,7 @@ type Store interface { //nolint:interfacebloat // interfaces by concern, and a f
 	Facts
 	Retentions
 	Descriptors
+	Access
 	Maintenance
 
 	// Traits tells what kind of store this is. It may change while the store is open.
@@ -64,6 +65,12 @@ type Runs interface {
 	Journals
 	Updates
 	Logs
+}
+
+// Access is where people and programs may work.
+type Access interface {
+	Namespaces
+	APIKeys
 }
 
 // Plans is what enqueues jobs by itself: by the clock, and when others have ended.

@@ -34,13 +34,13 @@ var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, un
 
 // publicBudget is that of the packages that users read: the root, in which the methods of its types
 // have to be, and the contract of stores, with all that they tell, and what remains of what is
-// gone, and the form of what a codec has encoded. Their types name each other: a client makes jobs,
-// and a job knows its client.
-var publicBudget = size{files: 60, lines: 9600, up: 20, function: 60, parameters: 6, unwalked: 60}
+// gone, the form of what a codec has encoded, and who may come in. Their types name each other: a
+// client makes jobs, and a job knows its client.
+var publicBudget = size{files: 61, lines: 9700, up: 20, function: 60, parameters: 6, unwalked: 60}
 
 // modelBudget is that of the model, which does in memory all that the contract says, and of the
 // machine, which asks at random for all of it.
-var modelBudget = size{files: 39, lines: 6100, up: 10, function: 60, parameters: 6, unwalked: 60}
+var modelBudget = size{files: 39, lines: 6200, up: 10, function: 60, parameters: 6, unwalked: 60}
 
 func budgetOf(pkg string) size {
 	switch pkg {
@@ -52,7 +52,7 @@ func budgetOf(pkg string) size {
 		return wide
 	case "store/storetest/env": // which has words for whatever a store does
 		wide := budget
-		wide.files = 31
+		wide.files = 32
 		return wide
 	case "store/postgres/internal/operate": // which has whatever people, the clock and classes of retention do to jobs
 		wide := budget

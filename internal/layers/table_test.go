@@ -64,6 +64,7 @@ var layers = []layer{
 	{pattern: "store/storetest/jobs", imports: words},
 	{pattern: "store/storetest/joblogs", imports: words},
 	{pattern: "store/storetest/attributes", imports: words},
+	{pattern: "store/storetest/access", imports: words},
 	{pattern: "store/storetest/retention", imports: append([]string{"store/storetest/crowd"}, words...)},
 	{pattern: "store/storetest/descriptors", imports: append([]string{"store/storetest/crowd"}, words...)},
 	{pattern: "store/storetest/dead", imports: words},
@@ -118,6 +119,8 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/classes", imports: slices.Concat(onSQLite, []string{"store/internal/kept"})},
 	{pattern: "store/sqlite/internal/remains", imports: slices.Concat(onSQLite, []string{"store/internal/kept"})},
 	{pattern: "store/sqlite/internal/descriptors", imports: onSQLite},
+	{pattern: "store/sqlite/internal/apikeys", imports: onSQLite},
+	{pattern: "store/sqlite/internal/namespaces", imports: onSQLite},
 	{pattern: "store/sqlite/internal/feed", imports: onSQLite},
 	{pattern: "store/sqlite/internal/spans", imports: slices.Concat(onSQLite, []string{"store/internal/lists"})},
 	{pattern: "store/sqlite/internal/facts", imports: onSQLite},
@@ -140,7 +143,8 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/edits", "store/internal/kept", "store/sqlite/internal/batches", "store/sqlite/internal/classes",
+			"store/internal/edits", "store/internal/kept", "store/sqlite/internal/apikeys", "store/sqlite/internal/batches",
+			"store/sqlite/internal/classes",
 			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/feed",
 			"store/sqlite/internal/keys", "store/sqlite/internal/limits", "store/sqlite/internal/remains",
 			"store/sqlite/internal/spans", "store/sqlite/internal/updates", "store/sqlite/internal/work",
@@ -184,6 +188,8 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/classes", imports: slices.Concat(onPostgres, []string{"store/internal/kept"})},
 	{pattern: "store/postgres/internal/remains", imports: onPostgres},
 	{pattern: "store/postgres/internal/descriptors", imports: onPostgres},
+	{pattern: "store/postgres/internal/apikeys", imports: onPostgres},
+	{pattern: "store/postgres/internal/namespaces", imports: onPostgres},
 	{pattern: "store/postgres/internal/feed", imports: onPostgres},
 	{pattern: "store/postgres/internal/spans", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
 	{pattern: "store/postgres/internal/facts", imports: onPostgres},
@@ -206,7 +212,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres/internal/operate",
 		imports: slices.Concat(onPostgres, []string{
-			"store/internal/edits", "store/internal/kept", "store/postgres/internal/attributes", "store/postgres/internal/batches",
+			"store/internal/edits", "store/internal/kept", "store/postgres/internal/apikeys", "store/postgres/internal/attributes",
+			"store/postgres/internal/batches",
 			"store/postgres/internal/classes",
 			"store/postgres/internal/edges", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/locks", "store/postgres/internal/read", "store/postgres/internal/remains",
@@ -217,8 +224,9 @@ var layers = []layer{
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/attributes", "store/postgres/internal/batches",
+			"store/postgres/internal/apikeys", "store/postgres/internal/attributes", "store/postgres/internal/batches",
 			"store/postgres/internal/claims", "store/postgres/internal/classes",
+			"store/postgres/internal/namespaces",
 			"store/postgres/internal/descriptors", "store/postgres/internal/examine",
 			"store/postgres/internal/facts", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/move",
@@ -401,6 +409,7 @@ var layers = []layer{
 		tests: append([]string{"build"}, support...),
 	},
 	{pattern: "build", imports: []string{".", "internal/access", "internal/builds", "store"}, tests: support},
+	{pattern: "apikey", imports: []string{"store"}, tests: support},
 	{pattern: "retention", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},

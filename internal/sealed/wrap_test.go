@@ -45,7 +45,7 @@ var (
 		"ScheduledJob.Metadata": "the same", "Match.Value": "of a filter, which is not stored", "Job.UniqueKey": "a hash",
 		"Edit.UniqueKey": "a hash", "Filter.UniqueKey": "a hash", "Wait.For": "names of what a run waits for",
 		"WaitInfo.For": "the same", "Continue.Data": "how often a job has continued", "Fact.Jobs": "counts", "Fact.Gauges": "measurements",
-		"Limit.Declared": "limits have no payloads", "Descriptor.Data": "what code tells to people",
+		"Limit.Declared": "limits have no payloads", "Descriptor.Data": "what code tells to people", "APIKey.Hash": "a hash",
 	}
 )
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/apikeys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
@@ -20,6 +21,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/move"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/namespaces"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
@@ -138,6 +140,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.batches = &batches.Store{Store: s.local}
 	s.classes, s.searched = &classes.Store{Store: s.local}, &attributes.Store{Store: s.local}
 	s.describes = &descriptors.Store{Store: s.local}
+	s.spaces, s.admits = &namespaces.Store{Store: s.local, Jobs: s.read.List}, &apikeys.Store{Store: s.local}
 	s.move = &move.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)
 	return s

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/apikeys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
@@ -19,6 +20,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/move"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/namespaces"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
@@ -50,6 +52,8 @@ type Store struct {
 	classes   *classes.Store
 	describes *descriptors.Store
 	searched  *attributes.Store
+	spaces    *namespaces.Store
+	admits    *apikeys.Store
 
 	close sync.Once
 }

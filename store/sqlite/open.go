@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/apikeys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
@@ -23,6 +24,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/move"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/namespaces"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/tend"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
@@ -55,6 +57,8 @@ type Store struct {
 	retaining
 	describing
 	searching
+	spacing
+	admitting
 
 	d         *core.Database
 	config    Config
@@ -79,6 +83,8 @@ type (
 	retaining  = classes.Verbs
 	describing = descriptors.Verbs
 	searching  = attributes.Verbs
+	spacing    = namespaces.Verbs
+	admitting  = apikeys.Verbs
 )
 
 var (
@@ -150,6 +156,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	s.logging, s.counting = joblog.New(s.d), facts.New(s.d)
 	s.telling = feed.New(s.d)
 	s.retaining, s.describing, s.searching = classes.New(s.d), descriptors.New(s.d), attributes.New(s.d)
+	s.spacing, s.admitting = namespaces.New(s.d, s.viewing.List), apikeys.New(s.d)
 	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil
 }

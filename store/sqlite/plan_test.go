@@ -93,6 +93,10 @@ func TestListPlans(t *testing.T) {
 		"span_delete":           ownKey,
 		"span_has_body":         ownKey,
 		"span_bodies":           ownKey,
+		"api_key":               ownKey,
+		"api_keys":              ownKey,
+		"api_keys_in":           "holdfast_api_key_namespace",
+		"api_keys_over":         "holdfast_api_key_over",
 	} {
 		plan := planOf(t, db, name)
 		found := strings.Contains(plan, "USING PRIMARY KEY") || strings.Contains(plan, "sqlite_autoindex_")

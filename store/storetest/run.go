@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/store/storetest/access"
 	"github.com/holdfastdev/holdfast/store/storetest/attributes"
 	"github.com/holdfastdev/holdfast/store/storetest/batches"
 	"github.com/holdfastdev/holdfast/store/storetest/copies"
@@ -40,7 +41,7 @@ var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
 	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups, limits.Groups, gates.Groups, fair.Groups,
 	depend.Groups, batches.Groups, joblogs.Groups, dead.Groups, feed.Groups, facts.Groups, retention.Groups, descriptors.Groups,
-	attributes.Groups,
+	attributes.Groups, access.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are

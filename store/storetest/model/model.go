@@ -232,6 +232,8 @@ type Store struct {
 	classes     map[string]store.RetentionClass
 	stubs       map[store.ID]store.Stub
 	descriptors map[described]store.Descriptor
+	namespaces  map[string]store.Namespace
+	apiKeys     map[string]store.APIKey
 	removed     map[removedOf]*removedJobs // how many jobs retention has removed
 
 	keys   map[store.JobKey]businessKey
@@ -341,6 +343,8 @@ func New(clock func() time.Time) *Store {
 		removed:     map[removedOf]*removedJobs{},
 		stubs:       map[store.ID]store.Stub{},
 		descriptors: map[described]store.Descriptor{},
+		namespaces:  map[string]store.Namespace{},
+		apiKeys:     map[string]store.APIKey{},
 		keyRates:    map[int64]keyRate{},
 
 		heard: make(chan struct{}, 1),

@@ -123,7 +123,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"OpenUpdates": {"read updates", func(ctx c) error { return second(s.OpenUpdates(ctx, env.AllOf(id))) }},
 		"GetUpdate":   {"read an update of job {job}", func(ctx c) error { return second(s.GetUpdate(ctx, "", id, "k")) }},
 		"Ended":       {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
-	}, ofSchedules(e), ofLogs(e, run), ofFeed(e), ofFacts(e), ofRetentions(e), ofAttributes(e))
+	}, ofSchedules(e), ofLogs(e, run), ofFeed(e), ofFacts(e), ofRetentions(e), ofAccess(e), ofAttributes(e))
 }
 
 // closedQueues are the operations on queues.
@@ -235,6 +235,27 @@ func ofAttributes(e *env.Env) map[string]operation {
 		"RemoveAttribute": {"remove the search attribute customer", func(ctx c) error {
 			return second(s.RemoveAttribute(ctx, store.RemoveAttributeParams{Namespace: env.Namespace, Name: "customer", Limit: 1}))
 		}},
+	}
+}
+
+func ofAccess(e *env.Env) map[string]operation {
+	s := e.Store
+	type c = context.Context
+	return map[string]operation{
+		"Namespaces": {"list namespaces", func(ctx c) error { return second(s.Namespaces(ctx, store.NamespaceParams{Limit: 1})) }},
+		"CreateNamespace": {"create namespace n", func(ctx c) error {
+			return second(s.CreateNamespace(ctx, store.CreateNamespaceParams{Name: "n"}))
+		}},
+		"DeleteNamespace": {"delete namespace n", func(ctx c) error {
+			return s.DeleteNamespace(ctx, store.DeleteNamespaceParams{Name: "n"})
+		}},
+		"CreateAPIKey": {"create API key k", func(ctx c) error {
+			return second(s.CreateAPIKey(ctx, store.APIKey{ID: "k", Hash: make([]byte, 32), Name: "k", Role: "viewer"}))
+		}},
+		"APIKey":       {"look up API key k", func(ctx c) error { return second(s.APIKey(ctx, "k")) }},
+		"APIKeys":      {"list API keys", func(ctx c) error { return second(s.APIKeys(ctx, store.APIKeyParams{Limit: 1})) }},
+		"RevokeAPIKey": {"revoke API key k", func(ctx c) error { return second(s.RevokeAPIKey(ctx, store.RevokeAPIKeyParams{ID: "k"})) }},
+		"UseAPIKeys":   {"note the use of API keys", func(ctx c) error { return s.UseAPIKeys(ctx, []store.APIKeyUse{{ID: "k"}}) }},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/apikeys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
@@ -62,6 +63,7 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 			pg.Statement{Name: "nodes_forget", Args: []any{s.Injected(), read.NodesKept.Microseconds()}},
 			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}},
 			classes.ForgetCounts(s.Micros(), deleteLimit),
+			apikeys.Forget(s.Micros(), deleteLimit),
 			remains.ForgetBuilds(r.now, r.rules.Builds(), deleteLimit),
 			batches.Forget(r.now, r.Completed, deleteLimit))
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/kept"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/apikeys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
@@ -46,6 +47,7 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 		func(limit int) (int, bool, error) { return classes.ForgetCounts(ctx, v.d, limit) },
 		func(limit int) (int, bool, error) { return remains.ForgetStubs(ctx, v.d, params.Stubs, limit) },
 		func(limit int) (int, bool, error) { return remains.ForgetBuilds(ctx, v.d, rules.Builds(), limit) },
+		func(limit int) (int, bool, error) { return apikeys.Forget(ctx, v.d, limit) },
 		func(limit int) (int, bool, error) { return spans.Fill(ctx, v.d, limit) },
 	}
 	if !params.Archived {
