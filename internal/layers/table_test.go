@@ -258,6 +258,7 @@ var layers = []layer{
 		tests:   []string{"store/storetest/model"},
 	},
 	{pattern: "internal/metrics"},
+	{pattern: "internal/wire", imports: []string{"store"}},
 	{pattern: "internal/observer", imports: []string{"store"}},
 	{pattern: "internal/valid", imports: []string{"store"}},
 	{pattern: "internal/heartbeat"},
