@@ -50,7 +50,8 @@ var typed = []reflect.Type{
 	reflect.TypeFor[store.ArchivedError](),
 }
 
-// sent is an error as it travels: {"text": …, "is": ["conflict"], "details": {"unique_error": {…}}}.
+// sent is an error as it travels, beside its details, such as
+// {"text": …, "is": ["conflict"], "details": {"unique_error": {…}}}.
 type sent struct {
 	Text string
 	Is   []string
