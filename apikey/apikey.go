@@ -6,11 +6,13 @@
 // without a database. Only the SHA-256 of a secret is stored. A key has the scopes of its role, as
 // the program that asks knows them, and those that it was given besides.
 //
+//	key, secret, err := apikey.Create(ctx, hf, apikey.Params{Name: "ci", Role: apikey.Viewer})
+//
 // docs/access.md says what each scope allows.
 //
 // # Imports
 //
-// Only store.
+// Of ours, the root package, store and internal/access.
 package apikey
 
 import (

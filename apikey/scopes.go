@@ -13,17 +13,24 @@ type Scope string
 
 // The scopes. The names are kept in databases and never change their meaning.
 const (
-	JobsRead        Scope = "jobs:read"        // see jobs and all else that is shown, but no payloads
+	JobsRead        Scope = "jobs:read"        // see jobs, without payloads
 	JobsWrite       Scope = "jobs:write"       // enqueue jobs, and change them
 	PayloadsRead    Scope = "payloads:read"    // see args, results and what jobs remember
+	QueuesRead      Scope = "queues:read"      // see queues and kinds
 	QueuesWrite     Scope = "queues:write"     // pause queues, and set them
+	SchedulesRead   Scope = "schedules:read"   // see schedules
 	SchedulesWrite  Scope = "schedules:write"  // make schedules, and change them
+	LimitsRead      Scope = "limits:read"      // see limits
 	LimitsWrite     Scope = "limits:write"     // make limits, and change them
+	NodesRead       Scope = "nodes:read"       // see nodes
 	NodesWrite      Scope = "nodes:write"      // ask nodes to rest or to drain
-	OperationsWrite Scope = "operations:write" // change all jobs that a filter selects
+	DeadRead        Scope = "dead:read"        // see groups of dead letters
 	DeadWrite       Scope = "dead:write"       // retry and purge dead letters
-	Workers         Scope = "workers"          // claim jobs and end them
+	OperationsRead  Scope = "operations:read"  // see operations on many jobs
+	OperationsWrite Scope = "operations:write" // change all jobs that a filter selects
 	EventsRead      Scope = "events:read"      // follow changes of states
+	StatsRead       Scope = "stats:read"       // see counts, gauges and metrics
+	Workers         Scope = "workers"          // claim jobs and end them
 	Exec            Scope = "exec"             // enqueue jobs that run programs on nodes
 	KeysAdmin       Scope = "keys:admin"       // create and revoke keys
 	NamespacesAdmin Scope = "namespaces:admin" // create and delete namespaces
@@ -31,8 +38,9 @@ const (
 
 // Scopes are all scopes.
 var Scopes = []Scope{
-	JobsRead, JobsWrite, PayloadsRead, QueuesWrite, SchedulesWrite, LimitsWrite, NodesWrite, OperationsWrite, DeadWrite, Workers,
-	EventsRead, Exec, KeysAdmin, NamespacesAdmin,
+	JobsRead, JobsWrite, PayloadsRead, QueuesRead, QueuesWrite, SchedulesRead, SchedulesWrite, LimitsRead, LimitsWrite,
+	NodesRead, NodesWrite, DeadRead, DeadWrite, OperationsRead, OperationsWrite, EventsRead, StatsRead,
+	Workers, Exec, KeysAdmin, NamespacesAdmin,
 }
 
 // Role is a set of scopes with a name.

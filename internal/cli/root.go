@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfastdev/holdfast/internal/cli/access"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/archives"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
@@ -75,6 +76,7 @@ To get started, run "holdfast dev".`,
 	root.AddCommand(schedules.Command(a.App), limits.Command(a.App), batches.Command(a.App), operations.Command(a.App))
 	root.AddCommand(dead.Command(a.App), feed.Command(a.App), counts.Command(a.App), retentions.Command(a.App), archives.Command(a.App),
 		attributes.Command(a.App))
+	root.AddCommand(access.Commands(a.App)...)
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)
 	root.AddCommand(bench.Command(a.App), a.codecCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())

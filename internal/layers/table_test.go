@@ -410,7 +410,8 @@ var layers = []layer{
 		tests: append([]string{"build"}, support...),
 	},
 	{pattern: "build", imports: []string{".", "internal/access", "internal/builds", "store"}, tests: support},
-	{pattern: "apikey", imports: []string{"store"}, tests: support},
+	{pattern: "apikey", imports: []string{".", "internal/access", "store"}, tests: support},
+	{pattern: "namespace", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "retention", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "operation", imports: []string{".", "internal/access", "internal/bulk", "store"}, tests: append([]string{"joblog"}, support...)},
@@ -448,7 +449,7 @@ var layers = []layer{
 	},
 
 	{pattern: "internal/query", imports: []string{"store"}},
-	{pattern: "server/access"},
+	{pattern: "server/access", imports: []string{"apikey"}},
 	{pattern: "server/internal/problem", imports: []string{"store"}},
 	{pattern: "server/internal/guard", imports: []string{"server/access", "server/internal/problem"}},
 	{
@@ -490,7 +491,7 @@ var layers = []layer{
 		pattern: "server/internal/apitest",
 		imports: []string{".", "internal/pgtest", "server", "server/access", "store", "store/postgres", "store/sqlite"},
 	},
-	{pattern: "server", imports: []string{".", "server/access", "server/internal/...", "store"}, tests: servers},
+	{pattern: "server", imports: []string{".", "apikey", "internal/access", "server/access", "server/internal/...", "store"}, tests: servers},
 
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "search", "store"}},
@@ -518,9 +519,10 @@ var layers = []layer{
 	{pattern: "internal/cli/listen", imports: []string{".", "internal/access", "telemetry"}, tests: support},
 	{
 		pattern: "internal/cli/nodes",
-		imports: append([]string{".", "archive", "internal/builtin", "internal/cli/listen", "maintain", "server", "server/access", "store", "store/dsn"}, ofVerbs...),
+		imports: append([]string{".", "archive", "internal/builtin", "internal/cli/listen", "maintain", "server", "server/access", "apikey", "store", "store/dsn"}, ofVerbs...),
 		tests:   support,
 	},
+	{pattern: "internal/cli/access", imports: append([]string{".", "apikey", "namespace", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/feed", imports: append([]string{".", "events", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/dead", imports: append([]string{".", "dead", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},

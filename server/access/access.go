@@ -3,6 +3,10 @@
 // A request is made by a principal. What it may do are its scopes, in the namespaces that it has;
 // what is in others is not there for it. Roles are sets of scopes for people. An Authenticator
 // finds out who makes a request. Token is the simplest: each caller that has it may do everything.
+//
+// # Imports
+//
+// Of ours, apikey.
 package access
 
 import (
@@ -13,42 +17,40 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/holdfastdev/holdfast/apikey"
 )
 
 // Scope is the right to some of the operations of the API.
-type Scope string
+type Scope = apikey.Scope
 
-// The scopes.
+// The scopes, as package apikey describes them.
 const (
-	JobsRead        Scope = "jobs:read"
-	JobsWrite       Scope = "jobs:write"
-	PayloadsRead    Scope = "payloads:read"
-	QueuesRead      Scope = "queues:read"
-	QueuesWrite     Scope = "queues:write"
-	SchedulesRead   Scope = "schedules:read"
-	SchedulesWrite  Scope = "schedules:write"
-	LimitsRead      Scope = "limits:read"
-	LimitsWrite     Scope = "limits:write"
-	NodesRead       Scope = "nodes:read"
-	NodesWrite      Scope = "nodes:write"
-	DeadRead        Scope = "dead:read"
-	DeadWrite       Scope = "dead:write"
-	OperationsRead  Scope = "operations:read"
-	OperationsWrite Scope = "operations:write"
-	EventsRead      Scope = "events:read"
-	StatsRead       Scope = "stats:read"
-	Workers         Scope = "workers"
-	Exec            Scope = "exec"
-	KeysAdmin       Scope = "keys:admin"
-	NamespacesAdmin Scope = "namespaces:admin"
+	JobsRead        = apikey.JobsRead
+	JobsWrite       = apikey.JobsWrite
+	PayloadsRead    = apikey.PayloadsRead
+	QueuesRead      = apikey.QueuesRead
+	QueuesWrite     = apikey.QueuesWrite
+	SchedulesRead   = apikey.SchedulesRead
+	SchedulesWrite  = apikey.SchedulesWrite
+	LimitsRead      = apikey.LimitsRead
+	LimitsWrite     = apikey.LimitsWrite
+	NodesRead       = apikey.NodesRead
+	NodesWrite      = apikey.NodesWrite
+	DeadRead        = apikey.DeadRead
+	DeadWrite       = apikey.DeadWrite
+	OperationsRead  = apikey.OperationsRead
+	OperationsWrite = apikey.OperationsWrite
+	EventsRead      = apikey.EventsRead
+	StatsRead       = apikey.StatsRead
+	Workers         = apikey.Workers
+	Exec            = apikey.Exec
+	KeysAdmin       = apikey.KeysAdmin
+	NamespacesAdmin = apikey.NamespacesAdmin
 )
 
 // Scopes are all scopes.
-var Scopes = []Scope{
-	JobsRead, JobsWrite, PayloadsRead, QueuesRead, QueuesWrite, SchedulesRead, SchedulesWrite, LimitsRead, LimitsWrite,
-	NodesRead, NodesWrite, DeadRead, DeadWrite, OperationsRead, OperationsWrite, EventsRead, StatsRead,
-	Workers, Exec, KeysAdmin, NamespacesAdmin,
-}
+var Scopes = apikey.Scopes
 
 // Principal is who makes a request.
 type Principal struct {
@@ -97,6 +99,29 @@ func Token(name, token string) Authenticator {
 
 // Cookie is the name of the cookie in which browsers keep a credential.
 const Cookie = "holdfast_token"
+
+// Keys lets callers in by API keys, with what each key may do.
+func Keys(keys *apikey.Cache) Authenticator {
+	return func(r *http.Request) (Principal, error) {
+		secret := Bearer(r)
+		if secret == "" {
+			return Principal{}, ErrUnauthenticated
+		}
+		p, err := keys.Verify(r.Context(), secret)
+		switch {
+		case errors.Is(err, apikey.ErrMalformed), errors.Is(err, apikey.ErrUnknown), errors.Is(err, apikey.ErrRevoked),
+			errors.Is(err, apikey.ErrExpired):
+			return Principal{}, ErrUnauthenticated // which of them, the caller need not know
+		case err != nil:
+			return Principal{}, err
+		}
+		who := Principal{Name: p.Actor(), Scopes: p.Scopes}
+		if p.Namespace != "" {
+			who.Namespaces = []string{p.Namespace}
+		}
+		return who, nil
+	}
+}
 
 // Bearer is the credential of a request, in the header Authorization as "Bearer TOKEN", or else in
 // the cookie; "": it has none.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/apikey"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/listen"
@@ -44,6 +45,7 @@ const (
 // The ways to find out who makes a request.
 const (
 	authToken = "token"
+	authKeys  = "keys"
 	authNone  = "none"
 )
 
@@ -58,7 +60,8 @@ type apiFlags struct {
 	origins  []string
 	readOnly bool
 
-	token string // what is made for dev
+	token string                      // what is made for dev
+	end   func(context.Context) error // of API keys; nil: there are none
 }
 
 func (f *apiFlags) add(cmd *cobra.Command, address *string) {
@@ -69,7 +72,7 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 	}
 	flags.StringVar(address, flagListen, defaultListen, "serve the API, /metrics, /healthz and /readyz on `ADDRESS`")
 	flags.StringVar(&f.auth, flagAuth, authToken,
-		"let in whoever has the `WAY`: token (that in $"+EnvToken+"), or none, which is for loopback addresses")
+		"let callers in by this `WAY`: token (that in $"+EnvToken+"), keys (\"holdfast key create\" makes one), or none, on loopback addresses alone")
 	flags.StringArrayVar(&f.hosts, flagHost, nil,
 		"answer to the host `NAME`, too, beside loopback names; * is any; repeatable, or a comma-separated list")
 	flags.StringArrayVar(&f.origins, flagOrigin, nil,
@@ -109,8 +112,9 @@ func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 				"or use --auth none on a loopback address", EnvToken, minToken)
 		}
 		o.Authenticate = access.Token("token", token)
+	case authKeys: // which need the database: see mount
 	default:
-		return o, arg.Usagef("%s %q must be token or none", a.NameOf(flagAuth), f.auth)
+		return o, arg.Usagef("%s %q must be token, keys or none", a.NameOf(flagAuth), f.auth)
 	}
 	return o, nil
 }
@@ -162,6 +166,11 @@ func (a verbs) listenForAPI(ctx context.Context, f *settings, said bool) (*liste
 
 // mount serves the API of a client.
 func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o server.Options, log *slog.Logger) error {
+	if f.api.auth == authKeys {
+		var keys *apikey.Cache
+		keys, f.api.end = server.APIKeys(client)
+		o.Authenticate = access.Keys(keys)
+	}
 	o.Log, o.Metrics, o.Stopping = log, s.Metrics(), s.Closing()
 	handler, err := server.Handler(client, o)
 	if err != nil {
@@ -190,7 +199,8 @@ operations, and does the maintenance of all namespaces if no other node leads. W
 finished jobs are removed only after the times that flags say, or the classes of retention that
 queues name.
 
-Who has the token in $` + EnvToken + ` may do everything. Without a token (--auth none) the server
+Who has the token in $` + EnvToken + ` may do everything. With --auth keys
+API keys let in (see "key"), each with what it may do. Without either (--auth none) the server
 listens on loopback addresses only. It answers to loopback names and those of --host.
 
 On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
