@@ -177,14 +177,18 @@ func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o s
 		return err
 	}
 	s.Mount(handler)
-	if f.api.dev {
+	return nil
+}
+
+// saysAPI tells where the API is, once the node has joined: what cannot join says only why.
+func (a verbs) saysAPI(s *listen.Server, f *apiFlags) {
+	if f.dev {
 		a.Notef("The API is on http://%s. To open it in a browser: http://%s/?token=%s\n"+
 			"Elsewhere: curl -H 'Authorization: Bearer %s' http://%s/api/v1/jobs",
-			s.Address(), s.Address(), f.api.token, f.api.token, s.Address())
-		return nil
+			s.Address(), s.Address(), f.token, f.token, s.Address())
+		return
 	}
 	a.Notef("Serving the API on http://%s.", s.Address())
-	return nil
 }
 
 func (a verbs) serverCommand() *cobra.Command {

@@ -113,7 +113,11 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 	a.NoteUnknownVariables(cmd)
 	log, end := a.Logger(logging)
 	defer end()
+	var web *listen.Server
 	source := &nodeSource{Source: s.source, onJoin: func() {
+		if web != nil && f.api != nil {
+			a.saysAPI(web, f.api)
+		}
 		if s.hints {
 			a.hint(s.source.String(), f)
 		}
@@ -124,7 +128,7 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 			return err
 		}
 	}
-	web, err := a.listen(ctx, f, cmd.Flags().Changed(flagListen) || a.NameOf(flagListen) != "--"+flagListen)
+	web, err = a.listen(ctx, f, cmd.Flags().Changed(flagListen) || a.NameOf(flagListen) != "--"+flagListen)
 	if err != nil {
 		return err
 	}
