@@ -141,13 +141,14 @@ func TestTwoAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		due := time.Now().Add(5 * time.Second) // so that all schedules are made before
 		for _, name := range []string{"a", "b", "c", "d"} {
-			s := schedule.New(name, schedule.At(time.Now().Add(20*time.Millisecond)), letters.Item(name))
+			s := schedule.New(name, schedule.At(due), letters.Item(name))
 			if _, err := schedule.Create(ctx, clients[0], s); err != nil {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // as above
+		time.Sleep(time.Until(due) + 100*time.Millisecond) //nolint:forbidigo // as above
 		reports := make(chan maintain.Report, at)
 		for _, c := range clients {
 			go func() {
