@@ -154,7 +154,9 @@ func TestRoles(t *testing.T) {
 	if !slices.Equal(apikey.Admin.Scopes(), apikey.Scopes) || apikey.Role("root").Scopes() != nil {
 		t.Error("admin has not all, or an unknown role has some")
 	}
-	for _, p := range []apikey.Params{{Name: "a"}, {Name: "a", Role: "root"}, {Name: "a", Scopes: []apikey.Scope{"jobs:all"}}, {Role: apikey.Admin}} {
+	for _, p := range []apikey.Params{
+		{Name: "a"}, {Name: "a", Role: "root"}, {Name: "a", Scopes: []apikey.Scope{"jobs:all"}}, {Role: apikey.Admin},
+	} {
 		if _, _, err := apikey.New(p); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("%+v: %v", p, err)
 		}

@@ -49,7 +49,7 @@ type Message struct {
 
 	// TraceParent is the header traceparent of W3C Trace Context, of the span in which it was sent;
 	// "": it was in none. A MessageUpdate and a MessageChild carry none. See CheckTrace.
-	TraceParent string `json:",omitempty"`
+	TraceParent string `json:",omitempty"` //nolint:tagliatelle // as its other fields
 
 	At time.Time // set by the store
 }

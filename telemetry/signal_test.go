@@ -104,7 +104,8 @@ func TestTraceOfSignals(t *testing.T) {
 		env.Advance(time.Second)
 	}, telemetry.With(telemetry.Config{Tracers: r.provider}))
 	want := []string{
-		"order enqueue", "order enqueue, approval", "order enqueue" /* the heartbeat has woken it */, "order enqueue, payment", "order enqueue, addition", "order enqueue",
+		"order enqueue", "order enqueue, approval", "order enqueue" /* the heartbeat has woken it */, "order enqueue, payment",
+		"order enqueue, addition", "order enqueue",
 	}
 	if got := r.linked("order"); !slices.Equal(got, want) {
 		t.Errorf("the runs link to\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -83,7 +83,7 @@ func TestKeysThatCannotBe(t *testing.T) {
 // empty.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, s *shell) {
+	onBoth(t, func(_ *testing.T, s *shell) {
 		s.ok("namespace", "create", "shop", "--note", "ask Ann")
 		s.expect(s.run("namespace", "create", "shop"), 1, "already")
 		s.ok("job", "enqueue", "mail", "--namespace", "billing")

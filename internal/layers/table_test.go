@@ -519,8 +519,10 @@ var layers = []layer{
 	{pattern: "internal/cli/listen", imports: []string{".", "internal/access", "telemetry"}, tests: support},
 	{
 		pattern: "internal/cli/nodes",
-		imports: append([]string{".", "archive", "internal/builtin", "internal/cli/listen", "maintain", "server", "server/access", "apikey", "store", "store/dsn"}, ofVerbs...),
-		tests:   support,
+		imports: append([]string{
+			".", "apikey", "archive", "internal/builtin", "internal/cli/listen", "maintain", "server", "server/access", "store", "store/dsn",
+		}, ofVerbs...),
+		tests: support,
 	},
 	{pattern: "internal/cli/access", imports: append([]string{".", "apikey", "namespace", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/feed", imports: append([]string{".", "events", "store"}, ofVerbs...), tests: support},

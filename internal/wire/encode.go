@@ -40,9 +40,9 @@ func (e *encoder) value(v reflect.Value, depth int) error {
 	t := v.Type()
 	switch {
 	case t == timeType:
-		return e.time(v.Interface().(time.Time)) //nolint:forcetypeassert // its type is known
+		return e.time(v.Interface().(time.Time)) //nolint:errcheck,forcetypeassert // its type is known
 	case t == idType:
-		e.text(v.Interface().(store.ID).String()) //nolint:forcetypeassert // its type is known
+		e.text(v.Interface().(store.ID).String()) //nolint:errcheck,forcetypeassert // its type is known
 		return nil
 	case t == errorType:
 		return e.error(v, depth)
@@ -101,7 +101,7 @@ func (e *encoder) text(s string) {
 		e.add(`{"base64":"` + base64.StdEncoding.EncodeToString([]byte(s)) + `"}`)
 		return
 	}
-	quoted, _ := json.Marshal(s) // a text that is UTF-8 always can be
+	quoted, _ := json.Marshal(s) //nolint:errchkjson // a text that is UTF-8 always can be
 	e.out = append(e.out, quoted...)
 }
 

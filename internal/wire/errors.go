@@ -62,7 +62,7 @@ func (e *encoder) error(v reflect.Value, depth int) error {
 		e.add("null")
 		return nil
 	}
-	err := v.Interface().(error) //nolint:forcetypeassert // its type is known
+	err := v.Interface().(error) //nolint:errcheck,forcetypeassert // its type is known
 	s := sent{Text: err.Error()}
 	for _, class := range classes {
 		if errors.Is(err, class.err) {
@@ -122,7 +122,7 @@ func (d *decoder) error(from any, to reflect.Value, depth int) error {
 		if err := whole(found); err != nil {
 			return err
 		}
-		said.is = append(said.is, found.Interface().(error)) //nolint:forcetypeassert // all of typed are errors
+		said.is = append(said.is, found.Interface().(error)) //nolint:errcheck,forcetypeassert // all of typed are errors
 	}
 	to.Set(reflect.ValueOf(said))
 	return nil
@@ -130,8 +130,8 @@ func (d *decoder) error(from any, to reflect.Value, depth int) error {
 
 // whole refuses a typed error without the error that it is about, whose text it could not say.
 func whole(found reflect.Value) error {
-	for i := range found.Elem().NumField() {
-		if f := found.Elem().Field(i); f.Type() == errorType && f.IsNil() {
+	for _, f := range found.Elem().Fields() {
+		if f.Type() == errorType && f.IsNil() {
 			return wrong("an error without its cause", found.Type().Elem())
 		}
 	}

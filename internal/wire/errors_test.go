@@ -60,7 +60,7 @@ func TestTypedErrorsTravel(t *testing.T) {
 		want := reflect.New(typ)
 		seed := int64(0)
 		fill(t, want.Elem(), &seed, 0)
-		sent := fmt.Errorf("so: %w", want.Interface().(error))
+		sent := fmt.Errorf("so: %w", want.Interface().(error)) //nolint:errcheck,forcetypeassert // all of them are errors
 		got := send(t, sent)
 		if got.Error() != sent.Error() {
 			t.Errorf("%s says %q, not %q", typ, got, sent)

@@ -27,7 +27,7 @@ var known sync.Map // reflect.Type of a struct to its []field
 
 func fieldsOf(t reflect.Type) []field {
 	if list, ok := known.Load(t); ok {
-		return list.([]field) //nolint:forcetypeassert // nothing else is kept there
+		return list.([]field) //nolint:errcheck,forcetypeassert // nothing else is kept there
 	}
 	var list []field
 	for i := range t.NumField() {

@@ -23,13 +23,12 @@ var (
 func contract() map[reflect.Type]string {
 	types := map[reflect.Type]string{}
 	of := reflect.TypeFor[store.Store]()
-	for i := range of.NumMethod() {
-		m := of.Method(i)
-		for p := range m.Type.NumIn() {
-			types[m.Type.In(p)] = m.Name
+	for m := range of.Methods() {
+		for in := range m.Type.Ins() {
+			types[in] = m.Name
 		}
-		for p := range m.Type.NumOut() {
-			types[m.Type.Out(p)] = m.Name
+		for out := range m.Type.Outs() {
+			types[out] = m.Name
 		}
 	}
 	for t := range types {
@@ -59,7 +58,7 @@ func fill(t *testing.T, v reflect.Value, seed *int64, depth int) {
 			v.SetInt(math.MaxInt64 - *seed)
 		}
 	case v.CanUint():
-		v.SetUint(uint64(1 + *seed%100)) //nolint:gosec // small
+		v.SetUint(uint64(1 + *seed%100))
 	case v.CanFloat():
 		v.SetFloat(float64(*seed) + 0.25)
 	default:
@@ -116,6 +115,7 @@ func plain(t *testing.T, v reflect.Value) {
 	switch {
 	case v.Type() == errorType:
 		if !v.IsNil() {
+			//nolint:errcheck,forcetypeassert // its type is known
 			if got := v.Interface().(error).Error(); got != store.NoQueue("q").Error() {
 				t.Errorf("an error says %q", got)
 			}
@@ -171,15 +171,15 @@ func TestNamesDiffer(t *testing.T) {
 			return
 		}
 		seen[typ] = true
-		switch typ.Kind() {
+		switch typ.Kind() { //nolint:exhaustive // the others have no parts
 		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 			visit(typ.Elem())
 		case reflect.Struct:
 			if names := wire.Names(typ); len(names) != typ.NumField() {
 				t.Errorf("%s has %d fields, and the names %v", typ, typ.NumField(), names)
 			}
-			for i := range typ.NumField() {
-				visit(typ.Field(i).Type)
+			for f := range typ.Fields() {
+				visit(f.Type)
 			}
 		}
 	}
@@ -221,7 +221,8 @@ func TestForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"id":"00000000-0000-0000-0000-000000000001","namespace":"a","run_at":"2026-01-02T02:04:05.000000006Z","args":"eyJ4IjoxfQ=="}`
+	const want = `{"id":"00000000-0000-0000-0000-000000000001","namespace":"a","run_at":"2026-01-02T02:04:05.000000006Z",` +
+		`"args":"eyJ4IjoxfQ=="}`
 	var a, b map[string]any
 	mustJSON(t, data, &a)
 	mustJSON(t, []byte(want), &b)

@@ -55,7 +55,8 @@ func TestSpansOfOldBodies(t *testing.T) {
 		more(1000)
 	}
 	conn := connect(t, config.URL)
-	for _, text := range slices.Concat([]string{"DELETE FROM {schema}.migration WHERE version > 43"}, undo[0].texts, undo[1].texts, undo[2].texts) {
+	undone := slices.Concat(undo[0].texts, undo[1].texts, undo[2].texts)
+	for _, text := range append([]string{"DELETE FROM {schema}.migration WHERE version > 43"}, undone...) {
 		if _, err := conn.Exec(t.Context(), strings.ReplaceAll(text, "{schema}", config.SchemaName)); err != nil {
 			t.Fatal(text, err)
 		}

@@ -156,7 +156,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	s.logging, s.counting = joblog.New(s.d), facts.New(s.d)
 	s.telling = feed.New(s.d)
 	s.retaining, s.describing, s.searching = classes.New(s.d), descriptors.New(s.d), attributes.New(s.d)
-	s.spacing, s.admitting = namespaces.New(s.d, s.viewing.List), apikeys.New(s.d)
+	s.spacing, s.admitting = namespaces.New(s.d, s.List), apikeys.New(s.d)
 	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil
 }

@@ -36,7 +36,8 @@ func wantSpans(t *testing.T, path string) {
 func takeBack(t *testing.T, path string) {
 	t.Helper()
 	db := database(t, path)
-	for _, text := range slices.Concat([]string{"DELETE FROM holdfast_migration WHERE version > 43"}, undo[0].texts, undo[1].texts, undo[2].texts) {
+	undone := slices.Concat(undo[0].texts, undo[1].texts, undo[2].texts)
+	for _, text := range append([]string{"DELETE FROM holdfast_migration WHERE version > 43"}, undone...) {
 		if _, err := db.ExecContext(t.Context(), text); err != nil {
 			t.Fatal(text, err)
 		}

@@ -100,11 +100,11 @@ but keys and namespaces; admin may do everything. The scopes:
 func columnsOf[T ~string](list []T) string {
 	var lines []string
 	for row := range slices.Chunk(list, 4) {
-		line := ""
+		var line strings.Builder
 		for _, word := range row {
-			line += fmt.Sprintf("  %-18s", word)
+			fmt.Fprintf(&line, "  %-18s", word)
 		}
-		lines = append(lines, strings.TrimRight(line, " "))
+		lines = append(lines, strings.TrimRight(line.String(), " "))
 	}
 	return strings.Join(lines, "\n")
 }

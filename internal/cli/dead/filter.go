@@ -62,7 +62,8 @@ func (f *filterFlags) parse(cmd *cobra.Command, fingerprints []string, now time.
 	if f.filter.Attributes, err = arg.ParseAttributes(f.attributes); err != nil {
 		return filter, err
 	}
-	narrowed := len(f.attributes)+len(f.filter.Fingerprints)+len(f.filter.Queues)+len(f.filter.Kinds)+len(f.filter.Tags) > 0 || f.since != "" || f.before != ""
+	narrowed := len(f.attributes)+len(f.filter.Fingerprints)+len(f.filter.Queues)+len(f.filter.Kinds)+len(f.filter.Tags) > 0 ||
+		f.since != "" || f.before != ""
 	switch {
 	case narrowed && f.all:
 		return filter, arg.Usagef("--all takes no fingerprints and no other filter")

@@ -72,7 +72,8 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 	}
 	flags.StringVar(address, flagListen, defaultListen, "serve the API, /metrics, /healthz and /readyz on `ADDRESS`")
 	flags.StringVar(&f.auth, flagAuth, authToken,
-		"let callers in by this `WAY`: token (that in $"+EnvToken+"), keys (\"holdfast key create\" makes one), or none, on loopback addresses alone")
+		"let callers in by this `WAY`: token (that in $"+EnvToken+"), keys (\"holdfast key create\" makes one), "+
+			"or none, on loopback addresses alone")
 	flags.StringArrayVar(&f.hosts, flagHost, nil,
 		"answer to the host `NAME`, too, beside loopback names; * is any; repeatable, or a comma-separated list")
 	flags.StringArrayVar(&f.origins, flagOrigin, nil,

@@ -15,6 +15,7 @@ import (
 // Timestamp is a time, or null if it is zero.
 type Timestamp time.Time
 
+// MarshalJSON implements json.Marshaler.
 func (t Timestamp) MarshalJSON() ([]byte, error) {
 	if time.Time(t).IsZero() {
 		return []byte("null"), nil
@@ -36,6 +37,7 @@ func (s Text) MarshalJSON() ([]byte, error) {
 // Span is a duration, or null if it is zero.
 type Span time.Duration
 
+// MarshalJSON implements json.Marshaler.
 func (d Span) MarshalJSON() ([]byte, error) {
 	if d == 0 {
 		return []byte("null"), nil

@@ -102,7 +102,7 @@ func redrive(ctx context.Context, c *api.Call, in *redriveIn) (*api.Body[DeadCha
 			if r.Kind == "exec" && !c.Principal.May(access.Exec) {
 				return nil, problem.New(problem.Forbidden, "other args of jobs of the kind exec need the scope exec")
 			}
-			return json.RawMessage(b.Args), nil
+			return b.Args, nil
 		}
 	}
 	return b.run(ctx, c, func(ctx context.Context, filter store.Filter, told func(dead.Result)) (dead.Report, error) {

@@ -54,8 +54,8 @@ func TestDead(t *testing.T) {
 		if len(rest.Items()) != 1 || rest.Items()[0]["kind"] != "mail" || rest.JSON["next_cursor"] != nil {
 			s.Fatalf("the other groups are %s", rest.Text)
 		}
-		print, _ := rest.Items()[0]["fingerprint"].(string)
-		if a := s.OK(http.StatusOK, http.MethodGet, "/dead/"+print, nil); len(a.Items()) != 1 || a.Items()[0]["id"] != ids[0] {
+		group, _ := rest.Items()[0]["fingerprint"].(string)
+		if a := s.OK(http.StatusOK, http.MethodGet, "/dead/"+group, nil); len(a.Items()) != 1 || a.Items()[0]["id"] != ids[0] {
 			s.Errorf("of the group are %s", a.Text)
 		}
 		if a := s.OK(http.StatusOK, http.MethodPost, "/dead/purge", `{"all":true,"dry_run":true}`); a.JSON["done"] != 3.0 || a.JSON["complete"] != true {
@@ -63,12 +63,14 @@ func TestDead(t *testing.T) {
 		}
 		export := s.OK(http.StatusOK, http.MethodGet, "/dead/export?kind=mail&kind=bill", nil)
 		lines := strings.Split(strings.TrimSpace(export.Text), "\n")
-		var line struct{ ID string }
+		var line struct {
+			ID string `json:"id"`
+		}
 		if len(lines) != 2 || json.Unmarshal([]byte(lines[1]), &line) != nil || line.ID != ids[0] ||
 			export.Header.Get("Content-Type") != "application/x-ndjson" {
 			s.Errorf("exported is %q", export.Text)
 		}
-		redrive := map[string]any{"fingerprint": []string{print}, "args": 42, "to_queue": "slow", "delay": "1h", "rate": 1000, "reason": "again"}
+		redrive := map[string]any{"fingerprint": []string{group}, "args": 42, "to_queue": "slow", "delay": "1h", "rate": 1000, "reason": "again"}
 		if a := s.OK(http.StatusOK, http.MethodPost, "/dead/redrive", redrive); a.JSON["done"] != 1.0 || a.JSON["failed"] != 0.0 || a.JSON["complete"] != true {
 			s.Errorf("redriven are %s", a.Text)
 		}

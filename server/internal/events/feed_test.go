@@ -61,8 +61,9 @@ func TestLines(t *testing.T) {
 	lines := bufio.NewScanner(r.body)
 	for _, want := range []string{"hello", "job.updated"} {
 		var line struct {
-			Event, ID string
-			Data      map[string]any
+			Event string         `json:"event"`
+			ID    string         `json:"id"`
+			Data  map[string]any `json:"data"`
 		}
 		if !lines.Scan() || json.Unmarshal(lines.Bytes(), &line) != nil || line.Event != want {
 			t.Fatalf("the line is no %s: %s", want, lines.Text())
@@ -318,7 +319,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	third := as("b", http.StatusOK)
 	as("c", http.StatusTooManyRequests)
 	second.close()
-	for open(t, web.URL+stream, "X-Name", "a").status != http.StatusOK { //nolint:staticcheck // until the server has noticed
+	for open(t, web.URL+stream, "X-Name", "a").status != http.StatusOK { //nolint:revive // until the server has noticed
 	}
 	close(stopping)
 	bye := third.expect("bye")

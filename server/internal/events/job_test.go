@@ -38,7 +38,9 @@ func TestWatch(t *testing.T) {
 			s.Errorf("after %v comes %v", hello, step)
 		}
 		r.close()
-		s.Client.SendSignal(s.Context(), idOf(s, id), "go", []byte(`"now"`))
+		if _, err := s.Client.SendSignal(s.Context(), idOf(s, id), "go", []byte(`"now"`)); err != nil {
+			s.Fatal(err)
+		}
 		again := open(s.T, s.URL+"/api/v1/jobs/"+id+"/events", "Last-Event-ID", step.id)
 		var seen []string
 		for f, more := again.next(); more; f, more = again.next() {

@@ -41,7 +41,7 @@ func open(t *testing.T, url string, header ...string) *reader {
 		r.Header.Set(header[i], header[i+1])
 	}
 	transport := &http.Transport{DisableKeepAlives: true}
-	response, err := transport.RoundTrip(r)
+	response, err := transport.RoundTrip(r) //nolint:bodyclose // close does
 	if err != nil {
 		cancel()
 		t.Fatal(err)

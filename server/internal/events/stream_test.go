@@ -34,7 +34,7 @@ func (s *socket) SetWriteDeadline(t time.Time) error { s.deadline = t; return ni
 
 func (s *socket) Write(p []byte) (int, error) {
 	if s.stuck {
-		time.Sleep(time.Until(s.deadline))
+		time.Sleep(time.Until(s.deadline)) //nolint:forbidigo // in virtual time
 		return 0, os.ErrDeadlineExceeded
 	}
 	return s.got.Write(p)
@@ -79,7 +79,7 @@ func TestStuckReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begin, s, read := time.Now(), &socket{header: http.Header{}, stuck: true}, 0
-		err := newStreams().run(t.Context(), newWire(s, sse), "a-1", func(ctx context.Context) iter.Seq2[frame, error] {
+		err := newStreams().run(t.Context(), newWire(s, sse), "a-1", func(context.Context) iter.Seq2[frame, error] {
 			return func(yield func(frame, error) bool) {
 				for yield(frame{event: "job.updated", id: "a-2", data: 1}, nil) {
 					read++

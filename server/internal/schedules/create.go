@@ -98,7 +98,7 @@ type SchedulePreview struct {
 	ClockChange *views.ClockChange `json:"clock_change" doc:"The next change of the clock that affects them, and what it does"`
 }
 
-func preview(ctx context.Context, c *api.Call, in *schedulePreviewIn) (*api.Body[SchedulePreview], error) {
+func preview(_ context.Context, c *api.Call, in *schedulePreviewIn) (*api.Body[SchedulePreview], error) {
 	b := &in.Body
 	times, given, err := b.times()
 	if err == nil && !given {

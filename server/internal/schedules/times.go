@@ -11,7 +11,7 @@ import (
 )
 
 // ScheduleTimes are the fields that say when a schedule fires: by one of cron, every and at.
-type ScheduleTimes struct {
+type ScheduleTimes struct { //nolint:recvcheck // only what checks it takes a pointer
 	Cron     string       `json:"cron,omitempty" doc:"An expression of five fields, or six with seconds first, or such as @daily" example:"30 2 * * MON-FRI"`
 	Zone     string       `json:"tz,omitempty" doc:"Of cron: the time zone; UTC if it is left out" example:"Europe/Berlin"`
 	SkipGaps *bool        `json:"skip_gaps,omitempty" doc:"Of cron: leave out times that the clock goes over when it is set forward"`
@@ -120,7 +120,7 @@ func (p *SchedulePolicies) options() (opts []schedule.Option, err error) {
 	case p.Fires.Given && p.Fires.Value < 1:
 		return nil, problem.Invalid("/fires", "it fires at least once; schedule-pause stops it")
 	case p.Fires.Given:
-		opts = append(opts, schedule.Fires(int64(p.Fires.Value)))
+		opts = append(opts, schedule.Fires(p.Fires.Value))
 	}
 	return opts, nil
 }

@@ -138,7 +138,8 @@ func refused(e *env.Env) {
 
 func key(id, namespace string) store.APIKey {
 	return store.APIKey{
-		ID: id, Hash: bytes.Repeat([]byte(id[:1]), 32), Name: "of " + id, Namespace: namespace, Role: "viewer", Scopes: []string{"exec", "workers"},
+		ID: id, Hash: bytes.Repeat([]byte(id[:1]), 32), Name: "of " + id, Namespace: namespace,
+		Role: "viewer", Scopes: []string{"exec", "workers"},
 		CreatedBy: "ada",
 	}
 }
@@ -198,11 +199,11 @@ func keysPaged(e *env.Env) {
 	} {
 		all, err := e.Store.APIKeys(e.Ctx, c.params)
 		e.NoError("APIKeys", err)
-		ids := ""
+		var ids []string
 		for i := range all {
-			ids += all[i].ID
+			ids = append(ids, all[i].ID)
 		}
-		e.Equal(fmt.Sprintf("%+v", c.params), ids, c.want)
+		e.Equal(fmt.Sprintf("%+v", c.params), strings.Join(ids, ""), c.want)
 	}
 	_, err := e.Store.APIKeys(e.Ctx, store.APIKeyParams{})
 	e.WantErr("no limit", err, store.ErrInvalid)

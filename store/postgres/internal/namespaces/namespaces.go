@@ -15,7 +15,7 @@ type Store struct {
 	Jobs func(context.Context, store.ListParams) (store.Page, error) // lists jobs
 }
 
-// is is what there is of a namespace.
+// is tells what there is of a namespace.
 type is struct {
 	store.Namespace
 	has    store.NamespaceContent

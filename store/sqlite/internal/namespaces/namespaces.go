@@ -20,7 +20,7 @@ func New(d *core.Database, list func(context.Context, store.ListParams) (store.P
 	return Verbs{d, list}
 }
 
-// is is what there is of a namespace.
+// is tells what there is of a namespace.
 type is struct {
 	store.Namespace
 	has    store.NamespaceContent
