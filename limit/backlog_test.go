@@ -107,7 +107,7 @@ func TestBacklogWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		givesUp(t, func(ctx context.Context) error {
+		_ = givesUp(t, func(ctx context.Context) error {
 			_, err := light.Enqueue(ctx, hf, 0)
 			return err
 		})

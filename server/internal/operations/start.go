@@ -113,8 +113,10 @@ func (n *NewOperation) action() (operation.Action, error) {
 		name, of string
 		given    bool
 	}{
-		{"queue", "move", n.Queue != ""}, {"priority", "priority", n.Priority != 0},
-		{"add", "tag", len(n.Add) > 0}, {"remove", "tag", len(n.Remove) > 0},
+		{"queue", "move", n.Queue != ""},
+		{"priority", "priority", n.Priority != 0},
+		{"add", "tag", len(n.Add) > 0},
+		{"remove", "tag", len(n.Remove) > 0},
 	} {
 		if extra.given && extra.of != n.Action {
 			return operation.Action{}, problem.Invalid("/"+extra.name, extra.name+" belongs to the action "+extra.of)

@@ -117,8 +117,13 @@ func TestRefusals(t *testing.T) {
 	s := apitest.New(t)
 	s.OK(201, post, "/jobs?namespace=other", `{"kind":"mail","queue":"foreign"}`)
 	for _, r := range [][2]string{
-		{get, "/queues/foreign"}, {post, "/queues/foreign/resume"}, {post, "/queues/foreign/drain"}, {remove, "/queues/foreign"},
-		{get, "/queues/foreign/stuck"}, {get, "/kinds/none"}, {remove, "/kinds/none"},
+		{get, "/queues/foreign"},
+		{post, "/queues/foreign/resume"},
+		{post, "/queues/foreign/drain"},
+		{remove, "/queues/foreign"},
+		{get, "/queues/foreign/stuck"},
+		{get, "/kinds/none"},
+		{remove, "/kinds/none"},
 	} {
 		s.Refused(404, "not_found", r[0], r[1], nil)
 	}

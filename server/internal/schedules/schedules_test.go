@@ -131,8 +131,12 @@ func TestRefusals(t *testing.T) {
 	s.OK(201, post, "/schedules?namespace=other", nightly)
 	s.OK(201, post, "/schedules", `{"name":"run","every":"1h","job":{"kind":"exec","args":{"command":["true"]}}}`)
 	for _, r := range [][2]string{
-		{get, "/schedules/nightly"}, {get, "/schedules/nightly/runs"}, {post, "/schedules/nightly/pause"}, {post, "/schedules/nightly/resume"},
-		{post, "/schedules/nightly/trigger"}, {remove, "/schedules/nightly"},
+		{get, "/schedules/nightly"},
+		{get, "/schedules/nightly/runs"},
+		{post, "/schedules/nightly/pause"},
+		{post, "/schedules/nightly/resume"},
+		{post, "/schedules/nightly/trigger"},
+		{remove, "/schedules/nightly"},
 	} {
 		s.Refused(404, "not_found", r[0], r[1], nil)
 	}

@@ -194,8 +194,10 @@ func keysPaged(e *env.Env) {
 		params store.APIKeyParams
 		want   string
 	}{
-		{store.APIKeyParams{Limit: 3}, "abc"}, {store.APIKeyParams{After: "c", Limit: 3}, "d"},
-		{store.APIKeyParams{Namespace: "n", Limit: 10}, "ad"}, {store.APIKeyParams{Namespace: "n", After: "a", Limit: 10}, "d"},
+		{store.APIKeyParams{Limit: 3}, "abc"},
+		{store.APIKeyParams{After: "c", Limit: 3}, "d"},
+		{store.APIKeyParams{Namespace: "n", Limit: 10}, "ad"},
+		{store.APIKeyParams{Namespace: "n", After: "a", Limit: 10}, "d"},
 	} {
 		all, err := e.Store.APIKeys(e.Ctx, c.params)
 		e.NoError("APIKeys", err)
