@@ -2,7 +2,8 @@
 //
 // # Imports
 //
-// Of ours, the root package, apikey, namespace and store, and of internal/cli the base of all verbs.
+// Of ours, the root package, apikey, namespace and store, and of internal/cli the base of all
+// verbs.
 package access
 
 import (
@@ -24,6 +25,9 @@ import (
 // verbs are the verbs of this package.
 type verbs struct{ *app.App }
 
+// roles are the roles, in words.
+const roles = string(apikey.Viewer) + ", " + string(apikey.Operator) + " or " + string(apikey.Admin)
+
 // page is how many are read at once.
 const page = 1000
 
@@ -32,7 +36,7 @@ func Commands(a *app.App) []*cobra.Command {
 	v := verbs{a}
 	keys := app.Group("key", "Create, list and revoke API keys",
 		`Create, list and revoke the keys by which programs and people come in through "holdfast server
---auth keys". A key has the scopes of its role (viewer, operator or admin), and those that it is
+--auth keys". A key has the scopes of its role (`+roles+`), and those that it is
 given besides, in one namespace or in all.`,
 		`  holdfast key create ci --role viewer --in shop --expires 90d
   holdfast key revoke Kp3vX9aQ`)
@@ -55,7 +59,7 @@ func (a verbs) createKeyCommand() *cobra.Command {
 		Long: `Create an API key, and print its secret, which cannot be shown again: the database has only its
 hash. NAME is for people, such as what uses the key.
 
-The roles: viewer sees everything but payloads; operator sees payloads, too, and changes everything
+The roles: viewer sees everything but payloads; ` + string(apikey.Operator) + ` sees payloads, too, and changes everything
 but keys and namespaces; admin may do everything. The scopes:
 ` + columnsOf(apikey.Scopes),
 		Example: `  holdfast key create ci --role viewer --in shop --expires 90d
@@ -89,7 +93,7 @@ but keys and namespaces; admin may do everything. The scopes:
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&role, "role", "", "give it the scopes of `ROLE`: viewer, operator or admin")
+	flags.StringVar(&role, "role", "", "give it the scopes of `ROLE`: "+roles)
 	flags.StringArrayVar(&scopes, "scope", nil, "give it `SCOPE` besides; repeatable")
 	flags.StringVar(&params.Namespace, "in", "", "let it be used in `NAMESPACE` alone (default: in all)")
 	flags.StringVar(&expires, "expires", "", "let it expire at `TIME`, or after a duration such as 90d (default: never)")

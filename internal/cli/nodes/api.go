@@ -86,8 +86,11 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 	}
 }
 
-// options are those of the API that listens on an address.
+// apiOptions are those of the API that listens on an address; nil: there is none.
 func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
+	if f == nil {
+		return server.Options{}, nil
+	}
 	o := server.Options{ReadOnly: f.readOnly, Hosts: split(f.hosts), Origins: split(f.origins)}
 	for _, origin := range o.Origins {
 		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {

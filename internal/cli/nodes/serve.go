@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strconv"
 
@@ -122,11 +123,9 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 			a.hint(s.source.String(), f)
 		}
 	}}
-	var api server.Options
-	if f.api != nil {
-		if api, err = a.apiOptions(f.api, f.listen); err != nil {
-			return err
-		}
+	api, err := a.apiOptions(f.api, f.listen)
+	if err != nil {
+		return err
 	}
 	web, err = a.listen(ctx, f, cmd.Flags().Changed(flagListen) || a.NameOf(flagListen) != "--"+flagListen)
 	if err != nil {
@@ -141,13 +140,8 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 		return err
 	}
 	nodes, err := a.nodesOf(client, s.register)
-	if err == nil {
-		if web != nil {
-			web.Nodes(nodes)
-		}
-		if web != nil && f.api != nil {
-			err = a.mount(web, client, f, api, log)
-		}
+	if err == nil && web != nil {
+		err = a.present(web, client, nodes, f, api, log)
 	}
 	if err == nil {
 		err = a.runNodes(ctx, nodes, source)
@@ -159,6 +153,17 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 		err = errors.Join(err, f.api.end(ctx))
 	}
 	return errors.Join(err, app.CloseClient(ctx, client))
+}
+
+// present serves what there is of nodes, and the API if there is one.
+func (a verbs) present(
+	web *listen.Server, client *holdfast.Client, nodes []*holdfast.Client, f *settings, api server.Options, log *slog.Logger,
+) error {
+	web.Nodes(nodes)
+	if f.api == nil {
+		return nil
+	}
+	return a.mount(web, client, f, api, log)
 }
 
 // listen serves the metrics of the process, and the API if there is one, if it is said where; else
