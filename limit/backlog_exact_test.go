@@ -77,7 +77,7 @@ func TestBacklogCountsWhatIsNotStored(t *testing.T) {
 		g := &gates{Source: source}
 		hf := open(t, g, limit.Backlog("imports", 10))
 		into := func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			_, err := light.Enqueue(ctx, hf, 0, holdfast.Queue("imports"))
 			return err
@@ -158,7 +158,7 @@ func TestBacklogHeedsContexts(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || !errors.Is(err, store.ErrUnavailable) {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("an enqueue whose context has ended waits for a count")
 	}
 }
@@ -169,7 +169,7 @@ func TestBacklogInTransactions(t *testing.T) {
 	t.Parallel()
 	test := func(t *testing.T, source store.Source, begin func(ctx context.Context) (*sql.Tx, store.Tx)) {
 		hf := open(t, source, limit.BacklogWait("default", 1))
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		stop := holdfast.NewSignal[int]("stop")
 		tx, wrapped := begin(ctx)
@@ -244,7 +244,7 @@ func TestBacklogInTransactionsOfItsPool(t *testing.T) {
 	}
 	t.Cleanup(pool.Close)
 	hf := open(t, postgres.Pool(pool), limit.Backlog("default", 1))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var all []pgx.Tx
 	for range config.MaxConns {

@@ -3,6 +3,7 @@ package limit_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestFairShare(t *testing.T) {
 		first.start()
 		held := func(what string, want ...int) {
 			t.Helper()
-			until := time.After(30 * time.Second)
+			until := time.After(time.Minute)
 			for {
 				l := set(t)(limit.Get(t.Context(), hf, limit.QueueName("imports")))
 				is := len(l.Holders) == len(want)
@@ -43,7 +44,11 @@ func TestFairShare(t *testing.T) {
 				}
 			}
 		}
-		ids := first.enqueue(light, 400, 20*time.Millisecond, holdfast.Queue("imports"))
+		// However long it takes until the second one has started, there is more to do.
+		enough, fed := make(chan struct{}), make(chan []holdfast.ID)
+		go func() { fed <- first.keepEnqueued(light, 100, 20*time.Millisecond, enough, holdfast.Queue("imports")) }()
+		stop := sync.OnceValue(func() []holdfast.ID { close(enough); return <-fed })
+		defer stop()
 		held("one alone", 6)
 		second := newCluster(t, source, 1, holdfast.WithSlots(20))
 		second.start()
@@ -52,7 +57,7 @@ func TestFairShare(t *testing.T) {
 			t.Fatal(err)
 		}
 		held("one again", 6)
-		first.finish(ids)
+		first.finish(stop())
 	})
 }
 

@@ -41,7 +41,9 @@ func TestHeavyJobsGetTheirTurn(t *testing.T) {
 }
 
 // keepEnqueued keeps about so many jobs waiting until there were enough. It returns all of them.
-func (c *cluster) keepEnqueued(kind holdfast.Task[time.Duration], n int, takes time.Duration, enough <-chan struct{}) (ids []holdfast.ID) {
+func (c *cluster) keepEnqueued(
+	kind holdfast.Task[time.Duration], n int, takes time.Duration, enough <-chan struct{}, opts ...holdfast.EnqueueOption,
+) (ids []holdfast.ID) {
 	for {
 		select {
 		case <-enough:
@@ -58,6 +60,6 @@ func (c *cluster) keepEnqueued(kind holdfast.Task[time.Duration], n int, takes t
 				continue
 			}
 		}
-		ids = append(ids, c.enqueue(kind, n, takes)...)
+		ids = append(ids, c.enqueue(kind, n, takes, opts...)...)
 	}
 }
