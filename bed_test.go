@@ -89,6 +89,10 @@ func resume(ctx context.Context, hf *holdfast.Client, reason string, id holdfast
 	return results[0].State, results[0].Err
 }
 
+// deadAfter is how long a node is silent that is dead, in tests on a real clock that wait for it:
+// far longer than a busy machine lets one that lives stand still.
+const deadAfter = 8 * time.Second
+
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()

@@ -270,7 +270,7 @@ func TestHooksAreToldOfARescueOnce(t *testing.T) {
 	onDatabases(t, func(t *testing.T, source store.Source) {
 		ctx := t.Context()
 		var c told // of both
-		leases := holdfast.WithLeases(100*time.Millisecond, 400*time.Millisecond)
+		leases := holdfast.WithLeases(100*time.Millisecond, deadAfter)
 		kind := holdfast.NewKind[bool, string]("hooked", holdfast.Backoff(time.Millisecond, time.Millisecond))
 		var cut atomic.Bool
 		first := openOn(t, cutSource{source, &cut}, holdfast.WithHooks(c.hooks()), leases)

@@ -82,7 +82,7 @@ func TestUpdatesWhereverTheRunIs(t *testing.T) {
 	onDatabases(t, func(t *testing.T, source store.Source) {
 		ctx := t.Context()
 		l := &book{inside: make(chan struct{}), cut: make(chan struct{})}
-		leases := holdfast.WithLeases(100*time.Millisecond, 400*time.Millisecond)
+		leases := holdfast.WithLeases(100*time.Millisecond, deadAfter)
 		var away atomic.Bool
 		first := openOn(t, cutSource{source, &away}, leases)
 		second, third, caller := openOn(t, source, leases), openOn(t, source, leases), openOn(t, source)
