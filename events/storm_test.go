@@ -36,7 +36,7 @@ var errRolledBack = errors.New("rolled back")
 func onSQLite(t *testing.T) ground {
 	file := filepath.Join(t.TempDir(), "jobs.db")
 	return ground{sqlite.File(file), func(ctx context.Context, f func(store.Tx) error) error {
-		db, err := sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(30000)")
+		db, err := sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(120000)")
 		if err != nil {
 			return err
 		}

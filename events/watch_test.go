@@ -83,7 +83,7 @@ func TestWatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		for e, _ := access.Engine(here); !e.Store.Traits().Wakeups && ctx.Err() == nil; {
 			time.Sleep(time.Millisecond) //nolint:forbidigo // until it hears who watches: that is not repeated here
@@ -219,7 +219,7 @@ func TestWatchBeforeAnybodyWorks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		told := make(chan string, 10)
 		go func() {

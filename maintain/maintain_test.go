@@ -46,6 +46,23 @@ func onBoth(t *testing.T, test func(t *testing.T, open func(...holdfast.Option) 
 	})
 }
 
+// soon makes a schedule that is to fire once, and waits for the time of that. If the time has come
+// while it is made, on a busy machine, there is more of it the next time.
+func soon(t *testing.T, c *holdfast.Client, name string, item holdfast.BatchItem) {
+	t.Helper()
+	for wait := 20 * time.Millisecond; ; wait *= 2 {
+		at := time.Now().Add(wait)
+		_, err := schedule.Create(t.Context(), c, schedule.New(name, schedule.At(at), item))
+		if err == nil {
+			time.Sleep(time.Until(at)) //nolint:forbidigo // the database's clock goes on by itself
+			return
+		}
+		if !errors.Is(err, holdfast.ErrInvalid) || wait > 10*time.Second {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, open func(...holdfast.Option) *holdfast.Client) {
@@ -64,7 +81,7 @@ func TestOnce(t *testing.T) {
 			_, err = c.Cancel(ctx, "not needed", gone.ID)
 		}
 		if err == nil {
-			_, err = schedule.Create(ctx, c, schedule.New("now", schedule.At(time.Now().Add(50*time.Millisecond)), letters.Item("fired")))
+			soon(t, c, "now", letters.Item("fired"))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -141,14 +158,10 @@ func TestTwoAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		due := time.Now().Add(5 * time.Second) // so that all schedules are made before
 		for _, name := range []string{"a", "b", "c", "d"} {
-			s := schedule.New(name, schedule.At(due), letters.Item(name))
-			if _, err := schedule.Create(ctx, clients[0], s); err != nil {
-				t.Fatal(err)
-			}
+			soon(t, clients[0], name, letters.Item(name))
 		}
-		time.Sleep(time.Until(due) + 100*time.Millisecond) //nolint:forbidigo // as above
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // as above
 		reports := make(chan maintain.Report, at)
 		for _, c := range clients {
 			go func() {

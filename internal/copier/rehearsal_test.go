@@ -130,7 +130,7 @@ func node(t *testing.T, s *shop, source store.Source, after bool) (hf *holdfast.
 	go func() { ran <- hf.Run(context.WithoutCancel(t.Context())) }()
 	return hf, func() {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		if err := errors.Join(hf.Stop(ctx), <-ran, hf.Close(ctx)); err != nil {
 			t.Error(err)
