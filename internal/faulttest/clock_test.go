@@ -89,8 +89,8 @@ func staying(t *testing.T, hf *holdfast.Client, kind holdfast.Kind[int, int], ru
 // nobody's death happens soon.
 const (
 	clockBeat = 300 * time.Millisecond
-	clockDead = 5 * time.Second
-	soon      = 20 * time.Second
+	clockDead = 10 * time.Second
+	soon      = time.Minute
 )
 
 // TestClockThatGoesBack sets the clock of the database back by an hour. Whoever lives goes on

@@ -42,9 +42,9 @@ func (w *inside) suicide() error {
 func TestCancelledJobThatKillsItsNode(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
-		// Each process knows the clock of a server as well as a round trip of up to 100 ms tells
+		// Each process knows the clock of a server as well as a round trip of up to a second tells
 		// it.
-		const attempts, wait, clocks = 4, 300 * time.Millisecond, 100 * time.Millisecond
+		const attempts, wait, clocks = 4, 2 * time.Second, time.Second
 		hf := db.open(t)
 		config := workerConfig{Role: "suicide", Database: db.dsn, Beat: 100 * time.Millisecond, Dead: time.Second}
 		job := enqueue(t, hf, suicide, 0, holdfast.MaxAttempts(attempts), holdfast.Backoff(wait, wait))

@@ -178,7 +178,7 @@ func (v *vanishing) enqueueWhile(vanish func()) {
 				})
 			}
 			c := confirmation{id: holdfast.NewID(), begun: v.phase.Load()}
-			ctx, cancel := context.WithTimeout(v.t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(v.t.Context(), patience)
 			_, err := vanishingKind.Enqueue(ctx, v.producer, 0, holdfast.JobID(c.id), holdfast.Delay(time.Hour))
 			cancel()
 			c.end = v.phase.Load()

@@ -13,8 +13,8 @@ import (
 func TestCancelOfGenerations(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
-		const generations, beat = 8, 4 * time.Second
-		leases := holdfast.WithLeases(beat, time.Minute)
+		const generations, beat = 8, 15 * time.Second
+		leases := holdfast.WithLeases(beat, 5*time.Minute)
 		leader := db.open(t, leases)
 		register(t, leader, holdfast.NewKind[int, int]("another"), func(*holdfast.Run, int) (int, error) { return 0, nil })
 		work(t, leader)

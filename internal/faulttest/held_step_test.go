@@ -97,7 +97,7 @@ func TestHeldStepTx(t *testing.T) {
 // of another job is open.
 func TestNodesWhileAStepIsHeld(t *testing.T) {
 	t.Parallel()
-	const beat, dead = 200 * time.Millisecond, 2 * time.Second
+	const beat, dead = 200 * time.Millisecond, 8 * time.Second // longer than one that lives stands still
 	lingers := holdfast.NewKind[int, int]("lingers")
 	for name, play := range map[string]func(h *held, running chan holdfast.ID){
 		"a node dies": func(h *held, _ chan holdfast.ID) {

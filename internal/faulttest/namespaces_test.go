@@ -38,25 +38,24 @@ func (s needy) Watch(ctx context.Context, wake func(store.Wake)) error {
 }
 
 // TestDueInAnotherNamespace has a node promote a job of a namespace that it does not serve. The
-// node that does must learn of it then, and not by its poll.
+// node that does must learn of it then, and not by its poll: there is none.
 func TestDueInAnotherNamespace(t *testing.T) {
 	t.Parallel()
-	const soon = 5 * time.Second
 	db := onPostgres(t)
 	kind := holdfast.NewKind[int, int]("due")
-	here := db.open(t, holdfast.WithNamespace("here"))
+	here := db.open(t, holdfast.WithNamespace("here"), neverLooks())
 	register(t, here, kind, func(*holdfast.Run, int) (int, error) { return 0, nil })
 	work(t, here)
 
 	there := db.wrapped(func(st store.Store) store.Store { return needy{st, "there", new(atomic.Bool)} }).
-		open(t, holdfast.WithNamespace("there"))
+		open(t, holdfast.WithNamespace("there"), neverLooks())
 	started := make(chan struct{}, 1)
 	register(t, there, kind, func(*holdfast.Run, int) (int, error) { started <- struct{}{}; return 0, nil })
 	work(t, there)
 	job := enqueue(t, there, kind, 1, holdfast.Delay(time.Second))
 	select {
 	case <-started:
-	case <-time.After(soon):
-		t.Fatalf("the job has not started within %v: %s", soon, told(get(t, there, job.ID)))
+	case <-time.After(patience):
+		t.Fatalf("the job has not started within %v: %s", patience, told(get(t, there, job.ID)))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -23,7 +24,7 @@ const patience = time.Minute
 
 // toStop is how long a node may take to end, on a machine that is busy or with a database that
 // is gone.
-const toStop = 20 * time.Second
+const toStop = time.Minute
 
 // open opens a client, which is closed at the end of the test. Its log is that of the test, shown
 // if that fails.
@@ -49,6 +50,12 @@ func closeClient(t *testing.T, hf *holdfast.Client) {
 	if err := hf.Close(ctx); err != nil {
 		t.Errorf("Close: %v", err)
 	}
+}
+
+// neverLooks takes the looks away by which a client would find by itself, in the end, what it was
+// not told of.
+func neverLooks() holdfast.Option {
+	return access.WithTests(access.Tests{Rarely: time.Hour}).(holdfast.Option) //nolint:errcheck // always one
 }
 
 // node is a client that works.

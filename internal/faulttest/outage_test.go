@@ -16,7 +16,7 @@ import (
 func TestStartAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
-		const count, beat, dead = 10, 500 * time.Millisecond, 5 * time.Second
+		const count, beat, dead = 10, 500 * time.Millisecond, 10 * time.Second
 		leases := holdfast.WithLeases(beat, dead)
 		theirs, away := db.interruptible(t)
 		stays := holdfast.NewKind[int, int]("stays")

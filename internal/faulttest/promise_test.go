@@ -33,7 +33,7 @@ func (w *inside) promise() error {
 func TestLeaderThatDoesNotKnowTheKind(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
-		const beat, dead = 200 * time.Millisecond, 2 * time.Second
+		const beat, dead = 200 * time.Millisecond, 8 * time.Second // longer than one that lives stands still
 		leader := db.open(t, holdfast.WithLeases(beat, dead))
 		other := holdfast.NewKind[int, int]("another")
 		register(t, leader, other, func(*holdfast.Run, int) (int, error) { return 0, nil })

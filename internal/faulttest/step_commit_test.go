@@ -153,10 +153,11 @@ func stepsThatEnd[Tx any](
 		}
 		return true
 	}
-	comesTrue(patience, over)
+	const long = 3 * patience
+	comesTrue(long, over)
 	for _, id := range ids {
 		if r := get(t, hf, id); r.State != store.Completed {
-			t.Errorf("not within %v: %s", patience, told(r))
+			t.Errorf("not within %v: %s", long, told(r))
 		}
 	}
 	if n := value[int](t, p, "SELECT count(*) FROM (SELECT FROM ledger GROUP BY job, step HAVING count(*) > 1) t"); n > 0 {
