@@ -604,7 +604,7 @@ func TestExamplesWithoutADatabase(t *testing.T) {
 			return
 		}
 		switch cmd.Name() {
-		case "dev", "worker", "bench", "up":
+		case "dev", "worker", "server", "bench", "up":
 			return // which make one
 		case "doctor":
 			return // whose report says so

@@ -161,10 +161,10 @@ days. The id of a key is the first part of its secret, behind hf_.`,
 
 func (a verbs) revokeKeyCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "revoke ID",
+		Use:   "revoke KEY",
 		Short: "Revoke an API key for good",
-		Long: `Revoke an API key for good. Servers may let it in for 10 seconds more. It is listed for 90 days. ID
-may be the secret, whose id is taken.`,
+		Long: `Revoke an API key for good. Servers may let it in for 10 seconds more. It is listed for 90 days. KEY
+is its id, or the secret.`,
 		Example:     "  holdfast key revoke Kp3vX9aQ",
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
