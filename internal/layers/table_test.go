@@ -249,7 +249,7 @@ var layers = []layer{
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/saidonce"},
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch", "joblog", "operation"})},
-	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "limit", "schedule"})},
+	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "internal/access", "limit", "schedule"})},
 
 	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},
 	{
