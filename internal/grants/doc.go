@@ -14,7 +14,7 @@
 // not know: if not, it gives the slots back as these end, and does not claim in vain first.
 //
 // A node asks for more than it needs unless others want some, so that it does not ask for each job.
-// After a call it waits four times as long as that took, between a millisecond and 50.
+// Its calls take a fifth of the time at the most, but for the few that a slot needs which moves.
 //
 // Of a fair limit (store.LimitSettings.Fair) the store gives a node no more than its part, which
 // follows from what all nodes hold and have said last that they wish for. A node that is told that

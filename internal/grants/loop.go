@@ -13,14 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Between two calls a node waits gapShare times as long as the first one took, within bounds: so it
-// makes few where they are slow, and slots move fast where calls are.
 const (
-	gapShare = 4
-	leastGap = time.Millisecond
-	mostGap  = 50 * time.Millisecond
-
-	calm = 250 * time.Millisecond // the least where there are no limits
+	calm = 250 * time.Millisecond // between two looks where there are no limits
 
 	wantedFor = 10 * time.Second // after a node has said that it wants slots, which it repeats
 
@@ -57,6 +51,7 @@ type Loop struct {
 	changed chan struct{}
 	call    atomic.Int64 // number of the last ask
 
+	gap    gap
 	loaded time.Time     // when the limits were read last
 	took   time.Duration // how long that took
 }
@@ -146,11 +141,12 @@ func (l *Loop) Run(ctx context.Context) {
 			supervise.Signal(l.changed)
 		}
 		l.Turn()
-		gap := min(max(gapShare*time.Since(began), leastGap), mostGap)
+		now := time.Now()
+		wait := l.gap.after(now.Sub(began), now)
 		if load && !l.Slots.IsLimited() {
-			gap = calm // on SQLite each write of another process is a reason to look
+			wait = calm // on SQLite each write of another process is a reason to look
 		}
-		supervise.Sleep(ctx, gap)
+		supervise.Sleep(ctx, wait)
 	}
 }
 

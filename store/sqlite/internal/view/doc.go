@@ -7,7 +7,8 @@
 //	queues     how many jobs a queue has, and how old they are
 //	unserved   jobs whose kind no node knows
 //	watch      tells of commits of others
-//	pace       how often it looks for them
+//	pace       how often it looks for them, and tells
+//	freed      which slots of limits a node of this store waits for
 //
 // # What it promises
 //
@@ -15,7 +16,9 @@
 //
 // Watch looks at PRAGMA data_version on the write connection: it changes with every commit but
 // those of this very connection, which is what a wake-up should tell. It cannot tell what changed,
-// so each wake-up is a WakeAll.
+// so each wake-up is a WakeAll. Few of them are told while others write all the time. What is looked
+// for after each change, and told at once, is whether slots are free that a node of this store has
+// said it wants.
 //
 // # When it fails
 //

@@ -13,23 +13,42 @@ const (
 	mostTold = 2
 )
 
-// pace says when to look again for what others have written: soon while they write, and after the
-// whole interval when they have not for a while.
+// pace says when to tell of what others have written, and when to look again: soon while they
+// write, and after the whole interval when they have not for a while.
 type pace struct {
 	poll    time.Duration
 	changed time.Time // when a change was seen last
+	untold  bool      // there was one that was not told
 	told    time.Time // up to when those that were told use up the time
 }
 
-// next is how long to wait until the next look, after one that has seen a change or none.
-func (p *pace) next(changed bool, now time.Time) time.Duration {
-	wait := time.Duration(0)
+// tells notes whether a look has seen a change, and reports whether one is to be told now.
+func (p *pace) tells(changed bool, now time.Time) bool {
 	if changed {
-		if least := now.Add(-p.poll); p.told.Before(least) {
-			p.told = least
-		}
-		p.changed, p.told = now, p.told.Add(p.poll/mostTold)
-		wait = p.told.Sub(now)
+		p.changed, p.untold = now, true
 	}
-	return max(wait, min(max(now.Sub(p.changed)/calmer, p.poll/quickest), p.poll))
+	if !p.untold || now.Before(p.told) && p.told.Sub(now) <= p.poll {
+		return false
+	}
+	if least := now.Add(-p.poll); p.told.Before(least) || p.told.After(now) { // or the clock was set back
+		p.told = least
+	}
+	p.untold, p.told = false, p.told.Add(p.poll/mostTold)
+	return true
+}
+
+// next is how long to wait until the next look. An eager one is not put off until a change may be
+// told.
+func (p *pace) next(eager bool, now time.Time) time.Duration {
+	soon := min(max(now.Sub(p.changed)/calmer, p.poll/quickest), p.poll)
+	tell := p.told.Sub(now)
+	switch {
+	case tell > p.poll: // the clock was set back
+		return soon
+	case eager && p.untold:
+		return min(soon, tell)
+	case eager:
+		return soon
+	}
+	return max(soon, tell)
 }

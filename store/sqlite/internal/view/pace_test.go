@@ -10,8 +10,12 @@ import (
 func TestPace(t *testing.T) {
 	const poll = 20 * time.Millisecond
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	told := 0
 	look := func(p *pace, now *time.Time, changed bool) time.Duration {
-		wait := p.next(changed, *now)
+		if p.tells(changed, *now) {
+			told++
+		}
+		wait := p.next(false, *now)
 		*now = now.Add(wait)
 		return wait
 	}
@@ -34,11 +38,12 @@ func TestPace(t *testing.T) {
 		}
 	})
 	t.Run("always", func(t *testing.T) {
-		p, now := pace{poll: poll}, began
-		told := 0
-		for now.Sub(began) < 100*poll {
+		p, now, looks := pace{poll: poll}, began, 0
+		for told = 0; now.Sub(began) < 100*poll; looks++ {
 			look(&p, &now, true)
-			told++
+		}
+		if looks != told {
+			t.Errorf("it looks %d times, and tells of %d changes", looks, told)
 		}
 		if told < 100*mostTold || told > 101*mostTold {
 			t.Errorf("in 100 intervals %d are told", told)
@@ -63,6 +68,25 @@ func TestPace(t *testing.T) {
 		now = now.Add(-time.Hour)
 		if wait := look(&p, &now, false); wait > poll {
 			t.Errorf("it waits %v", wait)
+		}
+		if !p.tells(true, now) {
+			t.Error("a change is not told for an hour")
+		}
+	})
+	t.Run("eagerly", func(t *testing.T) {
+		p, now := pace{poll: poll}, began
+		looks := 0
+		for told = 0; now.Sub(began) < 100*poll; looks++ {
+			if p.tells(true, now) {
+				told++
+			}
+			now = now.Add(p.next(true, now))
+		}
+		if told < 90*mostTold || told > 101*mostTold {
+			t.Errorf("in 100 intervals %d are told", told)
+		}
+		if looks < 100*quickest || looks > 102*quickest+told {
+			t.Errorf("in 100 intervals it looks %d times", looks)
 		}
 	})
 }

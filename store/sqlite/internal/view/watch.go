@@ -36,15 +36,20 @@ func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 			_ = db.Pause(ctx, watchAgain)
 			continue
 		}
-		changed := version != seen && v.poll > 0
+		changed, now := version != seen && v.poll > 0, time.Now()
+		seen = version
 		if changed {
-			seen = version
+			for _, w := range v.newlyFreed(ctx, now) {
+				wake(w)
+			}
+		}
+		if looks.tells(changed, now) {
 			wake(store.Wake{Kind: store.WakeAll})
 			for _, w := range v.newlyAsked(ctx, asked) {
 				wake(w)
 			}
 		}
-		_ = db.Pause(ctx, looks.next(changed, time.Now())) // the end of ctx is found above
+		_ = db.Pause(ctx, looks.next(v.awaited.any(), time.Now())) // the end of ctx is found above
 	}
 }
 
@@ -66,5 +71,12 @@ func (v Verbs) newlyAsked(ctx context.Context, asked map[int64]int64) (wakes []s
 	return wakes
 }
 
-// Notify implements store.Store. There is nothing to do: the commit is what others see.
-func (v Verbs) Notify(...store.Wake) {}
+// Notify implements store.Store. Nobody needs to be told: the commit is what others see. What is
+// noted is which slots Watch should look for.
+func (v Verbs) Notify(wakes ...store.Wake) {
+	for _, w := range wakes {
+		if w.Kind == store.WakeSlotsWanted {
+			v.awaited.want(limitName{w.Namespace, w.Queue}, time.Now())
+		}
+	}
+}

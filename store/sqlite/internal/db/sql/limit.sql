@@ -56,6 +56,11 @@ CROSS JOIN holdfast_limit_rule r ON r.id = i.value
 LEFT JOIN holdfast_limit_grant g ON g.rule = r.id
 GROUP BY r.id;
 
+-- How many slots of a limit no node holds.
+-- name: limit_free
+SELECT r.capacity - coalesce((SELECT sum(g.held) FROM holdfast_limit_grant g WHERE g.rule = r.id), 0)
+FROM holdfast_limit_rule r WHERE r.namespace = ? AND r.name = ?;
+
 -- @grants are limits, how many slots of each the node holds, and how many it wishes for.
 -- name: grants_put
 -- params: @node, @call, @now, @grants
