@@ -133,8 +133,9 @@ const (
 	// name those that do: of a queue that rested, or whose wake-up was lost, it is not told.
 	lookEvery = time.Second
 	// lookShare bounds what that takes of its time, one part in so many, and lookTimeout how long
-	// it may take: meanwhile nothing is claimed.
-	lookShare   = 20
+	// it may take: meanwhile nothing is claimed. A node that uses the slots that others want looks
+	// as often, so as not to claim in vain before it gives one back, which costs more.
+	lookShare   = 10
 	lookTimeout = time.Second
 )
 

@@ -16,9 +16,9 @@
 //
 // Watch looks at PRAGMA data_version on the write connection: it changes with every commit but
 // those of this very connection, which is what a wake-up should tell. It cannot tell what changed,
-// so each wake-up is a WakeAll. Few of them are told while others write all the time. What is looked
-// for after each change, and told at once, is whether slots are free that a node of this store has
-// said it wants.
+// so each wake-up is a WakeAll. Few of them are told while others write all the time. What is
+// looked for after each change, and told at once, is whether slots are free that a node of this
+// store has said it wants.
 //
 // # When it fails
 //

@@ -5,6 +5,8 @@ import "time"
 const (
 	// quickest is the part of the poll interval after which it is looked again while others write.
 	quickest = 10
+	// eagerest is that for a look for what a node waits for.
+	eagerest = 25
 	// calmer is how much of the time since the last change is waited until the next look.
 	calmer = 8
 	// mostTold is how many changes are told in an interval, and at once after a quiet one. Each
@@ -40,7 +42,11 @@ func (p *pace) tells(changed bool, now time.Time) bool {
 // next is how long to wait until the next look. An eager one is not put off until a change may be
 // told.
 func (p *pace) next(eager bool, now time.Time) time.Duration {
-	soon := min(max(now.Sub(p.changed)/calmer, p.poll/quickest), p.poll)
+	least := p.poll / quickest
+	if eager {
+		least = p.poll / eagerest
+	}
+	soon := min(max(now.Sub(p.changed)/calmer, least), p.poll)
 	tell := p.told.Sub(now)
 	switch {
 	case tell > p.poll: // the clock was set back

@@ -85,7 +85,7 @@ func TestPace(t *testing.T) {
 		if told < 90*mostTold || told > 101*mostTold {
 			t.Errorf("in 100 intervals %d are told", told)
 		}
-		if looks < 100*quickest || looks > 102*quickest+told {
+		if looks < 100*eagerest || looks > 102*eagerest+told {
 			t.Errorf("in 100 intervals it looks %d times", looks)
 		}
 	})

@@ -71,7 +71,7 @@ func (v Verbs) newlyAsked(ctx context.Context, asked map[int64]int64) (wakes []s
 	return wakes
 }
 
-// Notify implements store.Store. Nobody needs to be told: the commit is what others see. What is
+// Notify implements store.Store. Other processes see the commit, and need not be told. What is
 // noted is which slots Watch should look for.
 func (v Verbs) Notify(wakes ...store.Wake) {
 	for _, w := range wakes {
