@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/benchsize"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store"
@@ -57,7 +58,7 @@ func createMany(b *testing.B, hf *holdfast.Client, prefix string, n int, times s
 // schedules that are due, and not of those that there are.
 func BenchmarkLook(b *testing.B) {
 	for name, database := range benchDatabases {
-		for _, idle := range []int{100, 100_000} {
+		for _, idle := range []int{100, benchsize.Of(100_000, 200)} {
 			b.Run(fmt.Sprintf("%s/schedules=%d", name, idle), func(b *testing.B) {
 				source := database(b)
 				createMany(b, openBench(b, source), "idle", idle, schedule.EveryFrom(1000*time.Hour, time.Now().Add(time.Hour)))
@@ -81,7 +82,7 @@ func BenchmarkLook(b *testing.B) {
 // BenchmarkSameSecond has 10,000 schedules that are due in the same second, on a node that also
 // runs their jobs. It reports how long after that second the last job is enqueued.
 func BenchmarkSameSecond(b *testing.B) {
-	const count, prepare = 10_000, 60 * time.Second
+	count, prepare := benchsize.Of(10_000, 50), time.Duration(benchsize.Of(60, 2))*time.Second
 	for name, database := range benchDatabases {
 		b.Run(name, func(b *testing.B) {
 			source := database(b)

@@ -239,7 +239,7 @@ func refuse(from layer, imported string, test bool) string {
 		if to, ok := layerOf(pkg); ok && to.pattern == from.pattern {
 			return ""
 		}
-		if matchesAny(from.imports, pkg) || test && (pkg == anywhere || matchesAny(from.tests, pkg)) {
+		if matchesAny(from.imports, pkg) || test && (slices.Contains(anywhere, pkg) || matchesAny(from.tests, pkg)) {
 			return ""
 		}
 		return fmt.Sprintf("layer %s may import only %q, and in tests %q", from.pattern, from.imports, from.tests)

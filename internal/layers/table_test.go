@@ -31,7 +31,7 @@ var ofServer = []string{".", "internal/cli/views", "server/access", "server/inte
 var servers = slices.Concat(support, []string{".", "server/access", "server/internal/apitest"})
 
 // anywhere is what the tests of every package may import.
-const anywhere = "internal/racing"
+var anywhere = []string{"internal/benchsize", "internal/racing"}
 
 // onPostgres are what the verbs of store/postgres stand on.
 var onPostgres = []string{"store", "store/postgres/internal/keys", "store/postgres/internal/local", "store/postgres/internal/pg"}
@@ -89,7 +89,7 @@ var layers = []layer{
 	{pattern: "store/storetest/tx", imports: words},
 	{pattern: "store/storetest/updates", imports: words},
 	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"store/storetest/model"})},
-	{pattern: "store/storetest", imports: []string{"store", "store/storetest/..."}},
+	{pattern: "store/storetest", imports: []string{"internal/benchsize", "store", "store/storetest/..."}},
 	{
 		pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."},
 		tests: []string{"store/internal/lists", "store/sqlite"},
@@ -240,6 +240,7 @@ var layers = []layer{
 	},
 	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
 
+	{pattern: "internal/benchsize"},
 	{pattern: "internal/racing/..."},
 	{pattern: "internal/layers"},
 	{pattern: "internal/terms"},
@@ -588,7 +589,7 @@ var restrictions = []restriction{
 	{
 		"testing",
 		[]string{
-			"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/racing", "internal/sqlitetest",
+			"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/benchsize", "internal/racing", "internal/sqlitetest",
 			"server/internal/apitest", "store/storetest/...",
 		},
 		"it belongs to tests",

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/benchsize"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -37,7 +38,7 @@ func BenchmarkDeadGroups(b *testing.B) {
 				END LOOP; END $$`,
 				fmt.Sprintf(`INSERT INTO {schema}.finished (id, state, finished_at, reason, error, fingerprint, lane)
 					SELECT lpad(to_hex(i), 32, '0')::uuid, 7, i, 'error', 'it is broken', (i %% %d) * 7919::bigint, 1 + i %% %d %% 20
-					FROM generate_series(1, 1000000) i`, groups, groups),
+					FROM generate_series(1, %d) i`, groups, groups, benchsize.Of(1_000_000, 20_000)),
 				"VACUUM ANALYZE {schema}.finished", "ANALYZE {schema}.lane, {schema}.queue",
 			} {
 				if _, err := conn.Exec(b.Context(), pg.InSchema(text, schema)); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfastdev/holdfast/internal/benchsize"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -27,7 +28,8 @@ func BenchmarkDeletedLimit(b *testing.B) {
 }
 
 func deletedLimit(b *testing.B, keys int) {
-	const jobs, gates = 100_000, 20
+	const gates = 20
+	jobs := benchsize.Of(100_000, 10_000)
 	b.StopTimer()
 	url, schema := pgtest.Shared(b).Schema(b)
 	s, err := postgres.Config{URL: url, SchemaName: schema}.Open(b.Context())

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfastdev/holdfast/internal/benchsize"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -211,7 +212,7 @@ func BenchmarkFork(b *testing.B) {
 
 // remembering measures what f does with a run that remembers much.
 func remembering(b *testing.B, f func(d *bed, run store.Claimed, entries int)) {
-	for _, entries := range []int{100, 10_000, 50_000} {
+	for _, entries := range []int{100, benchsize.Of(10_000, 200), benchsize.Of(50_000, 1000)} {
 		for _, signals := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%d/signals=%t", entries, signals), func(b *testing.B) {
 				d := newBed(b, "session")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/benchsize"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
@@ -59,7 +60,7 @@ func remember(b *testing.B, s store.Store, run store.Claimed, after, entries int
 
 // BenchmarkContinue: a run that remembers much continues as new. Nobody else writes meanwhile.
 func BenchmarkContinue(b *testing.B) {
-	for _, entries := range []int{100, 10_000, 50_000} {
+	for _, entries := range []int{100, benchsize.Of(10_000, 200), benchsize.Of(50_000, 1000)} {
 		for _, signals := range []bool{false, true} {
 			b.Run(fmt.Sprintf("normal/%d/signals=%t", entries, signals), func(b *testing.B) {
 				for range b.N {
@@ -139,7 +140,7 @@ func speak(b *testing.B, s store.Store, run store.Claimed, after, entries int) {
 // BenchmarkFork: a job that remembers much is forked from its end. worst-ms is how long somebody
 // else waited for a write of theirs.
 func BenchmarkFork(b *testing.B) {
-	for _, entries := range []int{100, 10_000, 50_000} {
+	for _, entries := range []int{100, benchsize.Of(10_000, 200), benchsize.Of(50_000, 1000)} {
 		b.Run(fmt.Sprintf("normal/%d", entries), func(b *testing.B) {
 			s, run := remembering(b, entries, true)
 			stop, worst := make(chan struct{}), make(chan time.Duration)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/benchsize"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
@@ -16,7 +17,7 @@ import (
 // BenchmarkRetainClasses: a Retain beside so many kept jobs that completed, while another queue
 // keeps its own for an hour: the first one of a process, which passes all of them, and any other.
 func BenchmarkRetainClasses(b *testing.B) {
-	for _, kept := range []int{10_000, 300_000} {
+	for _, kept := range []int{10_000, benchsize.Of(300_000, 20_000)} {
 		source := sqlite.File(filepath.Join(b.TempDir(), "holdfast.db"))
 		source.Synchronous = sqlite.Normal
 		source.Clock = func() time.Time { return time.Unix(24*3600, 0) }

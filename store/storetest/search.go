@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/benchsize"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -14,7 +15,7 @@ func BenchJobs(b *testing.B) int {
 	b.Helper()
 	text := os.Getenv("HOLDFAST_BENCH_JOBS")
 	if text == "" {
-		return 1_000_000
+		return benchsize.Of(1_000_000, 20_000)
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1000 {
