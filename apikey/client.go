@@ -35,6 +35,12 @@ func List(ctx context.Context, c *holdfast.Client, namespace, after string, limi
 	return e.Store.APIKeys(ctx, store.APIKeyParams{Namespace: namespace, After: after, Limit: limit})
 }
 
+// Get returns a key of a client's database. The error is ErrNotFound.
+func Get(ctx context.Context, c *holdfast.Client, id string) (store.APIKey, error) {
+	e, _ := access.Engine(c)
+	return e.Store.APIKey(ctx, id)
+}
+
 // Revoke revokes a key for good, in the name of the client's actor. One that is revoked stays as it
 // is. The error is ErrNotFound.
 func Revoke(ctx context.Context, c *holdfast.Client, id string) (store.APIKey, error) {

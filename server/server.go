@@ -16,8 +16,10 @@ import (
 	"github.com/holdfastdev/holdfast/server/internal/events"
 	"github.com/holdfastdev/holdfast/server/internal/guard"
 	"github.com/holdfastdev/holdfast/server/internal/jobs"
+	"github.com/holdfastdev/holdfast/server/internal/keys"
 	"github.com/holdfastdev/holdfast/server/internal/limits"
 	"github.com/holdfastdev/holdfast/server/internal/messages"
+	"github.com/holdfastdev/holdfast/server/internal/namespaces"
 	"github.com/holdfastdev/holdfast/server/internal/nodes"
 	"github.com/holdfastdev/holdfast/server/internal/operations"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
@@ -121,6 +123,8 @@ func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API 
 	messages.Register(a)
 	queues.Register(a)
 	schedules.Register(a)
+	keys.Register(a)
+	namespaces.Register(a)
 	return a
 }
 

@@ -474,6 +474,8 @@ var layers = []layer{
 	{pattern: "server/internal/operations", imports: slices.Concat(ofServer, []string{"operation", "server/internal/jobs"}), tests: servers},
 	{pattern: "server/internal/stats", imports: slices.Concat(ofServer, []string{"stats"}), tests: servers},
 	{pattern: "server/internal/attributes", imports: slices.Concat(ofServer, []string{"search"}), tests: servers},
+	{pattern: "server/internal/keys", imports: slices.Concat(ofServer, []string{"apikey"}), tests: servers},
+	{pattern: "server/internal/namespaces", imports: slices.Concat(ofServer, []string{"namespace"}), tests: servers},
 	{pattern: "server/internal/retention", imports: slices.Concat(ofServer, []string{"retention"}), tests: servers},
 	{
 		pattern: "server/internal/queues",
@@ -500,7 +502,7 @@ var layers = []layer{
 	{
 		pattern: "internal/cli/views",
 		imports: []string{
-			".", "describe", "internal/cli/output", "joblog", "limit", "maintain", "operation", "schedule", "stats", "store", "why",
+			".", "describe", "internal/cli/output", "joblog", "limit", "maintain", "namespace", "operation", "schedule", "stats", "store", "why",
 		},
 	},
 	{

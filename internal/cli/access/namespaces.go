@@ -15,11 +15,11 @@ import (
 
 func (a verbs) namespaceCommand() *cobra.Command {
 	cmd := app.Group("namespace", "Create, list and delete namespaces",
-		`Create, list and delete namespaces. A namespace need not be created: one is there as soon as
+		`Create, list, show and delete namespaces. A namespace need not be created: one is there as soon as
 something is in it. Creating one keeps a note of what it is for, and who has made it.`,
 		`  holdfast namespace create shop --note "the web shop; ask Ann"
   holdfast namespace list`)
-	cmd.AddCommand(a.createNamespaceCommand(), a.listNamespacesCommand(), a.deleteNamespaceCommand())
+	cmd.AddCommand(a.createNamespaceCommand(), a.listNamespacesCommand(), a.getNamespaceCommand(), a.deleteNamespaceCommand())
 	return cmd
 }
 
@@ -83,6 +83,31 @@ that lives, or an API key.`,
 	}
 	columns.Add(cmd, views.Namespace{}, views.NamespaceHeader...)
 	return cmd
+}
+
+func (a verbs) getNamespaceCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "get NAME",
+		Short: "Show a namespace, and how much is in it",
+		Long: `Show a namespace, and how much is in it: jobs by state, queues, schedules, limits, nodes that live
+and API keys. It counts up to 10,000 jobs of a state, and a thousand schedules and keys.`,
+		Example:     "  holdfast namespace get shop",
+		Args:        arg.Takes(1, 1),
+		Annotations: uses(),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.WithClient(ctx, func(client *holdfast.Client) error {
+				d, err := namespace.Get(ctx, client, args[0])
+				if err != nil {
+					return arg.InvalidIsUsage(err)
+				}
+				return a.Object(views.NewNamespaceDetails(&d), func() {
+					for _, line := range views.NamespaceLines(a.Env.Now(), &d) {
+						a.Printf("%-10s %s", line[0], output.OneLine(line[1]))
+					}
+				})
+			})
+		}),
+	}
 }
 
 func (a verbs) deleteNamespaceCommand() *cobra.Command {

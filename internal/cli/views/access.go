@@ -2,10 +2,12 @@ package views
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/namespace"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -80,6 +82,54 @@ func NewNamespace(n *store.Namespace) Namespace {
 
 // Identity is that of the namespace, its name.
 func (v Namespace) Identity() (kind, id string) { return "namespace", v.Name }
+
+// NamespaceDetails are a namespace with what is in it.
+type NamespaceDetails struct {
+	Namespace
+
+	Jobs      map[string]Count `json:"jobs"` // by state
+	Queues    int              `json:"queues"`
+	Limits    int              `json:"limits"`
+	Nodes     int              `json:"nodes"` // that live
+	Schedules int              `json:"schedules"`
+	Keys      int              `json:"keys"`
+}
+
+// NewNamespaceDetails returns the view of a namespace with what is in it.
+func NewNamespaceDetails(d *namespace.Details) NamespaceDetails {
+	v := NamespaceDetails{
+		Namespace: NewNamespace(&d.Namespace), Jobs: map[string]Count{},
+		Queues: d.Queues, Limits: d.Limits, Nodes: d.Nodes, Schedules: d.Schedules.N, Keys: d.Keys.N,
+	}
+	for _, state := range store.States {
+		v.Jobs[state.String()] = NewCount(d.Jobs[state])
+	}
+	return v
+}
+
+// NamespaceLines are what is told of a namespace: a name and a value each.
+func NamespaceLines(now time.Time, d *namespace.Details) [][2]string {
+	created := "no; it is in use"
+	if !d.CreatedAt.IsZero() {
+		created = output.Ago(now, d.CreatedAt) + " by " + d.CreatedBy
+	}
+	lines := [][2]string{{"name", d.Name}, {"created", created}}
+	if d.Note != "" {
+		lines = append(lines, [2]string{"note", d.Note})
+	}
+	for _, state := range store.States {
+		if n := d.Jobs[state]; n.N > 0 {
+			lines = append(lines, [2]string{state.String(), CountText(n)})
+		}
+	}
+	return append(lines, [][2]string{
+		{"queues", strconv.Itoa(d.Queues)},
+		{"schedules", CountText(d.Schedules)},
+		{"limits", strconv.Itoa(d.Limits)},
+		{"nodes", strconv.Itoa(d.Nodes)},
+		{"keys", CountText(d.Keys)},
+	}...)
+}
 
 // NamespaceHeader is the header of a table of namespaces.
 var NamespaceHeader = []string{"NAME", "CREATED", "NOTE"}
