@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/bulk"
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/relay"
 	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/sealed"
 	"github.com/holdfastdev/holdfast/internal/valid"
@@ -24,6 +25,7 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 		c := client.(*Client) //nolint:errcheck // always a *Client
 		return c.engine, c.actor
 	}
+	access.Relay = func(client any) *relay.Store { return client.(*Client).relay } //nolint:errcheck // always a *Client
 	access.Job = func(client, item any) (*store.Job, error) {
 		return client.(*Client).jobOfMany(item.(BatchItem)) //nolint:errcheck // always these
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/builds"
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/explain"
+	"github.com/holdfastdev/holdfast/internal/relay"
 	"github.com/holdfastdev/holdfast/internal/sealed"
 	"github.com/holdfastdev/holdfast/internal/timed"
 	"github.com/holdfastdev/holdfast/store"
@@ -30,8 +31,9 @@ type Client struct {
 // database is shared by all clients made from one Open.
 type database struct {
 	engine *engine.Engine
-	limit  int  // of a payload, in bytes
-	stub   stub // nil but in tests
+	relay  *relay.Store // what the engine stands on, without a codec
+	limit  int          // of a payload, in bytes
+	stub   stub         // nil but in tests
 
 	onStep       onStep                           // nil: nothing is told of steps
 	traceOf      func(ctx context.Context) string // access.Telemetry.Sends; nil: messages carry no span of a context
@@ -76,6 +78,8 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
 	}
+	relayed := relay.Wrap(st)
+	st = relayed
 	if s.queried != nil {
 		st = timed.Wrap(st, s.queried)
 	}
@@ -86,7 +90,7 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 		s.aroundEnqueues = append(s.aroundEnqueues, s.onStore(st, s.rules))
 	}
 	shared := &database{
-		engine: engine.New(st, s.engine), limit: s.limit, stub: s.stub,
+		engine: engine.New(st, s.engine), relay: relayed, limit: s.limit, stub: s.stub,
 		noOperations: s.noOperations, onStep: s.onStep, traceOf: s.traceOf,
 		around: s.around, aroundEnqueues: s.aroundEnqueues, members: map[string]*member{},
 	}

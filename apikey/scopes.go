@@ -32,6 +32,7 @@ const (
 	StatsRead       Scope = "stats:read"       // see counts, gauges and metrics
 	Workers         Scope = "workers"          // claim jobs and end them
 	Exec            Scope = "exec"             // enqueue jobs that run programs on nodes
+	Store           Scope = "store"            // do all that a password of the database can, as programs with store/remote do
 	KeysAdmin       Scope = "keys:admin"       // create and revoke keys
 	NamespacesAdmin Scope = "namespaces:admin" // create and delete namespaces
 )
@@ -40,7 +41,7 @@ const (
 var Scopes = []Scope{
 	JobsRead, JobsWrite, PayloadsRead, QueuesRead, QueuesWrite, SchedulesRead, SchedulesWrite, LimitsRead, LimitsWrite,
 	NodesRead, NodesWrite, DeadRead, DeadWrite, OperationsRead, OperationsWrite, EventsRead, StatsRead,
-	Workers, Exec, KeysAdmin, NamespacesAdmin,
+	Workers, Exec, Store, KeysAdmin, NamespacesAdmin,
 }
 
 // Role is a set of scopes with a name.

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/server/internal/batches"
 	"github.com/holdfastdev/holdfast/server/internal/dead"
 	"github.com/holdfastdev/holdfast/server/internal/events"
+	"github.com/holdfastdev/holdfast/server/internal/gateway"
 	"github.com/holdfastdev/holdfast/server/internal/guard"
 	"github.com/holdfastdev/holdfast/server/internal/jobs"
 	"github.com/holdfastdev/holdfast/server/internal/keys"
@@ -69,6 +70,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	a := register(mux, client, &o)
+	gateway.Register(mux, client, gateway.Config{Stopping: o.Stopping, ReadOnly: o.ReadOnly, Log: o.Log})
 	document, err := a.Document()
 	if err != nil {
 		return nil, err
@@ -86,6 +88,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, index) })
 	handler, err := guard.Around(unknownPaths(mux), guard.Config{
 		Hosts: o.Hosts, Origins: o.Origins, Authenticate: o.Authenticate, ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
+		Knows: gateway.Is,
 		Public: func(r *http.Request) bool {
 			_, pattern := mux.Handler(r)
 			return a.IsPublic(pattern)

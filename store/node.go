@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -327,3 +328,14 @@ type RescuedJob struct {
 	Queue     string
 	RunAt     time.Time
 }
+
+type elsewhereKey struct{}
+
+// Elsewhere returns the context of a Join of a node that is not of the store's process, and may
+// outlive that. A store that would find out by itself that the process has died does not look.
+func Elsewhere(ctx context.Context) context.Context {
+	return context.WithValue(ctx, elsewhereKey{}, true)
+}
+
+// IsElsewhere reports whether a context is one of Elsewhere, or was made from it.
+func IsElsewhere(ctx context.Context) bool { return ctx.Value(elsewhereKey{}) != nil }

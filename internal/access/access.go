@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/bulk"
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/observer"
+	"github.com/holdfastdev/holdfast/internal/relay"
 	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/timed"
 	"github.com/holdfastdev/holdfast/store"
@@ -26,6 +27,10 @@ var Runner func(client any) *engine.Runner
 // Engine returns what a *holdfast.Client stands on, and the name under which its actions are
 // recorded.
 var Engine func(client any) (e *engine.Engine, actor string)
+
+// Relay returns the store of a *holdfast.Client as it is kept, without its codec, and what passes
+// wake-ups on between its process and those who write through it from elsewhere.
+var Relay func(client any) *relay.Store
 
 // Job returns the job that a *holdfast.Client would enqueue for a holdfast.BatchItem, without an
 // id, or why it cannot be one of many: it has an id, a unique key, a run time or a deadline of its

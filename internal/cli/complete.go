@@ -55,6 +55,8 @@ func (a verbs) flagCompletions() map[string]cobra.CompletionFunc {
 	return map[string]cobra.CompletionFunc{
 		app.FlagOutput:    words(output.Formats...),
 		app.FlagDatabase:  aFile,
+		app.FlagServer:    words(),
+		app.FlagTokenFile: aFile,
 		"file":            aFile,
 		"archive":         aFile,
 		app.FlagCodecKeys: aFile,

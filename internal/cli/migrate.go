@@ -31,7 +31,7 @@ holdfast needs. Running it again, or several times at once, is safe.`,
 		Example: `  holdfast migrate up
   holdfast migrate up --database postgres://localhost/app`,
 		Args:        arg.Takes(0, 0),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput),
+		Annotations: app.NeedsDatabase(app.Uses(app.FlagDatabase, app.FlagOutput), ofSchema),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			source, err := a.Source()
 			if err != nil {
@@ -71,7 +71,7 @@ code is 0 whatever the version.`,
 		Example: `  holdfast migrate status
   holdfast migrate status --output json | jq -e .current`,
 		Args:        arg.Takes(0, 0),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput),
+		Annotations: app.NeedsDatabase(app.Uses(app.FlagDatabase, app.FlagOutput), ofSchema),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			source, err := a.Source()
 			if err != nil {
@@ -109,7 +109,7 @@ the database; --database only selects SQLite or PostgreSQL.`,
 		Example: `  holdfast migrate sql --database postgres:// > holdfast.sql
   holdfast migrate sql --from 1`,
 		Args:        arg.Takes(0, 0),
-		Annotations: app.Uses(app.FlagDatabase),
+		Annotations: app.NeedsDatabase(app.Uses(app.FlagDatabase), ofSchema),
 		RunE: a.Do(func(_ context.Context, _ *cobra.Command, _ []string) error {
 			source, err := a.Source()
 			if err != nil {
@@ -130,3 +130,6 @@ the database; --database only selects SQLite or PostgreSQL.`,
 	cmd.Flags().IntVar(&from, "from", 0, "print only migrations after version `N`")
 	return cmd
 }
+
+// ofSchema is why the verbs of migrate need the database itself.
+const ofSchema = "the schema is that of the database, to which its server has brought it"

@@ -36,7 +36,8 @@ To get started, run "holdfast dev".`,
 		`  holdfast dev
   holdfast job enqueue exec '{"command":["echo","hello"]}' --wait
   holdfast job list --state failed
-  HOLDFAST_DATABASE=postgres://localhost/app holdfast queue list`)
+  HOLDFAST_DATABASE=postgres://localhost/app holdfast queue list
+  HOLDFAST_TOKEN="$token" holdfast queue list --server https://jobs.example.com`)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(arg.FlagError)
 	root.PersistentPreRunE = a.check
@@ -50,6 +51,7 @@ To get started, run "holdfast dev".`,
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.Database, app.FlagDatabase, "d", "",
 		"`DATABASE` to use: a file, sqlite:PATH or postgres://… (default: $"+app.EnvDatabase+", or "+app.DefaultDatabase+")")
+	a.AddServerFlags(flags)
 	flags.StringVarP(&a.Namespace, app.FlagNamespace, "n", "",
 		"`NAMESPACE` to work in (default: $"+app.EnvNamespace+", or "+app.DefaultNamespace+")")
 	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "",

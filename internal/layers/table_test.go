@@ -238,7 +238,7 @@ var layers = []layer{
 			"internal/crashtest/process", "internal/pgtest/...", "store/internal/gates", "store/internal/lists", "store/storetest/...",
 		},
 	},
-	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
+	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: append([]string{"internal/wire"}, support...)},
 
 	{pattern: "internal/benchsize"},
 	{pattern: "internal/racing/..."},
@@ -260,6 +260,11 @@ var layers = []layer{
 	},
 	{pattern: "internal/metrics"},
 	{pattern: "internal/wire", imports: []string{"store"}},
+	{pattern: "internal/relay", imports: []string{"store"}},
+	{
+		pattern: "store/remote", imports: []string{"internal/wire", "store"},
+		tests: slices.Concat(support, []string{".", "server", "server/access"}),
+	},
 	{pattern: "internal/observer", imports: []string{"store"}},
 	{pattern: "internal/valid", imports: []string{"store"}},
 	{pattern: "internal/heartbeat"},
@@ -363,13 +368,15 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/access",
-		imports: []string{"hooks", "internal/bulk", "internal/engine", "internal/observer", "internal/runlog", "internal/timed", "store"},
+		imports: []string{
+			"hooks", "internal/bulk", "internal/engine", "internal/observer", "internal/relay", "internal/runlog", "internal/timed", "store",
+		},
 	},
 	{
 		pattern: ".",
 		imports: []string{
 			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/builds", "internal/bulk",
-			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/replay",
+			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/relay", "internal/replay",
 			"internal/runlog", "internal/sealed", "internal/timed",
 			"internal/usercode", "internal/valid", "store", "why",
 		},
@@ -466,6 +473,13 @@ var layers = []layer{
 		pattern: "server/internal/events", imports: slices.Concat(ofServer, []string{"events", "server/internal/jobs"}),
 		tests: append([]string{"server"}, servers...),
 	},
+	{
+		pattern: "server/internal/gateway",
+		imports: []string{
+			".", "internal/access", "internal/relay", "internal/wire", "server/access", "server/internal/problem", "store",
+		},
+		tests: servers,
+	},
 	{pattern: "server/internal/nodes", imports: ofServer, tests: servers},
 	{
 		pattern: "server/internal/dead", imports: slices.Concat(ofServer, []string{"dead", "internal/query", "server/internal/jobs"}),
@@ -509,6 +523,7 @@ var layers = []layer{
 		pattern: "internal/cli/app",
 		imports: []string{
 			".", "codec", "internal/access", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "redact", "store", "store/dsn",
+			"store/remote",
 		},
 	},
 	{

@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -140,11 +141,22 @@ func (d *decoder) text(from any, to reflect.Value) error {
 func (d *decoder) time(from any, to reflect.Value) error {
 	s, _ := from.(string)
 	at, err := time.Parse(time.RFC3339Nano, s)
+	if seconds, isFar := strings.CutPrefix(s, "@"); isFar {
+		at, err = far(seconds)
+	}
 	if err != nil {
 		return wrong(from, to.Type())
 	}
 	to.Set(reflect.ValueOf(at.UTC()))
 	return nil
+}
+
+// far is a time as SECONDS.NANOSECONDS since 1970.
+func far(text string) (time.Time, error) {
+	seconds, nanos, _ := strings.Cut(text, ".")
+	s, err := strconv.ParseInt(seconds, 10, 64)
+	n, wrong := strconv.ParseUint(nanos, 10, 30)
+	return time.Unix(s, int64(n)), errors.Join(err, wrong) //nolint:gosec // 30 bits
 }
 
 func (d *decoder) id(from any, to reflect.Value) error {

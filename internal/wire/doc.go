@@ -2,7 +2,8 @@
 // and a server that may have different versions.
 //
 // Structs are objects of their exported fields, named in snake_case; a field that is zero is left
-// out. Bytes are base64, times RFC 3339 in UTC, ids text, and integers of 64 bits and durations
+// out. Bytes are base64, times RFC 3339 in UTC (those of years that it has not are
+// "@SECONDS.NANOSECONDS"), ids text, and integers of 64 bits and durations
 // (nanoseconds) are decimal text. A text that is not UTF-8 is {"base64": …}, and maps are lists of
 // pairs. Nil and empty lists differ: null and []. The types' own
 // MarshalJSON, which is for people, is not used. A reader ignores fields that it does not know, and

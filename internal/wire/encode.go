@@ -14,7 +14,7 @@ import (
 )
 
 // Encode returns a value as JSON. The error is ErrInvalid for what cannot travel: functions,
-// channels, times of years that have not four digits, and what is nested too deeply.
+// channels, and what is nested too deeply.
 func Encode(v any) ([]byte, error) {
 	e := &encoder{}
 	if err := e.value(reflect.ValueOf(v), 0); err != nil {
@@ -40,7 +40,8 @@ func (e *encoder) value(v reflect.Value, depth int) error {
 	t := v.Type()
 	switch {
 	case t == timeType:
-		return e.time(v.Interface().(time.Time)) //nolint:errcheck,forcetypeassert // its type is known
+		e.time(v.Interface().(time.Time)) //nolint:errcheck,forcetypeassert // its type is known
+		return nil
 	case t == idType:
 		e.text(v.Interface().(store.ID).String()) //nolint:errcheck,forcetypeassert // its type is known
 		return nil
@@ -105,13 +106,14 @@ func (e *encoder) text(s string) {
 	e.out = append(e.out, quoted...)
 }
 
-func (e *encoder) time(t time.Time) error {
-	t = t.UTC()
-	if t.Year() < 0 || t.Year() > 9999 {
-		return fmt.Errorf("%w: the year of the time %s has not four digits", store.ErrInvalid, t)
+// time adds a time. One whose year has not four digits is not RFC 3339, and no store takes it,
+// which is for the store to say: it is sent as "@SECONDS.NANOSECONDS" since 1970.
+func (e *encoder) time(t time.Time) {
+	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
+		e.text(fmt.Sprintf("@%d.%09d", t.Unix(), t.Nanosecond()))
+		return
 	}
 	e.text(t.Format(time.RFC3339Nano))
-	return nil
 }
 
 func (e *encoder) bytes(v reflect.Value) error {

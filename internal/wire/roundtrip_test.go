@@ -234,3 +234,30 @@ func TestForm(t *testing.T) {
 		t.Errorf("got %s, %v", batch, err)
 	}
 }
+
+// TestTimes: all of them travel, those too that no store takes.
+func TestTimes(t *testing.T) {
+	for _, want := range []time.Time{
+		{},
+		time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC),
+		time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC),
+		time.Date(10000, 1, 1, 0, 0, 0, 5, time.UTC),
+		time.Date(-5, 1, 1, 0, 0, 0, 999999999, time.UTC),
+		time.Unix(1<<55, 1),
+	} {
+		var got struct{ At time.Time }
+		data, err := wire.Encode(struct{ At time.Time }{want})
+		if err == nil {
+			err = wire.Decode(data, &got)
+		}
+		if err != nil || !got.At.Equal(want) {
+			t.Errorf("sent %v, received %v, %v: %s", want, got.At, err, data)
+		}
+	}
+	for _, text := range []string{`"@"`, `"@1"`, `"@x.1"`, `"@1.x"`, `"@1.-5"`} {
+		var at time.Time
+		if err := wire.Decode([]byte(text), &at); err == nil {
+			t.Errorf("%s is %v", text, at)
+		}
+	}
+}

@@ -45,6 +45,7 @@ const (
 	StatsRead       = apikey.StatsRead
 	Workers         = apikey.Workers
 	Exec            = apikey.Exec
+	Store           = apikey.Store
 	KeysAdmin       = apikey.KeysAdmin
 	NamespacesAdmin = apikey.NamespacesAdmin
 )

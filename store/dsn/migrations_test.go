@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/wire"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -96,5 +97,34 @@ func TestResetsFindWhatMigrationsMake(t *testing.T) {
 		if made < 50 {
 			t.Errorf("%s: %d statements were found", database, made)
 		}
+	}
+}
+
+// TestSchemaOfServers: what clients and servers tell each other of their schema is what the
+// migrations say.
+func TestSchemaOfServers(t *testing.T) {
+	t.Parallel()
+	all := migrationsOf(t, "sqlite:x.db")
+	if last := all[len(all)-1].Version; wire.Schema != last {
+		t.Errorf("wire.Schema is %d, and the last migration %d", wire.Schema, last)
+	}
+	// The oldest program that each later migration serves.
+	oldest := all[len(all)-1].Version
+	for i, most := len(all)-1, 0; i >= 0; i-- {
+		said := serves.FindStringSubmatch(all[i].SQL)
+		if said == nil {
+			break // it serves nobody but its own
+		}
+		from, err := strconv.Atoi(said[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if most = max(most, from); most > all[i].Version-1 {
+			break
+		}
+		oldest = all[i].Version - 1
+	}
+	if wire.Serves != oldest {
+		t.Errorf("wire.Serves is %d, and the oldest program that is served %d", wire.Serves, oldest)
 	}
 }

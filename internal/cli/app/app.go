@@ -23,6 +23,8 @@ const (
 	FlagQuiet     = "quiet"
 	FlagCodecKeys = "codec-keys"
 	FlagRedact    = "redact"
+	FlagServer    = "server"
+	FlagTokenFile = "token-file"
 )
 
 // Env is the environment of a command: what its process gives it.
@@ -64,6 +66,8 @@ type App struct {
 	// The global flags.
 	Database   string
 	ByFlag     bool     // Database is from the flag, not from the environment
+	Server     string   // the URL of a server in the place of a database; "": none
+	TokenFile  string   // has the token for it; "": the environment has
 	Namespace  string   // the first of Namespaces
 	Namespaces []string // of a verb for which they may be many
 	Quiet      bool

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast/redact"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
+	"github.com/holdfastdev/holdfast/store/remote"
 )
 
 const (
@@ -29,8 +30,12 @@ const (
 // MaxPage is the page size of queries.
 const MaxPage = 1000
 
-// Source is the database that the user named. It must be visible to other processes.
+// Source is the database that the user named, or the server of one. It must be visible to other
+// processes.
 func (a *App) Source(opts ...dsn.Option) (store.Source, error) {
+	if a.Server != "" {
+		return a.serverSource()
+	}
 	source, err := a.SourceOf(a.Database, opts...)
 	return source, a.ofVariable(FlagDatabase, err)
 }
@@ -90,7 +95,7 @@ func (a *App) OpenClient(ctx context.Context, source store.Source, opts ...holdf
 	switch {
 	case err != nil && !reached.opened:
 		return nil, a.ofVariable(FlagNamespace, arg.Usage(err)) // the only option of a user's
-	case errors.Is(err, holdfast.ErrSchema):
+	case errors.Is(err, holdfast.ErrSchema) && a.Server == "":
 		return nil, a.ofVariable(FlagDatabase, SchemaError(ctx, source, err))
 	case err != nil && reached.err != nil:
 		return nil, reached.err // it names what was opened
@@ -242,4 +247,34 @@ func (a *App) Codec() (store.Codec, error) {
 		return nil, arg.Usagef("%s: %w", a.NameOf(FlagCodecKeys), err)
 	}
 	return c, nil
+}
+
+// serverSource is the store of the server that the user named.
+func (a *App) serverSource() (store.Source, error) {
+	token, err := a.token()
+	if err != nil {
+		return nil, err
+	}
+	source := remote.Server(a.Server, token)
+	if err := source.Validate(); err != nil {
+		return nil, a.ofVariable(FlagServer, arg.Usage(err))
+	}
+	return source, nil
+}
+
+// token is that for the server: of the file, or else of the variable; "": none.
+func (a *App) token() (string, error) {
+	if a.TokenFile == "" {
+		token, _ := a.Env.LookupEnv(EnvToken)
+		return strings.TrimSpace(token), nil
+	}
+	text, err := os.ReadFile(a.TokenFile)
+	if err != nil {
+		return "", arg.Usagef("%s: %w", a.NameOf(FlagTokenFile), err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", arg.Usagef("%s: %s is empty", a.NameOf(FlagTokenFile), a.TokenFile)
+	}
+	return token, nil
 }

@@ -18,6 +18,8 @@ const (
 	EnvNamespace     = "HOLDFAST_NAMESPACE"
 	EnvCodecKeys     = "HOLDFAST_CODEC_KEYS"
 	EnvRedact        = "HOLDFAST_REDACT"
+	EnvServer        = "HOLDFAST_SERVER"
+	EnvToken         = "HOLDFAST_TOKEN" // of the server: other users of the machine can read command lines
 	DefaultDatabase  = "holdfast.db"
 	DefaultNamespace = "default"
 )
@@ -51,10 +53,13 @@ func VariableOf(f *pflag.Flag) string {
 func (a *App) ReadEnvironment(cmd *cobra.Command) (err error) {
 	a.ByFlag = a.Database != ""
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if err == nil && !f.Changed && !isGlobalUnused(cmd, f.Name) {
+		if err == nil && !f.Changed && !isGlobalUnused(cmd, f.Name) && !skipsVariable(cmd, f.Name) {
 			err = a.readVariable(f)
 		}
 	})
+	if err == nil {
+		err = a.checkServer(cmd)
+	}
 	if a.Database == "" {
 		a.Database = DefaultDatabase
 	}
@@ -135,6 +140,9 @@ var ofJobs = []string{ours + "JOB_ID", ours + "ATTEMPT", ours + "LEASE"}
 // them.
 func (a *App) NoteUnknownVariables(cmd *cobra.Command) {
 	known := append(slices.Clone(ofJobs), strings.Fields(cmd.Annotations[readsKey])...)
+	if UsesFlag(cmd, FlagServer) {
+		known = append(known, EnvToken)
+	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, VariableOf(f)) })
 	var unknown []string
 	for _, variable := range a.Env.Environ() {
@@ -175,4 +183,52 @@ func (a *App) AddPayloadFlags(flags *pflag.FlagSet) {
 			"(default: default)")
 	Variable(flags, FlagCodecKeys, EnvCodecKeys)
 	Variable(flags, FlagRedact, EnvRedact)
+}
+
+// AddServerFlags adds the global flags of a server.
+func (a *App) AddServerFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&a.Server, FlagServer, "",
+		"`URL` of a \"holdfast server\" to use in the place of a database, such as http://127.0.0.1:8233; its token is in $"+EnvToken)
+	flags.StringVar(&a.TokenFile, FlagTokenFile, "", "`FILE` with the token for --server (default: the token is in $"+EnvToken+")")
+	Variable(flags, FlagServer, EnvServer)
+}
+
+// skipsVariable reports whether the variable of a flag does not count, since what it names was
+// named by a flag in another way.
+func skipsVariable(cmd *cobra.Command, flag string) bool {
+	switch flag {
+	case FlagDatabase:
+		return cmd.Flags().Changed(FlagServer)
+	case FlagServer:
+		return cmd.Flags().Changed(FlagDatabase)
+	}
+	return false
+}
+
+// checkServer finds out whether a database or a server is meant. It is called when flags and
+// variables have been read.
+func (a *App) checkServer(cmd *cobra.Command) error {
+	if cmd.HasSubCommands() || !UsesFlag(cmd, FlagDatabase) {
+		return nil
+	}
+	if why := WhyDatabase(cmd); why != "" {
+		name := "--" + FlagServer
+		if !cmd.Flags().Changed(FlagServer) {
+			if server, _ := a.Env.LookupEnv(EnvServer); server == "" || a.Database != "" {
+				return nil
+			}
+			name = EnvServer
+		}
+		return arg.Usagef("%s cannot do with a server (%s): %s; name the database with --database", strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), name, why)
+	}
+	switch {
+	case a.Server == "" && a.TokenFile != "" && cmd.Flags().Changed(FlagTokenFile):
+		return arg.Usagef("--%s is for --%s, and no server is named", FlagTokenFile, FlagServer)
+	case a.Server == "" || a.Database == "":
+		return nil
+	case cmd.Flags().Changed(FlagDatabase):
+		return arg.Usagef("--%s and --%s cannot be used together", FlagDatabase, FlagServer)
+	}
+	return arg.Usagef("%s and %s are both set; unset one, or name what is meant with --%s or --%s",
+		EnvDatabase, EnvServer, FlagDatabase, FlagServer)
 }

@@ -62,13 +62,16 @@ func UsesFlag(cmd *cobra.Command, flag string) bool {
 			return true
 		}
 	}
+	if flag == FlagServer || flag == FlagTokenFile {
+		return UsesFlag(cmd, FlagDatabase) && WhyDatabase(cmd) == ""
+	}
 	return slices.Contains(strings.Fields(cmd.Annotations[UsesKey]), flag)
 }
 
 // isGlobalUnused reports whether a flag is a global one that a verb does not use.
 func isGlobalUnused(cmd *cobra.Command, flag string) bool {
 	switch flag {
-	case FlagDatabase, FlagNamespace, FlagOutput, FlagQuiet, FlagCodecKeys, FlagRedact:
+	case FlagDatabase, FlagServer, FlagTokenFile, FlagNamespace, FlagOutput, FlagQuiet, FlagCodecKeys, FlagRedact:
 		return !cmd.HasSubCommands() && !UsesFlag(cmd, flag)
 	}
 	return false
@@ -85,7 +88,7 @@ func Group(use, short, long, example string) *cobra.Command {
 			}
 			text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
 			if strings.Contains(args[0], "://") || strings.Contains(args[0], "=") {
-				text = fmt.Sprintf("unknown command for %q; name a database with --database", cmd.CommandPath())
+				text = fmt.Sprintf("unknown command for %q; name a database with --database, or a server with --server", cmd.CommandPath())
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 				slices.SortStableFunc(near, func(x, y string) int { // those with the same prefix first
@@ -121,3 +124,15 @@ func (a *App) Do(work func(ctx context.Context, cmd *cobra.Command, args []strin
 		return WorkFailed(err)
 	}
 }
+
+// databaseKey is the annotation of a verb that needs the database itself: why.
+const databaseKey = "needs-database"
+
+// NeedsDatabase notes that a verb needs the database itself, and cannot do with a server of it.
+func NeedsDatabase(annotations map[string]string, why string) map[string]string {
+	annotations[databaseKey] = why
+	return annotations
+}
+
+// WhyDatabase is why a verb needs the database itself; "": a server does, too.
+func WhyDatabase(cmd *cobra.Command) string { return cmd.Annotations[databaseKey] }

@@ -29,7 +29,7 @@ For PostgreSQL use pg_dump.`,
 		Example: `  holdfast backup holdfast-monday.db
   holdfast backup /mnt/backups/shop.db --database shop.db`,
 		Args:        arg.Takes(1, 1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.NeedsDatabase(app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet), "it copies the file of the database"),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			source, err := a.Source(dsn.NoMigrate())
 			if err != nil {

@@ -32,7 +32,7 @@ first: a node that lives in it is refused.`,
 		Example: `  holdfast migrate reset
   holdfast migrate reset --database /tmp/try.db --yes`,
 		Args:        arg.Takes(0, 0),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput),
+		Annotations: app.NeedsDatabase(app.Uses(app.FlagDatabase, app.FlagOutput), "it makes the tables of the database again"),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			source, err := a.Source(dsn.NoMigrate())
 			if err != nil {

@@ -39,7 +39,7 @@ const (
 	EnvHost     = "HOLDFAST_HOST"
 	EnvOrigin   = "HOLDFAST_ORIGIN"
 	EnvReadOnly = "HOLDFAST_READ_ONLY"
-	EnvToken    = "HOLDFAST_TOKEN"
+	EnvToken    = app.EnvToken
 )
 
 // The ways to find out who makes a request.
@@ -215,8 +215,9 @@ On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
 		Example: fmt.Sprintf(`  %s="$(openssl rand -hex 32)" holdfast server --database postgres://localhost/app
   holdfast server --auth none
   holdfast server --listen 0.0.0.0:8233 --host jobs.example.com`, EnvToken),
-		Args:        arg.Takes(0, 0),
-		Annotations: app.Reads(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)), EnvToken),
+		Args: arg.Takes(0, 0),
+		Annotations: app.NeedsDatabase(app.Reads(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)), EnvToken),
+			"it is what serves a database"),
 		RunE: a.doServe(&f, func() (*serving, error) {
 			keeps, err := k.option()
 			if err != nil {

@@ -39,9 +39,10 @@ func (a verbs) devCommand() *cobra.Command {
 each job that starts, completes or fails. The database is created if it does not exist.` + nodeHelp,
 		Example: `  holdfast dev
   holdfast dev --slots 4 --allow-exec=false --database /tmp/try.db`,
-		Args:        arg.Takes(0, 0),
-		Annotations: app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)),
-		RunE:        a.doServe(&f, a.works(&f, true)),
+		Args: arg.Takes(0, 0),
+		Annotations: app.NeedsDatabase(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)),
+			"it serves a database itself, and makes it if need be"),
+		RunE: a.doServe(&f, a.works(&f, true)),
 	}
 	f.add(cmd, true, app.LogShort)
 	return cmd

@@ -48,6 +48,9 @@ type Config struct {
 	Public func(*http.Request) bool
 	// ReadOnly refuses what changes something.
 	ReadOnly bool
+	// Knows reports whether the handler itself refuses what a request would change, of a server
+	// that is ReadOnly; nil: none does.
+	Knows func(*http.Request) bool
 	// MaxBody is how large a request may be, in bytes.
 	MaxBody int64
 	Log     *slog.Logger
@@ -90,7 +93,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
-	if g.ReadOnly && !isSafe(r.Method) {
+	if g.ReadOnly && !isSafe(r.Method) && (g.Knows == nil || !g.Knows(r)) {
 		problem.Write(w, r, problem.New(problem.ReadOnly, "this server was started with --read-only; ask one that was not"))
 		return
 	}

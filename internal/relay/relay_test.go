@@ -1,0 +1,169 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/holdfastdev/holdfast/internal/relay"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// below is a store that is watched.
+type below struct {
+	store.Store
+
+	mu      sync.Mutex
+	watches int
+	wake    func(store.Wake)
+	said    []store.Wake
+	fails   chan error
+}
+
+func (b *below) Notify(wakes ...store.Wake) { b.said = append(b.said, wakes...) }
+
+func (b *below) Watch(ctx context.Context, wake func(store.Wake)) error {
+	b.mu.Lock()
+	b.watches++
+	b.wake = wake
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		b.watches--
+		b.mu.Unlock()
+	}()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-b.fails:
+		return err
+	}
+}
+
+// ear is one who watches.
+type ear struct {
+	heard []string
+	stop  context.CancelFunc
+	ended chan error
+}
+
+func listen(t *testing.T, s *relay.Store, client string) *ear {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	e := &ear{stop: stop, ended: make(chan error, 1)}
+	wake := func(w store.Wake) { e.heard = append(e.heard, w.Queue) }
+	go func() {
+		if client == "" {
+			e.ended <- s.Watch(ctx, wake)
+		} else {
+			e.ended <- s.Listen(ctx, client, wake)
+		}
+	}()
+	synctest.Wait()
+	e.heard = nil
+	return e
+}
+
+func (e *ear) want(t *testing.T, who string, queues ...string) {
+	t.Helper()
+	synctest.Wait()
+	if !slices.Equal(e.heard, queues) {
+		t.Errorf("%s has heard %q, not %q", who, e.heard, queues)
+	}
+}
+
+func of(queue string) store.Wake { return store.Wake{Kind: store.WakeReady, Queue: queue} }
+
+func TestWhoHears(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &below{fails: make(chan error)}
+		s := relay.Wrap(b)
+		own, one, other := listen(t, s, ""), listen(t, s, "one"), listen(t, s, "other")
+		if b.watches != 1 {
+			t.Errorf("the store is watched %d times", b.watches)
+		}
+		s.Notify(of("own"))
+		s.Hear("one", of("one"))
+		b.wake(of("elsewhere"))
+		own.want(t, "this process", "one", "elsewhere")
+		one.want(t, "one client", "own", "elsewhere")
+		other.want(t, "the other client", "own", "one", "elsewhere")
+		if len(b.said) != 2 {
+			t.Errorf("other processes were told %+v", b.said)
+		}
+		for i, e := range []*ear{own, one, other} {
+			e.stop()
+			if err := <-e.ended; err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+			if left := b.watches; (left == 0) != (i == 2) {
+				t.Errorf("the store is watched %d times when %d have left", left, i+1)
+			}
+		}
+	})
+}
+
+// TestGone: the end of the watch of the store is that of all, and who comes later begins again.
+func TestGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &below{fails: make(chan error)}
+		s := relay.Wrap(b)
+		own, one := listen(t, s, ""), listen(t, s, "one")
+		b.fails <- store.ErrDatabaseGone
+		for _, e := range []*ear{own, one} {
+			if err := <-e.ended; !errors.Is(err, store.ErrDatabaseGone) {
+				t.Errorf("a watch ended with %v", err)
+			}
+		}
+		again := listen(t, s, "")
+		b.wake(of("later"))
+		again.want(t, "this process", "later")
+		again.stop()
+		if err := <-again.ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestPanics: a panic of the store is one of the goroutine that watches, which is supervised, and
+// not of this package's.
+func TestPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := relay.Wrap(nil) // which has no Watch
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic is lost")
+				}
+			}()
+			_ = s.Watch(t.Context(), func(store.Wake) {})
+		}()
+		if err := s.Listen(t.Context(), "one", func(store.Wake) {}); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("a client's watch ends with %v", err)
+		}
+	})
+}
+
+// TestSaysMeanwhile: who hears something may say something.
+func TestSaysMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := relay.Wrap(&below{fails: make(chan error)})
+		one := listen(t, s, "one")
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Watch(ctx, func(store.Wake) { s.Notify(of("answer")) }) }()
+		synctest.Wait()
+		one.heard = nil
+		s.Hear("one", of("question"))
+		one.want(t, "who asks", "answer")
+		stop()
+		one.stop()
+		if err := errors.Join(<-ended, <-one.ended); err != nil {
+			t.Error(err)
+		}
+	})
+}
