@@ -87,7 +87,8 @@ func TestNamespaces(t *testing.T) {
 		s.ok("namespace", "create", "shop", "--note", "ask Ann")
 		s.expect(s.run("namespace", "create", "shop"), 1, "already")
 		s.ok("job", "enqueue", "mail", "--namespace", "billing")
-		if got := s.ok("namespace", "get", "billing", "-o", "table"); !strings.Contains(got, "available  1\n") || !strings.Contains(got, "queues     1\n") {
+		if got := s.ok("namespace", "get", "billing", "-o", "table"); !strings.Contains(got, "available  1\n") ||
+			!strings.Contains(got, "queues     1\n") {
 			s.Errorf("%s", got)
 		}
 		s.expect(s.run("namespace", "get", "nowhere"), 1, "there is no namespace")

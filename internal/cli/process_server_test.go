@@ -77,12 +77,12 @@ func TestServerIsKilled(t *testing.T) {
 		}
 	}()
 	for range 4 {
-		time.Sleep(700 * time.Millisecond) // a storm for a while
+		time.Sleep(700 * time.Millisecond) //nolint:forbidigo // a storm for a while
 		if err := server.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = server.cmd.Wait()
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond) //nolint:forbidigo // an outage of that length
 		server = serve()
 	}
 	close(stop)

@@ -156,7 +156,7 @@ func far(text string) (time.Time, error) {
 	seconds, nanos, _ := strings.Cut(text, ".")
 	s, err := strconv.ParseInt(seconds, 10, 64)
 	n, wrong := strconv.ParseUint(nanos, 10, 30)
-	return time.Unix(s, int64(n)), errors.Join(err, wrong) //nolint:gosec // 30 bits
+	return time.Unix(s, int64(n)), errors.Join(err, wrong)
 }
 
 func (d *decoder) id(from any, to reflect.Value) error {

@@ -35,13 +35,13 @@ type site struct {
 }
 
 // newAddress is an address without a server.
-func newAddress(t testing.TB) *address {
-	t.Helper()
+func newAddress(tb testing.TB) *address {
+	tb.Helper()
 	a := &address{}
 	web := httptest.NewServer(a)
 	a.URL = web.URL
-	t.Cleanup(func() {
-		a.stop(t)
+	tb.Cleanup(func() {
+		a.stop(tb)
 		web.Close()
 	})
 	return a
@@ -63,18 +63,18 @@ func (a *address) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // start starts a server at the address.
-func (a *address) start(t testing.TB, source store.Source, o server.Options) *site {
-	t.Helper()
-	client, err := holdfast.Open(context.WithoutCancel(t.Context()), source, holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+func (a *address) start(tb testing.TB, source store.Source, o server.Options) *site {
+	tb.Helper()
+	client, err := holdfast.Open(context.WithoutCancel(tb.Context()), source, holdfast.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if o.Authenticate == nil {
 		o.Authenticate = access.Anyone("anyone")
 	}
 	handler, err := server.Handler(client, o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s := &site{client: client, handler: handler}
 	s.killed, s.kill = context.WithCancel(context.Background())
@@ -83,68 +83,68 @@ func (a *address) start(t testing.TB, source store.Source, o server.Options) *si
 }
 
 // stop ends the server at the address, and what is under way there.
-func (a *address) stop(t testing.TB) {
-	t.Helper()
+func (a *address) stop(tb testing.TB) {
+	tb.Helper()
 	s := a.at.Swap(nil)
 	if s == nil {
 		return
 	}
 	s.kill()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 10*time.Second)
 	defer cancel()
 	if err := s.client.Close(ctx); err != nil {
-		t.Error(err)
+		tb.Error(err)
 	}
 }
 
 // serve serves a database, and returns the URL of the server.
-func serve(t testing.TB, source store.Source) string {
-	t.Helper()
-	a := newAddress(t)
-	a.start(t, source, server.Options{})
+func serve(tb testing.TB, source store.Source) string {
+	tb.Helper()
+	a := newAddress(tb)
+	a.start(tb, source, server.Options{})
 	return a.URL
 }
 
 // file is a database of the test.
-func file(t testing.TB) sqlite.Config {
-	t.Helper()
-	source := sqlite.File(sqlitetest.File(t))
+func file(tb testing.TB) sqlite.Config {
+	tb.Helper()
+	source := sqlite.File(sqlitetest.File(tb))
 	source.Synchronous = sqlite.Normal
 	return source
 }
 
 // open opens the store of a server, with the clock of a test.
-func open(t testing.TB, url string, clock *storetest.Clock) store.Store {
-	t.Helper()
-	return opened(t, remote.WithClock(remote.Server(url, ""), clock.Now))
+func open(tb testing.TB, url string, clock *storetest.Clock) store.Store {
+	tb.Helper()
+	return opened(tb, remote.WithClock(remote.Server(url, ""), clock.Now))
 }
 
 // connect opens the store of a server.
-func connect(t testing.TB, url string) store.Store {
-	t.Helper()
-	return opened(t, remote.Server(url, ""))
+func connect(tb testing.TB, url string) store.Store {
+	tb.Helper()
+	return opened(tb, remote.Server(url, ""))
 }
 
-func opened(t testing.TB, source store.Source) store.Store {
-	t.Helper()
-	s, err := source.Open(t.Context())
+func opened(tb testing.TB, source store.Source) store.Store {
+	tb.Helper()
+	s, err := source.Open(tb.Context())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return s
 }
 
 // until waits for a condition.
-func until(t testing.TB, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+func until(tb testing.TB, what string, condition func() bool) {
+	tb.Helper()
+	for end := time.Now().Add(30 * time.Second); !condition(); time.Sleep(time.Millisecond) { //nolint:forbidigo // it polls
 		if time.Now().After(end) {
-			t.Fatalf("%s: it has not come", what)
+			tb.Fatalf("%s: it has not come", what)
 		}
 	}
 }

@@ -30,7 +30,7 @@ type clock struct {
 
 // heard takes the time of an answer, which is that of a moment between two others: their middle.
 func (c *clock) heard(out any, began, ended time.Time) {
-	there, _ := reflect.ValueOf(out).Elem().FieldByName("Now").Interface().(time.Time)
+	there, _ := reflect.TypeAssert[time.Time](reflect.ValueOf(out).Elem().FieldByName("Now"))
 	if there.IsZero() {
 		return
 	}

@@ -77,7 +77,9 @@ func TestFit(t *testing.T) {
 		t.Error("an answer to the batch does not fit")
 	}
 	for _, other := range []*store.Batch{
-		{}, {Enqueues: []*store.Enqueue{{}}}, {Enqueues: []*store.Enqueue{{Send: &store.Send{}, FollowUps: []*store.Enqueue{{}}}}},
+		{},
+		{Enqueues: []*store.Enqueue{{}}},
+		{Enqueues: []*store.Enqueue{{Send: &store.Send{}, FollowUps: []*store.Enqueue{{}}}}},
 		{Appends: []*store.Append{{}}, Enqueues: b.Enqueues},
 	} {
 		if done := wire.AppliedOf(other); !errors.Is(done.SetIn(b), store.ErrUnavailable) {

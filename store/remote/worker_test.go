@@ -32,32 +32,32 @@ func (e *effects) do(name string) int {
 }
 
 // client opens a full client of a server.
-func client(t testing.TB, url string) *holdfast.Client {
-	t.Helper()
-	hf, err := holdfast.Open(context.WithoutCancel(t.Context()), remote.Server(url, ""), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+func client(tb testing.TB, url string) *holdfast.Client {
+	tb.Helper()
+	hf, err := holdfast.Open(context.WithoutCancel(tb.Context()), remote.Server(url, ""), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 10*time.Second)
 		defer cancel()
 		if err := hf.Close(ctx); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return hf
 }
 
 // run makes a client a node until the test ends.
-func run(t testing.TB, hf *holdfast.Client) {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+func run(tb testing.TB, hf *holdfast.Client) {
+	tb.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- hf.Run(ctx) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestServerIsReplaced(t *testing.T) {
 	<-reached // the first half is recorded
 	a.stop(t)
 	time.AfterFunc(300*time.Millisecond, func() { close(goOn) }) // it ends while there is no server
-	time.Sleep(600 * time.Millisecond)
+	time.Sleep(600 * time.Millisecond)                           //nolint:forbidigo // an outage of that length
 	at := a.start(t, source, server.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

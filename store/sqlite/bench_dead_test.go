@@ -36,7 +36,8 @@ func BenchmarkDeadGroups(b *testing.B) {
 					"SELECT 1, 'k' || i, 2 FROM n",
 				fmt.Sprintf("INSERT INTO holdfast_finished (id, state, finished_at, reason, error, fingerprint, lane) "+
 					"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) "+
-					"SELECT unhex(printf('%%032x', i)), 7, i, 'error', 'it is broken', i %% %d * 7919, i %% %d %% 20 + 1 FROM n", benchsize.Of(1_000_000, 20_000), groups, groups),
+					"SELECT unhex(printf('%%032x', i)), 7, i, 'error', 'it is broken', i %% %d * 7919, i %% %d %% 20 + 1 FROM n",
+					benchsize.Of(1_000_000, 20_000), groups, groups),
 			} {
 				if _, err := db.ExecContext(b.Context(), text); err != nil {
 					b.Fatal(err)

@@ -219,7 +219,8 @@ func (a *App) checkServer(cmd *cobra.Command) error {
 			}
 			name = EnvServer
 		}
-		return arg.Usagef("%s cannot do with a server (%s): %s; name the database with --database", strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), name, why)
+		return arg.Usagef("%s cannot do with a server (%s): %s; name the database with --database",
+			strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), name, why)
 	}
 	switch {
 	case a.Server == "" && a.TokenFile != "" && cmd.Flags().Changed(FlagTokenFile):

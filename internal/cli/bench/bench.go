@@ -47,7 +47,7 @@ of the database are slower while it runs.`,
   holdfast bench --database postgres://localhost/app --seconds 10 --jobs 200000
   holdfast bench --output json | jq '.[] | {scenario, per_second}'`,
 		Args:        arg.Takes(0, 0),
-		Annotations: app.NeedsDatabase(app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet), "it measures in a place of its own in the database"),
+		Annotations: app.NeedsDatabase(app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet), "it measures in a place of its own"),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err

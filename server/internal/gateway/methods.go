@@ -109,7 +109,7 @@ func field(name string) reflect.StructField {
 // one.
 func parts(out any) (err *error, now *time.Time) {
 	v := reflect.ValueOf(out).Elem()
-	err, _ = v.FieldByName("Err").Addr().Interface().(*error)
-	now, _ = v.FieldByName("Now").Addr().Interface().(*time.Time)
+	err, _ = reflect.TypeAssert[*error](v.FieldByName("Err").Addr())
+	now, _ = reflect.TypeAssert[*time.Time](v.FieldByName("Now").Addr())
 	return err, now
 }

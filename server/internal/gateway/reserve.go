@@ -25,7 +25,7 @@ func reserve(ctx context.Context, st store.Store, r *store.Reservation) (any, er
 	}
 	err := st.Reserve(ctx, r)
 	if found.Differs && err != nil {
-		return &wire.Out[wire.Reserved, wire.AppendDone]{A: found}, nil
+		return &wire.Out[wire.Reserved, wire.AppendDone]{A: found}, nil //nolint:nilerr // the error is that of refused
 	}
 	return &wire.Out[wire.Reserved, wire.AppendDone]{A: found, B: wire.AppendDoneOf(r.Append), Err: err}, nil
 }
