@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/journal"
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -94,6 +95,9 @@ type redrive struct {
 func (r *redrive) prepare() error {
 	o := r.options
 	if o.Queue != "" {
+		if err := valid.Name("queue", o.Queue); err != nil {
+			return err
+		}
 		r.change.Queue = &o.Queue
 	}
 	if o.Priority != 0 {
@@ -153,8 +157,8 @@ func (r *redrive) one(ctx context.Context, job *store.Record, raw *store.Journal
 	}
 	if args := r.options.Args; args != nil {
 		params.Edit.Args, result.Err = args(job)
-		if result.Err == nil && params.Edit.Args != nil && !json.Valid(params.Edit.Args) {
-			result.Err = fmt.Errorf("%w: the new args of job %s are not JSON", store.ErrInvalid, job.ID)
+		if result.Err == nil && params.Edit.Args != nil {
+			result.Err = store.About(job.ID, "redriving", valid.JSON("args", params.Edit.Args, math.MaxInt))
 		}
 		if result.Err != nil {
 			return result, nil //nolint:nilerr // it concerns this job alone

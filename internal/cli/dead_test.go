@@ -63,6 +63,10 @@ func TestDead(t *testing.T) {
 		{"redrive", "none", "--rate", "5/d"},
 		{"redrive", "none", "--rate", "0/s"},
 		{"redrive", "none", "--args", "{"},
+		{"redrive", "none", "--args", "{\"password\":\"secret\",\"x\":\"\xff\"}"},
+		{"redrive", "none", "--args", `"\u0000"`},
+		{"redrive", "none", "--to-queue", "a\xff"},
+		{"redrive", "none", "--to-queue", "a\xff", "--dry-run"},
 		{"list", "--limit", "0"},
 	} {
 		s.expect(s.run(append([]string{"dead"}, wrong...)...), 64)

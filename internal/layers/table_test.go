@@ -398,7 +398,7 @@ var layers = []layer{
 	{pattern: "doctor", imports: []string{"store"}, tests: support},
 	{pattern: "events", imports: []string{".", "internal/access", "store"}, tests: support},
 	{
-		pattern: "dead", imports: []string{".", "internal/access", "internal/engine", "internal/journal", "store"},
+		pattern: "dead", imports: []string{".", "internal/access", "internal/engine", "internal/journal", "internal/valid", "store"},
 		tests: append([]string{"events"}, support...),
 	},
 	{pattern: "search", imports: []string{".", "internal/access", "store"}, tests: append([]string{"schedule"}, support...)},
@@ -544,7 +544,7 @@ var layers = []layer{
 	},
 	{pattern: "internal/cli/access", imports: append([]string{".", "apikey", "namespace", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/feed", imports: append([]string{".", "events", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/dead", imports: append([]string{".", "dead", "store"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/dead", imports: append([]string{".", "dead", "internal/valid", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/counts", imports: append([]string{".", "stats"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/archives", imports: append([]string{"archive", "store"}, ofVerbs...), tests: support},

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -111,6 +112,9 @@ after its last step that succeeded, and keeps its args.`,
 			if cmd.Flags().Changed("priority") && (o.Priority < 1 || o.Priority > 4) {
 				return arg.Usagef("--priority %d: must be between 1 and 4", o.Priority)
 			}
+			if err := valid.Name("--to-queue", queue); queue != "" && err != nil {
+				return arg.InvalidIsUsage(err)
+			}
 			if err := a.parseOptions(&o, rate, args, in); err != nil {
 				return err
 			}
@@ -142,10 +146,11 @@ func (a verbs) parseOptions(o *dead.Options, rate, args, in string) (err error) 
 		return err
 	}
 	if args != "" {
-		if !json.Valid([]byte(args)) {
-			return arg.Usagef("--args is not JSON: %.60q", args)
+		checked, err := arg.CheckJSON([]byte(args))
+		if err != nil {
+			return arg.Usagef("--args: %v", err)
 		}
-		o.Args = func(*store.Record) (json.RawMessage, error) { return json.RawMessage(args), nil }
+		o.Args = func(*store.Record) (json.RawMessage, error) { return checked, nil }
 	}
 	if in == "" {
 		return nil

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -75,9 +76,11 @@ func lives(e *env.Env) {
 		reset.After != next || reset.Newest != second.Newest || reset.Oldest != second.Oldest {
 		e.Fatalf("a position of another life: %v", err)
 	}
-	later := store.FeedPosition{Life: second.Newest.Life, Count: 1}
-	if _, err := e.Store.ReadFeed(e.Ctx, store.FeedParams{After: later, Limit: 1}); !errors.Is(err, store.ErrFeedReset) {
-		e.Fatalf("a position after the last change: %v", err)
+	for _, count := range []int64{1, math.MaxInt64 - 1000, math.MaxInt64} {
+		later := store.FeedPosition{Life: second.Newest.Life, Count: count}
+		if _, err := e.Store.ReadFeed(e.Ctx, store.FeedParams{After: later, Limit: 1000}); !errors.Is(err, store.ErrFeedReset) {
+			e.Fatalf("position %d after the last change: %v", count, err)
+		}
 	}
 	if all, _ := e.Changes(second.Newest); len(all) > 0 {
 		e.Fatalf("told: %+v", all)

@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -151,7 +152,7 @@ func (s *Store) ReadFeed(ctx context.Context, params store.FeedParams) (page sto
 	}
 	after := int64(-1)
 	if !params.After.IsZero() {
-		after = params.After.Count
+		after = min(params.After.Count, math.MaxInt64-int64(params.Limit)-1) // which is behind all, too
 	}
 	var status store.FeedStatus
 	var lanes []int32
