@@ -20,6 +20,9 @@ type Store struct {
 // Wrap returns a store whose wake-ups are passed on.
 func Wrap(inner store.Store) *Store { return &Store{Store: inner, listeners: map[*listener]bool{}} }
 
+// Unwrap returns the store below.
+func (s *Store) Unwrap() store.Store { return s.Store }
+
 // listener is one who watches: this process, or a remote client.
 type listener struct {
 	client string // "": this process

@@ -47,6 +47,20 @@ func New(st store.Store) *Registry { return &Registry{store: st, spaces: map[str
 // command is rehearsed, which keeps nothing.
 type Anything interface{ TakesAnyAttribute() }
 
+// takesAnything reports whether a store, or one that it is wrapped around, is such a one.
+func takesAnything(st store.Store) bool {
+	for {
+		if _, ok := st.(Anything); ok {
+			return true
+		}
+		around, ok := st.(interface{ Unwrap() store.Store })
+		if !ok {
+			return false
+		}
+		st = around.Unwrap()
+	}
+}
+
 // Check reports why jobs of a namespace cannot have the attributes: ErrInvalid, for a value that is
 // none, or for a name that is not declared or has another type; or an error of the store. Values
 // that are texts become those of the declared types. If unset, attributes may be without a value.
@@ -54,7 +68,7 @@ func (r *Registry) Check(ctx context.Context, namespace string, list []store.Att
 	if len(list) == 0 {
 		return nil
 	}
-	if _, ok := r.store.(Anything); ok {
+	if takesAnything(r.store) {
 		for i := range list {
 			if err := store.CheckAttributeName(list[i].Name); err != nil {
 				return err

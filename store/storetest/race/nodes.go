@@ -331,7 +331,8 @@ func raceCancelGone(e *env.Env) {
 					return err
 				}
 				for _, r := range results {
-					if r.Err != nil || (r.State != store.Running && r.State != store.Cancelled) {
+					// An available one was released in this moment: the sweep applies the request.
+					if r.Err != nil || r.State != store.Running && r.State != store.Cancelled && r.State != store.Available {
 						return fmt.Errorf("cancel answered %+v", r)
 					}
 				}
