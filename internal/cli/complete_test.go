@@ -50,7 +50,7 @@ func TestNoFilesWhereNoneAreMeant(t *testing.T) {
 					return // it takes no value
 				}
 				_, files := s.complete(slices.Concat(verb, []string{"--" + f.Name, ""})...)
-				if want := slices.Contains([]string{app.FlagDatabase, app.FlagCodecKeys, "file", "archive"}, f.Name); files != want {
+				if want := slices.Contains([]string{app.FlagDatabase, app.FlagCodecKeys, app.FlagTokenFile, "file", "archive"}, f.Name); files != want {
 					t.Errorf("%s --%s: files %t, want %t", cmd.CommandPath(), f.Name, files, want)
 				}
 			}
