@@ -34,7 +34,8 @@ func TestConformanceInPortions(t *testing.T) {
 	conform(t, 1, "Action", "After", "Checkpoint", "Claim", "ClockBack", "Closed", "Count", "Demand", "Depend", "Enqueue", "Fence",
 		"Filter", "Fire", "Grant", "Held", "Hold", "Invalid", "Large", "Leader", "Limit", "Match", "Message", "Namespace", "NodeMode",
 		"Nodes", "Obstacles", "Order", "OrderingKey", "Outcome", "Promote", "Queues", "Race", "RaceContext", "RaceEdit", "RaceLimit",
-		"Read", "Rescue", "Rest", "RetainQueues", "Schedule", "Slots", "Sort", "Start", "Told", "Transitions", "TurnTold", "Unique", "Unit", "Unserved",
+		"Read", "Rescue", "Rest", "RetainQueues", "Schedule", "Slots", "Sort", "Start",
+		"Told", "Transitions", "TurnTold", "Unique", "Unit", "Unserved",
 		"Version", "Wait", "Words")
 }
 
