@@ -107,7 +107,7 @@ func (r *Registry) read(ctx context.Context, namespace string) (map[string]store
 	return types, nil
 }
 
-func check(namespace string, types map[string]store.AttributeType, list []store.Attribute, unset bool) (err error) {
+func check(namespace string, types map[string]store.AttributeType, list []store.Attribute, unset bool) error {
 	for i := range list {
 		a := &list[i]
 		if err := store.CheckAttributeName(a.Name); err != nil {
@@ -117,9 +117,11 @@ func check(namespace string, types map[string]store.AttributeType, list []store.
 		if !is {
 			return store.UndeclaredAttribute(namespace, a.Name, a.Value.Type)
 		}
-		if a.Value, err = a.Value.As(declared); err != nil {
+		value, err := a.Value.As(declared)
+		if err != nil { // it stays the text that it is: it is looked at once more, and must not count as none then
 			return fmt.Errorf("%w (of the search attribute %q)", err, a.Name)
 		}
+		a.Value = value
 		if a.Value.Type != 0 && a.Value.Type != declared {
 			return store.OtherAttributeType(namespace, a.Name, declared, a.Value.Type)
 		}

@@ -17,16 +17,17 @@ func TestCheckReadsWhatItMust(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	st := faults.Wrap(model.New(func() time.Time { return now }), nil)
-	declare := func(name string) {
+	declare := func(name string, typ store.AttributeType) {
 		t.Helper()
 		err := st.DeclareAttributes(t.Context(), store.DeclareAttributesParams{
-			Namespace: "n", Attributes: []store.DeclaredAttribute{{Name: name, Type: store.AttributeKeyword}},
+			Namespace: "n", Attributes: []store.DeclaredAttribute{{Name: name, Type: typ}},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	declare("a")
+	declare("a", store.AttributeKeyword)
+	declare("n", store.AttributeInt)
 	r := searched.New(st)
 	check := func(name string, reads int, want error) {
 		t.Helper()
@@ -45,7 +46,7 @@ func TestCheckReadsWhatItMust(t *testing.T) {
 	check("a", 1, nil)
 	check("a", 0, nil)
 	check("b", 1, store.ErrInvalid)
-	declare("b")
+	declare("b", store.AttributeKeyword)
 	check("b", 1, nil)
 	if _, err := st.RemoveAttribute(t.Context(), store.RemoveAttributeParams{Namespace: "n", Name: "a", Limit: 1}); err != nil {
 		t.Fatal(err)
@@ -62,6 +63,12 @@ func TestCheckReadsWhatItMust(t *testing.T) {
 	}
 	if err := r.Check(t.Context(), "n", []store.Attribute{{Name: "b"}}, true); err != nil {
 		t.Errorf("one to unset: %v", err)
+	}
+	for range 2 { // what was read holds, and is looked at before it is read again
+		text := []store.Attribute{{Name: "n", Value: store.TextValue("many")}}
+		if err := r.Check(t.Context(), "n", text, true); !errors.Is(err, store.ErrInvalid) || text[0].Value != store.TextValue("many") {
+			t.Errorf("a text that is no number: %v, %v", text[0].Value, err)
+		}
 	}
 	if err := r.Check(t.Context(), "other", []store.Attribute{{Name: "b"}}, true); !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("of another namespace: %v", err)
