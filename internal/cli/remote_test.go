@@ -70,7 +70,7 @@ func TestServerOrDatabase(t *testing.T) {
 	s := migrated(t)
 	const nobody = "http://127.0.0.1:1"
 	s.expect(s.run("job", "list", "--database", s.db, "--server", nobody), app.ExitUsage, "--database and --server cannot be used together")
-	s.expect(s.run("job", "list", "--server", nobody), 1, "server "+nobody+" did not answer")
+	s.expect(s.run("job", "list", "--server", nobody), 1, "server "+nobody+" did not answer", "check --server")
 	s.env[app.EnvServer] = nobody
 	s.expect(s.run("job", "list"), app.ExitUsage, "HOLDFAST_DATABASE and HOLDFAST_SERVER are both set")
 	s.ok("job", "list", "--database", s.db)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/holdfastdev/holdfast/internal/wire"
 	"github.com/holdfastdev/holdfast/store"
@@ -172,11 +173,23 @@ type problem struct {
 	Detail string `json:"detail"`
 }
 
+// plain is what an answer says that is no problem document: its status, and a line of text if it is
+// one, such as that the server is starting.
+func plain(answer *http.Response, data []byte) string {
+	const most = 200
+	line := strings.TrimSpace(string(data))
+	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") || line == "" || len(line) > most ||
+		strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return answer.Status
+	}
+	return answer.Status + ": " + line
+}
+
 // refused is the error of a request that the server, or who stands before it, has refused.
 func (s *Store) refused(answer *http.Response, data []byte) error {
 	var p problem
 	if json.Unmarshal(data, &p) != nil || p.Detail == "" { // it comes from a proxy
-		p = problem{Detail: answer.Status}
+		p = problem{Detail: plain(answer, data)}
 	}
 	status := answer.StatusCode
 	switch {

@@ -75,6 +75,9 @@ func ExitCode(err error) int {
 // cancelled is the text of a cancelled context at the end of an error.
 var cancelled = regexp.MustCompile(`:?\s*context canceled`)
 
+// ofServer is how package remote names a server in what it says.
+var ofServer = regexp.MustCompile(`\bserver https?://`)
+
 // Explain formats an error as one line. It replaces terms of the library by what the user can do.
 func Explain(err error) string {
 	text := err.Error()
@@ -86,6 +89,9 @@ func Explain(err error) string {
 	case errors.As(err, &unique):
 		text = strings.Replace(text, unique.Error(), fmt.Sprintf("rejected: job %s holds the unique key", unique.Holder), 1)
 	case isCodec, strings.Contains(text, "PostgreSQL at "): // it is no matter of the database, or the store says what to do
+	case ofServer.MatchString(text) && errors.Is(err, holdfast.ErrUnavailable):
+		text += "; check --server and that the server is up"
+	case ofServer.MatchString(text): // the server says what to do
 	case errors.Is(err, holdfast.ErrUnavailable):
 		text += "; check --database and that the database is up"
 	case errors.Is(err, holdfast.ErrReadOnly):
