@@ -538,7 +538,8 @@ var layers = []layer{
 	{
 		pattern: "internal/cli/nodes",
 		imports: append([]string{
-			".", "apikey", "archive", "internal/builtin", "internal/cli/listen", "maintain", "server", "server/access", "store", "store/dsn",
+			".", "apikey", "archive", "events", "internal/builtin", "internal/cli/listen", "internal/supervise", "maintain", "server",
+			"server/access", "store", "store/dsn",
 		}, ofVerbs...),
 		tests: support,
 	},

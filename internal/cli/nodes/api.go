@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/apikey"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/listen"
@@ -31,6 +30,7 @@ const (
 	flagHost     = "host"
 	flagOrigin   = "origin"
 	flagReadOnly = "read-only"
+	flagFeed     = "feed"
 )
 
 // The variables of these flags, and that of the token.
@@ -39,6 +39,7 @@ const (
 	EnvHost     = "HOLDFAST_HOST"
 	EnvOrigin   = "HOLDFAST_ORIGIN"
 	EnvReadOnly = "HOLDFAST_READ_ONLY"
+	EnvFeed     = "HOLDFAST_FEED"
 	EnvToken    = app.EnvToken
 )
 
@@ -59,13 +60,27 @@ type apiFlags struct {
 	hosts    []string
 	origins  []string
 	readOnly bool
+	feed     bool // is switched on
 
-	token string                      // what is made for dev
-	end   func(context.Context) error // of API keys; nil: there are none
+	token string                        // what is made for dev
+	ends  []func(context.Context) error // of what mount has begun
+}
+
+// end ends what mount has begun.
+func (f *apiFlags) end(ctx context.Context) (err error) {
+	if f == nil {
+		return nil
+	}
+	for _, end := range f.ends {
+		err = errors.Join(err, end(ctx))
+	}
+	return err
 }
 
 func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 	flags := cmd.Flags()
+	flags.BoolVar(&f.feed, flagFeed, true, "switch the feed of changes on, as \"holdfast event on\" does; =false: leave it as it is")
+	app.Variable(flags, flagFeed, EnvFeed)
 	if f.dev {
 		flags.StringVar(address, flagListen, defaultListen, "serve the API, /metrics, /healthz and /readyz on `ADDRESS`; none: do not listen")
 		return
@@ -171,9 +186,11 @@ func (a verbs) listenForAPI(ctx context.Context, f *settings, said bool) (*liste
 // mount serves the API of a client.
 func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o server.Options, log *slog.Logger) error {
 	if f.api.auth == authKeys {
-		var keys *apikey.Cache
-		keys, f.api.end = server.APIKeys(client)
-		o.Authenticate = access.Keys(keys)
+		keys, end := server.APIKeys(client)
+		o.Authenticate, f.api.ends = access.Keys(keys), append(f.api.ends, end)
+	}
+	if f.api.feed && !f.api.readOnly {
+		f.api.ends = append(f.api.ends, feedOn(client, log))
 	}
 	o.Log, o.Metrics, o.Stopping = log, s.Metrics(), s.Closing()
 	handler, err := server.Handler(client, o)

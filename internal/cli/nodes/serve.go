@@ -150,9 +150,7 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 	if err != nil && !source.hasJoined() {
 		err = fmt.Errorf("cannot start a node on %s: %w", s.source, err)
 	}
-	if f.api != nil && f.api.end != nil {
-		err = errors.Join(err, f.api.end(ctx))
-	}
+	err = errors.Join(err, f.api.end(ctx))
 	return errors.Join(err, app.CloseClient(ctx, client))
 }
 
