@@ -62,8 +62,9 @@ type apiFlags struct {
 	readOnly bool
 	feed     bool // is switched on
 
-	token string                        // what is made for dev
-	ends  []func(context.Context) error // of what mount has begun
+	token  string                        // what is made for dev
+	joined chan struct{}                 // closed once the node has joined
+	ends   []func(context.Context) error // of what mount has begun
 }
 
 // end ends what mount has begun.
@@ -106,6 +107,7 @@ func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 	if f == nil {
 		return server.Options{}, nil
 	}
+	f.joined = make(chan struct{})
 	o := server.Options{ReadOnly: f.readOnly, Hosts: split(f.hosts), Origins: split(f.origins)}
 	for _, origin := range o.Origins {
 		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
@@ -190,7 +192,7 @@ func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o s
 		o.Authenticate, f.api.ends = access.Keys(keys), append(f.api.ends, end)
 	}
 	if f.api.feed && !f.api.readOnly {
-		f.api.ends = append(f.api.ends, feedOn(client, log))
+		f.api.ends = append(f.api.ends, feedOn(f.api.joined, client, log))
 	}
 	o.Log, o.Metrics, o.Stopping = log, s.Metrics(), s.Closing()
 	handler, err := server.Handler(client, o)
@@ -203,6 +205,7 @@ func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o s
 
 // saysAPI tells where the API is, once the node has joined: what cannot join says only why.
 func (a verbs) saysAPI(s *listen.Server, f *apiFlags) {
+	close(f.joined)
 	if f.dev {
 		a.Notef("The API is on http://%s. To open it in a browser: http://%s/?token=%s\n"+
 			"Elsewhere: curl -H 'Authorization: Bearer %s' http://%s/api/v1/jobs",

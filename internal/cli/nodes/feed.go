@@ -15,12 +15,18 @@ import (
 // feedAgain is after how long it is tried again to switch the feed on.
 const feedAgain = time.Minute
 
-// feedOn switches the feed of changes on, which is read through the API. Meanwhile everything else
-// goes on: on PostgreSQL it may have to wait for transactions. It returns what ends that.
-func feedOn(client *holdfast.Client, log *slog.Logger) (end func(context.Context) error) {
+// feedOn switches the feed of changes on, which is read through the API, once the node has joined.
+// Meanwhile everything else goes on: on PostgreSQL it may have to wait for transactions. It returns
+// what ends that.
+func feedOn(joined <-chan struct{}, client *holdfast.Client, log *slog.Logger) (end func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	working.Go(func() {
+		select {
+		case <-joined:
+		case <-ctx.Done():
+			return
+		}
 		for {
 			_, err := events.On(ctx, client)
 			switch {
