@@ -73,6 +73,9 @@ func (d *decoder) value(from any, to reflect.Value, depth int) error {
 			return err
 		}
 		to.Set(reflect.New(t.Elem()))
+		if object, ok := from.(map[string]any); ok && canBeNull(t.Elem()) && object["nil"] == true {
+			return nil // nothing
+		}
 		return d.value(from, to.Elem(), depth)
 	case reflect.Struct:
 		return d.fields(from, to, depth)

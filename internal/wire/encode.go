@@ -52,8 +52,12 @@ func (e *encoder) value(v reflect.Value, depth int) error {
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		if v.IsNil() {
+		switch {
+		case v.IsNil():
 			e.add("null")
+			return nil
+		case canBeNull(v.Type().Elem()) && v.Elem().IsNil():
+			e.add(nothing)
 			return nil
 		}
 		return e.value(v.Elem(), depth)
@@ -67,6 +71,13 @@ func (e *encoder) value(v reflect.Value, depth int) error {
 		return e.scalar(v)
 	}
 }
+
+// nothing is what a pointer to an empty list, or map, that is nil is sent as: null is a pointer that
+// is nil itself, which means that nothing was said.
+const nothing = `{"nil":true}`
+
+// canBeNull reports whether there is a value of a type that is sent as null.
+func canBeNull(t reflect.Type) bool { return t.Kind() == reflect.Slice || t.Kind() == reflect.Map }
 
 func (e *encoder) scalar(v reflect.Value) error {
 	switch v.Kind() {
