@@ -72,8 +72,8 @@ func (e *encoder) value(v reflect.Value, depth int) error {
 	}
 }
 
-// nothing is what a pointer to an empty list, or map, that is nil is sent as: null is a pointer that
-// is nil itself, which means that nothing was said.
+// nothing is what a pointer to an empty list, or map, that is nil is sent as: null is a pointer
+// that is nil itself, which means that nothing was said.
 const nothing = `{"nil":true}`
 
 // canBeNull reports whether there is a value of a type that is sent as null.

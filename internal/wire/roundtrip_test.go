@@ -147,8 +147,8 @@ func hollow(v reflect.Value) {
 		}
 		hollow(v.Elem())
 	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			hollow(v.Field(i))
+		for _, f := range v.Fields() {
+			hollow(f)
 		}
 	case v.Kind() == reflect.Slice:
 		for i := range v.Len() {

@@ -43,9 +43,13 @@ func TestFreedSlotsAreTold(t *testing.T) {
 	grant(other, 0, 0)
 	grant(slack, 1, 1)
 	want := store.Wake{Kind: store.WakeSlotsFree, Namespace: "default", Queue: "slack"}
-	got := <-wakes
+	got := store.Wake{Kind: store.WakeAll}
 	for got.Kind == store.WakeAll {
-		got = <-wakes
+		select {
+		case got = <-wakes:
+		case <-time.After(30 * time.Second):
+			t.Fatal("it is not told that slots are free")
+		}
 	}
 	if got.Kind != want.Kind || got.Namespace != want.Namespace || got.Queue != want.Queue {
 		t.Errorf("told %+v", got)

@@ -213,12 +213,8 @@ var StuckHeader = []string{"QUEUE", "KEY", "JOB", "FAILED", "REASON", "WAITING"}
 
 // StuckRow formats a stuck key for a table.
 func StuckRow(now time.Time, queue string, k *store.StuckKey) []string {
-	waiting := strconv.Itoa(k.Waiting.N)
-	if k.Waiting.More {
-		waiting += "+"
-	}
 	return []string{
 		output.Clip(queue, output.MaxName), output.Clip(k.Key, output.MaxName), k.Job.String(),
-		output.Ago(now, k.Since), string(k.Reason), waiting,
+		output.Ago(now, k.Since), string(k.Reason), CountText(k.Waiting),
 	}
 }
