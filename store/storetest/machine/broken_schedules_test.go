@@ -5,10 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
@@ -40,32 +37,6 @@ func TestTheMachineNoticesSchedules(t *testing.T) {
 	} {
 		noticesSoon(t, name, c.breaks, c.mode)
 	}
-}
-
-// noticesSoon checks that a machine fails on a store that is broken, whatever sequences it draws:
-// three times within a thousand each, of which most need few.
-func noticesSoon(t *testing.T, name string, breaks func(store.Store) store.Store, mode mode) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it draws until somebody notices")
-	}
-	t.Run(name, func(t *testing.T) {
-		t.Parallel()
-		open := func(_ *testing.T, clock *env.Clock) store.Store { return breaks(model.New(clock.Now)) }
-		for range 3 {
-			said := ""
-			for check := 0; said == "" && check < 10; check++ {
-				said = failure(func(tb rapid.TB) {
-					stores := &pool{t: t, open: open}
-					rapid.Check(tb, func(t *rapid.T) { stores.check(t, mode) })
-				})
-			}
-			if said == "" {
-				t.Fatal("nobody noticed")
-			}
-			t.Log(said)
-		}
-	})
 }
 
 // fires carries out other fires than it is told to.

@@ -2,18 +2,12 @@ package machine
 
 import (
 	"flag"
-	"fmt"
 	"os"
-	"runtime"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/storetest/env"
-	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
 // The failures below are wanted: they need not be kept, nor made small.
@@ -22,12 +16,18 @@ func TestMain(m *testing.M) {
 	if racing.Less() {
 		return // a machine has one goroutine
 	}
-	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s", "rapid.checks": "200"} {
-		if err := flag.Set(name, value); err != nil {
+	set("rapid.nofailfile", "true")
+	set("rapid.shrinktime", "0s")
+	if err := seeds.read(); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if *update {
+		if err := seeds.write(); err != nil {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(code)
 }
 
 // TestTheMachineNotices breaks the model in many places, one at a time. A machine that lets one
@@ -142,74 +142,3 @@ func TestTheMachineNoticesWhatJobsRemember(t *testing.T) {
 		notices(t, name, c.breaks, c.mode)
 	}
 }
-
-// notices checks that a machine fails on a store that is broken.
-func notices(t *testing.T, name string, breaks func(store.Store) store.Store, mode mode) {
-	t.Helper()
-	noticesOpened(t, name, func(clock *env.Clock) store.Store { return breaks(model.New(clock.Now)) }, mode)
-}
-
-// noticesOpened does so with a store that is broken from the beginning.
-func noticesOpened(t *testing.T, name string, opened func(*env.Clock) store.Store, mode mode) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it draws until somebody notices")
-	}
-	t.Run(name, func(t *testing.T) {
-		t.Parallel()
-		open := func(_ *testing.T, clock *env.Clock) store.Store { return opened(clock) }
-		said := ""
-		// Some mistakes show in one run of several hundred: one that hides for 2,000 runs now and
-		// then does not do so for 10,000.
-		for try := 0; said == "" && try < 50; try++ {
-			said = failure(func(tb rapid.TB) {
-				stores := &pool{t: t, open: open}
-				rapid.Check(tb, func(t *rapid.T) { stores.check(t, mode) })
-			})
-		}
-		if said == "" {
-			t.Fatal("nobody noticed")
-		}
-		t.Log(said)
-	})
-}
-
-// failure runs a check that is to fail, and returns what it says; "" if it passes.
-func failure(check func(rapid.TB)) string {
-	probe := &probe{}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		check(probe)
-	}()
-	<-done
-	return probe.said
-}
-
-// probe is a test that nobody sees. It remembers the first thing that is said when it fails.
-type probe struct{ said string }
-
-func (*probe) Helper()             {}
-func (*probe) Name() string        { return "probe" }
-func (*probe) Logf(string, ...any) {}
-func (*probe) Log(...any)          {}
-
-func (p *probe) Errorf(format string, args ...any) {
-	if p.said == "" {
-		p.said = fmt.Sprintf(format, args...)
-	}
-}
-
-func (p *probe) Fatalf(format string, args ...any) {
-	p.Errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (p *probe) Skipf(string, ...any) { runtime.Goexit() }
-func (p *probe) Skip(...any)          { runtime.Goexit() }
-func (p *probe) SkipNow()             { runtime.Goexit() }
-func (p *probe) Error(args ...any)    { p.Errorf("%v", args) }
-func (p *probe) Fatal(args ...any)    { p.Fatalf("%v", args) }
-func (p *probe) FailNow()             { p.Fatalf("failed") }
-func (p *probe) Fail()                { p.Errorf("failed") }
-func (p *probe) Failed() bool         { return p.said != "" }
