@@ -23,10 +23,11 @@ func (c *Client) Delete(ctx context.Context, reason string, ids ...ID) ([]store.
 }
 
 // Edit changes a job that does not run and has not finished, with options of an enqueue: Queue,
-// Priority, RunAt, Delay, MaxAttempts, Timeout, HeartbeatTimeout, Deadline, Backoff, Tags and
-// Metadata. Others are an ErrInvalid, and so are none. Tags and Metadata can be changed of any job,
-// and replace those that it has. Either all of it happens, and the next run has all of it, or
-// nothing.
+// Priority, RunAt, Delay, MaxAttempts, Timeout, HeartbeatTimeout, Deadline, Backoff, Tags,
+// Metadata, and the values of package search. Others are an ErrInvalid, and so are none. Tags and
+// Metadata can be changed of any job, and replace those that it has; search attributes can be
+// changed of one that runs, too, but of none that has finished, and leave those with other names.
+// Either all of it happens, and the next run has all of it, or nothing.
 //
 // The job takes its place by its priority and run time at once. A job that waits for a signal, a
 // child or a time of its own has no run time to change, and one that waits for it with an ordering
@@ -174,8 +175,8 @@ func (c *Client) editOf(opts []EnqueueOption) (e store.Edit, unique *Unique, err
 	if len(job.Tags) == 0 || &job.Tags[0] != &noTags[0] {
 		e.Tags = &job.Tags
 	}
-	e.Metadata = job.Metadata
-	return e, spec.unique, nil
+	e.Metadata, e.Attributes = job.Metadata, job.Attributes
+	return e, spec.unique, c.checkAttributes(c.namespace, e.Attributes, true)
 }
 
 // uneditable says which of the options cannot change a job, an ErrInvalid.
@@ -190,8 +191,6 @@ func uneditable(spec *enqueueSpec) error {
 		return invalid("edit", "a business key cannot be changed")
 	case job.Options.Limit != "", job.Options.FairKey != "", spec.fairOf != nil:
 		return invalid("edit", "the limit per key, its key, and the fair key cannot be changed")
-	case len(job.Attributes) > 0:
-		return invalid("edit", "search attributes are set by enqueues and runs; search.Set changes them in a run")
 	case len(spec.wanted) > 0:
 		return invalid("edit", "follow-ups are given when the job is enqueued; after.Failed and others let jobs follow one that is there")
 	case len(spec.enqueue.After) > 0:

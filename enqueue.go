@@ -111,7 +111,7 @@ func (c *Client) complete(spec *enqueueSpec) error {
 	if err := checkJSON("args", e.Job.Args, c.limit); err != nil {
 		return err
 	}
-	if err := c.checkAttributes(&e.Job); err != nil {
+	if err := c.checkAttributes(e.Job.Namespace, e.Job.Attributes, false); err != nil {
 		return err
 	}
 	if e.Job.Options.KeepTurn && e.Job.OrderingKey == "" {
@@ -147,14 +147,14 @@ func (c *Client) complete(spec *enqueueSpec) error {
 }
 
 // checkAttributes refuses search attributes that are not declared: a store would drop them. What is
-// declared is mostly known; else it is read.
-func (c *Client) checkAttributes(job *store.Job) error {
-	if len(job.Attributes) == 0 {
+// declared is mostly known; else it is read. If unset, they may be without a value.
+func (c *Client) checkAttributes(namespace string, list []store.Attribute, unset bool) error {
+	if len(list) == 0 {
 		return nil
 	}
 	ctx, done := context.WithTimeout(context.Background(), store.CallTimeout)
 	defer done()
-	return c.engine.Declared.Check(ctx, job.Namespace, job.Attributes, false)
+	return c.engine.Declared.Check(ctx, namespace, list, unset)
 }
 
 // completeFollowUps completes those that have passed through middleware; the others are complete.

@@ -74,16 +74,17 @@ func (k Key[T]) Name() string { return k.name }
 // Type returns its type.
 func (k Key[T]) Type() store.AttributeType { return k.typ }
 
-// Value is a value of an attribute: an option of an enqueue, and what Set takes.
+// Value is a value of an attribute, or that there is none: an option of an enqueue and of
+// Client.Edit, and what Set takes.
 type Value struct {
 	holdfast.EnqueueOption
 
 	attribute store.Attribute
 }
 
-// Is gives a job the value. Of options of one enqueue the last one with a name counts. The enqueue
-// is an ErrInvalid if the name is not declared in the client's namespace, or with another type, and
-// for a value that cannot be one.
+// Is gives a job the value. Of options of one enqueue, or of one edit, the last one with a name
+// counts. It is an ErrInvalid if the name is not declared in the client's namespace, or with
+// another type, and for a value that cannot be one.
 func (k Key[T]) Is(v T) Value {
 	a := store.Attribute{Name: k.name, Value: k.make(v)}
 	return Value{access.Search(a).(holdfast.EnqueueOption), a} //nolint:errcheck // always one
@@ -94,6 +95,13 @@ func (k Key[T]) Is(v T) Value {
 // do not know the type; use Key.Is elsewhere.
 func Text(name, text string) Value {
 	a := store.Attribute{Name: name, Value: store.TextValue(text)}
+	return Value{access.Search(a).(holdfast.EnqueueOption), a} //nolint:errcheck // always one
+}
+
+// None is that a job has no value for the attribute of a name. Client.Edit takes it, and takes the
+// value away that the job has, and so does Set; an enqueue is an ErrInvalid with it.
+func None(name string) Value {
+	a := store.Attribute{Name: name}
 	return Value{access.Search(a).(holdfast.EnqueueOption), a} //nolint:errcheck // always one
 }
 

@@ -92,9 +92,6 @@ func TestEnqueueSets(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantValues(t, client, job.ID, "amount=-7", "at=2026-03-04T05:06:07.000008Z", "customer=acme", "paid=true", "share=0.25")
-	if err := client.Edit(t.Context(), "", job.ID, amount.Is(8)); !errors.Is(err, holdfast.ErrInvalid) {
-		t.Errorf("an edit: %v", err)
-	}
 	record, err := client.Get(t.Context(), job.ID)
 	if v, ok := amount.Of(&record); err != nil || v != -7 || !ok {
 		t.Errorf("the amount is %d, %v, %v", v, ok, err)
@@ -118,6 +115,51 @@ func TestEnqueueSets(t *testing.T) {
 	if err != nil || len(page.Jobs) != 0 {
 		t.Errorf("above: %d jobs, %v", len(page.Jobs), err)
 	}
+}
+
+// TestEditSets: people set values of a job, change them and take them away, until its end; what is
+// not declared is refused, and nothing is changed then.
+func TestEditSets(t *testing.T) {
+	t.Parallel()
+	client := open(t)
+	declare(t, client, customer, amount)
+	job, err := order.Enqueue(t.Context(), client, 1, customer.Is("acme"), holdfast.Delay(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := func(opts ...holdfast.EnqueueOption) error { return client.Edit(t.Context(), "moved", job.ID, opts...) }
+	for _, one := range []struct {
+		opts []holdfast.EnqueueOption
+		want []string
+	}{
+		{[]holdfast.EnqueueOption{amount.Is(40)}, []string{"amount=40", "customer=acme"}},
+		{[]holdfast.EnqueueOption{search.Text("amount", "41"), search.None("customer")}, []string{"amount=41"}},
+		{[]holdfast.EnqueueOption{search.None("customer"), customer.Is("b")}, []string{"amount=41", "customer=b"}},
+		{[]holdfast.EnqueueOption{holdfast.Priority(1)}, []string{"amount=41", "customer=b"}},
+	} {
+		if err := edit(one.opts...); err != nil {
+			t.Fatal(err)
+		}
+		wantValues(t, client, job.ID, one.want...)
+	}
+	for what, opts := range map[string][]holdfast.EnqueueOption{
+		"not declared": {share.Is(1), amount.Is(1)}, "none of what is not declared": {search.None("share"), amount.Is(1)},
+		"another type": {search.Float("amount").Is(1)}, "no number": {search.Text("amount", "many")}, "no keyword": {customer.Is("")},
+	} {
+		if err := edit(opts...); !errors.Is(err, holdfast.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := order.Enqueue(t.Context(), client, 1, search.None("customer")); !errors.Is(err, holdfast.ErrInvalid) {
+		t.Errorf("an enqueue without a value: %v", err)
+	}
+	if _, err := client.Cancel(t.Context(), "", job.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := edit(amount.Is(1)); !errors.Is(err, holdfast.ErrConflict) {
+		t.Errorf("of a finished job: %v", err)
+	}
+	wantValues(t, client, job.ID, "amount=41", "customer=b")
 }
 
 // TestUndeclared: what is not declared is refused by whatever enqueues, with what to do; declaring

@@ -84,8 +84,8 @@ func ParseAttributeType(name string) (AttributeType, error) {
 // Attribute is the value that a job has for a name, or is to have.
 type Attribute struct {
 	Name string `json:"name"`
-	// Value is what it has. The zero value, in what a run says, is none: the job has no value for
-	// the name from then on.
+	// Value is what it has. The zero value, in what a run says and in an Edit, is none: the job has
+	// no value for the name from then on.
 	Value AttributeValue `json:"value"`
 }
 

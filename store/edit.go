@@ -10,9 +10,10 @@ import (
 
 // Edit changes a job. Fields that are nil leave what they are about as it is.
 //
-// Tags and metadata can be changed of any job. Everything else can be changed of one that does not
-// run and has not finished: either the change happens, and the next run has all of it, or the job
-// was claimed before, and it is an ErrConflict.
+// Tags and metadata can be changed of any job, and search attributes of one that has not finished,
+// also while it runs. Everything else can be changed of one that does not run and has not finished:
+// either the change happens, and the next run has all of it, or the job was claimed before, and it
+// is an ErrConflict.
 type Edit struct {
 	// Queue and Priority move the job to another lane. It keeps its run time, by which it has its
 	// place there. A job that has the turn of its ordering key gives it up if it changes its queue;
@@ -33,6 +34,9 @@ type Edit struct {
 	AddTags  []string
 	DropTags []string
 	Metadata []byte // a JSON object
+	// Attributes are search attributes that the job has from now on, or, without a value, has no
+	// more. Others stay as they are. Those that are not kept, see Attributes, change nothing.
+	Attributes []Attribute
 	// Args are those of the next run, with the codec Codec. A job that has a journal replays with
 	// those that it began with, an ErrConflict.
 	Args  []byte
@@ -155,6 +159,9 @@ func (p *EditParams) Check() error {
 	tags := slices.Concat(e.AddTags, e.DropTags)
 	if e.Tags != nil {
 		tags = append(tags, *e.Tags...)
+	}
+	if err := CheckAttributes(p.Job, e.Attributes, true); err != nil {
+		return err
 	}
 	return checkWords(p.Job, tags, e.Metadata)
 }

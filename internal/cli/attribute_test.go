@@ -56,7 +56,19 @@ func TestAttributes(t *testing.T) {
 	s.holds(s.ok("schedule", "get", "nightly", "-o", "table"), "customer=acme")
 	s.ok("schedule", "update", "nightly", "--attr", "amount=3")
 	s.holds(s.ok("schedule", "get", "nightly", "-o", "json"), `"text": "3"`, `"text": "acme"`)
-	s.expect(s.run("job", "set", other, "--attr", "amount=3"), 64, "unknown flag")
+	s.ok("job", "set", other, "--attr", "amount=3", "--remove-attr", "customer", "--reason", "moved")
+	s.holds(s.ok("job", "get", other, "-o", "table"), "attributes  ", "amount=3\n", "moved")
+	if got := strings.TrimSpace(s.ok("job", "list", "-q", "--attr", "amount=3", "--kind", "order")); got != other {
+		t.Errorf("found by what was set: %q, want %q", got, other)
+	}
+	if got := s.ok("job", "list", "-q", "--attr", "customer=a=b"); got != "" {
+		t.Errorf("found by what was removed: %q", got)
+	}
+	s.expect(s.run("job", "set", other, "--attr", "amount"), 64, "must be NAME=VALUE")
+	s.expect(s.run("job", "set", other, "--remove-attr", "amount=3"), 64, "must be the NAME of a search attribute")
+	s.expect(s.run("job", "set", other, "--attr", "amount=4", "--remove-attr", "amount"), 64, "--attr sets the same search attribute")
+	s.expect(s.run("job", "set", other, "--remove-attr", "nobody"), 64, "is not declared")
+	s.expect(s.run("job", "set", id, "--attr", "amount=4"), 1, "it is cancelled; of a finished job, only --tag and --metadata change something")
 	s.holds(s.ok("attribute", "delete", "customer", "-o", "table"), "deleted attribute customer")
 	s.expect(s.run("attribute", "delete", "customer"), 1, "not found")
 }

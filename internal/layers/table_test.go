@@ -143,8 +143,8 @@ var layers = []layer{
 	{
 		pattern: "store/sqlite/internal/tend",
 		imports: slices.Concat(onSQLite, []string{
-			"store/internal/edits", "store/internal/kept", "store/sqlite/internal/apikeys", "store/sqlite/internal/batches",
-			"store/sqlite/internal/classes",
+			"store/internal/edits", "store/internal/kept", "store/sqlite/internal/apikeys", "store/sqlite/internal/attributes",
+			"store/sqlite/internal/batches", "store/sqlite/internal/classes",
 			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/feed",
 			"store/sqlite/internal/keys", "store/sqlite/internal/limits", "store/sqlite/internal/remains",
 			"store/sqlite/internal/spans", "store/sqlite/internal/updates", "store/sqlite/internal/work",

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/search"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // JobFlags are flags that say how a job runs, for one that is enqueued now, changed, or enqueued by
@@ -23,6 +24,7 @@ type JobFlags struct {
 	tags        []string
 	metadata    string
 	attributes  []string
+	removed     []string // search attributes that are taken away
 }
 
 // Add adds the flags to a verb.
@@ -38,9 +40,14 @@ func (f *JobFlags) Add(cmd *cobra.Command) {
 	flags.StringVar(&f.metadata, "metadata", "", "JSON `OBJECT` to store with the job")
 }
 
-// AddAttributes adds the flag that sets search attributes, which cannot be changed later.
+// AddAttributes adds the flag that sets search attributes.
 func (f *JobFlags) AddAttributes(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.attributes, "attr", nil, "search attribute to find the job by, as `NAME=VALUE`; repeatable")
+}
+
+// AddRemovedAttributes adds the flag that takes search attributes away from a job that is there.
+func (f *JobFlags) AddRemovedAttributes(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.removed, "remove-attr", nil, "take its search attribute `NAME` away; repeatable")
 }
 
 // Options turns the given flags into options of the library.
@@ -63,12 +70,29 @@ func (f *JobFlags) Options(given func(string) bool) ([]holdfast.EnqueueOption, e
 		}
 		opts = append(opts, holdfast.Metadata(json.RawMessage(f.metadata)))
 	}
+	values, err := f.searched()
+	return append(opts, values...), err
+}
+
+// searched are the options that set search attributes, and take some away.
+func (f *JobFlags) searched() (opts []holdfast.EnqueueOption, err error) {
+	set := map[string]bool{}
 	for _, text := range f.attributes {
 		name, value, is := strings.Cut(text, "=")
 		if !is || name == "" || value == "" {
 			return nil, Usagef("--attr %q: must be NAME=VALUE, such as customer=acme", output.Clip(text, 60))
 		}
+		set[name] = true
 		opts = append(opts, search.Text(name, value))
+	}
+	for _, name := range f.removed {
+		switch {
+		case store.CheckAttributeName(name) != nil:
+			return nil, Usagef("--remove-attr %q: must be the NAME of a search attribute, such as customer", output.Clip(name, 60))
+		case set[name]:
+			return nil, Usagef("--remove-attr %s: --attr sets the same search attribute", name)
+		}
+		opts = append(opts, search.None(name))
 	}
 	return opts, nil
 }

@@ -20,7 +20,7 @@ func (a verbs) jobSetCommand() *cobra.Command {
 		Short: "Change a job before its next run",
 		Long: `Change a job that is not running and has not finished: its next run sees the change. What no flag
 names stays as it is, and if there is an error, all of it does. --tag and --metadata work in any
-state, also while the job runs and after its end.
+state, also while the job runs and after its end; --attr and --remove-attr until its end.
 
 Some things cannot be changed:
 - the time (--in, --at) of a job that waits for a signal, a child or a time of its own
@@ -29,7 +29,8 @@ Some things cannot be changed:
   this one start over with them
 - the args of a job with a unique key, which may depend on them`,
 		Example: `  holdfast job set ` + arg.ExampleID + ` --priority 1 --in 0s
-  holdfast job set ` + arg.ExampleID + ` --queue slow --at "2026-01-31 17:30" --reason "the printer is busy"`,
+  holdfast job set ` + arg.ExampleID + ` --queue slow --at "2026-01-31 17:30" --reason "the printer is busy"
+  holdfast job set ` + arg.ExampleID + ` --attr customer=acme --remove-attr amount`,
 		Args:        arg.Takes(1, 1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
@@ -56,6 +57,8 @@ Some things cannot be changed:
 		}),
 	}
 	f.addChanges(cmd)
+	f.AddAttributes(cmd)
+	f.AddRemovedAttributes(cmd)
 	for name, usage := range setUsage {
 		cmd.Flags().Lookup(name).Usage = usage
 	}
@@ -76,6 +79,7 @@ var setUsage = map[string]string{
 	"deadline":          "fail it if it has not finished by `TIME`, or a duration from now, even if attempts are left",
 	"tag":               "replace all its tags by `TAG`; repeatable (\"job tag\" adds and removes some)",
 	"metadata":          "replace its metadata by a JSON `OBJECT`",
+	"attr":              "set its search attribute, as `NAME=VALUE`; repeatable, and others stay",
 }
 
 func (a verbs) jobTagCommand() *cobra.Command {
@@ -108,7 +112,7 @@ func (a verbs) jobTagCommand() *cobra.Command {
 
 // editHints say what can be done about a job that is as the key says.
 var editHints = map[string]string{
-	"it is running":   "until its run has ended, only --tag and --metadata change it",
+	"it is running":   "until its run has ended, only --tag, --metadata, --attr and --remove-attr change it",
 	"it is waiting":   "its time is that of what it waits for, and with an ordering key it stays in its queue",
 	"it is completed": afterItsEnd,
 	"it is failed":    afterItsEnd,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/search"
 	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 	"github.com/holdfastdev/holdfast/store"
@@ -181,6 +182,7 @@ type JobEdit struct {
 	Backoff     *NewBackoff                `json:"backoff,omitempty"`
 	Tags        []string                   `json:"tags,omitempty" nullable:"false" doc:"Instead of all its tags"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" doc:"Instead of its metadata"`
+	Attributes  map[string]json.RawMessage `json:"attributes,omitempty" doc:"Search attributes, beside those with other names; null takes one away"`
 }
 
 func (e *JobEdit) options() ([]holdfast.EnqueueOption, error) {
@@ -191,7 +193,19 @@ func (e *JobEdit) options() ([]holdfast.EnqueueOption, error) {
 		Queue: e.Queue, Priority: e.Priority, RunAt: e.RunAt, Deadline: e.Deadline, MaxAttempts: e.MaxAttempts,
 		Timeout: e.Timeout, Heartbeat: e.Heartbeat, Backoff: e.Backoff, Tags: e.Tags, Metadata: e.Metadata,
 	}
+	var gone []holdfast.EnqueueOption
+	for name, raw := range e.Attributes {
+		if string(raw) == "null" {
+			gone = append(gone, search.None(name))
+			continue
+		}
+		if s.Attributes == nil {
+			s.Attributes = map[string]json.RawMessage{}
+		}
+		s.Attributes[name] = raw
+	}
 	opts, err := s.options("", 0)
+	opts = append(opts, gone...)
 	if err == nil && e.Delay != nil {
 		opts = append(opts, holdfast.Delay(time.Duration(*e.Delay)))
 	}

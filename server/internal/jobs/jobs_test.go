@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -279,6 +280,35 @@ func TestChanges(t *testing.T) {
 		}
 		s.OK(http.StatusNoContent, remove, "/jobs/"+id, nil)
 		s.Refused(http.StatusNotFound, "not_found", get, "/jobs/"+id, nil)
+	})
+}
+
+// TestChangesOfAttributes: search attributes are set beside others, and null takes one away.
+func TestChangesOfAttributes(t *testing.T) {
+	t.Parallel()
+	apitest.OnBoth(t, func(s *apitest.Server) {
+		s.OK(http.StatusOK, post, "/attributes", `{"attributes":[{"name":"customer","type":"keyword"},{"name":"amount","type":"int"}]}`)
+		id := s.Enqueue(map[string]any{"kind": "mail", "attributes": map[string]any{"customer": "acme"}})
+		change := func(body, want string) {
+			s.Helper()
+			job := s.OK(http.StatusOK, patch, "/jobs/"+id, body).JSON
+			var texts []string
+			for name, v := range job["attributes"].(map[string]any) {
+				texts = append(texts, fmt.Sprintf("%s=%v", name, v.(map[string]any)["text"]))
+			}
+			slices.Sort(texts)
+			if got := strings.Join(texts, " "); got != want {
+				s.Errorf("after %s its attributes are %s, not %s", body, got, want)
+			}
+		}
+		change(`{"attributes":{"amount":40}}`, "amount=40 customer=acme")
+		change(`{"attributes":{"customer":null,"amount":41}}`, "amount=41")
+		change(`{"priority":4}`, "amount=41")
+		s.Refused(http.StatusUnprocessableEntity, "invalid", patch, "/jobs/"+id, `{"attributes":{"amount":"many"}}`)
+		s.Refused(http.StatusUnprocessableEntity, "invalid", patch, "/jobs/"+id, `{"attributes":{"nobody":null}}`)
+		s.Refused(http.StatusUnprocessableEntity, "invalid", post, "/jobs", `{"kind":"mail","attributes":{"customer":null}}`)
+		s.OK(http.StatusOK, post, "/jobs/"+id+"/cancel", nil)
+		s.Refused(http.StatusConflict, "conflict", patch, "/jobs/"+id, `{"attributes":{"amount":1}}`)
 	})
 }
 

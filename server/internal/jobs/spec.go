@@ -172,6 +172,9 @@ func (s *NewJob) keepKey(at string, _ int, a *adder) error {
 
 func (s *NewJob) attributes(at string, _ int, a *adder) error {
 	for name, raw := range s.Attributes {
+		if string(raw) == "null" {
+			return problem.Invalid(at+"/attributes/"+name, "null is no value of a search attribute: leave it out")
+		}
 		text := string(raw) // of a number, true or false
 		if len(raw) > 0 && raw[0] == '"' {
 			if err := json.Unmarshal(raw, &text); err != nil {

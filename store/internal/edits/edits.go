@@ -8,6 +8,7 @@ package edits
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -18,11 +19,16 @@ import (
 // maxTags is how many tags a job may have to which some are added.
 const maxTags = 20
 
-// OnlyWords reports whether the change is one of tags and metadata, which those that run and those
-// that have finished take as well.
+// OnlyWords reports whether the change is one of tags, metadata and search attributes, which those
+// that run take as well, and, but for attributes, those that have finished.
 func OnlyWords(e *store.Edit) bool {
 	return e.Queue == nil && e.Priority == nil && e.RunAt == nil && e.MaxAttempts == nil && e.Timeout == nil && e.Heartbeat == nil &&
 		e.Deadline == nil && e.Backoff == nil && e.Args == nil
+}
+
+// OnlyAttributes reports whether the change is one of search attributes, and leaves the body alone.
+func OnlyAttributes(e *store.Edit) bool {
+	return OnlyWords(e) && e.Tags == nil && e.AddTags == nil && e.DropTags == nil && e.Metadata == nil
 }
 
 // Allowed reports why a job in a state cannot be changed like this, an ErrConflict. durable tells
@@ -32,6 +38,8 @@ func Allowed(e *store.Edit, job *store.Job, state store.State, durable, cancelli
 	switch {
 	case len(e.AddTags) > 0 && len(tagsOf(e, job.Tags)) > maxTags:
 		return fmt.Errorf("%w: job %s would have %d tags; the limit is %d", store.ErrInvalid, job.ID, len(tagsOf(e, job.Tags)), maxTags)
+	case len(e.Attributes) > 0 && state.Finished():
+		return store.JobIs(job.ID, state)
 	case OnlyWords(e):
 		return nil
 	case state == store.Running, state.Finished():
@@ -76,11 +84,13 @@ func Apply(e *store.Edit, job *store.Job) (changed bool) {
 		job.Metadata = e.Metadata
 	}
 	job.Tags = tagsOf(e, job.Tags)
+	job.Attributes = attributesOf(e, job.Attributes)
 	sameDeadline := before.Options.Deadline.Equal(job.Options.Deadline)
 	before.Options.Deadline = job.Options.Deadline
 	return before.Queue != job.Queue || before.Priority != job.Priority || before.MaxAttempts != job.MaxAttempts ||
 		before.Options != job.Options || !sameDeadline || before.Codec != job.Codec ||
-		!bytes.Equal(before.Args, job.Args) || !bytes.Equal(before.Metadata, job.Metadata) || !slices.Equal(before.Tags, job.Tags)
+		!bytes.Equal(before.Args, job.Args) || !bytes.Equal(before.Metadata, job.Metadata) ||
+		!slices.Equal(before.Tags, job.Tags) || !slices.Equal(before.Attributes, job.Attributes)
 }
 
 func set[T any](to *T, value *T) {
@@ -101,6 +111,30 @@ func tagsOf(e *store.Edit, tags []string) []string {
 		}
 	}
 	return slices.DeleteFunc(tags, func(tag string) bool { return slices.Contains(e.DropTags, tag) })
+}
+
+// attributesOf are those of a job that had these, by name.
+func attributesOf(e *store.Edit, list []store.Attribute) []store.Attribute {
+	if len(e.Attributes) == 0 {
+		return list
+	}
+	list = store.OverAttributes(slices.Clone(list), slices.Clone(e.Attributes))
+	list = slices.DeleteFunc(list, func(a store.Attribute) bool { return a.Value.Type == 0 })
+	slices.SortFunc(list, func(a, b store.Attribute) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Kept are those of some search attributes that a job of a namespace can have which has declared
+// these, or that are to be taken away from it.
+func Kept(list []store.Attribute, declared []store.DeclaredAttribute) (kept []store.Attribute) {
+	for _, a := range list {
+		if slices.ContainsFunc(declared, func(d store.DeclaredAttribute) bool {
+			return d.Name == a.Name && !d.Leaving && (a.Value.Type == 0 || a.Value.Type == d.Type)
+		}) {
+			kept = append(kept, a)
+		}
+	}
+	return kept
 }
 
 // Due is the state and the run time of a job after the change, that was in a state, and due at a

@@ -9,4 +9,5 @@ var Groups = env.Groups{
 	"Attributes":       declareTests,
 	"AttributesOfJobs": valueTests,
 	"AttributeLists":   listTests,
+	"AttributeEdits":   editTests,
 }

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -104,6 +105,8 @@ func TestTheMachineNoticesEdits(t *testing.T) {
 		"args that are not changed":           {edits(func(e *store.Edit) { e.Args = nil }), mode{}},
 		"a key that is not looked at":         {edits(func(e *store.Edit) { e.UniqueKey = []byte("other") }), mode{}},
 		"tags that are not dropped":           {edits(func(e *store.Edit) { e.DropTags = nil }), mode{}},
+		"attributes that are not changed":     {edits(func(e *store.Edit) { e.Attributes = nil }), mode{searched: true}},
+		"attributes that are not taken away":  {edits(keepAttributes), mode{searched: true}},
 		"an edit that tells of nothing":       {func(s store.Store) store.Store { return &tellsNoEdit{s} }, mode{}},
 		"a delete that does nothing":          {func(s store.Store) store.Store { return &keeps{s} }, mode{}},
 		"a delete that cancels before":        {func(s store.Store) store.Store { return &deletesAll{s} }, mode{}},
@@ -118,6 +121,11 @@ func TestTheMachineNoticesEdits(t *testing.T) {
 
 func edits(change func(*store.Edit)) func(store.Store) store.Store {
 	return func(s store.Store) store.Store { return &changes{s, change} }
+}
+
+// keepAttributes leaves those of a job that the change takes away.
+func keepAttributes(e *store.Edit) {
+	e.Attributes = slices.DeleteFunc(slices.Clone(e.Attributes), func(a store.Attribute) bool { return a.Value.Type == 0 })
 }
 
 type changes struct {

@@ -80,6 +80,7 @@ func isDue(wakes []store.Wake, at time.Time) bool {
 
 // anyEdit draws a change, mostly of one or two things.
 func (m *machine) anyEdit(t *rapid.T) (e store.Edit) {
+	e.Attributes = m.anyAttributes(t, true)
 	for range rapid.IntRange(1, 2).Draw(t, "changes") {
 		switch pick(t, "change", "queue", "priority", "run at", "run at", "attempts", "deadline", "timeout", "heartbeat",
 			"args", "metadata", "tags", "tag") {

@@ -64,6 +64,7 @@ func (s *Store) editAgain(j *job, params *store.EditParams, now time.Time) (Stat
 // edit changes a job that lets itself be changed, and returns its state then.
 func (s *Store) edit(j *job, params *store.EditParams, now time.Time) State {
 	change, was, turn := &params.Edit, *j, j.keyName()
+	change.Attributes = edits.Kept(change.Attributes, s.declared(j.Namespace))
 	changed := edits.Apply(change, &j.Job)
 	j.Job = copyOf(j.Job)
 	if edits.OnlyWords(change) {

@@ -36,7 +36,7 @@ func (s *Store) DeclareAttributes(ctx context.Context, params store.DeclareAttri
 			if err := t.Run(ctx, "attributes_lock", nil); err != nil {
 				return err
 			}
-			there, err := declared(ctx, t, params.Namespace)
+			there, err := Declared(ctx, t, params.Namespace)
 			if err != nil {
 				return err
 			}
@@ -84,10 +84,11 @@ func put(ctx context.Context, t pg.Runner, namespace string, a store.DeclaredAtt
 
 // DeclaredAttributes is that of store.Attributes, without the class of its error.
 func (s *Store) DeclaredAttributes(ctx context.Context, namespace string) ([]store.DeclaredAttribute, error) {
-	return declared(ctx, pg.One{DB: s.DB}, pg.CleanText(namespace))
+	return Declared(ctx, pg.One{DB: s.DB}, pg.CleanText(namespace))
 }
 
-func declared(ctx context.Context, t pg.Runner, namespace string) (all []store.DeclaredAttribute, err error) {
+// Declared are those of a namespace, by name, as a transaction sees them.
+func Declared(ctx context.Context, t pg.Runner, namespace string) (all []store.DeclaredAttribute, err error) {
 	all = []store.DeclaredAttribute{}
 	return all, t.Run(ctx, "attributes_declared", func(r pg.Row) error {
 		var a store.DeclaredAttribute

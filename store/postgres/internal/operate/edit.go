@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/edits"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -118,6 +119,9 @@ func (s *Store) edit(ctx context.Context, t pg.Session, params store.EditParams,
 	if err := edits.Allowed(change, &r.Job, r.State, durable, cancelling); err != nil {
 		return err
 	}
+	if err := leaveKept(ctx, t, r.Namespace, change); err != nil {
+		return err
+	}
 	changed := edits.Apply(change, &r.Job)
 	now := s.Micros()
 	if e.job, e.state, e.due = r.Job, r.State, pg.Never; !r.RunAt.IsZero() {
@@ -138,6 +142,16 @@ func (s *Store) edit(ctx context.Context, t pg.Session, params store.EditParams,
 		return err
 	}
 	return t.Run(ctx, "edit_audit", nil, pg.UUIDOf(params.Job), now, params.Actor, pg.OptText(params.Reason))
+}
+
+// leaveKept leaves those search attributes of a change that a job of a namespace can have.
+func leaveKept(ctx context.Context, t pg.Session, namespace string, change *store.Edit) error {
+	if len(change.Attributes) == 0 {
+		return nil
+	}
+	declared, err := attributes.Declared(ctx, t, namespace)
+	change.Attributes = edits.Kept(change.Attributes, declared)
+	return err
 }
 
 // again lets a job run again that has failed, whose body is locked.
@@ -207,8 +221,14 @@ func (s *Store) moveEdited(ctx context.Context, t pg.Session, e *edited) error {
 	return t.Run(ctx, "queues_used", nil, []int32{e.lane.QueueID}, []int32{e.lane.ID}, []pgtype.UUID{pg.UUIDOf(e.job.ID)}, s.Micros())
 }
 
-// writeEdited writes a body that was changed.
+// writeEdited writes what was changed of a job, but for where it is. Its body is locked, as it is
+// by runs that say something of their jobs: so neither waits for what the other one has written.
 func writeEdited(ctx context.Context, t pg.Session, job *store.Job, change *store.Edit) error {
+	var values pg.Attributes
+	values.Add(job.ID, change.Attributes)
+	if err := t.RunAll(ctx, values.Writing(nil)); err != nil || edits.OnlyAttributes(change) {
+		return err
+	}
 	options, err := pg.EncodeOptions(job.Options)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/edits"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
@@ -59,6 +60,9 @@ func edit(t *core.Tx, params store.EditParams) (store.State, error) {
 	}
 	change := &params.Edit
 	if err := edits.Allowed(change, &e.Job, e.state, e.durable, e.cancelling); err != nil {
+		return 0, err
+	}
+	if err := readAttributes(t, e.Body, change); err != nil {
 		return 0, err
 	}
 	before, was := e.Job, *e.Body
@@ -127,6 +131,25 @@ func lookAtEdited(t *core.Tx, params store.EditParams) (e edited, err error) {
 	return e, err
 }
 
+// readAttributes reads the search attributes of a job if the change is about them, and leaves of
+// the change what is kept.
+func readAttributes(t *core.Tx, b *core.Body, change *store.Edit) (err error) {
+	if len(change.Attributes) == 0 {
+		return nil
+	}
+	all, err := attributes.Declared(t, b.Namespace)
+	if err != nil {
+		return err
+	}
+	declared := make([]store.DeclaredAttribute, len(all))
+	for i := range all {
+		declared[i] = all[i].DeclaredAttribute
+	}
+	change.Attributes = edits.Kept(change.Attributes, declared)
+	b.Attributes, err = attributes.Of(t, b.ID)
+	return err
+}
+
 // writeEdited writes what has changed in the body, and finds its lane.
 func writeEdited(t *core.Tx, e edited, before *store.Job, change *store.Edit, due int64) (err error) {
 	if change.Tags != nil || change.AddTags != nil || change.DropTags != nil {
@@ -138,6 +161,9 @@ func writeEdited(t *core.Tx, e edited, before *store.Job, change *store.Edit, du
 		if err := work.SetMetadata(t, e.ID, e.Metadata); err != nil {
 			return err
 		}
+	}
+	if err := attributes.Set(t, e.ID, change.Attributes); err != nil {
+		return err
 	}
 	if edits.OnlyWords(change) {
 		return nil
