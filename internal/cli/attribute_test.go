@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,23 @@ func TestAttributesOfDeadLetters(t *testing.T) {
 	exported(3, "--attr", "amount>=7")
 	exported(0, "--attr", "amount>7")
 	exported(1, "--attr", "amount", "--attr", "customer=third")
+	s.expect(s.run("dead", "list", "--attr", "customer=acme"), 64, "no index tells which groups",
+		`"holdfast job list --state failed --attr NAME=VALUE" lists these jobs`)
+	var groups []struct{ Fingerprint string }
+	if err := json.Unmarshal([]byte(s.ok("dead", "list", "-o", "json")), &groups); err != nil || len(groups) != 1 {
+		t.Fatalf("the groups: %v, %v", groups, err)
+	}
+	of := groups[0].Fingerprint
+	for filters, want := range map[string]string{"customer=acme": failed["acme"], "amount<7": "", "customer=acme amount": failed["acme"]} {
+		args := []string{"dead", "get", of, "-q"}
+		for one := range strings.FieldsSeq(filters) {
+			args = append(args, "--attr", one)
+		}
+		if got := strings.TrimSpace(s.ok(args...)); got != want {
+			t.Errorf("dead get --attr %s: %q, want %q", filters, got, want)
+		}
+	}
+	s.expect(s.run("dead", "get", of, "--attr", "nobody=x"), 64, "is not declared")
 	s.holds(s.ok("dead", "redrive", "--attr", "customer=acme", "-o", "json"), failed["acme"])
 	s.holds(s.ok("dead", "purge", "--attr", "customer=other", "-o", "json"), failed["other"])
 	exported(1, "--all")

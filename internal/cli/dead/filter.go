@@ -29,11 +29,28 @@ func (f *filterFlags) addGroups(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.filter.Kinds, "kind", nil, "only dead letters of `KIND`; repeatable")
 }
 
-func (f *filterFlags) add(cmd *cobra.Command) {
-	f.addGroups(cmd)
-	cmd.Flags().StringArrayVar(&f.filter.Tags, "tag", nil, "only dead letters with `TAG`; repeatable")
+// addAttributes adds the flag for search attributes, by which jobs are selected, and no groups.
+func (f *filterFlags) addAttributes(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.attributes, "attr", nil,
 		"only dead letters whose search attribute has a value, as `NAME=VALUE`, or is compared, or is there, as in \"job list\"; repeatable")
+}
+
+// noAttributes refuses that flag where groups are listed, and says what lists the jobs. No index
+// has both the group of a job and its attributes, so that each job of each group, or each one that
+// has the value, would have to be looked at.
+func (f *filterFlags) noAttributes(cmd *cobra.Command) error {
+	if len(f.attributes) == 0 {
+		return nil
+	}
+	return arg.Usagef("%s takes no search attributes: no index tells which groups have jobs with one. "+
+		"\"holdfast job list --state failed --attr NAME=VALUE\" lists these jobs, "+
+		"and \"holdfast dead get FINGERPRINT --attr NAME=VALUE\" those of a group", arg.Verb(cmd))
+}
+
+func (f *filterFlags) add(cmd *cobra.Command) {
+	f.addGroups(cmd)
+	f.addAttributes(cmd)
+	cmd.Flags().StringArrayVar(&f.filter.Tags, "tag", nil, "only dead letters with `TAG`; repeatable")
 	cmd.Flags().StringVar(&f.since, "since", "", "only jobs that failed at `TIME` or later; a duration is how long ago, such as 24h")
 	cmd.Flags().StringVar(&f.before, "before", "", "only jobs that failed before `TIME`, or longer ago")
 	cmd.Flags().BoolVar(&f.all, "all", false, "all dead letters of the namespace")

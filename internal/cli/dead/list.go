@@ -40,7 +40,10 @@ whose failure no run has reported have no fingerprint; theirs is "none".`,
   holdfast dead list --kind mail --output json | jq -r '.[].fingerprint'`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
-		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			if err := flags.noAttributes(cmd); err != nil {
+				return err
+			}
 			if limit < 1 || limit > 10_000 {
 				return arg.Usagef("--limit is %d, which is not between 1 and 10000", limit)
 			}
@@ -52,6 +55,8 @@ whose failure no run has reported have no fingerprint; theirs is "none".`,
 		}),
 	}
 	flags.addGroups(cmd)
+	flags.addAttributes(cmd)
+	_ = cmd.Flags().MarkHidden("attr") // it is refused, with what does it
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most `N` groups")
 	columns.Add(cmd, views.DeadGroup{}, views.DeadHeader...)
 	return cmd
@@ -105,26 +110,39 @@ all of one.`,
 			if limit < 1 || limit > 1000 {
 				return arg.Usagef("--limit is %d, which is not between 1 and 1000", limit)
 			}
-			out := a.NewList(views.JobHeader...)
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
-				page, err := client.ListBy(ctx, store.SortFinished, filter, "", limit)
-				if err != nil {
-					return err
-				}
-				for i := range page.Jobs {
-					r := &page.Jobs[i]
-					if err := out.Add(views.NewJob(r), func() []string { return views.JobRow(a.Env.Now(), r) }); err != nil {
-						return err
-					}
-				}
-				if page.Next != "" {
-					a.Notef("There are more; --limit shows up to 1000, and \"dead export\" writes all.")
-				}
-				return out.End()
-			})
+			return a.WithClient(ctx, func(client *holdfast.Client) error { return a.members(ctx, client, filter, limit) })
 		}),
 	}
 	flags.addGroups(cmd)
+	flags.addAttributes(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N` jobs")
 	return cmd
+}
+
+// members lists dead letters, page by page: one may have few, or none, although more follow.
+func (a verbs) members(ctx context.Context, client *holdfast.Client, filter store.Filter, limit int) error {
+	out := a.NewList(views.JobHeader...)
+	for after := ""; ; {
+		page, err := client.ListBy(ctx, store.SortFinished, filter, after, limit-out.Count)
+		switch {
+		case err != nil && out.Count > 0:
+			return out.BreakOff(err)
+		case err != nil:
+			return arg.InvalidIsUsage(err)
+		}
+		for i := range page.Jobs {
+			r := &page.Jobs[i]
+			if err := out.Add(views.NewJob(r), func() []string { return views.JobRow(a.Env.Now(), r) }); err != nil {
+				return err
+			}
+		}
+		after = page.Next
+		if after != "" && out.Count < limit {
+			continue
+		}
+		if after != "" {
+			a.Notef("There are more; --limit shows up to 1000, and \"dead export\" writes all.")
+		}
+		return out.End()
+	}
 }
