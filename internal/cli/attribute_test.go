@@ -99,8 +99,6 @@ func TestAttributesOfDeadLetters(t *testing.T) {
 	exported(3, "--attr", "amount>=7")
 	exported(0, "--attr", "amount>7")
 	exported(1, "--attr", "amount", "--attr", "customer=third")
-	s.expect(s.run("dead", "list", "--attr", "customer=acme"), 64, "no index tells which groups",
-		`"holdfast job list --state failed --attr NAME=VALUE" lists these jobs`)
 	var groups []struct{ Fingerprint string }
 	if err := json.Unmarshal([]byte(s.ok("dead", "list", "-o", "json")), &groups); err != nil || len(groups) != 1 {
 		t.Fatalf("the groups: %v, %v", groups, err)

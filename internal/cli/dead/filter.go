@@ -35,18 +35,6 @@ func (f *filterFlags) addAttributes(cmd *cobra.Command) {
 		"only dead letters whose search attribute has a value, as `NAME=VALUE`, or is compared, or is there, as in \"job list\"; repeatable")
 }
 
-// noAttributes refuses that flag where groups are listed, and says what lists the jobs. No index
-// has both the group of a job and its attributes, so that each job of each group, or each one that
-// has the value, would have to be looked at.
-func (f *filterFlags) noAttributes(cmd *cobra.Command) error {
-	if len(f.attributes) == 0 {
-		return nil
-	}
-	return arg.Usagef("%s takes no search attributes: no index tells which groups have jobs with one. "+
-		"\"holdfast job list --state failed --attr NAME=VALUE\" lists these jobs, "+
-		"and \"holdfast dead get FINGERPRINT --attr NAME=VALUE\" those of a group", arg.Verb(cmd))
-}
-
 func (f *filterFlags) add(cmd *cobra.Command) {
 	f.addGroups(cmd)
 	f.addAttributes(cmd)

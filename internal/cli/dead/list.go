@@ -40,10 +40,7 @@ whose failure no run has reported have no fingerprint; theirs is "none".`,
   holdfast dead list --kind mail --output json | jq -r '.[].fingerprint'`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
-		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			if err := flags.noAttributes(cmd); err != nil {
-				return err
-			}
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if limit < 1 || limit > 10_000 {
 				return arg.Usagef("--limit is %d, which is not between 1 and 10000", limit)
 			}
@@ -55,8 +52,6 @@ whose failure no run has reported have no fingerprint; theirs is "none".`,
 		}),
 	}
 	flags.addGroups(cmd)
-	flags.addAttributes(cmd)
-	_ = cmd.Flags().MarkHidden("attr") // it is refused, with what does it
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most `N` groups")
 	columns.Add(cmd, views.DeadGroup{}, views.DeadHeader...)
 	return cmd
