@@ -130,3 +130,6 @@ func (l *Lasting) Open(ctx context.Context, clock func() time.Time) (store.Store
 
 // Close closes the connections.
 func (l *Lasting) Close() error { return l.first.Close() }
+
+// Texts are the statements of a store by their names.
+func Texts(s store.Store) map[string]string { return s.(*Store).db.Texts } //nolint:errcheck // what else would it be

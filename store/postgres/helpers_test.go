@@ -29,8 +29,9 @@ func open(t *testing.T, config postgres.Config) store.Store {
 	return s
 }
 
-// forgetfulPool keeps nothing of a session when a connection is given back.
-func forgetfulPool(t *testing.T, source postgres.Config) *pgxpool.Pool {
+// forgetfulPool keeps nothing of a session when a connection is given back, and tells a tracer what
+// it sends.
+func forgetfulPool(t *testing.T, source postgres.Config, trace pgx.QueryTracer) *pgxpool.Pool {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(source.URL)
 	if err != nil {
@@ -43,6 +44,7 @@ func forgetfulPool(t *testing.T, source postgres.Config) *pgxpool.Pool {
 		_, err := conn.Exec(context.Background(), "DISCARD ALL")
 		return err == nil
 	}
+	config.ConnConfig.Tracer = trace
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)

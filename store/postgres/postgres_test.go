@@ -12,7 +12,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/lists"
-	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
@@ -40,27 +39,4 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		return reopened(t, clock.Now)
 	}, without...)
-}
-
-// TestConformanceBehindPooler has a pool that keeps nothing of a session from one use of a
-// connection to the next, as a pooler in transaction mode would. The statements are the same, so it
-// leaves out concerns that send none but those of the others, random sequences of operations,
-// races, what happens over days, and what is the same with many rows; and without notifications no
-// process is told of anything.
-func TestConformanceBehindPooler(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("it is the same suite once more")
-	}
-	racing.Off(t) // it is the same suite once more
-	without := []string{
-		"Cancel", "Continue", "Earlier", "Ending", "Fence", "Held", "Hold", "Invalid", "Large", "Nodes", "Obstacles", "Order", "Outcome",
-		"Property", "Queues", "Repeat", "Rescue", "Resume", "Retain", "RetainQueues", "Retry", "Slots", "Sort", "Told", "Transitions",
-		"Unique", "Unit", "Wait", "Words",
-	}
-	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
-		config := used(t, clock.Now)
-		pool := forgetfulPool(t, config)
-		return open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName, NoSession: true, Clock: clock.Now})
-	}, append(without, storetest.Races()...)...)
 }

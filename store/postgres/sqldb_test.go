@@ -34,29 +34,24 @@ func openSQL(t *testing.T, url string, most int) *sql.DB {
 }
 
 // TestConformanceThroughSQL: a store on a pool of database/sql keeps every promise. The statements
-// are the same, so it leaves out the same concerns as behind a pooler, but for those that
-// notifications are needed for, and what is the same with many rows or many nodes.
+// are the same, but their values take another way, so it tells the stories that send each of them,
+// and those of who is told of something.
 func TestConformanceThroughSQL(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it is the same suite once more")
+		t.Skip("it is a part of the suite once more")
 	}
-	if racing.Less() {
-		throughSQL(t, storetest.AllBut("Race")) // who competes for the pool
-		return
-	}
-	throughSQL(t, append(storetest.Races(), // the server's are the same
-		"Cancel", "Continue", "Earlier", "Ending", "Fence", "Held", "Hold", "Invalid", "Large", "Nodes", "Obstacles", "Order", "Outcome",
-		"Property", "Queues", "Repeat", "Rescue", "Resume", "Retain", "RetainQueues", "Retry", "Slots", "Sort", "Transitions", "Unique", "Unit",
-		"Wait", "Words"))
-}
-
-func throughSQL(t *testing.T, without []string) {
-	t.Helper()
-	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
+	open := func(t *testing.T, clock *storetest.Clock) store.Store {
 		config := used(t, clock.Now)
 		return open(t, postgres.Config{DB: openSQL(t, config.URL, 4), SchemaName: config.SchemaName, Clock: clock.Now})
-	}, without...)
+	}
+	if racing.Less() {
+		storetest.Run(t, open, storetest.AllBut("Race")...) // who competes for the pool
+		return
+	}
+	told, _ := stories(t)
+	storetest.RunStories(t, open, told...)
+	storetest.Run(t, open, storetest.AllBut("Told")...)
 }
 
 // TestLifeThroughSQL takes a job with everything through its life on pools of database/sql, in each

@@ -58,19 +58,39 @@ func Run(t *testing.T, open Factory, without ...string) {
 		without = slices.Concat(without, Races(), []string{"Property", "Slots", "Large"})
 	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
-		if slices.Contains(without, group) {
-			continue
+		if !slices.Contains(without, group) {
+			runGroup(t, open, group, slices.Sorted(maps.Keys(groups[group])))
 		}
-		t.Run(group, func(t *testing.T) {
-			t.Parallel()
-			for _, name := range slices.Sorted(maps.Keys(groups[group])) {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					groups[group][name](env.New(t, open))
-				})
-			}
-		})
 	}
+}
+
+// RunStories checks some stories alone, each named by its concern, a slash and its name.
+func RunStories(t *testing.T, open Factory, stories ...string) {
+	machine.LimitChecks()
+	of := map[string][]string{}
+	for _, story := range stories {
+		group, name, _ := strings.Cut(story, "/")
+		if groups[group][name] == nil {
+			t.Fatalf("there is no story named %q", story)
+		}
+		of[group] = append(of[group], name)
+	}
+	for _, group := range slices.Sorted(maps.Keys(of)) {
+		runGroup(t, open, group, of[group])
+	}
+}
+
+// runGroup runs stories of a concern.
+func runGroup(t *testing.T, open Factory, group string, names []string) {
+	t.Run(group, func(t *testing.T) {
+		t.Parallel()
+		for _, name := range names {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				groups[group][name](env.New(t, open))
+			})
+		}
+	})
 }
 
 // Races are the concerns in which goroutines compete, which is what the race detector is for.
