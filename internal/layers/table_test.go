@@ -457,7 +457,8 @@ var layers = []layer{
 	},
 
 	{pattern: "internal/query", imports: []string{"store"}},
-	{pattern: "server/access", imports: []string{"apikey"}},
+	{pattern: "server/access", imports: []string{"apikey"}, tests: support},
+	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
 	{pattern: "server/internal/problem", imports: []string{"store"}},
 	{pattern: "server/internal/guard", imports: []string{"server/access", "server/internal/problem"}},
 	{
@@ -489,7 +490,10 @@ var layers = []layer{
 	{pattern: "server/internal/stats", imports: slices.Concat(ofServer, []string{"stats"}), tests: servers},
 	{pattern: "server/internal/attributes", imports: slices.Concat(ofServer, []string{"search"}), tests: servers},
 	{pattern: "server/internal/keys", imports: slices.Concat(ofServer, []string{"apikey"}), tests: servers},
-	{pattern: "server/internal/namespaces", imports: slices.Concat(ofServer, []string{"namespace"}), tests: servers},
+	{
+		pattern: "server/internal/namespaces", imports: slices.Concat(ofServer, []string{"namespace"}),
+		tests: append([]string{"apikey"}, servers...),
+	},
 	{pattern: "server/internal/retention", imports: slices.Concat(ofServer, []string{"retention"}), tests: servers},
 	{
 		pattern: "server/internal/queues",

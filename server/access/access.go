@@ -61,6 +61,24 @@ type Principal struct {
 	Namespaces []string
 	// Scopes are what it may do there.
 	Scopes []Scope
+	// Only are what it may do besides in single namespaces, which it has.
+	Only map[string][]Scope
+}
+
+// In is who it is in a call that is about a namespace which it has. One that may do more there than
+// elsewhere has no other namespace in that call.
+func (p *Principal) In(namespace string) *Principal {
+	more := p.Only[namespace]
+	if len(more) == 0 {
+		return p
+	}
+	there := &Principal{Name: p.Name, Namespaces: []string{namespace}}
+	for _, s := range Scopes {
+		if slices.Contains(p.Scopes, s) || slices.Contains(more, s) {
+			there.Scopes = append(there.Scopes, s)
+		}
+	}
+	return there
 }
 
 // Everything is a principal that may do everything everywhere.
@@ -84,6 +102,20 @@ type Authenticator func(*http.Request) (Principal, error)
 // Anyone lets everybody do everything, under a name.
 func Anyone(name string) Authenticator {
 	return func(*http.Request) (Principal, error) { return Everything(name), nil }
+}
+
+// First lets those in whom one of several lets in, and asks them in their order. One that cannot
+// tell who the caller is, as what it has to ask fails, ends the search.
+func First(all ...Authenticator) Authenticator {
+	return func(r *http.Request) (p Principal, err error) {
+		err = ErrUnauthenticated
+		for _, one := range all {
+			if p, err = one(r); !errors.Is(err, ErrUnauthenticated) {
+				return p, err
+			}
+		}
+		return p, err
+	}
 }
 
 // Token lets everybody do everything who has a token, which has to be long and random. See Bearer.

@@ -286,9 +286,6 @@ func (a *API) refusal() *huma.Response {
 // call checks that who makes a request may do so in a namespace.
 func (a *API) call(ctx context.Context, scope access.Scope, namespace string) (*Call, error) {
 	p := access.Of(ctx)
-	if !p.May(scope) {
-		return nil, problem.New(problem.Forbidden, "the key does not have the scope "+string(scope)+"; use one that has it")
-	}
 	if namespace == "" {
 		namespace = a.client.Namespace()
 		if len(p.Namespaces) == 1 {
@@ -297,6 +294,9 @@ func (a *API) call(ctx context.Context, scope access.Scope, namespace string) (*
 	}
 	if !p.Has(namespace) {
 		return nil, problem.New(problem.NotFound, "there is no namespace "+namespace+" for this key")
+	}
+	if p = p.In(namespace); !p.May(scope) {
+		return nil, problem.New(problem.Forbidden, "the key does not have the scope "+string(scope)+"; use one that has it")
 	}
 	client, err := a.client.In(namespace)
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/apikey"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 )
@@ -62,4 +63,34 @@ func TestNamespacesOfOthers(t *testing.T) {
 	s.As(access.Principal{Name: "blind"})
 	s.OK(http.StatusOK, http.MethodGet, "/namespaces", nil)
 	s.Refused(http.StatusForbidden, "forbidden", http.MethodGet, "/namespaces/billing", nil)
+}
+
+// TestRolesByNamespace: who administers one namespace and sees the others does nothing more there,
+// whichever namespace a call names.
+func TestRolesByNamespace(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t)
+	for _, name := range []string{"desk", "shop"} {
+		s.OK(http.StatusCreated, http.MethodPost, "/namespaces", `{"name":"`+name+`"}`)
+		s.OK(http.StatusCreated, http.MethodPost, "/jobs?namespace="+name, `{"kind":"mail"}`)
+	}
+	s.As(access.Principal{Name: "ann", Scopes: apikey.Viewer.Scopes(), Only: map[string][]access.Scope{"desk": apikey.Admin.Scopes()}})
+	s.OK(http.StatusOK, http.MethodGet, "/jobs?namespace=shop", nil)
+	s.OK(http.StatusCreated, http.MethodPost, "/jobs?namespace=desk", `{"kind":"mail"}`)
+	s.OK(http.StatusCreated, http.MethodPost, "/keys?namespace=desk", `{"name":"ci","role":"operator","namespace":"desk"}`)
+	for _, namespace := range []string{"shop", "", "other"} {
+		s.Refused(http.StatusForbidden, "forbidden", http.MethodPost, "/jobs?namespace="+namespace, `{"kind":"mail"}`)
+		s.Refused(http.StatusForbidden, "forbidden", http.MethodPost, "/namespaces?namespace="+namespace, `{"name":"mine"}`)
+	}
+	s.Refused(http.StatusNotFound, "not_found", http.MethodPost, "/namespaces?namespace=desk", `{"name":"mine"}`)
+	s.Refused(http.StatusNotFound, "not_found", http.MethodDelete, "/namespaces/shop?namespace=desk", nil)
+	if a := s.Do(http.MethodPost, "/keys?namespace=desk", `{"name":"ci","role":"viewer","namespace":"shop"}`); a.Status < 400 {
+		t.Errorf("a key for another namespace: %s", a.Text)
+	}
+	if a := s.Do(http.MethodPost, "/keys?namespace=desk", `{"name":"ci","role":"viewer"}`); a.Status < 400 {
+		t.Errorf("a key for all namespaces: %s", a.Text)
+	}
+	if a := s.Do(http.MethodPost, "/store/hello", `{}`); a.Status != http.StatusForbidden {
+		t.Errorf("the store: %d %s", a.Status, a.Text)
+	}
 }

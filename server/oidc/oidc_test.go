@@ -1,0 +1,298 @@
+package oidc_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/holdfastdev/holdfast/apikey"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/oidc"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func verifier(t *testing.T, c oidc.Config) *oidc.Verifier {
+	t.Helper()
+	v, err := oidc.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func ask(t *testing.T, v *oidc.Verifier, token string) (access.Principal, error) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	r.Header.Set("Authorization", "Bearer "+token)
+	return v.Authenticate(r)
+}
+
+func TestWhoTheyAreAndWhatTheyMay(t *testing.T) {
+	t.Parallel()
+	p, k := newProvider(t), newKey(t, "1")
+	p.publishes(k)
+	v := verifier(t, p.config())
+	for name, c := range map[string]struct {
+		claims claims
+		want   access.Principal
+	}{
+		"in all namespaces": {nil, access.Principal{Name: "oidc ann@example.com", Scopes: apikey.Admin.Scopes()}},
+		"in one": {
+			claims{"groups": []string{"shop", "other"}},
+			access.Principal{
+				Name: "oidc ann@example.com", Namespaces: []string{"shop"},
+				Only: map[string][]access.Scope{"shop": apikey.Operator.Scopes()},
+			},
+		},
+		"more in one": {
+			claims{"groups": "support", "email_verified": false},
+			access.Principal{Name: "oidc u-1", Scopes: apikey.Viewer.Scopes(), Only: map[string][]access.Scope{"desk": apikey.Admin.Scopes()}},
+		},
+		"several audiences": {
+			claims{"aud": []string{"other", "holdfast"}, "sub": "a\x00\nb", "email": nil},
+			access.Principal{Name: "oidc ab", Scopes: apikey.Admin.Scopes()},
+		},
+	} {
+		got, err := ask(t, v, p.token(k, c.claims))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !same(&got, &c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+func same(a, b *access.Principal) bool {
+	if a.Name != b.Name || (a.Namespaces == nil) != (b.Namespaces == nil) || !slices.Equal(a.Namespaces, b.Namespaces) ||
+		!slices.Equal(a.Scopes, b.Scopes) || len(a.Only) != len(b.Only) {
+		return false
+	}
+	for namespace, scopes := range a.Only {
+		if !slices.Equal(scopes, b.Only[namespace]) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestClaimsOfOtherNames(t *testing.T) {
+	t.Parallel()
+	p, k := newProvider(t), newKey(t, "1")
+	p.publishes(k)
+	c := p.config()
+	c.GroupsClaim, c.NameClaim = "realm_access.roles", "https://example.com/name"
+	token := p.token(k, claims{
+		"groups": nil, "realm_access": claims{"roles": []any{7, "shop"}}, "https://example.com/name": "bob",
+	})
+	got, err := ask(t, verifier(t, c), token)
+	if err != nil || got.Name != "oidc bob" || !slices.Equal(got.Namespaces, []string{"shop"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = ask(t, verifier(t, c), p.token(k, claims{"realm_access": claims{"roles": "shop"}}))
+	if !errors.Is(err, access.ErrUnauthenticated) {
+		t.Errorf("without a name: %v", err)
+	}
+}
+
+func TestTokensThatAreRefused(t *testing.T) {
+	t.Parallel()
+	p, k, stranger := newProvider(t), newKey(t, "1"), newKey(t, "1")
+	p.publishes(k)
+	v := verifier(t, p.config())
+	good := p.token(k, nil)
+	parts := strings.Split(good, ".")
+	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`))
+	shared := p.sign(key{"1", []byte(strings.Repeat("k", 32)), jose.HS256}, []byte(`{}`))
+	for name, c := range map[string]struct{ token, says string }{
+		"nothing":                     {"", "no valid credential"},
+		"another credential":          {"hf_abc_def_ghi", "no valid credential"},
+		"dots alone":                  {"..", "not valid"},
+		"signed by somebody else":     {p.token(stranger, nil), "no key of the issuer"},
+		"signed with a key not known": {p.token(newKey(t, "2"), nil), "no key of the issuer"},
+		"signed with a secret":        {shared, "not valid"},
+		"not signed":                  {none + "." + parts[1] + ".", "not valid"},
+		"changed":                     {parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"x"}`)) + "." + parts[2], "no key"},
+		"of another issuer":           {p.token(k, claims{"iss": "https://login.example.com"}), "issued by a different provider"},
+		"for another program":         {p.token(k, claims{"aud": "other"}), "expected audience"},
+		"expired":                     {p.token(k, claims{"exp": p.now.Add(-time.Second).Unix()}), "has expired at 2026-03-01T11:59:59Z"},
+		"without an end":              {p.token(k, claims{"exp": nil}), "has expired"},
+		"not yet good":                {p.token(k, claims{"nbf": p.now.Add(time.Hour).Unix()}), "not before"},
+		"without groups":              {p.token(k, claims{"groups": nil}), "no group in its claim groups has a role"},
+		"of groups without a role":    {p.token(k, claims{"groups": []string{"*", "op", ""}}), "no group in its claim groups has a role"},
+		"without a name":              {p.token(k, claims{"sub": "", "email": ""}), "names the caller"},
+		"without claims":              {p.sign(k, []byte(`[]`)), "not valid"},
+	} {
+		_, err := ask(t, v, c.token)
+		if !errors.Is(err, access.ErrUnauthenticated) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want that %q", name, err, c.says)
+		}
+	}
+	if _, err := ask(t, v, good); err != nil {
+		t.Errorf("the good one: %v", err)
+	}
+}
+
+// TestKeysOfTheProvider: they are read when they are needed, and not for each forged token.
+func TestKeysOfTheProvider(t *testing.T) {
+	t.Parallel()
+	p, first, second := newProvider(t), newKey(t, "1"), newKey(t, "2")
+	p.publishes(first)
+	v := verifier(t, p.config())
+	looks := func(want int) {
+		t.Helper()
+		if p.looks != want {
+			t.Errorf("%d looks at the keys, want %d", p.looks, want)
+		}
+	}
+	accepted := func(k key, want bool) {
+		t.Helper()
+		if _, err := ask(t, v, p.token(k, nil)); (err == nil) != want {
+			t.Errorf("the key %s: %v", k.id, err)
+		}
+	}
+	looks(0)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { accepted(first, true) })
+	}
+	all.Wait()
+	looks(1)
+	p.publishes(first, second)
+	for range 20 {
+		accepted(second, false) // within ten seconds nobody asks again
+	}
+	looks(1)
+	p.now = p.now.Add(11 * time.Second)
+	accepted(second, true)
+	looks(2)
+	p.publishes(second)
+	p.now = p.now.Add(59 * time.Minute)
+	accepted(first, true) // it is not known yet that it was withdrawn
+	looks(2)
+	p.now = p.now.Add(2 * time.Minute)
+	accepted(first, false)
+	accepted(second, true)
+	looks(3)
+}
+
+// TestProviderThatDoesNotAnswer: keys that are known are used, and whoever needs others is not told
+// that the token is bad.
+func TestProviderThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	p, k := newProvider(t), newKey(t, "1")
+	p.publishes(k)
+	p.says(func(p *provider) { p.broken = true })
+	v := verifier(t, p.config())
+	for range 2 { // the second one does not ask again
+		_, err := ask(t, v, p.token(k, nil))
+		if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, access.ErrUnauthenticated) || !strings.Contains(err.Error(), "502") {
+			t.Errorf("without keys: %v", err)
+		}
+	}
+	p.says(func(p *provider) { p.broken = false })
+	p.now = p.now.Add(11 * time.Second)
+	if _, err := ask(t, v, p.token(k, nil)); err != nil {
+		t.Errorf("when it answers: %v", err)
+	}
+	p.says(func(p *provider) { p.broken = true })
+	p.now = p.now.Add(3 * time.Hour)
+	if _, err := ask(t, v, p.token(k, nil)); err != nil {
+		t.Errorf("with a key that is known: %v", err)
+	}
+	if _, err := ask(t, v, p.token(newKey(t, "2"), nil)); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("with one that is not: %v", err)
+	}
+}
+
+// TestProvidersThatLie are refused before their keys are used.
+func TestProvidersThatLie(t *testing.T) {
+	t.Parallel()
+	p, k := newProvider(t), newKey(t, "1")
+	p.publishes(k)
+	p.says(func(p *provider) { p.issuer = "https://login.example.com" })
+	if _, err := ask(t, verifier(t, p.config()), p.token(k, nil)); err == nil || !strings.Contains(err.Error(), "is that of the issuer") {
+		t.Errorf("of another name: %v", err)
+	}
+	c := p.config()
+	c.Keys = p.server.URL + "/keys" // without its configuration
+	if _, err := ask(t, verifier(t, c), p.token(k, nil)); err != nil {
+		t.Errorf("with the keys alone: %v", err)
+	}
+	p.says(func(p *provider) { p.keys = nil })
+	if _, err := ask(t, verifier(t, c), p.token(k, nil)); err == nil || !strings.Contains(err.Error(), "no public keys") {
+		t.Errorf("without keys: %v", err)
+	}
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]oidc.Rule{
+		"ops=admin":                   {Group: "ops", Role: apikey.Admin},
+		"*=viewer":                    {Group: "*", Role: apikey.Viewer},
+		"cn=shop,dc=x=operator:shop":  {Group: "cn=shop,dc=x", Role: apikey.Operator, Namespace: "shop"},
+		"urn:x:y=operator:name:space": {Group: "urn:x:y", Role: apikey.Operator, Namespace: "name:space"},
+	} {
+		if got, err := oidc.ParseRule(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "ops", "=admin", "ops=", "ops=root", "ops=admin:", "ops=Admin"} {
+		if got, err := oidc.ParseRule(text); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+}
+
+func TestConfigurationsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	for name, change := range map[string]func(*oidc.Config){
+		"no issuer":               func(c *oidc.Config) { c.Issuer = "" },
+		"an issuer without TLS":   func(c *oidc.Config) { c.Issuer = "http://login.example.com" },
+		"an issuer with a secret": func(c *oidc.Config) { c.Issuer = "https://u:p@login.example.com" },
+		"keys without TLS":        func(c *oidc.Config) { c.Keys = "http://login.example.com/keys" },
+		"no audience":             func(c *oidc.Config) { c.Audience = "" },
+		"no rules":                func(c *oidc.Config) { c.Roles = nil },
+		"a role that is none":     func(c *oidc.Config) { c.Roles[0].Role = "root" },
+	} {
+		c := p.config()
+		change(&c)
+		if _, err := oidc.New(c); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzAuthenticate(f *testing.F) {
+	f.Add("a.b.c")
+	f.Add("eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.e30.AAAA")
+	v, err := oidc.New(oidc.Config{
+		Issuer: "http://127.0.0.1:1", Audience: "a", Roles: []oidc.Rule{{Group: "*", Role: apikey.Viewer}},
+		HTTP: &http.Client{Transport: refuses{}},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, token string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r.Header.Set("Authorization", "Bearer "+token)
+		if p, err := v.Authenticate(r); err == nil {
+			t.Errorf("%q lets in %+v", token, p)
+		}
+	})
+}
+
+// refuses is a network on which nobody answers.
+type refuses struct{}
+
+func (refuses) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no network") }
