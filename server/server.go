@@ -44,6 +44,13 @@ type Options struct {
 	ReadOnly bool
 	// Metrics answers /metrics for those who have the scope stats:read; nil: there is no such path.
 	Metrics http.Handler
+	// RateLimit is how many requests a second each principal may make, and each network where no
+	// credential is needed, such as for callbacks; RateBurst is how many of them may come at once,
+	// by default as many as there are in a second, and at least 1. A request that waits, or is
+	// answered by a stream, counts once. Those beyond are answered 429 with the code rate_limited
+	// and Retry-After. Each handler counts by itself. Default: 0, no limit; at most 100,000.
+	RateLimit float64
+	RateBurst int
 	// Streams is how many live streams there may be at once, and StreamsEach how many of one
 	// principal. Default: 2000 and 1000.
 	Streams, StreamsEach int
@@ -68,6 +75,10 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 	if o.Authenticate == nil {
 		return nil, errNoAuthentication
 	}
+	rate, err := rateOf(&o)
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
 	a := register(mux, client, &o)
 	gateway.Register(mux, client, gateway.Config{Stopping: o.Stopping, ReadOnly: o.ReadOnly, Log: o.Log})
@@ -88,7 +99,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, index) })
 	handler, err := guard.Around(unknownPaths(mux), guard.Config{
 		Hosts: o.Hosts, Origins: o.Origins, Authenticate: o.Authenticate, ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
-		Knows: gateway.Is,
+		Knows: gateway.Is, Rate: rate,
 		Public: func(r *http.Request) bool {
 			_, pattern := mux.Handler(r)
 			return a.IsPublic(pattern)

@@ -35,6 +35,11 @@ func (s *shell) complete(args ...string) (found []string, files bool) {
 	return lines[:last], lines[last] == ":0"
 }
 
+// fileFlags are the flags whose values are files.
+var fileFlags = []string{
+	app.FlagDatabase, app.FlagCodecKeys, app.FlagTokenFile, app.FlagTLSCA, "tls-cert", "tls-key", "file", "archive",
+}
+
 // TestNoFilesWhereNoneAreMeant completes all flags and arguments of all verbs, with and without a
 // database.
 func TestNoFilesWhereNoneAreMeant(t *testing.T) {
@@ -52,7 +57,7 @@ func TestNoFilesWhereNoneAreMeant(t *testing.T) {
 				}
 				seen[f] = true
 				_, files := s.complete(slices.Concat(verb, []string{"--" + f.Name, ""})...)
-				if want := slices.Contains([]string{app.FlagDatabase, app.FlagCodecKeys, app.FlagTokenFile, "file", "archive"}, f.Name); files != want {
+				if want := slices.Contains(fileFlags, f.Name); files != want {
 					t.Errorf("%s --%s: files %t, want %t", cmd.CommandPath(), f.Name, files, want)
 				}
 			}

@@ -60,6 +60,7 @@ func terminalWidth() int {
 // Run runs one command and returns its exit code.
 func Run(ctx context.Context, env app.Env) int {
 	a := app.New(env)
+	defer a.Close()
 	root := verbs{a}.rootCommand()
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)

@@ -123,6 +123,29 @@ func TestServerReadOnly(t *testing.T) {
 	}
 }
 
+// TestServerWithALimit: a caller who makes too many requests is told when to come again, and so
+// is the command; probes do not count.
+func TestServerWithALimit(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	n := s.start("server", "--listen", "127.0.0.1:0", "--auth", "none", "--rate-limit", "1/h", "--rate-burst", "4")
+	until(t, "the API", func() bool { return servesOn.MatchString(n.stderr.String()) })
+	url := servesOn.FindStringSubmatch(n.stderr.String())[1]
+	c := newClient(t)
+	for i := range 6 {
+		a := ask(t, c, "GET", url+"/api/v1/jobs", "", "")
+		if i < 4 && a.status == http.StatusOK || i >= 4 && a.status == http.StatusTooManyRequests && a.json["code"] == "rate_limited" {
+			continue
+		}
+		t.Errorf("request %d: %d %s", i, a.status, a.text)
+	}
+	if a := ask(t, c, "GET", url+"/readyz", "", ""); a.status != http.StatusOK {
+		t.Errorf("a probe counts: %d", a.status)
+	}
+	delete(s.env, app.EnvDatabase)
+	s.expect(s.run("queue", "list", "--server", url), 1, "more requests than the server lets one caller make")
+}
+
 // TestServerRefusesToStart: a server that everybody could use from elsewhere does not start.
 func TestServerRefusesToStart(t *testing.T) {
 	t.Parallel()
@@ -140,6 +163,12 @@ func TestServerRefusesToStart(t *testing.T) {
 		{"", []string{"--auth", "ldap"}, "must be token, keys or none"},
 		{longToken, []string{"--listen", "8233"}, "must be HOST:PORT"},
 		{longToken, []string{"--listen", "127.0.0.1:0", "--origin", "jobs.example.com"}, "origin"},
+		{longToken, []string{"--rate-limit", "100"}, "such as 100/s"},
+		{longToken, []string{"--rate-limit", "0/s"}, "such as 100/s"},
+		{longToken, []string{"--rate-limit", "NaN/s"}, "such as 100/s"},
+		{longToken, []string{"--rate-limit", "1000001/s"}, "such as 100/s"},
+		{longToken, []string{"--rate-burst", "5"}, "--rate-burst needs --rate-limit"},
+		{longToken, []string{"--rate-limit", "5/m", "--rate-burst", "-1"}, "must be from 1"},
 	} {
 		delete(s.env, nodes.EnvToken)
 		if test.token != "" {

@@ -44,6 +44,7 @@ func variablesOf(verb string) map[string]string {
 var wrongValues = map[string][]string{
 	app.EnvDatabase:      {"mysql://localhost/x", ":memory:"},
 	app.EnvServer:        {"localhost:8233", "https://", "http://secret@host", "http://127.0.0.1:1"}, // the last beside a database
+	app.EnvTLSCA:         {},                                                                         // it may be meant for other commands
 	app.EnvNamespace:     {"a,,b", ",", "a,a", "a, a", "a\nb", strings.Repeat("n", 201)},
 	nodes.EnvQueues:      {"mail=0", "mail=ten", "mail=1.5", "=5", "mail,", "mail,mail=2", "a\nb", "mail 10=", strings.Repeat("q", 201)},
 	nodes.EnvSlots:       {"0", "-1", "many", "1.5", "1e3", " 5", "99999999999999999999"},
@@ -68,7 +69,10 @@ func TestWrongVariables(t *testing.T) {
 	t.Parallel()
 	racing.Off(t) // one command after the other
 	for _, verb := range []string{"dev", "worker"} {
-		variables := variablesOf(verb)
+		variables, wrongValues := variablesOf(verb), maps.Clone(wrongValues)
+		if verb == "dev" {
+			wrongValues[nodes.EnvFeed] = []string{"maybe", "yes"}
+		}
 		if want, got := slices.Sorted(maps.Keys(wrongValues)), slices.Sorted(maps.Keys(variables)); !slices.Equal(got, want) {
 			t.Fatalf("%s has the variables %v, and %v are tested", verb, got, want)
 		}
@@ -84,7 +88,7 @@ func TestWrongVariables(t *testing.T) {
 		})
 		s := newShell(t)
 		for name, values := range wrongValues {
-			if name == app.EnvServer && verb == "dev" {
+			if (name == app.EnvServer || name == app.EnvTLSCA) && verb == "dev" {
 				continue // which needs the database itself, and has one
 			}
 			for _, value := range append([]string{"", "  "}, values...) {
@@ -108,7 +112,9 @@ func TestWrongVariablesOfServer(t *testing.T) {
 	s := newShell(t)
 	for name, values := range map[string][]string{
 		nodes.EnvAuth: {"", "ldap"}, nodes.EnvHost: {""}, nodes.EnvOrigin: {"", "jobs.example.com"}, nodes.EnvReadOnly: {"", "maybe"},
-		nodes.EnvListen: {"", "9464", "127.0.0.1:99999"},
+		nodes.EnvListen: {"", "9464", "127.0.0.1:99999"}, nodes.EnvFeed: {"", "maybe"},
+		nodes.EnvTLSCert: {"", "/no/such/file"}, nodes.EnvTLSKey: {"", "/no/such/file"},
+		nodes.EnvRate: {"", "fast"}, nodes.EnvBurst: {"", "x", "5"},
 	} {
 		for _, value := range values {
 			s.env = map[string]string{

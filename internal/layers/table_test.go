@@ -460,7 +460,7 @@ var layers = []layer{
 	{pattern: "server/access", imports: []string{"apikey"}, tests: support},
 	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
 	{pattern: "server/internal/problem", imports: []string{"store"}},
-	{pattern: "server/internal/guard", imports: []string{"server/access", "server/internal/problem"}},
+	{pattern: "server/internal/guard", imports: []string{"internal/gcra", "server/access", "server/internal/problem"}},
 	{
 		pattern: "server/internal/api",
 		imports: []string{".", "internal/cli/views", "server/access", "server/internal/guard", "server/internal/problem", "store"},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 	FlagRedact    = "redact"
 	FlagServer    = "server"
 	FlagTokenFile = "token-file"
+	FlagTLSCA     = "tls-ca"
 )
 
 // Env is the environment of a command: what its process gives it.
@@ -68,6 +70,7 @@ type App struct {
 	ByFlag     bool     // Database is from the flag, not from the environment
 	Server     string   // the URL of a server in the place of a database; "": none
 	TokenFile  string   // has the token for it; "": the environment has
+	TLSCA      string   // a file with the authorities that vouch for it; "": those of the system
 	Namespace  string   // the first of Namespaces
 	Namespaces []string // of a verb for which they may be many
 	Quiet      bool
@@ -78,6 +81,7 @@ type App struct {
 	rules     *redact.Rules     // what is hidden
 	kept      *holdfast.Client  // that is open already, for WithClient; nil: none
 	opts      []holdfast.Option // of the client that the verb opens
+	transport *http.Transport   // to a server that TLSCA vouches for; nil: none was made
 }
 
 // New returns an App.
@@ -87,6 +91,13 @@ func New(env Env) *App {
 		a.Width = env.Width
 	}
 	return a
+}
+
+// Close closes the connections that the invocation has kept.
+func (a *App) Close() {
+	if a.transport != nil {
+		a.transport.CloseIdleConnections()
+	}
 }
 
 // Complain prints an error after which the command continues.

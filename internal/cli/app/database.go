@@ -17,7 +17,6 @@ import (
 	"github.com/holdfastdev/holdfast/redact"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
-	"github.com/holdfastdev/holdfast/store/remote"
 )
 
 const (
@@ -247,34 +246,4 @@ func (a *App) Codec() (store.Codec, error) {
 		return nil, arg.Usagef("%s: %w", a.NameOf(FlagCodecKeys), err)
 	}
 	return c, nil
-}
-
-// serverSource is the store of the server that the user named.
-func (a *App) serverSource() (store.Source, error) {
-	token, err := a.token()
-	if err != nil {
-		return nil, err
-	}
-	source := remote.Server(a.Server, token)
-	if err := source.Validate(); err != nil {
-		return nil, a.ofVariable(FlagServer, arg.Usage(err))
-	}
-	return source, nil
-}
-
-// token is that for the server: of the file, or else of the variable; "": none.
-func (a *App) token() (string, error) {
-	if a.TokenFile == "" {
-		token, _ := a.Env.LookupEnv(EnvToken)
-		return strings.TrimSpace(token), nil
-	}
-	text, err := os.ReadFile(a.TokenFile)
-	if err != nil {
-		return "", arg.Usagef("%s: %w", a.NameOf(FlagTokenFile), err)
-	}
-	token := strings.TrimSpace(string(text))
-	if token == "" {
-		return "", arg.Usagef("%s: %s is empty", a.NameOf(FlagTokenFile), a.TokenFile)
-	}
-	return token, nil
 }

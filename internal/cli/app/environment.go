@@ -20,6 +20,7 @@ const (
 	EnvRedact        = "HOLDFAST_REDACT"
 	EnvServer        = "HOLDFAST_SERVER"
 	EnvToken         = "HOLDFAST_TOKEN" // of the server: other users of the machine can read command lines
+	EnvTLSCA         = "HOLDFAST_TLS_CA"
 	DefaultDatabase  = "holdfast.db"
 	DefaultNamespace = "default"
 )
@@ -190,7 +191,10 @@ func (a *App) AddServerFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&a.Server, FlagServer, "",
 		"`URL` of a \"holdfast server\" to use in the place of a database, such as http://127.0.0.1:8233; its token is in $"+EnvToken)
 	flags.StringVar(&a.TokenFile, FlagTokenFile, "", "`FILE` with the token for --server (default: the token is in $"+EnvToken+")")
+	flags.StringVar(&a.TLSCA, FlagTLSCA, "",
+		"`FILE` with the certificates of the authorities that vouch for --server, in PEM (default: those of the system)")
 	Variable(flags, FlagServer, EnvServer)
+	Variable(flags, FlagTLSCA, EnvTLSCA)
 }
 
 // skipsVariable reports whether the variable of a flag does not count, since what it names was
@@ -225,6 +229,8 @@ func (a *App) checkServer(cmd *cobra.Command) error {
 	switch {
 	case a.Server == "" && a.TokenFile != "" && cmd.Flags().Changed(FlagTokenFile):
 		return arg.Usagef("--%s is for --%s, and no server is named", FlagTokenFile, FlagServer)
+	case !strings.HasPrefix(a.Server, "https:") && a.TLSCA != "" && cmd.Flags().Changed(FlagTLSCA):
+		return arg.Usagef("--%s is for --%s with https://…, and no such server is named", FlagTLSCA, FlagServer)
 	case a.Server == "" || a.Database == "":
 		return nil
 	case cmd.Flags().Changed(FlagDatabase):

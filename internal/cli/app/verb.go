@@ -62,7 +62,7 @@ func UsesFlag(cmd *cobra.Command, flag string) bool {
 			return true
 		}
 	}
-	if flag == FlagServer || flag == FlagTokenFile {
+	if flag == FlagServer || flag == FlagTokenFile || flag == FlagTLSCA {
 		return UsesFlag(cmd, FlagDatabase) && WhyDatabase(cmd) == ""
 	}
 	return slices.Contains(strings.Fields(cmd.Annotations[UsesKey]), flag)
@@ -71,7 +71,7 @@ func UsesFlag(cmd *cobra.Command, flag string) bool {
 // isGlobalUnused reports whether a flag is a global one that a verb does not use.
 func isGlobalUnused(cmd *cobra.Command, flag string) bool {
 	switch flag {
-	case FlagDatabase, FlagServer, FlagTokenFile, FlagNamespace, FlagOutput, FlagQuiet, FlagCodecKeys, FlagRedact:
+	case FlagDatabase, FlagServer, FlagTokenFile, FlagTLSCA, FlagNamespace, FlagOutput, FlagQuiet, FlagCodecKeys, FlagRedact:
 		return !cmd.HasSubCommands() && !UsesFlag(cmd, flag)
 	}
 	return false

@@ -5,7 +5,7 @@
 //	/readyz   200 if all of its nodes are well, otherwise 503 with what is wrong
 //
 // A process that serves the API has that at all other paths (Mount), and its metrics then are what
-// the API lets see.
+// the API lets see. It may speak TLS.
 //
 // It is the only place where Holdfast has an SDK for its telemetry.
 //
@@ -54,6 +54,7 @@ const (
 type Server struct {
 	listener net.Listener
 	server   http.Server
+	secure   bool // by TLS
 	provider *metric.MeterProvider
 	metrics  http.Handler
 	api      atomic.Pointer[http.Handler]       // nil: there is none, or it has not begun
@@ -141,8 +142,19 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
+// WithTLS says, before Serve, that callers need TLS, and are shown this certificate.
+func (s *Server) WithTLS(c *Certificate) { s.server.TLSConfig, s.secure = c.Config(), true }
+
 // Address is where it listens.
 func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// URL is the URL of Address.
+func (s *Server) URL() string {
+	if s.secure {
+		return "https://" + s.Address()
+	}
+	return "http://" + s.Address()
+}
 
 // Option makes a client tell it of its metrics.
 func (s *Server) Option() holdfast.Option {
@@ -157,7 +169,12 @@ func (s *Server) Serve() {
 	s.served = make(chan struct{})
 	go func() {
 		defer close(s.served)
-		_ = s.server.Serve(s.listener) // http.ErrServerClosed: there is no other way to end it
+		// http.ErrServerClosed: there is no other way to end it.
+		if s.secure {
+			_ = s.server.ServeTLS(s.listener, "", "")
+		} else {
+			_ = s.server.Serve(s.listener)
+		}
 	}()
 }
 

@@ -31,6 +31,10 @@ const (
 	flagOrigin   = "origin"
 	flagReadOnly = "read-only"
 	flagFeed     = "feed"
+	flagTLSCert  = "tls-cert"
+	flagTLSKey   = "tls-key"
+	flagRate     = "rate-limit"
+	flagBurst    = "rate-burst"
 )
 
 // The variables of these flags, and that of the token.
@@ -40,6 +44,10 @@ const (
 	EnvOrigin   = "HOLDFAST_ORIGIN"
 	EnvReadOnly = "HOLDFAST_READ_ONLY"
 	EnvFeed     = "HOLDFAST_FEED"
+	EnvTLSCert  = "HOLDFAST_TLS_CERT"
+	EnvTLSKey   = "HOLDFAST_TLS_KEY"
+	EnvRate     = "HOLDFAST_RATE_LIMIT"
+	EnvBurst    = "HOLDFAST_RATE_BURST"
 	EnvToken    = app.EnvToken
 )
 
@@ -61,8 +69,13 @@ type apiFlags struct {
 	origins  []string
 	readOnly bool
 	feed     bool // is switched on
+	tlsCert  string
+	tlsKey   string
+	rate     string // N/s
+	burst    int
 
 	token  string                        // what is made for dev
+	cert   *listen.Certificate           // of tlsCert and tlsKey; nil: there is none
 	joined chan struct{}                 // closed once the node has joined
 	ends   []func(context.Context) error // of what mount has begun
 }
@@ -95,8 +108,16 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 	flags.StringArrayVar(&f.origins, flagOrigin, nil,
 		"let pages of the web site `ORIGIN`, such as https://jobs.example.com, change something; repeatable")
 	flags.BoolVar(&f.readOnly, flagReadOnly, false, "refuse requests that change something")
+	flags.StringVar(&f.tlsCert, flagTLSCert, "",
+		"speak TLS with the certificate of `FILE`, in PEM, with those between it and its authority behind it; "+
+			"it is read again when it has changed (default: speak HTTP)")
+	flags.StringVar(&f.tlsKey, flagTLSKey, "", "`FILE` with the key of that certificate, in PEM")
+	flags.StringVar(&f.rate, flagRate, "",
+		"let each caller make this `NUMBER` of requests: 100/s, 600/m or 5000/h; more are answered 429 (default: any number)")
+	flags.IntVar(&f.burst, flagBurst, 0, "of which `N` may come at once (default: those of a second)")
 	for flag, variable := range map[string]string{
-		flagAuth: EnvAuth, flagHost: EnvHost, flagOrigin: EnvOrigin, flagReadOnly: EnvReadOnly,
+		flagAuth: EnvAuth, flagHost: EnvHost, flagOrigin: EnvOrigin, flagReadOnly: EnvReadOnly, flagTLSCert: EnvTLSCert, flagTLSKey: EnvTLSKey,
+		flagRate: EnvRate, flagBurst: EnvBurst,
 	} {
 		app.Variable(flags, flag, variable)
 	}
@@ -119,6 +140,9 @@ func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 		o.Authenticate = access.Token("dev", f.token)
 		return o, nil
 	}
+	if err := errors.Join(a.readCertificate(f), a.readRate(f, &o)); err != nil {
+		return o, err
+	}
 	token, _ := a.Env.LookupEnv(EnvToken)
 	switch f.auth {
 	case authNone:
@@ -138,6 +162,41 @@ func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 		return o, arg.Usagef("%s %q must be token, keys or none", a.NameOf(flagAuth), f.auth)
 	}
 	return o, nil
+}
+
+// readCertificate reads the certificate that the flags name, if they do.
+func (a verbs) readCertificate(f *apiFlags) (err error) {
+	switch {
+	case f.tlsCert == "" && f.tlsKey == "":
+		return nil
+	case f.tlsKey == "":
+		return arg.Usagef("%s needs --%s, the file with the key of the certificate", a.NameOf(flagTLSCert), flagTLSKey)
+	case f.tlsCert == "":
+		return arg.Usagef("%s needs --%s, the file with the certificate", a.NameOf(flagTLSKey), flagTLSCert)
+	}
+	if f.cert, err = listen.ReadCertificate(f.tlsCert, f.tlsKey); err != nil {
+		return arg.Usagef("%s: %w", a.NameOf(flagTLSCert), err)
+	}
+	return nil
+}
+
+// readRate reads the limit on the requests of each caller.
+func (a verbs) readRate(f *apiFlags, o *server.Options) error {
+	switch {
+	case f.rate == "" && f.burst != 0:
+		return arg.Usagef("%s needs --%s", a.NameOf(flagBurst), flagRate)
+	case f.rate == "":
+		return nil
+	case f.burst < 0 || f.burst > maxBurst:
+		return arg.Usagef("%s %d must be from 1 to %d", a.NameOf(flagBurst), f.burst, maxBurst)
+	}
+	rate, ok := parseRate(f.rate)
+	if !ok {
+		return arg.Usagef("%s %q must be a number of requests in a time, such as 100/s, 600/m or 5000/h: from one a day to %d/s",
+			a.NameOf(flagRate), f.rate, maxRate)
+	}
+	o.RateLimit, o.RateBurst = rate, f.burst
+	return nil
 }
 
 // minToken is how long a token must be.
@@ -181,6 +240,9 @@ func (a verbs) listenForAPI(ctx context.Context, f *settings, said bool) (*liste
 		return nil, err
 	}
 	s.WithAPI()
+	if f.api.cert != nil {
+		s.WithTLS(f.api.cert)
+	}
 	s.Serve()
 	return s, nil
 }
@@ -193,6 +255,9 @@ func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o s
 	}
 	if f.api.feed && !f.api.readOnly {
 		f.api.ends = append(f.api.ends, feedOn(f.api.joined, client, log))
+	}
+	if f.api.cert != nil {
+		f.api.cert.Tell(log)
 	}
 	o.Log, o.Metrics, o.Stopping = log, s.Metrics(), s.Closing()
 	handler, err := server.Handler(client, o)
@@ -207,12 +272,12 @@ func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o s
 func (a verbs) saysAPI(s *listen.Server, f *apiFlags) {
 	close(f.joined)
 	if f.dev {
-		a.Notef("The API is on http://%s. To open it in a browser: http://%s/?token=%s\n"+
-			"Elsewhere: curl -H 'Authorization: Bearer %s' http://%s/api/v1/jobs",
-			s.Address(), s.Address(), f.token, f.token, s.Address())
+		a.Notef("The API is on %s. To open it in a browser: %s/?token=%s\n"+
+			"Elsewhere: curl -H 'Authorization: Bearer %s' %s/api/v1/jobs",
+			s.URL(), s.URL(), f.token, f.token, s.URL())
 		return
 	}
-	a.Notef("Serving the API on http://%s.", s.Address())
+	a.Notef("Serving the API on %s.", s.URL())
 }
 
 func (a verbs) serverCommand() *cobra.Command {
@@ -227,6 +292,8 @@ operations, and does the maintenance of all namespaces if no other node leads. W
 finished jobs are removed only after the times that flags say, or the classes of retention that
 queues name.
 
+With --tls-cert and --tls-key it speaks TLS. Both files are read again when they have changed.
+
 Who has the token in $` + EnvToken + ` may do everything. With --auth keys
 API keys let in (see "key"), each with what it may do. Without either (--auth none) the server
 listens on loopback addresses only. It answers to loopback names and those of --host.
@@ -234,7 +301,7 @@ listens on loopback addresses only. It answers to loopback names and those of --
 On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
 		Example: fmt.Sprintf(`  %s="$(openssl rand -hex 32)" holdfast server --database postgres://localhost/app
   holdfast server --auth none
-  holdfast server --listen 0.0.0.0:8233 --host jobs.example.com`, EnvToken),
+  holdfast server --listen 0.0.0.0:443 --host jobs.example.com --tls-cert cert.pem --tls-key key.pem`, EnvToken),
 		Args: arg.Takes(0, 0),
 		Annotations: app.NeedsDatabase(app.Reads(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)), EnvToken),
 			"it is what serves a database"),

@@ -179,7 +179,7 @@ func (a verbs) listen(ctx context.Context, f *settings, said bool) (*listen.Serv
 		return nil, err
 	}
 	s.Serve()
-	a.Notef("Serving /metrics, /healthz and /readyz on http://%s.", s.Address())
+	a.Notef("Serving /metrics, /healthz and /readyz on %s.", s.URL())
 	return s, nil
 }
 

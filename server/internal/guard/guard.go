@@ -8,6 +8,8 @@
 //     403, and one that is not application/json: 415. So no form and no simple request of a browser
 //     gets through;
 //   - one without a valid credential, unless it needs none: 401. Who makes it is in the context then (access.Of);
+//   - one of a caller who makes too many: 429, with when to come again (Retry-After). Each counts
+//     once, however long it lasts. So callers do not take the server from each other;
 //   - one that changes something, of a server that only reads: 403.
 //
 // Each request gets an id, a limit of its time and its size, and each answer headers with which
@@ -15,7 +17,7 @@
 //
 // # Imports
 //
-// Of ours, server/access and server/internal/problem.
+// Of ours, internal/gcra, server/access and server/internal/problem.
 package guard
 
 import (
@@ -51,6 +53,9 @@ type Config struct {
 	// Knows reports whether the handler itself refuses what a request would change, of a server
 	// that is ReadOnly; nil: none does.
 	Knows func(*http.Request) bool
+	// Rate is how many requests of each principal are let in, and of each network where no
+	// credential is needed. The zero value: all.
+	Rate Rate
 	// MaxBody is how large a request may be, in bytes.
 	MaxBody int64
 	Log     *slog.Logger
@@ -65,8 +70,7 @@ func Around(next http.Handler, c Config) (http.Handler, error) {
 			return nil, err // which names it
 		}
 	}
-	g := &guard{Config: c, next: next, cross: cross}
-	return g, nil
+	return &guard{Config: c, next: next, cross: cross, rates: rates{Rate: c.Rate}}, nil
 }
 
 type guard struct {
@@ -74,6 +78,7 @@ type guard struct {
 
 	next  http.Handler
 	cross *http.CrossOriginProtection
+	rates rates
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -85,11 +90,15 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
-	p, err := g.who(r)
+	p, isAnybody, err := g.who(r)
 	if errors.Is(err, access.ErrUnauthenticated) {
 		err = problem.New(problem.Unauthenticated, err.Error()+"; send one as \"Authorization: Bearer …\"")
 	}
 	if err != nil {
+		problem.Write(w, r, err)
+		return
+	}
+	if err := g.tooMany(&p, isAnybody, r); err != nil {
 		problem.Write(w, r, err)
 		return
 	}
@@ -105,12 +114,27 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // anybody makes the requests that need no credential.
 var anybody = access.Principal{Name: "anybody"}
 
-// who finds out who makes a request.
-func (g *guard) who(r *http.Request) (access.Principal, error) {
+// who finds out who makes a request, and whether that is anybody.
+func (g *guard) who(r *http.Request) (p access.Principal, isAnybody bool, err error) {
 	if g.Public != nil && g.Public(r) {
-		return anybody, nil
+		return anybody, true, nil
 	}
-	return g.Authenticate(r)
+	p, err = g.Authenticate(r)
+	return p, false, err
+}
+
+// tooMany is why a request is refused that comes too soon.
+func (g *guard) tooMany(p *access.Principal, isAnybody bool, r *http.Request) error {
+	if g.Rate.Burst == 0 {
+		return nil
+	}
+	who := caller(p.Name, isAnybody, r)
+	wait := g.rates.take(who)
+	if wait == 0 {
+		return nil
+	}
+	return problem.New(problem.TooMany, fmt.Sprintf("%q makes more requests than the server lets one caller make (--rate-limit): "+
+		"one each %v, and %d at once; come again in %v", cut(who), g.Rate.Period, g.Rate.Burst, wait)).In(wait)
 }
 
 type connectionKey struct{}
