@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/attributes"
 	"github.com/holdfastdev/holdfast/internal/cli/batches"
+	"github.com/holdfastdev/holdfast/internal/cli/contexts"
 	"github.com/holdfastdev/holdfast/internal/cli/limits"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/operations"
@@ -56,6 +57,7 @@ func (a verbs) flagCompletions() map[string]cobra.CompletionFunc {
 		app.FlagOutput:    words(output.Formats...),
 		app.FlagDatabase:  aFile,
 		app.FlagServer:    words(),
+		app.FlagContext:   a.contextNames,
 		app.FlagTokenFile: aFile,
 		app.FlagTLSCA:     aFile,
 		"tls-cert":        aFile,
@@ -147,6 +149,8 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 	switch {
 	case word == "PACKAGE" || word == "PATH":
 		return nil, files
+	case word == "CONTEXT":
+		return a.contextNames(cmd, args, typed)
 	case word == "KIND":
 		return a.fromDatabase(kindNames, builtinKinds...)(cmd, args, typed)
 	case look[word] != nil:
@@ -172,6 +176,11 @@ func lastOf(takesLists func(*cobra.Command) bool, complete cobra.CompletionFunc)
 		}
 		return found, directive
 	}
+}
+
+// contextNames completes the names of contexts.
+func (a verbs) contextNames(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return beginning(contexts.Names(a.App), typed), noFiles
 }
 
 // always is a condition that holds for every verb.

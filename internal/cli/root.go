@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/attributes"
 	"github.com/holdfastdev/holdfast/internal/cli/batches"
 	"github.com/holdfastdev/holdfast/internal/cli/bench"
+	"github.com/holdfastdev/holdfast/internal/cli/contexts"
 	"github.com/holdfastdev/holdfast/internal/cli/counts"
 	"github.com/holdfastdev/holdfast/internal/cli/databases"
 	"github.com/holdfastdev/holdfast/internal/cli/dead"
@@ -52,6 +53,7 @@ To get started, run "holdfast dev".`,
 	flags.StringVarP(&a.Database, app.FlagDatabase, "d", "",
 		"`DATABASE` to use: a file, sqlite:PATH or postgres://… (default: $"+app.EnvDatabase+", or "+app.DefaultDatabase+")")
 	a.AddServerFlags(flags)
+	a.AddContextFlags(flags)
 	flags.StringVarP(&a.Namespace, app.FlagNamespace, "n", "",
 		"`NAMESPACE` to work in (default: $"+app.EnvNamespace+", or "+app.DefaultNamespace+")")
 	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "",
@@ -73,19 +75,25 @@ To get started, run "holdfast dev".`,
 		return showHelp(cmd, args)
 	}
 
+	a.addCommands(root)
+	addAliases(root)
+	arg.ReadDurations(root)
+	a.completions(root)
+	return root
+}
+
+// addCommands adds all commands.
+func (a verbs) addCommands(root *cobra.Command) {
 	root.AddCommand(jobs.Commands(a.App)...)
 	root.AddCommand(queues.Commands(a.App, jobs.DrainCommand(a.App), limits.QueueCommand(a.App), limits.RestCommand(a.App))...)
 	root.AddCommand(schedules.Command(a.App), limits.Command(a.App), batches.Command(a.App), operations.Command(a.App))
 	root.AddCommand(dead.Command(a.App), feed.Command(a.App), counts.Command(a.App), retentions.Command(a.App), archives.Command(a.App),
 		attributes.Command(a.App))
 	root.AddCommand(access.Commands(a.App)...)
+	root.AddCommand(contexts.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)
 	root.AddCommand(bench.Command(a.App), a.codecCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())
-	addAliases(root)
-	arg.ReadDurations(root)
-	a.completions(root)
-	return root
 }
 
 // aliases are words that people bring from other commands, by ours.
@@ -118,7 +126,7 @@ func (a verbs) check(cmd *cobra.Command, args []string) error {
 	if err := a.ReadEnvironment(cmd); err != nil && !cmd.HasSubCommands() {
 		return err
 	}
-	return nil
+	return a.AskAboutContext(cmd)
 }
 
 // hideUnused hides the global flags that a verb does not use from its help.

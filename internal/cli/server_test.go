@@ -139,7 +139,7 @@ func TestServerWithALimit(t *testing.T) {
 		}
 		t.Errorf("request %d: %d %s", i, a.status, a.text)
 	}
-	if a := ask(t, c, "GET", url+"/readyz", "", ""); a.status != http.StatusOK {
+	if a := ask(t, c, "GET", url+"/healthz", "", ""); a.status != http.StatusOK {
 		t.Errorf("a probe counts: %d", a.status)
 	}
 	delete(s.env, app.EnvDatabase)

@@ -515,6 +515,7 @@ var layers = []layer{
 	{pattern: "server", imports: []string{".", "apikey", "internal/access", "server/access", "server/internal/...", "store"}, tests: servers},
 
 	{pattern: "internal/cli/output"},
+	{pattern: "internal/cli/config"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "search", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
 	{
@@ -526,8 +527,8 @@ var layers = []layer{
 	{
 		pattern: "internal/cli/app",
 		imports: []string{
-			".", "codec", "internal/access", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "redact", "store", "store/dsn",
-			"store/remote",
+			".", "codec", "internal/access", "internal/cli/arg", "internal/cli/config", "internal/cli/output", "internal/cli/shortlog",
+			"redact", "store", "store/dsn", "store/remote",
 		},
 	},
 	{
@@ -548,6 +549,7 @@ var layers = []layer{
 		tests: support,
 	},
 	{pattern: "internal/cli/access", imports: append([]string{".", "apikey", "namespace", "store"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/contexts", imports: append([]string{"internal/cli/config"}, ofVerbs...)},
 	{pattern: "internal/cli/feed", imports: append([]string{".", "events", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/dead", imports: append([]string{".", "dead", "internal/valid", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/config"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/redact"
 	"github.com/holdfastdev/holdfast/store"
@@ -27,6 +28,9 @@ const (
 	FlagServer    = "server"
 	FlagTokenFile = "token-file"
 	FlagTLSCA     = "tls-ca"
+	FlagContext   = "context"
+	FlagYes       = "yes"     // also of verbs that ask for reasons of their own
+	FlagDryRun    = "dry-run" // of verbs that change nothing then
 )
 
 // Env is the environment of a command: what its process gives it.
@@ -68,6 +72,8 @@ type App struct {
 	// The global flags.
 	Database   string
 	ByFlag     bool     // Database is from the flag, not from the environment
+	Context    string   // of --context, or its variable
+	Yes        bool     // do not ask before something is changed in production
 	Server     string   // the URL of a server in the place of a database; "": none
 	TokenFile  string   // has the token for it; "": the environment has
 	TLSCA      string   // a file with the authorities that vouch for it; "": those of the system
@@ -77,11 +83,13 @@ type App struct {
 	CodecKeys  string // a file; "": none
 	RedactRule string // rules; "": those of redact.Default
 
-	variables map[string]string // that have set a flag, by its name
-	rules     *redact.Rules     // what is hidden
-	kept      *holdfast.Client  // that is open already, for WithClient; nil: none
-	opts      []holdfast.Option // of the client that the verb opens
-	transport *http.Transport   // to a server that TLSCA vouches for; nil: none was made
+	variables     map[string]string // that have set a flag, by its name
+	used          *config.Context   // which says where the command goes; nil: none does
+	rules         *redact.Rules     // what is hidden
+	kept          *holdfast.Client  // that is open already, for WithClient; nil: none
+	opts          []holdfast.Option // of the client that the verb opens
+	tokenVariable string            // has the token, in the place of EnvToken; "": none of its own
+	transport     *http.Transport   // to a server that TLSCA vouches for; nil: none was made
 }
 
 // New returns an App.

@@ -15,9 +15,6 @@ import (
 // Confirmation is the flag of a verb that asks before it does what cannot be undone.
 type Confirmation struct{ yes bool }
 
-// FlagYes is its name.
-const FlagYes = "yes"
-
 // Add adds the flag to a verb. when says when the verb asks.
 func (c *Confirmation) Add(cmd *cobra.Command, when string) {
 	cmd.Flags().BoolVarP(&c.yes, FlagYes, "y", false, "do not ask "+when)

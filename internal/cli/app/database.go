@@ -39,19 +39,6 @@ func (a *App) Source(opts ...dsn.Option) (store.Source, error) {
 	return source, a.ofVariable(FlagDatabase, err)
 }
 
-// ofVariable names the variable that has set a flag in an error about its value.
-func (a *App) ofVariable(flag string, err error) error {
-	variable := a.variables[flag]
-	var usage *arg.UsageError
-	switch {
-	case err == nil || variable == "":
-		return err
-	case errors.As(err, &usage):
-		return arg.Usagef("%s: %w", variable, err)
-	}
-	return fmt.Errorf("%s: %w", variable, err)
-}
-
 // SourceOf is Source for a database that another flag names.
 func (a *App) SourceOf(database string, opts ...dsn.Option) (store.Source, error) {
 	source, err := dsn.Parse(database, opts...)

@@ -12,43 +12,6 @@ import (
 	"github.com/holdfastdev/holdfast/redact"
 )
 
-// The variables of the global flags, and what is used without both.
-const (
-	EnvDatabase      = "HOLDFAST_DATABASE"
-	EnvNamespace     = "HOLDFAST_NAMESPACE"
-	EnvCodecKeys     = "HOLDFAST_CODEC_KEYS"
-	EnvRedact        = "HOLDFAST_REDACT"
-	EnvServer        = "HOLDFAST_SERVER"
-	EnvToken         = "HOLDFAST_TOKEN" // of the server: other users of the machine can read command lines
-	EnvTLSCA         = "HOLDFAST_TLS_CA"
-	DefaultDatabase  = "holdfast.db"
-	DefaultNamespace = "default"
-)
-
-// variableKey is the annotation that names the variable of a flag.
-const variableKey = "variable"
-
-// Variable lets a variable of the environment set a flag that is not on the command line, and says
-// so in the help of the flag.
-func Variable(flags *pflag.FlagSet, flag, variable string) {
-	f := flags.Lookup(flag)
-	if f.Annotations == nil {
-		f.Annotations = map[string][]string{}
-	}
-	f.Annotations[variableKey] = []string{variable}
-	if !strings.Contains(f.Usage, "$"+variable) {
-		f.Usage += " [$" + variable + "]"
-	}
-}
-
-// VariableOf returns the variable of a flag, "" if there is none.
-func VariableOf(f *pflag.Flag) string {
-	if names := f.Annotations[variableKey]; len(names) > 0 {
-		return names[0]
-	}
-	return ""
-}
-
 // ReadEnvironment sets the flags that are not on the command line from their variables. An empty
 // variable is a mistake, like an empty flag. What a verb does not use is not looked at.
 func (a *App) ReadEnvironment(cmd *cobra.Command) (err error) {
@@ -60,6 +23,12 @@ func (a *App) ReadEnvironment(cmd *cobra.Command) (err error) {
 	})
 	if err == nil {
 		err = a.checkServer(cmd)
+	}
+	if err == nil {
+		err = a.readContext(cmd)
+	}
+	if err == nil {
+		err = a.checkOfServer(cmd)
 	}
 	if a.Database == "" {
 		a.Database = DefaultDatabase
@@ -99,36 +68,6 @@ func (a *App) splitNamespaces(cmd *cobra.Command) error {
 	}
 	a.Namespace = a.Namespaces[0]
 	return nil
-}
-
-func (a *App) readVariable(f *pflag.Flag) error {
-	variable := VariableOf(f)
-	if variable == "" {
-		return nil
-	}
-	text, set := a.Env.LookupEnv(variable)
-	if !set {
-		return nil
-	}
-	if strings.TrimSpace(text) == "" {
-		return arg.Usagef("%s is set but empty; unset it or give it a value", variable)
-	}
-	if err := f.Value.Set(text); err != nil {
-		return arg.ValueError(variable, f, text, err)
-	}
-	if a.variables == nil {
-		a.variables = map[string]string{}
-	}
-	a.variables[f.Name] = variable
-	return nil
-}
-
-// NameOf names where the value of a flag comes from, for errors: the flag or its variable.
-func (a *App) NameOf(flag string) string {
-	if variable := a.variables[flag]; variable != "" {
-		return variable
-	}
-	return "--" + flag
 }
 
 // ours is how the variables of Holdfast begin. A job of the kind exec has some, and may start a
@@ -202,9 +141,11 @@ func (a *App) AddServerFlags(flags *pflag.FlagSet) {
 func skipsVariable(cmd *cobra.Command, flag string) bool {
 	switch flag {
 	case FlagDatabase:
-		return cmd.Flags().Changed(FlagServer)
+		return cmd.Flags().Changed(FlagServer) || cmd.Flags().Changed(FlagContext)
 	case FlagServer:
-		return cmd.Flags().Changed(FlagDatabase)
+		return cmd.Flags().Changed(FlagDatabase) || cmd.Flags().Changed(FlagContext)
+	case FlagContext:
+		return cmd.Flags().Changed(FlagDatabase) || cmd.Flags().Changed(FlagServer)
 	}
 	return false
 }
@@ -218,7 +159,7 @@ func (a *App) checkServer(cmd *cobra.Command) error {
 	if why := WhyDatabase(cmd); why != "" {
 		name := "--" + FlagServer
 		if !cmd.Flags().Changed(FlagServer) {
-			if server, _ := a.Env.LookupEnv(EnvServer); server == "" || a.Database != "" {
+			if server, _ := a.Env.LookupEnv(EnvServer); server == "" || a.Database != "" || cmd.Flags().Changed(FlagContext) {
 				return nil
 			}
 			name = EnvServer
@@ -227,15 +168,24 @@ func (a *App) checkServer(cmd *cobra.Command) error {
 			strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), name, why)
 	}
 	switch {
-	case a.Server == "" && a.TokenFile != "" && cmd.Flags().Changed(FlagTokenFile):
-		return arg.Usagef("--%s is for --%s, and no server is named", FlagTokenFile, FlagServer)
-	case !strings.HasPrefix(a.Server, "https:") && a.TLSCA != "" && cmd.Flags().Changed(FlagTLSCA):
-		return arg.Usagef("--%s is for --%s with https://…, and no such server is named", FlagTLSCA, FlagServer)
-	case a.Server == "" || a.Database == "":
+	case a.Context != "" || a.Server == "" || a.Database == "": // a context says where, and is looked at next
 		return nil
 	case cmd.Flags().Changed(FlagDatabase):
 		return arg.Usagef("--%s and --%s cannot be used together", FlagDatabase, FlagServer)
 	}
 	return arg.Usagef("%s and %s are both set; unset one, or name what is meant with --%s or --%s",
 		EnvDatabase, EnvServer, FlagDatabase, FlagServer)
+}
+
+// checkOfServer refuses flags that are for a server, and there is none.
+func (a *App) checkOfServer(cmd *cobra.Command) error {
+	switch {
+	case !UsesFlag(cmd, FlagServer):
+		return nil
+	case a.Server == "" && cmd.Flags().Changed(FlagTokenFile):
+		return arg.Usagef("--%s is for --%s, and no server is named", FlagTokenFile, FlagServer)
+	case !strings.HasPrefix(a.Server, "https:") && cmd.Flags().Changed(FlagTLSCA):
+		return arg.Usagef("--%s is for --%s with https://…, and no such server is named", FlagTLSCA, FlagServer)
+	}
+	return nil
 }

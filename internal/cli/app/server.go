@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -37,7 +38,7 @@ func (a *App) serverSource() (store.Source, error) {
 // token is that for the server: of the file, or else of the variable; "": none.
 func (a *App) token() (string, error) {
 	if a.TokenFile == "" {
-		token, _ := a.Env.LookupEnv(EnvToken)
+		token, _ := a.Env.LookupEnv(cmp.Or(a.tokenVariable, EnvToken))
 		return strings.TrimSpace(token), nil
 	}
 	text, err := os.ReadFile(a.TokenFile)

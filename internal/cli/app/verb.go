@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
@@ -65,13 +66,19 @@ func UsesFlag(cmd *cobra.Command, flag string) bool {
 	if flag == FlagServer || flag == FlagTokenFile || flag == FlagTLSCA {
 		return UsesFlag(cmd, FlagDatabase) && WhyDatabase(cmd) == ""
 	}
+	switch flag {
+	case FlagContext:
+		return UsesFlag(cmd, FlagDatabase)
+	case FlagYes:
+		return Changes(cmd)
+	}
 	return slices.Contains(strings.Fields(cmd.Annotations[UsesKey]), flag)
 }
 
 // isGlobalUnused reports whether a flag is a global one that a verb does not use.
 func isGlobalUnused(cmd *cobra.Command, flag string) bool {
 	switch flag {
-	case FlagDatabase, FlagServer, FlagTokenFile, FlagTLSCA, FlagNamespace, FlagOutput, FlagQuiet, FlagCodecKeys, FlagRedact:
+	case FlagDatabase, FlagContext, FlagServer, FlagTokenFile, FlagTLSCA, FlagNamespace, FlagOutput, FlagQuiet, FlagCodecKeys, FlagRedact:
 		return !cmd.HasSubCommands() && !UsesFlag(cmd, flag)
 	}
 	return false
@@ -136,3 +143,55 @@ func NeedsDatabase(annotations map[string]string, why string) map[string]string 
 
 // WhyDatabase is why a verb needs the database itself; "": a server does, too.
 func WhyDatabase(cmd *cobra.Command) string { return cmd.Annotations[databaseKey] }
+
+// reads are the verbs of groups that change nothing in a database. All others do, or may.
+var reads = map[string][]string{
+	"job":       {"list", "count", "get", "why", "wait", "journal", "logs", "published", "stream"},
+	"queue":     {"list", "get", "stuck"},
+	"kind":      {"list", "get"},
+	"schedule":  {"list", "get", "next", "runs"},
+	"limit":     {"list", "get"},
+	"retention": {"list", "get", "removed"},
+	"attribute": {"list"},
+	"key":       {"list"},
+	"namespace": {"list", "get"},
+	"batch":     {"list", "get"},
+	"operation": {"list", "get", "follow"},
+	"dead":      {"list", "get", "export"},
+	"stats":     {"jobs", "nodes", "database"},
+	"event":     {"status", "list"},
+	"node":      {"list"},
+	"migrate":   {"status", "sql"},
+	"":          {"backup", "health", "doctor"},
+}
+
+// Changes reports whether a verb changes something in a database, or may.
+func Changes(cmd *cobra.Command) bool {
+	if cmd.HasSubCommands() || !UsesFlag(cmd, FlagDatabase) {
+		return false
+	}
+	group := ""
+	if cmd.HasParent() && cmd.Parent().HasParent() {
+		group = cmd.Parent().Name()
+	}
+	return !slices.Contains(reads[group], cmd.Name())
+}
+
+// changesNow is Changes for the flags that were given.
+func changesNow(cmd *cobra.Command) bool {
+	return Changes(cmd) && !isTrue(cmd.Flags().Lookup(FlagDryRun))
+}
+
+func isTrue(f *pflag.Flag) bool {
+	return f != nil && f.Value.Type() == "bool" && f.Value.String() == "true"
+}
+
+// ownPlaceKey is the annotation of a verb that goes to no context unless one is named.
+const ownPlaceKey = "own-place"
+
+// OwnPlace notes that a verb goes to the current context only if that is named: what runs for long
+// is not to depend on what a person uses for other commands.
+func OwnPlace(annotations map[string]string) map[string]string {
+	annotations[ownPlaceKey] = "yes"
+	return annotations
+}

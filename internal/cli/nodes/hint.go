@@ -72,6 +72,8 @@ func (a verbs) wayTo(isFile bool) wayTo {
 	secret := holdsPassword(named)
 	_, set := a.Env.LookupEnv(app.EnvDatabase) // it may be set in the other terminal as well
 	switch export := "export " + app.EnvDatabase + "="; {
+	case a.UsedContext() != "":
+		way.flags = " --context " + a.UsedContext()
 	case a.ByFlag && secret:
 		way.before = []string{export + output.Quote(withoutPassword(named))}
 		way.where += ", with the password in place of " + passwordMark
@@ -81,6 +83,8 @@ func (a verbs) wayTo(isFile bool) wayTo {
 		way.where += ", where " + app.EnvDatabase + " is set as it is here"
 	case !a.ByFlag && named != app.DefaultDatabase:
 		way.before = []string{export + output.Quote(named)}
+	case a.NeedsPlace():
+		way.flags = " --database " + output.Quote(named)
 	}
 	return way
 }

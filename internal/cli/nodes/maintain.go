@@ -231,7 +231,7 @@ migrate.
 On SIGTERM, SIGHUP or Ctrl-C it leaves.`,
 		Example:     "  holdfast maintain node --completed 24h --failed 7d\n  holdfast maintain node --node-name 'maintainer-{host}'",
 		Args:        arg.Takes(0, 0),
-		Annotations: app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)),
+		Annotations: app.OwnPlace(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet))),
 		RunE: a.doServe(&f, func() (*serving, error) {
 			keeps, err := k.option()
 			if err != nil {

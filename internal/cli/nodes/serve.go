@@ -40,7 +40,7 @@ each job that starts, completes or fails. The database is created if it does not
 		Example: `  holdfast dev
   holdfast dev --slots 4 --allow-exec=false --database /tmp/try.db`,
 		Args: arg.Takes(0, 0),
-		Annotations: app.NeedsDatabase(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)),
+		Annotations: app.NeedsDatabase(app.OwnPlace(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet))),
 			"it serves a database itself, and makes it if need be"),
 		RunE: a.doServe(&f, a.works(&f, true)),
 	}
@@ -59,7 +59,7 @@ upgraded first.` + nodeHelp,
   holdfast worker --allow-exec --queue mail=10 --queue reports=2 --slots 12
   HOLDFAST_NAMESPACE=shop,billing HOLDFAST_NODE_NAME='eu-worker-{version}-{id}' holdfast worker`,
 		Args:        arg.Takes(0, 0),
-		Annotations: app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet)),
+		Annotations: app.OwnPlace(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet))),
 		RunE:        a.doServe(&f, a.works(&f, false)),
 	}
 	f.add(cmd, false, app.LogText)
