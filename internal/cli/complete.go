@@ -60,6 +60,7 @@ func (a verbs) flagCompletions() map[string]cobra.CompletionFunc {
 		app.FlagContext:   a.contextNames,
 		app.FlagTokenFile: aFile,
 		app.FlagTLSCA:     aFile,
+		app.FlagConfig:    aFile,
 		"tls-cert":        aFile,
 		"tls-key":         aFile,
 		"file":            aFile,
@@ -149,6 +150,8 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 	switch {
 	case word == "PACKAGE" || word == "PATH":
 		return nil, files
+	case word == "VERB":
+		return words("dev", "maintain-node", "server", "worker")(cmd, args, typed)
 	case word == "CONTEXT":
 		return a.contextNames(cmd, args, typed)
 	case word == "KIND":

@@ -37,7 +37,7 @@ func (s *shell) complete(args ...string) (found []string, files bool) {
 
 // fileFlags are the flags whose values are files.
 var fileFlags = []string{
-	app.FlagDatabase, app.FlagCodecKeys, app.FlagTokenFile, app.FlagTLSCA, "tls-cert", "tls-key", "file", "archive",
+	app.FlagDatabase, app.FlagCodecKeys, app.FlagTokenFile, app.FlagTLSCA, app.FlagConfig, "tls-cert", "tls-key", "file", "archive",
 }
 
 // TestNoFilesWhereNoneAreMeant completes all flags and arguments of all verbs, with and without a
@@ -72,7 +72,7 @@ func TestNoFilesWhereNoneAreMeant(t *testing.T) {
 					return
 				}
 				_, files := s.complete(append(slices.Clip(args), "")...)
-				want := cmd.Name() == "vet" || cmd.Name() == "cat" || cmd.CommandPath() == "holdfast archive find" && n > 0
+				want := cmd.Name() == "vet" || cmd.Name() == "cat" || cmd.CommandPath() == "holdfast config check" && n == 0 || cmd.CommandPath() == "holdfast archive find" && n > 0
 				if files != want {
 					t.Errorf("%s, argument %d: files %t, want %t", cmd.CommandPath(), n, files, want)
 				}

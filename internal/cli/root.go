@@ -93,7 +93,7 @@ func (a verbs) addCommands(root *cobra.Command) {
 	root.AddCommand(contexts.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)
-	root.AddCommand(bench.Command(a.App), a.codecCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())
+	root.AddCommand(bench.Command(a.App), a.codecCommand(), a.configCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())
 }
 
 // aliases are words that people bring from other commands, by ours.

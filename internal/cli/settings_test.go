@@ -46,6 +46,7 @@ var wrongValues = map[string][]string{
 	app.EnvServer:        {"localhost:8233", "https://", "http://secret@host", "http://127.0.0.1:1"}, // the last beside a database
 	app.EnvTLSCA:         {},                                                                         // it may be meant for other commands
 	app.EnvContext:       {"none"},
+	app.EnvConfig:        {"/no/such/file"},
 	app.EnvNamespace:     {"a,,b", ",", "a,a", "a, a", "a\nb", strings.Repeat("n", 201)},
 	nodes.EnvQueues:      {"mail=0", "mail=ten", "mail=1.5", "=5", "mail,", "mail,mail=2", "a\nb", "mail 10=", strings.Repeat("q", 201)},
 	nodes.EnvSlots:       {"0", "-1", "many", "1.5", "1e3", " 5", "99999999999999999999"},

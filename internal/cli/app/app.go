@@ -83,7 +83,8 @@ type App struct {
 	CodecKeys  string // a file; "": none
 	RedactRule string // rules; "": those of redact.Default
 
-	variables     map[string]string // that have set a flag, by its name
+	configFile    string            // of --config; "": none
+	variables     map[string]string // that have set a flag, by its name; also places in that file
 	used          *config.Context   // which says where the command goes; nil: none does
 	rules         *redact.Rules     // what is hidden
 	kept          *holdfast.Client  // that is open already, for WithClient; nil: none

@@ -22,6 +22,9 @@ func (a *App) ReadEnvironment(cmd *cobra.Command) (err error) {
 		}
 	})
 	if err == nil {
+		err = a.readConfig(cmd)
+	}
+	if err == nil {
 		err = a.checkServer(cmd)
 	}
 	if err == nil {
@@ -174,7 +177,7 @@ func (a *App) checkServer(cmd *cobra.Command) error {
 		return arg.Usagef("--%s and --%s cannot be used together", FlagDatabase, FlagServer)
 	}
 	return arg.Usagef("%s and %s are both set; unset one, or name what is meant with --%s or --%s",
-		EnvDatabase, EnvServer, FlagDatabase, FlagServer)
+		a.NameOf(FlagDatabase), a.NameOf(FlagServer), FlagDatabase, FlagServer)
 }
 
 // checkOfServer refuses flags that are for a server, and there is none.

@@ -314,7 +314,7 @@ On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
 			return &serving{source: source, opts: []holdfast.Option{maintainOnly, keeps}, register: noHandlers}, err
 		}),
 	}
-	f.addOfNode(cmd, app.LogText)
+	f.addOfNode(a.App, cmd, app.LogText)
 	k.add(cmd)
 	return cmd
 }

@@ -29,6 +29,9 @@ func (k *kept) add(cmd *cobra.Command) {
 	flags.DurationVar(&k.Failed, "failed", 0, "remove failed jobs after this `DURATION` (default: never)")
 	flags.DurationVar(&k.Cancelled, "cancelled", 0, "remove cancelled jobs after this `DURATION` (default: never)")
 	flags.DurationVar(&k.Audit, "audit", 0, "forget after this `DURATION` what people did (default: never)")
+	for _, flag := range []string{"completed", "failed", "cancelled", "audit"} {
+		app.Variable(flags, flag, "HOLDFAST_"+strings.ToUpper(flag))
+	}
 }
 
 // isEmpty reports whether no flag was given.
@@ -243,7 +246,7 @@ On SIGTERM, SIGHUP or Ctrl-C it leaves.`,
 			}, err
 		}),
 	}
-	f.addOfNode(cmd, app.LogText)
+	f.addOfNode(a.App, cmd, app.LogText)
 	k.add(cmd)
 	return cmd
 }

@@ -44,7 +44,7 @@ each job that starts, completes or fails. The database is created if it does not
 			"it serves a database itself, and makes it if need be"),
 		RunE: a.doServe(&f, a.works(&f, true)),
 	}
-	f.add(cmd, true, app.LogShort)
+	f.add(a.App, cmd, true, app.LogShort)
 	return cmd
 }
 
@@ -62,7 +62,7 @@ upgraded first.` + nodeHelp,
 		Annotations: app.OwnPlace(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet))),
 		RunE:        a.doServe(&f, a.works(&f, false)),
 	}
-	f.add(cmd, false, app.LogText)
+	f.add(a.App, cmd, false, app.LogText)
 	return cmd
 }
 
@@ -183,13 +183,21 @@ func (a verbs) listen(ctx context.Context, f *settings, said bool) (*listen.Serv
 	return s, nil
 }
 
-func (a verbs) listenOn(ctx context.Context, address string) (*listen.Server, error) {
+// checkAddress is why an address is none.
+func checkAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return nil, arg.Usagef("%s %q must be HOST:PORT, such as 127.0.0.1:9464", a.NameOf(flagListen), address)
+		return fmt.Errorf("%q must be HOST:PORT, such as 127.0.0.1:9464", address)
+	}
+	return nil
+}
+
+func (a verbs) listenOn(ctx context.Context, address string) (*listen.Server, error) {
+	if err := checkAddress(address); err != nil {
+		return nil, arg.Usagef("%s %w", a.NameOf(flagListen), err)
 	}
 	s, err := listen.On(ctx, address)
 	if err != nil {

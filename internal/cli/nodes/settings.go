@@ -66,8 +66,8 @@ type settings struct {
 	log         app.LogFlags
 }
 
-func (f *settings) add(cmd *cobra.Command, allowExec bool, format string) {
-	f.addOfNode(cmd, format)
+func (f *settings) add(a *app.App, cmd *cobra.Command, allowExec bool, format string) {
+	f.addOfNode(a, cmd, format)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.allowExec, flagAllowExec, allowExec, "run exec jobs: anyone who can enqueue can run commands as this user")
 	flags.IntVar(&f.slots, flagSlots, f.slots, "run at most `N` jobs at once, of each namespace")
@@ -80,7 +80,7 @@ func (f *settings) add(cmd *cobra.Command, allowExec bool, format string) {
 }
 
 // addOfNode adds the flags that every node has.
-func (f *settings) addOfNode(cmd *cobra.Command, format string) {
+func (f *settings) addOfNode(a *app.App, cmd *cobra.Command, format string) {
 	f.slots = 100
 	flags := cmd.Flags()
 	flags.StringVar(&f.nodeName, flagNodeName, defaultNodeName,
@@ -96,6 +96,7 @@ func (f *settings) addOfNode(cmd *cobra.Command, format string) {
 	}
 	f.archive.add(cmd, "keep finished jobs in files in `DIR` before they are removed; give it to all nodes, any of which may lead")
 	f.log.Add(flags, "info", format)
+	a.AddConfigFlag(cmd)
 	for flag, variable := range map[string]string{
 		flagNodeName: EnvNodeName, flagBeat: EnvBeat, flagDeadAfter: EnvDeadAfter, flagStopTimeout: EnvStopTimeout,
 		flagListen: EnvListen, flagArchive: EnvArchive, flagStubs: EnvStubs, flagNoJournals: EnvNoJournals,

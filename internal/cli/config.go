@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/config"
+	"github.com/holdfastdev/holdfast/internal/cli/nodes"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+)
+
+func (a verbs) configCommand() *cobra.Command {
+	group := app.Group("config", "Check files of settings, and show which settings count",
+		`Check files of settings, for --config of dev, worker, server and maintain node, and show which
+settings count, and why. A setting is called as its flag: a line slots = 10 is --slots 10. What is
+in a table [worker] is for that verb alone. Flags count more than variables, those more than the
+file, and that more than defaults.`,
+		`  holdfast config check holdfast.toml
+  holdfast config show worker -- --config holdfast.toml`)
+	group.AddCommand(a.checkConfigCommand(), a.showConfigCommand())
+	return group
+}
+
+// checkedConfig is what was found in a file of settings.
+type checkedConfig struct {
+	File     string        `json:"file"`
+	OK       bool          `json:"ok"`
+	Problems []configError `json:"problems"`
+}
+
+// configError is what is wrong in a line.
+type configError struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+func (a verbs) checkConfigCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check PATH",
+		Short: "Check a file of settings",
+		Long: `Check a file of settings: unknown settings and wrong values, by line. With problems the exit code
+is 1. What only the start of a verb can tell, such as whether an address is in use, is not looked at.`,
+		Example: "  holdfast config check holdfast.toml", Args: arg.Takes(1, 1), Annotations: app.Uses(app.FlagOutput, app.FlagQuiet),
+		RunE: a.Do(func(_ context.Context, _ *cobra.Command, args []string) error {
+			data, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			v := checkedConfig{File: args[0], Problems: []configError{}}
+			for _, wrong := range checkSettings(verbs{app.New(a.Env)}.rootCommand(), string(data)) {
+				v.Problems = append(v.Problems, configError{wrong.Line, app.Explain(errors.New(wrong.Text))})
+			}
+			v.OK = len(v.Problems) == 0
+			err = a.Object(v, func() {
+				for _, wrong := range v.Problems {
+					a.Printf("%s:%d: %s", output.OneLine(v.File), wrong.Line, wrong.Text)
+				}
+				if v.OK {
+					a.Printf("%s: ok", output.OneLine(v.File))
+				}
+			})
+			if err == nil && !v.OK {
+				err = app.ExitWith(app.ExitError, "")
+			}
+			return err
+		}),
+	}
+}
+
+// checkSettings returns what is wrong with a file of settings, by line. The flags of the root's
+// verbs are changed.
+func checkSettings(root *cobra.Command, text string) []*config.Error {
+	f, err := config.Parse(text)
+	if wrong, ok := errors.AsType[*config.Error](err); ok {
+		return []*config.Error{wrong}
+	}
+	found := app.CheckConfig(root, f)
+	for i := range f.Entries {
+		e := &f.Entries[i]
+		for table, cmd := range app.Configured(root) {
+			flag := app.Setting(cmd, e.Key)
+			if flag == nil || e.Table != "" && e.Table != table {
+				continue
+			}
+			err := app.TakeSetting(flag, e, e.Key)
+			if err == nil {
+				if err = nodes.CheckSetting(flag); err != nil {
+					err = fmt.Errorf("%s: %w", e.Key, err)
+				}
+			}
+			if err != nil {
+				found = append(found, &config.Error{Line: e.Line, Text: err.Error()})
+				break // the others say the same
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(x, y *config.Error) int { return x.Line - y.Line })
+	return found
+}
+
+// shownSetting is a setting that counts.
+type shownSetting struct {
+	Setting string `json:"setting"`
+	Value   string `json:"value"`
+	From    string `json:"from"`
+}
+
+func (a verbs) showConfigCommand() *cobra.Command {
+	var columns app.ColumnsFlag
+	cmd := &cobra.Command{
+		Use:   "show VERB [FLAG...]",
+		Short: "Show which settings of a verb count, and why",
+		Long: `Show the settings that a verb (dev, worker, server or maintain-node) would have, and where each is
+from: a flag, a variable, a line of the file, a context, or the default. Flags of the verb follow
+behind --. Passwords are not shown. Nothing is started.`,
+		Example: "  holdfast config show worker\n  holdfast config show server -- --config holdfast.toml --listen 0.0.0.0:443",
+		Args:    arg.Takes(1, -1), Annotations: app.Uses(app.FlagOutput, app.FlagQuiet),
+		RunE: a.Do(func(_ context.Context, _ *cobra.Command, args []string) error {
+			settings, err := a.settingsOf(args[0], args[1:])
+			if err != nil {
+				return err
+			}
+			out, err := a.List(&columns)
+			if err != nil {
+				return err
+			}
+			for _, s := range settings {
+				if err := out.Add(s, func() []string { return []string{s.Setting, output.OneLine(s.Value), output.OneLine(s.From)} }); err != nil {
+					return err
+				}
+			}
+			return out.End()
+		}),
+	}
+	columns.Add(cmd, shownSetting{}, "SETTING", "VALUE", "FROM")
+	return cmd
+}
+
+// settingsOf returns the settings that a verb would have.
+func (a verbs) settingsOf(table string, flags []string) (all []shownSetting, err error) {
+	scratch := app.New(a.Env)
+	known := app.Configured(verbs{scratch}.rootCommand())
+	cmd := known[table]
+	if cmd == nil {
+		return nil, arg.Usagef("%s has no settings; there are dev, worker, server and maintain-node", output.Quote(table))
+	}
+	if err := cmd.ParseFlags(flags); err != nil {
+		return nil, arg.FlagError(cmd, err)
+	}
+	if rest := cmd.Flags().Args(); len(rest) > 0 {
+		return nil, arg.Usagef("%s takes no arguments, and %s is one", table, output.Quote(rest[0]))
+	}
+	if err := errors.Join(arg.CheckValues(cmd, nil), scratch.ReadEnvironment(cmd)); err != nil {
+		return nil, err
+	}
+	app.VisitSettings(cmd, func(f *pflag.Flag) {
+		value := strings.Join(arg.ValuesOf(f), ",")
+		all = append(all, shownSetting{f.Name, output.WithoutPasswords(value), scratch.Origin(f)})
+	})
+	return all, nil
+}
