@@ -516,6 +516,7 @@ var layers = []layer{
 
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/config"},
+	{pattern: "internal/cli/systemd"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "search", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
 	{
@@ -543,7 +544,7 @@ var layers = []layer{
 	{
 		pattern: "internal/cli/nodes",
 		imports: append([]string{
-			".", "apikey", "archive", "events", "internal/builtin", "internal/cli/listen", "internal/supervise", "maintain", "server",
+			".", "apikey", "archive", "events", "internal/builtin", "internal/cli/listen", "internal/cli/systemd", "internal/supervise", "maintain", "server",
 			"server/access", "store", "store/dsn",
 		}, ofVerbs...),
 		tests: support,

@@ -10,12 +10,17 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/systemd"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // nodeSource records which nodes have joined its store.
 type nodeSource struct {
 	store.Source
+
+	service systemd.Notifier // is told when all have joined, and when they stop
+	tell    func(error)      // what has come of that
+	all     int              // how many there are to be
 
 	onJoin func() // called when one joins the first time
 	onStop func() // called when they begin to stop; nil: nothing is
@@ -55,7 +60,11 @@ func (s *nodeSource) join(namespace string) {
 			s.onJoin()
 		}
 	}
+	before := len(s.joined)
 	s.joined[namespace] = true
+	if before < s.all && len(s.joined) == s.all {
+		s.tell(s.service.Ready())
+	}
 }
 
 // hasJoined reports whether any node has joined.
@@ -91,7 +100,9 @@ func (a verbs) runNodes(ctx context.Context, nodes []*holdfast.Client, source *n
 	for _, node := range nodes {
 		go func() { ends <- ended{node.Namespace(), node.Run(running)} }()
 	}
+	defer source.service.Watch(func() bool { return areAlive(nodes) })()
 	s := stopping{app: a, nodes: nodes, stop: func() {
+		source.tell(source.service.Stopping())
 		if source.onStop != nil {
 			source.onStop()
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/listen"
+	"github.com/holdfastdev/holdfast/internal/cli/systemd"
 	"github.com/holdfastdev/holdfast/server"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
@@ -116,14 +117,15 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 	log, end := a.Logger(logging)
 	defer end()
 	var web *listen.Server
-	source := &nodeSource{Source: s.source, onJoin: func() {
-		if web != nil && f.api != nil {
-			a.saysAPI(web, f.api)
-		}
-		if s.hints {
-			a.hint(s.source.String(), f)
-		}
-	}}
+	source := &nodeSource{
+		Source: s.source, all: len(a.Namespaces), service: systemd.New(a.Env.LookupEnv), tell: a.tell,
+		onJoin: func() { a.says(web, s, f) },
+		onStop: func() {
+			if web != nil {
+				web.Stopping()
+			}
+		},
+	}
 	api, err := a.apiOptions(f.api, f.listen)
 	if err != nil {
 		return err
@@ -134,7 +136,7 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 	}
 	if web != nil {
 		defer web.Close(ctx)
-		opts, source.onStop = append(opts, web.Option()), web.Stopping
+		opts = append(opts, web.Option())
 	}
 	client, err := a.openNode(ctx, source, append(append(opts, s.opts...), holdfast.WithLogger(log)))
 	if err != nil {
@@ -152,6 +154,23 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 	}
 	err = errors.Join(err, f.api.end(ctx))
 	return errors.Join(err, app.CloseClient(ctx, client))
+}
+
+// says tells people what there is, once a node has joined.
+func (a verbs) says(web *listen.Server, s *serving, f *settings) {
+	if web != nil && f.api != nil {
+		a.saysAPI(web, f.api)
+	}
+	if s.hints {
+		a.hint(s.source.String(), f)
+	}
+}
+
+// tell notes that systemd could not be told something.
+func (a verbs) tell(err error) {
+	if err != nil {
+		a.Notef("systemd cannot be told how the service does ($NOTIFY_SOCKET): %v", err)
+	}
 }
 
 // present serves what there is of nodes, and the API if there is one.
