@@ -69,7 +69,8 @@ func TestAttributes(t *testing.T) {
 	s.expect(s.run("job", "set", other, "--remove-attr", "amount=3"), 64, "must be the NAME of a search attribute")
 	s.expect(s.run("job", "set", other, "--attr", "amount=4", "--remove-attr", "amount"), 64, "--attr sets the same search attribute")
 	s.expect(s.run("job", "set", other, "--remove-attr", "nobody"), 64, "is not declared")
-	s.expect(s.run("job", "set", id, "--attr", "amount=4"), 1, "it is cancelled; of a finished job, only --tag and --metadata change something")
+	s.expect(s.run("job", "set", id, "--attr", "amount=4"), 1,
+		"it is cancelled; of a finished job, only --tag and --metadata change something")
 	s.holds(s.ok("attribute", "delete", "customer", "-o", "table"), "deleted attribute customer")
 	s.expect(s.run("attribute", "delete", "customer"), 1, "not found")
 }
@@ -99,7 +100,9 @@ func TestAttributesOfDeadLetters(t *testing.T) {
 	exported(3, "--attr", "amount>=7")
 	exported(0, "--attr", "amount>7")
 	exported(1, "--attr", "amount", "--attr", "customer=third")
-	var groups []struct{ Fingerprint string }
+	var groups []struct {
+		Fingerprint string `json:"fingerprint"`
+	}
 	if err := json.Unmarshal([]byte(s.ok("dead", "list", "-o", "json")), &groups); err != nil || len(groups) != 1 {
 		t.Fatalf("the groups: %v, %v", groups, err)
 	}

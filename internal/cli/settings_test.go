@@ -113,10 +113,13 @@ func TestWrongVariablesOfServer(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	for name, values := range map[string][]string{
-		nodes.EnvAuth: {"", "ldap"}, nodes.EnvHost: {""}, nodes.EnvOrigin: {"", "jobs.example.com"}, nodes.EnvReadOnly: {"", "maybe"},
+		nodes.EnvAuth: {"", "ldap", ",", "token,token", "keys,none"},
+		nodes.EnvHost: {""}, nodes.EnvOrigin: {"", "jobs.example.com"}, nodes.EnvReadOnly: {"", "maybe"},
 		nodes.EnvListen: {"", "9464", "127.0.0.1:99999"}, nodes.EnvFeed: {"", "maybe"},
 		nodes.EnvTLSCert: {"", "/no/such/file"}, nodes.EnvTLSKey: {"", "/no/such/file"},
 		nodes.EnvRate: {"", "fast"}, nodes.EnvBurst: {"", "x", "5"},
+		nodes.EnvOIDCIssuer: {""}, nodes.EnvOIDCAudience: {""}, nodes.EnvOIDCRole: {"", "ops"}, nodes.EnvOIDCGroups: {""},
+		nodes.EnvOIDCName: {""}, nodes.EnvOIDCKeys: {""},
 	} {
 		for _, value := range values {
 			s.env = map[string]string{

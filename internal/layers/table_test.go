@@ -545,7 +545,7 @@ var layers = []layer{
 		pattern: "internal/cli/nodes",
 		imports: append([]string{
 			".", "apikey", "archive", "events", "internal/builtin", "internal/cli/listen", "internal/cli/systemd", "internal/supervise", "maintain", "server",
-			"server/access", "store", "store/dsn",
+			"server/access", "server/oidc", "store", "store/dsn",
 		}, ofVerbs...),
 		tests: support,
 	},

@@ -26,7 +26,6 @@ const defaultListen = "127.0.0.1:8233"
 
 // The flags of those who serve the API.
 const (
-	flagAuth     = "auth"
 	flagHost     = "host"
 	flagOrigin   = "origin"
 	flagReadOnly = "read-only"
@@ -37,9 +36,8 @@ const (
 	flagBurst    = "rate-burst"
 )
 
-// The variables of these flags, and that of the token.
+// The variables of these flags.
 const (
-	EnvAuth     = "HOLDFAST_AUTH"
 	EnvHost     = "HOLDFAST_HOST"
 	EnvOrigin   = "HOLDFAST_ORIGIN"
 	EnvReadOnly = "HOLDFAST_READ_ONLY"
@@ -48,14 +46,6 @@ const (
 	EnvTLSKey   = "HOLDFAST_TLS_KEY"
 	EnvRate     = "HOLDFAST_RATE_LIMIT"
 	EnvBurst    = "HOLDFAST_RATE_BURST"
-	EnvToken    = app.EnvToken
-)
-
-// The ways to find out who makes a request.
-const (
-	authToken = "token"
-	authKeys  = "keys"
-	authNone  = "none"
 )
 
 // noListen is the address of those who do not listen.
@@ -63,8 +53,9 @@ const noListen = "none"
 
 // apiFlags are the flags of the API.
 type apiFlags struct {
+	authFlags
+
 	dev      bool // makes a token, takes any port if the default one is in use, and may not listen at all
-	auth     string
 	hosts    []string
 	origins  []string
 	readOnly bool
@@ -100,9 +91,7 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 		return
 	}
 	flags.StringVar(address, flagListen, defaultListen, "serve the API, /metrics, /healthz and /readyz on `ADDRESS`")
-	flags.StringVar(&f.auth, flagAuth, authToken,
-		"let callers in by this `WAY`: token (that in $"+EnvToken+"), keys (\"holdfast key create\" makes one), "+
-			"or none, on loopback addresses alone")
+	f.authFlags.add(cmd)
 	flags.StringArrayVar(&f.hosts, flagHost, nil,
 		"answer to the host `NAME`, too, beside loopback names; * is any; repeatable, or a comma-separated list")
 	flags.StringArrayVar(&f.origins, flagOrigin, nil,
@@ -116,7 +105,7 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 		"let each caller make this `NUMBER` of requests: 100/s, 600/m or 5000/h; more are answered 429 (default: any number)")
 	flags.IntVar(&f.burst, flagBurst, 0, "of which `N` may come at once (default: those of a second)")
 	for flag, variable := range map[string]string{
-		flagAuth: EnvAuth, flagHost: EnvHost, flagOrigin: EnvOrigin, flagReadOnly: EnvReadOnly, flagTLSCert: EnvTLSCert, flagTLSKey: EnvTLSKey,
+		flagHost: EnvHost, flagOrigin: EnvOrigin, flagReadOnly: EnvReadOnly, flagTLSCert: EnvTLSCert, flagTLSKey: EnvTLSKey,
 		flagRate: EnvRate, flagBurst: EnvBurst,
 	} {
 		app.Variable(flags, flag, variable)
@@ -137,31 +126,10 @@ func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 	}
 	if f.dev {
 		f.token = rand.Text()
-		o.Authenticate = access.Token("dev", f.token)
+		f.static = []access.Authenticator{access.Token("dev", f.token)}
 		return o, nil
 	}
-	if err := errors.Join(a.readCertificate(f), a.readRate(f, &o)); err != nil {
-		return o, err
-	}
-	token, _ := a.Env.LookupEnv(EnvToken)
-	switch f.auth {
-	case authNone:
-		if !isLoopback(address) {
-			return o, arg.Usagef("%s none lets everybody do everything, and %s %s is reached from elsewhere; use %s token, or listen on 127.0.0.1",
-				a.NameOf(flagAuth), a.NameOf(flagListen), address, a.NameOf(flagAuth))
-		}
-		o.Authenticate = access.Anyone("anyone")
-	case authToken:
-		if len(token) < minToken {
-			return o, arg.Usagef("set $%s to a random text of at least %d letters, such as that of \"openssl rand -hex 32\"; "+
-				"or use --auth none on a loopback address", EnvToken, minToken)
-		}
-		o.Authenticate = access.Token("token", token)
-	case authKeys: // which need the database: see mount
-	default:
-		return o, arg.Usagef("%s %q must be token, keys or none", a.NameOf(flagAuth), f.auth)
-	}
-	return o, nil
+	return o, errors.Join(a.readCertificate(f), a.readRate(f, &o), a.readAuth(&f.authFlags, address))
 }
 
 // readCertificate reads the certificate that the flags name, if they do.
@@ -198,9 +166,6 @@ func (a verbs) readRate(f *apiFlags, o *server.Options) error {
 	o.RateLimit, o.RateBurst = rate, f.burst
 	return nil
 }
-
-// minToken is how long a token must be.
-const minToken = 20
 
 // split splits the values of a flag that may be repeated, or be a list.
 func split(texts []string) (all []string) {
@@ -249,10 +214,7 @@ func (a verbs) listenForAPI(ctx context.Context, f *settings, said bool) (*liste
 
 // mount serves the API of a client.
 func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o server.Options, log *slog.Logger) error {
-	if f.api.auth == authKeys {
-		keys, end := server.APIKeys(client)
-		o.Authenticate, f.api.ends = access.Keys(keys), append(f.api.ends, end)
-	}
+	o.Authenticate = f.api.authenticator(client)
 	if f.api.feed && !f.api.readOnly {
 		f.api.ends = append(f.api.ends, feedOn(f.api.joined, client, log))
 	}
@@ -295,8 +257,9 @@ queues name.
 With --tls-cert and --tls-key it speaks TLS. Both files are read again when they have changed.
 
 Who has the token in $` + EnvToken + ` may do everything. With --auth keys
-API keys let in (see "key"), each with what it may do. Without either (--auth none) the server
-listens on loopback addresses only. It answers to loopback names and those of --host.
+API keys let in (see "key"), each with what it may do, and with --auth oidc tokens of an identity
+provider, with what the groups in them may. Without any (--auth none) the server listens on loopback
+addresses only. It answers to loopback names and those of --host.
 
 On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
 		Example: fmt.Sprintf(`  %s="$(openssl rand -hex 32)" holdfast server --database postgres://localhost/app

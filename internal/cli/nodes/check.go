@@ -23,7 +23,11 @@ func CheckSetting(f *pflag.Flag) error {
 	}
 	switch f.Name {
 	case flagAuth:
-		return oneOf(authToken, authKeys, authNone)
+		_, err := waysOf(text)
+		return err
+	case flagOIDCRole:
+		_, err := rulesOf(arg.ValuesOf(f))
+		return err
 	case app.FlagLogLevel:
 		return oneOf("debug", "info", "warn", "error")
 	case app.FlagLogFormat:
