@@ -28,6 +28,7 @@ import (
 	"github.com/holdfastdev/holdfast/server/internal/retention"
 	"github.com/holdfastdev/holdfast/server/internal/schedules"
 	"github.com/holdfastdev/holdfast/server/internal/stats"
+	"github.com/holdfastdev/holdfast/server/internal/workers"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -139,6 +140,7 @@ func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API 
 	schedules.Register(a)
 	keys.Register(a)
 	namespaces.Register(a)
+	workers.Register(a, workers.Config{Stopping: o.Stopping})
 	return a
 }
 

@@ -172,6 +172,12 @@ func (c *Committer) Finish(o *store.Outcome, last *store.CheckpointWrite, rememb
 	c.main.put(&op{Unit: store.Unit{Checkpoint: last, Append: remembered, Outcome: o}, aside: aside, done: done})
 }
 
+// Settle commits what a run that is not of this process has written, and calls done. Its outcome is
+// not tried any more once ctx has ended, or, without an answer of the store, after Patience.
+func (c *Committer) Settle(ctx context.Context, u *store.Unit, done func(error)) {
+	c.main.put(&op{Unit: *u, ctx: ctx, done: done})
+}
+
 // Fire commits what was decided about a schedule, and calls done with what refuses it, or with why
 // it is unknown whether it was committed. Like an enqueue it is tried until ctx ends, or for
 // Patience.

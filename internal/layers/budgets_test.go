@@ -58,9 +58,9 @@ func budgetOf(pkg string) size {
 		wide := budget
 		wide.lines = 4850
 		return wide
-	case "internal/engine": // which begins and ends whatever a node does, tells of it, and holds what it cannot read
+	case "internal/engine": // which begins and ends whatever a node does, tells of it, holds what it cannot read, and writes for workers elsewhere
 		wide := budget
-		wide.lines, wide.files = 4750, 33
+		wide.lines, wide.files = 4800, 34
 		return wide
 	case "internal/cli/jobs": // which has a verb for whatever can be done to jobs
 		wide := budget

@@ -507,6 +507,11 @@ var layers = []layer{
 	},
 	{pattern: "server/internal/batches", imports: slices.Concat(ofServer, []string{"batch", "server/internal/jobs"}), tests: servers},
 	{pattern: "server/internal/messages", imports: ofServer, tests: slices.Concat(servers, []string{"server"})},
+	{
+		pattern: "server/internal/workers",
+		imports: slices.Concat(ofServer, []string{"internal/access", "internal/engine", "internal/usercode", "internal/valid"}),
+		tests:   slices.Concat(servers, []string{"maintain", "server", "store/sqlite", "store/postgres"}),
+	},
 	{pattern: "server/internal/limits", imports: slices.Concat(ofServer, []string{"limit"}), tests: servers},
 	{
 		pattern: "server/internal/apitest",

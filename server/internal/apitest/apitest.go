@@ -31,6 +31,7 @@ type Server struct {
 	*testing.T
 
 	Client *holdfast.Client
+	Source store.Source // its database
 	URL    string
 	who    access.Principal // makes the requests
 	http   *http.Client
@@ -63,21 +64,32 @@ func On(t *testing.T, source store.Source, opts ...holdfast.Option) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{T: t, Client: client, who: access.Everything("tester"), http: &http.Client{Transport: &http.Transport{}}}
-	handler, err := server.Handler(client, server.Options{
-		Authenticate: func(*http.Request) (access.Principal, error) { return s.who, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(handler)
-	s.URL = web.URL
 	t.Cleanup(func() {
-		s.http.CloseIdleConnections()
-		web.Close()
 		if err := client.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
+	})
+	s := &Server{T: t, Client: client, Source: source}
+	return s.Again(nil)
+}
+
+// Again is another API on the same client, which begins to stop when the channel is closed.
+func (s *Server) Again(stopping <-chan struct{}) *Server {
+	s.Helper()
+	s = &Server{
+		T: s.T, Client: s.Client, Source: s.Source, who: access.Everything("tester"), http: &http.Client{Transport: &http.Transport{}},
+	}
+	handler, err := server.Handler(s.Client, server.Options{
+		Authenticate: func(*http.Request) (access.Principal, error) { return s.who, nil }, Stopping: stopping,
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	web := httptest.NewServer(handler)
+	s.URL = web.URL
+	s.Cleanup(func() {
+		s.http.CloseIdleConnections()
+		web.Close()
 	})
 	return s
 }

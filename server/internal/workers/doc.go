@@ -1,0 +1,20 @@
+// Package workers has the operations of the API for workers in any language.
+//
+// A worker is a node of the database like any other: it joins, claims, beats, and ends its runs
+// with outcomes that are fenced by their leases. What it has to know of itself and of its runs it
+// gets as signed tokens, which it sends along: a server keeps nothing for it that another one would
+// lack, and takes no worker with it when it dies. What is kept here of a worker (session) only
+// saves work, and is made again by whichever server its next request comes to.
+//
+//	signer    the key of the database by which tokens are signed, and the tokens
+//	poll      claims: repeatable, as the worker numbers its polls, and the claims of each poll have
+//	          numbers of their own
+//	hub       polls that wait for jobs
+//	limited   slots and permits of limits, for claims of a worker that limits concern
+//	run       outcomes and progress
+//
+// # Imports
+//
+// Of ours, the root package for a client, internal/access, internal/cli/views, internal/outcome,
+// internal/usercode, server/access, store, and server/internal/api with what that stands on.
+package workers

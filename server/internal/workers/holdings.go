@@ -1,0 +1,68 @@
+package workers
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// holdings is what this server knows of what a worker holds: which claims have runs, and since when
+// the worker has not listed some.
+type holdings struct {
+	mu       sync.Mutex
+	claims   []int64 // that had runs which have not ended
+	from     int64   // new ones are from this number on
+	next     int64   // from is this one once recent is long enough ago
+	recent   time.Time
+	suspects map[store.Lease]time.Time
+}
+
+// late is how long after a claim with a higher number one with a lower one may happen: claims end
+// before that.
+const late = 3 * claimTimeout
+
+// ask is what to ask about: what is listed, what had runs before, and what is new.
+func (h *holdings) ask(listed map[store.Lease]string) store.HeldParams {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	claims := slices.Clone(h.claims)
+	for l := range listed {
+		claims = append(claims, l.Claim)
+	}
+	slices.Sort(claims)
+	return store.HeldParams{Claims: slices.Compact(claims), From: h.from, To: math.MaxInt64}
+}
+
+// see evaluates the answer, and returns leases that are not known for so long.
+func (h *holdings) see(held []store.Lease, known func(store.Lease) bool, patience time.Duration) (lost []store.Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	suspects := map[store.Lease]time.Time{}
+	h.claims = nil
+	last := h.next
+	for _, l := range held {
+		h.claims = append(h.claims, l.Claim)
+		last = max(last, l.Claim+1)
+		if known(l) {
+			continue
+		}
+		since, before := h.suspects[l]
+		if !before {
+			since = now
+		}
+		if suspects[l] = since; before && now.Sub(since) >= patience {
+			lost = append(lost, l)
+		}
+	}
+	slices.Sort(h.claims)
+	h.claims = slices.Compact(h.claims)
+	h.suspects = suspects
+	if now.Sub(h.recent) > late {
+		h.from, h.next, h.recent = h.next, last, now
+	}
+	return lost
+}

@@ -1,0 +1,193 @@
+package workers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// listener passes wake-ups on until ctx ends, as relay.Store.Listen does.
+type listener func(ctx context.Context, client string, wake func(store.Wake)) error
+
+// hub wakes polls that wait. Of those that serve the same one is woken at a time: it claims, and if
+// there was something it wakes two others, so that many are soon at work where there is much to do,
+// and few claim in vain. It listens while polls wait.
+type hub struct {
+	listen listener
+
+	mu      sync.Mutex
+	groups  map[string]*group
+	waiting int
+	stop    context.CancelFunc // ends listening; nil: the hub does not listen
+	over    chan struct{}      // closed when listening has ended
+}
+
+func newHub(listen listener) *hub { return &hub{listen: listen, groups: map[string]*group{}} }
+
+// group is the polls of workers that serve the same.
+type group struct {
+	of     *worker
+	polls  map[*waiter]bool
+	idle   []*waiter // those that may be woken: they were not since they claimed last
+	looked time.Time // the last claim
+}
+
+// waiter is a poll that waits, or may wait.
+type waiter struct {
+	hub   *hub
+	group *group
+	of    *worker
+	woken chan struct{} // has a value: it is to claim
+	asked chan struct{} // has a value: people want something else of the worker
+}
+
+// enter lets a poll wait from now on. Call leave.
+func (h *hub) enter(w *worker) *waiter {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g := h.groups[w.serves]
+	if g == nil {
+		g = &group{of: w, polls: map[*waiter]bool{}}
+		h.groups[w.serves] = g
+	}
+	one := &waiter{hub: h, group: g, of: w, woken: make(chan struct{}, 1), asked: make(chan struct{}, 1)}
+	g.polls[one] = true
+	h.waiting++
+	if h.stop == nil {
+		h.begin()
+	}
+	return one
+}
+
+// begin begins to listen. h.mu is held.
+func (h *hub) begin() {
+	ctx, stop := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	h.stop, h.over = stop, over
+	go func() {
+		defer close(over)
+		for ctx.Err() == nil {
+			_ = h.listen(ctx, "workers", h.heard) // polls look by themselves meanwhile
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+}
+
+// leave ends a wait. A wake-up that came and was not followed is passed on.
+func (w *waiter) leave() {
+	h := w.hub
+	h.mu.Lock()
+	w.group.remove(w)
+	delete(w.group.polls, w)
+	if len(w.group.polls) == 0 {
+		delete(h.groups, w.of.serves)
+	}
+	select {
+	case <-w.woken:
+		w.group.wake(1)
+	default:
+	}
+	h.waiting--
+	var stop context.CancelFunc
+	over := h.over
+	if h.waiting == 0 {
+		stop, h.stop = h.stop, nil
+	}
+	h.mu.Unlock()
+	if stop != nil {
+		stop()
+		<-over
+	}
+}
+
+// ready says that the poll claims now, and may be woken again from now on.
+func (w *waiter) ready() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	select {
+	case <-w.woken: // it looks now
+	default:
+	}
+	w.group.looked = time.Now()
+	w.group.remove(w)
+	w.group.idle = append(w.group.idle, w)
+}
+
+// found says that the poll has claimed something: there may be more.
+func (w *waiter) found() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.group.remove(w)
+	w.group.wake(2)
+}
+
+// isDue reports whether no poll of those that serve the same has claimed for so long.
+func (w *waiter) isDue(every time.Duration) bool {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	return time.Since(w.group.looked) >= every
+}
+
+// remove takes a poll off those that may be woken. The hub's lock is held.
+func (g *group) remove(w *waiter) {
+	for i, other := range g.idle {
+		if other == w {
+			g.idle = append(g.idle[:i], g.idle[i+1:]...)
+			return
+		}
+	}
+}
+
+// wake wakes some of the polls, those that have waited longest. The hub's lock is held.
+func (g *group) wake(n int) {
+	for range min(n, len(g.idle)) {
+		w := g.idle[0]
+		g.idle = g.idle[1:]
+		signal(w.woken)
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// heard takes in a wake-up. It does not block for long.
+func (h *hub) heard(w store.Wake) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.groups {
+		if w.Kind == store.WakeNode {
+			for one := range g.polls {
+				if one.of.Node == w.Node {
+					signal(one.asked)
+				}
+			}
+			continue
+		}
+		if g.concerns(w) {
+			g.wake(1)
+		}
+	}
+}
+
+// concerns reports whether there may be something to claim because of a wake-up.
+func (g *group) concerns(w store.Wake) bool {
+	switch w.Kind { //nolint:exhaustive // others are about something else
+	case store.WakeAll:
+		return true
+	case store.WakeReady, store.WakeQueue:
+		_, serves := store.ServedAs(g.of.Queues, w.Queue)
+		return serves && w.Concerns(g.of.Namespace)
+	case store.WakeLimit, store.WakeSlotsFree:
+		return w.Concerns(g.of.Namespace)
+	}
+	return false
+}

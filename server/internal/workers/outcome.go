@@ -1,0 +1,176 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"path"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/usercode"
+	"github.com/holdfastdev/holdfast/internal/valid"
+	"github.com/holdfastdev/holdfast/server/internal/api"
+	"github.com/holdfastdev/holdfast/server/internal/problem"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// maxValue is how large a result, and the value of a checkpoint, may be: as those in Go, unless a
+// program says otherwise.
+const maxValue = 1 << 20
+
+// outcome is what a run's end is for the store. at is where it is in the request.
+func (s *service) outcome(ctx context.Context, at string, r *run, said *RunOutcome) (o *store.Outcome, err error) {
+	if err := said.fits(at); err != nil {
+		return nil, err
+	}
+	switch said.Do {
+	case doComplete:
+		o = r.outcome(store.Completed)
+		o.Result, err = payload(at+"/result", said.Result)
+	case doFail:
+		o, err = s.failure(ctx, r, said)
+	case doSnooze:
+		o = r.outcome(store.Scheduled)
+		o.Reason, o.Error = store.ReasonSnoozed, usercode.CutError(said.Reason)
+		if said.For != nil {
+			o.Delay = max(time.Duration(*said.For), 0)
+		} else {
+			o.RunAt = said.Until.UTC()
+		}
+	case doRelease:
+		o = r.outcome(store.Available)
+		o.Reason = store.ReasonReleased
+	case doCancel:
+		o, err = s.cancelled(ctx, r, said)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.Repeat = said.Repeat
+	return o, nil
+}
+
+// fits refuses fields that say nothing of what is done, and what cannot be.
+func (said *RunOutcome) fits(at string) error {
+	for _, f := range []struct {
+		name string
+		set  bool
+		of   []string
+	}{
+		{"result", said.Result != nil, []string{doComplete}},
+		{"error", said.Error != "", []string{doFail}},
+		{"kind", said.Kind != "", []string{doFail}},
+		{"permanent", said.Permanent, []string{doFail}},
+		{"retry_after", said.RetryAfter != nil, []string{doFail}},
+		{"stack", said.Stack != "", []string{doFail}},
+		{"for", said.For != nil, []string{doSnooze}},
+		{"until", said.Until != nil, []string{doSnooze}},
+		{"reason", said.Reason != "", []string{doSnooze, doCancel}},
+	} {
+		if f.set && said.Do != f.of[0] && said.Do != f.of[len(f.of)-1] {
+			return problem.Invalid(at+"/"+f.name, "it says nothing of what "+said.Do+" does")
+		}
+	}
+	switch {
+	case said.Do == doFail && said.Error == "":
+		return problem.Invalid(at+"/error", "it is missing")
+	case said.Do == doFail && said.Permanent && said.RetryAfter != nil:
+		return problem.Invalid(at+"/retry_after", "the failure is permanent, and not tried again")
+	case said.RetryAfter != nil && *said.RetryAfter < 0:
+		return problem.Invalid(at+"/retry_after", "it is negative")
+	case said.Do == doSnooze && (said.For == nil) == (said.Until == nil):
+		return problem.Invalid(at+"/for", "a snooze has either for or until")
+	case said.For != nil && *said.For < 0:
+		return problem.Invalid(at+"/for", "it is negative")
+	case said.Until != nil && (said.Until.UTC().Year() < 1970 || said.Until.UTC().Year() > 9999):
+		return problem.Invalid(at+"/until", "it is not between the years 1970 and 9999")
+	}
+	return nil
+}
+
+// payload is JSON that a worker has sent; null is none.
+func payload(at string, raw api.Payload) ([]byte, error) {
+	if raw == nil || string(raw) == "null" {
+		return nil, nil
+	}
+	if err := valid.JSON(path.Base(at), raw, maxValue); err != nil {
+		return nil, problem.At(at, err)
+	}
+	return raw, nil
+}
+
+// record is the job of a run as it is now; nil: it is not there, or another run has it.
+func (s *service) record(ctx context.Context, r *run) (*store.Record, error) {
+	found, err := s.engine.Store.Get(ctx, r.Namespace, r.Job)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case found.Lease.Number != r.Number:
+		return nil, nil
+	}
+	return &found, nil
+}
+
+// failure is the outcome of a run that has failed. The policy is that of Go handlers that say
+// nothing of their own: what the enqueue says, then what people have set of the queue, then the
+// defaults.
+func (s *service) failure(ctx context.Context, r *run, said *RunOutcome) (*store.Outcome, error) {
+	text := said.Error
+	if said.Kind != "" {
+		text = said.Kind + ": " + text
+	}
+	o := r.outcome(store.Retryable)
+	o.Reason, o.Error, o.Trace = store.ReasonError, usercode.CutError(text), usercode.CutTrace(said.Stack)
+	if said.Permanent {
+		o.State, o.Reason = store.Failed, store.ReasonTerminal
+	} else {
+		now, err := s.record(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		switch policy := (store.Policy{}).In(s.settings.of(ctx, r.Namespace, r.Queue)); {
+		case now == nil: // the store says so, or what a repeated one has led to
+		case now.CancelRequested && !r.Durable: // the store makes it cancelled, whatever attempts are left
+		case r.Attempt >= policy.Attempts(&now.Job):
+			o.State, o.Reason = store.Failed, store.ReasonAttemptsExhausted
+		default:
+			o.Delay = policy.Delay(&now.Job, r.Attempt)
+		}
+		if said.RetryAfter != nil && o.State == store.Retryable {
+			o.Delay = time.Duration(*said.RetryAfter)
+		}
+	}
+	if o.State == store.Failed {
+		o.Fingerprint = usercode.Fingerprint(r.Kind, o.Reason, o.Error)
+	}
+	return o, nil
+}
+
+// cancelled is the outcome of a run that is cancelled: with the words of who has asked for it, if
+// the run has none.
+func (s *service) cancelled(ctx context.Context, r *run, said *RunOutcome) (*store.Outcome, error) {
+	o := r.outcome(store.Cancelled)
+	o.Reason, o.Error, o.CancelSeen = store.ReasonCancelled, usercode.CutError(said.Reason), true
+	if said.Reason != "" {
+		return o, nil
+	}
+	now, err := s.record(ctx, r)
+	if err != nil || now == nil || !now.CancelRequested || r.Durable {
+		return o, err
+	}
+	// The store cancels what would go on, with the words of the request.
+	o.State, o.Reason, o.Error = store.Available, store.ReasonReleased, ""
+	return o, nil
+}
+
+// checkpoint is what a run says of its progress.
+func (p *RunProgress) checkpoint(r *run) (*store.CheckpointWrite, error) {
+	value, err := payload("/value", p.Value)
+	if err != nil {
+		return nil, err
+	}
+	return &store.CheckpointWrite{Lease: r.Lease, Namespace: r.Namespace, Checkpoint: store.Checkpoint{
+		Percent: p.Percent, Message: usercode.Cut(p.Message, usercode.MaxMessage), Value: value,
+	}}, nil
+}

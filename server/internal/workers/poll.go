@@ -1,0 +1,386 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/usercode"
+	"github.com/holdfastdev/holdfast/server/internal/api"
+	"github.com/holdfastdev/holdfast/server/internal/problem"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const (
+	// maxWait is how long a poll waits at the most.
+	maxWait = time.Minute
+	// maxWant is how many jobs one poll gets at the most.
+	maxWant = claimRecords * store.MaxClaimSlots
+	// beatKept is for how long polls do not beat again.
+	beatKept = time.Second
+	// claimTimeout bounds a claim. It is not ended with the request, as it would not be known then
+	// whether it has happened.
+	claimTimeout = 10 * time.Second
+	// idlePoll is how often polls look by themselves where there are wake-ups, and blindPoll where
+	// there are none.
+	idlePoll  = 10 * time.Second
+	blindPoll = 1500 * time.Millisecond
+)
+
+// The numbers of a worker's claims, and of its calls for slots of limits, follow from those of its
+// polls, so that each server makes the same or later ones: poll N has those from N<<pollBits on. A
+// poll may have been sent twice, or its worker come from another server, so that two servers may
+// work for it: it has later ones then (repeatBit), by its time in tenths of a second, so that those
+// of both differ.
+const (
+	pollBits   = 30
+	repeatBit  = 1 << 29
+	tenthBits  = 19
+	roundBits  = 8 // claims of a poll, each with claimRecords numbers
+	recordBits = 2
+
+	claimRecords = 1 << recordBits
+)
+
+// WorkerPolls is a poll.
+type WorkerPolls struct {
+	Want   int   `json:"want" minimum:"0" maximum:"240" doc:"How many jobs, at most: no more than the worker has free slots"`
+	Seq    int64 `json:"seq" minimum:"1" maximum:"4294967296" doc:"The number of the poll, 1 being the first; each is used once, but to repeat"`
+	Repeat bool  `json:"repeat,omitempty" doc:"This poll was sent before, and its answer was lost"`
+}
+
+type pollIn struct {
+	OfWorker
+
+	Wait string `query:"wait" doc:"How long to wait for jobs, up to 1m; without it, not at all" example:"30s"`
+	Body WorkerPolls
+}
+
+// WorkerPoll is the answer to a poll.
+type WorkerPoll struct {
+	Jobs []WorkerJob `json:"jobs" nullable:"false" doc:"In the order in which they should start"`
+	Mode string      `json:"mode" enum:"running,quiet,draining" doc:"What people want of the worker: quiet: it gets no jobs; draining: it gets none, and is to leave once it has ended what it runs"`
+}
+
+func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[WorkerPoll], error) {
+	s = s.on(c.Client)
+	w, err := s.worker(ctx, c, &in.OfWorker)
+	if err != nil {
+		return nil, err
+	}
+	wait, err := api.ParseWait("wait", in.Wait, maxWait)
+	switch {
+	case err != nil:
+		return nil, err
+	case in.Body.Want > w.Slots:
+		return nil, problem.Invalid("/want", "it is more than the slots that the worker has registered with")
+	}
+	session := s.sessions.of(w.Node)
+	own, end := session.begin(ctx)
+	if end == nil {
+		return nil, context.Cause(ctx)
+	}
+	defer end()
+	p := &poll{service: s, worker: w, session: session, want: in.Body.Want, seq: in.Body.Seq}
+	jobs, err := p.serve(own, wait, in.Body.Repeat)
+	if err == nil && own.Err() != nil && ctx.Err() == nil && len(jobs) == 0 {
+		err = problem.New(problem.Conflict, "another poll of this worker has come: a worker sends one after the other")
+	}
+	if err != nil {
+		return nil, err
+	}
+	answer := WorkerPoll{Mode: session.mode.String(), Jobs: make([]WorkerJob, len(jobs))}
+	for i := range jobs {
+		if answer.Jobs[i], err = s.viewJob(ctx, &jobs[i]); err != nil {
+			return nil, err
+		}
+	}
+	p.answered()
+	return &api.Body[WorkerPoll]{Body: answer}, nil
+}
+
+// poll is one that is under way.
+type poll struct {
+	*service
+
+	worker  *worker
+	session *session
+	want    int
+	seq     int64
+
+	next, end int64 // the numbers for its claims
+}
+
+// serve returns jobs, or none if the time is over.
+func (p *poll) serve(ctx context.Context, wait time.Duration, repeat bool) ([]store.Claimed, error) {
+	first := p.seq << pollBits
+	sure := !repeat && p.session.clean && p.seq == p.session.last+1 || p.seq == 1 && !repeat && p.session.last == 0
+	p.next = first
+	if !sure {
+		p.next += repeatBit + time.Now().UnixMilli()/100%(1<<tenthBits)<<(roundBits+recordBits)
+		p.session.clean = false
+		held, err := p.beat(ctx, store.HeldParams{From: first, To: first + 1<<pollBits})
+		if err != nil {
+			return nil, err
+		}
+		if again, err := p.again(ctx, held); err != nil || len(again) > 0 {
+			return again, err
+		}
+	} else if time.Since(p.session.beatAt) > beatKept {
+		if _, err := p.beat(ctx, store.HeldParams{}); err != nil {
+			return nil, err
+		}
+	}
+	p.end = p.next + 1<<(roundBits+recordBits)
+	return p.wait(ctx, wait)
+}
+
+// answered notes that the poll has its answer.
+func (p *poll) answered() {
+	p.session.last, p.session.clean = p.seq, true
+}
+
+// beat beats for the worker, and returns what it holds of what is asked.
+func (p *poll) beat(ctx context.Context, asked store.HeldParams) ([]store.Lease, error) {
+	beat, err := p.engine.Store.Beat(ctx, store.BeatParams{Node: p.worker.Node, Held: asked})
+	if err != nil {
+		if errors.Is(err, store.ErrNodeDead) {
+			p.sessions.forget(p.worker.Node)
+		}
+		return nil, err
+	}
+	p.session.mode, p.session.beatAt = beat.Mode, time.Now()
+	return beat.Held, nil
+}
+
+// again returns the jobs that the same poll has claimed before, as far as they still run.
+func (p *poll) again(ctx context.Context, held []store.Lease) (jobs []store.Claimed, err error) {
+	asked := map[int64]bool{}
+	for _, l := range held {
+		first := l.Claim &^ (claimRecords - 1)
+		if asked[first] {
+			continue
+		}
+		asked[first] = true
+		more, err := p.engine.Store.Claim(ctx, store.ClaimParams{
+			Node: p.worker.Node, Seq: first, Namespace: p.worker.Namespace, Queues: []store.QueueDemand{}, Kinds: p.worker.Kinds,
+			Limit: maxWant, Repeat: true,
+		})
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, more...)
+	}
+	return p.admit(ctx, jobs)
+}
+
+// wait claims until there is something, or nothing more to wait for.
+func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, error) {
+	deadline := time.Now().Add(wait)
+	mode := p.session.mode
+	waiter := p.hub.enter(p.worker)
+	defer waiter.leave()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for look := true; ; {
+		var due time.Duration
+		if look && p.mayClaim(ctx) {
+			waiter.ready()
+			jobs, again, err := p.claim(ctx)
+			if len(jobs) > 0 {
+				waiter.found()
+				return jobs, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			due = again
+		}
+		left := time.Until(deadline)
+		if left <= 0 || p.isStopping() || p.next >= p.end {
+			return nil, nil
+		}
+		timer.Reset(p.pause(left, due))
+		look = false
+		select {
+		case <-ctx.Done():
+			return nil, nil // who has asked has gone, or has asked again
+		case <-p.Stopping:
+			return nil, nil
+		case <-waiter.woken:
+			look = true
+		case <-waiter.asked:
+			p.session.beatAt = time.Time{}
+		case <-timer.C:
+			look = due > 0 || waiter.isDue(p.every())
+		}
+		if time.Since(p.session.beatAt) >= p.worker.Beat/2 {
+			if _, err := p.beat(ctx, store.HeldParams{}); err != nil {
+				return nil, err
+			}
+			if p.session.mode != mode {
+				return nil, nil
+			}
+		}
+	}
+}
+
+// mayClaim reports whether the poll may claim now.
+func (p *poll) mayClaim(ctx context.Context) bool {
+	return p.session.mode == store.NodeRuns && p.want > 0 && p.next < p.end && !p.isStopping() && ctx.Err() == nil
+}
+
+// pause is how long the poll waits for a wake-up before it looks whether there is something to do.
+func (p *poll) pause(left, due time.Duration) time.Duration {
+	pause := min(left, p.worker.Beat/2, p.every())
+	if due > 0 {
+		pause = min(pause, due)
+	}
+	return max(pause, time.Millisecond)
+}
+
+// every is how often polls look without a wake-up.
+func (p *poll) every() time.Duration {
+	if p.engine.Store.Traits().Wakeups {
+		return idlePoll
+	}
+	return blindPoll
+}
+
+func (p *poll) isStopping() bool {
+	select {
+	case <-p.Stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// numbers are those of the next claim.
+func (p *poll) numbers() int64 {
+	seq := p.next
+	p.next += claimRecords
+	return seq
+}
+
+// claim claims once. If there is nothing, again is when there may be, beside wake-ups; 0: that is
+// not known.
+func (p *poll) claim(ctx context.Context) (jobs []store.Claimed, again time.Duration, err error) {
+	queues, err := p.queues(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	jobs, err = p.take(ctx, p.want, queues)
+	if err == nil {
+		jobs, err = p.admit(ctx, jobs)
+	}
+	return jobs, 0, err
+}
+
+// queues is what to claim of: nil: all.
+func (p *poll) queues(ctx context.Context) ([]store.QueueDemand, error) {
+	if len(p.worker.Queues) == 0 {
+		return nil, nil
+	}
+	queues := make([]store.QueueDemand, 0, len(p.worker.Queues))
+	patterns := false
+	for _, q := range p.worker.Queues {
+		if _, is := store.QueuePrefix(q); is {
+			patterns = true
+			continue
+		}
+		queues = append(queues, store.QueueDemand{Name: q, Limit: p.want})
+	}
+	if !patterns {
+		return queues, nil
+	}
+	busy, err := p.engine.Store.Busy(ctx, p.worker.Namespace)
+	named := map[string]bool{}
+	for _, q := range queues {
+		named[q.Name] = true
+	}
+	for _, b := range busy {
+		if !named[b.Name] && p.worker.has(b.Name, b.Kind) {
+			named[b.Name] = true
+			queues = append(queues, store.QueueDemand{Name: b.Name, Limit: p.want})
+		}
+	}
+	return queues, err
+}
+
+// take claims jobs, and tells of what is passed over.
+func (p *poll) take(ctx context.Context, limit int, queues []store.QueueDemand) ([]store.Claimed, error) {
+	var passed store.Passed
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
+	defer cancel()
+	jobs, err := p.engine.Store.Claim(call, store.ClaimParams{
+		Node: p.worker.Node, Seq: p.numbers(), Namespace: p.worker.Namespace, Queues: queues, Kinds: p.worker.Kinds, Limit: limit,
+		Aging: p.engine.Settings().Aging, Passed: &passed,
+	})
+	if errors.Is(err, store.ErrNodeDead) {
+		p.sessions.forget(p.worker.Node)
+	}
+	if !passed.Due.IsZero() {
+		p.engine.Tell(store.Wake{Kind: store.WakeDeferred, Due: passed.Due})
+	}
+	if passed.Jobs > 0 {
+		p.engine.Tell(store.Wake{Kind: store.WakeDeferred, Due: p.engine.Store.Now().Add(store.SweepAfter)})
+	}
+	return jobs, err
+}
+
+// admit decides jobs that must not run, and returns the others. If the server dies before that is
+// stored the worker has them unlisted, and they are given up.
+func (p *poll) admit(ctx context.Context, jobs []store.Claimed) (may []store.Claimed, err error) {
+	var ends []*store.Unit
+	for i := range jobs {
+		if o := p.mayNotRun(&jobs[i]); o != nil {
+			o.Carry(&jobs[i])
+			ends = append(ends, &store.Unit{Outcome: o})
+			continue
+		}
+		may = append(may, jobs[i])
+		p.session.runs[jobs[i].Lease] = place{jobs[i].Job.Queue, jobs[i].Job.Kind}
+	}
+	if len(ends) > 0 {
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
+		defer cancel()
+		_, err = p.engine.Settle(call, ends)
+	}
+	if len(may) > 0 {
+		err = nil // who has some is not to wait for the others
+	}
+	return may, err
+}
+
+// lackingBackoff is how long a job waits whose payloads this server has no key for: longer each
+// time.
+var lackingBackoff = store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25}
+
+// mayNotRun is the outcome of a job that is not handed out; nil: it is. One that has a journal is,
+// to end itself.
+func (s *service) mayNotRun(c *store.Claimed) *store.Outcome {
+	now := s.engine.Store.Now()
+	switch {
+	case c.Durable:
+	case c.CancelRequested:
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: "cancelled before it started"}
+	case usercode.IsLate(&c.Job, now):
+		return &store.Outcome{
+			State: store.Failed, Reason: store.ReasonDeadline,
+			Error: "the deadline, " + c.Job.Options.Deadline.Format(time.RFC3339) + ", had passed before the attempt began",
+		}
+	}
+	err := store.SealError(c.Job.Args, c.Job.Codec)
+	if err == nil && c.Checkpoint != nil {
+		err = store.SealErrorJSON(c.Checkpoint.Value)
+	}
+	if lacks, is := errors.AsType[*store.MissingKeyError](err); is {
+		before := max(int(c.Lease.Number)-c.Job.Attempt, 0)
+		return &store.Outcome{
+			State: store.Waiting, Reason: store.ReasonCodecKey, Error: lacks.Error(),
+			Wait: &store.Wait{Until: now.Add(lackingBackoff.Delay(min(before, 30) + 1))},
+		}
+	}
+	return nil
+}

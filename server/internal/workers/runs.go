@@ -1,0 +1,205 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/internal/api"
+	"github.com/holdfastdev/holdfast/server/internal/problem"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func (s *service) registerRuns(a *api.API) {
+	op := func(id, summary, about string) api.Op {
+		return api.Op{
+			ID: "run-" + id, Method: http.MethodPost, Path: "/runs/{lease}/" + id, Tag: tag, Scope: access.Workers, MaxBody: maxRun,
+			Summary: summary,
+			About: about + ` A run whose lease is not the job's any more is refused with lease_lost. If the answer was lost send it again, with
+repeat: then what has happened is answered.`,
+		}
+	}
+	api.Register(a, op("complete", "Complete a run", "Its job has completed, with a result."), one(s, func(b *RunCompletes) *RunOutcome {
+		return &RunOutcome{Do: doComplete, Result: b.Result, Repeat: b.Repeat}
+	}))
+	api.Register(a, op("fail", "Fail a run",
+		"The job is tried again after its backoff, or after retry_after, or has failed if no attempt is left or permanent is set."),
+		one(s, func(b *RunFails) *RunOutcome {
+			return &RunOutcome{
+				Do: doFail, Error: b.Error, Kind: b.Kind, Permanent: b.Permanent, RetryAfter: b.RetryAfter, Stack: b.Stack, Repeat: b.Repeat,
+			}
+		}))
+	api.Register(a, op("snooze", "Let a run's job run again later", "The attempt does not count."), one(s, func(b *RunSnoozes) *RunOutcome {
+		return &RunOutcome{Do: doSnooze, For: b.For, Until: b.Until, Reason: b.Reason, Repeat: b.Repeat}
+	}))
+	api.Register(a, op("release", "Give a run's job back", "It runs again at once, here or elsewhere. The attempt does not count."),
+		one(s, func(b *RunReleases) *RunOutcome { return &RunOutcome{Do: doRelease, Repeat: b.Repeat} }))
+	api.Register(a, op("cancel", "End a run's job as cancelled", "As who has asked for that wants it, or the run itself."),
+		one(s, func(b *RunCancels) *RunOutcome { return &RunOutcome{Do: doCancel, Reason: b.Reason, Repeat: b.Repeat} }))
+	progress := op("progress", "Say how far a run is", "It replaces what was said before. The next attempt finds it as its checkpoint.")
+	progress.About = "It replaces what was said before, all of it. The next attempt finds it as its checkpoint. Saying it again does no harm."
+	api.Register(a, progress, s.progress)
+	many := op("end-batch", "End up to 1000 runs",
+		"Each by itself, together in few transactions. Each has its answer, or its error, in the order of the request.")
+	many.Path, many.MaxBody = "/runs", maxRuns
+	api.Register(a, many, s.runs)
+}
+
+// OfRun is what inputs about one run have.
+type OfRun struct {
+	api.In
+
+	Lease string `path:"lease" doc:"The token of the run"`
+}
+
+type oneIn[B any] struct {
+	OfRun
+
+	Body B
+}
+
+// RunEnded is what became of the job of a run.
+type RunEnded struct {
+	Job   string          `json:"job"`
+	State string          `json:"state" doc:"In which the job is now"`
+	Due   views.Timestamp `json:"due" doc:"When it runs again, if that is known"`
+}
+
+// one ends one run.
+func one[B any](s *service, as func(*B) *RunOutcome) func(context.Context, *api.Call, *oneIn[B]) (*api.Body[RunEnded], error) {
+	return func(ctx context.Context, c *api.Call, in *oneIn[B]) (*api.Body[RunEnded], error) {
+		s := s.on(c.Client)
+		r, err := s.run(ctx, c, &in.In, in.Lease)
+		if err != nil {
+			return nil, err
+		}
+		o, err := s.outcome(ctx, "", r, as(&in.Body))
+		if err != nil {
+			return nil, err
+		}
+		ended, err := s.settle(ctx, []*store.Outcome{o})
+		if err != nil {
+			return nil, err
+		}
+		if ended[0] != nil {
+			return nil, ended[0]
+		}
+		return &api.Body[RunEnded]{Body: viewEnded(o)}, nil
+	}
+}
+
+func viewEnded(o *store.Outcome) RunEnded {
+	return RunEnded{Job: o.Lease.Job.String(), State: o.Final.String(), Due: views.Timestamp(o.Due)}
+}
+
+// settle commits outcomes. The errors are those of each, or why it is not known what became of
+// them.
+func (s *service) settle(ctx context.Context, outcomes []*store.Outcome) ([]error, error) {
+	units := make([]*store.Unit, len(outcomes))
+	for i, o := range outcomes {
+		units[i] = &store.Unit{Outcome: o}
+	}
+	errs, err := s.engine.Settle(ctx, units)
+	if err != nil {
+		return nil, err
+	}
+	for i, o := range outcomes {
+		if errs[i] == nil {
+			errs[i] = o.Err
+		}
+	}
+	return errs, nil
+}
+
+type runsIn struct {
+	api.In
+
+	Body struct {
+		Outcomes []RunOutcome `json:"outcomes" minItems:"1" maxItems:"1000" nullable:"false"`
+	}
+}
+
+// RunSettled is what became of one of several runs.
+type RunSettled struct {
+	Ended *RunEnded        `json:"ended" doc:"null if it has an error"`
+	Error *problem.Problem `json:"error"`
+}
+
+// RunsSettled is what became of runs.
+type RunsSettled struct {
+	Runs []RunSettled `json:"runs" nullable:"false" doc:"In the order of the request"`
+}
+
+func (s *service) runs(ctx context.Context, c *api.Call, in *runsIn) (*api.Body[RunsSettled], error) {
+	s = s.on(c.Client)
+	answer := RunsSettled{Runs: make([]RunSettled, len(in.Body.Outcomes))}
+	var outcomes []*store.Outcome
+	var places []int
+	seen := map[store.Lease]bool{}
+	for i := range in.Body.Outcomes {
+		said := &in.Body.Outcomes[i]
+		r, err := s.run(ctx, c, &in.In, said.Lease)
+		var o *store.Outcome
+		if err == nil && seen[r.Lease] {
+			err = problem.Invalid(fmt.Sprintf("/outcomes/%d/lease", i), "the run is there twice")
+		}
+		if err == nil {
+			o, err = s.outcome(ctx, fmt.Sprintf("/outcomes/%d", i), r, said)
+		}
+		if err != nil {
+			answer.Runs[i].Error = problem.Of(err)
+			continue
+		}
+		seen[r.Lease] = true
+		outcomes, places = append(outcomes, o), append(places, i)
+	}
+	if len(outcomes) > 0 {
+		errs, err := s.settle(ctx, outcomes)
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range places {
+			if errs[i] != nil {
+				answer.Runs[at].Error = problem.Of(errs[i])
+				continue
+			}
+			ended := viewEnded(outcomes[i])
+			answer.Runs[at].Ended = &ended
+		}
+	}
+	for i := range answer.Runs {
+		if p := answer.Runs[i].Error; p != nil {
+			p.Request = problem.RequestID(ctx)
+		}
+	}
+	return &api.Body[RunsSettled]{Body: answer}, nil
+}
+
+// RunProgressed is a run whose progress was noted.
+type RunProgressed struct {
+	Job string `json:"job"`
+}
+
+func (s *service) progress(ctx context.Context, c *api.Call, in *oneIn[RunProgress]) (*api.Body[RunProgressed], error) {
+	s = s.on(c.Client)
+	r, err := s.run(ctx, c, &in.In, in.Lease)
+	if err != nil {
+		return nil, err
+	}
+	w, err := in.Body.checkpoint(r)
+	if err != nil {
+		return nil, err
+	}
+	errs, err := s.engine.Settle(ctx, []*store.Unit{{Checkpoint: w}})
+	switch {
+	case err != nil:
+		return nil, err
+	case errs[0] != nil:
+		return nil, errs[0]
+	case w.Err != nil:
+		return nil, problem.At("/value", w.Err)
+	}
+	return &api.Body[RunProgressed]{Body: RunProgressed{Job: r.Job.String()}}, nil
+}

@@ -1,0 +1,258 @@
+package workers_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/maintain"
+	"github.com/holdfastdev/holdfast/server/internal/apitest"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+)
+
+// TestTwoServers: a worker registers at one server, polls at another one and finishes at the first;
+// its next polls may come to either.
+func TestTwoServers(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		w := register(s, mail)
+		for i := range 6 {
+			at, back := s, other
+			if i%2 == 0 {
+				at, back = other, s
+			}
+			id := at.Enqueue(job{"kind": "mail"})
+			here := w.at(at)
+			j := here.one()
+			w.seq = here.seq
+			if text(j, "id") != id {
+				s.Errorf("the worker gets %v", j)
+			}
+			a := at.OK(200, post, "/workers/"+w.token+"/beat", job{"running": []string{text(j, "lease")}})
+			if lost, _ := a.JSON["lost"].([]any); len(lost) != 0 {
+				s.Errorf("a run is lost: %s", a.Text)
+			}
+			back.OK(200, post, run(j, "complete"), `{}`)
+			wantState(s, id, "completed")
+		}
+	})
+}
+
+// TestLostAnswer: a poll that is repeated, at any server, answers what was claimed, and claims
+// nothing else; one that had not claimed anything claims.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		w := register(s, `{"name":"w","kinds":["mail"],"slots":200}`)
+		for range 10 {
+			s.Enqueue(job{"kind": "mail"})
+		}
+		first := w.poll(4, "5s")
+		if len(first) != 4 {
+			s.Fatalf("a poll got %d jobs", len(first))
+		}
+		for _, at := range []*apitest.Server{s, other, s} {
+			again := w.at(at).pollAs(w.seq, 4, "5s", true)
+			if len(again) != 4 {
+				s.Fatalf("repeated it got %d jobs", len(again))
+			}
+			for i := range again {
+				if text(again[i], "id") != text(first[i], "id") || text(again[i], "lease_number") != "1" {
+					s.Errorf("repeated it got %v", again[i])
+				}
+			}
+		}
+		s.OK(200, post, run(first[0], "complete"), `{}`)
+		if again := w.at(other).pollAs(w.seq, 4, "5s", true); len(again) != 3 || text(again[0], "id") != text(first[1], "id") {
+			s.Errorf("with one done, repeated it got %v", again)
+		}
+		w.seq++
+		if jobs := w.at(other).pollAs(w.seq, 4, "5s", true); len(jobs) != 4 {
+			s.Errorf("a poll that never arrived got %d jobs when it was repeated", len(jobs))
+		}
+		if jobs := w.poll(4, "5s"); len(jobs) != 2 {
+			s.Errorf("the next one got %d jobs", len(jobs))
+		}
+		if jobs := w.at(other).pollAs(w.seq+1, 4, "0s", false); len(jobs) != 0 {
+			s.Errorf("nothing is left, and a poll got %d jobs", len(jobs))
+		}
+	})
+}
+
+// TestWaits: a poll that waits is woken by an enqueue, here and at another server, by the end of a
+// pause, and answered when its time is over.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		w := register(s, `{"name":"w","kinds":["mail"],"queues":["a","b-*"],"slots":5}`)
+		s.OK(200, post, "/queues/a/pause", `{"reason":"no"}`)
+		waits := func(do func()) (got []job, took time.Duration) {
+			polled := make(chan []job)
+			go func() { polled <- w.poll(5, "20s") }()
+			time.Sleep(300 * time.Millisecond) //nolint:forbidigo // the poll is to wait by then
+			began := time.Now()
+			do()
+			got = <-polled
+			return got, time.Since(began)
+		}
+		s.Enqueue(job{"kind": "mail", "queue": "a"})
+		s.Enqueue(job{"kind": "mail", "queue": "c"})
+		for what, do := range map[string]func(){
+			"an enqueue here":          func() { s.Enqueue(job{"kind": "mail", "queue": "b-1"}) },
+			"an enqueue elsewhere":     func() { other.Enqueue(job{"kind": "mail", "queue": "b-2"}) },
+			"the end of a pause there": func() { other.OK(200, post, "/queues/a/resume", nil) },
+		} {
+			jobs, took := waits(do)
+			if len(jobs) != 1 || took > 5*time.Second {
+				s.Errorf("%s: %d jobs after %v", what, len(jobs), took)
+			}
+		}
+		began := time.Now()
+		if jobs := w.poll(5, "300ms"); len(jobs) != 0 || time.Since(began) < 250*time.Millisecond || time.Since(began) > 10*time.Second {
+			s.Errorf("a poll that waits in vain got %d jobs after %v", len(jobs), time.Since(began))
+		}
+	})
+}
+
+// TestManyWaiting: jobs that come together reach all the workers that wait.
+func TestManyWaiting(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t)
+	const n = 8
+	got := make(chan int, n)
+	for range n {
+		w := register(s, mail)
+		go func() { got <- len(w.poll(1, "20s")) }()
+	}
+	time.Sleep(300 * time.Millisecond) //nolint:forbidigo // the polls are to wait by then
+	jobs := make([]job, n)
+	for i := range jobs {
+		jobs[i] = job{"kind": "mail"}
+	}
+	began := time.Now()
+	s.OK(200, post, "/jobs/batch", job{"jobs": jobs})
+	for range n {
+		if <-got != 1 {
+			s.Error("a poll got nothing")
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		s.Errorf("it took %v", took)
+	}
+}
+
+// TestBeat: a beat tells which runs to stop, and which are lost.
+func TestBeat(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		w := register(s, mail)
+		for range 3 {
+			s.Enqueue(job{"kind": "mail"})
+		}
+		jobs := w.poll(3, "5s")
+		leases := []string{text(jobs[0], "lease"), text(jobs[1], "lease"), text(jobs[2], "lease")}
+		s.OK(200, post, "/jobs/"+text(jobs[0], "id")+"/cancel", `{"reason":"not needed"}`)
+		s.OK(200, post, "/jobs/"+text(jobs[1], "id")+"/terminate", `{"reason":"at once"}`)
+		a := other.OK(200, post, "/workers/"+w.token+"/beat", job{"running": leases})
+		cancel, _ := a.JSON["cancel"].([]any)
+		lost, _ := a.JSON["lost"].([]any)
+		if len(cancel) != 1 || cancel[0].(job)["lease"] != leases[0] || cancel[0].(job)["reason"] != "not needed" || len(lost) != 1 || lost[0] != leases[1] ||
+			a.JSON["mode"] != "running" {
+			s.Errorf("the beat tells %s", a.Text)
+		}
+		s.OK(200, post, run(jobs[0], "fail"), `{"error":"interrupted"}`)
+		if is, why := state(s, text(jobs[0], "id")); is != "cancelled" || why != "not needed" {
+			s.Errorf("a run that fails as it was cancelled: %s %q", is, why)
+		}
+		s.Refused(409, "lease_lost", post, run(jobs[1], "complete"), `{}`)
+		s.OK(200, post, run(jobs[2], "complete"), `{}`)
+	})
+}
+
+// promote makes due jobs available, as a node does.
+func promote(s *apitest.Server) {
+	s.Helper()
+	if _, err := maintain.Once(s.Context(), s.Client, 10*time.Second, maintain.Promote); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// TestUnlisted: what a worker holds and does not list is given up, and runs again; not so what an
+// answer has that is under way.
+func TestUnlisted(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t)
+	w := register(s, `{"name":"w","kinds":["mail"],"slots":5,"dead_after":"1s"}`)
+	id := s.Enqueue(job{"kind": "mail"})
+	kept := s.Enqueue(job{"kind": "mail", "queue": "kept"})
+	jobs := w.poll(5, "5s")
+	lease := text(jobs[0], "lease")
+	if text(jobs[0], "id") == id {
+		lease = text(jobs[1], "lease")
+	}
+	beat := func(body job) { s.OK(200, post, "/workers/"+w.token+"/beat", body) }
+	for range 8 { // twice two beats
+		beat(job{"running": []string{lease}, "polling": 1})
+		time.Sleep(150 * time.Millisecond) //nolint:forbidigo // the servers' time is not virtual
+	}
+	wantState(s, id, "running")
+	beat(job{"running": []string{lease}, "polling": 2})
+	time.Sleep(700 * time.Millisecond) //nolint:forbidigo // as above
+	beat(job{"running": []string{lease}})
+	wantState(s, id, "retryable")
+	wantState(s, kept, "running")
+	promote(s)
+	if j := w.one(); text(j, "id") != id || j["attempt"] != 2.0 {
+		s.Errorf("it runs again as %v", j)
+	}
+}
+
+// TestSilence: a worker that is silent is declared dead, and its jobs run elsewhere.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		w := register(s, `{"name":"w","kinds":["mail"],"slots":5,"dead_after":"1s"}`)
+		id := s.Enqueue(job{"kind": "mail"})
+		j := w.one()
+		for deadline := time.Now().Add(30 * time.Second); ; {
+			if _, err := maintain.Once(s.Context(), other.Client, 3*time.Second, maintain.Rescue); err != nil && s.Context().Err() != nil {
+				s.Fatal(err)
+			}
+			if is, _ := state(s, id); is != "running" || time.Now().After(deadline) {
+				break
+			}
+		}
+		wantState(s, id, "retryable")
+		promote(s)
+		s.Refused(410, "worker_gone", post, "/workers/"+w.token+"/beat", job{"running": []string{text(j, "lease")}})
+		s.Refused(410, "worker_gone", post, "/workers/"+w.token+"/poll", `{"want":1,"seq":2}`)
+		s.Refused(409, "lease_lost", post, run(j, "complete"), `{}`)
+		if again := register(other, mail).one(); text(again, "id") != id {
+			s.Errorf("it runs as %v", again)
+		}
+	})
+}
+
+// TestServerDies: a server that has handed out a job is gone, and the job ends at another one.
+func TestServerDies(t *testing.T) { //nolint:tparallel // its server is gone before it goes on
+	t.Parallel()
+	db := sqlite.File(filepath.Join(t.TempDir(), "api.db"))
+	s := apitest.On(t, db)
+	var w *worker
+	var j job
+	t.Run("server", func(t *testing.T) { //nolint:paralleltest // it ends before the test goes on
+		dies := apitest.On(t, db)
+		w = register(dies, mail)
+		s.Enqueue(job{"kind": "mail"})
+		j = w.one()
+	})
+	w = w.at(s)
+	if again := w.pollAs(1, 1, "1s", true); len(again) != 1 || text(again[0], "id") != text(j, "id") {
+		t.Errorf("the other server repeats %v", again)
+	}
+	s.OK(200, post, run(j, "complete"), `{}`)
+	s.Enqueue(job{"kind": "mail"})
+	if next := w.one(); text(next, "id") == text(j, "id") {
+		t.Errorf("then comes %v", next)
+	}
+}

@@ -1,0 +1,123 @@
+package workers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// session is what this server keeps of a worker to save work. Another server that its requests come
+// to begins without it.
+type session struct {
+	mu      sync.Mutex
+	polling *turn // the poll that is under way here; nil: none is
+	last    int64 // the number of the last poll that was answered here; 0: none was
+	// clean tells that the polls up to last were answered here one after the other, so that no
+	// other server works on one.
+	clean bool
+
+	mode   store.NodeMode
+	beatAt time.Time // when this server last beat for the worker
+
+	// runs are the runs that this server has handed out to the worker, by their leases, as far as
+	// it knows: they say which limits a lease counts in.
+	runs map[store.Lease]place
+
+	held holdings
+	used time.Time
+}
+
+// place is where a job counts in limits.
+type place struct{ queue, kind string }
+
+// turn is a poll that is under way.
+type turn struct {
+	stop context.CancelFunc
+	over chan struct{} // closed when it has ended
+}
+
+// take lets one poll, or leave, of the worker be under way here: it ends the one before, and waits
+// for its end. The context of who has the turn is cut off by stop. It returns nil if ctx ends.
+func (s *session) take(ctx context.Context) (end func()) {
+	_, end = s.begin(ctx)
+	return end
+}
+
+// begin is take, with the context of the turn.
+func (s *session) begin(ctx context.Context) (context.Context, func()) {
+	own, stop := context.WithCancel(ctx)
+	mine := &turn{stop: stop, over: make(chan struct{})}
+	for {
+		s.mu.Lock()
+		before := s.polling
+		if before == nil {
+			s.polling = mine
+			s.mu.Unlock()
+			return own, func() {
+				stop()
+				s.mu.Lock()
+				s.polling = nil
+				s.mu.Unlock()
+				close(mine.over)
+			}
+		}
+		s.mu.Unlock()
+		before.stop()
+		select {
+		case <-before.over:
+		case <-ctx.Done():
+			stop()
+			return nil, nil
+		}
+	}
+}
+
+// sessions are the sessions of workers, by their nodes.
+type sessions struct {
+	mu     sync.Mutex
+	all    map[int64]*session
+	pruned time.Time
+}
+
+// sessionKept is how long a session is kept that is not used.
+const sessionKept = 10 * time.Minute
+
+// of is the session of a worker.
+func (s *sessions) of(node int64) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if s.all == nil {
+		s.all, s.pruned = map[int64]*session{}, now
+	}
+	if now.Sub(s.pruned) > time.Minute {
+		s.pruned = now
+		for node, one := range s.all {
+			if now.Sub(one.used) > sessionKept && one.isIdle() {
+				delete(s.all, node)
+			}
+		}
+	}
+	one := s.all[node]
+	if one == nil {
+		one = &session{runs: map[store.Lease]place{}}
+		s.all[node] = one
+	}
+	one.used = now
+	return one
+}
+
+func (s *session) isIdle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.polling == nil
+}
+
+// forget drops the session of a worker that is gone.
+func (s *sessions) forget(node int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, node)
+}
