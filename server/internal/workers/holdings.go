@@ -20,6 +20,10 @@ type holdings struct {
 	suspects map[store.Lease]time.Time
 }
 
+// claimTimeout bounds a claim. It is not ended with the request, as it would not be known then
+// whether it has happened.
+const claimTimeout = 10 * time.Second
+
 // late is how long after a claim with a higher number one with a lower one may happen: claims end
 // before that.
 const late = 3 * claimTimeout
@@ -41,12 +45,9 @@ func (h *holdings) see(held []store.Lease, known func(store.Lease) bool, patienc
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
+	h.note(held, now)
 	suspects := map[store.Lease]time.Time{}
-	h.claims = nil
-	last := h.next
 	for _, l := range held {
-		h.claims = append(h.claims, l.Claim)
-		last = max(last, l.Claim+1)
 		if known(l) {
 			continue
 		}
@@ -58,11 +59,28 @@ func (h *holdings) see(held []store.Lease, known func(store.Lease) bool, patienc
 			lost = append(lost, l)
 		}
 	}
+	h.suspects = suspects
+	return lost
+}
+
+// learn takes in an answer, without a list of the worker.
+func (h *holdings) learn(held []store.Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.note(held, time.Now())
+}
+
+// note notes which claims have runs. h.mu is held.
+func (h *holdings) note(held []store.Lease, now time.Time) {
+	h.claims = nil
+	last := h.next
+	for _, l := range held {
+		h.claims = append(h.claims, l.Claim)
+		last = max(last, l.Claim+1)
+	}
 	slices.Sort(h.claims)
 	h.claims = slices.Compact(h.claims)
-	h.suspects = suspects
 	if now.Sub(h.recent) > late {
 		h.from, h.next, h.recent = h.next, last, now
 	}
-	return lost
 }

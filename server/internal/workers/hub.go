@@ -41,6 +41,7 @@ type waiter struct {
 	of    *worker
 	woken chan struct{} // has a value: it is to claim
 	asked chan struct{} // has a value: people want something else of the worker
+	gives chan struct{} // has a value: it is to give back slots that it does not need
 }
 
 // enter lets a poll wait from now on. Call leave.
@@ -52,7 +53,7 @@ func (h *hub) enter(w *worker) *waiter {
 		g = &group{of: w, polls: map[*waiter]bool{}}
 		h.groups[w.serves] = g
 	}
-	one := &waiter{hub: h, group: g, of: w, woken: make(chan struct{}, 1), asked: make(chan struct{}, 1)}
+	one := &waiter{hub: h, group: g, of: w, woken: make(chan struct{}, 1), asked: make(chan struct{}, 1), gives: make(chan struct{}, 1)}
 	g.polls[one] = true
 	h.waiting++
 	if h.stop == nil {
@@ -164,16 +165,29 @@ func (h *hub) heard(w store.Wake) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range h.groups {
-		if w.Kind == store.WakeNode {
-			for one := range g.polls {
-				if one.of.Node == w.Node {
-					signal(one.asked)
-				}
+		for one := range g.polls {
+			switch {
+			case w.Kind == store.WakeNode && one.of.Node == w.Node:
+				signal(one.asked)
+			case w.Kind == store.WakeSlotsWanted && w.Concerns(g.of.Namespace):
+				signal(one.gives)
 			}
-			continue
 		}
 		if g.concerns(w) {
 			g.wake(1)
+		}
+	}
+}
+
+// ended says that runs of workers have ended.
+func (h *hub) ended(nodes map[int64]bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.groups {
+		for one := range g.polls {
+			if nodes[one.of.Node] {
+				signal(one.gives)
+			}
 		}
 	}
 }

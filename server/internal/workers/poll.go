@@ -18,9 +18,6 @@ const (
 	maxWant = claimRecords * store.MaxClaimSlots
 	// beatKept is for how long polls do not beat again.
 	beatKept = time.Second
-	// claimTimeout bounds a claim. It is not ended with the request, as it would not be known then
-	// whether it has happened.
-	claimTimeout = 10 * time.Second
 	// idlePoll is how often polls look by themselves where there are wake-ups, and blindPoll where
 	// there are none.
 	idlePoll  = 10 * time.Second
@@ -109,6 +106,7 @@ type poll struct {
 	seq     int64
 
 	next, end int64 // the numbers for its claims
+	call      int64 // that of its next call for slots of limits
 }
 
 // serve returns jobs, or none if the time is over.
@@ -126,11 +124,16 @@ func (p *poll) serve(ctx context.Context, wait time.Duration, repeat bool) ([]st
 		if again, err := p.again(ctx, held); err != nil || len(again) > 0 {
 			return again, err
 		}
+		p.call = p.next
+		if err := p.fence(ctx); err != nil {
+			return nil, err
+		}
 	} else if time.Since(p.session.beatAt) > beatKept {
 		if _, err := p.beat(ctx, store.HeldParams{}); err != nil {
 			return nil, err
 		}
 	}
+	p.call = max(p.call, p.next)
 	p.end = p.next + 1<<(roundBits+recordBits)
 	return p.wait(ctx, wait)
 }
@@ -202,6 +205,7 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 		}
 		timer.Reset(p.pause(left, due))
 		look = false
+		gives := false
 		select {
 		case <-ctx.Done():
 			return nil, nil // who has asked has gone, or has asked again
@@ -209,6 +213,8 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 			return nil, nil
 		case <-waiter.woken:
 			look = true
+		case <-waiter.gives:
+			gives = true
 		case <-waiter.asked:
 			p.session.beatAt = time.Time{}
 		case <-timer.C:
@@ -218,8 +224,14 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 			if _, err := p.beat(ctx, store.HeldParams{}); err != nil {
 				return nil, err
 			}
-			if p.session.mode != mode {
-				return nil, nil
+			gives = true // of runs that have ended at another server
+		}
+		if p.session.mode != mode {
+			return nil, nil
+		}
+		if gives && !look {
+			if err := p.giveBack(ctx); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -266,6 +278,13 @@ func (p *poll) numbers() int64 {
 // claim claims once. If there is nothing, again is when there may be, beside wake-ups; 0: that is
 // not known.
 func (p *poll) claim(ctx context.Context) (jobs []store.Claimed, again time.Duration, err error) {
+	bound, err := p.limits.of(ctx, p.worker)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(bound) > 0 {
+		return p.claimWithin(ctx, bound)
+	}
 	queues, err := p.queues(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -340,7 +359,6 @@ func (p *poll) admit(ctx context.Context, jobs []store.Claimed) (may []store.Cla
 			continue
 		}
 		may = append(may, jobs[i])
-		p.session.runs[jobs[i].Lease] = place{jobs[i].Job.Queue, jobs[i].Job.Kind}
 	}
 	if len(ends) > 0 {
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)

@@ -12,6 +12,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// maxRun is how large a request about one run may be, and maxRuns one about many.
+const (
+	maxRun  = 4 << 20
+	maxRuns = 32 << 20
+)
+
 func (s *service) registerRuns(a *api.API) {
 	op := func(id, summary, about string) api.Op {
 		return api.Op{
@@ -105,11 +111,14 @@ func (s *service) settle(ctx context.Context, outcomes []*store.Outcome) ([]erro
 	if err != nil {
 		return nil, err
 	}
+	nodes := map[int64]bool{}
 	for i, o := range outcomes {
 		if errs[i] == nil {
 			errs[i] = o.Err
 		}
+		nodes[o.Lease.Node] = true
 	}
+	s.hub.ended(nodes)
 	return errs, nil
 }
 

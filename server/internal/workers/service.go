@@ -30,6 +30,7 @@ type service struct {
 	hub      *hub
 	sessions sessions
 	settings settings
+	limits   limitCache
 }
 
 // on is the service on the store of the client of a call: all clients of a server have the same.
@@ -38,7 +39,7 @@ func (s *service) on(c *holdfast.Client) *service {
 		s.engine, _ = internal.Engine(c)
 		s.signer = &signer{store: s.engine.Store}
 		s.hub = newHub(internal.Relay(c).Listen)
-		s.settings.store = s.engine.Store
+		s.settings.store, s.limits.store = s.engine.Store, s.engine.Store
 	})
 	return s
 }

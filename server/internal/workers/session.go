@@ -21,9 +21,11 @@ type session struct {
 	mode   store.NodeMode
 	beatAt time.Time // when this server last beat for the worker
 
-	// runs are the runs that this server has handed out to the worker, by their leases, as far as
-	// it knows: they say which limits a lease counts in.
+	// runs are runs of the worker that may count in limits, by their leases, as far as this server
+	// knows.
 	runs map[store.Lease]place
+
+	wantedAt time.Time // when the worker last said that it lacks slots
 
 	held holdings
 	used time.Time

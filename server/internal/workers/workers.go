@@ -9,12 +9,6 @@ import (
 
 const tag = "workers"
 
-// maxRun is how large a request about one run may be, and maxRuns one about many.
-const (
-	maxRun  = 4 << 20
-	maxRuns = 32 << 20
-)
-
 // Register registers the operations.
 func Register(a *api.API, config Config) {
 	s := &service{Config: config}

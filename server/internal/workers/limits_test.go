@@ -1,0 +1,211 @@
+package workers_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/server/internal/apitest"
+)
+
+// weights are the slots that jobs take of the limit in these tests.
+var weights = map[string]int{"mail": 1, "big": 2, "free": 0}
+
+const (
+	capacity = 3
+	limited  = `{"capacity":3,"kinds":{"mail":1,"big":2}}`
+	three    = `{"name":"w","kinds":["mail","big","free"],"slots":6}`
+)
+
+// running is how many slots the jobs take that run as the database says.
+func running(s *apitest.Server) (slots int) {
+	s.Helper()
+	a := s.OK(200, get, "/jobs?state=running&limit=200", nil)
+	for _, j := range a.Items() {
+		slots += weights[text(j, "kind")]
+	}
+	return slots
+}
+
+// enqueueAll enqueues jobs of all kinds.
+func enqueueAll(s *apitest.Server, each int) (n int) {
+	s.Helper()
+	var jobs []job
+	for range each {
+		for kind := range weights {
+			jobs = append(jobs, job{"kind": kind, "queue": fmt.Sprintf("q%d", rand.IntN(3))})
+		}
+	}
+	s.OK(200, http.MethodPost, "/jobs/batch", job{"jobs": jobs})
+	return len(jobs)
+}
+
+// TestLimitsHold: whatever polls come, at whichever server, repeated or not, the jobs that run
+// never take more slots than there are, and all of them run in the end.
+func TestLimitsHold(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		s.OK(201, http.MethodPut, "/limits/l", limited)
+		n := enqueueAll(s, 8)
+		servers := []*apitest.Server{s, other}
+		workers := []*worker{register(s, three), register(other, three)}
+		held := make([][]job, len(workers))
+		most, done := 0, 0
+		for step := 0; done < n; step++ {
+			if step > 2000 {
+				s.Fatalf("after %d steps %d of %d jobs have ended; %d slots are taken", step, done, n, running(s))
+			}
+			i := rand.IntN(len(workers))
+			w := workers[i].at(servers[rand.IntN(2)])
+			if rand.IntN(3) > 0 && len(held[i]) < 6 {
+				workers[i].seq++
+				jobs := w.pollAs(workers[i].seq, 1+rand.IntN(6-len(held[i])), "50ms", rand.IntN(4) == 0)
+				if again := rand.IntN(4); again == 0 { // the answer is lost
+					jobs = workers[i].at(servers[rand.IntN(2)]).pollAs(workers[i].seq, 6-len(held[i]), "0s", true)
+				}
+				held[i] = append(held[i], jobs...)
+				now := running(s)
+				if most = max(most, now); now > capacity {
+					s.Fatalf("after %d steps jobs run that take %d slots of %d", step, now, capacity)
+				}
+				continue
+			}
+			if len(held[i]) > 0 {
+				w.OK(200, post, run(held[i][0], "complete"), `{}`)
+				held[i] = held[i][1:]
+				done++
+			}
+		}
+		if most != capacity {
+			s.Errorf("never more than %d slots of %d were in use", most, capacity)
+		}
+	})
+}
+
+// TestLimitsHoldTogether: the same with workers that poll and work at the same time, and wait.
+func TestLimitsHoldTogether(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		s.OK(201, http.MethodPut, "/limits/l", limited)
+		n := int64(enqueueAll(s, 10))
+		var runs, done atomic.Int64
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		most := int64(0)
+		deadline := time.Now().Add(time.Minute)
+		for i := range 4 {
+			w := register([]*apitest.Server{s, other}[i%2], three)
+			all.Go(func() {
+				for done.Load() < n && time.Now().Before(deadline) {
+					for _, j := range w.poll(1+i%3, "1s") {
+						slots := int64(weights[text(j, "kind")])
+						now := runs.Add(slots)
+						mu.Lock()
+						most = max(most, now)
+						mu.Unlock()
+						all.Go(func() {
+							time.Sleep(5 * time.Millisecond) //nolint:forbidigo // it works
+							runs.Add(-slots)
+							w.OK(200, post, run(j, "complete"), `{}`)
+							done.Add(1)
+						})
+					}
+				}
+			})
+		}
+		all.Wait()
+		if most > capacity || done.Load() < n {
+			s.Errorf("jobs ran that took %d slots of %d; %d of %d ended", most, capacity, done.Load(), n)
+		}
+	})
+}
+
+// TestSlotsMove: slots that a worker held go to another one when its runs have ended, when it
+// leaves, and when it waits for jobs that are not there.
+func TestSlotsMove(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		s.OK(201, http.MethodPut, "/limits/l", `{"capacity":1,"kinds":{"mail":1}}`)
+		one, two := register(s, `{"name":"one","kinds":["mail"],"slots":2}`), register(other, `{"name":"two","kinds":["mail"],"slots":2}`)
+		held := func() float64 {
+			n, _ := s.OK(200, get, "/limits/l", nil).JSON["held"].(float64)
+			return n
+		}
+		for range 3 {
+			s.Enqueue(job{"kind": "mail"})
+		}
+		j := one.one()
+		if more := one.poll(1, "0s"); len(more) != 0 {
+			s.Errorf("with one slot two run: %v", more)
+		}
+		if more := two.poll(2, "0s"); len(more) != 0 || held() != 1 {
+			s.Errorf("with one slot two run: %v; %v held", more, held())
+		}
+		got := make(chan []job)
+		go func() { got <- two.poll(2, "30s") }()
+		time.Sleep(200 * time.Millisecond) //nolint:forbidigo // the poll is to wait by then
+		s.OK(200, post, run(j, "complete"), `{}`)
+		if more := one.poll(1, "0s"); len(more) == 1 { // it was first
+			s.OK(200, post, "/workers/"+one.token+"/leave", nil)
+		}
+		jobs := <-got
+		if len(jobs) != 1 || held() != 1 {
+			s.Fatalf("the slot has not moved: %v; %v held", jobs, held())
+		}
+		two.OK(200, post, run(jobs[0], "complete"), `{}`)
+		last := two.one()
+		two.OK(200, post, run(last, "complete"), `{}`)
+		two.poll(1, "0s")
+		if held() != 0 {
+			s.Errorf("nothing is left, and %v slots are held", held())
+		}
+	})
+}
+
+// TestRate: a rate bounds how many jobs a worker gets in a time.
+func TestRate(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, _ *apitest.Server) {
+		s.OK(201, http.MethodPut, "/limits/l", `{"rate":"4/s","burst":2}`)
+		w := register(s, mail)
+		for range 9 {
+			s.Enqueue(job{"kind": "mail"})
+		}
+		var at []time.Time
+		for deadline := time.Now().Add(30 * time.Second); len(at) < 9 && time.Now().Before(deadline); {
+			for _, j := range w.poll(5, "2s") {
+				at = append(at, time.Now())
+				s.OK(200, post, run(j, "complete"), `{}`)
+			}
+		}
+		if len(at) < 9 || at[8].Sub(at[0]) < 1600*time.Millisecond {
+			s.Errorf("%d jobs start in %v", len(at), at[len(at)-1].Sub(at[0]))
+		}
+	})
+}
+
+// TestLimitsPerKey: claims see to limits per key.
+func TestLimitsPerKey(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t)
+	s.OK(201, http.MethodPut, "/limits/customer", `{"capacity":1,"per_key":true}`)
+	w := register(s, mail)
+	for range 2 {
+		for _, key := range []string{"a", "b"} {
+			s.Enqueue(job{"kind": "mail", "limit": "customer", "limit_key": key})
+		}
+	}
+	jobs := w.poll(4, "5s")
+	if len(jobs) != 2 {
+		t.Fatalf("of two keys %d jobs run", len(jobs))
+	}
+	s.OK(200, post, run(jobs[0], "complete"), `{}`)
+	promote(s)
+	if more := w.poll(4, "5s"); len(more) != 1 {
+		t.Errorf("when one has ended it gets %v", more)
+	}
+}
