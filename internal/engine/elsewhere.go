@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -38,6 +39,25 @@ func (e *Engine) Settle(ctx context.Context, units []*store.Unit) ([]error, erro
 		}
 	}
 	return errs, nil
+}
+
+// StartedElsewhere counts a run that begins on a node that is not of this process, and tells hooks
+// of it. It is counted as one of a node of this process, if there is one.
+func (e *Engine) StartedElsewhere(c *store.Claimed) {
+	if nodes := *e.nodes.Load(); len(nodes) > 0 {
+		nodes[0].facts.Started(&c.Job, c.ClaimedAt, waited(c, c.ClaimedAt))
+	}
+	e.hooks.Started(c, c.ClaimedAt, waited(c, c.ClaimedAt))
+}
+
+// EndedElsewhere does the same for one whose outcome was stored.
+func (e *Engine) EndedElsewhere(o *store.Outcome, kind string, attempt int) {
+	now := e.Store.Now()
+	took := max(now.Sub(o.StartedAt), 0)
+	if nodes := *e.nodes.Load(); len(nodes) > 0 {
+		nodes[0].facts.Ended(now, o, kind, took)
+	}
+	e.hooks.Ended(o, logs.About{Kind: kind, Attempt: attempt, Job: o.Lease.Job, Queue: o.Queue}, took)
 }
 
 // GiveUp gives up leases of living nodes that no run works on: their jobs become what they would if

@@ -60,7 +60,7 @@ func budgetOf(pkg string) size {
 		return wide
 	case "internal/engine": // which begins and ends whatever a node does, tells of it, holds what it cannot read, and writes for workers elsewhere
 		wide := budget
-		wide.lines, wide.files = 4800, 34
+		wide.lines, wide.files = 4850, 34
 		return wide
 	case "internal/cli/jobs": // which has a verb for whatever can be done to jobs
 		wide := budget

@@ -12,8 +12,8 @@ import (
 type listener func(ctx context.Context, client string, wake func(store.Wake)) error
 
 // hub wakes polls that wait. Of those that serve the same one is woken at a time: it claims, and if
-// there was something it wakes two others, so that many are soon at work where there is much to do,
-// and few claim in vain. It listens while polls wait.
+// there was something it wakes another one, and two if it has got all that it wanted: so many are
+// soon at work where there is much to do, and few claim in vain. It listens while polls wait.
 type hub struct {
 	listen listener
 
@@ -119,12 +119,15 @@ func (w *waiter) ready() {
 	w.group.idle = append(w.group.idle, w)
 }
 
-// found says that the poll has claimed something: there may be more.
-func (w *waiter) found() {
+// found says that the poll has claimed something: there may be more, above all if it has got all
+// that it wanted.
+func (w *waiter) found(all bool) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	w.group.remove(w)
-	w.group.wake(2)
+	if w.group.wake(1); all {
+		w.group.wake(1)
+	}
 }
 
 // isDue reports whether no poll of those that serve the same has claimed for so long.

@@ -92,6 +92,11 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 			return nil, err
 		}
 	}
+	if !p.repeats {
+		for i := range jobs {
+			s.engine.StartedElsewhere(&jobs[i])
+		}
+	}
 	p.answered()
 	return &api.Body[WorkerPoll]{Body: answer}, nil
 }
@@ -104,6 +109,8 @@ type poll struct {
 	session *session
 	want    int
 	seq     int64
+
+	repeats bool // what it answers was claimed before
 
 	next, end int64 // the numbers for its claims
 	call      int64 // that of its next call for slots of limits
@@ -122,6 +129,7 @@ func (p *poll) serve(ctx context.Context, wait time.Duration, repeat bool) ([]st
 			return nil, err
 		}
 		if again, err := p.again(ctx, held); err != nil || len(again) > 0 {
+			p.repeats = true
 			return again, err
 		}
 		p.call = p.next
@@ -191,7 +199,7 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 			waiter.ready()
 			jobs, again, err := p.claim(ctx)
 			if len(jobs) > 0 {
-				waiter.found()
+				waiter.found(len(jobs) >= p.want)
 				return jobs, nil
 			}
 			if err != nil {

@@ -85,7 +85,7 @@ func one[B any](s *service, as func(*B) *RunOutcome) func(context.Context, *api.
 		if err != nil {
 			return nil, err
 		}
-		ended, err := s.settle(ctx, []*store.Outcome{o})
+		ended, err := s.settle(ctx, []*run{r}, []*store.Outcome{o})
 		if err != nil {
 			return nil, err
 		}
@@ -102,10 +102,11 @@ func viewEnded(o *store.Outcome) RunEnded {
 
 // settle commits outcomes. The errors are those of each, or why it is not known what became of
 // them.
-func (s *service) settle(ctx context.Context, outcomes []*store.Outcome) ([]error, error) {
+func (s *service) settle(ctx context.Context, runs []*run, outcomes []*store.Outcome) ([]error, error) {
 	units := make([]*store.Unit, len(outcomes))
+	repeats := make([]bool, len(outcomes)) // as the worker says: the committer repeats, too
 	for i, o := range outcomes {
-		units[i] = &store.Unit{Outcome: o}
+		units[i], repeats[i] = &store.Unit{Outcome: o}, o.Repeat
 	}
 	errs, err := s.engine.Settle(ctx, units)
 	if err != nil {
@@ -115,6 +116,9 @@ func (s *service) settle(ctx context.Context, outcomes []*store.Outcome) ([]erro
 	for i, o := range outcomes {
 		if errs[i] == nil {
 			errs[i] = o.Err
+		}
+		if errs[i] == nil && !repeats[i] {
+			s.engine.EndedElsewhere(o, runs[i].Kind, runs[i].Attempt)
 		}
 		nodes[o.Lease.Node] = true
 	}
@@ -145,6 +149,7 @@ func (s *service) runs(ctx context.Context, c *api.Call, in *runsIn) (*api.Body[
 	s = s.on(c.Client)
 	answer := RunsSettled{Runs: make([]RunSettled, len(in.Body.Outcomes))}
 	var outcomes []*store.Outcome
+	var ending []*run
 	var places []int
 	seen := map[store.Lease]bool{}
 	for i := range in.Body.Outcomes {
@@ -162,10 +167,10 @@ func (s *service) runs(ctx context.Context, c *api.Call, in *runsIn) (*api.Body[
 			continue
 		}
 		seen[r.Lease] = true
-		outcomes, places = append(outcomes, o), append(places, i)
+		ending, outcomes, places = append(ending, r), append(outcomes, o), append(places, i)
 	}
 	if len(outcomes) > 0 {
-		errs, err := s.settle(ctx, outcomes)
+		errs, err := s.settle(ctx, ending, outcomes)
 		if err != nil {
 			return nil, err
 		}

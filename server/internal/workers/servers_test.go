@@ -2,6 +2,7 @@ package workers_test
 
 import (
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -255,4 +256,38 @@ func TestServerDies(t *testing.T) { //nolint:tparallel // its server is gone bef
 	if next := w.one(); text(next, "id") == text(j, "id") {
 		t.Errorf("then comes %v", next)
 	}
+}
+
+// TestCounts: the node in the server's process counts the runs of workers.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, maintain.Only())
+	if err := s.Client.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w := register(s, mail)
+	for _, end := range []string{`{"do":"complete"`, `{"do":"complete"`, `{"do":"fail","error":"boom","permanent":true`} {
+		s.Enqueue(job{"kind": "mail"})
+		lease := text(w.one(), "lease")
+		for _, repeat := range []string{"", `,"repeat":true`} {
+			s.OK(200, post, "/runs", `{"outcomes":[`+end+`,"lease":"`+lease+`"`+repeat+`}]}`)
+		}
+	}
+	if err := s.Client.Stop(t.Context()); err != nil { // the node writes down what it has counted
+		t.Fatal(err)
+	}
+	a := s.OK(200, get, "/stats/jobs?by=queue&step=1h", nil)
+	completed, failed := 0, 0
+	for _, p := range a.Items() {
+		completed, failed = completed+number(p["completed"]), failed+number(p["failed"])
+	}
+	if completed != 2 || failed != 1 {
+		t.Errorf("the counts are %s", a.Text)
+	}
+}
+
+func number(v any) int {
+	s, _ := v.(string)
+	n, _ := strconv.Atoi(s)
+	return n
 }
