@@ -58,7 +58,7 @@ func budgetOf(pkg string) size {
 		wide := budget
 		wide.lines = 4850
 		return wide
-	case "internal/engine": // which begins and ends whatever a node does, tells of it, holds what it cannot read, and writes for workers elsewhere
+	case "internal/engine": // which begins and ends whatever a node does, tells of it, holds what it cannot read, and writes for others
 		wide := budget
 		wide.lines, wide.files = 4850, 34
 		return wide

@@ -90,7 +90,7 @@ func (w *waiter) leave() {
 	}
 	select {
 	case <-w.woken:
-		w.group.wake(1)
+		w.group.wake()
 	default:
 	}
 	h.waiting--
@@ -125,8 +125,8 @@ func (w *waiter) found(all bool) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	w.group.remove(w)
-	if w.group.wake(1); all {
-		w.group.wake(1)
+	if w.group.wake(); all {
+		w.group.wake()
 	}
 }
 
@@ -147,13 +147,14 @@ func (g *group) remove(w *waiter) {
 	}
 }
 
-// wake wakes some of the polls, those that have waited longest. The hub's lock is held.
-func (g *group) wake(n int) {
-	for range min(n, len(g.idle)) {
-		w := g.idle[0]
-		g.idle = g.idle[1:]
-		signal(w.woken)
+// wake wakes one of the polls, that which has waited longest. The hub's lock is held.
+func (g *group) wake() {
+	if len(g.idle) == 0 {
+		return
 	}
+	w := g.idle[0]
+	g.idle = g.idle[1:]
+	signal(w.woken)
 }
 
 func signal(c chan struct{}) {
@@ -177,7 +178,7 @@ func (h *hub) heard(w store.Wake) {
 			}
 		}
 		if g.concerns(w) {
-			g.wake(1)
+			g.wake()
 		}
 	}
 }

@@ -74,7 +74,12 @@ func (p *poll) claimWithin(ctx context.Context, bound []store.Limit) (jobs []sto
 	if err != nil {
 		return nil, 0, err // the poll is repeated, and finds what was claimed
 	}
-	kept, err := p.settleSlots(ctx, b, jobs)
+	lacks := len(jobs) == 0 && p.lacks(b, classes)
+	more := make([]int, len(bound))
+	if p.wished = false; lacks {
+		more = p.wishes(bound, classes)
+	}
+	kept, err := p.settleSlots(ctx, b, jobs, more)
 	switch {
 	case err != nil:
 		return nil, 0, err
@@ -83,7 +88,7 @@ func (p *poll) claimWithin(ctx context.Context, bound []store.Limit) (jobs []sto
 	case len(jobs) > 0:
 		jobs, err = p.admit(ctx, jobs)
 		return jobs, soon, err
-	case p.lacks(b, classes):
+	case lacks:
 		return nil, full, nil
 	}
 	return nil, again, nil
@@ -226,18 +231,32 @@ func (p *poll) permitsBack(ctx context.Context, b *bounds) error {
 	return err
 }
 
-// settleSlots keeps the slots that runs take now, and gives back the others. It reports whether the
-// store has answered that, so that what was claimed may run.
-func (p *poll) settleSlots(ctx context.Context, b *bounds, jobs []store.Claimed) (kept bool, err error) {
+// wishes are how many more slots the worker goes on to want of fair limits while its poll waits: so
+// others know that it has a part. What it gets meanwhile it uses with its next claim, or gives back
+// when the poll ends.
+func (p *poll) wishes(bound []store.Limit, classes []*class) []int {
+	more := p.more(classes, len(bound))
+	for i := range bound {
+		if !bound[i].Fair {
+			more[i] = 0
+		}
+		p.wished = p.wished || more[i] > 0
+	}
+	return more
+}
+
+// settleSlots keeps the slots that runs take now, and so many more, and gives back the others. It
+// reports whether the store has answered that, so that what was claimed may run.
+func (p *poll) settleSlots(ctx context.Context, b *bounds, jobs []store.Claimed, more []int) (kept bool, err error) {
 	used, err := p.usage(ctx, b.limits)
 	if err != nil {
 		return false, err
 	}
-	_, all, err := p.grant(ctx, b.limits, used, make([]int, len(used)))
+	_, all, err := p.grant(ctx, b.limits, used, more)
 	if err != nil {
 		return false, err
 	}
-	if all {
+	if all && !p.wished {
 		p.tellFreed(b.limits, freed(p.worker, b.limits, used))
 	}
 	if len(jobs) == 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 )
 
@@ -120,6 +121,59 @@ func TestLimitsHoldTogether(t *testing.T) {
 		all.Wait()
 		if most > capacity || done.Load() < n {
 			s.Errorf("jobs ran that took %d slots of %d; %d of %d ended", most, capacity, done.Load(), n)
+		}
+	})
+}
+
+// TestLimitsHoldWithNodes: the same of a worker and a Go node, which both get on.
+func TestLimitsHoldWithNodes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, node *apitest.Server) {
+		s.OK(201, http.MethodPut, "/limits/l", `{"capacity":2,"kinds":{"mail":1},"fair_share":true}`)
+		var runs, done atomic.Int64
+		var mu sync.Mutex
+		most, here, there := int64(0), 0, 0
+		begin := func(where *int) {
+			now := runs.Add(1)
+			mu.Lock()
+			defer mu.Unlock()
+			most = max(most, now)
+			*where++
+		}
+		err := holdfast.NewTask[job]("mail").Handle(node.Client, func(*holdfast.Run, job) error {
+			begin(&there)
+			time.Sleep(20 * time.Millisecond) //nolint:forbidigo // it works
+			runs.Add(-1)
+			done.Add(1)
+			return nil
+		})
+		if err != nil {
+			s.Fatal(err)
+		}
+		if err := node.Client.Start(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+		w := register(s, `{"name":"w","kinds":["mail"],"slots":2}`)
+		const n = 150
+		jobs := make([]job, n)
+		for i := range jobs {
+			jobs[i] = job{"kind": "mail", "args": job{}}
+		}
+		s.OK(200, post, "/jobs/batch", job{"jobs": jobs})
+		for deadline := time.Now().Add(time.Minute); done.Load() < n && time.Now().Before(deadline); {
+			for _, j := range w.poll(2, "500ms") {
+				begin(&here)
+				time.Sleep(20 * time.Millisecond) //nolint:forbidigo // it works
+				runs.Add(-1)
+				s.OK(200, post, run(j, "complete"), `{}`)
+				done.Add(1)
+			}
+		}
+		if err := node.Client.Stop(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+		if most > 2 || done.Load() < n || here < n/10 || there < n/10 {
+			s.Errorf("%d jobs ran at once of at most 2; %d of %d have ended, %d on the worker and %d on the node", most, done.Load(), n, here, there)
 		}
 	})
 }

@@ -113,6 +113,7 @@ type poll struct {
 	repeats bool // what it answers was claimed before
 
 	next, end int64 // the numbers for its claims
+	wished    bool  // it may hold slots of fair limits that it does not use yet
 	call      int64 // that of its next call for slots of limits
 }
 
@@ -143,7 +144,13 @@ func (p *poll) serve(ctx context.Context, wait time.Duration, repeat bool) ([]st
 	}
 	p.call = max(p.call, p.next)
 	p.end = p.next + 1<<(roundBits+recordBits)
-	return p.wait(ctx, wait)
+	jobs, err := p.wait(ctx, wait)
+	if p.wished && len(jobs) == 0 && err == nil {
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
+		defer cancel()
+		err = p.giveBack(call)
+	}
+	return jobs, err
 }
 
 // answered notes that the poll has its answer.
@@ -237,7 +244,7 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 		if p.session.mode != mode {
 			return nil, nil
 		}
-		if gives && !look {
+		if gives && !look && !p.wished {
 			if err := p.giveBack(ctx); err != nil {
 				return nil, err
 			}

@@ -1,6 +1,7 @@
 package workers_test
 
 import (
+	"net/http"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -78,6 +79,52 @@ func TestLostAnswer(t *testing.T) {
 			s.Errorf("nothing is left, and a poll got %d jobs", len(jobs))
 		}
 	})
+}
+
+// TestTwoAtOnce: while a server waits for a worker that has gone to another one with the same poll,
+// both may claim, and no job goes to both.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		w := register(s, mail)
+		got := make(chan []job, 2)
+		go func() { got <- w.pollAs(1, 1, "20s", false) }()
+		time.Sleep(300 * time.Millisecond) //nolint:forbidigo // the poll is to wait by then
+		go func() { got <- w.at(other).pollAs(1, 1, "20s", true) }()
+		time.Sleep(300 * time.Millisecond) //nolint:forbidigo // as above
+		first := s.Enqueue(job{"kind": "mail"})
+		second := other.Enqueue(job{"kind": "mail"})
+		seen := map[string]bool{}
+		for range 2 {
+			for _, j := range <-got {
+				seen[text(j, "id")] = true
+				s.OK(200, post, run(j, "complete"), `{}`)
+			}
+		}
+		if !seen[first] || !seen[second] {
+			s.Errorf("the polls got %v", seen)
+		}
+		third := s.Enqueue(job{"kind": "mail"})
+		if jobs := w.at(s).pollAs(2, 1, "5s", false); len(jobs) != 1 || text(jobs[0], "id") != third {
+			s.Errorf("the next poll got %v", jobs)
+		}
+	})
+}
+
+// TestAgainHere: a poll ends the one before at the same server.
+func TestAgainHere(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t)
+	w := register(s, mail)
+	first := make(chan apitest.Answer, 1)
+	go func() { first <- s.Do(post, "/workers/"+w.token+"/poll?wait=20s", `{"want":1,"seq":1}`) }()
+	time.Sleep(300 * time.Millisecond) //nolint:forbidigo // the poll is to wait by then
+	if jobs := w.pollAs(1, 1, "0s", true); len(jobs) != 0 {
+		t.Errorf("it gets %v", jobs)
+	}
+	if a := <-first; a.Status != http.StatusConflict || a.JSON["code"] != "conflict" {
+		t.Errorf("the one before is answered %d %s", a.Status, a.Text)
+	}
 }
 
 // TestWaits: a poll that waits is woken by an enqueue, here and at another server, by the end of a
