@@ -44,6 +44,7 @@ func TestLife(t *testing.T) {
 		s.Refused(410, "worker_gone", post, "/workers/"+w.token+"/poll", `{"want":1,"seq":9}`)
 		s.Refused(410, "worker_gone", post, "/workers/"+w.token+"/beat", `{}`)
 		s.Refused(409, "lease_lost", post, run(left, "complete"), `{}`)
+		s.Refused(409, "lease_lost", post, run(left, "progress"), `{"percent":1}`)
 	})
 }
 
