@@ -69,6 +69,8 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 	switch {
 	case err != nil:
 		return nil, err
+	case s.isStopping():
+		return nil, problem.New(problem.Stopping, "the server is stopping, and claims no more; send the poll to another one").In(time.Second)
 	case in.Body.Want > w.Slots:
 		return nil, problem.Invalid("/want", "it is more than the slots that the worker has registered with")
 	}
@@ -274,9 +276,9 @@ func (p *poll) every() time.Duration {
 	return blindPoll
 }
 
-func (p *poll) isStopping() bool {
+func (s *service) isStopping() bool {
 	select {
-	case <-p.Stopping:
+	case <-s.Stopping:
 		return true
 	default:
 		return false

@@ -380,4 +380,9 @@ func TestStopping(t *testing.T) {
 	case <-ctx.Done():
 		t.Error("a poll waits on a server that stops")
 	}
+	stops.Refused(503, "stopping", post, "/workers/"+w.token+"/poll", `{"want":1,"seq":2}`)
+	s.Enqueue(job{"kind": "mail"})
+	if jobs := w.at(s).pollAs(2, 1, "5s", true); len(jobs) != 1 {
+		t.Errorf("at another server it gets %v", jobs)
+	}
 }
