@@ -155,6 +155,11 @@ func TestPublic(t *testing.T) {
 	s := apitest.New(t)
 	start(s)
 	hfc := token(s, s.Enqueue(map[string]any{"kind": "order"}))
+	letter := "A"
+	if strings.HasSuffix(hfc, letter) {
+		letter = "Q"
+	}
+	other := hfc[:len(hfc)-1] + letter // one that is well formed
 	handler, err := server.Handler(s.Client, server.Options{Authenticate: access.Token("ops", "right")})
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +172,7 @@ func TestPublic(t *testing.T) {
 		return w.Code
 	}
 	for path, want := range map[string]int{
-		"/callbacks/" + hfc[:len(hfc)-1] + "A/fail": 404, "/callbacks/x/fail": 422, "/jobs/" + unknown + "/signals": 401,
+		"/callbacks/" + other + "/fail": 404, "/callbacks/x/fail": 422, "/jobs/" + unknown + "/signals": 401,
 		"/callbacks/" + hfc: 401, "/callbacks/" + hfc + "/fail/": 401, "/callbacks/../jobs": 401,
 	} {
 		if got := status(post, path); got != want {
