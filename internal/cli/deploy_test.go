@@ -94,6 +94,9 @@ func TestDeploy(t *testing.T) {
 		if len(grace) != len(lines) && name != "docker/Dockerfile" {
 			t.Errorf("%s says %d times how long a stop takes, and starts %d", name, len(grace), len(lines))
 		}
+		if name == "docker/Dockerfile" && (!strings.Contains(text, "CGO_ENABLED=0 ") || !strings.Contains(text, "\nUSER 65532")) {
+			t.Errorf("%s: the binary is not static, or its user is root", name)
+		}
 		if name == "holdfast.toml" {
 			for _, wrong := range checkSettings(verbs{&app.App{}}.rootCommand(), text) {
 				t.Errorf("%s: %v", name, wrong)
