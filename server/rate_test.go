@@ -15,7 +15,12 @@ func TestRateOptions(t *testing.T) {
 	nan := 0.0
 	nan /= nan
 	for _, o := range []server.Options{
-		{RateBurst: 1}, {RateLimit: -1}, {RateLimit: 1e6}, {RateLimit: nan}, {RateLimit: 1, RateBurst: -1}, {RateLimit: 1, RateBurst: 1e6},
+		{RateBurst: 1},
+		{RateLimit: -1},
+		{RateLimit: 1e6},
+		{RateLimit: nan},
+		{RateLimit: 1, RateBurst: -1},
+		{RateLimit: 1, RateBurst: 1e6},
 		{RateLimit: 1e-9},
 	} {
 		o.Authenticate = access.Anyone("anyone")

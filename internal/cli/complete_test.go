@@ -72,7 +72,8 @@ func TestNoFilesWhereNoneAreMeant(t *testing.T) {
 					return
 				}
 				_, files := s.complete(append(slices.Clip(args), "")...)
-				want := cmd.Name() == "vet" || cmd.Name() == "cat" || cmd.CommandPath() == "holdfast config check" && n == 0 || cmd.CommandPath() == "holdfast archive find" && n > 0
+				want := cmd.Name() == "vet" || cmd.Name() == "cat" || cmd.CommandPath() == "holdfast config check" && n == 0 ||
+					cmd.CommandPath() == "holdfast archive find" && n > 0
 				if files != want {
 					t.Errorf("%s, argument %d: files %t, want %t", cmd.CommandPath(), n, files, want)
 				}

@@ -50,7 +50,7 @@ func TestEachFlagIsASetting(t *testing.T) {
 // origins are the values of settings that count, and where they are from.
 func (s *shell) origins(args ...string) map[string][2]string {
 	s.Helper()
-	var list []struct{ Setting, Value, From string }
+	var list []shownSetting
 	if err := json.Unmarshal([]byte(s.ok(append([]string{"config", "show", "--output", "json"}, args...)...)), &list); err != nil {
 		s.Fatal(err)
 	}
@@ -115,7 +115,8 @@ func TestConfigCheck(t *testing.T) {
 	racing.Off(t) // one command after the other
 	s := newShell(t)
 	file := filepath.Join(s.dir, "holdfast.toml")
-	writeText(t, file, "slots = 4\n[server]\nauth = \"token\"\norigin = \"https://jobs.example.com\"\nrate-limit = \"100/s\"\ncompleted = \"30d\"\n"+
+	writeText(t, file, "slots = 4\n[server]\nauth = \"token\"\norigin = \"https://jobs.example.com\"\n"+
+		"rate-limit = \"100/s\"\ncompleted = \"30d\"\n"+
 		"[maintain-node]\nlisten = \"127.0.0.1:9464\"\n[dev]\nlisten = \"none\"\n")
 	if got := s.ok("config", "check", file, "-o", "table"); got != file+": ok\n" {
 		t.Errorf("%s", got)
@@ -123,7 +124,8 @@ func TestConfigCheck(t *testing.T) {
 	lines := []string{
 		"slot = 4", "slots = \"4\"", "beat = \"soon\"", "log-level = \"loud\"", "queue = \"mail=ten\"", "quiet = true", "context = \"x\"",
 		"[server]", "auth = \"ldap\"", "slots = 4", "listen = \"8233\"", "rate-limit = \"fast\"", "read-only = \"yes\"", "origin = [\"x\"]",
-		"completed = \"-1h\"", "feed = 1", "[worker]", "slots = 0", "namespace = \"\"", "node-name = [\"a\"]", "dead-after = \"0s\"", "[serve]", "a = 1",
+		"completed = \"-1h\"", "feed = 1", "[worker]", "slots = 0", "namespace = \"\"", "node-name = [\"a\"]", "dead-after = \"0s\"",
+		"[serve]", "a = 1",
 		"[maintain-node]", "node-name = \"{nobody}\"",
 	}
 	right := map[string]bool{"[server]": true, "[worker]": true, "[maintain-node]": true, "a = 1": true} // or told with its table

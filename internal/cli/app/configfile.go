@@ -88,7 +88,7 @@ func CheckConfig(root *cobra.Command, f *config.File) (wrong []*config.Error) {
 		switch {
 		case known || e.Table != "" && verbs[e.Table] == nil: // which was told of its table
 		case e.Table == "":
-			wrong = append(wrong, &config.Error{Line: e.Line, Text: fmt.Sprintf("no verb has a setting %s", e.Key)})
+			wrong = append(wrong, &config.Error{Line: e.Line, Text: "no verb has a setting " + e.Key})
 		default:
 			wrong = append(wrong, &config.Error{Line: e.Line, Text: fmt.Sprintf("%s has no setting %s", e.Table, e.Key)})
 		}

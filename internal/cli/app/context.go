@@ -78,7 +78,8 @@ func (a *App) useContext(cmd *cobra.Command, all *config.Contexts, name string) 
 	c := all.Find(name)
 	switch {
 	case c == nil && len(all.List) == 0:
-		return arg.Usagef("%s: there is no context %s, and no other; \"holdfast context set\" makes one", a.NameOf(FlagContext), output.Quote(name))
+		return arg.Usagef("%s: there is no context %s, and no other; \"holdfast context set\" makes one",
+			a.NameOf(FlagContext), output.Quote(name))
 	case c == nil:
 		return arg.Usagef("%s: there is no context %s; there are %s", a.NameOf(FlagContext), output.Quote(name), strings.Join(all.Names(), ", "))
 	}

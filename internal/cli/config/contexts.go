@@ -211,8 +211,8 @@ func (c *Contexts) Put(n Context) error {
 	if err := errors.Join(CheckName(n.Name), n.Check()); err != nil {
 		return err
 	}
-	text, err := c.text, error(nil)
-	table := tableContext + n.Name
+	var err error
+	text, table := c.text, tableContext+n.Name
 	for _, f := range fields {
 		if value := *f.of(&n); value != "" {
 			text, err = Set(text, table, f.key, Quote(value))

@@ -100,7 +100,8 @@ func FuzzFile(f *testing.F) {
 // TestEdit: what people wrote around settings stays.
 func TestEdit(t *testing.T) {
 	t.Parallel()
-	const text = "# mine\ncurrent = \"a\"\n\n# the first\n[context.a]\n# where\ndatabase = \"x\"\n\n# the second\n[context.b]\nserver = \"y\"\n"
+	const text = "# mine\ncurrent = \"a\"\n\n# the first\n[context.a]\n# where\ndatabase = \"x\"\n\n" +
+		"# the second\n[context.b]\nserver = \"y\"\n"
 	set, err := config.Set(text, "context.a", "namespace", `"n"`)
 	if err != nil || set != strings.Replace(text, "\"x\"\n", "\"x\"\nnamespace = \"n\"\n", 1) {
 		t.Errorf("%v\n%s", err, set)

@@ -138,8 +138,8 @@ func (g *given) over(cmd *cobra.Command, all *config.Contexts, name string) (con
 	}
 	for flag, text := range map[string]string{"database": g.Database, "server": g.Server} {
 		if output.WithoutPasswords(text) != text || strings.Contains(text, "password=") {
-			return c, fmt.Errorf("--%s has a password in it, which the file would show; keep it in a variable, and give that with --database-variable, "+
-				"or in ~/.pgpass", flag)
+			return c, fmt.Errorf("--%s has a password in it, which the file would show; keep it in a variable, and give that with "+
+				"--database-variable, or in ~/.pgpass", flag)
 		}
 	}
 	return c, nil
@@ -205,8 +205,14 @@ func (a verbs) showCommand() *cobra.Command {
 			v := newView(c, all.Current)
 			return a.Object(v, func() {
 				for _, line := range [][2]string{
-					{"context", v.Context}, {"place", app.PlaceOf(c)}, {"namespace", c.Namespace}, {"token file", c.TokenFile},
-					{"token variable", c.TokenVariable}, {"tls-ca", c.TLSCA}, {"production", yes(c.Production)}, {"current", yes(v.Current)},
+					{"context", v.Context},
+					{"place", app.PlaceOf(c)},
+					{"namespace", c.Namespace},
+					{"token file", c.TokenFile},
+					{"token variable", c.TokenVariable},
+					{"tls-ca", c.TLSCA},
+					{"production", yes(c.Production)},
+					{"current", yes(v.Current)},
 					{"file", all.Path},
 				} {
 					if line[1] != "" {

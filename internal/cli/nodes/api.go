@@ -266,7 +266,8 @@ On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
   holdfast server --auth none
   holdfast server --listen 0.0.0.0:443 --host jobs.example.com --tls-cert cert.pem --tls-key key.pem`, EnvToken),
 		Args: arg.Takes(0, 0),
-		Annotations: app.NeedsDatabase(app.Reads(app.OwnPlace(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet))), EnvToken),
+		Annotations: app.NeedsDatabase(
+			app.Reads(app.OwnPlace(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet))), EnvToken),
 			"it is what serves a database"),
 		RunE: a.doServe(&f, func() (*serving, error) {
 			keeps, err := k.option()

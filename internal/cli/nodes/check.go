@@ -3,7 +3,6 @@ package nodes
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -59,7 +58,7 @@ func CheckSetting(f *pflag.Flag) error {
 		}
 	}
 	if d, err := arg.ParseDuration(text); f.Value.Type() == "duration" && err == nil && (d < 0 || d == 0 && isInterval(f.Name)) {
-		return arg.Usagef("%v is too short", time.Duration(d))
+		return arg.Usagef("%v is too short", d)
 	}
 	return nil
 }

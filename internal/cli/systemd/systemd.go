@@ -35,8 +35,10 @@ func New(lookup func(string) (string, bool)) Notifier {
 	return n
 }
 
-// Ready tells that the service works, and Stopping that it ends.
-func (n Notifier) Ready() error    { return n.send("READY=1") }
+// Ready tells that the service works.
+func (n Notifier) Ready() error { return n.send("READY=1") }
+
+// Stopping tells that the service ends.
 func (n Notifier) Stopping() error { return n.send("STOPPING=1") }
 
 // Watch tells that the service is alive, twice in the time in which systemd wants to hear of it,

@@ -1,10 +1,10 @@
 package guard
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,7 +98,7 @@ func TestRateForgets(t *testing.T) {
 		r := rates{Rate: Rate{Period: time.Hour, Burst: 2}}
 		r.take("ann")
 		for i := range 5 * maxCallers {
-			if wait := r.take(fmt.Sprint(i)); wait != 0 {
+			if wait := r.take(strconv.Itoa(i)); wait != 0 {
 				t.Fatalf("%d waits %v", i, wait)
 			}
 			if i == maxCallers/2 { // its generation is old after as many others
