@@ -219,3 +219,22 @@ func TestContextsOfProduction(t *testing.T) {
 		t.Errorf("%d: %s", got.code, got.stderr)
 	}
 }
+
+// TestDevAmongContexts: dev goes to no context that is not named, and the commands that it prints
+// go where it is.
+func TestDevAmongContexts(t *testing.T) {
+	s := withContexts(t)
+	t.Chdir(s.dir)
+	s.ok("context", "set", "one", "--database", "one.db")
+	s.ok("context", "set", "two", "--server", "http://127.0.0.1:1")
+	s.ok("context", "use", "two")
+	n := s.start("dev", "--listen", "none")
+	until(t, "its hints", func() bool { return strings.Contains(n.stderr.String(), "node list") })
+	s.holds(n.stderr.String(), "node list --database holdfast.db")
+	n.stop(t)
+	n = s.start("dev", "--listen", "none", "--context", "one")
+	until(t, "its hints", func() bool { return strings.Contains(n.stderr.String(), "node list") })
+	s.holds(n.stderr.String(), "Context one: database "+filepath.Join(s.dir, "one.db"), "node list --context one")
+	n.stop(t)
+	s.expect(s.run("dev", "--context", "two"), app.ExitUsage, "dev cannot do with a server")
+}
