@@ -125,6 +125,7 @@ func TestThroughAServer(t *testing.T) {
 	if state := s.job(id)["state"]; state != "cancelled" {
 		t.Errorf("the job is %v", state)
 	}
+	s.expect(r.run("job", "list", "--server", strings.Replace(url, "http:", "https:", 1)), 1, "it does not speak TLS")
 	r.env[app.EnvToken] = "wrong"
 	r.expect(r.run("job", "list"), 1, "does not take the token")
 	file := filepath.Join(s.dir, "token")

@@ -89,9 +89,9 @@ func Explain(err error) string {
 	case errors.As(err, &unique):
 		text = strings.Replace(text, unique.Error(), fmt.Sprintf("rejected: job %s holds the unique key", unique.Holder), 1)
 	case isCodec, strings.Contains(text, "PostgreSQL at "): // it is no matter of the database, or the store says what to do
-	case strings.Contains(text, "signed by unknown authority"):
+	case ofServer.MatchString(text) && strings.Contains(text, "signed by unknown authority"):
 		text += "; if it should be trusted, name the file with its authority with --tls-ca"
-	case strings.Contains(text, "HTTP response to HTTPS client"):
+	case ofServer.MatchString(text) && strings.Contains(text, "HTTP response to HTTPS client"):
 		text += "; it does not speak TLS: use http:// if that is meant"
 	case strings.Contains(text, "server http://") && strings.Contains(text, "400 Bad Request"):
 		text += "; if it speaks TLS, use https://"
