@@ -549,8 +549,8 @@ var layers = []layer{
 	{
 		pattern: "internal/cli/nodes",
 		imports: append([]string{
-			".", "apikey", "archive", "events", "internal/builtin", "internal/cli/listen", "internal/cli/systemd", "internal/supervise", "maintain", "server",
-			"server/access", "server/oidc", "store", "store/dsn",
+			".", "apikey", "archive", "events", "internal/builtin", "internal/cli/listen", "internal/cli/systemd", "internal/supervise", "maintain",
+			"server", "server/access", "server/oidc", "store", "store/dsn",
 		}, ofVerbs...),
 		tests: support,
 	},

@@ -48,7 +48,7 @@ func stories(t *testing.T) (told, unsent []string) {
 // TestConformanceBehindPooler has a pool that keeps nothing of a session from one use of a
 // connection to the next, as a pooler in transaction mode would. Each statement has to be one that
 // needs nothing of a session, and that what is not prepared takes.
-func TestConformanceBehindPooler(t *testing.T) {
+func TestConformanceBehindPooler(t *testing.T) { //nolint:tparallel // what was sent is known once all stories are told
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it is a part of the suite once more")

@@ -25,15 +25,19 @@ type rates struct {
 	Rate
 
 	mu           sync.Mutex
-	young, older map[string]int64 // in microseconds since 1970
+	began        time.Time        // of the first request
+	young, older map[string]int64 // in microseconds since then, by a clock that no person sets
 }
 
 // take takes a permit of a caller; 0: it was there. Otherwise it comes after that time.
 func (r *rates) take(caller string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
 	// The clock is read here: permits are in the order of their times.
-	now, period := time.Now().UnixMicro(), r.Period.Microseconds()
+	now, period := time.Since(r.began).Microseconds(), r.Period.Microseconds()
 	whole, known := r.young[caller]
 	if !known {
 		whole = r.older[caller]
