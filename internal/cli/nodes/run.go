@@ -19,7 +19,7 @@ type nodeSource struct {
 	store.Source
 
 	service systemd.Notifier // is told when all have joined, and when they stop
-	tell    func(error)      // what has come of that
+	tell    func(error)      // what has come of that; nil: nothing is said
 	all     int              // how many there are to be
 
 	onJoin func() // called when one joins the first time
@@ -63,7 +63,14 @@ func (s *nodeSource) join(namespace string) {
 	before := len(s.joined)
 	s.joined[namespace] = true
 	if before < s.all && len(s.joined) == s.all {
-		s.tell(s.service.Ready())
+		s.came(s.service.Ready())
+	}
+}
+
+// came says what has come of telling systemd something.
+func (s *nodeSource) came(err error) {
+	if s.tell != nil {
+		s.tell(err)
 	}
 }
 
@@ -102,7 +109,7 @@ func (a verbs) runNodes(ctx context.Context, nodes []*holdfast.Client, source *n
 	}
 	defer source.service.Watch(func() bool { return areAlive(nodes) })()
 	s := stopping{app: a, nodes: nodes, stop: func() {
-		source.tell(source.service.Stopping())
+		source.came(source.service.Stopping())
 		if source.onStop != nil {
 			source.onStop()
 		}
