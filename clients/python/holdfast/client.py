@@ -1,0 +1,222 @@
+"""Jobs, for those who enqueue them and look after them."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import ssl
+import time
+import urllib.parse
+import uuid
+from dataclasses import dataclass
+from typing import Any, Iterable, Iterator
+
+from . import durations
+from .errors import JobEnded, NotAllEnqueued
+from .transport import Transport
+
+_LONGEST_WAIT = 30.0
+_FINISHED = {"completed", "failed", "cancelled"}
+
+# How an option of an enqueue is named here, and in the API; seconds tells that
+# it is a number of seconds here.
+_OPTIONS = {
+    "queue", "priority", "max_attempts", "key", "tags", "metadata", "attributes", "ordering_key", "fair_key",
+    "limit", "limit_key", "after", "batch", "unique", "follow_ups", "keep_key", "keep_turn", "backoff",
+}  # fmt: skip
+_SECONDS = {"delay", "timeout", "heartbeat_timeout"}
+_TIMES = {"run_at", "deadline"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as an enqueue has made it, or found it."""
+
+    id: str
+    existing: bool = False
+    """It was there before: its id, or its unique key, is that of an earlier one."""
+    code: str | None = None
+    """Why enqueue_many could not store it, as a stable code; None: it could."""
+    error: str | None = None
+    """The same for people."""
+
+
+class Client:
+    """A client of a server.
+
+    Without url it is that of $HOLDFAST_SERVER, or http://127.0.0.1:8233, and
+    without token that of $HOLDFAST_TOKEN. namespace is whose jobs it sees;
+    without it, that of the credential if it has only one, and else "default".
+    timeout is in seconds, for one request. It is safe for use by several
+    threads.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        namespace: str = "",
+        timeout: float = 30.0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        url = url or os.environ.get("HOLDFAST_SERVER") or "http://127.0.0.1:8233"
+        token = os.environ.get("HOLDFAST_TOKEN", "") if token is None else token
+        self.namespace = namespace
+        self.patience = timeout
+        """For how many seconds a call repeats itself while no server answers."""
+        self.transport = Transport(url, token, timeout=timeout, tls=tls)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.transport.close()
+
+    # Enqueues.
+
+    def enqueue(self, kind: str, args: Any = None, **options: Any) -> Job:
+        """Enqueue a job.
+
+        options are those of the API (queue, priority, delay, run_at, key,
+        unique, tags, max_attempts, timeout, deadline, ordering_key, …), with
+        numbers of seconds for durations, and datetimes for times. If an answer
+        is lost the request is repeated, and makes no second job.
+        """
+        body = job_body(kind, args, options)
+        answer = self._do("POST", "/jobs", body)
+        return Job(answer["id"], bool(answer["existing"]))
+
+    def enqueue_many(self, jobs: Iterable[tuple[str, Any] | dict[str, Any]]) -> list[Job]:
+        """Enqueue up to 1000 jobs at once, and return them in their order.
+
+        Each is a kind with its args, or a dict of kind, args and options. Those
+        that can be stored are, together; if others cannot NotAllEnqueued is
+        raised, which has all of them. If the request itself is wrong, none is.
+        """
+        bodies = []
+        for job in jobs:
+            if isinstance(job, dict):
+                options = dict(job)
+                bodies.append(job_body(options.pop("kind"), options.pop("args", None), options))
+            else:
+                bodies.append(job_body(job[0], job[1], {}))
+        answer = self._do("POST", "/jobs/batch", {"jobs": bodies})
+        made = [Job(i["id"], bool(i["existing"]), i["code"], i["error"]) for i in answer["jobs"]]
+        if any(job.code for job in made):
+            raise NotAllEnqueued(made)
+        return made
+
+    # Looks.
+
+    def get(self, job_id: str) -> dict[str, Any]:
+        """Return a job as it is now. NotFound is raised if there is none."""
+        return self._do("GET", f"/jobs/{_quoted(job_id)}")
+
+    def list(self, query: str = "", *, limit: int = 0, **filters: str) -> Iterator[dict[str, Any]]:
+        """Yield jobs, newest first, page by page; all of them unless limit says how many.
+
+        query is in the grammar of the API, such as "state:failed kind:mail".
+        """
+        left, cursor = limit or None, ""
+        while True:
+            page = dict(filters, limit=str(min(left or 200, 200)))
+            if query:
+                page["q"] = query
+            if cursor:
+                page["cursor"] = cursor
+            answer = self._do("GET", "/jobs", query=page)
+            for job in answer["items"]:
+                yield job
+                if left is not None:
+                    left -= 1
+                    if left == 0:
+                        return
+            cursor = answer["next_cursor"] or ""
+            if not cursor:
+                return
+
+    def wait(self, job: Job | str, timeout: float | None = None) -> Any:
+        """Wait until a job has finished, and return its result.
+
+        JobEnded is raised if it has failed or was cancelled, and TimeoutError
+        if it has not finished within timeout seconds; None: it may take any time.
+        """
+        job_id = job.id if isinstance(job, Job) else job
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = _LONGEST_WAIT if end is None else min(_LONGEST_WAIT, max(end - time.monotonic(), 0.0))
+            found = self._do(
+                "GET", f"/jobs/{_quoted(job_id)}/result", query={"wait": durations.text(left)}, wait=left
+            )
+            if found["state"] == "completed":
+                return found["result"]
+            if found["state"] in _FINISHED:
+                raise JobEnded(job_id, found["state"], found["reason"], found["error"])
+            if end is not None and time.monotonic() >= end:
+                raise TimeoutError(f"job {job_id} is {found['state']} after {timeout} s")
+
+    # Changes.
+
+    def cancel(self, job_id: str, reason: str = "") -> dict[str, Any]:
+        """Cancel a job: one that runs is asked to stop."""
+        return self._do("POST", f"/jobs/{_quoted(job_id)}/cancel", {"reason": reason} if reason else {})
+
+    def retry(self, job_id: str) -> dict[str, Any]:
+        """Let a finished job, or one that waits for its next attempt, run now."""
+        return self._do("POST", f"/jobs/{_quoted(job_id)}/retry")
+
+    def signal(self, job_id: str, name: str, payload: Any = None, *, key: str = "") -> Any:
+        """Send a signal to a durable job.
+
+        Of signals with the same key one counts; without one it is made here, so
+        that a lost answer does no harm.
+        """
+        body = {"name": name, "key": key or uuid.uuid4().hex, "payload": payload}
+        return self._do("POST", f"/jobs/{_quoted(job_id)}/signals", body)
+
+    def _do(
+        self, method: str, path: str, body: Any = None, *, query: dict[str, str] | None = None, wait: float = 0.0
+    ) -> Any:
+        query = dict(query or {})
+        if self.namespace:
+            query["namespace"] = self.namespace
+        return self.transport.repeat(
+            lambda _: self.transport.call(method, path, body, query=query, wait=wait), within=self.patience
+        )
+
+
+def job_body(kind: str, args: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return what the API takes as a job, with an id, by which a repeated request is known."""
+    body: dict[str, Any] = {"id": options.pop("id", None) or new_id(), "kind": kind}
+    if args is not None:
+        body["args"] = args
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name in _SECONDS:
+            body[name] = durations.text(value)
+        elif name in _TIMES:
+            if value.tzinfo is None:
+                raise ValueError(f"{name} has no zone; use datetime.datetime.now(datetime.UTC)")
+            body[name] = value.astimezone(datetime.UTC).isoformat()
+        elif name in _OPTIONS:
+            body[name] = value
+        else:
+            raise TypeError(f"an enqueue has no option {name}")
+    return body
+
+
+def new_id() -> str:
+    """Return a new id of a job: a UUID of version 7 (RFC 9562)."""
+    value = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
+    value &= ~(0xF << 76) & ~(0x3 << 62)
+    return str(uuid.UUID(int=value | 0x7 << 76 | 0x2 << 62))
+
+
+def _quoted(text: str) -> str:
+    return urllib.parse.quote(text, safe="")

@@ -1,0 +1,144 @@
+"""Requests to the server, on connections that are kept, one for each thread."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import socket
+import ssl
+import threading
+import time
+import urllib.parse
+from typing import Any, Callable
+
+from .errors import HoldfastError, Unavailable, of_problem
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 5.0
+
+
+class Transport:
+    """Makes requests under /api/v1 of a server.
+
+    It is safe for use by several threads.
+    """
+
+    def __init__(self, url: str, token: str, *, timeout: float = 30.0, tls: ssl.SSLContext | None = None) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{url!r} is no http or https URL of a server")
+        if parts.username or parts.password:
+            raise ValueError("the URL has a password in it, which logs would show; give the token by itself")
+        self._secure = parts.scheme == "https"
+        self._host, self._port = parts.hostname, parts.port
+        self._prefix = parts.path.rstrip("/") + "/api/v1"
+        self._token, self._timeout = token, timeout
+        self._tls = tls or (ssl.create_default_context() if self._secure else None)
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._all: list[http.client.HTTPConnection] = []
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: dict[str, str] | None = None,
+        wait: float = 0.0,
+    ) -> Any:
+        """Make one request, and return its JSON; None if there is none.
+
+        wait is for how long the server may wait before it answers.
+        """
+        target = self._prefix + path
+        if query:
+            target += "?" + urllib.parse.urlencode(query)
+        headers = {"Accept": "application/json", "Authorization": "Bearer " + self._token}
+        data = None
+        if method != "GET":
+            headers["Content-Type"] = "application/json"
+            data = json.dumps({} if body is None else body, separators=(",", ":"), allow_nan=False).encode()
+        connection = self._connection(self._timeout + wait)
+        try:
+            connection.request(method, target, body=data, headers=headers)
+            answer = connection.getresponse()
+            text = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._drop(connection)
+            raise Unavailable(f"the server at {self._host} does not answer: {error or type(error).__name__}") from error
+        except BaseException:
+            self._drop(connection)  # an answer may come that another request would take for its own
+            raise
+        if answer.will_close:
+            self._drop(connection)
+        return self._read(answer.status, answer.getheader("Retry-After"), text)
+
+    def repeat(
+        self, make: Callable[[bool], Any], *, until: Callable[[], bool] | None = None, within: float | None = None
+    ) -> Any:
+        """Make a request again and again while no server answers.
+
+        make is told whether it was made before; until ends it, and so does the
+        time within, in seconds; then the last error is raised.
+        """
+        pause, again = _FIRST_PAUSE, False
+        end = None if within is None else time.monotonic() + within
+        while True:
+            try:
+                return make(again)
+            except Unavailable as error:
+                again = True
+                asked = getattr(error, "retry_after", None)
+                if (until and until()) or (end is not None and time.monotonic() >= end):
+                    raise
+                time.sleep(max(asked or 0.0, pause * random.uniform(0.5, 1.0)))
+                pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            for connection in self._all:
+                connection.close()
+            self._all.clear()
+
+    def _read(self, status: int, retry_after: str | None, text: bytes) -> Any:
+        try:
+            document = json.loads(text) if text else None
+        except ValueError:
+            document = None
+        if status < 300:
+            return document
+        error: HoldfastError = of_problem(status, document if isinstance(document, dict) else {})
+        if isinstance(error, Unavailable) and retry_after and retry_after.isdigit():
+            error.retry_after = min(float(retry_after), 60.0)  # type: ignore[attr-defined]
+        raise error
+
+    def _connection(self, timeout: float) -> http.client.HTTPConnection:
+        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            if self._secure:
+                connection = http.client.HTTPSConnection(self._host, self._port, context=self._tls)
+            else:
+                connection = http.client.HTTPConnection(self._host, self._port)
+            self._local.connection = connection
+            with self._lock:
+                self._all.append(connection)
+        connection.timeout = timeout
+        if connection.sock is None:
+            try:
+                connection.connect()
+                connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            except OSError as error:
+                self._drop(connection)
+                raise Unavailable(f"the server at {self._host} cannot be reached: {error}") from error
+        connection.sock.settimeout(timeout)
+        return connection
+
+    def _drop(self, connection: http.client.HTTPConnection) -> None:
+        connection.close()
+        self._local.connection = None
+        with self._lock:
+            if connection in self._all:
+                self._all.remove(connection)

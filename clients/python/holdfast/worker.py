@@ -1,0 +1,447 @@
+"""Workers: they run jobs.
+
+One thread polls, one beats, one sends outcomes, and each job has a thread of
+its own while it runs. Threads cannot be ended from outside: a run that is
+cancelled, lost or late is told so (Run.check), and its handler is to return.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import queue
+import signal
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from . import durations
+from .client import Client
+from .errors import Cancelled, HoldfastError, NotFound, Permanent, Snooze, Unavailable, WorkerGone
+
+_LONGEST_POLL = 3.0  # a worker that is to stop waits for the end of its poll
+_MOST_OUTCOMES = 1000
+_MOST_JOBS = 240
+
+Handler = Callable[["Run", Any], Any]
+
+
+class Run:
+    """One attempt of a job, for its handler."""
+
+    def __init__(self, worker: Worker, job: dict[str, Any]) -> None:
+        self._worker = worker
+        self._stop = threading.Event()
+        self._why: Exception | None = None
+        self.job = job
+        """The job as the API describes it."""
+        self.lease: str = job["lease"]
+        self.id: str = job["id"]
+        self.kind: str = job["kind"]
+        self.queue: str = job["queue"]
+        self.args: Any = job["args"]
+        self.attempt: int = job["attempt"]
+        self.max_attempts: int = job["max_attempts"]
+        self.checkpoint: Any = (job["checkpoint"] or {}).get("value")
+        """What the attempt before has left with progress."""
+        self.lost = False
+        """The job is not this run's any more: what it does may be done twice."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the handler is to return: see check."""
+        return self._stop.is_set()
+
+    def check(self) -> None:
+        """Raise what stops the run, if something does.
+
+        Cancelled: people have cancelled the job. TimeoutError: the attempt has
+        taken longer than it may. Let them go through.
+        """
+        if self._why is not None:
+            raise self._why
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, and raise what stops the run meanwhile. The slot stays taken; see Snooze."""
+        self._stop.wait(seconds)
+        self.check()
+
+    def progress(self, percent: float = 0.0, message: str = "", value: Any = None) -> None:
+        """Say how far the run is; value is what the next attempt finds as its checkpoint."""
+        self.check()
+        body = {"percent": percent, "message": message, "value": value}
+        transport = self._worker.client.transport
+        transport.repeat(
+            lambda _: transport.call("POST", f"/runs/{self.lease}/progress", body), until=lambda: self.is_stopped
+        )
+
+    def stop(self, why: Exception, *, lost: bool = False) -> None:
+        """Stop the run."""
+        if self._why is None:
+            self._why = why
+        self.lost = self.lost or lost
+        self._stop.set()
+
+
+class Worker:
+    """Runs the jobs of its kinds.
+
+    slots is how many it runs at once. Without queues it serves all of the
+    client's namespace. dead_after is for how many seconds it may be silent
+    before its jobs run elsewhere, as others are told. stop_timeout is for how
+    many seconds runs may go on once the worker is to stop; then they are given
+    back.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        slots: int = 10,
+        queues: list[str] | None = None,
+        name: str | None = None,
+        version: str = "",
+        dead_after: float | None = None,
+        stop_timeout: float = 30.0,
+    ) -> None:
+        if not 1 <= slots <= 1000:
+            raise ValueError("slots is not between 1 and 1000")
+        self.client = client
+        self.slots, self.queues, self.version = slots, queues, version
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}"
+        self.dead_after, self.stop_timeout = dead_after, stop_timeout
+        self._handlers: dict[str, Handler] = {}
+        self._lock = threading.Lock()  # guards the fields below
+        self._runs: dict[str, Run] = {}  # by their leases, until their outcome is answered
+        self._polling = 0
+        self._token = ""
+        self._free = threading.Semaphore(slots)
+        self._outcomes: queue.Queue[tuple[Run, dict[str, Any]] | None] = queue.Queue()
+        self._beat_every = 5.0
+        self._stopping = threading.Event()
+        self._over = threading.Event()
+        self._failure: BaseException | None = None
+
+    def handler(self, kind: str) -> Callable[[Handler], Handler]:
+        """Make a function the handler of a kind: it gets the run and the args, and returns the result."""
+
+        def register(function: Handler) -> Handler:
+            if kind in self._handlers:
+                raise ValueError(f"the kind {kind} has a handler")
+            self._handlers[kind] = function
+            return function
+
+        return register
+
+    def stop(self) -> None:
+        """Let the worker stop, as SIGTERM does. run returns once it has."""
+        self._stopping.set()
+
+    def run(self, *, signals: bool = True) -> None:
+        """Run jobs until stop is called, or SIGTERM or SIGINT comes.
+
+        signals: listen to these, which only the main thread can.
+        """
+        if not self._handlers:
+            raise ValueError("a worker needs a handler; make one with @worker.handler(kind)")
+        before = {}
+        if signals:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                before[number] = signal.signal(number, self._on_signal)
+        threads = []
+        try:
+            try:
+                self._register()
+            except Unavailable:
+                if self._stopping.is_set():
+                    return
+                raise
+            threads = [threading.Thread(target=self._guarded, args=(f,)) for f in (self._beats, self._sends)]
+            for thread in threads:
+                thread.start()
+            self._polls()
+            self._end_runs()
+        finally:
+            self._stopping.set()
+            self._over.set()
+            self._outcomes.put(None)
+            for thread in threads:
+                thread.join()
+            for number, old in before.items():
+                signal.signal(number, old)
+        if self._failure is not None:
+            raise self._failure
+        self._leave()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._stopping.set()
+
+    def _guarded(self, loop: Callable[[], None]) -> None:
+        try:
+            loop()
+        except BaseException as error:  # the worker ends with it
+            self._failure = error
+            self._stopping.set()
+            self._over.set()
+
+    # Register, and again once the worker was declared dead.
+
+    def _register(self) -> None:
+        body: dict[str, Any] = {"name": self.name, "kinds": sorted(self._handlers), "slots": self.slots}
+        if self.client.namespace:
+            body["namespace"] = self.client.namespace
+        if self.queues is not None:
+            body["queues"] = self.queues
+        if self.version:
+            body["version"] = self.version
+        if self.dead_after is not None:
+            body["dead_after"] = durations.text(self.dead_after)
+        transport = self.client.transport
+        answer = transport.repeat(lambda _: transport.call("POST", "/workers", body), until=self._stopping.is_set)
+        with self._lock:
+            self._token = answer["worker"]
+            self._beat_every = durations.seconds(answer["beat_every"])
+
+    def _gone(self, token: str) -> None:
+        """Stop the runs of a registration that is over."""
+        with self._lock:
+            if self._token != token:
+                return
+            self._token = ""
+            runs = list(self._runs.values())
+            self._runs.clear()
+        for run in runs:
+            run.stop(Cancelled("the worker was declared dead"), lost=True)
+
+    def _current(self) -> str:
+        with self._lock:
+            return self._token
+
+    # Poll.
+
+    def _polls(self) -> None:
+        number, token = 0, self._current()
+        while not self._stopping.is_set():
+            if self._current() == "":
+                try:
+                    self._register()
+                except Unavailable:
+                    return  # it is to stop
+            if token != self._current():
+                number, token = 0, self._current()
+            if not self._free.acquire(timeout=0.1):
+                continue
+            want = 1
+            while want < min(self.slots, _MOST_JOBS) and self._free.acquire(blocking=False):
+                want += 1
+            number += 1
+            jobs: list[dict[str, Any]] = []
+            try:
+                jobs = self._poll(token, number, want)
+            finally:
+                for _ in range(want - len(jobs)):
+                    self._free.release()
+            for job in jobs:
+                self._begin(job, token)
+
+    def _poll(self, token: str, number: int, want: int) -> list[dict[str, Any]]:
+        transport = self.client.transport
+        with self._lock:
+            self._polling = number
+
+        def make(again: bool) -> Any:
+            wait = 0.0 if self._stopping.is_set() else _LONGEST_POLL
+            body = {"want": want, "seq": number, "repeat": again}
+            return transport.call("POST", f"/workers/{token}/poll", body, query={"wait": durations.text(wait)}, wait=wait)
+
+        try:
+            answer = transport.repeat(make, until=lambda: self._stopping.is_set() or self._current() != token)
+        except (WorkerGone, NotFound):
+            self._gone(token)
+            return []
+        except Unavailable:
+            return []  # the worker stops, or is gone: what was claimed is given up, since no beat lists it
+        jobs: list[dict[str, Any]] = answer["jobs"]
+        with self._lock:
+            for job in jobs:
+                self._runs[job["lease"]] = Run(self, job)
+            self._polling = 0
+        if answer["mode"] == "draining":
+            self._stopping.set()
+        return jobs
+
+    # Run.
+
+    def _begin(self, job: dict[str, Any], token: str) -> None:
+        with self._lock:
+            run = self._runs.get(job["lease"])
+            if self._token != token or run is None:
+                self._free.release()
+                return
+        threading.Thread(target=self._execute, args=(run,), daemon=True).start()
+
+    def _execute(self, run: Run) -> None:
+        timer = None
+        if run.job["timeout"]:
+            limit = durations.seconds(run.job["timeout"])
+            timer = threading.Timer(limit, run.stop, (TimeoutError(f"the attempt took longer than {limit} s"),))
+            timer.daemon = True
+            timer.start()
+        try:
+            outcome = self._outcome(run)
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self._free.release()
+        if run.lost:
+            self._forget(run)
+        else:
+            self._outcomes.put((run, {"lease": run.lease, **outcome}))
+
+    def _outcome(self, run: Run) -> dict[str, Any]:
+        version = run.job["version"]
+        name = f"{run.kind}@{version}" if version else run.kind
+        try:
+            result = self._handlers[name](run, run.args)
+            run_late = run._why
+            if isinstance(run_late, TimeoutError):
+                raise run_late
+            return {"do": "complete", "result": result}
+        except Snooze as snooze:
+            outcome: dict[str, Any] = {"do": "snooze"}
+            if snooze.reason:
+                outcome["reason"] = snooze.reason
+            if snooze.until is not None:
+                outcome["until"] = snooze.until.astimezone(datetime.UTC).isoformat()
+            else:
+                outcome["for"] = durations.text(snooze.after or 0.0)
+            return outcome
+        except Cancelled as cancelled:
+            return {"do": "cancel", "reason": str(cancelled)} if str(cancelled) else {"do": "cancel"}
+        except Permanent as failed:
+            return {**_failure(failed), "permanent": True}
+        except BaseException as failed:  # whatever a handler raises is about its job
+            return _failure(failed)
+
+    def _forget(self, run: Run) -> None:
+        with self._lock:
+            self._runs.pop(run.lease, None)
+
+    # Send outcomes, together where several wait.
+
+    def _sends(self) -> None:
+        while True:
+            first = self._outcomes.get()
+            if first is None:
+                return
+            batch = [first]
+            while len(batch) < _MOST_OUTCOMES:
+                try:
+                    more = self._outcomes.get_nowait()
+                except queue.Empty:
+                    break
+                if more is None:
+                    self._outcomes.put(None)  # for the next round
+                    break
+                batch.append(more)
+            self._send(batch)
+
+    def _send(self, batch: list[tuple[Run, dict[str, Any]]]) -> None:
+        transport = self.client.transport
+
+        def make(again: bool) -> Any:
+            outcomes = [{**outcome, "repeat": again} for _, outcome in batch]
+            return transport.call("POST", "/runs", {"outcomes": outcomes})
+
+        try:
+            answer = transport.repeat(make, within=60.0, until=self._over.is_set)
+        except Unavailable:
+            answer = {"runs": []}  # no server has answered for long: the jobs run again
+        except (HoldfastError, TypeError, ValueError) as error:
+            if len(batch) > 1:  # one of them cannot be sent
+                for one in batch:
+                    self._send([one])
+                return
+            run, outcome = batch[0]
+            if outcome["do"] == "complete":
+                failed = {"lease": run.lease, "do": "fail", "error": f"the result cannot be sent: {error}"}
+                self._send([(run, failed)])
+                return
+            answer = {"runs": []}
+        for (run, outcome), one in zip(batch, answer["runs"], strict=False):
+            refused = one["error"]
+            if refused and outcome["do"] == "complete" and refused["status"] in (413, 422):
+                failed = {"lease": run.lease, "do": "fail", "error": f"the result was refused: {refused['detail']}"}
+                self._send([(run, failed)])
+        for run, _ in batch:
+            self._forget(run)
+
+    # Beat.
+
+    def _beats(self) -> None:
+        while not self._over.wait(self._beat_every):
+            token = self._current()
+            if token:
+                self._beat(token)
+
+    def _beat(self, token: str) -> None:
+        with self._lock:
+            body: dict[str, Any] = {"running": list(self._runs)}
+            if self._polling:
+                body["polling"] = self._polling
+        try:
+            answer = self.client.transport.call("POST", f"/workers/{token}/beat", body)
+        except (WorkerGone, NotFound):
+            self._gone(token)
+            return
+        except Unavailable:
+            return  # the next one may come through
+        with self._lock:
+            known = dict(self._runs)
+        for cancel in answer["cancel"]:
+            if run := known.get(cancel["lease"]):
+                run.stop(Cancelled(cancel["reason"] or ""))
+        for lease in answer["lost"]:
+            if run := known.get(lease):
+                run.stop(Cancelled("the run was lost"), lost=True)
+                self._forget(run)
+        if answer["mode"] == "draining":
+            self._stopping.set()
+
+    # Stop.
+
+    def _end_runs(self) -> None:
+        """Wait for the runs, and give back those that take too long."""
+        end = time.monotonic() + self.stop_timeout
+        while self._running() and time.monotonic() < end and self._failure is None:
+            time.sleep(0.02)
+        with self._lock:
+            left = list(self._runs.values())
+        for run in left:
+            run.stop(Cancelled("the worker stops"), lost=True)
+            self._outcomes.put((run, {"lease": run.lease, "do": "release"}))
+        end = time.monotonic() + 5.0
+        while self._running() and time.monotonic() < end and self._failure is None:
+            time.sleep(0.02)
+
+    def _running(self) -> bool:
+        with self._lock:
+            return bool(self._runs)
+
+    def _leave(self) -> None:
+        token = self._current()
+        if not token:
+            return
+        try:
+            self.client.transport.call("POST", f"/workers/{token}/leave")
+        except HoldfastError:
+            pass  # it is declared dead, and holds nothing
+
+
+def _failure(error: BaseException) -> dict[str, Any]:
+    stack = "".join(traceback.format_exception(error))
+    return {"do": "fail", "error": str(error) or type(error).__name__, "kind": type(error).__name__, "stack": stack}

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import datetime
+import threading
+import time
+import unittest
+import uuid
+
+import holdfast
+from holdfast import durations
+from holdfast.client import new_id
+
+from .server import ServerTest
+
+
+class TestClient(ServerTest):
+    def test_enqueue_and_look(self) -> None:
+        soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1)
+        job = self.client.enqueue("mail", {"to": "ann"}, queue="bulk", priority=1, tags=["a"], run_at=soon, timeout=1.5)
+        self.assertFalse(job.existing)
+        found = self.client.get(job.id)
+        self.assertEqual(
+            (found["kind"], found["queue"], found["state"], found["args"], found["tags"]),
+            ("mail", "bulk", "scheduled", {"to": "ann"}, ["a"]),
+        )
+        self.assertEqual(durations.seconds(found["timeout"]), 1.5)
+        again = self.client.enqueue("mail", {"to": "ann"}, queue="bulk", priority=1, tags=["a"], run_at=soon, timeout=1.5, id=job.id)
+        self.assertEqual((again.id, again.existing), (job.id, True))
+
+    def test_many_and_pages(self) -> None:
+        jobs = self.client.enqueue_many([("mail", n) for n in range(240)] + [{"kind": "push", "delay": 3600}])
+        self.assertEqual(len({job.id for job in jobs}), 241)
+        self.assertEqual(len(list(self.client.list())), 241)
+        self.assertEqual(len(list(self.client.list(limit=205))), 205)
+        self.assertEqual([j["kind"] for j in self.client.list("kind:push")], ["push"])
+        self.assertEqual([j["kind"] for j in self.client.list(state="scheduled")], ["push"])
+        with self.assertRaises(holdfast.Invalid):
+            self.client.enqueue_many([("mail", 1), {"kind": "mail", "priority": 9}])
+        self.assertEqual(len(list(self.client.list())), 241)
+        with self.assertRaises(holdfast.NotAllEnqueued) as some:
+            self.client.enqueue_many([("mail", 1), {"kind": "mail", "after": [{"job": new_id()}]}])
+        self.assertEqual([bool(job.code) for job in some.exception.jobs], [False, True])
+        self.assertEqual(len(list(self.client.list())), 242)
+
+    def test_wait(self) -> None:
+        job = self.client.enqueue("mail", delay=3600)
+        with self.assertRaises(TimeoutError):
+            self.client.wait(job, timeout=0.2)
+        threading.Timer(0.3, lambda: self.client.cancel(job.id, "not wanted")).start()
+        with self.assertRaises(holdfast.JobEnded) as ended:
+            self.client.wait(job)
+        self.assertEqual((ended.exception.state, ended.exception.job_id), ("cancelled", job.id))
+        self.assertEqual(self.client.retry(job.id)["state"], "available")
+
+    def test_mistakes(self) -> None:
+        stranger = holdfast.Client(self.server.url, "another token", timeout=1)
+        self.addCleanup(stranger.close)
+        with self.assertRaises(holdfast.Forbidden):
+            stranger.enqueue("mail")
+        with self.assertRaises(holdfast.NotFound):
+            self.client.get(new_id())
+        with self.assertRaises(holdfast.Invalid) as wrong:
+            self.client.enqueue("mail", priority=9)
+        self.assertTrue(wrong.exception.errors)
+        with self.assertRaises(TypeError):
+            self.client.enqueue("mail", colour="red")
+        with self.assertRaises(ValueError):
+            self.client.enqueue("mail", run_at=datetime.datetime(2030, 1, 1))
+        with self.assertRaises(ValueError):
+            self.client.enqueue("mail", float("nan"))
+        with self.assertRaises(ValueError):
+            holdfast.Client("http://user:secret@127.0.0.1:1", "t")
+        nowhere = holdfast.Client("http://127.0.0.1:1", "t", timeout=0.2)
+        with self.assertRaises(holdfast.Unavailable):
+            nowhere.get(new_id())
+
+    def test_a_server_that_is_away(self) -> None:
+        self.server.kill()
+        threading.Timer(0.5, self.server.start).start()
+        job = self.client.enqueue("mail")
+        self.assertEqual(self.state(job), "available")
+        self.assertEqual(len(list(self.client.list())), 1)
+
+
+class TestParts(unittest.TestCase):
+    def test_durations(self) -> None:
+        for text, seconds in {"0": 0, "1h2m3.5s": 3723.5, "250ms": 0.25, "7us": 7e-6, "0s": 0}.items():
+            self.assertAlmostEqual(durations.seconds(text), seconds)
+        self.assertAlmostEqual(durations.seconds(durations.text(12.345678)), 12.345678)
+        for text in ("", "5", "-1s", "1 s", "1d"):
+            with self.assertRaises(ValueError):
+                durations.seconds(text)
+
+    def test_ids(self) -> None:
+        before = new_id()
+        time.sleep(0.002)
+        after = uuid.UUID(new_id())
+        self.assertLess(before, str(after))
+        self.assertEqual((after.version, after.variant), (7, uuid.RFC_4122))
+
+    def test_snoozes(self) -> None:
+        for wrong in ({}, {"after": 1, "until": datetime.datetime.now(datetime.UTC)}, {"until": datetime.datetime(2030, 1, 1)}):
+            with self.assertRaises(ValueError):
+                holdfast.Snooze(**wrong)

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import collections
+import os
+import pathlib
+import signal
+import threading
+import time
+
+import holdfast
+
+from .server import ServerTest, program
+
+
+class TestWorker(ServerTest):
+    def works(self, worker: holdfast.Worker) -> None:
+        """Let a worker work until the end of the test."""
+        thread = threading.Thread(target=worker.run, kwargs={"signals": False})
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(worker.stop)
+
+    def test_what_handlers_say(self) -> None:
+        worker = holdfast.Worker(self.client, slots=5)
+        seen: dict[str, list[int]] = collections.defaultdict(list)
+
+        @worker.handler("adds")
+        def adds(run: holdfast.Run, args: list[int]) -> int:
+            return sum(args)
+
+        @worker.handler("fails")
+        def fails(run: holdfast.Run, args: str) -> None:
+            seen[run.id].append(run.attempt)
+            raise holdfast.Permanent("never") if args == "permanent" else RuntimeError("no luck")
+
+        @worker.handler("snoozes")
+        def snoozes(run: holdfast.Run, args: None) -> int:
+            seen[run.id].append(run.attempt)
+            if len(seen[run.id]) == 1:
+                raise holdfast.Snooze(0.1, reason="later")
+            return len(seen[run.id])
+
+        @worker.handler("remembers")
+        def remembers(run: holdfast.Run, args: None) -> int:
+            if run.checkpoint is None:
+                run.progress(50, "halfway", {"done": 7})
+                raise RuntimeError("again")
+            return run.checkpoint["done"]
+
+        @worker.handler("strange")
+        def strange(run: holdfast.Run, args: None) -> object:
+            return object()
+
+        @worker.handler("slow")
+        def slow(run: holdfast.Run, args: None) -> None:
+            run.sleep(60)
+
+        self.works(worker)
+        fast = {"base": "10ms", "cap": "10ms"}
+        self.assertEqual(self.client.wait(self.client.enqueue("adds", [1, 2, 3]), timeout=60), 6)
+        self.assertEqual(self.client.wait(self.client.enqueue("snoozes"), timeout=60), 2)
+        self.assertEqual(self.client.wait(self.client.enqueue("remembers", backoff=fast), timeout=60), 7)
+        for job, says, attempts in (
+            (self.client.enqueue("fails", "often", max_attempts=3, backoff=fast), "RuntimeError: no luck", 3),
+            (self.client.enqueue("fails", "permanent", max_attempts=3), "Permanent: never", 1),
+            (self.client.enqueue("strange", max_attempts=1), "the result cannot be sent", 0),
+            (self.client.enqueue("slow", max_attempts=1, timeout=0.2), "longer than 0.2 s", 0),
+        ):
+            with self.assertRaises(holdfast.JobEnded) as ended:
+                self.client.wait(job, timeout=60)
+            self.assertEqual(ended.exception.state, "failed")
+            self.assertIn(says, ended.exception.error or "")
+            if attempts:
+                self.assertEqual(seen[job.id], list(range(1, attempts + 1)))
+
+    def test_the_first_program(self) -> None:
+        """It is in the README."""
+        readme = pathlib.Path(__file__).parents[1] / "README.md"
+        source = readme.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+        first = program(source, self.server.url)
+        self.addCleanup(first.kill)
+        self.assertEqual(first.wait(60), 0)
+        (job,) = [self.client.get(job["id"]) for job in self.client.list()]
+        self.assertEqual((job["state"], job["queue"], job["result"]), ("completed", "mails", {"sent": True}))
+
+    def test_a_cancel_arrives(self) -> None:
+        worker = holdfast.Worker(self.client, dead_after=2)
+        running = threading.Event()
+
+        @worker.handler("long")
+        def long(run: holdfast.Run, args: None) -> None:
+            running.set()
+            run.sleep(60)
+
+        self.works(worker)
+        job = self.client.enqueue("long")
+        self.assertTrue(running.wait(60))
+        self.client.cancel(job.id, "not wanted")
+        with self.assertRaises(holdfast.JobEnded) as ended:
+            self.client.wait(job, timeout=60)
+        self.assertEqual((ended.exception.state, ended.exception.error), ("cancelled", "not wanted"))
+
+    def test_many_while_the_server_is_killed(self) -> None:
+        worker = holdfast.Worker(self.client, slots=20, dead_after=60)
+        ran: collections.Counter[int] = collections.Counter()
+        lock = threading.Lock()
+
+        @worker.handler("count")
+        def count(run: holdfast.Run, args: int) -> int:
+            time.sleep(0.005)
+            with lock:
+                ran[args] += 1
+            return args
+
+        jobs = self.client.enqueue_many([("count", n) for n in range(600)])
+        self.works(worker)
+        for bound in (100, 300):
+            self.eventually(f"{bound} jobs have run", lambda bound=bound: len(ran) >= bound)
+            self.server.kill()
+            time.sleep(0.2)
+            self.server.start()
+        for n, job in enumerate(jobs):
+            self.assertEqual(self.client.wait(job, timeout=60), n)
+        self.assertEqual([n for n, times in ran.items() if times != 1], [], "a server that dies takes no runs with it")
+        self.assertEqual({self.client.get(job.id)["attempt"] for job in jobs[::50]}, {1})
+
+    def test_a_worker_that_is_killed(self) -> None:
+        job = self.client.enqueue("dies", backoff={"base": "10ms", "cap": "10ms"})
+        first = program(KILLED, self.server.url, os.path.join(self.directory, "began"))
+        self.addCleanup(first.wait)
+        self.addCleanup(first.kill)
+        self.eventually("it runs", lambda: os.path.exists(os.path.join(self.directory, "began")))
+        first.send_signal(signal.SIGKILL)
+        worker = holdfast.Worker(self.client, name="second")
+
+        @worker.handler("dies")
+        def lives(run: holdfast.Run, args: None) -> int:
+            return run.attempt
+
+        self.works(worker)
+        self.assertEqual(self.client.wait(job, timeout=60), 2)
+
+    def test_a_worker_that_stood_still(self) -> None:
+        """Its runs go on elsewhere, and it registers again."""
+        began = os.path.join(self.directory, "began")
+        frozen = program(KILLED, self.server.url, began)
+        self.addCleanup(frozen.wait)
+        self.addCleanup(frozen.kill)
+        job = self.client.enqueue("dies", backoff={"base": "10ms", "cap": "10ms"})
+        self.eventually("it runs", lambda: os.path.exists(began))
+        frozen.send_signal(signal.SIGSTOP)
+        self.eventually("its job was taken from it", lambda: self.state(job) != "running")
+        os.remove(began)
+        frozen.send_signal(signal.SIGCONT)
+        self.eventually("it runs again", lambda: os.path.exists(began))
+        self.eventually("the second attempt", lambda: self.client.get(job.id)["attempt"] == 2)
+
+    def test_a_stop_waits_for_runs_and_gives_others_back(self) -> None:
+        began = os.path.join(self.directory, "began")
+        worker = program(STOPPED, self.server.url, began)
+        self.addCleanup(worker.kill)
+        jobs = {name: self.client.enqueue(name) for name in ("short", "endless")}
+        self.eventually("both run", lambda: os.path.exists(began + "short") and os.path.exists(began + "endless"))
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(60), 0)
+        self.assertEqual(self.state(jobs["short"]), "completed")
+        self.assertEqual(self.state(jobs["endless"]), "available")
+        self.assertEqual(self.client.get(jobs["endless"].id)["attempt"], 0, "the attempt does not count")
+
+
+KILLED = """
+import sys, time, holdfast
+worker = holdfast.Worker(holdfast.Client(), name="first", dead_after=2)
+@worker.handler("dies")
+def dies(run, args):
+    open(sys.argv[1], "w").close()
+    time.sleep(3600)
+worker.run()
+"""
+
+STOPPED = """
+import sys, time, holdfast
+worker = holdfast.Worker(holdfast.Client(), stop_timeout=2)
+@worker.handler("short")
+def short(run, args):
+    open(sys.argv[1] + "short", "w").close()
+    time.sleep(1)
+@worker.handler("endless")
+def endless(run, args):
+    open(sys.argv[1] + "endless", "w").close()
+    while True:
+        run.sleep(3600)
+worker.run()
+"""

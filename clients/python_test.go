@@ -1,0 +1,37 @@
+package clients
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/holdfastdev/holdfast/internal/racing"
+)
+
+// TestPython runs the tests of the Python client against a server of its own, which they kill.
+func TestPython(t *testing.T) {
+	t.Parallel()
+	racing.Off(t) // what runs is another process
+	if testing.Short() {
+		t.Skip("it kills processes")
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	if exec.CommandContext(t.Context(), python, "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run() != nil {
+		t.Skip("the Python client needs 3.11 or later")
+	}
+	binary := filepath.Join(t.TempDir(), "holdfast")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../cmd/holdfast")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	tests := exec.CommandContext(t.Context(), python, "-B", "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
+	tests.Dir = "python"
+	tests.Env = append(os.Environ(), "HOLDFAST_BINARY="+binary)
+	if out, err := tests.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
