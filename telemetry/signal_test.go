@@ -88,12 +88,8 @@ func TestTraceOfSignals(t *testing.T) {
 			return err
 		})
 		token := <-tokens
-		sent("payment", func(ctx context.Context) error {
-			if err := env.Client.HeartbeatCallback(ctx, token); err != nil {
-				return err
-			}
-			return env.Client.CompleteCallback(ctx, token, 1)
-		})
+		sent("heartbeat", func(ctx context.Context) error { return env.Client.HeartbeatCallback(ctx, token) })
+		sent("payment", func(ctx context.Context) error { return env.Client.CompleteCallback(ctx, token, 1) })
 		sent("addition", func(ctx context.Context) error {
 			_, err := more.Send(ctx, env.Client, job.ID, 1)
 			return err
