@@ -28,7 +28,8 @@ func TestPython(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	tests := exec.CommandContext(t.Context(), python, "-B", "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
+	tests := exec.CommandContext(t.Context(), python,
+		"-B", "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
 	tests.Dir = "python"
 	tests.Env = append(os.Environ(), "HOLDFAST_BINARY="+binary)
 	if out, err := tests.CombinedOutput(); err != nil {

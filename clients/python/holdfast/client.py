@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Iterator
 
 from . import durations
-from .errors import JobEnded, NotAllEnqueued
+from .errors import Conflict, JobEnded, NotAllEnqueued
 from .transport import Transport
 
 _LONGEST_WAIT = 30.0
@@ -168,7 +168,17 @@ class Client:
 
     def retry(self, job_id: str) -> dict[str, Any]:
         """Let a finished job, or one that waits for its next attempt, run now."""
-        return self._do("POST", f"/jobs/{_quoted(job_id)}/retry")
+        path = f"/jobs/{_quoted(job_id)}/retry"
+
+        def make(again: bool) -> Any:
+            try:
+                return self.transport.call("POST", path, query=self._scoped({}))
+            except Conflict:
+                if not again:
+                    raise
+                return self.get(job_id)  # the lost answer was that it runs
+
+        return self.transport.repeat(make, within=self.patience)
 
     def signal(self, job_id: str, name: str, payload: Any = None, *, key: str = "") -> Any:
         """Send a signal to a durable job.
@@ -182,12 +192,13 @@ class Client:
     def _do(
         self, method: str, path: str, body: Any = None, *, query: dict[str, str] | None = None, wait: float = 0.0
     ) -> Any:
-        query = dict(query or {})
-        if self.namespace:
-            query["namespace"] = self.namespace
+        scoped = self._scoped(query or {})
         return self.transport.repeat(
-            lambda _: self.transport.call(method, path, body, query=query, wait=wait), within=self.patience
+            lambda _: self.transport.call(method, path, body, query=scoped, wait=wait), within=self.patience
         )
+
+    def _scoped(self, query: dict[str, str]) -> dict[str, str]:
+        return {**query, "namespace": self.namespace} if self.namespace else dict(query)
 
 
 def job_body(kind: str, args: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -81,14 +81,16 @@ class Transport:
         """Make a request again and again while no server answers.
 
         make is told whether it was made before; until ends it, and so does the
-        time within, in seconds; then the last error is raised.
+        time within, in seconds from the first failure on; then the last error
+        is raised.
         """
-        pause, again = _FIRST_PAUSE, False
-        end = None if within is None else time.monotonic() + within
+        pause, again, end = _FIRST_PAUSE, False, None
         while True:
             try:
                 return make(again)
             except Unavailable as error:
+                if not again and within is not None:
+                    end = time.monotonic() + within
                 again = True
                 asked = getattr(error, "retry_after", None)
                 if (until and until()) or (end is not None and time.monotonic() >= end):

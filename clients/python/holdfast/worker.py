@@ -436,8 +436,9 @@ class Worker:
         token = self._current()
         if not token:
             return
+        transport = self.client.transport
         try:
-            self.client.transport.call("POST", f"/workers/{token}/leave")
+            transport.repeat(lambda _: transport.call("POST", f"/workers/{token}/leave"), within=5.0)
         except HoldfastError:
             pass  # it is declared dead, and holds nothing
 
