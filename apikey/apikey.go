@@ -21,7 +21,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -69,8 +71,23 @@ type Principal struct {
 	Scopes    []Scope // in the order of Scopes
 }
 
-// Actor is how the principal is called in records of what people did.
-func (p *Principal) Actor() string { return "key " + p.ID + " (" + p.Name + ")" }
+// maxActor is how much of the name of a key records of what people did have, in bytes.
+const maxActor = 100
+
+// Actor is how the principal is called in records of what people did: the key, and its name as far
+// as records can have it.
+func (p *Principal) Actor() string {
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, p.Name)
+	if len(name) > maxActor {
+		name = strings.ToValidUTF8(name[:maxActor], "") + "…"
+	}
+	return "key " + p.ID + " (" + name + ")"
+}
 
 // May reports whether the principal may do something in a namespace.
 func (p *Principal) May(scope Scope, namespace string) bool {

@@ -90,16 +90,17 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, document) })
 	if o.Metrics != nil {
 		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-			if !access.Of(r.Context()).May(access.StatsRead) {
-				problem.Write(w, r, problem.New(problem.Forbidden, "metrics need the scope "+string(access.StatsRead)))
+			if p := access.Of(r.Context()); !p.May(access.StatsRead) || p.Namespaces != nil {
+				problem.Write(w, r, problem.New(problem.Forbidden,
+					"metrics are of all namespaces: they need a credential that has them all, with the scope "+string(access.StatsRead)))
 				return
 			}
 			o.Metrics.ServeHTTP(w, r)
 		})
 	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, index) })
+	mux.HandleFunc("GET /{$}", root)
 	handler, err := guard.Around(unknownPaths(mux), guard.Config{
-		Hosts: o.Hosts, Origins: o.Origins, Authenticate: o.Authenticate, ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
+		Hosts: o.Hosts, Origins: o.Origins, Authenticate: byURL(o.Authenticate), ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
 		Knows: gateway.Is, Rate: rate,
 		Public: func(r *http.Request) bool {
 			_, pattern := mux.Handler(r)
@@ -109,7 +110,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
-	return login(handler, &o), nil
+	return handler, nil
 }
 
 // index is what is found at the root.

@@ -107,6 +107,44 @@ func TestServer(t *testing.T) {
 	n.stop(t)
 }
 
+// TestServerWithATokenOfAFile: what files have at their end is no part of it.
+func TestServerWithATokenOfAFile(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.env[nodes.EnvToken] = longToken + "\n"
+	n := s.start("server", "--listen", "127.0.0.1:0")
+	until(t, "the API", func() bool { return servesOn.MatchString(n.stderr.String()) })
+	url, c := servesOn.FindStringSubmatch(n.stderr.String())[1], newClient(t)
+	if a := ask(t, c, "GET", url+"/api/v1/jobs", longToken, ""); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.text)
+	}
+}
+
+// TestMetricsAreOfAllNamespaces: a key of one does not see those of others.
+func TestMetricsAreOfAllNamespaces(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	n := s.start("server", "--listen", "127.0.0.1:0", "--auth", "keys")
+	until(t, "the API", func() bool { return servesOn.MatchString(n.stderr.String()) })
+	url, c := servesOn.FindStringSubmatch(n.stderr.String())[1], newClient(t)
+	for _, args := range [][]string{{"--in", "shop"}, nil} {
+		var key struct {
+			Secret string `json:"secret"`
+		}
+		s.decode(s.ok(append([]string{"key", "create", strings.Repeat("n", 190), "--role", "viewer", "-o", "json"}, args...)...), &key)
+		want := http.StatusOK
+		if args != nil {
+			want = http.StatusForbidden
+		}
+		if a := ask(t, c, "GET", url+"/metrics", key.Secret, ""); a.status != want {
+			t.Errorf("with %v: %d %.200s", args, a.status, a.text)
+		}
+		if a := ask(t, c, "GET", url+"/api/v1/jobs", key.Secret, ""); a.status != http.StatusOK { // whatever its name
+			t.Errorf("with %v: %d %s", args, a.status, a.text)
+		}
+	}
+}
+
 // TestServerReadOnly: it refuses what changes something, and nothing else.
 func TestServerReadOnly(t *testing.T) {
 	t.Parallel()

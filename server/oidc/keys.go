@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ const (
 	keysEvery = 10 * time.Second
 	// readTimeout bounds one look at the issuer, and maxDocument what it may say, in bytes.
 	readTimeout = 10 * time.Second
+	// freshWait is how long a token whose key is known waits for keys that are newer.
+	freshWait   = time.Second
 	maxDocument = 1 << 20
 )
 
@@ -44,12 +47,14 @@ type issuerKeys struct {
 	url    string // of the keys; "": the issuer's configuration says it
 	client *http.Client
 	now    func() time.Time
+	log    *slog.Logger
 
-	mu      sync.Mutex // held while they are read: who needs them waits
+	mu      sync.Mutex
 	keys    []jose.JSONWebKey
-	readAt  time.Time // of the keys
-	triedAt time.Time
-	failed  error // of the last try
+	readAt  time.Time     // of the keys
+	triedAt time.Time     // the end of the last try
+	failed  error         // of the last try
+	reading chan struct{} // closed when the look under way ends; nil: there is none
 }
 
 // VerifySignature returns what a token says if a key of the issuer has signed it.
@@ -80,24 +85,71 @@ func (k *issuerKeys) VerifySignature(ctx context.Context, token string) ([]byte,
 	return nil, errBadSignature
 }
 
-// known are the keys, among which the one with an id is, if there is one; "": any.
+// known are the keys, among which the one with an id is, if there is one; "": any. Who needs a key
+// that is not known waits while the issuer is asked; who has one that is old waits for a moment.
 func (k *issuerKeys) known(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
+	has, reading := k.look(ctx, id)
+	if reading != nil {
+		var enough <-chan time.Time
+		if has {
+			timer := time.NewTimer(freshWait)
+			defer timer.Stop()
+			enough = timer.C
+		}
+		select {
+		case <-reading:
+		case <-enough:
+		case <-ctx.Done():
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.has(id):
+		return k.keys, nil
+	case k.failed != nil:
+		return nil, k.failed
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%w: %w", errNoKeys, context.Cause(ctx))
+	}
+	return k.keys, nil
+}
+
+// look reports whether a key is known, and asks the issuer if that is due. reading is closed when
+// the look is over that the caller should wait for; nil: it need not.
+func (k *issuerKeys) look(ctx context.Context, id string) (has bool, reading <-chan struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	has = k.has(id)
+	now := k.now()
+	stale := k.readAt.IsZero() || now.Sub(k.readAt) >= keysFor
+	if has && !stale {
+		return true, nil
+	}
+	if k.reading == nil && (k.triedAt.IsZero() || now.Sub(k.triedAt) >= keysEvery) {
+		k.reading = make(chan struct{})
+		go k.reread(context.WithoutCancel(ctx)) // for all who wait, also if the first one gives up
+	}
+	if k.reading == nil {
+		return has, nil
+	}
+	return has, k.reading
+}
+
+// reread reads the keys.
+func (k *issuerKeys) reread(ctx context.Context) {
+	keys, err := k.read(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
-	stale := k.readAt.IsZero() || now.Sub(k.readAt) >= keysFor
-	if (stale || !k.has(id)) && (k.triedAt.IsZero() || now.Sub(k.triedAt) >= keysEvery) {
-		k.triedAt = now
-		if keys, err := k.read(ctx); err != nil {
-			k.failed = err
-		} else {
-			k.keys, k.readAt, k.failed = keys, now, nil
-		}
+	if k.triedAt, k.failed = now, err; err == nil {
+		k.keys, k.readAt = keys, now
+	} else {
+		k.log.WarnContext(ctx, "the keys of the identity provider cannot be read; tokens are checked with those that are known",
+			"issuer", k.issuer, "error", err.Error())
 	}
-	if k.failed != nil && !k.has(id) {
-		return nil, k.failed
-	}
-	return k.keys, nil
+	close(k.reading)
+	k.reading = nil
 }
 
 func (k *issuerKeys) has(id string) bool {
@@ -109,10 +161,10 @@ func (k *issuerKeys) has(id string) bool {
 	return false
 }
 
-// read reads the keys, and where they are if that is not known. A caller that gives up does not
-// take the keys away from those who wait for them.
+// read asks the issuer for its keys, and where they are if that is not known. Those of a form that
+// is not known are passed over, as RFC 7517 (5) wants it.
 func (k *issuerKeys) read(ctx context.Context) ([]jose.JSONWebKey, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	at := k.url
 	if at == "" {
@@ -132,13 +184,16 @@ func (k *issuerKeys) read(ctx context.Context) ([]jose.JSONWebKey, error) {
 				errNoKeys, k.issuer, at)
 		}
 	}
-	var set jose.JSONWebKeySet
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
 	if err := k.get(ctx, at, &set); err != nil {
 		return nil, err
 	}
 	var keys []jose.JSONWebKey
-	for _, key := range set.Keys {
-		if key.IsPublic() && (key.Use == "" || key.Use == "sig") {
+	for _, raw := range set.Keys {
+		var key jose.JSONWebKey
+		if json.Unmarshal(raw, &key) == nil && key.IsPublic() && (key.Use == "" || key.Use == "sig") {
 			keys = append(keys, key)
 		}
 	}

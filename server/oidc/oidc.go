@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
@@ -39,6 +41,8 @@ type Config struct {
 	HTTP *http.Client
 	// Now is the time. Default: time.Now.
 	Now func() time.Time
+	// Log is told when the keys cannot be read. Default: nothing is.
+	Log *slog.Logger
 }
 
 // Verifier lets callers in by tokens. It is safe for use by several goroutines.
@@ -77,7 +81,10 @@ func New(c Config) (*Verifier, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	keys := &issuerKeys{issuer: c.Issuer, url: c.Keys, client: c.HTTP, now: c.Now}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	keys := &issuerKeys{issuer: c.Issuer, url: c.Keys, client: c.HTTP, now: c.Now, log: c.Log}
 	names := make([]string, len(algorithms))
 	for i, a := range algorithms {
 		names[i] = string(a)
@@ -121,7 +128,7 @@ func (v *Verifier) Authenticate(r *http.Request) (access.Principal, error) {
 	verified, err := v.verifier.Verify(context.WithValue(r.Context(), noKeysKey{}, &noKeys), token)
 	switch old, is := errors.AsType[*oidc.TokenExpiredError](err); {
 	case noKeys != nil:
-		return access.Principal{}, fmt.Errorf("%w: %w", store.ErrUnavailable, noKeys)
+		return access.Principal{}, fmt.Errorf("%w: %w", store.ErrUnavailable, errNoKeys) // the log says why
 	case is:
 		return access.Principal{}, fmt.Errorf("%w: the token has expired at %s", access.ErrUnauthenticated, old.Expiry.UTC().Format(time.RFC3339))
 	case err != nil:
@@ -155,7 +162,7 @@ func (v *Verifier) nameIn(claims map[string]any) string {
 			continue
 		}
 		name := strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f {
+			if unicode.IsControl(r) {
 				return -1
 			}
 			return r

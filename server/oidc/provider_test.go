@@ -28,7 +28,9 @@ type provider struct {
 	keys   []jose.JSONWebKey
 	issuer string // what it says of itself
 	broken bool
-	looks  int // at its keys
+	hangs  chan struct{} // until it is closed
+	more   []any         // further keys, of forms that are not known
+	looks  int           // at its keys
 }
 
 func newProvider(t *testing.T) *provider {
@@ -42,9 +44,19 @@ func newProvider(t *testing.T) *provider {
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		p.mu.Lock()
+		hangs := p.hangs
+		p.mu.Unlock()
+		if hangs != nil {
+			<-hangs
+		}
+		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.looks++
-		p.answer(w, jose.JSONWebKeySet{Keys: p.keys})
+		all := p.more
+		for _, k := range p.keys {
+			all = append(all, k)
+		}
+		p.answer(w, map[string]any{"keys": all})
 	})
 	p.server = httptest.NewServer(mux)
 	p.issuer = p.server.URL

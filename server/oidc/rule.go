@@ -27,8 +27,8 @@ func ParseRule(text string) (Rule, error) {
 		return Rule{}, fmt.Errorf("%w: the rule %.100q must be GROUP=ROLE or GROUP=ROLE:NAMESPACE, such as shop-ops=viewer:shop",
 			store.ErrInvalid, text)
 	}
-	role, namespace, named := strings.Cut(text[at+1:], ":")
-	r := Rule{Group: text[:at], Role: apikey.Role(role), Namespace: namespace}
+	role, namespace, named := strings.Cut(strings.TrimSpace(text[at+1:]), ":")
+	r := Rule{Group: strings.TrimSpace(text[:at]), Role: apikey.Role(role), Namespace: namespace}
 	if named && namespace == "" {
 		return Rule{}, fmt.Errorf("%w: the rule %.100q has a colon and no namespace behind it", store.ErrInvalid, text)
 	}
@@ -62,6 +62,11 @@ func grant(p *access.Principal, rules []Rule, groups []string) bool {
 				p.Only = map[string][]access.Scope{}
 			}
 			p.Only[r.Namespace] = union(p.Only[r.Namespace], r.Role.Scopes())
+		}
+	}
+	for namespace, scopes := range p.Only { // who has something everywhere has it there, too
+		if p.Namespaces == nil && len(union(p.Scopes, scopes)) == len(p.Scopes) {
+			delete(p.Only, namespace)
 		}
 	}
 	if p.Namespaces != nil {

@@ -172,7 +172,7 @@ class Client:
 
         def make(again: bool) -> Any:
             try:
-                return self.transport.call("POST", path, query=self._scoped({}))
+                return self.transport.call("POST", path, query=self.scoped({}))
             except Conflict:
                 if not again:
                     raise
@@ -192,12 +192,13 @@ class Client:
     def _do(
         self, method: str, path: str, body: Any = None, *, query: dict[str, str] | None = None, wait: float = 0.0
     ) -> Any:
-        scoped = self._scoped(query or {})
+        scoped = self.scoped(query or {})
         return self.transport.repeat(
             lambda _: self.transport.call(method, path, body, query=scoped, wait=wait), within=self.patience
         )
 
-    def _scoped(self, query: dict[str, str]) -> dict[str, str]:
+    def scoped(self, query: dict[str, str]) -> dict[str, str]:
+        """Return the parameters of a request about the client's namespace."""
         return {**query, "namespace": self.namespace} if self.namespace else dict(query)
 
 

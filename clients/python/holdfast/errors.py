@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 
 
 class HoldfastError(Exception):
@@ -79,16 +80,18 @@ class Cancelled(Exception):
 class Snooze(Exception):
     """Raised by a handler: the job runs again later, and this attempt does not count.
 
-    after is in seconds, or until says when.
+    after is in seconds (at once, if it is not positive), or until says when.
     """
 
     def __init__(self, after: float | None = None, *, until: datetime.datetime | None = None, reason: str = "") -> None:
         super().__init__(reason)
         if (after is None) == (until is None):
             raise ValueError("a snooze has either after or until")
+        if after is not None and not math.isfinite(after):
+            raise ValueError("after is no number of seconds")
         if until is not None and until.tzinfo is None:
             raise ValueError("until has no zone; use datetime.datetime.now(datetime.UTC)")
-        self.after = after
+        self.after = None if after is None else max(after, 0.0)
         self.until = until
         self.reason = reason
 

@@ -1,4 +1,4 @@
-"""Requests to the server, on connections that are kept, one for each thread."""
+"""Requests to the server, on connections that are kept."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .errors import HoldfastError, Unavailable, of_problem
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 5.0
+_MOST_KEPT = 16  # connections that nothing uses
 
 
 class Transport:
@@ -35,9 +36,9 @@ class Transport:
         self._prefix = parts.path.rstrip("/") + "/api/v1"
         self._token, self._timeout = token, timeout
         self._tls = tls or (ssl.create_default_context() if self._secure else None)
-        self._local = threading.local()
         self._lock = threading.Lock()
-        self._all: list[http.client.HTTPConnection] = []
+        self._free: list[http.client.HTTPConnection] = []
+        self._closed = False
 
     def call(
         self,
@@ -47,10 +48,12 @@ class Transport:
         *,
         query: dict[str, str] | None = None,
         wait: float = 0.0,
+        timeout: float | None = None,
     ) -> Any:
         """Make one request, and return its JSON; None if there is none.
 
-        wait is for how long the server may wait before it answers.
+        wait is for how long the server may wait before it answers; timeout is
+        another one than that of the client.
         """
         target = self._prefix + path
         if query:
@@ -60,7 +63,7 @@ class Transport:
         if method != "GET":
             headers["Content-Type"] = "application/json"
             data = json.dumps({} if body is None else body, separators=(",", ":"), allow_nan=False).encode()
-        connection = self._connection(self._timeout + wait)
+        connection = self._take((self._timeout if timeout is None else timeout) + wait)
         try:
             connection.request(method, target, body=data, headers=headers)
             answer = connection.getresponse()
@@ -73,6 +76,8 @@ class Transport:
             raise
         if answer.will_close:
             self._drop(connection)
+        else:
+            self._give(connection)
         return self._read(answer.status, answer.getheader("Retry-After"), text)
 
     def repeat(
@@ -101,9 +106,10 @@ class Transport:
     def close(self) -> None:
         """Close the connections."""
         with self._lock:
-            for connection in self._all:
-                connection.close()
-            self._all.clear()
+            self._closed = True
+            free, self._free = self._free, []
+        for connection in free:
+            connection.close()
 
     def _read(self, status: int, retry_after: str | None, text: bytes) -> Any:
         try:
@@ -117,30 +123,36 @@ class Transport:
             error.retry_after = min(float(retry_after), 60.0)  # type: ignore[attr-defined]
         raise error
 
-    def _connection(self, timeout: float) -> http.client.HTTPConnection:
-        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+    def _take(self, timeout: float) -> http.client.HTTPConnection:
+        """Return a connection that no other thread uses."""
+        with self._lock:
+            connection = self._free.pop() if self._free else None
         if connection is None:
             if self._secure:
                 connection = http.client.HTTPSConnection(self._host, self._port, context=self._tls)
             else:
                 connection = http.client.HTTPConnection(self._host, self._port)
-            self._local.connection = connection
-            with self._lock:
-                self._all.append(connection)
         connection.timeout = timeout
         if connection.sock is None:
             try:
                 connection.connect()
                 connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             except OSError as error:
-                self._drop(connection)
+                connection.close()
                 raise Unavailable(f"the server at {self._host} cannot be reached: {error}") from error
         connection.sock.settimeout(timeout)
         return connection
 
+    def _give(self, connection: http.client.HTTPConnection) -> None:
+        with self._lock:
+            if not self._closed and len(self._free) < _MOST_KEPT:
+                self._free.append(connection)
+                return
+        connection.close()
+
     def _drop(self, connection: http.client.HTTPConnection) -> None:
         connection.close()
-        self._local.connection = None
-        with self._lock:
-            if connection in self._all:
-                self._all.remove(connection)
+        with self._lock:  # those of the same server are as old
+            free, self._free = self._free, []
+        for other in free:
+            other.close()

@@ -8,6 +8,7 @@ cancelled, lost or late is told so (Run.check), and its handler is to return.
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import queue
 import signal
@@ -24,7 +25,11 @@ from .client import Client
 from .errors import Cancelled, HoldfastError, NotFound, Permanent, Snooze, Unavailable, WorkerGone
 
 _LONGEST_POLL = 3.0  # a worker that is to stop waits for the end of its poll
-_MOST_OUTCOMES = 1000
+_MOST_OUTCOMES = 100
+_LARGEST_RESULT = 1 << 20  # bytes
+_LARGEST_BATCH = 8 << 20
+_LONGEST_REASON = 1000
+_LONGEST_TEXT = 64 << 10  # of errors and stacks
 _MOST_JOBS = 240
 
 Handler = Callable[["Run", Any], Any]
@@ -48,6 +53,7 @@ class Run:
         self.max_attempts: int = job["max_attempts"]
         self.checkpoint: Any = (job["checkpoint"] or {}).get("value")
         """What the attempt before has left with progress."""
+        self.size = 0  # of its outcome, in bytes
         self.lost = False
         """The job is not this run's any more: what it does may be done twice."""
 
@@ -74,9 +80,9 @@ class Run:
         """Say how far the run is; value is what the next attempt finds as its checkpoint."""
         self.check()
         body = {"percent": percent, "message": message, "value": value}
-        transport = self._worker.client.transport
-        transport.repeat(
-            lambda _: transport.call("POST", f"/runs/{self.lease}/progress", body), until=lambda: self.is_stopped
+        worker = self._worker
+        worker.client.transport.repeat(
+            lambda _: worker.call(f"/runs/{self.lease}/progress", body), until=lambda: self.is_stopped
         )
 
     def stop(self, why: Exception, *, lost: bool = False) -> None:
@@ -136,6 +142,11 @@ class Worker:
             return function
 
         return register
+
+    def call(self, path: str, body: Any = None, **how: Any) -> Any:
+        """Make a request about the worker, or one of its runs."""
+        query = self.client.scoped(how.pop("query", {}))
+        return self.client.transport.call("POST", path, body, query=query, **how)
 
     def stop(self) -> None:
         """Let the worker stop, as SIGTERM does. run returns once it has."""
@@ -201,7 +212,7 @@ class Worker:
         if self.dead_after is not None:
             body["dead_after"] = durations.text(self.dead_after)
         transport = self.client.transport
-        answer = transport.repeat(lambda _: transport.call("POST", "/workers", body), until=self._stopping.is_set)
+        answer = transport.repeat(lambda _: self.call("/workers", body), until=self._stopping.is_set)
         with self._lock:
             self._token = answer["worker"]
             self._beat_every = durations.seconds(answer["beat_every"])
@@ -256,7 +267,9 @@ class Worker:
         def make(again: bool) -> Any:
             wait = 0.0 if self._stopping.is_set() else _LONGEST_POLL
             body = {"want": want, "seq": number, "repeat": again}
-            return transport.call("POST", f"/workers/{token}/poll", body, query={"wait": durations.text(wait)}, wait=wait)
+            patience = max(self._beat_every * 2, 5.0)  # another server may answer where this one does not
+            query = {"wait": durations.text(wait)}
+            return self.call(f"/workers/{token}/poll", body, query=query, wait=wait, timeout=patience)
 
         try:
             answer = transport.repeat(make, until=lambda: self._stopping.is_set() or self._current() != token)
@@ -267,9 +280,11 @@ class Worker:
             return []  # the worker stops, or is gone: what was claimed is given up, since no beat lists it
         jobs: list[dict[str, Any]] = answer["jobs"]
         with self._lock:
+            self._polling = 0
+            if self._token != token:
+                return []  # it was declared dead meanwhile, and these are others' now
             for job in jobs:
                 self._runs[job["lease"]] = Run(self, job)
-            self._polling = 0
         if answer["mode"] == "draining":
             self._stopping.set()
         return jobs
@@ -279,9 +294,9 @@ class Worker:
     def _begin(self, job: dict[str, Any], token: str) -> None:
         with self._lock:
             run = self._runs.get(job["lease"])
-            if self._token != token or run is None:
-                self._free.release()
-                return
+        if run is None or self._token != token:
+            self._free.release()
+            return
         threading.Thread(target=self._execute, args=(run,), daemon=True).start()
 
     def _execute(self, run: Run) -> None:
@@ -293,13 +308,14 @@ class Worker:
             timer.start()
         try:
             outcome = self._outcome(run)
-        finally:
-            if timer is not None:
-                timer.cancel()
-            self._free.release()
+        except BaseException as error:  # what was raised cannot be told as it is
+            outcome = {"do": "fail", "error": f"a handler has raised a {type(error).__name__}", "kind": type(error).__name__}
+        if timer is not None:
+            timer.cancel()
         if run.lost:
             self._forget(run)
-        else:
+            self._free.release()
+        else:  # the slot is free once the outcome is answered: the server counts the run until then
             self._outcomes.put((run, {"lease": run.lease, **outcome}))
 
     def _outcome(self, run: Run) -> dict[str, Any]:
@@ -307,21 +323,25 @@ class Worker:
         name = f"{run.kind}@{version}" if version else run.kind
         try:
             result = self._handlers[name](run, run.args)
-            run_late = run._why
-            if isinstance(run_late, TimeoutError):
-                raise run_late
+            if isinstance(run._why, TimeoutError):
+                raise run._why
+            size = len(json.dumps(result, allow_nan=False))
+            if size > _LARGEST_RESULT:
+                raise Permanent(f"the result has {size} bytes; a result has {_LARGEST_RESULT} at the most")
+            run.size = size
             return {"do": "complete", "result": result}
         except Snooze as snooze:
             outcome: dict[str, Any] = {"do": "snooze"}
             if snooze.reason:
-                outcome["reason"] = snooze.reason
+                outcome["reason"] = snooze.reason[:_LONGEST_REASON]
             if snooze.until is not None:
                 outcome["until"] = snooze.until.astimezone(datetime.UTC).isoformat()
             else:
                 outcome["for"] = durations.text(snooze.after or 0.0)
             return outcome
         except Cancelled as cancelled:
-            return {"do": "cancel", "reason": str(cancelled)} if str(cancelled) else {"do": "cancel"}
+            reason = str(cancelled)[:_LONGEST_REASON]
+            return {"do": "cancel", "reason": reason} if reason else {"do": "cancel"}
         except Permanent as failed:
             return {**_failure(failed), "permanent": True}
         except BaseException as failed:  # whatever a handler raises is about its job
@@ -338,8 +358,8 @@ class Worker:
             first = self._outcomes.get()
             if first is None:
                 return
-            batch = [first]
-            while len(batch) < _MOST_OUTCOMES:
+            batch, size = [first], first[0].size
+            while len(batch) < _MOST_OUTCOMES and size < _LARGEST_BATCH:
                 try:
                     more = self._outcomes.get_nowait()
                 except queue.Empty:
@@ -348,37 +368,46 @@ class Worker:
                     self._outcomes.put(None)  # for the next round
                     break
                 batch.append(more)
+                size += more[0].size
             self._send(batch)
 
     def _send(self, batch: list[tuple[Run, dict[str, Any]]]) -> None:
-        transport = self.client.transport
+        """Send outcomes until each has been answered, or the worker ends."""
+        again, pause = False, 0.05
+        while batch:
+            answers = self._sent(batch, again)
+            left = []
+            for (run, outcome), refused in zip(batch, answers, strict=True):
+                if refused is not None and refused.get("retryable") and not self._over.is_set():
+                    left.append((run, outcome))
+                    continue
+                if refused is not None and refused["status"] not in (404, 409, 410) and outcome["do"] != "fail":
+                    said = f"the outcome ({outcome['do']}) was refused: {refused['detail']}"
+                    left.append((run, {"lease": run.lease, "do": "fail", "error": said[:_LONGEST_TEXT]}))
+                    continue
+                self._forget(run)
+                self._free.release()
+            batch, again = left, True
+            if batch:
+                time.sleep(pause)
+                pause = min(pause * 2, 5.0)
 
-        def make(again: bool) -> Any:
-            outcomes = [{**outcome, "repeat": again} for _, outcome in batch]
-            return transport.call("POST", "/runs", {"outcomes": outcomes})
+    def _sent(self, batch: list[tuple[Run, dict[str, Any]]], again: bool) -> list[dict[str, Any] | None]:
+        """Send outcomes once, and return why each was refused; None: it was stored."""
+
+        def make(repeated: bool) -> Any:
+            outcomes = [{**outcome, "repeat": again or repeated} for _, outcome in batch]
+            return self.call("/runs", {"outcomes": outcomes})
 
         try:
-            answer = transport.repeat(make, within=60.0, until=self._over.is_set)
-        except Unavailable:
-            answer = {"runs": []}  # no server has answered for long: the jobs run again
-        except (HoldfastError, TypeError, ValueError) as error:
+            answer = self.client.transport.repeat(make, until=self._over.is_set)
+        except Unavailable as error:
+            return [{"status": 404, "detail": str(error)}] * len(batch)  # the worker ends: the jobs run again
+        except Exception as error:
             if len(batch) > 1:  # one of them cannot be sent
-                for one in batch:
-                    self._send([one])
-                return
-            run, outcome = batch[0]
-            if outcome["do"] == "complete":
-                failed = {"lease": run.lease, "do": "fail", "error": f"the result cannot be sent: {error}"}
-                self._send([(run, failed)])
-                return
-            answer = {"runs": []}
-        for (run, outcome), one in zip(batch, answer["runs"], strict=False):
-            refused = one["error"]
-            if refused and outcome["do"] == "complete" and refused["status"] in (413, 422):
-                failed = {"lease": run.lease, "do": "fail", "error": f"the result was refused: {refused['detail']}"}
-                self._send([(run, failed)])
-        for run, _ in batch:
-            self._forget(run)
+                return [answer for one in batch for answer in self._sent([one], again)]
+            return [{"status": 422, "detail": str(error)}]
+        return [one["error"] for one in answer["runs"]]
 
     # Beat.
 
@@ -394,7 +423,7 @@ class Worker:
             if self._polling:
                 body["polling"] = self._polling
         try:
-            answer = self.client.transport.call("POST", f"/workers/{token}/beat", body)
+            answer = self.call(f"/workers/{token}/beat", body, timeout=max(self._beat_every, 1.0))
         except (WorkerGone, NotFound):
             self._gone(token)
             return
@@ -438,11 +467,13 @@ class Worker:
             return
         transport = self.client.transport
         try:
-            transport.repeat(lambda _: transport.call("POST", f"/workers/{token}/leave"), within=5.0)
+            transport.repeat(lambda _: self.call(f"/workers/{token}/leave"), within=5.0)
         except HoldfastError:
             pass  # it is declared dead, and holds nothing
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
+    kind = type(error).__name__
     stack = "".join(traceback.format_exception(error))
-    return {"do": "fail", "error": str(error) or type(error).__name__, "kind": type(error).__name__, "stack": stack}
+    said = {"do": "fail", "error": (str(error) or kind)[:_LONGEST_TEXT], "kind": kind[:200], "stack": stack[-_LONGEST_TEXT:]}
+    return {name: text.encode("utf-8", "replace").decode() for name, text in said.items()}

@@ -9,7 +9,7 @@ import time
 
 import holdfast
 
-from .server import ServerTest, program
+from .server import TOKEN, ServerTest, program
 
 
 class TestWorker(ServerTest):
@@ -63,7 +63,7 @@ class TestWorker(ServerTest):
         for job, says, attempts in (
             (self.client.enqueue("fails", "often", max_attempts=3, backoff=fast), "RuntimeError: no luck", 3),
             (self.client.enqueue("fails", "permanent", max_attempts=3), "Permanent: never", 1),
-            (self.client.enqueue("strange", max_attempts=1), "the result cannot be sent", 0),
+            (self.client.enqueue("strange", max_attempts=1), "is not JSON serializable", 0),
             (self.client.enqueue("slow", max_attempts=1, timeout=0.2), "longer than 0.2 s", 0),
         ):
             with self.assertRaises(holdfast.JobEnded) as ended:
@@ -72,6 +72,100 @@ class TestWorker(ServerTest):
             self.assertIn(says, ended.exception.error or "")
             if attempts:
                 self.assertEqual(seen[job.id], list(range(1, attempts + 1)))
+
+    def test_what_handlers_must_not_say(self) -> None:
+        """It costs the job an attempt, and nothing else."""
+        worker = holdfast.Worker(self.client, slots=2)
+
+        class Untold(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError("no words")
+
+        deep: list = []
+        for _ in range(100_000):
+            deep = [deep]
+
+        @worker.handler("does")
+        def does(run: holdfast.Run, args: str) -> object:
+            match args:
+                case "negative" if run.checkpoint is None:
+                    run.progress(value=1)
+                    raise holdfast.Snooze(-1)
+                case "untold":
+                    raise Untold
+                case "deep":
+                    return deep
+                case "large":
+                    return "x" * (2 << 20)
+                case "wordy":
+                    raise holdfast.Cancelled("x" * 5000)
+                case "words":
+                    raise RuntimeError("\ud800" * 100_000)
+            return args
+
+        self.works(worker)
+        ends = {}
+        for args in ("negative", "untold", "deep", "large", "wordy", "words", "well"):
+            job = self.client.enqueue("does", args, max_attempts=1)
+            try:
+                ends[args] = self.client.wait(job, timeout=60)
+            except holdfast.JobEnded as ended:
+                ends[args] = ended.state
+        self.assertEqual(ends, {
+            "negative": "negative", "untold": "failed", "deep": "failed", "large": "failed", "wordy": "cancelled", "words": "failed",
+            "well": "well",
+        })  # fmt: skip
+        self.eventually("no run is left", lambda: not worker._runs)
+
+    def test_connections_are_used_again(self) -> None:
+        worker = holdfast.Worker(self.client, slots=4)
+
+        @worker.handler("says")
+        def says(run: holdfast.Run, args: int) -> int:
+            run.progress(args)
+            return len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
+
+        jobs = self.client.enqueue_many([("says", n % 100) for n in range(200)])
+        self.works(worker)
+        files = [self.client.wait(job, timeout=60) for job in jobs]
+        self.assertLess(max(files) - min(files), 20)
+
+    def test_a_namespace(self) -> None:
+        shop = holdfast.Client(self.server.url, TOKEN, namespace="shop", timeout=60)
+        self.addCleanup(shop.close)
+        worker = holdfast.Worker(shop)
+
+        @worker.handler("mail")
+        def mail(run: holdfast.Run, args: None) -> str:
+            run.progress(1)
+            return run.job["namespace"]
+
+        self.works(worker)
+        self.assertEqual(shop.wait(shop.enqueue("mail"), timeout=60), "shop")
+
+    def test_a_lost_batch_is_sent_again(self) -> None:
+        """Of the runs of a batch some may have an error that passes."""
+        worker = holdfast.Worker(self.client, slots=3)
+        sent: list[dict] = []
+        call = worker.call
+
+        def refuses(path: str, body: dict | None = None, **how: object) -> object:
+            if path == "/runs":
+                sent.append(body or {})
+                if len(sent) < 3:
+                    away = {"status": 503, "code": "unavailable", "detail": "away", "retryable": True}
+                    return {"runs": [{"ended": None, "error": away} for _ in (body or {})["outcomes"]]}
+            return call(path, body, **how)
+
+        worker.call = refuses  # type: ignore[method-assign]
+
+        @worker.handler("once")
+        def once(run: holdfast.Run, args: None) -> int:
+            return run.attempt
+
+        self.works(worker)
+        self.assertEqual(self.client.wait(self.client.enqueue("once"), timeout=60), 1)
+        self.assertTrue(all(o["repeat"] for body in sent[1:3] for o in body["outcomes"]))
 
     def test_the_first_program(self) -> None:
         """It is in the README."""

@@ -147,7 +147,8 @@ func (a *App) readConfig(cmd *cobra.Command) error {
 		if e == nil {
 			e = f.Find("", flag.Name)
 		}
-		if e == nil || flag.Changed || a.variables[flag.Name] != "" || placed && (flag.Name == FlagDatabase || flag.Name == FlagServer) {
+		isPlace := flag.Name == FlagDatabase || flag.Name == FlagServer || flag.Name == FlagNamespace && a.Context != ""
+		if e == nil || flag.Changed || a.variables[flag.Name] != "" || placed && isPlace {
 			return
 		}
 		name := fmt.Sprintf("%s in %s:%d", flag.Name, a.configFile, e.Line)

@@ -194,7 +194,7 @@ func (s *scanner) scalar() (text string, kind Kind, err error) {
 			return strconv.FormatInt(n, 10), Integer, nil
 		}
 	}
-	return "", Text, s.wrong("%.60q is no value; a text is in quotes: \"%.60s\"", text, text)
+	return "", Text, s.wrong("what stands there is no value; a text is in quotes: \"…\"") // it may be a secret
 }
 
 var escape = regexp.MustCompile(`\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[btnfr"\\]|.?)`)

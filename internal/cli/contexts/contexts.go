@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -111,10 +112,10 @@ func (g *given) over(cmd *cobra.Command, all *config.Contexts, name string) (con
 	}
 	changed := cmd.Flags().Changed
 	if changed("database") || changed("database-variable") || changed("server") { // which replace one another
-		c.Database, c.DatabaseVariable, c.Server = g.Database, g.DatabaseVariable, g.Server
-		if c.Server == "" {
+		if c.Server != g.Server { // what opens one server is not shown to another
 			c.TokenFile, c.TokenVariable, c.TLSCA = "", "", ""
 		}
+		c.Database, c.DatabaseVariable, c.Server = g.Database, g.DatabaseVariable, g.Server
 	}
 	if changed("token-file") || changed("token-variable") {
 		c.TokenFile, c.TokenVariable = g.TokenFile, g.TokenVariable
@@ -133,8 +134,14 @@ func (g *given) over(cmd *cobra.Command, all *config.Contexts, name string) (con
 	}
 	if before, path, is := strings.Cut(c.Database, "sqlite:"); is && before == "" {
 		c.Database = "sqlite:" + absolute(path)
-	} else if !strings.Contains(c.Database, "://") && !strings.Contains(c.Database, "=") {
+	} else if path, _, _ := strings.Cut(c.Database, "?"); !strings.Contains(path, "://") && !strings.Contains(path, "=") {
 		c.Database = absolute(c.Database)
+	}
+	for flag, text := range map[string]string{"database-variable": g.DatabaseVariable, "token-variable": g.TokenVariable} {
+		if text != "" && !variableName.MatchString(text) {
+			return c, fmt.Errorf("--%s takes the name of a variable, such as HOLDFAST_PROD, and this is none; "+
+				"it is not its value, which the file would show", flag)
+		}
 	}
 	for flag, text := range map[string]string{"database": g.Database, "server": g.Server} {
 		if output.WithoutPasswords(text) != text || strings.Contains(text, "password=") {
@@ -144,6 +151,9 @@ func (g *given) over(cmd *cobra.Command, all *config.Contexts, name string) (con
 	}
 	return c, nil
 }
+
+// variableName is what variables of the environment are called.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
 
 // absolute is the path of a file from everywhere.
 func absolute(path string) string {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -129,6 +130,10 @@ func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 		f.static = []access.Authenticator{access.Token("dev", f.token)}
 		return o, nil
 	}
+	if slices.Contains(split([]string{f.auth}), authNone) && slices.Contains(o.Hosts, "*") {
+		return o, arg.Usagef("%s none with %s *: any web page could give itself the name of this machine and do everything; "+
+			"name the hosts, or let callers in by a token", a.NameOf(flagAuth), a.NameOf(flagHost))
+	}
 	return o, errors.Join(a.readCertificate(f), a.readRate(f, &o), a.readAuth(&f.authFlags, address))
 }
 
@@ -214,7 +219,10 @@ func (a verbs) listenForAPI(ctx context.Context, f *settings, said bool) (*liste
 
 // mount serves the API of a client.
 func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o server.Options, log *slog.Logger) error {
-	o.Authenticate = f.api.authenticator(client)
+	var err error
+	if o.Authenticate, err = f.api.authenticator(client, log); err != nil {
+		return err
+	}
 	if f.api.feed && !f.api.readOnly {
 		f.api.ends = append(f.api.ends, feedOn(f.api.joined, client, log))
 	}

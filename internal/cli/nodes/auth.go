@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -58,8 +59,9 @@ type authFlags struct {
 	oidc   oidc.Config
 	groups []string // that have roles
 
-	static   []access.Authenticator // those that need no database
-	withKeys bool
+	static       []access.Authenticator // those that need no database
+	withKeys     bool
+	withProvider bool
 }
 
 func (f *authFlags) add(cmd *cobra.Command) {
@@ -123,6 +125,7 @@ func (a verbs) readAuth(f *authFlags, address string) error {
 			f.static = append(f.static, access.Anyone("anyone"))
 		case authToken:
 			token, _ := a.Env.LookupEnv(EnvToken)
+			token = strings.TrimSpace(token) // what files have at their end no header carries
 			if len(token) < minToken {
 				return arg.Usagef("set $%s to a random text of at least %d letters, such as that of \"openssl rand -hex 32\"; "+
 					"or use --auth none on a loopback address", EnvToken, minToken)
@@ -183,21 +186,26 @@ func (a verbs) readProvider(f *authFlags) error {
 	case len(f.oidc.Roles) == 0:
 		return arg.Usagef("--%s oidc needs --%s, such as ops=admin: without any, no token lets anyone in", flagAuth, flagOIDCRole)
 	}
-	v, err := oidc.New(f.oidc)
-	if err != nil {
-		return arg.InvalidIsUsage(err)
-	}
-	f.static = append(f.static, v.Authenticate)
-	return nil
+	f.withProvider = true
+	_, err = oidc.New(f.oidc)
+	return arg.InvalidIsUsage(err)
 }
 
 // authenticator finds out who makes a request, with the API keys of the database of a client. What
 // must be done in the end is added to ends.
-func (f *apiFlags) authenticator(client *holdfast.Client) access.Authenticator {
+func (f *apiFlags) authenticator(client *holdfast.Client, log *slog.Logger) (access.Authenticator, error) {
 	ways := f.static
+	if f.withProvider {
+		f.oidc.Log = log
+		v, err := oidc.New(f.oidc)
+		if err != nil {
+			return nil, err
+		}
+		ways = append(ways, v.Authenticate)
+	}
 	if f.withKeys {
 		keys, end := server.APIKeys(client)
 		ways, f.ends = append([]access.Authenticator{access.Keys(keys)}, ways...), append(f.ends, end)
 	}
-	return access.First(ways...)
+	return access.First(ways...), nil
 }

@@ -32,6 +32,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
@@ -87,7 +88,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	headers(w.Header(), id)
 	defer g.recovered(w, r)
 	if err := g.check(r); err != nil {
-		problem.Write(w, r, err)
+		refuse(w, r, err)
 		return
 	}
 	p, isAnybody, err := g.who(r)
@@ -95,20 +96,30 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = problem.New(problem.Unauthenticated, err.Error()+"; send one as \"Authorization: Bearer …\"")
 	}
 	if err != nil {
-		problem.Write(w, r, err)
+		refuse(w, r, err)
 		return
 	}
 	if err := g.tooMany(&p, isAnybody, r); err != nil {
-		problem.Write(w, r, err)
+		refuse(w, r, err)
 		return
 	}
 	if g.ReadOnly && !isSafe(r.Method) && (g.Knows == nil || !g.Knows(r)) {
-		problem.Write(w, r, problem.New(problem.ReadOnly, "this server was started with --read-only; ask one that was not"))
+		refuse(w, r, problem.New(problem.ReadOnly, "this server was started with --read-only; ask one that was not"))
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, g.MaxBody)
 	ctx := context.WithValue(access.With(r.Context(), &p), connectionKey{}, http.NewResponseController(w))
 	g.next.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// refuse answers a request whose body nothing has read. Who sends it slowly, or not at all, is not
+// waited for, as the server would to keep the connection.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a writer that has none needs none
+	}
+	problem.Write(w, r, err)
 }
 
 // anybody makes the requests that need no credential.

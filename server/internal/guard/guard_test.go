@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/guard"
@@ -197,5 +199,26 @@ func TestPanics(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "secret") || !strings.Contains(log.String(), id) {
 		t.Errorf("the log: %s", log.String())
+	}
+}
+
+// TestBodiesOfStrangers: who is refused is not waited for.
+func TestBodiesOfStrangers(t *testing.T) {
+	t.Parallel()
+	h := around(t, guard.Config{Authenticate: access.Token("ops", "right")}, func(http.ResponseWriter, *http.Request) { t.Error("let in") })
+	server := httptest.NewServer(h)
+	defer server.Close()
+	c, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+	answer, err := io.ReadAll(c)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 401 ") {
+		t.Errorf("%v: %s", err, answer)
 	}
 }

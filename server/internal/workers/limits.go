@@ -235,6 +235,7 @@ func (p *poll) fence(ctx context.Context) error {
 		all[i] = bound[i].Capacity
 	}
 	_, _, err = p.grant(ctx, bound, used, all)
+	p.wished = true // it gives back what it does not use
 	return err
 }
 

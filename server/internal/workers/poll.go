@@ -207,12 +207,12 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 		if look && p.mayClaim(ctx) {
 			waiter.ready()
 			jobs, again, err := p.claim(ctx)
+			if err != nil {
+				return nil, err // what was claimed all the same is found when the poll is repeated
+			}
 			if len(jobs) > 0 {
 				waiter.found(len(jobs) >= p.want)
 				return jobs, nil
-			}
-			if err != nil {
-				return nil, err
 			}
 			due = again
 		}
@@ -392,12 +392,20 @@ func (p *poll) admit(ctx context.Context, jobs []store.Claimed) (may []store.Cla
 // time.
 var lackingBackoff = store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25}
 
-// mayNotRun is the outcome of a job that is not handed out; nil: it is. One that has a journal is,
-// to end itself.
+// durableBackoff is how long a job that has a journal waits for a node that can go on with it.
+const durableBackoff = 10 * time.Second
+
+// mayNotRun is the outcome of a job that is not handed out; nil: it is. One that has a journal is
+// left to nodes that keep journals: without its steps a worker would do again what was done, and
+// end it without what compensates that.
 func (s *service) mayNotRun(c *store.Claimed) *store.Outcome {
 	now := s.engine.Store.Now()
 	switch {
 	case c.Durable:
+		return &store.Outcome{
+			State: store.Scheduled, Reason: store.ReasonReleased, Delay: durableBackoff,
+			Error: "it has a journal, which workers of the HTTP API do not keep: it needs a node whose program handles the kind " + c.Job.Kind,
+		}
 	case c.CancelRequested:
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: "cancelled before it started"}
 	case usercode.IsLate(&c.Job, now):

@@ -18,6 +18,9 @@ import (
 const (
 	// beats is how often a worker beats in the time after which it is dead.
 	beats = 4
+	// maxToken is how long a token may be, in bytes: it is in the path of requests, and proxies let
+	// those have 8 KiB.
+	maxToken = 6 << 10
 )
 
 // NewWorker is a worker to register.
@@ -74,8 +77,13 @@ func (s *service) register(ctx context.Context, c *api.Call, in *registerIn) (*a
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{Node: node, Namespace: namespace, Kinds: n.Kinds, Queues: n.Queues, Slots: n.Slots, Beat: silent / beats}
+	// The node that leads goes by its own setting, which most often is that of this server.
+	beat := min(silent, s.engine.Settings().DeadAfter) / beats
+	w := &worker{Node: node, Namespace: namespace, Kinds: n.Kinds, Queues: n.Queues, Slots: n.Slots, Beat: beat}
 	token, err := s.token(ctx, w)
+	if err == nil && len(token) > maxToken {
+		err = problem.Invalid("/kinds", "the kinds and queues are too many or too long for the token of a worker; let several workers share them")
+	}
 	if err != nil {
 		_ = s.engine.Leave(ctx, node) // no worker has its token; if that fails it is declared dead
 		return nil, err

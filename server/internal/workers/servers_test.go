@@ -111,6 +111,33 @@ func TestTwoAtOnce(t *testing.T) {
 	})
 }
 
+// TestRepeatedAtTwoServers: of a poll that is repeated at two servers at once no answer has a job
+// that is not claimed.
+func TestRepeatedAtTwoServers(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		w := register(s, mail)
+		for seq := 1; seq <= 200; seq++ {
+			s.Enqueue(job{"kind": "mail"})
+			answers := make(chan apitest.Answer, 2)
+			for _, at := range []*apitest.Server{s, other} {
+				go func() {
+					answers <- at.Do(post, "/workers/"+w.token+"/poll", map[string]any{"want": 1, "seq": seq, "repeat": true})
+				}()
+			}
+			for range 2 {
+				list, _ := (<-answers).JSON["jobs"].([]any) // one may be refused, and is to be repeated
+				for _, one := range list {
+					j, _ := one.(job)
+					if a := s.Do(post, run(j, "complete"), `{"repeat":true}`); a.Status != http.StatusOK {
+						t.Errorf("poll %d has handed out a job that is not the worker's: %d %s", seq, a.Status, a.Text)
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestAgainHere: a poll ends the one before at the same server.
 func TestAgainHere(t *testing.T) {
 	t.Parallel()

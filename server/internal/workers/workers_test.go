@@ -2,11 +2,15 @@ package workers_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 )
@@ -384,5 +388,114 @@ func TestStopping(t *testing.T) {
 	s.Enqueue(job{"kind": "mail"})
 	if jobs := w.at(s).pollAs(2, 1, "5s", true); len(jobs) != 1 {
 		t.Errorf("at another server it gets %v", jobs)
+	}
+}
+
+// TestJobsWithAJournal: a job that a Go node has begun, and that has a journal, is no worker's, who
+// would end it without what compensates its steps. Another Go node goes on with it.
+func TestJobsWithAJournal(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		approved := holdfast.NewSignal[int]("approved")
+		task := holdfast.NewTask[int]("order")
+		var undone, done atomic.Int32
+		handle := func(c *holdfast.Client) {
+			err := task.Handle(c, func(run *holdfast.Run, _ int) error {
+				err := holdfast.Do(run, "charge", func(context.Context) error {
+					done.Add(1)
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+				err = run.OnFailure("refund", func(*holdfast.Run) error {
+					undone.Add(1)
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+				if _, err := approved.Wait(run); err != nil {
+					return err
+				}
+				return holdfast.Fail(errors.New("no stock"))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		runs := func(c *holdfast.Client) (stop func()) {
+			handle(c)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- c.Run(ctx) }()
+			return func() {
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		stop := runs(s.Client)
+		made, err := task.Enqueue(t.Context(), s.Client, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // the node has a time of its own
+			if is, _ := state(s, made.ID.String()); is == "waiting" || time.Now().After(deadline) {
+				break
+			}
+		}
+		stop()
+		if _, err := approved.Send(t.Context(), other.Client, made.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		w := register(other, `{"name":"w","kinds":["order"],"slots":5}`)
+		if jobs := w.poll(5, "1s"); len(jobs) != 0 {
+			t.Errorf("the worker gets %v", jobs)
+		}
+		left := other.OK(200, get, "/jobs/"+made.ID.String(), nil)
+		if text(left.JSON, "state") != "scheduled" || !strings.Contains(left.Text, "has a journal") {
+			t.Errorf("the job is %s", left.Text)
+		}
+		defer runs(other.Client)()
+		if err := task.Wait(t.Context(), other.Client, made.ID); err == nil {
+			t.Error("it has completed")
+		}
+		if done.Load() != 1 || undone.Load() != 1 {
+			t.Errorf("charged %d times, refunded %d times", done.Load(), undone.Load())
+		}
+	})
+}
+
+// TestSlotsOfAPollInVain: a poll that is repeated, and wants nothing, keeps no slots of limits.
+func TestSlotsOfAPollInVain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		s.OK(201, http.MethodPut, "/limits/l", limited)
+		w, second := register(s, mail), register(other, mail)
+		w.pollAs(1, 0, "0s", true)
+		s.Enqueue(job{"kind": "mail"})
+		if jobs := second.poll(1, "1s"); len(jobs) != 1 {
+			t.Errorf("the second worker gets %v", jobs)
+		}
+	})
+}
+
+// TestTokensFitIntoAPath: what would not is refused.
+func TestTokensFitIntoAPath(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t)
+	kinds := make([]string, 200)
+	for i := range kinds {
+		kinds[i] = strings.Repeat("k", 90) + strconv.Itoa(i)
+	}
+	s.Refused(422, "invalid", post, "/workers", job{"name": "w", "kinds": kinds, "slots": 1})
+	if a := s.OK(200, get, "/nodes", nil); len(a.Items()) != 1 || a.Items()[0]["alive"] != false {
+		t.Error("it is a node all the same")
+	}
+	a := s.OK(201, post, "/workers", job{"name": "w", "kinds": kinds[:20], "slots": 1, "dead_after": "1h"})
+	if text(a.JSON, "beat_every") != "5s" { // the node that leads does not wait for an hour
+		t.Errorf("it is to beat after %s", text(a.JSON, "beat_every"))
 	}
 }

@@ -31,7 +31,10 @@ func (v Verbs) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cla
 			claimed, err = claim(t, params)
 			return err
 		})
-	return claimed, err
+	if err != nil {
+		return nil, err // nothing of what was chosen is claimed
+	}
+	return claimed, nil
 }
 
 // claim takes jobs. It looks at the lanes again, which Claim has done already: that was without the
