@@ -264,7 +264,9 @@ func TestKeysOfOtherForms(t *testing.T) {
 	p.says(func(p *provider) {
 		p.more = []any{
 			map[string]string{"kty": "OKP", "crv": "Ed448", "x": "AAAA", "kid": "8"},
-			map[string]string{"kty": "AKP", "alg": "ML-DSA-44"}, "none", nil,
+			map[string]string{"kty": "AKP", "alg": "ML-DSA-44"},
+			"none",
+			nil,
 		}
 	})
 	if _, err := ask(t, verifier(t, p.config()), p.token(k, nil)); err != nil {
