@@ -27,6 +27,7 @@ type nodeSource struct {
 
 	mu     sync.Mutex
 	joined map[string]bool // by namespace
+	stays  bool            // a node could not leave
 }
 
 func (s *nodeSource) Open(ctx context.Context) (store.Store, error) {
@@ -49,6 +50,16 @@ func (s *nodeStore) Join(ctx context.Context, info store.NodeInfo) (int64, error
 		s.source.join(info.Namespace)
 	}
 	return id, err
+}
+
+func (s *nodeStore) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
+	wakes, err := s.Store.Leave(ctx, node)
+	if err != nil {
+		s.source.mu.Lock()
+		defer s.source.mu.Unlock()
+		s.source.stays = true
+	}
+	return wakes, err
 }
 
 func (s *nodeSource) join(namespace string) {
@@ -81,12 +92,12 @@ func (s *nodeSource) hasJoined() bool {
 	return len(s.joined) > 0
 }
 
-// forgive drops the error of a node that was stopped before it had joined, and keeps others, such
-// as failing to leave.
-func (s *nodeSource) forgive(namespace string, err error) error {
+// forgive drops the error of a node that was stopped before it had begun, and keeps others, such as
+// failing to leave.
+func (s *nodeSource) forgive(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if errors.Is(err, context.Canceled) && !s.joined[namespace] {
+	if errors.Is(err, context.Canceled) && !s.stays {
 		return nil
 	}
 	return err
@@ -123,7 +134,7 @@ func (a verbs) runNodes(ctx context.Context, nodes []*holdfast.Client, source *n
 			left--
 			err := e.err
 			if s.told { // another error is about the node itself
-				err = source.forgive(e.namespace, err)
+				err = source.forgive(err)
 			}
 			if err != nil && len(nodes) > 1 {
 				err = fmt.Errorf("the node of namespace %s: %w", output.OneLine(e.namespace), err)

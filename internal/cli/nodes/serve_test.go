@@ -22,13 +22,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stuck is a database that does not answer when nodes join or leave.
+// stuck is a database that does not answer when nodes join, begin or leave.
 type stuck struct {
 	store.Source
 	store.Store
 
-	join, leave bool
-	asked       chan struct{} // closed by the first call
+	join, begin, leave bool
+	asked              chan struct{} // closed by the first call
 }
 
 func (s stuck) Open(context.Context) (store.Store, error) {
@@ -45,6 +45,14 @@ func (s stuck) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	return s.Store.Join(ctx, info)
 }
 
+func (s stuck) AttemptsOfQueues(ctx context.Context, namespace string) (map[string]store.QueueAttempts, error) {
+	if s.begin {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Store.AttemptsOfQueues(ctx, namespace)
+}
+
 func (s stuck) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 	if s.leave {
 		<-ctx.Done()
@@ -54,7 +62,7 @@ func (s stuck) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 }
 
 // TestNodeStoppedInAHurry: a node that could not leave the cluster reports that, and one that had
-// not joined reports nothing.
+// not begun reports nothing.
 func TestNodeStoppedInAHurry(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -63,6 +71,7 @@ func TestNodeStoppedInAHurry(t *testing.T) {
 		says     string
 	}{
 		"cannot join":               {stuck{join: true}, 1, ""},
+		"cannot begin":              {stuck{begin: true}, 1, ""},
 		"cannot leave, two signals": {stuck{leave: true}, 2, "could not sign off"},
 	} {
 		t.Run(name, func(t *testing.T) {
