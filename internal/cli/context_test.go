@@ -238,3 +238,31 @@ func TestDevAmongContexts(t *testing.T) {
 	n.stop(t)
 	s.expect(s.run("dev", "--context", "two"), app.ExitUsage, "dev cannot do with a server")
 }
+
+// TestContextsKeepWhatTheyShould: whole paths, names of variables and not what is in them, and no
+// token of one server for another.
+func TestContextsKeepWhatTheyShould(t *testing.T) {
+	t.Parallel()
+	racing.Off(t) // one command after the other
+	s := withContexts(t)
+	s.ok("context", "set", "loc", "--database", "jobs.db?synchronous=normal")
+	s.holds(s.ok("context", "show", "loc", "-o", "json"), `/jobs.db?synchronous=normal"`)
+	for _, flag := range []string{"--database-variable", "--token-variable"} {
+		got := s.run("context", "set", "a", "--server", "https://a.example.com", flag, "postgres://app:geheim@db/app")
+		if got.code == 0 || strings.Contains(got.stdout+got.stderr, "geheim") {
+			t.Errorf("%s: %+v", flag, got)
+		}
+	}
+	s.ok("context", "set", "web", "--server", "https://a.example.com", "--token-variable", "TOKEN_OF_A")
+	s.ok("context", "set", "web", "--server", "https://b.example.com")
+	if got := s.ok("context", "show", "web", "-o", "json"); strings.Contains(got, "TOKEN_OF_A") {
+		t.Errorf("the token of another server stays: %s", got)
+	}
+	s.ok("context", "set", "loc", "--namespace", "shop")
+	settings := filepath.Join(s.dir, "w.toml")
+	writeText(t, settings, "namespace = \"other\"\n")
+	got := s.ok("config", "show", "worker", "-o", "json", "--", "--config", settings, "--context", "loc")
+	if strings.Contains(got, "other") || !strings.Contains(got, "shop") {
+		t.Errorf("a named context is taken as a whole: %s", got)
+	}
+}

@@ -198,6 +198,7 @@ func TestServerRefusesToStart(t *testing.T) {
 		{"", []string{"--auth", "none", "--listen", "0.0.0.0:0"}, "lets everybody do everything"},
 		{"", []string{"--auth", "none", "--listen", ":0"}, "lets everybody do everything"},
 		{"", []string{"--auth", "none", "--listen", "example.com:0"}, "lets everybody do everything"},
+		{"", []string{"--auth", "none", "--listen", "127.0.0.1:0", "--host", "*"}, "any web page"},
 		{"", []string{"--auth", "ldap"}, "is none of token, keys, oidc, none"},
 		{longToken, []string{"--listen", "8233"}, "must be HOST:PORT"},
 		{longToken, []string{"--listen", "127.0.0.1:0", "--origin", "jobs.example.com"}, "origin"},
