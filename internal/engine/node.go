@@ -54,10 +54,7 @@ func (r *Runner) start(ctx context.Context, stop Stop, which serves) (*node, err
 	defer unhook()
 	err = n.join(joining)
 	if err == nil {
-		err = n.grants.Load(joining) // before the first claim
-	}
-	if err == nil {
-		err = n.tuning.Load(joining)
+		err = n.prepare(joining, stop)
 	}
 	if err == nil {
 		// A process that was killed here a moment ago may have left jobs behind and be declared
@@ -72,6 +69,22 @@ func (r *Runner) start(ctx context.Context, stop Stop, which serves) (*node, err
 	}
 	r.setNode(n)
 	return n, nil
+}
+
+// prepare reads what a node has to know before its first claim. A node that cannot begin leaves: it
+// holds nothing, and others would wait for its next beat.
+func (n *node) prepare(ctx context.Context, stop Stop) error {
+	err := n.grants.Load(ctx)
+	if err == nil {
+		err = n.tuning.Load(ctx)
+	}
+	if err != nil {
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), store.CallTimeout)
+		defer cancel()
+		defer context.AfterFunc(stop.Hard, cancel)()
+		_, _ = n.store.Leave(leaving, n.id.Load()) // if it cannot it is declared dead
+	}
+	return err
 }
 
 // newNode makes a node for kinds with handlers. The engine's lock is held.

@@ -179,6 +179,20 @@ func With(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
+type checkKey struct{}
+
+// WithCheck returns the context of a request whose credential a function checks again.
+func WithCheck(ctx context.Context, check func() error) context.Context {
+	return context.WithValue(ctx, checkKey{}, check)
+}
+
+// Lasts reports whether the credential of a request that lasts for long is valid still, as far as
+// can be told.
+func Lasts(ctx context.Context) bool {
+	check, is := ctx.Value(checkKey{}).(func() error)
+	return !is || !errors.Is(check(), ErrUnauthenticated)
+}
+
 // Of is who makes the request of a context; without one, a principal that may
 // do nothing.
 func Of(ctx context.Context) *Principal {

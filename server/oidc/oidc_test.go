@@ -308,7 +308,9 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "ops", "=admin", "ops=", "ops=root", "ops=admin:", "ops=Admin"} {
+	for _, text := range []string{
+		"", "ops", "=admin", "ops=", "ops=root", "ops=admin:", "ops=Admin", "ops=admin,dev=viewer", "ops=viewer:shop,billing",
+	} {
 		if got, err := oidc.ParseRule(text); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}

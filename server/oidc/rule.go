@@ -36,6 +36,12 @@ func ParseRule(text string) (Rule, error) {
 }
 
 func (r *Rule) check() error {
+	for _, role := range apikey.Roles {
+		if strings.Contains(r.Group, "="+string(role)+",") || strings.Contains(r.Namespace, ",") {
+			return fmt.Errorf("%w: the rule for the group %.100q looks like several; there are semicolons between rules, "+
+				"and each has one namespace", store.ErrInvalid, r.Group)
+		}
+	}
 	if r.Group == "" {
 		return fmt.Errorf("%w: a rule needs a group; * is all who have a valid token", store.ErrInvalid)
 	}

@@ -32,7 +32,7 @@ type Hello struct {
 
 // Bye is the last one.
 type Bye struct {
-	Reason string     `json:"reason"` // stopping, expired, finished, feed_off, not_found, or failed
+	Reason string     `json:"reason"` // stopping, expired, finished, feed_off, not_found, unauthenticated, or failed
 	Retry  views.Span `json:"retry"`  // when to come back; null: there is nothing more to come
 }
 
@@ -104,6 +104,9 @@ func (s *streams) run(ctx context.Context, to *wire, position string, from sourc
 				err = to.flush()
 			}
 		case <-beat.C:
+			if !access.Lasts(ctx) {
+				return s.bye(ctx, to, access.ErrUnauthenticated)
+			}
 			err = to.pulse()
 		case <-end.C:
 			return s.bye(ctx, to, errExpired)
@@ -133,6 +136,8 @@ func (s *streams) bye(ctx context.Context, to *wire, cause error) error {
 		reason, retry = "feed_off", 0
 	case errors.Is(cause, store.ErrNotFound):
 		reason, retry = "not_found", 0
+	case errors.Is(cause, access.ErrUnauthenticated):
+		reason, retry = "unauthenticated", 0
 	case errors.Is(cause, store.ErrClosed):
 		reason = "stopping"
 	case errors.Is(cause, errExpired):

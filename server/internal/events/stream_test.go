@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/events"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // socket is the way to a reader in memory. It takes nothing while it is stuck, until the deadline
@@ -38,6 +40,32 @@ func (s *socket) Write(p []byte) (int, error) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	return s.got.Write(p)
+}
+
+// TestAStreamEndsWithItsKey: who has lost the credential hears no more than until the next
+// heartbeat; who only cannot be asked about it goes on.
+func TestAStreamEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin, s := time.Now(), &socket{header: http.Header{}}
+		to := newWire(s, ndjson)
+		to.open()
+		ctx := access.WithCheck(t.Context(), func() error {
+			if time.Since(begin) < 5*time.Minute {
+				return store.ErrUnavailable
+			}
+			return access.ErrUnauthenticated
+		})
+		if err := newStreams().run(ctx, to, "a-1", silent); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took < 5*time.Minute || took > 5*time.Minute+heartbeat {
+			t.Errorf("it lasts %v", took)
+		}
+		if !strings.Contains(s.got.String(), `"reason":"unauthenticated"`) {
+			t.Errorf("it ends with %q", s.got.String()[max(0, s.got.Len()-200):])
+		}
+	})
 }
 
 // silent yields nothing.

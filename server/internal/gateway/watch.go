@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/wire"
+	who "github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -104,7 +105,7 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request) {
 		case <-heard.more:
 			goesOn = send(wire.Event{Wakes: heard.take()})
 		case <-beat.C:
-			goesOn = send(wire.Event{})
+			goesOn = who.Lasts(ctx) && send(wire.Event{}) // else the next watch is refused with words
 		case err := <-over:
 			if err != nil && ctx.Err() == nil {
 				send(wire.Event{Err: err})

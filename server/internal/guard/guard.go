@@ -109,6 +109,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, g.MaxBody)
 	ctx := context.WithValue(access.With(r.Context(), &p), connectionKey{}, http.NewResponseController(w))
+	if !isAnybody {
+		ctx = access.WithCheck(ctx, func() error {
+			_, err := g.Authenticate(r)
+			return err
+		})
+	}
 	g.next.ServeHTTP(w, r.WithContext(ctx))
 }
 

@@ -222,3 +222,25 @@ func TestBodiesOfStrangers(t *testing.T) {
 		t.Errorf("%v: %s", err, answer)
 	}
 }
+
+// TestLasts: what lasts for long is told when its credential is not valid any more.
+func TestLasts(t *testing.T) {
+	t.Parallel()
+	var valid error
+	h := around(t, guard.Config{
+		Authenticate: func(*http.Request) (access.Principal, error) { return access.Everything("ops"), valid },
+	}, func(_ http.ResponseWriter, r *http.Request) {
+		for _, c := range []struct {
+			err  error
+			want bool
+		}{{nil, true}, {errors.New("away"), true}, {access.ErrUnauthenticated, false}} {
+			if valid = c.err; access.Lasts(r.Context()) != c.want {
+				t.Errorf("with %v it lasts: %t", c.err, !c.want)
+			}
+		}
+	})
+	ask(h, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", http.NoBody))
+	if !access.Lasts(t.Context()) {
+		t.Error("what nothing is known of does not last")
+	}
+}

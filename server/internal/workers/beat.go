@@ -45,17 +45,21 @@ func (s *service) beat(ctx context.Context, c *api.Call, in *beatIn) (*api.Body[
 	if err != nil {
 		return nil, err
 	}
-	listed := map[store.Lease]string{}
-	tokens := map[store.ID]string{}
+	listed, tokens := map[store.Lease]string{}, map[store.ID]string{}
+	var others []string // runs of the worker as it was registered before
 	for i, token := range in.Body.Running {
 		r, err := s.run(ctx, c, &in.In, token)
-		if p, is := errors.AsType[*problem.Problem](err); is && p.Code == problem.NotFound || err == nil && r.Node != w.Node {
-			return nil, problem.Invalid(fmt.Sprintf("/running/%d", i), "it is no lease of this worker")
+		if p, is := errors.AsType[*problem.Problem](err); is && p.Code == problem.NotFound {
+			return nil, problem.Invalid(fmt.Sprintf("/running/%d", i), "it is no lease")
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case r.Node != w.Node:
+			others = append(others, token)
+		default:
+			listed[r.Lease], tokens[r.Job] = token, token
 		}
-		listed[r.Lease], tokens[r.Job] = token, token
 	}
 	session := s.sessions.of(w.Node)
 	asked := session.held.ask(listed)
@@ -75,7 +79,13 @@ func (s *service) beat(ctx context.Context, c *api.Call, in *beatIn) (*api.Body[
 			return nil, err // the next beat finds them again
 		}
 	}
+	if in.Body.Polling == 0 {
+		if err := s.giveBackBetween(ctx, w, session); err != nil {
+			return nil, err
+		}
+	}
 	answer := viewBeat(&beat, listed, tokens)
+	answer.Lost = append(answer.Lost, others...)
 	return &api.Body[WorkerBeat]{Body: answer}, nil
 }
 

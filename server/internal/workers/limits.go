@@ -252,6 +252,22 @@ func (p *poll) giveBack(ctx context.Context) error {
 	return p.giveBackOf(ctx, bound, used)
 }
 
+// giveBackBetween gives back slots of limits that the runs of a worker have left which beats, and
+// does not poll: it has no free slots of its own, or is to stop. What polls have said before counts
+// no more then. A server that has answered no poll of the worker leaves it to the one that has.
+func (s *service) giveBackBetween(ctx context.Context, w *worker, session *session) error {
+	end := session.tryTake()
+	if end == nil {
+		return nil // a poll that waits sees to it
+	}
+	defer end()
+	if !session.clean || session.last == 0 {
+		return nil
+	}
+	p := &poll{service: s, worker: w, session: session, seq: session.last, call: later(session.last)}
+	return p.giveBack(ctx)
+}
+
 func (p *poll) giveBackOf(ctx context.Context, bound []store.Limit, used []int) error {
 	if !slices.ContainsFunc(freed(p.worker, bound, used), func(n int) bool { return n > 0 }) {
 		return nil

@@ -263,3 +263,32 @@ func TestLimitsPerKey(t *testing.T) {
 		t.Errorf("when one has ended it gets %v", more)
 	}
 }
+
+// TestSlotsOfAWorkerThatOnlyBeats: what its runs have left goes to others with its next beat.
+func TestSlotsOfAWorkerThatOnlyBeats(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		s.OK(201, http.MethodPut, "/limits/l", `{"capacity":2,"kinds":{"mail":1}}`)
+		first, second := register(s, mail), register(other, mail)
+		for range 3 {
+			s.Enqueue(job{"kind": "mail"})
+		}
+		jobs := first.poll(2, "5s")
+		if len(jobs) != 2 {
+			t.Fatalf("the first worker gets %v", jobs)
+		}
+		if jobs := second.poll(1, "0s"); len(jobs) != 0 {
+			t.Fatalf("the second worker gets %v", jobs)
+		}
+		s.OK(200, post, run(jobs[0], "complete"), `{}`)
+		s.OK(200, post, "/workers/"+first.token+"/beat", job{"running": []any{jobs[1]["lease"]}})
+		if jobs := second.poll(1, "5s"); len(jobs) != 1 {
+			t.Errorf("after the beat the second worker gets %v", jobs)
+		}
+		s.OK(200, post, run(jobs[1], "complete"), `{}`)
+		s.Enqueue(job{"kind": "mail"})
+		if jobs := first.poll(1, "5s"); len(jobs) != 1 { // its polls go on
+			t.Errorf("the first worker gets %v", jobs)
+		}
+	})
+}

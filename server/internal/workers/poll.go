@@ -125,7 +125,7 @@ func (p *poll) serve(ctx context.Context, wait time.Duration, repeat bool) ([]st
 	sure := !repeat && p.session.clean && p.seq == p.session.last+1 || p.seq == 1 && !repeat && p.session.last == 0
 	p.next = first
 	if !sure {
-		p.next += repeatBit + time.Now().UnixMilli()/100%(1<<tenthBits)<<(roundBits+recordBits)
+		p.next = later(p.seq)
 		p.session.clean = false
 		held, err := p.beat(ctx, store.HeldParams{From: first, To: first + 1<<pollBits})
 		if err != nil {
@@ -153,6 +153,12 @@ func (p *poll) serve(ctx context.Context, wait time.Duration, repeat bool) ([]st
 		err = p.giveBack(call)
 	}
 	return jobs, err
+}
+
+// later are numbers of a poll for what a server does that does not know which ones another server
+// has used: those of this moment.
+func later(seq int64) int64 {
+	return seq<<pollBits + repeatBit + time.Now().UnixMilli()/100%(1<<tenthBits)<<(roundBits+recordBits)
 }
 
 // answered notes that the poll has its answer.

@@ -76,6 +76,24 @@ func (s *session) begin(ctx context.Context) (context.Context, func()) {
 	}
 }
 
+// tryTake takes the turn if no poll is under way here, and returns what ends it; nil: one is. A
+// poll that comes meanwhile waits for that.
+func (s *session) tryTake() (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.polling != nil {
+		return nil
+	}
+	mine := &turn{stop: func() {}, over: make(chan struct{})}
+	s.polling = mine
+	return func() {
+		s.mu.Lock()
+		s.polling = nil
+		s.mu.Unlock()
+		close(mine.over)
+	}
+}
+
 // sessions are the sessions of workers, by their nodes.
 type sessions struct {
 	mu     sync.Mutex

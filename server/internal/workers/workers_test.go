@@ -181,8 +181,12 @@ func TestWrong(t *testing.T) {
 	s.Refused(404, "not_found", post, "/workers/"+text(j, "lease")+"/beat", `{}`)
 	s.Refused(404, "not_found", post, "/workers/"+flip(w.token)+"/beat", `{}`)
 	second := register(s, mail)
-	if at := s.Refused(422, "invalid", post, "/workers/"+second.token+"/beat", job{"running": []string{text(j, "lease")}}); at != "/running/0" {
-		s.Errorf("a lease of another worker: %s", at)
+	if at := s.Refused(422, "invalid", post, "/workers/"+second.token+"/beat", job{"running": []string{flip(text(j, "lease"))}}); at != "/running/0" {
+		s.Errorf("a forged lease: %s", at)
+	}
+	a := s.OK(200, post, "/workers/"+second.token+"/beat", job{"running": []string{text(j, "lease")}})
+	if lost, _ := a.JSON["lost"].([]any); len(lost) != 1 || lost[0] != text(j, "lease") {
+		s.Errorf("a lease of another worker, as of one that has registered again, is not lost: %s", a.Text)
 	}
 	wantState(s, id, "running")
 }
