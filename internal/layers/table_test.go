@@ -626,6 +626,6 @@ var restrictions = []restriction{
 		"it belongs to tests",
 	},
 	{"github.com/google/go-cmp", []string{"store/storetest/..."}, "it belongs to tests"},
-	{"go.uber.org/goleak", []string{"store/storetest/..."}, "it belongs to tests"},
+	{"go.uber.org/goleak", []string{"server/internal/apitest", "store/storetest/..."}, "it belongs to tests"},
 	{"pgregory.net/rapid", []string{"store/storetest/..."}, "it belongs to tests"},
 }

@@ -3,19 +3,23 @@
 //
 // # Imports
 //
-// Of ours, the root package, server, server/access, the stores and internal/pgtest.
+// Of ours, the root package, server, server/access, the stores and internal/pgtest; and goleak.
 package apitest
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
@@ -25,6 +29,17 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
+
+// Main is the TestMain of such tests: it ends what pgtest has begun, and looks for goroutines that
+// are left.
+func Main(m *testing.M) {
+	code := pgtest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // Server is an API over a database of its own.
 type Server struct {

@@ -2,28 +2,16 @@ package queues_test
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
-	"os"
 	"testing"
-
-	"go.uber.org/goleak"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/describe"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 )
 
-func TestMain(m *testing.M) {
-	code := pgtest.Main(m)
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { apitest.Main(m) }
 
 const (
 	get    = http.MethodGet

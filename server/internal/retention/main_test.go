@@ -1,10 +1,9 @@
 package retention_test
 
 import (
-	"os"
 	"testing"
 
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/server/internal/apitest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) { apitest.Main(m) }

@@ -1,13 +1,9 @@
 package workers_test
 
 import (
-	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
-
-	"go.uber.org/goleak"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
@@ -16,14 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-func TestMain(m *testing.M) {
-	code := pgtest.Main(m)
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { apitest.Main(m) }
 
 const (
 	get  = http.MethodGet
