@@ -154,17 +154,23 @@ func (p *poll) usage(ctx context.Context, bound []store.Limit) ([]int, error) {
 		return nil, err
 	}
 	p.session.held.learn(held)
+	var unknown []*run // claimed through other servers
+	for _, l := range held {
+		if _, known := p.session.runs[l]; !known {
+			unknown = append(unknown, &run{Lease: l, Namespace: p.worker.Namespace})
+		}
+	}
+	jobs, err := p.records(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
 	used := make([]int, len(bound))
 	live := make(map[store.Lease]bool, len(held))
 	for _, l := range held {
 		live[l] = true
 		at, known := p.session.runs[l]
 		if !known {
-			r := &run{Lease: l, Namespace: p.worker.Namespace}
-			now, err := p.record(ctx, r)
-			if err != nil {
-				return nil, err
-			}
+			now := jobs.of(l)
 			if now == nil {
 				continue // it has ended meanwhile
 			}

@@ -2,7 +2,6 @@ package workers
 
 import (
 	"context"
-	"errors"
 	"path"
 	"time"
 
@@ -17,17 +16,20 @@ import (
 // program says otherwise.
 const maxValue = 1 << 20
 
-// outcome is what a run's end is for the store. at is where it is in the request.
-func (s *service) outcome(ctx context.Context, at string, r *run, said *RunOutcome) (o *store.Outcome, err error) {
-	if err := said.fits(at); err != nil {
-		return nil, err
-	}
+// needsRecord reports whether the outcome depends on the job as it is now.
+func (said *RunOutcome) needsRecord() bool {
+	return said.Do == doFail && !said.Permanent || said.Do == doCancel && said.Reason == ""
+}
+
+// outcome is what a run's end is for the store. at is where it is in the request; now is the job,
+// if the outcome needs that, or nil if the run is not the job's any more.
+func (s *service) outcome(ctx context.Context, at string, r *run, said *RunOutcome, now *store.Record) (o *store.Outcome, err error) {
 	switch said.Do {
 	case doComplete:
 		o = r.outcome(store.Completed)
 		o.Result, err = payload(at+"/result", said.Result)
 	case doFail:
-		o, err = s.failure(ctx, r, said)
+		o = s.failure(ctx, r, said, now)
 	case doSnooze:
 		o = r.outcome(store.Scheduled)
 		o.Reason, o.Error = store.ReasonSnoozed, usercode.CutError(said.Reason)
@@ -40,7 +42,7 @@ func (s *service) outcome(ctx context.Context, at string, r *run, said *RunOutco
 		o = r.outcome(store.Available)
 		o.Reason = store.ReasonReleased
 	case doCancel:
-		o, err = s.cancelled(ctx, r, said)
+		o = cancelled(r, said, now)
 	}
 	if err != nil {
 		return nil, err
@@ -98,24 +100,10 @@ func payload(at string, raw api.Payload) ([]byte, error) {
 	return raw, nil
 }
 
-// record is the job of a run as it is now; nil: it is not there, or another run has it.
-func (s *service) record(ctx context.Context, r *run) (*store.Record, error) {
-	found, err := s.engine.Store.Get(ctx, r.Namespace, r.Job)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case found.Lease.Number != r.Number:
-		return nil, nil
-	}
-	return &found, nil
-}
-
 // failure is the outcome of a run that has failed. The policy is that of Go handlers that say
 // nothing of their own: what the enqueue says, then what people have set of the queue, then the
 // defaults.
-func (s *service) failure(ctx context.Context, r *run, said *RunOutcome) (*store.Outcome, error) {
+func (s *service) failure(ctx context.Context, r *run, said *RunOutcome, now *store.Record) *store.Outcome {
 	text := said.Error
 	if said.Kind != "" {
 		text = said.Kind + ": " + text
@@ -125,10 +113,6 @@ func (s *service) failure(ctx context.Context, r *run, said *RunOutcome) (*store
 	if said.Permanent {
 		o.State, o.Reason = store.Failed, store.ReasonTerminal
 	} else {
-		now, err := s.record(ctx, r)
-		if err != nil {
-			return nil, err
-		}
 		switch policy := (store.Policy{}).In(s.settings.of(ctx, r.Namespace, r.Queue)); {
 		case now == nil: // the store says so, or what a repeated one has led to
 		case now.CancelRequested && !r.Durable: // the store makes it cancelled, whatever attempts are left
@@ -144,24 +128,20 @@ func (s *service) failure(ctx context.Context, r *run, said *RunOutcome) (*store
 	if o.State == store.Failed {
 		o.Fingerprint = usercode.Fingerprint(r.Kind, o.Reason, o.Error)
 	}
-	return o, nil
+	return o
 }
 
 // cancelled is the outcome of a run that is cancelled: with the words of who has asked for it, if
 // the run has none.
-func (s *service) cancelled(ctx context.Context, r *run, said *RunOutcome) (*store.Outcome, error) {
+func cancelled(r *run, said *RunOutcome, now *store.Record) *store.Outcome {
 	o := r.outcome(store.Cancelled)
 	o.Reason, o.Error, o.CancelSeen = store.ReasonCancelled, usercode.CutError(said.Reason), true
-	if said.Reason != "" {
-		return o, nil
-	}
-	now, err := s.record(ctx, r)
-	if err != nil || now == nil || !now.CancelRequested || r.Durable {
-		return o, err
+	if said.Reason != "" || now == nil || !now.CancelRequested || r.Durable {
+		return o
 	}
 	// The store cancels what would go on, with the words of the request.
 	o.State, o.Reason, o.Error = store.Available, store.ReasonReleased, ""
-	return o, nil
+	return o
 }
 
 // checkpoint is what a run says of its progress.

@@ -81,7 +81,17 @@ func one[B any](s *service, as func(*B) *RunOutcome) func(context.Context, *api.
 		if err != nil {
 			return nil, err
 		}
-		o, err := s.outcome(ctx, "", r, as(&in.Body))
+		said := as(&in.Body)
+		if err := said.fits(""); err != nil {
+			return nil, err
+		}
+		var jobs records
+		if said.needsRecord() {
+			if jobs, err = s.records(ctx, []*run{r}); err != nil {
+				return nil, err
+			}
+		}
+		o, err := s.outcome(ctx, "", r, said, jobs.of(r.Lease))
 		if err != nil {
 			return nil, err
 		}
@@ -148,45 +158,59 @@ type RunsSettled struct {
 func (s *service) runs(ctx context.Context, c *api.Call, in *runsIn) (*api.Body[RunsSettled], error) {
 	s = s.on(c.Client)
 	answer := RunsSettled{Runs: make([]RunSettled, len(in.Body.Outcomes))}
-	var outcomes []*store.Outcome
-	var ending []*run
-	var places []int
+	refuse := func(at int, err error) {
+		answer.Runs[at].Error = problem.Of(err)
+		answer.Runs[at].Error.Request = problem.RequestID(ctx)
+	}
+	runs := make([]*run, len(in.Body.Outcomes))
 	seen := map[store.Lease]bool{}
+	var asked []*run
 	for i := range in.Body.Outcomes {
 		said := &in.Body.Outcomes[i]
 		r, err := s.run(ctx, c, &in.In, said.Lease)
-		var o *store.Outcome
 		if err == nil && seen[r.Lease] {
 			err = problem.Invalid(fmt.Sprintf("/outcomes/%d/lease", i), "the run is there twice")
 		}
 		if err == nil {
-			o, err = s.outcome(ctx, fmt.Sprintf("/outcomes/%d", i), r, said)
+			err = said.fits(fmt.Sprintf("/outcomes/%d", i))
 		}
 		if err != nil {
-			answer.Runs[i].Error = problem.Of(err)
+			refuse(i, err)
 			continue
 		}
-		seen[r.Lease] = true
+		if runs[i], seen[r.Lease] = r, true; said.needsRecord() {
+			asked = append(asked, r)
+		}
+	}
+	jobs, err := s.records(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	var outcomes []*store.Outcome
+	var ending []*run
+	var places []int
+	for i, r := range runs {
+		if r == nil {
+			continue
+		}
+		o, err := s.outcome(ctx, fmt.Sprintf("/outcomes/%d", i), r, &in.Body.Outcomes[i], jobs.of(r.Lease))
+		if err != nil {
+			refuse(i, err)
+			continue
+		}
 		ending, outcomes, places = append(ending, r), append(outcomes, o), append(places, i)
 	}
-	if len(outcomes) > 0 {
-		errs, err := s.settle(ctx, ending, outcomes)
-		if err != nil {
-			return nil, err
-		}
-		for i, at := range places {
-			if errs[i] != nil {
-				answer.Runs[at].Error = problem.Of(errs[i])
-				continue
-			}
-			ended := viewEnded(outcomes[i])
-			answer.Runs[at].Ended = &ended
-		}
+	errs, err := s.settle(ctx, ending, outcomes)
+	if err != nil {
+		return nil, err
 	}
-	for i := range answer.Runs {
-		if p := answer.Runs[i].Error; p != nil {
-			p.Request = problem.RequestID(ctx)
+	for i, at := range places {
+		if errs[i] != nil {
+			refuse(at, errs[i])
+			continue
 		}
+		ended := viewEnded(outcomes[i])
+		answer.Runs[at].Ended = &ended
 	}
 	return &api.Body[RunsSettled]{Body: answer}, nil
 }
