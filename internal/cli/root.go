@@ -42,7 +42,7 @@ To get started, run "holdfast dev".`,
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(arg.FlagError)
 	root.PersistentPreRunE = a.check
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageFunc(usage)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		hideUnused(cmd)
@@ -135,23 +135,3 @@ func hideUnused(cmd *cobra.Command) {
 		f.Hidden = !cmd.HasSubCommands() && !app.UsesFlag(cmd, f.Name)
 	})
 }
-
-// usageTemplate is cobra's without aliases, and without the usage line of groups.
-const usageTemplate = `Usage:{{if .HasAvailableSubCommands}}
-  {{.CommandPath}} COMMAND{{else}}
-  {{.UseLine}}{{end}}{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
-
-Commands:{{range .Commands}}{{if (or .IsAvailableCommand (eq .Name "help"))}}
-  {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
-
-Global flags:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
-
-Run "{{.CommandPath}} COMMAND --help" for more about a command.{{end}}
-`
