@@ -482,6 +482,7 @@ var layers = []layer{
 		},
 		tests: servers,
 	},
+	{pattern: "server/internal/blackbox", tests: []string{"internal/pgtest", "internal/racing", "server/internal/api"}},
 	{pattern: "server/internal/nodes", imports: ofServer, tests: servers},
 	{
 		pattern: "server/internal/dead", imports: slices.Concat(ofServer, []string{"dead", "internal/query", "server/internal/jobs"}),

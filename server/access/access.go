@@ -87,6 +87,19 @@ func Everything(name string) Principal { return Principal{Name: name, Scopes: Sc
 // May reports whether it has a scope; "" is one that all have.
 func (p *Principal) May(scope Scope) bool { return scope == "" || slices.Contains(p.Scopes, scope) }
 
+// MaySomewhere reports whether it has a scope in any namespace.
+func (p *Principal) MaySomewhere(scope Scope) bool {
+	if p.May(scope) {
+		return true
+	}
+	for _, more := range p.Only {
+		if slices.Contains(more, scope) {
+			return true
+		}
+	}
+	return false
+}
+
 // Has reports whether it has a namespace.
 func (p *Principal) Has(namespace string) bool {
 	return p.Namespaces == nil || slices.Contains(p.Namespaces, namespace)

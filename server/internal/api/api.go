@@ -86,6 +86,18 @@ func alias(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[views.Timestamp](), reflect.TypeFor[*time.Time]())
 }
 
+// What huma itself calls a failure of the server is a body that cannot be read, such as one in bad
+// chunks: operations answer with problems.
+func init() {
+	of := huma.NewErrorWithContext
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, text string, errs ...error) huma.StatusError {
+		if status == http.StatusInternalServerError {
+			status = http.StatusBadRequest
+		}
+		return of(ctx, status, text, errs...)
+	}
+}
+
 func marshal(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -260,7 +272,28 @@ func (a *API) operation(op *Op) huma.Operation {
 		a.public[op.Method+" "+o.Path] = true
 	}
 	o.Responses = map[string]*huma.Response{"default": a.refusal()}
+	o.Middlewares = huma.Middlewares{early(op.Scope, o.MaxBodyBytes)}
 	return o
+}
+
+// early refuses what can be refused before anything of a request is read: of who may not make such
+// in any namespace, and one that says itself that it is too large.
+func early(scope access.Scope, most int64) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		r, w := humago.Unwrap(ctx)
+		switch {
+		case !access.Of(ctx.Context()).MaySomewhere(scope):
+			guard.Refuse(w, r, forbidden(scope))
+		case r.ContentLength > most:
+			guard.Refuse(w, r, problem.New(problem.TooLarge, fmt.Sprintf("the body has %d bytes, and may have %d", r.ContentLength, most)))
+		default:
+			next(ctx)
+		}
+	}
+}
+
+func forbidden(scope access.Scope) error {
+	return problem.New(problem.Forbidden, "the key does not have the scope "+string(scope)+"; use one that has it")
 }
 
 // mustBeSeen panics if parameters are in an embedded struct that is not exported: huma leaves it
@@ -296,7 +329,7 @@ func (a *API) call(ctx context.Context, scope access.Scope, namespace string) (*
 		return nil, problem.New(problem.NotFound, "there is no namespace "+namespace+" for this key")
 	}
 	if p = p.In(namespace); !p.May(scope) {
-		return nil, problem.New(problem.Forbidden, "the key does not have the scope "+string(scope)+"; use one that has it")
+		return nil, forbidden(scope)
 	}
 	client, err := a.client.In(namespace)
 	if err == nil {

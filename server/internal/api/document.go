@@ -57,6 +57,9 @@ func encode(doc *huma.OpenAPI, schemas map[string]any) ([]byte, error) {
 	}
 	components, _ := as["components"].(map[string]any)
 	components["schemas"] = schemas
+	if err := addExamples(as); err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

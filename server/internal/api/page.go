@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"encoding/base64"
+	"unicode/utf8"
 
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 )
@@ -12,7 +14,7 @@ func Cursor(name string) string { return base64.RawURLEncoding.EncodeToString([]
 // After is the name that a cursor is behind; "": it is the beginning.
 func (in *Paged) After() (string, error) {
 	name, err := base64.RawURLEncoding.DecodeString(in.Cursor)
-	if err != nil {
+	if err != nil || Cursor(string(name)) != in.Cursor || !utf8.Valid(name) || bytes.IndexByte(name, 0) >= 0 {
 		return "", problem.Invalid("query/cursor", "it is no cursor of this list; use next_cursor of the page before")
 	}
 	return string(name), nil

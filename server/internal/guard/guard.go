@@ -4,6 +4,8 @@
 //
 //   - a request for a host name that is neither a loopback name nor configured: 421. So a page that
 //     has its own name resolved to 127.0.0.1 (DNS rebinding) reaches nothing;
+//   - one whose query cannot be parsed: 400, and one whose path or query is not UTF-8 without NUL:
+//     422. So no condition is left out, and no database sees what it cannot keep;
 //   - one that changes something and comes from another web site, as Sec-Fetch-Site or Origin say:
 //     403, and one that is not application/json: 415. So no form and no simple request of a browser
 //     gets through;
@@ -29,10 +31,12 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
@@ -88,7 +92,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	headers(w.Header(), id)
 	defer g.recovered(w, r)
 	if err := g.check(r); err != nil {
-		refuse(w, r, err)
+		Refuse(w, r, err)
 		return
 	}
 	p, isAnybody, err := g.who(r)
@@ -96,15 +100,15 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = problem.New(problem.Unauthenticated, err.Error()+"; send one as \"Authorization: Bearer …\"")
 	}
 	if err != nil {
-		refuse(w, r, err)
+		Refuse(w, r, err)
 		return
 	}
 	if err := g.tooMany(&p, isAnybody, r); err != nil {
-		refuse(w, r, err)
+		Refuse(w, r, err)
 		return
 	}
 	if g.ReadOnly && !isSafe(r.Method) && (g.Knows == nil || !g.Knows(r)) {
-		refuse(w, r, problem.New(problem.ReadOnly, "this server was started with --read-only; ask one that was not"))
+		Refuse(w, r, problem.New(problem.ReadOnly, "this server was started with --read-only; ask one that was not"))
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, g.MaxBody)
@@ -118,9 +122,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// refuse answers a request whose body nothing has read. Who sends it slowly, or not at all, is not
+// Refuse answers a request whose body nothing has read. Who sends it slowly, or not at all, is not
 // waited for, as the server would to keep the connection.
-func refuse(w http.ResponseWriter, r *http.Request, err error) {
+func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a writer that has none needs none
@@ -179,6 +183,9 @@ func (g *guard) check(r *http.Request) error {
 		return problem.New(problem.WrongHost,
 			fmt.Sprintf("the server does not answer to the host name %q; start it with --host to let it", cut(r.Host)))
 	}
+	if err := target(r.URL); err != nil {
+		return err
+	}
 	if isSafe(r.Method) {
 		return nil
 	}
@@ -191,6 +198,27 @@ func (g *guard) check(r *http.Request) error {
 	}
 	return nil
 }
+
+// target is why no request can have a path or a query.
+func target(u *url.URL) error {
+	if !isText(u.Path) {
+		return problem.Invalid("path", "the path is not UTF-8 without NUL")
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return problem.New(problem.Malformed, "the query cannot be parsed: "+err.Error())
+	}
+	for name, values := range query {
+		for _, text := range append(values, name) {
+			if !isText(text) {
+				return problem.Invalid("query/"+cut(name), "it is not UTF-8 without NUL")
+			}
+		}
+	}
+	return nil
+}
+
+func isText(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
 // answersTo reports whether the server answers to what a request says as its host.
 func (g *guard) answersTo(host string) bool {

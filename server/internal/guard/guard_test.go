@@ -244,3 +244,19 @@ func TestLasts(t *testing.T) {
 		t.Error("what nothing is known of does not last")
 	}
 }
+
+// TestTarget: what is not understood of a query is not left out, and no text comes through that
+// databases do not keep.
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]string{
+		"/api/v1/jobs?state=failed&q=%C3%A4": "", "/api/v1/queues/%C3%A4%2F": "", "/api/v1/jobs?q=a%00b": "invalid",
+		"/api/v1/jobs?a%00=b": "invalid", "/api/v1/jobs?q=%ff": "invalid", "/api/v1/jobs?%zz=1": "malformed", "/api/v1/jobs?a;b=1": "malformed",
+		"/api/v1/queues/%00": "invalid", "/api/v1/queues/%ff": "invalid",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://localhost"+target, http.NoBody)
+		if _, code := ask(around(t, guard.Config{}, fine), r); code != want {
+			t.Errorf("%s is answered %q, not %q", target, code, want)
+		}
+	}
+}

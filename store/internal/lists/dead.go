@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -149,9 +150,13 @@ func parseDead(cursor string) (*deadPlace, error) {
 	if cursor == "" {
 		return nil, nil
 	}
-	data, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(data) < 16 {
+	data, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(data) < 16 || !utf8.Valid(data[16:]) || bytes.IndexByte(data[16:], 0) >= 0 {
 		return nil, store.BadCursor(cursor)
 	}
-	return &deadPlace{int64(binary.BigEndian.Uint64(data)), int64(binary.BigEndian.Uint64(data[8:])), string(data[16:])}, nil
+	p := &deadPlace{int64(binary.BigEndian.Uint64(data)), int64(binary.BigEndian.Uint64(data[8:])), string(data[16:])}
+	if p.cursor() != cursor { // base64 may be written in several ways
+		return nil, store.BadCursor(cursor)
+	}
+	return p, nil
 }

@@ -1,0 +1,325 @@
+package blackbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// nothing is the id of no job.
+const nothing = "0198c0de-7b1c-7d3a-9f00-0123456789ab"
+
+// refused asks, and checks that it is refused with one of some codes, as a problem must be.
+func (s *server) refused(what string, r *request, codes ...string) {
+	s.Helper()
+	a := s.do(r)
+	s.checkProblem(fmt.Sprintf("%s: %s %s", what, r.method, cut(r.path)), &a, codes...)
+}
+
+func (s *server) checkProblem(what string, a *answer, codes ...string) {
+	s.Helper()
+	var problem struct {
+		Type, Title, Detail, Code string
+		Status                    int
+		RequestID                 string `json:"request_id"`
+	}
+	if err := json.Unmarshal([]byte(a.text), &problem); err != nil {
+		s.Errorf("%s: %d without a problem: %s", what, a.status, cut(a.text))
+		return
+	}
+	switch {
+	case !slices.Contains(codes, problem.Code):
+		s.Errorf("%s: %d %s, not %v: %s", what, a.status, problem.Code, codes, cut(a.text))
+	case problem.Status != a.status, problem.Title == "", problem.Detail == "", problem.Type == "",
+		problem.RequestID == "", problem.RequestID != a.header.Get("X-Request-ID"),
+		a.header.Get("Content-Type") != "application/problem+json", a.header.Get("X-Content-Type-Options") != "nosniff":
+		s.Errorf("%s: the problem is not whole: %s %v", what, cut(a.text), a.header)
+	}
+}
+
+func cut(text string) string {
+	if len(text) > 300 {
+		return text[:300] + "…"
+	}
+	return text
+}
+
+// ask is a request to an operation, of things that are not there, which is well-formed but for its
+// body.
+func (op *operation) ask(secret string) *request {
+	r := &request{method: op.method, path: op.filled(nothing), secret: secret}
+	if op.RequestBody != nil {
+		r.body = "{}"
+	}
+	return r
+}
+
+// TestWhoAsks: each operation wants a credential that permits it, and comes from nowhere else.
+func TestWhoAsks(t *testing.T) {
+	onBoth(t, func(s *server) {
+		admin, _ := s.key("admin", "--role", "admin")
+		few, _ := s.key("few", "--scope", "stats:read")
+		others, _ := s.key("others", "--scope", "jobs:read")
+		short, _ := s.key("short", "--role", "admin", "--expires", "1s")
+		revoked, id := s.key("revoked", "--role", "admin")
+		s.command("key", "revoke", id)
+		time.Sleep(1100 * time.Millisecond) //nolint:forbidigo // a key expires by the clock of the database
+		_, all := s.document(admin)
+		for _, op := range all {
+			for what, secret := range map[string]string{
+				"no key": "", "a forged key": admin[:len(admin)-4] + "AAAA", "an expired key": short, "a revoked key": revoked, "half a key": admin[:9],
+			} {
+				if !op.isPublic() {
+					s.refused(what, op.ask(secret), "unauthenticated")
+				}
+			}
+			with := few
+			if op.Scope == "stats:read" {
+				with = others
+			}
+			if op.Scope != "" {
+				s.refused("another scope", op.ask(with), "forbidden")
+			}
+			r := op.ask(admin)
+			r.host = "evil.example"
+			s.refused("another host", r, "wrong_host")
+			if op.method == http.MethodGet {
+				continue
+			}
+			for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
+				r := op.ask(admin)
+				r.header = map[string]string{"Content-Type": kind}
+				s.refused("Content-Type "+kind, r, "unsupported_media_type")
+			}
+			r = op.ask(admin)
+			r.header = map[string]string{"Origin": "https://evil.example"}
+			s.refused("another site", r, "cross_origin")
+			r.header = map[string]string{"Sec-Fetch-Site": "cross-site"}
+			s.refused("another site", r, "cross_origin")
+		}
+	})
+}
+
+// TestMethods: a path has the methods of the document, and no other ones.
+func TestMethods(t *testing.T) {
+	onBoth(t, func(s *server) {
+		admin, _ := s.key("admin", "--role", "admin")
+		doc, _ := s.document(admin)
+		for path, has := range doc.Paths {
+			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"} {
+				if has[strings.ToLower(method)] != nil {
+					continue
+				}
+				op := &operation{path: path}
+				a := s.do(&request{method: method, path: op.filled(nothing), secret: admin})
+				// A fixed path may be an id of another one, such as GET /jobs/batch.
+				s.checkProblem(method+" "+path, &a, "method_not_allowed", "not_found", "invalid", "malformed")
+				if allow := a.header.Get("Allow"); a.status == http.StatusMethodNotAllowed && !allows(allow, has) {
+					s.Errorf("%s %s: Allow is %q", method, path, allow)
+				}
+			}
+		}
+	})
+}
+
+func allows(header string, has map[string]*operation) bool {
+	for method := range has {
+		if !strings.Contains(header, strings.ToUpper(method)) {
+			return false
+		}
+	}
+	return true
+}
+
+// things makes one of what paths name, and returns them by the parameters of paths.
+func (s *server) things(secret string) map[string]string {
+	s.Helper()
+	job := s.ok(post(secret, "/jobs", `{"kind":"mail","delay":"1h","key":"order-7"}`)).field("id")
+	s.ok(post(secret, "/schedules", `{"name":"nightly","cron":"30 2 * * *","job":{"kind":"report"}}`))
+	for path, body := range map[string]string{"limits/slack": `{"rate":"50/s"}`, "retention/classes/short": `{"completed":"1h"}`} {
+		s.ok(&request{
+			method: http.MethodPut, path: "/api/v1/" + path, secret: secret, body: body, header: map[string]string{"If-Match": "*"},
+		})
+	}
+	return map[string]string{
+		"/jobs/{id}": job, "{schedule}": "nightly", "{limit}": "slack", "{class}": "short", "{queue}": "default", "{kind}": "mail", "{key}": "order-7",
+	}
+}
+
+// among is the operation's path among things, and whether there is such a thing.
+func (op *operation) among(things map[string]string) (path string, is bool) {
+	path = op.path
+	for name, value := range things {
+		if to := strings.ReplaceAll(path, name, strings.ReplaceAll(name, name[strings.Index(name, "{"):], value)); to != path {
+			path, is = to, true
+		}
+	}
+	return (&operation{path: path}).filled(nothing), is
+}
+
+// TestBodies: no operation takes a body that is not what it says.
+func TestBodies(t *testing.T) {
+	onBoth(t, func(s *server) {
+		admin, _ := s.key("admin", "--role", "admin")
+		doc, all := s.document(admin)
+		things := s.things(admin)
+		for _, op := range all {
+			body := op.body(&doc)
+			if body == nil {
+				continue
+			}
+			try := func(what, text string, codes ...string) {
+				s.Helper()
+				r := op.ask(admin)
+				r.body, r.header = text, map[string]string{"If-Match": "*"}
+				path, is := op.among(things)
+				if r.path = path; !is {
+					codes = append(codes, "not_found", "worker_gone") // what it is about is looked for first
+				}
+				if op.ID == "job-fork" {
+					codes = append(codes, "not_found") // there is no such step
+				}
+				s.refused(what, r, codes...)
+			}
+			try("half an object", `{"a":`, "malformed")
+			try("no JSON", `hello`, "malformed")
+			try("more than an object", `{} {}`, "malformed")
+			try("no UTF-8", "{\"\xff\":1}", "malformed", "invalid")
+			try("a list", `[]`, "invalid", "malformed")
+			try("a text", `"x"`, "invalid", "malformed")
+			try("an unknown field", `{"no_such_field":1}`, "invalid")
+			try("much nested", `{"args":`+strings.Repeat("[", 200_000), "malformed", "invalid", "too_large")
+			try("much too large", `{"x":"`+strings.Repeat("x", 70<<20)+`"}`, "too_large")
+			for name, is := range body.Properties {
+				for what, value := range wrongValues(is.resolved(&doc)) {
+					if what == withNUL && slices.Contains(forPeople, name) {
+						continue
+					}
+					try("the field "+name+" "+what, fmt.Sprintf("{%q:%s}", name, value), "invalid", "malformed")
+				}
+			}
+			for _, name := range body.Required {
+				s.wantNamed(op, admin, name)
+			}
+		}
+	})
+}
+
+// wantNamed checks that it is said which field is missing.
+func (s *server) wantNamed(op *operation, secret, field string) {
+	s.Helper()
+	a := s.do(op.ask(secret))
+	if !strings.Contains(a.text, field) {
+		s.Errorf("%s without %s does not say so: %d %s", op.ID, field, a.status, cut(a.text))
+	}
+}
+
+// forPeople are texts of which the server keeps what it can: a NUL in an error must not keep a run
+// from failing.
+var forPeople = []string{"reason", "note", "error", "message", "stack"}
+
+const withNUL = "with NUL"
+
+// wrongValues are values that a field cannot have.
+func wrongValues(is *schema) map[string]string {
+	types := is.types()
+	if len(types) == 0 {
+		return nil // any
+	}
+	wrong := map[string]string{}
+	for name, value := range map[string]string{
+		"string": `"\u0000"`, "integer": `1.5`, "boolean": `true`, "array": `[]`, "object": `{"no_such_field":{}}`,
+	} {
+		if !slices.Contains(types, name) && (name != "integer" || !slices.Contains(types, "number")) {
+			wrong["as "+name] = value
+		}
+	}
+	if slices.Contains(types, "string") {
+		wrong[withNUL] = `"a\u0000b"`
+		wrong["without UTF-8"] = "\"\xff\xfe\""
+	}
+	if slices.Contains(types, "integer") {
+		wrong["too large"] = `99999999999999999999999`
+		wrong["no integer"] = `1.5`
+	}
+	return wrong
+}
+
+// TestParameters: no operation takes parameters that it does not know, or that cannot be.
+func TestParameters(t *testing.T) {
+	onBoth(t, func(s *server) {
+		admin, _ := s.key("admin", "--role", "admin")
+		_, all := s.document(admin)
+		for _, op := range all {
+			try := func(what, query string, codes ...string) {
+				s.Helper()
+				r := op.ask(admin)
+				r.path += "?" + query
+				s.refused(what, r, codes...)
+			}
+			try("an unknown parameter", "no_such=1", "invalid")
+			try("a namespace that cannot be", "namespace=a%00b", "invalid", "not_found", "malformed")
+			try("a query that is none", "%zz=1", "malformed", "invalid")
+			for _, p := range op.Parameters {
+				if p.In != "query" {
+					continue
+				}
+				wrong := []string{"%00", "%ff%fe"}
+				switch types := p.Schema.types(); {
+				case slices.Contains(types, "integer"), slices.Contains(types, "number"):
+					wrong = append(wrong, "x", "-1", "99999999999999999999999")
+				case slices.Contains(types, "boolean"):
+					wrong = append(wrong, "perhaps")
+				case len(p.Schema.Enum) > 0:
+					wrong = append(wrong, "no_such_value")
+				case p.Name == "cursor":
+					wrong = append(wrong, "x", "AAAAAAAA", url.QueryEscape(strings.Repeat("A", 5000)))
+				case p.Name == "wait" || strings.Contains(p.Schema.Format, "duration"):
+					wrong = append(wrong, "x", "-1s", "1e300h")
+				}
+				for _, value := range wrong {
+					try("the parameter "+p.Name, p.Name+"="+value, "invalid", "malformed", "not_found")
+				}
+			}
+		}
+	})
+}
+
+// TestPaths: nothing comes of paths that name what cannot be.
+func TestPaths(t *testing.T) {
+	onBoth(t, func(s *server) {
+		admin, _ := s.key("admin", "--role", "admin")
+		_, all := s.document(admin)
+		for _, op := range all {
+			if !op.hasPath() {
+				continue
+			}
+			for _, value := range []string{"%00", "a%00b", "%ff%fe", "..%2f%c0%ae", strings.Repeat("a", 5000)} {
+				r := op.ask(admin)
+				r.path = op.filled(value)
+				s.refused("the path "+cut(value), r, "invalid", "malformed", "not_found", "precondition_required", "worker_gone", "lease_lost")
+			}
+			// These may be names, which mean nothing to the server.
+			for _, value := range []string{
+				"..%2f..%2fetc%2fpasswd", "%2e%2e", "..%5c..", "'%20or%201=1--", "%20", "*", "{id}", "-1", "99999999999999999999", "%25s",
+			} {
+				r := op.ask(admin)
+				r.path = op.filled(value)
+				if a := s.do(r); a.status >= 400 {
+					s.checkProblem("the path "+value+" of "+op.ID, &a, "invalid", "malformed", "not_found", "conflict", "precondition_required",
+						"worker_gone", "lease_lost")
+				}
+			}
+		}
+		for _, path := range []string{
+			"/api/v1/../../etc/passwd", "/api/v2/jobs", "/api/v1/jobs/", "/API/V1/jobs", "/api/v1/%6a%6fbs/x/y/z", "/.git/config", "/%2e%2e/",
+		} {
+			s.refused("no path", &request{method: http.MethodGet, path: path, secret: admin}, "not_found")
+		}
+	})
+}
