@@ -29,6 +29,9 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 	access.Job = func(client, item any) (*store.Job, error) {
 		return client.(*Client).jobOfMany(item.(BatchItem)) //nolint:errcheck // always these
 	}
+	access.Child = func(ctx context.Context, client, item any) (*store.Enqueue, error) {
+		return client.(*Client).childOfItem(ctx, item.(BatchItem)) //nolint:errcheck // always these
+	}
 	access.EditJob = func(client any, job *store.Job, args []byte, opts any) error {
 		return client.(*Client).editJobOfMany(job, args, opts.([]EnqueueOption)) //nolint:errcheck // always these
 	}

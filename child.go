@@ -41,25 +41,43 @@ func (k Kind[In, Out]) child(run *Run, in In, opts []EnqueueOption) (*store.Enqu
 	if err != nil {
 		return nil, err
 	}
+	return run.client.asChild(run, spec)
+}
+
+// asChild makes an enqueue one of a child, which the journal of its parent writes.
+func (c *Client) asChild(ctx context.Context, spec *enqueueSpec) (*store.Enqueue, error) {
 	e := &spec.enqueue
+	kind := e.Job.Kind
 	switch {
 	case spec.unique != nil:
-		return nil, invalid("child", "kind %q: a child cannot have a unique key; remove the option Unique", k.name)
+		return nil, invalid("child", "kind %q: a child cannot have a unique key; remove the option Unique", kind)
 	case e.Job.Options.Key != "":
-		return nil, invalid("child", "kind %q: a child cannot have a business key; remove the option Key", k.name)
+		return nil, invalid("child", "kind %q: a child cannot have a business key; remove the option Key", kind)
 	case len(spec.wanted) > 0:
-		return nil, invalid("child", "kind %q: a child cannot have follow-ups; the run that waits for it can start them", k.name)
+		return nil, invalid("child", "kind %q: a child cannot have follow-ups; the run that waits for it can start them", kind)
 	case len(e.After) > 0:
-		return nil, invalid("child", "kind %q: a child cannot come after other jobs; wait for them, or start it later", k.name)
+		return nil, invalid("child", "kind %q: a child cannot come after other jobs; wait for them, or start it later", kind)
 	case e.KnownID:
-		return nil, invalid("child", "kind %q: the journal gives a child its id; remove the option JobID", k.name)
+		return nil, invalid("child", "kind %q: the journal gives a child its id; remove the option JobID", kind)
 	}
 	e.Job.Answers = true
 	// The journal writes it, after the middleware.
-	if err := run.client.passOne(run, spec, func(context.Context) error { return nil }); err != nil {
-		return nil, fmt.Errorf("child of kind %q: %w", k.name, err)
+	if err := c.passOne(ctx, spec, func(context.Context) error { return nil }); err != nil {
+		return nil, fmt.Errorf("child of kind %q: %w", kind, err)
 	}
 	return e, nil
+}
+
+// childOfItem is asChild of an item, for a run of a worker that is no Go program.
+func (c *Client) childOfItem(ctx context.Context, item BatchItem) (*store.Enqueue, error) {
+	if item.build == nil {
+		return nil, invalid("child", "it is missing; Kind.Item makes one")
+	}
+	spec, err := item.build(c)
+	if err != nil {
+		return nil, err
+	}
+	return c.asChild(ctx, spec)
 }
 
 // Wait waits until the child has finished, and returns its result, or a *JobError if it failed or

@@ -41,6 +41,10 @@ var Job func(client, item any) (*store.Job, error)
 // says.
 var EditJob func(client any, job *store.Job, args []byte, opts any) error
 
+// Child returns the enqueue of a holdfast.BatchItem of a *holdfast.Client as a child that answers
+// its parent, or why it cannot be one. The caller says whose child it is.
+var Child func(ctx context.Context, client, item any) (*store.Enqueue, error)
+
 // Gathers returns a holdfast.HandleOption for a handler that works several runs together.
 var Gathers func(g engine.Gatherer) any
 

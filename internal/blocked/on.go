@@ -71,12 +71,12 @@ func Wait(strands []On) *store.Wait {
 		}
 	}
 	slices.Sort(what)
-	w.For = text(slices.Compact(what))
+	w.For = Text(slices.Compact(what))
 	return w
 }
 
-// text is what people read of a wait.
-func text(what []string) []byte {
+// Text is what people read of a wait.
+func Text(what []string) []byte {
 	data, err := json.Marshal(map[string][]string{"waits_for": what})
 	if err != nil {
 		return nil

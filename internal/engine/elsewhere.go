@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -12,6 +13,9 @@ import (
 
 // Settings are those of the nodes of this engine.
 func (e *Engine) Settings() NodeConfig { return e.cfg.Node }
+
+// MaxJournal is how much a run may remember.
+func (e *Engine) MaxJournal() replay.JournalLimit { return e.cfg.MaxJournal }
 
 // Settle commits units of runs, and returns when it is known what became of all of them: each says
 // so itself, by its operations' errors, and one that could not be committed by the error of its

@@ -510,9 +510,19 @@ var layers = []layer{
 	{pattern: "server/internal/batches", imports: slices.Concat(ofServer, []string{"batch", "server/internal/jobs"}), tests: servers},
 	{pattern: "server/internal/messages", imports: ofServer, tests: slices.Concat(servers, []string{"server"})},
 	{
+		pattern: "server/internal/entries",
+		imports: slices.Concat(ofServer, []string{
+			"internal/access", "internal/journal", "internal/usercode", "internal/valid", "server/internal/jobs",
+		}),
+		tests: servers,
+	},
+	{
 		pattern: "server/internal/workers",
-		imports: slices.Concat(ofServer, []string{"internal/access", "internal/engine", "internal/usercode", "internal/valid"}),
-		tests:   slices.Concat(servers, []string{"maintain", "server", "store/sqlite", "store/postgres"}),
+		imports: slices.Concat(ofServer, []string{
+			"internal/access", "internal/blocked", "internal/engine", "internal/journal", "internal/outcome", "internal/usercode", "internal/valid",
+			"server/internal/entries",
+		}),
+		tests: slices.Concat(servers, []string{"maintain", "server", "store/sqlite", "store/postgres"}),
 	},
 	{pattern: "server/internal/limits", imports: slices.Concat(ofServer, []string{"limit"}), tests: servers},
 	{

@@ -25,6 +25,7 @@ const (
 	Conflict         Code = "conflict"
 	LeaseLost        Code = "lease_lost"
 	WorkerGone       Code = "worker_gone"
+	JournalFull      Code = "journal_full"
 	Changed          Code = "changed"
 	TooLarge         Code = "too_large"
 	MediaType        Code = "unsupported_media_type"
@@ -62,6 +63,7 @@ var codes = map[Code]meaning{
 	Conflict:         {http.StatusConflict, "The request contradicts what is stored", false},
 	LeaseLost:        {http.StatusConflict, "The lease is not the job's live lease", false},
 	WorkerGone:       {http.StatusGone, "The worker was declared dead, or has left", false},
+	JournalFull:      {http.StatusConflict, "The job remembers all it may", false},
 	Changed:          {http.StatusPreconditionFailed, "It was changed meanwhile", false},
 	TooLarge:         {http.StatusRequestEntityTooLarge, "The request is too large", false},
 	MediaType:        {http.StatusUnsupportedMediaType, "The request is not application/json", false},

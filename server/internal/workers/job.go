@@ -35,7 +35,7 @@ type WorkerJob struct {
 	TraceParent     views.Text        `json:"traceparent" doc:"Of the span in which it was enqueued"`
 	TraceState      views.Text        `json:"tracestate"`
 	Checkpoint      *WorkerCheckpoint `json:"checkpoint" doc:"What earlier attempts have left"`
-	Durable         bool              `json:"durable" doc:"It has a journal"`
+	Durable         bool              `json:"durable" doc:"It has a journal: read it before you go on"`
 	CancelRequested bool              `json:"cancel_requested" doc:"Of a durable one: it is to end, and may undo what it has done"`
 	CancelReason    views.Text        `json:"cancel_reason"`
 }
@@ -49,8 +49,8 @@ type WorkerCheckpoint struct {
 }
 
 // viewJob is a claimed job as its worker gets it. Who runs it sees its payloads.
-func (s *service) viewJob(ctx context.Context, c *store.Claimed) (WorkerJob, error) {
-	lease, err := s.lease(ctx, runOf(c))
+func (s *service) viewJob(ctx context.Context, w *worker, c *store.Claimed) (WorkerJob, error) {
+	lease, err := s.lease(ctx, w.runOf(c))
 	if err != nil {
 		return WorkerJob{}, err
 	}

@@ -3,8 +3,10 @@ package workers
 import (
 	"context"
 	"path"
+	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/outcome"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/server/internal/api"
@@ -43,6 +45,12 @@ func (s *service) outcome(ctx context.Context, at string, r *run, said *RunOutco
 		o.Reason = store.ReasonReleased
 	case doCancel:
 		o = cancelled(r, said, now)
+	case doPark:
+		o = r.outcome(store.Waiting)
+		o.Wait, err = said.wait(at, r.Job, s.engine.Store.Now())
+	case doHold:
+		o = r.outcome(store.Waiting)
+		outcome.Replace(o, outcome.Contradiction(usercode.CutError(said.Reason)))
 	}
 	if err != nil {
 		return nil, err
@@ -53,22 +61,8 @@ func (s *service) outcome(ctx context.Context, at string, r *run, said *RunOutco
 
 // fits refuses fields that say nothing of what is done, and what cannot be.
 func (said *RunOutcome) fits(at string) error {
-	for _, f := range []struct {
-		name string
-		set  bool
-		of   []string
-	}{
-		{"result", said.Result != nil, []string{doComplete}},
-		{"error", said.Error != "", []string{doFail}},
-		{"kind", said.Kind != "", []string{doFail}},
-		{"permanent", said.Permanent, []string{doFail}},
-		{"retry_after", said.RetryAfter != nil, []string{doFail}},
-		{"stack", said.Stack != "", []string{doFail}},
-		{"for", said.For != nil, []string{doSnooze}},
-		{"until", said.Until != nil, []string{doSnooze}},
-		{"reason", said.Reason != "", []string{doSnooze, doCancel}},
-	} {
-		if f.set && said.Do != f.of[0] && said.Do != f.of[len(f.of)-1] {
+	for _, f := range said.fields() {
+		if f.set && !slices.Contains(f.of, said.Do) {
 			return problem.Invalid(at+"/"+f.name, "it says nothing of what "+said.Do+" does")
 		}
 	}
@@ -79,14 +73,48 @@ func (said *RunOutcome) fits(at string) error {
 		return problem.Invalid(at+"/retry_after", "the failure is permanent, and not tried again")
 	case said.RetryAfter != nil && *said.RetryAfter < 0:
 		return problem.Invalid(at+"/retry_after", "it is negative")
+	case said.Do == doHold && said.Reason == "":
+		return problem.Invalid(at+"/reason", "it is missing")
 	case said.Do == doSnooze && (said.For == nil) == (said.Until == nil):
 		return problem.Invalid(at+"/for", "a snooze has either for or until")
+	case said.Do == doPark && said.For != nil && said.Until != nil:
+		return problem.Invalid(at+"/for", "a park has either for or until, or neither")
+	case said.Do == doPark && said.For == nil && said.Until == nil && len(said.Messages) == 0 && said.Count == 0 && !said.Failures:
+		return problem.Invalid(at+"/messages", "nothing would wake the run: a park has for, until, messages, count or failures")
 	case said.For != nil && *said.For < 0:
 		return problem.Invalid(at+"/for", "it is negative")
 	case said.Until != nil && (said.Until.UTC().Year() < 1970 || said.Until.UTC().Year() > 9999):
 		return problem.Invalid(at+"/until", "it is not between the years 1970 and 9999")
 	}
 	return nil
+}
+
+// field is one of an outcome that says something of some of what outcomes do.
+type field struct {
+	name string
+	set  bool
+	of   []string
+}
+
+func (said *RunOutcome) fields() []field {
+	parks := []string{doPark}
+	return []field{
+		{"result", said.Result != nil, []string{doComplete}},
+		{"error", said.Error != "", []string{doFail}},
+		{"kind", said.Kind != "", []string{doFail}},
+		{"permanent", said.Permanent, []string{doFail}},
+		{"retry_after", said.RetryAfter != nil, []string{doFail}},
+		{"stack", said.Stack != "", []string{doFail}},
+		{"for", said.For != nil, []string{doSnooze, doPark}},
+		{"until", said.Until != nil, []string{doSnooze, doPark}},
+		{"reason", said.Reason != "", []string{doSnooze, doCancel, doHold}},
+		{"messages", len(said.Messages) > 0, parks},
+		{"count", said.Count != 0, parks},
+		{"failures", said.Failures, parks},
+		{"seen", said.Seen != 0, parks},
+		{"waits_for", len(said.WaitsFor) > 0, parks},
+		{"journal", said.Journal != nil, []string{doComplete, doFail, doSnooze, doRelease, doCancel, doPark}},
+	}
 }
 
 // payload is JSON that a worker has sent; null is none.

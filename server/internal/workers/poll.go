@@ -90,7 +90,7 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 	}
 	answer := WorkerPoll{Mode: session.mode.String(), Jobs: make([]WorkerJob, len(jobs))}
 	for i := range jobs {
-		if answer.Jobs[i], err = s.viewJob(ctx, &jobs[i]); err != nil {
+		if answer.Jobs[i], err = s.viewJob(ctx, w, &jobs[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -376,8 +376,9 @@ func (p *poll) take(ctx context.Context, limit int, queues []store.QueueDemand) 
 func (p *poll) admit(ctx context.Context, jobs []store.Claimed) (may []store.Claimed, err error) {
 	var ends []*store.Unit
 	for i := range jobs {
-		if o := p.mayNotRun(&jobs[i]); o != nil {
+		if o := p.mayNotRun(p.worker, &jobs[i]); o != nil {
 			o.Carry(&jobs[i])
+			o.HasChildren = o.Durable
 			ends = append(ends, &store.Unit{Outcome: o})
 			continue
 		}
@@ -398,23 +399,29 @@ func (p *poll) admit(ctx context.Context, jobs []store.Claimed) (may []store.Cla
 // time.
 var lackingBackoff = store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25}
 
+// leftToOthers gives a job back for a while.
+func leftToOthers(why string) *store.Outcome {
+	return &store.Outcome{State: store.Scheduled, Reason: store.ReasonReleased, Delay: durableBackoff, Error: why}
+}
+
 // durableBackoff is how long a job that has a journal waits for a node that can go on with it.
 const durableBackoff = 10 * time.Second
 
 // mayNotRun is the outcome of a job that is not handed out; nil: it is. One that has a journal is
-// left to nodes that keep journals: without its steps a worker would do again what was done, and
-// end it without what compensates that.
-func (s *service) mayNotRun(c *store.Claimed) *store.Outcome {
+// left to who keeps journals: without its steps a worker would do again what was done. One that
+// compensates is left to Go nodes. Who keeps its journal sees to a cancel itself.
+func (s *service) mayNotRun(w *worker, c *store.Claimed) *store.Outcome {
 	now := s.engine.Store.Now()
 	switch {
-	case c.Durable:
-		return &store.Outcome{
-			State: store.Scheduled, Reason: store.ReasonReleased, Delay: durableBackoff,
-			Error: "it has a journal, which workers of the HTTP API do not keep: it needs a node whose program handles the kind " + c.Job.Kind,
-		}
-	case c.CancelRequested:
+	case c.Durable && w.Journal == 0:
+		return leftToOthers("it has a journal, which this worker does not keep: it needs a worker that does, or a node, whose program " +
+			"handles the kind " + c.Job.Kind)
+	case c.Job.Closing:
+		return leftToOthers("it undoes what it has done, which workers of the HTTP API do not: it needs a node whose program handles the kind " +
+			c.Job.Kind)
+	case c.CancelRequested && !c.Durable:
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: "cancelled before it started"}
-	case usercode.IsLate(&c.Job, now):
+	case usercode.IsLate(&c.Job, now) && !c.CancelRequested:
 		return &store.Outcome{
 			State: store.Failed, Reason: store.ReasonDeadline,
 			Error: "the deadline, " + c.Job.Options.Deadline.Format(time.RFC3339) + ", had passed before the attempt began",
@@ -425,11 +432,16 @@ func (s *service) mayNotRun(c *store.Claimed) *store.Outcome {
 		err = store.SealErrorJSON(c.Checkpoint.Value)
 	}
 	if lacks, is := errors.AsType[*store.MissingKeyError](err); is {
-		before := max(int(c.Lease.Number)-c.Job.Attempt, 0)
-		return &store.Outcome{
-			State: store.Waiting, Reason: store.ReasonCodecKey, Error: lacks.Error(),
-			Wait: &store.Wait{Until: now.Add(lackingBackoff.Delay(min(before, 30) + 1))},
-		}
+		return heldFor(lacks, c.Lease.Number, c.Job.Attempt, now)
 	}
 	return nil
+}
+
+// heldFor is the outcome of a job that waits for a server which has a key.
+func heldFor(lacks *store.MissingKeyError, lease int64, attempt int, now time.Time) *store.Outcome {
+	before := max(int(lease)-attempt, 0)
+	return &store.Outcome{
+		State: store.Waiting, Reason: store.ReasonCodecKey, Error: lacks.Error(),
+		Wait: &store.Wait{Until: now.Add(lackingBackoff.Delay(min(before, 30) + 1))},
+	}
 }

@@ -30,6 +30,7 @@ type NewWorker struct {
 	Version   string        `json:"version,omitempty" maxLength:"200" doc:"Of the program, for people" example:"2026-11-27"`
 	Kinds     []string      `json:"kinds" minItems:"1" maxItems:"200" doc:"What it runs: kind, or kind@version for jobs that are bound to one" example:"[\"mail\"]"`
 	Queues    []string      `json:"queues,omitempty" maxItems:"200" nullable:"false" doc:"Which queues it serves, also as name*; without it, all" example:"[\"default\"]"`
+	Journal   int           `json:"journal,omitempty" minimum:"1" maximum:"1" doc:"It keeps journals of this version (docs/journal-format.md), so that jobs which have one are handed to it"`
 	Slots     int           `json:"slots" minimum:"1" maximum:"1000" doc:"How many jobs it runs at once, at most" example:"10"`
 	DeadAfter *api.Duration `json:"dead_after,omitempty" doc:"How long it may be silent, 1s to 1h, as others are told; without it, as nodes of the server. The node that leads decides by its own setting"`
 }
@@ -79,7 +80,7 @@ func (s *service) register(ctx context.Context, c *api.Call, in *registerIn) (*a
 	}
 	// The node that leads goes by its own setting, which most often is that of this server.
 	beat := min(silent, s.engine.Settings().DeadAfter) / beats
-	w := &worker{Node: node, Namespace: namespace, Kinds: n.Kinds, Queues: n.Queues, Slots: n.Slots, Beat: beat}
+	w := &worker{Node: node, Namespace: namespace, Kinds: n.Kinds, Queues: n.Queues, Slots: n.Slots, Journal: n.Journal, Beat: beat}
 	token, err := s.token(ctx, w)
 	if err == nil && len(token) > maxToken {
 		err = problem.Invalid("/kinds", "the kinds and queues are too many or too long for the token of a worker; let several workers share them")

@@ -28,22 +28,38 @@ repeat: then what has happened is answered.`,
 		}
 	}
 	api.Register(a, op("complete", "Complete a run", "Its job has completed, with a result."), one(s, func(b *RunCompletes) *RunOutcome {
-		return &RunOutcome{Do: doComplete, Result: b.Result, Repeat: b.Repeat}
+		return &RunOutcome{Do: doComplete, Result: b.Result, Journal: b.Journal, Repeat: b.Repeat}
 	}))
 	api.Register(a, op("fail", "Fail a run",
 		"The job is tried again after its backoff, or after retry_after, or has failed if no attempt is left or permanent is set."),
 		one(s, func(b *RunFails) *RunOutcome {
 			return &RunOutcome{
-				Do: doFail, Error: b.Error, Kind: b.Kind, Permanent: b.Permanent, RetryAfter: b.RetryAfter, Stack: b.Stack, Repeat: b.Repeat,
+				Do: doFail, Error: b.Error, Kind: b.Kind, Permanent: b.Permanent, RetryAfter: b.RetryAfter, Stack: b.Stack, Journal: b.Journal, Repeat: b.Repeat,
 			}
 		}))
 	api.Register(a, op("snooze", "Let a run's job run again later", "The attempt does not count."), one(s, func(b *RunSnoozes) *RunOutcome {
-		return &RunOutcome{Do: doSnooze, For: b.For, Until: b.Until, Reason: b.Reason, Repeat: b.Repeat}
+		return &RunOutcome{Do: doSnooze, For: b.For, Until: b.Until, Reason: b.Reason, Journal: b.Journal, Repeat: b.Repeat}
 	}))
 	api.Register(a, op("release", "Give a run's job back", "It runs again at once, here or elsewhere. The attempt does not count."),
-		one(s, func(b *RunReleases) *RunOutcome { return &RunOutcome{Do: doRelease, Repeat: b.Repeat} }))
+		one(s, func(b *RunReleases) *RunOutcome {
+			return &RunOutcome{Do: doRelease, Journal: b.Journal, Repeat: b.Repeat}
+		}))
 	api.Register(a, op("cancel", "End a run's job as cancelled", "As who has asked for that wants it, or the run itself."),
-		one(s, func(b *RunCancels) *RunOutcome { return &RunOutcome{Do: doCancel, Reason: b.Reason, Repeat: b.Repeat} }))
+		one(s, func(b *RunCancels) *RunOutcome {
+			return &RunOutcome{Do: doCancel, Reason: b.Reason, Journal: b.Journal, Repeat: b.Repeat}
+		}))
+	api.Register(a, op("park", "Park a run",
+		`Its job waits without a slot. It is woken by the time, or by what is sent to it, whichever comes first; a message that the run does
+not know yet (seen) wakes it at once. The attempt does not count.`), one(s, func(b *RunParks) *RunOutcome {
+		return &RunOutcome{
+			Do: doPark, For: b.For, Until: b.Until, Messages: b.Messages, Count: b.Count, Failures: b.Failures, Seen: b.Seen,
+			WaitsFor: b.WaitsFor, Journal: b.Journal, Repeat: b.Repeat,
+		}
+	}))
+	api.Register(a, op("hold", "Hold a run whose code does not fit its journal",
+		"Its job waits until people resume or fork it, as that of a Go function does whose code asks for something else than its journal has."),
+		one(s, func(b *RunHolds) *RunOutcome { return &RunOutcome{Do: doHold, Reason: b.Reason, Repeat: b.Repeat} }))
+	s.registerJournal(a)
 	progress := op("progress", "Say how far a run is", "It replaces what was said before. The next attempt finds it as its checkpoint.")
 	progress.About = "It replaces what was said before, all of it. The next attempt finds it as its checkpoint. Saying it again does no harm."
 	api.Register(a, progress, s.progress)
@@ -51,6 +67,18 @@ repeat: then what has happened is answered.`,
 		"Each by itself, together in few transactions. Each has its answer, or its error, in the order of the request.")
 	many.Path, many.MaxBody = "/runs", maxRuns
 	api.Register(a, many, s.runs)
+}
+
+// registerJournal registers what a run does with its journal.
+func (s *service) registerJournal(a *api.API) {
+	at := api.Op{ID: "run-journal", Method: http.MethodGet, Path: "/runs/{lease}/journal", Tag: tag, Scope: access.Workers}
+	at.Summary, at.About = "Read the journal of a run", `What the job remembers, and what was sent to it, in pages of about 2 MiB. The worker that runs a job sees both.`
+	api.Register(a, at, s.readJournal)
+	at.ID, at.Method, at.MaxBody = "run-append", http.MethodPost, maxRun
+	at.Summary, at.About = "Append to the journal of a run", `All of it is stored, together with the children and signals in it, or nothing. The worker numbers the entries: after is the
+last that it knows. If the answer was lost send it again, with repeat: what was stored before is answered then, and nothing
+happens twice.`
+	api.Register(a, at, s.append)
 }
 
 // OfRun is what inputs about one run have.
@@ -85,6 +113,9 @@ func one[B any](s *service, as func(*B) *RunOutcome) func(context.Context, *api.
 		if err := said.fits(""); err != nil {
 			return nil, err
 		}
+		if err := s.lookDurable(ctx, r, said.Journal); err != nil {
+			return nil, err
+		}
 		var jobs records
 		if said.needsRecord() {
 			if jobs, err = s.records(ctx, []*run{r}); err != nil {
@@ -95,7 +126,13 @@ func one[B any](s *service, as func(*B) *RunOutcome) func(context.Context, *api.
 		if err != nil {
 			return nil, err
 		}
-		ended, err := s.settle(ctx, []*run{r}, []*store.Outcome{o})
+		var w *writes
+		if said.Journal != nil {
+			if w, err = s.writes(ctx, c, "/journal", r, said.Journal, said.Repeat); err != nil {
+				return nil, err
+			}
+		}
+		ended, err := s.settle(ctx, []*run{r}, []*store.Outcome{o}, []*writes{w})
 		if err != nil {
 			return nil, err
 		}
@@ -112,11 +149,11 @@ func viewEnded(o *store.Outcome) RunEnded {
 
 // settle commits outcomes. The errors are those of each, or why it is not known what became of
 // them.
-func (s *service) settle(ctx context.Context, runs []*run, outcomes []*store.Outcome) ([]error, error) {
+func (s *service) settle(ctx context.Context, runs []*run, outcomes []*store.Outcome, appends []*writes) ([]error, error) {
 	units := make([]*store.Unit, len(outcomes))
 	repeats := make([]bool, len(outcomes)) // as the worker says: the committer repeats, too
 	for i, o := range outcomes {
-		units[i], repeats[i] = &store.Unit{Outcome: o}, o.Repeat
+		units[i], repeats[i] = unit(appends[i], o), o.Repeat
 	}
 	errs, err := s.engine.Settle(ctx, units)
 	if err != nil {
@@ -125,12 +162,18 @@ func (s *service) settle(ctx context.Context, runs []*run, outcomes []*store.Out
 	nodes := map[int64]bool{}
 	for i, o := range outcomes {
 		if errs[i] == nil {
+			errs[i] = appends[i].refused()
+		}
+		if errs[i] == nil {
 			errs[i] = o.Err
 		}
 		if errs[i] == nil && !repeats[i] {
 			s.engine.EndedElsewhere(o, runs[i].Kind, runs[i].Attempt)
 		}
 		nodes[o.Lease.Node] = true
+		if errs[i] == nil {
+			s.sizes.forget(o.Lease)
+		}
 	}
 	s.hub.ended(nodes)
 	return errs, nil
@@ -174,6 +217,9 @@ func (s *service) runs(ctx context.Context, c *api.Call, in *runsIn) (*api.Body[
 		if err == nil {
 			err = said.fits(fmt.Sprintf("/outcomes/%d", i))
 		}
+		if err == nil {
+			err = s.lookDurable(ctx, r, said.Journal)
+		}
 		if err != nil {
 			refuse(i, err)
 			continue
@@ -186,33 +232,54 @@ func (s *service) runs(ctx context.Context, c *api.Call, in *runsIn) (*api.Body[
 	if err != nil {
 		return nil, err
 	}
-	var outcomes []*store.Outcome
-	var ending []*run
-	var places []int
+	e := endings{jobs: jobs}
 	for i, r := range runs {
 		if r == nil {
 			continue
 		}
-		o, err := s.outcome(ctx, fmt.Sprintf("/outcomes/%d", i), r, &in.Body.Outcomes[i], jobs.of(r.Lease))
-		if err != nil {
+		if err := s.ending(ctx, c, i, r, &in.Body.Outcomes[i], &e); err != nil {
 			refuse(i, err)
-			continue
 		}
-		ending, outcomes, places = append(ending, r), append(outcomes, o), append(places, i)
 	}
-	errs, err := s.settle(ctx, ending, outcomes)
+	errs, err := s.settle(ctx, e.runs, e.outcomes, e.appends)
 	if err != nil {
 		return nil, err
 	}
-	for i, at := range places {
+	for i, at := range e.places {
 		if errs[i] != nil {
 			refuse(at, errs[i])
 			continue
 		}
-		ended := viewEnded(outcomes[i])
+		ended := viewEnded(e.outcomes[i])
 		answer.Runs[at].Ended = &ended
 	}
 	return &api.Body[RunsSettled]{Body: answer}, nil
+}
+
+// endings are runs that end together, and what each appends.
+type endings struct {
+	jobs     records
+	runs     []*run
+	outcomes []*store.Outcome
+	appends  []*writes
+	places   []int // in the request
+}
+
+// ending adds how a run ends, which is number i of a request.
+func (s *service) ending(ctx context.Context, c *api.Call, i int, r *run, said *RunOutcome, to *endings) error {
+	at := fmt.Sprintf("/outcomes/%d", i)
+	o, err := s.outcome(ctx, at, r, said, to.jobs.of(r.Lease))
+	if err != nil {
+		return err
+	}
+	var w *writes
+	if said.Journal != nil {
+		if w, err = s.writes(ctx, c, at+"/journal", r, said.Journal, said.Repeat); err != nil {
+			return err
+		}
+	}
+	to.runs, to.outcomes, to.appends, to.places = append(to.runs, r), append(to.outcomes, o), append(to.appends, w), append(to.places, i)
+	return nil
 }
 
 // RunProgressed is a run whose progress was noted.

@@ -31,6 +31,7 @@ type service struct {
 	sessions sessions
 	settings settings
 	limits   limitCache
+	sizes    sizes
 }
 
 // on is the service on the store of the client of a call: all clients of a server have the same.
@@ -76,7 +77,7 @@ func (s *service) worker(ctx context.Context, c *api.Call, in *OfWorker) (*worke
 	if err != nil {
 		return nil, err
 	}
-	same, err := json.Marshal([]any{w.Namespace, w.Kinds, w.Queues})
+	same, err := json.Marshal([]any{w.Namespace, w.Kinds, w.Queues, w.Journal})
 	w.serves = string(same)
 	return w, err
 }

@@ -15,6 +15,8 @@ type worker struct {
 	Kinds     []string `json:"k"`
 	Queues    []string `json:"q,omitempty"` // names, or patterns; none: all
 	Slots     int      `json:"s"`
+	// Journal is the version of the format in which it keeps journals; 0: it keeps none.
+	Journal int `json:"j,omitempty"`
 	// Beat is after how long it beats again.
 	Beat time.Duration `json:"b"`
 
@@ -33,14 +35,17 @@ type run struct {
 	// Durable and the following are as those of store.Outcome.
 	Durable, HasSuccessors, Answers, HasKey, HasUnique, HasOrdering bool
 	CancelRequested                                                 bool // before it began
+	// Remembers tells that the worker keeps journals: the run may have appended to its own.
+	Remembers bool
 }
 
-func runOf(c *store.Claimed) *run {
+func (w *worker) runOf(c *store.Claimed) *run {
 	o := c.Outcome(0)
 	return &run{
 		Lease: c.Lease, Namespace: o.Namespace, Queue: o.Queue, Kind: c.Job.Kind, Attempt: c.Job.Attempt,
 		Started: c.ClaimedAt, Parent: o.Parent, Gate: o.Gate, Durable: o.Durable, HasSuccessors: o.HasSuccessors, Answers: o.Answers,
 		HasKey: o.HasKey, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, CancelRequested: c.CancelRequested,
+		Remembers: w.Journal > 0,
 	}
 }
 
@@ -55,7 +60,7 @@ func (r *run) outcome(state store.State) *store.Outcome {
 
 // flags are the flags of the run, in an order that never changes.
 func (r *run) flags() []*bool {
-	return []*bool{&r.Durable, &r.HasSuccessors, &r.Answers, &r.HasKey, &r.HasUnique, &r.HasOrdering, &r.CancelRequested}
+	return []*bool{&r.Durable, &r.HasSuccessors, &r.Answers, &r.HasKey, &r.HasUnique, &r.HasOrdering, &r.CancelRequested, &r.Remembers}
 }
 
 // runForm is the first byte of what the token of a run carries.

@@ -19,7 +19,7 @@ func someRun() *run {
 		Lease:     store.Lease{Job: store.ID{1, 2, 3}, Number: 1 << 40, Node: 9, Claim: 1 << 61, Slot: 59},
 		ClaimedAt: time.UnixMilli(1_800_000_000_123), Durable: true, HasSuccessors: true, CancelRequested: true,
 	}
-	return runOf(&c)
+	return (&worker{Journal: 1}).runOf(&c)
 }
 
 // TestRunToken: what a token carries is what outcomes have to carry.
