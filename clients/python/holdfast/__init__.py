@@ -6,6 +6,7 @@ need nothing but the standard library, and speak the HTTP API of the server
 """
 
 from .client import Client, Job
+from .durable import Child, Context
 from .errors import (
     Cancelled,
     Conflict,
@@ -13,32 +14,44 @@ from .errors import (
     HoldfastError,
     Invalid,
     JobEnded,
+    JournalFull,
     LeaseLost,
+    MessageInvalid,
     NotAllEnqueued,
     NotFound,
     Permanent,
     Snooze,
+    StepFailed,
+    Unauthenticated,
     Unavailable,
+    WaitTimeout,
     WorkerGone,
 )
 from .worker import Run, Worker
 
 __all__ = [
     "Cancelled",
+    "Child",
     "Client",
     "Conflict",
+    "Context",
     "Forbidden",
     "HoldfastError",
     "Invalid",
     "Job",
     "JobEnded",
+    "JournalFull",
     "LeaseLost",
+    "MessageInvalid",
     "NotAllEnqueued",
     "NotFound",
     "Permanent",
     "Run",
     "Snooze",
+    "StepFailed",
+    "Unauthenticated",
     "Unavailable",
+    "WaitTimeout",
     "Worker",
     "WorkerGone",
 ]

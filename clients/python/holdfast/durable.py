@@ -17,20 +17,19 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import durations
+from .client import job_body
 from .errors import (
     Cancelled,
     Conflict,
     HoldfastError,
-    Invalid,
     JobEnded,
-    JournalFull,
     LeaseLost,
     MessageInvalid,
     NotFound,
     Permanent,
     Snooze,
     StepFailed,
+    Unavailable,
     WaitTimeout,
     WorkerGone,
 )
@@ -241,6 +240,8 @@ class Context:
         on_close is what becomes of it if this job ends first: cancel, abandon or
         terminate. options are those of Client.enqueue, but key, id and unique.
         """
+        if wrong := {"id", "key", "unique", "after", "follow_ups"} & set(options):
+            raise TypeError(f"a child has no option {wrong.pop()}")
         with self._operation(f"child {kind!r}"):
             path, entries = self._enter(kind, ("child", "received"))
             for entry in entries:
@@ -248,7 +249,8 @@ class Context:
                     return Child(self, entry["data"]["id"], kind, path)
             self._may_begin()
             self._flush()
-            job = {"kind": kind, "args": _checked(args, f"the args of child {kind}"), **_job_options(options)}
+            job = job_body(kind, _checked(args, f"the args of child {kind}"), options)
+            del job["id"]  # the journal gives it one
             entry = self._memory.record("child", path, kind, job=job)
             if on_close:
                 entry["on_close"] = on_close
@@ -442,22 +444,20 @@ class Context:
     def _read(self) -> None:
         """Read the journal and the inbox, once."""
         self._fresh, self._unread = True, False
-        self._pages(after=0)
+        self._pages()
 
     def _look(self) -> None:
         """Read the inbox, if it was not."""
         if self._unread:
             self._unread = False
-            self._pages(after=self._memory.last)
+            self._pages()
 
-    def _pages(self, after: int) -> None:
+    def _pages(self) -> None:
         more = True
         while more:
-            query = {"after": str(after), "seen": str(self._memory.seen)}
-            page = self._request("GET", lambda _: self._run.request("GET", "journal", query=query))
-            if after == self._memory.last:
-                self._memory.read(page)
-            after = self._memory.last
+            query = {"after": str(self._memory.last), "seen": str(self._memory.seen)}
+            page = self._request(lambda _: self._run.request("GET", "journal", query=query))
+            self._memory.read(page)
             self._set_clock(page["now"])
             more = page["more"]
 
@@ -468,7 +468,7 @@ class Context:
             portion = _portion(self._memory.pending)
             body = {"after": self._memory.last, "entries": portion}
             try:
-                answer = self._request("POST", lambda again: self._run.request("POST", "journal", {**body, "repeat": again}))
+                answer = self._request(lambda again: self._run.request("POST", "journal", {**body, "repeat": again}))
             except HoldfastError as error:
                 self._memory.pending.clear()
                 if not (refusable and isinstance(error, (NotFound, Conflict))):
@@ -480,9 +480,12 @@ class Context:
             made = answer["entries"]
         return made
 
-    def _request(self, _method: str, make: Callable[[bool], Any]) -> Any:
+    def _request(self, make: Callable[[bool], Any]) -> Any:
         try:
             return self._run.repeat(make)
+        except Unavailable as error:  # the worker ends
+            self._run.lost = True
+            raise self._leave(None) from error
         except (LeaseLost, WorkerGone) as error:
             self._run.stop(Cancelled("the run was lost"), lost=True)
             raise self._leave(None) from error
@@ -544,7 +547,7 @@ class Context:
         try:
             while len(portion := _portion(pending)) < len(pending):
                 body = {"after": self._memory.last, "entries": portion}
-                answer = self._request("POST", lambda again: self._run.request("POST", "journal", {**body, "repeat": again}))
+                answer = self._request(lambda again: self._run.request("POST", "journal", {**body, "repeat": again}))
                 pending = self._memory.pending = pending[len(portion) :]
                 self._memory.last = answer["last"]
         except Leave:
@@ -615,15 +618,3 @@ def _time(text: str) -> datetime.datetime:
 
 def _text(at: datetime.datetime) -> str:
     return at.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
-
-
-def _job_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a job that options are, with durations as the API has them."""
-    fields = {name: value for name, value in options.items() if value is not None}
-    for name in ("delay", "timeout", "heartbeat_timeout"):
-        if isinstance(fields.get(name), (int, float)):
-            fields[name] = durations.text(fields[name])
-    for name in ("run_at", "deadline"):
-        if isinstance(fields.get(name), datetime.datetime):
-            fields[name] = fields[name].isoformat()
-    return fields

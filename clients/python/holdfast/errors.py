@@ -29,6 +29,10 @@ class Forbidden(HoldfastError):
     """The credential is missing, not valid, or may not do this."""
 
 
+class Unauthenticated(Forbidden):
+    """The credential is missing, or not valid, as may be for a moment while it is replaced."""
+
+
 class NotFound(HoldfastError):
     """There is no such thing, or not for this credential."""
 
@@ -39,6 +43,10 @@ class Conflict(HoldfastError):
 
 class LeaseLost(Conflict):
     """The run is not the job's any more: it runs elsewhere, or has ended."""
+
+
+class JournalFull(Conflict):
+    """The job remembers all it may: split the work into children."""
 
 
 class WorkerGone(HoldfastError):
@@ -58,6 +66,36 @@ class JobEnded(Exception):
         self.state = state
         self.reason = reason
         self.error = error
+
+
+class StepFailed(Exception):
+    """A step has failed, the same when it happens and when it is replayed.
+
+    message is the text of its error, kind the type; attempts is how often it
+    was tried; permanent says that trying again does not help.
+    """
+
+    def __init__(self, step: str, message: str, kind: str, attempts: int, permanent: bool) -> None:
+        super().__init__(f"step {step}: {message}")
+        self.step = step
+        self.message = message
+        self.kind = kind
+        self.attempts = attempts
+        self.permanent = permanent
+
+
+class WaitTimeout(Exception):
+    """What a durable function has waited for did not come in time."""
+
+
+class MessageInvalid(Exception):
+    """A signal that was received could not be decoded."""
+
+    def __init__(self, signal: str, message: int, problem: str) -> None:
+        super().__init__(f"signal {signal} (message {message}) does not decode: {problem}")
+        self.signal = signal
+        self.message = message
+        self.problem = problem
 
 
 class NotAllEnqueued(Exception):
@@ -104,7 +142,11 @@ def of_problem(status: int, problem: dict) -> HoldfastError:
         kind: type[HoldfastError] = WorkerGone
     elif code == "lease_lost":
         kind = LeaseLost
-    elif status in (401, 403):
+    elif code == "journal_full":
+        kind = JournalFull
+    elif status == 401:
+        kind = Unauthenticated
+    elif status == 403:
         kind = Forbidden
     elif status == 404:
         kind = NotFound

@@ -12,7 +12,7 @@ import time
 import urllib.parse
 from typing import Any, Callable
 
-from .errors import HoldfastError, Unavailable, of_problem
+from .errors import HoldfastError, Unauthenticated, Unavailable, of_problem
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 5.0
@@ -81,19 +81,31 @@ class Transport:
         return self._read(answer.status, answer.getheader("Retry-After"), text)
 
     def repeat(
-        self, make: Callable[[bool], Any], *, until: Callable[[], bool] | None = None, within: float | None = None
+        self,
+        make: Callable[[bool], Any],
+        *,
+        until: Callable[[], bool] | None = None,
+        within: float | None = None,
+        refused: float = 0.0,
     ) -> Any:
         """Make a request again and again while no server answers.
 
         make is told whether it was made before; until ends it, and so does the
         time within, in seconds from the first failure on; then the last error
-        is raised.
+        is raised. refused is for how many seconds it is repeated while the
+        credential is not accepted, as while it is replaced.
         """
-        pause, again, end = _FIRST_PAUSE, False, None
+        pause, again, end, trust = _FIRST_PAUSE, False, None, None
         while True:
             try:
                 return make(again)
-            except Unavailable as error:
+            except (Unavailable, Unauthenticated) as error:
+                if isinstance(error, Unavailable):
+                    trust = None
+                elif trust is None:
+                    trust = time.monotonic() + refused
+                if trust is not None and time.monotonic() >= trust:
+                    raise
                 if not again and within is not None:
                     end = time.monotonic() + within
                 again = True

@@ -22,7 +22,19 @@ from typing import Any
 
 from . import durations
 from .client import Client
-from .errors import Cancelled, HoldfastError, NotFound, Permanent, Snooze, Unavailable, WorkerGone
+from .durable import Context
+from .errors import (
+    Cancelled,
+    HoldfastError,
+    JournalFull,
+    NotFound,
+    Permanent,
+    Snooze,
+    StepFailed,
+    Unauthenticated,
+    Unavailable,
+    WorkerGone,
+)
 
 _LONGEST_POLL = 3.0  # a worker that is to stop waits for the end of its poll
 _MOST_OUTCOMES = 100
@@ -31,8 +43,12 @@ _LARGEST_BATCH = 8 << 20
 _LONGEST_REASON = 1000
 _LONGEST_TEXT = 64 << 10  # of errors and stacks
 _MOST_JOBS = 240
+_TRUST = 60.0  # seconds for which a credential may not be accepted
+_OVER = ("lease_lost", "worker_gone", "not_found")  # what a run is refused with that is not its job's any more
+_JOURNAL = 1  # the version of the format in which journals are kept
 
 Handler = Callable[["Run", Any], Any]
+Function = Callable[[Context, Any], Any]
 
 
 class Run:
@@ -42,6 +58,7 @@ class Run:
         self._worker = worker
         self._stop = threading.Event()
         self._why: Exception | None = None
+        self._paused = False
         self.job = job
         """The job as the API describes it."""
         self.lease: str = job["lease"]
@@ -80,10 +97,24 @@ class Run:
         """Say how far the run is; value is what the next attempt finds as its checkpoint."""
         self.check()
         body = {"percent": percent, "message": message, "value": value}
-        worker = self._worker
-        worker.client.transport.repeat(
-            lambda _: worker.call(f"/runs/{self.lease}/progress", body), until=lambda: self.is_stopped
-        )
+        self._worker.repeat(lambda _: self.request("POST", "progress", body), until=lambda: self.is_stopped)
+
+    @property
+    def is_to_pause(self) -> bool:
+        """Whether a durable function is to leave at its next operation: for a pause, or as the worker stops."""
+        return self._paused or self._worker.is_stopping
+
+    def pause(self) -> None:
+        """Let a durable function leave at its next operation."""
+        self._paused = True
+
+    def request(self, method: str, what: str, body: Any = None, *, query: dict[str, str] | None = None) -> Any:
+        """Make a request about the run."""
+        return self._worker.call(f"/runs/{self.lease}/{what}", body, method=method, query=query or {})
+
+    def repeat(self, make: Callable[[bool], Any]) -> Any:
+        """Make a request until a server answers, or the run is over here."""
+        return self._worker.repeat(make, until=lambda: self.lost or self._worker.is_over)
 
     def stop(self, why: Exception, *, lost: bool = False) -> None:
         """Stop the run."""
@@ -121,6 +152,7 @@ class Worker:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self.dead_after, self.stop_timeout = dead_after, stop_timeout
         self._handlers: dict[str, Handler] = {}
+        self._functions: dict[str, Function] = {}
         self._lock = threading.Lock()  # guards the fields below
         self._runs: dict[str, Run] = {}  # by their leases, until their outcome is answered
         self._polling = 0
@@ -136,17 +168,47 @@ class Worker:
         """Make a function the handler of a kind: it gets the run and the args, and returns the result."""
 
         def register(function: Handler) -> Handler:
-            if kind in self._handlers:
-                raise ValueError(f"the kind {kind} has a handler")
+            self._check_new(kind)
             self._handlers[kind] = function
             return function
 
         return register
 
-    def call(self, path: str, body: Any = None, **how: Any) -> Any:
+    def function(self, kind: str) -> Callable[[Function], Function]:
+        """Make a function the durable function of a kind: it gets its context and the args.
+
+        What it does with its context is remembered: see Context.
+        """
+
+        def register(function: Function) -> Function:
+            self._check_new(kind)
+            self._functions[kind] = function
+            return function
+
+        return register
+
+    def _check_new(self, kind: str) -> None:
+        if kind in self._handlers or kind in self._functions:
+            raise ValueError(f"the kind {kind} has a handler")
+
+    def call(self, path: str, body: Any = None, *, method: str = "POST", **how: Any) -> Any:
         """Make a request about the worker, or one of its runs."""
         query = self.client.scoped(how.pop("query", {}))
-        return self.client.transport.call("POST", path, body, query=query, **how)
+        return self.client.transport.call(method, path, body, query=query, **how)
+
+    def repeat(self, make: Callable[[bool], Any], until: Callable[[], bool]) -> Any:
+        """Make a request until a server answers it; a credential that is not accepted may be for a while."""
+        return self.client.transport.repeat(make, until=until, refused=_TRUST)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the worker is to stop."""
+        return self._stopping.is_set()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the worker sends nothing more."""
+        return self._over.is_set()
 
     def stop(self) -> None:
         """Let the worker stop, as SIGTERM does. run returns once it has."""
@@ -157,8 +219,8 @@ class Worker:
 
         signals: listen to these, which only the main thread can.
         """
-        if not self._handlers:
-            raise ValueError("a worker needs a handler; make one with @worker.handler(kind)")
+        if not self._handlers and not self._functions:
+            raise ValueError("a worker needs a handler; make one with @worker.handler(kind) or @worker.function(kind)")
         before = {}
         if signals:
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -202,7 +264,9 @@ class Worker:
     # Register, and again once the worker was declared dead.
 
     def _register(self) -> None:
-        body: dict[str, Any] = {"name": self.name, "kinds": sorted(self._handlers), "slots": self.slots}
+        body: dict[str, Any] = {"name": self.name, "kinds": sorted([*self._handlers, *self._functions]), "slots": self.slots}
+        if self._functions:
+            body["journal"] = _JOURNAL
         if self.client.namespace:
             body["namespace"] = self.client.namespace
         if self.queues is not None:
@@ -211,8 +275,7 @@ class Worker:
             body["version"] = self.version
         if self.dead_after is not None:
             body["dead_after"] = durations.text(self.dead_after)
-        transport = self.client.transport
-        answer = transport.repeat(lambda _: self.call("/workers", body), until=self._stopping.is_set)
+        answer = self.repeat(lambda _: self.call("/workers", body), until=self._stopping.is_set)
         with self._lock:
             self._token = answer["worker"]
             self._beat_every = durations.seconds(answer["beat_every"])
@@ -260,7 +323,6 @@ class Worker:
                 self._begin(job, token)
 
     def _poll(self, token: str, number: int, want: int) -> list[dict[str, Any]]:
-        transport = self.client.transport
         with self._lock:
             self._polling = number
 
@@ -272,7 +334,7 @@ class Worker:
             return self.call(f"/workers/{token}/poll", body, query=query, wait=wait, timeout=patience)
 
         try:
-            answer = transport.repeat(make, until=lambda: self._stopping.is_set() or self._current() != token)
+            answer = self.repeat(make, until=lambda: self._stopping.is_set() or self._current() != token)
         except (WorkerGone, NotFound):
             self._gone(token)
             return []
@@ -322,13 +384,14 @@ class Worker:
         version = run.job["version"]
         name = f"{run.kind}@{version}" if version else run.kind
         try:
+            if name in self._functions:
+                return self._remembering(run, self._functions[name])
+            if run.job["durable"]:
+                return {"do": "hold", "reason": f"the handler of {name} keeps no journal, and the job has one"}
             result = self._handlers[name](run, run.args)
             if isinstance(run._why, TimeoutError):
                 raise run._why
-            size = len(json.dumps(result, allow_nan=False))
-            if size > _LARGEST_RESULT:
-                raise Permanent(f"the result has {size} bytes; a result has {_LARGEST_RESULT} at the most")
-            run.size = size
+            run.size = _checked_size(result)
             return {"do": "complete", "result": result}
         except Snooze as snooze:
             outcome: dict[str, Any] = {"do": "snooze"}
@@ -341,11 +404,25 @@ class Worker:
             return outcome
         except Cancelled as cancelled:
             reason = str(cancelled)[:_LONGEST_REASON]
-            return {"do": "cancel", "reason": reason} if reason else {"do": "cancel"}
-        except Permanent as failed:
-            return {**_failure(failed), "permanent": True}
+            outcome = {"do": "cancel", "reason": reason} if reason else {"do": "cancel"}
+            return _with_journal(outcome, cancelled)
+        except (Permanent, JournalFull) as failed:
+            return _with_journal({**_failure(failed), "permanent": True}, failed)
+        except StepFailed as failed:
+            return _with_journal({**_failure(failed), "permanent": failed.permanent}, failed)
         except BaseException as failed:  # whatever a handler raises is about its job
             return _failure(failed)
+
+    def _remembering(self, run: Run, function: Function) -> dict[str, Any]:
+        """Run a durable function, and return its outcome."""
+        outcome = Context(run).outcome(function)
+        if outcome is None:
+            run.lost = True
+            return {"do": "release"}  # which is not sent
+        if outcome["do"] == "complete":
+            run.size = _checked_size(outcome["result"])
+        run.size += len(json.dumps(outcome.get("journal")))
+        return outcome
 
     def _forget(self, run: Run) -> None:
         with self._lock:
@@ -381,7 +458,7 @@ class Worker:
                 if refused is not None and refused.get("retryable") and not self._over.is_set():
                     left.append((run, outcome))
                     continue
-                if refused is not None and refused["status"] not in (404, 409, 410) and outcome["do"] != "fail":
+                if refused is not None and refused["code"] not in _OVER and outcome["do"] != "fail":
                     said = f"the outcome ({outcome['do']}) was refused: {refused['detail']}"
                     left.append((run, {"lease": run.lease, "do": "fail", "error": said[:_LONGEST_TEXT]}))
                     continue
@@ -400,13 +477,13 @@ class Worker:
             return self.call("/runs", {"outcomes": outcomes})
 
         try:
-            answer = self.client.transport.repeat(make, until=self._over.is_set)
+            answer = self.repeat(make, until=self._over.is_set)
         except Unavailable as error:
-            return [{"status": 404, "detail": str(error)}] * len(batch)  # the worker ends: the jobs run again
+            return [{"code": "not_found", "detail": str(error)}] * len(batch)  # the worker ends: the jobs run again
         except Exception as error:
             if len(batch) > 1:  # one of them cannot be sent
                 return [answer for one in batch for answer in self._sent([one], again)]
-            return [{"status": 422, "detail": str(error)}]
+            return [{"code": "invalid", "detail": str(error)}]
         return [one["error"] for one in answer["runs"]]
 
     # Beat.
@@ -427,13 +504,16 @@ class Worker:
         except (WorkerGone, NotFound):
             self._gone(token)
             return
-        except Unavailable:
+        except (Unavailable, Unauthenticated):
             return  # the next one may come through
         with self._lock:
             known = dict(self._runs)
         for cancel in answer["cancel"]:
             if run := known.get(cancel["lease"]):
                 run.stop(Cancelled(cancel["reason"] or ""))
+        for lease in answer["pause"]:
+            if run := known.get(lease):
+                run.pause()
         for lease in answer["lost"]:
             if run := known.get(lease):
                 run.stop(Cancelled("the run was lost"), lost=True)
@@ -470,6 +550,19 @@ class Worker:
             transport.repeat(lambda _: self.call(f"/workers/{token}/leave"), within=5.0)
         except HoldfastError:
             pass  # it is declared dead, and holds nothing
+
+
+def _checked_size(result: Any) -> int:
+    size = len(json.dumps(result, allow_nan=False))
+    if size > _LARGEST_RESULT:
+        raise Permanent(f"the result has {size} bytes; a result has {_LARGEST_RESULT} at the most")
+    return size
+
+
+def _with_journal(outcome: dict[str, Any], error: BaseException) -> dict[str, Any]:
+    """Add what a durable function has decided before it ended with an error."""
+    journal = getattr(error, "journal", None)
+    return {**outcome, "journal": journal} if journal else outcome
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
