@@ -11,10 +11,14 @@
 //	          numbers of their own
 //	hub       polls that wait for jobs
 //	limited   slots and permits of limits, for claims of a worker that limits concern
+//	weight    how much a poll answers
 //	run       outcomes and progress
+//	park      what parked runs wait for
+//	journal   what a run remembers, in pages; append: what it adds; sizes: how much that is
 //
 // # Imports
 //
-// Of ours, the root package for a client, internal/access, internal/cli/views, internal/outcome,
-// internal/usercode, server/access, store, and server/internal/api with what that stands on.
+// Of ours, the root package for a client, internal/access, internal/blocked, internal/cli/views,
+// internal/engine, internal/journal, internal/outcome, internal/usercode, internal/valid,
+// server/access, store, server/internal/entries, and server/internal/api with what that stands on.
 package workers

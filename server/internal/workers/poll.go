@@ -80,7 +80,7 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 		return nil, context.Cause(ctx)
 	}
 	defer end()
-	p := &poll{service: s, worker: w, session: session, want: in.Body.Want, seq: in.Body.Seq}
+	p := &poll{service: s, worker: w, session: session, want: session.fits(in.Body.Want), seq: in.Body.Seq}
 	jobs, err := p.serve(own, wait, in.Body.Repeat)
 	if err == nil && own.Err() != nil && ctx.Err() == nil && len(jobs) == 0 {
 		err = problem.New(problem.Conflict, "another poll of this worker has come: a worker sends one after the other")
@@ -88,6 +88,7 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 	if err != nil {
 		return nil, err
 	}
+	jobs = p.fitting(ctx, jobs)
 	answer := WorkerPoll{Mode: session.mode.String(), Jobs: make([]WorkerJob, len(jobs))}
 	for i := range jobs {
 		if answer.Jobs[i], err = s.viewJob(ctx, w, &jobs[i]); err != nil {

@@ -155,6 +155,10 @@ func (s *service) settle(ctx context.Context, runs []*run, outcomes []*store.Out
 	for i, o := range outcomes {
 		units[i], repeats[i] = unit(appends[i], o), o.Repeat
 	}
+	fresh, err := s.freshRepeats(ctx, runs, repeats)
+	if err != nil {
+		return nil, err
+	}
 	errs, err := s.engine.Settle(ctx, units)
 	if err != nil {
 		return nil, err
@@ -167,7 +171,7 @@ func (s *service) settle(ctx context.Context, runs []*run, outcomes []*store.Out
 		if errs[i] == nil {
 			errs[i] = o.Err
 		}
-		if errs[i] == nil && !repeats[i] {
+		if errs[i] == nil && (!repeats[i] || fresh[o.Lease.Job]) {
 			s.engine.EndedElsewhere(o, runs[i].Kind, runs[i].Attempt)
 		}
 		nodes[o.Lease.Node] = true
@@ -177,6 +181,27 @@ func (s *service) settle(ctx context.Context, runs []*run, outcomes []*store.Out
 	}
 	s.hub.ended(nodes)
 	return errs, nil
+}
+
+// freshRepeats are the jobs of those runs that end now, although their outcomes were sent before:
+// they have not arrived, and are to be counted.
+func (s *service) freshRepeats(ctx context.Context, runs []*run, repeats []bool) (map[store.ID]bool, error) {
+	var asked []*run
+	for i, r := range runs {
+		if repeats[i] {
+			asked = append(asked, r)
+		}
+	}
+	jobs, err := s.records(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	fresh := map[store.ID]bool{}
+	for _, r := range asked {
+		now := jobs.of(r.Lease)
+		fresh[r.Job] = now != nil && now.State == store.Running
+	}
+	return fresh, nil
 }
 
 type runsIn struct {

@@ -25,6 +25,8 @@ type session struct {
 	// knows.
 	runs map[store.Lease]place
 
+	heaviest int // bytes of the largest job that it has got lately
+
 	wantedAt time.Time // when the worker last said that it lacks slots
 
 	held holdings
