@@ -226,7 +226,7 @@ func (op *formatOp) step(run *holdfast.Run) error {
 	fails, _ := op.Fails.([]any)
 	value, err := holdfast.Step(run, op.Name, func(ctx context.Context) (json.RawMessage, error) {
 		if at := holdfast.StepAttempt(ctx) - 1; at < len(fails) {
-			err := errors.New(fails[at].(string)) //nolint:err113,errcheck // the text of the file
+			err := errors.New(fails[at].(string)) //nolint:errcheck // the text of the file
 			if op.Permanent {
 				err = holdfast.Fail(err)
 			}

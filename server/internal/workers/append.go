@@ -16,7 +16,7 @@ import (
 // RunWrites is what is appended to the journal of a run.
 type RunWrites struct {
 	After   int64              `json:"after" minimum:"0" maximum:"9007199254740991" doc:"The number of the last entry that the run knows; 0: the journal is empty"`
-	Entries []entries.RunEntry `json:"entries" minItems:"1" maxItems:"100" nullable:"false" doc:"They get the numbers after that"`
+	Entries []entries.RunEntry `json:"entries" minItems:"1" maxItems:"100" nullable:"false" doc:"They get the numbers after that" example:"[{\"kind\":\"step\",\"path\":\"1\",\"name\":\"charge\",\"data\":{\"id\":7}}]"`
 }
 
 // RunAppends appends to the journal of a run.
