@@ -66,6 +66,9 @@ func (s *service) writes(ctx context.Context, c *api.Call, at string, r *run, sa
 	if err != nil {
 		return nil, err
 	}
+	if err := s.findLast(ctx, at, r, said.After); err != nil {
+		return nil, err
+	}
 	var with size
 	if !repeat { // else it may be there already, and count twice
 		if with, err = s.roomFor(ctx, r, said.After, made.Entries); err != nil {
@@ -93,6 +96,26 @@ func (s *service) lookDurable(ctx context.Context, r *run, more *RunWrites) erro
 	found, err := s.engine.Store.Entries(ctx, store.JournalParams{Namespace: r.Namespace, Job: r.Job, Limit: 1})
 	r.Durable = len(found) > 0
 	return err
+}
+
+// findLast refuses to append behind an entry that is not there: the journal would have a gap, which
+// stores need not see.
+func (s *service) findLast(ctx context.Context, at string, r *run, after int64) error {
+	if _, known := s.sizes.upTo(r.Lease, after); known {
+		return nil
+	}
+	found, err := s.engine.Store.Entries(ctx, store.JournalParams{Namespace: r.Namespace, Job: r.Job, After: after - 1, Limit: 1})
+	if err != nil || len(found) > 0 {
+		return err // a later one is the store's to refuse
+	}
+	jobs, err := s.records(ctx, []*run{r})
+	switch {
+	case err != nil:
+		return err
+	case jobs.of(r.Lease) == nil:
+		return fmt.Errorf("%w: the run is not the job's any more", store.ErrLeaseLost)
+	}
+	return problem.Invalid(at+"/after", fmt.Sprintf("the journal has no entry %d yet", after))
 }
 
 // findMessages refuses entries that have received a message which is not there, or another signal.

@@ -290,6 +290,12 @@ func TestWrongEntries(t *testing.T) {
 		s.Refused(422, "invalid", post, run(r.job, "park"), job{"seen": 1})
 		s.Refused(422, "invalid", post, run(r.job, "park"), job{"for": "1s", "until": "2999-01-01T00:00:00Z"})
 		s.Refused(422, "invalid", post, run(r.job, "hold"), job{"reason": ""})
+		for _, repeat := range []bool{false, true} {
+			pointer := s.Refused(422, "invalid", post, run(r.job, "journal"), job{"after": 1, "entries": []job{good}, "repeat": repeat})
+			if pointer != "/after" {
+				s.Errorf("behind what is not there: %s", pointer)
+			}
+		}
 		wantJournal(s, id, "")
 		r.appends(s, false, good)
 
