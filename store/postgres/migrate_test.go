@@ -160,6 +160,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{46, []string{
+		"DROP TABLE {schema}.request",
+		"ALTER TABLE {schema}.audit DROP COLUMN namespace, DROP COLUMN subject, DROP COLUMN before, DROP COLUMN after",
+	}},
 	{45, []string{"DROP TABLE {schema}.api_key, {schema}.namespace"}},
 	//nolint:dupword // parameters of one type
 	{44, []string{ // and any function enqueue of the same parameters, which is replaced
@@ -282,6 +286,8 @@ func TestMigrateFromVersion43(t *testing.T) { migrateFrom(t, 43) }
 func TestMigrateFromVersion44(t *testing.T) { migrateFrom(t, 44) }
 
 func TestMigrateFromVersion45(t *testing.T) { migrateFrom(t, 45) }
+
+func TestMigrateFromVersion46(t *testing.T) { migrateFrom(t, 46) }
 
 // TestTimesOfEveryDay: the partitions of days, those that were there before migration 18 and those
 // that come later, have the index of times that it makes.

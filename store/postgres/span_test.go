@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +54,12 @@ func TestSpansOfOldBodies(t *testing.T) {
 		more(1000)
 	}
 	conn := connect(t, config.URL)
-	undone := slices.Concat(undo[0].texts, undo[1].texts, undo[2].texts)
+	var undone []string
+	for _, u := range undo {
+		if u.to >= 43 {
+			undone = append(undone, u.texts...)
+		}
+	}
 	for _, text := range append([]string{"DELETE FROM {schema}.migration WHERE version > 43"}, undone...) {
 		if _, err := conn.Exec(t.Context(), strings.ReplaceAll(text, "{schema}", config.SchemaName)); err != nil {
 			t.Fatal(text, err)

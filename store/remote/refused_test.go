@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,7 +103,7 @@ func post(t *testing.T, url, token, body string) int {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set(wire.ClientHeader, "test")
-	r.Header.Set(wire.SchemaHeader, "46")
+	r.Header.Set(wire.SchemaHeader, strconv.Itoa(wire.Schema))
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := c.Do(r)
 	if err != nil {

@@ -244,6 +244,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{46, []string{
+		"DROP TABLE holdfast_request", "ALTER TABLE holdfast_audit DROP COLUMN namespace", "ALTER TABLE holdfast_audit DROP COLUMN subject",
+		"ALTER TABLE holdfast_audit DROP COLUMN before", "ALTER TABLE holdfast_audit DROP COLUMN after",
+	}},
 	{45, []string{"DROP TABLE holdfast_api_key", "DROP TABLE holdfast_namespace"}},
 	{44, []string{"ALTER TABLE holdfast_inbox DROP COLUMN trace"}},
 	{43, []string{
@@ -343,6 +347,8 @@ func TestUpgradeFrom43(t *testing.T) { upgradeFrom(t, 43) }
 func TestUpgradeFrom44(t *testing.T) { upgradeFrom(t, 44) }
 
 func TestUpgradeFrom45(t *testing.T) { upgradeFrom(t, 45) }
+
+func TestUpgradeFrom46(t *testing.T) { upgradeFrom(t, 46) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()
