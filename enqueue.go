@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/asked"
 	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -254,7 +255,16 @@ type EnqueueResult struct {
 // result for each, in the order given. Invalid or refused jobs have their Err; the others are
 // stored. If any job was not stored, the error is a *BatchError.
 func (c *Client) EnqueueBatch(ctx context.Context, items []BatchItem) ([]EnqueueResult, error) {
-	return c.items(ctx, items, c.enqueueAll)
+	r, ctx := asked.Take(ctx)
+	if r == nil {
+		return c.items(ctx, items, c.enqueueAll)
+	}
+	return c.items(ctx, items, func(ctx context.Context, enqueues []*store.Enqueue) (int, error) {
+		if err := r.Enqueue(ctx, c.engine.Ask, enqueues); err != nil {
+			return 0, fmt.Errorf("enqueueing %d jobs: %w", len(enqueues), err)
+		}
+		return len(enqueues), nil
+	})
 }
 
 // EnqueueBatchTx does the same as EnqueueBatch in the caller's transaction.
@@ -325,6 +335,7 @@ func (b *batch) end(err error) error {
 	}
 	for i, e := range b.enqueues[:b.answered] {
 		if e.Err != nil {
+			b.results[b.places[i]].ID = e.Job.ID // of a request that is repeated it is that of the first time
 			b.refuse(b.places[i], e.Err)
 			continue
 		}

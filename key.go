@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/asked"
 	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -113,6 +114,12 @@ func (c *Client) SendSignalByKey(
 			return result, sendErr
 		}
 		id, err = next, findErr
+	}
+	if r, _ := asked.Take(ctx); r != nil {
+		// There is no such job, any more perhaps: a repeated request is answered as it was.
+		if result, askErr := c.SendSignal(ctx, ID{}, signal, payload, opts...); r.Repeated {
+			return result, askErr
+		}
 	}
 	return SendResult{}, err
 }

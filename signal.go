@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/asked"
 	"github.com/holdfastdev/holdfast/internal/await"
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/store"
@@ -220,7 +221,14 @@ func (c *Client) carry(ctx context.Context, send *store.Send) {
 
 func (c *Client) send(ctx context.Context, send *store.Send) (SendResult, error) {
 	c.carry(ctx, send)
-	if err := c.engine.Send(ctx, []*store.Send{send}); err != nil {
+	r, ctx := asked.Take(ctx)
+	err := error(nil)
+	if r == nil {
+		err = c.engine.Send(ctx, []*store.Send{send})
+	} else {
+		err = r.Send(ctx, c.engine.Ask, send)
+	}
+	if err != nil {
 		return SendResult{}, store.About(send.Job, "sending to", err)
 	}
 	return sent(send)

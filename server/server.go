@@ -99,7 +99,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 		})
 	}
 	mux.HandleFunc("GET /{$}", root)
-	handler, err := guard.Around(unknownPaths(mux), guard.Config{
+	handler, err := guard.Around(api.Keys(unknownPaths(mux)), guard.Config{
 		Hosts: o.Hosts, Origins: o.Origins, Authenticate: byURL(o.Authenticate), ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
 		Knows: gateway.Is, Rate: rate,
 		Public: func(r *http.Request) bool {

@@ -10,11 +10,11 @@ import (
 )
 
 // Batch is what one commit writes: all of it, or nothing. Operations are written in this order:
-// checkpoints, appends, sends, outcomes, enqueues, fires, calls.
+// requests, checkpoints, appends, sends, outcomes, enqueues, fires, calls.
 //
 // What a run writes (a checkpoint, an append, an outcome) refuses the batch if it cannot be
-// written, and so do fires, calls, and sends and enqueues that are Required: Apply then writes
-// nothing, sets Err of operations that cannot be written and of no other, and returns a
+// written, and so do requests, fires, calls, and sends and enqueues that are Required: Apply then
+// writes nothing, sets Err of operations that cannot be written and of no other, and returns a
 // *RefusedError. A store may find some of them only when others are gone. The caller takes them
 // out, with all that is to happen together with them, and applies the rest; those whose error is
 // Inconclusive it applies alone after that. See ApplyEach. Other sends and enqueues are answered:
@@ -23,6 +23,7 @@ import (
 // No operation waits for a transaction of a caller: one that would have to is ErrBusy. (SQLite has
 // one writer, for whom all wait.)
 type Batch struct {
+	Requests    []*KeyedRequest // what they do is among Sends and Enqueues
 	Checkpoints []*CheckpointWrite
 	Appends     []*Append
 	Sends       []*Send
@@ -46,6 +47,7 @@ type Batch struct {
 
 // Unit is a unit of work: operations that happen together, in this order, or not at all.
 type Unit struct {
+	Request    *KeyedRequest // of which all the rest is the effect
 	Checkpoint *CheckpointWrite
 	Append     *Append
 	Sends      []*Send
@@ -59,6 +61,9 @@ type Unit struct {
 // at all, too; the unit tells which operations have to be taken out together. Its sends and
 // enqueues are Required from now on.
 func (b *Batch) Add(u *Unit) {
+	if u.Request != nil {
+		b.Requests = append(b.Requests, u.Request)
+	}
 	if u.Checkpoint != nil {
 		b.Checkpoints = append(b.Checkpoints, u.Checkpoint)
 	}
@@ -86,6 +91,9 @@ func (b *Batch) Add(u *Unit) {
 
 // Err is why the unit was refused: the first Err of its operations.
 func (u *Unit) Err() error {
+	if u.Request != nil && u.Request.Err != nil {
+		return u.Request.Err
+	}
 	if u.Checkpoint != nil && u.Checkpoint.Err != nil {
 		return u.Checkpoint.Err
 	}
@@ -131,7 +139,8 @@ func (e *RefusedError) Unwrap() error { return ErrRefused }
 
 // Len is the number of operations in the batch.
 func (b *Batch) Len() int {
-	return len(b.Checkpoints) + len(b.Appends) + len(b.Sends) + len(b.Outcomes) + len(b.Enqueues) + len(b.Fires) + len(b.Calls)
+	return len(b.Requests) + len(b.Checkpoints) + len(b.Appends) + len(b.Sends) + len(b.Outcomes) + len(b.Enqueues) + len(b.Fires) +
+		len(b.Calls)
 }
 
 // Refusal returns the *RefusedError of a batch that must not be committed because of what its
@@ -155,7 +164,8 @@ func (b *Batch) Refusal() error {
 // refusals are the errors that refuse the batch.
 func (b *Batch) refusals() iter.Seq[error] {
 	return func(yield func(error) bool) {
-		_ = tell(yield, b.Checkpoints, func(c *CheckpointWrite) error { return c.Err }) &&
+		_ = tell(yield, b.Requests, func(r *KeyedRequest) error { return r.Err }) &&
+			tell(yield, b.Checkpoints, func(c *CheckpointWrite) error { return c.Err }) &&
 			tell(yield, b.Appends, func(a *Append) error { return a.Err }) &&
 			tell(yield, b.Sends, (*Send).refusal) &&
 			tell(yield, b.Outcomes, func(o *Outcome) error { return o.Err }) &&
@@ -218,6 +228,9 @@ func (b *Batch) recognised(l Lease) bool {
 
 // Reset clears what Apply has set.
 func (b *Batch) Reset() {
+	for _, r := range b.Requests {
+		r.Err = nil
+	}
 	for _, c := range b.Checkpoints {
 		c.Err = nil
 	}
@@ -277,6 +290,11 @@ func (b *Batch) forget() {
 // Rest returns a batch of the operations that were not refused.
 func (b *Batch) Rest() *Batch {
 	rest := &Batch{Start: b.Start, Patient: b.Patient}
+	for _, r := range b.Requests {
+		if r.Err == nil {
+			rest.Requests = append(rest.Requests, r)
+		}
+	}
 	for _, c := range b.Checkpoints {
 		if c.Err == nil {
 			rest.Checkpoints = append(rest.Checkpoints, c)
@@ -325,6 +343,11 @@ func Inconclusive(err error) bool { return errors.Is(err, ErrConflict) }
 func (b *Batch) inconclusive() (alone []*Batch) {
 	if b.Len() == 1 {
 		return nil
+	}
+	for _, r := range b.Requests {
+		if Inconclusive(r.Err) {
+			alone = append(alone, &Batch{Requests: []*KeyedRequest{r}, Patient: b.Patient})
+		}
 	}
 	for _, a := range b.Appends {
 		if Inconclusive(a.Err) {

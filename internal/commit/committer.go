@@ -190,6 +190,13 @@ func (c *Committer) Fire(ctx context.Context, u *store.Unit, done func(error)) {
 	}})
 }
 
+// Ask commits a request with its effect, and returns when that is durable, or refused as u.Err
+// says. Like an enqueue it is tried until ctx ends, or for Patience. Another process may be writing
+// the same request, for which a store with concurrent writers waits.
+func (c *Committer) Ask(ctx context.Context, u *store.Unit) error {
+	return c.wait(ctx, c.contested, op{Unit: *u})
+}
+
 // Ending adds the jobs whose outcomes are not committed yet.
 func (c *Committer) Ending(jobs map[store.ID]bool) {
 	c.main.ending(jobs)

@@ -48,6 +48,9 @@ func (o *op) markCommitted() {
 // size is how many operations of the store the op has; the limits of a batch count these.
 func (o *op) size() int {
 	n := len(o.Enqueues) + len(o.Sends)
+	if o.Request != nil {
+		n++
+	}
 	if o.Append != nil {
 		n += len(o.Append.Entries) + len(o.Append.Enqueues) + len(o.Append.Answers)
 	}

@@ -10,6 +10,9 @@ import (
 // weight is about how many bytes of an op are sent to the database.
 func (o *op) weight() int {
 	n := portion.WeightOf(o.Enqueues)
+	if o.Request != nil {
+		n += portion.RowWeight + len(o.Request.Answer)
+	}
 	if o.Fire != nil {
 		n += portion.RowWeight * len(o.Fire.Runs)
 	}

@@ -118,6 +118,14 @@ func (e *Engine) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
 	return e.commit.Enqueue(ctx, enqueues)
 }
 
+// Ask commits a request with its effect: see commit.Committer.
+func (e *Engine) Ask(ctx context.Context, u *store.Unit) error {
+	if e.isClosed() {
+		return store.ErrClosed
+	}
+	return e.commit.Ask(ctx, u)
+}
+
 // Cancel asks jobs to stop; runs on this node are told at once.
 func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	results, wakes, err := e.Store.Cancel(ctx, params)

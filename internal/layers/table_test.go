@@ -51,9 +51,12 @@ var layers = []layer{
 	{pattern: "store/internal/kept", imports: []string{"store"}},
 	{
 		pattern: "store/storetest/model",
-		imports: []string{"internal/gcra", "store", "store/internal/edits", "store/internal/lists", "store/storetest/turns"},
-		tests:   []string{"store/storetest"},
+		imports: []string{
+			"internal/gcra", "store", "store/internal/edits", "store/internal/lists", "store/storetest/model/known", "store/storetest/turns",
+		},
+		tests: []string{"store/storetest"},
 	},
+	{pattern: "store/storetest/model/known", imports: []string{"store"}},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
 	{pattern: "store/storetest/copies", imports: words},
@@ -65,6 +68,7 @@ var layers = []layer{
 	{pattern: "store/storetest/joblogs", imports: words},
 	{pattern: "store/storetest/attributes", imports: words},
 	{pattern: "store/storetest/access", imports: words},
+	{pattern: "store/storetest/requests", imports: words},
 	{pattern: "store/storetest/retention", imports: append([]string{"store/storetest/crowd"}, words...)},
 	{pattern: "store/storetest/descriptors", imports: append([]string{"store/storetest/crowd"}, words...)},
 	{pattern: "store/storetest/dead", imports: words},
@@ -120,6 +124,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/remains", imports: slices.Concat(onSQLite, []string{"store/internal/kept"})},
 	{pattern: "store/sqlite/internal/descriptors", imports: onSQLite},
 	{pattern: "store/sqlite/internal/apikeys", imports: onSQLite},
+	{pattern: "store/sqlite/internal/requests", imports: onSQLite},
 	{pattern: "store/sqlite/internal/namespaces", imports: onSQLite},
 	{pattern: "store/sqlite/internal/feed", imports: onSQLite},
 	{pattern: "store/sqlite/internal/spans", imports: slices.Concat(onSQLite, []string{"store/internal/lists"})},
@@ -136,8 +141,8 @@ var layers = []layer{
 		imports: slices.Concat(onSQLite, []string{
 			"store/sqlite/internal/attributes", "store/sqlite/internal/batches", "store/sqlite/internal/choosing",
 			"store/sqlite/internal/edges", "store/sqlite/internal/gating",
-			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/schedules",
-			"store/sqlite/internal/updates",
+			"store/sqlite/internal/generations", "store/sqlite/internal/keys", "store/sqlite/internal/requests",
+			"store/sqlite/internal/schedules", "store/sqlite/internal/updates",
 		}),
 	},
 	{
@@ -147,7 +152,7 @@ var layers = []layer{
 			"store/sqlite/internal/batches", "store/sqlite/internal/classes",
 			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/feed",
 			"store/sqlite/internal/keys", "store/sqlite/internal/limits", "store/sqlite/internal/remains",
-			"store/sqlite/internal/spans", "store/sqlite/internal/updates", "store/sqlite/internal/work",
+			"store/sqlite/internal/requests", "store/sqlite/internal/spans", "store/sqlite/internal/updates", "store/sqlite/internal/work",
 		}),
 	},
 	{
@@ -189,6 +194,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/remains", imports: onPostgres},
 	{pattern: "store/postgres/internal/descriptors", imports: onPostgres},
 	{pattern: "store/postgres/internal/apikeys", imports: onPostgres},
+	{pattern: "store/postgres/internal/requests", imports: onPostgres},
 	{pattern: "store/postgres/internal/namespaces", imports: onPostgres},
 	{pattern: "store/postgres/internal/feed", imports: onPostgres},
 	{pattern: "store/postgres/internal/spans", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
@@ -205,7 +211,7 @@ var layers = []layer{
 		pattern: "store/postgres/internal/write",
 		imports: slices.Concat(onPostgres, []string{
 			"store/postgres/internal/batches", "store/postgres/internal/claims", "store/postgres/internal/edges", "store/postgres/internal/gating",
-			"store/postgres/internal/locks", "store/postgres/internal/schedules",
+			"store/postgres/internal/locks", "store/postgres/internal/requests", "store/postgres/internal/schedules",
 			"store/postgres/internal/updates",
 		}),
 	},
@@ -217,7 +223,7 @@ var layers = []layer{
 			"store/postgres/internal/classes",
 			"store/postgres/internal/edges", "store/postgres/internal/feed", "store/postgres/internal/joblog",
 			"store/postgres/internal/limits", "store/postgres/internal/locks", "store/postgres/internal/read", "store/postgres/internal/remains",
-			"store/postgres/internal/schema",
+			"store/postgres/internal/requests", "store/postgres/internal/schema",
 			"store/postgres/internal/spans", "store/postgres/internal/updates", "store/postgres/internal/write",
 		}),
 	},
@@ -269,6 +275,7 @@ var layers = []layer{
 	{pattern: "internal/valid", imports: []string{"store"}},
 	{pattern: "internal/heartbeat"},
 	{pattern: "internal/unsaid", imports: []string{"store"}},
+	{pattern: "internal/asked", imports: []string{"store"}},
 	{pattern: "internal/turns"},
 	{pattern: "internal/builds"},
 	{pattern: "internal/jsonschema"},
@@ -375,7 +382,7 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/await", "internal/builds", "internal/bulk",
+			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/asked", "internal/await", "internal/builds", "internal/bulk",
 			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/relay", "internal/replay",
 			"internal/runlog", "internal/sealed", "internal/timed",
 			"internal/usercode", "internal/valid", "store", "why",
@@ -464,7 +471,11 @@ var layers = []layer{
 	{pattern: "server/internal/guard", imports: []string{"internal/gcra", "server/access", "server/internal/problem"}},
 	{
 		pattern: "server/internal/api",
-		imports: []string{".", "internal/cli/views", "server/access", "server/internal/guard", "server/internal/problem", "store"},
+		imports: []string{
+			".", "internal/access", "internal/asked", "internal/cli/views", "server/access", "server/internal/guard", "server/internal/problem",
+			"store",
+		},
+		tests: slices.Concat(servers, []string{"internal/pgtest", "server", "store/postgres", "store/sqlite"}),
 	},
 	{
 		pattern: "server/internal/jobs",

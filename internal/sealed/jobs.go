@@ -102,6 +102,7 @@ func (s *sealing) batch(b *store.Batch) {
 		b.Enqueues = s.enqueues(was)
 		s.undo = append(s.undo, func() { b.Enqueues = was })
 		s.fires(b.Fires, was, b.Enqueues)
+		s.requests(b.Requests, was, b.Enqueues)
 	}
 }
 
@@ -114,6 +115,27 @@ func (s *sealing) fires(fires []*store.Fire, was, are []*store.Enqueue) {
 		for i := range f.Runs {
 			if at := slices.Index(was, f.Runs[i].Enqueue); at >= 0 {
 				f.Runs[i].Enqueue = are[at]
+			}
+		}
+	}
+}
+
+// requests lets requests name the copies of their enqueues.
+func (s *sealing) requests(requests []*store.KeyedRequest, was, are []*store.Enqueue) {
+	if len(requests) == 0 {
+		return
+	}
+	copies := make(map[*store.Enqueue]*store.Enqueue, len(was))
+	for i, q := range was {
+		copies[q] = are[i]
+	}
+	for _, r := range requests {
+		enqueues := r.Enqueues
+		r.Enqueues = slices.Clone(enqueues)
+		s.undo = append(s.undo, func() { r.Enqueues = enqueues })
+		for i, q := range enqueues {
+			if copied := copies[q]; copied != nil {
+				r.Enqueues[i] = copied
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 // Applied is what Apply has set in a batch, by its operations.
 type Applied struct {
+	Requests    []error
 	Checkpoints []CheckpointDone
 	Appends     []AppendDone
 	Sends       []SendDone
@@ -58,6 +59,7 @@ type EnqueueDone struct {
 // AppliedOf returns what Apply has set in a batch.
 func AppliedOf(b *store.Batch) Applied {
 	done := Applied{
+		Requests:    each(b.Requests, func(r *store.KeyedRequest) error { return r.Err }),
 		Checkpoints: each(b.Checkpoints, func(c *store.CheckpointWrite) CheckpointDone { return CheckpointDone{c.Checkpoint.UpdatedAt, c.Err} }),
 		Appends:     each(b.Appends, AppendDoneOf),
 		Sends:       each(b.Sends, sendDone),
@@ -105,13 +107,16 @@ func each[T, D any](operations []*T, of func(*T) D) []D {
 // ErrUnavailable, is that of an answer to another batch.
 func (done *Applied) SetIn(b *store.Batch) error {
 	fits := len(done.Checkpoints) == len(b.Checkpoints) && len(done.Sends) == len(b.Sends) && len(done.Outcomes) == len(b.Outcomes) &&
-		len(done.Fires) == len(b.Fires) && len(done.Calls) == len(b.Calls) && len(done.Appends) == len(b.Appends) &&
+		len(done.Requests) == len(b.Requests) && len(done.Fires) == len(b.Fires) && len(done.Calls) == len(b.Calls) && len(done.Appends) == len(b.Appends) &&
 		fit(done.Enqueues, b.Enqueues)
 	for i := 0; fits && i < len(b.Appends); i++ {
 		fits = fit(done.Appends[i].Enqueues, b.Appends[i].Enqueues)
 	}
 	if !fits {
 		return fmt.Errorf("%w: the server's answer does not fit the batch", store.ErrUnavailable)
+	}
+	for i, r := range b.Requests {
+		r.Err = done.Requests[i]
 	}
 	for i, c := range b.Checkpoints {
 		c.Checkpoint.UpdatedAt, c.Err = done.Checkpoints[i].UpdatedAt, done.Checkpoints[i].Err

@@ -12,17 +12,20 @@ import (
 type Batch struct {
 	Batch store.Batch
 	Jobs  [][]int // by fire and run; -1: none
+	// Requests are the numbers of the enqueues and sends whose results are the answers of requests.
+	Requests []RequestOf
 }
 
 // BatchOf returns how a batch travels. It does not change it.
 func BatchOf(b *store.Batch) (Batch, error) {
 	sent := Batch{Batch: *b}
-	if len(b.Fires) == 0 {
+	if len(b.Fires)+len(b.Requests) == 0 {
 		return sent, nil
 	}
-	numbers := make(map[*store.Enqueue]int, len(b.Enqueues))
-	for i, q := range b.Enqueues {
-		numbers[q] = i
+	numbers := numbersOf(b.Enqueues)
+	var err error
+	if sent.Batch.Requests, sent.Requests, err = requestsOf(b, numbers); err != nil || len(b.Fires) == 0 {
+		return sent, err
 	}
 	sent.Batch.Fires = make([]*store.Fire, len(b.Fires))
 	sent.Jobs = make([][]int, len(b.Fires))
@@ -48,7 +51,7 @@ func BatchOf(b *store.Batch) (Batch, error) {
 // Open returns the batch that has arrived.
 func (sent *Batch) Open() (*store.Batch, error) {
 	b := &sent.Batch
-	if hasNil(b.Checkpoints) || hasNil(b.Appends) || hasNil(b.Sends) || hasNil(b.Outcomes) || hasNil(b.Fires) || hasNil(b.Calls) ||
+	if hasNil(b.Requests) || hasNil(b.Checkpoints) || hasNil(b.Appends) || hasNil(b.Sends) || hasNil(b.Outcomes) || hasNil(b.Fires) || hasNil(b.Calls) ||
 		!complete(b.Enqueues) {
 		return nil, fmt.Errorf("%w: the batch has an operation that is null", store.ErrInvalid)
 	}
@@ -56,6 +59,9 @@ func (sent *Batch) Open() (*store.Batch, error) {
 		if !complete(a.Enqueues) {
 			return nil, fmt.Errorf("%w: an append has an enqueue that is null", store.ErrInvalid)
 		}
+	}
+	if err := openRequests(b, sent.Requests); err != nil {
+		return nil, err
 	}
 	if len(sent.Jobs) != len(b.Fires) {
 		return nil, fmt.Errorf("%w: the batch has the jobs of %d fires, and %d fires", store.ErrInvalid, len(sent.Jobs), len(b.Fires))

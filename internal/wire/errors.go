@@ -38,6 +38,7 @@ var classes = []struct {
 // under the name of the type in snake_case.
 var typed = []reflect.Type{
 	reflect.TypeFor[store.RefusedError](),
+	reflect.TypeFor[store.RequestError](),
 	reflect.TypeFor[store.MissingKeyError](),
 	reflect.TypeFor[store.EncodeError](),
 	reflect.TypeFor[store.DamagedError](),

@@ -30,6 +30,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/operate"
 	"github.com/holdfastdev/holdfast/store/storetest/outside"
 	"github.com/holdfastdev/holdfast/store/storetest/race"
+	"github.com/holdfastdev/holdfast/store/storetest/requests"
 	"github.com/holdfastdev/holdfast/store/storetest/retention"
 	"github.com/holdfastdev/holdfast/store/storetest/schedules"
 	"github.com/holdfastdev/holdfast/store/storetest/starts"
@@ -41,7 +42,7 @@ var groups = env.Merged(
 	jobs.Groups, keys.Groups, starts.Groups, copies.Groups, durable.Groups, updates.Groups, family.Groups, nodes.Groups, operate.Groups,
 	lists.Groups, outside.Groups, race.Groups, machine.Groups, schedules.Groups, limits.Groups, gates.Groups, fair.Groups,
 	depend.Groups, batches.Groups, joblogs.Groups, dead.Groups, feed.Groups, facts.Groups, retention.Groups, descriptors.Groups,
-	attributes.Groups, access.Groups,
+	attributes.Groups, access.Groups, requests.Groups,
 )
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are

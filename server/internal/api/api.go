@@ -11,24 +11,22 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"reflect"
 	"regexp"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/holdfastdev/holdfast"
+	ours "github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/guard"
@@ -96,27 +94,6 @@ func init() {
 		}
 		return of(ctx, status, text, errs...)
 	}
-}
-
-func marshal(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
-// unmarshal decodes a body, and nothing behind it.
-func unmarshal(data []byte, v any) error {
-	if !utf8.Valid(data) {
-		return errors.New("it is not valid UTF-8")
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something behind the JSON")
-	}
-	return nil
 }
 
 // transform makes a Problem of what huma says about a request, and tells it the request's id.
@@ -206,6 +183,17 @@ type Call struct {
 	// Client works in the namespace of the call, in the name of who makes it.
 	Client    *holdfast.Client
 	Principal *access.Principal
+
+	request *requestKey
+}
+
+// RequestName is a name for the request that is the same when it is repeated with its
+// Idempotency-Key; "": it has none.
+func (c *Call) RequestName() string {
+	if c.request == nil {
+		return ""
+	}
+	return hex.EncodeToString(sum(c.Principal.Name, c.request.key))
 }
 
 // Namespaced is an input that names a namespace. In is one.
@@ -225,7 +213,7 @@ func Register[I, O any, PI interface {
 }](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*O, error)) {
 	mustBeSeen(reflect.TypeFor[I]())
 	o := a.operation(&op)
-	timeout := op.Timeout
+	timeout, repeat := op.Timeout, repeatOf(op.ID)
 	if timeout == 0 {
 		timeout = CallTimeout
 	}
@@ -237,7 +225,20 @@ func Register[I, O any, PI interface {
 		if err != nil {
 			return nil, err
 		}
-		out, err := handle(ctx, c, PI(in))
+		work := func(ctx context.Context) (*O, error) { return handle(ctx, c, PI(in)) }
+		out, err := (*O)(nil), error(nil)
+		if k := keyOf(ctx); k == nil || repeat == OwnWay || repeat == Named {
+			out, err = work(ctx)
+		} else {
+			e, _ := ours.Engine(c.Client)
+			out, err = byKey(ctx, &keyedCall{
+				requestKey: k, id: op.ID, status: op.Status, public: op.Public, principal: c.Principal.Name, repeat: repeat,
+				lasts: timeout + bodyTimeout, ask: e.Ask, log: a.log,
+			}, work)
+		}
+		if was, is := errors.AsType[*answered](err); is {
+			return nil, was
+		}
 		if err != nil {
 			return nil, a.problem(ctx, &op, err)
 		}
@@ -266,6 +267,9 @@ func (a *API) operation(op *Op) huma.Operation {
 	}
 	if op.MaxBody > 0 {
 		o.MaxBodyBytes = op.MaxBody
+	}
+	if op.Method == http.MethodPost && repeatOf(op.ID) != OwnWay {
+		o.Parameters = []*huma.Param{keyParameter()}
 	}
 	if op.Public {
 		o.Security = []map[string][]string{{}}
@@ -338,7 +342,7 @@ func (a *API) call(ctx context.Context, scope access.Scope, namespace string) (*
 	if err != nil {
 		return nil, problem.At("query/namespace", err)
 	}
-	return &Call{Client: client, Principal: p}, nil
+	return &Call{Client: client, Principal: p, request: keyOf(ctx)}, nil
 }
 
 // problem is what an error is for who has made the call. What is the server's own fault is logged.

@@ -78,10 +78,6 @@ type messageSignalIn struct {
 }
 
 func sendSignal(ctx context.Context, c *api.Call, in *messageSignalIn) (*api.Body[views.Sent], error) {
-	// A store takes a message for a job of any namespace: the job is found in this one first.
-	if _, err := c.Client.Get(ctx, store.ID(in.ID)); err != nil {
-		return nil, err
-	}
 	sent, err := c.Client.SendSignal(ctx, store.ID(in.ID), in.Body.Name, in.Body.Payload, in.Body.options()...)
 	return viewSent(&in.Body, sent, err)
 }
@@ -150,6 +146,9 @@ func callUpdate(ctx context.Context, c *api.Call, in *messageUpdateIn) (*message
 	key, payload := "", api.Payload(nil)
 	if in.Body != nil {
 		key, payload = in.Body.DedupKey, in.Body.Payload
+	}
+	if key == "" {
+		key = c.RequestName()
 	}
 	if key == "" {
 		key = holdfast.NewID().String()

@@ -23,6 +23,10 @@ const (
 	MethodNotAllowed Code = "method_not_allowed"
 	NotAcceptable    Code = "not_acceptable"
 	Conflict         Code = "conflict"
+	KeyReused        Code = "idempotency_key_reused"
+	UnderWay         Code = "request_under_way"
+	UnknownOutcome   Code = "outcome_unknown"
+	AnswerNotKept    Code = "answer_not_kept"
 	LeaseLost        Code = "lease_lost"
 	WorkerGone       Code = "worker_gone"
 	JournalFull      Code = "journal_full"
@@ -61,6 +65,10 @@ var codes = map[Code]meaning{
 	MethodNotAllowed: {http.StatusMethodNotAllowed, "The path has no such method", false},
 	NotAcceptable:    {http.StatusNotAcceptable, "The answer is in none of the accepted types", false},
 	Conflict:         {http.StatusConflict, "The request contradicts what is stored", false},
+	KeyReused:        {http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request", false},
+	UnderWay:         {http.StatusConflict, "A request with this Idempotency-Key is under way", true},
+	UnknownOutcome:   {http.StatusConflict, "It is not known what became of the request with this Idempotency-Key", false},
+	AnswerNotKept:    {http.StatusConflict, "The request was done, and its answer was not kept", false},
 	LeaseLost:        {http.StatusConflict, "The lease is not the job's live lease", false},
 	WorkerGone:       {http.StatusGone, "The worker was declared dead, or has left", false},
 	JournalFull:      {http.StatusConflict, "The job remembers all it may", false},

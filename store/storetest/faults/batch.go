@@ -34,6 +34,7 @@ func Copy(batch *store.Batch) *store.Batch {
 	}
 	copied.Enqueues = copyEnqueues(batch.Enqueues)
 	copied.Fires = copyFires(batch, copied.Enqueues)
+	copied.Requests = copyRequests(batch, copied)
 	for _, c := range batch.Calls {
 		one := *c
 		one.Err = nil
@@ -77,8 +78,28 @@ func copyFires(batch *store.Batch, enqueues []*store.Enqueue) []*store.Fire {
 	return copied
 }
 
+// copyRequests copies the requests of a batch, with the copies of what they do.
+func copyRequests(batch, to *store.Batch) []*store.KeyedRequest {
+	var copied []*store.KeyedRequest
+	for _, r := range batch.Requests {
+		one := *r
+		one.Err, one.Enqueues, one.Sends = nil, nil, nil
+		for _, q := range r.Enqueues {
+			one.Enqueues = append(one.Enqueues, to.Enqueues[slices.Index(batch.Enqueues, q)])
+		}
+		for _, q := range r.Sends {
+			one.Sends = append(one.Sends, to.Sends[slices.Index(batch.Sends, q)])
+		}
+		copied = append(copied, &one)
+	}
+	return copied
+}
+
 // deliver hands the results of a batch to the caller's.
 func deliver(from, to *store.Batch) {
+	for i, r := range from.Requests {
+		to.Requests[i].Err = r.Err
+	}
 	for i, c := range from.Checkpoints {
 		to.Checkpoints[i].Err = c.Err
 	}
@@ -140,6 +161,7 @@ func (f Fault) hold(batch *store.Batch) *store.Batch {
 		return batch
 	}
 	return &store.Batch{
+		Requests:    batch.Requests,
 		Checkpoints: free(f, batch.Checkpoints, func(c *store.CheckpointWrite) { c.Err = store.ErrBusy }),
 		Appends:     free(f, batch.Appends, func(a *store.Append) { a.Err = store.ErrBusy }),
 		Sends:       free(f, batch.Sends, func(q *store.Send) { q.Err = store.ErrBusy }),

@@ -47,6 +47,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model/known"
 )
 
 // message is one of a job's inbox, with the key of its send.
@@ -228,6 +229,7 @@ type Store struct {
 	unique map[string]store.ID // who holds a unique key
 
 	attributes map[attributeName]store.DeclaredAttribute
+	requests   known.Requests
 
 	classes     map[string]store.RetentionClass
 	stubs       map[store.ID]store.Stub
@@ -333,7 +335,7 @@ func New(clock func() time.Time) *Store {
 		closed: map[store.ID]bool{},
 		after:  map[store.ID]edges{},
 
-		attributes: map[attributeName]store.DeclaredAttribute{},
+		attributes: map[attributeName]store.DeclaredAttribute{}, requests: known.Requests{},
 
 		schedules:   map[scheduleName]schedule{},
 		batches:     map[store.ID]*store.JobBatch{},

@@ -34,6 +34,7 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 	}
 	s.forgetChanges(params.Feed, now)
 	s.forgetRemoved(now)
+	s.requests.Forget(now)
 	s.forgetAPIKeys(now)
 	s.forgetKeys(now)
 	s.forgetNodes(now)

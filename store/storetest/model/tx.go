@@ -236,7 +236,7 @@ func (s *Store) clone() *Store {
 	}
 	c.keys, c.sent, c.schedules = maps.Clone(s.keys), maps.Clone(s.sent), maps.Clone(s.schedules)
 	c.batches, c.retried = maps.Clone(s.batches), maps.Clone(s.retried)
-	c.attributes = maps.Clone(s.attributes)
+	c.attributes, c.requests = maps.Clone(s.attributes), s.requests.Clone()
 	c.leader, c.open = s.leader, slices.Clone(s.open)
 	c.feed = feed{s.feed.life, s.feed.oldest, slices.Clip(s.feed.changes)}
 	c.limits, c.keyRates, c.lastLimit = maps.Clone(s.limits), maps.Clone(s.keyRates), s.lastLimit
@@ -251,4 +251,5 @@ func (s *Store) restore(c *Store) {
 	s.keys, s.sent, s.schedules = c.keys, c.sent, c.schedules
 	s.batches, s.retried, s.feed = c.batches, c.retried, c.feed
 	s.leader, s.open = c.leader, c.open
+	s.requests = c.requests
 }

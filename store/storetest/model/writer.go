@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Apply implements store.Writer: checkpoints, appends, sends, outcomes, enqueues, fires, calls,
-// each in the order given.
+// Apply implements store.Writer: requests, checkpoints, appends, sends, outcomes, enqueues, fires,
+// calls, each in the order given.
 func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 	now, err := s.begin(ctx)
 	if err != nil {
@@ -31,6 +31,7 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 }
 
 func (s *Store) write(batch *store.Batch, now time.Time) {
+	steps := s.requests.Judge(batch.Requests, now)
 	for _, c := range batch.Checkpoints {
 		c.Err = s.writeCheckpoint(c, now)
 	}
@@ -50,6 +51,7 @@ func (s *Store) write(batch *store.Batch, now time.Time) {
 	for _, c := range batch.Calls {
 		c.Err = s.call(c)
 	}
+	s.requests.Note(steps, now)
 	batch.Woken = append(slices.Clone(s.woken), s.turnsLeft(now)...)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/remains"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/requests"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/spans"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
@@ -64,6 +65,7 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}},
 			classes.ForgetCounts(s.Micros(), deleteLimit),
 			apikeys.Forget(s.Micros(), deleteLimit),
+			requests.Forget(s.Micros(), deleteLimit),
 			remains.ForgetBuilds(r.now, r.rules.Builds(), deleteLimit),
 			batches.Forget(r.now, r.Completed, deleteLimit))
 	})

@@ -55,7 +55,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 
 // isEmpty reports whether nothing is left to do.
 func (b *batch) isEmpty() bool {
-	return len(b.checkpoints)+len(b.appends)+len(b.sends)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries)+len(b.fires)+len(b.calls) == 0
+	return len(b.requests)+len(b.checkpoints)+len(b.appends)+len(b.sends)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries)+len(b.fires)+len(b.calls) == 0
 }
 
 // applyAll does the fast path, and the slow path if that is needed.
@@ -124,8 +124,8 @@ func (b *batch) take(in *store.Batch) {
 		}
 		b.slow = b.slow || o.Repeat || r.invalid != nil
 	}
-	b.fires, b.calls = in.Fires, in.Calls
-	b.slow = b.slow || len(b.fires)+len(b.calls) > 0 // their jobs tell what becomes of them
+	b.requests, b.fires, b.calls = in.Requests, in.Fires, in.Calls
+	b.slow = b.slow || len(b.requests)+len(b.fires)+len(b.calls) > 0 // the rest tells what becomes of them
 }
 
 // takeEnqueues prepares the enqueues of the batch and of its appends. An append one of whose

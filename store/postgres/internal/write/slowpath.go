@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/requests"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schedules"
 )
 
@@ -20,7 +21,11 @@ import (
 func (s *Store) applySlow(ctx context.Context, in *store.Batch, b *batch) error {
 	return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
 		b.woken = Woken{}
-		firing, err := schedules.Begin(ctx, t, b.fires, b.patient || b.overlooks)
+		asked, err := requests.Begin(ctx, t, b.requests, b.now)
+		var firing *schedules.Firing
+		if err == nil {
+			firing, err = schedules.Begin(ctx, t, b.fires, b.patient || b.overlooks)
+		}
 		if err != nil {
 			return err
 		}
@@ -47,7 +52,7 @@ func (s *Store) applySlow(ctx context.Context, in *store.Batch, b *batch) error 
 		if err := in.Refusal(); err != nil {
 			return err
 		}
-		if err := firing.End(ctx, t, b.now); err != nil {
+		if err := cmp.Or(firing.End(ctx, t, b.now), asked.End(ctx, t)); err != nil {
 			return err
 		}
 		return in.Refusal()

@@ -14,6 +14,7 @@ import (
 // batch is a store.Batch on its way.
 type batch struct {
 	now         int64
+	requests    []*store.KeyedRequest
 	checkpoints []*store.CheckpointWrite // the last one of each lease
 	replaced    map[*store.CheckpointWrite]*store.CheckpointWrite
 	appends     []*appending

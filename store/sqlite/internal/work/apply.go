@@ -6,6 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/requests"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/schedules"
 )
 
@@ -29,6 +30,10 @@ func (v Verbs) Apply(ctx context.Context, batch *store.Batch) error {
 }
 
 func apply(t *core.Tx, batch *store.Batch) error {
+	asked, err := requests.Judge(t, batch.Requests)
+	if err != nil {
+		return err
+	}
 	for _, c := range batch.Checkpoints {
 		if err := writeCheckpoint(t, c); err != nil {
 			return err
@@ -63,6 +68,9 @@ func apply(t *core.Tx, batch *store.Batch) error {
 		return err
 	}
 	if err := batches.Call(t, batch.Calls); err != nil {
+		return err
+	}
+	if err := asked.Write(t); err != nil {
 		return err
 	}
 	return start(t, batch)

@@ -1,0 +1,161 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/server"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+)
+
+// serveEnv is the database that this program serves until it is killed.
+const serveEnv = "HOLDFAST_TEST_SERVE"
+
+func sourceOf(text string) store.Source {
+	if strings.HasPrefix(text, "postgres:") {
+		return postgres.URL(text)
+	}
+	return sqlite.File(text)
+}
+
+func serve(source string) int {
+	client, err := holdfast.Open(context.Background(), sourceOf(source))
+	if err == nil {
+		var handler http.Handler
+		if handler, err = server.Handler(client, server.Options{Authenticate: access.Anyone("tester")}); err == nil {
+			var l net.Listener
+			if l, err = net.Listen("tcp", "127.0.0.1:0"); err == nil {
+				fmt.Println("http://" + l.Addr().String())
+				err = http.Serve(l, handler)
+			}
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// served is a process that serves a database.
+type served struct {
+	*testing.T
+
+	source, url string
+	process     *exec.Cmd
+	http        *http.Client
+}
+
+func (s *served) begin() {
+	s.Helper()
+	s.process = exec.CommandContext(s.Context(), os.Args[0])
+	s.process.Env = append(os.Environ(), serveEnv+"="+s.source)
+	s.process.Stderr = os.Stderr
+	out, err := s.process.StdoutPipe()
+	if err == nil {
+		err = s.process.Start()
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.url = strings.TrimSpace(line)
+}
+
+func (s *served) kill() {
+	_ = s.process.Process.Kill() // it may be dead already
+	_ = s.process.Wait()         // which says that it was killed
+	s.http.CloseIdleConnections()
+}
+
+// ask enqueues a job under a key, and returns its id; "": there was no answer.
+func (s *served) ask(key string) (id string) {
+	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.url+"/api/v1/jobs", bytes.NewReader([]byte(`{"kind":"mail"}`)))
+	if err != nil {
+		s.Error(err)
+		return ""
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set(keyHeader, key)
+	response, err := s.http.Do(r)
+	if err != nil {
+		return "" // it was killed
+	}
+	defer response.Body.Close()
+	var answer struct{ ID string }
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return ""
+	}
+	if response.StatusCode != http.StatusCreated {
+		s.Errorf("%s: answered %d", key, response.StatusCode)
+	}
+	return answer.ID
+}
+
+// TestKilledServersEnqueueOnce: servers are killed while they enqueue. Each request is repeated
+// until it is answered, and once more: it has one job, which is told each time.
+func TestKilledServersEnqueueOnce(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]func(t *testing.T) string{
+		"sqlite":   func(t *testing.T) string { t.Helper(); return filepath.Join(t.TempDir(), "api.db") },
+		"postgres": func(t *testing.T) string { t.Helper(); return pgtest.Shared(t).Database(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &served{T: t, source: source(t), http: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
+			s.begin()
+			defer func() { s.kill() }()
+			const rounds, each = 6, 8
+			told := map[string]string{}
+			for round := range rounds {
+				answers := make(chan [2]string, each)
+				for i := range each {
+					go func() {
+						key := fmt.Sprint("k", round, "-", i)
+						answers <- [2]string{key, s.ask(key)}
+					}()
+				}
+				time.Sleep(time.Duration(round) * 2 * time.Millisecond) //nolint:forbidigo // kills at different moments of real processes
+				_ = s.process.Process.Kill()
+				for range each {
+					a := <-answers
+					told[a[0]] = a[1]
+				}
+				s.kill()
+				s.begin()
+				for key, before := range told {
+					id := s.ask(key)
+					if id == "" || before != "" && id != before {
+						t.Errorf("%s: job %q, and then %q", key, before, id)
+					}
+					told[key] = id
+				}
+			}
+			client, err := holdfast.Open(t.Context(), sourceOf(s.source))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close(context.WithoutCancel(t.Context()))
+			page, err := client.List(t.Context(), store.Filter{}, "", 1000)
+			if err != nil || len(page.Jobs) != rounds*each || len(told) != rounds*each {
+				t.Errorf("%d jobs of %d requests (%d told), %v", len(page.Jobs), rounds*each, len(told), err)
+			}
+		})
+	}
+}

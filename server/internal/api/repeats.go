@@ -1,0 +1,56 @@
+package api
+
+import "slices"
+
+// Repeat is what an operation does with a request that has a key and comes again.
+type Repeat int
+
+// What operations do. Those that answer with what an earlier request was answered do it for 24
+// hours.
+const (
+	// Once: it is noted that the request has begun, and what it was answered. If the server dies in
+	// between it is not known whether it has happened, and a repeated one is refused.
+	Once Repeat = iota
+	// Again is Once for what does nothing the second time: a repeated request is done again then.
+	Again
+	// InCommit: what the request does is stored together with its answer. Its handler makes one
+	// enqueue, or sends one message.
+	InCommit
+	// OwnWay: the operation has its own way to be repeated, and the key is not looked at.
+	OwnWay
+	// Named is OwnWay of what has names for requests, which may be that of the key.
+	Named
+)
+
+// repeats are what operations do with a request that has a key and comes again, by their ids. The
+// others are Once.
+var repeats = map[Repeat][]string{
+	InCommit: {"job-enqueue", "job-enqueue-batch", "signal-send", "signal-send-by-key"},
+	Again: {
+		"attribute-declare", "batch-cancel", "batch-close", "callback-complete", "callback-fail", "callback-heartbeat", "event-off", "event-on",
+		"job-cancel", "job-pause", "job-resume", "job-skip", "job-tag", "job-terminate", "limit-drain", "limit-reset", "limit-resume",
+		"node-drain", "node-quiet", "node-resume", "operation-cancel", "queue-pause", "queue-rest", "queue-resume", "schedule-pause",
+		"schedule-preview", "schedule-resume",
+	},
+	OwnWay: {
+		"run-cancel", "run-complete", "run-end-batch", "run-fail", "run-progress", "run-release", "run-snooze", "worker-beat", "worker-leave",
+		"worker-poll", "worker-register",
+	},
+	Named: {"update-call"},
+}
+
+// private are the operations whose answers have payloads or a secret, which are not kept for a
+// repeated request: it would be a second place where they are.
+var private = []string{
+	"job-continue-as-new", "job-tag", "key-create", "schedule-create", "schedule-pause", "schedule-preview", "schedule-resume",
+}
+
+// repeatOf is what an operation does with a repeated request.
+func repeatOf(id string) Repeat {
+	for repeat, ids := range repeats {
+		if slices.Contains(ids, id) {
+			return repeat
+		}
+	}
+	return Once
+}
