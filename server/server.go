@@ -41,6 +41,10 @@ type Options struct {
 	Hosts []string
 	// Origins are web sites whose pages may change something, such as https://jobs.example.com.
 	Origins []string
+	// OnlyCallbacks serves the operations on callbacks and nothing else, for those who have tokens
+	// of these and no other credential, such as systems elsewhere. Authenticate is not used then,
+	// nor are Metrics. Let RateLimit bound how often tokens can be tried.
+	OnlyCallbacks bool
 	// ReadOnly refuses all that changes something.
 	ReadOnly bool
 	// Metrics answers /metrics for those who have the scope stats:read; nil: there is no such path.
@@ -73,7 +77,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Authenticate == nil {
+	if o.Authenticate == nil && !o.OnlyCallbacks {
 		return nil, errNoAuthentication
 	}
 	rate, err := rateOf(&o)
@@ -81,6 +85,11 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
+	if o.OnlyCallbacks {
+		return onlyCallbacks(mux, client, guard.Config{
+			Hosts: o.Hosts, Origins: o.Origins, ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log, Rate: rate,
+		})
+	}
 	a := register(mux, client, &o)
 	gateway.Register(mux, client, gateway.Config{Stopping: o.Stopping, ReadOnly: o.ReadOnly, Log: o.Log})
 	document, err := a.Document()

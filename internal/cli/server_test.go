@@ -161,6 +161,46 @@ func TestServerReadOnly(t *testing.T) {
 	}
 }
 
+var callbacksOn = regexp.MustCompile(`Serving callbacks, and nothing else, on (http://\S+)\.\n`)
+
+// TestServerOfCallbacks: it has callbacks and probes, for whoever has the token of one, and is not
+// more than that for anybody else.
+func TestServerOfCallbacks(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.env[nodes.EnvToken] = longToken
+	n := s.start("server", "--listen", "127.0.0.1:0", "--only", "callbacks", "--rate-limit", "1/h", "--rate-burst", "20")
+	until(t, "the API", func() bool { return callbacksOn.MatchString(n.stderr.String()) })
+	url := callbacksOn.FindStringSubmatch(n.stderr.String())[1]
+	c := newClient(t)
+	for _, token := range []string{"", longToken} {
+		for _, path := range []string{"/api/v1/jobs", "/openapi.json", "/metrics", "/", "/?token=" + longToken, "/api/v1/callbacks", "/api/v1/events"} {
+			if a := ask(t, c, "GET", url+path, token, ""); a.status != http.StatusNotFound || a.json["code"] != "not_found" {
+				t.Errorf("%s: %d %s", path, a.status, a.text)
+			}
+		}
+	}
+	for path, want := range map[string]int{
+		"/api/v1/jobs": 404, "/api/v1/store/apply": 404, "/api/v1/workers": 404, "/api/v1/callbacks/hfc_none/complete": 422,
+	} {
+		if a := ask(t, c, "POST", url+path, longToken, `{}`); a.status != want {
+			t.Errorf("%s: %d %s", path, a.status, a.text)
+		}
+	}
+	for range 3 {
+		ask(t, c, "POST", url+"/api/v1/callbacks/hfc_none/complete", "", `{}`)
+	}
+	if a := ask(t, c, "POST", url+"/api/v1/callbacks/hfc_none/complete", "", `{}`); a.status != http.StatusTooManyRequests {
+		t.Errorf("tokens can be tried without an end: %d", a.status)
+	}
+	for _, probe := range []string{"/healthz", "/readyz"} {
+		if a := ask(t, c, "GET", url+probe, "", ""); a.status != http.StatusOK {
+			t.Errorf("%s: %d", probe, a.status)
+		}
+	}
+	n.stop(t)
+}
+
 // TestServerWithALimit: a caller who makes too many requests is told when to come again, and so
 // is the command; probes do not count.
 func TestServerWithALimit(t *testing.T) {
@@ -206,6 +246,8 @@ func TestServerRefusesToStart(t *testing.T) {
 		{longToken, []string{"--rate-limit", "0/s"}, "such as 100/s"},
 		{longToken, []string{"--rate-limit", "NaN/s"}, "such as 100/s"},
 		{longToken, []string{"--rate-limit", "1000001/s"}, "such as 100/s"},
+		{"", []string{"--only", "jobs"}, `"jobs" is not callbacks`},
+		{"", []string{"--only", "callbacks", "--read-only"}, "leaves nothing to do"},
 		{longToken, []string{"--rate-burst", "5"}, "--rate-burst needs --rate-limit"},
 		{longToken, []string{"--rate-limit", "5/m", "--rate-burst", "-1"}, "must be from 1"},
 	} {

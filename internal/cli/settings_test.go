@@ -115,6 +115,7 @@ func TestWrongVariablesOfServer(t *testing.T) {
 	for name, values := range map[string][]string{
 		nodes.EnvAuth: {"", "ldap", ",", "token,token", "keys,none"},
 		nodes.EnvHost: {""}, nodes.EnvOrigin: {"", "jobs.example.com"}, nodes.EnvReadOnly: {"", "maybe"},
+		nodes.EnvOnly:   {"", "jobs"},
 		nodes.EnvListen: {"", "9464", "127.0.0.1:99999"}, nodes.EnvFeed: {"", "maybe"},
 		nodes.EnvTLSCert: {"", "/no/such/file"}, nodes.EnvTLSKey: {"", "/no/such/file"},
 		nodes.EnvRate: {"", "fast"}, nodes.EnvBurst: {"", "x", "5"},

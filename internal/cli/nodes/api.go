@@ -30,6 +30,7 @@ const (
 	flagHost     = "host"
 	flagOrigin   = "origin"
 	flagReadOnly = "read-only"
+	flagOnly     = "only"
 	flagFeed     = "feed"
 	flagTLSCert  = "tls-cert"
 	flagTLSKey   = "tls-key"
@@ -42,6 +43,7 @@ const (
 	EnvHost     = "HOLDFAST_HOST"
 	EnvOrigin   = "HOLDFAST_ORIGIN"
 	EnvReadOnly = "HOLDFAST_READ_ONLY"
+	EnvOnly     = "HOLDFAST_ONLY"
 	EnvFeed     = "HOLDFAST_FEED"
 	EnvTLSCert  = "HOLDFAST_TLS_CERT"
 	EnvTLSKey   = "HOLDFAST_TLS_KEY"
@@ -60,7 +62,8 @@ type apiFlags struct {
 	hosts    []string
 	origins  []string
 	readOnly bool
-	feed     bool // is switched on
+	only     string // "callbacks", or ""
+	feed     bool   // is switched on
 	tlsCert  string
 	tlsKey   string
 	rate     string // N/s
@@ -98,6 +101,9 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 	flags.StringArrayVar(&f.origins, flagOrigin, nil,
 		"let pages of the web site `ORIGIN`, such as https://jobs.example.com, change something; repeatable")
 	flags.BoolVar(&f.readOnly, flagReadOnly, false, "refuse requests that change something")
+	flags.StringVar(&f.only, flagOnly, "",
+		"serve only this `PART`: callbacks, whose tokens are their credentials, so that --auth is not looked at; 100/s from each network "+
+			"unless --rate-limit says otherwise (default: all)")
 	flags.StringVar(&f.tlsCert, flagTLSCert, "",
 		"speak TLS with the certificate of `FILE`, in PEM, with those between it and its authority behind it; "+
 			"it is read again when it has changed (default: speak HTTP)")
@@ -106,7 +112,7 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 		"let each caller make this `NUMBER` of requests: 100/s, 600/m or 5000/h; more are answered 429 (default: any number)")
 	flags.IntVar(&f.burst, flagBurst, 0, "of which `N` may come at once (default: those of a second)")
 	for flag, variable := range map[string]string{
-		flagHost: EnvHost, flagOrigin: EnvOrigin, flagReadOnly: EnvReadOnly, flagTLSCert: EnvTLSCert, flagTLSKey: EnvTLSKey,
+		flagHost: EnvHost, flagOrigin: EnvOrigin, flagReadOnly: EnvReadOnly, flagOnly: EnvOnly, flagTLSCert: EnvTLSCert, flagTLSKey: EnvTLSKey,
 		flagRate: EnvRate, flagBurst: EnvBurst,
 	} {
 		app.Variable(flags, flag, variable)
@@ -130,11 +136,35 @@ func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 		f.static = []access.Authenticator{access.Token("dev", f.token)}
 		return o, nil
 	}
+	if f.only != "" {
+		return o, a.readOnlyCallbacks(f, &o)
+	}
 	if slices.Contains(split([]string{f.auth}), authNone) && slices.Contains(o.Hosts, "*") {
 		return o, arg.Usagef("%s none with %s *: any web page could give itself the name of this machine and do everything; "+
 			"name the hosts, or let callers in by a token", a.NameOf(flagAuth), a.NameOf(flagHost))
 	}
 	return o, errors.Join(a.readCertificate(f), a.readRate(f, &o), a.readAuth(&f.authFlags, address))
+}
+
+// partCallbacks is what --only may say.
+const partCallbacks = "callbacks"
+
+// callbackRate is how many requests a second a network may make of a server that has only
+// callbacks, if nothing else is said: tokens are not to be tried as fast as can be.
+const callbackRate = "100/s"
+
+// readOnlyCallbacks sets the options of a server that has only callbacks.
+func (a verbs) readOnlyCallbacks(f *apiFlags, o *server.Options) error {
+	switch {
+	case f.only != partCallbacks:
+		return arg.Usagef("%s %q is not %s", a.NameOf(flagOnly), f.only, partCallbacks)
+	case f.readOnly:
+		return arg.Usagef("%s leaves nothing to do for --%s %s", a.NameOf(flagReadOnly), flagOnly, partCallbacks)
+	case f.rate == "":
+		f.rate = callbackRate
+	}
+	o.OnlyCallbacks = true
+	return errors.Join(a.readCertificate(f), a.readRate(f, o))
 }
 
 // readCertificate reads the certificate that the flags name, if they do.
@@ -241,6 +271,10 @@ func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o s
 // saysAPI tells where the API is, once the node has joined: what cannot join says only why.
 func (a verbs) saysAPI(s *listen.Server, f *apiFlags) {
 	close(f.joined)
+	if f.only != "" {
+		a.Notef("Serving callbacks, and nothing else, on %s.", s.URL())
+		return
+	}
 	if f.dev {
 		a.Notef("The API is on %s. To open it in a browser: %s/?token=%s\n"+
 			"Elsewhere: curl -H 'Authorization: Bearer %s' %s/api/v1/jobs",
@@ -269,10 +303,14 @@ API keys let in (see "key"), each with what it may do, and with --auth oidc toke
 provider, with what the groups in them may. Without any (--auth none) the server listens on loopback
 addresses only. It answers to loopback names and those of --host.
 
+With --only callbacks it serves nothing but callbacks, /healthz and /readyz, for systems elsewhere,
+which have tokens of these and no other credential. All else is 404.
+
 On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
 		Example: fmt.Sprintf(`  %s="$(openssl rand -hex 32)" holdfast server --database postgres://localhost/app
   holdfast server --auth none
-  holdfast server --listen 0.0.0.0:443 --host jobs.example.com --tls-cert cert.pem --tls-key key.pem`, EnvToken),
+  holdfast server --listen 0.0.0.0:443 --host jobs.example.com --tls-cert cert.pem --tls-key key.pem
+  holdfast server --only callbacks --listen 0.0.0.0:8234 --host hooks.example.com`, EnvToken),
 		Args: arg.Takes(0, 0),
 		Annotations: app.NeedsDatabase(
 			app.Reads(app.OwnPlace(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet))), EnvToken),

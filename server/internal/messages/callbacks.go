@@ -9,7 +9,9 @@ import (
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 )
 
-func registerCallbacks(a *api.API) {
+// RegisterCallbacks registers the operations on callbacks alone, whose tokens are their
+// credentials.
+func RegisterCallbacks(a *api.API) {
 	op := func(id, summary, about string) api.Op {
 		return api.Op{
 			ID: "callback-" + id, Method: http.MethodPost, Path: "/callbacks/{token}/" + id, Tag: "callbacks", MaxBody: maxBody, Public: true,

@@ -53,7 +53,7 @@ wait, with Retry-After: the request stays, and the same one with the same dedup_
 	get.ID, get.Path, get.Summary = "job-stream", "/jobs/{id}/streams/{name}", "List the items of a stream of a job"
 	get.About = "Oldest first. next_cursor is the offset to go on after; null if there are no more now."
 	api.Register(a, get, stream)
-	registerCallbacks(a)
+	RegisterCallbacks(a)
 }
 
 // MessageSignal is a signal to send.
