@@ -222,7 +222,7 @@ func (c *Client) carry(ctx context.Context, send *store.Send) {
 func (c *Client) send(ctx context.Context, send *store.Send) (SendResult, error) {
 	c.carry(ctx, send)
 	r, ctx := asked.Take(ctx)
-	err := error(nil)
+	var err error
 	if r == nil {
 		err = c.engine.Send(ctx, []*store.Send{send})
 	} else {

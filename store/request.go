@@ -102,7 +102,10 @@ func (e *RequestError) Results() (r RequestResults, err error) {
 			ID: ID(one[:len(ID{})]), State: State(one[len(ID{})]), Existing: flags&1 != 0, Replaced: flags&2 != 0, Differs: flags&4 != 0,
 		})
 	}
-	r.Sends, r.Answer = kept.Sends, kept.Answer
+	for _, q := range kept.Sends {
+		r.Sends = append(r.Sends, SendResult(q))
+	}
+	r.Answer = kept.Answer
 	return r, nil
 }
 
@@ -111,9 +114,16 @@ const keptEnqueue = len(ID{}) + 2
 
 // keptRequest is what is kept of the answer of a request.
 type keptRequest struct {
-	Enqueues []byte       `json:"enqueues,omitempty"`
-	Sends    []SendResult `json:"sends,omitempty"`
-	Answer   []byte       `json:"answer,omitempty"`
+	Enqueues []byte     `json:"enqueues,omitempty"`
+	Sends    []keptSend `json:"sends,omitempty"`
+	Answer   []byte     `json:"answer,omitempty"`
+}
+
+// keptSend is a SendResult.
+type keptSend struct {
+	Seq       int64 `json:"seq"`
+	Duplicate bool  `json:"duplicate,omitempty"`
+	Woken     bool  `json:"woken,omitempty"`
 }
 
 // bytesOf are the parts of what is kept of enqueues.
@@ -138,7 +148,7 @@ func (r *KeyedRequest) Kept() []byte {
 		kept.Enqueues = append(append(kept.Enqueues, q.Result.ID[:]...), byte(q.Result.State), flags)
 	}
 	for _, q := range r.Sends {
-		kept.Sends = append(kept.Sends, q.Result)
+		kept.Sends = append(kept.Sends, keptSend(q.Result))
 	}
 	text, err := json.Marshal(kept)
 	if err != nil {

@@ -174,7 +174,9 @@ func TestServerOfCallbacks(t *testing.T) {
 	url := callbacksOn.FindStringSubmatch(n.stderr.String())[1]
 	c := newClient(t)
 	for _, token := range []string{"", longToken} {
-		for _, path := range []string{"/api/v1/jobs", "/openapi.json", "/metrics", "/", "/?token=" + longToken, "/api/v1/callbacks", "/api/v1/events"} {
+		for _, path := range []string{
+			"/api/v1/jobs", "/openapi.json", "/metrics", "/", "/?token=" + longToken, "/api/v1/callbacks", "/api/v1/events",
+		} {
 			if a := ask(t, c, "GET", url+path, token, ""); a.status != http.StatusNotFound || a.json["code"] != "not_found" {
 				t.Errorf("%s: %d %s", path, a.status, a.text)
 			}

@@ -382,7 +382,8 @@ var layers = []layer{
 	{
 		pattern: ".",
 		imports: []string{
-			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/asked", "internal/await", "internal/builds", "internal/bulk",
+			"hooks", "internal/access", "internal/again", "internal/around", "internal/ask", "internal/asked", "internal/await",
+			"internal/builds", "internal/bulk",
 			"internal/engine/...", "internal/explain", "internal/journal", "internal/keyhash", "internal/relay", "internal/replay",
 			"internal/runlog", "internal/sealed", "internal/timed",
 			"internal/usercode", "internal/valid", "store", "why",

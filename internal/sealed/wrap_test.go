@@ -46,6 +46,8 @@ var (
 		"Edit.UniqueKey": "a hash", "Filter.UniqueKey": "a hash", "Wait.For": "names of what a run waits for",
 		"WaitInfo.For": "the same", "Continue.Data": "how often a job has continued", "Fact.Jobs": "counts", "Fact.Gauges": "measurements",
 		"Limit.Declared": "limits have no payloads", "Descriptor.Data": "what code tells to people", "APIKey.Hash": "a hash",
+		"KeyedRequest.Hash": "a hash", "KeyedRequest.Print": "a hash", "KeyedRequest.Owner": "random bytes",
+		"KeyedRequest.Answer": "ids, states and errors",
 	}
 )
 

@@ -107,7 +107,8 @@ func each[T, D any](operations []*T, of func(*T) D) []D {
 // ErrUnavailable, is that of an answer to another batch.
 func (done *Applied) SetIn(b *store.Batch) error {
 	fits := len(done.Checkpoints) == len(b.Checkpoints) && len(done.Sends) == len(b.Sends) && len(done.Outcomes) == len(b.Outcomes) &&
-		len(done.Requests) == len(b.Requests) && len(done.Fires) == len(b.Fires) && len(done.Calls) == len(b.Calls) && len(done.Appends) == len(b.Appends) &&
+		len(done.Requests) == len(b.Requests) &&
+		len(done.Fires) == len(b.Fires) && len(done.Calls) == len(b.Calls) && len(done.Appends) == len(b.Appends) &&
 		fit(done.Enqueues, b.Enqueues)
 	for i := 0; fits && i < len(b.Appends); i++ {
 		fits = fit(done.Appends[i].Enqueues, b.Appends[i].Enqueues)

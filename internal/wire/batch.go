@@ -51,7 +51,8 @@ func BatchOf(b *store.Batch) (Batch, error) {
 // Open returns the batch that has arrived.
 func (sent *Batch) Open() (*store.Batch, error) {
 	b := &sent.Batch
-	if hasNil(b.Requests) || hasNil(b.Checkpoints) || hasNil(b.Appends) || hasNil(b.Sends) || hasNil(b.Outcomes) || hasNil(b.Fires) || hasNil(b.Calls) ||
+	if hasNil(b.Requests) || hasNil(b.Checkpoints) || hasNil(b.Appends) || hasNil(b.Sends) || hasNil(b.Outcomes) || hasNil(b.Fires) ||
+		hasNil(b.Calls) ||
 		!complete(b.Enqueues) {
 		return nil, fmt.Errorf("%w: the batch has an operation that is null", store.ErrInvalid)
 	}

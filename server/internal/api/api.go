@@ -226,7 +226,7 @@ func Register[I, O any, PI interface {
 			return nil, err
 		}
 		work := func(ctx context.Context) (*O, error) { return handle(ctx, c, PI(in)) }
-		out, err := (*O)(nil), error(nil)
+		var out *O
 		if k := keyOf(ctx); k == nil || repeat == OwnWay || repeat == Named {
 			out, err = work(ctx)
 		} else {

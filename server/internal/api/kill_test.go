@@ -98,7 +98,9 @@ func (s *served) ask(key string) (id string) {
 		return "" // it was killed
 	}
 	defer response.Body.Close()
-	var answer struct{ ID string }
+	var answer struct {
+		ID string `json:"id"`
+	}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		return ""
 	}

@@ -148,7 +148,8 @@ func (k *keyedCall) answer(out reflect.Value) []byte {
 	if out.IsNil() {
 		return []byte("{}")
 	}
-	if slices.Contains(private, k.id) {
+	// It would be a second place where these are, and none that a codec encodes.
+	if slices.Contains(secret, k.id) || hasPayload(out) {
 		return left
 	}
 	a := answered{Status: k.status}

@@ -39,11 +39,8 @@ var repeats = map[Repeat][]string{
 	Named: {"update-call"},
 }
 
-// private are the operations whose answers have payloads or a secret, which are not kept for a
-// repeated request: it would be a second place where they are.
-var private = []string{
-	"job-continue-as-new", "job-tag", "key-create", "schedule-create", "schedule-pause", "schedule-preview", "schedule-resume",
-}
+// secret are the operations whose answers have a secret, which is shown once.
+var secret = []string{"key-create"}
 
 // repeatOf is what an operation does with a repeated request.
 func repeatOf(id string) Repeat {

@@ -30,24 +30,24 @@ func answer(text string) func(*store.KeyedRequest) {
 
 func begun(e *env.Env) {
 	e.NoError("begins", phase(e, 1, store.RequestBegins))
-	found := known(e, "k", "a pause")
+	found := known(e, "a pause")
 	e.Equal("begun, over", []bool{found.Begun, found.Over}, []bool{true, false})
 	e.WantErr("another one begins", phase(e, 2, store.RequestBegins, again), store.ErrConflict)
 	e.WantErr("another one ends it", phase(e, 2, store.RequestEnds), store.ErrConflict)
-	e.Equal("another use of the key", known(e, "k", "a resume").Same, false)
+	e.Equal("another use of the key", known(e, "a resume").Same, false)
 	e.NoError("ends", phase(e, 1, store.RequestEnds, answer("paused")))
 	e.NoError("ends, repeated", phase(e, 1, store.RequestEnds, answer("paused")))
-	found = known(e, "k", "a pause")
+	found = known(e, "a pause")
 	e.Equal("begun", found.Begun, false)
 	e.Equal("answer", string(results(e, found).Answer), "paused")
 	e.NoError("dropped too late", phase(e, 1, store.RequestDropped))
-	e.Equal("answer after that", string(results(e, known(e, "k", "a pause")).Answer), "paused")
+	e.Equal("answer after that", string(results(e, known(e, "a pause")).Answer), "paused")
 }
 
 func dropped(e *env.Env) {
 	e.NoError("begins", phase(e, 1, store.RequestBegins))
 	e.NoError("dropped by another one", phase(e, 2, store.RequestDropped))
-	e.Equal("begun", known(e, "k", "a pause").Begun, true)
+	e.Equal("begun", known(e, "a pause").Begun, true)
 	e.NoError("dropped", phase(e, 1, store.RequestDropped))
 	e.NoError("dropped, repeated", phase(e, 1, store.RequestDropped))
 	e.WantErr("ends", phase(e, 1, store.RequestEnds), store.ErrConflict)
@@ -57,15 +57,15 @@ func dropped(e *env.Env) {
 func takenOver(e *env.Env) {
 	e.NoError("begins", phase(e, 1, store.RequestBegins))
 	e.Clock.Advance(time.Minute)
-	found := known(e, "k", "a pause")
+	found := known(e, "a pause")
 	e.Equal("begun, over", []bool{found.Begun, found.Over}, []bool{true, true})
 	e.WantErr("begins, without again", phase(e, 2, store.RequestBegins), store.ErrConflict)
 	e.NoError("begins again", phase(e, 2, store.RequestBegins, again))
-	e.Equal("over", known(e, "k", "a pause").Over, false)
+	e.Equal("over", known(e, "a pause").Over, false)
 	e.WantErr("the first one ends", phase(e, 1, store.RequestEnds, answer("late")), store.ErrConflict)
 	e.NoError("the first one is dropped", phase(e, 1, store.RequestDropped))
 	e.NoError("ends", phase(e, 2, store.RequestEnds, answer("paused")))
-	e.Equal("answer", string(results(e, known(e, "k", "a pause")).Answer), "paused")
+	e.Equal("answer", string(results(e, known(e, "a pause")).Answer), "paused")
 }
 
 func beginsAgain(e *env.Env) {

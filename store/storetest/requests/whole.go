@@ -33,9 +33,9 @@ func try(e *env.Env, u *store.Unit) error {
 }
 
 // known asks for something again, and returns what is known of it.
-func known(e *env.Env, key, asks string) *store.RequestError {
+func known(e *env.Env, asks string) *store.RequestError {
 	e.Helper()
-	u := &store.Unit{Request: request(key, asks)}
+	u := &store.Unit{Request: request("k", asks)}
 	err := try(e, u)
 	e.WantErr("a request that is known", err, store.ErrConflict)
 	found, is := errors.AsType[*store.RequestError](err)
@@ -91,7 +91,7 @@ func repeated(e *env.Env) {
 
 func other(e *env.Env) {
 	e.NoError("first", try(e, unit("k", e.Job())))
-	found := known(e, "k", "another job")
+	found := known(e, "another job")
 	e.Equal("the same", found.Same, false)
 	if _, is := store.IsRepeated(found); is {
 		e.Errorf("it counts as repeated: %v", found)
@@ -158,7 +158,7 @@ func many(e *env.Env) {
 	u.Request.Enqueues = u.Enqueues
 	u.Request.Answer = bytes.Repeat([]byte{7}, store.MaxRequestAnswer)
 	e.NoError("first", try(e, u))
-	r := results(e, known(e, "k", "many"))
+	r := results(e, known(e, "many"))
 	for i, q := range u.Enqueues {
 		if r.Enqueues[i].ID != q.Job.ID {
 			e.Fatalf("job %d is %s, not %s", i, r.Enqueues[i].ID, q.Job.ID)
@@ -171,7 +171,7 @@ func forgotten(e *env.Env) {
 	e.NoError("first", try(e, unit("k", e.Job())))
 	e.Clock.Advance(store.RequestsKept - time.Second)
 	e.Retain(env.Briefly)
-	e.Equal("the same", known(e, "k", "a job").Same, true)
+	e.Equal("the same", known(e, "a job").Same, true)
 	e.Clock.Advance(time.Second)
 	e.Retain(env.Briefly)
 	e.NoError("after a day", try(e, unit("k", e.Job())))

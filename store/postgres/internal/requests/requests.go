@@ -64,7 +64,8 @@ func (a *Asked) insert(ctx context.Context, t pg.Session) (isNew []bool, err err
 	return isNew, t.Run(ctx, "requests_insert", func(row pg.Row) error {
 		var hash []byte
 		err := row.Scan(&hash)
-		if at, found := slices.BinarySearchFunc(a.all, hash, func(r *store.KeyedRequest, h []byte) int { return bytes.Compare(r.Hash, h) }); found {
+		byHash := func(r *store.KeyedRequest, h []byte) int { return bytes.Compare(r.Hash, h) }
+		if at, found := slices.BinarySearchFunc(a.all, hash, byHash); found {
 			isNew[at] = true
 		}
 		return err
@@ -107,14 +108,14 @@ func (a *Asked) judge(ctx context.Context, t pg.Session, r *store.KeyedRequest, 
 		r.Err = store.ErrBusy
 		return nil
 	}
-	var step store.RequestStep
-	step, r.Err = r.Judge(kept, pg.TimeOf(a.now))
-	switch {
-	case r.Err != nil:
-	case step == store.UpdateRequest:
+	step, refusal := r.Judge(kept, pg.TimeOf(a.now))
+	r.Err = refusal
+	switch step {
+	case store.UpdateRequest:
 		a.answers = append(a.answers, r)
-	case step == store.DeleteRequest:
+	case store.DeleteRequest:
 		return t.Run(ctx, "request_delete", nil, r.Hash)
+	case store.NoStep, store.InsertRequest: // it is refused, or nothing is to be done
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 		return err
 	}
 	b.patience = s.Blocked.patience()
-	if !b.isEmpty() {
+	if len(b.requests) > 0 || !b.isEmpty() {
 		if err = s.applyAll(ctx, in, b); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 
 // isEmpty reports whether nothing is left to do.
 func (b *batch) isEmpty() bool {
-	return len(b.requests)+len(b.checkpoints)+len(b.appends)+len(b.sends)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries)+len(b.fires)+len(b.calls) == 0
+	return len(b.checkpoints)+len(b.appends)+len(b.sends)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries)+len(b.fires)+len(b.calls) == 0
 }
 
 // applyAll does the fast path, and the slow path if that is needed.
