@@ -162,7 +162,6 @@ var undo = []struct {
 }{
 	{46, []string{
 		"DROP TABLE {schema}.request",
-		"ALTER TABLE {schema}.audit DROP COLUMN namespace, DROP COLUMN subject, DROP COLUMN before, DROP COLUMN after",
 	}},
 	{45, []string{"DROP TABLE {schema}.api_key, {schema}.namespace"}},
 	//nolint:dupword // parameters of one type

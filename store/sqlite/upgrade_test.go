@@ -245,8 +245,7 @@ var undo = []struct {
 	texts []string
 }{
 	{46, []string{
-		"DROP TABLE holdfast_request", "ALTER TABLE holdfast_audit DROP COLUMN namespace", "ALTER TABLE holdfast_audit DROP COLUMN subject",
-		"ALTER TABLE holdfast_audit DROP COLUMN before", "ALTER TABLE holdfast_audit DROP COLUMN after",
+		"DROP TABLE holdfast_request",
 	}},
 	{45, []string{"DROP TABLE holdfast_api_key", "DROP TABLE holdfast_namespace"}},
 	{44, []string{"ALTER TABLE holdfast_inbox DROP COLUMN trace"}},

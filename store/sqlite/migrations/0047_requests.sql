@@ -11,11 +11,5 @@ CREATE TABLE holdfast_request (
 
 CREATE INDEX holdfast_request_at ON holdfast_request (at);
 
--- What people do to what is no job: in which namespace, to what, and how that was before and after, as JSON.
-ALTER TABLE holdfast_audit ADD COLUMN namespace TEXT;
-ALTER TABLE holdfast_audit ADD COLUMN subject TEXT;
-ALTER TABLE holdfast_audit ADD COLUMN before TEXT;
-ALTER TABLE holdfast_audit ADD COLUMN after TEXT;
-
 INSERT INTO holdfast_migration (version, name, applied_at, serves)
 VALUES (47, 'requests', CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER), 36);

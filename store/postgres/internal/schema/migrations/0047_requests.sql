@@ -11,11 +11,4 @@ CREATE TABLE {schema}.request (
 
 CREATE INDEX request_at ON {schema}.request (at);
 
--- What people do to what is no job: in which namespace, to what, and how that was before and after, as JSON.
-ALTER TABLE {schema}.audit
-  ADD COLUMN namespace text COLLATE "C",
-  ADD COLUMN subject text COLLATE "C",
-  ADD COLUMN before text,
-  ADD COLUMN after text;
-
 INSERT INTO {schema}.migration (version, name, applied_at, serves) VALUES (47, 'requests', {schema}.clock(NULL), 36);
