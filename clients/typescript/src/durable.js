@@ -1,0 +1,627 @@
+/**
+ * Durable functions: what they do is remembered in the journal of their job.
+ *
+ * A function runs from its beginning each time, on whichever worker. Operations that the journal
+ * knows return what they returned then; the first one that it does not know acts. While it waits
+ * for long the function is parked: its run ends here, without a slot, and it is called again when
+ * what it waits for is there. The call that is left behind waits for a promise that never settles,
+ * so that no catch and no finally of it takes part in that.
+ */
+
+/** @import { ChildOptions, Duration, PublishedValue, StepInfo, StepOptions } from "holdfast" */
+
+import { dateText, milliseconds, parseTime, rest, timeText } from "./clock.js";
+import { Cancelled, Conflict, HoldfastError, JobEnded, MessageInvalid, Misuse, NotFound } from "./errors.js";
+import { Permanent, RetryAfter, Snooze, StepFailed, WaitTimeout } from "./errors.js";
+import { childBody, nameOf } from "./jobs.js";
+import { Leave, Journal } from "./journal.js";
+import { NonDeterminism, STEP } from "./memory.js";
+import { checked, kindOf, plainText, words } from "./values.js";
+
+const LINGER = 50; // milliseconds: parking and coming back take about as long
+const LONGEST_PROBLEM = 1 << 10;
+const LONGEST_FAILURE = 32 << 10;
+
+/** A job that a function has started. */
+class Child {
+  #wait;
+
+  /**
+   * @param {string} id
+   * @param {string} kind
+   * @param {() => Promise<any>} wait
+   */
+  constructor(id, kind, wait) {
+    this.id = id;
+    this.kind = kind;
+    this.#wait = wait;
+  }
+
+  result() {
+    return this.#wait();
+  }
+}
+
+export class Context {
+  #run;
+  #journal;
+  #memory;
+  #place = 0;
+  #doing = "";
+  /** @type {Leave | undefined} */
+  #left;
+  /** @type {Error | undefined} */
+  #broken;
+  /** @type {(left: Leave) => void} */
+  #leaves = () => {};
+
+  /** @param {import("./run.js").Run} run */
+  constructor(run) {
+    const { job } = run;
+    this.#run = run;
+    this.#journal = new Journal(run);
+    this.#memory = this.#journal.memory;
+    if (job.cancel_requested) run.stop(new Cancelled(job.cancel_reason ?? ""));
+    this.job = job;
+    this.id = run.id;
+    this.kind = run.kind;
+    this.queue = run.queue;
+    this.attempt = run.attempt;
+    this.maxAttempts = run.maxAttempts;
+    this.abortSignal = run.signal;
+  }
+
+  // Steps.
+
+  /**
+   * @param {string} name
+   * @param {(info: StepInfo) => any} act
+   * @param {StepOptions} [options]
+   */
+  step(name, act, options = {}) {
+    return this.#operation(`step ${JSON.stringify(name)}`, async () => {
+      const { path, entries } = this.#enter(name, STEP);
+      let attempt = 1;
+      let until;
+      for (const { kind, data } of entries) {
+        if (kind === "step") return data;
+        if (kind === "step failed") throw new StepFailed(data);
+        attempt = data.failure.attempts + 1;
+        until = data.until;
+      }
+      this.#run.check();
+      for (; ; attempt++) {
+        if (until) await this.#until(until, `step ${name}, attempt ${attempt}`);
+        const tried = await this.#tried(name, path, act, attempt, options);
+        if ("result" in tried) return tried.result;
+        until = tried.until;
+      }
+    });
+  }
+
+  /**
+   * Tries a step once, and remembers how that went.
+   * @param {string} name
+   * @param {string} path
+   * @param {(info: StepInfo) => any} act
+   * @param {number} attempt
+   * @param {StepOptions} options
+   * @returns {Promise<{ result: any } | { until: string }>}
+   */
+  async #tried(name, path, act, attempt, options) {
+    await this.#flush();
+    const info = { attempt, signal: this.#run.signal, idempotencyKey: this.#stepKey(name) };
+    const began = performance.now();
+    const took = () => `${Math.max(Math.round((performance.now() - began) * 1000), 1)}us`;
+    let result;
+    try {
+      result = checked(await act(info), `the result of step ${name}`).value;
+    } catch (error) {
+      this.#interrupted(error);
+      const { attempts = 1, retryIf } = options;
+      const again = attempt < attempts && !(error instanceof Permanent) && (retryIf?.(error) ?? true);
+      const failure = stepFailure(name, error, attempt, error instanceof Permanent);
+      if (!again) {
+        this.#memory.record({ kind: "step failed", path, name, data: failure, took: took() });
+        throw new StepFailed(failure, { cause: error });
+      }
+      const until = timeText(this.#journal.now() + pauseAfter(error, attempt, options));
+      this.#memory.record({ kind: "step retry", path, name, data: { failure, until }, took: took() });
+      await this.#flush();
+      return { until };
+    }
+    this.#memory.record({ kind: "step", path, name, data: result, took: took() });
+    await this.#flush();
+    return { result };
+  }
+
+  /**
+   * Looks whether the error of a step is its own.
+   * @param {unknown} error
+   */
+  #interrupted(error) {
+    if (this.#broken) throw this.#broken;
+    if (this.#run.lost) throw new Leave(null);
+    this.#run.check();
+    if (error instanceof Snooze || error instanceof Cancelled) {
+      throw this.#break(`the function of a step has thrown ${error.name}, which only the function of the job may`);
+    }
+  }
+
+  // Waits.
+
+  /** @param {Duration} duration */
+  sleep(duration) {
+    const ms = milliseconds(duration, "the time to sleep");
+    return this.#sleep(() => timeText(this.#journal.now() + ms));
+  }
+
+  /** @param {Date} at */
+  sleepUntil(at) {
+    const text = dateText(at, "the time to sleep until");
+    return this.#sleep(() => text);
+  }
+
+  /** @param {() => string} end */
+  #sleep(end) {
+    return this.#operation("a sleep", async () => {
+      const { path, entries } = this.#enter("", ["timer"]);
+      let until = entries[0]?.data.until;
+      if (until && this.#memory.isPast(this.#place)) return; // the function has gone on from it, whatever the clock says
+      if (!until) {
+        this.#run.check();
+        until = end();
+        this.#memory.record({ kind: "timer", path, data: { until } });
+      }
+      await this.#until(until, `timer until ${until}`);
+    });
+  }
+
+  /**
+   * @param {string | { name: string }} signal
+   * @param {import("holdfast").WaitSignalOptions<any>} [options]
+   */
+  waitSignal(signal, { timeout, decode = same } = {}) {
+    const name = nameOf(signal);
+    const limit = timeout === undefined ? undefined : milliseconds(timeout, "timeout");
+    return this.#operation(`the wait for signal ${JSON.stringify(name)}`, async () => {
+      const { path, entries } = this.#enter(name, ["received", "timer", "timeout"]);
+      const late = `no signal ${JSON.stringify(name)} has come in time`;
+      let until;
+      for (const entry of entries) {
+        if (entry.kind === "received") return this.#receivedBefore(name, entry, decode);
+        if (entry.kind === "timeout") throw new WaitTimeout(late);
+        until = entry.data.until;
+      }
+      await this.#journal.look();
+      if (!this.#memory.signal(name)) {
+        this.#run.check();
+        if (limit !== undefined && !until) {
+          until = timeText(this.#journal.now() + limit);
+          this.#memory.record({ kind: "timer", path, name, data: { until } });
+        }
+      }
+      const message = await this.#await(() => this.#memory.signal(name), until, ["signal"], `signal ${name}`);
+      if (!message) {
+        this.#memory.record({ kind: "timeout", path, name });
+        throw new WaitTimeout(late);
+      }
+      return this.#receive(name, path, message, decode);
+    });
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} path
+   * @param {import("./memory.js").Message} message
+   * @param {(payload: any) => any} decode
+   */
+  async #receive(name, path, { seq, data }, decode) {
+    try {
+      const value = await decode(data);
+      this.#memory.record({ kind: "received", path, name, message: seq });
+      return value;
+    } catch (error) {
+      const problem = plainText(words(error), LONGEST_PROBLEM);
+      this.#memory.record({ kind: "received", path, name, message: seq, data: { problem } });
+      throw new MessageInvalid(name, seq, problem, { cause: error });
+    }
+  }
+
+  /**
+   * @param {string} name
+   * @param {import("./memory.js").Entry} entry
+   * @param {(payload: any) => any} decode
+   */
+  async #receivedBefore(name, entry, decode) {
+    const message = this.#memory.message(entry.message);
+    if (!message) throw new HoldfastError(`message ${entry.message} is missing, which entry ${entry.seq} has received`);
+    if (entry.data) throw new MessageInvalid(name, message.seq, entry.data.problem);
+    try {
+      return await decode(message.data);
+    } catch (error) {
+      throw new MessageInvalid(name, message.seq, plainText(words(error), LONGEST_PROBLEM), { cause: error });
+    }
+  }
+
+  // Other jobs.
+
+  /**
+   * @param {string | { name: string }} kind
+   * @param {any} [args]
+   * @param {ChildOptions} [options]
+   */
+  child(kind, args, { onClose, ...options } = {}) {
+    const name = nameOf(kind);
+    return this.#operation(`child ${JSON.stringify(name)}`, async () => {
+      const { path, entries } = this.#enter(name, ["child", "received"]);
+      const known = entries.find((entry) => entry.kind === "child");
+      if (known) return this.#child(known.data.id, name, path);
+      this.#run.check();
+      await this.#flush();
+      const job = childBody(name, args === undefined ? undefined : checked(args, `the args of child ${name}`).value, options);
+      this.#memory.record({ kind: "child", path, name, job, on_close: onClose });
+      const made = await this.#flush();
+      return this.#child(made.at(-1)?.data.id, name, path);
+    });
+  }
+
+  /**
+   * @param {string | { name: string }} kind
+   * @param {any} [args]
+   * @param {ChildOptions} [options]
+   */
+  async call(kind, args, options) {
+    const child = await this.child(kind, args, options);
+    return child.result();
+  }
+
+  /**
+   * @param {string} id
+   * @param {string} kind
+   * @param {string} path
+   */
+  #child(id, kind, path) {
+    const wait = async () => {
+      let message = this.#memory.settled(path);
+      if (!message) {
+        await this.#journal.look();
+        message = await this.#await(() => this.#memory.answer(id), undefined, ["child"], `child ${id} (${kind})`);
+        if (!message) throw new HoldfastError(`the wait for child ${id} has ended without it`);
+        if (message.state !== "completed") this.#memory.record({ kind: "received", path, message: message.seq });
+      }
+      if (message.state === "completed") return message.data;
+      throw new JobEnded(id, message.state ?? "", message.reason, message.error);
+    };
+    return new Child(id, kind, () => this.#operation(`the wait for child ${id}`, wait));
+  }
+
+  /**
+   * @param {string | { id: string }} job
+   * @param {string | { name: string }} signal
+   * @param {any} [payload]
+   */
+  signal(job, signal, payload) {
+    const name = nameOf(signal);
+    const to = typeof job === "string" ? job : job.id;
+    return this.#operation(`signal ${JSON.stringify(name)}`, async () => {
+      const key = `run ${this.id} ${this.#memory.uuid()}`;
+      const step = `signal ${name}`;
+      const { path, entries } = this.#enter(step, STEP);
+      const [known] = entries;
+      if (known?.kind === "step failed") throw new StepFailed(known.data);
+      if (known) return;
+      this.#run.check();
+      await this.#flush();
+      const value = payload === undefined ? undefined : checked(payload, `the payload of signal ${name}`).value;
+      this.#memory.record({ kind: "step", path, name: step, signal: { job: to, name, payload: value, dedup_key: key } });
+      try {
+        await this.#journal.flush(); // a refusal is about the other job
+      } catch (error) {
+        const refused = error instanceof NotFound || (error instanceof Conflict && error.errors.length > 0);
+        if (!refused) throw this.#breaks(error);
+        const failure = stepFailure(step, error, 1, false);
+        this.#memory.record({ kind: "step failed", path, name: step, data: failure });
+        throw new StepFailed(failure, { cause: error });
+      }
+    });
+  }
+
+  // What clients can read.
+
+  /**
+   * @param {string} key
+   * @param {PublishedValue} value
+   */
+  publish(key, value) {
+    return this.#publish("published", key, value);
+  }
+
+  /**
+   * @param {string} stream
+   * @param {PublishedValue} value
+   */
+  append(stream, value) {
+    return this.#publish("streamed", stream, value);
+  }
+
+  /**
+   * @param {string} kind
+   * @param {string} name
+   * @param {unknown} value
+   */
+  #publish(kind, name, value) {
+    return this.#operation(`${kind} ${JSON.stringify(name)}`, async () => {
+      const { path, entries } = this.#enter(name, [kind]);
+      if (entries.length > 0) return;
+      this.#run.check();
+      this.#memory.record({ kind, path, name, data: checked(value, `the value of ${name}`).value });
+      await this.#flush();
+    });
+  }
+
+  // What is the same on every replay.
+
+  /** @returns {Promise<Date>} */
+  now() {
+    return this.#operation("now", async () => {
+      const { path, entries } = this.#enter("", ["value"]);
+      if (entries[0]) return new Date(Math.floor(parseTime(entries[0].data)));
+      this.#run.check();
+      const at = new Date(Math.floor(this.#journal.now()));
+      this.#memory.record({ kind: "value", path, data: at.toISOString() });
+      return at;
+    });
+  }
+
+  uuid() {
+    this.#between("uuid");
+    return this.#memory.uuid();
+  }
+
+  /** @param {string} change */
+  patched(change) {
+    this.#between(`patched ${JSON.stringify(change)}`);
+    const known = this.#memory.patches.get(change);
+    if (known !== undefined) return known;
+    const takesPart = !this.#memory.isPast(this.#place);
+    this.#memory.patches.set(change, takesPart);
+    if (takesPart) this.#memory.record({ kind: "patched", name: change });
+    return takesPart;
+  }
+
+  /** @param {string} step */
+  idempotencyKey(step) {
+    return this.#stepKey(step);
+  }
+
+  /** @param {string} step */
+  #stepKey(step) {
+    const times = this.#memory.times > 0 ? `.${this.#memory.times}` : "";
+    return `${this.id}${times}/${step}`;
+  }
+
+  // What is no operation, and may be used in the function of a step.
+
+  check() {
+    this.#run.check();
+  }
+
+  /** @param {{ percent?: number, message?: string }} said */
+  progress({ percent, message }) {
+    return this.#run.progress({ percent, message });
+  }
+
+  // How operations begin, wait and leave.
+
+  /**
+   * Does an operation. Its promise counts as handled: an operation that is not awaited is told of
+   * when the function returns, and must not end the process.
+   * @template T
+   * @param {string} what
+   * @param {() => Promise<T>} act
+   * @returns {Promise<T>}
+   */
+  #operation(what, act) {
+    const doing = this.#done(what, act);
+    doing.catch(() => {});
+    return doing;
+  }
+
+  /**
+   * @template T
+   * @param {string} what
+   * @param {() => Promise<T>} act
+   * @returns {Promise<T>}
+   */
+  async #done(what, act) {
+    if (this.#left) return never();
+    this.#between(what);
+    this.#doing = what;
+    try {
+      if (this.#run.lost) throw new Leave(null);
+      if (!this.#run.signal.aborted && this.#run.isToPause) throw new Leave({ do: "release" });
+      return await act();
+    } catch (error) {
+      const left = error instanceof NonDeterminism ? held(error) : error;
+      if (!(left instanceof Leave)) throw error;
+      this.#left = left;
+      this.#leaves(left);
+      return never();
+    } finally {
+      this.#doing = "";
+    }
+  }
+
+  /**
+   * Throws unless the function is between two operations.
+   * @param {string} what
+   */
+  #between(what) {
+    if (this.#broken) throw this.#broken;
+    if (this.#doing) {
+      throw this.#break(`${what} was called while ${this.#doing} was under way: await each operation, and call none in a step`);
+    }
+  }
+
+  /** @param {string} why */
+  #break(why) {
+    return (this.#broken ??= new Misuse(why));
+  }
+
+  /** @param {unknown} error */
+  #breaks(error) {
+    if (!(error instanceof Leave)) this.#broken ??= /** @type {Error} */ (error);
+    return error;
+  }
+
+  /**
+   * Takes the next place, and returns what the journal has there.
+   * @param {string} name
+   * @param {string[]} kinds
+   */
+  #enter(name, kinds) {
+    this.#place += 1;
+    const path = String(this.#place);
+    return { path, entries: this.#memory.at(path, name, kinds) };
+  }
+
+  /** @param {string} at @param {string} what */
+  #until(at, what) {
+    return this.#await(() => undefined, at, [], what);
+  }
+
+  /**
+   * Waits until something is ready, or a time; undefined: the time has come.
+   * @param {() => import("./memory.js").Message | undefined} ready
+   * @param {string | undefined} until
+   * @param {string[]} messages the kinds that wake the job
+   * @param {string} what
+   */
+  async #await(ready, until, messages, what) {
+    for (;;) {
+      const found = ready();
+      if (found) return found;
+      const left = until === undefined ? Infinity : parseTime(until) - this.#journal.now();
+      if (left <= 0) return undefined;
+      if (this.#run.lost) throw new Leave(null);
+      this.#run.check();
+      if (left > LINGER) {
+        throw new Leave({ do: "park", seen: this.#memory.seen, waits_for: [what], messages: messages.length > 0 ? messages : undefined, until });
+      }
+      await rest(left, this.#run.signal);
+      if (messages.length > 0) await this.#journal.read();
+    }
+  }
+
+  /** Stores what is pending. If that is refused nothing goes on. */
+  async #flush() {
+    try {
+      return await this.#journal.flush();
+    } catch (error) {
+      throw this.#breaks(error);
+    }
+  }
+
+  // How the function ends.
+
+  /**
+   * Calls the function, and returns its outcome; null: the run is lost. What it throws is thrown,
+   * with the entries that are stored together with it as its journal.
+   * @param {(context: any, args: any) => any} act
+   * @returns {Promise<import("./outcome.js").Outcome | null>}
+   */
+  async outcome(act) {
+    try {
+      await this.#journal.open();
+      const result = checked(await this.#called(act), "the result").value;
+      const unvisited = this.#memory.unvisited();
+      if (unvisited) return { do: "hold", reason: unvisited };
+      return await this.#withRest({ do: "complete", result });
+    } catch (error) {
+      if (!(error instanceof Leave)) throw error;
+      if (error.outcome === null || error.outcome.do === "hold") return error.outcome;
+      return this.#withRest(error.outcome).catch(lostOnly);
+    }
+  }
+
+  /** @param {(context: any, args: any) => any} act */
+  async #called(act) {
+    const leaving = new Promise((_, reject) => (this.#leaves = reject));
+    leaving.catch(() => {});
+    const call = (async () => act(this, this.#run.args))();
+    try {
+      const result = await Promise.race([leaving, call]);
+      if (this.#doing) this.#break(`the function returned while ${this.#doing} was under way: await each operation`);
+      if (this.#broken) throw this.#broken;
+      return result;
+    } catch (error) {
+      if (this.#left) throw this.#left;
+      throw this.#broken ?? error;
+    }
+  }
+
+  /**
+   * Returns an outcome with what is stored together with it.
+   * @template {object} T
+   * @param {T} outcome
+   */
+  async #withRest(outcome) {
+    const journal = await this.#journal.rest();
+    return journal ? { ...outcome, journal } : outcome;
+  }
+
+  /** Returns what was decided before the function has thrown what ends its job; null: the run is lost. */
+  async rest() {
+    if (this.#broken) return undefined;
+    try {
+      return await this.#journal.rest();
+    } catch (error) {
+      return lostOnly(error);
+    }
+  }
+}
+
+/** @template T @param {T} value */
+function same(value) {
+  return value;
+}
+
+/** @returns {Promise<never>} */
+function never() {
+  return new Promise(() => {});
+}
+
+/** @param {NonDeterminism} error */
+function held(error) {
+  return new Leave({ do: "hold", reason: error.message });
+}
+
+/** @param {unknown} error */
+function lostOnly(error) {
+  if (error instanceof Leave) return null;
+  throw error;
+}
+
+/**
+ * @param {string} step
+ * @param {unknown} error
+ * @param {number} attempts
+ * @param {boolean} permanent
+ */
+function stepFailure(step, error, attempts, permanent) {
+  const message = plainText(words(error), LONGEST_FAILURE) || "?";
+  const failure = { step, message, type: plainText(kindOf(error), 200), attempts };
+  return permanent ? { ...failure, permanent } : failure;
+}
+
+/**
+ * @param {unknown} error
+ * @param {number} attempt
+ * @param {StepOptions} options
+ */
+function pauseAfter(error, attempt, { backoff = 1000, longestBackoff = "1h" }) {
+  if (error instanceof RetryAfter) return error.after;
+  const pause = milliseconds(backoff, "backoff") * 2 ** Math.min(attempt - 1, 60);
+  return Math.min(pause, milliseconds(longestBackoff, "longestBackoff")) * (0.8 + Math.random() * 0.4);
+}

@@ -1,0 +1,376 @@
+/**
+ * Workers: they run jobs. One loop polls, one beats, one sends outcomes; handlers run beside them
+ * in the same thread, so one that computes for long without an await keeps the worker from saying
+ * that it lives.
+ */
+
+/** @import { WorkerJob, WorkerOptions } from "holdfast" */
+
+import { hostname } from "node:os";
+import { Bell, durationText, later, milliseconds, rest } from "./clock.js";
+import { AttemptTimeout, Cancelled, HoldfastError, NotFound, Unauthenticated, Unavailable, WorkerGone } from "./errors.js";
+import { nameOf } from "./jobs.js";
+import { outcomeOf } from "./outcome.js";
+import { Run } from "./run.js";
+import { Sender } from "./sender.js";
+
+const LONGEST_POLL = 3000; // a worker that is to stop waits for the end of its poll
+const SHORTEST_PATIENCE = 5000;
+const SHORTEST_BEAT = 1000;
+const MOST_JOBS = 240;
+const MOST_SLOTS = 1000;
+const TRUST = 60_000; // for how long a credential may not be accepted
+const FAREWELL = 5000;
+const JOURNAL = 1; // the version of the format in which journals are kept
+
+/** The worker as the server knows it, until it is declared dead. */
+class Registration {
+  /** Ends its requests: it is gone, or the worker stops. */
+  ends = new AbortController();
+  /** The number of the last poll. */
+  poll = 0;
+  isPolling = false;
+
+  /** @param {{ worker: string, beat_every: string }} answer */
+  constructor(answer) {
+    this.token = answer.worker;
+    this.beatEvery = milliseconds(answer.beat_every);
+  }
+}
+
+export class Worker {
+  /** @type {Map<string, import("./outcome.js").Handler>} */
+  #handlers = new Map();
+  /** @type {Map<string, Run>} by their leases: what beats list, until their outcome is answered */
+  #runs = new Map();
+  /** @type {Set<Run>} those that take a slot */
+  #busy = new Set();
+  #changed = new Bell();
+  #sender = new Sender(this, (run) => this.#end(run));
+  /** @type {Registration | undefined} */
+  #registration;
+  #stopping = new AbortController();
+  #over = new AbortController();
+  #hasRun = false;
+  /** @type {{ error: unknown } | undefined} */
+  #failure;
+  #queues;
+  #version;
+  #deadAfter;
+  #stopTimeout;
+
+  /**
+   * @param {import("./client.js").Client} client
+   * @param {WorkerOptions} [options]
+   */
+  constructor(client, { slots = 10, queues, name, version = "", deadAfter, stopTimeout = 30_000 } = {}) {
+    if (!Number.isInteger(slots) || slots < 1 || slots > MOST_SLOTS) {
+      throw new RangeError(`slots is ${slots}, and not between 1 and ${MOST_SLOTS}`);
+    }
+    this.client = client;
+    this.slots = slots;
+    this.name = name ?? `${hostname()}:${process.pid}`;
+    this.#queues = queues;
+    this.#version = version;
+    this.#deadAfter = deadAfter === undefined ? undefined : durationText(deadAfter, "deadAfter");
+    this.#stopTimeout = milliseconds(stopTimeout, "stopTimeout");
+  }
+
+  /**
+   * @param {string | { name: string }} kind
+   * @param {(run: any, args: any) => any} act
+   */
+  handle(kind, act) {
+    return this.#add(kind, { isDurable: false, act });
+  }
+
+  /**
+   * @param {string | { name: string }} kind
+   * @param {(context: any, args: any) => any} act
+   */
+  function(kind, act) {
+    return this.#add(kind, { isDurable: true, act });
+  }
+
+  /**
+   * @param {string | { name: string }} kind
+   * @param {import("./outcome.js").Handler} handler
+   */
+  #add(kind, handler) {
+    const name = nameOf(kind);
+    if (this.#handlers.has(name)) throw new Error(`the kind ${name} has a handler`);
+    if (typeof handler.act !== "function") throw new TypeError(`the handler of ${name} is no function`);
+    this.#handlers.set(name, handler);
+    return this;
+  }
+
+  /**
+   * Makes a request about the worker, or one of its runs.
+   * @param {string} path
+   * @param {import("./transport.js").How} how
+   * @param {string} [method]
+   */
+  call(path, how, method = "POST") {
+    return this.client.transport.call(method, path, { ...how, query: this.client.scoped(how.query) });
+  }
+
+  /**
+   * Makes a request until a server answers it; a credential that is not accepted may be for a while.
+   * @template T
+   * @param {(again: boolean) => Promise<T>} make
+   * @param {AbortSignal} until
+   */
+  repeat(make, until) {
+    return this.client.transport.repeat(make, { until, refused: TRUST });
+  }
+
+  get isStopping() {
+    return this.#stopping.signal.aborted;
+  }
+
+  /** Aborts when the worker sends nothing more. */
+  get over() {
+    return this.#over.signal;
+  }
+
+  stop() {
+    this.#stopping.abort();
+    this.#registration?.ends.abort();
+    this.#changed.ring();
+  }
+
+  /** @param {{ signals?: boolean }} [options] */
+  async run({ signals = true } = {}) {
+    if (this.#handlers.size === 0) throw new Error("a worker needs a handler; add one with handle(kind) or function(kind)");
+    if (this.#hasRun) throw new Error("a worker runs once; make another one");
+    this.#hasRun = true;
+    const stop = () => this.stop();
+    const names = signals ? /** @type {const} */ (["SIGTERM", "SIGINT"]) : [];
+    for (const name of names) process.once(name, stop);
+    try {
+      await this.#work();
+    } finally {
+      for (const name of names) process.off(name, stop);
+    }
+    if (this.#failure) throw this.#failure.error;
+    await this.#leave();
+  }
+
+  async #work() {
+    if (!(await this.#register())) return;
+    const loops = [this.#guarded(() => this.#beats()), this.#guarded(() => this.#sender.send())];
+    try {
+      await this.#polls();
+      await this.#endRuns();
+    } finally {
+      this.stop();
+      for (const run of this.#busy) run.stop(new Cancelled("the worker ends"), true);
+      this.#over.abort();
+      this.#sender.end();
+      await Promise.all(loops);
+    }
+  }
+
+  /**
+   * Runs a loop; the worker ends with its error.
+   * @param {() => Promise<void>} loop
+   */
+  async #guarded(loop) {
+    try {
+      await loop();
+    } catch (error) {
+      this.#failure ??= { error };
+      this.#over.abort();
+      this.stop();
+    }
+  }
+
+  // Register, and again once the worker was declared dead.
+
+  /** Returns undefined if the worker is to stop before a server has answered. */
+  async #register() {
+    const durable = [...this.#handlers.values()].some((handler) => handler.isDurable);
+    const body = {
+      name: this.name,
+      kinds: [...this.#handlers.keys()].sort(),
+      slots: this.slots,
+      journal: durable ? JOURNAL : undefined,
+      namespace: this.client.namespace || undefined,
+      queues: this.#queues,
+      version: this.#version || undefined,
+      dead_after: this.#deadAfter,
+    };
+    try {
+      const answer = await this.repeat(() => this.call("/workers", { body }), this.#stopping.signal);
+      this.#registration = new Registration(answer);
+      return this.#registration;
+    } catch (error) {
+      if (error instanceof Unavailable && this.isStopping) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Stops the runs of a registration that is over.
+   * @param {Registration} registration
+   */
+  #gone(registration) {
+    if (this.#registration !== registration) return;
+    this.#registration = undefined;
+    registration.ends.abort();
+    const runs = [...this.#runs.values()];
+    this.#runs.clear();
+    for (const run of runs) run.stop(new Cancelled("the worker was declared dead"), true);
+    this.#changed.ring();
+  }
+
+  // Poll.
+
+  async #polls() {
+    while (!this.isStopping) {
+      const registration = this.#registration ?? (await this.#register());
+      if (!registration) return;
+      const free = this.slots - this.#busy.size;
+      if (free === 0) {
+        await this.#changed.wait();
+        continue;
+      }
+      for (const job of await this.#poll(registration, Math.min(free, MOST_JOBS))) this.#begin(job);
+    }
+  }
+
+  /**
+   * @param {Registration} registration
+   * @param {number} want
+   * @returns {Promise<WorkerJob[]>}
+   */
+  async #poll(registration, want) {
+    const seq = ++registration.poll;
+    const path = `/workers/${registration.token}/poll`;
+    const timeout = Math.max(registration.beatEvery * 2, SHORTEST_PATIENCE); // another server may answer
+    /** @param {boolean} repeat */
+    const make = (repeat) => {
+      const wait = this.isStopping ? 0 : LONGEST_POLL;
+      return this.call(path, { body: { want, seq, repeat }, query: { wait: durationText(wait) }, wait, timeout });
+    };
+    registration.isPolling = true;
+    try {
+      const answer = await this.repeat(make, registration.ends.signal);
+      if (this.#registration !== registration) return []; // it was declared dead meanwhile, and these are others' now
+      if (answer.mode === "draining") this.stop();
+      return answer.jobs;
+    } catch (error) {
+      if (error instanceof WorkerGone || error instanceof NotFound) this.#gone(registration);
+      else if (!(error instanceof Unavailable)) throw error;
+      return []; // what was claimed is given up, since no beat lists it
+    } finally {
+      registration.isPolling = false;
+    }
+  }
+
+  // Run.
+
+  /** @param {WorkerJob} job */
+  #begin(job) {
+    const run = new Run(this, job);
+    this.#runs.set(run.lease, run);
+    this.#busy.add(run);
+    void this.#execute(run);
+  }
+
+  /** @param {Run} run */
+  async #execute(run) {
+    const { kind, version, timeout } = run.job;
+    const limit = timeout ? milliseconds(timeout) : Infinity;
+    const late = () => run.stop(new AttemptTimeout(`the attempt took longer than ${limit / 1000} s`));
+    const off = later(limit, late);
+    const outcome = await outcomeOf(run, this.#handlers.get(version ? `${kind}@${version}` : kind));
+    off();
+    if (run.lost || outcome === null) this.#end(run);
+    else this.#sender.add(run, outcome); // the slot is free once it is answered: the server counts the run until then
+  }
+
+  /**
+   * Forgets a run, and frees its slot.
+   * @param {Run} run
+   */
+  #end(run) {
+    this.#runs.delete(run.lease);
+    this.#busy.delete(run);
+    this.#changed.ring();
+  }
+
+  // Beat.
+
+  async #beats() {
+    let took = 0;
+    while (!this.over.aborted) {
+      const registration = this.#registration;
+      await rest(Math.max((registration?.beatEvery ?? SHORTEST_BEAT) - took, 0), this.over);
+      const began = performance.now();
+      if (this.#registration && !this.over.aborted) await this.#beat(this.#registration);
+      took = performance.now() - began;
+    }
+  }
+
+  /** @param {Registration} registration */
+  async #beat(registration) {
+    const body = { running: [...this.#runs.keys()], polling: registration.isPolling ? registration.poll : undefined };
+    const timeout = Math.max(registration.beatEvery, SHORTEST_BEAT);
+    try {
+      this.#obey(await this.call(`/workers/${registration.token}/beat`, { body, timeout }));
+    } catch (error) {
+      if (error instanceof WorkerGone || error instanceof NotFound) this.#gone(registration);
+      else if (!(error instanceof Unavailable || error instanceof Unauthenticated)) throw error; // the next one may come through
+    }
+  }
+
+  /**
+   * Does what the answer to a beat says.
+   * @param {{ cancel: { lease: string, reason: string | null }[], pause: string[], lost: string[], mode: string }} answer
+   */
+  #obey({ cancel, pause, lost, mode }) {
+    for (const { lease, reason } of cancel) this.#runs.get(lease)?.stop(new Cancelled(reason ?? ""));
+    for (const lease of pause) this.#runs.get(lease)?.pause();
+    for (const lease of lost) {
+      this.#runs.get(lease)?.stop(new Cancelled("the run was lost"), true);
+      this.#runs.delete(lease);
+    }
+    if (lost.length > 0) this.#changed.ring();
+    if (mode === "draining") this.stop();
+  }
+
+  // Stop.
+
+  /** Waits for the runs, and gives back those that take too long. */
+  async #endRuns() {
+    await this.#idle(this.#stopTimeout);
+    for (const run of this.#runs.values()) {
+      run.stop(new Cancelled("the worker stops"), true);
+      this.#sender.add(run, { do: "release" });
+    }
+    await this.#idle(FAREWELL);
+  }
+
+  /**
+   * Waits until no run is left, for as long as it is told.
+   * @param {number} most
+   */
+  async #idle(most) {
+    const end = performance.now() + most;
+    for (let left = most; this.#runs.size > 0 && left > 0 && !this.over.aborted; left = end - performance.now()) {
+      await this.#changed.wait(left);
+    }
+  }
+
+  async #leave() {
+    const registration = this.#registration;
+    if (!registration) return;
+    try {
+      const make = () => this.call(`/workers/${registration.token}/leave`, {});
+      await this.client.transport.repeat(make, { within: FAREWELL });
+    } catch (error) {
+      if (!(error instanceof HoldfastError)) throw error; // it is declared dead, and holds nothing
+    }
+  }
+}
