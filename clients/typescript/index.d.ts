@@ -32,7 +32,9 @@ export function kind<Args = any, Result = any>(name: string): Kind<Args, Result>
 export function signal<Payload = any>(name: string): Signal<Payload>;
 
 /** The args and options of a call: args may be left out where undefined is among them. */
-export type Call<Args, Options> = undefined extends Args ? [args?: Args, options?: Options] : [args: Args, options?: Options];
+export type Call<Args, Options> = undefined extends Args
+  ? [args?: Args, options?: Options]
+  : [args: Args, options?: Options];
 
 // Clients.
 
@@ -119,7 +121,15 @@ export interface ListOptions {
   [filter: string]: string | number | undefined;
 }
 
-export type State = "scheduled" | "available" | "running" | "waiting" | "completed" | "failed" | "cancelled" | (string & {});
+export type State =
+  | "scheduled"
+  | "available"
+  | "running"
+  | "waiting"
+  | "completed"
+  | "failed"
+  | "cancelled"
+  | (string & {});
 
 /** A job as the API describes it: server/openapi.json has all of its fields. Integers of 64 bits are texts. */
 export interface JobDocument {
@@ -166,7 +176,10 @@ export class Job<Result = unknown> {
   /** Lets it run now, if it has finished or waits for its next attempt. */
   retry(): Promise<{ id: string; state: State | null }>;
   /** Sends a signal to a durable job. Of signals with the same key one counts. */
-  signal<Payload>(name: string | Signal<Payload>, ...rest: Call<Payload, { key?: string }>): Promise<{ duplicate: boolean }>;
+  signal<Payload>(
+    name: string | Signal<Payload>,
+    ...rest: Call<Payload, { key?: string }>
+  ): Promise<{ duplicate: boolean }>;
 }
 
 /** A client of a server. */
@@ -360,9 +373,16 @@ export interface Context {
     ...rest: Call<Args, ChildOptions>
   ): Promise<Child<Result>>;
   /** Starts a child, and waits for its result. */
-  call<Args = unknown, Result = unknown>(kind: string | Kind<Args, Result>, ...rest: Call<Args, ChildOptions>): Promise<Result>;
+  call<Args = unknown, Result = unknown>(
+    kind: string | Kind<Args, Result>,
+    ...rest: Call<Args, ChildOptions>
+  ): Promise<Result>;
   /** Sends a signal to another job, once. If that cannot be, the error is a StepFailed. */
-  signal<Payload>(job: string | { id: string }, name: string | Signal<Payload>, ...rest: undefined extends Payload ? [payload?: Payload] : [payload: Payload]): Promise<void>;
+  signal<Payload>(
+    job: string | { id: string },
+    name: string | Signal<Payload>,
+    ...rest: undefined extends Payload ? [payload?: Payload] : [payload: Payload]
+  ): Promise<void>;
   /** Sets the value of a key that clients can read. */
   publish(key: string, value: PublishedValue): Promise<void>;
   /** Adds an item to a stream that clients can read. */

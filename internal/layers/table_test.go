@@ -465,7 +465,7 @@ var layers = []layer{
 	},
 
 	{pattern: "internal/query", imports: []string{"store"}},
-	{pattern: "clients", tests: []string{"internal/racing"}},
+	{pattern: "clients", tests: []string{"internal/pgtest", "internal/racing"}},
 	{pattern: "server/access", imports: []string{"apikey"}, tests: support},
 	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
 	{pattern: "server/internal/problem", imports: []string{"store"}},

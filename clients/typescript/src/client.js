@@ -176,7 +176,7 @@ export class Client {
    * @param {{ key?: string }} [options] without a key one is made, so that a lost answer does no harm
    */
   signal(id, name, payload, { key = randomUUID() } = {}) {
-    const body = { name: nameOf(name), key, payload };
+    const body = { name: nameOf(name), dedup_key: key, payload };
     return this.#do("POST", `/jobs/${encodeURIComponent(id)}/signals`, { body });
   }
 

@@ -259,7 +259,11 @@ export class Context {
       if (known) return this.#child(known.data.id, name, path);
       this.#run.check();
       await this.#flush();
-      const job = childBody(name, args === undefined ? undefined : checked(args, `the args of child ${name}`).value, options);
+      const job = childBody(
+        name,
+        args === undefined ? undefined : checked(args, `the args of child ${name}`).value,
+        options,
+      );
       this.#memory.record({ kind: "child", path, name, job, on_close: onClose });
       const made = await this.#flush();
       return this.#child(made.at(-1)?.data.id, name, path);
@@ -314,7 +318,12 @@ export class Context {
       this.#run.check();
       await this.#flush();
       const value = payload === undefined ? undefined : checked(payload, `the payload of signal ${name}`).value;
-      this.#memory.record({ kind: "step", path, name: step, signal: { job: to, name, payload: value, dedup_key: key } });
+      this.#memory.record({
+        kind: "step",
+        path,
+        name: step,
+        signal: { job: to, name, payload: value, dedup_key: key },
+      });
       try {
         await this.#journal.flush(); // a refusal is about the other job
       } catch (error) {
@@ -460,7 +469,9 @@ export class Context {
   #between(what) {
     if (this.#broken) throw this.#broken;
     if (this.#doing) {
-      throw this.#break(`${what} was called while ${this.#doing} was under way: await each operation, and call none in a step`);
+      throw this.#break(
+        `${what} was called while ${this.#doing} was under way: await each operation, and call none in a step`,
+      );
     }
   }
 
@@ -507,7 +518,8 @@ export class Context {
       if (this.#run.lost) throw new Leave(null);
       this.#run.check();
       if (left > LINGER) {
-        throw new Leave({ do: "park", seen: this.#memory.seen, waits_for: [what], messages: messages.length > 0 ? messages : undefined, until });
+        const wakes = messages.length > 0 ? { messages } : {};
+        throw new Leave({ do: "park", seen: this.#memory.seen, waits_for: [what], until, ...wakes });
       }
       await rest(left, this.#run.signal);
       if (messages.length > 0) await this.#journal.read();

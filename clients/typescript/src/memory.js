@@ -128,7 +128,9 @@ export class Memory {
       const bothNamed = entry.name !== "" && name !== "";
       const other = entry.name !== name && (NAMED.includes(entry.kind) || bothNamed);
       if (!kinds.includes(entry.kind) || other) {
-        throw new NonDeterminism(`${asks}, where the journal (entry ${entry.seq}) has ${describe(entry.kind, entry.name)}`);
+        throw new NonDeterminism(
+          `${asks}, where the journal (entry ${entry.seq}) has ${describe(entry.kind, entry.name)}`,
+        );
       }
     }
     return entries;

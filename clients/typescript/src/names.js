@@ -1,6 +1,5 @@
 /** Kinds and signals with the types of what they carry, which TypeScript alone sees. */
 
-
 import { nameOf } from "./jobs.js";
 
 /**

@@ -39,7 +39,8 @@ export async function outcomeOf(run, handler) {
  * @returns {Promise<Outcome>}
  */
 async function plain(run, handler) {
-  if (run.job.durable) return { do: "hold", reason: `the handler of ${run.kind} keeps no journal, and the job has one` };
+  if (run.job.durable)
+    return { do: "hold", reason: `the handler of ${run.kind} keeps no journal, and the job has one` };
   const returned = await handler.act(run, run.args);
   if (run.stoppedBy instanceof AttemptTimeout) throw run.stoppedBy;
   return { do: "complete", result: checked(returned, "the result").value };
@@ -90,7 +91,11 @@ function thrown(error, stoppedBy) {
  * @returns {Outcome}
  */
 function failure(error) {
-  const said = { error: words(error), kind: kindOf(error), stack: error instanceof Error ? String(error.stack ?? "") : "" };
+  const said = {
+    error: words(error),
+    kind: kindOf(error),
+    stack: error instanceof Error ? String(error.stack ?? "") : "",
+  };
   return {
     do: "fail",
     error: plainText(said.error, LONGEST_TEXT),

@@ -48,7 +48,10 @@ export class Run {
   async progress({ percent = 0, message = "", value = null }) {
     this.check();
     try {
-      await this.#worker.repeat(() => this.request("POST", "progress", { body: { percent, message, value } }), this.signal);
+      await this.#worker.repeat(
+        () => this.request("POST", "progress", { body: { percent, message, value } }),
+        this.signal,
+      );
     } catch (error) {
       if (error instanceof Unavailable) this.check(); // it was repeated until the run was stopped
       throw error;

@@ -62,7 +62,13 @@ export class Transport {
     signal?.addEventListener("abort", cut);
     if (signal?.aborted) cut();
     try {
-      const answer = await this.#fetch(target, { method, headers, body: text, redirect: "manual", signal: limit.signal });
+      const answer = await this.#fetch(target, {
+        method,
+        headers,
+        body: text,
+        redirect: "manual",
+        signal: limit.signal,
+      });
       return this.#read(answer.status, answer.headers.get("Retry-After"), await answer.text());
     } catch (error) {
       if (signal?.aborted) throw signal.reason;

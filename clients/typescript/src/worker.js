@@ -8,13 +8,21 @@
 
 import { hostname } from "node:os";
 import { Bell, durationText, later, milliseconds, rest } from "./clock.js";
-import { AttemptTimeout, Cancelled, HoldfastError, NotFound, Unauthenticated, Unavailable, WorkerGone } from "./errors.js";
+import {
+  AttemptTimeout,
+  Cancelled,
+  HoldfastError,
+  NotFound,
+  Unauthenticated,
+  Unavailable,
+  WorkerGone,
+} from "./errors.js";
 import { nameOf } from "./jobs.js";
 import { outcomeOf } from "./outcome.js";
 import { Run } from "./run.js";
 import { Sender } from "./sender.js";
 
-const LONGEST_POLL = 3000; // a worker that is to stop waits for the end of its poll
+const LONGEST_POLL = 3000; // it counts as a beat: a worker that stands still is not found out before it ends
 const SHORTEST_PATIENCE = 5000;
 const SHORTEST_BEAT = 1000;
 const MOST_JOBS = 240;
@@ -141,7 +149,8 @@ export class Worker {
 
   /** @param {{ signals?: boolean }} [options] */
   async run({ signals = true } = {}) {
-    if (this.#handlers.size === 0) throw new Error("a worker needs a handler; add one with handle(kind) or function(kind)");
+    if (this.#handlers.size === 0)
+      throw new Error("a worker needs a handler; add one with handle(kind) or function(kind)");
     if (this.#hasRun) throw new Error("a worker runs once; make another one");
     this.#hasRun = true;
     const stop = () => this.stop();
@@ -246,25 +255,38 @@ export class Worker {
    */
   async #poll(registration, want) {
     const seq = ++registration.poll;
-    const path = `/workers/${registration.token}/poll`;
-    const timeout = Math.max(registration.beatEvery * 2, SHORTEST_PATIENCE); // another server may answer
-    /** @param {boolean} repeat */
-    const make = (repeat) => {
-      const wait = this.isStopping ? 0 : LONGEST_POLL;
-      return this.call(path, { body: { want, seq, repeat }, query: { wait: durationText(wait) }, wait, timeout });
-    };
+    const ends = registration.ends.signal;
     registration.isPolling = true;
     try {
-      const answer = await this.repeat(make, registration.ends.signal);
+      const answer = await this.repeat((repeat) => this.#asked(registration, { want, seq, repeat }), ends);
       if (this.#registration !== registration) return []; // it was declared dead meanwhile, and these are others' now
       if (answer.mode === "draining") this.stop();
       return answer.jobs;
     } catch (error) {
       if (error instanceof WorkerGone || error instanceof NotFound) this.#gone(registration);
-      else if (!(error instanceof Unavailable)) throw error;
+      else if (!(error instanceof Unavailable) && !ends.aborted) throw error;
       return []; // what was claimed is given up, since no beat lists it
     } finally {
       registration.isPolling = false;
+    }
+  }
+
+  /**
+   * Asks for jobs once. Where the worker is to stop meanwhile the request is cut off, and asked again
+   * for what it may have claimed.
+   * @param {Registration} registration
+   * @param {{ want: number, seq: number, repeat: boolean }} body
+   */
+  async #asked(registration, body) {
+    const path = `/workers/${registration.token}/poll`;
+    const timeout = Math.max(registration.beatEvery * 2, SHORTEST_PATIENCE); // another server may answer
+    const signal = registration.ends.signal;
+    try {
+      const query = { wait: durationText(LONGEST_POLL) };
+      return await this.call(path, { body, query, wait: LONGEST_POLL, timeout, signal });
+    } catch (error) {
+      if (!signal.aborted || this.#registration !== registration) throw error;
+      return this.call(path, { body: { ...body, repeat: true }, query: { wait: "0s" }, timeout });
     }
   }
 

@@ -40,13 +40,22 @@ test("many, and pages", async () => {
   assert.equal(new Set(made.map((job) => job.id)).size, 241);
   assert.equal((await all(client.list())).length, 241);
   assert.equal((await all(client.list({ limit: 205 }))).length, 205);
-  assert.deepEqual((await all(client.list({ query: "kind:push" }))).map((job) => job.kind), ["push"]);
-  assert.deepEqual((await all(client.list({ state: "scheduled" }))).map((job) => job.kind), ["push"]);
+  assert.deepEqual(
+    (await all(client.list({ query: "kind:push" }))).map((job) => job.kind),
+    ["push"],
+  );
+  assert.deepEqual(
+    (await all(client.list({ state: "scheduled" }))).map((job) => job.kind),
+    ["push"],
+  );
   await assert.rejects(client.enqueueMany([{ kind: "mail" }, { kind: "mail", priority: 9 }]), Invalid);
   assert.equal((await all(client.list())).length, 241);
   await assert.rejects(client.enqueueMany([{ kind: "mail" }, { kind: "mail", after: [{ job: newId() }] }]), (error) => {
     assert.ok(error instanceof NotAllEnqueued);
-    assert.deepEqual(error.jobs.map((job) => job.code !== null), [false, true]);
+    assert.deepEqual(
+      error.jobs.map((job) => job.code !== null),
+      [false, true],
+    );
     return true;
   });
   assert.equal((await all(client.list())).length, 242);
@@ -75,8 +84,14 @@ test("mistakes", async () => {
   const { client } = at;
   const stranger = new Client({ ...settings(), token: "another token", timeout: "1s" });
   await assert.rejects(stranger.enqueue("mail"), Forbidden);
-  await assert.rejects(client.get(newId()), (error) => error instanceof NotFound && error.code === "not_found" && error.status === 404);
-  await assert.rejects(client.enqueue("mail", 1, { priority: 9 }), (error) => error instanceof Invalid && error.errors.length > 0);
+  await assert.rejects(
+    client.get(newId()),
+    (error) => error instanceof NotFound && error.code === "not_found" && error.status === 404,
+  );
+  await assert.rejects(
+    client.enqueue("mail", 1, { priority: 9 }),
+    (error) => error instanceof Invalid && error.errors.length > 0,
+  );
   await assert.rejects(client.enqueue("mail", 1, /** @type {any} */ ({ colour: "red" })), TypeError);
   await assert.rejects(client.enqueue("mail", NaN), TypeError);
   const nowhere = new Client({ url: "http://127.0.0.1:1", token: "t", timeout: 200 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { Client, kind, Invalid, RetryAfter, Snooze, Unauthenticated, Unavailable, Worker } from "holdfast";
 import { durationText, milliseconds, parseTime, rest, timeText } from "../src/clock.js";
@@ -7,7 +8,13 @@ import { Transport } from "../src/transport.js";
 import { checked } from "../src/values.js";
 
 test("durations", () => {
-  for (const [text, ms] of /** @type {const} */ ([["0", 0], ["1h2m3.5s", 3_723_500], ["250ms", 250], ["7us", 7e-3], ["0s", 0]])) {
+  for (const [text, ms] of /** @type {const} */ ([
+    ["0", 0],
+    ["1h2m3.5s", 3_723_500],
+    ["250ms", 250],
+    ["7us", 7e-3],
+    ["0s", 0],
+  ])) {
     assert.ok(Math.abs(milliseconds(text) - ms) < 1e-9, text);
   }
   assert.equal(durationText(12.345), "12345us");
@@ -68,7 +75,14 @@ test("options are written as the API names them", () => {
     metadata: { camelCase: undefined, keptAsIs: 1 },
   });
   /** @type {any[]} */
-  const wrong = [{ colour: "red" }, { toString: 1 }, { unique: { colour: 1 } }, { runAt: "soon" }, { runAt: new Date(NaN) }, { backoff: 1 }];
+  const wrong = [
+    { colour: "red" },
+    { toString: 1 },
+    { unique: { colour: 1 } },
+    { runAt: "soon" },
+    { runAt: new Date(NaN) },
+    { backoff: 1 },
+  ];
   for (const options of wrong) assert.throws(() => jobBody("mail", 1, options), TypeError, JSON.stringify(options));
 });
 
@@ -124,7 +138,12 @@ test("requests are repeated while no server answers, and say that they are", asy
   const busy = () => new Response("", { status: 429, headers: { "Retry-After": "1" } });
   const { asked, through } = answering(broken, away(), new Response("<html>"), busy(), new Response('{"a":1}'));
   const tokens = ["first", "second", "third", "fourth", "fifth"];
-  const transport = new Transport("http://127.0.0.1:1/under/", () => tokens.shift() ?? "", 1000, /** @type {any} */ (through));
+  const transport = new Transport(
+    "http://127.0.0.1:1/under/",
+    () => tokens.shift() ?? "",
+    1000,
+    /** @type {any} */ (through),
+  );
   /** @type {boolean[]} */
   const repeats = [];
   const began = performance.now();
@@ -174,10 +193,20 @@ test("an answer that does not come is cut off, and a redirect is not followed", 
       })
   );
   const transport = new Transport("http://127.0.0.1:1", "t", 50, silent);
-  await assert.rejects(transport.call("GET", "/jobs"), (error) => error instanceof Unavailable && /within 0.05 s/.test(error.message));
+  await assert.rejects(
+    transport.call("GET", "/jobs"),
+    (error) => error instanceof Unavailable && /within 0.05 s/.test(error.message),
+  );
   const reason = new Error("not wanted any more");
   await assert.rejects(transport.call("GET", "/jobs", { signal: AbortSignal.abort(reason) }), reason);
   const { through } = answering(new Response(null, { status: 302, headers: { Location: "http://elsewhere.example" } }));
   const redirected = new Transport("http://127.0.0.1:1", "t", 1000, /** @type {any} */ (through));
   await assert.rejects(redirected.call("POST", "/jobs"), Invalid);
+});
+
+test("the types of the durable function in the README are checked", () => {
+  const read = (/** @type {string} */ file) => readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
+  const told = read("README.md").split("```ts\n")[1]?.split("```")[0] ?? "";
+  assert.ok(told.length > 100);
+  assert.ok(read("types/readme.ts").endsWith(`\n\n${told}`));
 });

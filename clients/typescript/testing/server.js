@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, mkdtempSync, openSync, closeSync, rmSync } from "node:fs";
+import { mkdtempSync, openSync, closeSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -34,7 +34,17 @@ export class Server {
   /** Starts it, and returns when it answers. */
   async start() {
     const log = openSync(path.join(this.directory, "server.log"), "a");
-    const args = ["server", "--database", this.database, "--listen", this.address, "--dead-after", "2s", "--beat", "500ms"];
+    const args = [
+      "server",
+      "--database",
+      this.database,
+      "--listen",
+      this.address,
+      "--dead-after",
+      "2s",
+      "--beat",
+      "500ms",
+    ];
     this.#process = spawn(process.env.HOLDFAST_BINARY ?? "holdfast", args, {
       env: { ...process.env, HOLDFAST_TOKEN: TOKEN },
       stdio: ["ignore", "ignore", log],
@@ -141,10 +151,20 @@ export async function eventually(what, condition) {
   }
 }
 
-/** Appends a line to a file, at once.
- * @param {string} file
- * @param {string} line
+/**
+ * Makes a request that the client has no name for.
+ * @param {Server} server
+ * @param {string} path
+ * @param {unknown} [body]
+ * @returns {Promise<any>}
  */
-export function note(file, line) {
-  appendFileSync(file, `${line}\n`);
+export async function api(server, path, body) {
+  const answer = await fetch(`${server.url}/api/v1${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const document = await answer.json();
+  if (!answer.ok) throw new Error(`${path}: ${JSON.stringify(document)}`);
+  return document;
 }
