@@ -10,15 +10,15 @@
 
 /** @import { ChildOptions, Duration, PublishedValue, StepInfo, StepOptions } from "holdfast" */
 
-import { dateText, milliseconds, parseTime, rest, timeText } from "./clock.js";
-import { Cancelled, Conflict, HoldfastError, JobEnded, MessageInvalid, Misuse, NotFound } from "./errors.js";
+import { dateText, milliseconds, parseTime, timeText } from "./clock.js";
+import { Cancelled, Conflict, HoldfastError, JobEnded, MessageInvalid, NotFound } from "./errors.js";
 import { Permanent, RetryAfter, Snooze, StepFailed, WaitTimeout } from "./errors.js";
+import { Course } from "./course.js";
 import { childBody, nameOf } from "./jobs.js";
-import { Leave, Journal } from "./journal.js";
-import { NonDeterminism, STEP } from "./memory.js";
+import { Journal } from "./journal.js";
+import { STEP } from "./memory.js";
 import { checked, kindOf, plainText, words } from "./values.js";
 
-const LINGER = 50; // milliseconds: parking and coming back take about as long
 const LONGEST_PROBLEM = 1 << 10;
 const LONGEST_FAILURE = 32 << 10;
 
@@ -46,14 +46,7 @@ export class Context {
   #run;
   #journal;
   #memory;
-  #place = 0;
-  #doing = "";
-  /** @type {Leave | undefined} */
-  #left;
-  /** @type {Error | undefined} */
-  #broken;
-  /** @type {(left: Leave) => void} */
-  #leaves = () => {};
+  #course;
 
   /** @param {import("./run.js").Run} run */
   constructor(run) {
@@ -61,6 +54,7 @@ export class Context {
     this.#run = run;
     this.#journal = new Journal(run);
     this.#memory = this.#journal.memory;
+    this.#course = new Course(run, this.#journal);
     if (job.cancel_requested) run.stop(new Cancelled(job.cancel_reason ?? ""));
     this.job = job;
     this.id = run.id;
@@ -79,8 +73,8 @@ export class Context {
    * @param {StepOptions} [options]
    */
   step(name, act, options = {}) {
-    return this.#operation(`step ${JSON.stringify(name)}`, async () => {
-      const { path, entries } = this.#enter(name, STEP);
+    return this.#course.operation(`step ${JSON.stringify(name)}`, async () => {
+      const { path, entries } = this.#course.enter(name, STEP);
       let attempt = 1;
       let until;
       for (const { kind, data } of entries) {
@@ -91,7 +85,7 @@ export class Context {
       }
       this.#run.check();
       for (; ; attempt++) {
-        if (until) await this.#until(until, `step ${name}, attempt ${attempt}`);
+        if (until) await this.#course.until(until, `step ${name}, attempt ${attempt}`);
         const tried = await this.#tried(name, path, act, attempt, options);
         if ("result" in tried) return tried.result;
         until = tried.until;
@@ -109,7 +103,7 @@ export class Context {
    * @returns {Promise<{ result: any } | { until: string }>}
    */
   async #tried(name, path, act, attempt, options) {
-    await this.#flush();
+    await this.#course.flush();
     const info = { attempt, signal: this.#run.signal, idempotencyKey: this.#stepKey(name) };
     const began = performance.now();
     const took = () => `${Math.max(Math.round((performance.now() - began) * 1000), 1)}us`;
@@ -127,11 +121,11 @@ export class Context {
       }
       const until = timeText(this.#journal.now() + pauseAfter(error, attempt, options));
       this.#memory.record({ kind: "step retry", path, name, data: { failure, until }, took: took() });
-      await this.#flush();
+      await this.#course.flush();
       return { until };
     }
     this.#memory.record({ kind: "step", path, name, data: result, took: took() });
-    await this.#flush();
+    await this.#course.flush();
     return { result };
   }
 
@@ -140,11 +134,11 @@ export class Context {
    * @param {unknown} error
    */
   #interrupted(error) {
-    if (this.#broken) throw this.#broken;
-    if (this.#run.lost) throw new Leave(null);
-    this.#run.check();
+    this.#course.throwIfOver();
     if (error instanceof Snooze || error instanceof Cancelled) {
-      throw this.#break(`the function of a step has thrown ${error.name}, which only the function of the job may`);
+      throw this.#course.break(
+        `the function of a step has thrown ${error.name}, which only the function of the job may`,
+      );
     }
   }
 
@@ -164,16 +158,16 @@ export class Context {
 
   /** @param {() => string} end */
   #sleep(end) {
-    return this.#operation("a sleep", async () => {
-      const { path, entries } = this.#enter("", ["timer"]);
+    return this.#course.operation("a sleep", async () => {
+      const { path, entries } = this.#course.enter("", ["timer"]);
       let until = entries[0]?.data.until;
-      if (until && this.#memory.isPast(this.#place)) return; // the function has gone on from it, whatever the clock says
+      if (until && this.#memory.isPast(this.#course.place)) return; // the function has gone on from it, whatever the clock says
       if (!until) {
         this.#run.check();
         until = end();
         this.#memory.record({ kind: "timer", path, data: { until } });
       }
-      await this.#until(until, `timer until ${until}`);
+      await this.#course.until(until, `timer until ${until}`);
     });
   }
 
@@ -184,8 +178,8 @@ export class Context {
   waitSignal(signal, { timeout, decode = same } = {}) {
     const name = nameOf(signal);
     const limit = timeout === undefined ? undefined : milliseconds(timeout, "timeout");
-    return this.#operation(`the wait for signal ${JSON.stringify(name)}`, async () => {
-      const { path, entries } = this.#enter(name, ["received", "timer", "timeout"]);
+    return this.#course.operation(`the wait for signal ${JSON.stringify(name)}`, async () => {
+      const { path, entries } = this.#course.enter(name, ["received", "timer", "timeout"]);
       const late = `no signal ${JSON.stringify(name)} has come in time`;
       let until;
       for (const entry of entries) {
@@ -201,7 +195,7 @@ export class Context {
           this.#memory.record({ kind: "timer", path, name, data: { until } });
         }
       }
-      const message = await this.#await(() => this.#memory.signal(name), until, ["signal"], `signal ${name}`);
+      const message = await this.#course.await(() => this.#memory.signal(name), until, ["signal"], `signal ${name}`);
       if (!message) {
         this.#memory.record({ kind: "timeout", path, name });
         throw new WaitTimeout(late);
@@ -253,19 +247,19 @@ export class Context {
    */
   child(kind, args, { onClose, ...options } = {}) {
     const name = nameOf(kind);
-    return this.#operation(`child ${JSON.stringify(name)}`, async () => {
-      const { path, entries } = this.#enter(name, ["child", "received"]);
+    return this.#course.operation(`child ${JSON.stringify(name)}`, async () => {
+      const { path, entries } = this.#course.enter(name, ["child", "received"]);
       const known = entries.find((entry) => entry.kind === "child");
       if (known) return this.#child(known.data.id, name, path);
       this.#run.check();
-      await this.#flush();
+      await this.#course.flush();
       const job = childBody(
         name,
         args === undefined ? undefined : checked(args, `the args of child ${name}`).value,
         options,
       );
       this.#memory.record({ kind: "child", path, name, job, on_close: onClose });
-      const made = await this.#flush();
+      const made = await this.#course.flush();
       return this.#child(made.at(-1)?.data.id, name, path);
     });
   }
@@ -290,14 +284,19 @@ export class Context {
       let message = this.#memory.settled(path);
       if (!message) {
         await this.#journal.look();
-        message = await this.#await(() => this.#memory.answer(id), undefined, ["child"], `child ${id} (${kind})`);
+        message = await this.#course.await(
+          () => this.#memory.answer(id),
+          undefined,
+          ["child"],
+          `child ${id} (${kind})`,
+        );
         if (!message) throw new HoldfastError(`the wait for child ${id} has ended without it`);
         if (message.state !== "completed") this.#memory.record({ kind: "received", path, message: message.seq });
       }
       if (message.state === "completed") return message.data;
       throw new JobEnded(id, message.state ?? "", message.reason, message.error);
     };
-    return new Child(id, kind, () => this.#operation(`the wait for child ${id}`, wait));
+    return new Child(id, kind, () => this.#course.operation(`the wait for child ${id}`, wait));
   }
 
   /**
@@ -308,15 +307,15 @@ export class Context {
   signal(job, signal, payload) {
     const name = nameOf(signal);
     const to = typeof job === "string" ? job : job.id;
-    return this.#operation(`signal ${JSON.stringify(name)}`, async () => {
+    return this.#course.operation(`signal ${JSON.stringify(name)}`, async () => {
       const key = `run ${this.id} ${this.#memory.uuid()}`;
       const step = `signal ${name}`;
-      const { path, entries } = this.#enter(step, STEP);
+      const { path, entries } = this.#course.enter(step, STEP);
       const [known] = entries;
       if (known?.kind === "step failed") throw new StepFailed(known.data);
       if (known) return;
       this.#run.check();
-      await this.#flush();
+      await this.#course.flush();
       const value = payload === undefined ? undefined : checked(payload, `the payload of signal ${name}`).value;
       this.#memory.record({
         kind: "step",
@@ -328,7 +327,7 @@ export class Context {
         await this.#journal.flush(); // a refusal is about the other job
       } catch (error) {
         const refused = error instanceof NotFound || (error instanceof Conflict && error.errors.length > 0);
-        if (!refused) throw this.#breaks(error);
+        if (!refused) throw this.#course.breaks(error);
         const failure = stepFailure(step, error, 1, false);
         this.#memory.record({ kind: "step failed", path, name: step, data: failure });
         throw new StepFailed(failure, { cause: error });
@@ -360,12 +359,12 @@ export class Context {
    * @param {unknown} value
    */
   #publish(kind, name, value) {
-    return this.#operation(`${kind} ${JSON.stringify(name)}`, async () => {
-      const { path, entries } = this.#enter(name, [kind]);
+    return this.#course.operation(`${kind} ${JSON.stringify(name)}`, async () => {
+      const { path, entries } = this.#course.enter(name, [kind]);
       if (entries.length > 0) return;
       this.#run.check();
       this.#memory.record({ kind, path, name, data: checked(value, `the value of ${name}`).value });
-      await this.#flush();
+      await this.#course.flush();
     });
   }
 
@@ -373,8 +372,8 @@ export class Context {
 
   /** @returns {Promise<Date>} */
   now() {
-    return this.#operation("now", async () => {
-      const { path, entries } = this.#enter("", ["value"]);
+    return this.#course.operation("now", async () => {
+      const { path, entries } = this.#course.enter("", ["value"]);
       if (entries[0]) return new Date(Math.floor(parseTime(entries[0].data)));
       this.#run.check();
       const at = new Date(Math.floor(this.#journal.now()));
@@ -384,16 +383,16 @@ export class Context {
   }
 
   uuid() {
-    this.#between("uuid");
+    this.#course.between("uuid");
     return this.#memory.uuid();
   }
 
   /** @param {string} change */
   patched(change) {
-    this.#between(`patched ${JSON.stringify(change)}`);
+    this.#course.between(`patched ${JSON.stringify(change)}`);
     const known = this.#memory.patches.get(change);
     if (known !== undefined) return known;
-    const takesPart = !this.#memory.isPast(this.#place);
+    const takesPart = !this.#memory.isPast(this.#course.place);
     this.#memory.patches.set(change, takesPart);
     if (takesPart) this.#memory.record({ kind: "patched", name: change });
     return takesPart;
@@ -421,198 +420,25 @@ export class Context {
     return this.#run.progress({ percent, message });
   }
 
-  // How operations begin, wait and leave.
-
-  /**
-   * Does an operation. Its promise counts as handled: an operation that is not awaited is told of
-   * when the function returns, and must not end the process.
-   * @template T
-   * @param {string} what
-   * @param {() => Promise<T>} act
-   * @returns {Promise<T>}
-   */
-  #operation(what, act) {
-    const doing = this.#done(what, act);
-    doing.catch(() => {});
-    return doing;
-  }
-
-  /**
-   * @template T
-   * @param {string} what
-   * @param {() => Promise<T>} act
-   * @returns {Promise<T>}
-   */
-  async #done(what, act) {
-    if (this.#left) return never();
-    this.#between(what);
-    this.#doing = what;
-    try {
-      if (this.#run.lost) throw new Leave(null);
-      if (!this.#run.signal.aborted && this.#run.isToPause) throw new Leave({ do: "release" });
-      return await act();
-    } catch (error) {
-      const left = error instanceof NonDeterminism ? held(error) : error;
-      if (!(left instanceof Leave)) throw error;
-      this.#left = left;
-      this.#leaves(left);
-      return never();
-    } finally {
-      this.#doing = "";
-    }
-  }
-
-  /**
-   * Throws unless the function is between two operations.
-   * @param {string} what
-   */
-  #between(what) {
-    if (this.#broken) throw this.#broken;
-    if (this.#doing) {
-      throw this.#break(
-        `${what} was called while ${this.#doing} was under way: await each operation, and call none in a step`,
-      );
-    }
-  }
-
-  /** @param {string} why */
-  #break(why) {
-    return (this.#broken ??= new Misuse(why));
-  }
-
-  /** @param {unknown} error */
-  #breaks(error) {
-    if (!(error instanceof Leave)) this.#broken ??= /** @type {Error} */ (error);
-    return error;
-  }
-
-  /**
-   * Takes the next place, and returns what the journal has there.
-   * @param {string} name
-   * @param {string[]} kinds
-   */
-  #enter(name, kinds) {
-    this.#place += 1;
-    const path = String(this.#place);
-    return { path, entries: this.#memory.at(path, name, kinds) };
-  }
-
-  /** @param {string} at @param {string} what */
-  #until(at, what) {
-    return this.#await(() => undefined, at, [], what);
-  }
-
-  /**
-   * Waits until something is ready, or a time; undefined: the time has come.
-   * @param {() => import("./memory.js").Message | undefined} ready
-   * @param {string | undefined} until
-   * @param {string[]} messages the kinds that wake the job
-   * @param {string} what
-   */
-  async #await(ready, until, messages, what) {
-    for (;;) {
-      const found = ready();
-      if (found) return found;
-      const left = until === undefined ? Infinity : parseTime(until) - this.#journal.now();
-      if (left <= 0) return undefined;
-      if (this.#run.lost) throw new Leave(null);
-      this.#run.check();
-      if (left > LINGER) {
-        const wakes = messages.length > 0 ? { messages } : {};
-        throw new Leave({ do: "park", seen: this.#memory.seen, waits_for: [what], until, ...wakes });
-      }
-      await rest(left, this.#run.signal);
-      if (messages.length > 0) await this.#journal.read();
-    }
-  }
-
-  /** Stores what is pending. If that is refused nothing goes on. */
-  async #flush() {
-    try {
-      return await this.#journal.flush();
-    } catch (error) {
-      throw this.#breaks(error);
-    }
-  }
-
   // How the function ends.
 
   /**
-   * Calls the function, and returns its outcome; null: the run is lost. What it throws is thrown,
-   * with the entries that are stored together with it as its journal.
+   * Calls the function, and returns its outcome; null: the run is lost. What it throws is thrown.
    * @param {(context: any, args: any) => any} act
-   * @returns {Promise<import("./outcome.js").Outcome | null>}
    */
-  async outcome(act) {
-    try {
-      await this.#journal.open();
-      const result = checked(await this.#called(act), "the result").value;
-      const unvisited = this.#memory.unvisited();
-      if (unvisited) return { do: "hold", reason: unvisited };
-      return await this.#withRest({ do: "complete", result });
-    } catch (error) {
-      if (!(error instanceof Leave)) throw error;
-      if (error.outcome === null || error.outcome.do === "hold") return error.outcome;
-      return this.#withRest(error.outcome).catch(lostOnly);
-    }
-  }
-
-  /** @param {(context: any, args: any) => any} act */
-  async #called(act) {
-    const leaving = new Promise((_, reject) => (this.#leaves = reject));
-    leaving.catch(() => {});
-    const call = (async () => act(this, this.#run.args))();
-    try {
-      const result = await Promise.race([leaving, call]);
-      if (this.#doing) this.#break(`the function returned while ${this.#doing} was under way: await each operation`);
-      if (this.#broken) throw this.#broken;
-      return result;
-    } catch (error) {
-      if (this.#left) throw this.#left;
-      throw this.#broken ?? error;
-    }
-  }
-
-  /**
-   * Returns an outcome with what is stored together with it.
-   * @template {object} T
-   * @param {T} outcome
-   */
-  async #withRest(outcome) {
-    const journal = await this.#journal.rest();
-    return journal ? { ...outcome, journal } : outcome;
+  outcome(act) {
+    return this.#course.outcome(() => act(this, this.#run.args));
   }
 
   /** Returns what was decided before the function has thrown what ends its job; null: the run is lost. */
-  async rest() {
-    if (this.#broken) return undefined;
-    try {
-      return await this.#journal.rest();
-    } catch (error) {
-      return lostOnly(error);
-    }
+  rest() {
+    return this.#course.rest();
   }
 }
 
 /** @template T @param {T} value */
 function same(value) {
   return value;
-}
-
-/** @returns {Promise<never>} */
-function never() {
-  return new Promise(() => {});
-}
-
-/** @param {NonDeterminism} error */
-function held(error) {
-  return new Leave({ do: "hold", reason: error.message });
-}
-
-/** @param {unknown} error */
-function lostOnly(error) {
-  if (error instanceof Leave) return null;
-  throw error;
 }
 
 /**

@@ -3,7 +3,7 @@
 import { durationText } from "./clock.js";
 import { Context } from "./durable.js";
 import { AttemptTimeout, Cancelled, JournalFull, Permanent, RetryAfter, Snooze, StepFailed } from "./errors.js";
-import { checked, kindOf, plainText, words } from "./values.js";
+import { checked, kindOf, plainText, stackOf, words } from "./values.js";
 
 const LONGEST_REASON = 1000;
 const LONGEST_TEXT = 64 << 10; // of errors and stacks
@@ -91,16 +91,11 @@ function thrown(error, stoppedBy) {
  * @returns {Outcome}
  */
 function failure(error) {
-  const said = {
-    error: words(error),
-    kind: kindOf(error),
-    stack: error instanceof Error ? String(error.stack ?? "") : "",
-  };
   return {
     do: "fail",
-    error: plainText(said.error, LONGEST_TEXT),
-    kind: plainText(said.kind, LONGEST_KIND),
-    stack: plainText(said.stack, LONGEST_TEXT),
+    error: plainText(words(error), LONGEST_TEXT),
+    kind: plainText(kindOf(error), LONGEST_KIND),
+    stack: plainText(stackOf(error), LONGEST_TEXT),
   };
 }
 

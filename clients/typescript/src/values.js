@@ -63,8 +63,25 @@ export function words(thrown) {
  */
 export function kindOf(thrown) {
   if (!(thrown instanceof Error)) return typeof thrown;
-  const name = String(thrown.name);
-  return (name === "Error" ? thrown.constructor?.name : name) || "Error";
+  try {
+    const name = String(thrown.name);
+    return (name === "Error" ? thrown.constructor?.name : name) || "Error";
+  } catch {
+    return "Error";
+  }
+}
+
+/**
+ * Returns where whatever was thrown comes from, if it tells.
+ * @param {unknown} thrown
+ * @returns {string}
+ */
+export function stackOf(thrown) {
+  try {
+    return thrown instanceof Error ? String(thrown.stack ?? "") : "";
+  } catch {
+    return "";
+  }
 }
 
 /**

@@ -196,6 +196,44 @@ test("signals, children and their failures are the same on every replay", async 
   assert.notEqual(result.to, result.again);
 });
 
+test("an append whose answer is lost is sent again, and nothing is done twice", async (t) => {
+  /** @type {Map<string, any[]>} */
+  const sent = new Map();
+  const through = async (/** @type {any} */ url, /** @type {any} */ init) => {
+    if (init.method !== "POST" || !/journal|park|runs$/.test(new URL(url).pathname)) return fetch(url, init);
+    const { repeat, outcomes, ...body } = JSON.parse(init.body);
+    const key = JSON.stringify(
+      outcomes?.map((/** @type {any} */ one) => ({ ...one, repeat: undefined })) ?? [url, body],
+    );
+    const times = sent.get(key) ?? [];
+    sent.set(key, [...times, repeat ?? outcomes[0].repeat]);
+    const answer = await fetch(url, init);
+    const text = await answer.text();
+    if (times.length === 0) throw new TypeError("fetch failed", { cause: new Error("the answer is lost") });
+    return new Response(text, { status: answer.status });
+  };
+  const worker = new Worker(new Client({ url: server.url, token: TOKEN, fetch: /** @type {any} */ (through) }));
+  let steps = 0;
+  worker.function("unlucky", async (ctx) => {
+    await ctx.step("one", () => (steps += 1));
+    const child = await ctx.child("lucky", 5);
+    await ctx.append("log", 1);
+    return child.result();
+  });
+  worker.handle("lucky", (_, args) => args);
+  works(t, worker);
+  const job = await client.enqueue("unlucky");
+  assert.equal(await job.result({ timeout: "1m" }), 5);
+  assert.equal(steps, 1);
+  assert.deepEqual((await entries(job.id)).map((/** @type {any} */ e) => e.kind), ["step", "child", "streamed"]); // prettier-ignore
+  await eventually("each was sent twice", () => [...sent.values()].every((times) => times.length === 2));
+  assert.ok(sent.size >= 5);
+  for (const times of sent.values()) assert.deepEqual(times, [false, true]);
+  let children = 0;
+  for await (const _ of client.list({ query: "kind:lucky" })) children += 1;
+  assert.equal(children, 1);
+});
+
 const ORDER = `
 import { appendFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";

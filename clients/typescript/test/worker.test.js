@@ -96,6 +96,10 @@ test("what handlers must not say costs the job an attempt, and nothing else", as
     untold: () => {
       throw { toString: () => { throw new Error("no words"); } }; // prettier-ignore
     },
+    unnamed: () => {
+      const fails = { get: () => { throw new Error("it has none"); } }; // prettier-ignore
+      throw Object.defineProperties(new Error("x"), { name: fails, message: fails, stack: fails });
+    },
     nothing: () => {
       throw undefined;
     },
@@ -123,7 +127,14 @@ test("what handlers must not say costs the job an attempt, and nothing else", as
     await job.result({ timeout: "1m" }).catch(() => {});
     ends[args] = await state(job.id);
   }
-  const failed = { untold: "failed", nothing: "failed", deep: "failed", large: "failed", words: "failed" };
+  const failed = {
+    untold: "failed",
+    unnamed: "failed",
+    nothing: "failed",
+    deep: "failed",
+    large: "failed",
+    words: "failed",
+  };
   assert.deepEqual(ends, { ...failed, wordy: "cancelled", well: "completed" });
 });
 
@@ -230,6 +241,16 @@ test("a cancel arrives", async (t) => {
     const error = await ended(job);
     assert.deepEqual([error.state, error.error], ["cancelled", "not wanted"]);
   }
+});
+
+test("a run that takes longer than a worker may be silent stays its own", async (t) => {
+  const worker = new Worker(client, { deadAfter: "2s" });
+  worker.handle("lasts", async (run) => {
+    await pause(3000, null, { signal: run.signal });
+    return run.attempt;
+  });
+  works(t, worker);
+  assert.equal(await (await client.enqueue("lasts", null, { maxAttempts: 1 })).result({ timeout: "1m" }), 1);
 });
 
 test("many while the server is killed", async (t) => {
