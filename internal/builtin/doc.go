@@ -19,5 +19,5 @@
 //
 // # Imports
 //
-// This package imports only the root package.
+// This package imports the root package, internal/access and internal/procgroup.
 package builtin

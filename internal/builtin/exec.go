@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/procgroup"
 )
 
 // Exec is the kind that runs a command.
@@ -95,16 +96,16 @@ func runCommand(ctx context.Context, args ExecArgs, identity []string, grace tim
 	for _, key := range sortedKeys(args.Env) {
 		cmd.Env = append(cmd.Env, key+"="+args.Env[key])
 	}
-	group := newGroup(cmd)
+	group := procgroup.New(cmd)
 	var killer *time.Timer
 	cmd.Cancel = func() error {
-		killer = time.AfterFunc(grace, group.kill)
-		return group.terminate()
+		killer = time.AfterFunc(grace, group.Kill)
+		return group.Terminate()
 	}
 	// A command that has left its group is killed on its own.
 	cmd.WaitDelay = grace + time.Second
 
-	// Linux kills a child when the thread that started it ends (see newGroup), so this goroutine
+	// Linux kills a child when the thread that started it ends (see procgroup), so this goroutine
 	// keeps its thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -117,7 +118,7 @@ func runCommand(ctx context.Context, args ExecArgs, identity []string, grace tim
 		killer.Stop()
 	}
 	// Processes that the command left behind would run without a lease.
-	group.kill()
+	group.Kill()
 	s.finish(ctx)
 
 	result := ExecResult{
@@ -160,7 +161,7 @@ func startError(ctx context.Context, name, dir string, err error) error {
 	if _, missing := os.Stat(dir); dir != "" && missing != nil {
 		return fmt.Errorf("cannot start %s: %w", name, missing)
 	}
-	for _, permanent := range []error{exec.ErrNotFound, exec.ErrDot, fs.ErrNotExist, fs.ErrPermission, errNotExecutable} {
+	for _, permanent := range []error{exec.ErrNotFound, exec.ErrDot, fs.ErrNotExist, fs.ErrPermission, procgroup.ErrNotExecutable} {
 		if errors.Is(err, permanent) {
 			return holdfast.Fail(fmt.Errorf("cannot start %s: %w", name, err))
 		}

@@ -274,23 +274,3 @@ func TestExecNotStartedAfterTheEnd(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-// TestExecGroup checks the signal itself.
-func TestExecGroup(t *testing.T) {
-	t.Parallel()
-	cmd := exec.Command("sleep", "1000")
-	g := newGroup(cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if pgid, err := syscall.Getpgid(cmd.Process.Pid); err != nil || pgid != cmd.Process.Pid {
-		t.Errorf("its group is %d (%v), its number %d", pgid, err, cmd.Process.Pid)
-	}
-	g.kill()
-	if err := cmd.Wait(); err == nil {
-		t.Error("it was not killed")
-	}
-	if err := g.terminate(); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("a group that is gone: %v", err)
-	}
-}

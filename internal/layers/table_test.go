@@ -460,8 +460,14 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/builtin/...",
-		imports: []string{".", "internal/access"},
+		imports: []string{".", "internal/access", "internal/procgroup"},
 		tests:   slices.Concat(support, []string{"internal/engine/...", "internal/usercode"}),
+	},
+	{pattern: "internal/procgroup"},
+	{
+		pattern: "internal/subprocess",
+		imports: []string{".", "internal/access", "internal/logs", "internal/procgroup", "internal/valid", "store"},
+		tests:   slices.Concat(support, []string{"joblog"}),
 	},
 
 	{pattern: "internal/query", imports: []string{"store"}},
@@ -573,8 +579,8 @@ var layers = []layer{
 	{
 		pattern: "internal/cli/nodes",
 		imports: append([]string{
-			".", "apikey", "archive", "events", "internal/builtin", "internal/cli/listen", "internal/cli/systemd", "internal/supervise", "maintain",
-			"server", "server/access", "server/oidc", "store", "store/dsn",
+			".", "apikey", "archive", "events", "internal/builtin", "internal/cli/listen", "internal/cli/systemd", "internal/subprocess",
+			"internal/supervise", "maintain", "server", "server/access", "server/oidc", "store", "store/dsn",
 		}, ofVerbs...),
 		tests: support,
 	},

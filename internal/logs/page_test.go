@@ -15,7 +15,7 @@ import (
 )
 
 // speakers are the packages below internal that log.
-var speakers = []string{"commit", "engine", "hookqueue", "logs", "replay", "scheduler", "supervise"}
+var speakers = []string{"commit", "engine", "hookqueue", "logs", "replay", "scheduler", "subprocess", "supervise"}
 
 // said is a log line in the source.
 type said struct {

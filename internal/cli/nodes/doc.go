@@ -7,6 +7,8 @@
 //
 // The commands that "dev" suggests work as printed, in another terminal, and contain no password.
 //
-// This package imports the root package, internal/builtin, store and store/dsn, and of internal/cli
-// the base of all verbs: app, arg, output and views.
+// Processes that run jobs are started before the nodes and end after them.
+//
+// This package imports the root package, internal/builtin, internal/subprocess, store and
+// store/dsn, and of internal/cli the base of all verbs: app, arg, output and views.
 package nodes

@@ -81,8 +81,11 @@ func (a verbs) works(f *settings, hints bool) func() (*serving, error) {
 		if a.Database == dsn.Memory {
 			return nil, arg.Usagef("no other process can see a database in memory; name a file")
 		}
+		if err := f.outside.read(a); err != nil {
+			return nil, err
+		}
 		source, err := a.Source()
-		return &serving{source: source, hints: hints, register: func(c *holdfast.Client) error { return register(c, f.allowExec) }}, err
+		return &serving{source: source, hints: hints, register: func(c *holdfast.Client) error { return register(c, f) }}, err
 	}
 }
 
@@ -142,7 +145,8 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 	if err != nil {
 		return err
 	}
-	nodes, err := a.nodesOf(client, s.register)
+	defer f.outside.end()
+	nodes, err := a.nodesOf(client, s, f, log)
 	if err == nil && web != nil {
 		err = a.present(web, client, nodes, f, api, log)
 	}
@@ -239,15 +243,19 @@ func (a verbs) openNode(ctx context.Context, source store.Source, opts []holdfas
 	return client, err
 }
 
-// nodesOf returns a client for each namespace, with the handlers of its node.
-func (a verbs) nodesOf(client *holdfast.Client, register func(*holdfast.Client) error) ([]*holdfast.Client, error) {
+// nodesOf returns a client for each namespace, with the handlers of its node, and starts the
+// processes of these.
+func (a verbs) nodesOf(client *holdfast.Client, s *serving, f *settings, log *slog.Logger) ([]*holdfast.Client, error) {
+	if err := f.outside.start(log); err != nil {
+		return nil, err
+	}
 	nodes := make([]*holdfast.Client, len(a.Namespaces))
 	for i, namespace := range a.Namespaces {
 		node, err := client.In(namespace)
 		if err != nil {
 			return nil, err
 		}
-		if err := register(node); err != nil {
+		if err := s.register(node); err != nil {
 			return nil, err
 		}
 		nodes[i] = node
@@ -255,9 +263,13 @@ func (a verbs) nodesOf(client *holdfast.Client, register func(*holdfast.Client) 
 	return nodes, nil
 }
 
-func register(client *holdfast.Client, allowExec bool) error {
-	if err := builtin.RegisterHTTP(client); err != nil || !allowExec {
+func register(client *holdfast.Client, f *settings) error {
+	err := builtin.RegisterHTTP(client)
+	if err == nil && f.allowExec {
+		err = builtin.RegisterExec(client)
+	}
+	if err != nil {
 		return err
 	}
-	return builtin.RegisterExec(client)
+	return f.outside.register(client)
 }

@@ -63,11 +63,13 @@ type settings struct {
 	listen      string
 	api         *apiFlags // nil: it does not serve the API
 	archive     archiving
+	outside     subprocesses
 	log         app.LogFlags
 }
 
 func (f *settings) add(a *app.App, cmd *cobra.Command, allowExec bool, format string) {
 	f.addOfNode(a, cmd, format)
+	f.outside.add(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.allowExec, flagAllowExec, allowExec, "run exec jobs: anyone who can enqueue can run commands as this user")
 	flags.IntVar(&f.slots, flagSlots, f.slots, "run at most `N` jobs at once, of each namespace")

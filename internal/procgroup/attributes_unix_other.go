@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package builtin
+package procgroup
 
 import "syscall"
 
