@@ -175,7 +175,7 @@ func (c *cluster) insist(do func() error) {
 	c.t.Helper()
 	c.until("the database answers", func() bool {
 		err := do()
-		if err != nil && !(c.config.Flows && isLost(err)) {
+		if err != nil && !((c.config.Flows || c.config.Outages) && isLost(err)) {
 			c.t.Fatal(err)
 		}
 		return err == nil

@@ -23,8 +23,9 @@ const workerEnv = "HOLDFAST_CRASHTEST_WORKER"
 type workerConfig struct {
 	Name     string        `json:"name"`
 	Place    int           `json:"place"`
-	Flows    bool          `json:"flows"` // it runs the jobs of TestFlows
-	Talks    bool          `json:"talks"` // it runs the jobs of TestLogs
+	Flows    bool          `json:"flows"`   // it runs the jobs of TestFlows
+	Talks    bool          `json:"talks"`   // it runs the jobs of TestLogs
+	Outages  bool          `json:"outages"` // the database goes away
 	Database string        `json:"database"`
 	Effects  string        `json:"effects"`
 	Slots    int           `json:"slots"`
@@ -94,11 +95,11 @@ func runWorker(config string) error {
 }
 
 // insist repeats what fails because the database is away, as whoever supervises a program does.
-// Only the database of TestFlows goes away.
+// The database goes away only where that is told.
 func (w *runner) insist(ctx context.Context, do func() error) error {
 	for {
 		err := do()
-		if !w.Flows || !errors.Is(err, holdfast.ErrUnavailable) {
+		if !w.Flows && !w.Outages || !errors.Is(err, holdfast.ErrUnavailable) {
 			return err
 		}
 		fmt.Fprintln(os.Stderr, "worker: the database is away:", err)

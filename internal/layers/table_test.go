@@ -255,7 +255,7 @@ var layers = []layer{
 	{pattern: "internal/sqlitetest", imports: []string{"store/sqlite"}},
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/saidonce"},
-	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch", "joblog", "operation"})},
+	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch", "events", "joblog", "operation"})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "internal/access", "limit", "schedule"})},
 
 	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},

@@ -10,3 +10,7 @@ import (
 func unprivileged(string) (func(*exec.Cmd), error) { return nil, errNotUnix }
 
 func guard(string) (io.Closer, error) { return nil, errNotUnix }
+
+func ownerOf(string) (string, error) { return "", errNotUnix }
+
+func forget(int) {}

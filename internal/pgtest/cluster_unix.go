@@ -79,3 +79,28 @@ func (c closer) Close() error {
 	}
 	return c.cmd.Wait()
 }
+
+// ownerOf is the name of the user to whom a file belongs.
+func ownerOf(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	system, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", errNotUnix
+	}
+	owner, err := user.LookupId(strconv.FormatUint(uint64(system.Uid), 10))
+	if err != nil {
+		return "", err
+	}
+	return owner.Username, nil
+}
+
+// forget clears shared memory away once no process has it any more. It is empty but for a note who
+// has it.
+func forget(id int) {
+	if id != 0 {
+		_ = exec.Command("ipcrm", "-m", strconv.Itoa(id)).Run() // or it stays, as after a crash
+	}
+}

@@ -25,6 +25,9 @@
 // Private starts a cluster for one test, which may stop and restart it, and set variables in the
 // environment of its server. It needs the programs even if HOLDFAST_TEST_DATABASE is set.
 //
+// Private clusters can have standbys (Standby), which are promoted when the primary was killed
+// (Kill, Promote), and PgBouncer in front of them (Pooler).
+//
 // # Cleanup
 //
 // Main stops the cluster and removes its files. A watchdog, a shell that waits for the end of a

@@ -25,8 +25,6 @@ import (
 // asNode has the database of which the test binary is a node.
 const asNode = "HOLDFAST_TEST_SUBPROCESS_NODE"
 
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
 // quick are the leases of nodes that are killed.
 func quick() holdfast.Option { return holdfast.WithLeases(100*time.Millisecond, 2*time.Second) }
 

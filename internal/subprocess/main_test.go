@@ -1,3 +1,5 @@
+//go:build unix
+
 package subprocess
 
 import (
@@ -9,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -131,23 +132,6 @@ type bed struct {
 	log  *lockedText
 }
 
-type lockedText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lockedText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lockedText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 func newBed(t *testing.T, change func(*Config)) *bed {
 	t.Helper()
 	b := &bed{t: t, log: &lockedText{}}
@@ -225,14 +209,4 @@ func until(t *testing.T, what string, condition func() bool) {
 		case <-tick.C:
 		}
 	}
-}
-
-// textLog is a log without times.
-func textLog(to *lockedText) *slog.Logger {
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
 }
