@@ -93,6 +93,9 @@ func (h *heart) beat(ctx context.Context) bool {
 	after := n.worksOn()
 	known := func(job store.ID) bool { return before[job] || after[job] }
 	h.setLost(h.holdings.see(asked, beat.Held, known, now))
+	for _, run := range h.holdings.without(n.slots.Gone(id, asked.To, beat.Held), now) {
+		run.Cancel(store.ErrLeaseLost)
+	}
 	if n.slots.Held(id, asked.To, beat.Held, len(h.holdings.suspects) == 0) {
 		n.dispatch.free()
 	}

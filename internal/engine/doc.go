@@ -20,7 +20,7 @@
 //	stuck       handlers that ignore the end of their context
 //	host        what an attempt provides to its durable function
 //	beat        the heartbeat; it returns requests, the leader lease, and the leases that the node holds
-//	held        compares those leases with what the node works on, and gives up leaked ones
+//	held        compares those leases with what the node works on, gives up leaked ones, and tells runs that have lost theirs
 //	duties      periodic duties of the leader: rescue, cancel sweep, retention
 //	maintain    the duties done once, by a process that is no node otherwise
 //	ending      an outcome on its way to the store
@@ -35,6 +35,9 @@
 // The node is slow and was declared dead: it learns so from its next beat or write. Its handlers
 // are cancelled with ErrLeaseLost, the store refuses their outcomes (fencing), and the node joins
 // again under a new id.
+//
+// The database loses the last of what it has confirmed, as in a failover to a standby that was
+// behind: runs whose claims it has lost are cancelled with ErrLeaseLost, after two beats.
 //
 // A part of this package panics: the guard logs the panic with its stack and restarts the loop,
 // with a backoff. An operation that was interrupted fails, is retried, or is found by held.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/observer"
+	"github.com/holdfastdev/holdfast/internal/slots"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -44,6 +45,23 @@ func (h *holdings) see(asked store.HeldParams, held []store.Lease, known func(st
 	slices.Sort(h.claims)
 	h.claims = slices.Compact(h.claims)
 	h.suspects = suspects
+	return lost
+}
+
+// without is told of the runs whose leases the database does not have, with each beat, and returns
+// those of which that has been so for longer than the patience.
+func (h *holdings) without(runs []slots.Run, now time.Time) (lost []slots.Run) {
+	gone := map[store.Lease]time.Time{}
+	for _, run := range runs {
+		since, before := h.gone[run.Lease()]
+		if !before {
+			since = now
+		} else if now.Sub(since) >= h.patience {
+			lost = append(lost, run)
+		}
+		gone[run.Lease()] = since
+	}
+	h.gone = gone
 	return lost
 }
 

@@ -120,6 +120,36 @@ func TestLeaseThatNobodyWorksOnIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestRunThatTheDatabaseDoesNotHave: it is told that its lease is lost, though nothing else tells
+// the node.
+func TestRunThatTheDatabaseDoesNotHave(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		begun, causes := make(chan store.Lease, 2), make(chan error, 2)
+		b.handle("k", func(ctx context.Context, a Attempt) ([]byte, error) {
+			begun <- a.Lease()
+			if a.Lease().Number > 1 {
+				return nil, nil
+			}
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+			return nil, ctx.Err()
+		})
+		id := b.enqueue(b.job("k"))
+		b.run()
+		if _, err := b.st.Rescue(t.Context(), store.RescueParams{Lost: []store.Lease{<-begun}}); err != nil {
+			t.Fatal(err)
+		}
+		since := time.Now()
+		if cause := <-causes; !errors.Is(cause, store.ErrLeaseLost) {
+			t.Errorf("its context ended with %v", cause)
+		}
+		if took := time.Since(since); took > 15*time.Second {
+			t.Errorf("it took %v to notice", took)
+		}
+		b.expect(b.wait(id), store.Completed, "")
+	})
+}
+
 // TestAtMostOnceStaysSo: a job with one attempt is not retried because its lease has leaked.
 func TestAtMostOnceStaysSo(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {

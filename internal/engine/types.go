@@ -235,6 +235,7 @@ type heart struct {
 // whose answer was lost for good, or an error taken for the loss of a lease. It is a safety net;
 // the causes are handled where they arise. A leaked lease is reported with each beat until it is
 // gone, so a failed call is retried.
+// The other way round, a run whose lease the database has not had for several beats has lost it.
 // Each beat asks only about claim records that are new since the last one, or had running jobs
 // then.
 type holdings struct {
@@ -243,6 +244,7 @@ type holdings struct {
 	claims   []int64
 	from     int64
 	suspects map[store.Lease]time.Time // when each was first seen without work
+	gone     map[store.Lease]time.Time // of runs; when each was first not in the database
 }
 
 // starts is the fast path of an enqueue: if the node has room for the job and knows of no other job

@@ -72,6 +72,9 @@ func (s *Slots) begins(q *share, job store.ID) {
 	if q.running++; q.running <= q.min {
 		s.unmet--
 	}
+	if run := s.runsOf[job]; run != nil {
+		s.former[job] = run
+	}
 	s.runsOf[job] = nil
 }
 
@@ -82,6 +85,9 @@ func (s *Slots) End(job *store.Job, run Run, now time.Time) (following store.Cla
 	defer s.mu.Unlock()
 	if current, here := s.runsOf[job.ID]; here && (current == nil || current == run) {
 		delete(s.runsOf, job.ID)
+	}
+	if s.former[job.ID] == run {
+		delete(s.former, job.ID)
 	}
 	q := s.shareOf(job.Queue)
 	q.pace.ended(now)

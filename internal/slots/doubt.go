@@ -46,3 +46,18 @@ func (s *Slots) Held(node, upTo int64, held []store.Lease, sure bool) (room bool
 	}
 	return room
 }
+
+// Gone returns the runs of a node under claims with numbers below upTo that are not among the
+// leases which it holds, as the database has them.
+func (s *Slots) Gone(node, upTo int64, held []store.Lease) (gone []Run) {
+	there := make(map[store.Lease]bool, len(held))
+	for _, l := range held {
+		there[l] = true
+	}
+	for _, run := range s.runs(func(r Run) bool { return r.Lease().Node == node && r.Lease().Claim < upTo && !r.HasEnded() }) {
+		if !there[run.Lease()] {
+			gone = append(gone, run)
+		}
+	}
+	return gone
+}

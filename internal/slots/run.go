@@ -7,17 +7,27 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Begin registers the run of a job that has a slot. It reports whether a request for the job came
-// while its claim was on its way here, so that neither the claim nor a beat has told the node of
-// it.
+// Begin registers the run of a job that has a slot, and ends the context of one of the same job
+// that is still there: its lease is lost. It reports whether a request for the job came while its
+// claim was on its way here, so that neither the claim nor a beat has told the node of it.
 func (s *Slots) Begin(job store.ID, run Run) (asked bool) {
+	asked, former := s.begin(job, run)
+	if former != nil {
+		former.Cancel(store.ErrLeaseLost)
+	}
+	return asked
+}
+
+func (s *Slots) begin(job store.ID, run Run) (asked bool, former Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	former = s.former[job]
+	delete(s.former, job)
 	s.runsOf[job] = run
 	if _, counts := s.counted[job]; !counts {
 		s.count(run.Job(), run.Lease()) // of a limit that was made a moment ago
 	}
-	return s.asked.take(job)
+	return s.asked.take(job), former
 }
 
 // Over notes that the outcomes of runs were committed. Their slots may be in use a little longer,

@@ -165,3 +165,25 @@ func TestRequestsAreRememberedForAThousandJobs(t *testing.T) {
 		}
 	}
 }
+
+// TestASecondRunOfAJob: when it begins the one before, which is still there, has lost its lease.
+func TestASecondRunOfAJob(t *testing.T) {
+	b := newBed(t, 3)
+	claimed := b.claimed("", 1)
+	b.Admit(claimed)
+	first := b.begin(claimed[0])
+	claimed[0].Lease.Claim++
+	b.Admit(claimed)
+	if first.cause != nil {
+		t.Errorf("it was cancelled with %v before the second began", first.cause)
+	}
+	second := b.begin(claimed[0])
+	if !errors.Is(first.cause, store.ErrLeaseLost) || second.cause != nil {
+		t.Errorf("they were cancelled with %v and %v", first.cause, second.cause)
+	}
+	b.Admit(claimed)
+	b.End(second.Job(), second, b.now) // before the third begins
+	if third := b.begin(claimed[0]); second.cause != nil || third.cause != nil {
+		t.Errorf("a run that had ended was cancelled with %v", second.cause)
+	}
+}

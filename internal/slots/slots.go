@@ -34,6 +34,7 @@ type Slots struct {
 	reserved int              // for jobs of enqueues in progress
 	quiet    bool             // nothing is claimed or started
 	runsOf   map[store.ID]Run // nil for those that are about to start
+	former   map[store.ID]Run // those whose jobs are about to start again, so that they have lost their leases
 	asked    early
 
 	limits  []*limit            // of the namespace, as far as they concern the node
@@ -120,7 +121,7 @@ type Config struct {
 // New returns the slots of a node that runs nothing.
 func New(cfg Config) *Slots {
 	s := &Slots{
-		size: cfg.Size, most: cfg.Size, kinds: cfg.Kinds, maxAside: int64(cfg.MaxAside), runsOf: map[store.ID]Run{},
+		size: cfg.Size, most: cfg.Size, kinds: cfg.Kinds, maxAside: int64(cfg.MaxAside), runsOf: map[store.ID]Run{}, former: map[store.ID]Run{},
 		permits: make(chan struct{}, 1), elapsed: cfg.Elapsed, mostApart: mostApart, mostNamed: mostNamed,
 		waits: make(chan struct{}, 1), asks: make(chan struct{}, 1), counted: map[store.ID]counted{}, reserving: map[lane]int{},
 	}
