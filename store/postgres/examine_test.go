@@ -33,7 +33,7 @@ func TestExamine(t *testing.T) {
 	open(t, config)
 	found := examined(t, config)
 	for _, check := range []string{
-		"server", "durability", "autovacuum", "connections", "rights", "open transactions", "prepared transactions",
+		"server", "durability", "standbys", "autovacuum", "connections", "rights", "open transactions", "prepared transactions",
 		"replication slots", "dead rows", "transaction ids", "size", "notifications",
 	} {
 		if _, is := found[check]; !is {

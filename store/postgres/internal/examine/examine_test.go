@@ -20,11 +20,18 @@ func TestFindings(t *testing.T) {
 		want  store.Severity
 		words string
 	}{
-		"durable":               {good.durability(), store.Well, "every commit"},
-		"fsync":                 {with(func(s *settings) { s.fsync = false }).durability(), store.Problem, "fsync is off"},
-		"full pages":            {with(func(s *settings) { s.fullPages = false }).durability(), store.Problem, "full_page_writes is off"},
-		"asynchronous":          {with(func(s *settings) { s.commit = "off" }).durability(), store.Problem, "synchronous_commit is off"},
-		"remote apply":          {with(func(s *settings) { s.commit = "remote_apply" }).durability(), store.Well, "every commit"},
+		"durable":              {good.durability(), store.Well, "every commit"},
+		"fsync":                {with(func(s *settings) { s.fsync = false }).durability(), store.Problem, "fsync is off"},
+		"full pages":           {with(func(s *settings) { s.fullPages = false }).durability(), store.Problem, "full_page_writes is off"},
+		"asynchronous":         {with(func(s *settings) { s.commit = "off" }).durability(), store.Problem, "synchronous_commit is off"},
+		"remote apply":         {with(func(s *settings) { s.commit = "remote_apply" }).durability(), store.Well, "every commit"},
+		"no standby":           {good.replication(), store.Well, "none"},
+		"asynchronous standby": {with(func(s *settings) { s.standbys = 2 }).replication(), store.Warning, "2, none of them synchronous"},
+		"local commits": {
+			with(func(s *settings) { s.standbys, s.waits, s.commit = 1, true, "local" }).replication(), store.Warning, "synchronous_commit is local",
+		},
+		"synchronous standby":   {with(func(s *settings) { s.standbys, s.waits = 1, true }).replication(), store.Well, "commits wait"},
+		"standby that is away":  {with(func(s *settings) { s.waits = true }).replication(), store.Problem, "no standby follows"},
 		"no vacuum":             {with(func(s *settings) { s.vacuums = false }).vacuum(), store.Problem, "dead rows stay"},
 		"vacuum":                {good.vacuum(), store.Well, "on"},
 		"room":                  {good.room(), store.Well, "10 of 97"},

@@ -19,6 +19,9 @@ type settings struct {
 	standby, fsync, fullPages, vacuums bool
 	commit                             string
 	connections, used                  int
+
+	waits    bool // commits wait for a standby, if synchronous_commit lets them
+	standbys int
 }
 
 // server looks at the server's version and settings.
@@ -33,7 +36,7 @@ func server(ctx context.Context, db *pg.DB) ([]store.Finding, error) {
 	}
 	var s settings
 	err = db.Send(ctx, pg.Statement{Name: "examine_server", Each: func(r pg.Row) error {
-		return r.Scan(&s.standby, &s.fsync, &s.fullPages, &s.commit, &s.vacuums, &s.connections, &s.used)
+		return r.Scan(&s.standby, &s.fsync, &s.fullPages, &s.commit, &s.vacuums, &s.connections, &s.used, &s.waits, &s.standbys)
 	}})
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func server(ctx context.Context, db *pg.DB) ([]store.Finding, error) {
 		f.Severity, f.Text = store.Problem, f.Text+", a standby: nothing can be written"
 		f.Do = "give the address of the primary, or target_session_attrs=read-write with all addresses"
 	}
-	return []store.Finding{f, s.durability(), s.vacuum(), s.room()}, nil
+	return []store.Finding{f, s.durability(), s.replication(), s.vacuum(), s.room()}, nil
 }
 
 // durability tells what a commit survives.
@@ -59,6 +62,28 @@ func (s *settings) durability() store.Finding {
 	case s.commit == "off":
 		f.Severity, f.Text = store.Problem, "synchronous_commit is off for this role or database: if the server stops, the last commits are lost"
 		f.Do = "set synchronous_commit = on for the role that Holdfast uses"
+	}
+	return f
+}
+
+// replication tells what a commit that was acknowledged survives if a standby takes over.
+func (s *settings) replication() store.Finding {
+	f := store.Finding{Check: "standbys", Text: "there is none"}
+	local := s.commit == "off" || s.commit == "local"
+	switch {
+	case s.waits && s.standbys == 0 && !local:
+		f.Severity, f.Text = store.Problem, "synchronous_standby_names is set, and no standby follows: commits wait for one"
+		f.Do = "start the standby, or set synchronous_standby_names = ''"
+	case s.standbys == 0:
+	case !s.waits:
+		f.Severity, f.Text = store.Warning, fmt.Sprintf("%d, none of them synchronous: if one takes over, what was confirmed last is lost", s.standbys)
+		f.Do = "set synchronous_standby_names; docs/databases.md says what is lost without it"
+	case local:
+		f.Severity = store.Warning
+		f.Text = fmt.Sprintf("%d, and synchronous_commit is %s for this role: commits do not wait for them", s.standbys, s.commit)
+		f.Do = "set synchronous_commit = on for the role that Holdfast uses"
+	default:
+		f.Text = fmt.Sprintf("%d, and commits wait as synchronous_standby_names says", s.standbys)
 	}
 	return f
 }

@@ -5,7 +5,8 @@ SELECT pg_is_in_recovery(), current_setting('fsync')::boolean, current_setting('
   current_setting('synchronous_commit') AS synchronous_commit,
   current_setting('autovacuum')::boolean AND current_setting('track_counts')::boolean AS vacuums,
   current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS connections,
-  (SELECT count(*) FROM pg_stat_activity a WHERE a.backend_type = 'client backend')::int AS used;
+  (SELECT count(*) FROM pg_stat_activity a WHERE a.backend_type = 'client backend')::int AS used,
+  current_setting('synchronous_standby_names') <> '' AS waits, (SELECT count(*) FROM pg_stat_replication)::int AS standbys;
 
 -- The transaction that has been open for longest among those that keep dead rows from being
 -- cleared away. What another role runs is not told to everybody, but that it does is.
