@@ -232,7 +232,7 @@ func TestFailover(t *testing.T) {
 	primary := pgtest.Private(t)
 	standby := primary.Standby(t, "second")
 	primary.Set(t, "synchronous_standby_names", "second")
-	outlive(t, pgtest.Either(primary, standby), 1, func(c *cluster, _ int) {
+	outlive(t, pgtest.Either(primary, standby), 1, func(*cluster, int) {
 		if sync := primary.Query(t, "SELECT sync_state FROM pg_stat_replication"); sync != "sync" {
 			t.Fatalf("the standby is %q", sync)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,7 +21,7 @@ import (
 // removed after the test.
 func (c *Cluster) Standby(tb testing.TB, name string) *Cluster {
 	tb.Helper()
-	dir, err := os.MkdirTemp(shortTemp(), "pgtest-")
+	dir, err := os.MkdirTemp(shortTemp(), "pgtest-") //nolint:usetesting // a path to a socket must be short
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -177,7 +178,7 @@ server_login_retry = 0.1
 	if err := os.WriteFile(p.settings(), []byte(settings), 0o644); err != nil {
 		tb.Fatal(err)
 	}
-	query := url.Values{"host": {c.dir}, "port": {fmt.Sprint(poolerPort)}, "sslmode": {"disable"}}
+	query := url.Values{"host": {c.dir}, "port": {strconv.Itoa(poolerPort)}, "sslmode": {"disable"}}
 	p.URL = fmt.Sprintf("postgres://%s@/%s?%s", c.user, url.PathEscape(c.database), query.Encode())
 	return p
 }

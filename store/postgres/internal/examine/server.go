@@ -76,7 +76,8 @@ func (s *settings) replication() store.Finding {
 		f.Do = "start the standby, or set synchronous_standby_names = ''"
 	case s.standbys == 0:
 	case !s.waits:
-		f.Severity, f.Text = store.Warning, fmt.Sprintf("%d, none of them synchronous: if one takes over, what was confirmed last is lost", s.standbys)
+		f.Severity = store.Warning
+		f.Text = fmt.Sprintf("%d, none of them synchronous: if one takes over, what was confirmed last is lost", s.standbys)
 		f.Do = "set synchronous_standby_names; docs/databases.md says what is lost without it"
 	case local:
 		f.Severity = store.Warning
