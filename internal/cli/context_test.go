@@ -27,7 +27,7 @@ var changing = strings.Fields(`
 	dead/redrive dead/move dead/purge event/on event/off node/quiet node/drain node/resume
 	maintain/all maintain/rescue maintain/promote maintain/schedules maintain/settle maintain/retain maintain/node
 	signal/send update/call callback/complete callback/fail callback/heartbeat migrate/up migrate/reset
-	bench dev worker server`)
+	bench dev worker server mcp`)
 
 // TestEachVerbChangesOrReads: of each verb it is known whether it may change something.
 func TestEachVerbChangesOrReads(t *testing.T) {

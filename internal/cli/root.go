@@ -20,6 +20,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/feed"
 	"github.com/holdfastdev/holdfast/internal/cli/jobs"
 	"github.com/holdfastdev/holdfast/internal/cli/limits"
+	"github.com/holdfastdev/holdfast/internal/cli/mcp"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/operations"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
@@ -93,7 +94,7 @@ func (a verbs) addCommands(root *cobra.Command) {
 	root.AddCommand(contexts.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)
-	root.AddCommand(bench.Command(a.App), a.codecCommand(), a.configCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())
+	root.AddCommand(bench.Command(a.App), mcp.Command(a.App), a.codecCommand(), a.configCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())
 }
 
 // aliases are words that people bring from other commands, by ours.

@@ -31,6 +31,8 @@ const (
 	FlagContext   = "context"
 	FlagYes       = "yes"     // also of verbs that ask for reasons of their own
 	FlagDryRun    = "dry-run" // of verbs that change nothing then
+
+	FlagAllowWrites = "allow-writes" // of verbs that change something only then
 )
 
 // Env is the environment of a command: what its process gives it.

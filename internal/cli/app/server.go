@@ -17,22 +17,44 @@ import (
 
 // serverSource is the store of the server that the user named.
 func (a *App) serverSource() (store.Source, error) {
-	token, err := a.token()
+	c, err := a.remote()
 	if err != nil {
 		return nil, err
 	}
-	source := remote.Server(a.Server, token)
-	if err := source.Validate(); err != nil {
-		return nil, a.ofVariable(FlagServer, arg.Usage(err))
+	return c, nil
+}
+
+// API is how requests are made of the server that the user named: its URL, the token, "" for none,
+// and what makes them.
+func (a *App) API() (url, token string, client *http.Client, err error) {
+	c, err := a.remote()
+	if err != nil {
+		return "", "", nil, err
+	}
+	if c.HTTP == nil {
+		c.HTTP = &http.Client{}
+	}
+	return c.URL, c.Token, c.HTTP, nil
+}
+
+// remote says how the server that the user named is reached.
+func (a *App) remote() (remote.Config, error) {
+	token, err := a.token()
+	if err != nil {
+		return remote.Config{}, err
+	}
+	c := remote.Server(a.Server, token)
+	if err := c.Validate(); err != nil {
+		return remote.Config{}, a.ofVariable(FlagServer, arg.Usage(err))
 	}
 	if a.TLSCA != "" && strings.HasPrefix(a.Server, "https:") {
 		roots, err := readAuthorities(a.TLSCA)
 		if err != nil {
-			return nil, arg.Usagef("%s: %w", a.NameOf(FlagTLSCA), err)
+			return remote.Config{}, arg.Usagef("%s: %w", a.NameOf(FlagTLSCA), err)
 		}
-		source.HTTP = a.trusting(roots)
+		c.HTTP = a.trusting(roots)
 	}
-	return source, nil
+	return c, nil
 }
 
 // token is that for the server: of the file, or else of the variable; "": none.

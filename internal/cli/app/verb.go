@@ -179,7 +179,8 @@ func Changes(cmd *cobra.Command) bool {
 
 // changesNow is Changes for the flags that were given.
 func changesNow(cmd *cobra.Command) bool {
-	return Changes(cmd) && !isTrue(cmd.Flags().Lookup(FlagDryRun))
+	writes := cmd.Flags().Lookup(FlagAllowWrites)
+	return Changes(cmd) && !isTrue(cmd.Flags().Lookup(FlagDryRun)) && (writes == nil || isTrue(writes))
 }
 
 func isTrue(f *pflag.Flag) bool {
