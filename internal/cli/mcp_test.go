@@ -30,12 +30,12 @@ type assistant struct {
 type answered struct {
 	ID     int `json:"id"`
 	Result struct {
-		ProtocolVersion string `json:"protocolVersion"`
+		ProtocolVersion string `json:"protocolVersion"` //nolint:tagliatelle // the name is not ours
 		Tools           []struct {
 			Name string `json:"name"`
 		} `json:"tools"`
-		IsError           bool            `json:"isError"`
-		StructuredContent json.RawMessage `json:"structuredContent"`
+		IsError           bool            `json:"isError"`           //nolint:tagliatelle // the name is not ours
+		StructuredContent json.RawMessage `json:"structuredContent"` //nolint:tagliatelle // the name is not ours
 		Content           []struct {
 			Text string `json:"text"`
 		} `json:"content"`

@@ -94,7 +94,8 @@ func (a verbs) addCommands(root *cobra.Command) {
 	root.AddCommand(contexts.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)
-	root.AddCommand(bench.Command(a.App), mcp.Command(a.App), a.codecCommand(), a.configCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())
+	root.AddCommand(bench.Command(a.App), mcp.Command(a.App))
+	root.AddCommand(a.codecCommand(), a.configCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())
 }
 
 // aliases are words that people bring from other commands, by ours.

@@ -26,8 +26,8 @@ type caller struct {
 func (c *caller) handler(o *operation) mcp.ToolHandler {
 	return func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		status, answer, err := c.call(ctx, o, call.Params.Arguments)
-		if err != nil {
-			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil
+		if err != nil { // an assistant reads it, and an error of the protocol it may not
+			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil //nolint:nilerr // as said
 		}
 		result := &mcp.CallToolResult{IsError: status >= http.StatusBadRequest}
 		text := string(answer)

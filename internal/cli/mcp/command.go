@@ -37,8 +37,8 @@ func Command(a *app.App) *cobra.Command {
 ends. A client of the protocol, such as an assistant, starts this command.
 
 Without --` + app.FlagAllowWrites + ` the tools change nothing, and without --` + flagPayloads + ` they show no args, results
-and what else jobs carry. With --server the token says what they may do and see; --` + flagPayloads + ` has no effect.
-The current context does not count: name it by --context.`,
+and what else jobs carry. With --server the token says what they may do and see, and --` + flagPayloads + `
+has no effect. The current context does not count: name it by --context.`,
 		Example: `  holdfast mcp --database postgres://localhost/app
   holdfast mcp --database jobs.db --payloads --allow-writes
   HOLDFAST_TOKEN="$token" holdfast mcp --server https://jobs.example.com`,

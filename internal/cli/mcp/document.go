@@ -22,15 +22,15 @@ type document struct {
 
 // operation is one of the API.
 type operation struct {
-	ID          string       `json:"operationId"`
+	ID          string       `json:"operationId"` //nolint:tagliatelle // the name is not ours
 	Summary     string       `json:"summary"`
 	Description string       `json:"description"`
-	Scope       access.Scope `json:"x-scope"`
+	Scope       access.Scope `json:"x-scope"` //nolint:tagliatelle // the name is not ours
 	Parameters  []parameter  `json:"parameters"`
 	Body        *struct {
 		Required bool    `json:"required"`
 		Content  content `json:"content"`
-	} `json:"requestBody"`
+	} `json:"requestBody"` //nolint:tagliatelle // the name is not ours
 	Responses map[string]struct {
 		Content content `json:"content"`
 	} `json:"responses"`

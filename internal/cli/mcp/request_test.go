@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-func operationOf(t testing.TB, name string) *operation {
-	t.Helper()
+func operationOf(tb testing.TB, name string) *operation {
+	tb.Helper()
 	found, _, err := operations(true)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for _, o := range found {
 		if o.ID == name {
 			return o
 		}
 	}
-	t.Fatalf("there is no operation %s", name)
+	tb.Fatalf("there is no operation %s", name)
 	return nil
 }
 
@@ -31,7 +31,10 @@ func TestRequests(t *testing.T) {
 		want            string // method, URI and body; or, with "!", what the error says
 	}{
 		{"job-list", ``, "GET /api/v1/jobs?namespace=shop "},
-		{"job-list", `{"namespace":"a b","state":["failed","running"],"limit":5}`, "GET /api/v1/jobs?limit=5&namespace=a+b&state=failed&state=running "},
+		{
+			"job-list", `{"namespace":"a b","state":["failed","running"],"limit":5}`,
+			"GET /api/v1/jobs?limit=5&namespace=a+b&state=failed&state=running ",
+		},
 		{"job-list", `{"state":"failed","cursor":null}`, "GET /api/v1/jobs?namespace=shop&state=failed "},
 		{"job-get", `{"id":"a/b?c"}`, "GET /api/v1/jobs/a%2Fb%3Fc?namespace=shop "},
 		{"queue-pause", `{"queue":"m&il"}`, "POST /api/v1/queues/m&il/pause?namespace=shop "},
@@ -69,7 +72,8 @@ func TestRequests(t *testing.T) {
 // FuzzRequest: whatever the arguments are, the request is of the operation, at its path.
 func FuzzRequest(f *testing.F) {
 	for _, text := range []string{
-		`{"id":"1","name":"n","namespace":"x"}`, `{"id":"../../queues","name":"x"}`, `{"id":"..","name":"%2e%2e"}`, `{"id":"a\u0000b","name":"\\"}`,
+		`{"id":"1","name":"n","namespace":"x"}`, `{"id":"../../queues","name":"x"}`, `{"id":"..","name":"%2e%2e"}`,
+		`{"id":"a\u0000b","name":"\\"}`,
 		`{"id":1e400,"name":true}`, `null`, `[`, `{"id":"1","name":"n","after":[1,"2",null]}`,
 	} {
 		f.Add([]byte(text))

@@ -18,7 +18,7 @@ type schema struct {
 	Type       string                     `json:"type"`
 	Properties map[string]json.RawMessage `json:"properties"`
 	Required   []string                   `json:"required,omitempty"`
-	Closed     bool                       `json:"additionalProperties"` // false: there are no others
+	Closed     bool                       `json:"additionalProperties"` //nolint:tagliatelle // the name is not ours
 	Defs       map[string]json.RawMessage `json:"$defs,omitempty"`
 }
 

@@ -76,7 +76,10 @@ func TestToolsAreWhole(t *testing.T) {
 			if !writes && !tool.Annotations.ReadOnlyHint {
 				t.Errorf("%s changes something", tool.Name)
 			}
-			s := tool.InputSchema.(schema)
+			s, ok := tool.InputSchema.(schema)
+			if !ok {
+				t.Fatalf("%s has the schema %v", tool.Name, tool.InputSchema)
+			}
 			text, err := json.Marshal(s)
 			if err != nil || strings.Contains(string(text), "#/components") {
 				t.Errorf("%s: %v, %s", tool.Name, err, text)
