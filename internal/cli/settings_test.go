@@ -42,31 +42,31 @@ func variablesOf(verb string) map[string]string {
 
 // wrongValues are values that each variable of a node refuses.
 var wrongValues = map[string][]string{
-	app.EnvDatabase:       {"mysql://localhost/x", ":memory:"},
-	app.EnvServer:         {"localhost:8233", "https://", "http://secret@host", "http://127.0.0.1:1"}, // the last beside a database
-	app.EnvTLSCA:          {},                                                                         // it may be meant for other commands
-	app.EnvContext:        {"none"},
-	app.EnvConfig:         {"/no/such/file"},
-	app.EnvNamespace:      {"a,,b", ",", "a,a", "a, a", "a\nb", strings.Repeat("n", 201)},
-	nodes.EnvQueues:       {"mail=0", "mail=ten", "mail=1.5", "=5", "mail,", "mail,mail=2", "a\nb", "mail 10=", strings.Repeat("q", 201)},
-	nodes.EnvSlots:        {"0", "-1", "many", "1.5", "1e3", " 5", "99999999999999999999"},
-	nodes.EnvNodeName:     {"{prefix}-worker", "{}", "{host}-{ID}", "a\nb", strings.Repeat("n", 201)},
-	nodes.EnvBeat:         {"0s", "-1s", "5", "soon", "7s", "1d"},
-	nodes.EnvDeadAfter:    {"0s", "-20s", "20", "14s", "later"},
-	nodes.EnvAllowExec:    {"maybe", "yes", "2"},
-	nodes.EnvStopTimeout:  {"-1s", "20", "x"},
-	nodes.EnvSubprocesses: {"resize", "=x", "resize=", "a=x 'y", "a=x\na=y", "a@1=x"},
-	nodes.EnvCount:        {"0", "-1", "two"},
-	nodes.EnvRuns:         {"-1", "x"},
-	nodes.EnvMemory:       {"-1", "1GiB"},
-	nodes.EnvListen:       {"9464", "localhost", "127.0.0.1:99999", "127.0.0.1:http", "127.0.0.1:", "::1:9464"},
-	nodes.EnvArchive:      {"/dev/null", "/dev/null/x"},
-	nodes.EnvStubs:        {"-1h", "1y", "8760"},
-	nodes.EnvNoJournals:   {"maybe", "yes", "2"},
-	app.EnvLogLevel:       {"loud", "INFO", "1"},
-	app.EnvLogFormat:      {"xml", "JSON"},
-	app.EnvCodecKeys:      {"/no/such/file"},
-	app.EnvRedact:         {"a..b", "none,a", ","},
+	app.EnvDatabase:      {"mysql://localhost/x", ":memory:"},
+	app.EnvServer:        {"localhost:8233", "https://", "http://secret@host", "http://127.0.0.1:1"}, // the last beside a database
+	app.EnvTLSCA:         {},                                                                         // it may be meant for other commands
+	app.EnvContext:       {"none"},
+	app.EnvConfig:        {"/no/such/file"},
+	app.EnvNamespace:     {"a,,b", ",", "a,a", "a, a", "a\nb", strings.Repeat("n", 201)},
+	nodes.EnvQueues:      {"mail=0", "mail=ten", "mail=1.5", "=5", "mail,", "mail,mail=2", "a\nb", "mail 10=", strings.Repeat("q", 201)},
+	nodes.EnvSlots:       {"0", "-1", "many", "1.5", "1e3", " 5", "99999999999999999999"},
+	nodes.EnvNodeName:    {"{prefix}-worker", "{}", "{host}-{ID}", "a\nb", strings.Repeat("n", 201)},
+	nodes.EnvBeat:        {"0s", "-1s", "5", "soon", "7s", "1d"},
+	nodes.EnvDeadAfter:   {"0s", "-20s", "20", "14s", "later"},
+	nodes.EnvAllowExec:   {"maybe", "yes", "2"},
+	nodes.EnvStopTimeout: {"-1s", "20", "x"},
+	nodes.EnvSubprocess:  {"resize", "=x", "resize=", "a=x 'y", "a=x\na=y", "a@1=x"},
+	nodes.EnvCount:       {"0", "-1", "two"},
+	nodes.EnvRuns:        {"-1", "x"},
+	nodes.EnvMemory:      {"-1", "1GiB"},
+	nodes.EnvListen:      {"9464", "localhost", "127.0.0.1:99999", "127.0.0.1:http", "127.0.0.1:", "::1:9464"},
+	nodes.EnvArchive:     {"/dev/null", "/dev/null/x"},
+	nodes.EnvStubs:       {"-1h", "1y", "8760"},
+	nodes.EnvNoJournals:  {"maybe", "yes", "2"},
+	app.EnvLogLevel:      {"loud", "INFO", "1"},
+	app.EnvLogFormat:     {"xml", "JSON"},
+	app.EnvCodecKeys:     {"/no/such/file"},
+	app.EnvRedact:        {"a..b", "none,a", ","},
 }
 
 // TestWrongVariables: a wrong value ends a node with the exit code of a usage error, and the

@@ -18,7 +18,7 @@ const answers = `sh -c 'n=0; while read -r line; do run=${line#*\"run\":\"}; run
 func TestSubprocesses(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.env = map[string]string{nodes.EnvSubprocesses: "\nanswer=" + answers + "\nother=cat\n"}
+	s.env = map[string]string{nodes.EnvSubprocess: "\nanswer=" + answers + "\nother=cat\n"}
 	s.start("worker", "--subprocess-runs", "2")
 	for _, want := range []string{"1", "2", "1"} {
 		if got := s.run("job", "enqueue", "answer", "--wait"); got.code != 0 || strings.TrimSpace(got.stdout) != want {

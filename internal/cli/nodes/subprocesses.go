@@ -20,10 +20,10 @@ const (
 	flagRuns       = "subprocess-runs"
 	flagMemory     = "subprocess-memory"
 
-	EnvSubprocesses = "HOLDFAST_SUBPROCESSES"
-	EnvCount        = "HOLDFAST_SUBPROCESS_COUNT"
-	EnvRuns         = "HOLDFAST_SUBPROCESS_RUNS"
-	EnvMemory       = "HOLDFAST_SUBPROCESS_MEMORY"
+	EnvSubprocess = "HOLDFAST_SUBPROCESS"
+	EnvCount      = "HOLDFAST_SUBPROCESS_COUNT"
+	EnvRuns       = "HOLDFAST_SUBPROCESS_RUNS"
+	EnvMemory     = "HOLDFAST_SUBPROCESS_MEMORY"
 )
 
 // subprocesses are what the flags say of processes that run jobs, and these processes.
@@ -45,7 +45,7 @@ func (s *subprocesses) add(cmd *cobra.Command) {
 	flags.IntVar(&s.runs, flagRuns, 0, "replace a process after `N` runs (default: never)")
 	flags.IntVar(&s.memory, flagMemory, 0, "replace a process that has more than `MIB` of resident memory after a run (default: never)")
 	for flag, variable := range map[string]string{
-		flagSubprocess: EnvSubprocesses, flagCount: EnvCount, flagRuns: EnvRuns, flagMemory: EnvMemory,
+		flagSubprocess: EnvSubprocess, flagCount: EnvCount, flagRuns: EnvRuns, flagMemory: EnvMemory,
 	} {
 		app.Variable(flags, flag, variable)
 	}
