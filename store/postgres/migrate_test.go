@@ -160,6 +160,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{47, []string{"DROP TABLE {schema}.endpoint"}},
 	{46, []string{
 		"DROP TABLE {schema}.request",
 	}},
@@ -287,6 +288,8 @@ func TestMigrateFromVersion44(t *testing.T) { migrateFrom(t, 44) }
 func TestMigrateFromVersion45(t *testing.T) { migrateFrom(t, 45) }
 
 func TestMigrateFromVersion46(t *testing.T) { migrateFrom(t, 46) }
+
+func TestMigrateFromVersion47(t *testing.T) { migrateFrom(t, 47) }
 
 // TestTimesOfEveryDay: the partitions of days, those that were there before migration 18 and those
 // that come later, have the index of times that it makes.

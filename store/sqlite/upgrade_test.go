@@ -244,6 +244,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{47, []string{"DROP TABLE holdfast_endpoint"}},
 	{46, []string{
 		"DROP TABLE holdfast_request",
 	}},
@@ -348,6 +349,8 @@ func TestUpgradeFrom44(t *testing.T) { upgradeFrom(t, 44) }
 func TestUpgradeFrom45(t *testing.T) { upgradeFrom(t, 45) }
 
 func TestUpgradeFrom46(t *testing.T) { upgradeFrom(t, 46) }
+
+func TestUpgradeFrom47(t *testing.T) { upgradeFrom(t, 47) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()
