@@ -11,8 +11,8 @@ import (
 // as soon as something is in it.
 type Namespaces interface {
 	// Namespaces returns a page of the namespaces that have a row, or are in use: that have a queue
-	// that was not deleted, a schedule, a limit, a node that lives, or an API key; by name. No job
-	// is looked at. The error is ErrInvalid.
+	// that was not deleted, a schedule, a limit, a node that lives, an API key, an endpoint or a
+	// webhook; by name. No job is looked at. The error is ErrInvalid.
 	Namespaces(ctx context.Context, params NamespaceParams) ([]Namespace, error)
 	// CreateNamespace makes the row of a namespace, which may be in use already. The errors are
 	// ErrInvalid, and ErrConflict if it has one. It is recorded who has done it.
@@ -20,8 +20,8 @@ type Namespaces interface {
 	// DeleteNamespace removes the row of a namespace, if there is one, and its queues as
 	// DeleteQueue does. The errors are ErrInvalid, ErrNotFound for one that has no row and is not
 	// in use, and ErrConflict, which says what is in it, while there are jobs, finished ones as
-	// well, schedules, limits, nodes that live or API keys that are not revoked. It is recorded who
-	// has done it.
+	// well, schedules, limits, nodes that live, API keys that are not revoked, endpoints or
+	// webhooks. It is recorded who has done it.
 	//
 	// It keeps nothing out: what comes into the namespace meanwhile, or later, makes it one that is
 	// in use.
@@ -91,6 +91,7 @@ func NoNamespace(name string) error {
 type NamespaceContent struct {
 	Jobs                           bool
 	Schedules, Limits, Nodes, Keys bool
+	Endpoints                      bool // or webhooks
 }
 
 // Check returns an ErrConflict that says what is in the namespace.
@@ -99,7 +100,7 @@ func (c *NamespaceContent) Check(name string) error {
 	for _, one := range []struct {
 		there bool
 		word  string
-	}{{c.Jobs, "jobs"}, {c.Schedules, "schedules"}, {c.Limits, "limits"}, {c.Nodes, "nodes that live"}, {c.Keys, "API keys"}} {
+	}{{c.Jobs, "jobs"}, {c.Schedules, "schedules"}, {c.Limits, "limits"}, {c.Nodes, "nodes that live"}, {c.Keys, "API keys"}, {c.Endpoints, "endpoints or webhooks"}} {
 		if one.there {
 			is = append(is, one.word)
 		}

@@ -67,10 +67,11 @@ type Runs interface {
 	Logs
 }
 
-// Access is where people and programs may work.
+// Access is where people and programs may work, and where they are told of it.
 type Access interface {
 	Namespaces
 	APIKeys
+	Endpoints
 }
 
 // Plans is what enqueues jobs by itself: by the clock, and when others have ended.

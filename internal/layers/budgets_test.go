@@ -36,11 +36,11 @@ var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, un
 // have to be, and the contract of stores, with all that they tell, and what remains of what is
 // gone, the form of what a codec has encoded, who may come in, and what requests were answered.
 // Their types name each other: a client makes jobs, and a job knows its client.
-var publicBudget = size{files: 62, lines: 10000, up: 20, function: 60, parameters: 6, unwalked: 60}
+var publicBudget = size{files: 64, lines: 10400, up: 20, function: 60, parameters: 6, unwalked: 60}
 
 // modelBudget is that of the model, which does in memory all that the contract says, and of the
 // machine, which asks at random for all of it.
-var modelBudget = size{files: 39, lines: 6200, up: 10, function: 60, parameters: 6, unwalked: 60}
+var modelBudget = size{files: 40, lines: 6300, up: 10, function: 60, parameters: 6, unwalked: 60}
 
 func budgetOf(pkg string) size {
 	switch pkg {

@@ -52,3 +52,20 @@ func (s *Store) RevokeAPIKey(ctx context.Context, params store.RevokeAPIKeyParam
 func (s *Store) UseAPIKeys(ctx context.Context, uses []store.APIKeyUse) error {
 	return pg.Classify(ctx, "note the use of API keys", s.admits.UseAPIKeys(ctx, uses))
 }
+
+// Endpoints implements store.Endpoints.
+func (s *Store) Endpoints(ctx context.Context, params store.EndpointParams) ([]store.Endpoint, error) {
+	all, err := s.sends.Endpoints(ctx, params)
+	return all, pg.Classify(ctx, "list endpoints", err)
+}
+
+// SetEndpoint implements store.Endpoints.
+func (s *Store) SetEndpoint(ctx context.Context, params store.SetEndpointParams) (store.Endpoint, error) {
+	e, err := s.sends.SetEndpoint(ctx, params)
+	return e, pg.Classify(ctx, "set "+params.String(), err)
+}
+
+// DeleteEndpoint implements store.Endpoints.
+func (s *Store) DeleteEndpoint(ctx context.Context, params store.DeleteEndpointParams) error {
+	return pg.Classify(ctx, "delete "+params.String(), s.sends.DeleteEndpoint(ctx, params))
+}

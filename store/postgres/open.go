@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/descriptors"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/endpoints"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/facts"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
@@ -141,6 +142,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.classes, s.searched = &classes.Store{Store: s.local}, &attributes.Store{Store: s.local}
 	s.describes = &descriptors.Store{Store: s.local}
 	s.spaces, s.admits = &namespaces.Store{Store: s.local, Jobs: s.read.List}, &apikeys.Store{Store: s.local}
+	s.sends = &endpoints.Store{Store: s.local}
 	s.move = &move.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)
 	return s

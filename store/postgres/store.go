@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/descriptors"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/endpoints"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/facts"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/feed"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/joblog"
@@ -54,6 +55,7 @@ type Store struct {
 	searched  *attributes.Store
 	spaces    *namespaces.Store
 	admits    *apikeys.Store
+	sends     *endpoints.Store
 
 	close sync.Once
 }

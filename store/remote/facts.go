@@ -85,3 +85,18 @@ func (s *Store) RevokeAPIKey(ctx context.Context, params store.RevokeAPIKeyParam
 func (s *Store) UseAPIKeys(ctx context.Context, uses []store.APIKeyUse) error {
 	return s.tell(ctx, "UseAPIKeys", with(uses))
 }
+
+// Endpoints implements store.Endpoints.
+func (s *Store) Endpoints(ctx context.Context, params store.EndpointParams) ([]store.Endpoint, error) {
+	return ask[[]store.Endpoint](ctx, s, "Endpoints", with(params))
+}
+
+// SetEndpoint implements store.Endpoints.
+func (s *Store) SetEndpoint(ctx context.Context, params store.SetEndpointParams) (store.Endpoint, error) {
+	return ask[store.Endpoint](ctx, s, "SetEndpoint", with(params))
+}
+
+// DeleteEndpoint implements store.Endpoints.
+func (s *Store) DeleteEndpoint(ctx context.Context, params store.DeleteEndpointParams) error {
+	return s.tell(ctx, "DeleteEndpoint", with(params))
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/descriptors"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/endpoints"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/facts"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/feed"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/joblog"
@@ -59,6 +60,7 @@ type Store struct {
 	searching
 	spacing
 	admitting
+	sending
 
 	d         *core.Database
 	config    Config
@@ -85,6 +87,7 @@ type (
 	searching  = attributes.Verbs
 	spacing    = namespaces.Verbs
 	admitting  = apikeys.Verbs
+	sending    = endpoints.Verbs
 )
 
 var (
@@ -156,7 +159,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	s.logging, s.counting = joblog.New(s.d), facts.New(s.d)
 	s.telling = feed.New(s.d)
 	s.retaining, s.describing, s.searching = classes.New(s.d), descriptors.New(s.d), attributes.New(s.d)
-	s.spacing, s.admitting = namespaces.New(s.d, s.List), apikeys.New(s.d)
+	s.spacing, s.admitting, s.sending = namespaces.New(s.d, s.List), apikeys.New(s.d), endpoints.New(s.d)
 	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil
 }

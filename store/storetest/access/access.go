@@ -27,6 +27,10 @@ var tests = env.Tests{
 	"the_last_use_of_a_key_goes_forward":              used,
 	"keys_that_are_over_go_after_a_while":             forgotten,
 	"what_is_no_key_is_refused":                       noKey,
+	"an_endpoint_changes_by_its_version":              endpointChanges,
+	"endpoints_are_paged_in_a_namespace_and_in_all":   endpointsPaged,
+	"a_namespace_with_an_endpoint_is_not_deleted":     endpointKept,
+	"what_is_no_endpoint_is_refused":                  noEndpoint,
 }
 
 func now(e *env.Env) time.Time { return e.Clock.Now().Truncate(time.Microsecond) }

@@ -55,3 +55,21 @@ func (p persistent) RevokeAPIKey(ctx context.Context, params store.RevokeAPIKeyP
 func (p persistent) UseAPIKeys(ctx context.Context, uses []store.APIKeyUse) error {
 	return persist(func(bool) error { return p.Store.UseAPIKeys(ctx, uses) })
 }
+
+func (p persistent) Endpoints(ctx context.Context, params store.EndpointParams) ([]store.Endpoint, error) {
+	return persistFor(func() ([]store.Endpoint, error) { return p.Store.Endpoints(ctx, params) })
+}
+
+func (p persistent) SetEndpoint(ctx context.Context, params store.SetEndpointParams) (store.Endpoint, error) {
+	return persistFor(func() (store.Endpoint, error) { return p.Store.SetEndpoint(ctx, params) })
+}
+
+func (p persistent) DeleteEndpoint(ctx context.Context, params store.DeleteEndpointParams) error {
+	return persist(func(again bool) error {
+		err := p.Store.DeleteEndpoint(ctx, params)
+		if again && errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+}

@@ -45,3 +45,18 @@ func (s *Store) RevokeAPIKey(ctx context.Context, params store.RevokeAPIKeyParam
 func (s *Store) UseAPIKeys(ctx context.Context, uses []store.APIKeyUse) error {
 	return s.do(ctx, "UseAPIKeys", func(bool) error { return s.inner.UseAPIKeys(ctx, uses) })
 }
+
+// Endpoints implements store.Endpoints.
+func (s *Store) Endpoints(ctx context.Context, params store.EndpointParams) ([]store.Endpoint, error) {
+	return answer(ctx, s, "Endpoints", func() ([]store.Endpoint, error) { return s.inner.Endpoints(ctx, params) })
+}
+
+// SetEndpoint implements store.Endpoints.
+func (s *Store) SetEndpoint(ctx context.Context, params store.SetEndpointParams) (store.Endpoint, error) {
+	return answer(ctx, s, "SetEndpoint", func() (store.Endpoint, error) { return s.inner.SetEndpoint(ctx, params) })
+}
+
+// DeleteEndpoint implements store.Endpoints.
+func (s *Store) DeleteEndpoint(ctx context.Context, params store.DeleteEndpointParams) error {
+	return s.do(ctx, "DeleteEndpoint", func(bool) error { return s.inner.DeleteEndpoint(ctx, params) })
+}

@@ -28,6 +28,9 @@ func (s *Store) contentOf(name string, now time.Time) (has store.NamespaceConten
 	for _, k := range s.apiKeys {
 		has.Keys = has.Keys || k.Namespace == name && (k.OverAt().IsZero() || k.OverAt().After(now))
 	}
+	for of := range s.endpoints {
+		has.Endpoints = has.Endpoints || of.Namespace == name
+	}
 	for of, q := range s.queues {
 		other = other || of.namespace == name && !q.deleted
 	}
@@ -66,6 +69,9 @@ func (s *Store) Namespaces(ctx context.Context, params store.NamespaceParams) (a
 	}
 	for _, n := range s.nodes {
 		names[n.Info.Namespace] = true
+	}
+	for of := range s.endpoints {
+		names[of.Namespace] = true
 	}
 	for _, k := range s.apiKeys {
 		names[k.Namespace] = true

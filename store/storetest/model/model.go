@@ -236,6 +236,7 @@ type Store struct {
 	descriptors map[described]store.Descriptor
 	namespaces  map[string]store.Namespace
 	apiKeys     map[string]store.APIKey
+	endpoints   map[store.EndpointName]store.Endpoint
 	removed     map[removedOf]*removedJobs // how many jobs retention has removed
 
 	keys   map[store.JobKey]businessKey
@@ -347,6 +348,7 @@ func New(clock func() time.Time) *Store {
 		descriptors: map[described]store.Descriptor{},
 		namespaces:  map[string]store.Namespace{},
 		apiKeys:     map[string]store.APIKey{},
+		endpoints:   map[store.EndpointName]store.Endpoint{},
 		keyRates:    map[int64]keyRate{},
 
 		heard: make(chan struct{}, 1),

@@ -241,6 +241,7 @@ func ofAttributes(e *env.Env) map[string]operation {
 func ofAccess(e *env.Env) map[string]operation {
 	s := e.Store
 	type c = context.Context
+	endpoint := store.EndpointName{Namespace: env.Namespace, Purpose: store.EndpointPush, Name: "mail"}
 	return map[string]operation{
 		"Namespaces": {"list namespaces", func(ctx c) error { return second(s.Namespaces(ctx, store.NamespaceParams{Limit: 1})) }},
 		"CreateNamespace": {"create namespace n", func(ctx c) error {
@@ -255,7 +256,16 @@ func ofAccess(e *env.Env) map[string]operation {
 		"APIKey":       {"look up API key k", func(ctx c) error { return second(s.APIKey(ctx, "k")) }},
 		"APIKeys":      {"list API keys", func(ctx c) error { return second(s.APIKeys(ctx, store.APIKeyParams{Limit: 1})) }},
 		"RevokeAPIKey": {"revoke API key k", func(ctx c) error { return second(s.RevokeAPIKey(ctx, store.RevokeAPIKeyParams{ID: "k"})) }},
-		"UseAPIKeys":   {"note the use of API keys", func(ctx c) error { return s.UseAPIKeys(ctx, []store.APIKeyUse{{ID: "k"}}) }},
+		"Endpoints": {"list endpoints", func(ctx c) error {
+			return second(s.Endpoints(ctx, store.EndpointParams{Purpose: store.EndpointPush, Limit: 1}))
+		}},
+		"SetEndpoint": {"set endpoint mail", func(ctx c) error {
+			return second(s.SetEndpoint(ctx, store.SetEndpointParams{EndpointName: endpoint, Data: []byte("{}")}))
+		}},
+		"DeleteEndpoint": {"delete endpoint mail", func(ctx c) error {
+			return s.DeleteEndpoint(ctx, store.DeleteEndpointParams{EndpointName: endpoint})
+		}},
+		"UseAPIKeys": {"note the use of API keys", func(ctx c) error { return s.UseAPIKeys(ctx, []store.APIKeyUse{{ID: "k"}}) }},
 	}
 }
 

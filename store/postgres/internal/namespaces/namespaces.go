@@ -30,7 +30,8 @@ func (s *Store) look(ctx context.Context, t pg.Runner, name string) (i is, err e
 	i.Name = name
 	return i, t.Run(ctx, "namespace_look", func(r pg.Row) error {
 		var row row
-		err := r.Scan(&i.has.Schedules, &i.has.Limits, &i.has.Nodes, &i.has.Keys, &i.queues, &row.note, &row.at, &row.by)
+		err := r.Scan(&i.has.Schedules, &i.has.Limits, &i.has.Nodes, &i.has.Keys, &i.has.Endpoints, &i.queues,
+			&row.note, &row.at, &row.by)
 		row.fill(&i.Namespace)
 		return err
 	}, name, s.Micros())

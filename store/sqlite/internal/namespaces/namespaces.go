@@ -38,7 +38,8 @@ func look(t *core.Tx, name string) (i is, err error) {
 	s.BindInt(t.Now)
 	return i, db.Each(s, func() error {
 		i.has.Schedules, i.has.Limits = s.ReadInt() != 0, s.ReadInt() != 0
-		i.has.Nodes, i.has.Keys, i.queues = s.ReadInt() != 0, s.ReadInt() != 0, s.ReadInt() != 0
+		i.has.Nodes, i.has.Keys = s.ReadInt() != 0, s.ReadInt() != 0
+		i.has.Endpoints, i.queues = s.ReadInt() != 0, s.ReadInt() != 0
 		readRow(s, &i.Namespace)
 		return nil
 	})

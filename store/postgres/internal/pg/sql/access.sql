@@ -9,6 +9,7 @@ SELECT s.name, n.note, n.created_at, n.created_by FROM (
   UNION SELECT namespace COLLATE "C" FROM {schema}.schedule
   UNION SELECT namespace COLLATE "C" FROM {schema}.limit_rule
   UNION SELECT (info ->> 'namespace') COLLATE "C" FROM {schema}.node WHERE dead_at IS NULL AND info ->> 'namespace' <> ''
+  UNION SELECT namespace FROM {schema}.endpoint
   UNION SELECT namespace FROM {schema}.api_key WHERE over_at IS NULL OR over_at > @now
 ) s LEFT JOIN {schema}.namespace n ON n.name = s.name WHERE s.name > @after ORDER BY s.name LIMIT @limit;
 
@@ -19,6 +20,7 @@ SELECT EXISTS (SELECT 1 FROM {schema}.schedule s WHERE s.namespace = w.name),
   EXISTS (SELECT 1 FROM {schema}.limit_rule l WHERE l.namespace = w.name),
   EXISTS (SELECT 1 FROM {schema}.node n WHERE n.dead_at IS NULL AND n.info ->> 'namespace' = w.name),
   EXISTS (SELECT 1 FROM {schema}.api_key k WHERE k.namespace = w.name AND (k.over_at IS NULL OR k.over_at > @now)),
+  EXISTS (SELECT 1 FROM {schema}.endpoint e WHERE e.namespace = w.name),
   EXISTS (SELECT 1 FROM {schema}.queue q WHERE q.namespace = w.name AND q.created_at IS NOT NULL AND q.deleted_at IS NULL),
   n.note, n.created_at, n.created_by
 FROM (SELECT @name AS name) w LEFT JOIN {schema}.namespace n ON n.name = w.name;

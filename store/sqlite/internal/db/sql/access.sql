@@ -9,6 +9,7 @@ SELECT s.name, n.note, n.created_at, n.created_by FROM (
   UNION SELECT namespace FROM holdfast_schedule
   UNION SELECT namespace FROM holdfast_limit_rule
   UNION SELECT json_extract(info, '$.namespace') FROM holdfast_node WHERE dead_at IS NULL AND json_extract(info, '$.namespace') <> ''
+  UNION SELECT namespace FROM holdfast_endpoint
   UNION SELECT namespace FROM holdfast_api_key WHERE over_at IS NULL OR over_at > @now
 ) s LEFT JOIN holdfast_namespace n ON n.name = s.name WHERE s.name > @after ORDER BY s.name LIMIT @limit + 0;
 
@@ -19,6 +20,7 @@ SELECT EXISTS (SELECT 1 FROM holdfast_schedule s WHERE s.namespace = w.name),
   EXISTS (SELECT 1 FROM holdfast_limit_rule l WHERE l.namespace = w.name),
   EXISTS (SELECT 1 FROM holdfast_node n WHERE n.dead_at IS NULL AND json_extract(n.info, '$.namespace') = w.name),
   EXISTS (SELECT 1 FROM holdfast_api_key k WHERE k.namespace = w.name AND (k.over_at IS NULL OR k.over_at > w.now)),
+  EXISTS (SELECT 1 FROM holdfast_endpoint e WHERE e.namespace = w.name),
   EXISTS (SELECT 1 FROM holdfast_queue q WHERE q.namespace = w.name AND q.deleted_at IS NULL),
   n.note, n.created_at, n.created_by
 FROM (SELECT @name AS name, @now AS now) w LEFT JOIN holdfast_namespace n ON n.name = w.name;
