@@ -113,6 +113,21 @@ func (r *Run) SaveCheckpoint(v any) error {
 	return r.run.SaveCheckpoint(r.Context, r.strand, data)
 }
 
+// saveWith is SaveCheckpoint with jobs that are enqueued in the same transaction.
+func (r *Run) saveWith(value []byte, jobs []*store.Job) error {
+	run, is := r.run.(*engine.Run)
+	if !is {
+		return invalid("run", "it is not one of a node")
+	}
+	enqueues := make([]*store.Enqueue, len(jobs))
+	for i, j := range jobs {
+		enqueues[i] = &store.Enqueue{Job: *j, KnownID: true}
+	}
+	r.strand.Hold()
+	defer r.strand.Release()
+	return run.SaveWith(r.Context, r.strand, value, enqueues)
+}
+
 // SetMetadata replaces the metadata of the job: v marshals to a JSON object of at most 64 KiB. It
 // is stored with what the run writes next, a checkpoint that the same function saves, an operation
 // of a durable function or the outcome, and costs no write of its own. From then on List and Get

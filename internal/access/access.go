@@ -90,6 +90,10 @@ var Build func(program string) any
 // Fails returns a holdfast.Option with which Open fails.
 var Fails func(err error) any
 
+// SaveWith stores the checkpoint of a *holdfast.Run, and enqueues jobs in the same transaction.
+// Their ids are given; those that are there already stay as they are. A job is one of Job.
+var SaveWith func(run any, value []byte, jobs []*store.Job) error
+
 // JobOf returns the job of a *holdfast.Run, with which it began.
 var JobOf func(run any) *store.Job
 

@@ -19,5 +19,5 @@
 //
 // # Imports
 //
-// This package imports the root package, internal/access and internal/procgroup.
+// Of ours, the root package, internal/access, internal/outbound and internal/procgroup.
 package builtin

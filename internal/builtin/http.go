@@ -9,11 +9,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/outbound"
 )
 
 // HTTP is the kind that makes a request.
@@ -64,11 +64,7 @@ const headerLimit = 4 << 10
 // find it. The others, above all cookies, are dropped.
 var keptHeaders = []string{"Content-Type", "Etag", "Last-Modified", "Link", "Location", "X-Request-Id"}
 
-const (
-	defaultRequestTimeout = 30 * time.Second
-	// longestRetryAfter bounds the delay that a server can ask for.
-	longestRetryAfter = 24 * time.Hour
-)
+const defaultRequestTimeout = 30 * time.Second
 
 // RegisterHTTP makes the client's node make requests.
 func RegisterHTTP(c *holdfast.Client, opts ...holdfast.HandleOption) error {
@@ -251,7 +247,7 @@ func statusError(what string, response *http.Response, body []byte) error {
 	err := fmt.Errorf("%s answered %s%s", what, response.Status, text)
 	switch status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		if wait, ok := retryAfter(response.Header, time.Now()); ok {
+		if wait, ok := outbound.RetryAfter(response.Header, time.Now()); ok {
 			return holdfast.RetryAfter(wait, err)
 		}
 		return err
@@ -262,22 +258,4 @@ func statusError(what string, response *http.Response, body []byte) error {
 		return err
 	}
 	return holdfast.Fail(err)
-}
-
-// retryAfter parses the header Retry-After: seconds, or a date, which is compared with the Date of
-// the server if it sends one.
-func retryAfter(header http.Header, now time.Time) (time.Duration, bool) {
-	text := strings.TrimSpace(header.Get("Retry-After"))
-	var wait time.Duration
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(text); err == nil {
-		if date, err := http.ParseTime(header.Get("Date")); err == nil {
-			now = date
-		}
-		wait = at.Sub(now)
-	} else {
-		return 0, false
-	}
-	return min(max(wait, time.Second), longestRetryAfter), true
 }

@@ -99,12 +99,21 @@ func (c *Committer) Enqueue(ctx context.Context, enqueues []*store.Enqueue) erro
 	return c.wait(ctx, b, op{Unit: store.Unit{Enqueues: enqueues}, apart: true})
 }
 
-// Checkpoint commits a run's checkpoint and returns when it is durable.
-func (c *Committer) Checkpoint(ctx context.Context, w *store.CheckpointWrite) error {
-	if err := c.wait(ctx, c.main, op{Unit: store.Unit{Checkpoint: w}}); err != nil {
+// Checkpoint commits a run's checkpoint, with jobs that are enqueued if it is written, and returns
+// when it is durable.
+func (c *Committer) Checkpoint(ctx context.Context, w *store.CheckpointWrite, jobs []*store.Enqueue) error {
+	if err := c.wait(ctx, c.main, op{Unit: store.Unit{Checkpoint: w, Enqueues: jobs}}); err != nil {
 		return err
 	}
-	return w.Err
+	if w.Err != nil {
+		return w.Err
+	}
+	for _, q := range jobs {
+		if q.Err != nil {
+			return q.Err
+		}
+	}
+	return nil
 }
 
 // Note commits a run's checkpoint asynchronously, and calls done, which must not block.

@@ -68,6 +68,12 @@ func (r *Run) Progress(percent float64, message string) {
 // position when they are told to stop. After checkpointPatience without an answer the value is
 // written with the outcome. What the strand has said of the job is stored with it.
 func (r *Run) SaveCheckpoint(ctx context.Context, by *replay.Strand, value []byte) error {
+	return r.SaveWith(ctx, by, value, nil)
+}
+
+// SaveWith is SaveCheckpoint with jobs that are enqueued in the same transaction, or not at all.
+// Their ids are the caller's; those that are there already stay as they are.
+func (r *Run) SaveWith(ctx context.Context, by *replay.Strand, value []byte, jobs []*store.Enqueue) error {
 	r.mu.Lock()
 	if r.over {
 		r.mu.Unlock()
@@ -81,7 +87,7 @@ func (r *Run) SaveCheckpoint(ctx context.Context, by *replay.Strand, value []byt
 	defer stop()
 	said := by.Unsaid(patient.Done())
 	write.Meta = said.Meta()
-	err := r.node.engine.commit.Checkpoint(patient, write)
+	err := r.node.engine.commit.Checkpoint(patient, write, jobs)
 	// Not write.Err: when the time is over the committer may still be writing it.
 	if errors.Is(err, store.ErrLeaseLost) {
 		r.replay.Cancel(store.ErrLeaseLost)

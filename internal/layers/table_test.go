@@ -429,6 +429,8 @@ var layers = []layer{
 	},
 	{pattern: "build", imports: []string{".", "internal/access", "internal/builds", "store"}, tests: support},
 	{pattern: "apikey", imports: []string{".", "internal/access", "store"}, tests: support},
+	{pattern: "endpoint", imports: []string{".", "internal/access", "store"}, tests: support},
+	{pattern: "internal/outbound"},
 	{pattern: "namespace", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "retention", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},
 	{pattern: "after", imports: []string{".", "internal/access", "store"}, tests: support},
@@ -462,7 +464,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/builtin/...",
-		imports: []string{".", "internal/access", "internal/procgroup"},
+		imports: []string{".", "internal/access", "internal/outbound", "internal/procgroup"},
 		tests:   slices.Concat(support, []string{"internal/engine/...", "internal/usercode"}),
 	},
 	{pattern: "internal/procgroup"},
@@ -549,7 +551,17 @@ var layers = []layer{
 		pattern: "server/internal/apitest",
 		imports: []string{".", "internal/pgtest", "server", "server/access", "store", "store/postgres", "store/sqlite"},
 	},
-	{pattern: "server", imports: []string{".", "apikey", "internal/access", "server/access", "server/internal/...", "store"}, tests: servers},
+	{
+		pattern: "server/internal/push",
+		imports: []string{
+			".", "endpoint", "internal/access", "internal/engine", "internal/outbound", "internal/relay", "internal/supervise", "internal/valid", "store",
+		},
+		tests: slices.Concat(servers, []string{"events", "internal/pgtest", "store/sqlite", "store/postgres"}),
+	},
+	{
+		pattern: "server",
+		imports: []string{".", "apikey", "internal/access", "internal/outbound", "server/access", "server/internal/...", "store"}, tests: servers,
+	},
 
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/config"},
