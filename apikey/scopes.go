@@ -28,6 +28,8 @@ const (
 	DeadWrite       Scope = "dead:write"       // retry and purge dead letters
 	OperationsRead  Scope = "operations:read"  // see operations on many jobs
 	OperationsWrite Scope = "operations:write" // change all jobs that a filter selects
+	EndpointsRead   Scope = "endpoints:read"   // see endpoints and webhooks, without secrets
+	EndpointsAdmin  Scope = "endpoints:admin"  // make endpoints and webhooks, and change them: jobs are sent where they say
 	EventsRead      Scope = "events:read"      // follow changes of states
 	StatsRead       Scope = "stats:read"       // see counts, gauges and metrics
 	Workers         Scope = "workers"          // claim jobs and end them
@@ -40,8 +42,8 @@ const (
 // Scopes are all scopes.
 var Scopes = []Scope{
 	JobsRead, JobsWrite, PayloadsRead, QueuesRead, QueuesWrite, SchedulesRead, SchedulesWrite, LimitsRead, LimitsWrite,
-	NodesRead, NodesWrite, DeadRead, DeadWrite, OperationsRead, OperationsWrite, EventsRead, StatsRead,
-	Workers, Exec, Store, KeysAdmin, NamespacesAdmin,
+	NodesRead, NodesWrite, DeadRead, DeadWrite, OperationsRead, OperationsWrite, EndpointsRead, EventsRead, StatsRead,
+	EndpointsAdmin, Workers, Exec, Store, KeysAdmin, NamespacesAdmin,
 }
 
 // Role is a set of scopes with a name.

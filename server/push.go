@@ -29,6 +29,8 @@ type PushOptions struct {
 	Options []holdfast.Option
 	// Resolver resolves the names of endpoints. Default: that of the system.
 	Resolver *net.Resolver
+	// Begin is closed when sending may begin. Default: at once.
+	Begin <-chan struct{}
 	// Log is told what goes wrong. Default: nothing is.
 	Log *slog.Logger
 }
@@ -51,5 +53,6 @@ func Push(client *holdfast.Client, o PushOptions) (end func(context.Context) err
 	}
 	return push.Start(client, push.Config{
 		HTTP: outbound.Client(outbound.Config{Allow: o.Allow, Resolver: o.Resolver}), URL: o.URL, Slots: o.Slots, Options: o.Options, Log: o.Log,
+		Begin: o.Begin,
 	}), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/server/internal/attributes"
 	"github.com/holdfastdev/holdfast/server/internal/batches"
 	"github.com/holdfastdev/holdfast/server/internal/dead"
+	"github.com/holdfastdev/holdfast/server/internal/endpoints"
 	"github.com/holdfastdev/holdfast/server/internal/events"
 	"github.com/holdfastdev/holdfast/server/internal/gateway"
 	"github.com/holdfastdev/holdfast/server/internal/guard"
@@ -150,6 +151,7 @@ func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API 
 	schedules.Register(a)
 	keys.Register(a)
 	namespaces.Register(a)
+	endpoints.Register(a)
 	workers.Register(a, workers.Config{Stopping: o.Stopping})
 	return a
 }

@@ -78,6 +78,8 @@ func TestWrongVariables(t *testing.T) {
 		variables, wrongValues := variablesOf(verb), maps.Clone(wrongValues)
 		if verb == "dev" {
 			wrongValues[nodes.EnvFeed] = []string{"maybe", "yes"}
+			wrongValues[nodes.EnvPush], wrongValues[nodes.EnvPushSlots] = []string{"maybe"}, []string{"x", "0"}
+			wrongValues[nodes.EnvPushAllow], wrongValues[nodes.EnvPublicURL] = []string{"localhost", "10.0.0.0/99"}, []string{"jobs.example.com"}
 		}
 		if want, got := slices.Sorted(maps.Keys(wrongValues)), slices.Sorted(maps.Keys(variables)); !slices.Equal(got, want) {
 			t.Fatalf("%s has the variables %v, and %v are tested", verb, got, want)
@@ -122,7 +124,9 @@ func TestWrongVariablesOfServer(t *testing.T) {
 		nodes.EnvOnly:   {"", "jobs"},
 		nodes.EnvListen: {"", "9464", "127.0.0.1:99999"}, nodes.EnvFeed: {"", "maybe"},
 		nodes.EnvTLSCert: {"", "/no/such/file"}, nodes.EnvTLSKey: {"", "/no/such/file"},
-		nodes.EnvRate: {"", "fast"}, nodes.EnvBurst: {"", "x", "5"},
+		nodes.EnvPush: {"", "maybe"}, nodes.EnvPushAllow: {"", "localhost", "10.0.0.0/99"}, nodes.EnvPushSlots: {"", "x", "0"},
+		nodes.EnvPublicURL: {"", "jobs.example.com"},
+		nodes.EnvRate:      {"", "fast"}, nodes.EnvBurst: {"", "x", "5"},
 		nodes.EnvOIDCIssuer: {""}, nodes.EnvOIDCAudience: {""}, nodes.EnvOIDCRole: {"", "ops"}, nodes.EnvOIDCGroups: {""},
 		nodes.EnvOIDCName: {""}, nodes.EnvOIDCKeys: {""},
 	} {

@@ -62,6 +62,10 @@ func budgetOf(pkg string) size {
 		wide := budget
 		wide.lines, wide.files = 4850, 34
 		return wide
+	case "internal/cli/views": // which has a form for whatever people are shown
+		wide := budget
+		wide.files = 31
+		return wide
 	case "internal/cli/jobs": // which has a verb for whatever can be done to jobs
 		wide := budget
 		wide.lines = 4250

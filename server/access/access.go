@@ -41,6 +41,8 @@ const (
 	DeadWrite       = apikey.DeadWrite
 	OperationsRead  = apikey.OperationsRead
 	OperationsWrite = apikey.OperationsWrite
+	EndpointsRead   = apikey.EndpointsRead
+	EndpointsAdmin  = apikey.EndpointsAdmin
 	EventsRead      = apikey.EventsRead
 	StatsRead       = apikey.StatsRead
 	Workers         = apikey.Workers

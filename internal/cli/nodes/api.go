@@ -57,6 +57,7 @@ const noListen = "none"
 // apiFlags are the flags of the API.
 type apiFlags struct {
 	authFlags
+	pushFlags
 
 	dev      bool // makes a token, takes any port if the default one is in use, and may not listen at all
 	hosts    []string
@@ -90,6 +91,7 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.feed, flagFeed, true, "switch the feed of changes on, as \"holdfast event on\" does; =false: leave it as it is")
 	app.Variable(flags, flagFeed, EnvFeed)
+	f.pushFlags.add(cmd, f.dev)
 	if f.dev {
 		flags.StringVar(address, flagListen, defaultListen, "serve the API, /metrics, /healthz and /readyz on `ADDRESS`; none: do not listen")
 		return
@@ -125,6 +127,9 @@ func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 		return server.Options{}, nil
 	}
 	f.joined = make(chan struct{})
+	if err := a.readPush(&f.pushFlags); err != nil {
+		return server.Options{}, err
+	}
 	o := server.Options{ReadOnly: f.readOnly, Hosts: split(f.hosts), Origins: split(f.origins)}
 	for _, origin := range o.Origins {
 		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
@@ -202,18 +207,6 @@ func (a verbs) readRate(f *apiFlags, o *server.Options) error {
 	return nil
 }
 
-// split splits the values of a flag that may be repeated, or be a list.
-func split(texts []string) (all []string) {
-	for _, text := range texts {
-		for part := range strings.SplitSeq(text, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				all = append(all, part)
-			}
-		}
-	}
-	return all
-}
-
 // isLoopback reports whether an address, HOST:PORT, is reached from this machine alone.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
@@ -255,6 +248,13 @@ func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o s
 	}
 	if f.api.feed && !f.api.readOnly {
 		f.api.ends = append(f.api.ends, feedOn(f.api.joined, client, log))
+	}
+	if f.api.push && !f.api.readOnly {
+		end, err := f.api.start(client, s.URL(), f.api.joined, log)
+		if err != nil {
+			return err
+		}
+		f.api.ends = append(f.api.ends, end)
 	}
 	if f.api.cert != nil {
 		f.api.cert.Tell(log)
@@ -321,6 +321,7 @@ On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
 				return nil, err
 			}
 			source, err := a.Source()
+			f.api.nodes = append(f.api.nodes, keeps)
 			return &serving{source: source, opts: []holdfast.Option{maintainOnly, keeps}, register: noHandlers}, err
 		}),
 	}

@@ -143,6 +143,12 @@ func (a verbs) nodeOptions(ctx context.Context, f *settings) ([]holdfast.Option,
 	if f.archive.stubs > 0 {
 		opts = append(opts, holdfast.WithRetention(store.Retention{Stubs: f.archive.stubs}))
 	}
+	if f.api != nil { // those of the nodes that send, each of which may lead
+		f.api.nodes = append(kept[:len(kept):len(kept)], holdfast.WithLeases(f.beat, f.deadAfter), holdfast.WithStopTimeout(f.stopTimeout))
+		if f.archive.stubs > 0 {
+			f.api.nodes = append(f.api.nodes, holdfast.WithRetention(store.Retention{Stubs: f.archive.stubs}))
+		}
+	}
 	queues, err := queuesOf(f.queues)
 	if err == nil {
 		opts = append(opts, queues...)

@@ -29,7 +29,8 @@ type Config struct {
 	// Options are those of the nodes besides, such as what retention they keep.
 	Options []holdfast.Option
 	Log     *slog.Logger
-	Every   time.Duration // how often it is looked what is set; 0: lookEvery
+	Begin   <-chan struct{} // closed when it may begin; nil: at once
+	Every   time.Duration   // how often it is looked what is set; 0: lookEvery
 }
 
 // pusher knows what is set in all namespaces.
@@ -58,7 +59,15 @@ func Start(client *holdfast.Client, c Config) (end func(context.Context) error) 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
-	working.Go(func() { p.run(ctx) })
+	working.Go(func() {
+		if c.Begin != nil {
+			select {
+			case <-c.Begin:
+			case <-ctx.Done():
+			}
+		}
+		p.run(ctx)
+	})
 	return func(context.Context) error {
 		cancel()
 		working.Wait()

@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// queue is that of the jobs of readers and of deliveries, and readerKind the kind of readers.
-	queue      = "holdfast"
+	// readerKind is the kind of the jobs that read.
 	readerKind = "holdfast.webhook"
 	// noteEvery is how often the position of a reader is written that has nothing to deliver.
 	noteEvery = 10 * time.Second
@@ -42,7 +41,7 @@ type place struct {
 
 // readers are the jobs that read. Each goes on where the last attempt was. Only crashes count as
 // attempts, and one that was in a thousand of them is retried (readOne).
-var readers = holdfast.NewTask[reading](readerKind, holdfast.Queue(queue), holdfast.Priority(1),
+var readers = holdfast.NewTask[reading](readerKind, holdfast.Queue(endpoint.DeliveryQueue), holdfast.Priority(1),
 	holdfast.MaxAttempts(1000), holdfast.Backoff(time.Second, time.Minute))
 
 // idOf is an id that is made of what it is for, at a time.
@@ -177,7 +176,7 @@ func (n *node) deliveriesOf(e *endpoint.Entry[endpoint.Webhook], changes []store
 			continue
 		}
 		id := idOf(c.At, "delivery", e.Set.ID, c.Position.String())
-		job, err := access.Job(n.client, item(e, id.String(), endpoint.MessageOf(c)))
+		job, err := access.Job(n.client, endpoint.Deliver(e, id.String(), endpoint.MessageOf(c)))
 		if err != nil {
 			return nil, err
 		}

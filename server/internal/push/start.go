@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/endpoint"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -80,5 +81,5 @@ func (n *node) register() error {
 	if err := readers.Handle(n.client, n.read); err != nil {
 		return err
 	}
-	return deliveries.Handle(n.client, n.deliver)
+	return endpoint.Deliveries.Handle(n.client, n.deliver)
 }

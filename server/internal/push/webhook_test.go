@@ -3,6 +3,7 @@ package push_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,6 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/endpoint"
 	"github.com/holdfastdev/holdfast/events"
-	"github.com/holdfastdev/holdfast/server/internal/push"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -57,7 +57,7 @@ func (s *server) wantTold(r *receiver, ids []string) {
 // deliveries are the jobs that deliver, the newest first.
 func (s *server) deliveries(w *endpoint.Entry[endpoint.Webhook]) []store.Record {
 	s.Helper()
-	page, err := s.client.List(s.Context(), store.Filter{Kinds: []string{push.DeliveryKind}, Tags: []string{w.Set.ID}}, "", 1000)
+	page, err := s.client.List(s.Context(), store.Filter{Kinds: []string{endpoint.DeliveryKind}, Tags: []string{w.Set.ID}}, "", 1000)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -195,17 +195,16 @@ func TestRetried(t *testing.T) {
 		if m := messageOf(s, second); m.Data.ID != ids[0] {
 			s.Errorf("told %s", second.body)
 		}
-		var d push.Delivery
-		if err := json.Unmarshal(s.deliveries(&w)[0].Args, &d); err != nil {
+		if _, err := endpoint.Redeliver(t.Context(), s.client, &w, s.deliveries(&w)[0].ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := push.Again(t.Context(), s.client, d); err != nil {
-			t.Fatal(err)
+		if _, err := endpoint.Redeliver(t.Context(), s.client, &w, s.reader().ID); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a job that delivers nothing: %v", err)
 		}
 		if again := r.next(s); again.header.Get("Webhook-Id") != first.header.Get("Webhook-Id") {
 			s.Errorf("repeated as %v", again.header)
 		}
-		if _, err := push.Test(t.Context(), s.client, &w); err != nil {
+		if _, err := endpoint.SendTest(t.Context(), s.client, &w); err != nil {
 			t.Fatal(err)
 		}
 		if m := messageOf(s, r.next(s)); m.Type != endpoint.Test {
