@@ -82,9 +82,11 @@ func openNodes() {
 		})
 	}
 	access.Fails = func(err error) any { return option(func(*settings) error { return err }) }
-	access.SaveWith = func(run any, value []byte, jobs []*store.Job) error { return run.(*Run).saveWith(value, jobs) } //nolint:errcheck // always a *Run
-	access.JobOf = func(run any) *store.Job { return run.(*Run).run.Job() }                                            //nolint:errcheck // always a *Run
-	access.Senders = func(run any) []string { return run.(*Run).strand.Senders() }                                     //nolint:errcheck // always a *Run
+	access.SaveWith = func(run any, value []byte, jobs []*store.Job) error {
+		return run.(*Run).saveWith(value, jobs) //nolint:errcheck // always a *Run
+	}
+	access.JobOf = func(run any) *store.Job { return run.(*Run).run.Job() }        //nolint:errcheck // always a *Run
+	access.Senders = func(run any) []string { return run.(*Run).strand.Senders() } //nolint:errcheck // always a *Run
 	access.NoFacts = func() any {
 		return option(func(s *settings) error {
 			s.engine.NoFacts = true

@@ -146,7 +146,9 @@ func TestRoles(t *testing.T) {
 	}
 	operator := apikey.Operator.Scopes()
 	for _, s := range apikey.Scopes {
-		not := slices.Contains([]apikey.Scope{apikey.Workers, apikey.Exec, apikey.Store, apikey.KeysAdmin, apikey.NamespacesAdmin, apikey.EndpointsAdmin}, s)
+		not := slices.Contains([]apikey.Scope{
+			apikey.Workers, apikey.Exec, apikey.Store, apikey.KeysAdmin, apikey.NamespacesAdmin, apikey.EndpointsAdmin,
+		}, s)
 		if slices.Contains(operator, s) == not {
 			t.Errorf("operator has %s: %v", s, !not)
 		}

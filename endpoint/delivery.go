@@ -67,7 +67,9 @@ func Redeliver(ctx context.Context, client *holdfast.Client, e *Entry[Webhook], 
 }
 
 // ListDeliveries returns a page of the jobs that deliver to a webhook, the newest first.
-func ListDeliveries(ctx context.Context, client *holdfast.Client, e *Entry[Webhook], states []store.State, after string, limit int) (store.Page, error) {
+func ListDeliveries(
+	ctx context.Context, client *holdfast.Client, e *Entry[Webhook], states []store.State, after string, limit int,
+) (store.Page, error) {
 	return client.List(ctx, store.Filter{Kinds: []string{DeliveryKind}, Tags: []string{e.Set.ID}, States: states}, after, limit)
 }
 

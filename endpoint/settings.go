@@ -154,7 +154,7 @@ func checkHeader(name, value string) error {
 
 // Check returns an ErrInvalid for what cannot be an endpoint, and fills in what was not said.
 func (p *Push) Check() error {
-	if err := p.Target.check(); err != nil {
+	if err := p.check(); err != nil {
 		return err
 	}
 	if p.Callback < 0 || p.Callback > MostCallback {
@@ -168,7 +168,7 @@ func (p *Push) Check() error {
 
 // Check returns an ErrInvalid for what cannot be a webhook, and fills in what was not said.
 func (w *Webhook) Check() error {
-	if err := w.Target.check(); err != nil {
+	if err := w.check(); err != nil {
 		return err
 	}
 	for _, e := range w.Filter.Events {

@@ -22,10 +22,10 @@ func TestVector(t *testing.T) {
 	if err := endpoint.Sign(h, []string{secret}, "msg_p5jXN8AQM9LWM0D4loKWxJek", at, body); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.Get("webhook-signature"); got != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" {
+	if got := h.Get("Webhook-Signature"); got != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" {
 		t.Errorf("signed %s", got)
 	}
-	if h.Get("webhook-id") != "msg_p5jXN8AQM9LWM0D4loKWxJek" || h.Get("webhook-timestamp") != "1614265330" {
+	if h.Get("Webhook-Id") != "msg_p5jXN8AQM9LWM0D4loKWxJek" || h.Get("Webhook-Timestamp") != "1614265330" {
 		t.Errorf("headers %v", h)
 	}
 	if err := endpoint.Verify(h, []string{secret}, at, body); err != nil {
@@ -59,7 +59,8 @@ func TestVerify(t *testing.T) {
 	want("early", h, []string{old}, at.Add(-endpoint.Tolerance-time.Second), "{}", endpoint.ErrSignature)
 	want("no headers", http.Header{}, []string{old}, at, "{}", endpoint.ErrSignature)
 	for name, value := range map[string]string{
-		endpoint.HeaderID: "job-2", endpoint.HeaderTimestamp: "1800000001", endpoint.HeaderSignature: strings.ReplaceAll(h.Get(endpoint.HeaderSignature), "v1,", "v2,"),
+		endpoint.HeaderID: "job-2", endpoint.HeaderTimestamp: "1800000001",
+		endpoint.HeaderSignature: strings.ReplaceAll(h.Get(endpoint.HeaderSignature), "v1,", "v2,"),
 	} {
 		changed := h.Clone()
 		changed.Set(name, value)

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/attributes"
 	"github.com/holdfastdev/holdfast/internal/cli/batches"
 	"github.com/holdfastdev/holdfast/internal/cli/contexts"
+	"github.com/holdfastdev/holdfast/internal/cli/endpoints"
 	"github.com/holdfastdev/holdfast/internal/cli/limits"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/operations"
@@ -144,6 +145,7 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 
 		"delete NAME": attributes.Names,
 		"NODE":        nodes.Names,
+		"WEBHOOK":     endpoints.Names,
 		"TAG":         tagNames, "send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
 	}
 	word := strings.Trim(takes[min(len(args), len(takes)-1)], "[.]")

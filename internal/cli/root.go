@@ -17,6 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/counts"
 	"github.com/holdfastdev/holdfast/internal/cli/databases"
 	"github.com/holdfastdev/holdfast/internal/cli/dead"
+	"github.com/holdfastdev/holdfast/internal/cli/endpoints"
 	"github.com/holdfastdev/holdfast/internal/cli/feed"
 	"github.com/holdfastdev/holdfast/internal/cli/jobs"
 	"github.com/holdfastdev/holdfast/internal/cli/limits"
@@ -91,6 +92,7 @@ func (a verbs) addCommands(root *cobra.Command) {
 	root.AddCommand(dead.Command(a.App), feed.Command(a.App), counts.Command(a.App), retentions.Command(a.App), archives.Command(a.App),
 		attributes.Command(a.App))
 	root.AddCommand(access.Commands(a.App)...)
+	root.AddCommand(endpoints.Commands(a.App)...)
 	root.AddCommand(contexts.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)
 	root.AddCommand(databases.Commands(a.App)...)

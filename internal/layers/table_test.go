@@ -617,6 +617,7 @@ var layers = []layer{
 	},
 	{pattern: "internal/cli/batches", imports: append([]string{".", "batch", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/operations", imports: append([]string{".", "operation", "store"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/endpoints", imports: append([]string{".", "endpoint"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/limits", imports: append([]string{".", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/databases",

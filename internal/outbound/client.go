@@ -36,7 +36,7 @@ type Config struct {
 
 // Client returns a client whose requests reach only what they may.
 func Client(c Config) *http.Client {
-	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: c.Resolver, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+	check := func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
 			return err
@@ -45,7 +45,8 @@ func Client(c Config) *http.Client {
 			return &RefusedError{to.Addr().Unmap()}
 		}
 		return nil
-	}}
+	}
+	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: c.Resolver, ControlContext: check}
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,

@@ -94,7 +94,9 @@ func parsePrefix(text string) (netip.Prefix, error) {
 }
 
 // start begins to send once the node has joined, and returns what ends that.
-func (f *pushFlags) start(client *holdfast.Client, listens string, joined <-chan struct{}, log *slog.Logger) (func(context.Context) error, error) {
+func (f *pushFlags) start(
+	client *holdfast.Client, listens string, joined <-chan struct{}, log *slog.Logger,
+) (func(context.Context) error, error) {
 	o := server.PushOptions{URL: f.publicURL, Allow: f.prefixes, Slots: f.pushSlots, Options: f.nodes, Log: log, Begin: joined}
 	if o.URL == "" {
 		o.URL = listens

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -144,7 +145,7 @@ func (a verbs) nodeOptions(ctx context.Context, f *settings) ([]holdfast.Option,
 		opts = append(opts, holdfast.WithRetention(store.Retention{Stubs: f.archive.stubs}))
 	}
 	if f.api != nil { // those of the nodes that send, each of which may lead
-		f.api.nodes = append(kept[:len(kept):len(kept)], holdfast.WithLeases(f.beat, f.deadAfter), holdfast.WithStopTimeout(f.stopTimeout))
+		f.api.nodes = append(slices.Clip(kept), holdfast.WithLeases(f.beat, f.deadAfter), holdfast.WithStopTimeout(f.stopTimeout))
 		if f.archive.stubs > 0 {
 			f.api.nodes = append(f.api.nodes, holdfast.WithRetention(store.Retention{Stubs: f.archive.stubs}))
 		}

@@ -162,11 +162,11 @@ func WebhookRow(e *endpoint.Entry[endpoint.Webhook]) []string {
 	}
 	events := "finished"
 	if len(f.Events) > 0 {
-		events = ""
+		var states []string
 		for _, one := range f.Events {
-			events += "," + strings.TrimPrefix(string(one), "job.")
+			states = append(states, strings.TrimPrefix(string(one), "job."))
 		}
-		events = events[1:]
+		events = strings.Join(states, ",")
 	}
 	return []string{output.Clip(e.Name, output.MaxName), hostOf(e.Set.URL), events, listed(f.Queues), listed(f.Kinds), state}
 }

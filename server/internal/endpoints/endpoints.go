@@ -120,7 +120,7 @@ type createIn struct {
 
 func create(ctx context.Context, c *api.Call, in *createIn) (*api.Body[views.CreatedEndpoint], error) {
 	e, secret, err := endpoint.CreatePush(ctx, c.Client, in.Body.Kind,
-		endpoint.Push{Target: in.Body.Target.of(), Callback: time.Duration(in.Body.Callback)})
+		endpoint.Push{Target: in.Body.of(), Callback: time.Duration(in.Body.Callback)})
 	if err != nil {
 		return nil, problem.At("", err)
 	}

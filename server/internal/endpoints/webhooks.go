@@ -50,7 +50,7 @@ type createWebhookIn struct {
 func createWebhook(ctx context.Context, c *api.Call, in *createWebhookIn) (*api.Body[views.CreatedWebhook], error) {
 	b := &in.Body
 	e, secret, err := endpoint.CreateWebhook(ctx, c.Client, b.Name, endpoint.Webhook{
-		Target: b.Target.of(), Filter: endpoint.Filter{Events: b.Events, Queues: b.Queues, Kinds: b.Kinds},
+		Target: b.of(), Filter: endpoint.Filter{Events: b.Events, Queues: b.Queues, Kinds: b.Kinds},
 	})
 	if err != nil {
 		return nil, problem.At("", err)

@@ -19,7 +19,7 @@ import (
 
 // The headers of a job's request besides those of its signature.
 const (
-	headerToken = "Holdfast-Callback"     // the token of the callback
+	headerToken = "Holdfast-Callback"     //nolint:gosec // the name of a header: the token of the callback
 	headerURL   = "Holdfast-Callback-Url" // where it is completed, if the server knows its own URL
 )
 

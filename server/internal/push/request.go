@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -103,9 +104,7 @@ func send(ctx context.Context, client *http.Client, s *sent) (*answer, error) {
 	for name, value := range s.target.Headers {
 		r.Header.Set(name, value)
 	}
-	for name, values := range s.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, s.header)
 	r.Header.Set("Content-Type", "application/json")
 	if r.Header.Get("User-Agent") == "" {
 		r.Header.Set("User-Agent", "holdfast")

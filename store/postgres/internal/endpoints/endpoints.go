@@ -49,7 +49,9 @@ func (s *Store) SetEndpoint(ctx context.Context, params store.SetEndpointParams)
 		return store.Endpoint{}, err
 	}
 	name := []any{params.Namespace, int16(params.Purpose), params.Name}
-	change := pg.Statement{Name: "endpoint_update", Args: append(name[:3:3], params.Data, params.Version, s.Micros(), pg.CleanText(params.Actor))}
+	change := pg.Statement{
+		Name: "endpoint_update", Args: append(name[:3:3], params.Data, params.Version, s.Micros(), pg.CleanText(params.Actor)),
+	}
 	if params.Version == 0 {
 		change = pg.Statement{
 			Name: "endpoint_insert", Args: append(name[:3:3], params.Data, s.Micros(), pg.CleanText(params.Actor), int64(store.MostEndpoints)),
