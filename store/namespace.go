@@ -100,8 +100,14 @@ func (c *NamespaceContent) Check(name string) error {
 	for _, one := range []struct {
 		there bool
 		word  string
-	}{{c.Jobs, "jobs"}, {c.Schedules, "schedules"}, {c.Limits, "limits"}, {c.Nodes, "nodes that live"}, {c.Keys, "API keys"},
-		{c.Endpoints, "endpoints or webhooks"}} {
+	}{
+		{c.Jobs, "jobs"},
+		{c.Schedules, "schedules"},
+		{c.Limits, "limits"},
+		{c.Nodes, "nodes that live"},
+		{c.Keys, "API keys"},
+		{c.Endpoints, "endpoints or webhooks"},
+	} {
 		if one.there {
 			is = append(is, one.word)
 		}

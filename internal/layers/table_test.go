@@ -513,7 +513,10 @@ var layers = []layer{
 	{pattern: "server/internal/operations", imports: slices.Concat(ofServer, []string{"operation", "server/internal/jobs"}), tests: servers},
 	{pattern: "server/internal/stats", imports: slices.Concat(ofServer, []string{"stats"}), tests: servers},
 	{pattern: "server/internal/attributes", imports: slices.Concat(ofServer, []string{"search"}), tests: servers},
-	{pattern: "server/internal/endpoints", imports: slices.Concat(ofServer, []string{"endpoint"}), tests: append([]string{"events"}, servers...)},
+	{
+		pattern: "server/internal/endpoints", imports: slices.Concat(ofServer, []string{"endpoint"}),
+		tests: append([]string{"events"}, servers...),
+	},
 	{pattern: "server/internal/keys", imports: slices.Concat(ofServer, []string{"apikey"}), tests: servers},
 	{
 		pattern: "server/internal/namespaces", imports: slices.Concat(ofServer, []string{"namespace"}),
@@ -555,7 +558,8 @@ var layers = []layer{
 	{
 		pattern: "server/internal/push",
 		imports: []string{
-			".", "endpoint", "internal/access", "internal/engine", "internal/outbound", "internal/relay", "internal/supervise", "internal/valid", "store",
+			".", "endpoint", "internal/access", "internal/engine", "internal/outbound", "internal/relay", "internal/supervise", "internal/valid",
+			"store",
 		},
 		tests: slices.Concat(servers, []string{"events", "internal/pgtest", "store/sqlite", "store/postgres"}),
 	},
@@ -572,7 +576,8 @@ var layers = []layer{
 	{
 		pattern: "internal/cli/views",
 		imports: []string{
-			".", "describe", "endpoint", "internal/cli/output", "joblog", "limit", "maintain", "namespace", "operation", "schedule", "stats", "store", "why",
+			".", "describe", "endpoint", "internal/cli/output", "joblog", "limit", "maintain", "namespace", "operation", "schedule", "stats",
+			"store", "why",
 		},
 	},
 	{

@@ -184,8 +184,8 @@ func (a verbs) updateWebhookCommand() *cobra.Command {
 		Use:   "update WEBHOOK",
 		Short: "Change a webhook",
 		Long: `Change what flags say of a webhook; the rest stays. A * as --event, --queue or --kind takes that
-part of the filter away. With --enabled=false it is told of nothing; with --enabled it is told of what
-happens from then on.`,
+part of the filter away. With --enabled=false it is told of nothing; with --enabled it is told of
+what happens from then on.`,
 		Example: `  holdfast webhook update crm --event job.failed --event job.cancelled
   holdfast webhook update crm --enabled`,
 		Args:        arg.Takes(1, 1),

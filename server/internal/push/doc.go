@@ -5,7 +5,7 @@
 //	handler   a job of a kind with an endpoint: a durable function of one request, and perhaps of
 //	          waiting for a callback
 //	reader    a webhook: a job that reads the feed and enqueues a delivery for each event
-//	delivery  a delivery: a job that makes one request
+//	delivery  a delivery: a job that sends one event
 //	request   how each of these is sent
 //
 // # What holds

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -26,7 +27,15 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
+func TestMain(m *testing.M) {
+	if database := os.Getenv(envDatabase); database != "" {
+		if err := serveUntilKilled(context.Background(), database); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(1)
+	}
+	apitest.Main(m)
+}
 
 // quickly is how often pushers of tests look what is set.
 const quickly = 20 * time.Millisecond
