@@ -48,7 +48,7 @@ var (
 		"Limit.Declared": "limits have no payloads", "Descriptor.Data": "what code tells to people", "APIKey.Hash": "a hash",
 		"KeyedRequest.Hash": "a hash", "KeyedRequest.Print": "a hash", "KeyedRequest.Owner": "random bytes",
 		"KeyedRequest.Answer": "ids, states and errors",
-		"Endpoint.Data": "settings of people", "SetEndpointParams.Data": "the same",
+		"Endpoint.Data":       "settings of people", "SetEndpointParams.Data": "the same",
 	}
 )
 
