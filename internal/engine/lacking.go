@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
@@ -18,9 +17,6 @@ import (
 
 // lackingBackoff is how long a job is held: longer each time.
 var lackingBackoff = store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25}
-
-// lackingEvery is how often a missing key is logged.
-const lackingEvery = time.Minute
 
 // jobOf is a job of a namespace.
 type jobOf struct {
@@ -124,7 +120,7 @@ func (n *node) holdFor(c *store.Claimed, err error) *store.Outcome {
 
 // sayLacking logs that a key is missing, for each key once a minute.
 func (n *node) sayLacking(job *store.Job, err error) {
-	if n.engine.lacking.isNew(err.Error(), time.Now()) { //nolint:forbidigo // a duration, not the time of day
+	if n.engine.lacking.IsNew(err.Error()) {
 		n.lines.Say(slog.LevelWarn, logs.AboutJob(job), "a job is held: this node lacks the key of its payloads; give it the key, as all nodes",
 			slog.String(logs.KeyError, err.Error()))
 	}
@@ -133,27 +129,8 @@ func (n *node) sayLacking(job *store.Job, err error) {
 // sayCodecFails logs why payloads could not be decoded though no key is missing, each error once a
 // minute: the jobs are held as if one were.
 func (e *Engine) sayCodecFails(err error) {
-	if e.lacking.isNew("failed: "+err.Error(), time.Now()) { //nolint:forbidigo // as above
+	if e.lacking.IsNew("failed: " + err.Error()) {
 		e.lines.Say(slog.LevelError, logs.About{}, "the codec could not decode payloads; jobs that need them are held",
 			slog.Any(logs.KeyError, err))
 	}
-}
-
-// lackingLog remembers which keys were logged.
-type lackingLog struct {
-	mu   sync.Mutex
-	said map[string]time.Time
-}
-
-func (l *lackingLog) isNew(key string, now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if last, known := l.said[key]; known && now.Sub(last) < lackingEvery {
-		return false
-	}
-	if l.said == nil || len(l.said) > 1000 { // names come from the database
-		l.said = map[string]time.Time{}
-	}
-	l.said[key] = now
-	return true
 }

@@ -54,7 +54,7 @@ type Engine struct {
 	Feed     *tail.Tail         // for all who read the feed of changes
 	Declared *searched.Registry // what namespaces have declared of search attributes
 	hooks    *hookqueue.Queue   // nil: none are to be told
-	lacking  lackingLog
+	lacking  logs.Seldom
 
 	unobserved func() // ends what the observer does
 

@@ -34,9 +34,10 @@ var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, un
 
 // publicBudget is that of the packages that users read: the root, in which the methods of its types
 // have to be, and the contract of stores, with all that they tell, and what remains of what is
-// gone, the form of what a codec has encoded, who may come in, and what requests were answered.
-// Their types name each other: a client makes jobs, and a job knows its client.
-var publicBudget = size{files: 64, lines: 10400, up: 20, function: 60, parameters: 6, unwalked: 60}
+// gone, the form of what a codec has encoded, who may come in, what is sent where, and what
+// requests were answered. Their types name each other: a client makes jobs, and a job knows its
+// client.
+var publicBudget = size{files: 63, lines: 10140, up: 20, function: 60, parameters: 6, unwalked: 60}
 
 // modelBudget is that of the model, which does in memory all that the contract says, and of the
 // machine, which asks at random for all of it.

@@ -3,6 +3,7 @@
 //
 //	About    the job that a line is about
 //	Limiter  rate limit: ten lines of a source in a second; counts the others
+//	Seldom   which texts were not logged in the last minute
 //	Pen      writes lines asynchronously, for callers that must not wait for the user's logger
 //	Outage   logs now and then that the database does not answer, and when it answers again
 //	Calm     wraps a user's logger so that its panics do no harm
