@@ -186,7 +186,7 @@ class Client:
         Of signals with the same key one counts; without one it is made here, so
         that a lost answer does no harm.
         """
-        body = {"name": name, "key": key or uuid.uuid4().hex, "payload": payload}
+        body = {"name": name, "dedup_key": key or uuid.uuid4().hex, "payload": payload}
         return self._do("POST", f"/jobs/{_quoted(job_id)}/signals", body)
 
     def _do(

@@ -23,6 +23,7 @@ from .errors import (
     Conflict,
     HoldfastError,
     JobEnded,
+    JournalFull,
     LeaseLost,
     MessageInvalid,
     NotFound,
@@ -295,6 +296,8 @@ class Context:
             try:
                 self._flush(refusable=True)
             except (NotFound, Conflict) as error:
+                if isinstance(error, JournalFull):
+                    raise  # it is not about the signal, and no entry can be kept of it
                 failure = _failure(step, error, 1, False)
                 self._memory.record("step failed", path, step, data=failure)
                 raise _step_failed(failure) from error
@@ -471,7 +474,7 @@ class Context:
                 answer = self._request(lambda again: self._run.request("POST", "journal", {**body, "repeat": again}))
             except HoldfastError as error:
                 self._memory.pending.clear()
-                if not (refusable and isinstance(error, (NotFound, Conflict))):
+                if not (refusable and isinstance(error, (NotFound, Conflict))) or isinstance(error, JournalFull):
                     self._broken = error
                 raise
             self._memory.pending = self._memory.pending[len(portion) :]

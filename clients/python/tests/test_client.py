@@ -52,6 +52,13 @@ class TestClient(ServerTest):
         self.assertEqual((ended.exception.state, ended.exception.job_id), ("cancelled", job.id))
         self.assertEqual(self.client.retry(job.id)["state"], "available")
 
+    def test_signal(self) -> None:
+        job = self.client.enqueue("order", delay=3600)
+        first = self.client.signal(job.id, "approved", {"by": "ann"}, key="approval-1")
+        again = self.client.signal(job.id, "approved", {"by": "ann"}, key="approval-1")
+        other = self.client.signal(job.id, "approved")
+        self.assertEqual([s["duplicate"] for s in (first, again, other)], [False, True, False])
+
     def test_mistakes(self) -> None:
         stranger = holdfast.Client(self.server.url, "another token", timeout=1)
         self.addCleanup(stranger.close)

@@ -225,6 +225,25 @@ class TestFormat(unittest.TestCase):
         self.assertEqual((outcome["do"], outcome["waits_for"]), ("park", ["signal approved"]))
 
 
+    def test_full_journal(self) -> None:
+        """A journal that is full is not the fault of a signal: the run fails for good."""
+
+        class Full(Replayed):
+            def request(self, method: str, what: str, body: Any = None, *, query: dict[str, str] | None = None) -> Any:
+                if method == "GET":
+                    return super().request(method, what, body, query=query)
+                raise holdfast.JournalFull("the job remembers all it may", status=409, code="journal_full")
+
+        def signals(ctx: Context, _: Any) -> None:
+            for name in ("charge", "nothing", "text"):
+                ctx.step(name, lambda: 1)
+            ctx.signal("0198c0de-7b1c-7d3a-9f00-0123456789ab", "approved")
+
+        full: Any = Full(Function(FORMAT / "steps.json").told["journal"])
+        with self.assertRaises(holdfast.JournalFull):
+            Context(full).outcome(signals)
+
+
 class TestDurable(ServerTest):
     def works(self, worker: holdfast.Worker) -> None:
         """Let a worker work until the end of the test."""
@@ -238,8 +257,7 @@ class TestDurable(ServerTest):
         return answer["items"]
 
     def send(self, job: str, name: str, payload: Any = None) -> None:
-        body = {"name": name} if payload is None else {"name": name, "payload": payload}
-        self.client.transport.call("POST", f"/jobs/{job}/signals", body)
+        self.client.signal(job, name, payload)
 
     def test_writes_what_go_writes(self) -> None:
         """The functions of the golden files leave the same journals as those of Go."""
