@@ -53,22 +53,6 @@ func TestRight(t *testing.T) {
 // that other tests send them.
 var elsewhere = map[string]bool{
 	"event-follow": true, "job-watch": true, "callback-complete": true, "callback-fail": true, "callback-heartbeat": true,
-	// These send to addresses: server/internal/endpoints and push test them.
-	"endpoint-create":    true,
-	"endpoint-delete":    true,
-	"endpoint-get":       true,
-	"endpoint-list":      true,
-	"endpoint-rotate":    true,
-	"endpoint-update":    true,
-	"webhook-create":     true,
-	"webhook-delete":     true,
-	"webhook-deliveries": true,
-	"webhook-get":        true,
-	"webhook-list":       true,
-	"webhook-redeliver":  true,
-	"webhook-rotate":     true,
-	"webhook-test":       true,
-	"webhook-update":     true,
 }
 
 // example is the request of a step.

@@ -49,7 +49,7 @@ func onBoth(t *testing.T, test func(s *server)) {
 
 var served = regexp.MustCompile(`Serving the API on (http://[0-9.:]+)\.`)
 
-// serve starts a server that asks for API keys. It is ended at the end of the test, and must not
+// serve starts a server that asks for API keys, and sends nothing to addresses of others. It is ended at the end of the test, and must not
 // have failed in anything by then.
 func serve(t *testing.T, database string, flags ...string) *server {
 	t.Helper()
@@ -61,7 +61,7 @@ func serve(t *testing.T, database string, flags ...string) *server {
 		MaxIdleConnsPerHost: 100,
 	}}}
 	s.command("migrate", "up")
-	args := append([]string{"server", "--database", database, "--listen", "127.0.0.1:0", "--auth", "keys"}, flags...)
+	args := append([]string{"server", "--database", database, "--listen", "127.0.0.1:0", "--auth", "keys", "--push=false"}, flags...)
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr, cmd.Env = s.said, s.said, environ()
 	if err := cmd.Start(); err != nil {
