@@ -20,6 +20,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -58,6 +59,7 @@ func (a *API) IsPublic(pattern string) bool { return a.public[pattern] }
 
 // New returns an API on a mux, which answers /openapi.json as well.
 func New(mux *http.ServeMux, client *holdfast.Client, log *slog.Logger) *API {
+	readFailuresAreTheClients()
 	config := huma.DefaultConfig("Holdfast", "v1")
 	config.Info.Description = description()
 	config.CreateHooks = nil // no $schema in bodies
@@ -84,9 +86,10 @@ func alias(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[views.Timestamp](), reflect.TypeFor[*time.Time]())
 }
 
-// What huma itself calls a failure of the server is a body that cannot be read, such as one in bad
-// chunks: operations answer with problems.
-func init() {
+// readFailuresAreTheClients lets a body that cannot be read, such as one in bad chunks, be a bad
+// request. huma calls it a failure of the server, as nothing else, since operations answer with
+// problems; it can be told for the process alone.
+var readFailuresAreTheClients = sync.OnceFunc(func() {
 	of := huma.NewErrorWithContext
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, text string, errs ...error) huma.StatusError {
 		if status == http.StatusInternalServerError {
@@ -94,7 +97,7 @@ func init() {
 		}
 		return of(ctx, status, text, errs...)
 	}
-}
+})
 
 // transform makes a Problem of what huma says about a request, and tells it the request's id.
 func transform(ctx huma.Context, _ string, v any) (any, error) {

@@ -9,38 +9,39 @@ import (
 
 // operation is one of the document.
 type operation struct {
-	ID         string `json:"operationId"`
+	ID         string `json:"operationId"` //nolint:tagliatelle // the name is not ours
 	method     string
-	path       string // with its parameters in braces
-	Scope      string `json:"x-scope"`
-	Security   []map[string]any
+	path       string           // with its parameters in braces
+	Scope      string           `json:"x-scope"` //nolint:tagliatelle // the name is not ours
+	Security   []map[string]any `json:"security"`
 	Parameters []struct {
-		Name, In string
-		Schema   schema
-	}
+		Name   string `json:"name"`
+		In     string `json:"in"`
+		Schema schema `json:"schema"`
+	} `json:"parameters"`
 	RequestBody *struct {
 		Content map[string]struct {
-			Schema  schema
-			Example json.RawMessage
-		}
-	}
+			Schema schema `json:"schema"`
+		} `json:"content"`
+	} `json:"requestBody"` //nolint:tagliatelle // the name is not ours
 }
 
 // schema is what a value must be like.
 type schema struct {
-	Ref        string `json:"$ref"`
-	Type       any
-	Format     string
-	Enum       []any
-	Properties map[string]schema
-	Required   []string
+	Ref        string            `json:"$ref"`
+	Type       any               `json:"type"`
+	Format     string            `json:"format"`
+	Enum       []any             `json:"enum"`
+	Properties map[string]schema `json:"properties"`
+	Required   []string          `json:"required"`
 }
 
 // document is what the server says of itself.
 type document struct {
-	Info       struct{ Description string }
-	Paths      map[string]map[string]*operation
-	Components struct{ Schemas map[string]schema }
+	Paths      map[string]map[string]*operation `json:"paths"`
+	Components struct {
+		Schemas map[string]schema `json:"schemas"`
+	} `json:"components"`
 }
 
 // document asks the server for its operations, in the order of their ids.

@@ -38,7 +38,11 @@ func (s *server) leased(secret, namespace string) (worker, lease, job string) {
 	registered := s.ok(post(secret, "/workers", `{"name":"w","kinds":["mail"],"slots":1,"namespace":"`+namespace+`"}`))
 	worker = registered.field("worker")
 	polled := s.ok(post(secret, "/workers/"+worker+"/poll?wait=10s", `{"want":1,"seq":1}`))
-	var jobs struct{ Jobs []struct{ Lease, ID string } }
+	var jobs struct {
+		Jobs []struct {
+			Lease string `json:"lease"`
+		} `json:"jobs"`
+	}
 	if err := json.Unmarshal([]byte(polled.text), &jobs); err != nil || len(jobs.Jobs) != 1 {
 		s.Fatalf("the poll is answered %s: %v", polled.text, err)
 	}

@@ -115,7 +115,10 @@ func (s *server) command(args ...string) []byte {
 // key makes an API key, and returns its secret and its id.
 func (s *server) key(name string, flags ...string) (secret, id string) {
 	s.Helper()
-	var made struct{ Secret, ID string }
+	var made struct {
+		Secret string `json:"secret"`
+		ID     string `json:"id"`
+	}
 	out := s.command(append([]string{"key", "create", name, "--output", "json"}, flags...)...)
 	if err := json.Unmarshal(out, &made); err != nil || made.Secret == "" {
 		s.Fatalf("the key is %s: %v", out, err)

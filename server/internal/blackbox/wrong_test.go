@@ -24,9 +24,12 @@ func (s *server) refused(what string, r *request, codes ...string) {
 func (s *server) checkProblem(what string, a *answer, codes ...string) {
 	s.Helper()
 	var problem struct {
-		Type, Title, Detail, Code string
-		Status                    int
-		RequestID                 string `json:"request_id"`
+		Type      string `json:"type"`
+		Title     string `json:"title"`
+		Detail    string `json:"detail"`
+		Code      string `json:"code"`
+		Status    int    `json:"status"`
+		RequestID string `json:"request_id"`
 	}
 	if err := json.Unmarshal([]byte(a.text), &problem); err != nil {
 		s.Errorf("%s: %d without a problem: %s", what, a.status, cut(a.text))
@@ -155,7 +158,8 @@ func (s *server) things(secret string) map[string]string {
 func (op *operation) among(things map[string]string) (path string, is bool) {
 	path = op.path
 	for name, value := range things {
-		if to := strings.ReplaceAll(path, name, strings.ReplaceAll(name, name[strings.Index(name, "{"):], value)); to != path {
+		before, _, _ := strings.Cut(name, "{")
+		if to := strings.ReplaceAll(path, name, before+value); to != path {
 			path, is = to, true
 		}
 	}
