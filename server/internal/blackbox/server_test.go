@@ -27,6 +27,7 @@ type server struct {
 	program, database, url string
 	said                   *text // on its standard error
 	client                 *http.Client
+	process                *os.Process
 }
 
 // onBoth runs a test against a server of SQLite, and one of PostgreSQL where there is one.
@@ -49,8 +50,8 @@ func onBoth(t *testing.T, test func(s *server)) {
 
 var served = regexp.MustCompile(`Serving the API on (http://[0-9.:]+)\.`)
 
-// serve starts a server that asks for API keys, and sends nothing to addresses of others. It is ended at the end of the test, and must not
-// have failed in anything by then.
+// serve starts a server that asks for API keys, and sends nothing to addresses of others. It is
+// ended at the end of the test, and must not have failed in anything by then.
 func serve(t *testing.T, database string, flags ...string) *server {
 	t.Helper()
 	program, err := build()
@@ -67,6 +68,7 @@ func serve(t *testing.T, database string, flags ...string) *server {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	s.process = cmd.Process
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		_ = cmd.Process.Signal(os.Interrupt)
@@ -146,7 +148,13 @@ type answer struct {
 }
 
 // do asks.
-func (s *server) do(r *request) (a answer) {
+func (s *server) do(r *request) answer {
+	s.Helper()
+	return s.within(patience, r)
+}
+
+// within asks for something that may take so long.
+func (s *server) within(patience time.Duration, r *request) answer {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()

@@ -136,7 +136,7 @@ func (s *streams) follow(ctx context.Context, c *api.Call, in *followIn) (api.Wr
 		return nil, err
 	}
 	filter.Marks = true
-	f := following{client: c.Client, filter: filter, seesRemoved: c.Principal.Namespaces == nil}
+	f := following{client: c.Client, filter: filter, encodings: &s.encodings, seesRemoved: c.Principal.Namespaces == nil}
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.serve(w, r, from.String(), func(ctx context.Context) iter.Seq2[frame, error] { return f.frames(ctx, from) })
 	}, nil
@@ -177,6 +177,7 @@ type EventReset struct {
 type following struct {
 	client      *holdfast.Client
 	filter      events.Filter
+	encodings   *encodings
 	seesRemoved bool
 }
 
@@ -193,7 +194,12 @@ func (f *following) frames(ctx context.Context, at events.Position) iter.Seq2[fr
 					break
 				}
 				at = e.Position
-				if next := f.frame(&e); next.event != "" && !yield(next, nil) {
+				next, err := f.frame(&e)
+				if err != nil {
+					yield(frame{}, err)
+					return
+				}
+				if next.event != "" && !yield(next, nil) {
 					return
 				}
 			}
@@ -220,14 +226,15 @@ func (f *following) frames(ctx context.Context, at events.Position) iter.Seq2[fr
 }
 
 // frame is what is told of a change; without an event: nothing.
-func (f *following) frame(e *events.Event) frame {
+func (f *following) frame(e *events.Event) (frame, error) {
 	switch {
 	case e.State == 0:
-		return frame{event: "position", id: e.Position.String()}
+		return frame{event: "position", id: e.Position.String()}, nil
 	case e.Namespace == "" && !f.seesRemoved:
-		return frame{}
+		return frame{}, nil
 	}
-	return frame{event: "job.updated", id: e.Position.String(), data: viewChange(e)}
+	data, err := f.encodings.change(e)
+	return frame{event: "job.updated", id: e.Position.String(), data: data}, err
 }
 
 type listIn struct {

@@ -66,6 +66,11 @@ type line struct {
 }
 
 func writeJSON(b *bytes.Buffer, v any) error {
+	if data, is := v.(json.RawMessage); is { // it is as an encoder has made it
+		b.Write(data)
+		b.WriteByte('\n')
+		return nil
+	}
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)

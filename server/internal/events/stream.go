@@ -20,7 +20,8 @@ import (
 type streams struct {
 	Config
 
-	readers readers
+	readers   readers
+	encodings encodings
 }
 
 // Hello is the first frame of a stream.

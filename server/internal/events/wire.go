@@ -16,7 +16,7 @@ type wire struct {
 }
 
 // sendAt is how many bytes are sent without waiting for more.
-const sendAt = 16 << 10
+const sendAt = 4 << 10
 
 func newWire(w http.ResponseWriter, f format) *wire {
 	return &wire{format: f, w: w, socket: http.NewResponseController(w)}
