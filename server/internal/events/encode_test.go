@@ -11,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestEncodings: what is kept of changes is what would be encoded, for whoever asks, and is bounded.
+// TestEncodings: what is kept of changes is what would be encoded, whoever asks, and is bounded.
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	var c encodings
@@ -30,7 +30,7 @@ func TestEncodings(t *testing.T) {
 					return
 				}
 				var want bytes.Buffer
-				if err := writeJSON(&want, viewChange(change(n))); err != nil || !bytes.Equal(append(got, '\n'), want.Bytes()) {
+				if err := writeJSON(&want, viewChange(change(n))); err != nil || !bytes.Equal(append(bytes.Clone(got), '\n'), want.Bytes()) {
 					t.Errorf("change %d is %s, not %s: %v", n, got, want.String(), err)
 					return
 				}
