@@ -43,7 +43,8 @@ var errAbandoned = errors.New("the reader of the round has gone")
 func New(feed store.Feed) *Tail { return &Tail{feed: feed} }
 
 // After returns changes that come after a position, and the position after them. It waits until
-// there is one. The zero position is before all that is kept.
+// there is one. The zero position is before all that is kept. All readers share the changes, so
+// none may write to them.
 func (t *Tail) After(ctx context.Context, from store.FeedPosition) ([]store.Change, store.FeedPosition, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -83,7 +84,9 @@ func (t *Tail) known(from store.FeedPosition) (changes []store.Change, ok bool) 
 	if from.IsZero() || from.Life != t.end.Life || behind < 0 || behind > int64(len(t.recent)) {
 		return nil, false
 	}
-	return slices.Clone(t.recent[int64(len(t.recent))-behind:][:min(behind, page)]), true
+	begin := int64(len(t.recent)) - behind
+	end := begin + min(behind, page)
+	return t.recent[begin:end:end], true // nothing writes to these again
 }
 
 // catch lets the tail go on from a position to which a reader has come, unless it is farther. It

@@ -316,6 +316,7 @@ On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
 			app.Reads(app.OwnPlace(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet))), EnvToken),
 			"it is what serves a database"),
 		RunE: a.doServe(&f, func() (*serving, error) {
+			keepSmall()
 			keeps, err := k.option()
 			if err != nil {
 				return nil, err

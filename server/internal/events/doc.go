@@ -36,5 +36,5 @@ const (
 	heartbeat = 15 * time.Second
 	writeWait = 30 * time.Second // how long a write may take
 	lifetime  = time.Hour        // about how long a stream lasts
-	buffered  = 64               // frames between what reads and what writes
+	buffered  = 16               // frames between what reads and what writes
 )

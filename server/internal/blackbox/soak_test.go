@@ -1,0 +1,190 @@
+package blackbox
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// What the soak has at once, and how many jobs run meanwhile.
+const (
+	soakReaders = 500
+	soakWaiters = 1000
+	soakRounds  = 3 // of soakWaiters jobs; SOAK_ROUNDS says another number
+)
+
+// mostMemory is how much memory the server may take in the soak, and idle, in bytes.
+const (
+	mostMemory = 200 << 20
+	mostIdle   = 80 << 20
+)
+
+// TestSoak: with 500 readers of events and 1,000 clients that wait for results, each reader is told
+// of the end of each job, each waiter gets its result, and the server stays small.
+func TestSoak(t *testing.T) {
+	onBoth(t, func(s *server) {
+		admin, _ := s.key("admin", "--role", "admin")
+		s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 2 * soakWaiters}
+		idle := s.memory("VmRSS")
+		s.Logf("the idle server has %d MiB of memory", idle>>20)
+		if idle > mostIdle {
+			s.Errorf("the idle server has %d MiB of memory, and may have %d", idle>>20, mostIdle>>20)
+		}
+		rounds := soakRounds
+		if n, err := strconv.Atoi(os.Getenv("SOAK_ROUNDS")); err == nil {
+			rounds = n
+		}
+		ctx, stop := context.WithCancel(s.Context())
+		defer stop()
+		ended := make([]atomic.Int64, soakReaders)
+		var readers sync.WaitGroup
+		ready := make(chan error, 2*soakReaders)
+		for i := range ended {
+			readers.Go(func() {
+				if err := s.read(ctx, admin, &ended[i], ready); err != nil {
+					ready <- err
+				}
+			})
+		}
+		for range soakReaders {
+			if err := <-ready; err != nil {
+				s.Fatal(err)
+			}
+		}
+		worker := make(chan error, 1)
+		go func() { worker <- s.work(ctx, admin) }()
+		for range rounds {
+			s.round(admin)
+		}
+		want := int64(rounds * soakWaiters)
+		for i := range ended {
+			for deadline := time.Now().Add(time.Minute); ended[i].Load() < want && time.Now().Before(deadline); {
+				time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process writes to the readers
+			}
+			if got := ended[i].Load(); got != want {
+				s.Fatalf("reader %d was told of the end of %d jobs, not %d", i, got, want)
+			}
+		}
+		s.Logf("the server has had %d MiB of memory at the most", s.memory("VmHWM")>>20)
+		if most := s.memory("VmHWM"); most > mostMemory {
+			s.Errorf("the server had %d MiB of memory, and may have %d", most>>20, mostMemory>>20)
+		}
+		stop()
+		if err := <-worker; err != nil {
+			s.Error(err)
+		}
+		readers.Wait()
+	})
+}
+
+// round enqueues a job for each waiter, and waits for all results.
+func (s *server) round(secret string) {
+	s.Helper()
+	var jobs struct {
+		Jobs []struct {
+			ID string `json:"id"`
+		} `json:"jobs"`
+	}
+	list := make([]string, soakWaiters)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"kind":"mail","args":{"n":%d}}`, i)
+	}
+	a := s.ok(post(secret, "/jobs/batch", `{"jobs":[`+strings.Join(list, ",")+`]}`))
+	if err := json.Unmarshal([]byte(a.text), &jobs); err != nil || len(jobs.Jobs) != soakWaiters {
+		s.Fatalf("the batch is answered %s: %v", cut(a.text), err)
+	}
+	var waiters sync.WaitGroup
+	for i := range jobs.Jobs {
+		waiters.Go(func() {
+			path := "/api/v1/jobs/" + jobs.Jobs[i].ID + "/result?wait=60s"
+			var got struct {
+				State  string `json:"state"`
+				Result struct {
+					N int `json:"n"`
+				} `json:"result"`
+			}
+			a := s.within(90*time.Second, &request{method: http.MethodGet, path: path, secret: secret})
+			if err := json.Unmarshal([]byte(a.text), &got); err != nil || got.State != "completed" || got.Result.N != i {
+				s.Errorf("the result of job %d is answered %d %s", i, a.status, cut(a.text))
+			}
+		})
+	}
+	waiters.Wait()
+}
+
+// work is a worker that completes jobs with their args as results, until ctx ends.
+func (s *server) work(ctx context.Context, secret string) error {
+	worker := s.ok(post(secret, "/workers", `{"name":"w","kinds":["mail"],"slots":200}`)).field("worker")
+	for seq := 1; ctx.Err() == nil; seq++ {
+		a := s.do(post(secret, "/workers/"+worker+"/poll?wait=1s", fmt.Sprintf(`{"want":200,"seq":%d}`, seq)))
+		var polled struct {
+			Jobs []struct {
+				Lease string          `json:"lease"`
+				Args  json.RawMessage `json:"args"`
+			} `json:"jobs"`
+		}
+		if err := json.Unmarshal([]byte(a.text), &polled); err != nil || a.status != http.StatusOK {
+			return fmt.Errorf("the poll is answered %d %s: %w", a.status, cut(a.text), err)
+		}
+		ends := make([]string, len(polled.Jobs))
+		for i, job := range polled.Jobs {
+			ends[i] = fmt.Sprintf(`{"lease":%q,"do":"complete","result":%s}`, job.Lease, job.Args)
+		}
+		if len(ends) > 0 {
+			if a := s.do(post(secret, "/runs", `{"outcomes":[`+strings.Join(ends, ",")+`]}`)); a.status != http.StatusOK {
+				return fmt.Errorf("the ends are answered %d %s", a.status, cut(a.text))
+			}
+		}
+	}
+	return nil
+}
+
+// read reads events until ctx ends, and counts completed jobs. It says on ready that it has begun.
+func (s *server) read(ctx context.Context, secret string, ended *atomic.Int64, ready chan<- error) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/events?state=completed", http.NoBody)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+secret)
+	response, err := s.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("events are answered %d", response.StatusCode)
+	}
+	ready <- nil
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		if strings.Contains(lines.Text(), `"state":"completed"`) {
+			ended.Add(1)
+		}
+	}
+	return nil // it has ended with ctx
+}
+
+var kib = regexp.MustCompile(`(\w+):\s+(\d+) kB`)
+
+// memory is what the kernel says of the server's memory, in bytes; 0: it does not say.
+func (s *server) memory(what string) int {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Pid))
+	if err != nil {
+		return 0
+	}
+	for _, found := range kib.FindAllStringSubmatch(string(data), -1) {
+		if n, err := strconv.Atoi(found[2]); err == nil && found[1] == what {
+			return n << 10
+		}
+	}
+	return 0
+}
