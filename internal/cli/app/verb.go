@@ -161,6 +161,8 @@ var reads = map[string][]string{
 	"stats":     {"jobs", "nodes", "database"},
 	"event":     {"status", "list"},
 	"node":      {"list"},
+	"endpoint":  {"list", "get"},
+	"webhook":   {"list", "get", "deliveries"},
 	"migrate":   {"status", "sql"},
 	"":          {"backup", "health", "doctor"},
 }
