@@ -256,29 +256,29 @@ type EnqueueResult struct {
 // stored. If any job was not stored, the error is a *BatchError.
 func (c *Client) EnqueueBatch(ctx context.Context, items []BatchItem) ([]EnqueueResult, error) {
 	r, ctx := asked.Take(ctx)
-	if r == nil {
-		return c.items(ctx, items, c.enqueueAll)
-	}
-	return c.items(ctx, items, func(ctx context.Context, enqueues []*store.Enqueue) (int, error) {
-		if err := r.Enqueue(ctx, c.engine.Ask, enqueues); err != nil {
-			return 0, fmt.Errorf("enqueueing %d jobs: %w", len(enqueues), err)
+	return c.items(ctx, items, func(ctx context.Context, b *batch) (answered int, err error) {
+		if r == nil {
+			return c.enqueueAll(ctx, b.enqueues)
 		}
-		return len(enqueues), nil
+		if b.before, err = r.Enqueue(ctx, c.engine.Ask, b.asked()); err != nil {
+			return 0, fmt.Errorf("enqueueing %d jobs: %w", len(b.enqueues), err)
+		}
+		return len(b.enqueues), nil
 	})
 }
 
 // EnqueueBatchTx does the same as EnqueueBatch in the caller's transaction.
 func (c *Client) EnqueueBatchTx(ctx context.Context, tx store.Tx, items []BatchItem) ([]EnqueueResult, error) {
-	return c.items(c.inTx(ctx), items, func(ctx context.Context, enqueues []*store.Enqueue) (int, error) {
-		if err := c.enqueueTx(ctx, tx, enqueues); err != nil {
+	return c.items(c.inTx(ctx), items, func(ctx context.Context, b *batch) (int, error) {
+		if err := c.enqueueTx(ctx, tx, b.enqueues); err != nil {
 			return 0, err
 		}
-		return len(enqueues), nil
+		return len(b.enqueues), nil
 	})
 }
 
 func (c *Client) items(
-	ctx context.Context, items []BatchItem, commit func(context.Context, []*store.Enqueue) (int, error),
+	ctx context.Context, items []BatchItem, commit func(context.Context, *batch) (answered int, err error),
 ) ([]EnqueueResult, error) {
 	b := batch{results: make([]EnqueueResult, len(items)), refused: map[int]error{}}
 	specs := make([]*enqueueSpec, len(items))
@@ -304,7 +304,7 @@ func (c *Client) items(
 			}
 			b.enqueues, b.places = append(b.enqueues, &spec.enqueue), append(b.places, i)
 		}
-		b.answered, err = commit(ctx, b.enqueues)
+		b.answered, err = commit(ctx, &b)
 		b.sent = true
 		return err
 	})
@@ -319,9 +319,34 @@ type batch struct {
 	places   []int            // of each, among the results
 	answered int              // how many of them have a result
 	sent     bool             // to the database
+	before   []asked.Item     // of a request that is repeated: what each was answered the first time
 }
 
 func (b *batch) refuse(i int, err error) { b.results[i].Err, b.refused[i] = err, err }
+
+// asked are the items for a request.
+func (b *batch) asked() asked.Items {
+	all := asked.Items{Count: len(b.results), Enqueues: b.enqueues, Places: b.places}
+	for place, err := range b.refused {
+		all.Refused = append(all.Refused, asked.NewRefused(place, b.results[place].ID, err))
+	}
+	return all
+}
+
+// repeated sets the results of a request that is repeated.
+func (b *batch) repeated() error {
+	clear(b.refused)
+	for i := range b.before {
+		is := &b.before[i]
+		b.results[i] = EnqueueResult{
+			ID: is.ID, Existing: is.Result.Existing, Replaced: is.Result.Replaced, Differs: is.Result.Differs,
+		}
+		if is.Err != nil {
+			b.refuse(i, is.Err)
+		}
+	}
+	return batchError(b.refused, len(b.results), nil)
+}
 
 // end sets the results, and returns the error of the batch. err is why it ended early.
 func (b *batch) end(err error) error {
@@ -333,9 +358,11 @@ func (b *batch) end(err error) error {
 		}
 		return batchError(b.refused, len(b.results), nil)
 	}
+	if b.before != nil {
+		return b.repeated()
+	}
 	for i, e := range b.enqueues[:b.answered] {
 		if e.Err != nil {
-			b.results[b.places[i]].ID = e.Job.ID // of a request that is repeated it is that of the first time
 			b.refuse(b.places[i], e.Err)
 			continue
 		}

@@ -13,78 +13,118 @@ import (
 // says.
 type Ask = func(ctx context.Context, u *store.Unit) error
 
+// Items are what a request enqueues: some items, of which some may be refused before they come here.
+type Items struct {
+	Count    int              // how many there are, with those that were refused
+	Enqueues []*store.Enqueue // of the others
+	Places   []int            // of each among the items
+	Refused  []Refused        // the others
+}
+
+// Item is what an item was answered.
+type Item struct {
+	ID     store.ID
+	Result store.EnqueueResult
+	Err    error
+}
+
 // Enqueue makes enqueues the effect of a request: they are stored together with what the request is
 // answered. Those that are refused are taken out; if all are, nothing is kept, and a repeated
-// request is tried as a new one. A request that is known does nothing, and sets the results of the
-// first time.
-func (r *Request) Enqueue(ctx context.Context, ask Ask, enqueues []*store.Enqueue) error {
-	left, places, refused := enqueues, placesOf(enqueues), []Refused(nil)
+// request is tried as a new one. One that only may be refused now, such as ErrBusy, refuses all.
+//
+// A request that is known does nothing, and returns what each item was answered the first time: what
+// could be enqueued then may be refused by now, as when its deadline has passed, so where something
+// was refused it is looked first.
+func (r *Request) Enqueue(ctx context.Context, ask Ask, all Items) (before []Item, err error) {
+	if len(all.Refused) > 0 {
+		if before, err = r.look(ctx, ask, all.Count); before != nil || err != nil {
+			return before, err
+		}
+	}
+	left, places, refused := all.Enqueues, all.Places, all.Refused
 	for len(left) > 0 {
 		keyed := r.keyed()
 		keyed.Enqueues, keyed.Answer = left, pack(refused)
-		u := &store.Unit{Request: keyed, Enqueues: left}
-		if err := ask(ctx, u); err != nil {
-			return err
+		if err := ask(ctx, &store.Unit{Request: keyed, Enqueues: left}); err != nil {
+			return nil, err
 		}
 		if keyed.Err != nil {
-			return r.enqueuedBefore(keyed.Err, enqueues)
+			return r.known(keyed.Err, all.Count)
 		}
 		var kept []*store.Enqueue
 		var at []int
 		for i, q := range left {
-			if q.Err == nil {
+			switch {
+			case q.Err == nil:
 				kept, at = append(kept, q), append(at, places[i])
-			} else {
-				refused = append(refused, refusedAs(places[i], q))
+			case store.IsRetryable(q.Err):
+				return nil, q.Err // and nothing was stored
+			default:
+				refused = append(refused, NewRefused(places[i], q.Job.ID, q.Err))
 			}
 		}
 		if len(kept) == len(left) {
-			return nil
+			return nil, nil
 		}
 		left, places = kept, at
 	}
-	return nil
+	return nil, nil
 }
 
-func placesOf(enqueues []*store.Enqueue) []int {
-	places := make([]int, len(enqueues))
-	for i := range places {
-		places[i] = i
+// look returns what a request was answered, or nothing if it is not known: one that ends and has
+// not begun leaves no trace.
+func (r *Request) look(ctx context.Context, ask Ask, count int) ([]Item, error) {
+	keyed := r.keyed()
+	keyed.Phase, keyed.Owner = store.RequestEnds, make([]byte, 16)
+	_, _ = rand.Read(keyed.Owner) // it never fails
+	if err := ask(ctx, &store.Unit{Request: keyed}); err != nil {
+		return nil, err
 	}
-	return places
+	if _, is := errors.AsType[*store.RequestError](keyed.Err); is {
+		return r.known(keyed.Err, count)
+	}
+	return nil, nil
 }
 
-// enqueuedBefore sets the results of a request that is known, if it has ended.
-func (r *Request) enqueuedBefore(err error, enqueues []*store.Enqueue) error {
+// known returns what the items of a request were answered that is known, if it has ended.
+func (r *Request) known(err error, count int) ([]Item, error) {
 	found, is := store.IsRepeated(err)
 	if !is {
 		r.Refused = err
-		return err
+		return nil, err
 	}
 	was, err := found.Results()
-	if err != nil {
-		return err
+	if err == nil {
+		var items []Item
+		if items, err = itemsOf(&was, count); err == nil {
+			r.Repeated = true
+			return items, nil
+		}
 	}
+	r.Refused = err
+	return nil, err
+}
+
+// itemsOf puts together what was kept of the items of a request.
+func itemsOf(was *store.RequestResults, count int) ([]Item, error) {
 	refused, err := unpack(was.Answer)
-	if err != nil || len(was.Enqueues)+len(refused) != len(enqueues) {
-		return errOtherAnswer
+	if err != nil || len(was.Enqueues)+len(refused) != count {
+		return nil, errOtherAnswer
 	}
-	for _, q := range enqueues {
-		q.Result, q.Err = store.EnqueueResult{}, nil
-	}
+	items := make([]Item, count)
 	for _, one := range refused {
-		if one.Place < 0 || one.Place >= len(enqueues) {
-			return errOtherAnswer
+		if one.Place < 0 || one.Place >= count || items[one.Place].Err != nil {
+			return nil, errOtherAnswer
 		}
-		enqueues[one.Place].Job.ID, enqueues[one.Place].Err = one.ID, one.Err()
+		items[one.Place] = Item{ID: one.ID, Err: one.Err()}
 	}
-	for _, q := range enqueues {
-		if q.Err == nil {
-			q.Result, was.Enqueues = was.Enqueues[0], was.Enqueues[1:]
+	left := was.Enqueues
+	for i := range items {
+		if items[i].Err == nil {
+			items[i].ID, items[i].Result, left = left[0].ID, left[0], left[1:]
 		}
 	}
-	r.Repeated = true
-	return nil
+	return items, nil
 }
 
 // errOtherAnswer is that of a request whose answer was kept by what does not do the same.

@@ -102,6 +102,9 @@ func findPrograms() (string, error) {
 		dirs = []string{dir}
 	} else {
 		if path, err := exec.LookPath("initdb"); err == nil {
+			if real, err := filepath.EvalSymlinks(path); err == nil { // one of them may be linked to, and others not
+				path = real
+			}
 			dirs = append(dirs, filepath.Dir(path))
 		}
 		if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {

@@ -72,7 +72,7 @@ func (a verbs) redeliverCommand() *cobra.Command {
 		Args:        arg.Takes(2, 2),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			of, err := arg.ParseWholeID(args[1])
+			of, err := arg.ParseID(args[1])
 			if err != nil {
 				return err
 			}

@@ -40,6 +40,9 @@ const Prefix = "/api/v1"
 // CallTimeout bounds a request that does not wait for something.
 const CallTimeout = 30 * time.Second
 
+// scopeKey is where the document says which scope an operation needs.
+const scopeKey = "x-scope"
+
 // maxBody is how large a request may be whose operation does not say, in bytes.
 const maxBody = 1 << 20
 
@@ -87,12 +90,15 @@ func alias(r huma.Registry) {
 }
 
 // readFailuresAreTheClients lets a body that cannot be read, such as one in bad chunks, be a bad
-// request. huma calls it a failure of the server, as nothing else, since operations answer with
-// problems; it can be told for the process alone.
+// request. huma calls it a failure of the server, as nothing else of ours, since operations answer
+// with problems; it can be told for the process alone, in which there may be other operations.
 var readFailuresAreTheClients = sync.OnceFunc(func() {
 	of := huma.NewErrorWithContext
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, text string, errs ...error) huma.StatusError {
-		if status == http.StatusInternalServerError {
+		if status != http.StatusInternalServerError || ctx == nil {
+			return of(ctx, status, text, errs...)
+		}
+		if op := ctx.Operation(); op != nil && op.Extensions[scopeKey] != nil {
 			status = http.StatusBadRequest
 		}
 		return of(ctx, status, text, errs...)
@@ -216,7 +222,7 @@ func Register[I, O any, PI interface {
 }](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*O, error)) {
 	mustBeSeen(reflect.TypeFor[I]())
 	o := a.operation(&op)
-	timeout, repeat := op.Timeout, repeatOf(op.ID)
+	timeout, repeat := op.Timeout, repeatOf(&op)
 	if timeout == 0 {
 		timeout = CallTimeout
 	}
@@ -236,7 +242,7 @@ func Register[I, O any, PI interface {
 			e, _ := ours.Engine(c.Client)
 			out, err = byKey(ctx, &keyedCall{
 				requestKey: k, id: op.ID, status: op.Status, public: op.Public, principal: c.Principal.Name, repeat: repeat,
-				lasts: timeout + bodyTimeout, ask: e.Ask, log: a.log,
+				timeout: timeout, lasts: timeout + bodyTimeout, ask: e.Ask, log: a.log,
 			}, work)
 		}
 		if was, is := errors.AsType[*answered](err); is {
@@ -266,12 +272,12 @@ func (a *API) operation(op *Op) huma.Operation {
 	}
 	o := huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: Prefix + op.Path, Tags: []string{op.Tag}, Summary: op.Summary, Description: about,
-		DefaultStatus: op.Status, MaxBodyBytes: maxBody, BodyReadTimeout: bodyTimeout, Extensions: map[string]any{"x-scope": op.Scope},
+		DefaultStatus: op.Status, MaxBodyBytes: maxBody, BodyReadTimeout: bodyTimeout, Extensions: map[string]any{scopeKey: op.Scope},
 	}
 	if op.MaxBody > 0 {
 		o.MaxBodyBytes = op.MaxBody
 	}
-	if op.Method == http.MethodPost && repeatOf(op.ID) != OwnWay {
+	if op.Method == http.MethodPost && repeatOf(op) != OwnWay {
 		o.Parameters = []*huma.Param{keyParameter()}
 	}
 	if op.Public {

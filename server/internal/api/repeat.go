@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/asked"
@@ -31,6 +30,7 @@ type keyedCall struct {
 	public      bool   // it needs no credential
 	principal   string
 	repeat      Repeat
+	timeout     time.Duration // of its handler
 	lasts       time.Duration // at the most
 	ask         asked.Ask
 	log         *slog.Logger
@@ -54,6 +54,9 @@ func byKey[O any](ctx context.Context, k *keyedCall, handle func(context.Context
 	if known, err := k.begin(ctx); known || err != nil {
 		return nil, err
 	}
+	// A caller who has gone will ask again: what has begun goes on, so that there is an answer then.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.timeout)
+	defer cancel()
 	out, err := handle(ctx)
 	k.end(ctx, out, err)
 	return out, err
@@ -124,7 +127,7 @@ func (k *keyedCall) end(ctx context.Context, out any, failed error) {
 // isRefusal reports whether an error says that nothing has happened.
 func isRefusal(err error) bool {
 	p := problem.Of(err)
-	return p.Status < http.StatusInternalServerError || p.Code == problem.Busy || p.Code == problem.ReadOnly
+	return p.Status < http.StatusInternalServerError || p.Code == problem.Busy || p.Code == problem.DatabaseReadOnly
 }
 
 // answered is the answer of a request, as it is kept. As the error of a call it is what is answered
@@ -149,7 +152,7 @@ func (k *keyedCall) answer(out reflect.Value) []byte {
 		return []byte("{}")
 	}
 	// It would be a second place where these are, and none that a codec encodes.
-	if slices.Contains(secret, k.id) || hasPayload(out) {
+	if hasSecret(out.Type()) || hasPayload(out) {
 		return left
 	}
 	a := answered{Status: k.status}

@@ -1,6 +1,12 @@
 package api
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/holdfastdev/holdfast/server/access"
+)
 
 // Repeat is what an operation does with a request that has a key and comes again.
 type Repeat int
@@ -25,29 +31,44 @@ const (
 // repeats are what operations do with a request that has a key and comes again, by their ids. The
 // others are Once.
 var repeats = map[Repeat][]string{
-	InCommit: {"job-enqueue", "job-enqueue-batch", "signal-send", "signal-send-by-key"},
+	InCommit: {
+		"callback-complete", "callback-fail", "callback-heartbeat", "job-enqueue", "job-enqueue-batch", "signal-send", "signal-send-by-key",
+	},
 	Again: {
-		"attribute-declare", "batch-cancel", "batch-close", "callback-complete", "callback-fail", "callback-heartbeat", "event-off", "event-on",
+		"attribute-declare", "batch-cancel", "batch-close", "event-off", "event-on",
 		"job-cancel", "job-pause", "job-resume", "job-skip", "job-tag", "job-terminate", "limit-drain", "limit-reset", "limit-resume",
 		"node-drain", "node-quiet", "node-resume", "operation-cancel", "queue-pause", "queue-rest", "queue-resume", "schedule-pause",
 		"schedule-preview", "schedule-resume",
 	},
-	OwnWay: {
-		"run-cancel", "run-complete", "run-end-batch", "run-fail", "run-progress", "run-release", "run-snooze", "worker-beat", "worker-leave",
-		"worker-poll", "worker-register",
-	},
-	Named: {"update-call"},
+	Named: {"schedule-backfill", "update-call"},
 }
 
-// secret are the operations whose answers have a secret, which is shown once.
-var secret = []string{"key-create"}
-
-// repeatOf is what an operation does with a repeated request.
-func repeatOf(id string) Repeat {
+// repeatOf is what an operation does with a repeated request. Those of workers say in their bodies
+// that they are repeated.
+func repeatOf(op *Op) Repeat {
+	if op.Scope == access.Workers {
+		return OwnWay
+	}
 	for repeat, ids := range repeats {
-		if slices.Contains(ids, id) {
+		if slices.Contains(ids, op.ID) {
 			return repeat
 		}
 	}
 	return Once
+}
+
+// hasSecret reports whether an answer of a type has a secret, which is shown once.
+func hasSecret(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == "secret" || f.Name == "Body" && hasSecret(f.Type) {
+			return true
+		}
+	}
+	return false
 }
