@@ -191,13 +191,17 @@ type RequestStep uint8
 // The steps.
 const (
 	NoStep        RequestStep = iota
-	InsertRequest             // it is a new one
+	InsertRequest             // it is a new one, and replaces one that was kept long enough
 	UpdateRequest             // another one begins it, or it ends; its time stays
 	DeleteRequest
 )
 
-// Judge says what is to be done with a request, if that which is known of it is kept, or nil.
+// Judge says what is to be done with a request, if that which is known of it is kept, or nil. What
+// was kept long enough is known no more, whether it was removed or not.
 func (r *KeyedRequest) Judge(kept *KeptRequest, now time.Time) (RequestStep, error) {
+	if kept != nil && now.Sub(kept.At) >= RequestsKept {
+		kept = nil
+	}
 	if kept == nil {
 		switch r.Phase {
 		case RequestWhole, RequestBegins:

@@ -175,6 +175,9 @@ func forgotten(e *env.Env) {
 	e.Clock.Advance(time.Second)
 	e.Retain(env.Briefly)
 	e.NoError("after a day", try(e, unit("k", e.Job())))
+	e.Clock.Advance(store.RequestsKept)
+	e.NoError("after another one, before anything is removed", try(e, unit("k", e.Job())))
+	e.Equal("the same", known(e, "a job").Same, true)
 }
 
 func invalid(e *env.Env) {

@@ -65,7 +65,6 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 			pg.Statement{Name: "lanes_noted", Args: []any{s.Micros()}},
 			classes.ForgetCounts(s.Micros(), deleteLimit),
 			apikeys.Forget(s.Micros(), deleteLimit),
-			requests.Forget(s.Micros(), deleteLimit),
 			remains.ForgetBuilds(r.now, r.rules.Builds(), deleteLimit),
 			batches.Forget(r.now, r.Completed, deleteLimit))
 	})
@@ -111,6 +110,7 @@ func (s *Store) retainOthers(ctx context.Context, r retention, limit int) (more 
 		func() (bool, error) { return updates.ForgetRefused(ctx, s.DB, s.Micros(), limit) },
 		func() (bool, error) { return false, s.tables.ExtendPartitions(ctx) },
 		func() (bool, error) { return false, s.forgetActions(ctx, r) },
+		func() (bool, error) { return requests.Forget(ctx, s.DB, s.Micros(), limit) },
 		func() (bool, error) { return keys.Sweep(ctx, s.DB, s.Micros(), limit) },
 		func() (bool, error) { return remains.ForgetStubs(ctx, s.DB, r.now, r.Stubs, limit) },
 		func() (bool, error) { return spans.Fill(ctx, s.DB) },

@@ -32,6 +32,7 @@ func Begin(ctx context.Context, t pg.Session, requests []*store.KeyedRequest, no
 	if err != nil {
 		return nil, err
 	}
+	a.all, isNew = a.free(isNew)
 	kept, err := look(ctx, t, a.all, isNew)
 	if err != nil {
 		return nil, err
@@ -61,15 +62,58 @@ func (a *Asked) insert(ctx context.Context, t pg.Session) (isNew []bool, err err
 	if hashes == nil {
 		return isNew, nil
 	}
-	return isNew, t.Run(ctx, "requests_insert", func(row pg.Row) error {
-		var hash []byte
-		err := row.Scan(&hash)
-		byHash := func(r *store.KeyedRequest, h []byte) int { return bytes.Compare(r.Hash, h) }
-		if at, found := slices.BinarySearchFunc(a.all, hash, byHash); found {
-			isNew[at] = true
+	insert := func(t pg.Session, from, to int) error {
+		return t.Run(ctx, "requests_insert", func(row pg.Row) error {
+			var hash []byte
+			err := row.Scan(&hash)
+			isNew[a.place(hash)] = true
+			return err
+		}, hashes[from:to], prints[from:to], a.now, until[from:to], owners[from:to], a.now-store.RequestsKept.Microseconds())
+	}
+	err = t.Try(ctx, briefly, func(t pg.Session) error { return insert(t, 0, len(hashes)) })
+	if pg.IsLockTimeout(err) {
+		err = a.insertFree(ctx, t, hashes, insert)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return isNew, t.Run(ctx, "wait_at_most", nil, pg.LockTimeout)
+}
+
+// free are those that no other transaction has.
+func (a *Asked) free(isNew []bool) (all []*store.KeyedRequest, free []bool) {
+	for i, r := range a.all {
+		if r.Err == nil {
+			all, free = append(all, r), append(free, isNew[i])
 		}
-		return err
-	}, hashes, prints, a.now, until, owners)
+	}
+	return all, free
+}
+
+// insertFree makes those known that no other transaction has: it may be that of a server which has
+// stopped in the middle, and all others would wait for it.
+func (a *Asked) insertFree(ctx context.Context, t pg.Session, hashes [][]byte, insert func(t pg.Session, from, to int) error) error {
+	for i, hash := range hashes {
+		err := t.Try(ctx, atOnce, func(t pg.Session) error { return insert(t, i, i+1) })
+		switch {
+		case pg.IsLockTimeout(err):
+			a.all[a.place(hash)].Err = store.ErrBusy
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	briefly = 50 * time.Millisecond // as batches wait for what others hold
+	atOnce  = time.Millisecond
+)
+
+// place is where a request is.
+func (a *Asked) place(hash []byte) int {
+	at, _ := slices.BinarySearchFunc(a.all, hash, func(r *store.KeyedRequest, h []byte) int { return bytes.Compare(r.Hash, h) })
+	return at
 }
 
 // look reads and locks what is known of those that are not new.
@@ -142,7 +186,11 @@ func optMicros(at time.Time) *int64 {
 	return &micros
 }
 
-// Forget is the statement that removes up to limit requests that were kept long enough.
-func Forget(now int64, limit int) pg.Statement {
-	return pg.Statement{Name: "requests_forget", Args: []any{now - store.RequestsKept.Microseconds(), int32(limit)}}
+// Forget removes up to limit requests that were kept long enough, and tells whether there may be
+// more.
+func Forget(ctx context.Context, d *pg.DB, now int64, limit int) (more bool, err error) {
+	removed := 0
+	args := []any{now - store.RequestsKept.Microseconds(), int32(limit)}
+	err = d.Send(ctx, pg.Statement{Name: "requests_forget", Args: args, Each: func(pg.Row) error { removed++; return nil }})
+	return removed >= limit, err
 }

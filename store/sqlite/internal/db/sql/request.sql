@@ -2,7 +2,7 @@
 SELECT print, at, until, owner, answer FROM holdfast_request WHERE hash = ?;
 
 -- name: request_insert
-INSERT INTO holdfast_request (hash, print, at, until, owner, answer) VALUES (?, ?, ?, ?, ?, ?);
+INSERT OR REPLACE INTO holdfast_request (hash, print, at, until, owner, answer) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: request_update
 UPDATE holdfast_request SET until = ?, owner = ?, answer = ? WHERE hash = ?;
