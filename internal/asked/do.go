@@ -13,7 +13,8 @@ import (
 // says.
 type Ask = func(ctx context.Context, u *store.Unit) error
 
-// Items are what a request enqueues: some items, of which some may be refused before they come here.
+// Items are what a request enqueues: some items, of which some may be refused before they come
+// here.
 type Items struct {
 	Count    int              // how many there are, with those that were refused
 	Enqueues []*store.Enqueue // of the others
@@ -32,9 +33,9 @@ type Item struct {
 // answered. Those that are refused are taken out; if all are, nothing is kept, and a repeated
 // request is tried as a new one. One that only may be refused now, such as ErrBusy, refuses all.
 //
-// A request that is known does nothing, and returns what each item was answered the first time: what
-// could be enqueued then may be refused by now, as when its deadline has passed, so where something
-// was refused it is looked first.
+// A request that is known does nothing, and returns what each item was answered the first time.
+// What could be enqueued then may be refused by now, as when its deadline has passed: so where
+// something was refused it is looked first.
 func (r *Request) Enqueue(ctx context.Context, ask Ask, all Items) (before []Item, err error) {
 	if len(all.Refused) > 0 {
 		if before, err = r.look(ctx, ask, all.Count); before != nil || err != nil {

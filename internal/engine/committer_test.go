@@ -310,6 +310,48 @@ func TestCheckpointAfterTheEndOfTheContext(t *testing.T) {
 	})
 }
 
+// TestPlaceWithItsJobs: a place that comes with jobs is never written without them. After an error
+// the next attempt finds the place before, and both are written once.
+func TestPlaceWithItsJobs(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		refused, told := false, b.job("told")
+		b.handle("k", func(ctx context.Context, r Attempt) ([]byte, error) {
+			run, _ := r.(*Run)
+			if r.Checkpoint() == nil {
+				if err := r.SaveCheckpoint(ctx, r.Main(), []byte(`1`)); err != nil {
+					return nil, err
+				}
+			}
+			if c := r.Checkpoint(); string(c.Value) != `1` {
+				t.Errorf("an attempt begins at %s", c.Value)
+			}
+			told.KnownID = true
+			if err := run.SaveWith(ctx, r.Main(), []byte(`2`), []*store.Enqueue{told}); err != nil {
+				return nil, err
+			}
+			return r.Checkpoint().Value, nil
+		})
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if len(batch.Checkpoints) > 0 && len(batch.Enqueues) > 0 && !refused {
+					refused = true
+					return store.ErrReadOnly
+				}
+				return nil
+			}
+		})
+		b.run()
+		ended := b.wait(b.enqueue(b.job("k")))
+		b.expect(ended, store.Completed, "")
+		if string(ended.Result) != `2` || !refused {
+			t.Errorf("it ends with %s; refused: %t", ended.Result, refused)
+		}
+		if r, err := b.st.Get(context.Background(), told.Job.Namespace, told.Job.ID); err != nil {
+			t.Errorf("the job is not there: %v %+v", err, r)
+		}
+	})
+}
+
 // TestJoiningHoldsUpNobody: while a node joins a database that does not answer, the process can
 // enqueue.
 func TestJoiningHoldsUpNobody(t *testing.T) {

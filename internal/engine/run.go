@@ -72,13 +72,16 @@ func (r *Run) SaveCheckpoint(ctx context.Context, by *replay.Strand, value []byt
 }
 
 // SaveWith is SaveCheckpoint with jobs that are enqueued in the same transaction, or not at all.
-// Their ids are the caller's; those that are there already stay as they are.
+// Their ids are the caller's; those that are there already stay as they are. A value that comes
+// with jobs is never written without them: after an error that which was there before stands, or
+// the new one with its jobs, if the write arrives late.
 func (r *Run) SaveWith(ctx context.Context, by *replay.Strand, value []byte, jobs []*store.Enqueue) error {
 	r.mu.Lock()
 	if r.over {
 		r.mu.Unlock()
 		return fmt.Errorf("%w: job %s: the run is over", store.ErrLeaseLost, r.claimed.Job.ID)
 	}
+	before, wasDirty := r.note().Value, r.dirty
 	r.note().Value = value
 	r.dirty = false
 	write := r.write()
@@ -95,6 +98,9 @@ func (r *Run) SaveWith(ctx context.Context, by *replay.Strand, value []byte, job
 	if err != nil {
 		r.mu.Lock()
 		r.dirty = true
+		if len(jobs) > 0 {
+			r.note().Value, r.dirty = before, wasDirty
+		}
 		r.mu.Unlock()
 		return store.About(r.claimed.Job.ID, "writing the checkpoint of", err)
 	}

@@ -54,7 +54,7 @@ func byKey[O any](ctx context.Context, k *keyedCall, handle func(context.Context
 	if known, err := k.begin(ctx); known || err != nil {
 		return nil, err
 	}
-	// A caller who has gone will ask again: what has begun goes on, so that there is an answer then.
+	// A caller who has gone will ask again: what has begun goes on, so there is an answer then.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.timeout)
 	defer cancel()
 	out, err := handle(ctx)
