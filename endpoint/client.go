@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -81,6 +83,9 @@ func CreatePush(ctx context.Context, client *holdfast.Client, kind string, p Pus
 	if err := p.Check(); err != nil {
 		return Entry[Push]{}, "", err
 	}
+	if err := valid.Kind(kind); err != nil {
+		return Entry[Push]{}, "", err
+	}
 	if store.IsOwnKind(kind) {
 		return Entry[Push]{}, "", invalid("jobs of the kind %q are Holdfast's own", kind)
 	}
@@ -94,7 +99,7 @@ func CreatePush(ctx context.Context, client *holdfast.Client, kind string, p Pus
 func CreateWebhook(ctx context.Context, client *holdfast.Client, name string, w Webhook) (Entry[Webhook], string, error) {
 	secret := NewSecret()
 	w.ID, w.Secrets = store.NewID().String(), []Secret{{Secret: secret}}
-	if err := w.Check(); err != nil {
+	if err := cmp.Or(valid.Name("webhook", name), w.Check()); err != nil {
 		return Entry[Webhook]{}, "", err
 	}
 	if err := now(ctx, client, &w); err != nil {

@@ -14,5 +14,5 @@
 //
 // # Imports
 //
-// Of ours, the root package, store and internal/access.
+// Of ours, the root package, store, internal/access and internal/valid.
 package endpoint

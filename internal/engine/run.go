@@ -72,9 +72,8 @@ func (r *Run) SaveCheckpoint(ctx context.Context, by *replay.Strand, value []byt
 }
 
 // SaveWith is SaveCheckpoint with jobs that are enqueued in the same transaction, or not at all.
-// Their ids are the caller's; those that are there already stay as they are. A value that comes
-// with jobs is never written without them: after an error that which was there before stands, or
-// the new one with its jobs, if the write arrives late.
+// Their ids are the caller's; those that are there already stay as they are. The value is never
+// written without its jobs: after an error the one before stands, or both if they arrive late.
 func (r *Run) SaveWith(ctx context.Context, by *replay.Strand, value []byte, jobs []*store.Enqueue) error {
 	r.mu.Lock()
 	if r.over {

@@ -429,7 +429,7 @@ var layers = []layer{
 	},
 	{pattern: "build", imports: []string{".", "internal/access", "internal/builds", "store"}, tests: support},
 	{pattern: "apikey", imports: []string{".", "internal/access", "store"}, tests: support},
-	{pattern: "endpoint", imports: []string{".", "internal/access", "store"}, tests: support},
+	{pattern: "endpoint", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},
 	{pattern: "internal/outbound"},
 	{pattern: "namespace", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "retention", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},

@@ -249,8 +249,12 @@ func (a verbs) mount(s *listen.Server, client *holdfast.Client, f *settings, o s
 	if f.api.feed && !f.api.readOnly {
 		f.api.ends = append(f.api.ends, feedOn(f.api.joined, client, log))
 	}
-	if f.api.push && !f.api.readOnly {
-		end, err := f.api.start(client, s.URL(), f.api.joined, log)
+	if f.api.push && !f.api.readOnly && f.api.only == "" {
+		listens := ""
+		if f.api.dev { // elsewhere others reach it by another URL, which only people know
+			listens = s.URL()
+		}
+		end, err := f.api.start(client, listens, f.api.joined, log)
 		if err != nil {
 			return err
 		}

@@ -222,7 +222,7 @@ func Register[I, O any, PI interface {
 }](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*O, error)) {
 	mustBeSeen(reflect.TypeFor[I]())
 	o := a.operation(&op)
-	timeout, repeat := op.Timeout, repeatOf(&op)
+	timeout, repeat := op.Timeout, repeatOf(op.ID, op.Scope)
 	if timeout == 0 {
 		timeout = CallTimeout
 	}
@@ -277,7 +277,7 @@ func (a *API) operation(op *Op) huma.Operation {
 	if op.MaxBody > 0 {
 		o.MaxBodyBytes = op.MaxBody
 	}
-	if op.Method == http.MethodPost && repeatOf(op) != OwnWay {
+	if op.Method == http.MethodPost && repeatOf(op.ID, op.Scope) != OwnWay {
 		o.Parameters = []*huma.Param{keyParameter()}
 	}
 	if op.Public {

@@ -45,12 +45,12 @@ var repeats = map[Repeat][]string{
 
 // repeatOf is what an operation does with a repeated request. Those of workers say in their bodies
 // that they are repeated.
-func repeatOf(op *Op) Repeat {
-	if op.Scope == access.Workers {
+func repeatOf(id string, scope access.Scope) Repeat {
+	if scope == access.Workers {
 		return OwnWay
 	}
 	for repeat, ids := range repeats {
-		if slices.Contains(ids, op.ID) {
+		if slices.Contains(ids, id) {
 			return repeat
 		}
 	}

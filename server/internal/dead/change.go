@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/dead"
-	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/api"
+	"github.com/holdfastdev/holdfast/server/internal/jobs"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -99,8 +99,8 @@ func redrive(ctx context.Context, c *api.Call, in *redriveIn) (*api.Body[DeadCha
 	}
 	if len(b.Args) > 0 {
 		o.Args = func(r *store.Record) (json.RawMessage, error) {
-			if r.Kind == "exec" && !c.Principal.May(access.Exec) {
-				return nil, problem.New(problem.Forbidden, "other args of jobs of the kind exec need the scope exec")
+			if err := jobs.MayRun(c, r.Kind); err != nil {
+				return nil, err
 			}
 			return b.Args, nil
 		}

@@ -85,8 +85,13 @@ func viewEnqueued(r *holdfast.EnqueueResult) Enqueued {
 	return Enqueued{ID: r.ID.String(), Existing: r.Existing, Replaced: r.Replaced, Differs: r.Differs}
 }
 
-// mayEnqueue refuses jobs of the kind exec to those who must not run commands.
+// mayEnqueue refuses jobs of the kind exec to those who must not run commands, and to all those of
+// Holdfast's own kinds: what makes these has looked at what they do, and a webhook's secret signs
+// what its deliveries say.
 func mayEnqueue(c *api.Call, at string, s *NewJob) error {
+	if store.IsOwnKind(s.Kind) {
+		return problem.New(problem.Forbidden, "jobs of the kind "+s.Kind+" are Holdfast's own")
+	}
 	if s.Kind == "exec" && !c.Principal.May(access.Exec) {
 		return problem.New(problem.Forbidden, "enqueueing jobs of the kind exec needs the scope exec")
 	}

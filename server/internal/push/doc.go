@@ -23,8 +23,8 @@
 //
 // A node tells its kinds when it joins. So where endpoints come or go, the pusher starts a node
 // with the kinds that there are, and stops the one before. The nodes stand on the store of the
-// server's client, and share its connections. What is set of an endpoint is looked up for each job;
-// one that is gone keeps its jobs waiting.
+// server's client, and share its connections. What is set of an endpoint is known to them within
+// two seconds; one that is gone keeps its jobs waiting.
 //
 // # Imports
 //

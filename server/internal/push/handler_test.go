@@ -34,7 +34,7 @@ func TestPush(t *testing.T) {
 			s.Errorf("sent %s", got.body)
 		}
 		token := got.header.Get("Holdfast-Callback")
-		if token != j.Callback.Token || j.Callback.URL != "https://jobs.example.com/api/v1/callbacks/"+token+"/complete" ||
+		if token != j.Callback.Token || j.Callback.URL != "https://jobs.example.com/api/v1/callbacks/"+token+"/complete?namespace=shop" ||
 			got.header.Get("Holdfast-Callback-Url") != j.Callback.URL || got.header.Get("Authorization") != "Bearer t" {
 			s.Errorf("headers %v", got.header)
 		}

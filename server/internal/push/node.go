@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/endpoint"
@@ -66,13 +68,29 @@ func (n *node) callbackURL(token string) string {
 	if n.base == "" {
 		return ""
 	}
-	return n.base + "/api/v1/callbacks/" + token + "/complete"
+	return n.base + "/api/v1/callbacks/" + token + "/complete?namespace=" + url.QueryEscape(n.client.Namespace())
 }
 
-// stop lets the jobs of the node end, for as long as nodes wait for them.
+const (
+	// longest is how long a node that another one replaces goes on with what it has begun: as long
+	// as a request may take.
+	longest = endpoint.MostTimeout + time.Minute
+	// stopWithin is how long requests may go on when the server stops, as handlers may.
+	stopWithin = 20 * time.Second
+	// closeWithin is how long what has ended may be written after that.
+	closeWithin = 10 * time.Second
+)
+
+// stop lets what the node has begun end. ctx ends when the server stops.
 func (n *node) stop(ctx context.Context, log *slog.Logger) {
 	n.leave()
-	if err := n.client.Close(context.WithoutCancel(ctx)); err != nil {
+	hard, end := context.WithTimeout(context.WithoutCancel(ctx), longest)
+	defer end()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopWithin, end) })()
+	n.client.Stop(hard)
+	closing, forgo := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+	defer forgo()
+	if err := n.client.Close(closing); err != nil {
 		log.Warn("a node that pushes did not stop as it should", "error", err)
 	}
 }

@@ -175,8 +175,8 @@ func each[T endpoint.Push | endpoint.Webhook](
 		}
 		for i := range all {
 			e, err := endpoint.Read[T](&all[i])
-			if err != nil {
-				return err
+			if err != nil { // it may be of a newer version, whose servers see to it
+				continue
 			}
 			f(&e)
 		}

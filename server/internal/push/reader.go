@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/endpoint"
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -80,7 +81,7 @@ func (n *node) readOne(ctx context.Context, name string, e *endpoint.Entry[endpo
 		return err
 	case err != nil || !info.State.Finished():
 		return err
-	case info.State == store.Failed:
+	case info.State != store.Cancelled: // what has completed was ended by a server that knew less
 		_, err = n.client.Retry(ctx, "a webhook has its reader for good", id)
 		return err
 	}
@@ -90,7 +91,7 @@ func (n *node) readOne(ctx context.Context, name string, e *endpoint.Entry[endpo
 // disable lets a webhook be told of nothing, unless it was changed to read from elsewhere.
 func disable(ctx context.Context, client *holdfast.Client, e *endpoint.Entry[endpoint.Webhook], why string) error {
 	_, err := endpoint.Update(ctx, client, e.Name, func(is *endpoint.Entry[endpoint.Webhook]) error {
-		if is.Set.ID == e.Set.ID && is.Set.After == e.Set.After && is.Set.Disabled == "" {
+		if is.Set.ID == e.Set.ID && is.Set.After == e.Set.After && is.Set.URL == e.Set.URL && is.Set.Disabled == "" {
 			is.Set.Disabled = why
 		}
 		return nil
@@ -101,13 +102,26 @@ func disable(ctx context.Context, client *holdfast.Client, e *endpoint.Entry[end
 	return err
 }
 
-// current is what is set of the webhook that a reader reads for, or nil if it is not to go on.
-func (n *node) current(r *reading) *endpoint.Entry[endpoint.Webhook] {
-	e := n.now.Load().webhooks[r.Webhook]
-	if e == nil || e.Set.ID != r.ID || e.Set.After != r.After || e.Set.Disabled != "" {
-		return nil
+// current is what is set of the webhook that a reader reads for, or nil if it is not to go on. What
+// the node knows may be of a moment ago, or of long ago if it cannot look: a reader ends by what
+// the database says alone.
+func (n *node) current(ctx context.Context, r *reading) (*endpoint.Entry[endpoint.Webhook], error) {
+	if e := n.now.Load().webhooks[r.Webhook]; e != nil && r.isOf(&e.Set) {
+		return e, nil
 	}
-	return e
+	e, err := endpoint.Get[endpoint.Webhook](ctx, n.client, r.Webhook)
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && !r.isOf(&e.Set):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &e, nil
+}
+
+// isOf reports whether the reader is that of a webhook, as it is set.
+func (r *reading) isOf(w *endpoint.Webhook) bool {
+	return w.ID == r.ID && w.After == r.After && w.Disabled == ""
 }
 
 // read is the handler of readers.
@@ -119,9 +133,9 @@ func (n *node) read(run *holdfast.Run, r reading) error {
 	feed, _ := access.Engine(n.client)
 	noted := time.Now()
 	for {
-		e := n.current(&r)
+		e, err := n.current(run, &r)
 		if e == nil {
-			return nil
+			return err
 		}
 		changes, next, err := n.look(run, feed, at.After)
 		reset, isReset := errors.AsType[*store.FeedResetError](err)
@@ -137,7 +151,8 @@ func (n *node) read(run *holdfast.Run, r reading) error {
 			changes, next = nil, reset.Oldest
 		case err != nil:
 			run.Logger(nil).Warn("cannot read events; it is tried again", "error", err)
-			return holdfast.Snooze(again)
+			n.rest(run)
+			continue
 		}
 		at.After = next
 		jobs, err := n.deliveriesOf(e, changes)
@@ -149,6 +164,15 @@ func (n *node) read(run *holdfast.Run, r reading) error {
 			return err
 		}
 	}
+}
+
+// rest waits until a reader tries again. It goes on with its run: each other one would leave a
+// record.
+func (n *node) rest(run *holdfast.Run) {
+	ctx, stop := context.WithCancel(run)
+	defer stop()
+	defer context.AfterFunc(n.leaving, stop)()
+	supervise.Sleep(ctx, again)
 }
 
 // look returns the changes that come after a position, for as long as a reader may wait for them.

@@ -18,6 +18,10 @@ import (
 // each new one needs another node.
 const spare = 8
 
+// maxPayload is that of the nodes: an answer of maxAnswer takes more as a text of JSON, in the
+// journal.
+const maxPayload = 8 * maxAnswer
+
 // part is what has a node.
 type part struct {
 	namespace string
@@ -51,7 +55,7 @@ func (p *starter) start(ctx context.Context, of part, s *settings) (*node, error
 	p.started++
 	client, err := holdfast.Open(ctx, sourceOf(p.client, fmt.Sprintf("push %d", p.started)), slices.Concat(p.options, []holdfast.Option{
 		holdfast.WithLogger(p.log), holdfast.WithNamespace(of.namespace), holdfast.WithActor(actor), holdfast.WithNodeName("push"),
-		holdfast.WithSlots(slots),
+		holdfast.WithSlots(slots), holdfast.WithStopTimeout(longest), holdfast.WithMaxPayload(maxPayload),
 	})...)
 	if err != nil {
 		n.leave()

@@ -1,5 +1,5 @@
--- In the order of their hashes, so that two transactions do not wait for each other. Those that were
--- kept long enough are new ones again.
+-- In the order of their hashes, so that two transactions do not wait for each other. Those that
+-- were kept long enough are new ones again.
 -- name: requests_insert
 -- params: @hashes bytea[], @prints bytea[], @now bigint, @until bigint[], @owners bytea[], @before bigint
 INSERT INTO {schema}.request (hash, print, at, until, owner, answer)
