@@ -74,6 +74,20 @@ func do(in *bufio.Reader, line, step string) {
 	switch name {
 	case "!stderr":
 		fmt.Fprint(os.Stderr, rest)
+	case "!mark": // a file, which gets a byte
+		f, err := os.OpenFile(rest, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		_, _ = f.WriteString("x")
+		_ = f.Close()
+	case "!flood":
+		go func() {
+			text := []byte(strings.Repeat("x", 1000) + "\n")
+			for {
+				_, _ = os.Stderr.Write(text)
+			}
+		}()
 	case "!exit":
 		os.Exit(len(rest))
 	case "!kill":

@@ -39,6 +39,7 @@ type process struct {
 	deafen   func()
 	exited   chan struct{} // closed when it has ended and nothing of it is left
 	failed   error         // of its end, once exited
+	unread   int           // bytes of its standard input, once exited
 
 	released chan bool // whether it goes on after a run
 }
@@ -111,6 +112,7 @@ func (p *process) reap(ends pipes, listened <-chan struct{}) {
 	defer close(p.exited)
 	p.failed = p.cmd.Wait()
 	p.group.Kill() // what it has started and left behind
+	p.unread = unread(p.stdin)
 	_ = p.stdin.Close()
 	closing := time.AfterFunc(drainTime, func() { _, _ = ends.ours[1].Close(), ends.ours[2].Close() })
 	<-p.stderr.done

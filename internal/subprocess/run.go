@@ -35,8 +35,9 @@ func (p *Pool) work(run *holdfast.Run, args json.RawMessage) (json.RawMessage, e
 	}
 }
 
-// in runs the job in the process. It is unheard if the process had ended well before it heard of
-// the run: one that has ended runs, and ends with status 0 without a word about this one.
+// in runs the job in the process. It is unheard if the process has ended without hearing of the run:
+// one that has ended runs before, ends with status 0, and has not read the line. One that has read
+// it may have done what it is told, so that the attempt counts.
 func (r *running) in(line []byte) (result json.RawMessage, err error, unheard bool) { //nolint:revive // no error
 	r.log = r.Logger(nil).With(logs.KeyPID, r.process.cmd.Process.Pid)
 	r.process.stderr.begin(r.log)
@@ -44,7 +45,8 @@ func (r *running) in(line []byte) (result json.RawMessage, err error, unheard bo
 	defer func() { r.process.released <- returned && !r.broken }()
 	result, err = r.play(line)
 	returned = true
-	return result, err, r.broken && !r.spoken && r.process.runs > 0 && r.process.failed == nil && r.Err() == nil
+	unheard = r.unsent || r.process.unread >= len(line)
+	return result, err, unheard && r.broken && !r.spoken && r.process.runs > 0 && r.process.failed == nil && r.Err() == nil
 }
 
 func lineOf(run *holdfast.Run, args json.RawMessage) runLine {
@@ -67,14 +69,14 @@ type running struct {
 	log     *slog.Logger
 	broken  bool // the process has ended
 	spoken  bool // the process has said anything
+	unsent  bool // the line of the run could not be written whole
 	unread  bool // the process was killed because it had closed its standard input
 	last    message
 }
 
 // play gives the run to the process and listens until it has ended.
 func (r *running) play(line []byte) (json.RawMessage, error) {
-	sent := make(chan error, 1) // it may wait for long
-	go func() { sent <- r.process.send(line) }()
+	sent := r.send(line)
 	ended := r.Done()
 	var next <-chan time.Time // when the process has had time enough
 	steps := []func(){func() { _ = r.process.group.Terminate() }, r.process.group.Kill}
@@ -82,10 +84,14 @@ func (r *running) play(line []byte) (json.RawMessage, error) {
 		select {
 		case h, more := <-r.process.messages:
 			if over, err := r.hear(h, more); over {
+				if r.broken && sent != nil { // nothing reads any more, so this does not wait
+					r.unsent = <-sent != nil
+				}
 				return r.outcome(err)
 			}
 		case err := <-sent:
-			if err != nil { // it has ended, which is heard soon, or has closed its standard input
+			sent = nil
+			if r.unsent = err != nil; r.unsent { // it has ended, which is heard soon, or has closed its standard input
 				steps, next = []func(){r.killUnread}, time.After(drainTime)
 			}
 		case <-ended:
@@ -93,13 +99,19 @@ func (r *running) play(line []byte) (json.RawMessage, error) {
 			r.tellEnd()
 			next = time.After(beforeTerm)
 		case <-next:
-			steps[0]()
-			steps, next = steps[1:], nil
-			if len(steps) > 0 {
-				next = time.After(beforeKill)
+			if next = nil; len(steps) > 0 { // else it has been killed, and ends as soon as the system lets it
+				steps[0]()
+				steps, next = steps[1:], time.After(beforeKill)
 			}
 		}
 	}
+}
+
+// send gives the process a line, which may wait for long.
+func (r *running) send(line []byte) <-chan error {
+	sent := make(chan error, 1)
+	go func() { sent <- r.process.send(line) }()
+	return sent
 }
 
 // hear takes what the process has said, and reports whether the run is over, and if the process has

@@ -104,6 +104,35 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// TestWhatWasReadIsAnAttempt: a process that has read a job may have done it, with whatever status it
+// ends: a job of one attempt does not run elsewhere.
+func TestWhatWasReadIsAnAttempt(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	file := filepath.Join(t.TempDir(), "marks")
+	for range 5 {
+		if _, err := b.run(order{done}); err != nil { // the process has ended a run
+			t.Fatal(err)
+		}
+		if _, err := b.run(order{"!mark " + file, "!exit"}); err == nil || !strings.Contains(err.Error(), "exit status 0") {
+			t.Errorf("it ends with %v", err)
+		}
+	}
+	if marks, err := os.ReadFile(file); err != nil || len(marks) != 5 {
+		t.Errorf("5 jobs of one attempt have run %d times: %v", len(marks), err)
+	}
+}
+
+// TestStandardErrorWithoutEnd: a process that writes to standard error without pause does not keep
+// its runs.
+func TestStandardErrorWithoutEnd(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	if result, err := b.run(order{"!flood", done}); err != nil || result != `{"n":1}` {
+		t.Errorf("%s, %v", result, err)
+	}
+}
+
 // TestWhatComesOfAnError: whether the job is tried again.
 func TestWhatComesOfAnError(t *testing.T) {
 	t.Parallel()
@@ -127,6 +156,9 @@ func TestWhatComesOfAnError(t *testing.T) {
 			}
 			return info.State == c.state
 		})
+		if info.Attempt != c.attempts {
+			t.Errorf("%s: it has had %d attempts that count, not %d", c.name, info.Attempt, c.attempts)
+		}
 	}
 }
 

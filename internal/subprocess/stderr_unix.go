@@ -29,7 +29,11 @@ func (s *stderr) copy() {
 	}
 }
 
-// catchUp takes what is in the pipe.
+// mostInPipe is how much a pipe holds at the most, in bytes.
+const mostInPipe = 1 << 20
+
+// catchUp takes what is in the pipe when it is called. What a process goes on writing is not waited
+// for.
 func (s *stderr) catchUp() {
 	raw, err := s.read.SyscallConn()
 	if err != nil {
@@ -38,16 +42,21 @@ func (s *stderr) catchUp() {
 	_ = raw.Control(func(fd uintptr) { // or it was closed
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for over, again := false, false; !over && !again; {
-			over, again = s.readNow(int(fd))
+		for left := mostInPipe; left > 0; left -= portion {
+			if over, again := s.readNow(int(fd)); over || again {
+				return
+			}
 		}
 	})
 }
 
+// portion is how much is read at once.
+const portion = 4 << 10
+
 // readNow reads once, without waiting: over says that nothing will come any more, and again that
 // there is nothing now.
 func (s *stderr) readNow(fd int) (over, again bool) {
-	var buffer [4 << 10]byte
+	var buffer [portion]byte
 	n, err := syscall.Read(fd, buffer[:])
 	switch {
 	case errors.Is(err, syscall.EAGAIN):

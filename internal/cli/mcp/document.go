@@ -73,8 +73,9 @@ func (o *operation) answersJSON() bool {
 	return true
 }
 
-// withheld are the scopes whose operations are no tools.
-var withheld = []access.Scope{access.Workers, access.KeysAdmin, access.NamespacesAdmin, access.Store}
+// withheld are the scopes whose operations are no tools. Who makes endpoints and webhooks has jobs
+// and events sent to any address.
+var withheld = []access.Scope{access.Workers, access.KeysAdmin, access.NamespacesAdmin, access.EndpointsAdmin, access.Store}
 
 // operations are those that may be tools, by name, and the schemas that they refer to.
 func operations(writes bool) (found []*operation, schemas map[string]json.RawMessage, err error) {
