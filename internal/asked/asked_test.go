@@ -21,11 +21,11 @@ func (a *asks) ask(_ context.Context, u *store.Unit) error {
 	now := time.Now()
 	r := u.Request
 	if r.Err = r.Check(); r.Err != nil {
-		return nil
+		return nil //nolint:nilerr // it is the request's
 	}
 	var step store.RequestStep
 	if step, r.Err = r.Judge(a.kept[string(r.Hash)], now); r.Err != nil {
-		return nil
+		return nil //nolint:nilerr // as above
 	}
 	failed := false
 	for _, q := range u.Enqueues {

@@ -102,8 +102,8 @@ func findPrograms() (string, error) {
 		dirs = []string{dir}
 	} else {
 		if path, err := exec.LookPath("initdb"); err == nil {
-			if real, err := filepath.EvalSymlinks(path); err == nil { // one of them may be linked to, and others not
-				path = real
+			if target, err := filepath.EvalSymlinks(path); err == nil { // one of them may be linked to, and others not
+				path = target
 			}
 			dirs = append(dirs, filepath.Dir(path))
 		}

@@ -3,7 +3,7 @@ package postgres_test
 import (
 	"crypto/sha256"
 	"errors"
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,9 +13,9 @@ import (
 
 // keyedUnit is a request that enqueues a job.
 func keyedUnit(key string, q *store.Enqueue) *store.Unit {
-	hash, print := sha256.Sum256([]byte(key)), sha256.Sum256([]byte("a job"))
+	hash, asks := sha256.Sum256([]byte(key)), sha256.Sum256([]byte("a job"))
 	return &store.Unit{
-		Request: &store.KeyedRequest{Hash: hash[:], Print: print[:], Enqueues: []*store.Enqueue{q}}, Enqueues: []*store.Enqueue{q},
+		Request: &store.KeyedRequest{Hash: hash[:], Print: asks[:], Enqueues: []*store.Enqueue{q}}, Enqueues: []*store.Enqueue{q},
 	}
 }
 
@@ -29,7 +29,7 @@ func TestManyRequestsAreForgotten(t *testing.T) {
 	const many = 2500
 	batch := &store.Batch{}
 	for i := range many {
-		batch.Add(keyedUnit(fmt.Sprint(i), newJob(at(clock))))
+		batch.Add(keyedUnit(strconv.Itoa(i), newJob(at(clock))))
 	}
 	if err := s.Apply(t.Context(), batch); err != nil {
 		t.Fatal(err)

@@ -70,6 +70,9 @@ func TestEnqueue(t *testing.T) {
 func TestEnqueueRefusals(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t)
+	for _, kind := range []string{"holdfast.delivery", "holdfast.webhook", "holdfast.operation"} { // made by what looks at them first
+		s.Refused(http.StatusForbidden, "forbidden", post, "/jobs", map[string]any{"kind": kind})
+	}
 	for _, test := range []struct {
 		body, pointer string
 	}{

@@ -87,10 +87,10 @@ func (n *node) stop(ctx context.Context, log *slog.Logger) {
 	hard, end := context.WithTimeout(context.WithoutCancel(ctx), longest)
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopWithin, end) })()
-	n.client.Stop(hard)
+	stopped := n.client.Stop(hard)
 	closing, forgo := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer forgo()
-	if err := n.client.Close(closing); err != nil {
+	if err := errors.Join(stopped, n.client.Close(closing)); err != nil {
 		log.Warn("a node that pushes did not stop as it should", "error", err)
 	}
 }

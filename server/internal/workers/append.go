@@ -70,7 +70,13 @@ func (s *service) writes(ctx context.Context, c *api.Call, at string, r *run, sa
 		return nil, err
 	}
 	var with size
-	if !repeat { // else it may be there already, and count twice
+	known := false
+	if repeat {
+		if known, err = s.isThere(ctx, r, said.After); err != nil {
+			return nil, err
+		}
+	}
+	if !known { // else it would count twice
 		if with, err = s.roomFor(ctx, r, said.After, made.Entries); err != nil {
 			return nil, err
 		}
@@ -78,9 +84,19 @@ func (s *service) writes(ctx context.Context, c *api.Call, at string, r *run, sa
 	if err := s.findMessages(ctx, at+"/entries", r, made.Entries); err != nil {
 		return nil, err
 	}
+	if known { // they were sent with it, and what has become of them since is no matter
+		made.Signals = nil
+	}
 	return &writes{Made: made, after: said.After, size: with, append: &store.Append{
 		Lease: r.Lease, Namespace: r.Namespace, Entries: made.Entries, Enqueues: made.Children, Repeat: repeat,
 	}}, nil
+}
+
+// isThere reports whether the journal has entries behind one, which a repeated append has stored if
+// they are its own; else the store refuses it.
+func (s *service) isThere(ctx context.Context, r *run, after int64) (bool, error) {
+	found, err := s.engine.Store.Entries(ctx, store.JournalParams{Namespace: r.Namespace, Job: r.Job, After: after, Limit: 1})
+	return len(found) > 0, err
 }
 
 // lookDurable finds out whether the job of a run has a journal by now that had none before, and may

@@ -376,8 +376,30 @@ func TestFullJournal(t *testing.T) {
 		last := job{"after": r.last, "entries": []job{{"kind": "step", "path": "6", "name": "s"}}}
 		s.Refused(409, "journal_full", post, run(r.job, "journal"), last)
 		other.Refused(409, "journal_full", post, run(r.job, "journal"), last)
+		last["repeat"] = true
+		s.Refused(409, "journal_full", post, run(r.job, "journal"), last)
 		other.OK(200, post, run(r.job, "fail"), `{"error":"it is full","permanent":true}`)
 	}, holdfast.WithMaxJournal(5, 1<<20))
+}
+
+// TestARepeatedAppendSendsNothing: what was stored is answered so, though the job that it has sent a
+// signal to is gone by now.
+func TestARepeatedAppendSendsNothing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		w := register(s, order)
+		to := s.Enqueue(job{"kind": "mail"})
+		s.Enqueue(job{"kind": "order"})
+		r := w.takes()
+		body := job{"after": 0, "entries": []job{{
+			"kind": "step", "path": "1", "name": "signal paid", "signal": job{"job": to, "name": "paid", "dedup_key": "k"},
+		}}}
+		s.OK(200, post, run(r.job, "journal"), body)
+		s.OK(200, post, "/jobs/"+to+"/cancel", nil)
+		s.OK(204, "DELETE", "/jobs/"+to, nil)
+		body["repeat"] = true
+		other.OK(200, post, run(r.job, "journal"), body)
+	})
 }
 
 // TestCancelledWhileParked: a cancel wakes a run that waits, which is told of it, and ends it.
