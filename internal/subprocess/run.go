@@ -35,9 +35,9 @@ func (p *Pool) work(run *holdfast.Run, args json.RawMessage) (json.RawMessage, e
 	}
 }
 
-// in runs the job in the process. It is unheard if the process has ended without hearing of the run:
-// one that has ended runs before, ends with status 0, and has not read the line. One that has read
-// it may have done what it is told, so that the attempt counts.
+// in runs the job in the process. It is unheard if the process has ended without hearing of the
+// run: one that has ended runs before, ends with status 0, and has not read the line. One that has
+// read it may have done what it is told, so that the attempt counts.
 func (r *running) in(line []byte) (result json.RawMessage, err error, unheard bool) { //nolint:revive // no error
 	r.log = r.Logger(nil).With(logs.KeyPID, r.process.cmd.Process.Pid)
 	r.process.stderr.begin(r.log)

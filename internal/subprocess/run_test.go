@@ -104,8 +104,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestWhatWasReadIsAnAttempt: a process that has read a job may have done it, with whatever status it
-// ends: a job of one attempt does not run elsewhere.
+// TestWhatWasReadIsAnAttempt: a process that has read a job may have done it, with whatever status
+// it ends: a job of one attempt does not run elsewhere.
 func TestWhatWasReadIsAnAttempt(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)

@@ -382,8 +382,8 @@ func TestFullJournal(t *testing.T) {
 	}, holdfast.WithMaxJournal(5, 1<<20))
 }
 
-// TestARepeatedAppendSendsNothing: what was stored is answered so, though the job that it has sent a
-// signal to is gone by now.
+// TestARepeatedAppendSendsNothing: what was stored is answered so, though the job that it has sent
+// a signal to is gone by now.
 func TestARepeatedAppendSendsNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(s, other *apitest.Server) {
