@@ -12,10 +12,12 @@ package api
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -203,6 +205,17 @@ func (c *Call) RequestName() string {
 		return ""
 	}
 	return hex.EncodeToString(sum(c.Principal.Name, c.request.key))
+}
+
+// RequestNumber is a positive number for the request, which it has again when it is repeated, and
+// none that asks something else; 0: it has no Idempotency-Key.
+func (c *Call) RequestNumber() int64 {
+	if c.request == nil {
+		return 0
+	}
+	key, asks := c.request.names(false, c.Principal.Name)
+	n := binary.BigEndian.Uint64(sum(string(key), string(asks)))
+	return 1 + int64(n%math.MaxInt64)
 }
 
 // Namespaced is an input that names a namespace. In is one.

@@ -126,9 +126,26 @@ func (k *keyedCall) end(ctx context.Context, out any, failed error) {
 
 // isRefusal reports whether an error says that nothing has happened.
 func isRefusal(err error) bool {
+	if _, has := errors.AsType[*happenedError](err); has {
+		return false
+	}
 	p := problem.Of(err)
 	return p.Status < http.StatusInternalServerError || p.Code == problem.Busy || p.Code == problem.DatabaseReadOnly
 }
+
+// Happened says of an error, or nil, that it came after something of the request has happened. A
+// handler that does more than one transaction says so: otherwise a request with a key would be
+// forgotten, and its repeat would do again what was done.
+func Happened(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &happenedError{err}
+}
+
+type happenedError struct{ error }
+
+func (e *happenedError) Unwrap() error { return e.error }
 
 // answered is the answer of a request, as it is kept. As the error of a call it is what is answered
 // again.

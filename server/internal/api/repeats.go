@@ -17,7 +17,8 @@ const (
 	// Once: it is noted that the request has begun, and what it was answered. If the server dies in
 	// between it is not known whether it has happened, and a repeated one is refused.
 	Once Repeat = iota
-	// Again is Once for what does nothing the second time: a repeated request is done again then.
+	// Again is Once for what does nothing the second time, or has a name for it that is that of the
+	// request: a repeated one is done again then, and also if it has failed midway.
 	Again
 	// InCommit: what the request does is stored together with its answer. Its handler makes one
 	// enqueue, or sends one message.
@@ -37,8 +38,8 @@ var repeats = map[Repeat][]string{
 	Again: {
 		"attribute-declare", "batch-cancel", "batch-close", "event-off", "event-on",
 		"job-cancel", "job-pause", "job-resume", "job-skip", "job-tag", "job-terminate", "limit-drain", "limit-reset", "limit-resume",
-		"node-drain", "node-quiet", "node-resume", "operation-cancel", "queue-pause", "queue-rest", "queue-resume", "schedule-pause",
-		"schedule-preview", "schedule-resume",
+		"node-drain", "node-quiet", "node-resume", "operation-cancel", "queue-pause", "queue-rest", "queue-resume",
+		"schedule-backfill", "schedule-pause", "schedule-preview", "schedule-resume",
 	},
 	Named: {"schedule-backfill", "update-call"},
 }

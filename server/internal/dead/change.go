@@ -69,7 +69,10 @@ func (d *DeadChange) run(
 	})
 	v.Done, v.Failed, v.Complete = report.Done, report.Failed, err == nil
 	if err != nil && (working.Err() == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
-		return nil, problem.At("", err)
+		if err = problem.At("", err); report.Done > 0 {
+			err = api.Happened(err)
+		}
+		return nil, err
 	}
 	return &api.Body[DeadChanged]{Body: v}, nil
 }

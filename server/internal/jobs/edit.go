@@ -136,7 +136,8 @@ func startOver(ctx context.Context, c *api.Call, in *startOverIn) (*api.Body[vie
 	if err != nil {
 		return nil, err
 	}
-	return getJob(ctx, c, &in.OfJob)
+	out, err := getJob(ctx, c, &in.OfJob)
+	return out, api.Happened(err)
 }
 
 type completeIn struct {

@@ -240,6 +240,9 @@ func backfill(ctx context.Context, c *api.Call, in *scheduleBackfillIn) (*api.Bo
 		}
 		return &api.Body[views.Backfill]{Body: views.PlannedBackfill(c.Client.Namespace(), in.Schedule, n, more, first)}, nil
 	}
+	if r.Number == 0 {
+		r.Number = c.RequestNumber() // what was cut off goes on when it is repeated
+	}
 	done, err := schedule.Backfill(ctx, c.Client, in.Schedule, r)
 	if err != nil {
 		return nil, problem.At("", err)
