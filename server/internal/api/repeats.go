@@ -41,7 +41,7 @@ var repeats = map[Repeat][]string{
 		"node-drain", "node-quiet", "node-resume", "operation-cancel", "queue-pause", "queue-rest", "queue-resume",
 		"schedule-backfill", "schedule-pause", "schedule-preview", "schedule-resume",
 	},
-	Named: {"schedule-backfill", "update-call"},
+	Named: {"update-call"},
 }
 
 // repeatOf is what an operation does with a repeated request. Those of workers say in their bodies

@@ -2,12 +2,9 @@ package schedules
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"net/http"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
@@ -230,9 +227,6 @@ func backfill(ctx context.Context, c *api.Call, in *scheduleBackfillIn) (*api.Bo
 		return nil, err
 	}
 	r := schedule.Range{From: b.From, To: b.To, AtOnce: b.AtOnce, Number: int64(b.Number)}
-	if name := c.RequestName(); r.Number == 0 && name != "" {
-		r.Number = numberOf(name, in.Schedule, b.From.UTC().String(), b.To.UTC().String())
-	}
 	if b.DryRun {
 		n, first, more, err := schedule.Preview(ctx, c.Client, in.Schedule, r, firstShown)
 		if err != nil {
@@ -248,12 +242,6 @@ func backfill(ctx context.Context, c *api.Call, in *scheduleBackfillIn) (*api.Bo
 		return nil, problem.At("", err)
 	}
 	return &api.Body[views.Backfill]{Body: views.NewBackfill(c.Client.Namespace(), in.Schedule, done)}, nil
-}
-
-// numberOf is the number of a backfill of which only a name is known.
-func numberOf(parts ...string) int64 {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return int64(binary.BigEndian.Uint64(sum[:8])>>1) | 1
 }
 
 func remove(ctx context.Context, c *api.Call, in *OfSchedule) (*struct{}, error) {
