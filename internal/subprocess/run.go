@@ -45,8 +45,14 @@ func (r *running) in(line []byte) (result json.RawMessage, err error, unheard bo
 	defer func() { r.process.released <- returned && !r.broken }()
 	result, err = r.play(line)
 	returned = true
-	unheard = r.unsent || r.process.unread >= len(line)
-	return result, err, unheard && r.broken && !r.spoken && r.process.runs > 0 && r.process.failed == nil && r.Err() == nil
+	return result, err, r.broken && !r.spoken && r.Err() == nil && r.process.endedWithout(line, r.unsent)
+}
+
+// endedWithout reports of a process that has ended whether it has not read a line, and would have
+// gone on had it wanted to.
+func (p *process) endedWithout(line []byte, unsent bool) bool {
+	<-p.exited
+	return p.runs > 0 && p.failed == nil && (unsent || p.unread >= len(line))
 }
 
 func lineOf(run *holdfast.Run, args json.RawMessage) runLine {
