@@ -81,14 +81,15 @@ func (l *benchLoad) until(jobs int64) <-chan struct{} {
 	return reached
 }
 
-// enqueue runs producers that enqueue one job at a time.
+// enqueue runs producers that enqueue one job at a time, and at least one each: a machine so slow
+// that the time is over before they begin still has something to show.
 func (l *benchLoad) enqueue(ctx context.Context, producers int, span time.Duration) (benchResult, error) {
 	began := time.Now()
 	each := make([][]time.Duration, producers)
 	errs := make(chan error, producers)
 	for i := range producers {
 		go func() {
-			for at := time.Now(); at.Sub(began) < span; {
+			for at := time.Now(); len(each[i]) == 0 || at.Sub(began) < span; {
 				if _, err := benchKind.Enqueue(ctx, l.client, benchArgs{Num: len(each[i])}); err != nil {
 					errs <- err
 					return
@@ -176,12 +177,12 @@ func (l *benchLoad) drain(ctx context.Context) (benchResult, error) {
 	return benchResult{jobs: jobs, took: took}, err
 }
 
-// steady enqueues in batches while a node runs, at most benchAhead ahead of it.
+// steady enqueues in batches while a node runs, at least one and at most benchAhead ahead of it.
 func (l *benchLoad) steady(ctx context.Context, span time.Duration) (benchResult, error) {
 	sent := 0
 	began := time.Now()
 	took, err := l.node(ctx, func(ctx context.Context) error {
-		for time.Since(began) < span {
+		for sent == 0 || time.Since(began) < span {
 			if err := l.await(ctx, max(sent+benchBatch-benchAhead, 0)); err != nil {
 				return err
 			}

@@ -3,8 +3,12 @@ package bench
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
 func TestPercentile(t *testing.T) {
@@ -36,5 +40,28 @@ func TestBenchFlags(t *testing.T) {
 		if got := fmt.Sprint(f.check()); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// TestNoTimeAtAll: whoever is late still measures one job, or one batch.
+func TestNoTimeAtAll(t *testing.T) {
+	t.Parallel()
+	client, err := holdfast.Open(t.Context(), sqlite.File(filepath.Join(t.TempDir(), "jobs.db")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close(t.Context()) }()
+	load, err := newBenchLoad(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := load.enqueue(t.Context(), 4, 0); err != nil || r.jobs != 4 || len(r.each) != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := load.drain(t.Context()); err != nil || r.jobs != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := load.steady(t.Context(), 0); err != nil || r.jobs != benchBatch {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
