@@ -3,6 +3,7 @@ package faulttest
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"testing"
 	"time"
@@ -48,11 +49,19 @@ func (m *machine) vanishAtCommit(t *testing.T, amongFirst int) {
 	t.Logf("it vanishes before commit %d", left)
 	m.fails = true
 	m.network.vanishBefore(func(sent []byte) bool {
-		if bytes.Contains(sent, []byte("commit")) {
-			left--
-		}
-		return left == 0
+		left -= commits(sent)
+		return left <= 0
 	})
+}
+
+// commits counts the commits in what a client sends: queries of one word, and bindings of the
+// prepared statement, which has the name that pgx gives to it. Its text is sent only as it is
+// prepared, once a connection.
+func commits(sent []byte) int {
+	digest := sha256.Sum256([]byte("COMMIT"))
+	prepared := fmt.Sprintf("\x00stmtcache_%x\x00", digest[:24])
+	query := []byte("Q\x00\x00\x00\x0bcommit\x00")
+	return bytes.Count(sent, []byte(prepared)) + bytes.Count(sent, query) + bytes.Count(sent, bytes.Replace(query, []byte("commit"), []byte("COMMIT"), 1))
 }
 
 // TestMachineThatVanishesInAStep lets a machine vanish inside of the transaction of a StepTx:
