@@ -23,6 +23,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/bench/internal/measure"
 	"github.com/holdfastdev/holdfast/bench/internal/ours"
+	"github.com/holdfastdev/holdfast/bench/internal/overhttp"
 	"github.com/holdfastdev/holdfast/bench/internal/rawpg"
 	"github.com/holdfastdev/holdfast/bench/internal/rawsqlite"
 	"github.com/holdfastdev/holdfast/bench/internal/river"
@@ -62,6 +63,7 @@ func start(ctx context.Context) int {
 func systems() []system.System {
 	return []system.System{
 		ours.System{},
+		overhttp.System{},
 		riverpg.System{Label: scenario.River, With: river.Best},
 		riverpg.System{Label: scenario.RiverDefault, With: river.Default},
 		perStore{rawpg.System{Label: scenario.Raw}, rawsqlite.System{Label: scenario.Raw}},

@@ -13,6 +13,7 @@ const (
 	RiverDefault = "river-default" // at its defaults
 	Raw          = "raw"           // jobs claimed row by row in batches; single writes and durable functions by group commit
 	RawOwner     = "raw-owner"     // a lane with one owner: no write for the claim
+	HTTP         = "http"          // Holdfast through its server, with workers and producers that speak JSON
 )
 
 // The sets of peers.
@@ -24,6 +25,7 @@ var (
 	inserters = map[string][]string{system.Postgres: {River, Raw}, system.SQLite: {River, Raw}}
 	rivers    = map[string][]string{system.Postgres: {River, RiverDefault}, system.SQLite: {River, RiverDefault}}
 	onlyRiver = map[string][]string{system.Postgres: {River}, system.SQLite: {River}}
+	onlyHTTP  = map[string][]string{system.Postgres: {HTTP}, system.SQLite: {HTTP}}
 	onlyRaw   = map[string][]string{system.Postgres: {Raw}, system.SQLite: {Raw}}
 )
 
@@ -138,10 +140,29 @@ func All() []Scenario {
 		},
 	)
 	list = append(list, watchingScenarios()...)
+	list = append(list, throughServer()...)
 	list = append(list, troubles()...)
 	for i := range list {
 		list[i].Parts = max(list[i].Parts, 1)
 		list[i].Variant = variants[list[i].Name]
+	}
+	return list
+}
+
+// throughServer compares Holdfast with itself behind its server.
+func throughServer() []Scenario {
+	list := []Scenario{
+		{Name: "http-single-64", Title: "insert one by one, 64 producers, as a library and over HTTP", measure: jobsPerSecond(), run: insert(64, 1)},
+		{Name: "http-batch", Title: "insert in batches of 1,000, 4 producers, as a library and over HTTP", measure: jobsPerSecond(), run: insert(4, 1000)},
+		{Name: "http-drain", Title: "drain no-op jobs by nodes and by workers over HTTP", measure: jobsPerSecond(), run: drain},
+		{Name: "http-steady", Title: "insert and drain at once, the same", measure: jobsPerSecond(), run: steady},
+		{
+			Name: "http-pickup", Title: "from the enqueue to the handler, 5,000 jobs a second, the same",
+			measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}}, run: pickup(5000),
+		},
+	}
+	for i := range list {
+		list[i].Peers = onlyHTTP
 	}
 	return list
 }
