@@ -38,7 +38,8 @@ type Committer struct {
 	working atomic.Int64 // workers that have not ended
 	workers sync.WaitGroup
 
-	unencoded atomic.Pointer[store.EncodeError] // why the last batch was not even sent; nil: it was
+	elsewhere atomic.Pointer[[]func([]*store.Enqueue) *Starting] // see ReserveElsewhere
+	unencoded atomic.Pointer[store.EncodeError]                  // why the last batch was not even sent; nil: it was
 }
 
 // Parts are the dependencies of a committer.
@@ -288,6 +289,33 @@ func (c *Committer) serve(w *worker) {
 	}
 }
 
+// ReserveElsewhere lets reserve be asked for room where Parts.Reserve has none: that of nodes which
+// are not of this process, and whose calls it makes for them. What it reserves for is claimed as by
+// a node of this process.
+func (c *Committer) ReserveElsewhere(reserve func([]*store.Enqueue) *Starting) {
+	for {
+		before := c.elsewhere.Load()
+		all := []func([]*store.Enqueue) *Starting{reserve}
+		if before != nil {
+			all = append(all, *before...)
+		}
+		if c.elsewhere.CompareAndSwap(before, &all) {
+			return
+		}
+	}
+}
+
+// reserve asks the nodes of this process, and then others.
+func (c *Committer) reserve(enqueues []*store.Enqueue) *Starting {
+	starting := c.Reserve(enqueues)
+	if others := c.elsewhere.Load(); others != nil {
+		for i := 0; i < len(*others) && starting == nil; i++ {
+			starting = (*others)[i](enqueues)
+		}
+	}
+	return starting
+}
+
 // tryOps commits ops as one batch. It returns those to be retried, and unsettled if the jobs of
 // some of these may have started. Only the main worker starts jobs, because that locks the row of
 // the node.
@@ -299,7 +327,7 @@ func (c *Committer) tryOps(w *worker, ops []*op, starting *Starting) (again []*o
 	}
 	batch := assemble(ops)
 	if starting == nil && w.backlog == c.main && mayStart(w.portion, ops, batch) {
-		starting = c.Reserve(startable(batch.Enqueues))
+		starting = c.reserve(startable(batch.Enqueues))
 	}
 	if starting != nil {
 		batch.Start = starting.Start

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"errors"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -15,6 +16,24 @@ type Starting struct {
 
 	lost    bool // an answer was lost: the jobs may have started
 	settled bool
+}
+
+// Startable are the first enqueues that a node could start which has room for so many, of those
+// that it serves, and are marked so. It stops at the first that must wait for a claim, so that jobs
+// start in order.
+func Startable(enqueues []*store.Enqueue, now time.Time, most int, serves func(*store.Enqueue) bool) (jobs []*store.Enqueue) {
+	for _, q := range enqueues {
+		if !serves(q) || q.Job.RunAt.After(now) || q.Job.RunAt.IsZero() && q.Delay > 0 {
+			continue
+		}
+		q.Start = true
+		if !q.MayStart() || len(jobs) == most {
+			q.Start = false
+			break
+		}
+		jobs = append(jobs, q)
+	}
+	return jobs
 }
 
 // settle calls Settle. A nil Starting has nothing to settle.

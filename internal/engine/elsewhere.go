@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
@@ -16,6 +17,11 @@ func (e *Engine) Settings() NodeConfig { return e.cfg.Node }
 
 // MaxJournal is how much a run may remember.
 func (e *Engine) MaxJournal() replay.JournalLimit { return e.cfg.MaxJournal }
+
+// StartElsewhere lets jobs start on such nodes: see commit.Committer.
+func (e *Engine) StartElsewhere(reserve func([]*store.Enqueue) *commit.Starting) {
+	e.commit.ReserveElsewhere(reserve)
+}
 
 // Settle commits units of runs, and returns when it is known what became of all of them: each says
 // so itself, by its operations' errors, and one that could not be committed by the error of its

@@ -17,21 +17,9 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *commit.Starting {
 	if s.closed || !n.slots.MayStart(now) {
 		return nil
 	}
-	var jobs []*store.Enqueue
-	for _, q := range enqueues {
-		if q.Job.Namespace != n.runner.namespace || !n.slots.Serves(q.Job.Queue) || !slices.Contains(n.kinds, q.Job.Kind) {
-			continue // not for this node
-		}
-		if q.Job.RunAt.After(now) || q.Job.RunAt.IsZero() && q.Delay > 0 {
-			continue
-		}
-		q.Start = true
-		if !q.MayStart() {
-			q.Start = false
-			break
-		}
-		jobs = append(jobs, q)
-	}
+	jobs := commit.Startable(enqueues, now, len(enqueues), func(q *store.Enqueue) bool {
+		return q.Job.Namespace == n.runner.namespace && n.slots.Serves(q.Job.Queue) && slices.Contains(n.kinds, q.Job.Kind)
+	})
 	room := n.slots.Reserve(jobs, now)
 	for _, q := range jobs[room:] {
 		q.Start = false

@@ -545,8 +545,8 @@ var layers = []layer{
 	{
 		pattern: "server/internal/workers",
 		imports: slices.Concat(ofServer, []string{
-			"internal/access", "internal/blocked", "internal/engine", "internal/journal", "internal/outcome", "internal/usercode", "internal/valid",
-			"server/internal/entries",
+			"internal/access", "internal/blocked", "internal/commit", "internal/engine", "internal/journal", "internal/outcome",
+			"internal/usercode", "internal/valid", "server/internal/entries",
 		}),
 		tests: slices.Concat(servers, []string{"maintain", "server", "store/sqlite", "store/postgres"}),
 	},

@@ -15,7 +15,9 @@ type listener func(ctx context.Context, client string, wake func(store.Wake)) er
 // there was something it wakes another one, and two if it has got all that it wanted: so many are
 // soon at work where there is much to do, and few claim in vain. It listens while polls wait.
 type hub struct {
-	listen listener
+	listen  listener
+	now     func() time.Time // of the database
+	changed func()           // is told of each change of a limit
 
 	mu      sync.Mutex
 	groups  map[string]*group
@@ -24,7 +26,15 @@ type hub struct {
 	over    chan struct{}      // closed when listening has ended
 }
 
-func newHub(listen listener) *hub { return &hub{listen: listen, groups: map[string]*group{}} }
+// offer is what a poll that waits could start.
+type offer struct {
+	want int
+	seq  int64 // the number of the first claim record
+}
+
+func newHub(listen listener, now func() time.Time, changed func()) *hub {
+	return &hub{listen: listen, now: now, changed: changed, groups: map[string]*group{}}
+}
 
 // group is the polls of workers that serve the same.
 type group struct {
@@ -42,6 +52,10 @@ type waiter struct {
 	woken chan struct{} // has a value: it is to claim
 	asked chan struct{} // has a value: people want something else of the worker
 	gives chan struct{} // has a value: it is to give back slots that it does not need
+
+	open    *offer               // what it could start now; nil: nothing
+	started chan []store.Claimed // what was started, or nothing, of an offer that was taken
+	taken   bool                 // a commit has taken its offer, and has not said what became of it
 }
 
 // enter lets a poll wait from now on. Call leave.
@@ -54,6 +68,7 @@ func (h *hub) enter(w *worker) *waiter {
 		h.groups[w.serves] = g
 	}
 	one := &waiter{hub: h, group: g, of: w, woken: make(chan struct{}, 1), asked: make(chan struct{}, 1), gives: make(chan struct{}, 1)}
+	one.started = make(chan []store.Claimed, 1)
 	g.polls[one] = true
 	h.waiting++
 	if h.stop == nil {
@@ -62,8 +77,9 @@ func (h *hub) enter(w *worker) *waiter {
 	return one
 }
 
-// begin begins to listen. h.mu is held.
+// begin begins to listen. What has changed before was not heard of. h.mu is held.
 func (h *hub) begin() {
+	h.changed()
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	h.stop, h.over = stop, over
@@ -166,6 +182,9 @@ func signal(c chan struct{}) {
 
 // heard takes in a wake-up. It does not block for long.
 func (h *hub) heard(w store.Wake) {
+	if w.Kind == store.WakeLimit || w.Kind == store.WakeAll {
+		h.changed()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range h.groups {

@@ -16,20 +16,21 @@ import (
 type limitCache struct {
 	store store.Store
 
-	mu   sync.Mutex
-	none map[string]time.Time // by what a worker serves: when it was seen that no limit concerns it
+	mu      sync.Mutex
+	seen    map[string]time.Time // by what a worker serves: when it was seen that no limit concerns it
+	changes int                  // how often limits have changed
 }
 
 const noneKept = time.Second
 
 // of are the limits in which jobs of the worker may count.
 func (l *limitCache) of(ctx context.Context, w *worker) (bound []store.Limit, err error) {
-	l.mu.Lock()
-	seen := l.none[w.serves]
-	l.mu.Unlock()
-	if time.Since(seen) < noneKept {
+	if l.none(w, noneKept) {
 		return nil, nil
 	}
+	l.mu.Lock()
+	changes := l.changes
+	l.mu.Unlock()
 	all, err := l.store.Limits(ctx, w.Namespace, "")
 	if err != nil {
 		return nil, err
@@ -44,11 +45,30 @@ func (l *limitCache) of(ctx context.Context, w *worker) (bound []store.Limit, er
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.none == nil || len(l.none) > 10_000 { // of workers that are gone
-		l.none = map[string]time.Time{}
+	if l.seen == nil || len(l.seen) > 10_000 { // of workers that are gone
+		l.seen = map[string]time.Time{}
 	}
-	l.none[w.serves] = time.Now()
+	if l.changes == changes {
+		l.seen[w.serves] = time.Now()
+	}
 	return nil, nil
+}
+
+// none reports whether it was seen in the last so long that no limit concerns the worker, and
+// nothing was heard of a change since.
+func (l *limitCache) none(w *worker, within time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seen, known := l.seen[w.serves]
+	return known && time.Since(seen) < within
+}
+
+// changed is called when a limit has changed.
+func (l *limitCache) changed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changes++
+	clear(l.seen)
 }
 
 // countsIn reports whether jobs that the worker claims may count in a limit. Claims see to limits

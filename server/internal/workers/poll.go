@@ -228,22 +228,12 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 			return nil, nil
 		}
 		timer.Reset(p.pause(left, due))
-		look = false
-		gives := false
-		select {
-		case <-ctx.Done():
-			return nil, nil // who has asked has gone, or has asked again
-		case <-p.Stopping:
-			return nil, nil
-		case <-waiter.woken:
-			look = true
-		case <-waiter.gives:
-			gives = true
-		case <-waiter.asked:
-			p.session.beatAt = time.Time{}
-		case <-timer.C:
-			look = due > 0 || waiter.isDue(p.every())
+		next, err := p.rest(ctx, waiter, timer.C, due > 0)
+		if err != nil || next.over || len(next.jobs) > 0 {
+			return next.jobs, err
 		}
+		look = next.look
+		gives := next.gives
 		if time.Since(p.session.beatAt) >= p.worker.Beat/2 {
 			if _, err := p.beat(ctx, store.HeldParams{}); err != nil {
 				return nil, err
@@ -261,9 +251,51 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 	}
 }
 
+// rested is what ended a rest.
+type rested struct {
+	jobs  []store.Claimed // they have started meanwhile
+	look  bool            // there may be something to claim
+	gives bool            // there may be slots to give back
+	over  bool            // the poll ends
+}
+
+// rest waits for a wake-up, or until the time is over, which may be that at which there is
+// something to claim. Meanwhile jobs may start.
+func (p *poll) rest(ctx context.Context, w *waiter, timer <-chan time.Time, due bool) (r rested, err error) {
+	if p.mayStart(ctx) {
+		w.offers(&offer{want: p.want, seq: p.next})
+	}
+	select {
+	case <-ctx.Done():
+		r.over = true // who has asked has gone, or has asked again
+	case <-p.Stopping:
+		r.over = true
+	case <-w.woken:
+		r.look = true
+	case <-w.gives:
+		r.gives = true
+	case <-w.asked:
+		p.session.beatAt = time.Time{}
+	case <-timer:
+		r.look = due || w.isDue(p.every())
+	}
+	if started, taken := w.withdraw(); taken {
+		p.next += claimRecords
+		r.look = true
+		r.jobs, err = p.admit(ctx, started)
+	}
+	return r, err
+}
+
 // mayClaim reports whether the poll may claim now.
 func (p *poll) mayClaim(ctx context.Context) bool {
 	return p.session.mode == store.NodeRuns && p.want > 0 && p.next < p.end && !p.isStopping() && ctx.Err() == nil
+}
+
+// mayStart reports whether jobs may start on the worker without a claim: nothing is known of limits
+// in which they would count.
+func (p *poll) mayStart(ctx context.Context) bool {
+	return p.mayClaim(ctx) && p.limits.none(p.worker, p.every()+noneKept)
 }
 
 // pause is how long the poll waits for a wake-up before it looks whether there is something to do.
