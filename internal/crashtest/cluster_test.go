@@ -16,7 +16,6 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/crashtest/process"
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
 // cluster is a database, the processes that work on it, and the file that they write to.
@@ -90,7 +89,13 @@ func (c *cluster) add() {
 
 func open(t *testing.T, database string) *holdfast.Client {
 	t.Helper()
-	source, err := dsn.Parse(database)
+	return openAs(t, &workerConfig{Database: database})
+}
+
+// openAs opens a client as workers of a configuration do.
+func openAs(t *testing.T, config *workerConfig) *holdfast.Client {
+	t.Helper()
+	source, err := sourceOf(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func newLoad(c *cluster, random *rand.Rand) *load {
 		cancels: map[holdfast.ID]request{}, retries: map[holdfast.ID]request{},
 	}
 	for i := range l.clients {
-		l.clients[i] = open(c.t, c.config.Database)
+		l.clients[i] = openAs(c.t, &c.config)
 	}
 	var err error
 	if l.caller, err = newCaller(c.config.Database); err != nil {

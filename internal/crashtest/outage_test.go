@@ -167,12 +167,16 @@ func (r *reader) verify(c *cluster, h history) {
 	}
 }
 
+// brisk are nodes of a database that goes away.
+func brisk(database string) workerConfig {
+	return workerConfig{Database: database, Slots: 8, Beat: 300 * time.Millisecond, Dead: 3 * time.Second, Outages: true}
+}
+
 // outlive has nodes work while something happens to the database in front of them, again and
 // again, and looks whether all that was confirmed is done, once for each lease.
-func outlive(t *testing.T, database string, times int, happens func(c *cluster, n int)) {
+func outlive(t *testing.T, config workerConfig, times int, happens func(c *cluster, n int)) {
 	t.Helper()
 	random := newRandom(t)
-	config := workerConfig{Database: database, Slots: 8, Beat: 300 * time.Millisecond, Dead: 3 * time.Second, Outages: true}
 	c := newCluster(t, config, 3)
 	l := newLoad(c, random())
 	c.joined()
@@ -210,7 +214,7 @@ func TestPoolerDies(t *testing.T) {
 	running := start()
 	t.Cleanup(func() { running.Kill() })
 	pooler.Answers(t)
-	outlive(t, pooler.URL, 4, func(c *cluster, n int) {
+	outlive(t, brisk(pooler.URL), 4, func(c *cluster, n int) {
 		running.Kill()
 		if n%2 == 1 {
 			c.end(n % len(c.workers))
@@ -232,7 +236,7 @@ func TestFailover(t *testing.T) {
 	primary := pgtest.Private(t)
 	standby := primary.Standby(t, "second")
 	primary.Set(t, "synchronous_standby_names", "second")
-	outlive(t, pgtest.Either(primary, standby), 1, func(*cluster, int) {
+	outlive(t, brisk(pgtest.Either(primary, standby)), 1, func(*cluster, int) {
 		if sync := primary.Query(t, "SELECT sync_state FROM pg_stat_replication"); sync != "sync" {
 			t.Fatalf("the standby is %q", sync)
 		}

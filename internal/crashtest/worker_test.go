@@ -14,7 +14,6 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
 // workerEnv makes the test binary a worker; its value is a workerConfig as JSON.
@@ -27,6 +26,7 @@ type workerConfig struct {
 	Talks    bool          `json:"talks"`   // it runs the jobs of TestLogs
 	Outages  bool          `json:"outages"` // the database goes away
 	Database string        `json:"database"`
+	Server   string        `json:"server"` // through which it is reached; "": directly
 	Effects  string        `json:"effects"`
 	Slots    int           `json:"slots"`
 	Beat     time.Duration `json:"beat"` // 0: the default lease settings
@@ -34,6 +34,10 @@ type workerConfig struct {
 }
 
 func TestMain(m *testing.M) {
+	if config := os.Getenv(serverEnv); config != "" {
+		fmt.Fprintln(os.Stderr, "server:", runServer(config))
+		os.Exit(1)
+	}
 	config := os.Getenv(workerEnv)
 	if config == "" {
 		os.Exit(runTests(m))
@@ -66,10 +70,12 @@ func runWorker(config string) error {
 	if w.file, err = os.OpenFile(w.Effects, os.O_WRONLY|os.O_APPEND, 0); err != nil {
 		return err
 	}
-	if w.caller, err = newCaller(w.Database); err != nil {
-		return err
+	if w.Server == "" {
+		if w.caller, err = newCaller(w.Database); err != nil {
+			return err
+		}
 	}
-	source, err := dsn.Parse(w.Database)
+	source, err := sourceOf(&w.workerConfig)
 	if err != nil {
 		return err
 	}
