@@ -126,10 +126,24 @@ func (t *Target) check() error {
 	if t.Timeout == 0 {
 		t.Timeout = DefaultTimeout
 	}
+	return t.checkHeaders()
+}
+
+// checkHeaders spells the names of the headers in one way, so that each is there once.
+func (t *Target) checkHeaders() error {
+	spelled := make(map[string]string, len(t.Headers))
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
 		if err := checkHeader(name, t.Headers[name]); err != nil {
 			return err
 		}
+		to := http.CanonicalHeaderKey(name)
+		if _, is := spelled[to]; is {
+			return invalid("the header %s is given twice", to)
+		}
+		spelled[to] = t.Headers[name]
+	}
+	if len(spelled) > 0 {
+		t.Headers = spelled
 	}
 	return nil
 }

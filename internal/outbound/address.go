@@ -21,10 +21,14 @@ func prefixes(texts ...string) (all []netip.Prefix) {
 	return all
 }
 
+// unicast are the only IPv6 addresses that are given out as public ones (RFC 3587): others may be
+// given a meaning, and be translated to what is not public.
+var unicast = netip.MustParsePrefix("2000::/3")
+
 // IsPublic reports whether an address is one that anybody reaches.
 func IsPublic(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	return a.IsValid() && a.IsGlobalUnicast() && !a.IsPrivate() && !within(a, special)
+	return a.IsValid() && a.IsGlobalUnicast() && !a.IsPrivate() && !within(a, special) && (a.Is4() || unicast.Contains(a))
 }
 
 // IsAllowed reports whether an address is public, or one of those that are allowed.
