@@ -60,13 +60,43 @@ func (n *node) handle(run *holdfast.Run, args json.RawMessage) (json.RawMessage,
 		run.Logger(nil).Info("the job waits", "reason", err)
 		return nil, holdfast.Snooze(againAfter)
 	}
+	for round := 1; ; round++ {
+		result, err := n.ask(run, e, args, round)
+		if _, is := errors.AsType[*calledBackError](err); !is {
+			return result, err
+		}
+		// A run that comes after that was retried by people, who want the endpoint to be asked
+		// again: so the journal tells which run has found the answer.
+		found, failed := holdfast.Step(run, "failed", func(context.Context) (int64, error) { return run.Lease().Number, nil })
+		if failed != nil {
+			return nil, failed
+		}
+		if found == run.Lease().Number {
+			return nil, holdfast.Fail(err)
+		}
+	}
+}
+
+// calledBackError is the error of a job whose endpoint has called back that it failed, or has not
+// called back.
+type calledBackError struct{ why error }
+
+func (e *calledBackError) Error() string { return e.why.Error() }
+func (e *calledBackError) Unwrap() error { return e.why }
+
+// ask sends a job, and waits for the callback if that is the answer.
+func (n *node) ask(run *holdfast.Run, e *endpoint.Push, args json.RawMessage, round int) (json.RawMessage, error) {
 	c, err := run.Callback("answer")
 	if err != nil {
 		return nil, err
 	}
+	id := run.ID().String()
+	if round > 1 {
+		id = fmt.Sprintf("%s.%d", id, round)
+	}
 	var retry time.Duration // as the receiver has said
 	got, err := holdfast.Step(run, "post", func(ctx context.Context) (a accepted, err error) {
-		a, retry, err = n.post(ctx, run, e, args, c.Token)
+		a, retry, err = n.post(ctx, run, e, args, id, c.Token)
 		return a, err
 	})
 	switch {
@@ -78,17 +108,17 @@ func (n *node) handle(run *holdfast.Run, args json.RawMessage) (json.RawMessage,
 	var result json.RawMessage
 	err = c.Wait(run, &result, holdfast.WaitAtMost(e.Callback))
 	if failed, is := errors.AsType[*holdfast.CallbackError](err); is {
-		return nil, holdfast.Fail(failed)
+		return nil, &calledBackError{failed}
 	}
 	if errors.Is(err, holdfast.ErrWaitTimeout) {
-		return nil, holdfast.Fail(fmt.Errorf("the endpoint answered 202, and did not call back within %v", e.Callback))
+		return nil, &calledBackError{fmt.Errorf("the endpoint answered 202, and did not call back within %v", e.Callback)}
 	}
 	return result, err
 }
 
 // post sends a job. With an error it tells when to try again, if the receiver has said so.
 func (n *node) post(
-	ctx context.Context, run *holdfast.Run, e *endpoint.Push, args json.RawMessage, token string,
+	ctx context.Context, run *holdfast.Run, e *endpoint.Push, args json.RawMessage, id, token string,
 ) (a accepted, retry time.Duration, err error) {
 	job := Job{
 		ID: run.ID().String(), Namespace: run.Client().Namespace(), Kind: run.Kind(), Queue: run.Queue(), Attempt: run.Attempt(),
@@ -108,7 +138,7 @@ func (n *node) post(
 		header.Set("Tracestate", o.TraceState)
 	}
 	got, err := send(ctx, n.http, &sent{
-		id: job.ID, target: &e.Target, secrets: endpoint.SecretsAt(e.Secrets, time.Now()), body: body, header: header,
+		id: id, target: &e.Target, secrets: endpoint.SecretsAt(e.Secrets, time.Now()), body: body, header: header,
 	})
 	if refused, is := errors.AsType[*outbound.RefusedError](err); is {
 		return a, 0, holdfast.Fail(fmt.Errorf("%s: %w", hostOf(&e.Target), refused))

@@ -1,6 +1,7 @@
 package push_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -98,6 +99,56 @@ func TestAccepted(t *testing.T) {
 		}
 		if n := len(r.all()); n != 3 {
 			s.Errorf("%d requests", n)
+		}
+	})
+}
+
+// TestAskedAgain: a job that was failed by its callback asks the endpoint again when it is retried,
+// with another token and as another message.
+func TestAskedAgain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, source store.Source) {
+		t.Helper()
+		r := receive(t, says(202, ""), says(202, ""), says(202, ""))
+		s := serve(t, source, loopback)
+		s.endpoint("slow", to(r.URL))
+		job := s.enqueue("slow", "1")
+		fails := func(got request) {
+			if err := s.client.FailCallback(t.Context(), got.job.Callback.Token, "no such address"); err != nil {
+				s.Fatal(err)
+			}
+			if said := s.wantFailure(job); !strings.Contains(said, "no such address") {
+				s.Errorf("failed by its callback: %s", said)
+			}
+		}
+		first := r.next(s)
+		fails(first)
+		retry := func() request {
+			if _, err := s.client.Retry(t.Context(), "", job.ID); err != nil {
+				s.Fatal(err)
+			}
+			return r.next(s)
+		}
+		second := retry()
+		fails(second)
+		third := retry()
+		if err := s.client.CompleteCallback(t.Context(), third.job.Callback.Token, 3); err != nil {
+			s.Fatal(err)
+		}
+		s.wantResult(job, "3")
+		for i, got := range []request{first, second, third} {
+			want := job.ID.String()
+			if i > 0 {
+				want = fmt.Sprintf("%s.%d", want, i+1)
+			}
+			if id := got.header.Get("Webhook-Id"); id != want || got.job.ID != job.ID.String() {
+				t.Errorf("request %d has the id %s", i+1, id)
+			}
+			for _, other := range []request{first, second, third}[:i] {
+				if got.job.Callback.Token == other.job.Callback.Token {
+					t.Error("two requests have one token")
+				}
+			}
 		}
 	})
 }
