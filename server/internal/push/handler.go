@@ -65,8 +65,9 @@ func (n *node) handle(run *holdfast.Run, args json.RawMessage) (json.RawMessage,
 		if _, is := errors.AsType[*calledBackError](err); !is {
 			return result, err
 		}
-		// A run that comes after that was retried by people, who want the endpoint to be asked
-		// again: so the journal tells which run has found the answer.
+		// Who retries the job wants the endpoint to be asked again: so the journal tells which run
+		// has found the answer, and another one asks again. So does the next run if this one dies
+		// before its end is stored.
 		found, failed := holdfast.Step(run, "failed", func(context.Context) (int64, error) { return run.Lease().Number, nil })
 		if failed != nil {
 			return nil, failed
