@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -109,14 +110,14 @@ func serve(t *testing.T, config workerConfig, count int, random *rand.Rand) *ser
 		open.Wait()
 	})
 	s.c = prepare(t, config)
-	dir, err := os.MkdirTemp("", "servers") // names of sockets are short
+	dir, err := os.MkdirTemp("", "servers") //nolint:usetesting // that of the test is too long for the name of a socket
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	for i := range count {
 		s.places = append(s.places, &worker{})
-		s.sockets = append(s.sockets, filepath.Join(dir, fmt.Sprint(i)))
+		s.sockets = append(s.sockets, filepath.Join(dir, strconv.Itoa(i)))
 		s.start(i)
 	}
 	t.Cleanup(func() {

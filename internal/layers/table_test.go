@@ -257,7 +257,10 @@ var layers = []layer{
 	{pattern: "internal/sqlitetest", imports: []string{"store/sqlite"}},
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/saidonce"},
-	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{".", "batch", "events", "joblog", "operation", "server", "server/access", "store/remote"})},
+	{
+		pattern: "internal/crashtest",
+		tests:   slices.Concat(support, []string{".", "batch", "events", "joblog", "operation", "server", "server/access", "store/remote"}),
+	},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{".", "hooks", "internal/access", "limit", "schedule"})},
 
 	{pattern: "hooks", imports: []string{"store"}, tests: slices.Concat(support, []string{"."})},

@@ -23,7 +23,8 @@ func TestAddresses(t *testing.T) {
 		"127.0.0.1": false, "127.8.8.8": false, "::1": false, "0.0.0.0": false, "::": false, "169.254.169.254": false, "fe80::1": false,
 		"10.0.0.1": false, "172.16.9.9": false, "192.168.1.1": false, "100.64.0.1": false, "fd00::1": false, "::ffff:127.0.0.1": false,
 		"::ffff:169.254.169.254": false, "::127.0.0.1": false, "64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2001:db8::1": false,
-		"4000::1": false, "::ffff:0:7f00:1": false, "224.0.0.1": false, "ff02::1": false, "255.255.255.255": false, "198.18.0.1": false, "fd00:ec2::254": false, "fe80::1%eth0": false,
+		"4000::1": false, "::ffff:0:7f00:1": false,
+		"224.0.0.1": false, "ff02::1": false, "255.255.255.255": false, "198.18.0.1": false, "fd00:ec2::254": false, "fe80::1%eth0": false,
 		"8.8.8.8": true, "2606:4700:4700::1111": true, "172.32.0.1": true, "::ffff:8.8.8.8": true,
 	} {
 		if got := outbound.IsPublic(netip.MustParseAddr(text)); got != public {

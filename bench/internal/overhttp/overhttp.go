@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -161,8 +162,8 @@ func (c *client) Close(ctx context.Context) error {
 	if c.caller != nil {
 		c.http.CloseIdleConnections()
 	}
-	for i := len(c.ends) - 1; i >= 0; i-- {
-		errs = append(errs, c.ends[i](ctx))
+	for _, end := range slices.Backward(c.ends) {
+		errs = append(errs, end(ctx))
 	}
 	if c.server != nil {
 		errs = append(errs, c.server.Shutdown(ctx))

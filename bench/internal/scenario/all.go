@@ -152,8 +152,8 @@ func All() []Scenario {
 // throughServer compares Holdfast with itself behind its server.
 func throughServer() []Scenario {
 	list := []Scenario{
-		{Name: "http-single-64", Title: "insert one by one, 64 producers, as a library and over HTTP", measure: jobsPerSecond(), run: insert(64, 1)},
-		{Name: "http-batch", Title: "insert in batches of 1,000, 4 producers, as a library and over HTTP", measure: jobsPerSecond(), run: insert(4, 1000)},
+		{Name: "http-single-64", Title: "insert one by one, 64 producers, without and over HTTP", measure: jobsPerSecond(), run: insert(64, 1)},
+		{Name: "http-batch", Title: "insert in batches of 1,000, 4 producers, the same", measure: jobsPerSecond(), run: insert(4, 1000)},
 		{Name: "http-drain", Title: "drain no-op jobs by nodes and by workers over HTTP", measure: jobsPerSecond(), run: drain},
 		{Name: "http-steady", Title: "insert and drain at once, the same", measure: jobsPerSecond(), run: steady},
 		{

@@ -191,7 +191,9 @@ func (w *worker) cutOff(ctx context.Context, patience time.Duration, body job) (
 	default:
 		w.Errorf("a poll is answered %s: %s", response.Status, data)
 	}
-	var answer struct{ Jobs []job }
+	var answer struct {
+		Jobs []job `json:"jobs"`
+	}
 	if err := json.Unmarshal(data, &answer); err != nil {
 		w.Error(err)
 	}
