@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -37,10 +38,20 @@ type Delivered struct {
 var Deliveries = holdfast.NewKind[Delivery, Delivered](DeliveryKind, holdfast.Queue(DeliveryQueue),
 	holdfast.MaxAttempts(14), holdfast.Backoff(5*time.Second, 4*time.Hour))
 
+// AtOnce is the limit per key in which deliveries count, under the id of their webhook: one whose
+// receiver is slow does not hold up the others. Servers make it in each namespace that has
+// webhooks. What people set of it stays.
+var AtOnce = limit.New("holdfast.webhook", limit.PerKey(), limit.Capacity(20)) //nolint:gochecknoglobals // as kinds are
+
+// options are those of a delivery to a webhook.
+func options(webhook string) []holdfast.EnqueueOption {
+	return []holdfast.EnqueueOption{holdfast.Tags(webhook), limit.By(AtOnce.Name(), webhook)}
+}
+
 // Deliver is the job that tells a webhook of an event.
 func Deliver(e *Entry[Webhook], event string, m Message) holdfast.BatchItem {
-	return Deliveries.Item(Delivery{Webhook: e.Name, WebhookID: e.Set.ID, Event: event, Type: m.Type, Body: encode(m)},
-		holdfast.Tags(e.Set.ID))
+	d := Delivery{Webhook: e.Name, WebhookID: e.Set.ID, Event: event, Type: m.Type, Body: encode(m)}
+	return Deliveries.Item(d, options(d.WebhookID)...)
 }
 
 // SendTest enqueues a delivery that says that it is a test, and returns the id of its job.
@@ -63,7 +74,7 @@ func Redeliver(ctx context.Context, client *holdfast.Client, e *Entry[Webhook], 
 	if err != nil || d.WebhookID != e.Set.ID {
 		return holdfast.ID{}, fmt.Errorf("%w: job %s delivers nothing to the webhook %q", store.ErrNotFound, of, e.Name)
 	}
-	return enqueue(ctx, client, Deliveries.Item(d, holdfast.Tags(d.WebhookID)))
+	return enqueue(ctx, client, Deliveries.Item(d, options(d.WebhookID)...))
 }
 
 // ListDeliveries returns a page of the jobs that deliver to a webhook, the newest first.

@@ -91,6 +91,8 @@ func TestServer(t *testing.T) {
 	if a := ask(t, c, "GET", url+"/api/v1/jobs/"+id, longToken, ""); a.json["state"] != "cancelled" {
 		t.Errorf("%d %s", a.status, a.text)
 	}
+	// Its node may join after it listens.
+	until(t, "/readyz", func() bool { return ask(t, c, "GET", url+"/readyz", "", "").status == http.StatusOK })
 	for path, part := range map[string]string{
 		"/metrics": "go_goroutines", "/healthz": "ok", "/readyz": "ok", "/openapi.json": `"openapi": "3.1.0"`,
 	} {
@@ -195,10 +197,8 @@ func TestServerOfCallbacks(t *testing.T) {
 	if a := ask(t, c, "POST", url+"/api/v1/callbacks/hfc_none/complete", "", `{}`); a.status != http.StatusTooManyRequests {
 		t.Errorf("tokens can be tried without an end: %d", a.status)
 	}
-	for _, probe := range []string{"/healthz", "/readyz"} {
-		if a := ask(t, c, "GET", url+probe, "", ""); a.status != http.StatusOK {
-			t.Errorf("%s: %d", probe, a.status)
-		}
+	for _, probe := range []string{"/healthz", "/readyz"} { // its node may join after it listens
+		until(t, probe, func() bool { return ask(t, c, "GET", url+probe, "", "").status == http.StatusOK })
 	}
 	n.stop(t)
 }

@@ -432,7 +432,7 @@ var layers = []layer{
 	},
 	{pattern: "build", imports: []string{".", "internal/access", "internal/builds", "store"}, tests: support},
 	{pattern: "apikey", imports: []string{".", "internal/access", "store"}, tests: support},
-	{pattern: "endpoint", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},
+	{pattern: "endpoint", imports: []string{".", "internal/access", "internal/valid", "limit", "store"}, tests: support},
 	{pattern: "internal/outbound"},
 	{pattern: "namespace", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "retention", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: support},
@@ -562,7 +562,7 @@ var layers = []layer{
 		pattern: "server/internal/push",
 		imports: []string{
 			".", "endpoint", "internal/access", "internal/engine", "internal/outbound", "internal/relay", "internal/supervise", "internal/valid",
-			"store",
+			"limit", "store",
 		},
 		tests: slices.Concat(servers, []string{"events", "internal/pgtest", "store/sqlite", "store/postgres"}),
 	},

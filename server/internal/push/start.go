@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/endpoint"
+	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -62,7 +63,11 @@ func (p *starter) start(ctx context.Context, of part, s *settings) (*node, error
 		return nil, err
 	}
 	n.client = client
-	if err = n.register(); err == nil {
+	err = n.register()
+	if err == nil && of.purpose == store.EndpointWebhook {
+		_, err = limit.Sync(ctx, client, endpoint.AtOnce)
+	}
+	if err == nil {
 		err = client.Start(context.WithoutCancel(ctx))
 	}
 	if err != nil {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,6 +126,38 @@ func TestWebhook(t *testing.T) {
 		if n := len(r.all()); n != 1 {
 			s.Errorf("told %d times", n)
 		}
+	})
+}
+
+// TestSlowReceiver: a webhook whose receiver does not answer has a part of the slots, and another
+// one is told of everything meanwhile.
+func TestSlowReceiver(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, source store.Source) {
+		t.Helper()
+		const jobs = 150 // more than a server has slots
+		s := serve(t, source, loopback)
+		released := make(chan struct{})
+		var release sync.Once
+		var busy, most atomic.Int64
+		slow := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+			n := busy.Add(1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			<-released
+			busy.Add(-1)
+		})
+		quick := receive(t, says(200, ""))
+		t.Cleanup(func() { release.Do(func() { close(released) }) }) // before the receivers end
+		s.webhook("slow", at(slow.URL, endpoint.Filter{}))
+		s.webhook("quick", at(quick.URL, endpoint.Filter{}))
+		ids := s.cancelled("mail", jobs)
+		s.wantTold(quick, ids)
+		if n := most.Load(); n > 20 {
+			t.Errorf("%d requests to the slow receiver at once", n)
+		}
+		release.Do(func() { close(released) })
+		s.wantTold(slow, ids)
 	})
 }
 
