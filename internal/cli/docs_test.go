@@ -17,6 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/racing"
+	"github.com/holdfastdev/holdfast/internal/vet"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -151,7 +152,7 @@ func TestReference(t *testing.T) {
 		views.Backfill{},
 		views.DeletedSchedule{},
 		views.Schema{},
-		views.Finding{},
+		vet.Finding{},
 		views.Bench{},
 		views.Version{},
 	} {

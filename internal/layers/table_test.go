@@ -253,6 +253,7 @@ var layers = []layer{
 	{pattern: "internal/layers"},
 	{pattern: "internal/terms"},
 	{pattern: "internal/vet/..."},
+	{pattern: "internal/vet/program", imports: []string{"internal/vet", "internal/cli/output"}},
 	{pattern: "internal/pgtest/..."},
 	{pattern: "internal/sqlitetest", imports: []string{"store/sqlite"}},
 	{pattern: "internal/crashtest/process"},
@@ -635,10 +636,11 @@ var layers = []layer{
 	{pattern: "internal/cli/bench", imports: append([]string{".", "store/dsn"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli",
-		imports: []string{".", "codec", "internal/cli/...", "internal/vet", "store", "store/dsn"},
-		tests:   slices.Concat(support, []string{"after", "archive", "describe", "internal/metrics", "limit", "schedule"}),
+		imports: []string{".", "codec", "internal/cli/...", "store", "store/dsn"},
+		tests:   slices.Concat(support, []string{"after", "archive", "describe", "internal/metrics", "internal/vet/...", "limit", "schedule"}),
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
+	{pattern: "cmd/holdfast-vet", imports: []string{"internal/vet/program"}},
 	{
 		pattern: "examples/...",
 		imports: []string{".", "holdfasttest/...", "store", "store/dsn", "store/postgres", "store/sqlite", "why"},
@@ -668,7 +670,7 @@ var restrictions = []restriction{
 	{"github.com/prometheus", []string{"internal/cli/listen"}, "a program chooses where its telemetry goes"},
 	{"go.opentelemetry.io", []string{"internal/cli/listen", "telemetry"}, "programs without telemetry do not link it"},
 	{"github.com/danielgtaylor/huma", []string{"server/internal/api"}, "only the server has an HTTP API"},
-	{"golang.org/x/tools", []string{"internal/vet/..."}, "only holdfast vet looks at source"},
+	{"golang.org/x/tools", []string{"internal/vet/..."}, "only holdfast-vet looks at source"},
 	{"modernc.org", []string{"examples/...", "store/sqlite/..."}, "a program links only the databases that it names"},
 	{"zombiezen.com", []string{"store/sqlite/internal/db"}, "one package speaks to SQLite"},
 

@@ -1,5 +1,5 @@
-// Package vet reports code in durable functions that cannot be replayed: "holdfast vet" is its
-// command.
+// Package vet reports code in durable functions that cannot be replayed. The program holdfast-vet,
+// which "holdfast vet" runs, is made of it.
 //
 // A durable function is replayed from its beginning after every wait and every restart, and its
 // durable operations return what they returned the first time. So everything that decides which

@@ -17,9 +17,10 @@ import (
 
 // Finding is a mistake in a durable function.
 type Finding struct {
-	File         string // relative to Params.Dir if it is below that
-	Line, Column int
-	Message      string
+	File    string `json:"file"` // relative to Params.Dir if it is below that
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
 }
 
 // Params selects what to check.

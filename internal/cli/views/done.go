@@ -119,14 +119,6 @@ func NewSchema(source store.Source, s store.Schema) Schema {
 	return Schema{Database: source.String(), Version: s.Version, Latest: s.Latest, Current: s.Version == s.Latest, Served: s.IsServed()}
 }
 
-// Finding is a mistake in a durable function.
-type Finding struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"`
-	Column  int    `json:"column"`
-	Message string `json:"message"`
-}
-
 // Bench is a measurement.
 type Bench struct {
 	Scenario  string   `json:"scenario"`

@@ -185,7 +185,6 @@ func samples() []sample {
 		{value: DeletedRetention{Name: "audit", Deleted: true}},
 		{value: NewRemoved(removed), list: RemovedHeader, row: func() []string { return RemovedRow(removed) }},
 		{value: Schema{Database: "sqlite:holdfast.db", Version: 3, Latest: 7}},
-		{value: Finding{File: "a/b.go", Line: 3, Column: 7, Message: "time.Now in a durable function"}, list: []string{"-"}},
 		{value: Version{Version: "v1.2.3", Go: "go1.26", Platform: "linux/amd64"}},
 	}
 }
