@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/bulk"
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/relay"
 	"github.com/holdfastdev/holdfast/internal/runlog"
 	"github.com/holdfastdev/holdfast/internal/sealed"
@@ -46,6 +47,9 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 			s.enqueue.After = append(slices.Clip(s.enqueue.After), on...)
 			return nil
 		})
+	}
+	access.CallbackRules = func(rules *journal.Rules, refused error) any {
+		return callbackOption(func(s *callbackSpec) { s.rules, s.refused = rules, refused })
 	}
 	access.KeepLogs = func(c runlog.Config) any {
 		return option(func(s *settings) error {

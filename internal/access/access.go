@@ -14,6 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/hooks"
 	"github.com/holdfastdev/holdfast/internal/bulk"
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/observer"
 	"github.com/holdfastdev/holdfast/internal/relay"
 	"github.com/holdfastdev/holdfast/internal/runlog"
@@ -57,6 +58,9 @@ type EnqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(
 // AroundEnqueues returns a holdfast.Option with a rule: WithEnqueueMiddleware of what makes
 // returns, which gets the client's store and the rules of all such options, and is called once.
 var AroundEnqueues func(rule any, makes func(st store.Store, rules []any) EnqueueMiddleware) any
+
+// CallbackRules returns a holdfast.CallbackOption: the rules of a callback, or why they are none.
+var CallbackRules func(rules *journal.Rules, refused error) any
 
 // KeepLogs returns a holdfast.Option that says what is kept of what runs log.
 var KeepLogs func(c runlog.Config) any

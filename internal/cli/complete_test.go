@@ -141,6 +141,7 @@ func TestCompletions(t *testing.T) {
 		{"worker --log-level ", []string{"debug", "info", "warn", "error"}},
 		{"dev --log-format ", []string{"short", "text", "json"}},
 		{"callback complete ", nil},
+		{"callback answer ", nil},
 		{"signal send " + job + " ", nil},
 		{"help job w", []string{"wait", "why"}},
 		{"help job wait ", nil},

@@ -26,7 +26,7 @@ var changing = strings.Fields(`
 	key/create key/revoke namespace/create namespace/delete batch/create batch/add batch/close batch/cancel operation/cancel
 	dead/redrive dead/move dead/purge event/on event/off node/quiet node/drain node/resume
 	maintain/all maintain/rescue maintain/promote maintain/schedules maintain/settle maintain/retain maintain/node
-	signal/send update/call callback/complete callback/fail callback/heartbeat migrate/up migrate/reset
+	signal/send update/call callback/answer callback/complete callback/fail callback/heartbeat migrate/up migrate/reset
 	endpoint/create endpoint/update endpoint/rotate endpoint/delete
 	webhook/create webhook/update webhook/rotate webhook/delete webhook/test webhook/redeliver
 	bench dev worker server mcp`)

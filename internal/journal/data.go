@@ -122,7 +122,18 @@ type Child struct {
 
 // Callback is the data of an EntryCallback.
 type Callback struct {
-	Name string `json:"name"`
+	Name  string `json:"name"`
+	Rules *Rules `json:"rules,omitempty"` // nil: none
+}
+
+// Rules decide what becomes of a callback by what its outside system sends: expressions of package
+// rules, and what is done if they do not decide.
+type Rules struct {
+	Filter     string `json:"filter,omitempty"`
+	OnComplete string `json:"on_complete,omitempty"`
+	OnFail     string `json:"on_fail,omitempty"`
+	Transform  string `json:"transform,omitempty"`
+	Default    string `json:"default,omitempty"`
 }
 
 // Closing is the data of an EntryClosing: the end that was decided, and the paths of the

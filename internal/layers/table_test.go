@@ -382,7 +382,8 @@ var layers = []layer{
 	{
 		pattern: "internal/access",
 		imports: []string{
-			"hooks", "internal/bulk", "internal/engine", "internal/observer", "internal/relay", "internal/runlog", "internal/timed", "store",
+			"hooks", "internal/bulk", "internal/engine", "internal/journal", "internal/observer", "internal/relay", "internal/runlog",
+			"internal/timed", "store",
 		},
 	},
 	{
@@ -444,6 +445,7 @@ var layers = []layer{
 		imports: []string{".", "internal/access", "internal/duty", "internal/engine"},
 		tests:   append([]string{"schedule"}, support...),
 	},
+	{pattern: "rules", imports: []string{".", "internal/access", "internal/expr", "internal/journal", "store"}, tests: support},
 	{pattern: "fair", imports: []string{".", "internal/access"}, tests: support},
 	{pattern: "batch", imports: []string{".", "internal/access", "internal/valid", "store"}, tests: slices.Concat(support, []string{"after"})},
 	{
@@ -479,6 +481,7 @@ var layers = []layer{
 	},
 
 	{pattern: "internal/query", imports: []string{"store"}},
+	{pattern: "internal/expr", imports: []string{"store"}},
 	{pattern: "clients", tests: []string{"internal/pgtest", "internal/racing"}},
 	{pattern: "server/access", imports: []string{"apikey"}, tests: support},
 	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
@@ -538,11 +541,11 @@ var layers = []layer{
 		tests:   servers,
 	},
 	{pattern: "server/internal/batches", imports: slices.Concat(ofServer, []string{"batch", "server/internal/jobs"}), tests: servers},
-	{pattern: "server/internal/messages", imports: ofServer, tests: slices.Concat(servers, []string{"server"})},
+	{pattern: "server/internal/messages", imports: append([]string{"rules"}, ofServer...), tests: slices.Concat(servers, []string{"server"})},
 	{
 		pattern: "server/internal/entries",
 		imports: slices.Concat(ofServer, []string{
-			"internal/access", "internal/journal", "internal/usercode", "internal/valid", "server/internal/jobs",
+			"internal/access", "internal/journal", "internal/usercode", "internal/valid", "rules", "server/internal/jobs",
 		}),
 		tests: servers,
 	},
@@ -595,7 +598,7 @@ var layers = []layer{
 		pattern: "internal/cli/jobs",
 		imports: slices.Concat(ofVerbs, []string{
 			".", "after", "batch", "events", "fair", "internal/builtin", "internal/cli/joblogs", "internal/cli/operations",
-			"limit", "operation", "store", "why",
+			"limit", "operation", "rules", "store", "why",
 		}),
 		tests: support,
 	},
@@ -637,7 +640,7 @@ var layers = []layer{
 	{
 		pattern: "internal/cli",
 		imports: []string{".", "codec", "internal/cli/...", "store", "store/dsn"},
-		tests:   slices.Concat(support, []string{"after", "archive", "describe", "internal/metrics", "internal/vet/...", "limit", "schedule"}),
+		tests:   slices.Concat(support, []string{"after", "archive", "describe", "internal/metrics", "internal/vet/...", "limit", "rules", "schedule"}),
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
 	{pattern: "cmd/holdfast-vet", imports: []string{"internal/vet/program"}},
@@ -669,6 +672,7 @@ var restrictions = []restriction{
 	{"go.opentelemetry.io/otel/exporters", []string{"internal/cli/listen"}, "a program chooses where its telemetry goes"},
 	{"github.com/prometheus", []string{"internal/cli/listen"}, "a program chooses where its telemetry goes"},
 	{"go.opentelemetry.io", []string{"internal/cli/listen", "telemetry"}, "programs without telemetry do not link it"},
+	{"cel.dev", []string{"internal/expr"}, "one package evaluates expressions"},
 	{"github.com/danielgtaylor/huma", []string{"server/internal/api"}, "only the server has an HTTP API"},
 	{"golang.org/x/tools", []string{"internal/vet/..."}, "only holdfast-vet looks at source"},
 	{"modernc.org", []string{"examples/...", "store/sqlite/..."}, "a program links only the databases that it names"},

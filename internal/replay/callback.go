@@ -6,8 +6,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// OpenCallback makes a token that an outside system can answer to. It is durable when this returns.
-func (s *Strand) OpenCallback(name string) (*await.Callback, error) {
+// OpenCallback makes a token that an outside system can answer to. It is durable when this returns,
+// and so are the rules for its answer, if there are any: those of the code count when it is made,
+// and never again. If they are refused, none is made.
+func (s *Strand) OpenCallback(name string, rules *journal.Rules, refused error) (*await.Callback, error) {
 	m, err := s.begin("run.Callback", name)
 	if err != nil {
 		return nil, err
@@ -23,11 +25,15 @@ func (s *Strand) OpenCallback(name string) (*await.Callback, error) {
 		return &await.Callback{Token: e.Name, Name: name, By: s.run}, nil
 	}
 	s.at(m, path, "", store.EntryCallback)
+	if refused != nil {
+		return nil, refused
+	}
 	if err := s.mayBegin(m); err != nil {
 		return nil, err
 	}
 	token := journal.NewToken(s.run.claimed.Job.ID)
-	m.Record(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: journal.Encode(journal.Callback{Name: name})})
+	data := journal.Encode(journal.Callback{Name: name, Rules: rules})
+	m.Record(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: data})
 	m.flush()
 	return &await.Callback{Token: token, Name: name, By: s.run}, nil
 }

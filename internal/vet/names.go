@@ -142,6 +142,7 @@ var replaced = map[string]instead{
 	library + ".Client.CompleteCallback":  {happensAgain, useStep},
 	library + ".Client.FailCallback":      {happensAgain, useStep},
 	library + ".Client.HeartbeatCallback": {happensAgain, useStep},
+	library + "/rules.Answer":             {happensAgain, useStep},
 	library + ".Client.Cancel":            {happensAgain, useStep},
 	library + ".Client.CancelTx":          {happensAgain, useStepTx},
 	library + ".Job.Cancel":               {happensAgain, useStep},

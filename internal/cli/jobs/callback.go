@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/rules"
 )
 
 func (a verbs) callbackCommand() *cobra.Command {
@@ -21,11 +22,36 @@ token identifies its job and can be answered once.`,
 		`  holdfast callback complete `+exampleToken+` '{"paid":true}'
   holdfast callback fail `+exampleToken+` --message "card refused"`)
 	callback.Aliases = []string{"callbacks"}
-	callback.AddCommand(a.callbackCompleteCommand(), a.callbackFailCommand(), a.callbackHeartbeatCommand())
+	callback.AddCommand(a.callbackAnswerCommand(), a.callbackCompleteCommand(), a.callbackFailCommand(), a.callbackHeartbeatCommand())
 	return callback
 }
 
 const exampleToken = "hfc_AZNtPnwqe1GaDj8dXI4rZJ_tUM0r9cVsQb1yWgkX2oE" //nolint:gosec // an example
+
+func (a verbs) callbackAnswerCommand() *cobra.Command {
+	var traced app.TraceFlag
+	cmd := &cobra.Command{
+		Use:   "answer TOKEN [PAYLOAD]",
+		Short: "Let the rules of a callback decide",
+		Long: `Send PAYLOAD to a callback, as an outside system does that knows nothing of its job. The rules of
+the callback decide whether that completes it, fails it, or is ignored; without rules it completes
+the callback. If the rules have no value for PAYLOAD, such as for a field that is not there, nothing
+is answered and the exit code is 1. PAYLOAD is JSON, @FILE, or - for standard input; the default is
+null.`,
+		Example: `  holdfast callback answer ` + exampleToken + ` '{"type":"charge.paid","id":7}'
+  holdfast callback answer ` + exampleToken + ` @event.json`,
+		Args:        arg.Takes(1, 2),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput),
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			return a.withAnswer(ctx, cmd, &traced, args, func(ctx context.Context, c *holdfast.Client, payload json.RawMessage) (string, error) {
+				outcome, err := rules.Answer(ctx, c, args[0], payload)
+				return string(outcome), err
+			})
+		}),
+	}
+	traced.AddTo(cmd, "answer")
+	return cmd
+}
 
 func (a verbs) callbackCompleteCommand() *cobra.Command {
 	var traced app.TraceFlag
@@ -39,28 +65,36 @@ the default is null.`,
 		Args:        arg.Takes(1, 2),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			token := args[0]
-			ctx, err := traced.InTrace(ctx, a.App, cmd)
-			if err != nil {
-				return err
-			}
-			if err := a.checkToken(ctx, token); err != nil {
-				return err
-			}
-			payload, err := a.readPayload(ctx, "PAYLOAD", args[1:])
-			if err != nil {
-				return err
-			}
-			if payload == nil {
-				payload = json.RawMessage("null")
-			}
-			return a.answer(ctx, token, "completed", func(client *holdfast.Client) error {
-				return client.CompleteCallback(ctx, token, payload)
+			return a.withAnswer(ctx, cmd, &traced, args, func(ctx context.Context, c *holdfast.Client, payload json.RawMessage) (string, error) {
+				return completed, c.CompleteCallback(ctx, args[0], payload)
 			})
 		}),
 	}
 	traced.AddTo(cmd, "answer")
 	return cmd
+}
+
+// withAnswer calls answer with the payload of a command line, TOKEN [PAYLOAD].
+func (a verbs) withAnswer(
+	ctx context.Context, cmd *cobra.Command, traced *app.TraceFlag, args []string,
+	answer func(ctx context.Context, client *holdfast.Client, payload json.RawMessage) (string, error),
+) error {
+	token := args[0]
+	ctx, err := traced.InTrace(ctx, a.App, cmd)
+	if err != nil {
+		return err
+	}
+	if err := a.checkToken(ctx, token); err != nil {
+		return err
+	}
+	payload, err := a.readPayload(ctx, "PAYLOAD", args[1:])
+	if err != nil {
+		return err
+	}
+	if payload == nil {
+		payload = json.RawMessage("null")
+	}
+	return a.answer(ctx, token, func(client *holdfast.Client) (string, error) { return answer(ctx, client, payload) })
 }
 
 func (a verbs) callbackFailCommand() *cobra.Command {
@@ -87,8 +121,8 @@ func (a verbs) callbackFailCommand() *cobra.Command {
 			if err := a.checkToken(ctx, token); err != nil {
 				return err
 			}
-			return a.answer(ctx, token, "failed", func(client *holdfast.Client) error {
-				return client.FailCallback(ctx, token, message)
+			return a.answer(ctx, token, func(client *holdfast.Client) (string, error) {
+				return failed, client.FailCallback(ctx, token, message)
 			})
 		}),
 	}
@@ -110,8 +144,8 @@ func (a verbs) callbackHeartbeatCommand() *cobra.Command {
 			if err := a.checkToken(ctx, token); err != nil {
 				return err
 			}
-			return a.answer(ctx, token, "heartbeat", func(client *holdfast.Client) error {
-				return client.HeartbeatCallback(ctx, token)
+			return a.answer(ctx, token, func(client *holdfast.Client) (string, error) {
+				return heartbeat, client.HeartbeatCallback(ctx, token)
 			})
 		}),
 	}
@@ -126,10 +160,18 @@ func (a verbs) checkToken(ctx context.Context, token string) error {
 	return err
 }
 
-// answer completes a callback and prints that.
-func (a verbs) answer(ctx context.Context, token, words string, answer func(*holdfast.Client) error) error {
+// What has become of a callback.
+const (
+	completed = string(rules.Completed)
+	failed    = string(rules.Failed)
+	ignored   = string(rules.Ignored)
+	heartbeat = "heartbeat"
+)
+
+// answer answers a callback and prints what has become of it.
+func (a verbs) answer(ctx context.Context, token string, answer func(*holdfast.Client) (string, error)) error {
 	return a.WithClient(ctx, func(client *holdfast.Client) error {
-		err := answer(client)
+		outcome, err := answer(client)
 		switch {
 		case errors.Is(err, holdfast.ErrNotFound):
 			return fmt.Errorf("no such callback: %s; its job may have been removed after its retention, or continued as new", token)
@@ -138,12 +180,15 @@ func (a verbs) answer(ctx context.Context, token, words string, answer func(*hol
 		case err != nil:
 			return err
 		}
-		return a.Object(views.Answered{Token: token, Answer: words}, func() {
-			if words == "heartbeat" {
+		return a.Object(views.Answered{Token: token, Answer: outcome}, func() {
+			switch outcome {
+			case heartbeat:
 				a.Printf("extended the time limit of the callback")
-				return
+			case ignored:
+				a.Printf("ignored the payload, as the rules of the callback say")
+			default:
+				a.Printf("%s the callback", outcome)
 			}
-			a.Printf("%s the callback", words)
 		})
 	})
 }

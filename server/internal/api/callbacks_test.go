@@ -43,18 +43,25 @@ func TestOnlyCallbacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := "http://localhost/api/v1/callbacks/" + <-tokens + "/complete"
-	ask := func(key string) int {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(`{"payload":"yes"}`))
+	path := "http://localhost/api/v1/callbacks/" + <-tokens
+	send := func(path, body, key string) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set(keyHeader, key)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
 		return w.Code
 	}
+	ask := func(key string) int { return send(path+"/complete", `{"payload":"yes"}`, key) }
+	if status := send(path, `{"not":"JSON`, "k0"); status != http.StatusBadRequest {
+		t.Errorf("what is not JSON is answered %d", status)
+	}
 	first, repeated, another := ask("k1"), ask("k1"), ask("k2")
 	if first != http.StatusOK || repeated != http.StatusOK || another != http.StatusConflict {
 		t.Errorf("answered %d, repeated %d, and for another request %d", first, repeated, another)
+	}
+	if status := send(path, `"no"`, "k3"); status != http.StatusConflict {
+		t.Errorf("an answer that is any JSON, after another one, is answered %d", status)
 	}
 	if got, err := job.Wait(t.Context()); err != nil || got != "yes" {
 		t.Errorf("%q, %v", got, err)

@@ -33,7 +33,8 @@ const (
 // others are Once.
 var repeats = map[Repeat][]string{
 	InCommit: {
-		"callback-complete", "callback-fail", "callback-heartbeat", "job-enqueue", "job-enqueue-batch", "signal-send", "signal-send-by-key",
+		"callback-answer", "callback-complete", "callback-fail", "callback-heartbeat", "job-enqueue", "job-enqueue-batch", "signal-send",
+		"signal-send-by-key",
 	},
 	Again: {
 		"attribute-declare", "batch-cancel", "batch-close", "event-off", "event-on",

@@ -86,8 +86,8 @@ func TestForged(t *testing.T) {
 			s.refused("a worker, "+what, post(admin, "/workers/"+token+"/leave", `{}`), "not_found", "invalid", "worker_gone")
 		}
 		for _, token := range []string{"hfc_x", "hfc_" + strings.Repeat("A", 60), nothing, "%00", lease, worker} {
-			for _, op := range []string{"complete", "fail", "heartbeat"} {
-				s.refused("a callback", post("", "/callbacks/"+token+"/"+op, `{"message":"x"}`), "not_found", "invalid", "malformed")
+			for _, op := range []string{"", "/complete", "/fail", "/heartbeat"} {
+				s.refused("a callback", post("", "/callbacks/"+token+op, `{"message":"x"}`), "not_found", "invalid", "malformed")
 			}
 		}
 		s.ok(post(admin, "/runs/"+lease+"/complete", `{"result":1}`))

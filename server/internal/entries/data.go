@@ -2,12 +2,14 @@ package entries
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/journal"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/internal/valid"
+	"github.com/holdfastdev/holdfast/rules"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -56,6 +58,9 @@ func (e *RunEntry) data(at string, kind store.EntryKind, now time.Time) ([]byte,
 		if err := valid.Name("callback", d.Name); err != nil {
 			return nil, problem.At(at+"/name", err)
 		}
+		if err := checkRules(at+"/rules", d.Rules); err != nil {
+			return nil, err
+		}
 		return journal.Encode(d), nil
 	default:
 		if len(e.Data) > 0 { // a child, whose data the server makes, and patched
@@ -63,6 +68,20 @@ func (e *RunEntry) data(at string, kind store.EntryKind, now time.Time) ([]byte,
 		}
 	}
 	return nil, nil
+}
+
+// checkRules refuses what are no rules of a callback, and says which one is wrong.
+func checkRules(at string, r *journal.Rules) error {
+	if r == nil {
+		return nil
+	}
+	err := rules.Callback{
+		Filter: r.Filter, OnComplete: r.OnComplete, OnFail: r.OnFail, Transform: r.Transform, Default: rules.Decision(r.Default),
+	}.Check()
+	if wrong, is := errors.AsType[*rules.Error](err); is {
+		at += "/" + wrong.Rule
+	}
+	return problem.At(at, err)
 }
 
 // into reads the data as an object.

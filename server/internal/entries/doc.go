@@ -15,6 +15,6 @@
 // # Imports
 //
 // Of ours, the root package, internal/access, internal/journal, internal/usercode, internal/valid,
-// store, and server/internal/api and server/internal/jobs (what is said of a child) with what these
-// stand on.
+// rules, store, and server/internal/api and server/internal/jobs (what is said of a child) with
+// what these stand on.
 package entries

@@ -2,9 +2,11 @@ package messages
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/rules"
 	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 )
@@ -18,6 +20,11 @@ func RegisterCallbacks(a *api.API) {
 			Summary: summary, About: about + " The token is the credential: no other one is needed.",
 		}
 	}
+	byRules := op("answer", "Answer a callback with whatever there is", `The body is any JSON. The callback's rules decide whether it completes the callback, fails
+it, or is ignored; without rules it completes it. If the rules have no value for it that is refused with callback_undecided, and
+the callback stays open. A callback is answered once: a second answer is a conflict.`)
+	byRules.Path, byRules.MaxBody = "/callbacks/{token}", rules.MaxSent
+	api.Register(a, byRules, answer)
 	api.Register(a, op("complete", "Complete a callback", "Its job goes on with the payload. A callback is answered once: a second answer is a conflict."), complete)
 	api.Register(a, op("fail", "Fail a callback", "Its job receives an error with the message, and decides what to do."), fail)
 	api.Register(a, op("heartbeat", "Extend the time limit of a callback", "The time within which the job expects an answer starts over."), beat)
@@ -51,6 +58,20 @@ func complete(ctx context.Context, c *api.Call, in *callbackCompleteIn) (*api.Bo
 		payload = in.Body.Payload
 	}
 	return answered(in.Token, "completed", c.Client.CompleteCallback(ctx, in.Token, payload))
+}
+
+type callbackAnswerIn struct {
+	OfCallback
+
+	Body api.Payload
+}
+
+func answer(ctx context.Context, c *api.Call, in *callbackAnswerIn) (*api.Body[views.Answered], error) {
+	outcome, err := rules.Answer(ctx, c.Client, in.Token, in.Body)
+	if undecided, is := errors.AsType[*rules.UndecidedError](err); is {
+		return nil, problem.New(problem.Undecided, undecided.Error())
+	}
+	return answered(in.Token, string(outcome), err)
 }
 
 type callbackFailIn struct {

@@ -3,8 +3,8 @@
 //
 // # Imports
 //
-// Of ours, the root package, store, internal/cli/views, and server/internal/api with what that
-// stands on.
+// Of ours, the root package, rules, store, internal/cli/views, and server/internal/api with what
+// that stands on.
 package messages
 
 import (

@@ -161,7 +161,7 @@ func TestPublic(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		"/callbacks/" + other + "/fail": 404, "/callbacks/x/fail": 422, "/jobs/" + unknown + "/signals": 401,
-		"/callbacks/" + hfc: 401, "/callbacks/" + hfc + "/fail/": 401, "/callbacks/../jobs": 401,
+		"/callbacks/" + other: 404, "/callbacks/x": 422, "/callbacks/" + hfc + "/": 401, "/callbacks/" + hfc + "/fail/": 401, "/callbacks/../jobs": 401,
 	} {
 		if got := status(post, path); got != want {
 			t.Errorf("%s is answered %d, not %d", path, got, want)

@@ -30,6 +30,7 @@ const (
 	LeaseLost        Code = "lease_lost"
 	WorkerGone       Code = "worker_gone"
 	JournalFull      Code = "journal_full"
+	Undecided        Code = "callback_undecided"
 	Changed          Code = "changed"
 	TooLarge         Code = "too_large"
 	MediaType        Code = "unsupported_media_type"
@@ -72,6 +73,7 @@ var codes = map[Code]meaning{
 	LeaseLost:        {http.StatusConflict, "The lease is not the job's live lease", false},
 	WorkerGone:       {http.StatusGone, "The worker was declared dead, or has left", false},
 	JournalFull:      {http.StatusConflict, "The job remembers all it may", false},
+	Undecided:        {http.StatusUnprocessableEntity, "The rules of the callback have no value for what was sent", false},
 	Changed:          {http.StatusPreconditionFailed, "It was changed meanwhile", false},
 	TooLarge:         {http.StatusRequestEntityTooLarge, "The request is too large", false},
 	MediaType:        {http.StatusUnsupportedMediaType, "The request is not application/json", false},

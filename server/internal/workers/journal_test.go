@@ -197,6 +197,46 @@ func TestAppendedTwice(t *testing.T) {
 	})
 }
 
+// TestRulesOfCallbacks: a callback of a worker has rules, which are checked when it is appended,
+// kept in the journal, and decide of what is sent, at any server.
+func TestRulesOfCallbacks(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, other *apitest.Server) {
+		w := register(s, order)
+		s.Enqueue(job{"kind": "order"})
+		r := w.takes()
+		callback := func(rules any) job {
+			return job{"kind": "callback", "path": "1", "data": job{"name": "bank", "rules": rules}}
+		}
+		for field, rules := range map[string]job{
+			"/on_complete": {"on_complete": "payload."}, "/filter": {"filter": "order.paid"}, "/default": {"default": "maybe"},
+			"/transform": {"transform": "payload.matches('a')"}, "/on_fail": {"on_fail": "1"},
+		} {
+			at := s.Refused(422, "invalid", post, run(r.job, "journal"), job{"after": 0, "entries": []job{callback(rules)}})
+			if at != "/entries/0/data/rules"+field {
+				s.Errorf("%v are refused at %s", rules, at)
+			}
+		}
+		s.Refused(422, "invalid", post, run(r.job, "journal"), job{"after": 0, "entries": []job{callback("payload")}})
+		made := r.appends(s, false, callback(job{"on_complete": "payload.paid", "transform": "payload.id", "unknown": 1}))
+		data, _ := made[0]["data"].(job)
+		kept, _ := data["rules"].(job)
+		if len(kept) != 2 || kept["on_complete"] != "payload.paid" || kept["transform"] != "payload.id" {
+			s.Errorf("the journal has the rules %v", kept)
+		}
+		path := "/callbacks/" + text(made[0], "name")
+		for sent, want := range map[string]string{`{"paid":false}`: "ignored", `{"paid":true,"id":7}`: "completed"} {
+			if a := other.OK(200, post, path, sent); a.JSON["answer"] != want {
+				s.Errorf("%s is answered %s", sent, a.Text)
+			}
+		}
+		message, _ := r.journal(s)["messages"].([]any)[0].(job)
+		if text(message, "kind") != "callback" || integer(message["data"]) != 7 {
+			s.Errorf("the answer is %v", message)
+		}
+	})
+}
+
 // TestAppendOfALostRun: what a run appends that is not the job's any more is refused, and leaves
 // nothing: no entry, no child and no signal.
 func TestAppendOfALostRun(t *testing.T) {

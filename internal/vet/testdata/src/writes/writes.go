@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/rules"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -66,7 +67,8 @@ func wrong(run *holdfast.Run, in string) (int, error) {
 	err16 := hf.ContinueAsNew(run, "", run.ID(), nil)           // want `^Client\.ContinueAsNew happens again`
 	_, err17 := hf.CallUpdate(run, run.ID(), "ask", nil)        // want `^Client\.CallUpdate happens again`
 	_, err18 := ask.Call(run, hf, run.ID(), in)                 // want `^Update\.Call happens again`
-	err16 = errors.Join(err13, err14, err15, err16, err17, err18)
+	_, err19 := rules.Answer(run, hf, in, nil)                  // want `^rules\.Answer happens again`
+	err16 = errors.Join(err13, err14, err15, err16, err17, err18, err19)
 	return 0, errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12, err16)
 }
 
