@@ -48,8 +48,9 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 			return nil
 		})
 	}
-	access.CallbackRules = func(rules *journal.Rules, refused error) any {
-		return callbackOption(func(s *callbackSpec) { s.rules, s.refused = rules, refused })
+	access.CallbackWith = func(run any, name string, rules *journal.Rules, refused error) (any, error) {
+		r, _ := run.(*Run)
+		return r.callback(name, rules, refused)
 	}
 	access.KeepLogs = func(c runlog.Config) any {
 		return option(func(s *settings) error {

@@ -20,37 +20,20 @@ type Callback struct {
 	message  *store.Message
 }
 
-// CallbackOption says more of a callback. Package rules has one: by what the outside system sends,
-// rules decide whether that is an answer, and which.
-type CallbackOption interface{ callback(*callbackSpec) }
+// Callback makes a callback, whose Token is durable when it returns. The name is for people. One by
+// whose answer rules decide is made by package rules.
+func (r *Run) Callback(name string) (*Callback, error) { return r.callback(name, nil, nil) }
 
-// callbackSpec is what options of a callback set.
-type callbackSpec struct {
-	rules   *journal.Rules
-	refused error // why there are none
-}
-
-type callbackOption func(*callbackSpec)
-
-func (o callbackOption) callback(s *callbackSpec) { o(s) }
-
-// Callback makes a callback, whose Token is durable when it returns. The name is for people. What
-// options say counts when the callback is made, and is remembered with it.
-func (r *Run) Callback(name string, opts ...CallbackOption) (*Callback, error) {
+// callback makes a callback with rules, which are remembered with it. With an error, of the rules,
+// it makes none that is not there yet.
+func (r *Run) callback(name string, rules *journal.Rules, refused error) (*Callback, error) {
 	if err := checkName("callback", name); err != nil {
 		return nil, err
 	}
-	var spec callbackSpec
-	for _, o := range opts {
-		if o == nil {
-			return nil, invalid("callback", "nil CallbackOption")
-		}
-		o.callback(&spec)
+	if refused != nil {
+		refused = fmt.Errorf("callback %q: %w", name, refused)
 	}
-	if spec.refused != nil {
-		spec.refused = fmt.Errorf("callback %q: %w", name, spec.refused)
-	}
-	c, err := r.strand.OpenCallback(name, spec.rules, spec.refused)
+	c, err := r.strand.OpenCallback(name, rules, refused)
 	if err != nil {
 		return nil, err
 	}

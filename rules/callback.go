@@ -121,13 +121,17 @@ func (c Callback) Check() error {
 	return err
 }
 
-// For gives a callback rules. If they cannot be compiled Run.Callback returns an *Error, and makes
-// none.
-func For(c Callback) holdfast.CallbackOption {
+// Open makes a callback with rules, as Run.Callback makes one without. If they cannot be compiled
+// it returns an *Error, and makes none.
+func Open(run *holdfast.Run, name string, c Callback) (*holdfast.Callback, error) {
 	kept := journal.Rules{
 		Filter: c.Filter, OnComplete: c.OnComplete, OnFail: c.OnFail, Transform: c.Transform, Default: string(c.Default),
 	}
-	return access.CallbackRules(&kept, c.Check()).(holdfast.CallbackOption) //nolint:errcheck // always one
+	made, err := access.CallbackWith(run, name, &kept, c.Check())
+	if err != nil {
+		return nil, err
+	}
+	return made.(*holdfast.Callback), nil //nolint:errcheck // always one
 }
 
 // rulesOf are the rules that a journal has kept.

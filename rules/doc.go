@@ -4,12 +4,12 @@
 // A foreign system posts what it likes to the URL of a callback, several times on the way to the
 // end, and knows nothing of complete and fail. Rules say what of it is an answer:
 //
-//	c, err := run.Callback("payment", rules.For(rules.Callback{
+//	c, err := rules.Open(run, "payment", rules.Callback{
 //		Filter:     `payload.type.startsWith("charge.")`,
 //		OnComplete: `payload.type == "charge.succeeded"`,
 //		OnFail:     `payload.type == "charge.failed"`,
 //		Transform:  `{"id": payload.data.id, "amount": payload.data.amount}`,
-//	}))
+//	})
 //
 // Expressions are those of CEL, the Common Expression Language, over one variable. Whatever is sent
 // with Answer, or posted to /callbacks/TOKEN of a server, is decided by the rules of the callback.

@@ -23,12 +23,12 @@ func Example() {
 	tokens := make(chan string, 2) // the handler runs again after the wait
 	order := holdfast.NewKind[string, string]("order")
 	err = order.Handle(hf, func(run *holdfast.Run, _ string) (string, error) {
-		c, err := run.Callback("payment", rules.For(rules.Callback{
+		c, err := rules.Open(run, "payment", rules.Callback{
 			Filter:     `payload.type.startsWith("charge.")`,
 			OnComplete: `payload.type == "charge.succeeded"`,
 			OnFail:     `payload.type == "charge.failed"`,
 			Transform:  `{"id": payload.charge.id, "cents": payload.charge.amount}`,
-		}))
+		})
 		if err != nil {
 			return "", err
 		}

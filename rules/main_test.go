@@ -74,7 +74,7 @@ var pay = holdfast.NewKind[string, string]("pay")
 // ends with the answer. What blocks is called before it waits.
 func handle(client *holdfast.Client, c rules.Callback, blocks func()) error {
 	return pay.Handle(client, func(run *holdfast.Run, _ string) (string, error) {
-		made, err := run.Callback("payment", rules.For(c))
+		made, err := rules.Open(run, "payment", c)
 		if err != nil {
 			return "", err
 		}

@@ -59,8 +59,8 @@ type EnqueueMiddleware = func(ctx context.Context, jobs []*store.Job, next func(
 // returns, which gets the client's store and the rules of all such options, and is called once.
 var AroundEnqueues func(rule any, makes func(st store.Store, rules []any) EnqueueMiddleware) any
 
-// CallbackRules returns a holdfast.CallbackOption: the rules of a callback, or why they are none.
-var CallbackRules func(rules *journal.Rules, refused error) any
+// CallbackWith makes a *holdfast.Callback of a *holdfast.Run with rules, or with why they are none.
+var CallbackWith func(run any, name string, rules *journal.Rules, refused error) (any, error)
 
 // KeepLogs returns a holdfast.Option that says what is kept of what runs log.
 var KeepLogs func(c runlog.Config) any

@@ -16,7 +16,7 @@ func TestCallbackAnswer(t *testing.T) {
 		pay := holdfast.NewKind[string, json.RawMessage]("pay")
 		s.serve(func(client *holdfast.Client) error {
 			return pay.Handle(client, func(run *holdfast.Run, _ string) (answer json.RawMessage, err error) {
-				c, err := run.Callback("payment", rules.For(rules.Callback{OnComplete: `payload.paid`, Transform: `payload.id`}))
+				c, err := rules.Open(run, "payment", rules.Callback{OnComplete: `payload.paid`, Transform: `payload.id`})
 				if err != nil {
 					return nil, err
 				}

@@ -16,11 +16,11 @@ func startPayments(s *apitest.Server) {
 	s.Helper()
 	pay := holdfast.NewKind[*rules.Callback, json.RawMessage]("pay")
 	err := pay.Handle(s.Client, func(run *holdfast.Run, by *rules.Callback) (answer json.RawMessage, err error) {
-		var opts []holdfast.CallbackOption
+		open := func() (*holdfast.Callback, error) { return run.Callback("payment") }
 		if by != nil {
-			opts = append(opts, rules.For(*by))
+			open = func() (*holdfast.Callback, error) { return rules.Open(run, "payment", *by) }
 		}
-		c, err := run.Callback("payment", opts...)
+		c, err := open()
 		if err != nil {
 			return nil, err
 		}

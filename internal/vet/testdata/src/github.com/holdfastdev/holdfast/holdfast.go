@@ -17,16 +17,15 @@ type Run struct{ context.Context }
 type ID = uuid.UUID
 
 type (
-	Client         struct{}
-	StepOption     interface{}
-	EnqueueOption  interface{}
-	HandleOption   interface{}
-	WaitOption     func() error
-	CallbackOption interface{}
-	Waitable       interface{ awaitable() }
-	FanOut         struct{ AtOnce int }
-	SendOption     interface{}
-	Fork           struct{ From string }
+	Client        struct{}
+	StepOption    interface{}
+	EnqueueOption interface{}
+	HandleOption  interface{}
+	WaitOption    func() error
+	Waitable      interface{ awaitable() }
+	FanOut        struct{ AtOnce int }
+	SendOption    interface{}
+	Fork          struct{ From string }
 
 	BatchItem     struct{}
 	EnqueueResult struct{}
@@ -152,7 +151,7 @@ func (r *Run) WaitUntil(what string, cond func() bool, opts ...WaitOption) error
 
 type Callback struct{ Token string }
 
-func (r *Run) Callback(name string, opts ...CallbackOption) (*Callback, error) { return nil, nil }
+func (r *Run) Callback(name string) (*Callback, error) { return nil, nil }
 
 func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error { return nil }
 
