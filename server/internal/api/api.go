@@ -228,44 +228,68 @@ type In struct {
 
 func (in *In) namespace() string { return in.Namespace }
 
-// Register registers an operation.
+// Register registers an operation. There is one of it for each of them, so what it does that is the
+// same for all is in serve.
 func Register[I, O any, PI interface {
 	*I
 	Namespaced
 }](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*O, error)) {
-	mustBeSeen(reflect.TypeFor[I]())
-	o := a.operation(&op)
-	timeout, repeat := op.Timeout, repeatOf(op.ID, op.Scope)
-	if timeout == 0 {
-		timeout = CallTimeout
-	}
-	huma.Register(a.huma, o, func(ctx context.Context, in *I) (*O, error) {
-		patient(ctx, timeout)
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		c, err := a.call(ctx, op.Scope, PI(in).namespace())
-		if err != nil {
+	r := a.registered(&op, reflect.TypeFor[I]())
+	huma.Register(a.huma, a.operation(&op), func(ctx context.Context, in *I) (*O, error) {
+		out, err := r.serve(ctx, PI(in).namespace(), func(ctx context.Context, c *Call) (any, error) { return handle(ctx, c, PI(in)) })
+		if out == nil || err != nil {
 			return nil, err
 		}
-		work := func(ctx context.Context) (*O, error) { return handle(ctx, c, PI(in)) }
-		var out *O
-		if k := keyOf(ctx); k == nil || repeat == OwnWay || repeat == Named {
-			out, err = work(ctx)
-		} else {
-			e, _ := ours.Engine(c.Client)
-			out, err = byKey(ctx, &keyedCall{
-				requestKey: k, id: op.ID, status: op.Status, public: op.Public, principal: c.Principal.Name, repeat: repeat,
-				timeout: timeout, lasts: timeout + bodyTimeout, ask: e.Ask, log: a.log,
-			}, work)
-		}
-		if was, is := errors.AsType[*answered](err); is {
-			return nil, was
-		}
-		if err != nil {
-			return nil, a.problem(ctx, &op, err)
-		}
-		return out, nil
+		return out.(*O), nil //nolint:errcheck // that of handle
 	})
+}
+
+// registered is an operation that was registered.
+type registered struct {
+	*API
+
+	op      *Op
+	timeout time.Duration
+	repeat  Repeat
+}
+
+func (a *API) registered(op *Op, in reflect.Type) *registered {
+	mustBeSeen(in)
+	r := &registered{API: a, op: op, timeout: op.Timeout, repeat: repeatOf(op.ID, op.Scope)}
+	if r.timeout == 0 {
+		r.timeout = CallTimeout
+	}
+	return r
+}
+
+// serve calls the operation for a request in a namespace. What it returns is nil if the answer has
+// no body.
+func (r *registered) serve(ctx context.Context, namespace string, handle func(context.Context, *Call) (any, error)) (any, error) {
+	patient(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	c, err := r.call(ctx, r.op.Scope, namespace)
+	if err != nil {
+		return nil, err
+	}
+	work := func(ctx context.Context) (any, error) { return handle(ctx, c) }
+	var out any
+	if k := keyOf(ctx); k == nil || r.repeat == OwnWay || r.repeat == Named {
+		out, err = work(ctx)
+	} else {
+		e, _ := ours.Engine(c.Client)
+		out, err = byKey(ctx, &keyedCall{
+			requestKey: k, id: r.op.ID, status: r.op.Status, public: r.op.Public, principal: c.Principal.Name, repeat: r.repeat,
+			timeout: r.timeout, lasts: r.timeout + bodyTimeout, ask: e.Ask, log: r.log,
+		}, work)
+	}
+	if was, is := errors.AsType[*answered](err); is {
+		return nil, was
+	}
+	if err != nil {
+		return nil, r.problem(ctx, r.op, err)
+	}
+	return out, nil
 }
 
 // patient lets a request that has arrived wait as long as it may: the time by which its body had to

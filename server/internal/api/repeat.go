@@ -39,7 +39,7 @@ type keyedCall struct {
 }
 
 // byKey handles a request with a key, as its operation says.
-func byKey[O any](ctx context.Context, k *keyedCall, handle func(context.Context) (*O, error)) (*O, error) {
+func byKey(ctx context.Context, k *keyedCall, handle func(context.Context) (any, error)) (any, error) {
 	k.hash, k.print = k.names(k.public, k.principal)
 	if k.repeat == InCommit {
 		r := &asked.Request{Hash: k.hash, Print: k.print}

@@ -82,7 +82,7 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 	defer end()
 	p := &poll{service: s, worker: w, session: session, want: session.fits(in.Body.Want), seq: in.Body.Seq}
 	jobs, err := p.serve(own, wait, in.Body.Repeat)
-	if err == nil && own.Err() != nil && ctx.Err() == nil && len(jobs) == 0 {
+	if own.Err() != nil && ctx.Err() == nil && len(jobs) == 0 { // whatever was cut off by that
 		err = problem.New(problem.Conflict, "another poll of this worker has come: a worker sends one after the other")
 	}
 	if err != nil {
