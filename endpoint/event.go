@@ -51,8 +51,9 @@ func MessageOf(c *store.Change) Message {
 	}}
 }
 
-// Passes reports whether a webhook of a namespace is told of a change. Of jobs of Holdfast's own
-// none is, or what delivers would tell of itself for ever; nor of jobs that are gone.
+// Passes reports whether a webhook of a namespace is told of a change, but for what Where says. Of
+// jobs of Holdfast's own none is, or what delivers would tell of itself for ever; nor of jobs that
+// are gone.
 func (f *Filter) Passes(namespace string, c *store.Change) bool {
 	if c.Namespace != namespace || c.Kind == "" || store.IsOwnKind(c.Kind) {
 		return false

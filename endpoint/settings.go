@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -51,6 +52,9 @@ type Filter struct {
 	Events []Event  `json:"events,omitempty"`
 	Queues []string `json:"queues,omitempty"`
 	Kinds  []string `json:"kinds,omitempty"`
+	// Where is an expression over the variable event, the JSON that the webhook would be told; "":
+	// none. Check it by rules.CheckEvent: servers deliver events of which it has no value.
+	Where string `json:"where,omitempty"`
 }
 
 // Secret is a secret by which requests are signed.
@@ -73,6 +77,7 @@ const (
 	maxURL         = 2000
 	maxHeaders     = 50
 	maxNames       = 100
+	maxWhere       = 4 << 10
 )
 
 // SecretsAt are the secrets by which requests are signed at a time, the newest first.
@@ -192,6 +197,9 @@ func (w *Webhook) Check() error {
 	}
 	if max(len(w.Filter.Queues), len(w.Filter.Kinds)) > maxNames {
 		return invalid("at most %d queues and kinds are told apart", maxNames)
+	}
+	if len(w.Filter.Where) > maxWhere || !utf8.ValidString(w.Filter.Where) || strings.ContainsRune(w.Filter.Where, 0) {
+		return invalid("the filter has more than %d bytes, is not valid UTF-8, or contains the character zero", maxWhere)
 	}
 	return checkSecrets(w.Secrets)
 }

@@ -47,6 +47,11 @@ func TestWebhookVerbs(t *testing.T) {
 		s.Errorf("created %s", secret)
 	}
 	s.expect(s.run("webhook", "update", "crm", "--event", "job.gone"), app.ExitUsage, "there is no event")
+	s.expect(s.run("webhook", "update", "crm", "--filter", "event."), app.ExitUsage, "--filter: the rule filter, line 1, column 7")
+	s.expect(s.run("webhook", "create", "other", "--url", "https://example.com", "--filter", "now()"), app.ExitUsage, "undeclared reference")
+	s.holds(s.ok("webhook", "update", "crm", "--filter", "event.data.kind == 'x'", "-o", "table"), "filter    event.data.kind == 'x'")
+	s.holds(s.ok("webhook", "get", "crm", "-o", "jsonl"), `"filter":"event.data.kind == 'x'"`)
+	s.holds(s.ok("webhook", "update", "crm", "--filter", "*", "-o", "jsonl"), `"filter":null`)
 	s.ok("webhook", "update", "crm", "--event", "*", "--kind", "mail", "--enabled=false")
 	s.holds(s.ok("webhook", "list", "-o", "table"), "disabled: by")
 	enabled := s.ok("webhook", "update", "crm", "--enabled", "-o", "json")

@@ -521,7 +521,7 @@ var layers = []layer{
 	{pattern: "server/internal/stats", imports: slices.Concat(ofServer, []string{"stats"}), tests: servers},
 	{pattern: "server/internal/attributes", imports: slices.Concat(ofServer, []string{"search"}), tests: servers},
 	{
-		pattern: "server/internal/endpoints", imports: slices.Concat(ofServer, []string{"endpoint"}),
+		pattern: "server/internal/endpoints", imports: slices.Concat(ofServer, []string{"endpoint", "rules"}),
 		tests: append([]string{"events"}, servers...),
 	},
 	{pattern: "server/internal/keys", imports: slices.Concat(ofServer, []string{"apikey"}), tests: servers},
@@ -565,8 +565,8 @@ var layers = []layer{
 	{
 		pattern: "server/internal/push",
 		imports: []string{
-			".", "endpoint", "internal/access", "internal/engine", "internal/outbound", "internal/relay", "internal/supervise", "internal/valid",
-			"limit", "store",
+			".", "endpoint", "internal/access", "internal/engine", "internal/expr", "internal/outbound", "internal/relay", "internal/supervise",
+			"internal/valid", "limit", "rules", "store",
 		},
 		tests: slices.Concat(servers, []string{"events", "internal/pgtest", "store/sqlite", "store/postgres"}),
 	},
@@ -629,7 +629,7 @@ var layers = []layer{
 	},
 	{pattern: "internal/cli/batches", imports: append([]string{".", "batch", "store"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/operations", imports: append([]string{".", "operation", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/endpoints", imports: append([]string{".", "endpoint"}, ofVerbs...), tests: support},
+	{pattern: "internal/cli/endpoints", imports: append([]string{".", "endpoint", "rules"}, ofVerbs...), tests: support},
 	{pattern: "internal/cli/limits", imports: append([]string{".", "limit", "store"}, ofVerbs...), tests: support},
 	{
 		pattern: "internal/cli/databases",
@@ -640,7 +640,9 @@ var layers = []layer{
 	{
 		pattern: "internal/cli",
 		imports: []string{".", "codec", "internal/cli/...", "store", "store/dsn"},
-		tests:   slices.Concat(support, []string{"after", "archive", "describe", "internal/metrics", "internal/vet/...", "limit", "rules", "schedule"}),
+		tests: slices.Concat(support, []string{
+			"after", "archive", "describe", "internal/metrics", "internal/vet/...", "limit", "rules", "schedule",
+		}),
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
 	{pattern: "cmd/holdfast-vet", imports: []string{"internal/vet/program"}},

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/rules"
 )
 
 // toldWebhook prints a secret.
@@ -22,13 +23,33 @@ func (a verbs) toldWebhook(e *endpoint.Entry[endpoint.Webhook], secret string) e
 }
 
 // filterFlags say of what a webhook is told.
-type filterFlags struct{ events, queues, kinds []string }
+type filterFlags struct {
+	events, queues, kinds []string
+	where                 string
+}
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.events, "event", nil, "tell it of `EVENT`, such as job.failed; repeatable (default: of jobs that have finished)")
 	flags.StringArrayVar(&f.queues, "queue", nil, "only of jobs in `QUEUE`; repeatable (default: in all)")
 	flags.StringArrayVar(&f.kinds, "kind", nil, "only of jobs of `KIND`; repeatable (default: of all)")
+	flags.StringVar(&f.where, "filter", "", "only of events of which `EXPRESSION` is true, such as event.data.kind.startsWith('mail')")
+}
+
+// expression is the filter; a * takes it away.
+func (f *filterFlags) expression() string {
+	if f.where == "*" {
+		return ""
+	}
+	return f.where
+}
+
+// check refuses an expression that does not compile.
+func (f *filterFlags) check() error {
+	if err := rules.CheckEvent(f.expression()); err != nil {
+		return arg.Usagef("--filter: %v", err)
+	}
+	return nil
 }
 
 // apply changes what flags say.
@@ -45,6 +66,9 @@ func (f *filterFlags) apply(cmd *cobra.Command, to *endpoint.Filter) {
 	}
 	if flags.Changed("kind") {
 		to.Kinds = given(f.kinds)
+	}
+	if flags.Changed("filter") {
+		to.Where = f.expression()
 	}
 }
 
@@ -70,12 +94,16 @@ are signed, which cannot be shown again. The feed of changes has to be on (see "
 The events:
 ` + events(),
 		Example: `  holdfast webhook create crm --url https://example.com/hook
-  holdfast webhook create alerts --url https://example.com/alert --event job.failed --queue mail`,
+  holdfast webhook create alerts --url https://example.com/alert --event job.failed --queue mail
+  holdfast webhook create late --url https://example.com/late --filter "event.data.kind.startsWith('mail.')"`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			var w endpoint.Webhook
 			if err := to.apply(cmd, &w.Target); err != nil {
+				return err
+			}
+			if err := filter.check(); err != nil {
 				return err
 			}
 			filter.apply(cmd, &w.Filter)
@@ -148,6 +176,9 @@ func (a verbs) showWebhook(e *endpoint.Entry[endpoint.Webhook]) error {
 		for i, word := range []string{"events", "queues", "kinds", "state"} {
 			a.Printf("%-9s %s", word, row[i+2])
 		}
+		if where := e.Set.Filter.Where; where != "" {
+			a.Printf("filter    %s", output.OneLine(where))
+		}
 	})
 }
 
@@ -183,14 +214,17 @@ func (a verbs) updateWebhookCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update WEBHOOK",
 		Short: "Change a webhook",
-		Long: `Change what flags say of a webhook; the rest stays. A * as --event, --queue or --kind takes that
-part of the filter away. With --enabled=false it is told of nothing; with --enabled it is told of
-what happens from then on.`,
+		Long: `Change what flags say of a webhook; the rest stays. A * as --event, --queue, --kind or --filter
+takes that part away. With --enabled=false it is told of nothing; with --enabled it is told of what
+happens from then on.`,
 		Example: `  holdfast webhook update crm --event job.failed --event job.cancelled
   holdfast webhook update crm --enabled`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if err := filter.check(); err != nil {
+				return err
+			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				e, err := endpoint.Update(ctx, client, args[0], func(e *endpoint.Entry[endpoint.Webhook]) error {
 					filter.apply(cmd, &e.Set.Filter)

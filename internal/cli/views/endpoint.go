@@ -71,6 +71,7 @@ type Webhook struct {
 	Events   []endpoint.Event `json:"events"` // none: those of jobs that have finished
 	Queues   []string         `json:"queues"`
 	Kinds    []string         `json:"kinds"`
+	Filter   Text             `json:"filter"`   // an expression over the event
 	Disabled Text             `json:"disabled"` // why it is
 	Written
 }
@@ -80,7 +81,7 @@ func NewWebhook(e *endpoint.Entry[endpoint.Webhook]) Webhook {
 	f := &e.Set.Filter
 	return Webhook{
 		Name: e.Name, ID: e.Set.ID, Target: newTarget(&e.Set.Target), Events: append([]endpoint.Event{}, f.Events...),
-		Queues: append([]string{}, f.Queues...), Kinds: append([]string{}, f.Kinds...), Disabled: Text(e.Set.Disabled),
+		Queues: append([]string{}, f.Queues...), Kinds: append([]string{}, f.Kinds...), Filter: Text(f.Where), Disabled: Text(e.Set.Disabled),
 		Written: newWritten(&e.Endpoint),
 	}
 }

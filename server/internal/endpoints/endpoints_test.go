@@ -62,6 +62,16 @@ func TestWebhooks(t *testing.T) {
 		if on := s.OK(200, "PATCH", "/webhooks/crm", `{"enabled":true}`, "If-Match", "*"); on.JSON["disabled"] != nil {
 			s.Errorf("enabled %s", on.Text)
 		}
+		const filter = `{"filter":"event.data.kind == 'mail'"}`
+		if set := s.OK(200, "PATCH", "/webhooks/crm", filter, "If-Match", "*"); set.JSON["filter"] != "event.data.kind == 'mail'" {
+			s.Errorf("with a filter %s", set.Text)
+		}
+		if at := s.Refused(422, "invalid", "PATCH", "/webhooks/crm", `{"filter":"payload.x"}`, "If-Match", "*"); at != "/filter" {
+			s.Errorf("a filter that does not compile is refused at %s", at)
+		}
+		if set := s.OK(200, "PATCH", "/webhooks/crm", `{"filter":null}`, "If-Match", "*"); set.JSON["filter"] != nil {
+			s.Errorf("without a filter %s", set.Text)
+		}
 		id, _ := s.OK(200, "POST", "/webhooks/crm/test", nil).JSON["id"].(string)
 		again, _ := s.OK(200, "POST", "/webhooks/crm/deliveries/"+id+"/redeliver", nil).JSON["id"].(string)
 		all := s.OK(200, "GET", "/webhooks/crm/deliveries?state=available", nil)
@@ -89,6 +99,7 @@ func TestRefusals(t *testing.T) {
 		s.Refused(422, "invalid", "POST", "/endpoints", body)
 	}
 	s.Refused(422, "invalid", "POST", "/webhooks", `{"name":"crm","url":"https://example.com","events":["job.gone"]}`)
+	s.Refused(422, "invalid", "POST", "/webhooks", `{"name":"crm","url":"https://example.com","filter":"event."}`)
 	s.As(access.Principal{Name: "viewer", Scopes: []access.Scope{access.EndpointsRead}})
 	s.OK(200, "GET", "/endpoints", nil)
 	s.OK(200, "GET", "/webhooks", nil)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/endpoint"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/rules"
 	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 	"github.com/holdfastdev/holdfast/store"
@@ -44,13 +45,17 @@ type createWebhookIn struct {
 		Events []endpoint.Event `json:"events,omitempty" nullable:"false" doc:"Of which it is told; when jobs have finished if it is left out" example:"[\"job.failed\"]"`
 		Queues []string         `json:"queues,omitempty" nullable:"false" doc:"The queues of the jobs; all if it is left out"`
 		Kinds  []string         `json:"kinds,omitempty" nullable:"false" doc:"The kinds of the jobs; all if it is left out"`
+		Filter string           `json:"filter,omitempty" doc:"An expression of CEL over the variable event, the JSON that it would be told: only of those of which it is true" example:"event.data.kind.startsWith('mail')"`
 	}
 }
 
 func createWebhook(ctx context.Context, c *api.Call, in *createWebhookIn) (*api.Body[views.CreatedWebhook], error) {
 	b := &in.Body
+	if err := rules.CheckEvent(b.Filter); err != nil {
+		return nil, problem.At("/filter", err)
+	}
 	e, secret, err := endpoint.CreateWebhook(ctx, c.Client, b.Name, endpoint.Webhook{
-		Target: b.of(), Filter: endpoint.Filter{Events: b.Events, Queues: b.Queues, Kinds: b.Kinds},
+		Target: b.of(), Filter: endpoint.Filter{Events: b.Events, Queues: b.Queues, Kinds: b.Kinds, Where: b.Filter},
 	})
 	if err != nil {
 		return nil, problem.At("", err)
@@ -91,12 +96,16 @@ type updateWebhookIn struct {
 		Events  api.Patch[[]endpoint.Event] `json:"events,omitzero" doc:"Of which it is told; null: when jobs have finished" example:"[\"job.failed\"]"`
 		Queues  api.Patch[[]string]         `json:"queues,omitzero" doc:"The queues of the jobs; null: all"`
 		Kinds   api.Patch[[]string]         `json:"kinds,omitzero" doc:"The kinds of the jobs; null: all"`
+		Filter  api.Patch[string]           `json:"filter,omitzero" doc:"An expression over the variable event; null: none" example:"event.data.kind.startsWith('mail')"`
 		Enabled *bool                       `json:"enabled,omitempty" doc:"Whether it is told of anything"`
 	}
 }
 
 func updateWebhook(ctx context.Context, c *api.Call, in *updateWebhookIn) (*api.Tagged[views.Webhook], error) {
 	b := &in.Body
+	if err := rules.CheckEvent(b.Filter.Value); err != nil {
+		return nil, problem.At("/filter", err)
+	}
 	e, err := endpoint.Update(ctx, c.Client, in.Name, func(e *endpoint.Entry[endpoint.Webhook]) error {
 		if err := in.Matches(versionOf(&e.Endpoint)); err != nil {
 			return err
@@ -111,6 +120,9 @@ func updateWebhook(ctx context.Context, c *api.Call, in *updateWebhookIn) (*api.
 		}
 		if b.Kinds.Given {
 			f.Kinds = b.Kinds.Value
+		}
+		if b.Filter.Given {
+			f.Where = b.Filter.Value
 		}
 		switch {
 		case b.Enabled == nil:

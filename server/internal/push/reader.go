@@ -132,6 +132,7 @@ func (n *node) read(run *holdfast.Run, r reading) error {
 	}
 	feed, _ := access.Engine(n.client)
 	noted := time.Now()
+	filter := where{log: run.Logger(nil).With("webhook", r.Webhook)}
 	for {
 		e, err := n.current(run, &r)
 		if e == nil {
@@ -155,7 +156,7 @@ func (n *node) read(run *holdfast.Run, r reading) error {
 			continue
 		}
 		at.After = next
-		jobs, err := n.deliveriesOf(e, changes)
+		jobs, err := n.deliveriesOf(e, &filter, changes)
 		if err == nil && (len(jobs) > 0 || isReset || time.Since(noted) >= noteEvery) {
 			err = save(run, at, jobs)
 			noted = time.Now()
@@ -193,14 +194,21 @@ func save(run *holdfast.Run, at place, jobs []*store.Job) error {
 }
 
 // deliveriesOf are the jobs that tell a webhook of changes.
-func (n *node) deliveriesOf(e *endpoint.Entry[endpoint.Webhook], changes []store.Change) (jobs []*store.Job, err error) {
+func (n *node) deliveriesOf(
+	e *endpoint.Entry[endpoint.Webhook], filter *where, changes []store.Change,
+) (jobs []*store.Job, err error) {
+	filter.is(e.Set.Filter.Where)
 	for i := range changes {
 		c := &changes[i]
 		if !e.Set.Filter.Passes(e.Namespace, c) {
 			continue
 		}
+		m := endpoint.MessageOf(c)
+		if !filter.passes(&m) {
+			continue
+		}
 		id := idOf(c.At, "delivery", e.Set.ID, c.Position.String())
-		job, err := access.Job(n.client, endpoint.Deliver(e, id.String(), endpoint.MessageOf(c)))
+		job, err := access.Job(n.client, endpoint.Deliver(e, id.String(), m))
 		if err != nil {
 			return nil, err
 		}

@@ -161,6 +161,37 @@ func TestSlowReceiver(t *testing.T) {
 	})
 }
 
+// TestFilters: of what an expression is not true a webhook is not told; of what it has no value for
+// it is, and of everything if it does not compile. A change of it counts.
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, source store.Source) {
+		s := serve(t, source, loopback)
+		r, broken, half := receive(t, says(200, "")), receive(t, says(200, "")), receive(t, says(200, ""))
+		where := func(text string) endpoint.Filter { return endpoint.Filter{Where: text} }
+		s.webhook("crm", at(r.URL, where(`event.type == "job.cancelled" && event.data.kind.startsWith("mail")`)))
+		s.webhook("broken", at(broken.URL, where(`payload.`)))
+		s.webhook("half", at(half.URL, where(`event.data.kind == "mail-2" ? event.data.nothing : false`)))
+		reports, first := s.cancelled("report", 2), s.cancelled("mail-1", 2)
+		second := s.cancelled("mail-2", 2)
+		s.wantTold(r, slices.Concat(first, second))
+		s.wantTold(broken, slices.Concat(reports, first, second))
+		s.wantTold(half, second)
+
+		_, err := endpoint.Update(t.Context(), s.client, "crm", func(e *endpoint.Entry[endpoint.Webhook]) error {
+			e.Set.Filter.Where = `event.data.kind == "report"`
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.until("it is told of others", func() bool {
+			s.wantTold(broken, s.cancelled("report", 1))
+			return len(r.all()) > len(first)+len(second)
+		})
+	})
+}
+
 // TestTwoServers: with two servers that read, of which one stops and others come, each event is
 // delivered once, and the jobs of deliveries are as many as the events.
 func TestTwoServers(t *testing.T) {
