@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,13 +138,17 @@ func TestSlowReceiver(t *testing.T) {
 		s := serve(t, source, loopback)
 		released := make(chan struct{})
 		var release sync.Once
-		var busy, most atomic.Int64
-		slow := receive(t, func(w http.ResponseWriter, _ *http.Request) {
-			n := busy.Add(1)
-			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-			}
+		var mu sync.Mutex
+		busy, most := 0, 0
+		slow := receive(t, func(http.ResponseWriter, *http.Request) {
+			mu.Lock()
+			busy++
+			most = max(most, busy)
+			mu.Unlock()
 			<-released
-			busy.Add(-1)
+			mu.Lock()
+			busy--
+			mu.Unlock()
 		})
 		quick := receive(t, says(200, ""))
 		t.Cleanup(func() { release.Do(func() { close(released) }) }) // before the receivers end
@@ -153,9 +156,11 @@ func TestSlowReceiver(t *testing.T) {
 		s.webhook("quick", at(quick.URL, endpoint.Filter{}))
 		ids := s.cancelled("mail", jobs)
 		s.wantTold(quick, ids)
-		if n := most.Load(); n > 20 {
-			t.Errorf("%d requests to the slow receiver at once", n)
+		mu.Lock()
+		if most > 20 {
+			t.Errorf("%d requests to the slow receiver at once", most)
 		}
+		mu.Unlock()
 		release.Do(func() { close(released) })
 		s.wantTold(slow, ids)
 	})
