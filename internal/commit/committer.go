@@ -331,6 +331,7 @@ func (c *Committer) tryOps(w *worker, ops []*op, starting *Starting) (again []*o
 	}
 	if starting != nil {
 		batch.Start = starting.Start
+		w.starting = starting // if this panics
 	}
 	again = c.flush(w.portion, ops, batch, starting)
 	if len(again) > 0 && starting != nil && !starting.settled {

@@ -59,7 +59,7 @@ func (s *Starting) failed(err error) {
 
 // cancel is settle for enqueues that did not happen, or whose result is unknown.
 func (s *Starting) cancel() {
-	if s != nil {
+	if s != nil && !s.settled {
 		s.Start.Claimed = nil
 		s.settle()
 	}

@@ -16,11 +16,11 @@ const (
 	// MaxResult is how much JSON an expression may make, in bytes.
 	MaxResult = 1 << 20
 	// mostSteps is about how many steps an evaluation may take; to compare two values is one.
-	mostSteps = 200_000
+	mostSteps = 50_000
 	// mostValues is how many values it may put into lists and maps.
 	mostValues = 1_000_000
 	// deepest is how deep an expression may be nested.
-	deepest = 100
+	deepest = 30
 )
 
 // CompileError is why a text is no expression. It is an ErrInvalid.

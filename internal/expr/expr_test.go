@@ -133,6 +133,7 @@ func TestBounded(t *testing.T) {
 	thousand := `[` + strings.Repeat("1,", 1000) + `1]`
 	long := `[` + strings.Repeat("1,", 500_000) + `1]`
 	text := `"` + strings.Repeat("x", 1_000_000) + `"`
+	keys, literal := object(`"k%d":1`, 50_000), object(`%d:1`, 180)
 	for name, test := range map[string]struct{ text, json string }{
 		"loops in loops":                         {`payload.all(a, payload.all(b, payload.all(c, true)))`, thousand},
 		"a list that is compared in a loop":      {`payload.all(a, payload == payload)`, long},
@@ -145,6 +146,10 @@ func TestBounded(t *testing.T) {
 		"texts that double":                      {doubling("a == a", "[a+a]"), text},
 		"lists that double, whose size is asked": {doubling("size(a) == 0", "[a+a]"), `[1]`},
 		"a text that is found in a loop":         {`[1,2,3,4].all(x, [1,2,3,4].all(y, [1,2,3,4].all(z, !payload.contains("y"))))`, text},
+		"maps in maps":                           {`payload.all(k, payload.exists(j, true))`, keys},
+		"a literal map, iterated in itself":      {literal + `.all(a, ` + literal + `.all(b, ` + literal + `.all(c, true)))`, `1`},
+		"what is light, compared with a list":    {`payload.items.exists(i, i == payload.wanted)`, `{"items":` + long[:60_000] + `1],"wanted":` + long + `}`},
+		"lists, compared with a longer one":      {`payload.items.exists(i, i == payload.wanted)`, `{"items":[` + strings.Repeat(thousand+",", 100) + thousand + `],"wanted":` + long[:900_000] + `1]}`},
 		"texts that are put together":            {strings.Repeat("payload+", 60) + `payload == "x"`, text},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,6 +166,15 @@ func TestBounded(t *testing.T) {
 			t.Logf("%v after %v", err, took.Round(time.Millisecond))
 		})
 	}
+}
+
+// object is an object of so many fields.
+func object(field string, n int) string {
+	fields := make([]string, n)
+	for i := range fields {
+		fields[i] = fmt.Sprintf(field, i)
+	}
+	return "{" + strings.Join(fields, ",") + "}"
 }
 
 // FuzzExpr: whatever comes from outside is compiled and evaluated, or refused with an error of this

@@ -59,7 +59,7 @@ func (*purse) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint
 	switch {
 	case len(args) != 2:
 	case function == operators.Equals || function == operators.NotEquals:
-		cost = min(weight(args[0], mostSteps), weight(args[1], mostSteps))
+		cost = lighter(args[0], args[1])
 	case function == operators.In || function == operators.OldIn:
 		if _, isMap := args[1].(traits.Mapper); !isMap { // which finds it at once
 			cost = weight(args[1], mostSteps)
@@ -68,6 +68,17 @@ func (*purse) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint
 		cost += uint64(sizeOf(list))
 	}
 	return &cost
+}
+
+// lighter is the weight of the lighter one of two values, or one above mostSteps. It looks at no
+// more than about twice as much of either: what it costs to know the cost is in proportion to it.
+func lighter(a, b ref.Val) uint64 {
+	for limit := uint64(16); ; limit *= 2 {
+		limit = min(limit, mostSteps)
+		if w := min(weight(a, limit), weight(b, limit)); w <= limit || limit == mostSteps {
+			return w
+		}
+	}
 }
 
 // lengthOf is what a text weighs.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"cel.dev/cel-go/common/types"
@@ -87,20 +88,32 @@ func number(n json.Number) (ref.Val, error) {
 
 // inOrder is a map whose keys come in their order. In those of the library they come in another one
 // each time.
-type inOrder struct{ traits.Mapper }
+type inOrder struct {
+	traits.Mapper
+
+	once sync.Once
+	keys []ref.Val
+}
 
 // sorted lets the keys of a map come in their order.
 func sorted(m traits.Mapper) ref.Val {
-	if _, is := m.(inOrder); is {
+	if _, is := m.(*inOrder); is {
 		return m
 	}
-	return inOrder{m}
+	return &inOrder{Mapper: m}
 }
 
-// Iterator implements traits.Iterable.
-func (m inOrder) Iterator() traits.Iterator {
+// Iterator implements traits.Iterable. The keys are put into their order once: an expression may
+// iterate over a map within an iteration.
+func (m *inOrder) Iterator() traits.Iterator {
+	m.once.Do(func() { m.keys = keysOf(m.Mapper) })
+	return types.NewRefValList(adapter, m.keys).Iterator()
+}
+
+// keysOf are the keys of a map in their order.
+func keysOf(m traits.Mapper) []ref.Val {
 	var keys []ref.Val
-	for it := m.Mapper.Iterator(); it.HasNext() == types.True; {
+	for it := m.Iterator(); it.HasNext() == types.True; {
 		keys = append(keys, it.Next())
 	}
 	slices.SortFunc(keys, func(a, b ref.Val) int {
@@ -114,7 +127,7 @@ func (m inOrder) Iterator() traits.Iterator {
 		order, _ := key.Compare(b).(types.Int)
 		return int(order)
 	})
-	return types.NewRefValList(adapter, keys).Iterator()
+	return keys
 }
 
 // mostDeep is how deep JSON may be nested that an expression makes. What it gets may be as deep as

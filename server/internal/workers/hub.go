@@ -16,8 +16,9 @@ type listener func(ctx context.Context, client string, wake func(store.Wake)) er
 // soon at work where there is much to do, and few claim in vain. It listens while polls wait.
 type hub struct {
 	listen  listener
-	now     func() time.Time // of the database
-	changed func()           // is told of each change of a limit
+	now     func() time.Time   // of the database
+	changed func()             // is told of each change of a limit
+	free    func(*worker) bool // no limit is known in which jobs of the worker would count
 
 	mu      sync.Mutex
 	groups  map[string]*group
@@ -32,8 +33,8 @@ type offer struct {
 	seq  int64 // the number of the first claim record
 }
 
-func newHub(listen listener, now func() time.Time, changed func()) *hub {
-	return &hub{listen: listen, now: now, changed: changed, groups: map[string]*group{}}
+func newHub(listen listener, now func() time.Time, changed func(), free func(*worker) bool) *hub {
+	return &hub{listen: listen, now: now, changed: changed, free: free, groups: map[string]*group{}}
 }
 
 // group is the polls of workers that serve the same.
@@ -53,9 +54,10 @@ type waiter struct {
 	asked chan struct{} // has a value: people want something else of the worker
 	gives chan struct{} // has a value: it is to give back slots that it does not need
 
-	open    *offer               // what it could start now; nil: nothing
-	started chan []store.Claimed // what was started, or nothing, of an offer that was taken
-	taken   bool                 // a commit has taken its offer, and has not said what became of it
+	open    *offer                // what it could start now; nil: nothing
+	started chan []store.Claimed  // what was started, or nothing, of an offer that was taken
+	taken   bool                  // a commit has taken its offer, and has not said what became of it
+	back    func([]store.Claimed) // gives jobs back: the poll has not waited for the commit; nil: it does
 }
 
 // enter lets a poll wait from now on. Call leave.
@@ -182,13 +184,17 @@ func signal(c chan struct{}) {
 
 // heard takes in a wake-up. It does not block for long.
 func (h *hub) heard(w store.Wake) {
-	if w.Kind == store.WakeLimit || w.Kind == store.WakeAll {
+	limits := w.Kind == store.WakeLimit || w.Kind == store.WakeAll
+	if limits {
 		h.changed()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range h.groups {
 		for one := range g.polls {
+			if limits {
+				one.open = nil // until it has looked
+			}
 			switch {
 			case w.Kind == store.WakeNode && one.of.Node == w.Node:
 				signal(one.asked)

@@ -262,7 +262,7 @@ type rested struct {
 // rest waits for a wake-up, or until the time is over, which may be that at which there is
 // something to claim. Meanwhile jobs may start.
 func (p *poll) rest(ctx context.Context, w *waiter, timer <-chan time.Time, due bool) (r rested, err error) {
-	if p.mayStart(ctx) {
+	if p.mayClaim(ctx) && p.mayStart(p.worker) {
 		w.offers(&offer{want: p.want, seq: p.next})
 	}
 	select {
@@ -279,9 +279,12 @@ func (p *poll) rest(ctx context.Context, w *waiter, timer <-chan time.Time, due 
 	case <-timer:
 		r.look = due || w.isDue(p.every())
 	}
-	if started, taken := w.withdraw(); taken {
+	started, taken, err := w.withdraw(claimTimeout, func(late []store.Claimed) { _ = p.putBack(ctx, late) })
+	if taken {
 		p.next += claimRecords
 		r.look = true
+	}
+	if err == nil && taken {
 		r.jobs, err = p.admit(ctx, started)
 	}
 	return r, err
@@ -292,11 +295,9 @@ func (p *poll) mayClaim(ctx context.Context) bool {
 	return p.session.mode == store.NodeRuns && p.want > 0 && p.next < p.end && !p.isStopping() && ctx.Err() == nil
 }
 
-// mayStart reports whether jobs may start on the worker without a claim: nothing is known of limits
-// in which they would count.
-func (p *poll) mayStart(ctx context.Context) bool {
-	return p.mayClaim(ctx) && p.limits.none(p.worker, p.every()+noneKept)
-}
+// mayStart reports whether jobs may start on a worker without a claim: nothing is known of limits in
+// which they would count.
+func (s *service) mayStart(w *worker) bool { return s.limits.none(w, s.every()) }
 
 // pause is how long the poll waits for a wake-up before it looks whether there is something to do.
 func (p *poll) pause(left, due time.Duration) time.Duration {
@@ -308,8 +309,8 @@ func (p *poll) pause(left, due time.Duration) time.Duration {
 }
 
 // every is how often polls look without a wake-up.
-func (p *poll) every() time.Duration {
-	if p.engine.Store.Traits().Wakeups {
+func (s *service) every() time.Duration {
+	if s.engine.Store.Traits().Wakeups {
 		return idlePoll
 	}
 	return blindPoll

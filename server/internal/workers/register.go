@@ -144,9 +144,11 @@ func (s *service) leave(ctx context.Context, c *api.Call, in *OfWorker) (*api.Bo
 	if err != nil {
 		return nil, err
 	}
-	if end := s.sessions.of(w.Node).take(ctx); end != nil { // no poll of it claims now
-		defer end()
+	end := s.sessions.of(w.Node).take(ctx)
+	if end == nil {
+		return nil, context.Cause(ctx) // a poll of it may still claim
 	}
+	defer end()
 	if err := s.engine.Leave(ctx, w.Node); err != nil && !errors.Is(err, store.ErrNodeDead) {
 		return nil, err
 	}

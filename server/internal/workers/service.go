@@ -39,7 +39,7 @@ func (s *service) on(c *holdfast.Client) *service {
 	s.once.Do(func() {
 		s.engine, _ = internal.Engine(c)
 		s.signer = &signer{store: s.engine.Store}
-		s.hub = newHub(internal.Relay(c).Listen, s.engine.Store.Now, s.limits.changed)
+		s.hub = newHub(internal.Relay(c).Listen, s.engine.Store.Now, s.limits.changed, s.mayStart)
 		s.engine.StartElsewhere(s.hub.reserve)
 		s.settings.store, s.limits.store = s.engine.Store, s.engine.Store
 	})

@@ -1,6 +1,9 @@
 package workers
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -11,8 +14,8 @@ import (
 // poll neither claims nor ends, so that its numbers are used by one at a time. Whether the jobs may
 // start is decided by the store, as for nodes of this process (store.Start).
 
-// offerLanes bounds how many lanes of a batch are compared with the polls that wait.
-const offerLanes = 32
+// offerLooks bounds how often jobs of a batch are compared with the polls that wait.
+const offerLooks = 1000
 
 // offers says that the poll waits, and could start jobs.
 func (w *waiter) offers(o *offer) {
@@ -22,21 +25,37 @@ func (w *waiter) offers(o *offer) {
 }
 
 // withdraw ends the offer, and returns what was started. If a commit is under way that has taken it
-// withdraw waits for its end. The numbers are used if taken is true.
-func (w *waiter) withdraw() (jobs []store.Claimed, taken bool) {
+// withdraw waits for its end, but not for longer than a claim may take: what starts later is given
+// back, and the error is ErrUnavailable. The numbers are used if taken is true.
+func (w *waiter) withdraw(atMost time.Duration, back func([]store.Claimed)) (jobs []store.Claimed, taken bool, err error) {
 	h := w.hub
 	h.mu.Lock()
 	w.open = nil
 	wait := w.taken
 	h.mu.Unlock()
-	if wait {
-		return <-w.started, true
+	if !wait {
+		select {
+		case jobs = <-w.started:
+			return jobs, true, nil
+		default:
+			return nil, false, nil
+		}
 	}
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
 	select {
 	case jobs = <-w.started:
-		return jobs, true
+		return jobs, true, nil
+	case <-timer.C:
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case jobs = <-w.started:
+		return jobs, true, nil
 	default:
-		return nil, false
+		w.back = back
+		return nil, true, fmt.Errorf("%w: the commit in which jobs may start has not ended within %v", store.ErrUnavailable, atMost)
 	}
 }
 
@@ -68,6 +87,12 @@ func (h *hub) reserve(enqueues []*store.Enqueue) *commit.Starting {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		w.taken = false
+		if w.back != nil {
+			if len(start.Claimed) > 0 {
+				go w.back(start.Claimed)
+			}
+			return
+		}
 		w.started <- start.Claimed
 		signal(w.woken) // if there is nothing, there may be something to claim
 	}}
@@ -75,16 +100,16 @@ func (h *hub) reserve(enqueues []*store.Enqueue) *commit.Starting {
 
 // opening finds the first enqueue that a poll which waits could run, and that poll.
 func (h *hub) opening(enqueues []*store.Enqueue) (at int, w *waiter) {
-	lanes := 0
+	looks := 0
 	for i, q := range enqueues {
 		if i > 0 && sameLane(q, enqueues[i-1]) {
 			continue
 		}
-		if lanes++; lanes > offerLanes {
-			return 0, nil
-		}
 		for _, g := range h.groups {
-			if !g.runs(q) {
+			if looks++; looks > offerLooks {
+				return 0, nil
+			}
+			if !g.runs(q) || !h.free(g.of) {
 				continue
 			}
 			for _, one := range g.idle {

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ func newTestHub(t *testing.T) (h *hub, enter func(kind string) *waiter) {
 	h = newHub(func(ctx context.Context, _ string, _ func(store.Wake)) error {
 		<-ctx.Done()
 		return nil
-	}, func() time.Time { return now }, func() {})
+	}, func() time.Time { return now }, func() {}, func(*worker) bool { return true })
 	return h, func(kind string) *waiter {
 		w := &worker{Namespace: "default", Kinds: []string{kind}, serves: kind, Node: int64(len(h.groups) + 1)}
 		one := h.enter(w)
@@ -73,8 +74,8 @@ func TestReserve(t *testing.T) {
 				}
 			}
 			if starting == nil {
-				if _, taken := w.withdraw(); taken {
-					t.Error("the offer was taken")
+				if _, taken, err := w.withdraw(time.Minute, nil); taken || err != nil {
+					t.Errorf("the offer was taken: %v", err)
 				}
 				return
 			}
@@ -83,8 +84,8 @@ func TestReserve(t *testing.T) {
 			}
 			starting.Start.Claimed = make([]store.Claimed, len(starts))
 			starting.Settle()
-			if jobs, taken := w.withdraw(); !taken || len(jobs) != len(starts) {
-				t.Errorf("the poll gets %d jobs, %t", len(jobs), taken)
+			if jobs, taken, err := w.withdraw(time.Minute, nil); !taken || len(jobs) != len(starts) || err != nil {
+				t.Errorf("the poll gets %d jobs, %t, %v", len(jobs), taken, err)
 			}
 			for _, q := range c.batch {
 				if q.Start {
@@ -111,8 +112,8 @@ func TestReservedOnce(t *testing.T) {
 	}
 	ended := make(chan bool, 1)
 	go func() {
-		_, taken := w.withdraw()
-		ended <- taken
+		_, taken, err := w.withdraw(time.Minute, nil)
+		ended <- taken && err == nil
 	}()
 	select {
 	case <-ended:
@@ -126,5 +127,41 @@ func TestReservedOnce(t *testing.T) {
 	w.offers(&offer{want: 1, seq: 2})
 	if h.reserve([]*store.Enqueue{enqueueOf("a")}) != nil {
 		t.Error("a poll that was not ready since has its offer taken")
+	}
+}
+
+// TestLateStarts: a poll does not wait for a commit that does not end, and what starts by it is
+// given back.
+func TestLateStarts(t *testing.T) {
+	t.Parallel()
+	h, enter := newTestHub(t)
+	w := enter("a")
+	w.ready()
+	w.offers(&offer{want: 1, seq: 1})
+	starting := h.reserve([]*store.Enqueue{enqueueOf("a")})
+	back := make(chan int, 1)
+	jobs, taken, err := w.withdraw(time.Millisecond, func(jobs []store.Claimed) { back <- len(jobs) })
+	if len(jobs) > 0 || !taken || !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("%v, %t, %v", jobs, taken, err)
+	}
+	starting.Start.Claimed = make([]store.Claimed, 1)
+	starting.Settle()
+	if n := <-back; n != 1 {
+		t.Errorf("%d jobs are given back", n)
+	}
+}
+
+// TestOffersEndWithLimits: what is heard of limits ends all offers.
+func TestOffersEndWithLimits(t *testing.T) {
+	t.Parallel()
+	h, enter := newTestHub(t)
+	for range 2 {
+		w := enter("a")
+		w.ready()
+		w.offers(&offer{want: 1, seq: 1})
+	}
+	h.heard(store.Wake{Kind: store.WakeLimit, Namespace: "default"})
+	if h.reserve([]*store.Enqueue{enqueueOf("a")}) != nil {
+		t.Error("an offer was taken that knows nothing of the limit")
 	}
 }
