@@ -134,6 +134,7 @@ func TestBounded(t *testing.T) {
 	long := `[` + strings.Repeat("1,", 500_000) + `1]`
 	text := `"` + strings.Repeat("x", 1_000_000) + `"`
 	wanted := func(items string) string { return `{"items":` + items + `,"wanted":` + long + `}` }
+	many := `[` + strings.Repeat(thousand+",", 99) + thousand + `]`
 	keys, literal := object(`"k%d":1`, 50_000), object(`%d:1`, 180)
 	for name, test := range map[string]struct{ text, json string }{
 		"loops in loops":                         {`payload.all(a, payload.all(b, payload.all(c, true)))`, thousand},
@@ -150,7 +151,7 @@ func TestBounded(t *testing.T) {
 		"maps in maps":                           {`payload.all(k, payload.exists(j, true))`, keys},
 		"a literal map, iterated in itself":      {literal + `.all(a, ` + literal + `.all(b, ` + literal + `.all(c, true)))`, `1`},
 		"what is light, compared with a list":    {`payload.items.exists(i, i == payload.wanted)`, wanted(long[:60_000] + `1]`)},
-		"lists, compared with a longer one":      {`payload.items.exists(i, i == payload.wanted)`, wanted(`[` + strings.Repeat(thousand+",", 99) + thousand + `]`)},
+		"lists, compared with a longer one":      {`payload.items.exists(i, i == payload.wanted)`, wanted(many)},
 		"texts that are put together":            {strings.Repeat("payload+", 60) + `payload == "x"`, text},
 	} {
 		t.Run(name, func(t *testing.T) {

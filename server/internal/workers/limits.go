@@ -71,6 +71,18 @@ func (l *limitCache) changed() {
 	clear(l.seen)
 }
 
+// mayStart reports whether jobs may start on a worker without a claim: nothing is known of limits
+// in which they would count.
+func (s *service) mayStart(w *worker) bool { return s.limits.none(w, s.every()) }
+
+// every is how often polls look without a wake-up.
+func (s *service) every() time.Duration {
+	if s.engine.Store.Traits().Wakeups {
+		return idlePoll
+	}
+	return blindPoll
+}
+
 // countsIn reports whether jobs that the worker claims may count in a limit. Claims see to limits
 // per key.
 func (w *worker) countsIn(l *store.Limit) bool {

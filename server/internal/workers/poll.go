@@ -295,10 +295,6 @@ func (p *poll) mayClaim(ctx context.Context) bool {
 	return p.session.mode == store.NodeRuns && p.want > 0 && p.next < p.end && !p.isStopping() && ctx.Err() == nil
 }
 
-// mayStart reports whether jobs may start on a worker without a claim: nothing is known of limits in
-// which they would count.
-func (s *service) mayStart(w *worker) bool { return s.limits.none(w, s.every()) }
-
 // pause is how long the poll waits for a wake-up before it looks whether there is something to do.
 func (p *poll) pause(left, due time.Duration) time.Duration {
 	pause := min(left, p.worker.Beat/2, p.every())
@@ -306,14 +302,6 @@ func (p *poll) pause(left, due time.Duration) time.Duration {
 		pause = min(pause, due)
 	}
 	return max(pause, time.Millisecond)
-}
-
-// every is how often polls look without a wake-up.
-func (s *service) every() time.Duration {
-	if s.engine.Store.Traits().Wakeups {
-		return idlePoll
-	}
-	return blindPoll
 }
 
 func (s *service) isStopping() bool {
