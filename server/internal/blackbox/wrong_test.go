@@ -185,8 +185,8 @@ func TestBodies(t *testing.T) {
 				if r.path = path; !is {
 					codes = append(codes, "not_found", "worker_gone") // what it is about is looked for first
 				}
-				if op.ID == "job-fork" {
-					codes = append(codes, "not_found") // there is no such step
+				if op.ID == "job-fork" || op.ID == "endpoint-update" {
+					codes = append(codes, "not_found") // there is no such step, and no endpoint of the kind
 				}
 				s.refused(what, r, codes...)
 			}
