@@ -156,10 +156,13 @@ func throughServer() []Scenario {
 		{Name: "http-batch", Title: "insert in batches of 1,000, 4 producers, the same", measure: jobsPerSecond(), run: insert(4, 1000)},
 		{Name: "http-drain", Title: "drain no-op jobs by nodes and by workers over HTTP", measure: jobsPerSecond(), run: drain},
 		{Name: "http-steady", Title: "insert and drain at once, the same", measure: jobsPerSecond(), run: steady},
-		{
-			Name: "http-pickup", Title: "from the enqueue to the handler, 5,000 jobs a second, the same",
-			measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}}, run: pickup(5000),
-		},
+	}
+	for _, rate := range []int{500, 5000} {
+		list = append(list, Scenario{
+			Name:    fmt.Sprintf("http-pickup-%d", rate),
+			Title:   fmt.Sprintf("from the enqueue to the handler, %d jobs a second, the same", rate),
+			measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}}, run: pickup(rate),
+		})
 	}
 	for i := range list {
 		list[i].Peers = onlyHTTP
