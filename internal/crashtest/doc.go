@@ -44,6 +44,12 @@
 // How soon things happen is not measured here but in virtual time, by the tests of the engine.
 // Waits have limits for tests that hang.
 //
+// # Servers
+//
+// TestServersDie does it where nodes and those who enqueue know nothing but one address, behind
+// which two servers stand (store/remote): the servers are killed, both at once now and then, and
+// the nodes. The killing of a server rescues no job: the same must hold.
+//
 // # Flows
 //
 // TestFlows plays rounds of a storm: flows, which are durable functions, with errands, which are
