@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
 	"github.com/holdfastdev/holdfast"
@@ -50,7 +51,13 @@ func newCaller(database string) (*caller, error) {
 			insertOf: "INSERT INTO flow_row (job, gen, step, lease, node) VALUES (?, ?, ?, ?, ?)",
 		}, err
 	}
-	db, err := sql.Open("pgx", database)
+	config, err := pgx.ParseConfig(database)
+	if err != nil {
+		return nil, err
+	}
+	// A pooler in transaction mode gives a statement that was prepared to another connection.
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	db := stdlib.OpenDB(*config)
 	return &caller{
 		db:     db,
 		wrap:   postgres.SQLTx,
@@ -60,7 +67,7 @@ func newCaller(database string) (*caller, error) {
 		begin:    postgres.BeginSQL(db),
 		rows:     append([]string{rowTable}, slowCommits...),
 		insertOf: "INSERT INTO flow_row (job, gen, step, lease, node) VALUES ($1, $2, $3, $4, $5)",
-	}, err
+	}, nil
 }
 
 func (c *caller) createTable(ctx context.Context) error {
