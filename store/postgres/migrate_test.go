@@ -160,6 +160,11 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{48, []string{
+		"DROP TRIGGER audit_of ON {schema}.audit", "DROP FUNCTION {schema}.audit_of",
+		"DROP INDEX {schema}.audit_at",
+		"ALTER TABLE {schema}.audit DROP COLUMN namespace, DROP COLUMN kind, DROP COLUMN name, DROP COLUMN before, DROP COLUMN after",
+	}},
 	{47, []string{"DROP TABLE {schema}.endpoint"}},
 	{46, []string{
 		"DROP TABLE {schema}.request",

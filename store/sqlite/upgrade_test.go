@@ -244,6 +244,13 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{48, []string{
+		"DROP TRIGGER holdfast_audit_of_job", "DROP TRIGGER holdfast_audit_of_queue", "DROP TRIGGER holdfast_audit_of_node",
+		"DROP INDEX holdfast_audit_at", "DROP INDEX holdfast_audit_namespace", "DROP INDEX holdfast_audit_target",
+		"ALTER TABLE holdfast_audit DROP COLUMN namespace", "ALTER TABLE holdfast_audit DROP COLUMN kind",
+		"ALTER TABLE holdfast_audit DROP COLUMN name", "ALTER TABLE holdfast_audit DROP COLUMN before",
+		"ALTER TABLE holdfast_audit DROP COLUMN after",
+	}},
 	{47, []string{"DROP TABLE holdfast_endpoint"}},
 	{46, []string{
 		"DROP TABLE holdfast_request",
