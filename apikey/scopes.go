@@ -32,6 +32,7 @@ const (
 	EndpointsAdmin  Scope = "endpoints:admin"  // make endpoints and webhooks, and change them: jobs are sent where they say
 	EventsRead      Scope = "events:read"      // follow changes of states
 	StatsRead       Scope = "stats:read"       // see counts, gauges and metrics
+	AuditRead       Scope = "audit:read"       // see what people did; admin's alone
 	Workers         Scope = "workers"          // claim jobs and end them
 	Exec            Scope = "exec"             // enqueue jobs that run programs on nodes
 	Store           Scope = "store"            // do all that a password of the database can, as programs with store/remote do
@@ -43,7 +44,7 @@ const (
 var Scopes = []Scope{
 	JobsRead, JobsWrite, PayloadsRead, QueuesRead, QueuesWrite, SchedulesRead, SchedulesWrite, LimitsRead, LimitsWrite,
 	NodesRead, NodesWrite, DeadRead, DeadWrite, OperationsRead, OperationsWrite, EndpointsRead, EventsRead, StatsRead,
-	EndpointsAdmin, Workers, Exec, Store, KeysAdmin, NamespacesAdmin,
+	EndpointsAdmin, AuditRead, Workers, Exec, Store, KeysAdmin, NamespacesAdmin,
 }
 
 // Role is a set of scopes with a name.
@@ -62,7 +63,7 @@ var Roles = []Role{Viewer, Operator, Admin}
 // Scopes are those of the role; none for one that there is not.
 func (r Role) Scopes() (scopes []Scope) {
 	for _, s := range Scopes {
-		reads, writes := strings.HasSuffix(string(s), ":read"), strings.HasSuffix(string(s), ":write")
+		reads, writes := strings.HasSuffix(string(s), ":read") && s != AuditRead, strings.HasSuffix(string(s), ":write")
 		switch r {
 		case Viewer:
 			if reads && s != PayloadsRead {

@@ -219,6 +219,6 @@ func read(ctx context.Context, c *holdfast.Client, params store.DescriptorParams
 // reports whether there was anything.
 func Forget(ctx context.Context, c *holdfast.Client, subject store.Subject, name string) (bool, error) {
 	e, _ := access.Engine(c)
-	changed, err := e.Store.Describe(ctx, []store.Descriptor{{Namespace: c.Namespace(), Subject: subject, Name: name}})
+	changed, err := e.Store.Describe(ctx, []store.Descriptor{{Namespace: c.Namespace(), Subject: subject, Name: name}}, c.Actor())
 	return changed > 0, err
 }

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -89,7 +90,7 @@ func CreatePush(ctx context.Context, client *holdfast.Client, kind string, p Pus
 	if store.IsOwnKind(kind) {
 		return Entry[Push]{}, "", invalid("jobs of the kind %q are Holdfast's own", kind)
 	}
-	e, err := set(ctx, client, kind, 0, p)
+	e, err := set(ctx, client, kind, 0, "", p)
 	return e, secret, err
 }
 
@@ -105,7 +106,7 @@ func CreateWebhook(ctx context.Context, client *holdfast.Client, name string, w 
 	if err := now(ctx, client, &w); err != nil {
 		return Entry[Webhook]{}, "", err
 	}
-	e, err := set(ctx, client, name, 0, w)
+	e, err := set(ctx, client, name, 0, "", w)
 	return e, secret, err
 }
 
@@ -123,11 +124,11 @@ func now(ctx context.Context, client *holdfast.Client, w *Webhook) error {
 	return err
 }
 
-func set[T Push | Webhook](ctx context.Context, client *holdfast.Client, name string, version int64, to T) (Entry[T], error) {
+func set[T Push | Webhook](ctx context.Context, client *holdfast.Client, name string, version int64, was string, to T) (Entry[T], error) {
 	e, actor := access.Engine(client)
 	is, err := e.Store.SetEndpoint(ctx, store.SetEndpointParams{
 		EndpointName: store.EndpointName{Namespace: client.Namespace(), Purpose: purpose[T](), Name: name},
-		Data:         encode(to), Version: version, Actor: actor,
+		Data:         encode(to), Version: version, Actor: actor, Was: was, Is: sayOf(&to),
 	})
 	if err != nil {
 		return Entry[T]{}, err
@@ -136,10 +137,12 @@ func set[T Push | Webhook](ctx context.Context, client *holdfast.Client, name st
 }
 
 // Update changes an entry: change gets what is set of it, and says what is to be. It is repeated if
-// another one changes it meanwhile. The errors are ErrNotFound, ErrInvalid, and those of change.
+// another one changes it meanwhile, and writes nothing if it changes nothing. The errors are
+// ErrNotFound, ErrInvalid, and those of change.
 func Update[T Push | Webhook](ctx context.Context, client *holdfast.Client, name string, change func(e *Entry[T]) error) (Entry[T], error) {
 	for {
 		e, err := Get[T](ctx, client, name)
+		was := sayOf(&e.Set)
 		if err == nil {
 			err = change(&e)
 		}
@@ -149,7 +152,10 @@ func Update[T Push | Webhook](ctx context.Context, client *holdfast.Client, name
 		if err != nil {
 			return e, err
 		}
-		is, err := set(ctx, client, name, e.Version, e.Set)
+		if bytes.Equal(encode(e.Set), e.Data) {
+			return e, nil
+		}
+		is, err := set(ctx, client, name, e.Version, was, e.Set)
 		if !errors.Is(err, store.ErrConflict) {
 			return is, err
 		}
@@ -188,7 +194,11 @@ func Rotate[T Push | Webhook](ctx context.Context, client *holdfast.Client, name
 // Delete removes an entry. The error is ErrNotFound.
 func Delete[T Push | Webhook](ctx context.Context, client *holdfast.Client, name string) error {
 	e, actor := access.Engine(client)
+	is, err := Get[T](ctx, client, name)
+	if err != nil {
+		return err
+	}
 	return e.Store.DeleteEndpoint(ctx, store.DeleteEndpointParams{
-		EndpointName: store.EndpointName{Namespace: client.Namespace(), Purpose: purpose[T](), Name: name}, Actor: actor,
+		EndpointName: store.EndpointName{Namespace: client.Namespace(), Purpose: purpose[T](), Name: name}, Actor: actor, Was: sayOf(&is.Set),
 	})
 }

@@ -59,13 +59,13 @@ func ParsePosition(text string) (Position, error) { return store.ParseFeedPositi
 // or until ctx ends (ErrBusy), and the user has to own the tables.
 func On(ctx context.Context, client *holdfast.Client) (Status, error) {
 	e, _ := access.Engine(client)
-	return e.Store.SetFeed(ctx, true)
+	return e.Store.SetFeed(ctx, true, client.Actor())
 }
 
 // Off switches the feed off, and removes what it keeps. Readers get ErrOff.
 func Off(ctx context.Context, client *holdfast.Client) (Status, error) {
 	e, _ := access.Engine(client)
-	return e.Store.SetFeed(ctx, false)
+	return e.Store.SetFeed(ctx, false, client.Actor())
 }
 
 // Look tells whether the feed is on, and between which positions it keeps events. To read what

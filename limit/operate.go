@@ -49,7 +49,7 @@ const (
 func Delete(ctx context.Context, c *holdfast.Client, name string, force bool) error {
 	e, _ := access.Engine(c)
 	for until := time.Now().Add(deletePatience); ; {
-		err := e.DeleteLimit(ctx, c.Namespace(), name, force)
+		err := e.DeleteLimit(ctx, c.Namespace(), name, force, c.Actor())
 		if _, held := errors.AsType[*store.HeldError](err); !held || time.Now().After(until) {
 			return err
 		}
@@ -95,7 +95,7 @@ func change(ctx context.Context, c *holdfast.Client, name string, how func(*stor
 		if err != nil || !save {
 			return l, err
 		}
-		saved, err := e.SaveLimit(ctx, l, l.Version)
+		saved, err := e.SaveLimit(ctx, l, l.Version, c.Actor())
 		if !errors.Is(err, store.ErrConflict) && (l.Version == 0 || !errors.Is(err, store.ErrNotFound)) {
 			return saved, err
 		}

@@ -72,7 +72,7 @@ func NoCapacity() Option {
 // is not between the years 1 and 9999.
 func Drain(ctx context.Context, c *holdfast.Client, name string, until time.Time) error {
 	e, _ := access.Engine(c)
-	err := e.DrainLimit(ctx, c.Namespace(), name, until)
+	err := e.DrainLimit(ctx, c.Namespace(), name, until, c.Actor())
 	if store.CheckDrain(name, until) != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func Get(ctx context.Context, c *holdfast.Client, name string) (store.RetentionC
 // queue of any namespace names it.
 func Delete(ctx context.Context, c *holdfast.Client, name string) error {
 	e, _ := access.Engine(c)
-	return e.Store.DeleteRetention(ctx, name)
+	return e.Store.DeleteRetention(ctx, name, c.Actor())
 }
 
 // Name lets a queue of the client's namespace name a class; "": none any more. A queue that does

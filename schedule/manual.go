@@ -65,6 +65,7 @@ func trigger(ctx context.Context, c *holdfast.Client, name string, now time.Time
 		return s, nil, err
 	}
 	u := firing.Manual(&s, []time.Time{now}, number, s.Overlap)
+	u.Fire.Actor = c.Actor()
 	if parent, state := access.TraceOf(ctx); parent != "" {
 		for _, q := range u.Enqueues {
 			q.Job.Options.TraceParent, q.Job.Options.TraceState = parent, state
@@ -153,7 +154,7 @@ func Backfill(ctx context.Context, c *holdfast.Client, name string, r Range) (Ba
 	if err != nil {
 		return Backfilled{}, err
 	}
-	b := backfill{engine: e, schedule: &s, overlap: store.OverlapBufferAll}
+	b := backfill{engine: e, actor: c.Actor(), schedule: &s, overlap: store.OverlapBufferAll}
 	b.Times = len(all)
 	if b.Number = r.Number; b.Number == 0 {
 		b.Number = newNumber()
@@ -174,6 +175,7 @@ type backfill struct {
 	Backfilled
 
 	engine   *engine.Engine
+	actor    string
 	schedule *store.Schedule
 	overlap  store.Overlap
 }
@@ -181,6 +183,7 @@ type backfill struct {
 // fire enqueues the jobs of some times. If one of them has its job already, all are tried alone.
 func (b *backfill) fire(ctx context.Context, nominal []time.Time) error {
 	u := firing.Manual(b.schedule, nominal, b.Number, b.overlap)
+	u.Fire.Actor = b.actor
 	err := b.engine.Fire(ctx, &u)
 	switch {
 	case err == nil:

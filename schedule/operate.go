@@ -20,7 +20,7 @@ func Create(ctx context.Context, c *holdfast.Client, s Schedule) (store.Schedule
 	if err != nil {
 		return store.Schedule{}, err
 	}
-	return e.SaveSchedule(ctx, made, 0)
+	return e.SaveSchedule(ctx, made, 0, c.Actor())
 }
 
 // Rehearse returns the schedule that Create would make now, and makes none. The error is
@@ -132,7 +132,7 @@ func Delete(ctx context.Context, c *holdfast.Client, name string) error {
 		if _, err := stop(ctx, e, &s); err != nil {
 			return err
 		}
-		if err := e.Store.DeleteSchedule(ctx, c.Namespace(), name, s.Version); !errors.Is(err, store.ErrConflict) {
+		if err := e.Store.DeleteSchedule(ctx, c.Namespace(), name, s.Version, c.Actor()); !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func change(ctx context.Context, c *holdfast.Client, name string, how func(*draf
 		if err := d.begin(&s, e.Store.Now()); err != nil {
 			return s, err
 		}
-		saved, err := e.SaveSchedule(ctx, d.Schedule, s.Version)
+		saved, err := e.SaveSchedule(ctx, d.Schedule, s.Version, c.Actor())
 		if !errors.Is(err, store.ErrConflict) {
 			return saved, err
 		}

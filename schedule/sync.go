@@ -65,7 +65,7 @@ func (d *draft) sync(ctx context.Context) (Did, error) {
 	e, _ := access.Engine(d.client)
 	_, err := Get(ctx, d.client, d.Name)
 	if errors.Is(err, store.ErrNotFound) {
-		_, err = e.SaveSchedule(ctx, d.Schedule, 0)
+		_, err = e.SaveSchedule(ctx, d.Schedule, 0, d.client.Actor())
 		if !errors.Is(err, store.ErrConflict) { // or another process was faster
 			return Added, err
 		}

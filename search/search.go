@@ -146,7 +146,7 @@ func (k Key[T]) match(op store.AttributeOp, v T) store.AttributeMatch {
 // is being deleted.
 func Declare(ctx context.Context, c *holdfast.Client, all ...Attribute) error {
 	e, _ := access.Engine(c)
-	params := store.DeclareAttributesParams{Namespace: c.Namespace()}
+	params := store.DeclareAttributesParams{Namespace: c.Namespace(), Actor: c.Actor()}
 	for _, a := range all {
 		params.Attributes = append(params.Attributes, store.DeclaredAttribute{Name: a.Name(), Type: a.Type()})
 	}
@@ -168,7 +168,7 @@ const atOnce = 1000
 // ErrNotFound for a name that is not declared.
 func Delete(ctx context.Context, c *holdfast.Client, name string) error {
 	e, _ := access.Engine(c)
-	params := store.RemoveAttributeParams{Namespace: c.Namespace(), Name: name, Limit: atOnce}
+	params := store.RemoveAttributeParams{Namespace: c.Namespace(), Name: name, Limit: atOnce, Actor: c.Actor()}
 	for {
 		if more, err := e.Store.RemoveAttribute(ctx, params); err != nil || !more {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/attributes"
+	"github.com/holdfastdev/holdfast/server/internal/audit"
 	"github.com/holdfastdev/holdfast/server/internal/batches"
 	"github.com/holdfastdev/holdfast/server/internal/dead"
 	"github.com/holdfastdev/holdfast/server/internal/endpoints"
@@ -150,6 +151,7 @@ func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API 
 	queues.Register(a)
 	schedules.Register(a)
 	keys.Register(a)
+	audit.Register(a)
 	namespaces.Register(a)
 	endpoints.Register(a)
 	workers.Register(a, workers.Config{Stopping: o.Stopping})

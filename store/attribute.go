@@ -101,6 +101,7 @@ type DeclaredAttribute struct {
 type DeclareAttributesParams struct {
 	Namespace  string
 	Attributes []DeclaredAttribute // their names and types
+	Actor      string
 }
 
 // RemoveAttributeParams removes an attribute.
@@ -108,6 +109,7 @@ type RemoveAttributeParams struct {
 	Namespace string
 	Name      string
 	Limit     int // of the values that are removed at once; 1 to 10000
+	Actor     string
 }
 
 // Check reports why no store takes the declarations, an ErrInvalid.

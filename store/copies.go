@@ -247,22 +247,6 @@ func (n *CopyNote) Check(from Origin, nodes int64) error {
 	return nil
 }
 
-// CopyUnfinished is the ErrConflict of a node that would join a database which has a part of the
-// jobs of another one.
-func CopyUnfinished() error {
-	return fmt.Errorf("%w: a copy into the database is not complete; finish it with holdfast copy", ErrConflict)
-}
-
-// CopyNeedsEmpty is the ErrConflict of a target that has jobs, schedules or limits of its own.
-func CopyNeedsEmpty() error {
-	return fmt.Errorf("%w: the target has jobs of its own, or schedules or limits; copy into a database without any", ErrConflict)
-}
-
-// CopyNeedsQuiet is the ErrConflict of a database in which a node lives.
-func CopyNeedsQuiet(node int64) error {
-	return fmt.Errorf("%w: node %d lives in the database; stop it, and copy then", ErrConflict, node)
-}
-
 // Whole is all that a database keeps of one job. It says what the rows mean, not how they are
 // stored: another kind of database makes its own rows of it, and the job goes on there. What
 // belongs to a job must be in it; see Copies.

@@ -21,7 +21,7 @@ type Descriptors interface {
 	// without data removes that. The errors are ErrInvalid for what fails CheckDescriptors, and
 	// ErrConflict if a namespace would have more than MostDescriptors of a sort; nothing is written
 	// then.
-	Describe(ctx context.Context, list []Descriptor) (changed int, err error)
+	Describe(ctx context.Context, list []Descriptor, actor string) (changed int, err error)
 	// Descriptors returns a page of descriptors, by name. The error is ErrInvalid.
 	Descriptors(ctx context.Context, params DescriptorParams) ([]Descriptor, error)
 }

@@ -80,6 +80,9 @@ type SetEndpointParams struct {
 	Data    []byte
 	Version int64 // that it has; 0: it is not there
 	Actor   string
+	// Was and Is are what the audit is to have of it as it was, and is then: JSON objects without
+	// secrets; "": none. Stores do not look into Data.
+	Was, Is string
 }
 
 // DeleteEndpointParams deletes an endpoint.
@@ -87,6 +90,7 @@ type DeleteEndpointParams struct {
 	EndpointName
 
 	Actor string
+	Was   string // as in SetEndpointParams
 }
 
 // Check returns an ErrInvalid for what cannot be asked for.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -84,7 +85,7 @@ type Feed interface {
 	// is so already nothing happens. On PostgreSQL it needs a moment in which no transaction uses
 	// the tables of jobs, not even to read them, and waits for it until ctx ends (ErrBusy), or for
 	// 30 seconds; its user has to own the tables.
-	SetFeed(ctx context.Context, on bool) (FeedStatus, error)
+	SetFeed(ctx context.Context, on bool, actor string) (FeedStatus, error)
 	// FeedStatus tells whether the feed is on, and what is kept.
 	FeedStatus(ctx context.Context) (FeedStatus, error)
 	// OrderFeed gives positions to changes that have committed and have none. Readers call it every
@@ -216,4 +217,27 @@ func (s *FeedStatus) Page(after FeedPosition, changes []Change) FeedPage {
 		changes[i].Position.Life = next.Life
 	}
 	return FeedPage{Changes: changes, Next: next, More: next.Count < s.Newest.Count}
+}
+
+// changeJSON is a change but for its methods and its fingerprint, which JSON has as text.
+type changeJSON Change
+
+type changeText struct {
+	*changeJSON
+
+	Fingerprint hexJSON `json:"fingerprint,omitempty"`
+}
+
+// MarshalJSON writes the change as `holdfast event list` prints it: the fingerprint is sixteen
+// hexadecimal digits, and left out if there is none.
+func (c Change) MarshalJSON() ([]byte, error) {
+	return json.Marshal(changeText{(*changeJSON)(&c), hexJSON(c.Fingerprint)})
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (c *Change) UnmarshalJSON(data []byte) error {
+	text := changeText{changeJSON: (*changeJSON)(c)}
+	err := json.Unmarshal(data, &text)
+	c.Fingerprint = int64(text.Fingerprint)
+	return err
 }

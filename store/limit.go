@@ -23,11 +23,11 @@ type Limits interface {
 	// SaveLimit makes a limit, if expect is 0, or replaces the one that has this version, and
 	// returns it as it is then. The errors are ErrInvalid, ErrNotFound, and ErrConflict if there is
 	// one already, or if it has another version.
-	SaveLimit(ctx context.Context, l Limit, expect int64) (Limit, error)
+	SaveLimit(ctx context.Context, l Limit, expect int64, actor string) (Limit, error)
 	// DeleteLimit removes a limit. The errors are ErrNotFound, and a *HeldError if nodes hold slots
 	// of it, which notes that they are wanted; unless force is set: then these count for nothing
 	// any more. Nodes hold none of a limit per key.
-	DeleteLimit(ctx context.Context, namespace, name string, force bool) error
+	DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error
 	// Limits returns limits with those who hold slots of them, by namespace and name: those of a
 	// namespace ("" for all), or the one with a name, if that is not "". There are few.
 	Limits(ctx context.Context, namespace, name string) ([]Limit, error)
@@ -337,7 +337,7 @@ type Rates interface {
 	// permits come one by one from then on. An earlier Drain to a later time stays. Permits that
 	// were taken before are not concerned. The errors are ErrNotFound, and ErrInvalid if the limit
 	// has no rate or until is not between the years 1 and 9999.
-	Drain(ctx context.Context, namespace, name string, until time.Time) error
+	Drain(ctx context.Context, namespace, name string, until time.Time, actor string) error
 	// ResumeLimit takes back a drain that has not ended: permits come one by one from now on, or a
 	// little later if some were used just before the drain. Permits that were booked for later are
 	// void (Limit.Resumed); those who booked them take others. That is recorded. A limit that is

@@ -16,41 +16,24 @@ func NoJob(id ID) error { return fmt.Errorf("%w: job %s", ErrNotFound, id) }
 // TakenID is the ErrConflict of an enqueue whose id is that of a job of another namespace.
 func TakenID(id ID) error { return fmt.Errorf("%w: the id %s is taken", ErrConflict, id) }
 
-// JobIs is the ErrConflict of a job in a state in which it cannot do what is asked.
-func JobIs(id ID, state State) error { return fmt.Errorf("%w: job %s is %s", ErrConflict, id, state) }
-
 // KeyKept is the ErrConflict of a signal that is to be sent to the holder of a business key, which
 // has finished.
 func KeyKept(key string, holder ID) error {
 	return fmt.Errorf("%w: job %s has finished and keeps the key %q", ErrConflict, holder, key)
 }
 
-// NoKey is the ErrNotFound of a business key that no job has.
-func NoKey(key JobKey) error {
-	return fmt.Errorf("%w: no job of kind %q has the key %q", ErrNotFound, key.Kind, key.Key)
+// CallbackAnswered is the ErrConflict of a callback that was completed or failed.
+func CallbackAnswered(job ID) error {
+	return fmt.Errorf("%w: the callback of job %s is already answered", ErrConflict, job)
 }
 
-// JobIsEnding is the ErrConflict of a job that must not start over before it has ended.
-func JobIsEnding(id ID) error {
-	return fmt.Errorf("%w: job %s is ending, and what it compensates would not be done; let it end, or terminate it", ErrConflict, id)
-}
+// JobIs is the ErrConflict of a job in a state in which it cannot do what is asked.
+func JobIs(id ID, state State) error { return fmt.Errorf("%w: job %s is %s", ErrConflict, id, state) }
 
 // HasChildren is the ErrConflict of a job that cannot be removed while a child of its is not
 // finished.
 func HasChildren(id, child ID) error {
 	return fmt.Errorf("%w: job %s has a child that is not finished: %s", ErrConflict, id, child)
-}
-
-// IsToTell is the ErrBusy of a job that cannot be removed before those that come after it were told
-// how it has ended, which takes a moment.
-func IsToTell(id ID) error {
-	return fmt.Errorf("%w: jobs that come after job %s are still to be told how it has ended", ErrBusy, id)
-}
-
-// NotHandedOver is the ErrConflict of a job that is to be finished from outside and was not handed
-// over.
-func NotHandedOver(id ID, state State) error {
-	return fmt.Errorf("%w: job %s is %s and was not handed over", ErrConflict, id, state)
 }
 
 // OfAnotherKind is the ErrConflict of a job that is not of the kind that it is taken for.
@@ -61,54 +44,12 @@ func OfAnotherKind(id ID, kind, taken string) error {
 // NoQueue is the ErrNotFound of a queue that is not listed.
 func NoQueue(name string) error { return fmt.Errorf("%w: queue %s", ErrNotFound, name) }
 
-// QueueInUse is the ErrConflict of a queue that cannot be deleted.
-func QueueInUse(name string) error {
-	return fmt.Errorf("%w: queue %s has jobs that are not finished", ErrConflict, name)
-}
-
 // LostLease is the ErrLeaseLost of a write for a job.
 func LostLease(id ID) error { return fmt.Errorf("%w: job %s", ErrLeaseLost, id) }
-
-// DeadNode is the ErrNodeDead of a node.
-func DeadNode(node int64) error { return fmt.Errorf("%w: node %d", ErrNodeDead, node) }
-
-// NoNode is the ErrNotFound of a node.
-func NoNode(node int64) error { return fmt.Errorf("%w: node %d", ErrNotFound, node) }
-
-// NodeIsDraining is the ErrConflict of a node that cannot be asked for another mode.
-func NodeIsDraining(node int64) error {
-	return fmt.Errorf("%w: node %d is draining, which is final", ErrConflict, node)
-}
 
 // NoCallback is the ErrNotFound of a callback that its job has not opened, or does not remember.
 // Its token is a secret, and not named.
 func NoCallback(job ID) error { return fmt.Errorf("%w: job %s has no such callback", ErrNotFound, job) }
-
-// CallbackAnswered is the ErrConflict of a callback that was completed or failed.
-func CallbackAnswered(job ID) error {
-	return fmt.Errorf("%w: the callback of job %s is already answered", ErrConflict, job)
-}
-
-// NoUpdate is the ErrNotFound of a request that was not sent to a job, or is forgotten.
-func NoUpdate(job ID, key string) error {
-	return fmt.Errorf("%w: job %s has no update with the id %.60q", ErrNotFound, job, key)
-}
-
-// JournalMoved is the ErrConflict of a journal that has not the entries, last being the last one,
-// that the caller has read.
-func JournalMoved(job ID, last int64) error {
-	return fmt.Errorf("%w: the journal of job %s now ends at entry %d", ErrConflict, job, last)
-}
-
-// JournalRewritten is the ErrConflict of an entry that is not the one which the caller has read.
-func JournalRewritten(job ID, seq int64) error {
-	return fmt.Errorf("%w: entry %d of job %s was rewritten or removed", ErrConflict, seq, job)
-}
-
-// JournalGap is the ErrInvalid of an append that does not follow the last entry of a journal.
-func JournalGap(job ID, seq int64) error {
-	return fmt.Errorf("%w: the journal of job %s ends before entry %d", ErrInvalid, job, seq-1)
-}
 
 // CheckLimit reports why a page cannot have that many rows, an ErrInvalid.
 func CheckLimit(limit int) error {
@@ -116,34 +57,6 @@ func CheckLimit(limit int) error {
 		return fmt.Errorf("%w: the limit %d is not between 1 and 1000", ErrInvalid, limit)
 	}
 	return nil
-}
-
-// BadCursor is the ErrInvalid of a cursor that no page has answered with.
-func BadCursor(cursor string) error {
-	return fmt.Errorf("%w: unknown cursor %.50q; use the one returned with the previous page", ErrInvalid, cursor)
-}
-
-// OtherSort is the ErrInvalid of a cursor of a list in another order than the one that is asked
-// for.
-func OtherSort(of, asked Sort) error {
-	return fmt.Errorf("%w: the cursor is of a list sorted by %s, not %s", ErrInvalid, of, asked)
-}
-
-// OtherDatabase is the ErrInvalid of a transaction that is not one of the store's own database.
-func OtherDatabase() error {
-	return fmt.Errorf("%w: the transaction is on a different database than the store", ErrInvalid)
-}
-
-// NotWrapped is the ErrInvalid of a transaction that the store does not know; by says what wraps
-// one.
-func NotWrapped(by string) error {
-	return fmt.Errorf("%w: the transaction is not for this store; wrap it with %s", ErrInvalid, by)
-}
-
-// TxIsOver is the ErrInvalid of a caller's transaction in which nothing can be done any more, being
-// closed or aborted; err is what its driver says. Repeating an operation in it would not help.
-func TxIsOver(is string, err error) error {
-	return fmt.Errorf("%w: your transaction is %s; roll it back and begin again (%w)", ErrInvalid, is, err)
 }
 
 // About says what was being done to a job when an error came, such as "waiting for", unless the

@@ -29,7 +29,7 @@ type Retentions interface {
 	RetentionClasses(ctx context.Context) ([]RetentionClass, error)
 	// DeleteRetention deletes a class. The errors are ErrNotFound, and ErrConflict while a queue
 	// names the class.
-	DeleteRetention(ctx context.Context, name string) error
+	DeleteRetention(ctx context.Context, name, actor string) error
 	// Expired returns up to Limit jobs that Retain would remove, of all namespaces, in any order; 0
 	// is 1000. It changes nothing: those that stay come again, until they are removed, or are not
 	// over any more. So a caller may keep them elsewhere first, and removes none that it has not

@@ -19,10 +19,10 @@ type Schedules interface {
 	// SaveSchedule makes a schedule, if expect is 0, or replaces the one that has this version, and
 	// returns it as it is then. The errors are ErrInvalid, ErrNotFound, and ErrConflict if there is
 	// one already, or if it has another version.
-	SaveSchedule(ctx context.Context, s Schedule, expect int64) (Schedule, error)
+	SaveSchedule(ctx context.Context, s Schedule, expect int64, actor string) (Schedule, error)
 	// DeleteSchedule removes a schedule and its runs; the jobs stay. The errors are ErrNotFound,
 	// and ErrConflict if it has another version than expect, which is 0 for any.
-	DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error
+	DeleteSchedule(ctx context.Context, namespace, name string, expect int64, actor string) error
 	// Schedules returns a page of schedules, by namespace and name.
 	Schedules(ctx context.Context, filter ScheduleFilter) ([]Schedule, error)
 	// DueSchedules returns up to limit schedules of all namespaces that are not paused and whose
@@ -150,6 +150,8 @@ type Fire struct {
 	// the clock has. A nominal time may have a run of each number. One that has it already is
 	// ErrConflict.
 	Manual int64
+	// Actor is who has asked for it, which is recorded; "": that is not recorded.
+	Actor string
 
 	Runs []FireRun
 

@@ -72,6 +72,7 @@ type Access interface {
 	Namespaces
 	APIKeys
 	Endpoints
+	Audits
 }
 
 // Plans is what enqueues jobs by itself: by the clock, and when others have ended.
@@ -327,11 +328,6 @@ type Resets interface {
 	// database tells. So it is while a node lives. Without a schema, or with a newer one, the error
 	// is ErrSchema. No store may be open: it would go on with what it knows.
 	Reset(ctx context.Context) (Schema, error)
-}
-
-// ResetNeedsQuiet is the ErrConflict of a database in which a node lives.
-func ResetNeedsQuiet(node int64) error {
-	return fmt.Errorf("%w: node %d lives in the database; stop it, and reset then", ErrConflict, node)
 }
 
 // Migration is one numbered step of the schema. Both stores use the same numbers and names.

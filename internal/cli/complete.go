@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/attributes"
+	"github.com/holdfastdev/holdfast/internal/cli/audits"
 	"github.com/holdfastdev/holdfast/internal/cli/batches"
 	"github.com/holdfastdev/holdfast/internal/cli/contexts"
 	"github.com/holdfastdev/holdfast/internal/cli/endpoints"
@@ -86,6 +87,8 @@ func (a verbs) flagCompletions() map[string]cobra.CompletionFunc {
 		"attr":            a.fromDatabase(attributes.Names),
 		"type":            words("keyword", "int", "float", "bool", "time"),
 		"sort":            words("newest", "oldest", "run_at\tunfinished jobs", "finished\tfinished jobs"), //nolint:dupword // value and meaning
+		"target":          words(audits.Kinds...),
+		"job":             a.fromDatabase(jobsIn(arg.States)),
 		"parent":          a.fromDatabase(jobsIn(arg.States)),
 		"root":            a.fromDatabase(jobsIn(arg.States)),
 		"id":              a.fromDatabase(jobsIn(arg.States)),

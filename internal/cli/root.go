@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/archives"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/attributes"
+	"github.com/holdfastdev/holdfast/internal/cli/audits"
 	"github.com/holdfastdev/holdfast/internal/cli/batches"
 	"github.com/holdfastdev/holdfast/internal/cli/bench"
 	"github.com/holdfastdev/holdfast/internal/cli/contexts"
@@ -92,6 +93,7 @@ func (a verbs) addCommands(root *cobra.Command) {
 	root.AddCommand(dead.Command(a.App), feed.Command(a.App), counts.Command(a.App), retentions.Command(a.App), archives.Command(a.App),
 		attributes.Command(a.App))
 	root.AddCommand(access.Commands(a.App)...)
+	root.AddCommand(audits.Command(a.App))
 	root.AddCommand(endpoints.Commands(a.App)...)
 	root.AddCommand(contexts.Command(a.App))
 	root.AddCommand(nodes.Commands(a.App)...)

@@ -17,7 +17,7 @@ func limit(t *testing.T, s store.Store, name string, version int64) store.Limit 
 	t.Helper()
 	saved, err := s.SaveLimit(t.Context(), store.Limit{
 		Namespace: "default", Name: name, LimitSettings: store.LimitSettings{Capacity: 5, Kinds: map[string]int{"send": 2}},
-	}, version)
+	}, version, "")
 	if err != nil {
 		t.Fatal(err)
 	}

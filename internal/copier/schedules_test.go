@@ -22,7 +22,7 @@ func save(t *testing.T, s store.Store, name string, version int64) {
 		Namespace: "default", Name: name, Left: -1, NextAt: midnight, ScheduleSettings: store.ScheduleSettings{
 			Times: "every 1h", Job: store.ScheduledJob{Kind: "send", Queue: "mail", Priority: 2, Args: []byte(`{"n":1}`)},
 		},
-	}, version); err != nil {
+	}, version, ""); err != nil {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,7 @@ type cannotDescribe struct {
 	calls atomic.Int64
 }
 
-func (s *cannotDescribe) Describe(context.Context, []store.Descriptor) (int, error) {
+func (s *cannotDescribe) Describe(context.Context, []store.Descriptor, string) (int, error) {
 	s.calls.Add(1)
 	return 0, store.ErrPermission
 }

@@ -297,8 +297,8 @@ func (e *Engine) AskNode(ctx context.Context, params store.AskNodeParams) error 
 }
 
 // SaveSchedule makes or changes a schedule.
-func (e *Engine) SaveSchedule(ctx context.Context, s store.Schedule, expect int64) (store.Schedule, error) {
-	s, err := e.Store.SaveSchedule(ctx, s, expect)
+func (e *Engine) SaveSchedule(ctx context.Context, s store.Schedule, expect int64, actor string) (store.Schedule, error) {
+	s, err := e.Store.SaveSchedule(ctx, s, expect, actor)
 	if err == nil {
 		e.announce(store.Wake{Kind: store.WakeLeader})
 	}
@@ -306,8 +306,8 @@ func (e *Engine) SaveSchedule(ctx context.Context, s store.Schedule, expect int6
 }
 
 // SaveLimit makes or changes a limit.
-func (e *Engine) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
-	l, err := e.Store.SaveLimit(ctx, l, expect)
+func (e *Engine) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
+	l, err := e.Store.SaveLimit(ctx, l, expect, actor)
 	if err == nil {
 		e.announce(e.limitChanged(l.Namespace, l.Name)...)
 	}
@@ -315,8 +315,8 @@ func (e *Engine) SaveLimit(ctx context.Context, l store.Limit, expect int64) (st
 }
 
 // DeleteLimit removes a limit.
-func (e *Engine) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
-	err := e.Store.DeleteLimit(ctx, namespace, name, force)
+func (e *Engine) DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error {
+	err := e.Store.DeleteLimit(ctx, namespace, name, force, actor)
 	if err == nil {
 		e.announce(e.limitChanged(namespace, name)...)
 	}
@@ -333,8 +333,8 @@ func (e *Engine) limitChanged(namespace, name string) []store.Wake {
 }
 
 // DrainLimit lets no permit of a limit come before a time.
-func (e *Engine) DrainLimit(ctx context.Context, namespace, name string, until time.Time) error {
-	err := e.Store.Drain(ctx, namespace, name, until)
+func (e *Engine) DrainLimit(ctx context.Context, namespace, name string, until time.Time, actor string) error {
+	err := e.Store.Drain(ctx, namespace, name, until, actor)
 	if err == nil {
 		e.announce(store.Wake{Kind: store.WakeLimit, Namespace: namespace, Queue: name})
 	}

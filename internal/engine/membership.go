@@ -97,7 +97,7 @@ func (n *node) describe(ctx context.Context) {
 	for i := range list {
 		list[i].Namespace, list[i].Build = n.runner.namespace, n.cfg.Build
 	}
-	if _, err := n.store.Describe(ctx, list); err != nil {
+	if _, err := n.store.Describe(ctx, list, ""); err != nil {
 		n.outage.Stumbled("describe", err)
 	}
 }

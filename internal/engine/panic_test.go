@@ -94,7 +94,7 @@ func TestEachCallOfTheStoreMayPanic(t *testing.T) {
 	limited := func(of store.LimitSettings) func(b *bed) []*store.Enqueue {
 		return func(b *bed) []*store.Enqueue {
 			l := store.Limit{Namespace: b.job("plain").Job.Namespace, Name: "all", LimitSettings: of}
-			if _, err := b.st.SaveLimit(b.t.Context(), l, 0); err != nil {
+			if _, err := b.st.SaveLimit(b.t.Context(), l, 0, ""); err != nil {
 				b.t.Fatal(err)
 			}
 			return []*store.Enqueue{b.job("plain"), b.job("durable"), b.job("plain")}

@@ -121,7 +121,7 @@ func TestPoolerAndKeys(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	settings := store.LimitSettings{Capacity: 1, PerKey: true}
-	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenants", LimitSettings: settings}, 0); err != nil {
+	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenants", LimitSettings: settings}, 0, ""); err != nil {
 		t.Fatal(err)
 	}
 	batch := &store.Batch{}

@@ -110,7 +110,7 @@ func inBubble(t *testing.T, test func(t *testing.T, st *unreliable)) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &unreliable{Store: model.New(time.Now)}
 		l := store.Limit{Namespace: "n", Name: "three", LimitSettings: store.LimitSettings{Capacity: 3}}
-		if _, err := st.SaveLimit(t.Context(), l, 0); err != nil {
+		if _, err := st.SaveLimit(t.Context(), l, 0, ""); err != nil {
 			t.Fatal(err)
 		}
 		test(t, st)
@@ -218,7 +218,7 @@ func TestFairShareUnheard(t *testing.T) {
 			t.Fatal(err)
 		}
 		l[0].Capacity, l[0].Fair = 4, true
-		if _, err := st.SaveLimit(t.Context(), l[0], l[0].Version); err != nil {
+		if _, err := st.SaveLimit(t.Context(), l[0], l[0].Version, ""); err != nil {
 			t.Fatal(err)
 		}
 		first := join(t, st)

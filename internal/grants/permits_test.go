@@ -36,7 +36,7 @@ func rated(t *testing.T, rate store.Rate, test func(st *counting, s *slots.Slots
 	synctest.Test(t, func(t *testing.T) {
 		st := &counting{Store: model.New(time.Now)}
 		l := store.Limit{Namespace: "n", Name: "r", LimitSettings: store.LimitSettings{Uncapped: true, Rate: &rate}}
-		if _, err := st.SaveLimit(t.Context(), l, 0); err != nil {
+		if _, err := st.SaveLimit(t.Context(), l, 0, ""); err != nil {
 			t.Fatal(err)
 		}
 		s := slots.New(slots.Config{Size: 1000, MaxAside: 1, Kinds: map[string]string{"k": "k"}})

@@ -18,45 +18,40 @@ var support = []string{
 	"store/...", "why",
 }
 
-// ofVerbs is what the verbs of the command line are made of.
-var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/output", "internal/cli/views"}
-
 // words are what the stories of the conformance suite are told with.
 var words = []string{"store", "store/storetest/env", "store/storetest/faults"}
-
-// ofServer is what the resources of the API are made of.
-var ofServer = []string{".", "internal/cli/views", "server/access", "server/internal/api", "server/internal/problem", "store"}
-
-// servers is what tests of the API may import.
-var servers = slices.Concat(support, []string{".", "server/access", "server/internal/apitest"})
 
 // anywhere is what the tests of every package may import.
 var anywhere = []string{"internal/benchsize", "internal/racing"}
 
 // onPostgres are what the verbs of store/postgres stand on.
-var onPostgres = []string{"store", "store/postgres/internal/keys", "store/postgres/internal/local", "store/postgres/internal/pg"}
+var onPostgres = []string{
+	"store", "store/internal/audited", "store/internal/refusal", "store/postgres/internal/keys", "store/postgres/internal/local",
+	"store/postgres/internal/pg",
+}
 
 // onSQLite is what the verbs of the SQLite store stand on.
-var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/internal/db"}
+var onSQLite = []string{
+	"store", "store/internal/audited", "store/internal/refusal", "store/sqlite/internal/core", "store/sqlite/internal/db",
+}
 
-var layers = []layer{
+var layers = slices.Concat([]layer{
 	{pattern: "store"},
 	{pattern: "internal/gcra", imports: []string{"store"}},
 	{pattern: "internal/backlog", imports: []string{"store"}},
-	{pattern: "store/internal/sqltext", imports: []string{"store"}},
-	{pattern: "store/internal/optiontext", imports: []string{"store"}},
-	{pattern: "store/internal/lists", imports: []string{"store"}},
-	{pattern: "store/internal/edits", imports: []string{"store"}},
-	{pattern: "store/internal/gates", imports: []string{"store"}},
-	{pattern: "store/internal/kept", imports: []string{"store"}},
+	{pattern: "store/internal/...", imports: []string{"store"}},
+	{pattern: "store/internal/lists", imports: []string{"store", "store/internal/refusal"}},
 	{
 		pattern: "store/storetest/model",
 		imports: []string{
-			"internal/gcra", "store", "store/internal/edits", "store/internal/lists", "store/storetest/model/known", "store/storetest/turns",
+			"internal/gcra", "store", "store/internal/audited", "store/internal/edits", "store/internal/lists", "store/internal/refusal",
+			"store/storetest/model/copyof", "store/storetest/model/known", "store/storetest/model/match", "store/storetest/turns",
 		},
 		tests: []string{"store/storetest"},
 	},
+	{pattern: "store/storetest/model/copyof", imports: []string{"store"}},
 	{pattern: "store/storetest/model/known", imports: []string{"store"}},
+	{pattern: "store/storetest/model/match", imports: []string{"store"}},
 	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
 	{pattern: "store/storetest/env", imports: []string{"store"}},
 	{pattern: "store/storetest/copies", imports: words},
@@ -92,7 +87,7 @@ var layers = []layer{
 	{pattern: "store/storetest/starts", imports: words},
 	{pattern: "store/storetest/tx", imports: words},
 	{pattern: "store/storetest/updates", imports: words},
-	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"store/storetest/model"})},
+	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"store/internal/refusal", "store/storetest/model"})},
 	{pattern: "store/storetest", imports: []string{"internal/benchsize", "store", "store/storetest/..."}},
 	{
 		pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."},
@@ -104,15 +99,14 @@ var layers = []layer{
 		imports: []string{"internal/slots", "store", "store/storetest/faults", "store/storetest/simulate/play"},
 		tests:   []string{"store/sqlite", "store/storetest/model"},
 	},
-	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
+	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/refusal", "store/internal/sqltext"}},
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "internal/gcra", "store/internal/...", "store/sqlite/internal/db"}},
 	{
 		pattern: "store/sqlite/internal/move",
 		imports: slices.Concat(onSQLite, []string{
 			"store/sqlite/internal/attributes", "store/sqlite/internal/batches", "store/sqlite/internal/classes",
-			"store/sqlite/internal/edges", "store/sqlite/internal/generations",
-			"store/sqlite/internal/joblog", "store/sqlite/internal/limits", "store/sqlite/internal/remains",
-			"store/sqlite/internal/schedules",
+			"store/sqlite/internal/edges", "store/sqlite/internal/generations", "store/sqlite/internal/joblog",
+			"store/sqlite/internal/limits", "store/sqlite/internal/remains", "store/sqlite/internal/schedules",
 			"store/sqlite/internal/work",
 		}),
 	},
@@ -126,6 +120,7 @@ var layers = []layer{
 	{pattern: "store/sqlite/internal/apikeys", imports: onSQLite},
 	{pattern: "store/sqlite/internal/requests", imports: onSQLite},
 	{pattern: "store/sqlite/internal/endpoints", imports: onSQLite},
+	{pattern: "store/sqlite/internal/audits", imports: onSQLite},
 	{pattern: "store/sqlite/internal/namespaces", imports: onSQLite},
 	{pattern: "store/sqlite/internal/feed", imports: onSQLite},
 	{pattern: "store/sqlite/internal/spans", imports: slices.Concat(onSQLite, []string{"store/internal/lists"})},
@@ -166,11 +161,11 @@ var layers = []layer{
 	},
 	{
 		pattern: "store/sqlite/...",
-		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},
+		imports: []string{"store", "store/internal/refusal", "store/internal/sqltext", "store/sqlite/internal/..."},
 		tests:   []string{"internal/crashtest/process", "internal/sqlitetest", "store/internal/lists", "store/storetest/..."},
 	},
 	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/..."}},
-	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/...", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
 	{
 		pattern: "store/postgres/internal/move",
@@ -180,7 +175,7 @@ var layers = []layer{
 			"store/postgres/internal/remains", "store/postgres/internal/schedules",
 		}),
 	},
-	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/keys", imports: []string{"store", "store/internal/refusal", "store/postgres/internal/pg"}},
 	{pattern: "store/postgres/internal/examine", imports: []string{"store", "store/postgres/internal/pg"}},
 	{
 		pattern: "store/postgres/internal/read",
@@ -197,6 +192,7 @@ var layers = []layer{
 	{pattern: "store/postgres/internal/apikeys", imports: onPostgres},
 	{pattern: "store/postgres/internal/requests", imports: onPostgres},
 	{pattern: "store/postgres/internal/endpoints", imports: onPostgres},
+	{pattern: "store/postgres/internal/audits", imports: onPostgres},
 	{pattern: "store/postgres/internal/namespaces", imports: onPostgres},
 	{pattern: "store/postgres/internal/feed", imports: onPostgres},
 	{pattern: "store/postgres/internal/spans", imports: slices.Concat(onPostgres, []string{"store/internal/lists"})},
@@ -232,7 +228,8 @@ var layers = []layer{
 	{
 		pattern: "store/postgres",
 		imports: slices.Concat(onPostgres, []string{
-			"store/postgres/internal/apikeys", "store/postgres/internal/attributes", "store/postgres/internal/batches",
+			"store/postgres/internal/apikeys", "store/postgres/internal/attributes", "store/postgres/internal/audits",
+			"store/postgres/internal/batches",
 			"store/postgres/internal/claims", "store/postgres/internal/classes",
 			"store/postgres/internal/namespaces",
 			"store/postgres/internal/descriptors", "store/postgres/internal/endpoints", "store/postgres/internal/examine",
@@ -433,6 +430,7 @@ var layers = []layer{
 		tests: append([]string{"build"}, support...),
 	},
 	{pattern: "build", imports: []string{".", "internal/access", "internal/builds", "store"}, tests: support},
+	{pattern: "audit", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "apikey", imports: []string{".", "internal/access", "store"}, tests: support},
 	{pattern: "endpoint", imports: []string{".", "internal/access", "internal/valid", "limit", "store"}, tests: support},
 	{pattern: "internal/outbound"},
@@ -483,175 +481,7 @@ var layers = []layer{
 	{pattern: "internal/query", imports: []string{"store"}},
 	{pattern: "internal/expr", imports: []string{"store"}},
 	{pattern: "clients", tests: []string{"internal/pgtest", "internal/racing"}},
-	{pattern: "server/access", imports: []string{"apikey"}, tests: support},
-	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
-	{pattern: "server/internal/problem", imports: []string{"store"}},
-	{pattern: "server/internal/guard", imports: []string{"internal/gcra", "server/access", "server/internal/problem"}},
-	{
-		pattern: "server/internal/api",
-		imports: []string{
-			".", "internal/access", "internal/asked", "internal/cli/views", "server/access", "server/internal/guard", "server/internal/problem",
-			"store",
-		},
-		tests: slices.Concat(servers, []string{"internal/pgtest", "server", "store/postgres", "store/sqlite"}),
-	},
-	{
-		pattern: "server/internal/jobs",
-		imports: slices.Concat(ofServer, []string{"after", "batch", "fair", "internal/query", "joblog", "limit", "search"}),
-		tests:   servers,
-	},
-	{
-		pattern: "server/internal/events", imports: slices.Concat(ofServer, []string{"events", "server/internal/jobs"}),
-		tests: append([]string{"server"}, servers...),
-	},
-	{
-		pattern: "server/internal/gateway",
-		imports: []string{
-			".", "internal/access", "internal/relay", "internal/wire", "server/access", "server/internal/problem", "store",
-		},
-		tests: servers,
-	},
-	{pattern: "server/internal/blackbox", tests: []string{"internal/pgtest", "internal/racing", "server/internal/api"}},
-	{pattern: "server/internal/nodes", imports: ofServer, tests: servers},
-	{
-		pattern: "server/internal/dead", imports: slices.Concat(ofServer, []string{"dead", "internal/query", "server/internal/jobs"}),
-		tests: servers,
-	},
-	{pattern: "server/internal/operations", imports: slices.Concat(ofServer, []string{"operation", "server/internal/jobs"}), tests: servers},
-	{pattern: "server/internal/stats", imports: slices.Concat(ofServer, []string{"stats"}), tests: servers},
-	{pattern: "server/internal/attributes", imports: slices.Concat(ofServer, []string{"search"}), tests: servers},
-	{
-		pattern: "server/internal/endpoints", imports: slices.Concat(ofServer, []string{"endpoint", "rules"}),
-		tests: append([]string{"events"}, servers...),
-	},
-	{pattern: "server/internal/keys", imports: slices.Concat(ofServer, []string{"apikey"}), tests: servers},
-	{
-		pattern: "server/internal/namespaces", imports: slices.Concat(ofServer, []string{"namespace"}),
-		tests: append([]string{"apikey"}, servers...),
-	},
-	{pattern: "server/internal/retention", imports: slices.Concat(ofServer, []string{"retention"}), tests: servers},
-	{
-		pattern: "server/internal/queues",
-		imports: slices.Concat(ofServer, []string{"after", "describe", "limit", "operation"}),
-		tests:   servers,
-	},
-	{
-		pattern: "server/internal/schedules",
-		imports: slices.Concat(ofServer, []string{"schedule", "server/internal/jobs"}),
-		tests:   servers,
-	},
-	{pattern: "server/internal/batches", imports: slices.Concat(ofServer, []string{"batch", "server/internal/jobs"}), tests: servers},
-	{pattern: "server/internal/messages", imports: append([]string{"rules"}, ofServer...), tests: slices.Concat(servers, []string{"server"})},
-	{
-		pattern: "server/internal/entries",
-		imports: slices.Concat(ofServer, []string{
-			"internal/access", "internal/journal", "internal/usercode", "internal/valid", "rules", "server/internal/jobs",
-		}),
-		tests: servers,
-	},
-	{
-		pattern: "server/internal/workers",
-		imports: slices.Concat(ofServer, []string{
-			"internal/access", "internal/blocked", "internal/commit", "internal/engine", "internal/journal", "internal/outcome",
-			"internal/usercode", "internal/valid", "server/internal/entries",
-		}),
-		tests: slices.Concat(servers, []string{"maintain", "server", "store/sqlite", "store/postgres"}),
-	},
-	{pattern: "server/internal/limits", imports: slices.Concat(ofServer, []string{"limit"}), tests: servers},
-	{
-		pattern: "server/internal/apitest",
-		imports: []string{".", "internal/pgtest", "server", "server/access", "store", "store/postgres", "store/sqlite"},
-	},
-	{
-		pattern: "server/internal/push",
-		imports: []string{
-			".", "endpoint", "internal/access", "internal/engine", "internal/expr", "internal/outbound", "internal/relay", "internal/supervise",
-			"internal/valid", "limit", "rules", "store",
-		},
-		tests: slices.Concat(servers, []string{"events", "internal/pgtest", "store/sqlite", "store/postgres"}),
-	},
-	{
-		pattern: "server",
-		imports: []string{".", "apikey", "internal/access", "internal/outbound", "server/access", "server/internal/...", "store"}, tests: servers,
-	},
-
-	{pattern: "internal/cli/output"},
-	{pattern: "internal/cli/config"},
-	{pattern: "internal/cli/systemd"},
-	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "search", "store"}},
-	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
-	{
-		pattern: "internal/cli/views",
-		imports: []string{
-			".", "describe", "endpoint", "internal/cli/output", "joblog", "limit", "maintain", "namespace", "operation", "schedule", "stats",
-			"store", "why",
-		},
-	},
-	{
-		pattern: "internal/cli/app",
-		imports: []string{
-			".", "codec", "internal/access", "internal/cli/arg", "internal/cli/config", "internal/cli/output", "internal/cli/shortlog",
-			"redact", "store", "store/dsn", "store/remote",
-		},
-	},
-	{
-		pattern: "internal/cli/jobs",
-		imports: slices.Concat(ofVerbs, []string{
-			".", "after", "batch", "events", "fair", "internal/builtin", "internal/cli/joblogs", "internal/cli/operations",
-			"limit", "operation", "rules", "store", "why",
-		}),
-		tests: support,
-	},
-	{pattern: "internal/cli/listen", imports: []string{".", "internal/access", "telemetry"}, tests: support},
-	{
-		pattern: "internal/cli/nodes",
-		imports: append([]string{
-			".", "apikey", "archive", "events", "internal/builtin", "internal/cli/listen", "internal/cli/systemd", "internal/subprocess",
-			"internal/supervise", "maintain", "server", "server/access", "server/oidc", "store", "store/dsn",
-		}, ofVerbs...),
-		tests: support,
-	},
-	{pattern: "internal/cli/mcp", imports: append([]string{".", "server", "server/access"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/access", imports: append([]string{".", "apikey", "namespace", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/contexts", imports: append([]string{"internal/cli/config"}, ofVerbs...)},
-	{pattern: "internal/cli/feed", imports: append([]string{".", "events", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/dead", imports: append([]string{".", "dead", "internal/valid", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/joblogs", imports: append([]string{".", "joblog"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/counts", imports: append([]string{".", "stats"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/archives", imports: append([]string{"archive", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/attributes", imports: append([]string{".", "search", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/retentions", imports: append([]string{".", "retention", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/queues", imports: append([]string{".", "after", "describe", "limit", "store"}, ofVerbs...), tests: support},
-	{
-		pattern: "internal/cli/schedules",
-		imports: append([]string{".", "internal/access", "internal/builtin", "schedule", "store"}, ofVerbs...),
-		tests:   support,
-	},
-	{pattern: "internal/cli/batches", imports: append([]string{".", "batch", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/operations", imports: append([]string{".", "operation", "store"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/endpoints", imports: append([]string{".", "endpoint", "rules"}, ofVerbs...), tests: support},
-	{pattern: "internal/cli/limits", imports: append([]string{".", "limit", "store"}, ofVerbs...), tests: support},
-	{
-		pattern: "internal/cli/databases",
-		imports: append([]string{".", "doctor", "internal/copier", "store", "store/dsn"}, ofVerbs...),
-		tests:   support,
-	},
-	{pattern: "internal/cli/bench", imports: append([]string{".", "store/dsn"}, ofVerbs...), tests: support},
-	{
-		pattern: "internal/cli",
-		imports: []string{".", "codec", "internal/cli/...", "store", "store/dsn"},
-		tests: slices.Concat(support, []string{
-			"after", "archive", "describe", "internal/metrics", "internal/vet/...", "limit", "rules", "schedule",
-		}),
-	},
-	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
-	{pattern: "cmd/holdfast-vet", imports: []string{"internal/vet/program"}},
-	{
-		pattern: "examples/...",
-		imports: []string{".", "holdfasttest/...", "store", "store/dsn", "store/postgres", "store/sqlite", "why"},
-		tests:   support,
-	},
-}
+}, above)
 
 // restriction says who may import something that is not ours. Test files may import all of it.
 type restriction struct {

@@ -126,7 +126,7 @@ func save(t *testing.T, st store.Store, name, times string, change func(*store.S
 	if err := firing.Begin(&s, nil, st.Now()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := st.SaveSchedule(t.Context(), s, 0)
+	s, err := st.SaveSchedule(t.Context(), s, 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestUnreadable(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, st store.Store, leaders []*leader) {
 		s := save(t, st, "s", "every 1h0m0s zone=UTC", nil)
 		s.Times, s.NextAt = "moon full", st.Now().Add(time.Minute)
-		if _, err := st.SaveSchedule(t.Context(), s, s.Version); err != nil {
+		if _, err := st.SaveSchedule(t.Context(), s, s.Version, ""); err != nil {
 			t.Fatal(err)
 		}
 		leaders[0].loop.Nudge()
@@ -427,7 +427,7 @@ func TestTheClockWasAhead(t *testing.T) {
 		if err := firing.Begin(&s, &s, st.Now()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := st.SaveSchedule(t.Context(), s, s.Version); err != nil {
+		if _, err := st.SaveSchedule(t.Context(), s, s.Version, ""); err != nil {
 			t.Fatal(err)
 		}
 		l.loop.Nudge()

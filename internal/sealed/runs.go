@@ -84,12 +84,12 @@ func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogCh
 }
 
 // SaveSchedule implements store.Schedules.
-func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (saved store.Schedule, err error) {
+func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64, actor string) (saved store.Schedule, err error) {
 	err = s.writing(ctx, func(seals *sealing) {
 		seals.args(&sc.Job.Args, &sc.Job.Codec, sc.Namespace, false)
 		seals.addText(store.PurposeDeclared, sc.Namespace, &sc.Declared)
 	}, func() (err error) {
-		saved, err = s.Store.SaveSchedule(ctx, sc, expect)
+		saved, err = s.Store.SaveSchedule(ctx, sc, expect, actor)
 		return err
 	})
 	s.reading(ctx, err, func(o *opening) { o.schedule(&saved) })

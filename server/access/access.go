@@ -45,6 +45,7 @@ const (
 	EndpointsAdmin  = apikey.EndpointsAdmin
 	EventsRead      = apikey.EventsRead
 	StatsRead       = apikey.StatsRead
+	AuditRead       = apikey.AuditRead
 	Workers         = apikey.Workers
 	Exec            = apikey.Exec
 	Store           = apikey.Store

@@ -76,7 +76,7 @@ var (
 	// with its table; on PostgreSQL its function goes before that, and fails if the trigger is not
 	// named in reset_triggers.
 	found = regexp.MustCompile(`^CREATE (TABLE (holdfast_|"holdfast"\.)\w+|FUNCTION "holdfast"\.\w+|` +
-		`(UNIQUE )?INDEX \w+ ON |TRIGGER \w+ AFTER (INSERT|UPDATE OF \w+) ON )`)
+		`(UNIQUE )?INDEX \w+ ON |TRIGGER \w+ (AFTER|BEFORE) (INSERT|UPDATE OF \w+) ON )`)
 )
 
 // TestResetsFindWhatMigrationsMake: a reset drops the tables and functions that it reads in the

@@ -69,3 +69,9 @@ func (s *Store) SetEndpoint(ctx context.Context, params store.SetEndpointParams)
 func (s *Store) DeleteEndpoint(ctx context.Context, params store.DeleteEndpointParams) error {
 	return pg.Classify(ctx, "delete "+params.String(), s.sends.DeleteEndpoint(ctx, params))
 }
+
+// ListAudit implements store.Audits.
+func (s *Store) ListAudit(ctx context.Context, params store.AuditParams) ([]store.AuditEntry, error) {
+	all, err := s.audits.ListAudit(ctx, params)
+	return all, pg.Classify(ctx, "list what people did", err)
+}

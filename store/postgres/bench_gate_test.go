@@ -40,7 +40,7 @@ func deletedLimit(b *testing.B, keys int) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	settings := store.LimitSettings{Capacity: 1, PerKey: true}
 	for _, name := range []string{"gone", "stays"} {
-		_, err := s.SaveLimit(b.Context(), store.Limit{Namespace: "default", Name: name, LimitSettings: settings}, 0)
+		_, err := s.SaveLimit(b.Context(), store.Limit{Namespace: "default", Name: name, LimitSettings: settings}, 0, "")
 		must(b, err)
 	}
 	node, err := s.Join(b.Context(), store.NodeInfo{Name: "bench"})
@@ -66,7 +66,7 @@ func deletedLimit(b *testing.B, keys int) {
 		)
 		FROM generate_series(1, $2) i`, keys, jobs)
 	must(b, err)
-	must(b, s.DeleteLimit(b.Context(), "default", "gone", false))
+	must(b, s.DeleteLimit(b.Context(), "default", "gone", false, ""))
 	b.StartTimer()
 	began, calls, other := time.Now(), 0, 0
 	for more := true; more; calls++ {

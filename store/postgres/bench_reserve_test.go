@@ -17,7 +17,7 @@ func BenchmarkReserve(b *testing.B) {
 	must(b, err)
 	defer func() { must(b, s.Close()) }()
 	settings := store.LimitSettings{Uncapped: true, Rate: &store.Rate{Count: 10_000, Per: time.Second, Burst: 1000}}
-	_, err = s.SaveLimit(b.Context(), store.Limit{Namespace: "default", Name: "partner", LimitSettings: settings}, 0)
+	_, err = s.SaveLimit(b.Context(), store.Limit{Namespace: "default", Name: "partner", LimitSettings: settings}, 0, "")
 	must(b, err)
 	node, err := s.Join(b.Context(), store.NodeInfo{Name: "bench"})
 	must(b, err)

@@ -15,7 +15,7 @@ import (
 // tell switches the feed on.
 func tell(t *testing.T, s store.Store) store.FeedStatus {
 	t.Helper()
-	status, err := s.SetFeed(t.Context(), true)
+	status, err := s.SetFeed(t.Context(), true, "")
 	if err != nil || !status.On {
 		t.Fatalf("SetFeed: %+v, %v", status, err)
 	}
@@ -169,12 +169,12 @@ func TestFeedWaitsForReaders(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 	defer cancel()
-	if _, err := s.SetFeed(ctx, true); !errors.Is(err, store.ErrBusy) || !strings.Contains(err.Error(), "end it, and try again") {
+	if _, err := s.SetFeed(ctx, true, ""); !errors.Is(err, store.ErrBusy) || !strings.Contains(err.Error(), "end it, and try again") {
 		t.Errorf("it was told %v", err)
 	}
 	done := make(chan error)
 	go func() {
-		_, err := s.SetFeed(t.Context(), true)
+		_, err := s.SetFeed(t.Context(), true, "")
 		done <- err
 	}()
 	enqueue(t, s, newJob()) // does not wait until the reader ends

@@ -16,7 +16,7 @@ func TestAGateOfMoreSlotsThanItsShare(t *testing.T) {
 	s := open(t, used(t, nil))
 	limit := func(capacity int, version int64) int64 {
 		settings := store.LimitSettings{Capacity: capacity, PerKey: true}
-		l, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "a", LimitSettings: settings}, version)
+		l, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "a", LimitSettings: settings}, version, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ func TestAClaimOfFewMeetsManyOverTheirLimit(t *testing.T) {
 	t.Parallel()
 	s, count := asking(t, used(t, nil))
 	settings := store.LimitSettings{Capacity: 1, PerKey: true}
-	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenant", LimitSettings: settings}, 0); err != nil {
+	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenant", LimitSettings: settings}, 0, ""); err != nil {
 		t.Fatal(err)
 	}
 	by := func(key string) *store.Enqueue {
@@ -65,7 +65,7 @@ func perKey(t *testing.T, s store.Store, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		l := store.Limit{Namespace: "default", Name: name, LimitSettings: store.LimitSettings{Capacity: 1, PerKey: true}}
-		if _, err := s.SaveLimit(t.Context(), l, 0); err != nil {
+		if _, err := s.SaveLimit(t.Context(), l, 0, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

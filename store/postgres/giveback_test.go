@@ -21,7 +21,7 @@ func TestSlotsGivenBackInACrash(t *testing.T) {
 	cluster := pgtest.Private(t)
 	s := open(t, postgres.Config{URL: cluster.URL("")})
 	l := store.Limit{Namespace: "default", Name: "partner", LimitSettings: store.LimitSettings{Capacity: 3}}
-	l, err := s.SaveLimit(t.Context(), l, 0)
+	l, err := s.SaveLimit(t.Context(), l, 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}

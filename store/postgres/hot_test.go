@@ -16,7 +16,7 @@ import (
 func ofTenant(t *testing.T, s store.Store) *store.Enqueue {
 	t.Helper()
 	settings := store.LimitSettings{Capacity: 10, PerKey: true}
-	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenants", LimitSettings: settings}, 0); err != nil {
+	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenants", LimitSettings: settings}, 0, ""); err != nil {
 		t.Fatal(err)
 	}
 	return newJob(func(q *store.Enqueue) { q.Job.Options.Limit, q.Job.Options.LimitKey = "tenants", "a" })

@@ -21,7 +21,7 @@ func byKeys(keys int) (jobs []*store.Enqueue) {
 func saveRated(t *testing.T, s store.Store) {
 	t.Helper()
 	settings := store.LimitSettings{PerKey: true, Uncapped: true, Rate: &store.Rate{Count: 6, Per: time.Minute, Burst: 1}}
-	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenant", LimitSettings: settings}, 0); err != nil {
+	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenant", LimitSettings: settings}, 0, ""); err != nil {
 		t.Fatal(err)
 	}
 }

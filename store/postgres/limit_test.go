@@ -17,7 +17,8 @@ func TestANodeThatAsksIsNotDead(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
 	s, conn, watcher := open(t, config), connect(t, config.URL), connect(t, config.URL)
-	l, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "partner", LimitSettings: store.LimitSettings{Capacity: 5}}, 0)
+	l := store.Limit{Namespace: "default", Name: "partner", LimitSettings: store.LimitSettings{Capacity: 5}}
+	l, err := s.SaveLimit(t.Context(), l, 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,14 +100,14 @@ func TestOnlyLimitsPerKeyAskForASweep(t *testing.T) {
 	version := int64(0)
 	save := func(perKey bool) {
 		l := store.Limit{Namespace: "default", Name: "partner", LimitSettings: store.LimitSettings{Capacity: 5, PerKey: perKey}}
-		saved, err := s.SaveLimit(t.Context(), l, version)
+		saved, err := s.SaveLimit(t.Context(), l, version, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		version = saved.Version
 	}
 	remove := func() {
-		if err := s.DeleteLimit(t.Context(), "default", "partner", false); err != nil {
+		if err := s.DeleteLimit(t.Context(), "default", "partner", false, ""); err != nil {
 			t.Fatal(err)
 		}
 		version = 0
@@ -146,7 +147,7 @@ func TestAReservationIsFourRoundTrips(t *testing.T) {
 	config := fresh(t)
 	s, count := tripping(t, config)
 	rate := store.LimitSettings{Uncapped: true, Rate: &store.Rate{Count: 10, Per: time.Second, Burst: 5}}
-	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "partner", LimitSettings: rate}, 0); err != nil {
+	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "partner", LimitSettings: rate}, 0, ""); err != nil {
 		t.Fatal(err)
 	}
 	enqueue(t, s, newJob())

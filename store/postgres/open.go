@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/apikeys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/audits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
@@ -142,6 +143,7 @@ func newStore(db *pg.DB, ownPool bool) *Store {
 	s.classes, s.searched = &classes.Store{Store: s.local}, &attributes.Store{Store: s.local}
 	s.describes = &descriptors.Store{Store: s.local}
 	s.spaces, s.admits = &namespaces.Store{Store: s.local, Jobs: s.read.List}, &apikeys.Store{Store: s.local}
+	s.audits = &audits.Store{Store: s.local}
 	s.sends = &endpoints.Store{Store: s.local}
 	s.move = &move.Store{Store: s.local}
 	s.operate = operate.New(s.write, s.read, s.tables)

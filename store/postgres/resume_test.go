@@ -14,10 +14,10 @@ func TestResumeIsOnRecord(t *testing.T) {
 	s, ctx := open(t, config), t.Context()
 	l := store.Limit{Namespace: "default", Name: "slack"}
 	l.Uncapped, l.Rate = true, &store.Rate{Count: 1, Per: time.Second}
-	if _, err := s.SaveLimit(ctx, l, 0); err != nil {
+	if _, err := s.SaveLimit(ctx, l, 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Drain(ctx, l.Namespace, l.Name, time.Now().Add(time.Hour)); err != nil {
+	if err := s.Drain(ctx, l.Namespace, l.Name, time.Now().Add(time.Hour), ""); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -14,7 +14,7 @@ func TestNoRunsAreLeft(t *testing.T) {
 	s, conn, watcher := open(t, config), connect(t, config.URL), connect(t, config.URL)
 	nightly := store.Schedule{Namespace: "default", Name: "nightly", Left: -1}
 	nightly.Times, nightly.Job = "every 1h", store.ScheduledJob{Kind: "send", Queue: "mail", Priority: 2}
-	if _, err := s.SaveSchedule(t.Context(), nightly, 0); err != nil {
+	if _, err := s.SaveSchedule(t.Context(), nightly, 0, ""); err != nil {
 		t.Fatal(err)
 	}
 	schema := config.SchemaName
@@ -30,7 +30,7 @@ func TestNoRunsAreLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	deleted := make(chan error, 1)
-	go func() { deleted <- s.DeleteSchedule(t.Context(), "default", "nightly", 0) }()
+	go func() { deleted <- s.DeleteSchedule(t.Context(), "default", "nightly", 0, "") }()
 	eventually(t, "the schedule is locked", func() bool {
 		return value[bool](t, watcher, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)))", conn.PgConn().PID())
 	})

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/apikeys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/audits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/claims"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
@@ -56,6 +58,7 @@ type Store struct {
 	spaces    *namespaces.Store
 	admits    *apikeys.Store
 	sends     *endpoints.Store
+	audits    *audits.Store
 
 	close sync.Once
 }
@@ -243,8 +246,8 @@ func (s *Store) Measure(ctx context.Context) (store.Measured, error) {
 
 // SetFeed implements store.Feed. It makes or drops triggers on the tables of jobs, so the user has
 // to own these.
-func (s *Store) SetFeed(ctx context.Context, on bool) (store.FeedStatus, error) {
-	status, err := s.feed.SetFeed(ctx, on)
+func (s *Store) SetFeed(ctx context.Context, on bool, actor string) (store.FeedStatus, error) {
+	status, err := s.feed.SetFeed(ctx, on, actor)
 	return status, pg.Classify(ctx, "switch the feed", err)
 }
 
@@ -266,8 +269,8 @@ func (s *Store) ReadFeed(ctx context.Context, params store.FeedParams) (store.Fe
 }
 
 // Describe implements store.Descriptors.
-func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (int, error) {
-	changed, err := s.describes.Describe(ctx, list)
+func (s *Store) Describe(ctx context.Context, list []store.Descriptor, actor string) (int, error) {
+	changed, err := s.describes.Describe(ctx, list, actor)
 	return changed, pg.Classify(ctx, "describe", err)
 }
 
@@ -307,8 +310,8 @@ func (s *Store) RetentionClasses(ctx context.Context) ([]store.RetentionClass, e
 }
 
 // DeleteRetention implements store.Retentions.
-func (s *Store) DeleteRetention(ctx context.Context, name string) error {
-	return pg.Classify(ctx, "delete retention class "+name, s.classes.DeleteRetention(ctx, name))
+func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) error {
+	return pg.Classify(ctx, "delete retention class "+name, s.classes.DeleteRetention(ctx, name, actor))
 }
 
 // Expired implements store.Retentions.
@@ -388,14 +391,14 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake
 }
 
 // SaveSchedule implements store.Schedules.
-func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (store.Schedule, error) {
-	saved, err := s.schedules.SaveSchedule(ctx, sc, expect)
+func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64, actor string) (store.Schedule, error) {
+	saved, err := s.schedules.SaveSchedule(ctx, sc, expect, actor)
 	return saved, pg.Classify(ctx, fmt.Sprintf("save schedule %q", sc.Name), err)
 }
 
 // DeleteSchedule implements store.Schedules.
-func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
-	return pg.Classify(ctx, fmt.Sprintf("delete schedule %q", name), s.schedules.DeleteSchedule(ctx, namespace, name, expect))
+func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64, actor string) error {
+	return pg.Classify(ctx, fmt.Sprintf("delete schedule %q", name), s.schedules.DeleteSchedule(ctx, namespace, name, expect, actor))
 }
 
 // Schedules implements store.Schedules.
@@ -417,14 +420,14 @@ func (s *Store) ScheduleRuns(ctx context.Context, params store.ScheduleRunParams
 }
 
 // SaveLimit implements store.Limits.
-func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
-	saved, err := s.limits.SaveLimit(ctx, l, expect)
+func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
+	saved, err := s.limits.SaveLimit(ctx, l, expect, actor)
 	return saved, pg.Classify(ctx, fmt.Sprintf("save limit %q", l.Name), err)
 }
 
 // DeleteLimit implements store.Limits.
-func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
-	return pg.Classify(ctx, fmt.Sprintf("delete limit %q", name), s.limits.DeleteLimit(ctx, namespace, name, force))
+func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error {
+	return pg.Classify(ctx, fmt.Sprintf("delete limit %q", name), s.limits.DeleteLimit(ctx, namespace, name, force, actor))
 }
 
 // Limits implements store.Limits.
@@ -458,8 +461,8 @@ func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]stor
 }
 
 // Drain implements store.Rates.
-func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time) error {
-	return pg.Classify(ctx, fmt.Sprintf("drain limit %q", name), s.limits.Drain(ctx, namespace, name, until))
+func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time, actor string) error {
+	return pg.Classify(ctx, fmt.Sprintf("drain limit %q", name), s.limits.Drain(ctx, namespace, name, until, actor))
 }
 
 // ResumeLimit implements store.Rates.
@@ -692,5 +695,5 @@ func (s *Store) callers(wrapped store.Tx) (pg.Runner, error) {
 	case ok && theirs.sql != nil:
 		return pg.SQLRunner{DB: s.db, Tx: theirs.sql}, nil
 	}
-	return nil, store.NotWrapped("postgres.Tx or postgres.SQLTx")
+	return nil, refusal.NotWrapped("postgres.Tx or postgres.SQLTx")
 }

@@ -70,7 +70,7 @@ func (a *address) start(tb testing.TB, source store.Source, o server.Options) *s
 		tb.Fatal(err)
 	}
 	if o.Authenticate == nil {
-		o.Authenticate = access.Anyone("anyone")
+		o.Authenticate = access.Anyone("") // without a name: what callers say of themselves stands alone
 	}
 	handler, err := server.Handler(client, o)
 	if err != nil {

@@ -27,8 +27,8 @@ func (s *Store) Measure(ctx context.Context) (store.Measured, error) {
 }
 
 // SetFeed implements store.Feed.
-func (s *Store) SetFeed(ctx context.Context, on bool) (store.FeedStatus, error) {
-	return ask[store.FeedStatus](ctx, s, "SetFeed", with(on))
+func (s *Store) SetFeed(ctx context.Context, on bool, actor string) (store.FeedStatus, error) {
+	return ask[store.FeedStatus](ctx, s, "SetFeed", with2(on, actor))
 }
 
 // FeedStatus implements store.Feed.
@@ -99,4 +99,9 @@ func (s *Store) SetEndpoint(ctx context.Context, params store.SetEndpointParams)
 // DeleteEndpoint implements store.Endpoints.
 func (s *Store) DeleteEndpoint(ctx context.Context, params store.DeleteEndpointParams) error {
 	return s.tell(ctx, "DeleteEndpoint", with(params))
+}
+
+// ListAudit implements store.Audits.
+func (s *Store) ListAudit(ctx context.Context, params store.AuditParams) ([]store.AuditEntry, error) {
+	return ask[[]store.AuditEntry](ctx, s, "ListAudit", with(params))
 }

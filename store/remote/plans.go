@@ -8,13 +8,13 @@ import (
 )
 
 // SaveSchedule implements store.Schedules.
-func (s *Store) SaveSchedule(ctx context.Context, schedule store.Schedule, expect int64) (store.Schedule, error) {
-	return ask[store.Schedule](ctx, s, "SaveSchedule", with2(schedule, expect))
+func (s *Store) SaveSchedule(ctx context.Context, schedule store.Schedule, expect int64, actor string) (store.Schedule, error) {
+	return ask[store.Schedule](ctx, s, "SaveSchedule", with3(schedule, expect, actor))
 }
 
 // DeleteSchedule implements store.Schedules.
-func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
-	return s.tell(ctx, "DeleteSchedule", with3(namespace, name, expect))
+func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64, actor string) error {
+	return s.tell(ctx, "DeleteSchedule", with4(namespace, name, expect, actor))
 }
 
 // Schedules implements store.Schedules.
@@ -43,13 +43,13 @@ func (s *Store) CountBatches(ctx context.Context, params store.CountBatchesParam
 }
 
 // SaveLimit implements store.Limits.
-func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
-	return ask[store.Limit](ctx, s, "SaveLimit", with2(l, expect))
+func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
+	return ask[store.Limit](ctx, s, "SaveLimit", with3(l, expect, actor))
 }
 
 // DeleteLimit implements store.Limits.
-func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
-	return s.tell(ctx, "DeleteLimit", with3(namespace, name, force))
+func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error {
+	return s.tell(ctx, "DeleteLimit", with4(namespace, name, force, actor))
 }
 
 // Limits implements store.Limits.
@@ -78,8 +78,8 @@ func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]stor
 }
 
 // Drain implements store.Rates.
-func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time) error {
-	return s.tell(ctx, "Drain", with3(namespace, name, until))
+func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time, actor string) error {
+	return s.tell(ctx, "Drain", with4(namespace, name, until, actor))
 }
 
 // ResumeLimit implements store.Rates.

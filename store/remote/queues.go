@@ -42,8 +42,8 @@ func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, erro
 }
 
 // Describe implements store.Descriptors.
-func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (int, error) {
-	return ask[int](ctx, s, "Describe", with(list))
+func (s *Store) Describe(ctx context.Context, list []store.Descriptor, actor string) (int, error) {
+	return ask[int](ctx, s, "Describe", with2(list, actor))
 }
 
 // Descriptors implements store.Descriptors.
@@ -62,8 +62,8 @@ func (s *Store) RetentionClasses(ctx context.Context) ([]store.RetentionClass, e
 }
 
 // DeleteRetention implements store.Retentions.
-func (s *Store) DeleteRetention(ctx context.Context, name string) error {
-	return s.tell(ctx, "DeleteRetention", with(name))
+func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) error {
+	return s.tell(ctx, "DeleteRetention", with2(name, actor))
 }
 
 // Expired implements store.Retentions.

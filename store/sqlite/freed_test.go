@@ -18,7 +18,7 @@ func TestFreedSlotsAreTold(t *testing.T) {
 	here, there := open(t, source), open(t, source)
 	limit := func(name string) store.Limit {
 		l := store.Limit{Namespace: "default", Name: name, LimitSettings: store.LimitSettings{Capacity: 2}}
-		saved, err := there.SaveLimit(ctx, l, 0)
+		saved, err := there.SaveLimit(ctx, l, 0, "")
 		must(t, err)
 		return saved
 	}

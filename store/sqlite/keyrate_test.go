@@ -26,7 +26,7 @@ func TestIdleKeysAreForgotten(t *testing.T) {
 		return n
 	}
 	settings := store.LimitSettings{PerKey: true, Uncapped: true, Rate: &store.Rate{Count: 6, Per: time.Minute, Burst: 1}}
-	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenant", LimitSettings: settings}, 0); err != nil {
+	if _, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "default", Name: "tenant", LimitSettings: settings}, 0, ""); err != nil {
 		t.Fatal(err)
 	}
 	node := join(t, s)

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/apikeys"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/audits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
@@ -61,6 +62,7 @@ type Store struct {
 	spacing
 	admitting
 	sending
+	auditing
 
 	d         *core.Database
 	config    Config
@@ -88,6 +90,7 @@ type (
 	spacing    = namespaces.Verbs
 	admitting  = apikeys.Verbs
 	sending    = endpoints.Verbs
+	auditing   = audits.Verbs
 )
 
 var (
@@ -160,6 +163,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	s.telling = feed.New(s.d)
 	s.retaining, s.describing, s.searching = classes.New(s.d), descriptors.New(s.d), attributes.New(s.d)
 	s.spacing, s.admitting, s.sending = namespaces.New(s.d, s.List), apikeys.New(s.d), endpoints.New(s.d)
+	s.auditing = audits.New(s.d)
 	s.scheduling, s.limiting, s.batching = schedules.New(s.d), limits.New(s.d), batches.New(s.d)
 	return s, nil
 }

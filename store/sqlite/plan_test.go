@@ -78,7 +78,6 @@ func TestListPlans(t *testing.T) {
 		"facts_page":            "holdfast_fact_place",
 		"facts_page_of_all":     "holdfast_fact_time",
 		"attributes_declared":   ownKey,
-		"attribute_leave":       ownKey,
 		"attribute_value":       "holdfast_attribute_value_job",
 		"attribute_value_unset": "holdfast_attribute_value_job",
 		"valued_newest":         ownKey,
@@ -101,6 +100,9 @@ func TestListPlans(t *testing.T) {
 		"api_keys":              ownKey,
 		"api_keys_in":           "holdfast_api_key_namespace",
 		"api_keys_over":         "holdfast_api_key_over",
+		"audit_all":             "holdfast_audit_at",
+		"audit_in":              "holdfast_audit_namespace",
+		"audit_to":              "holdfast_audit_target",
 	} {
 		plan := planOf(t, db, name)
 		found := strings.Contains(plan, "USING PRIMARY KEY") || strings.Contains(plan, "sqlite_autoindex_")

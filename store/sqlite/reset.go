@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/internal/sqltext"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -76,7 +77,7 @@ func startOver(w *db.Conn) error {
 	}
 	if alive != "" {
 		node, err := strconv.ParseInt(alive, 10, 64)
-		return errors.Join(store.ResetNeedsQuiet(node), err)
+		return errors.Join(refusal.ResetNeedsQuiet(node), err)
 	}
 	for _, table := range tables {
 		if err := w.Script("DROP TABLE IF EXISTS " + table); err != nil {

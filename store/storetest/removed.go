@@ -38,7 +38,7 @@ func Removed(t *testing.T, open Factory, naming func(t *testing.T, s store.Store
 				if runs := e.RunsOf("nightly"); len(runs) != 1 || runs[0].Job != id {
 					t.Errorf("the schedule does not tell any more which job it has fired: %+v", runs)
 				}
-				e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", 0))
+				e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", 0, ""))
 				for table, n := range naming(t, e.Store, id) {
 					if n > 0 && !slices.Contains(kept, table) {
 						t.Errorf("%s has %d rows of the job that was %s", table, n, what)

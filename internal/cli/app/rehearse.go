@@ -93,7 +93,7 @@ func (nowhere) Schedules(_ context.Context, filter store.ScheduleFilter) ([]stor
 	}}, nil
 }
 
-func (nowhere) SaveSchedule(_ context.Context, s store.Schedule, _ int64) (store.Schedule, error) {
+func (nowhere) SaveSchedule(_ context.Context, s store.Schedule, _ int64, _ string) (store.Schedule, error) {
 	return s, nil
 }
 
@@ -105,7 +105,7 @@ func (nowhere) Close() error { return nil }
 func (nowhere) Limits(context.Context, string, string) ([]store.Limit, error) { return nil, nil }
 
 // SaveLimit checks a limit.
-func (nowhere) SaveLimit(_ context.Context, l store.Limit, _ int64) (store.Limit, error) {
+func (nowhere) SaveLimit(_ context.Context, l store.Limit, _ int64, _ string) (store.Limit, error) {
 	return l, l.Check()
 }
 

@@ -14,7 +14,8 @@ import (
 // operation that has no test of its own is among them.
 func TestRight(t *testing.T) {
 	onBoth(t, func(s *server) {
-		admin, _ := s.key("admin", "--role", "admin")
+		admin, id := s.key("admin", "--role", "admin")
+		recorded := newRecorder(s, admin, "key "+id+" (admin)")
 		_, all := s.document(admin)
 		known := map[string]*operation{}
 		for _, op := range all {
@@ -40,6 +41,7 @@ func TestRight(t *testing.T) {
 				s.checkProblem(step.Op, &a, a.field("code"))
 			}
 			s.keep(step, &a, kept)
+			recorded.look(op, a.status)
 		}
 		for id := range known {
 			if !told[id] && !elsewhere[id] {

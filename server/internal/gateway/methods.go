@@ -32,6 +32,7 @@ var reads = map[string]any{
 	"Get":                store.Store.Get,
 	"GetUpdate":          store.Store.GetUpdate,
 	"Journals":           store.Store.Journals,
+	"ListAudit":          store.Store.ListAudit,
 	"Limits":             store.Store.Limits,
 	"List":               store.Store.List,
 	"Logs":               store.Store.Logs,
@@ -137,7 +138,7 @@ func methods() map[string]*method {
 		for name, of := range methods {
 			served := &method{name: name, only: only, call: special[name]}
 			if served.call == nil {
-				served.call = reflected(of)
+				served.call = reflected(served, of)
 			}
 			table[wire.Path(name)[len(wire.Prefix):]] = served
 		}
@@ -152,8 +153,8 @@ var names = []string{"A", "B", "C", "D"}
 
 // reflected calls a method of the contract, given as its expression, that has a context and plain
 // parameters, and returns at most two values and an error.
-func reflected(method any) func(context.Context, store.Store, func(any) error) (any, error) {
-	f := reflect.ValueOf(method)
+func reflected(m *method, call any) func(context.Context, store.Store, func(any) error) (any, error) {
+	f := reflect.ValueOf(call)
 	var in, out []reflect.StructField
 	for i := 2; i < f.Type().NumIn(); i++ { // after the store and the context
 		in = append(in, reflect.StructField{Name: names[i-2], Type: f.Type().In(i)})
@@ -172,6 +173,9 @@ func reflected(method any) func(context.Context, store.Store, func(any) error) (
 		args := []reflect.Value{reflect.ValueOf(st), reflect.ValueOf(ctx)}
 		for i := range in {
 			args = append(args, params.Elem().Field(i))
+		}
+		if !m.only {
+			ascribe(ctx, m.name, args[2:])
 		}
 		answers := reflect.New(outType)
 		for i, v := range f.Call(args) {

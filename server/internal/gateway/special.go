@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/holdfastdev/holdfast/internal/wire"
 	"github.com/holdfastdev/holdfast/store"
@@ -18,6 +19,9 @@ var special = map[string]func(context.Context, store.Store, func(any) error) (an
 		batch, err := in.A.Open()
 		if err != nil {
 			return nil, err
+		}
+		for _, fire := range batch.Fires {
+			ascribe(ctx, "Apply", []reflect.Value{reflect.ValueOf(fire).Elem()})
 		}
 		err = st.Apply(ctx, batch)
 		return &wire.Out[wire.Applied, wire.None]{A: wire.AppliedOf(batch), Err: err}, nil

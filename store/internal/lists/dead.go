@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // DeadPart is what one lane has of a group of dead letters.
@@ -152,11 +153,11 @@ func parseDead(cursor string) (*deadPlace, error) {
 	}
 	data, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(data) < 16 || !utf8.Valid(data[16:]) || bytes.IndexByte(data[16:], 0) >= 0 {
-		return nil, store.BadCursor(cursor)
+		return nil, refusal.BadCursor(cursor)
 	}
 	p := &deadPlace{int64(binary.BigEndian.Uint64(data)), int64(binary.BigEndian.Uint64(data[8:])), string(data[16:])}
 	if p.cursor() != cursor { // base64 may be written in several ways
-		return nil, store.BadCursor(cursor)
+		return nil, refusal.BadCursor(cursor)
 	}
 	return p, nil
 }

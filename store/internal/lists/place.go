@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // Place is where a job is in an order: its time, in microseconds, and its id. Orders by id have no
@@ -62,18 +63,18 @@ func parse(s store.Sort, cursor string) (p Place, err error) {
 	if s != store.SortNewest {
 		var found bool
 		if rest, found = strings.CutPrefix(cursor, s.String()+"."); !found {
-			return p, store.BadCursor(cursor)
+			return p, refusal.BadCursor(cursor)
 		}
 	}
 	if byTime(s) {
 		at, id, _ := strings.Cut(rest, ".")
 		if p.At, err = strconv.ParseInt(at, 10, 64); err != nil {
-			return p, store.BadCursor(cursor)
+			return p, refusal.BadCursor(cursor)
 		}
 		rest = id
 	}
 	if p.ID, err = uuid.Parse(rest); err != nil || Cursor(s, p) != cursor {
-		return p, store.BadCursor(cursor)
+		return p, refusal.BadCursor(cursor)
 	}
 	return p, nil
 }
@@ -104,7 +105,7 @@ func Begin(params *store.ListParams) (after *Place, err error) {
 	}
 	for _, other := range store.Sorts {
 		if _, no := parse(other, params.After); no == nil {
-			return nil, store.OtherSort(other, params.Sort)
+			return nil, refusal.OtherSort(other, params.Sort)
 		}
 	}
 	return nil, err
@@ -121,7 +122,7 @@ func BeginCount(params *store.CountParams) (s store.Sort, after *Place, err erro
 			return s, &p, nil
 		}
 	}
-	return 0, nil, store.BadCursor(params.After)
+	return 0, nil, refusal.BadCursor(params.After)
 }
 
 // check reports why no store takes the filter, an ErrInvalid.

@@ -30,6 +30,12 @@ var tests = env.Tests{
 	"an_endpoint_changes_by_its_version":              endpointChanges,
 	"endpoints_are_paged_in_a_namespace_and_in_all":   endpointsPaged,
 	"a_namespace_with_an_endpoint_is_not_deleted":     endpointKept,
+	"what_people_did_is_listed":                       audited,
+	"what_changes_nothing_is_not_recorded":            unchanged,
+	"what_people_did_is_paged_and_asked_for":          auditPaged,
+	"what_was_set_is_recorded_before_and_after":       settings,
+	"an_edit_says_what_the_job_was_before":            edited,
+	"what_was_done_to_jobs_that_are_gone_is_listed":   removed,
 	"what_is_no_endpoint_is_refused":                  noEndpoint,
 }
 

@@ -320,7 +320,7 @@ func limitsCopied(p *pair) {
 	p.from.SaveLimit(env.Limit("rated", 0, func(l *store.Limit) { l.Uncapped, l.Rate = true, &store.Rate{Count: 1, Per: time.Minute} }))
 	for range 2 { // the first of which is taken back
 		p.from.NoError("ResumeLimit", p.from.Store.ResumeLimit(p.from.Ctx, store.ResumeLimitParams{Namespace: env.Namespace, Name: "rated"}))
-		p.from.NoError("Drain", p.from.Store.Drain(p.from.Ctx, env.Namespace, "rated", p.from.Clock.Now().Add(time.Hour)))
+		p.from.NoError("Drain", p.from.Store.Drain(p.from.Ctx, env.Namespace, "rated", p.from.Clock.Now().Add(time.Hour), ""))
 	}
 	p.from.Slots(node, l, 0, 3)
 	p.from.Leave(node)
@@ -333,9 +333,9 @@ func limitsCopied(p *pair) {
 	if err != nil || len(taken) != 1 || taken[0].Count != 0 || drained.Resumed != 1 || !drained.NextAt.Equal(drained.DrainedUntil) {
 		p.to.Errorf("a copied limit that was drained is %+v, and gives %+v, %v", drained, taken, err)
 	}
-	p.from.NoError("DeleteLimit", p.from.Store.DeleteLimit(p.from.Ctx, env.Namespace, "rated", false))
+	p.from.NoError("DeleteLimit", p.from.Store.DeleteLimit(p.from.Ctx, env.Namespace, "rated", false, ""))
 
-	p.from.NoError("DeleteLimit", p.from.Store.DeleteLimit(p.from.Ctx, env.Namespace, "gone", false))
+	p.from.NoError("DeleteLimit", p.from.Store.DeleteLimit(p.from.Ctx, env.Namespace, "gone", false, ""))
 	p.from.Clock.Advance(time.Second)
 	l = p.from.ChangeLimit(env.Limit("partner", 6, func(l *store.Limit) { l.Fair, l.Kinds = true, map[string]int{"send": 2} }), l.Version)
 	from = survey(p.from)

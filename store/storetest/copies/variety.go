@@ -192,7 +192,7 @@ func scheduled(e *env.Env) {
 	e.SaveSchedule(env.Schedule("z"))
 	gone := e.SaveSchedule(env.Schedule("gone"))
 	e.Apply(env.Batched(e.Fire(gone, e.Clock.Now())))
-	e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "gone", 0))
+	e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "gone", 0, ""))
 	at := e.Clock.Now()
 	s := e.SaveSchedule(env.Schedule("nightly", func(s *store.Schedule) {
 		s.Declared, s.Cursor, s.NextAt, s.Left = "from code", at.Add(-time.Hour), at, 7

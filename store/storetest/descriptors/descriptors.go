@@ -37,7 +37,7 @@ func kind(name, data string) store.Descriptor { return of(store.SubjectKind, nam
 
 func describe(e *env.Env, changed int, list ...store.Descriptor) {
 	e.Helper()
-	n, err := e.Store.Describe(e.Ctx, list)
+	n, err := e.Store.Describe(e.Ctx, list, "")
 	e.NoError("Describe", err)
 	e.Equal("changed", n, changed)
 }
@@ -141,7 +141,7 @@ func invalid(e *env.Env) {
 		"an array": kind("b", `[]`), "no JSON": kind("b", `{`), "large": large, "no namespace": nowhere, "program": program,
 		"twice": kind("good", `{}`),
 	} {
-		_, err := e.Store.Describe(e.Ctx, []store.Descriptor{kind("good", `{}`), wrong})
+		_, err := e.Store.Describe(e.Ctx, []store.Descriptor{kind("good", `{}`), wrong}, "")
 		e.WantErr(what, err, store.ErrInvalid)
 	}
 	e.Equal("kinds", len(kinds(e)), 0)
@@ -153,7 +153,7 @@ func bounded(e *env.Env) {
 		all = append(all, kind(fmt.Sprint("k", i), `{}`))
 	}
 	describe(e, len(all), all...)
-	_, err := e.Store.Describe(e.Ctx, []store.Descriptor{of(store.SubjectQueue, "mail", `{}`), kind("more", `{}`)})
+	_, err := e.Store.Describe(e.Ctx, []store.Descriptor{of(store.SubjectQueue, "mail", `{}`), kind("more", `{}`)}, "")
 	e.WantErr("Describe", err, store.ErrConflict)
 	e.Equal("queues", len(list(e, store.DescriptorParams{Subject: store.SubjectQueue})), 0)
 	describe(e, 1, kind("k7", `{"a":1}`))
@@ -176,7 +176,7 @@ func atOnce(e *env.Env) {
 			mine[0], mine[2] = mine[2], mine[0]
 		}
 		go func() {
-			n, err := e.Store.Describe(e.Ctx, mine)
+			n, err := e.Store.Describe(e.Ctx, mine, "")
 			answers <- answer{n, err}
 		}()
 	}

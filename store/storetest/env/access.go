@@ -73,3 +73,7 @@ func (p persistent) DeleteEndpoint(ctx context.Context, params store.DeleteEndpo
 		return err
 	})
 }
+
+func (p persistent) ListAudit(ctx context.Context, params store.AuditParams) ([]store.AuditEntry, error) {
+	return persistFor(func() ([]store.AuditEntry, error) { return p.Store.ListAudit(ctx, params) })
+}

@@ -106,7 +106,7 @@ func (e *Env) WantLogs(job store.ID, want ...string) {
 // Tell switches the feed on or off.
 func (e *Env) Tell(on bool) store.FeedStatus {
 	e.Helper()
-	status, err := e.Store.SetFeed(e.Ctx, on)
+	status, err := e.Store.SetFeed(e.Ctx, on, "")
 	e.NoError("SetFeed", err)
 	return status
 }

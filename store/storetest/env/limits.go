@@ -22,7 +22,7 @@ func (e *Env) SaveLimit(l store.Limit) store.Limit {
 // ChangeLimit replaces a limit of a version.
 func (e *Env) ChangeLimit(l store.Limit, version int64) store.Limit {
 	e.Helper()
-	saved, err := e.Store.SaveLimit(e.Ctx, l, version)
+	saved, err := e.Store.SaveLimit(e.Ctx, l, version, "")
 	e.NoError("SaveLimit", err)
 	return saved
 }

@@ -201,8 +201,8 @@ func (p persistent) MergeFacts(ctx context.Context, gone []store.FactKey, merged
 	})
 }
 
-func (p persistent) Describe(ctx context.Context, list []store.Descriptor) (int, error) {
-	return persistFor(func() (int, error) { return p.Store.Describe(ctx, list) })
+func (p persistent) Describe(ctx context.Context, list []store.Descriptor, actor string) (int, error) {
+	return persistFor(func() (int, error) { return p.Store.Describe(ctx, list, actor) })
 }
 
 func (p persistent) Descriptors(ctx context.Context, params store.DescriptorParams) ([]store.Descriptor, error) {
@@ -229,9 +229,9 @@ func (p persistent) RetentionClasses(ctx context.Context) ([]store.RetentionClas
 	return persistFor(func() ([]store.RetentionClass, error) { return p.Store.RetentionClasses(ctx) })
 }
 
-func (p persistent) DeleteRetention(ctx context.Context, name string) error {
+func (p persistent) DeleteRetention(ctx context.Context, name string, actor string) error {
 	return persist(func(again bool) error {
-		err := p.Store.DeleteRetention(ctx, name)
+		err := p.Store.DeleteRetention(ctx, name, actor)
 		if again && errors.Is(err, store.ErrNotFound) {
 			return nil // it was deleted, and the answer was lost
 		}
@@ -259,8 +259,8 @@ func (p persistent) Removed(ctx context.Context, params store.RemovedParams) ([]
 	return persistFor(func() ([]store.Removed, error) { return p.Store.Removed(ctx, params) })
 }
 
-func (p persistent) SetFeed(ctx context.Context, on bool) (store.FeedStatus, error) {
-	return persistFor(func() (store.FeedStatus, error) { return p.Store.SetFeed(ctx, on) })
+func (p persistent) SetFeed(ctx context.Context, on bool, actor string) (store.FeedStatus, error) {
+	return persistFor(func() (store.FeedStatus, error) { return p.Store.SetFeed(ctx, on, actor) })
 }
 
 func (p persistent) FeedStatus(ctx context.Context) (store.FeedStatus, error) {

@@ -41,9 +41,9 @@ func (p persistent) untilLimit(ctx context.Context, namespace, name string, chan
 	return now, false, err
 }
 
-func (p persistent) SaveLimit(ctx context.Context, l store.Limit, expect int64) (saved store.Limit, err error) {
+func (p persistent) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (saved store.Limit, err error) {
 	now, done, err := p.untilLimit(ctx, l.Namespace, l.Name, func() (err error) {
-		saved, err = p.Store.SaveLimit(ctx, l, expect)
+		saved, err = p.Store.SaveLimit(ctx, l, expect, actor)
 		return err
 	})
 	if done {
@@ -52,8 +52,8 @@ func (p persistent) SaveLimit(ctx context.Context, l store.Limit, expect int64) 
 	return saved, err
 }
 
-func (p persistent) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
-	_, _, err := p.untilLimit(ctx, namespace, name, func() error { return p.Store.DeleteLimit(ctx, namespace, name, force) })
+func (p persistent) DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error {
+	_, _, err := p.untilLimit(ctx, namespace, name, func() error { return p.Store.DeleteLimit(ctx, namespace, name, force, actor) })
 	return err
 }
 
@@ -70,8 +70,8 @@ func (p persistent) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]
 	return persistFor(func() ([]store.Permits, error) { return p.Store.TakePermits(ctx, asks) })
 }
 
-func (p persistent) Drain(ctx context.Context, namespace, name string, until time.Time) error {
-	_, err := persistFor(func() (struct{}, error) { return struct{}{}, p.Store.Drain(ctx, namespace, name, until) })
+func (p persistent) Drain(ctx context.Context, namespace, name string, until time.Time, actor string) error {
+	_, err := persistFor(func() (struct{}, error) { return struct{}{}, p.Store.Drain(ctx, namespace, name, until, actor) })
 	return err
 }
 

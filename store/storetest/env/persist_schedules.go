@@ -52,9 +52,9 @@ func (p persistent) unlessDone(
 	return now, false, err
 }
 
-func (p persistent) SaveSchedule(ctx context.Context, s store.Schedule, expect int64) (saved store.Schedule, err error) {
+func (p persistent) SaveSchedule(ctx context.Context, s store.Schedule, expect int64, actor string) (saved store.Schedule, err error) {
 	now, done, err := p.unlessDone(ctx, s.Namespace, s.Name, func() (err error) {
-		saved, err = p.Store.SaveSchedule(ctx, s, expect)
+		saved, err = p.Store.SaveSchedule(ctx, s, expect, actor)
 		return err
 	})
 	if done {
@@ -63,8 +63,8 @@ func (p persistent) SaveSchedule(ctx context.Context, s store.Schedule, expect i
 	return saved, err
 }
 
-func (p persistent) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
-	_, _, err := p.unlessDone(ctx, namespace, name, func() error { return p.Store.DeleteSchedule(ctx, namespace, name, expect) })
+func (p persistent) DeleteSchedule(ctx context.Context, namespace, name string, expect int64, actor string) error {
+	_, _, err := p.unlessDone(ctx, namespace, name, func() error { return p.Store.DeleteSchedule(ctx, namespace, name, expect, actor) })
 	return err
 }
 

@@ -23,7 +23,7 @@ func Schedule(name string, change ...func(*store.Schedule)) store.Schedule {
 // SaveSchedule makes a schedule.
 func (e *Env) SaveSchedule(s store.Schedule) store.Schedule {
 	e.Helper()
-	saved, err := e.Store.SaveSchedule(e.Ctx, s, 0)
+	saved, err := e.Store.SaveSchedule(e.Ctx, s, 0, "")
 	e.NoError("SaveSchedule", err)
 	return saved
 }

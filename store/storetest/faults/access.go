@@ -60,3 +60,8 @@ func (s *Store) SetEndpoint(ctx context.Context, params store.SetEndpointParams)
 func (s *Store) DeleteEndpoint(ctx context.Context, params store.DeleteEndpointParams) error {
 	return s.do(ctx, "DeleteEndpoint", func(bool) error { return s.inner.DeleteEndpoint(ctx, params) })
 }
+
+// ListAudit implements store.Audits.
+func (s *Store) ListAudit(ctx context.Context, params store.AuditParams) ([]store.AuditEntry, error) {
+	return answer(ctx, s, "ListAudit", func() ([]store.AuditEntry, error) { return s.inner.ListAudit(ctx, params) })
+}

@@ -451,8 +451,8 @@ func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogCh
 }
 
 // Describe implements store.Descriptors.
-func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (int, error) {
-	return answer(ctx, s, "Describe", func() (int, error) { return s.inner.Describe(ctx, list) })
+func (s *Store) Describe(ctx context.Context, list []store.Descriptor, actor string) (int, error) {
+	return answer(ctx, s, "Describe", func() (int, error) { return s.inner.Describe(ctx, list, actor) })
 }
 
 // Descriptors implements store.Descriptors.
@@ -488,8 +488,8 @@ func (s *Store) RetentionClasses(ctx context.Context) ([]store.RetentionClass, e
 }
 
 // DeleteRetention implements store.Retentions.
-func (s *Store) DeleteRetention(ctx context.Context, name string) error {
-	return s.do(ctx, "DeleteRetention", func(bool) error { return s.inner.DeleteRetention(ctx, name) })
+func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) error {
+	return s.do(ctx, "DeleteRetention", func(bool) error { return s.inner.DeleteRetention(ctx, name, actor) })
 }
 
 // Expired implements store.Retentions.
@@ -512,9 +512,9 @@ func (s *Store) Removed(ctx context.Context, params store.RemovedParams) ([]stor
 }
 
 // SetFeed implements store.Feed.
-func (s *Store) SetFeed(ctx context.Context, on bool) (status store.FeedStatus, err error) {
+func (s *Store) SetFeed(ctx context.Context, on bool, actor string) (status store.FeedStatus, err error) {
 	return status, s.do(ctx, "SetFeed", func(bool) error {
-		status, err = s.inner.SetFeed(ctx, on)
+		status, err = s.inner.SetFeed(ctx, on, actor)
 		return err
 	})
 }

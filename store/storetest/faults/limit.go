@@ -8,14 +8,14 @@ import (
 )
 
 // SaveLimit implements store.Limits.
-func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
-	return once(ctx, s, "SaveLimit", func() (store.Limit, error) { return s.inner.SaveLimit(ctx, l, expect) })
+func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
+	return once(ctx, s, "SaveLimit", func() (store.Limit, error) { return s.inner.SaveLimit(ctx, l, expect, actor) })
 }
 
 // DeleteLimit implements store.Limits.
-func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error {
 	_, err := once(ctx, s, "DeleteLimit", func() (struct{}, error) {
-		return struct{}{}, s.inner.DeleteLimit(ctx, namespace, name, force)
+		return struct{}{}, s.inner.DeleteLimit(ctx, namespace, name, force, actor)
 	})
 	return err
 }
@@ -46,8 +46,8 @@ func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) ([]stor
 }
 
 // Drain implements store.Rates.
-func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time) error {
-	_, err := once(ctx, s, "Drain", func() (struct{}, error) { return struct{}{}, s.inner.Drain(ctx, namespace, name, until) })
+func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time, actor string) error {
+	_, err := once(ctx, s, "Drain", func() (struct{}, error) { return struct{}{}, s.inner.Drain(ctx, namespace, name, until, actor) })
 	return err
 }
 

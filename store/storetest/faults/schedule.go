@@ -25,14 +25,14 @@ func once[T any](ctx context.Context, s *Store, op string, call func() (T, error
 }
 
 // SaveSchedule implements store.Schedules.
-func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (store.Schedule, error) {
-	return once(ctx, s, "SaveSchedule", func() (store.Schedule, error) { return s.inner.SaveSchedule(ctx, sc, expect) })
+func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64, actor string) (store.Schedule, error) {
+	return once(ctx, s, "SaveSchedule", func() (store.Schedule, error) { return s.inner.SaveSchedule(ctx, sc, expect, actor) })
 }
 
 // DeleteSchedule implements store.Schedules.
-func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
+func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64, actor string) error {
 	_, err := once(ctx, s, "DeleteSchedule", func() (struct{}, error) {
-		return struct{}{}, s.inner.DeleteSchedule(ctx, namespace, name, expect)
+		return struct{}{}, s.inner.DeleteSchedule(ctx, namespace, name, expect, actor)
 	})
 	return err
 }

@@ -179,7 +179,7 @@ func gateDeleted(e *env.Env) {
 	e.Many(30, by("acme"))
 	e.Many(30, by("other"))
 	e.Equal("claimed", len(e.Claim(node, 100)), 2)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false, ""))
 	e.Equal("claimed without the limit", len(e.Claim(node, 100)), 58)
 }
 
@@ -408,7 +408,7 @@ func gateInvalid(e *env.Env) {
 	} {
 		l := limit(1)
 		change(&l)
-		if _, err := e.Store.SaveLimit(e.Ctx, l, 0); !errors.Is(err, store.ErrInvalid) {
+		if _, err := e.Store.SaveLimit(e.Ctx, l, 0, ""); !errors.Is(err, store.ErrInvalid) {
 			e.Errorf("a limit per key with %s: %v", name, err)
 		}
 	}
@@ -422,7 +422,7 @@ func gateSweep(e *env.Env) {
 	e.Many(2500, by("acme"))
 	e.Claim(node, 10)
 	e.Claim(node, 10)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false, ""))
 	claimed := 1
 	for range 10 {
 		e.Clock.Advance(10 * time.Second)

@@ -97,7 +97,7 @@ func portionDeleted(e *env.Env) {
 	node := e.Join()
 	keysWait(e, node, 500, 6)
 	portions(e)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false, ""))
 	wantPortions(e, 2500)
 	e.Equal("claimed", claimAll(e, node), 2500)
 }
@@ -113,7 +113,7 @@ func portionOne(e *env.Env) {
 	}
 	e.WantNothing(node)
 	e.WantNothing(node)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false, ""))
 	_, err := e.Store.Promote(e.Ctx, 1000) // the process that goes on with it ends
 	e.NoError("Promote", err)
 	e.Clock.Advance(time.Second)
@@ -133,7 +133,7 @@ func portionAgain(e *env.Env) {
 	perKey(e, 1)
 	node := e.Join()
 	runs := keysWait(e, node, 400, 6)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false, ""))
 	_, err := e.Store.Promote(e.Ctx, 1000)
 	e.NoError("Promote", err)
 	perKey(e, 1)

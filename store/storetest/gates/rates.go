@@ -202,7 +202,7 @@ func rateMade(e *env.Env) {
 	e.End(e.ClaimOne(node, acme[1]), store.Completed)
 	e.End(e.ClaimOne(node, acme[2]), store.Completed)
 	e.WantNothing(node)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false, ""))
 	e.SaveLimit(rated(1)) // which goes on from what was taken
 	e.WantNothing(node)
 	e.Clock.Advance(period)
@@ -217,7 +217,7 @@ func rateDeleted(e *env.Env) {
 	e.Many(30, by("acme"))
 	e.Many(30, by("other"))
 	e.Equal("claimed", len(e.Claim(node, 100)), 2)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false, ""))
 	e.Equal("claimed without the limit", len(e.Claim(node, 100)), 58)
 }
 
@@ -378,7 +378,7 @@ func rateBurst(e *env.Env) {
 	} {
 		l := rated(1, change)
 		l.Name = "other"
-		if _, err := e.Store.SaveLimit(e.Ctx, l, 0); !errors.Is(err, store.ErrInvalid) {
+		if _, err := e.Store.SaveLimit(e.Ctx, l, 0, ""); !errors.Is(err, store.ErrInvalid) {
 			e.Errorf("a rate of keys with %s: %v", name, err)
 		}
 	}
@@ -393,7 +393,7 @@ func rateTogether(e *env.Env) {
 	if err != nil || len(taken) != 0 {
 		e.Fatalf("permits of it are %+v, %v", taken, err)
 	}
-	if err := e.Store.Drain(e.Ctx, env.Namespace, tenant, e.Clock.Now().Add(time.Hour)); !errors.Is(err, store.ErrInvalid) {
+	if err := e.Store.Drain(e.Ctx, env.Namespace, tenant, e.Clock.Now().Add(time.Hour), ""); !errors.Is(err, store.ErrInvalid) {
 		e.Errorf("it was drained: %v", err)
 	}
 	wantStart(e, "acme", 0)

@@ -62,7 +62,7 @@ func backlog(e *env.Env, node int64) []store.Claimed {
 // dropTenant deletes the limit, of which some go on then.
 func dropTenant(e *env.Env) {
 	e.Helper()
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false, ""))
 	promote(e)
 }
 
@@ -110,7 +110,7 @@ func sharingWider(e *env.Env) {
 	backlog(e, node)
 	regions(e, node, limit(1))
 	portions(e)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, tenant, false, ""))
 	two := limit(2)
 	two.Name = region
 	e.ChangeLimit(two, e.LimitOf(region).Version)

@@ -72,7 +72,7 @@ func (c *cluster) run(steps int) error {
 			l.Fair = c.fair
 		})
 		var err error
-		if c.limits[i], err = c.e.Store.SaveLimit(c.e.Ctx, l, 0); err != nil {
+		if c.limits[i], err = c.e.Store.SaveLimit(c.e.Ctx, l, 0, ""); err != nil {
 			return err
 		}
 	}
@@ -172,7 +172,7 @@ func (c *cluster) change() (err error) {
 	l := c.limits[i]
 	l.Capacity = 2 + c.dice.IntN(12)
 	c.notef("%s has %d slots", l.Name, l.Capacity)
-	c.limits[i], err = c.e.Store.SaveLimit(c.e.Ctx, l, l.Version)
+	c.limits[i], err = c.e.Store.SaveLimit(c.e.Ctx, l, l.Version, "")
 	return err
 }
 
@@ -360,7 +360,7 @@ func (c *cluster) finish() error {
 		return err
 	}
 	for _, l := range c.limits {
-		err = errors.Join(err, c.e.Store.DeleteLimit(c.e.Ctx, l.Namespace, l.Name, false))
+		err = errors.Join(err, c.e.Store.DeleteLimit(c.e.Ctx, l.Namespace, l.Name, false, ""))
 	}
 	return err
 }

@@ -157,7 +157,7 @@ func fairNoMore(e *env.Env) {
 			l.Capacity, l.Uncapped, l.Rate = 0, true, &store.Rate{Count: 1, Per: time.Second}
 		},
 	} {
-		e.WantErr("a fair limit "+what, env.ErrOf(e.Store.SaveLimit(e.Ctx, shared(4, change), l.Version)), store.ErrInvalid)
+		e.WantErr("a fair limit "+what, env.ErrOf(e.Store.SaveLimit(e.Ctx, shared(4, change), l.Version, "")), store.ErrInvalid)
 	}
 }
 

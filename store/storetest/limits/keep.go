@@ -47,7 +47,7 @@ func keepWanted(e *env.Env) {
 	e.Slots(second, l, 0, 1)
 	wanted("another one later", e.Clock.Now())
 	e.Clock.Advance(time.Hour)
-	e.WantErr("deleting it", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false), store.ErrConflict)
+	e.WantErr("deleting it", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false, ""), store.ErrConflict)
 	wanted("a try to delete it", e.Clock.Now())
 	if again := e.ChangeLimit(env.Limit("partner", 5), l.Version); !again.WantedAt.Equal(e.Clock.Now()) {
 		e.Errorf("after a change it was wanted at %v", again.WantedAt)
@@ -80,19 +80,19 @@ func keepAll(e *env.Env) {
 
 func keepExpects(e *env.Env) {
 	l := env.Limit("partner", 5)
-	e.WantErr("a change of one that is not there", env.ErrOf(e.Store.SaveLimit(e.Ctx, l, 1)), store.ErrNotFound)
+	e.WantErr("a change of one that is not there", env.ErrOf(e.Store.SaveLimit(e.Ctx, l, 1, "")), store.ErrNotFound)
 	first := e.SaveLimit(l)
-	e.WantErr("another one with its name", env.ErrOf(e.Store.SaveLimit(e.Ctx, l, 0)), store.ErrConflict)
+	e.WantErr("another one with its name", env.ErrOf(e.Store.SaveLimit(e.Ctx, l, 0, "")), store.ErrConflict)
 	second := e.ChangeLimit(env.Limit("partner", 6), first.Version)
 	for _, version := range []int64{first.Version, second.Version + 1} {
-		e.WantErr("a change of another version", env.ErrOf(e.Store.SaveLimit(e.Ctx, l, version)), store.ErrConflict)
+		e.WantErr("a change of another version", env.ErrOf(e.Store.SaveLimit(e.Ctx, l, version, "")), store.ErrConflict)
 	}
 	e.Equal("what is left", e.LimitOf("partner"), second)
-	e.WantErr("deleting one that is not there", e.Store.DeleteLimit(e.Ctx, env.Namespace, "other", false), store.ErrNotFound)
-	e.WantErr("deleting one of another namespace", e.Store.DeleteLimit(e.Ctx, env.OtherSpace, "partner", true), store.ErrNotFound)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false))
-	e.WantErr("deleting it again", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false), store.ErrNotFound)
-	e.WantErr("a change of one that was deleted", env.ErrOf(e.Store.SaveLimit(e.Ctx, l, second.Version)), store.ErrNotFound)
+	e.WantErr("deleting one that is not there", e.Store.DeleteLimit(e.Ctx, env.Namespace, "other", false, ""), store.ErrNotFound)
+	e.WantErr("deleting one of another namespace", e.Store.DeleteLimit(e.Ctx, env.OtherSpace, "partner", true, ""), store.ErrNotFound)
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false, ""))
+	e.WantErr("deleting it again", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false, ""), store.ErrNotFound)
+	e.WantErr("a change of one that was deleted", env.ErrOf(e.Store.SaveLimit(e.Ctx, l, second.Version, "")), store.ErrNotFound)
 }
 
 func keepInvalid(e *env.Env) {
@@ -114,7 +114,7 @@ func keepInvalid(e *env.Env) {
 		"a namespace that is not UTF-8":    func(l *store.Limit) { l.Namespace = "\xff" },
 		"a kind without a name, and slots": func(l *store.Limit) { l.Kinds = map[string]int{"": 1} },
 	} {
-		e.WantErr(what, env.ErrOf(e.Store.SaveLimit(e.Ctx, env.Limit("partner", 5, change), 0)), store.ErrInvalid)
+		e.WantErr(what, env.ErrOf(e.Store.SaveLimit(e.Ctx, env.Limit("partner", 5, change), 0, "")), store.ErrInvalid)
 	}
 	l := e.SaveLimit(env.Limit("partner", 5))
 	node := e.Join()
@@ -170,7 +170,7 @@ func keepHeld(e *env.Env) {
 	e.Slots(second, l, 0, 3)
 	e.Slots(first, l, 0, 1)
 	e.Slots(third, l, 0, 0)
-	err := e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false)
+	err := e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false, "")
 	e.WantErr("deleting a limit of which slots are held", err, store.ErrConflict)
 	held, ok := errors.AsType[*store.HeldError](err)
 	if !ok {
@@ -180,14 +180,14 @@ func keepHeld(e *env.Env) {
 		Namespace: env.Namespace, Name: "partner", Holders: []store.Holder{{Node: first, Slots: 1}, {Node: second, Slots: 3}},
 	})
 	e.WantHolders("partner", held.Holders...)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", true))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", true, ""))
 	e.Equal("answers about a limit that is gone", e.Grants(first, env.Ask(l, 1, 1)), nil, cmpopts.EquateEmpty())
 
 	// Slots that were given back do not keep it.
 	l = e.SaveLimit(env.Limit("partner", 5))
 	e.Slots(first, l, 0, 5)
 	e.Slots(first, l, 0, 0)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false, ""))
 }
 
 func keepQueue(e *env.Env) {
@@ -204,13 +204,14 @@ func keepQueue(e *env.Env) {
 func keepAgain(e *env.Env) {
 	node := e.Join()
 	before := e.SaveLimit(env.Limit("partner", 5))
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", true))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", true, ""))
 	e.Clock.Advance(time.Second)
 	l := e.SaveLimit(env.Limit("partner", 5))
 	if l.ID == before.ID || l.Version == before.Version {
 		e.Fatalf("the limit is %+v, and was %+v", l, before)
 	}
 	e.Equal("answers about the one before", e.Grants(node, env.Ask(before, 0, 5)), nil, cmpopts.EquateEmpty())
-	e.WantErr("a change of the one before", env.ErrOf(e.Store.SaveLimit(e.Ctx, env.Limit("partner", 9), before.Version)), store.ErrConflict)
+	err := env.ErrOf(e.Store.SaveLimit(e.Ctx, env.Limit("partner", 9), before.Version, ""))
+	e.WantErr("a change of the one before", err, store.ErrConflict)
 	e.WantHolders("partner")
 }

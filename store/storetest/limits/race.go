@@ -147,7 +147,7 @@ func raceCapacity(e *env.Env) {
 				return err
 			}
 			if i == len(nodes) {
-				_, err := e.Store.SaveLimit(e.Ctx, env.Limit("partner", random.IntN(12)), found[0].Version)
+				_, err := e.Store.SaveLimit(e.Ctx, env.Limit("partner", random.IntN(12)), found[0].Version, "")
 				if err != nil {
 					return err
 				}
@@ -202,7 +202,7 @@ func raceDeadAsk(e *env.Env) {
 		e.NoError("Rescue", err)
 		e.WantHolders("partner")
 		e.Equal("what there is", e.Slots(alive, l, 0, 30), 30)
-		e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", true))
+		e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", true, ""))
 		e.Clock.Advance(time.Second)
 	}
 }
@@ -213,7 +213,7 @@ func raceLimitGone(e *env.Env) {
 	for round := range int64(10) {
 		var made, deleted atomic.Int32
 		crowd.Together(e, 4, func(int) error {
-			_, err := e.Store.SaveLimit(e.Ctx, env.Limit("partner", 10), 0)
+			_, err := e.Store.SaveLimit(e.Ctx, env.Limit("partner", 10), 0, "")
 			switch {
 			case err == nil:
 				made.Add(1)
@@ -228,7 +228,7 @@ func raceLimitGone(e *env.Env) {
 				_, err := grantNow(e, store.GrantParams{Node: nodes[i], Call: round, Asks: []store.LimitAsk{env.Ask(l, 0, 3)}})
 				return err
 			}
-			err := e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", true)
+			err := e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", true, "")
 			switch {
 			case err == nil:
 				deleted.Add(1)

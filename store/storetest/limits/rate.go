@@ -75,7 +75,7 @@ func rateKept(e *env.Env) {
 	e.Equal("read", e.LimitOf("partner"), saved)
 	at := e.Clock.Now()
 	permits(e, permitsOf(saved, 11))
-	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", at.Add(time.Minute)))
+	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", at.Add(time.Minute), ""))
 	now := e.LimitOf("partner")
 	e.Equal("the end of the drain", now.DrainedUntil, at.Add(time.Minute))
 	e.Equal("the next permit", now.NextAt, at.Add(time.Minute))
@@ -144,7 +144,7 @@ func rateBack(e *env.Env) {
 	fourth := permits(e, permitsOf(l, 9))
 	e.Equal("what there is", fourth.Count, 2)
 	e.Equal("given back again when others have as many", back(third, 2).Next, fourth.Next)
-	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", e.Clock.Now().Add(time.Minute)))
+	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", e.Clock.Now().Add(time.Minute), ""))
 	e.Equal("given back after a drain", back(fourth, 2).Next, time.Minute)
 }
 
@@ -152,7 +152,7 @@ func rateDrain(e *env.Env) {
 	l := e.SaveLimit(rated("partner", 10, time.Second, 5))
 	drain := func(d time.Duration) {
 		e.Helper()
-		e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", e.Clock.Now().Add(d)))
+		e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", e.Clock.Now().Add(d), ""))
 	}
 	drain(time.Minute)
 	e.Equal("while it is drained", permits(e, permitsOf(l, 9)).Count, 0)
@@ -168,7 +168,7 @@ func rateDrain(e *env.Env) {
 
 func rateDrainKept(e *env.Env) {
 	l := e.SaveLimit(rated("partner", 0, time.Second, 0))
-	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", e.Clock.Now().Add(time.Minute)))
+	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", e.Clock.Now().Add(time.Minute), ""))
 	l = e.ChangeLimit(rated("partner", 100, time.Second, 50), l.Version)
 	e.Equal("the next one", permits(e, permitsOf(l, 1)).Next, time.Minute)
 }
@@ -270,7 +270,7 @@ func rateReservedAgain(e *env.Env) {
 	e.Equal("one that is still good", again.At, time.Time{})
 	e.Equal("the next permit", e.LimitOf("partner").NextAt, next)
 	until := e.Clock.Now().Add(time.Hour)
-	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", until))
+	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", until, ""))
 	again, err = reserve(e, &run, 4, second.At)
 	e.NoError("Reserve", err)
 	e.Equal("after a drain", again.At, until)
@@ -307,12 +307,12 @@ func rateMissed(e *env.Env) {
 func rateDrainFar(e *env.Env) {
 	l := e.SaveLimit(rated("partner", 10, time.Second, 3))
 	last := time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
-	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", last))
+	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", last, ""))
 	p := permits(e, permitsOf(l, 1))
 	e.Equal("until the last year", []any{p.Count, p.Next}, []any{0, 2 * store.MostAhead})
 	e.Equal("what it tells", e.LimitOf("partner").DrainedUntil, last)
 	for _, until := range []time.Time{last.Add(time.Second), time.Unix(1<<60, 0), time.Unix(-1<<60, 0)} {
-		e.WantErr("until a time that is none", e.Store.Drain(e.Ctx, env.Namespace, "partner", until), store.ErrInvalid)
+		e.WantErr("until a time that is none", e.Store.Drain(e.Ctx, env.Namespace, "partner", until, ""), store.ErrInvalid)
 	}
 }
 
@@ -333,13 +333,13 @@ func rateMissing(e *env.Env) {
 		name string
 		want error
 	}{{"partner", store.ErrInvalid}, {"other", store.ErrNotFound}} {
-		e.WantErr("Drain of "+c.name, e.Store.Drain(e.Ctx, env.Namespace, c.name, e.Clock.Now()), c.want)
+		e.WantErr("Drain of "+c.name, e.Store.Drain(e.Ctx, env.Namespace, c.name, e.Clock.Now(), ""), c.want)
 		e.WantErr("ResumeLimit of "+c.name, e.Store.ResumeLimit(e.Ctx, store.ResumeLimitParams{Namespace: env.Namespace, Name: c.name}), c.want)
 		r := &store.Reservation{Namespace: env.Namespace, Name: c.name, Append: &store.Append{Lease: run.Lease}, Say: func(*store.Reservation) {}}
 		r.Append.Entries = []store.Entry{env.Step(1)}
 		e.WantErr("Reserve of "+c.name, e.Store.Reserve(e.Ctx, r), c.want)
 	}
-	e.WantErr("Drain of another namespace's", e.Store.Drain(e.Ctx, env.OtherSpace, "partner", e.Clock.Now()), store.ErrNotFound)
+	e.WantErr("Drain of another namespace's", e.Store.Drain(e.Ctx, env.OtherSpace, "partner", e.Clock.Now(), ""), store.ErrNotFound)
 	e.WantEntries(run.Job.ID, 0)
 }
 
@@ -359,7 +359,7 @@ func rateInvalid(e *env.Env) {
 			l.NoJobs, l.Queues = true, []string{"q"}
 		}),
 	} {
-		e.WantErr(what, env.ErrOf(e.Store.SaveLimit(e.Ctx, l, 0)), store.ErrInvalid)
+		e.WantErr(what, env.ErrOf(e.Store.SaveLimit(e.Ctx, l, 0, "")), store.ErrInvalid)
 	}
 	l := e.SaveLimit(rated("partner", 1, time.Second, 1))
 	for what, asks := range map[string][]store.PermitAsk{
@@ -393,7 +393,7 @@ func rateDead(e *env.Env) {
 	e.Clock.Advance(env.DeadAfter)
 	e.Rescue()
 	e.Equal("what there is", permits(e, permitsOf(l, 2)).Count, 2)
-	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false))
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false, ""))
 }
 
 func rateMany(e *env.Env) {
@@ -455,7 +455,7 @@ func rateRules(e *env.Env) {
 			s.Become(at.UnixMicro(), &now)
 		case 1:
 			until := at.Add(time.Duration(random.IntN(2000)-500) * ms)
-			e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", until))
+			e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", until, ""))
 			s.Drain(at.UnixMicro(), until.UnixMicro())
 		case 12:
 			resume(e)

@@ -18,7 +18,7 @@ func resume(e *env.Env) {
 // drainFor drains the limit "partner".
 func drainFor(e *env.Env, d time.Duration) {
 	e.Helper()
-	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", e.Clock.Now().Add(d)))
+	e.NoError("Drain", e.Store.Drain(e.Ctx, env.Namespace, "partner", e.Clock.Now().Add(d), ""))
 }
 
 func rateResumed(e *env.Env) {

@@ -85,8 +85,8 @@ func (s *gatesOther) by(l store.Limit, change int) store.Limit {
 	return l
 }
 
-func (s *gatesOther) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
-	saved, err := s.Store.SaveLimit(ctx, s.by(l, s.change), expect)
+func (s *gatesOther) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
+	saved, err := s.Store.SaveLimit(ctx, s.by(l, s.change), expect, actor)
 	if err == nil {
 		s.said[l.Namespace+" "+l.Name], saved.LimitSettings = l.LimitSettings, l.LimitSettings
 	}
@@ -127,14 +127,14 @@ type ratesOther struct {
 	said        map[string]store.LimitSettings
 }
 
-func (s *ratesOther) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+func (s *ratesOther) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
 	other := l
 	if l.PerKey && l.Rate != nil {
 		rate := *l.Rate
 		rate.Burst, rate.Per = rate.Burst+s.more, rate.Per*time.Duration(s.times)
 		other.Rate = &rate
 	}
-	saved, err := s.Store.SaveLimit(ctx, other, expect)
+	saved, err := s.Store.SaveLimit(ctx, other, expect, actor)
 	if err == nil {
 		s.said[l.Namespace+" "+l.Name], saved.LimitSettings = l.LimitSettings, l.LimitSettings
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // TestTheMachineNoticesKeys breaks what concerns business keys.
@@ -46,7 +47,7 @@ func forgetSignal(q *store.Enqueue) {
 type findsNothing struct{ store.Store }
 
 func (s *findsNothing) Find(_ context.Context, key store.JobKey) (store.ID, error) {
-	return store.ID{}, store.NoKey(key)
+	return store.ID{}, refusal.NoKey(key)
 }
 
 // sendsAgain does not recognise what went along with a repeated enqueue.

@@ -118,8 +118,8 @@ func (s *answersDead) Grant(ctx context.Context, params store.GrantParams) ([]st
 
 type deletesHeld struct{ store.Store }
 
-func (s *deletesHeld) DeleteLimit(ctx context.Context, namespace, name string, _ bool) error {
-	return s.Store.DeleteLimit(ctx, namespace, name, true)
+func (s *deletesHeld) DeleteLimit(ctx context.Context, namespace, name string, _ bool, actor string) error {
+	return s.Store.DeleteLimit(ctx, namespace, name, true, actor)
 }
 
 // wishless tells of no wishes.

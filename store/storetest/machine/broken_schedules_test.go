@@ -163,12 +163,12 @@ func (s *countsSkipped) ScheduleRuns(ctx context.Context, p store.ScheduleRunPar
 
 type savesAll struct{ store.Store }
 
-func (s *savesAll) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (store.Schedule, error) {
+func (s *savesAll) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64, actor string) (store.Schedule, error) {
 	found, err := s.Schedules(ctx, store.ScheduleFilter{Namespace: sc.Namespace, Name: sc.Name, Limit: 1})
 	if err == nil && len(found) == 1 {
 		expect = found[0].Version
 	}
-	return s.Store.SaveSchedule(ctx, sc, expect)
+	return s.Store.SaveSchedule(ctx, sc, expect, actor)
 }
 
 // tellsPaused says of all schedules whose time has come that they are due.
@@ -192,9 +192,9 @@ type keepsRuns struct {
 	left map[string][]store.ScheduleRun
 }
 
-func (s *keepsRuns) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
+func (s *keepsRuns) DeleteSchedule(ctx context.Context, namespace, name string, expect int64, actor string) error {
 	runs, _ := s.ScheduleRuns(ctx, store.ScheduleRunParams{Namespace: namespace, Name: name, Limit: 1000})
-	err := s.Store.DeleteSchedule(ctx, namespace, name, expect)
+	err := s.Store.DeleteSchedule(ctx, namespace, name, expect, actor)
 	if err == nil {
 		s.left = map[string][]store.ScheduleRun{namespace + name: runs}
 	}

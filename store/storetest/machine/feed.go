@@ -7,7 +7,7 @@ import (
 // followFeed begins to follow the feed of the store, and switches it on if it is off.
 func (m *machine) followFeed() {
 	m.must("OrderFeed", m.store.OrderFeed(m.ctx)) // of what was done to the store before
-	status, err := m.store.SetFeed(m.ctx, true)
+	status, err := m.store.SetFeed(m.ctx, true, "")
 	m.must("SetFeed", err)
 	m.follows, m.feedAt, m.inFeed = true, status.Newest, map[store.ID]store.State{}
 }

@@ -29,8 +29,8 @@ func (m *machine) saveGate(t *rapid.T) {
 	}
 	known := m.limitNamed(l.Name)
 	t.Logf("save limit %s: %+v", l.Name, l.LimitSettings)
-	got, gotErr := m.store.SaveLimit(m.ctx, l, known.store.Version)
-	want, wantErr := m.model.SaveLimit(m.ctx, l, known.model.Version)
+	got, gotErr := m.store.SaveLimit(m.ctx, l, known.store.Version, "")
+	want, wantErr := m.model.SaveLimit(m.ctx, l, known.model.Version, "")
 	m.sameErr("SaveLimit", gotErr, wantErr)
 	m.sameLimits("SaveLimit", []store.Limit{got}, []store.Limit{want})
 }

@@ -68,8 +68,8 @@ func (m *machine) saveLimit(t *rapid.T) {
 	known := m.limitNamed(name)
 	expect := max(0, known.model.Version+pick(t, "version", int64(0), 0, 0, 0, 0, 1, -1))
 	t.Logf("save limit %s, expecting %d: %+v", name, expect, l.LimitSettings)
-	got, gotErr := m.store.SaveLimit(m.ctx, l, expect)
-	want, wantErr := m.model.SaveLimit(m.ctx, l, expect)
+	got, gotErr := m.store.SaveLimit(m.ctx, l, expect, "")
+	want, wantErr := m.model.SaveLimit(m.ctx, l, expect, "")
 	m.sameErr("SaveLimit", gotErr, wantErr)
 	m.sameLimits("SaveLimit", []store.Limit{got}, []store.Limit{want})
 	if wantErr == nil {
@@ -83,7 +83,8 @@ func (m *machine) deleteLimit(t *rapid.T) {
 	}
 	name, force := pick(t, "limit", machineLimits...), chance(t, "force", 40)
 	t.Logf("delete limit %s, force %v", name, force)
-	m.sameErr("DeleteLimit", m.store.DeleteLimit(m.ctx, m.namespace, name, force), m.model.DeleteLimit(m.ctx, m.namespace, name, force))
+	is := m.store.DeleteLimit(m.ctx, m.namespace, name, force, "")
+	m.sameErr("DeleteLimit", is, m.model.DeleteLimit(m.ctx, m.namespace, name, force, ""))
 }
 
 // askSlots draws a call of a node about some limits, now and then one that comes late.
@@ -200,6 +201,6 @@ func (m *machine) dropLimits(inner store.Store) {
 	_, err = inner.Rescue(m.ctx, store.RescueParams{})
 	m.must("Rescue", err)
 	for _, l := range left {
-		m.must("DeleteLimit", inner.DeleteLimit(m.ctx, l.Namespace, l.Name, false))
+		m.must("DeleteLimit", inner.DeleteLimit(m.ctx, l.Namespace, l.Name, false, ""))
 	}
 }

@@ -46,8 +46,8 @@ func (m *machine) saveSchedule(t *rapid.T) {
 		m.changeSchedule(t, &s)
 	}
 	t.Logf("save schedule %s, expecting %d: %+v", s.Name, expect, s)
-	got, gotErr := m.store.SaveSchedule(m.ctx, s, max(expect, 0))
-	want, wantErr := m.model.SaveSchedule(m.ctx, s, max(expect, 0))
+	got, gotErr := m.store.SaveSchedule(m.ctx, s, max(expect, 0), "")
+	want, wantErr := m.model.SaveSchedule(m.ctx, s, max(expect, 0), "")
 	m.sameErr("SaveSchedule", gotErr, wantErr)
 	m.sameSchedules("SaveSchedule", []store.Schedule{got}, []store.Schedule{want})
 }
@@ -91,8 +91,8 @@ func (m *machine) deleteSchedule(t *rapid.T) {
 	s := m.anyPlan(t)
 	expect := pick(t, "expect", s.Version, 0, s.Version+1)
 	t.Logf("delete schedule %s, expecting %d", s.Name, expect)
-	m.sameErr("DeleteSchedule", m.store.DeleteSchedule(m.ctx, s.Namespace, s.Name, expect),
-		m.model.DeleteSchedule(m.ctx, s.Namespace, s.Name, expect))
+	m.sameErr("DeleteSchedule", m.store.DeleteSchedule(m.ctx, s.Namespace, s.Name, expect, ""),
+		m.model.DeleteSchedule(m.ctx, s.Namespace, s.Name, expect, ""))
 }
 
 func (m *machine) dueSchedules(t *rapid.T) { m.checkDue(pick(t, "limit", 1, 2)) }
@@ -219,6 +219,6 @@ func (m *machine) dropSchedules(inner store.Store) {
 	left, err := inner.Schedules(m.ctx, store.ScheduleFilter{Namespace: m.namespace, Limit: 100})
 	m.must("Schedules", err)
 	for _, s := range left {
-		m.must("DeleteSchedule", inner.DeleteSchedule(m.ctx, s.Namespace, s.Name, 0))
+		m.must("DeleteSchedule", inner.DeleteSchedule(m.ctx, s.Namespace, s.Name, 0, ""))
 	}
 }

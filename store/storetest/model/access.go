@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
 
 // contentOf is what is in a namespace; other: something that does not keep it from being deleted.
@@ -102,6 +104,7 @@ func (s *Store) CreateNamespace(ctx context.Context, params store.CreateNamespac
 	}
 	n = store.Namespace{Name: params.Name, Note: params.Note, CreatedAt: now.Truncate(time.Microsecond), CreatedBy: params.Actor}
 	s.namespaces[params.Name] = n
+	s.audit(now, audited.NamespaceMade(&params))
 	return n, nil
 }
 
@@ -128,13 +131,9 @@ func (s *Store) DeleteNamespace(ctx context.Context, params store.DeleteNamespac
 			q.Attempts = store.QueueAttempts{}
 		}
 	}
+	s.audit(now, audited.NamespaceDeleted(&params, s.namespaces[params.Name].Note))
 	delete(s.namespaces, params.Name)
 	return nil
-}
-
-func copyOfKey(k store.APIKey) store.APIKey {
-	k.Hash, k.Scopes = bytes.Clone(k.Hash), slices.Clone(k.Scopes)
-	return k
 }
 
 // CreateAPIKey implements store.APIKeys.
@@ -151,9 +150,9 @@ func (s *Store) CreateAPIKey(ctx context.Context, key store.APIKey) (store.APIKe
 		if !bytes.Equal(is.Hash, key.Hash) {
 			return store.APIKey{}, store.APIKeyThere(key.ID)
 		}
-		return copyOfKey(is), nil
+		return copyof.Key(is), nil
 	}
-	is := copyOfKey(key)
+	is := copyof.Key(key)
 	if is.Scopes == nil {
 		is.Scopes = []string{}
 	}
@@ -162,7 +161,8 @@ func (s *Store) CreateAPIKey(ctx context.Context, key store.APIKey) (store.APIKe
 	}
 	is.CreatedAt, is.LastUsedAt, is.RevokedAt, is.RevokedBy = now.Truncate(time.Microsecond), time.Time{}, time.Time{}, ""
 	s.apiKeys[key.ID] = is
-	return copyOfKey(is), nil
+	s.audit(now, audited.KeyMade(&is))
+	return copyof.Key(is), nil
 }
 
 // APIKey implements store.APIKeys.
@@ -175,7 +175,7 @@ func (s *Store) APIKey(ctx context.Context, id string) (store.APIKey, error) {
 	if !there {
 		return k, store.NoAPIKey(id)
 	}
-	return copyOfKey(k), nil
+	return copyof.Key(k), nil
 }
 
 // APIKeys implements store.APIKeys.
@@ -189,7 +189,7 @@ func (s *Store) APIKeys(ctx context.Context, params store.APIKeyParams) (all []s
 	}
 	for _, k := range s.apiKeys {
 		if k.ID > params.After && (params.Namespace == "" || k.Namespace == params.Namespace) {
-			all = append(all, copyOfKey(k))
+			all = append(all, copyof.Key(k))
 		}
 	}
 	slices.SortFunc(all, func(a, b store.APIKey) int { return strings.Compare(a.ID, b.ID) })
@@ -210,8 +210,9 @@ func (s *Store) RevokeAPIKey(ctx context.Context, params store.RevokeAPIKeyParam
 	if k.RevokedAt.IsZero() {
 		k.RevokedAt, k.RevokedBy = now.Truncate(time.Microsecond), params.Actor
 		s.apiKeys[k.ID] = k
+		s.audit(now, audited.KeyRevoked(&params, k.Namespace))
 	}
-	return copyOfKey(k), nil
+	return copyof.Key(k), nil
 }
 
 // UseAPIKeys implements store.APIKeys.

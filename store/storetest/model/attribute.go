@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 )
 
 // attributeName names a search attribute.
@@ -28,7 +29,8 @@ func (s *Store) DeclareAttributes(ctx context.Context, params store.DeclareAttri
 		i := slices.IndexFunc(all, func(b store.DeclaredAttribute) bool { return b.Name == a.Name })
 		switch {
 		case i < 0:
-			all = append(all, store.DeclaredAttribute{Name: a.Name, Type: a.Type, DeclaredAt: now.Truncate(time.Microsecond)})
+			a.DeclaredAt, a.Leaving = now.Truncate(time.Microsecond), false
+			all = append(all, a)
 		case all[i].Leaving:
 			return store.LeavingAttribute(params.Namespace, a.Name)
 		case all[i].Type != a.Type:
@@ -38,8 +40,11 @@ func (s *Store) DeclareAttributes(ctx context.Context, params store.DeclareAttri
 	if len(all) > n && len(all) > store.MaxAttributes {
 		return store.TooManyAttributes(params.Namespace, len(all))
 	}
-	for _, a := range all {
+	for i, a := range all {
 		s.attributes[attributeName{params.Namespace, a.Name}] = a
+		if i >= n {
+			s.audit(now, audited.AttributeDeclared(&params, &a))
+		}
 	}
 	return nil
 }
@@ -68,7 +73,8 @@ func (s *Store) DeclaredAttributes(ctx context.Context, namespace string) ([]sto
 // RemoveAttribute implements store.Attributes. A value that is still to be removed counts, and
 // is not shown.
 func (s *Store) RemoveAttribute(ctx context.Context, params store.RemoveAttributeParams) (more bool, err error) {
-	if _, err := s.begin(ctx); err != nil {
+	now, err := s.begin(ctx)
+	if err != nil {
 		return false, err
 	}
 	defer s.mu.Unlock()
@@ -79,6 +85,9 @@ func (s *Store) RemoveAttribute(ctx context.Context, params store.RemoveAttribut
 	a, there := s.attributes[name]
 	if !there {
 		return false, store.NoAttribute(params.Namespace, params.Name)
+	}
+	if !a.Leaving {
+		s.audit(now, audited.AttributeRemoved(&params, a.Type))
 	}
 	a.Leaving = true
 	s.attributes[name] = a

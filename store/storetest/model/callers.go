@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // CancelTx implements store.Callers.
@@ -76,7 +77,7 @@ func (s *Store) finishOutside(params store.FinishParams, e *store.End, now time.
 	case e.Kind != "" && j.Kind != e.Kind:
 		r.Err = store.OfAnotherKind(e.Job, j.Kind, e.Kind)
 	case j.state == store.Waiting && !j.wait.HandedOver:
-		r.Err = store.NotHandedOver(e.Job, j.state)
+		r.Err = refusal.NotHandedOver(e.Job, j.state)
 	case j.state != store.Waiting:
 		r.Err = store.JobIs(e.Job, j.state)
 	case e.State == store.Failed && j.wait.Compensates:
@@ -87,7 +88,7 @@ func (s *Store) finishOutside(params store.FinishParams, e *store.End, now time.
 		j.Closing, j.decided = true, j.lastEntry()
 		j.RunAt = now
 		s.enter(j, store.Available)
-		j.act(e.Action(), params.Actor, "", now)
+		s.act(j, e.Action(), params.Actor, "", now)
 	default:
 		j.endedBy = store.Lease{}
 		if e.State == store.Completed {
@@ -99,7 +100,7 @@ func (s *Store) finishOutside(params store.FinishParams, e *store.End, now time.
 		}
 		s.close(j)
 		s.answer(j, now)
-		j.act(e.Action(), params.Actor, "", now)
+		s.act(j, e.Action(), params.Actor, "", now)
 	}
 	if j != nil {
 		r.State, r.Ended = j.state, !over && j.state.Finished()
@@ -122,7 +123,7 @@ func (s *Store) callTx(
 ) ([]store.Result, error) {
 	theirs, ours := tx.(Tx)
 	if !ours {
-		return nil, store.NotWrapped("model.Tx")
+		return nil, refusal.NotWrapped("model.Tx")
 	}
 	now, err := s.begin(ctx)
 	if err != nil {

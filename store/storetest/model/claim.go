@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 	"github.com/holdfastdev/holdfast/store/storetest/turns"
 )
 
@@ -52,7 +54,7 @@ func (s *Store) FindsGated(ctx context.Context, params store.ClaimParams) (bool,
 // claim claims, with jobs that count in limits per key or without.
 func (s *Store) claim(params store.ClaimParams, now time.Time, gated bool) ([]store.Claimed, error) {
 	if !s.alive(params.Node) {
-		return nil, store.DeadNode(params.Node)
+		return nil, refusal.DeadNode(params.Node)
 	}
 	records := int64(params.Records())
 	// Reading: a number that was used is not used for a second batch, whether the caller says
@@ -175,8 +177,8 @@ func (s *Store) claimedBy(node, from, to int64) []store.Claimed {
 
 func (s *Store) claimed(j *job) store.Claimed {
 	c := store.Claimed{
-		Job: copyOf(j.Job), Lease: j.lease, ClaimedAt: j.claimedAt,
-		Durable: j.durable(), HasSuccessors: s.hasSuccessors(j.ID), Checkpoint: copyOfCheckpoint(j.checkpoint),
+		Job: copyof.Job(j.Job), Lease: j.lease, ClaimedAt: j.claimedAt,
+		Durable: j.durable(), HasSuccessors: s.hasSuccessors(j.ID), Checkpoint: copyof.Checkpoint(j.checkpoint),
 	}
 	c.Job.Attributes = nil
 	if j.cancel != nil {

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 )
 
 // Describe implements store.Descriptors.
-func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (changed int, err error) {
+func (s *Store) Describe(ctx context.Context, list []store.Descriptor, actor string) (changed int, err error) {
 	now, err := s.begin(ctx)
 	if err != nil {
 		return 0, err
@@ -21,7 +22,7 @@ func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (changed 
 	if err := store.CheckDescriptors(list); err != nil {
 		return 0, err
 	}
-	next := maps.Clone(s.descriptors)
+	next, gone := maps.Clone(s.descriptors), []store.Descriptor(nil)
 	for _, d := range list {
 		of := described{d.Namespace, d.Subject, d.Name}
 		was, known := next[of]
@@ -30,6 +31,7 @@ func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (changed 
 			continue
 		case len(d.Data) == 0:
 			delete(next, of)
+			gone = append(gone, d)
 		default:
 			same := 0
 			for other := range next {
@@ -44,6 +46,11 @@ func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (changed 
 			next[of] = d
 		}
 		changed++
+	}
+	for i := range gone {
+		if actor != "" {
+			s.audit(now, audited.Forgotten(&gone[i], actor))
+		}
 	}
 	s.descriptors = next
 	return changed, nil

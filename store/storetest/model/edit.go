@@ -5,7 +5,10 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/edits"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
 
 // Edit implements store.Editors.
@@ -42,7 +45,7 @@ func (s *Store) editAgain(j *job, params *store.EditParams, now time.Time) (Stat
 	case j.state != store.Failed:
 		return 0, nil, store.JobIs(j.ID, j.state)
 	case again.Expect >= 0 && again.Expect != j.lastEntry():
-		return 0, nil, store.JournalMoved(j.ID, j.lastEntry())
+		return 0, nil, refusal.JournalMoved(j.ID, j.lastEntry())
 	}
 	durable := j.durable()
 	if keep := params.Again.Keep; keep >= 0 && durable {
@@ -57,7 +60,7 @@ func (s *Store) editAgain(j *job, params *store.EditParams, now time.Time) (Stat
 	if params.Again.Keep >= 0 {
 		j.cut(params.Again.Keep)
 	}
-	j.act(store.ActionRetry, params.Actor, params.Reason, now)
+	s.act(j, store.ActionRetry, params.Actor, params.Reason, now)
 	return s.edit(j, params, now), s.woken, nil
 }
 
@@ -66,10 +69,10 @@ func (s *Store) edit(j *job, params *store.EditParams, now time.Time) State {
 	change, was, turn := &params.Edit, *j, j.keyName()
 	change.Attributes = edits.Kept(change.Attributes, s.declared(j.Namespace))
 	changed := edits.Apply(change, &j.Job)
-	j.Job = copyOf(j.Job)
+	j.Job = copyof.Job(j.Job)
 	if edits.OnlyWords(change) {
 		if changed {
-			j.act(store.ActionEdit, params.Actor, params.Reason, now)
+			s.acted(j, audited.JobEdited(params, &was.Job, &j.Job, time.Time{}, time.Time{}), now)
 		}
 		return j.state
 	}
@@ -84,7 +87,7 @@ func (s *Store) edit(j *job, params *store.EditParams, now time.Time) State {
 	if !changed && state == j.state && due.Equal(j.RunAt) {
 		return j.state
 	}
-	j.act(store.ActionEdit, params.Actor, params.Reason, now)
+	s.acted(j, audited.JobEdited(params, &was.Job, &j.Job, was.due(), due), now)
 	s.queues[was.queueName()].used = now
 	s.touch(j.Namespace, j.Queue, now)
 	moved := was.Queue != j.Queue || was.Priority != j.Priority || state != j.state || !due.Equal(j.RunAt)
@@ -109,7 +112,8 @@ func (s *Store) edit(j *job, params *store.EditParams, now time.Time) State {
 
 // Delete implements store.Editors.
 func (s *Store) Delete(ctx context.Context, params store.DeleteParams) (results []store.Result, wakes []store.Wake, err error) {
-	if _, err := s.begin(ctx); err != nil {
+	now, err := s.begin(ctx)
+	if err != nil {
 		return nil, nil, err
 	}
 	defer s.mu.Unlock()
@@ -131,6 +135,7 @@ func (s *Store) Delete(ctx context.Context, params store.DeleteParams) (results 
 			}
 			delete(s.closed, id)
 			s.freeKey(j)
+			s.act(j, store.ActionDelete, params.Actor, params.Reason, now)
 			s.remove(j)
 			wakes = []store.Wake{{Kind: store.WakeAll}} // it may have kept a turn
 		}
@@ -151,5 +156,5 @@ func (s *Store) say(j *job, m *store.Meta) {
 		j.Tags = m.Tags
 	}
 	s.search(j, m.Attributes)
-	j.Job = copyOf(j.Job)
+	j.Job = copyof.Job(j.Job)
 }

@@ -8,12 +8,9 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
-
-func copyOfEndpoint(e store.Endpoint) store.Endpoint {
-	e.Data = bytes.Clone(e.Data)
-	return e
-}
 
 func inOrder(a, b store.EndpointName) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -31,7 +28,7 @@ func (s *Store) Endpoints(ctx context.Context, params store.EndpointParams) (all
 	for of, e := range s.endpoints {
 		if of.Purpose == params.Purpose && (params.Namespace == "" || of.Namespace == params.Namespace) &&
 			(params.Name == "" || of.Name == params.Name) && inOrder(of, params.After) > 0 {
-			all = append(all, copyOfEndpoint(e))
+			all = append(all, copyof.Endpoint(e))
 		}
 	}
 	slices.SortFunc(all, func(a, b store.Endpoint) int { return inOrder(a.EndpointName, b.EndpointName) })
@@ -51,7 +48,7 @@ func (s *Store) SetEndpoint(ctx context.Context, params store.SetEndpointParams)
 	e, there := s.endpoints[params.EndpointName]
 	switch {
 	case there && e.Version == params.Version+1 && bytes.Equal(e.Data, params.Data):
-		return copyOfEndpoint(e), nil
+		return copyof.Endpoint(e), nil
 	case !there && params.Version > 0:
 		return store.Endpoint{}, store.NoEndpoint(params.EndpointName)
 	case e.Version != params.Version:
@@ -65,7 +62,8 @@ func (s *Store) SetEndpoint(ctx context.Context, params store.SetEndpointParams)
 		e.CreatedAt, e.CreatedBy = e.UpdatedAt, e.UpdatedBy
 	}
 	s.endpoints[e.EndpointName] = e
-	return copyOfEndpoint(e), nil
+	s.audit(now, audited.EndpointSet(&params))
+	return copyof.Endpoint(e), nil
 }
 
 func (s *Store) endpointsOf(namespace string, purpose store.EndpointPurpose) (n int) {
@@ -79,13 +77,16 @@ func (s *Store) endpointsOf(namespace string, purpose store.EndpointPurpose) (n 
 
 // DeleteEndpoint implements store.Endpoints.
 func (s *Store) DeleteEndpoint(ctx context.Context, params store.DeleteEndpointParams) error {
-	if _, err := s.begin(ctx); err != nil {
+	now, err := s.begin(ctx)
+	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
-	if _, there := s.endpoints[params.EndpointName]; !there {
+	e, there := s.endpoints[params.EndpointName]
+	if !there {
 		return store.NoEndpoint(params.EndpointName)
 	}
+	s.audit(now, audited.EndpointDeleted(&params, e.Version))
 	delete(s.endpoints, params.EndpointName)
 	return nil
 }

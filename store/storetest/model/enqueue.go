@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
 
 func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, error) {
@@ -17,7 +18,7 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	for _, f := range q.AllFollowUps() {
 		f.Result, f.Err = store.EnqueueResult{}, nil
 	}
-	body := copyOf(q.Job)
+	body := copyof.Job(q.Job)
 	runAt := body.RunAt.Truncate(time.Microsecond)
 	if body.RunAt.IsZero() {
 		runAt = now.Add(max(q.Delay, 0)).Truncate(time.Microsecond)

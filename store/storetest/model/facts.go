@@ -54,11 +54,6 @@ func received(entries []store.Entry, seq int64) bool {
 // held reports whether nothing but a person lets the job go on.
 func (j *job) held() bool { return j.state == store.Waiting && j.wait.Held }
 
-// act records what a person does to a job.
-func (j *job) act(kind store.ActionKind, actor, reason string, now time.Time) {
-	j.actions = append(j.actions, store.Action{At: now, Kind: kind, Actor: actor, Reason: reason})
-}
-
 func (j *job) queueName() queueName { return queueName{j.Namespace, j.Queue} }
 
 // lane is the name under which nodes ask for the job's kind.
@@ -91,22 +86,6 @@ func (s *Store) touch(namespace, name string, now time.Time) *queue {
 	}
 	s.queues[at].used = now
 	return s.queues[at]
-}
-
-// copied are the entries as a fork has them.
-func copied(entries []store.Entry) (copies []store.Entry) {
-	for _, entry := range entries {
-		entry.Data, entry.LeaseNumber = bytes.Clone(entry.Data), 0
-		copies = append(copies, entry)
-	}
-	return copies
-}
-
-func copyOfWait(w *store.Wait) *store.Wait {
-	copied := *w
-	copied.For = bytes.Clone(w.For)
-	copied.Until = w.Until.Truncate(time.Microsecond)
-	return &copied
 }
 
 func (w *waiting) info() *store.WaitInfo {
@@ -195,25 +174,6 @@ func (s *Store) selected(match func(*job) bool) []*job {
 }
 
 func compareIDs(a, b store.ID) int { return bytes.Compare(a[:], b[:]) }
-
-// copyOf returns a copy of a body that shares nothing with it.
-func copyOf(j store.Job) store.Job {
-	j.Args = bytes.Clone(j.Args)
-	j.Metadata = bytes.Clone(j.Metadata)
-	j.UniqueKey = bytes.Clone(j.UniqueKey)
-	j.Tags = slices.Clone(j.Tags)
-	j.Attributes = slices.Clone(j.Attributes)
-	return j
-}
-
-func copyOfCheckpoint(c *store.Checkpoint) *store.Checkpoint {
-	if c == nil {
-		return nil
-	}
-	copied := *c
-	copied.Value = bytes.Clone(c.Value)
-	return &copied
-}
 
 // isListed reports whether a queue is there for those who look.
 func (s *Store) isListed(q *queue) bool {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 )
 
 // feed is the feed of changes.
@@ -74,7 +75,7 @@ func (s *Store) awaitWriters(ctx context.Context) error {
 }
 
 // SetFeed implements store.Feed.
-func (s *Store) SetFeed(ctx context.Context, on bool) (store.FeedStatus, error) {
+func (s *Store) SetFeed(ctx context.Context, on bool, actor string) (store.FeedStatus, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
 		return store.FeedStatus{}, err
@@ -84,6 +85,7 @@ func (s *Store) SetFeed(ctx context.Context, on bool) (store.FeedStatus, error) 
 		return s.feed.status(), err
 	}
 	if on != (s.feed.life != 0) {
+		s.audit(now, audited.FeedSet(on, actor))
 		s.feed = feed{}
 		if on {
 			s.feed.life = max(now.UnixMicro(), 1)

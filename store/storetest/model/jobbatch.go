@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // CreateBatch implements store.JobBatches.
@@ -46,7 +47,7 @@ func (s *Store) CloseBatch(ctx context.Context, tx store.Tx, namespace string, i
 func (s *Store) batchTx(ctx context.Context, tx store.Tx, do func(*Store) error) error {
 	theirs, ours := tx.(Tx)
 	if tx != nil && !ours {
-		return store.NotWrapped("model.Tx")
+		return refusal.NotWrapped("model.Tx")
 	}
 	now, err := s.begin(ctx)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
 
 // append adds to a journal, with the children, or does nothing.
@@ -38,7 +40,7 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	} else if len(a.Entries) > 0 && a.Entries[0].Seq > last+1 {
 		// A database need not look: the caller is the only writer. Here it is a mistake of the
 		// engine that is found.
-		return store.JournalGap(j.ID, a.Entries[0].Seq)
+		return refusal.JournalGap(j.ID, a.Entries[0].Seq)
 	}
 	if err := a.CheckChildren(); err != nil {
 		return err
@@ -113,17 +115,17 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake
 	}
 	if params.Next != nil {
 		if next, found := from.entry(params.Keep + 1); !found || next.LeaseNumber != params.Next.LeaseNumber {
-			return nil, store.JournalRewritten(params.From, params.Keep+1)
+			return nil, refusal.JournalRewritten(params.From, params.Keep+1)
 		}
 	}
 	if _, err := s.enqueue(&store.Enqueue{Job: params.Job}, now); err != nil {
 		return nil, err
 	}
 	j := s.jobs[params.Job.ID]
-	j.act(store.ActionFork, params.Actor, params.Reason, now)
-	j.journal = copied(from.upTo(params.Keep))
+	s.act(j, store.ActionFork, params.Actor, params.Reason, now)
+	j.journal = copyof.Entries(from.upTo(params.Keep))
 	if len(j.journal) > 0 {
-		j.earlier = copied(from.earlier)
+		j.earlier = copyof.Entries(from.earlier)
 	}
 	for _, m := range from.inbox {
 		if m.Kind != store.MessageSignal || received(j.journal, m.Seq) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 func enqueueIDOf(q *store.Enqueue) enqueueID { return enqueueID{q.Job.Namespace, q.Job.ID} }
@@ -117,7 +118,7 @@ func (s *Store) Find(ctx context.Context, key store.JobKey) (store.ID, error) {
 	defer s.mu.Unlock()
 	k, known := s.keys[key]
 	if !known || s.jobs[k.job] == nil && !k.holds(s, now) {
-		return store.ID{}, store.NoKey(key)
+		return store.ID{}, refusal.NoKey(key)
 	}
 	return k.job, nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // limitNamed returns the limit with a name, or nil.
@@ -35,7 +37,7 @@ func (l *limit) told(now time.Time) store.Limit {
 }
 
 // SaveLimit implements store.Limits.
-func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
 		return store.Limit{}, err
@@ -45,6 +47,11 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 		return store.Limit{}, err
 	}
 	old := s.limitNamed(l.Namespace, l.Name)
+	var was *store.Limit
+	if old != nil {
+		was = new(store.Limit)
+		*was = old.Limit
+	}
 	switch {
 	case old == nil && expect != 0:
 		return store.Limit{}, store.NoLimit(l.Namespace, l.Name)
@@ -71,11 +78,14 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 	if len(l.Kinds) > 0 {
 		old.Kinds = maps.Clone(l.Kinds)
 	}
+	if e := audited.LimitSaved(was, &l, actor); e.Before != e.After {
+		s.audit(now, e)
+	}
 	return old.told(now), nil
 }
 
 // DeleteLimit implements store.Limits.
-func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error {
 	now, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -89,6 +99,7 @@ func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force b
 		l.want(now)
 		return &store.HeldError{Namespace: namespace, Name: name, Holders: held}
 	}
+	s.audit(now, audited.LimitDeleted(&l.Limit, len(l.holders()) > 0, actor))
 	delete(s.limits, l.ID)
 	return nil
 }
@@ -129,7 +140,7 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) (answers []
 		return nil, err
 	}
 	if !s.alive(params.Node) {
-		return nil, store.DeadNode(params.Node)
+		return nil, refusal.DeadNode(params.Node)
 	}
 	for _, a := range params.Asks {
 		l := s.limits[a.Limit]

@@ -3,15 +3,12 @@ package model
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"math/big"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/lists"
+	"github.com/holdfastdev/holdfast/store/storetest/model/match"
 )
 
 // List implements store.Reader. Where pages begin, and how a cursor is written, is what both
@@ -106,10 +103,10 @@ func (s *Store) matches(j *job, f *store.Filter) bool {
 	made := time.UnixMilli(int64(j.ID[0])<<40 | int64(j.ID[1])<<32 | int64(j.ID[2])<<24 |
 		int64(j.ID[3])<<16 | int64(j.ID[4])<<8 | int64(j.ID[5]))
 	return (f.Namespace == "" || f.Namespace == j.Namespace) &&
-		among(f.Queues, j.Queue) &&
-		among(f.Kinds, j.Kind) &&
-		among(f.IDs, j.ID) &&
-		among(f.States, j.state) &&
+		match.Among(f.Queues, j.Queue) &&
+		match.Among(f.Kinds, j.Kind) &&
+		match.Among(f.IDs, j.ID) &&
+		match.Among(f.States, j.state) &&
 		(len(f.Reasons) == 0 || (j.state == store.Failed || j.state == store.Cancelled) && slices.Contains(f.Reasons, j.reason)) &&
 		(len(f.Fingerprints) == 0 || j.state == store.Failed && slices.Contains(f.Fingerprints, j.likeness)) &&
 		!slices.ContainsFunc(f.Tags, func(tag string) bool { return !slices.Contains(j.Tags, tag) }) &&
@@ -120,21 +117,14 @@ func (s *Store) matches(j *job, f *store.Filter) bool {
 		(!f.NoParent || j.Parent == none) &&
 		(f.Root == none || s.descends(j, f.Root)) &&
 		(f.LostFrom == 0 || slices.ContainsFunc(j.lost, func(node int64) bool { return node == f.LostFrom })) &&
-		within(f.CreatedAfter, f.CreatedBefore, time.Millisecond, made) &&
+		match.Within(f.CreatedAfter, f.CreatedBefore, time.Millisecond, made) &&
 		(f.RunAfter.IsZero() && f.RunBefore.IsZero() ||
-			!ended && !j.due().IsZero() && within(f.RunAfter, f.RunBefore, time.Microsecond, j.due())) &&
+			!ended && !j.due().IsZero() && match.Within(f.RunAfter, f.RunBefore, time.Microsecond, j.due())) &&
 		(f.FinishedAfter.IsZero() && f.FinishedBefore.IsZero() ||
-			ended && within(f.FinishedAfter, f.FinishedBefore, time.Microsecond, j.finishedAt)) &&
-		all(f.Metadata, j.Metadata) &&
+			ended && match.Within(f.FinishedAfter, f.FinishedBefore, time.Microsecond, j.finishedAt)) &&
+		match.All(f.Metadata, j.Metadata) &&
 		s.valued(j, f) &&
-		(len(f.Args) == 0 || j.Codec == 0 && all(f.Args, j.Args))
-}
-
-func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
-
-// within reports whether a time is in a range whose ends are cut to a unit.
-func within(after, before time.Time, unit time.Duration, at time.Time) bool {
-	return (after.IsZero() || !at.Before(after.Truncate(unit))) && (before.IsZero() || at.Before(before.Truncate(unit)))
+		(len(f.Args) == 0 || j.Codec == 0 && match.All(f.Args, j.Args))
 }
 
 // descends reports whether a job is a child of another one, or of one of its descendants.
@@ -146,78 +136,4 @@ func (s *Store) descends(j *job, root store.ID) bool {
 		j = s.jobs[j.Parent]
 	}
 	return false
-}
-
-// all reports whether a document has all that is wanted.
-func all(wanted []store.Match, doc []byte) bool {
-	for _, m := range wanted {
-		names := strings.Split(m.Path, ".")
-		if pointer, is := strings.CutPrefix(m.Path, "/"); is {
-			names = strings.Split(pointer, "/")
-			for i := range names {
-				names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(names[i])
-			}
-		}
-		var v any
-		if len(doc) > 0 {
-			if !json.Valid(doc) {
-				return false
-			}
-			v = read(doc)
-		}
-		for _, name := range names {
-			switch in := v.(type) {
-			case map[string]any:
-				v = in[name]
-			case []any:
-				i, err := strconv.Atoi(name)
-				if v = nil; err == nil && strconv.Itoa(i) == name && i >= 0 && i < len(in) {
-					v = in[i]
-				}
-			default:
-				v = nil
-			}
-		}
-		if plain(v) != plain(read(m.Value)) {
-			return false
-		}
-	}
-	return true
-}
-
-func read(doc []byte) (v any) {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		return err.Error()
-	}
-	return v
-}
-
-// plain writes a value so that equal ones are written alike: numbers as fractions.
-func plain(v any) string {
-	switch v := v.(type) {
-	case json.Number:
-		r, ok := new(big.Rat).SetString(string(v))
-		if !ok {
-			return string(v)
-		}
-		return r.String()
-	case []any:
-		var list []string
-		for _, element := range v {
-			list = append(list, plain(element))
-		}
-		return "[" + strings.Join(list, ",") + "]"
-	case map[string]any:
-		var list []string
-		for name, field := range v {
-			list = append(list, strconv.Quote(name)+":"+plain(field))
-		}
-		slices.Sort(list)
-		return "{" + strings.Join(list, ",") + "}"
-	default:
-		text, _ := json.Marshal(v) //nolint:errchkjson // it was read from JSON
-		return string(text)
-	}
 }

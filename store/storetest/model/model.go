@@ -47,6 +47,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/storetest/model/known"
 )
 
@@ -237,6 +238,7 @@ type Store struct {
 	namespaces  map[string]store.Namespace
 	apiKeys     map[string]store.APIKey
 	endpoints   map[store.EndpointName]store.Endpoint
+	audited     []store.AuditEntry         // in the order of its Seq
 	removed     map[removedOf]*removedJobs // how many jobs retention has removed
 
 	keys   map[store.JobKey]businessKey
@@ -385,6 +387,22 @@ func (s *Store) Traits() store.Traits {
 
 // Now implements store.Store.
 func (s *Store) Now() time.Time { return s.clock().Truncate(time.Microsecond) }
+
+// audit records what people did.
+func (s *Store) audit(now time.Time, e store.AuditEntry) {
+	e.At, e.Seq = now.UTC().Truncate(time.Microsecond), int64(len(s.audited)+1)
+	s.audited = append(s.audited, e)
+}
+
+// act records what a person does to a job.
+func (s *Store) act(j *job, kind store.ActionKind, actor, reason string, now time.Time) {
+	s.acted(j, audited.Job(j.ID, j.Namespace, actor, kind, reason), now)
+}
+
+func (s *Store) acted(j *job, e store.AuditEntry, now time.Time) {
+	j.actions = append(j.actions, store.Action{At: now, Kind: store.ActionKind(e.Action), Actor: e.Actor, Reason: e.Detail})
+	s.audit(now, e)
+}
 
 // Watch implements store.Store. Only callers' transactions write to this store besides its caller.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {

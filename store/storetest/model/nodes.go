@@ -5,9 +5,12 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
 
 // nodesKept is how long a node that ended is listed.
@@ -24,7 +27,7 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	for known := range s.nodes {
 		id = max(id, known+1)
 	}
-	n := &store.Node{ID: id, Info: copyOfInfo(info), StartedAt: now, BeatAt: now, Mode: info.Mode}
+	n := &store.Node{ID: id, Info: copyof.NodeInfo(info), StartedAt: now, BeatAt: now, Mode: info.Mode}
 	if was := s.nodes[info.Was]; was != nil && !s.gone[info.Was] {
 		n.Mode, n.ModeAt, n.ModeBy = was.Mode, was.ModeAt, was.ModeBy
 	}
@@ -45,14 +48,17 @@ func (s *Store) AskNode(ctx context.Context, params store.AskNodeParams) error {
 	defer s.mu.Unlock()
 	switch n := s.nodes[params.Node]; {
 	case n == nil, s.gone[params.Node]:
-		return store.NoNode(params.Node)
+		return refusal.NoNode(params.Node)
 	case !n.DeadAt.IsZero():
-		return store.DeadNode(params.Node)
+		return refusal.DeadNode(params.Node)
 	case n.Mode == params.Mode:
 	case n.Mode == store.NodeDrains:
-		return store.NodeIsDraining(params.Node)
+		return refusal.NodeIsDraining(params.Node)
 	default:
 		n.Mode, n.ModeAt, n.ModeBy = params.Mode, now, params.Actor
+		s.audit(now, store.AuditEntry{
+			Actor: params.Actor, Action: params.Action(), Target: store.AuditTarget{Kind: store.AuditNode, Name: strconv.FormatInt(params.Node, 10)},
+		})
 	}
 	return nil
 }
@@ -65,7 +71,7 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	}
 	defer s.mu.Unlock()
 	if !s.alive(params.Node) {
-		return store.Beat{}, store.DeadNode(params.Node)
+		return store.Beat{}, refusal.DeadNode(params.Node)
 	}
 	n := s.nodes[params.Node]
 	n.BeatAt, n.Unwell = now, slices.Clone(params.Unwell)
@@ -191,7 +197,7 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	var alive, ended []store.Node
 	for _, n := range s.nodes {
 		node := *n
-		node.Info, node.Unwell = copyOfInfo(n.Info), slices.Clone(n.Unwell)
+		node.Info, node.Unwell = copyof.NodeInfo(n.Info), slices.Clone(n.Unwell)
 		node.Running = len(s.runningOn(n.ID))
 		node.Leader = s.leads(n.ID, now)
 		switch {
@@ -214,16 +220,6 @@ func (s *Store) alive(node int64) bool {
 
 func (s *Store) runningOn(node int64) []*job {
 	return s.selected(func(j *job) bool { return j.state == store.Running && j.lease.Node == node })
-}
-
-func copyOfInfo(info store.NodeInfo) store.NodeInfo {
-	info.Queues, info.Kinds, info.Policies = slices.Clone(info.Queues), slices.Clone(info.Kinds), maps.Clone(info.Policies)
-	info.QueueSlots = maps.Clone(info.QueueSlots)
-	for kind, policy := range info.Policies {
-		policy.Delays = slices.Clone(policy.Delays)
-		info.Policies[kind] = policy
-	}
-	return info
 }
 
 // isOver reports whether a node does not live, and has no job.

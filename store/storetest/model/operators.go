@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // Cancel implements store.Operators.
@@ -23,7 +25,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 		}
 		result := s.cancelOne(params, id, now)
 		if j := s.jobs[id]; result.Err == nil && result.State == store.Failed && !params.Unrecorded && s.giveUpTurn(j) {
-			j.act(params.Action(), params.Actor, params.Reason, now)
+			s.act(j, params.Action(), params.Actor, params.Reason, now)
 		}
 		results = append(results, result)
 	}
@@ -43,7 +45,7 @@ func (s *Store) cancelOne(params store.CancelParams, id store.ID, now time.Time)
 		return result
 	case params.Terminate:
 		if !j.state.Finished() && !params.Unrecorded {
-			j.act(store.ActionTerminate, params.Actor, params.Reason, now)
+			s.act(j, store.ActionTerminate, params.Actor, params.Reason, now)
 		}
 		s.terminate(j, params.Reason, now)
 	default:
@@ -52,7 +54,7 @@ func (s *Store) cancelOne(params store.CancelParams, id store.ID, now time.Time)
 		// Where a request stands already another one changes nothing, unless the job has no journal
 		// any more: then it ends now.
 		if !over && (!asked || j.state.Finished()) && !params.Unrecorded {
-			j.act(store.ActionCancel, params.Actor, params.Reason, now)
+			s.act(j, store.ActionCancel, params.Actor, params.Reason, now)
 		}
 	}
 	result.State, result.Ended = j.state, !over && j.state.Finished()
@@ -67,7 +69,7 @@ func (s *Store) skipOne(params store.CancelParams, id store.ID, now time.Time) s
 	}
 	result := store.Result{Job: id, State: j.state}
 	if j.state == store.Failed && s.giveUpTurn(j) {
-		j.act(params.Action(), params.Actor, params.Reason, now)
+		s.act(j, params.Action(), params.Actor, params.Reason, now)
 	} else {
 		result.Err = store.JobIs(id, j.state)
 	}
@@ -143,7 +145,7 @@ func (s *Store) retryOne(params store.RetryParams, id store.ID, now time.Time) s
 		return result
 	}
 	if result.Err = s.retry(j, params.Keep, now); result.Err == nil && was != store.Available {
-		j.act(store.ActionRetry, params.Actor, params.Reason, now)
+		s.act(j, store.ActionRetry, params.Actor, params.Reason, now)
 	}
 	result.State = j.state
 	return result
@@ -214,11 +216,16 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 		return err
 	}
 	q := s.touch(params.Namespace, params.Queue, now)
+	was := q.deleted
 	q.deleted = false
 	switch {
 	case params.Paused && q.PausedAt.IsZero():
 		q.PausedAt, q.PausedBy = now, params.Actor
+		s.audit(now, audited.QueuePaused(&params))
 	case !params.Paused:
+		if !q.PausedAt.IsZero() || !q.Rest.Until.IsZero() || was {
+			s.audit(now, audited.QueuePaused(&params))
+		}
 		q.PausedAt, q.PausedBy, q.Rest = time.Time{}, "", store.Resting{}
 	}
 	return nil
@@ -236,7 +243,13 @@ func (s *Store) Rest(ctx context.Context, params store.RestParams) (store.Restin
 	}
 	q := s.touch(params.Namespace, params.Queue, now)
 	q.deleted = false
-	q.Rest = params.After(q.Rest, now)
+	rested := q.Rest
+	if q.Rest = params.After(rested, now); q.Rest != rested && params.Actor != "" {
+		s.audit(now, store.AuditEntry{
+			Actor: params.Actor, Action: "rest", Namespace: params.Namespace, Detail: q.Rest.String(),
+			Target: store.AuditTarget{Kind: store.AuditQueue, Name: params.Queue},
+		})
+	}
 	return q.Rest, nil
 }
 
@@ -257,7 +270,10 @@ func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (stor
 	}
 	q := s.touch(params.Namespace, params.Queue, now)
 	q.deleted = false
-	q.Attempts = params.After(q.Attempts, now)
+	was := q.Attempts
+	if q.Attempts = params.After(was, now); q.Attempts != was {
+		s.audit(now, audited.QueueSet(&params, was, q.Attempts))
+	}
 	return q.Attempts, nil
 }
 
@@ -278,7 +294,8 @@ func (s *Store) AttemptsOfQueues(ctx context.Context, namespace string) (map[str
 
 // DeleteQueue implements store.Queues.
 func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) error {
-	if _, err := s.begin(ctx); err != nil {
+	now, err := s.begin(ctx)
+	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
@@ -291,9 +308,12 @@ func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams)
 	case q == nil || !s.isListed(q):
 		return store.NoQueue(params.Queue)
 	case s.hasUnfinished(name):
-		return store.QueueInUse(params.Queue)
+		return refusal.QueueInUse(params.Queue)
 	}
 	q.PausedAt, q.PausedBy, q.Rest, q.deleted = time.Time{}, "", store.Resting{}, true
 	q.Attempts = store.QueueAttempts{}
+	s.audit(now, store.AuditEntry{
+		Actor: params.Actor, Action: "delete", Namespace: params.Namespace, Target: store.AuditTarget{Kind: store.AuditQueue, Name: params.Queue},
+	})
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
 
 // endRun applies an outcome and returns the state in which the job is then, and when it is due.
@@ -70,7 +71,7 @@ func endingOf(o *store.Outcome, runAt, now time.Time) (ending, error) {
 			e.runAt = now.Add(o.Delay).Truncate(time.Microsecond)
 		}
 	case store.Waiting:
-		e.wait, e.runAt = copyOfWait(o.Wait), now
+		e.wait, e.runAt = copyof.Wait(o.Wait), now
 	case store.Running: // no run ends so; it was refused
 	}
 	return e, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 )
 
 // TakePermits implements store.Rates.
@@ -42,7 +43,7 @@ func (s *Store) rateNamed(namespace, name string) (*limit, error) {
 }
 
 // Drain implements store.Rates.
-func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time) error {
+func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time, actor string) error {
 	now, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -55,7 +56,10 @@ func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Ti
 	if err != nil {
 		return err
 	}
-	l.rate.Drain(now.UnixMicro(), until.UnixMicro())
+	was := l.rate.Drained
+	if l.rate.Drain(now.UnixMicro(), until.UnixMicro()); l.rate.Drained != was {
+		s.audit(now, audited.LimitDrained(namespace, name, until, actor))
+	}
 	return nil
 }
 
@@ -70,7 +74,9 @@ func (s *Store) ResumeLimit(ctx context.Context, params store.ResumeLimitParams)
 	if err != nil {
 		return err
 	}
-	l.rate.Resume(now.UnixMicro())
+	if l.rate.Resume(now.UnixMicro()) {
+		s.audit(now, audited.LimitResumed(&params))
+	}
 	return nil
 }
 

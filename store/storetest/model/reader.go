@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
 
 // Get implements store.Reader.
@@ -35,7 +36,7 @@ func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.R
 
 func (s *Store) record(j *job) store.Record {
 	record := store.Record{
-		Job:             copyOf(j.Job),
+		Job:             copyof.Job(j.Job),
 		State:           j.state,
 		Reason:          j.reason,
 		Error:           j.lastError(),
@@ -43,7 +44,7 @@ func (s *Store) record(j *job) store.Record {
 		FinishedAt:      j.finishedAt,
 		Blocked:         s.blocked(j),
 		CancelRequested: j.cancel != nil,
-		Checkpoint:      copyOfCheckpoint(j.checkpoint),
+		Checkpoint:      copyof.Checkpoint(j.checkpoint),
 		PauseRequested:  j.pause != nil,
 		Wait:            j.wait.info(),
 	}
@@ -207,4 +208,15 @@ func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]
 		}
 	}
 	return ended, nil
+}
+
+// fairAhead are the jobs that are before one in the line of its key.
+func (s *Store) fairAhead(j *job) []*job {
+	if j.Options.FairKey == "" || j.state != store.Available || !s.hasTurn(j) {
+		return nil
+	}
+	return s.selected(func(a *job) bool {
+		return a.state == store.Available && s.hasTurn(a) && a.LaneName() == j.LaneName() && a.Namespace == j.Namespace &&
+			a.Queue == j.Queue && a.Priority == j.Priority && cmp.Or(a.RunAt.Compare(j.RunAt), compareIDs(a.ID, j.ID)) < 0
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
 
 // Rescue implements store.Maintenance.
@@ -95,7 +96,7 @@ func (s *Store) runningOnTheDead() []*job {
 // lost is how a run ends whose node is dead, by what its node promised of the kind.
 func (s *Store) lost(j *job, now time.Time) ending {
 	e := ending{state: store.Failed, reason: store.ReasonCrashLoop, uncounted: j.hasGrown(), cancelSeen: true}
-	lost := copyOf(j.Job)
+	lost := copyof.Job(j.Job)
 	if e.uncounted {
 		lost.Attempt--
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 )
 
 // SetRetention implements store.Retentions.
@@ -28,6 +29,11 @@ func (s *Store) SetRetention(ctx context.Context, class store.RetentionClass) (s
 		return store.RetentionClass{}, store.TooManyRetentions(class.Name)
 	}
 	class.SetAt = now.Truncate(time.Microsecond)
+	before := &was
+	if !known {
+		before = nil
+	}
+	s.audit(now, audited.RetentionSet(before, &class))
 	s.classes[class.Name] = class
 	return class, nil
 }
@@ -46,8 +52,9 @@ func (s *Store) RetentionClasses(ctx context.Context) ([]store.RetentionClass, e
 }
 
 // DeleteRetention implements store.Retentions.
-func (s *Store) DeleteRetention(ctx context.Context, name string) error {
-	if _, err := s.begin(ctx); err != nil {
+func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) error {
+	now, err := s.begin(ctx)
+	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
@@ -59,9 +66,11 @@ func (s *Store) DeleteRetention(ctx context.Context, name string) error {
 			return store.RetentionInUse(name, of.namespace, of.name)
 		}
 	}
-	if _, known := s.classes[name]; !known {
+	was, known := s.classes[name]
+	if !known {
 		return store.NoRetention(name)
 	}
+	s.audit(now, audited.RetentionDeleted(&was, actor))
 	delete(s.classes, name)
 	return nil
 }

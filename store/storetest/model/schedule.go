@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
 
 type scheduleName struct{ namespace, name string }
@@ -18,7 +20,7 @@ type schedule struct {
 }
 
 // SaveSchedule implements store.Schedules.
-func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (store.Schedule, error) {
+func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64, actor string) (store.Schedule, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
 		return store.Schedule{}, err
@@ -35,28 +37,26 @@ func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int6
 	case known && old.Version != expect:
 		return store.Schedule{}, store.ScheduleChanged(sc.Namespace, sc.Name, expect, old.Version)
 	}
-	fresh := schedule{Schedule: copyOfSchedule(&sc), runs: old.runs}
+	fresh := schedule{Schedule: copyof.Schedule(&sc), runs: old.runs}
 	fresh.Version, fresh.Last, fresh.Fired, fresh.CreatedAt, fresh.UpdatedAt = old.Version+1, old.Last, old.Fired, old.CreatedAt, now
 	if !known {
 		fresh.CreatedAt, fresh.Version = now, store.FirstVersion(now)
 	}
-	s.schedules[name] = fresh
-	return copyOfSchedule(&fresh.Schedule), nil
-}
-
-// copyOfSchedule returns a copy as a database would keep it: in microseconds.
-func copyOfSchedule(s *store.Schedule) store.Schedule {
-	c := *s
-	for _, t := range []*time.Time{&c.PausedAt, &c.Cursor, &c.NextAt, &c.Start, &c.End} {
-		*t = t.Truncate(time.Microsecond)
+	was := &old.Schedule
+	if !known {
+		was = nil
 	}
-	c.Job.Args, c.Job.Tags, c.Job.Metadata = slices.Clone(c.Job.Args), slices.Clone(c.Job.Tags), slices.Clone(c.Job.Metadata)
-	return c
+	if entry, changed := audited.ScheduleSaved(was, &fresh.Schedule, actor); changed {
+		s.audit(now, entry)
+	}
+	s.schedules[name] = fresh
+	return copyof.Schedule(&fresh.Schedule), nil
 }
 
 // DeleteSchedule implements store.Schedules.
-func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
-	if _, err := s.begin(ctx); err != nil {
+func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64, actor string) error {
+	now, err := s.begin(ctx)
+	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
@@ -68,6 +68,7 @@ func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expe
 		return store.ScheduleChanged(namespace, name, expect, old.Version)
 	}
 	delete(s.schedules, scheduleName{namespace, name})
+	s.audit(now, audited.ScheduleDeleted(&old.Schedule, actor))
 	return nil
 }
 
@@ -95,7 +96,7 @@ func compareNames(a, b scheduleName) int {
 func (s *Store) schedulesThat(fit func(*store.Schedule) bool) (found []store.Schedule) {
 	for _, sc := range s.schedules {
 		if fit(&sc.Schedule) {
-			found = append(found, copyOfSchedule(&sc.Schedule))
+			found = append(found, copyof.Schedule(&sc.Schedule))
 		}
 	}
 	return found
@@ -146,6 +147,9 @@ func (s *Store) fire(f *store.Fire, now time.Time) error {
 	sc.runs = slices.Concat(sc.runs, runs)
 	sc.Version++
 	s.schedules[name] = sc
+	if f.Actor != "" {
+		s.audit(now, audited.ScheduleFired(f))
+	}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // Begin begins a transaction.
@@ -64,9 +65,9 @@ var errEnded = errors.New("it was committed or rolled back")
 func (t *transaction) checkOpen(s *Store) error {
 	switch {
 	case t.store != s:
-		return store.OtherDatabase()
+		return refusal.OtherDatabase()
 	case t.isOver():
-		return store.TxIsOver("closed", errEnded)
+		return refusal.TxIsOver("closed", errEnded)
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ func (s *Store) writeTx(ctx context.Context, tx store.Tx, batch *store.Batch) er
 	theirs, ours := tx.(Tx)
 	switch {
 	case !ours:
-		return store.NotWrapped("model.Tx")
+		return refusal.NotWrapped("model.Tx")
 	case theirs.transaction == nil:
 		return store.ApplyEach(ctx, s, batch)
 	}
@@ -237,6 +238,7 @@ func (s *Store) clone() *Store {
 	c.keys, c.sent, c.schedules = maps.Clone(s.keys), maps.Clone(s.sent), maps.Clone(s.schedules)
 	c.batches, c.retried = maps.Clone(s.batches), maps.Clone(s.retried)
 	c.attributes, c.requests = maps.Clone(s.attributes), s.requests.Clone()
+	c.audited = slices.Clip(s.audited)
 	c.leader, c.open = s.leader, slices.Clone(s.open)
 	c.feed = feed{s.feed.life, s.feed.oldest, slices.Clip(s.feed.changes)}
 	c.limits, c.keyRates, c.lastLimit = maps.Clone(s.limits), maps.Clone(s.keyRates), s.lastLimit
@@ -250,6 +252,6 @@ func (s *Store) restore(c *Store) {
 	s.after = c.after
 	s.keys, s.sent, s.schedules = c.keys, c.sent, c.schedules
 	s.batches, s.retried, s.feed = c.batches, c.retried, c.feed
-	s.leader, s.open = c.leader, c.open
+	s.leader, s.open, s.audited = c.leader, c.open, c.audited
 	s.requests = c.requests
 }

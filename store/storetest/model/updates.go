@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // request keeps an update, and wakes its job if it waits for one.
@@ -114,7 +115,7 @@ func (s *Store) GetUpdate(ctx context.Context, namespace string, id store.ID, ke
 	}
 	u := j.update(key)
 	if u == nil {
-		return store.Update{}, store.NoUpdate(id, key)
+		return store.Update{}, refusal.NoUpdate(id, key)
 	}
 	found := *u
 	found.Data = bytes.Clone(u.Data)

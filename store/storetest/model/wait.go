@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // PauseJobs implements store.Operators.
@@ -19,7 +20,7 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 		result := store.Result{Job: id}
 		j := s.in(params.Namespace, id)
 		if j != nil && !j.state.Finished() && j.pause == nil && (!j.held() || j.depends()) {
-			j.act(store.ActionPause, params.Actor, params.Reason, now)
+			s.act(j, store.ActionPause, params.Actor, params.Reason, now)
 		}
 		switch {
 		case j == nil:
@@ -70,7 +71,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 	}
 	if j.state == store.Running && j.pause != nil {
 		j.pause = nil
-		j.act(store.ActionResume, params.Actor, params.Reason, now)
+		s.act(j, store.ActionResume, params.Actor, params.Reason, now)
 		return store.Running, nil, nil
 	}
 	held := j.held()
@@ -78,7 +79,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 		return 0, nil, store.JobIs(j.ID, j.state)
 	}
 	if params.Expect >= 0 && params.Expect != j.lastEntry() {
-		return 0, nil, store.JournalMoved(j.ID, j.lastEntry())
+		return 0, nil, refusal.JournalMoved(j.ID, j.lastEntry())
 	}
 	switch {
 	case !held:
@@ -93,7 +94,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 	if params.Keep >= 0 {
 		j.cut(params.Keep)
 	}
-	j.act(store.ActionResume, params.Actor, params.Reason, now)
+	s.act(j, store.ActionResume, params.Actor, params.Reason, now)
 	return j.state, s.woken, nil
 }
 
@@ -103,9 +104,9 @@ func (s *Store) startOver(j *job, params *store.ResumeParams, now time.Time) (St
 	case j.state != store.Waiting && j.state != store.Failed && j.state != store.Cancelled:
 		return 0, nil, store.JobIs(j.ID, j.state)
 	case j.state == store.Waiting && j.Closing:
-		return 0, nil, store.JobIsEnding(j.ID)
+		return 0, nil, refusal.JobIsEnding(j.ID)
 	case params.Expect >= 0 && params.Expect != j.lastEntry():
-		return 0, nil, store.JournalMoved(j.ID, j.lastEntry())
+		return 0, nil, refusal.JournalMoved(j.ID, j.lastEntry())
 	}
 	if j.state.Finished() {
 		if err := s.restart(j, now); err != nil {
@@ -116,7 +117,7 @@ func (s *Store) startOver(j *job, params *store.ResumeParams, now time.Time) (St
 		s.enter(j, store.Available)
 	}
 	s.beginAnew(j, params.Continue, now)
-	j.act(store.ActionContinue, params.Actor, params.Reason, now)
+	s.act(j, store.ActionContinue, params.Actor, params.Reason, now)
 	return j.state, s.woken, nil
 }
 

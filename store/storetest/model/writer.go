@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
 
 // Apply implements store.Writer: requests, checkpoints, appends, sends, outcomes, enqueues, fires,
@@ -103,7 +104,7 @@ func (s *Store) writeCheckpoint(c *store.CheckpointWrite, now time.Time) error {
 	if !c.Meta.IsEmpty() && s.holder(j.ID) != nil {
 		return store.ErrBusy
 	}
-	j.checkpoint = copyOfCheckpoint(&c.Checkpoint)
+	j.checkpoint = copyof.Checkpoint(&c.Checkpoint)
 	j.checkpoint.UpdatedAt = now
 	s.say(j, c.Meta)
 	return nil

@@ -159,9 +159,9 @@ func ofSchedules(e *env.Env) map[string]operation {
 	s, id := e.Store, e.IDs.Next()
 	type c = context.Context
 	return map[string]operation{
-		"SaveLimit": {`save limit "partner"`, func(ctx c) error { return second(s.SaveLimit(ctx, env.Limit("partner", 5), 0)) }},
+		"SaveLimit": {`save limit "partner"`, func(ctx c) error { return second(s.SaveLimit(ctx, env.Limit("partner", 5), 0, "")) }},
 		"DeleteLimit": {`delete limit "partner"`, func(ctx c) error {
-			return s.DeleteLimit(ctx, env.Namespace, "partner", false)
+			return s.DeleteLimit(ctx, env.Namespace, "partner", false, "")
 		}},
 		"NextOf": {"look at the rate of a key", func(ctx c) error {
 			return second(s.NextOf(ctx, env.Namespace, "tenant", "acme"))
@@ -172,7 +172,7 @@ func ofSchedules(e *env.Env) map[string]operation {
 		"Limits":      {"list limits", func(ctx c) error { return second(s.Limits(ctx, "", "")) }},
 		"Grant":       {"ask for slots of limits", func(ctx c) error { return second(s.Grant(ctx, store.GrantParams{Node: 1, Call: 1})) }},
 		"TakePermits": {"ask for permits of limits", func(ctx c) error { return second(s.TakePermits(ctx, []store.PermitAsk{{Limit: 1}})) }},
-		"Drain":       {`drain limit "partner"`, func(ctx c) error { return s.Drain(ctx, env.Namespace, "partner", time.Now()) }},
+		"Drain":       {`drain limit "partner"`, func(ctx c) error { return s.Drain(ctx, env.Namespace, "partner", time.Now(), "") }},
 		"ResumeLimit": {`resume limit "partner"`, func(ctx c) error {
 			return s.ResumeLimit(ctx, store.ResumeLimitParams{Namespace: env.Namespace, Name: "partner"})
 		}},
@@ -187,9 +187,9 @@ func ofSchedules(e *env.Env) map[string]operation {
 		"CountBatches": {"count members of batches", func(ctx c) error {
 			return second(s.CountBatches(ctx, store.CountBatchesParams{Limit: 1}))
 		}},
-		"SaveSchedule": {`save schedule "nightly"`, func(ctx c) error { return second(s.SaveSchedule(ctx, env.Schedule("nightly"), 0)) }},
+		"SaveSchedule": {`save schedule "nightly"`, func(ctx c) error { return second(s.SaveSchedule(ctx, env.Schedule("nightly"), 0, "")) }},
 		"DeleteSchedule": {`delete schedule "nightly"`, func(ctx c) error {
-			return s.DeleteSchedule(ctx, env.Namespace, "nightly", 0)
+			return s.DeleteSchedule(ctx, env.Namespace, "nightly", 0, "")
 		}},
 		"Schedules": {"list schedules", func(ctx c) error { return second(s.Schedules(ctx, store.ScheduleFilter{Limit: 1})) }},
 		"DueSchedules": {"look for due schedules", func(ctx c) error {
@@ -206,7 +206,7 @@ func ofFeed(e *env.Env) map[string]operation {
 	s := e.Store
 	type c = context.Context
 	return map[string]operation{
-		"SetFeed":    {"switch the feed", func(ctx c) error { return second(s.SetFeed(ctx, true)) }},
+		"SetFeed":    {"switch the feed", func(ctx c) error { return second(s.SetFeed(ctx, true, "")) }},
 		"FeedStatus": {"look at the feed", func(ctx c) error { return second(s.FeedStatus(ctx)) }},
 		"OrderFeed":  {"order the feed", s.OrderFeed},
 		"ReadFeed":   {"read the feed", func(ctx c) error { return second(s.ReadFeed(ctx, store.FeedParams{Limit: 1})) }},
@@ -265,6 +265,7 @@ func ofAccess(e *env.Env) map[string]operation {
 		"DeleteEndpoint": {"delete endpoint mail", func(ctx c) error {
 			return s.DeleteEndpoint(ctx, store.DeleteEndpointParams{EndpointName: endpoint})
 		}},
+		"ListAudit":  {"list what people did", func(ctx c) error { return second(s.ListAudit(ctx, store.AuditParams{Limit: 1})) }},
 		"UseAPIKeys": {"note the use of API keys", func(ctx c) error { return s.UseAPIKeys(ctx, []store.APIKeyUse{{ID: "k"}}) }},
 	}
 }
@@ -275,12 +276,12 @@ func ofRetentions(e *env.Env) map[string]operation {
 	class := store.RetentionClass{Name: "short", Completed: time.Hour}
 	return map[string]operation{
 		"Describe": {"describe", func(ctx c) error {
-			return second(s.Describe(ctx, []store.Descriptor{{Namespace: "n", Subject: store.SubjectKind, Name: "k", Data: []byte("{}")}}))
+			return second(s.Describe(ctx, []store.Descriptor{{Namespace: "n", Subject: store.SubjectKind, Name: "k", Data: []byte("{}")}}, ""))
 		}},
 		"Descriptors":      {"list descriptors", func(ctx c) error { return second(s.Descriptors(ctx, store.DescriptorParams{Limit: 1})) }},
 		"SetRetention":     {"set retention class short", func(ctx c) error { return second(s.SetRetention(ctx, class)) }},
 		"RetentionClasses": {"list retention classes", func(ctx c) error { return second(s.RetentionClasses(ctx)) }},
-		"DeleteRetention":  {"delete retention class short", func(ctx c) error { return s.DeleteRetention(ctx, "short") }},
+		"DeleteRetention":  {"delete retention class short", func(ctx c) error { return s.DeleteRetention(ctx, "short", "") }},
 		"Expired": {"look for old jobs", func(ctx c) error {
 			_, _, err := s.Expired(ctx, env.Briefly)
 			return err

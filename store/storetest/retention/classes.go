@@ -65,7 +65,7 @@ func again(e *env.Env) {
 }
 
 func notThere(e *env.Env) {
-	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short"), store.ErrNotFound)
+	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short", ""), store.ErrNotFound)
 	e.Add()
 	_, err := e.Store.SetQueue(e.Ctx, store.SetQueueParams{
 		Namespace: env.Namespace, Queue: "mail", Set: store.AttemptSettings{MaxAttempts: 3, Retention: "short"},
@@ -73,7 +73,7 @@ func notThere(e *env.Env) {
 	e.WantErr("SetQueue", err, store.ErrNotFound)
 	e.Equal("the queue", e.Queue("mail").Attempts, store.QueueAttempts{})
 	e.SetRetention(store.RetentionClass{Name: "short"})
-	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short"))
+	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short", ""))
 	classes(e, "deleted")
 }
 
@@ -86,14 +86,14 @@ func inUse(e *env.Env) {
 	})
 	e.NoError("SetQueue", err)
 	e.Equal("the queue", e.Queue("mail").Attempts.Retention, "short")
-	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short"), store.ErrConflict)
+	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short", ""), store.ErrConflict)
 	e.NameRetention("mail", "other")
-	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short"), store.ErrConflict)
+	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short", ""), store.ErrConflict)
 	e.NoError("DeleteQueue", e.Store.DeleteQueue(e.Ctx, store.DeleteQueueParams{Namespace: env.OtherSpace, Queue: "else"}))
-	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short"))
-	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "other"), store.ErrConflict)
+	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short", ""))
+	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "other", ""), store.ErrConflict)
 	e.NameRetention("mail", "")
-	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "other"))
+	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "other", ""))
 }
 
 func bounded(e *env.Env) {
@@ -103,7 +103,7 @@ func bounded(e *env.Env) {
 	_, err := e.Store.SetRetention(e.Ctx, store.RetentionClass{Name: "more"})
 	e.WantErr("SetRetention", err, store.ErrConflict)
 	e.SetRetention(store.RetentionClass{Name: "c7", Completed: 2 * hour})
-	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "c8"))
+	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "c8", ""))
 	e.SetRetention(store.RetentionClass{Name: "more"})
 }
 
@@ -120,7 +120,7 @@ func invalid(e *env.Env) {
 		_, err := e.Store.SetRetention(e.Ctx, c)
 		e.WantErr(what, err, store.ErrInvalid)
 	}
-	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, ""), store.ErrInvalid)
+	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "", ""), store.ErrInvalid)
 	for _, limit := range []int{0, 1001} {
 		_, err := e.Store.Removed(e.Ctx, store.RemovedParams{Namespace: env.Namespace, Limit: limit})
 		e.WantErr("Removed", err, store.ErrInvalid)

@@ -115,7 +115,7 @@ func fireOnce(e *env.Env) {
 	// A person who changes the schedule meanwhile makes the decision void.
 	s = e.ScheduleOf("nightly")
 	late := e.Fire(s, at.Add(time.Hour))
-	changed, err := e.Store.SaveSchedule(e.Ctx, s, s.Version)
+	changed, err := e.Store.SaveSchedule(e.Ctx, s, s.Version, "")
 	e.NoError("SaveSchedule", err)
 	wantRefused(e, "a late decision", store.ErrConflict, late)
 	e.Apply(env.Batched(e.Fire(changed, at.Add(time.Hour))))

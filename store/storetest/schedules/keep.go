@@ -48,7 +48,7 @@ func keepsAll(e *env.Env) {
 	// One that is replaced keeps nothing but what the store sets.
 	e.Clock.Advance(time.Hour)
 	plain := env.Schedule("nightly")
-	replaced, err := e.Store.SaveSchedule(e.Ctx, plain, saved.Version)
+	replaced, err := e.Store.SaveSchedule(e.Ctx, plain, saved.Version, "")
 	e.NoError("SaveSchedule", err)
 	plain.Version, plain.CreatedAt, plain.UpdatedAt = saved.Version+1, want.CreatedAt, e.Clock.Now()
 	e.Equal("replaced", replaced, plain)
@@ -57,24 +57,24 @@ func keepsAll(e *env.Env) {
 
 func keepExpects(e *env.Env) {
 	s := env.Schedule("nightly")
-	e.WantErr("one that is not there", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, 1)), store.ErrNotFound)
+	e.WantErr("one that is not there", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, 1, "")), store.ErrNotFound)
 	first := e.SaveSchedule(s)
-	e.WantErr("one that is there", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, 0)), store.ErrConflict)
-	e.WantErr("a later version", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, 2)), store.ErrConflict)
-	second, err := e.Store.SaveSchedule(e.Ctx, s, first.Version)
+	e.WantErr("one that is there", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, 0, "")), store.ErrConflict)
+	e.WantErr("a later version", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, 2, "")), store.ErrConflict)
+	second, err := e.Store.SaveSchedule(e.Ctx, s, first.Version, "")
 	e.NoError("SaveSchedule", err)
-	e.WantErr("an earlier version", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, first.Version)), store.ErrConflict)
+	e.WantErr("an earlier version", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, first.Version, "")), store.ErrConflict)
 	e.Equal("schedule", e.ScheduleOf("nightly"), second)
-	e.WantErr("delete an earlier version", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", first.Version), store.ErrConflict)
-	e.WantErr("delete another one", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "daily", 0), store.ErrNotFound)
-	e.WantErr("delete another one of a version", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "daily", 1), store.ErrNotFound)
-	e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", second.Version))
-	e.WantErr("delete it twice", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", 0), store.ErrNotFound)
+	e.WantErr("delete an earlier version", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", first.Version, ""), store.ErrConflict)
+	e.WantErr("delete another one", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "daily", 0, ""), store.ErrNotFound)
+	e.WantErr("delete another one of a version", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "daily", 1, ""), store.ErrNotFound)
+	e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", second.Version, ""))
+	e.WantErr("delete it twice", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", 0, ""), store.ErrNotFound)
 	e.Clock.Advance(time.Second)
 	if again := e.SaveSchedule(s); again.Version <= second.Version {
 		e.Fatalf("one with the same name begins with the version %d, and that before it ended with %d", again.Version, second.Version)
 	}
-	e.WantErr("a change of the one before", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, second.Version)), store.ErrConflict)
+	e.WantErr("a change of the one before", env.ErrOf(e.Store.SaveSchedule(e.Ctx, s, second.Version, "")), store.ErrConflict)
 }
 
 func keepInvalid(e *env.Env) {
@@ -92,7 +92,7 @@ func keepInvalid(e *env.Env) {
 		"the year 9999": func(s *store.Schedule) { s.NextAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"metadata":      func(s *store.Schedule) { s.Job.Metadata = []byte(`{`) },
 	} {
-		e.WantErr(what, env.ErrOf(e.Store.SaveSchedule(e.Ctx, env.Schedule("nightly", change), 0)), store.ErrInvalid)
+		e.WantErr(what, env.ErrOf(e.Store.SaveSchedule(e.Ctx, env.Schedule("nightly", change), 0, "")), store.ErrInvalid)
 	}
 	found, err := e.Store.Schedules(e.Ctx, store.ScheduleFilter{Limit: 10})
 	e.NoError("Schedules", err)
@@ -169,7 +169,7 @@ func keepDeleted(e *env.Env) {
 	at := e.Clock.Now()
 	fired := e.Fire(s, at)
 	e.Apply(env.Batched(fired))
-	e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", 0))
+	e.NoError("DeleteSchedule", e.Store.DeleteSchedule(e.Ctx, env.Namespace, "nightly", 0, ""))
 	if runs := e.RunsOf("nightly"); len(runs) > 0 {
 		e.Fatalf("runs of a schedule that is not there: %+v", runs)
 	}
@@ -282,7 +282,7 @@ func keepSaved(e *env.Env) {
 			Namespace: s.Namespace, Name: s.Name, Version: s.Version + int64(2*i), Cursor: at, Left: -1,
 			Runs: []store.FireRun{{Nominal: at, State: store.RunMissed}},
 		}}})
-		_, err := e.Store.SaveSchedule(e.Ctx, s, s.Version+int64(2*i+1))
+		_, err := e.Store.SaveSchedule(e.Ctx, s, s.Version+int64(2*i+1), "")
 		e.NoError("SaveSchedule", err)
 	}
 	runs := e.RunsOf("nightly")

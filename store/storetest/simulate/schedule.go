@@ -59,7 +59,7 @@ func (w *world) schedule(d *play.Dice) bool {
 			s.PausedAt, s.PausedBy = time.Time{}, ""
 		}
 	}
-	saved, err := w.store.SaveSchedule(w.ctx, s, s.Version)
+	saved, err := w.store.SaveSchedule(w.ctx, s, s.Version, "")
 	w.tellf("schedule %s, version %d, paused: %v, is saved: %d, %s", name, s.Version, !s.PausedAt.IsZero(), saved.Version, outcome(err))
 	return true
 }

@@ -124,8 +124,8 @@ func (s *two) Get(ctx context.Context, namespace string, id store.ID) (store.Rec
 	return s.either().Get(ctx, namespace, id)
 }
 
-func (s *two) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (store.Schedule, error) {
-	return s.either().SaveSchedule(ctx, sc, expect)
+func (s *two) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64, actor string) (store.Schedule, error) {
+	return s.either().SaveSchedule(ctx, sc, expect, actor)
 }
 
 func (s *two) Schedules(ctx context.Context, filter store.ScheduleFilter) ([]store.Schedule, error) {

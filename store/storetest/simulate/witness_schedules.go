@@ -23,9 +23,9 @@ type scheduled struct {
 type occurrence struct{ nominal, manual int64 }
 
 // SaveSchedule implements store.Schedules.
-func (w *witness) SaveSchedule(ctx context.Context, s store.Schedule, expect int64) (store.Schedule, error) {
+func (w *witness) SaveSchedule(ctx context.Context, s store.Schedule, expect int64, actor string) (store.Schedule, error) {
 	w.begin("SaveSchedule")
-	saved, err := w.Store.SaveSchedule(ctx, s, expect)
+	saved, err := w.Store.SaveSchedule(ctx, s, expect, actor)
 	known := w.schedules[s.Name]
 	switch {
 	case known == nil && expect != 0:

@@ -76,7 +76,7 @@ func fedFromTheBeginning(e *txEnv) {
 	e.enqueueTx(tx.Tx, e.Job())
 	ctx, cancel := context.WithTimeout(e.Ctx, 300*time.Millisecond)
 	defer cancel()
-	if _, err := e.Store.SetFeed(ctx, true); err == nil || !errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
+	if _, err := e.Store.SetFeed(ctx, true, ""); err == nil || !errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
 		e.Fatalf("SetFeed while a transaction has written: %v", err)
 	}
 	e.Add() // SetFeed has given up its lock

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -53,7 +54,7 @@ func (s *Store) CreateAPIKey(ctx context.Context, key store.APIKey) (store.APIKe
 		return store.APIKey{}, err
 	}
 	is, err := s.then(ctx, key.ID, "api_key_insert", key.ID, key.Hash, key.Name, key.Namespace, key.Role, strings.Join(key.Scopes, " "),
-		s.Micros(), pg.CleanText(key.CreatedBy), pg.OptMicros(key.ExpiresAt))
+		s.Micros(), pg.CleanText(key.CreatedBy), pg.OptMicros(key.ExpiresAt), audited.KeyMade(&key).After)
 	if err == nil && !bytes.Equal(is.Hash, key.Hash) {
 		return store.APIKey{}, store.APIKeyThere(key.ID)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -47,6 +48,9 @@ func (s *Store) DeclareAttributes(ctx context.Context, params store.DeclareAttri
 			for _, a := range missing {
 				a.DeclaredAt = pg.TimeOf(s.Micros())
 				if err := put(ctx, t, params.Namespace, a); err != nil {
+					return err
+				}
+				if err := local.Record(ctx, t, s.Micros(), audited.AttributeDeclared(&params, &a)); err != nil {
 					return err
 				}
 			}
@@ -138,13 +142,9 @@ func (s *Store) RemoveAttribute(ctx context.Context, params store.RemoveAttribut
 	}
 	err = pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
-			var id int32
-			err := t.Run(ctx, "attribute_leave", func(r pg.Row) error { return r.Scan(&id) }, params.Namespace, params.Name)
+			id, err := s.leave(ctx, t, &params)
 			if err != nil {
 				return err
-			}
-			if id == 0 {
-				return store.NoAttribute(params.Namespace, params.Name)
 			}
 			var removed int64
 			err = t.Run(ctx, "attribute_values_remove", func(r pg.Row) error { return r.Scan(&removed) }, id, int32(params.Limit))
@@ -155,6 +155,22 @@ func (s *Store) RemoveAttribute(ctx context.Context, params store.RemoveAttribut
 		})
 	})
 	return more, err
+}
+
+// leave begins to remove an attribute, unless that has begun, and returns its number.
+func (s *Store) leave(ctx context.Context, t pg.Runner, params *store.RemoveAttributeParams) (id int32, err error) {
+	var typ int32
+	begins := false
+	err = t.Run(ctx, "attribute_leave", func(r pg.Row) error { return r.Scan(&id, &typ, &begins) }, params.Namespace, params.Name)
+	switch {
+	case err != nil:
+		return 0, err
+	case id == 0:
+		return 0, store.NoAttribute(params.Namespace, params.Name)
+	case !begins:
+		return id, nil
+	}
+	return id, local.Record(ctx, t, s.Micros(), audited.AttributeRemoved(params, store.AttributeType(typ)))
 }
 
 // ForgetGone removes what jobs up to one had that have gone.

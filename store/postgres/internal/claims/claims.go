@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/gates"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -238,7 +239,7 @@ func (a *claimAnswer) add(node int64) error {
 // named returns the jobs with what their lanes say, in the order of their slots.
 func (s *Store) named(ctx context.Context, node int64, a *claimAnswer) ([]store.Claimed, error) {
 	if !a.alive {
-		return nil, store.DeadNode(node)
+		return nil, refusal.DeadNode(node)
 	}
 	if len(a.claimed) == 0 {
 		return nil, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/gates"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -366,7 +367,7 @@ func (g *gated) pointers(list []waiting) []any {
 // of the claim. Lanes that are not known are looked up in the transaction.
 func (s *Store) describedIn(ctx context.Context, t pg.Session, node int64, a *claimAnswer) ([]store.Claimed, []int32, error) {
 	if !a.alive {
-		return nil, nil, store.DeadNode(node)
+		return nil, nil, refusal.DeadNode(node)
 	}
 	var missing []int32
 	for _, id := range a.lanes {

@@ -4,8 +4,10 @@ package classes
 
 import (
 	"context"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/kept"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -28,13 +30,16 @@ func (s *Store) SetRetention(ctx context.Context, class store.RetentionClass) (i
 			if err != nil {
 				return err
 			}
-			others := 0
+			others, was := 0, (*store.RetentionClass)(nil)
 			for i := range all {
-				if all[i].Name != class.Name {
+				switch {
+				case all[i].Name != class.Name:
 					others++
-				} else if all[i].Same(&class) {
+				case all[i].Same(&class):
 					is = all[i]
 					return nil
+				default:
+					was = &all[i]
 				}
 			}
 			if others >= store.MostRetentionClasses {
@@ -42,7 +47,10 @@ func (s *Store) SetRetention(ctx context.Context, class store.RetentionClass) (i
 			}
 			is = class
 			is.SetAt = pg.TimeOf(s.Micros())
-			return put(ctx, t, &is)
+			if err := put(ctx, t, &is); err != nil {
+				return err
+			}
+			return local.Record(ctx, t, s.Micros(), audited.RetentionSet(was, &is))
 		})
 	})
 	return is, err
@@ -99,7 +107,7 @@ func (s *Store) RetentionClasses(ctx context.Context) (all []store.RetentionClas
 }
 
 // DeleteRetention is that of store.Retentions, without the class of its error.
-func (s *Store) DeleteRetention(ctx context.Context, name string) error {
+func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) error {
 	if err := store.CheckRetentionName(name); err != nil {
 		return err
 	}
@@ -120,10 +128,18 @@ func (s *Store) DeleteRetention(ctx context.Context, name string) error {
 			if err != nil {
 				return err
 			}
-			if !there {
+			all, err := All(ctx, t)
+			if err != nil {
+				return err
+			}
+			at := slices.IndexFunc(all, func(c store.RetentionClass) bool { return c.Name == name })
+			if !there || at < 0 {
 				return store.NoRetention(name)
 			}
-			return t.Run(ctx, "class_delete", nil, name)
+			if err := t.Run(ctx, "class_delete", nil, name); err != nil {
+				return err
+			}
+			return local.Record(ctx, t, s.Micros(), audited.RetentionDeleted(&all[at], actor))
 		})
 	})
 }

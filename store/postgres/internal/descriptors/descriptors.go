@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -41,7 +42,7 @@ func other(ctx context.Context, t pg.Runner, list []store.Descriptor) (others co
 }
 
 // Describe is that of store.Descriptors, without the class of its error.
-func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (changed int, err error) {
+func (s *Store) Describe(ctx context.Context, list []store.Descriptor, actor string) (changed int, err error) {
 	if err := store.CheckDescriptors(list); err != nil || len(list) == 0 {
 		return 0, err
 	}
@@ -71,6 +72,9 @@ func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (changed 
 				return err
 			}
 			most := 0
+			if err := s.forgotten(ctx, t, &c, actor); err != nil {
+				return err
+			}
 			err = t.Run(ctx, "descriptors_count", func(r pg.Row) error { return r.Scan(&most) }, c.namespaces, c.subjects)
 			if err == nil && most > store.MostDescriptors {
 				err = store.TooManyDescriptors(&list[len(list)-1])
@@ -82,6 +86,20 @@ func (s *Store) Describe(ctx context.Context, list []store.Descriptor) (changed 
 		return 0, err
 	}
 	return changed, nil
+}
+
+// forgotten records which descriptors a person has removed.
+func (s *Store) forgotten(ctx context.Context, t pg.Runner, c *columns, actor string) error {
+	for i, data := range c.data {
+		if actor == "" || data != "" {
+			continue
+		}
+		d := store.Descriptor{Namespace: c.namespaces[i], Subject: store.Subject(c.subjects[i]), Name: c.names[i]}
+		if err := local.Record(ctx, t, s.Micros(), audited.Forgotten(&d, actor)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Descriptors is that of store.Descriptors, without the class of its error.

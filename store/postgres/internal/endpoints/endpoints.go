@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -49,12 +50,15 @@ func (s *Store) SetEndpoint(ctx context.Context, params store.SetEndpointParams)
 		return store.Endpoint{}, err
 	}
 	name := []any{params.Namespace, int16(params.Purpose), params.Name}
+	entry := audited.EndpointSet(&params)
 	change := pg.Statement{
-		Name: "endpoint_update", Args: append(name[:3:3], params.Data, params.Version, s.Micros(), pg.CleanText(params.Actor)),
+		Name: "endpoint_update", Args: append(name[:3:3], params.Data, params.Version, s.Micros(), pg.CleanText(params.Actor),
+			entry.Before, entry.After),
 	}
 	if params.Version == 0 {
 		change = pg.Statement{
-			Name: "endpoint_insert", Args: append(name[:3:3], params.Data, s.Micros(), pg.CleanText(params.Actor), int64(store.MostEndpoints)),
+			Name: "endpoint_insert", Args: append(name[:3:3], params.Data, s.Micros(), pg.CleanText(params.Actor), int64(store.MostEndpoints),
+				entry.After),
 		}
 	}
 	var all []store.Endpoint

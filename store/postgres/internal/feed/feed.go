@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -28,7 +29,7 @@ const (
 type Store struct{ *local.Store }
 
 // SetFeed is that of store.Feed, without the class of its error.
-func (s *Store) SetFeed(ctx context.Context, on bool) (status store.FeedStatus, err error) {
+func (s *Store) SetFeed(ctx context.Context, on bool, actor string) (status store.FeedStatus, err error) {
 	if _, ends := ctx.Deadline(); !ends {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, store.CallTimeout)
@@ -39,7 +40,7 @@ func (s *Store) SetFeed(ctx context.Context, on bool) (status store.FeedStatus, 
 		if err != nil || status.On == on {
 			return status, err
 		}
-		err = s.InTx(ctx, pg.BeginBulk, func(t pg.Session) error { return s.set(ctx, t, on) })
+		err = s.InTx(ctx, pg.BeginBulk, func(t pg.Session) error { return s.set(ctx, t, on, actor) })
 		switch {
 		case err == nil:
 			continue
@@ -67,7 +68,7 @@ func lockAll(ctx context.Context, t pg.Session) error {
 }
 
 // set switches the feed, unless another process has done so meanwhile.
-func (s *Store) set(ctx context.Context, t pg.Session, on bool) error {
+func (s *Store) set(ctx context.Context, t pg.Session, on bool, actor string) error {
 	if err := lockAll(ctx, t); err != nil {
 		return err
 	}
@@ -77,6 +78,9 @@ func (s *Store) set(ctx context.Context, t pg.Session, on bool) error {
 		return nil
 	})
 	if err != nil || isOn == on {
+		return err
+	}
+	if err := local.Record(ctx, t, s.Micros(), audited.FeedSet(on, actor)); err != nil {
 		return err
 	}
 	if err := t.Exec(ctx, s.Text("feed_end")); err != nil {

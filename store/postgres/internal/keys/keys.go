@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -130,7 +131,7 @@ func NoteHolders(ctx context.Context, t pg.Runner, wanted []Wanted, now int64, t
 // Find returns the job that has a key, or had it last and is there.
 func Find(ctx context.Context, d *pg.DB, key store.JobKey) (id store.ID, err error) {
 	if !pg.IsText(key.Namespace) || !pg.IsText(key.Kind) || !pg.IsText(key.Key) {
-		return id, store.NoKey(key) // no job can have it
+		return id, refusal.NoKey(key) // no job can have it
 	}
 	found := false
 	err = d.Read(ctx, pg.Statement{
@@ -143,7 +144,7 @@ func Find(ctx context.Context, d *pg.DB, key store.JobKey) (id store.ID, err err
 		},
 	})
 	if err == nil && !found {
-		err = store.NoKey(key)
+		err = refusal.NoKey(key)
 	}
 	return id, err
 }

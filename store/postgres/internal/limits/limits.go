@@ -8,6 +8,8 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -73,7 +75,7 @@ func (s *Store) Limits(ctx context.Context, namespace, name string) (found []sto
 }
 
 // SaveLimit is that of store.Limits, without the class of its error.
-func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
 	settings, err := l.Encode()
 	if err != nil {
 		return store.Limit{}, err
@@ -94,9 +96,15 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 	err = pg.RetryOnConflict(ctx, func() error {
 		done, found = false, nil
 		if expect != 0 {
-			return s.change(ctx, &l, save, &found)
+			return s.change(ctx, &l, save, &found, actor)
 		}
-		return s.Send(ctx, asking(l.PerKey, save, s.list(l.Namespace, l.Name, &found))...)
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+			err := t.Together(ctx, asking(l.PerKey, save, s.list(l.Namespace, l.Name, &found))...)
+			if err != nil || !done {
+				return err
+			}
+			return local.Record(ctx, t, s.Micros(), audited.LimitSaved(nil, &l, actor))
+		})
 	})
 	switch {
 	case err != nil:
@@ -112,10 +120,15 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64) (sto
 }
 
 // change changes a limit, and lets its rate go on as the other one that it may be now.
-func (s *Store) change(ctx context.Context, l *store.Limit, save pg.Statement, found *[]store.Limit) error {
+func (s *Store) change(ctx context.Context, l *store.Limit, save pg.Statement, found *[]store.Limit, actor string) error {
 	return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
 		r, err := s.lockRate(ctx, t, l.Namespace, l.Name)
 		if err != nil {
+			return err
+		}
+		var was []store.Limit
+		list := s.list(l.Namespace, l.Name, &was)
+		if err := t.Run(ctx, list.Name, list.Each, list.Args...); err != nil {
 			return err
 		}
 		changed := false
@@ -131,8 +144,25 @@ func (s *Store) change(ctx context.Context, l *store.Limit, save pg.Statement, f
 				return err
 			}
 		}
+		if changed && len(was) == 1 {
+			if err := s.record(ctx, t, &was[0], l, actor); err != nil {
+				return err
+			}
+		}
 		return t.Together(ctx, asking(changed && (r.perKey || l.PerKey), s.list(l.Namespace, l.Name, found))...)
 	})
+}
+
+// record records that a limit is another one than it was, if it is.
+func (s *Store) record(ctx context.Context, t pg.Runner, was, is *store.Limit, actor string) error {
+	before, err := was.Encode()
+	if err != nil {
+		return err
+	}
+	if after, err := is.Encode(); err != nil || after == before {
+		return err
+	}
+	return local.Record(ctx, t, s.Micros(), audited.LimitSaved(was, is, actor))
 }
 
 // asking adds, if a limit per key has changed, that all gates are looked at where jobs wait, a
@@ -145,7 +175,7 @@ func asking(perKey bool, statements ...pg.Statement) []pg.Statement {
 }
 
 // DeleteLimit is that of store.Limits, without the class of its error.
-func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error {
 	var held *store.HeldError
 	err := pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
@@ -170,7 +200,12 @@ func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force b
 				now, before := s.wanted()
 				return t.Run(ctx, "limit_wanted", nil, id, now, before)
 			}
-			return t.Together(ctx, asking(perKey, pg.Statement{Name: "limit_delete", Args: []any{id}})...)
+			var was []store.Limit
+			del := pg.Statement{Name: "limit_delete", Args: []any{id}}
+			if err := t.Together(ctx, asking(perKey, s.list(namespace, name, &was), del)...); err != nil {
+				return err
+			}
+			return local.Record(ctx, t, s.Micros(), audited.LimitDeleted(&was[0], len(held.Holders) > 0, actor))
 		})
 	})
 	if err == nil && len(held.Holders) > 0 && !force {
@@ -235,7 +270,7 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Gr
 	case err != nil:
 		return nil, err
 	case !alive:
-		return nil, store.DeadNode(params.Node)
+		return nil, refusal.DeadNode(params.Node)
 	}
 	return granted, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -33,7 +34,8 @@ func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (set 
 			if document := set.Encode(); document != "" {
 				text = &document
 			}
-			return t.Run(ctx, "queue_set", nil, queue, text, now, pg.CleanText(params.Actor), params.Detail())
+			return t.Run(ctx, "queue_set", nil, queue, text, now, pg.CleanText(params.Actor), params.Detail(),
+				pg.OptText(audited.QueueText(was)), pg.OptText(audited.QueueText(set)))
 		})
 	})
 	return set, err

@@ -6,6 +6,8 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -117,7 +119,7 @@ func (s *Store) TakePermits(ctx context.Context, asks []store.PermitAsk) (taken 
 }
 
 // Drain is that of store.Rates, without the class of its error.
-func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time) error {
+func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Time, actor string) error {
 	if err := store.CheckDrain(name, until); err != nil {
 		return err
 	}
@@ -127,8 +129,12 @@ func (s *Store) Drain(ctx context.Context, namespace, name string, until time.Ti
 			if err != nil {
 				return err
 			}
+			was := r.Drained
 			r.Drain(r.now, until.UnixMicro())
-			return r.put(ctx, t)
+			if err := r.put(ctx, t); err != nil || r.Drained == was {
+				return err
+			}
+			return local.Record(ctx, t, r.now, audited.LimitDrained(namespace, name, until, actor))
 		})
 	})
 }
@@ -144,7 +150,7 @@ func (s *Store) ResumeLimit(ctx context.Context, params store.ResumeLimitParams)
 			if err := r.put(ctx, t); err != nil {
 				return err
 			}
-			return t.Run(ctx, "limit_resumed", nil, r.now, pg.CleanText(params.Actor), pg.CleanText(params.Detail()))
+			return local.Record(ctx, t, r.now, audited.LimitResumed(&params))
 		})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/batches"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/classes"
@@ -93,9 +94,9 @@ func begin(ctx context.Context, t pg.Session, from store.Origin) (*store.CopyNot
 	}
 	switch {
 	case node != 0:
-		return nil, store.CopyNeedsQuiet(node)
+		return nil, refusal.CopyNeedsQuiet(node)
 	case taken:
-		return nil, store.CopyNeedsEmpty()
+		return nil, refusal.CopyNeedsEmpty()
 	}
 	n = &store.CopyNote{From: from, Nodes: max(here.Nodes, from.Nodes)}
 	if err := remains.ClearNodes(ctx, t); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -79,7 +80,9 @@ func (s *Store) CreateNamespace(ctx context.Context, params store.CreateNamespac
 		return n, err
 	}
 	now, made := s.Micros(), false
-	st := pg.Statement{Name: "namespace_insert", Args: []any{params.Name, params.Note, now, pg.CleanText(params.Actor)}}
+	st := pg.Statement{
+		Name: "namespace_insert", Args: []any{params.Name, params.Note, now, pg.CleanText(params.Actor), audited.NamespaceMade(&params).After},
+	}
 	st.Each = func(pg.Row) error {
 		made = true
 		return nil
@@ -120,7 +123,8 @@ func (s *Store) DeleteNamespace(ctx context.Context, params store.DeleteNamespac
 			if !there.isThere() {
 				return store.NoNamespace(params.Name)
 			}
-			return t.Run(ctx, "namespace_delete", nil, params.Name, s.Micros(), pg.CleanText(params.Actor))
+			e := audited.NamespaceDeleted(&params, there.Note)
+			return t.Run(ctx, "namespace_delete", nil, params.Name, s.Micros(), pg.CleanText(e.Actor), e.Before)
 		})
 	})
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/edits"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
@@ -122,11 +124,10 @@ func (s *Store) edit(ctx context.Context, t pg.Session, params store.EditParams,
 	if err := leaveKept(ctx, t, r.Namespace, change); err != nil {
 		return err
 	}
+	was, due := r.Job, r.RunAt
 	changed := edits.Apply(change, &r.Job)
 	now := s.Micros()
-	if e.job, e.state, e.due = r.Job, r.State, pg.Never; !r.RunAt.IsZero() {
-		e.due = r.RunAt.UnixMicro()
-	}
+	e.job, e.state, e.due = r.Job, r.State, pg.DueOf(r.RunAt)
 	if before := e.due; !edits.OnlyWords(change) {
 		e.place(&r, change, durable, now)
 		if !changed && e.state == r.State && e.due == before {
@@ -141,7 +142,7 @@ func (s *Store) edit(ctx context.Context, t pg.Session, params store.EditParams,
 	if err := writeEdited(ctx, t, &r.Job, change); err != nil {
 		return err
 	}
-	return t.Run(ctx, "edit_audit", nil, pg.UUIDOf(params.Job), now, params.Actor, pg.OptText(params.Reason))
+	return local.Record(ctx, t, now, audited.JobEdited(&params, &was, &r.Job, due, pg.TimeOfDue(e.due)))
 }
 
 // leaveKept leaves those search attributes of a change that a job of a namespace can have.
@@ -165,7 +166,7 @@ func (s *Store) again(ctx context.Context, t pg.Session, params store.EditParams
 	case p.finished != store.Failed:
 		return store.JobIs(params.Job, p.is())
 	case params.Again.Expect >= 0 && params.Again.Expect != p.last:
-		return store.JournalMoved(params.Job, p.last)
+		return refusal.JournalMoved(params.Job, p.last)
 	}
 	if keep := params.Again.Keep; keep >= 0 && keep < p.last {
 		cut := pg.Statement{Name: "resume_cut", Args: []any{pg.UUIDOf(params.Job), keep}}

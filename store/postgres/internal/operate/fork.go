@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
@@ -65,7 +66,7 @@ func (s *Store) forkInto(ctx context.Context, t pg.Session, entries []*write.Ent
 	case !there:
 		return store.NoJob(params.From)
 	case !done:
-		return store.JournalRewritten(params.From, params.Keep+1)
+		return refusal.JournalRewritten(params.From, params.Keep+1)
 	}
 	return t.RunAll(ctx, s.Beside(entries, now))
 }

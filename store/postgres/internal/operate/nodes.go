@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/limits"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
@@ -32,7 +33,7 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 		Each: func(r pg.Row) error { return r.Scan(&id) },
 	})
 	if err == nil && id == 0 {
-		err = store.CopyUnfinished()
+		err = refusal.CopyUnfinished()
 	}
 	return id, err
 }
@@ -90,7 +91,7 @@ func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.B
 		return nil
 	}})
 	if err == nil && !alive {
-		err = store.DeadNode(params.Node)
+		err = refusal.DeadNode(params.Node)
 	}
 	return beat, err
 }
@@ -138,13 +139,13 @@ func (s *Store) AskNode(ctx context.Context, params store.AskNodeParams) error {
 		case changed:
 			return nil
 		case !known:
-			return store.NoNode(params.Node)
+			return refusal.NoNode(params.Node)
 		case dead:
-			return store.DeadNode(params.Node)
+			return refusal.DeadNode(params.Node)
 		case store.NodeMode(mode) == params.Mode:
 			return nil
 		case store.NodeMode(mode) == store.NodeDrains:
-			return store.NodeIsDraining(params.Node)
+			return refusal.NodeIsDraining(params.Node)
 		}
 		// Another call has changed it meanwhile; look again.
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -172,7 +173,7 @@ func (f *finishing) finish(ctx context.Context, t pg.Runner, ids []store.ID, now
 		case p.state != store.Waiting:
 			once.errs[id] = store.JobIs(id, p.state)
 		case p.handed == 0:
-			once.errs[id] = store.NotHandedOver(id, p.state)
+			once.errs[id] = refusal.NotHandedOver(id, p.state)
 		case p.handed == pg.HandedOverUndo && e.State == store.Failed:
 			undoing = append(undoing, e)
 		default:

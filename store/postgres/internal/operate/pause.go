@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/keys"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -232,7 +233,7 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 	case !p.held && p.finished != store.Failed && p.finished != store.Cancelled:
 		return store.JobIs(params.Job, p.is())
 	case params.Expect >= 0 && params.Expect != p.last:
-		return store.JournalMoved(params.Job, p.last)
+		return refusal.JournalMoved(params.Job, p.last)
 	}
 	if params.Keep >= 0 && params.Keep < p.last {
 		cut := pg.Statement{Name: "resume_cut", Args: []any{pg.UUIDOf(params.Job), params.Keep}}
@@ -281,9 +282,9 @@ func (s *Store) startOver(ctx context.Context, t pg.Session, params store.Resume
 	case is != store.Waiting && is != store.Failed && is != store.Cancelled:
 		return store.JobIs(params.Job, is)
 	case is == store.Waiting && p.closing:
-		return store.JobIsEnding(params.Job)
+		return refusal.JobIsEnding(params.Job)
 	case params.Expect >= 0 && params.Expect != p.last:
-		return store.JournalMoved(params.Job, p.last)
+		return refusal.JournalMoved(params.Job, p.last)
 	}
 	if err := t.RunAll(ctx, write.StartOver(params.Job, p.lease, params.Continue, s.Micros())); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -33,7 +34,7 @@ func (s *Store) DeleteQueue(ctx context.Context, params store.DeleteQueueParams)
 	case err != nil:
 		return err
 	case busy:
-		return store.QueueInUse(params.Queue)
+		return refusal.QueueInUse(params.Queue)
 	case !found || deleted:
 		return store.NoQueue(params.Queue)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // ErrClosed is returned by everything after Close.
@@ -46,9 +47,9 @@ func ofCallers(err error) error {
 	case err == nil:
 		return nil
 	case CodeOf(err) == codeAborted:
-		return store.TxIsOver("aborted", err)
+		return refusal.TxIsOver("aborted", err)
 	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, sql.ErrTxDone):
-		return store.TxIsOver("closed", err)
+		return refusal.TxIsOver("closed", err)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package pg
 import (
 	"cmp"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -33,6 +34,22 @@ func OptText(s string) *string {
 	}
 	s = CleanText(s)
 	return &s
+}
+
+// DueOf is when a pointer is due that is to be due at that time; zero: never.
+func DueOf(at time.Time) int64 {
+	if at.IsZero() {
+		return Never
+	}
+	return at.UnixMicro()
+}
+
+// TimeOfDue is the inverse of DueOf.
+func TimeOfDue(due int64) time.Time {
+	if due == Never {
+		return time.Time{}
+	}
+	return TimeOf(due)
 }
 
 // CleanText replaces what PostgreSQL cannot hold in a text.

@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -122,8 +124,19 @@ func (f *Firing) End(ctx context.Context, t pg.Runner, now int64) error {
 	if err := runs.write(ctx, t, now); err != nil {
 		return err
 	}
-	if err := move(ctx, t, slices.Collect(maps.Values(f.rows))); err != nil || trimmed == nil {
+	if err := move(ctx, t, slices.Collect(maps.Values(f.rows))); err != nil {
 		return err
+	}
+	for _, fire := range f.fires {
+		if fire.Actor == "" || fire.Err != nil {
+			continue
+		}
+		if err := local.Record(ctx, t, now, audited.ScheduleFired(fire)); err != nil {
+			return err
+		}
+	}
+	if trimmed == nil {
+		return nil
 	}
 	return t.Run(ctx, "schedule_runs_trim", nil, trimmed, int32(store.RunsKept), askedBefore(now))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -52,7 +53,7 @@ func into(found *[]store.Schedule) func(pg.Row) error {
 func optID(id store.ID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: id != store.ID{}} }
 
 // SaveSchedule is that of store.Schedules, without the class of its error.
-func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (store.Schedule, error) {
+func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64, actor string) (store.Schedule, error) {
 	settings, err := sc.Encode()
 	if err != nil {
 		return store.Schedule{}, err
@@ -66,13 +67,44 @@ func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int6
 		name, args = "schedule_update", append(args, expect, expect%trimEvery == 0, int32(store.RunsKept), askedBefore(now))
 	}
 	var saved []store.Schedule
-	if err := s.Send(ctx, pg.Statement{Name: name, Args: args, Each: into(&saved)}); err != nil {
+	err = pg.RetryOnConflict(ctx, func() error {
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+			saved = nil
+			was, err := s.before(ctx, t, &sc, expect)
+			if err != nil {
+				return err
+			}
+			if err := t.Run(ctx, name, into(&saved), args...); err != nil || len(saved) == 0 {
+				return err
+			}
+			entry, changed := audited.ScheduleSaved(was, &saved[0], actor)
+			if !changed {
+				return nil
+			}
+			return local.Record(ctx, t, now, entry)
+		})
+	})
+	if err != nil {
 		return store.Schedule{}, err
 	}
 	if len(saved) == 0 {
 		return store.Schedule{}, s.mismatch(ctx, sc.Namespace, sc.Name, expect)
 	}
 	return saved[0], nil
+}
+
+// before is the schedule of a version that is to be replaced, as it is then: who has found that
+// version has seen its transaction end. nil if it is not there, or none is to be replaced.
+func (s *Store) before(ctx context.Context, t pg.Runner, sc *store.Schedule, expect int64) (*store.Schedule, error) {
+	if expect == 0 {
+		return nil, nil
+	}
+	var found []store.Schedule
+	err := t.Run(ctx, "schedules", into(&found), pg.OptText(sc.Namespace), pg.OptText(sc.Name), "", "", int32(1))
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
 }
 
 // mismatch tells why the schedule is not there, or is not the one that was expected.
@@ -90,16 +122,24 @@ func (s *Store) mismatch(ctx context.Context, namespace, name string, expect int
 }
 
 // DeleteSchedule is that of store.Schedules, without the class of its error.
-func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
-	gone := int64(0)
+func (s *Store) DeleteSchedule(ctx context.Context, namespace, name string, expect int64, actor string) error {
+	gone, now := int64(0), s.Micros()
 	err := pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
 			gone = 0
-			err := t.Run(ctx, "schedule_delete", func(r pg.Row) error { return r.Scan(&gone) }, pg.CleanText(namespace), pg.CleanText(name), expect)
+			var was []store.Schedule
+			err := t.Run(ctx, "schedule_lock", into(&was), pg.CleanText(namespace), pg.CleanText(name), expect)
+			if err != nil || len(was) == 0 {
+				return err
+			}
+			err = t.Run(ctx, "schedule_delete", func(r pg.Row) error { return r.Scan(&gone) }, pg.CleanText(namespace), pg.CleanText(name))
 			if err != nil || gone == 0 {
 				return err
 			}
-			return t.Run(ctx, "schedule_runs_delete", nil, gone)
+			if err := t.Run(ctx, "schedule_runs_delete", nil, gone); err != nil {
+				return err
+			}
+			return local.Record(ctx, t, now, audited.ScheduleDeleted(&was[0], actor))
 		})
 	})
 	if err != nil || gone != 0 {

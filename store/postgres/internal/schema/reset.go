@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/internal/sqltext"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -84,7 +85,7 @@ func (s *Tables) begin(ctx context.Context, t pg.Session) (version int, err erro
 		return version, err
 	}
 	if node != 0 {
-		return version, store.ResetNeedsQuiet(node)
+		return version, refusal.ResetNeedsQuiet(node)
 	}
 	return version, nil
 }

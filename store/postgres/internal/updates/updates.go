@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -72,7 +73,7 @@ func (s *Store) GetUpdate(ctx context.Context, namespace string, job store.ID, k
 	case !there:
 		return store.Update{}, store.NoJob(job)
 	case u.Seq == 0:
-		return store.Update{}, store.NoUpdate(job, key)
+		return store.Update{}, refusal.NoUpdate(job, key)
 	}
 	return u, nil
 }

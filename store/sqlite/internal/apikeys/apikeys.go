@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -55,7 +56,7 @@ func (v Verbs) CreateAPIKey(ctx context.Context, key store.APIKey) (is store.API
 		if err := insert(t, &key); err != nil {
 			return err
 		}
-		if err := core.Audit(t, key.CreatedBy, "create", nil, 0, "API key "+key.ID); err != nil {
+		if err := core.AuditChange(t, 0, audited.KeyMade(&key)); err != nil {
 			return err
 		}
 		is, err = find(t, key.ID)
@@ -135,7 +136,7 @@ func (v Verbs) RevokeAPIKey(ctx context.Context, params store.RevokeAPIKeyParams
 		if err := db.Exec(s); err != nil {
 			return err
 		}
-		return core.Audit(t, params.Actor, "revoke", nil, 0, "API key "+k.ID)
+		return core.AuditChange(t, 0, audited.KeyRevoked(&params, k.Namespace))
 	})
 	return k, err
 }

@@ -2,8 +2,10 @@ package attributes
 
 import (
 	"context"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -42,6 +44,9 @@ func (v Verbs) DeclareAttributes(ctx context.Context, params store.DeclareAttrib
 				return store.TooManyAttributes(params.Namespace, len(there))
 			}
 			if err := put(t, "attribute_insert", params.Namespace, a, t.Now); err != nil {
+				return err
+			}
+			if err := core.AuditChange(t, 0, audited.AttributeDeclared(&params, &a)); err != nil {
 				return err
 			}
 		}
@@ -92,25 +97,39 @@ func (v Verbs) DeclaredAttributes(ctx context.Context, namespace string) (all []
 	return all, err
 }
 
+// leave begins to remove an attribute, unless that has begun, and returns its number.
+func leave(t *core.Tx, params *store.RemoveAttributeParams) (id int64, err error) {
+	all, err := Declared(t, params.Namespace)
+	if err != nil {
+		return 0, err
+	}
+	at := slices.IndexFunc(all, func(a Attribute) bool { return a.Name == params.Name })
+	if at < 0 {
+		return 0, store.NoAttribute(params.Namespace, params.Name)
+	}
+	a := &all[at]
+	if a.Leaving {
+		return a.ID, nil
+	}
+	s := t.Stmt("attribute_leave")
+	s.BindInt(a.ID)
+	if err := db.Exec(s); err != nil {
+		return 0, err
+	}
+	return a.ID, core.AuditChange(t, 0, audited.AttributeRemoved(params, a.Type))
+}
+
 // RemoveAttribute implements store.Attributes.
 func (v Verbs) RemoveAttribute(ctx context.Context, params store.RemoveAttributeParams) (more bool, err error) {
 	if err := params.Check(); err != nil {
 		return false, err
 	}
 	err = v.d.Write(ctx, "remove the search attribute "+params.Name, func(t *core.Tx) error {
-		s := t.Stmt("attribute_leave")
-		s.BindText(params.Namespace)
-		s.BindText(params.Name)
-		found, err := s.Next()
+		id, err := leave(t, &params)
 		if err != nil {
 			return err
 		}
-		if !found {
-			return store.NoAttribute(params.Namespace, params.Name)
-		}
-		id := s.ReadInt()
-		s.Done()
-		s = t.Stmt("attribute_values_remove")
+		s := t.Stmt("attribute_values_remove")
 		s.BindInt(id)
 		s.BindInt(int64(params.Limit))
 		removed, err := s.Exec()

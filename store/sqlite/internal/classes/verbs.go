@@ -4,9 +4,11 @@ package classes
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/kept"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -24,6 +26,7 @@ func (v Verbs) SetRetention(ctx context.Context, class store.RetentionClass) (is
 		return is, err
 	}
 	err = v.d.Write(ctx, "set retention class "+class.Name, func(t *core.Tx) error {
+		var was *store.RetentionClass
 		all, err := All(t)
 		if err != nil {
 			return err
@@ -34,6 +37,8 @@ func (v Verbs) SetRetention(ctx context.Context, class store.RetentionClass) (is
 				return nil
 			}
 			if all[i].Name == class.Name {
+				was = new(store.RetentionClass)
+				*was = all[i]
 				all = append(all[:i:i], all[i+1:]...)
 				break
 			}
@@ -43,7 +48,10 @@ func (v Verbs) SetRetention(ctx context.Context, class store.RetentionClass) (is
 		}
 		is = class
 		is.SetAt = db.TimeOf(t.Now)
-		return put(t, &is)
+		if err := put(t, &is); err != nil {
+			return err
+		}
+		return core.AuditChange(t, 0, audited.RetentionSet(was, &is))
 	})
 	return is, err
 }
@@ -98,7 +106,7 @@ func (v Verbs) RetentionClasses(ctx context.Context) (all []store.RetentionClass
 }
 
 // DeleteRetention implements store.Retentions.
-func (v Verbs) DeleteRetention(ctx context.Context, name string) error {
+func (v Verbs) DeleteRetention(ctx context.Context, name string, actor string) error {
 	if err := store.CheckRetentionName(name); err != nil {
 		return err
 	}
@@ -112,13 +120,20 @@ func (v Verbs) DeleteRetention(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		s := t.Stmt("class_delete")
-		s.BindText(name)
-		n, err := s.Exec()
-		if err == nil && n == 0 {
+		all, err := All(t)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(all, func(c store.RetentionClass) bool { return c.Name == name })
+		if at < 0 {
 			return store.NoRetention(name)
 		}
-		return err
+		s := t.Stmt("class_delete")
+		s.BindText(name)
+		if err := db.Exec(s); err != nil {
+			return err
+		}
+		return core.AuditChange(t, 0, audited.RetentionDeleted(&all[at], actor))
 	})
 }
 

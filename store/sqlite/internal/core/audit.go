@@ -24,3 +24,28 @@ func Audit(t *Tx, actor, action string, job *store.ID, queue int64, detail strin
 	db.BindOptText(s, detail)
 	return db.Exec(s)
 }
+
+// AuditChange records a change of what people have set: of a queue that has this number, or, for 0,
+// of a job or something else.
+func AuditChange(t *Tx, queue int64, e store.AuditEntry) error {
+	s := t.Stmt("audit_change")
+	s.BindInt(t.Now)
+	s.BindText(e.Actor)
+	s.BindText(e.Action)
+	if queue != 0 {
+		s.BindInt(queue)
+	} else {
+		s.BindNull()
+	}
+	kind, name := e.Target.Kind, e.Target.Name
+	if kind == store.AuditJob { // whose column says it
+		kind, name = "", ""
+		db.BindID(s, e.Job)
+	} else {
+		s.BindNull()
+	}
+	for _, text := range []string{e.Namespace, kind, name, e.Detail, e.Before, e.After} {
+		db.BindOptText(s, text)
+	}
+	return db.Exec(s)
+}

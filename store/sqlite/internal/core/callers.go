@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
@@ -39,7 +40,7 @@ func (s *Database) InCallers(ctx context.Context, op string, wrapped store.Tx, f
 	}
 	theirs, ok := wrapped.(*CallersTx)
 	if !ok {
-		return store.NotWrapped("sqlite.Tx")
+		return refusal.NotWrapped("sqlite.Tx")
 	}
 	session := db.NewSession(ctx, theirs)
 	defer session.Close()
@@ -52,7 +53,7 @@ func (s *Database) InCallers(ctx context.Context, op string, wrapped store.Tx, f
 		id, err = db.DatabaseID(session)
 	}
 	if err == nil && id != s.id {
-		err = store.OtherDatabase()
+		err = refusal.OtherDatabase()
 	}
 	if err == nil {
 		err = f(t)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // StoredInfo is what is kept of store.NodeInfo.
@@ -32,7 +33,7 @@ func (t *Tx) NodeAlive(node int64) (lastSeq int64, err error) {
 		return 0, err
 	}
 	if !alive {
-		return 0, store.DeadNode(node)
+		return 0, refusal.DeadNode(node)
 	}
 	defer s.Done()
 	return s.ReadInt(), nil

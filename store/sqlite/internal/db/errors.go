@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // sentinels are the classes of package store; an error that is one of them is passed on as it is.
@@ -40,7 +41,7 @@ func Classify(op string, err error) error {
 		}
 	}
 	if errors.Is(err, sql.ErrTxDone) {
-		return store.Failure(store.ErrInvalid, op, store.TxIsOver("closed", err))
+		return store.Failure(store.ErrInvalid, op, refusal.TxIsOver("closed", err))
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return store.Failure(nil, op, err)

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -17,7 +18,7 @@ type Verbs struct{ d *core.Database }
 func New(d *core.Database) Verbs { return Verbs{d} }
 
 // Describe implements store.Descriptors.
-func (v Verbs) Describe(ctx context.Context, list []store.Descriptor) (changed int, err error) {
+func (v Verbs) Describe(ctx context.Context, list []store.Descriptor, actor string) (changed int, err error) {
 	if err := store.CheckDescriptors(list); err != nil {
 		return 0, err
 	}
@@ -46,11 +47,22 @@ func (v Verbs) Describe(ctx context.Context, list []store.Descriptor) (changed i
 				if err := put(t, &list[i]); err != nil {
 					return err
 				}
+				if err := forgotten(t, &list[i], actor); err != nil {
+					return err
+				}
 				changed++
 			}
 			return bounded(t, list)
 		})
 	return changed, err
+}
+
+// forgotten records that a person has removed a descriptor.
+func forgotten(t *core.Tx, d *store.Descriptor, actor string) error {
+	if actor == "" || len(d.Data) > 0 {
+		return nil
+	}
+	return core.AuditChange(t, 0, audited.Forgotten(d, actor))
 }
 
 func bindName(s db.Stmt, d *store.Descriptor) {

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -118,7 +119,7 @@ func insert(t *core.Tx, p *store.SetEndpointParams) error {
 	if err := db.Exec(s); err != nil {
 		return err
 	}
-	return core.Audit(t, p.Actor, "create", nil, 0, p.String())
+	return core.AuditChange(t, 0, audited.EndpointSet(p))
 }
 
 func update(t *core.Tx, p *store.SetEndpointParams) error {
@@ -130,7 +131,7 @@ func update(t *core.Tx, p *store.SetEndpointParams) error {
 	if err := db.Exec(s); err != nil {
 		return err
 	}
-	return core.Audit(t, p.Actor, "update", nil, 0, p.String())
+	return core.AuditChange(t, 0, audited.EndpointSet(p))
 }
 
 // DeleteEndpoint implements store.Endpoints.
@@ -148,6 +149,6 @@ func (v Verbs) DeleteEndpoint(ctx context.Context, params store.DeleteEndpointPa
 		if err := db.Exec(s); err != nil {
 			return err
 		}
-		return core.Audit(t, params.Actor, "delete", nil, 0, params.String())
+		return core.AuditChange(t, 0, audited.EndpointDeleted(&params, e.Version))
 	})
 }

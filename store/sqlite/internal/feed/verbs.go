@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -17,7 +18,7 @@ type Verbs struct{ d *core.Database }
 func New(d *core.Database) Verbs { return Verbs{d} }
 
 // SetFeed implements store.Feed.
-func (v Verbs) SetFeed(ctx context.Context, on bool) (status store.FeedStatus, err error) {
+func (v Verbs) SetFeed(ctx context.Context, on bool, actor string) (status store.FeedStatus, err error) {
 	err = v.d.Write(ctx, "switch the feed", func(t *core.Tx) (err error) {
 		if status, err = t.FeedStatus(); err != nil || status.On == on {
 			return err
@@ -27,11 +28,17 @@ func (v Verbs) SetFeed(ctx context.Context, on bool) (status store.FeedStatus, e
 		}
 		if !on {
 			status = store.FeedStatus{}
-			return db.Exec(t.Stmt("feed_end"))
+			if err := db.Exec(t.Stmt("feed_end")); err != nil {
+				return err
+			}
+			return core.AuditChange(t, 0, audited.FeedSet(on, actor))
 		}
 		s := t.Stmt("feed_live")
 		s.BindInt(max(t.Now, 1))
 		if err := db.Exec(s); err != nil {
+			return err
+		}
+		if err := core.AuditChange(t, 0, audited.FeedSet(on, actor)); err != nil {
 			return err
 		}
 		status, err = t.FeedStatus()

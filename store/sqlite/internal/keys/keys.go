@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -21,7 +22,7 @@ func (v Verbs) Find(ctx context.Context, key store.JobKey) (id store.ID, err err
 	err = v.d.Read(ctx, "find a job by its key", func(t *core.Tx) error {
 		h, found, err := HolderOf(t, key)
 		if err == nil && (!found || h.isGone && !h.Holds) {
-			err = store.NoKey(key)
+			err = refusal.NoKey(key)
 		}
 		id = h.Job
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -156,7 +157,7 @@ func waiting(t *core.Tx, limit int64) (bool, error) {
 }
 
 // Drain implements store.Rates.
-func (v Verbs) Drain(ctx context.Context, namespace, name string, until time.Time) error {
+func (v Verbs) Drain(ctx context.Context, namespace, name string, until time.Time, actor string) error {
 	if err := store.CheckDrain(name, until); err != nil {
 		return err
 	}
@@ -165,8 +166,12 @@ func (v Verbs) Drain(ctx context.Context, namespace, name string, until time.Tim
 		if err != nil {
 			return err
 		}
+		was := r.Drained
 		r.Drain(t.Now, until.UnixMicro())
-		return r.put(t)
+		if err := r.put(t); err != nil || r.Drained == was {
+			return err
+		}
+		return core.AuditChange(t, 0, audited.LimitDrained(namespace, name, until, actor))
 	})
 }
 
@@ -180,7 +185,7 @@ func (v Verbs) ResumeLimit(ctx context.Context, params store.ResumeLimitParams) 
 		if err := r.put(t); err != nil {
 			return err
 		}
-		return core.Audit(t, params.Actor, "resume", nil, 0, params.Detail())
+		return core.AuditChange(t, 0, audited.LimitResumed(&params))
 	})
 }
 

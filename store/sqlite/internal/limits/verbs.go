@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -113,7 +114,7 @@ func bindUnit(s db.Stmt, l *store.Limit) {
 }
 
 // SaveLimit implements store.Limits.
-func (v Verbs) SaveLimit(ctx context.Context, l store.Limit, expect int64) (saved store.Limit, err error) {
+func (v Verbs) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (saved store.Limit, err error) {
 	settings, err := l.Encode()
 	if err != nil {
 		return store.Limit{}, err
@@ -136,6 +137,9 @@ func (v Verbs) SaveLimit(ctx context.Context, l store.Limit, expect int64) (save
 				return err
 			}
 		}
+		if err := record(t, &old, &l, settings, actor); err != nil {
+			return err
+		}
 		if saved, err = find(t, l.Namespace, l.Name); err != nil || old.Rate == nil && l.Rate == nil {
 			return err
 		}
@@ -149,6 +153,16 @@ func (v Verbs) SaveLimit(ctx context.Context, l store.Limit, expect int64) (save
 		return store.Limit{}, err
 	}
 	return saved, nil
+}
+
+// record records that a limit was made, or changed.
+func record(t *core.Tx, old, l *store.Limit, settings, actor string) error {
+	if old.ID == 0 {
+		old = nil
+	} else if was, err := old.Encode(); err != nil || was == settings {
+		return err
+	}
+	return core.AuditChange(t, 0, audited.LimitSaved(old, l, actor))
 }
 
 // save inserts a limit, or replaces the one with an id.
@@ -207,7 +221,7 @@ func (v Verbs) NextOf(ctx context.Context, namespace, limit, key string) (next t
 }
 
 // DeleteLimit implements store.Limits.
-func (v Verbs) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
+func (v Verbs) DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error {
 	var held error
 	err := v.d.Write(ctx, fmt.Sprintf("delete limit %q", name), func(t *core.Tx) error {
 		l, err := find(t, namespace, name)
@@ -228,8 +242,8 @@ func (v Verbs) DeleteLimit(ctx context.Context, namespace, name string, force bo
 				return err
 			}
 		}
-		if !l.PerKey {
-			return nil
+		if err := core.AuditChange(t, 0, audited.LimitDeleted(&l, len(l.Holders) > 0, actor)); err != nil || !l.PerKey {
+			return err
 		}
 		return t.WantGates()
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
@@ -83,12 +84,12 @@ func begin(t *core.Tx, from store.Origin) (*store.CopyNote, error) {
 	if found {
 		node := s.ReadInt()
 		s.Done()
-		return nil, store.CopyNeedsQuiet(node)
+		return nil, refusal.CopyNeedsQuiet(node)
 	}
 	if taken, err := db.Exists(t.Stmt("copy_any")); err != nil {
 		return nil, err
 	} else if taken {
-		return nil, store.CopyNeedsEmpty()
+		return nil, refusal.CopyNeedsEmpty()
 	}
 	n = &store.CopyNote{From: from, Nodes: max(here.Nodes, from.Nodes)}
 	if err := remains.ClearNodes(t); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -100,7 +101,7 @@ func (v Verbs) CreateNamespace(ctx context.Context, params store.CreateNamespace
 		if err := db.Exec(s); err != nil {
 			return err
 		}
-		return core.Audit(t, params.Actor, "create", nil, 0, "namespace "+params.Name)
+		return core.AuditChange(t, 0, audited.NamespaceMade(&params))
 	})
 	if err != nil {
 		return store.Namespace{}, err
@@ -141,6 +142,6 @@ func (v Verbs) DeleteNamespace(ctx context.Context, params store.DeleteNamespace
 		if err := db.Exec(s); err != nil {
 			return err
 		}
-		return core.Audit(t, params.Actor, "delete", nil, 0, "namespace "+params.Name)
+		return core.AuditChange(t, 0, audited.NamespaceDeleted(&params, there.Note))
 	})
 }

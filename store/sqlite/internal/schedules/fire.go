@@ -2,6 +2,7 @@ package schedules
 
 import (
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -61,6 +62,11 @@ func carryOut(t *core.Tx, f *store.Fire, r *row) error {
 	s.BindInt(r.id)
 	if err := db.Exec(s); err != nil {
 		return err
+	}
+	if f.Actor != "" && f.Err == nil {
+		if err := core.AuditChange(t, 0, audited.ScheduleFired(f)); err != nil {
+			return err
+		}
 	}
 	return trim(t, r)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -72,7 +73,7 @@ func expected(t *core.Tx, namespace, name string, version int64) (row, error) {
 }
 
 // SaveSchedule implements store.Schedules.
-func (v Verbs) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64) (saved store.Schedule, err error) {
+func (v Verbs) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64, actor string) (saved store.Schedule, err error) {
 	settings, err := sc.Encode()
 	if err != nil {
 		return store.Schedule{}, err
@@ -94,10 +95,25 @@ func (v Verbs) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64
 			return err
 		}
 		r, err := find(t, sc.Namespace, sc.Name)
-		saved = r.Schedule
-		return err
+		if saved = r.Schedule; err != nil {
+			return err
+		}
+		return record(t, &old, &saved, actor)
 	})
 	return saved, err
+}
+
+// record records that a schedule was made, or changed.
+func record(t *core.Tx, old *row, saved *store.Schedule, actor string) error {
+	var was *store.Schedule
+	if old.id != 0 {
+		was = &old.Schedule
+	}
+	entry, changed := audited.ScheduleSaved(was, saved, actor)
+	if !changed {
+		return nil
+	}
+	return core.AuditChange(t, 0, entry)
 }
 
 // save inserts a schedule, or replaces the one with an id.
@@ -131,7 +147,7 @@ func save(t *core.Tx, sc *store.Schedule, settings string, id int64) error {
 }
 
 // DeleteSchedule implements store.Schedules.
-func (v Verbs) DeleteSchedule(ctx context.Context, namespace, name string, expect int64) error {
+func (v Verbs) DeleteSchedule(ctx context.Context, namespace, name string, expect int64, actor string) error {
 	return v.d.Write(ctx, fmt.Sprintf("delete schedule %q", name), func(t *core.Tx) error {
 		r, err := expected(t, namespace, name, expect)
 		if err != nil {
@@ -144,7 +160,7 @@ func (v Verbs) DeleteSchedule(ctx context.Context, namespace, name string, expec
 				return err
 			}
 		}
-		return nil
+		return core.AuditChange(t, 0, audited.ScheduleDeleted(&r.Schedule, actor))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/classes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -33,7 +34,7 @@ func (v Verbs) SetQueue(ctx context.Context, params store.SetQueueParams) (set s
 		if err := db.Exec(s); err != nil || set == was {
 			return err
 		}
-		return core.Audit(t, params.Actor, "set", nil, queue, params.Detail())
+		return core.AuditChange(t, queue, audited.QueueSet(&params, was, set))
 	})
 	return set, err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
@@ -105,7 +106,7 @@ func deleteJob(t *core.Tx, result *store.Result, params store.DeleteParams, look
 	if untold, err := edges.Untold(t, id, f.State); err != nil {
 		return err
 	} else if untold {
-		result.Err = store.IsToTell(id)
+		result.Err = refusal.IsToTell(id)
 		return nil
 	}
 	if looked.child != (store.ID{}) {

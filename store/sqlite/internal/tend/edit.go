@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/edits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/attributes"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
@@ -87,7 +88,15 @@ func edit(t *core.Tx, params store.EditParams) (store.State, error) {
 			return 0, err
 		}
 	}
-	return next, core.Audit(t, params.Actor, string(store.ActionEdit), &e.ID, 0, params.Reason)
+	return next, core.AuditChange(t, 0, audited.JobEdited(&params, &before, &e.Job, dueOf(was.RunMicros), dueOf(due)))
+}
+
+// dueOf is the time of a pointer; zero: never.
+func dueOf(micros int64) time.Time {
+	if micros == db.Never {
+		return time.Time{}
+	}
+	return db.TimeOf(micros)
 }
 
 // lookAtEdited finds out all that decides about a change.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
@@ -250,7 +251,7 @@ func isNext(t *core.Tx, params store.ForkParams) error {
 	}
 	o, err := originalOf(t, params.From, params.Keep+1)
 	if err == nil && (o.last != params.Keep+1 || o.lease != params.Next.LeaseNumber) {
-		err = store.JournalRewritten(params.From, params.Keep+1)
+		err = refusal.JournalRewritten(params.From, params.Keep+1)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
@@ -30,7 +31,7 @@ func (v Verbs) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 		if waits, err := db.Exists(t.Stmt("node_waits")); err != nil {
 			return err
 		} else if waits {
-			return store.CopyUnfinished()
+			return refusal.CopyUnfinished()
 		}
 		st := t.Stmt("node_insert")
 		st.BindText(info.Name)
@@ -111,7 +112,7 @@ func beatOf(t *core.Tx, params store.BeatParams) (store.NodeMode, error) {
 		return 0, err
 	}
 	if !alive {
-		return 0, store.DeadNode(params.Node)
+		return 0, refusal.DeadNode(params.Node)
 	}
 	mode := store.NodeMode(st.ReadInt())
 	st.Done()
@@ -131,17 +132,17 @@ func (v Verbs) AskNode(ctx context.Context, params store.AskNodeParams) error {
 			return err
 		}
 		if !known {
-			return store.NoNode(params.Node)
+			return refusal.NoNode(params.Node)
 		}
 		dead, mode := st.ReadInt() != 0, store.NodeMode(st.ReadInt())
 		st.Done()
 		switch {
 		case dead:
-			return store.DeadNode(params.Node)
+			return refusal.DeadNode(params.Node)
 		case mode == params.Mode:
 			return nil
 		case mode == store.NodeDrains:
-			return store.NodeIsDraining(params.Node)
+			return refusal.NodeIsDraining(params.Node)
 		}
 		st = t.Stmt("node_ask")
 		st.BindInt(int64(params.Mode))

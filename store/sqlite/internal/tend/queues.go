@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -32,7 +33,7 @@ func (v Verbs) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) 
 		case err != nil:
 			return err
 		case busy:
-			return store.QueueInUse(params.Queue)
+			return refusal.QueueInUse(params.Queue)
 		case deleted:
 			return store.NoQueue(params.Queue)
 		}

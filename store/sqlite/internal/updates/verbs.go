@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -64,7 +65,7 @@ func (v Verbs) GetUpdate(ctx context.Context, namespace string, job store.ID, ke
 			return err
 		}
 		if !found {
-			return store.NoUpdate(job, key)
+			return refusal.NoUpdate(job, key)
 		}
 		defer s.Done()
 		u = scan(s)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/generations"
@@ -88,7 +89,7 @@ func recogniseAppend(t *core.Tx, a *store.Append, live bool) (refused, err error
 		return nil, err
 	}
 	if !found && live {
-		refused = store.JournalGap(a.Lease.Job, a.Entries[0].Seq)
+		refused = refusal.JournalGap(a.Lease.Job, a.Entries[0].Seq)
 	}
 	if !found {
 		return refused, nil

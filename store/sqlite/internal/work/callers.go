@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
@@ -141,7 +142,7 @@ func mayFinish(t *core.Tx, b *core.Body, r *store.Result, kind string) (w Waiter
 	case r.State != store.Waiting:
 		r.Err = store.JobIs(b.ID, r.State)
 	case !w.HandedOver:
-		r.Err = store.NotHandedOver(b.ID, r.State)
+		r.Err = refusal.NotHandedOver(b.ID, r.State)
 	}
 	return w, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
@@ -142,7 +143,7 @@ func resume(t *core.Tx, params store.ResumeParams) (store.State, error) {
 		return 0, err
 	}
 	if params.Expect >= 0 && params.Expect != last {
-		return 0, store.JournalMoved(b.ID, last)
+		return 0, refusal.JournalMoved(b.ID, last)
 	}
 	if params.Keep >= 0 {
 		if err := trim(t, b.ID, params.Keep); err != nil {
@@ -170,12 +171,12 @@ func startOver(t *core.Tx, params store.ResumeParams, b *core.Body, f core.Finis
 		return store.JobIs(b.ID, state)
 	}
 	if state == store.Waiting && b.Closing {
-		return store.JobIsEnding(b.ID)
+		return refusal.JobIsEnding(b.ID)
 	}
 	if last, err := LastEntry(t, b.ID); err != nil {
 		return err
 	} else if params.Expect >= 0 && params.Expect != last {
-		return store.JournalMoved(b.ID, last)
+		return refusal.JournalMoved(b.ID, last)
 	}
 	if state == store.Waiting {
 		if err := forgetEdges(t, b); err != nil {
@@ -253,7 +254,7 @@ func Again(t *core.Tx, id store.ID, again store.Again) error {
 		return err
 	}
 	if again.Expect >= 0 && again.Expect != last {
-		return store.JournalMoved(id, last)
+		return refusal.JournalMoved(id, last)
 	}
 	if again.Keep >= 0 {
 		if err := trim(t, id, again.Keep); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/batches"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -168,10 +169,8 @@ func (v Verbs) Pause(ctx context.Context, params store.PauseParams) error {
 		if err != nil {
 			return err
 		}
-		action := "resume"
 		st := t.Stmt("queue_resume")
 		if params.Paused {
-			action = "pause"
 			st = t.Stmt("queue_pause")
 			st.BindInt(t.Now)
 			st.BindText(params.Actor)
@@ -186,6 +185,6 @@ func (v Verbs) Pause(ctx context.Context, params store.PauseParams) error {
 				return err
 			}
 		}
-		return core.Audit(t, params.Actor, action, nil, queue, "")
+		return core.AuditChange(t, queue, audited.QueuePaused(&params))
 	})
 }

@@ -126,11 +126,11 @@ func (s *broken) CountBatches(ctx context.Context, p store.CountBatchesParams) (
 	return s.Store.CountBatches(ctx, p)
 }
 
-func (s *broken) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
+func (s *broken) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
 	if s.save != nil {
 		s.save(&l)
 	}
-	return s.Store.SaveLimit(ctx, l, expect)
+	return s.Store.SaveLimit(ctx, l, expect, actor)
 }
 
 func (s *broken) Limits(ctx context.Context, namespace, name string) ([]store.Limit, error) {

@@ -93,15 +93,15 @@ func (e *eye) Rest(ctx context.Context, p store.RestParams) (store.Resting, erro
 }
 
 // SaveLimit implements store.Limits.
-func (e *eye) SaveLimit(ctx context.Context, l store.Limit, expect int64) (store.Limit, error) {
-	saved, err := e.Store.SaveLimit(ctx, l, expect)
+func (e *eye) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
+	saved, err := e.Store.SaveLimit(ctx, l, expect, actor)
 	e.see(ctx, "SaveLimit", l, saved, err)
 	return saved, err
 }
 
 // DeleteLimit implements store.Limits.
-func (e *eye) DeleteLimit(ctx context.Context, namespace, name string, force bool) error {
-	err := e.Store.DeleteLimit(ctx, namespace, name, force)
+func (e *eye) DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error {
+	err := e.Store.DeleteLimit(ctx, namespace, name, force, actor)
 	e.see(ctx, "DeleteLimit", name, nil, err)
 	return err
 }

@@ -93,7 +93,7 @@ func (w *world) limit(d *play.Dice) {
 	switch {
 	case known != nil && l.Name != "r" && d.Chance(25):
 		force := d.Chance(60)
-		err := w.store.DeleteLimit(w.ctx, namespace, l.Name, force)
+		err := w.store.DeleteLimit(w.ctx, namespace, l.Name, force, "")
 		w.tellf("the limit %s is deleted, by force: %v: %s", l.Name, force, outcome(err))
 		return
 	case known != nil && l.Name == "r":
@@ -126,7 +126,7 @@ func (w *world) saveLimit(l store.Limit, known *store.Limit) {
 	if known != nil {
 		expect = known.Version
 	}
-	saved, err := w.store.SaveLimit(w.ctx, l, expect)
+	saved, err := w.store.SaveLimit(w.ctx, l, expect, "")
 	w.tellf("the limit %s has %d slots, of %v %v %v, id %d: %s", l.Name, l.Capacity, l.Queues, l.Kinds, l.Rate, saved.ID, outcome(err))
 }
 
@@ -134,7 +134,7 @@ func (w *world) saveLimit(l store.Limit, known *store.Limit) {
 func (w *world) keyLimit(d *play.Dice) {
 	known := w.eye.limitNamed(perKey)
 	if known != nil && d.Chance(20) {
-		err := w.store.DeleteLimit(w.ctx, namespace, perKey, true)
+		err := w.store.DeleteLimit(w.ctx, namespace, perKey, true, "")
 		w.tellf("the limit per key is deleted: %s", outcome(err))
 		return
 	}

@@ -27,22 +27,24 @@ FROM (SELECT @name AS name) w LEFT JOIN {schema}.namespace n ON n.name = w.name;
 
 -- Tells whether it has made one, which it records then.
 -- name: namespace_insert
--- params: @name text, @note text, @now bigint, @actor text
+-- params: @name text, @note text, @now bigint, @actor text, @after text
 WITH made AS (
   INSERT INTO {schema}.namespace (name, note, created_at, created_by) VALUES (@name, @note, @now, @actor)
   ON CONFLICT (name) DO NOTHING RETURNING name
 )
-INSERT INTO {schema}.audit (at, actor, action, detail) SELECT @now, @actor, 'create', 'namespace ' || name FROM made RETURNING 1;
+INSERT INTO {schema}.audit (at, actor, action, namespace, kind, name, detail, after)
+SELECT @now, @actor, 'create', name, 'namespace', name, 'namespace ' || name, @after FROM made RETURNING 1;
 
 -- name: namespace_delete
--- params: @name text, @now bigint, @actor text
+-- params: @name text, @now bigint, @actor text, @before text
 WITH gone AS (
   DELETE FROM {schema}.namespace WHERE name = @name
 ), queues AS (
   UPDATE {schema}.queue SET paused_at = NULL, paused_by = NULL, rest_until = NULL, rest_level = 0, attempts = NULL, deleted_at = @now
   WHERE namespace = @name AND created_at IS NOT NULL AND deleted_at IS NULL
 )
-INSERT INTO {schema}.audit (at, actor, action, detail) VALUES (@now, @actor, 'delete', 'namespace ' || @name);
+INSERT INTO {schema}.audit (at, actor, action, namespace, kind, name, detail, before)
+VALUES (@now, @actor, 'delete', @name, 'namespace', @name, 'namespace ' || @name, @before);
 
 -- name: api_key
 -- params: @id text
@@ -60,21 +62,23 @@ SELECT id, hash, name, namespace, role, scopes, created_at, created_by, expires_
 FROM {schema}.api_key WHERE namespace = @namespace AND id > @after ORDER BY id LIMIT @limit;
 
 -- name: api_key_insert
--- params: @id text, @hash bytea, @name text, @namespace text, @role text, @scopes text, @now bigint, @actor text, @expires bigint
+-- params: @id text, @hash bytea, @name text, @namespace text, @role text, @scopes text, @now bigint, @actor text, @ends bigint, @after text
 WITH made AS (
   INSERT INTO {schema}.api_key (id, hash, name, namespace, role, scopes, created_at, created_by, expires_at, over_at)
-  VALUES (@id, @hash, @name, @namespace, @role, @scopes, @now, @actor, @expires, @expires)
+  VALUES (@id, @hash, @name, @namespace, @role, @scopes, @now, @actor, @ends, @ends)
   ON CONFLICT (id) DO NOTHING RETURNING id
 )
-INSERT INTO {schema}.audit (at, actor, action, detail) SELECT @now, @actor, 'create', 'API key ' || id FROM made;
+INSERT INTO {schema}.audit (at, actor, action, namespace, kind, name, detail, after)
+SELECT @now, @actor, 'create', nullif(@namespace, ''), 'key', id, 'API key ' || id, @after FROM made;
 
 -- name: api_key_revoke
 -- params: @id text, @now bigint, @actor text
 WITH gone AS (
   UPDATE {schema}.api_key SET revoked_at = @now, revoked_by = @actor, over_at = least(expires_at, @now)
-  WHERE id = @id AND revoked_at IS NULL RETURNING id
+  WHERE id = @id AND revoked_at IS NULL RETURNING id, namespace
 )
-INSERT INTO {schema}.audit (at, actor, action, detail) SELECT @now, @actor, 'revoke', 'API key ' || id FROM gone;
+INSERT INTO {schema}.audit (at, actor, action, namespace, kind, name, detail, before, after)
+SELECT @now, @actor, 'revoke', nullif(namespace, ''), 'key', id, 'API key ' || id, '{"revoked":false}', '{"revoked":true}' FROM gone;
 
 -- In the order of their ids, so that two processes do not wait for each other.
 -- name: api_keys_use

@@ -25,9 +25,9 @@ WHERE a.namespace = @namespace AND a.name = @name AND a.type <> @type AND v.attr
 -- name: attribute_leave
 -- params: @namespace text, @name text
 WITH begun AS (
-  UPDATE {schema}.attribute SET leaving = true WHERE namespace = @namespace AND name = @name AND NOT leaving
+  UPDATE {schema}.attribute SET leaving = true WHERE namespace = @namespace AND name = @name AND NOT leaving RETURNING id
 )
-SELECT id FROM {schema}.attribute WHERE namespace = @namespace AND name = @name;
+SELECT id, type, EXISTS (SELECT FROM begun) FROM {schema}.attribute WHERE namespace = @namespace AND name = @name;
 
 -- Removes some of the values that jobs have, and answers with how many there were.
 -- name: attribute_values_remove

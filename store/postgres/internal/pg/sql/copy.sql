@@ -132,10 +132,13 @@ UNION ALL SELECT {running}, count(*) FROM {schema}.claim k CROSS JOIN LATERAL {{
 UNION ALL SELECT state, count(*) FROM {schema}.deferred GROUP BY state
 UNION ALL SELECT state, count(*) FROM {schema}.finished GROUP BY state;
 
+-- The last numbers of nodes and of what people did, but for settings that each part of a copy has.
 -- name: copy_origin
 SELECT (SELECT value FROM {schema}.meta WHERE name = 'database_id'),
   coalesce(pg_sequence_last_value(pg_get_serial_sequence(quote_ident({schema_name}) || '.node', 'id')::regclass), 0),
-  coalesce((SELECT max(seq) FROM {schema}.audit), 0),
+  coalesce((
+    SELECT seq FROM {schema}.audit WHERE kind IS NULL OR kind NOT IN ('limit', 'schedule', 'retention', 'attribute') ORDER BY seq DESC LIMIT 1
+  ), 0),
   coalesce((SELECT value FROM {schema}.meta WHERE name = 'copied_from'), '');
 
 -- All that was sent to jobs. Without a node it only grows.

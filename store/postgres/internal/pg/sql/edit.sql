@@ -83,10 +83,6 @@ SELECT 1 FROM moved;
 -- params: @job uuid
 SELECT EXISTS (SELECT 1 FROM {schema}.cancel_request q WHERE q.id = @job);
 
--- name: edit_audit
--- params: @job uuid, @now bigint, @actor text, @reason text
-INSERT INTO {schema}.audit (at, actor, action, job, detail) VALUES (@now, @actor, 'edit', @job, @reason);
-
 -- What there is of jobs that are to be removed: how they ended, and a child of theirs that has
 -- not. The row of the end is locked, if no other transaction has locked it; @jobs are locked
 -- already. And whether others come after them that do not know yet how they have ended.

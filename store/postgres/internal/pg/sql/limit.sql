@@ -53,11 +53,6 @@ SELECT {schema}.clock(@injected);
 UPDATE {schema}.limit_rule l SET period = @period, burst = @burst, tat = @tat, seen = @seen, move = @move, drained_until = @drained
 WHERE l.id = @id;
 
--- Records that a person has taken a drain back.
--- name: limit_resumed
--- params: @now bigint, @actor text, @detail text
-INSERT INTO {schema}.audit (at, actor, action, detail) VALUES (@now, @actor, 'resume', @detail);
-
 -- Locks the limits whose permits are asked for. It may wait; permits, a statement of its own, sees
 -- what others have committed until then, and a later time than they did.
 -- name: permits_lock

@@ -44,3 +44,4 @@ WHERE n.nspname = @schema AND p.proname = ANY (@names)
 -- name: reset_triggers
 DROP TRIGGER IF EXISTS span_of_new ON {schema}.job;
 DROP TRIGGER IF EXISTS span_of_moved ON {schema}.job;
+DROP TRIGGER IF EXISTS audit_of ON {schema}.audit;

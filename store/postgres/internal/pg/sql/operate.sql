@@ -315,7 +315,8 @@ WITH changed AS (
     created_at = coalesce(queue.created_at, excluded.created_at), deleted_at = NULL
   WHERE queue.paused_at IS NULL RETURNING id
 )
-INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'pause', id FROM changed;
+INSERT INTO {schema}.audit (at, actor, action, queue, before, after)
+SELECT @now, @actor, 'pause', id, '{"paused":false}', '{"paused":true}' FROM changed;
 
 -- Takes that back.
 -- name: queue_resume
@@ -326,7 +327,7 @@ WITH changed AS (
     created_at = coalesce(queue.created_at, excluded.created_at), deleted_at = NULL
   WHERE queue.paused_at IS NOT NULL OR queue.rest_until IS NOT NULL OR queue.created_at IS NULL OR queue.deleted_at IS NOT NULL RETURNING id
 )
-INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'resume', id FROM changed;
+INSERT INTO {schema}.audit (at, actor, action, queue, after) SELECT @now, @actor, 'resume', id, '{"paused":false}' FROM changed;
 
 -- The rest that a queue, which need not exist yet, has had last, and locks it.
 -- name: queue_rested
@@ -352,11 +353,12 @@ RETURNING q.id, q.attempts;
 
 -- Sets it.
 -- name: queue_set
--- params: @queue int, @attempts text, @now bigint, @actor text, @detail text
+-- params: @queue int, @attempts text, @now bigint, @actor text, @detail text, @before text, @after text
 WITH changed AS (
   UPDATE {schema}.queue SET attempts = @attempts WHERE id = @queue
 )
-INSERT INTO {schema}.audit (at, actor, action, queue, detail) VALUES (@now, @actor, 'set', @queue, @detail);
+INSERT INTO {schema}.audit (at, actor, action, queue, detail, before, after)
+VALUES (@now, @actor, 'set', @queue, @detail, @before, @after);
 
 -- What is set of all queues of which something is.
 -- name: queue_attempts_all

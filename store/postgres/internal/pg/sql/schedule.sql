@@ -82,10 +82,15 @@ WITH s AS (
 )
 SELECT {{schedule_columns}} FROM s;
 
--- name: schedule_delete
+-- The schedule that is to be deleted, which nothing changes any more.
+-- name: schedule_lock
 -- params: @namespace text, @name text, @expected bigint
-DELETE FROM {schema}.schedule s WHERE s.namespace = @namespace AND s.name = @name
-  AND (@expected = 0 OR s.version = @expected) RETURNING s.id;
+SELECT {{schedule_columns}} FROM {schema}.schedule s WHERE s.namespace = @namespace AND s.name = @name
+  AND (@expected = 0 OR s.version = @expected) FOR UPDATE;
+
+-- name: schedule_delete
+-- params: @namespace text, @name text
+DELETE FROM {schema}.schedule s WHERE s.namespace = @namespace AND s.name = @name RETURNING s.id;
 
 -- By a statement of its own, which sees those that a fire has written while the schedule was to be
 -- deleted.

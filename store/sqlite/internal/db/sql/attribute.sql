@@ -20,7 +20,7 @@ DELETE FROM holdfast_attribute_value WHERE attribute IN (
 );
 
 -- name: attribute_leave
-UPDATE holdfast_attribute SET leaving = 1 WHERE namespace = ? AND name = ? RETURNING id;
+UPDATE holdfast_attribute SET leaving = 1 WHERE id = ?;
 
 -- Removes some of the values that jobs have.
 -- name: attribute_values_remove

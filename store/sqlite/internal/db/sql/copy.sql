@@ -72,9 +72,11 @@ UNION ALL SELECT state, count(*) FROM holdfast_finished GROUP BY state;
 -- name: copy_ids
 SELECT id FROM holdfast_job;
 
--- The last numbers of nodes and of what people did.
+-- The last numbers of nodes and of what people did, but for settings that each part of a copy has.
 -- name: copy_origin
-SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'holdfast_node'), 0), coalesce((SELECT max(seq) FROM holdfast_audit), 0);
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'holdfast_node'), 0), coalesce((
+  SELECT seq FROM holdfast_audit WHERE kind IS NULL OR kind NOT IN ('limit', 'schedule', 'retention', 'attribute') ORDER BY seq DESC LIMIT 1
+), 0);
 
 -- All that was sent to jobs. Without a node it only grows.
 -- name: copy_messages_count

@@ -94,6 +94,10 @@ UNION ALL SELECT 1 FROM holdfast_keyed WHERE queue = @queue_2 LIMIT 1;
 -- name: audit_insert
 INSERT INTO holdfast_audit (at, actor, action, job, queue, detail) VALUES (?, ?, ?, ?, ?, ?);
 
+-- name: audit_change
+INSERT INTO holdfast_audit (at, actor, action, queue, job, namespace, kind, name, detail, before, after)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
 -- What people did to a job, newest first.
 -- name: actions
 SELECT at, action, actor, detail FROM holdfast_audit WHERE job = ? AND gone IS NULL ORDER BY seq DESC LIMIT ? + 0;

@@ -1,0 +1,70 @@
+package audited
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// JobEdited is of a job that was changed; was and due are what it was, and when it was due, before.
+// Args and metadata may be secrets: of these it says that they are others.
+func JobEdited(p *store.EditParams, was, is *store.Job, due, dueThen time.Time) store.AuditEntry {
+	e := Job(is.ID, is.Namespace, p.Actor, store.ActionEdit, p.Reason)
+	before, after := map[string]any{}, map[string]any{}
+	changed := func(what string, is bool, from, to any) {
+		if is {
+			before[what], after[what] = from, to
+		}
+	}
+	a, b := &was.Options, &is.Options
+	changed("queue", was.Queue != is.Queue, was.Queue, is.Queue)
+	changed("priority", was.Priority != is.Priority, was.Priority, is.Priority)
+	changed("run_at", p.Edit.RunAt != nil && !due.Equal(dueThen), moment(due), moment(dueThen))
+	changed("max_attempts", was.MaxAttempts != is.MaxAttempts, was.MaxAttempts, is.MaxAttempts)
+	changed("timeout", a.Timeout != b.Timeout, length(a.Timeout), length(b.Timeout))
+	changed("heartbeat", a.Heartbeat != b.Heartbeat, length(a.Heartbeat), length(b.Heartbeat))
+	changed("deadline", !a.Deadline.Equal(b.Deadline), moment(a.Deadline), moment(b.Deadline))
+	changed("tags", !slices.Equal(was.Tags, is.Tags), list(was.Tags), list(is.Tags))
+	for _, name := range p.Edit.Attributes {
+		from, to := valueOf(was, name.Name), valueOf(is, name.Name)
+		changed("attribute "+name.Name, from != to, from.String(), to.String())
+	}
+	for what, is := range map[string]bool{
+		"backoff": a.Backoff != b.Backoff, "args": !bytes.Equal(was.Args, is.Args), "metadata": !bytes.Equal(was.Metadata, is.Metadata),
+	} {
+		if is {
+			after[what] = "changed"
+		}
+	}
+	e.Before, e.After = text(before), text(after)
+	return e
+}
+
+// Job is of what a person did to a job.
+func Job(id store.ID, namespace, actor string, action store.ActionKind, reason string) store.AuditEntry {
+	return store.AuditEntry{
+		Actor: actor, Action: string(action), Namespace: namespace, Job: id, Detail: reason,
+		Target: store.AuditTarget{Kind: store.AuditJob, Name: id.String()},
+	}
+}
+
+func valueOf(j *store.Job, name string) store.AttributeValue {
+	for _, a := range j.Attributes {
+		if a.Name == name {
+			return a.Value
+		}
+	}
+	return store.AttributeValue{}
+}
+
+func list(tags []string) []string { return append([]string{}, tags...) }
+
+// moment is a time; nil: none.
+func moment(at time.Time) any {
+	if at.IsZero() {
+		return nil
+	}
+	return at.UTC().Truncate(time.Microsecond)
+}
