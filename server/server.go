@@ -112,7 +112,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /{$}", root)
 	handler, err := guard.Around(api.Keys(unknownPaths(mux)), guard.Config{
 		Hosts: o.Hosts, Origins: o.Origins, Authenticate: byURL(o.Authenticate), ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
-		Knows: gateway.Is, Rate: rate,
+		Knows: func(r *http.Request) bool { return gateway.Is(r) || schedules.Reads(r) }, Rate: rate,
 		Public: func(r *http.Request) bool {
 			_, pattern := mux.Handler(r)
 			return a.IsPublic(pattern)

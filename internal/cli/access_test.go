@@ -15,6 +15,10 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shell) {
 		secret := strings.TrimSpace(s.ok("key", "create", "ci", "--role", "viewer", "--in", "shop", "-o", "table", "-q"))
+		s.expect(s.run("key", "create", "ci", "--role", "viewer", "-o", "id"), app.ExitUsage, "has no ids")
+		if quiet := s.ok("key", "create", "ci", "--role", "viewer", "-q"); !strings.Contains(quiet, "hf_") {
+			s.Errorf("the secret is not printed: %s", quiet)
+		}
 		var made struct{ ID, Secret, Role string }
 		s.decode(s.ok("key", "create", "ops", "--role", "admin", "--expires", "90d", "-o", "json"), &made)
 		if !strings.HasPrefix(secret, "hf_") || !strings.HasPrefix(made.Secret, "hf_"+made.ID+"_") || made.Role != "admin" {

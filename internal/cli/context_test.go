@@ -107,6 +107,7 @@ func TestContexts(t *testing.T) {
 		{"x --database a.db --token-file t", "has no server"},
 		{"x --server http://127.0.0.1:1 --token-file t --token-variable T", "one of them has to go"},
 		{"a/b --database a.db", "no name of a context"},
+		{"x --server http://secret@127.0.0.1:1", "in it"},
 	} {
 		got := s.run(append([]string{"context", "set"}, strings.Fields(test.args)...)...)
 		s.expect(got, app.ExitUsage, test.words)

@@ -152,8 +152,38 @@ func JSON(what string, data []byte, limit int) error {
 		return Error(what, "not valid JSON: %s", excerpt(data))
 	case holdsNUL(data):
 		return Error(what, `it contains the NUL character (\u0000)`)
+	case isDeep(data):
+		return Error(what, "arrays and objects are nested more than %d deep, which many readers cannot read", MaxNesting)
 	}
 	return nil
+}
+
+// MaxNesting bounds how deep arrays and objects of a payload are nested. Readers of other languages
+// recurse, and end at a thousand or less: Python with an error, others with their process.
+const MaxNesting = 200
+
+// isDeep reports whether valid JSON is nested deeper than payloads may be.
+func isDeep(data []byte) bool {
+	if bytes.Count(data, []byte{'['})+bytes.Count(data, []byte{'{'}) <= MaxNesting {
+		return false
+	}
+	depth, inText := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '[', c == '{':
+			if depth++; depth > MaxNesting {
+				return true
+			}
+		case c == ']', c == '}':
+			depth--
+		}
+	}
+	return false
 }
 
 // Object checks a payload that is a JSON object.

@@ -66,7 +66,7 @@ but keys and namespaces; admin may do everything. The scopes:
   holdfast key create producer --scope jobs:write --in shop
   holdfast key create ops --role admin --output json | jq -r .secret`,
 		Args:        arg.Takes(1, 1),
-		Annotations: uses(),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			params.Name, params.Role = args[0], apikey.Role(role)
 			for _, s := range scopes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -144,12 +145,18 @@ func (g *given) over(cmd *cobra.Command, all *config.Contexts, name string) (con
 		}
 	}
 	for flag, text := range map[string]string{"database": g.Database, "server": g.Server} {
-		if output.WithoutPasswords(text) != text || strings.Contains(text, "password=") {
+		if output.WithoutPasswords(text) != text || strings.Contains(text, "password=") || flag == "server" && hasUser(text) {
 			return c, fmt.Errorf("--%s has a password in it, which the file would show; keep it in a variable, and give that with "+
 				"--database-variable, or in ~/.pgpass", flag)
 		}
 	}
 	return c, nil
+}
+
+// hasUser reports whether the URL of a server has a name in it, which may be a token.
+func hasUser(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.User != nil
 }
 
 // variableName is what variables of the environment are called.

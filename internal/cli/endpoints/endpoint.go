@@ -37,7 +37,7 @@ which cannot be shown again. Servers send it the jobs of the kind within seconds
 		Example: `  holdfast endpoint create mail --url https://example.com/jobs
   holdfast endpoint create report --url https://example.com/reports --callback 2h --header 'Authorization: Bearer t'`,
 		Args:        arg.Takes(1, 1),
-		Annotations: uses(),
+		Annotations: usesSecret(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			p := endpoint.Push{Callback: callback}
 			if err := to.apply(cmd, &p.Target); err != nil {

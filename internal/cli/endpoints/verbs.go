@@ -32,6 +32,11 @@ func uses() map[string]string {
 	return app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet))
 }
 
+// usesSecret are those of the verbs that print a secret once: never only an id instead.
+func usesSecret() map[string]string {
+	return app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)
+}
+
 // Names are the names of the webhooks that are not in args.
 func Names(ctx context.Context, client *holdfast.Client, args []string) (found []string, err error) {
 	if len(args) > 0 {
@@ -128,7 +133,7 @@ func rotateCommand[T endpoint.Push | endpoint.Webhook](
 old one, too, so that the receiver can change to the new one.`,
 		Example:     "  holdfast " + group + " rotate mail --overlap 1h",
 		Args:        arg.Takes(1, 1),
-		Annotations: uses(),
+		Annotations: usesSecret(),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if overlap < 0 {
 				return arg.Usagef("--overlap %v is negative", overlap)

@@ -97,7 +97,7 @@ The events:
   holdfast webhook create alerts --url https://example.com/alert --event job.failed --queue mail
   holdfast webhook create late --url https://example.com/late --filter "event.data.kind.startsWith('mail.')"`,
 		Args:        arg.Takes(1, 1),
-		Annotations: uses(),
+		Annotations: usesSecret(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			var w endpoint.Webhook
 			if err := to.apply(cmd, &w.Target); err != nil {

@@ -38,7 +38,7 @@ var repeats = map[Repeat][]string{
 	},
 	Again: {
 		"attribute-declare", "batch-cancel", "batch-close", "event-off", "event-on",
-		"job-cancel", "job-pause", "job-resume", "job-skip", "job-tag", "job-terminate", "limit-drain", "limit-reset", "limit-resume",
+		"job-cancel", "job-pause", "job-tag", "job-terminate", "limit-drain", "limit-reset", "limit-resume",
 		"node-drain", "node-quiet", "node-resume", "operation-cancel", "queue-pause", "queue-rest", "queue-resume",
 		"schedule-backfill", "schedule-pause", "schedule-preview", "schedule-resume",
 	},

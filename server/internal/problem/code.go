@@ -85,7 +85,7 @@ var codes = map[Code]meaning{
 	DatabaseReadOnly: {http.StatusServiceUnavailable, "The database refuses writes", true},
 	SchemaMismatch:   {http.StatusServiceUnavailable, "The database's schema does not fit the server", false},
 	Busy:             {http.StatusServiceUnavailable, "A transaction holds what is needed", true},
-	Unavailable:      {http.StatusServiceUnavailable, "The database did not answer", true},
+	Unavailable:      {http.StatusServiceUnavailable, "What the server needs did not answer", true},
 	DiskFull:         {http.StatusServiceUnavailable, "The database's disk is full", true},
 	Stopping:         {http.StatusServiceUnavailable, "The server is stopping", true},
 	TimedOut:         {http.StatusServiceUnavailable, "The request took too long", true},

@@ -94,7 +94,11 @@ func Of(err error) *Problem {
 	}
 	for _, c := range classes {
 		if errors.Is(err, c.is) {
-			p := New(c.code, detail(err, c.is))
+			text := detail(err, c.is)
+			if c.code == Unavailable {
+				text = unavailable
+			}
+			p := New(c.code, text)
 			p.cause = err
 			if p.Retryable {
 				p.after = time.Second
@@ -106,6 +110,10 @@ func Of(err error) *Problem {
 	p.cause = err
 	return p
 }
+
+// unavailable is what callers are told of a database that does not answer, or of an identity
+// provider: the error names its address.
+const unavailable = "the database, or the identity provider, did not answer the server; its log says more, and its /readyz"
 
 // Invalid returns the problem of one part of a request.
 func Invalid(pointer, text string) *Problem {

@@ -87,16 +87,19 @@ func TestWrite(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r = r.WithContext(problem.WithRequestID(r.Context(), "R1"))
-	problem.Write(w, r, fmt.Errorf("%w: slow", store.ErrUnavailable))
+	problem.Write(w, r, fmt.Errorf("%w: 10.0.0.7:5432 refused", store.ErrUnavailable))
 	if w.Code != 503 || w.Header().Get("Retry-After") != "1" || w.Header().Get("Content-Type") != problem.ContentType {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
 	for _, part := range []string{
-		`"code":"unavailable"`, `"retryable":true`, `"request_id":"R1"`, `"type":"urn:holdfast:problem:unavailable"`, "slow",
+		`"code":"unavailable"`, `"retryable":true`, `"request_id":"R1"`, `"type":"urn:holdfast:problem:unavailable"`, "/readyz",
 	} {
 		if !strings.Contains(w.Body.String(), part) {
 			t.Errorf("it has no %s: %s", part, w.Body)
 		}
+	}
+	if strings.Contains(w.Body.String(), "10.0.0.7") {
+		t.Errorf("callers are told where the database is: %s", w.Body)
 	}
 }
 

@@ -27,7 +27,7 @@ func (n *node) deliver(run *holdfast.Run, d endpoint.Delivery) (endpoint.Deliver
 		id: d.Event, target: &e.Set.Target, secrets: endpoint.SecretsAt(e.Set.Secrets, began), body: d.Body,
 	})
 	if refused, is := errors.AsType[*outbound.RefusedError](err); is {
-		return endpoint.Delivered{}, holdfast.Fail(fmt.Errorf("%s: %w", hostOf(&e.Set.Target), refused))
+		return endpoint.Delivered{}, fmt.Errorf("%s: %w", hostOf(&e.Set.Target), refused) // another server may allow it
 	}
 	if err != nil {
 		return endpoint.Delivered{}, err

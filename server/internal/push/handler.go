@@ -142,7 +142,7 @@ func (n *node) post(
 		id: id, target: &e.Target, secrets: endpoint.SecretsAt(e.Secrets, time.Now()), body: body, header: header,
 	})
 	if refused, is := errors.AsType[*outbound.RefusedError](err); is {
-		return a, 0, holdfast.Fail(fmt.Errorf("%s: %w", hostOf(&e.Target), refused))
+		return a, 0, fmt.Errorf("%s: %w", hostOf(&e.Target), refused) // another server may allow it
 	}
 	if err != nil {
 		return a, 0, err

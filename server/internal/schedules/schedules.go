@@ -27,6 +27,10 @@ const (
 	maxBody = 4 << 20 // of what has args
 )
 
+// Reads reports whether a request is one that reads although it is a POST: the preview of a
+// schedule that is in its body.
+func Reads(r *http.Request) bool { return r.URL.Path == "/api/v1/schedules/preview" }
+
 // Register registers the operations.
 func Register(a *api.API) {
 	get := func(id, path, summary, about string) api.Op {
