@@ -394,11 +394,11 @@ func (a *API) call(ctx context.Context, scope access.Scope, namespace string) (*
 // problem is what an error is for who has made the call. What is the server's own fault is logged.
 func (a *API) problem(ctx context.Context, op *Op, err error) *problem.Problem {
 	p := problem.Of(err)
-	switch p.Code {
-	case problem.Unavailable:
-		a.log.WarnContext(ctx, "database did not answer a request", "request", problem.RequestID(ctx), "operation", op.ID, "error", err.Error())
-	case problem.Internal:
-		a.log.ErrorContext(ctx, "request failed", "request", problem.RequestID(ctx), "operation", op.ID, "error", err.Error())
+	says := map[problem.Code]func(context.Context, string, ...any){
+		problem.Unavailable: a.log.WarnContext, problem.Internal: a.log.ErrorContext,
+	}
+	if say := says[p.Code]; say != nil {
+		say(ctx, "request failed", "request", problem.RequestID(ctx), "operation", op.ID, "error", err.Error())
 	}
 	return p
 }
