@@ -6,39 +6,58 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// records are jobs as they are now, by their ids.
+// records are jobs as they are now, by their ids, without their payloads: a thousand of the largest
+// would be a gigabyte.
 type records map[store.ID]*store.Record
 
-// records reads the jobs of runs, up to a thousand in one query.
+const (
+	// firstRecords are read at first; how large they are tells how many are read at once then, which
+	// are no more than mostRecords: those that follow may be larger.
+	firstRecords, mostRecords = 16, 128
+	// mostPayloads is about how many bytes of payloads are read at once.
+	mostPayloads = 16 << 20
+)
+
+// records reads the jobs of runs, as many in one query as their payloads let.
 func (s *service) records(ctx context.Context, runs []*run) (records, error) {
 	ids := map[string][]store.ID{} // by namespace
 	for _, r := range runs {
 		ids[r.Namespace] = append(ids[r.Namespace], r.Job)
 	}
-	all := make(records, len(runs))
+	all, n := make(records, len(runs)), firstRecords
 	for namespace, ids := range ids {
 		for len(ids) > 0 {
-			n := min(len(ids), store.MaxFilterIDs)
-			if err := s.readRecords(ctx, store.Filter{Namespace: namespace, IDs: ids[:n]}, all); err != nil {
+			part := ids[:min(len(ids), n)]
+			size, err := s.readRecords(ctx, store.Filter{Namespace: namespace, IDs: part}, all)
+			if err != nil {
 				return nil, err
 			}
-			ids = ids[n:]
+			ids, n = ids[len(part):], recordsFor(size/len(part))
 		}
 	}
 	return all, nil
 }
 
-func (s *service) readRecords(ctx context.Context, filter store.Filter, all records) error {
+// recordsFor is how many jobs are read at once whose payloads have that many bytes, each.
+func recordsFor(size int) int {
+	return min(max(mostPayloads/max(size, 1), 1), mostRecords)
+}
+
+// readRecords reads jobs, and returns how many bytes their payloads have.
+func (s *service) readRecords(ctx context.Context, filter store.Filter, all records) (size int, err error) {
 	for params := (store.ListParams{Filter: filter, Limit: store.MaxFilterIDs}); ; {
 		page, err := s.engine.Store.List(ctx, params)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		for i := range page.Jobs {
-			all[page.Jobs[i].ID] = &page.Jobs[i]
+			j := &page.Jobs[i]
+			size += len(j.Args) + len(j.Metadata)
+			j.Args, j.Metadata = nil, nil
+			all[j.ID] = j
 		}
 		if params.After = page.Next; params.After == "" {
-			return nil
+			return size, nil
 		}
 	}
 }
