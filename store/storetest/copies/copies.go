@@ -3,6 +3,7 @@ package copies
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -47,6 +48,25 @@ func copied(p *pair) {
 	p.copy(1000, 1<<20)
 	p.wantAlike()
 	p.from.Equal("the source", everything(p.from), before)
+	p.to.Equal("what people did to jobs", doneToJobs(p.to), doneToJobs(p.from))
+}
+
+// doneToJobs is what people did to jobs that are there, with the namespaces.
+func doneToJobs(e *env.Env) (list []string) {
+	all, err := e.Store.ListAudit(e.Ctx, store.AuditParams{Target: store.AuditTarget{Kind: store.AuditJob}, Limit: 1000})
+	e.NoError("ListAudit", err)
+	for i := range all {
+		a := &all[i]
+		if a.Namespace == "" {
+			e.Errorf("an entry of job %s has no namespace", a.Job)
+		}
+		if a.Action == string(store.ActionDelete) {
+			continue
+		}
+		list = append(list, a.Namespace+" "+a.Job.String()+" "+a.Action+" "+a.Actor+" "+a.Detail)
+	}
+	slices.Sort(list)
+	return list
 }
 
 func copiedInPortions(p *pair) {
