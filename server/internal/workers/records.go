@@ -6,13 +6,13 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// records are jobs as they are now, by their ids, without their payloads: a thousand of the largest
-// would be a gigabyte.
+// records are jobs as they are now, by their ids, without their payloads: a thousand of the
+// largest would be a gigabyte.
 type records map[store.ID]*store.Record
 
 const (
-	// firstRecords are read at first; how large they are tells how many are read at once then, which
-	// are no more than mostRecords: those that follow may be larger.
+	// firstRecords are read at first. How large they are tells how many are read at once then: no
+	// more than mostRecords, since those that follow may be larger.
 	firstRecords, mostRecords = 16, 128
 	// mostPayloads is about how many bytes of payloads are read at once.
 	mostPayloads = 16 << 20
