@@ -2,7 +2,6 @@ package endpoint
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"time"
 )
@@ -34,22 +33,13 @@ func sayOf[T Push | Webhook](set *T) string {
 			s.Filter = &f
 		}
 	}
-	s.URL, s.Headers, s.Timeout = hostOf(target.URL), slices.Sorted(maps.Keys(target.Headers)), length(target.Timeout)
+	s.URL, s.Headers, s.Timeout = target.Site(), slices.Sorted(maps.Keys(target.Headers)), length(target.Timeout)
 	for _, secret := range secrets {
 		if s.Secrets++; secret.Until != nil {
 			s.Until = secret.Until
 		}
 	}
 	return string(encode(s))
-}
-
-// hostOf is a URL but for its path, query and user.
-func hostOf(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
 }
 
 func length(d time.Duration) string {

@@ -24,6 +24,15 @@ type Target struct {
 	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
+// Site is the URL without user, path and query, any of which may be a secret; "": it is none.
+func (t *Target) Site() string {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
 // Push is an endpoint that works the jobs of a kind.
 type Push struct {
 	Target

@@ -1,9 +1,9 @@
 package views
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -141,18 +141,12 @@ var (
 	DeliveryHeader = []string{"ID", "TYPE", "STATE", "ATTEMPT", "CREATED", "ERROR"}
 )
 
-// hostOf is an URL without its path and query, which may be long.
-func hostOf(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return output.Clip(text, output.MaxName)
-	}
-	return output.Clip(u.Scheme+"://"+u.Host, output.MaxName)
-}
+// siteOf is a URL without its path and query, which may be long.
+func siteOf(t *endpoint.Target) string { return output.Clip(cmp.Or(t.Site(), t.URL), output.MaxName) }
 
 // EndpointRow formats an endpoint for a table.
 func EndpointRow(now time.Time, e *endpoint.Entry[endpoint.Push]) []string {
-	return []string{output.Clip(e.Name, output.MaxName), hostOf(e.Set.URL), e.Set.Timeout.String(), output.Ago(now, e.UpdatedAt)}
+	return []string{output.Clip(e.Name, output.MaxName), siteOf(&e.Set.Target), e.Set.Timeout.String(), output.Ago(now, e.UpdatedAt)}
 }
 
 // WebhookRow formats a webhook for a table.
@@ -169,7 +163,7 @@ func WebhookRow(e *endpoint.Entry[endpoint.Webhook]) []string {
 		}
 		events = strings.Join(states, ",")
 	}
-	return []string{output.Clip(e.Name, output.MaxName), hostOf(e.Set.URL), events, listed(f.Queues), listed(f.Kinds), state}
+	return []string{output.Clip(e.Name, output.MaxName), siteOf(&e.Set.Target), events, listed(f.Queues), listed(f.Kinds), state}
 }
 
 func listed(names []string) string {

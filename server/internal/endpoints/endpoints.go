@@ -80,13 +80,24 @@ func versionOf(e *store.Endpoint) string {
 	return api.ETag(e.CreatedAt.UnixMicro(), strconv.FormatInt(e.Version, 10))
 }
 
+// hide leaves of a URL what is no secret, for callers that may only read: of many receivers the
+// path is all that says who may send there.
+func hide(c *api.Call, t *endpoint.Target) {
+	if !c.Principal.May(access.EndpointsAdmin) {
+		t.URL = t.Site()
+	}
+}
+
 type listIn struct {
 	api.In
 	api.Paged
 }
 
 func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[views.Endpoint]], error) {
-	return pageOf(ctx, c, in, views.NewEndpoint, func(v *views.Endpoint) string { return v.Kind })
+	return pageOf(ctx, c, in, func(e *endpoint.Entry[endpoint.Push]) views.Endpoint {
+		hide(c, &e.Set.Target)
+		return views.NewEndpoint(e)
+	}, func(v *views.Endpoint) string { return v.Kind })
 }
 
 // pageOf is a page of endpoints or webhooks.
@@ -143,6 +154,7 @@ func get(ctx context.Context, c *api.Call, in *OfKind) (*api.Tagged[views.Endpoi
 	if err != nil {
 		return nil, problem.At("path/kind", err)
 	}
+	hide(c, &e.Set.Target)
 	return tagged(&e), nil
 }
 

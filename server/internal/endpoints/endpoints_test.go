@@ -100,8 +100,16 @@ func TestRefusals(t *testing.T) {
 	}
 	s.Refused(422, "invalid", "POST", "/webhooks", `{"name":"crm","url":"https://example.com","events":["job.gone"]}`)
 	s.Refused(422, "invalid", "POST", "/webhooks", `{"name":"crm","url":"https://example.com","filter":"event."}`)
+	s.OK(201, "POST", "/endpoints", `{"kind":"slack","url":"https://hooks.example.com/services/hush?key=hush"}`)
+	if a := s.OK(200, "GET", "/endpoints/slack", nil); a.JSON["url"] != "https://hooks.example.com/services/hush?key=hush" {
+		t.Errorf("who may change it sees %s", a.Text)
+	}
 	s.As(access.Principal{Name: "viewer", Scopes: []access.Scope{access.EndpointsRead}})
-	s.OK(200, "GET", "/endpoints", nil)
+	for _, path := range []string{"/endpoints", "/endpoints/slack"} {
+		if a := s.OK(200, "GET", path, nil); strings.Contains(a.Text, "hush") || !strings.Contains(a.Text, `"https://hooks.example.com"`) {
+			t.Errorf("a viewer sees %s", a.Text)
+		}
+	}
 	s.OK(200, "GET", "/webhooks", nil)
 	for path, body := range map[string]any{
 		"/endpoints": `{"kind":"mail","url":"https://example.com"}`, "/webhooks": `{"name":"crm","url":"https://example.com"}`,

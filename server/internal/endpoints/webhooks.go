@@ -33,7 +33,10 @@ func registerWebhooks(a *api.API) {
 }
 
 func listWebhooks(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[views.Webhook]], error) {
-	return pageOf(ctx, c, in, views.NewWebhook, func(v *views.Webhook) string { return v.Name })
+	return pageOf(ctx, c, in, func(e *endpoint.Entry[endpoint.Webhook]) views.Webhook {
+		hide(c, &e.Set.Target)
+		return views.NewWebhook(e)
+	}, func(v *views.Webhook) string { return v.Name })
 }
 
 type createWebhookIn struct {
@@ -84,6 +87,7 @@ func getWebhook(ctx context.Context, c *api.Call, in *OfWebhook) (*api.Tagged[vi
 	if err != nil {
 		return nil, err
 	}
+	hide(c, &e.Set.Target)
 	return taggedWebhook(&e), nil
 }
 

@@ -2,6 +2,7 @@ package push
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,13 +85,7 @@ func (a *answer) quote() string {
 }
 
 // hostOf names a target without its path and query, which may be secret.
-func hostOf(t *endpoint.Target) string {
-	to, err := url.Parse(t.URL)
-	if err != nil {
-		return "the endpoint"
-	}
-	return to.Scheme + "://" + to.Host
-}
+func hostOf(t *endpoint.Target) string { return cmp.Or(t.Site(), "the endpoint") }
 
 // send makes a request. The error says that there was no complete answer.
 func send(ctx context.Context, client *http.Client, s *sent) (*answer, error) {
