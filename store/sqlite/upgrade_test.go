@@ -244,6 +244,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{49, nil},
 	{48, []string{
 		"DROP TRIGGER holdfast_audit_of_job", "DROP TRIGGER holdfast_audit_of_queue", "DROP TRIGGER holdfast_audit_of_node",
 		"DROP INDEX holdfast_audit_at", "DROP INDEX holdfast_audit_namespace", "DROP INDEX holdfast_audit_target",
