@@ -139,7 +139,7 @@ func TestVerify(t *testing.T) {
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	for _, s := range apikey.Scopes {
-		sees := strings.HasSuffix(string(s), ":read") && s != apikey.PayloadsRead
+		sees := strings.HasSuffix(string(s), ":read") && s != apikey.PayloadsRead && s != apikey.AuditRead
 		if slices.Contains(apikey.Viewer.Scopes(), s) != sees {
 			t.Errorf("viewer has %s: %v", s, !sees)
 		}
@@ -148,6 +148,7 @@ func TestRoles(t *testing.T) {
 	for _, s := range apikey.Scopes {
 		not := slices.Contains([]apikey.Scope{
 			apikey.Workers, apikey.Exec, apikey.Store, apikey.KeysAdmin, apikey.NamespacesAdmin, apikey.EndpointsAdmin,
+			apikey.AuditRead,
 		}, s)
 		if slices.Contains(operator, s) == not {
 			t.Errorf("operator has %s: %v", s, !not)
