@@ -152,6 +152,7 @@ var reads = map[string][]string{
 	"schedule":  {"list", "get", "next", "runs"},
 	"limit":     {"list", "get"},
 	"retention": {"list", "get", "removed"},
+	"audit":     {"list"},
 	"attribute": {"list"},
 	"key":       {"list"},
 	"namespace": {"list", "get"},
