@@ -74,8 +74,8 @@ func version(n int64, said string) string {
 	if said != "" {
 		in := json.NewDecoder(strings.NewReader(said))
 		in.UseNumber()
-		if in.Decode(&of) != nil {
-			of = map[string]any{}
+		if in.Decode(&of) != nil || of == nil {
+			of = map[string]any{} // it is no object
 		}
 	}
 	of["version"] = n

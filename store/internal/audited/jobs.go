@@ -13,29 +13,29 @@ import (
 func JobEdited(p *store.EditParams, was, is *store.Job, due, dueThen time.Time) store.AuditEntry {
 	e := Job(is.ID, is.Namespace, p.Actor, store.ActionEdit, p.Reason)
 	before, after := map[string]any{}, map[string]any{}
-	changed := func(what string, is bool, from, to any) {
+	differs := func(what string, is bool, from, to any) {
 		if is {
 			before[what], after[what] = from, to
 		}
 	}
 	a, b := &was.Options, &is.Options
-	changed("queue", was.Queue != is.Queue, was.Queue, is.Queue)
-	changed("priority", was.Priority != is.Priority, was.Priority, is.Priority)
-	changed("run_at", p.Edit.RunAt != nil && !due.Equal(dueThen), moment(due), moment(dueThen))
-	changed("max_attempts", was.MaxAttempts != is.MaxAttempts, was.MaxAttempts, is.MaxAttempts)
-	changed("timeout", a.Timeout != b.Timeout, length(a.Timeout), length(b.Timeout))
-	changed("heartbeat", a.Heartbeat != b.Heartbeat, length(a.Heartbeat), length(b.Heartbeat))
-	changed("deadline", !a.Deadline.Equal(b.Deadline), moment(a.Deadline), moment(b.Deadline))
-	changed("tags", !slices.Equal(was.Tags, is.Tags), list(was.Tags), list(is.Tags))
+	differs("queue", was.Queue != is.Queue, was.Queue, is.Queue)
+	differs("priority", was.Priority != is.Priority, was.Priority, is.Priority)
+	differs("run_at", p.Edit.RunAt != nil && !due.Equal(dueThen), moment(due), moment(dueThen))
+	differs("max_attempts", was.MaxAttempts != is.MaxAttempts, was.MaxAttempts, is.MaxAttempts)
+	differs("timeout", a.Timeout != b.Timeout, length(a.Timeout), length(b.Timeout))
+	differs("heartbeat", a.Heartbeat != b.Heartbeat, length(a.Heartbeat), length(b.Heartbeat))
+	differs("deadline", !a.Deadline.Equal(b.Deadline), moment(a.Deadline), moment(b.Deadline))
+	differs("tags", !slices.Equal(was.Tags, is.Tags), list(was.Tags), list(is.Tags))
 	for _, name := range p.Edit.Attributes {
 		from, to := valueOf(was, name.Name), valueOf(is, name.Name)
-		changed("attribute "+name.Name, from != to, from.String(), to.String())
+		differs("attribute "+name.Name, from != to, from.String(), to.String())
 	}
 	for what, is := range map[string]bool{
 		"backoff": a.Backoff != b.Backoff, "args": !bytes.Equal(was.Args, is.Args), "metadata": !bytes.Equal(was.Metadata, is.Metadata),
 	} {
 		if is {
-			after[what] = "changed"
+			after[what] = changed
 		}
 	}
 	e.Before, e.After = text(before), text(after)

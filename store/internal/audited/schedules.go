@@ -10,24 +10,30 @@ import (
 // schedule is what entries say of one. What is enqueued may be a secret: of the args there is the
 // size.
 type schedule struct {
-	Times    string    `json:"times"`
-	Kind     string    `json:"kind"`
-	Queue    string    `json:"queue"`
-	Priority int       `json:"priority"`
-	Args     int       `json:"args_bytes"`
-	Changed  string    `json:"args,omitempty"`
-	Tags     []string  `json:"tags,omitempty"`
-	Ordering string    `json:"ordering_key,omitempty"`
-	Attempts int       `json:"max_attempts,omitempty"`
-	Overlap  string    `json:"overlap"`
-	Missed   string    `json:"missed"`
-	Window   string    `json:"window,omitempty"`
-	Jitter   string    `json:"jitter,omitempty"`
-	Start    time.Time `json:"start,omitzero"`
-	End      time.Time `json:"end,omitzero"`
-	Paused   bool      `json:"paused"`
-	Note     string    `json:"note,omitempty"`
+	Times    string        `json:"times"`
+	Kind     string        `json:"kind"`
+	Queue    string        `json:"queue"`
+	Priority int           `json:"priority"`
+	Args     int           `json:"args_bytes"`
+	Changed  string        `json:"args,omitempty"`
+	Options  store.Options `json:"options,omitzero"`
+	Metadata string        `json:"metadata,omitempty"`
+	Found    []string      `json:"attributes,omitempty"`
+	Tags     []string      `json:"tags,omitempty"`
+	Ordering string        `json:"ordering_key,omitempty"`
+	Attempts int           `json:"max_attempts,omitempty"`
+	Overlap  string        `json:"overlap"`
+	Missed   string        `json:"missed"`
+	Window   string        `json:"window,omitempty"`
+	Jitter   string        `json:"jitter,omitempty"`
+	Start    time.Time     `json:"start,omitzero"`
+	End      time.Time     `json:"end,omitzero"`
+	Paused   bool          `json:"paused"`
+	Note     string        `json:"note,omitempty"`
 }
+
+// changed is what is said of what may be a secret, if it is another than it was.
+const changed = "changed"
 
 // ScheduleSaved is of a schedule that was made, or was what it was before; ok is whether it is
 // anything else now.
@@ -43,8 +49,11 @@ func ScheduleSaved(was, is *store.Schedule, actor string) (e store.AuditEntry, o
 	if errA == nil && errB == nil && a == b && was.PausedAt.Equal(is.PausedAt) && was.Note == is.Note {
 		return e, false
 	}
-	if !bytes.Equal(was.Job.Args, is.Job.Args) {
-		after.Changed = "changed"
+	if !bytes.Equal(was.Job.Args, is.Job.Args) || was.Job.Codec != is.Job.Codec {
+		after.Changed = changed
+	}
+	if !bytes.Equal(was.Job.Metadata, is.Job.Metadata) {
+		after.Metadata = changed
 	}
 	switch {
 	case was.PausedAt.IsZero() && !is.PausedAt.IsZero():
@@ -73,7 +82,12 @@ func ScheduleDeleted(was *store.Schedule, actor string) store.AuditEntry {
 }
 
 func scheduleOf(s *store.Schedule) *schedule {
+	var found []string
+	for _, a := range s.Job.Attributes {
+		found = append(found, a.Name+"="+a.Value.String())
+	}
 	return &schedule{
+		Options: s.Job.Options, Found: found,
 		Times: s.Times, Kind: s.Job.Kind, Queue: s.Job.Queue, Priority: s.Job.Priority, Args: len(s.Job.Args), Tags: s.Job.Tags,
 		Ordering: s.Job.OrderingKey, Attempts: s.Job.MaxAttempts, Overlap: s.Overlap.String(), Missed: s.Missed.String(),
 		Window: length(s.Window), Jitter: length(s.Jitter), Start: s.Start, End: s.End, Paused: !s.PausedAt.IsZero(), Note: s.Note,

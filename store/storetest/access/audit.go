@@ -53,13 +53,13 @@ func changes(e *env.Env) (want []string) {
 		{`ada: create endpoint mail in ` + n + `,  -> {"version":1}`, func() error {
 			return second(e.Store.SetEndpoint(e.Ctx, store.SetEndpointParams{EndpointName: push, Data: []byte(`{"s":"hush"}`), Actor: "ada"}))
 		}},
-		{`bob: update endpoint mail in ` + n + `, {"version":1} -> {"version":2}`, func() error {
+		{`bob: update endpoint mail in ` + n + `, {"version":1} -> {"url":"https://b","version":2}`, func() error {
 			return second(e.Store.SetEndpoint(e.Ctx, store.SetEndpointParams{
-				EndpointName: push, Data: []byte(`{"s":"2"}`), Version: 1, Actor: "bob",
+				EndpointName: push, Data: []byte(`{"s":"2"}`), Version: 1, Actor: "bob", Was: "null", Is: `{"url":"https://b"}`,
 			}))
 		}},
-		{`ada: delete endpoint mail in ` + n + `, {"version":2} -> `, func() error {
-			return e.Store.DeleteEndpoint(e.Ctx, store.DeleteEndpointParams{EndpointName: push, Actor: "ada"})
+		{`ada: delete endpoint mail in ` + n + `, {"url":"https://b","version":2} -> `, func() error {
+			return e.Store.DeleteEndpoint(e.Ctx, store.DeleteEndpointParams{EndpointName: push, Actor: "ada", Was: `{"url":"https://b"}`})
 		}},
 		{`ada: pause queue audited in ` + n + `, {"paused":false} -> {"paused":true}`, func() error {
 			return e.Store.Pause(e.Ctx, store.PauseParams{Namespace: n, Queue: "audited", Paused: true, Actor: "ada"})

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,11 @@ func planSteps(e *env.Env) []step {
 			nightly.Overlap, nightly.Job.Args = store.OverlapAllow, []byte(`"hush!"`)
 			return schedule()
 		}},
+		{"update schedule nightly", func() error {
+			nightly.Job.Options.Timeout, nightly.Job.Tags = time.Minute, []string{"a"}
+			return schedule()
+		}},
+		{"update schedule nightly", func() error { nightly.Job.Metadata = []byte(`{"a":"hush"}`); return schedule() }},
 		{"pause schedule nightly", func() error { nightly.PausedAt, nightly.Note = e.Clock.Now(), "rest"; return schedule() }},
 		{"resume schedule nightly", func() error { nightly.PausedAt, nightly.Note = time.Time{}, ""; return schedule() }},
 		{"", schedule},
@@ -103,6 +109,9 @@ type step struct {
 
 func third[A, B any](_ A, _ B, err error) error { return err }
 
+// changedMark is what entries say of what is another and may be a secret.
+var changedMark = regexp.MustCompile(`,"(args|metadata)":"changed"`)
+
 // settings: what is set has an entry with what was before and what is then, and without secrets;
 // the next one begins with how that one ended.
 func settings(e *env.Env) {
@@ -129,7 +138,7 @@ func settings(e *env.Env) {
 		if strings.Contains(a.Before+a.After, "hush") {
 			e.Errorf("args are recorded: %+v", a)
 		}
-		after := strings.Replace(a.After, `,"args":"changed"`, "", 1)
+		after := changedMark.ReplaceAllString(a.After, "")
 		if before, known := latest[a.Target]; known && a.Before != "" && before != a.Before {
 			e.Errorf("%s: it was %s before, not %s", s.want, before, a.Before)
 		}

@@ -84,19 +84,19 @@ func (s *Store) DeleteEndpoint(ctx context.Context, params store.DeleteEndpointP
 	if !pg.IsText(params.Namespace) || !pg.IsText(params.Name) {
 		return store.NoEndpoint(params.EndpointName)
 	}
-	gone := false
-	st := pg.Statement{
-		Name: "endpoint_delete", Args: []any{params.Namespace, int16(params.Purpose), params.Name, s.Micros(), pg.CleanText(params.Actor)},
-		Each: func(pg.Row) error {
-			gone = true
-			return nil
-		},
-	}
+	version := int64(0)
 	err := pg.RetryOnConflict(ctx, func() error {
-		gone = false
-		return s.Send(ctx, st)
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+			version = 0
+			err := t.Run(ctx, "endpoint_delete", func(r pg.Row) error { return r.Scan(&version) },
+				params.Namespace, int16(params.Purpose), params.Name)
+			if err != nil || version == 0 {
+				return err
+			}
+			return local.Record(ctx, t, s.Micros(), audited.EndpointDeleted(&params, version))
+		})
 	})
-	if err == nil && !gone {
+	if err == nil && version == 0 {
 		err = store.NoEndpoint(params.EndpointName)
 	}
 	return err

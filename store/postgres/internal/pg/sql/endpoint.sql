@@ -37,12 +37,7 @@ INSERT INTO {schema}.audit (at, actor, action, namespace, kind, name, detail, be
 SELECT @now, @actor, 'update', @namespace, CASE @purpose WHEN 1 THEN 'endpoint' ELSE 'webhook' END, @name,
   CASE @purpose WHEN 1 THEN 'endpoint ' ELSE 'webhook ' END || @name, @before, @after FROM changed;
 
--- Tells whether there was one.
+-- Answers with the version of the one that there was.
 -- name: endpoint_delete
--- params: @namespace text, @purpose smallint, @name text, @now bigint, @actor text
-WITH gone AS (
-  DELETE FROM {schema}.endpoint WHERE namespace = @namespace AND purpose = @purpose AND name = @name RETURNING version
-)
-INSERT INTO {schema}.audit (at, actor, action, namespace, kind, name, detail, before)
-SELECT @now, @actor, 'delete', @namespace, CASE @purpose WHEN 1 THEN 'endpoint' ELSE 'webhook' END, @name,
-  CASE @purpose WHEN 1 THEN 'endpoint ' ELSE 'webhook ' END || @name, '{"version":' || version || '}' FROM gone RETURNING 1;
+-- params: @namespace text, @purpose smallint, @name text
+DELETE FROM {schema}.endpoint WHERE namespace = @namespace AND purpose = @purpose AND name = @name RETURNING version;
