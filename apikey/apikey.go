@@ -21,9 +21,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -77,16 +77,22 @@ const maxActor = 100
 // Actor is how the principal is called in records of what people did: the key, and its name as far
 // as records can have it.
 func (p *Principal) Actor() string {
-	name := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, p.Name)
+	name := p.Name
 	if len(name) > maxActor {
 		name = strings.ToValidUTF8(name[:maxActor], "") + "…"
 	}
-	return "key " + p.ID + " (" + name + ")"
+	return "key " + p.ID + " (" + Quote(name) + ")"
+}
+
+// Quote is a name that its bearer may have chosen, for records of what people did: in quotes, with
+// escapes, if it could be read as more than a name, such as one with "via key", or has characters
+// that are not seen.
+func Quote(name string) string {
+	plain := func(r rune) bool { return strconv.IsPrint(r) && !strings.ContainsRune(`()"`, r) }
+	if strings.Contains(name, " via ") || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // May reports whether the principal may do something in a namespace.

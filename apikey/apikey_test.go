@@ -135,6 +135,19 @@ func TestVerify(t *testing.T) {
 	want("gone", start, apikey.ErrUnknown)
 }
 
+// TestQuote: a name in records cannot be taken for more than a name.
+func TestQuote(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"ci": "ci", "Ada Lovelace": "Ada Lovelace", "ada@laptop": "ada@laptop", "Zoë 日本": "Zoë 日本", "": "",
+		"ops) via key K2 (ci": `"ops) via key K2 (ci"`, "ada via K2": `"ada via K2"`, "a\u202eb": `"a\u202eb"`, "a\nb": `"a\nb"`, `a"b`: `"a\"b"`,
+	} {
+		if is := apikey.Quote(name); is != want {
+			t.Errorf("%q is recorded as %s, not %s", name, is, want)
+		}
+	}
+}
+
 // TestRoles: each has what the one before has, and what the documentation says.
 func TestRoles(t *testing.T) {
 	t.Parallel()

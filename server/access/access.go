@@ -56,6 +56,9 @@ const (
 // Scopes are all scopes.
 var Scopes = apikey.Scopes
 
+// Quote is a name for records of what people did, as package apikey describes it.
+func Quote(name string) string { return apikey.Quote(name) }
+
 // Principal is who makes a request.
 type Principal struct {
 	// Name is recorded with what it changes.

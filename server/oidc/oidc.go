@@ -142,7 +142,7 @@ func (v *Verifier) Authenticate(r *http.Request) (access.Principal, error) {
 	if name == "" {
 		return access.Principal{}, fmt.Errorf("%w: the token has no claim that names the caller", access.ErrUnauthenticated)
 	}
-	p := access.Principal{Name: "oidc " + name}
+	p := access.Principal{Name: "oidc " + access.Quote(name)}
 	if !grant(&p, v.config.Roles, textsAt(claims, v.config.GroupsClaim)) {
 		return access.Principal{}, fmt.Errorf("%w: the token is valid, but no group in its claim %s has a role here",
 			access.ErrUnauthenticated, v.config.GroupsClaim)

@@ -51,11 +51,11 @@ var AuditHeader = []string{"AT", "ACTOR", "ACTION", "TARGET", "NAMESPACE", "CHAN
 func AuditRow(now time.Time, e *store.AuditEntry) []string {
 	target := strings.TrimSpace(e.Target.Kind + " " + output.Clip(e.Target.Name, output.MaxName))
 	change := changeOf(e.Before, e.After)
-	if change == "" || e.Job != (store.ID{}) && e.Detail != "" {
+	if change == "" || e.Detail != "" && (e.Job != (store.ID{}) || e.Target.Kind == store.AuditLimit) {
 		change = strings.TrimSpace(strings.Join([]string{e.Detail, change}, " "))
 	}
 	return []string{
-		output.Ago(now, e.At), output.Clip(e.Actor, output.MaxName), e.Action, target, output.Clip(e.Namespace, output.MaxName),
+		output.Ago(now, e.At), output.Clip(e.Actor, 2*output.MaxName), e.Action, target, output.Clip(e.Namespace, output.MaxName),
 		output.Clip(change, 120),
 	}
 }

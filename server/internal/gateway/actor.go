@@ -39,7 +39,7 @@ func ascribe(ctx context.Context, method string, params []reflect.Value) {
 		}
 		switch said := to.String(); {
 		case said != "":
-			to.SetString(said + " via " + principal)
+			to.SetString(who.Quote(said) + " via " + principal)
 		case !unnamed[method]:
 			to.SetString(principal)
 		}

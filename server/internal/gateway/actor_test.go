@@ -49,6 +49,7 @@ func TestAscribe(t *testing.T) {
 		params, want any
 	}{
 		{ctx, "Pause", store.PauseParams{Queue: "q", Actor: "ada"}, store.PauseParams{Queue: "q", Actor: "ada via key K1 (ci)"}},
+		{ctx, "Pause", store.PauseParams{Actor: "key K2 via ada"}, store.PauseParams{Actor: `"key K2 via ada" via key K1 (ci)`}},
 		{ctx, "Pause", store.PauseParams{Queue: "q"}, store.PauseParams{Queue: "q", Actor: "key K1 (ci)"}},
 		{ctx, "Rest", store.RestParams{Queue: "q"}, store.RestParams{Queue: "q"}},
 		{ctx, "Rest", store.RestParams{Actor: "ada"}, store.RestParams{Actor: "ada via key K1 (ci)"}},

@@ -9,7 +9,7 @@ import (
 )
 
 // JobEdited is of a job that was changed; was and due are what it was, and when it was due, before.
-// Args and metadata may be secrets: of these it says that they are others.
+// Args, metadata and search attributes may be secrets: of these it says that they are others.
 func JobEdited(p *store.EditParams, was, is *store.Job, due, dueThen time.Time) store.AuditEntry {
 	e := Job(is.ID, is.Namespace, p.Actor, store.ActionEdit, p.Reason)
 	before, after := map[string]any{}, map[string]any{}
@@ -27,12 +27,9 @@ func JobEdited(p *store.EditParams, was, is *store.Job, due, dueThen time.Time) 
 	differs("heartbeat", a.Heartbeat != b.Heartbeat, length(a.Heartbeat), length(b.Heartbeat))
 	differs("deadline", !a.Deadline.Equal(b.Deadline), moment(a.Deadline), moment(b.Deadline))
 	differs("tags", !slices.Equal(was.Tags, is.Tags), list(was.Tags), list(is.Tags))
-	for _, name := range p.Edit.Attributes {
-		from, to := valueOf(was, name.Name), valueOf(is, name.Name)
-		differs("attribute "+name.Name, from != to, from.String(), to.String())
-	}
 	for what, is := range map[string]bool{
 		"backoff": a.Backoff != b.Backoff, "args": !bytes.Equal(was.Args, is.Args), "metadata": !bytes.Equal(was.Metadata, is.Metadata),
+		"attributes": !slices.Equal(was.Attributes, is.Attributes),
 	} {
 		if is {
 			after[what] = changed
@@ -48,15 +45,6 @@ func Job(id store.ID, namespace, actor string, action store.ActionKind, reason s
 		Actor: actor, Action: string(action), Namespace: namespace, Job: id, Detail: reason,
 		Target: store.AuditTarget{Kind: store.AuditJob, Name: id.String()},
 	}
-}
-
-func valueOf(j *store.Job, name string) store.AttributeValue {
-	for _, a := range j.Attributes {
-		if a.Name == name {
-			return a.Value
-		}
-	}
-	return store.AttributeValue{}
 }
 
 func list(tags []string) []string { return append([]string{}, tags...) }

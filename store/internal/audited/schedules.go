@@ -2,6 +2,7 @@ package audited
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -18,7 +19,8 @@ type schedule struct {
 	Changed  string        `json:"args,omitempty"`
 	Options  store.Options `json:"options,omitzero"`
 	Metadata string        `json:"metadata,omitempty"`
-	Found    []string      `json:"attributes,omitempty"`
+	Found    string        `json:"attributes,omitempty"`
+	Left     int64         `json:"left"`
 	Tags     []string      `json:"tags,omitempty"`
 	Ordering string        `json:"ordering_key,omitempty"`
 	Attempts int           `json:"max_attempts,omitempty"`
@@ -46,11 +48,18 @@ func ScheduleSaved(was, is *store.Schedule, actor string) (e store.AuditEntry, o
 	}
 	a, errA := was.Encode()
 	b, errB := is.Encode()
-	if errA == nil && errB == nil && a == b && was.PausedAt.Equal(is.PausedAt) && was.Note == is.Note {
+	if errA == nil && errB == nil && a == b && was.PausedAt.IsZero() == is.PausedAt.IsZero() && was.Note == is.Note && was.Left == is.Left {
 		return e, false
 	}
-	if !bytes.Equal(was.Job.Args, is.Job.Args) || was.Job.Codec != is.Job.Codec {
+	switch {
+	case bytes.Equal(was.Job.Args, is.Job.Args):
+	case was.Job.Codec != 0 && is.Job.Codec != 0: // each encryption of the same is another
+		after.Changed = "encoded again"
+	default:
 		after.Changed = changed
+	}
+	if !slices.Equal(was.Job.Attributes, is.Job.Attributes) {
+		after.Found = changed
 	}
 	if !bytes.Equal(was.Job.Metadata, is.Job.Metadata) {
 		after.Metadata = changed
@@ -82,12 +91,8 @@ func ScheduleDeleted(was *store.Schedule, actor string) store.AuditEntry {
 }
 
 func scheduleOf(s *store.Schedule) *schedule {
-	var found []string
-	for _, a := range s.Job.Attributes {
-		found = append(found, a.Name+"="+a.Value.String())
-	}
 	return &schedule{
-		Options: s.Job.Options, Found: found,
+		Options: s.Job.Options, Left: s.Left,
 		Times: s.Times, Kind: s.Job.Kind, Queue: s.Job.Queue, Priority: s.Job.Priority, Args: len(s.Job.Args), Tags: s.Job.Tags,
 		Ordering: s.Job.OrderingKey, Attempts: s.Job.MaxAttempts, Overlap: s.Overlap.String(), Missed: s.Missed.String(),
 		Window: length(s.Window), Jitter: length(s.Jitter), Start: s.Start, End: s.End, Paused: !s.PausedAt.IsZero(), Note: s.Note,

@@ -37,6 +37,7 @@ func planSteps(e *env.Env) []step {
 			return schedule()
 		}},
 		{"update schedule nightly", func() error { nightly.Job.Metadata = []byte(`{"a":"hush"}`); return schedule() }},
+		{"update schedule nightly", func() error { nightly.Left = 3; return schedule() }},
 		{"pause schedule nightly", func() error { nightly.PausedAt, nightly.Note = e.Clock.Now(), "rest"; return schedule() }},
 		{"resume schedule nightly", func() error { nightly.PausedAt, nightly.Note = time.Time{}, ""; return schedule() }},
 		{"", schedule},

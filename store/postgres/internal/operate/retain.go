@@ -207,9 +207,8 @@ func (s *Store) dropDays(ctx context.Context, r retention, limit int) (jobs int,
 // an index.
 //
 // exact: it is errChanged if there is a job under the lock that was to go when they were counted,
-// or was not there: a person may have retried one that was counted. Of a day with few jobs these are
-// counted again under the lock. Of others it may be that another process, or a person, removes some
-// between the two: those are counted twice.
+// or was not there: a person may have retried one that was counted. A day with few jobs is counted
+// again under the lock; of others, those that another one removes in between are counted twice.
 func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retention, exact bool) (removed int, err error) {
 	finished, candidates, counts, err := s.survivors(ctx, p, r)
 	if err != nil {
