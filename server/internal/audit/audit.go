@@ -10,7 +10,10 @@ package audit
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/audit"
@@ -48,6 +51,9 @@ func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[view
 	after, err := in.After()
 	if err != nil {
 		return nil, err
+	}
+	if in.Kind != "" && !slices.Contains(audit.Kinds(), in.Kind) {
+		return nil, problem.Invalid("query/kind", fmt.Sprintf("there is no kind %.100q; there are %s", in.Kind, strings.Join(audit.Kinds(), ", ")))
 	}
 	f := audit.Filter{
 		Namespace: in.Of, Actor: in.Actor, Action: in.Action, Target: audit.Target{Kind: in.Kind, Name: in.Name}, Job: store.ID(in.Job),

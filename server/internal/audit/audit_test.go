@@ -66,6 +66,7 @@ func TestAudit(t *testing.T) {
 		}
 		s.Refused(http.StatusUnprocessableEntity, "invalid", http.MethodGet, "/audit?name=partner", nil)
 		s.Refused(http.StatusUnprocessableEntity, "invalid", http.MethodGet, "/audit?job=7", nil)
+		s.Refused(http.StatusUnprocessableEntity, "invalid", http.MethodGet, "/audit?kind=shop", nil)
 		s.Refused(http.StatusUnprocessableEntity, "invalid", http.MethodGet, "/audit?since=yesterday", nil)
 		s.Refused(http.StatusUnprocessableEntity, "invalid", http.MethodGet, "/audit?kind=a%00", nil)
 	})

@@ -23,13 +23,14 @@ type recorder struct {
 
 	secret string // of the key that may read it
 	actor  string
-	seen   []string // ids of entries
+	seen   []string        // ids of entries
+	met    map[string]bool // operations of which it was looked
 }
 
 // newRecorder begins behind what there is: what made the key.
 func newRecorder(s *server, secret, actor string) *recorder {
 	s.Helper()
-	r := &recorder{server: s, secret: secret, actor: actor}
+	r := &recorder{server: s, secret: secret, actor: actor, met: map[string]bool{}}
 	for _, e := range r.audit() {
 		r.seen = append(r.seen, e.ID)
 	}
@@ -77,7 +78,7 @@ func (r *recorder) look(op *operation, status int) {
 	}
 	var want []string
 	if what := records[op.ID]; what != "" && status < 300 {
-		want = []string{what}
+		want, r.met[op.ID] = []string{what}, true
 	}
 	if !slices.Equal(is, want) {
 		r.Errorf("%s, answered with %d, has recorded %q, and not %q", op.ID, status, is, want)
@@ -86,6 +87,20 @@ func (r *recorder) look(op *operation, status int) {
 		r.Errorf("%s is to be in one of the tables of what is recorded", op.ID)
 	}
 }
+
+// end reports what is to be recorded and has not been looked at.
+func (r *recorder) end() {
+	r.Helper()
+	for id := range records {
+		if !r.met[id] && !slices.Contains(refused, id) {
+			r.Errorf("no example of %s changes anything, so that what it records was not looked at", id)
+		}
+	}
+}
+
+// refused are the operations of which the examples show a refusal. What they record is looked at by
+// the tests of stores.
+var refused = []string{"job-continue-as-new", "job-skip", "job-complete", "job-fail", "queue-delete", "limit-reset", "kind-forget"}
 
 // records are the operations that change something, and what they record where the examples have
 // something to change.
@@ -101,7 +116,7 @@ var records = map[string]string{
 	"schedule-create": "create schedule", "schedule-update": "update schedule", "schedule-pause": "pause schedule",
 	"schedule-resume": "resume schedule", "schedule-delete": "delete schedule", "schedule-trigger": "trigger schedule",
 	"limit-set": "create limit", "limit-delete": "delete limit", "limit-drain": "drain limit", "limit-resume": "resume limit",
-	"limit-reset": "resume limit", "retention-set": "create retention", "retention-delete": "delete retention",
+	"limit-reset": "update limit", "retention-set": "create retention", "retention-delete": "delete retention",
 	"endpoint-create": "create endpoint", "endpoint-update": "update endpoint", "endpoint-rotate": "update endpoint",
 	"endpoint-delete": "delete endpoint", "webhook-create": "create webhook", "webhook-update": "update webhook",
 	"webhook-rotate": "update webhook", "webhook-delete": "delete webhook",

@@ -43,6 +43,7 @@ func TestRight(t *testing.T) {
 			s.keep(step, &a, kept)
 			recorded.look(op, a.status)
 		}
+		recorded.end()
 		for id := range known {
 			if !told[id] && !elsewhere[id] {
 				t.Errorf("examples.txt has no %s", id)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 
 	who "github.com/holdfastdev/holdfast/server/access"
@@ -42,6 +43,33 @@ func ascribe(ctx context.Context, method string, params []reflect.Value) {
 			to.SetString(who.Quote(said) + " via " + principal)
 		case !unnamed[method]:
 			to.SetString(principal)
+		}
+	}
+}
+
+// ascribeBatch puts the principal of a call into the fires of a batch, and into the operations that
+// it enqueues, whose args say under whose name nodes do what they do.
+func ascribeBatch(ctx context.Context, batch *store.Batch) {
+	for _, fire := range batch.Fires {
+		ascribe(ctx, "Apply", []reflect.Value{reflect.ValueOf(fire).Elem()})
+	}
+	for _, q := range batch.Enqueues {
+		var args map[string]json.RawMessage
+		var said struct{ Actor string }
+		if !store.IsOwnKind(q.Job.Kind) || q.Job.Codec != 0 || json.Unmarshal(q.Job.Args, &args) != nil || args["actor"] == nil {
+			continue
+		}
+		if json.Unmarshal(args["actor"], &said.Actor) != nil {
+			continue // it is refused by what reads it
+		}
+		ascribe(ctx, "Apply", []reflect.Value{reflect.ValueOf(&said).Elem()})
+		actor, err := json.Marshal(said.Actor)
+		if err != nil {
+			continue // a text is always JSON
+		}
+		args["actor"] = actor
+		if all, err := json.Marshal(args); err == nil {
+			q.Job.Args = all
 		}
 	}
 }

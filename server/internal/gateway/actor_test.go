@@ -64,6 +64,15 @@ func TestAscribe(t *testing.T) {
 			t.Errorf("%s: %+v, not %+v", c.method, is, c.want)
 		}
 	}
+	batch := &store.Batch{Enqueues: []*store.Enqueue{
+		{Job: store.Job{Kind: "holdfast.operation", Args: []byte(`{"action":"cancel","actor":"ada"}`)}},
+		{Job: store.Job{Kind: "mail", Args: []byte(`{"actor":"ada"}`)}},
+	}}
+	ascribeBatch(ctx, batch)
+	if a, b := string(batch.Enqueues[0].Job.Args), string(batch.Enqueues[1].Job.Args); a != `{"action":"cancel","actor":"ada via key K1 (ci)"}` ||
+		b != `{"actor":"ada"}` {
+		t.Errorf("args are %s and %s", a, b)
+	}
 	on, actor := reflect.ValueOf(new(true)).Elem(), reflect.ValueOf(new("")).Elem()
 	if ascribe(ctx, "SetFeed", []reflect.Value{on, actor}); actor.String() != "key K1 (ci)" {
 		t.Errorf("SetFeed is done by %q", actor)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/holdfastdev/holdfast/internal/wire"
 	"github.com/holdfastdev/holdfast/store"
@@ -20,9 +19,7 @@ var special = map[string]func(context.Context, store.Store, func(any) error) (an
 		if err != nil {
 			return nil, err
 		}
-		for _, fire := range batch.Fires {
-			ascribe(ctx, "Apply", []reflect.Value{reflect.ValueOf(fire).Elem()})
-		}
+		ascribeBatch(ctx, batch)
 		err = st.Apply(ctx, batch)
 		return &wire.Out[wire.Applied, wire.None]{A: wire.AppliedOf(batch), Err: err}, nil
 	},

@@ -1,10 +1,14 @@
 -- What people did is listed, newest first: of all, of a namespace, and of what was changed. kind and name say what that is, but for jobs,
--- which have a column. before and after are what was set, as JSON objects without secrets. Rows from before this migration have none of it.
+-- which have a column. before and after are what was set, as JSON objects without secrets. Rows of jobs from before this migration have none of it.
 ALTER TABLE holdfast_audit ADD COLUMN namespace TEXT;
 ALTER TABLE holdfast_audit ADD COLUMN kind TEXT;
 ALTER TABLE holdfast_audit ADD COLUMN name TEXT;
 ALTER TABLE holdfast_audit ADD COLUMN before TEXT;
 ALTER TABLE holdfast_audit ADD COLUMN after TEXT;
+
+UPDATE holdfast_audit SET kind = 'queue', (namespace, name) = (SELECT q.namespace, q.name FROM holdfast_queue q WHERE q.id = holdfast_audit.queue)
+WHERE queue IS NOT NULL;
+UPDATE holdfast_audit SET kind = 'node', name = CAST(node AS TEXT) WHERE node IS NOT NULL;
 
 CREATE INDEX holdfast_audit_at ON holdfast_audit (at, seq);
 CREATE INDEX holdfast_audit_namespace ON holdfast_audit (namespace, at, seq) WHERE namespace IS NOT NULL;

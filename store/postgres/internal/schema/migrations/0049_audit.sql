@@ -1,10 +1,13 @@
 -- What people did is listed, newest first: of all, of a namespace, and of what was changed. kind and name say what that is, but for jobs,
--- which have a column. before and after are what was set, as JSON objects without secrets. Rows from before this migration have none of it.
+-- which have a column. before and after are what was set, as JSON objects without secrets. Rows of jobs from before this migration have none of it.
 ALTER TABLE {schema}.audit ADD COLUMN namespace text COLLATE "C";
 ALTER TABLE {schema}.audit ADD COLUMN kind text COLLATE "C";
 ALTER TABLE {schema}.audit ADD COLUMN name text COLLATE "C";
 ALTER TABLE {schema}.audit ADD COLUMN before text;
 ALTER TABLE {schema}.audit ADD COLUMN after text;
+
+UPDATE {schema}.audit a SET kind = 'queue', namespace = q.namespace, name = q.name FROM {schema}.queue q WHERE q.id = a.queue;
+UPDATE {schema}.audit SET kind = 'node', name = node::text WHERE node IS NOT NULL;
 
 CREATE INDEX audit_at ON {schema}.audit (at, seq);
 CREATE INDEX audit_namespace ON {schema}.audit (namespace, at, seq) WHERE namespace IS NOT NULL;
