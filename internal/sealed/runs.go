@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -83,17 +84,50 @@ func (s *Store) Logs(ctx context.Context, params store.LogParams) ([]store.LogCh
 	return chunks, err
 }
 
-// SaveSchedule implements store.Schedules.
+// SaveSchedule implements store.Schedules. Args that stay what they are stay as they are stored:
+// sealed again they would be other bytes, and the audit would say that they have changed.
 func (s *Store) SaveSchedule(ctx context.Context, sc store.Schedule, expect int64, actor string) (saved store.Schedule, err error) {
+	was, err := s.argsOf(ctx, &sc, expect)
+	if err != nil {
+		return store.Schedule{}, err
+	}
 	err = s.writing(ctx, func(seals *sealing) {
 		seals.args(&sc.Job.Args, &sc.Job.Codec, sc.Namespace, false)
 		seals.addText(store.PurposeDeclared, sc.Namespace, &sc.Declared)
 	}, func() (err error) {
+		if isUnderKeyOf(was, sc.Job.Args) {
+			sc.Job.Args = was
+		}
 		saved, err = s.Store.SaveSchedule(ctx, sc, expect, actor)
 		return err
 	})
 	s.reading(ctx, err, func(o *opening) { o.schedule(&saved) })
 	return saved, err
+}
+
+// argsOf are the args of the schedule that is to be replaced, as they are stored, if those that
+// replace them are the same; nil: they are not.
+func (s *Store) argsOf(ctx context.Context, sc *store.Schedule, expect int64) ([]byte, error) {
+	if expect == 0 {
+		return nil, nil
+	}
+	stored, err := s.Store.Schedules(ctx, store.ScheduleFilter{Namespace: sc.Namespace, Name: sc.Name, Limit: 1})
+	if err != nil || len(stored) == 0 || stored[0].Version != expect {
+		return nil, err // what is not there, or another version, is the store's to refuse
+	}
+	was := stored[0].Job.Args
+	s.reading(ctx, nil, func(o *opening) { o.schedule(&stored[0]) })
+	if !bytes.Equal(stored[0].Job.Args, sc.Job.Args) || stored[0].Job.Codec != sc.Job.Codec {
+		return nil, nil
+	}
+	return was, nil
+}
+
+// isUnderKeyOf reports whether two payloads are sealed with the same key.
+func isUnderKeyOf(a, b []byte) bool {
+	x, is := store.ParseEnvelope(a)
+	y, too := store.ParseEnvelope(b)
+	return is && too && x.Key == y.Key
 }
 
 func (o *opening) schedule(sc *store.Schedule) {

@@ -51,11 +51,7 @@ func ScheduleSaved(was, is *store.Schedule, actor string) (e store.AuditEntry, o
 	if errA == nil && errB == nil && a == b && was.PausedAt.IsZero() == is.PausedAt.IsZero() && was.Note == is.Note && was.Left == is.Left {
 		return e, false
 	}
-	switch {
-	case bytes.Equal(was.Job.Args, is.Job.Args):
-	case was.Job.Codec != 0 && is.Job.Codec != 0: // each encryption of the same is another
-		after.Changed = "encoded again"
-	default:
+	if !bytes.Equal(was.Job.Args, is.Job.Args) || was.Job.Codec != is.Job.Codec {
 		after.Changed = changed
 	}
 	if !slices.Equal(was.Job.Attributes, is.Job.Attributes) {
