@@ -34,8 +34,8 @@ const page = 500
 func Command(a *app.App) *cobra.Command {
 	group := app.Group("audit", "See what people did",
 		`See what people did: who changed what, when, and what it was before and after. It is written by the
-transaction that makes the change, and kept for 90 days; that of a job for as long as the job is
-there.`,
+transaction that makes the change, and kept for 90 days, or as nodes are told (--audit); that of a
+job for as long as the job is there.`,
 		`  holdfast audit list --since 1d
   holdfast audit list --target limit/partner`)
 	group.AddCommand(verbs{a}.listCommand())

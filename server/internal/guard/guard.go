@@ -100,6 +100,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = problem.New(problem.Unauthenticated, err.Error()+"; send one as \"Authorization: Bearer …\"")
 	}
 	if err != nil {
+		if problem.Of(err).Code == problem.Unavailable { // which says nothing of where that is
+			g.Log.WarnContext(r.Context(), "caller cannot be looked up", "request", id, "error", err.Error())
+		}
 		Refuse(w, r, err)
 		return
 	}

@@ -34,6 +34,7 @@ var tests = env.Tests{
 	"what_changes_nothing_is_not_recorded":            unchanged,
 	"what_people_did_is_paged_and_asked_for":          auditPaged,
 	"what_was_set_is_recorded_before_and_after":       settings,
+	"AtomicTransitions_changes_at_once_are_a_chain":   chained,
 	"an_edit_says_what_the_job_was_before":            edited,
 	"what_was_done_to_jobs_that_are_gone_is_listed":   removed,
 	"what_is_no_endpoint_is_refused":                  noEndpoint,

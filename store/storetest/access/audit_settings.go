@@ -1,9 +1,14 @@
 package access
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -147,6 +152,41 @@ func settings(e *env.Env) {
 			latest[a.Target] = after
 		}
 	}
+}
+
+// chained: of those who change a limit at once each has an entry if its change was made, and what
+// was before is what the one before had made.
+func chained(e *env.Env) {
+	const savers, each = 4, 10
+	first := e.SaveLimit(env.Limit("partner", 1))
+	e.Clock.Advance(time.Second)
+	var made atomic.Int64
+	var all sync.WaitGroup
+	for saver := range savers {
+		all.Go(func() {
+			for n := range each {
+				now, err := e.Store.Limits(e.Ctx, env.Namespace, "partner")
+				if err == nil {
+					_, err = e.Store.SaveLimit(e.Ctx, env.Limit("partner", 100+saver*each+n), now[0].Version, "ada")
+				}
+				if err == nil {
+					made.Add(1)
+				} else if !errors.Is(err, store.ErrConflict) {
+					e.Errorf("SaveLimit: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	entries := audit(e, store.AuditParams{Target: store.AuditTarget{Kind: store.AuditLimit, Name: "partner"}, Action: "update"})
+	e.Equal("entries", int64(len(entries)), made.Load())
+	slices.SortFunc(entries, func(a, b store.AuditEntry) int { return cmp.Compare(a.Seq, b.Seq) })
+	was := fmt.Sprintf(`{"capacity":%d}`, first.Capacity)
+	for _, a := range entries {
+		e.Equal("before", a.Before, was)
+		was = a.After
+	}
+	e.Equal("at last", was, fmt.Sprintf(`{"capacity":%d}`, e.LimitOf("partner").Capacity))
 }
 
 // edited: an edit of a job says what it was before.
