@@ -549,8 +549,8 @@ func TestOperationsInMiddleware(t *testing.T) {
 		if n, err := job.Wait(t.Context()); err != nil || n != 7 {
 			t.Errorf("%d, %v", n, err)
 		}
-		// A sleep that is over before its run would be parked parks nothing: on a machine that stalls
-		// there are fewer runs. Each but the last was parked.
+		// A sleep that is over before its run would be parked parks nothing: on a machine that
+		// stalls there are fewer runs. Each but the last was parked.
 		is, err := hf.Get(t.Context(), job.ID)
 		if err != nil {
 			t.Fatal(err)

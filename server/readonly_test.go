@@ -19,7 +19,8 @@ import (
 // what changes something.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
-	client, err := holdfast.Open(t.Context(), sqlite.File(filepath.Join(t.TempDir(), "jobs.db")), holdfast.WithLogger(slog.New(slog.DiscardHandler)))
+	source := sqlite.File(filepath.Join(t.TempDir(), "jobs.db"))
+	client, err := holdfast.Open(t.Context(), source, holdfast.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

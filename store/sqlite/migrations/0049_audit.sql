@@ -14,8 +14,9 @@ CREATE INDEX holdfast_audit_at ON holdfast_audit (at, seq);
 CREATE INDEX holdfast_audit_namespace ON holdfast_audit (namespace, at, seq) WHERE namespace IS NOT NULL;
 CREATE INDEX holdfast_audit_target ON holdfast_audit (kind, name, at, seq) WHERE kind IS NOT NULL;
 
--- Rows of jobs, queues and nodes are told of by number. The rule stands here, so that it holds for older programs as well.
-CREATE TRIGGER holdfast_audit_of_job AFTER INSERT ON holdfast_audit WHEN NEW.job IS NOT NULL BEGIN
+-- Rows of jobs, queues and nodes are told of by number. The rule stands here, so that it holds for older programs as well; newer ones say
+-- the namespace of a job themselves, since many rows of jobs are written at once.
+CREATE TRIGGER holdfast_audit_of_job AFTER INSERT ON holdfast_audit WHEN NEW.job IS NOT NULL AND NEW.namespace IS NULL BEGIN
   UPDATE holdfast_audit SET namespace = (
     SELECT q.namespace FROM holdfast_job j JOIN holdfast_lane l ON l.id = j.lane JOIN holdfast_queue q ON q.id = l.queue WHERE j.id = NEW.job
   ) WHERE seq = NEW.seq;

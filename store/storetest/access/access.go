@@ -13,7 +13,7 @@ import (
 )
 
 // Groups are the tests of this package, by what they are about.
-var Groups = env.Groups{"Access": tests}
+var Groups = env.Groups{"Access": tests, "RaceAccess": {"AtomicTransitions_changes_at_once_are_a_chain": chained}}
 
 var tests = env.Tests{
 	"a_namespace_has_what_was_said_of_it":             made,
@@ -34,7 +34,6 @@ var tests = env.Tests{
 	"what_changes_nothing_is_not_recorded":            unchanged,
 	"what_people_did_is_paged_and_asked_for":          auditPaged,
 	"what_was_set_is_recorded_before_and_after":       settings,
-	"AtomicTransitions_changes_at_once_are_a_chain":   chained,
 	"an_edit_says_what_the_job_was_before":            edited,
 	"what_was_done_to_jobs_that_are_gone_is_listed":   removed,
 	"what_is_no_endpoint_is_refused":                  noEndpoint,

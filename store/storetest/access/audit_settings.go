@@ -157,6 +157,7 @@ func settings(e *env.Env) {
 // chained: of those who change a limit at once each has an entry if its change was made, and what
 // was before is what the one before had made.
 func chained(e *env.Env) {
+	e.Competes()
 	const savers, each = 4, 10
 	first := e.SaveLimit(env.Limit("partner", 1))
 	e.Clock.Advance(time.Second)

@@ -22,6 +22,11 @@ func Audit(t *Tx, actor, action string, job *store.ID, queue int64, detail strin
 		s.BindNull()
 	}
 	db.BindOptText(s, detail)
+	if job != nil { // and once more, for its namespace
+		db.BindID(s, *job)
+	} else {
+		s.BindNull()
+	}
 	return db.Exec(s)
 }
 

@@ -225,6 +225,7 @@ func insertHistory(t *core.Tx, w *store.Whole, _ *core.Lane) error {
 		db.BindID(s, w.ID)
 		s.BindNull()
 		db.BindOptText(s, a.Reason)
+		db.BindID(s, w.ID)
 		if err := db.Exec(s); err != nil {
 			return err
 		}
