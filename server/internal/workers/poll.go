@@ -75,15 +75,15 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 		return nil, problem.Invalid("/want", "it is more than the slots that the worker has registered with")
 	}
 	session := s.sessions.of(w.Node)
-	own, end := session.begin(ctx)
-	if end == nil {
-		return nil, context.Cause(ctx)
+	own, end, err := session.begin(ctx, &turn{seq: in.Body.Seq, repeat: in.Body.Repeat})
+	if err != nil {
+		return nil, err
 	}
 	defer end()
 	p := &poll{service: s, worker: w, session: session, want: session.fits(in.Body.Want), seq: in.Body.Seq}
 	jobs, err := p.serve(own, wait, in.Body.Repeat)
 	if own.Err() != nil && ctx.Err() == nil && len(jobs) == 0 { // whatever was cut off by that
-		err = problem.New(problem.Conflict, "another poll of this worker has come: a worker sends one after the other")
+		err = overtaken()
 	}
 	if err != nil {
 		return nil, err

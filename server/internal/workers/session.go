@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/server/internal/problem"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -38,21 +39,35 @@ type place struct{ queue, kind string }
 
 // turn is a poll that is under way.
 type turn struct {
-	stop context.CancelFunc
-	over chan struct{} // closed when it has ended
+	stop   context.CancelFunc
+	over   chan struct{} // closed when it has ended
+	seq    int64         // the number of the poll; 0: it is something else
+	repeat bool
+}
+
+// isAfter reports whether the worker has sent t after other, whichever came here first: a poll that
+// was given up on its way may come later than its repeat.
+func (t *turn) isAfter(other *turn) bool {
+	return t.seq > other.seq || t.seq == other.seq && t.repeat && !other.repeat
 }
 
 // take lets one poll, or leave, of the worker be under way here: it ends the one before, and waits
 // for its end. The context of who has the turn is cut off by stop. It returns nil if ctx ends.
 func (s *session) take(ctx context.Context) (end func()) {
-	_, end = s.begin(ctx)
+	_, end, _ = s.begin(ctx, &turn{})
 	return end
 }
 
-// begin is take, with the context of the turn.
-func (s *session) begin(ctx context.Context) (context.Context, func()) {
+// overtaken is the answer to a poll if a later one of the worker has come.
+func overtaken() error {
+	return problem.New(problem.Conflict, "another poll of this worker has come: a worker sends one after the other")
+}
+
+// begin is take for a poll, with the context of its turn. It ends what is under way, but for a
+// later poll: then it returns an error, as it does if ctx ends.
+func (s *session) begin(ctx context.Context, mine *turn) (context.Context, func(), error) {
 	own, stop := context.WithCancel(ctx)
-	mine := &turn{stop: stop, over: make(chan struct{})}
+	mine.stop, mine.over = stop, make(chan struct{})
 	for {
 		s.mu.Lock()
 		before := s.polling
@@ -65,15 +80,19 @@ func (s *session) begin(ctx context.Context) (context.Context, func()) {
 				s.polling = nil
 				s.mu.Unlock()
 				close(mine.over)
-			}
+			}, nil
 		}
 		s.mu.Unlock()
+		if mine.seq > 0 && before.isAfter(mine) {
+			stop()
+			return nil, nil, overtaken()
+		}
 		before.stop()
 		select {
 		case <-before.over:
 		case <-ctx.Done():
 			stop()
-			return nil, nil
+			return nil, nil, context.Cause(ctx)
 		}
 	}
 }

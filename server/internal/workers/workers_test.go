@@ -486,6 +486,29 @@ func TestSlotsOfAPollInVain(t *testing.T) {
 	})
 }
 
+// TestLatePoll: a poll that was given up, and comes after its repeat, does not end that.
+func TestLatePoll(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, _ *apitest.Server) {
+		w := register(s, mail)
+		for seq := 2; seq < 12; seq++ {
+			repeat := make(chan apitest.Answer)
+			path := "/workers/" + w.token + "/poll?wait=30s"
+			go func() { repeat <- s.Do(post, path, job{"want": 1, "seq": seq, "repeat": true}) }()
+			for _, late := range []int{seq - 1, seq, seq} { // these end before the repeat, or are refused
+				s.Refused(409, "conflict", post, path, job{"want": 1, "seq": late})
+			}
+			s.Enqueue(job{"kind": "mail"})
+			got, _ := (<-repeat).JSON["jobs"].([]any)
+			if len(got) != 1 {
+				t.Fatalf("the repeat got %v", got)
+			}
+			first, _ := got[0].(job)
+			s.OK(200, post, run(first, "complete"), `{}`)
+		}
+	})
+}
+
 // TestTokensFitIntoAPath: what would not is refused.
 func TestTokensFitIntoAPath(t *testing.T) {
 	t.Parallel()
