@@ -66,7 +66,7 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{hf: hf, ended: make(chan error, 1)}
+	c := &client{hf: hf, inside: opts.Inside, ended: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close(ctx))
@@ -98,12 +98,20 @@ type client struct {
 	*caller
 
 	hf     *holdfast.Client
+	inside bool // jobs are enqueued by hf
 	server *http.Server
 	ended  chan error
 	ends   []func(context.Context) error
 }
 
+// noop is the kind as the program of the server knows it.
+var noop = holdfast.NewKind[system.Args, struct{}](kind)
+
 func (c *client) Insert(ctx context.Context, args system.Args) error {
+	if c.inside {
+		_, err := noop.Enqueue(ctx, c.hf, args)
+		return err
+	}
 	var answer struct {
 		ID string `json:"id"`
 	}

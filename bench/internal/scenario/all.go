@@ -164,6 +164,11 @@ func throughServer() []Scenario {
 			measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}}, run: pickup(rate),
 		})
 	}
+	list = append(list, Scenario{
+		Name: "http-worker-5000", Title: "from the enqueue by the server's own program to the handler, 5000 jobs a second, the same",
+		measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}},
+		run:     pickupOf(5000, system.Options{Inside: true}),
+	})
 	for i := range list {
 		list[i].Peers = onlyHTTP
 	}

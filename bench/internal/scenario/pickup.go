@@ -17,8 +17,12 @@ const pickupPatience = 30 * time.Second
 // pickup inserts jobs singly at an even rate, whatever becomes of them, and measures from the
 // beginning of each insert, its commit included, to the first line of its handler, in one process.
 func pickup(perSecond int) func(context.Context, *Env) (figures.Sample, error) {
+	return pickupOf(perSecond, system.Options{})
+}
+
+func pickupOf(perSecond int, opts system.Options) func(context.Context, *Env) (figures.Sample, error) {
 	return func(ctx context.Context, e *Env) (figures.Sample, error) {
-		return pickupWith(perSecond)(ctx, e, 0, system.Options{})
+		return pickupWith(perSecond)(ctx, e, 0, opts)
 	}
 }
 

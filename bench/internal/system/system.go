@@ -51,6 +51,9 @@ type Options struct {
 	// LimitKeys is how many keys of a limit per key these jobs count under; 0: they count under
 	// none. KeyCapacity is how many of each key run at once; 0: more than there are.
 	LimitKeys, KeyCapacity int
+	// Inside has jobs enqueued by the program of the server itself, where there is a server: what
+	// is measured then is that of workers alone.
+	Inside bool
 	// Quiet keeps it from logging warnings, where what it would warn of is what is measured.
 	Quiet bool
 }
