@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server/access"
@@ -29,6 +30,7 @@ import (
 	"github.com/holdfastdev/holdfast/server/internal/queues"
 	"github.com/holdfastdev/holdfast/server/internal/retention"
 	"github.com/holdfastdev/holdfast/server/internal/schedules"
+	"github.com/holdfastdev/holdfast/server/internal/self"
 	"github.com/holdfastdev/holdfast/server/internal/stats"
 	"github.com/holdfastdev/holdfast/server/internal/workers"
 	"github.com/holdfastdev/holdfast/store"
@@ -49,6 +51,10 @@ type Options struct {
 	OnlyCallbacks bool
 	// ReadOnly refuses all that changes something.
 	ReadOnly bool
+	// Dashboard answers requests to get what is not below /api, such as the pages of
+	// web.Handler. Anybody reaches it: it is to tell nothing that needs a credential. nil: there
+	// are no pages.
+	Dashboard http.Handler
 	// Metrics answers /metrics for those who have the scope stats:read; nil: there is no such path.
 	Metrics http.Handler
 	// RateLimit is how many requests a second each principal may make, and each network where no
@@ -109,13 +115,18 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 			o.Metrics.ServeHTTP(w, r)
 		})
 	}
-	mux.HandleFunc("GET /{$}", root)
-	handler, err := guard.Around(api.Keys(unknownPaths(mux)), guard.Config{
-		Hosts: o.Hosts, Origins: o.Origins, Authenticate: byURL(o.Authenticate), ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
-		Knows: func(r *http.Request) bool { return gateway.Is(r) || schedules.Reads(r) }, Rate: rate,
+	authenticate := byURL(o.Authenticate)
+	mux.HandleFunc("GET /{$}", root(o.Dashboard))
+	if o.Dashboard != nil {
+		mux.HandleFunc("POST "+session, signIn(authenticate))
+		mux.HandleFunc("DELETE "+session, signOut)
+	}
+	handler, err := guard.Around(api.Keys(unknownPaths(mux, o.Dashboard)), guard.Config{
+		Hosts: o.Hosts, Origins: o.Origins, Authenticate: authenticate, ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
+		Knows: func(r *http.Request) bool { return gateway.Is(r) || schedules.Reads(r) || isSession(r) }, Rate: rate,
 		Public: func(r *http.Request) bool {
 			_, pattern := mux.Handler(r)
-			return a.IsPublic(pattern)
+			return a.IsPublic(pattern) || o.Dashboard != nil && (isSession(r) || isPage(r, pattern))
 		},
 	})
 	if err != nil {
@@ -152,6 +163,7 @@ func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API 
 	schedules.Register(a)
 	keys.Register(a)
 	audit.Register(a)
+	self.Register(a, self.Config{ReadOnly: o.ReadOnly})
 	namespaces.Register(a)
 	endpoints.Register(a)
 	workers.Register(a, workers.Config{Stopping: o.Stopping})
@@ -163,12 +175,32 @@ func Document() ([]byte, error) {
 	return register(http.NewServeMux(), nil, &Options{Log: slog.New(slog.DiscardHandler)}).Document()
 }
 
-// unknownPaths answers what the mux has no pattern for with problems.
-func unknownPaths(mux *http.ServeMux) http.Handler {
+// isPage reports whether a request is one for the dashboard: a browser opens a page, or loads what
+// that needs. Programs are told of paths that are not there. pattern is that of the mux for it.
+func isPage(r *http.Request, pattern string) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	if r.URL.Path == "/" {
+		return tokenOf(r) == "" && wantsPage(r)
+	}
+	if strings.HasPrefix(r.URL.Path, "/assets/") {
+		return true
+	}
+	return pattern == "" && wantsPage(r) && r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/")
+}
+
+// unknownPaths has the dashboard answer what the mux has no pattern for, if there is one, and
+// answers the rest with problems.
+func unknownPaths(mux *http.ServeMux, dashboard http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, pattern := mux.Handler(r)
 		if pattern != "" {
 			mux.ServeHTTP(w, r)
+			return
+		}
+		if dashboard != nil && isPage(r, pattern) {
+			dashboard.ServeHTTP(w, r)
 			return
 		}
 		// The mux says whether there is another method, or another spelling of the path.

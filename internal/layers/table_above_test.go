@@ -14,6 +14,7 @@ var servers = slices.Concat(support, []string{".", "server/access", "server/inte
 // above are the layers of the server and of the command line.
 var above = []layer{
 	{pattern: "server/access", imports: []string{"apikey"}, tests: support},
+	{pattern: "web", tests: support},
 	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
 	{pattern: "server/internal/problem", imports: []string{"store"}},
 	{pattern: "server/internal/guard", imports: []string{"internal/gcra", "server/access", "server/internal/problem"}},
@@ -55,6 +56,7 @@ var above = []layer{
 		tests: append([]string{"events"}, servers...),
 	},
 	{pattern: "server/internal/audit", imports: slices.Concat(ofServer, []string{"audit"}), tests: servers},
+	{pattern: "server/internal/self", imports: ofServer, tests: servers},
 	{pattern: "server/internal/keys", imports: slices.Concat(ofServer, []string{"apikey"}), tests: servers},
 	{
 		pattern: "server/internal/namespaces", imports: slices.Concat(ofServer, []string{"namespace"}),
@@ -138,7 +140,7 @@ var above = []layer{
 		pattern: "internal/cli/nodes",
 		imports: append([]string{
 			".", "apikey", "archive", "events", "internal/builtin", "internal/cli/listen", "internal/cli/systemd", "internal/subprocess",
-			"internal/supervise", "maintain", "server", "server/access", "server/oidc", "store", "store/dsn",
+			"internal/supervise", "maintain", "server", "server/access", "server/oidc", "store", "store/dsn", "web",
 		}, ofVerbs...),
 		tests: support,
 	},

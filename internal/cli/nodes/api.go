@@ -57,6 +57,7 @@ const noListen = "none"
 // apiFlags are the flags of the API.
 type apiFlags struct {
 	authFlags
+	dashboardFlags
 	pushFlags
 
 	dev      bool // makes a token, takes any port if the default one is in use, and may not listen at all
@@ -92,6 +93,7 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 	flags.BoolVar(&f.feed, flagFeed, true, "switch the feed of changes on, as \"holdfast event on\" does; =false: leave it as it is")
 	app.Variable(flags, flagFeed, EnvFeed)
 	f.pushFlags.add(cmd, f.dev)
+	f.dashboardFlags.add(cmd)
 	if f.dev {
 		flags.StringVar(address, flagListen, defaultListen, "serve the API, /metrics, /healthz and /readyz on `ADDRESS`; none: do not listen")
 		return
@@ -134,6 +136,11 @@ func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 	for _, origin := range o.Origins {
 		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
 			return o, arg.Usagef("%s: %w", a.NameOf(flagOrigin), err)
+		}
+	}
+	if f.only == "" {
+		if err := a.readDashboard(&f.dashboardFlags, &o); err != nil {
+			return o, err
 		}
 	}
 	if f.dev {

@@ -11,6 +11,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -21,6 +22,7 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -228,9 +230,38 @@ type In struct {
 
 func (in *In) namespace() string { return in.Namespace }
 
-// Register registers an operation. There is one of it for each of them, so what it does that is the
-// same for all is in serve.
-func Register[I, O any, PI interface {
+// Register registers an operation whose answer is a body. Of the library's code there is one copy
+// for each type of input, and of output, of 16 KiB: so all bodies are one type to it.
+func Register[I, T any, PI interface {
+	*I
+	Namespaced
+}](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*Body[T], error)) {
+	r := a.registered(&op, reflect.TypeFor[I]())
+	o := a.operation(&op)
+	a.answers(&o, reflect.TypeFor[T]())
+	huma.Register(a.huma, o, func(ctx context.Context, in *I) (*anyBody, error) {
+		out, err := r.serve(ctx, PI(in).namespace(), func(ctx context.Context, c *Call) (any, error) { return handle(ctx, c, PI(in)) })
+		if out == nil || err != nil {
+			return nil, err
+		}
+		return &anyBody{Body: out.(*Body[T]).Body}, nil //nolint:errcheck // that of handle
+	})
+}
+
+// anyBody is an answer that is only a body, whose type the document has from elsewhere.
+type anyBody struct{ Body any }
+
+// answers documents the body of an operation's answer.
+func (a *API) answers(o *huma.Operation, body reflect.Type) {
+	status := cmp.Or(o.DefaultStatus, http.StatusOK)
+	o.Responses[strconv.Itoa(status)] = &huma.Response{
+		Description: http.StatusText(status),
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(body, true, o.OperationID+"Response")}},
+	}
+}
+
+// RegisterFull registers an operation whose answer has more than a body, or none.
+func RegisterFull[I, O any, PI interface {
 	*I
 	Namespaced
 }](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*O, error)) {

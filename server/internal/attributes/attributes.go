@@ -33,7 +33,7 @@ func Register(a *api.API) {
 		Summary: "Declare search attributes",
 		About:   "All or none. Those that are declared with the same type stay: a program may do it whenever it starts.",
 	}, declare)
-	api.Register(a, api.Op{
+	api.RegisterFull(a, api.Op{
 		ID: "attribute-delete", Method: http.MethodDelete, Path: "/attributes/{attribute}", Tag: tag, Scope: access.NamespacesAdmin,
 		Summary: "Delete a search attribute, with all values that jobs have for it",
 		About: `From the beginning no job is found by it. If many jobs have values it may be broken off (timed_out): the same request

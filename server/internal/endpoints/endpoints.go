@@ -22,12 +22,12 @@ func Register(a *api.API) {
 	api.Register(a, op(http.MethodPost, "endpoint-create", "", "Make a push endpoint",
 		"From now on servers send it the jobs of the kind. The answer has its secret, which is not shown again. A kind has one: else it is a conflict."),
 		create)
-	api.Register(a, op(http.MethodGet, "endpoint-get", "/{kind}", "Get a push endpoint", "Without its secrets."), get)
-	api.Register(a, op(http.MethodPatch, "endpoint-update", "/{kind}", "Change a push endpoint",
+	api.RegisterFull(a, op(http.MethodGet, "endpoint-get", "/{kind}", "Get a push endpoint", "Without its secrets."), get)
+	api.RegisterFull(a, op(http.MethodPatch, "endpoint-update", "/{kind}", "Change a push endpoint",
 		"What is left out stays. Servers know of it within seconds."), update)
 	api.Register(a, op(http.MethodPost, "endpoint-rotate", "/{kind}/rotate", "Give a push endpoint a new secret",
 		"The answer has it. For a day, or as long as overlap says, requests are signed by the old one, too."), rotate)
-	api.Register(a, op(http.MethodDelete, "endpoint-delete", "/{kind}", "Delete a push endpoint",
+	api.RegisterFull(a, op(http.MethodDelete, "endpoint-delete", "/{kind}", "Delete a push endpoint",
 		"Jobs of the kind wait for another handler. Those that wait for a callback are woken by it when there is one."), remove)
 }
 

@@ -18,12 +18,12 @@ func registerWebhooks(a *api.API) {
 	api.Register(a, op(http.MethodPost, "webhook-create", "", "Make a webhook",
 		"It is told of what happens from now on. The answer has its secret, which is not shown again. While the feed of changes is off it is a conflict."),
 		createWebhook)
-	api.Register(a, op(http.MethodGet, "webhook-get", "/{name}", "Get a webhook", "Without its secrets."), getWebhook)
-	api.Register(a, op(http.MethodPatch, "webhook-update", "/{name}", "Change a webhook",
+	api.RegisterFull(a, op(http.MethodGet, "webhook-get", "/{name}", "Get a webhook", "Without its secrets."), getWebhook)
+	api.RegisterFull(a, op(http.MethodPatch, "webhook-update", "/{name}", "Change a webhook",
 		"What is left out stays. One that is enabled again is told of what happens from then on."), updateWebhook)
 	api.Register(a, op(http.MethodPost, "webhook-rotate", "/{name}/rotate", "Give a webhook a new secret",
 		"The answer has it. For a day, or as long as overlap says, requests are signed by the old one, too."), rotateWebhook)
-	api.Register(a, op(http.MethodDelete, "webhook-delete", "/{name}", "Delete a webhook", "Deliveries that were not made yet fail."), removeWebhook)
+	api.RegisterFull(a, op(http.MethodDelete, "webhook-delete", "/{name}", "Delete a webhook", "Deliveries that were not made yet fail."), removeWebhook)
 	api.Register(a, op(http.MethodPost, "webhook-test", "/{name}/test", "Send a webhook a test",
 		"An event webhook.test. The answer names the job that delivers it."), testWebhook)
 	api.Register(a, op(http.MethodGet, "webhook-deliveries", "/{name}/deliveries", "List the deliveries to a webhook",

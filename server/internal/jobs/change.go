@@ -32,7 +32,7 @@ func registerChange(a *api.API) {
 	each("job-resume", "/jobs/{id}/resume", "Resume a job that is paused, held, failed or cancelled", "", resume)
 	each("job-skip", "/jobs/{id}/skip", "Let those behind a failed job go on",
 		"It gives up the turn of its ordering key, and stays failed.", skip)
-	api.Register(a, api.Op{
+	api.RegisterFull(a, api.Op{
 		ID: "job-delete", Method: http.MethodDelete, Path: "/jobs/{id}", Tag: tag, Scope: access.JobsWrite, Summary: "Delete a finished job",
 	}, remove)
 }

@@ -28,8 +28,8 @@ func registerEdit(a *api.API) {
 	api.Register(a, again, startOver)
 	complete := changing("job-complete", "/jobs/{id}/complete", "Complete a job that was handed over to an outside system", "")
 	complete.MaxBody = maxJob
-	api.Register(a, complete, completeJob)
-	api.Register(a, changing("job-fail", "/jobs/{id}/fail", "Fail a job that was handed over to an outside system", ""), failJob)
+	api.RegisterFull(a, complete, completeJob)
+	api.RegisterFull(a, changing("job-fail", "/jobs/{id}/fail", "Fail a job that was handed over to an outside system", ""), failJob)
 }
 
 type editIn struct {

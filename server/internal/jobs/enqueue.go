@@ -21,7 +21,7 @@ const (
 )
 
 func registerEnqueue(a *api.API) {
-	api.Register(a, api.Op{
+	api.RegisterFull(a, api.Op{
 		ID: "job-enqueue", Method: http.MethodPost, Path: "/jobs", Tag: tag, Scope: access.JobsWrite, Status: http.StatusCreated, MaxBody: maxJob,
 		Summary: "Enqueue a job",
 		About: `It answers when the job is stored: 201, or 200 if it was there already, by its id or by a key. If the answer was lost,

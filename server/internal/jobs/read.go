@@ -32,7 +32,7 @@ func registerRead(a *api.API) {
 	wait := get("job-result", "/jobs/{id}/result", "Wait for a job, and get its result",
 		`200 if it has ended, however it has: look at state. 202 if it has not within wait, with Retry-After: ask again.`)
 	wait.Timeout = maxWait + api.CallTimeout
-	api.Register(a, wait, result)
+	api.RegisterFull(a, wait, result)
 }
 
 type listIn struct {

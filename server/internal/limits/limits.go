@@ -33,16 +33,16 @@ func Register(a *api.API) {
 		return of
 	}
 	api.Register(a, op(http.MethodGet, "limit-list", "", "List limits", "By name."), list)
-	api.Register(a, op(http.MethodGet, "limit-get", "/{limit}", "Get a limit",
+	api.RegisterFull(a, op(http.MethodGet, "limit-get", "/{limit}", "Get a limit",
 		"How much it lets, which jobs count, and which nodes hold its slots. The limit of a queue is called queue:QUEUE."), getLimit)
-	api.Register(a, op(http.MethodPut, "limit-set", "/{limit}", "Make or replace a limit",
+	api.RegisterFull(a, op(http.MethodPut, "limit-set", "/{limit}", "Make or replace a limit",
 		`The limit is as the body says: what is left out is not bounded. Without If-Match it is only made: 201. One that is there is
 replaced by those who name its ETag, or *.`), set)
-	api.Register(a, op(http.MethodPost, "limit-drain", "/{limit}/drain", "Let no job start by a rate before a time",
+	api.RegisterFull(a, op(http.MethodPost, "limit-drain", "/{limit}/drain", "Let no job start by a rate before a time",
 		"And empty what was saved up. An earlier drain until a later time stays."), drain)
-	api.Register(a, op(http.MethodPost, "limit-resume", "/{limit}/resume", "Take a drain of a limit back", "One that is not drained is left alone."), resume)
-	api.Register(a, op(http.MethodPost, "limit-reset", "/{limit}/reset", "Set a limit to what code declares", ""), reset)
-	api.Register(a, op(http.MethodDelete, "limit-delete", "/{limit}", "Delete a limit",
+	api.RegisterFull(a, op(http.MethodPost, "limit-resume", "/{limit}/resume", "Take a drain of a limit back", "One that is not drained is left alone."), resume)
+	api.RegisterFull(a, op(http.MethodPost, "limit-reset", "/{limit}/reset", "Set a limit to what code declares", ""), reset)
+	api.RegisterFull(a, op(http.MethodDelete, "limit-delete", "/{limit}", "Delete a limit",
 		"While jobs run under it, it is a conflict after two seconds, unless force is given. One that code declares comes back when the program starts."), remove)
 }
 

@@ -38,7 +38,7 @@ safe to repeat: a job receives the first message with a key. A finished job is a
 	api.Register(a, signal, sendSignal)
 	signal.ID, signal.Path, signal.Summary = "signal-send-by-key", "/kinds/{kind}/keys/{key}/signals", "Send a signal to the job that holds a business key"
 	api.Register(a, signal, sendByKey)
-	api.Register(a, api.Op{
+	api.RegisterFull(a, api.Op{
 		ID: "update-call", Method: http.MethodPost, Path: "/jobs/{id}/updates/{name}", Tag: "messages", Scope: access.JobsWrite, MaxBody: maxBody,
 		Timeout: maxWait + api.CallTimeout, Summary: "Send a request to a job, and wait for the answer",
 		About: `200 with the answer; or with what the job said if it refused the request, or failed in it. 202 if it has not answered within

@@ -36,7 +36,7 @@ func Register(a *api.API) {
 		ID: "namespace-create", Method: http.MethodPost, Path: "/namespaces", Tag: tag, Scope: access.NamespacesAdmin, Status: http.StatusCreated,
 		Summary: "Create a namespace, or say what one that is in use is for",
 	}, create)
-	api.Register(a, api.Op{
+	api.RegisterFull(a, api.Op{
 		ID: "namespace-delete", Method: http.MethodDelete, Path: "/namespaces/{name}", Tag: tag, Scope: access.NamespacesAdmin,
 		Summary: "Delete a namespace that is empty, with its queues",
 		About:   "While there are jobs (finished ones as well), schedules, limits, nodes that live or valid API keys in it, it is a conflict.",

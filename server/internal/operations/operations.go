@@ -24,7 +24,7 @@ const tag = "operations"
 
 // Register registers the operations.
 func Register(a *api.API) {
-	api.Register(a, api.Op{
+	api.RegisterFull(a, api.Op{
 		ID: "operation-start", Method: http.MethodPost, Path: "/operations", Tag: tag, Scope: access.OperationsWrite, Status: http.StatusAccepted,
 		Summary: "Change all jobs that a filter selects",
 		About: `A node does it, page by page, and goes on if it dies; the header Location says where to look. One runs at a time in a

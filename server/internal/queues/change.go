@@ -21,7 +21,7 @@ func registerChange(a *api.API) {
 	op := func(method, id, path, summary, about string) api.Op {
 		return api.Op{ID: id, Method: method, Path: path, Tag: tag, Scope: access.QueuesWrite, Summary: summary, About: about}
 	}
-	api.Register(a, op(http.MethodPatch, "queue-set", "/queues/{queue}", "Set how the jobs of a queue are attempted, and kept",
+	api.RegisterFull(a, op(http.MethodPatch, "queue-set", "/queues/{queue}", "Set how the jobs of a queue are attempted, and kept",
 		`What is left out stays; null leaves it to the handler again. Attempts and backoff hold for attempts that fail from then on, also
 of jobs that were enqueued before; timeouts for those that begin. How many jobs run at once is the limit queue:QUEUE.`), set)
 	api.Register(a, op(http.MethodPost, "queue-pause", "/queues/{queue}/pause", "Pause a queue on all nodes",
@@ -34,8 +34,8 @@ of jobs that were enqueued before; timeouts for those that begin. How many jobs 
 		`It starts an operation, which a node does: 202 with its id, or 200 with dry_run. Pause the queue before, so that no job starts
 meanwhile. It needs the scope jobs:write as well.`)
 	drain.Status = http.StatusAccepted
-	api.Register(a, drain, drainQueue)
-	api.Register(a, op(http.MethodDelete, "queue-delete", "/queues/{queue}", "Take a queue without unfinished jobs off the list",
+	api.RegisterFull(a, drain, drainQueue)
+	api.RegisterFull(a, op(http.MethodDelete, "queue-delete", "/queues/{queue}", "Take a queue without unfinished jobs off the list",
 		"With its pause, what is set of it, and what code tells of it. One that has unfinished jobs is a conflict."), remove)
 }
 

@@ -28,7 +28,7 @@ described. Kinds of other jobs are not known.`,
 	api.Register(a, op, getKind)
 	op.ID, op.Method, op.Scope, op.Summary = "kind-forget", http.MethodDelete, access.QueuesWrite, "Forget what code has told of a kind of jobs"
 	op.About = "The next node to start tells again what its code describes. Jobs are not touched."
-	api.Register(a, op, forget)
+	api.RegisterFull(a, op, forget)
 }
 
 // Descriptor is what code tells of a queue or a kind.

@@ -36,7 +36,7 @@ func Register(a *api.API) {
 	get.ID, get.Path, get.Summary = "queue-get", "/queues/{queue}", "Get a queue"
 	get.About = `What is set of it, its limit, what code tells of it, which live nodes serve it, and which kinds of its jobs no live node
 claims. The ETag is that of what queue-set sets.`
-	api.Register(a, get, getQueue)
+	api.RegisterFull(a, get, getQueue)
 	get.ID, get.Path, get.Summary = "queue-stuck", "/queues/{queue}/stuck", "List the ordering keys that a failed job holds up"
 	get.About = "A page may have no keys although there are more: go on while there is a next_cursor."
 	api.Register(a, get, stuck)

@@ -30,11 +30,11 @@ func Register(a *api.API) {
 	}
 	api.Register(a, op("retention-list", http.MethodGet, "/retention/classes", access.QueuesRead, "List the classes of retention",
 		"All those of the database, by name."), list)
-	api.Register(a, op("retention-get", http.MethodGet, "/retention/classes/{class}", access.QueuesRead, "Get a class of retention", ""), get)
-	api.Register(a, op("retention-set", http.MethodPut, "/retention/classes/{class}", access.QueuesWrite, "Set a class of retention",
+	api.RegisterFull(a, op("retention-get", http.MethodGet, "/retention/classes/{class}", access.QueuesRead, "Get a class of retention", ""), get)
+	api.RegisterFull(a, op("retention-set", http.MethodPut, "/retention/classes/{class}", access.QueuesWrite, "Set a class of retention",
 		`It is made, or replaced as a whole: what is left out is as in queues without a class. The key needs all namespaces, as
 queues of all of them may name it. It needs If-Match with the ETag of the class, or with * whether it is there or not.`), set)
-	api.Register(a, op("retention-delete", http.MethodDelete, "/retention/classes/{class}", access.QueuesWrite, "Delete a class of retention",
+	api.RegisterFull(a, op("retention-delete", http.MethodDelete, "/retention/classes/{class}", access.QueuesWrite, "Delete a class of retention",
 		"Not while a queue of any namespace names it. The key needs all namespaces."), remove)
 	api.Register(a, op("retention-removed", http.MethodGet, "/retention/removed", access.QueuesRead, "How many jobs retention has removed",
 		"By day (UTC), queue and state, the latest days first; it is kept for 90 days."), removed)

@@ -24,12 +24,12 @@ func registerChange(a *api.API) {
 			About: about,
 		}
 	}
-	api.Register(a, op(http.MethodPatch, "schedule-update", "", "Change a schedule",
+	api.RegisterFull(a, op(http.MethodPatch, "schedule-update", "", "Change a schedule",
 		`What is left out stays. With other times it goes on from now; with another job it misses none. reset, alone, sets it to what code
 has declared last.`), update)
-	api.Register(a, op(http.MethodPost, "schedule-pause", "/pause", "Stop a schedule from firing",
+	api.RegisterFull(a, op(http.MethodPost, "schedule-pause", "/pause", "Stop a schedule from firing",
 		"Pausing it again replaces the note."), pause)
-	api.Register(a, op(http.MethodPost, "schedule-resume", "/resume", "Let a paused schedule fire again",
+	api.RegisterFull(a, op(http.MethodPost, "schedule-resume", "/resume", "Let a paused schedule fire again",
 		"Times that have passed meanwhile are missed ones."), resume)
 	api.Register(a, op(http.MethodPost, "schedule-trigger", "/trigger", "Enqueue a job of a schedule now",
 		"Also if it is paused. If an earlier job is in the way by the overlap policy nothing is enqueued: state is skipped, and job is that one."), trigger)
@@ -38,7 +38,7 @@ has declared last.`), update)
 their job. With dry_run it only tells how many times there are, and the first of them.`)
 	fill.Timeout = backfillTimeout
 	api.Register(a, fill, backfill)
-	api.Register(a, op(http.MethodDelete, "schedule-delete", "", "Delete a schedule",
+	api.RegisterFull(a, op(http.MethodDelete, "schedule-delete", "", "Delete a schedule",
 		"With the list of its runs; its jobs stay. One that code declares comes back when the program starts: pause it instead."), remove)
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func registerCreate(a *api.API) {
-	api.Register(a, api.Op{
+	api.RegisterFull(a, api.Op{
 		ID: "schedule-create", Method: http.MethodPost, Path: "/schedules", Tag: tag, Scope: access.SchedulesWrite, Status: http.StatusCreated,
 		MaxBody: maxBody, Summary: "Make a schedule",
 		About: "What is new fires nothing that has passed. If there is one of that name it is a conflict. The kind exec needs the scope `exec`, too.",

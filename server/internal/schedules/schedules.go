@@ -37,7 +37,7 @@ func Register(a *api.API) {
 		return api.Op{ID: id, Method: http.MethodGet, Path: path, Tag: tag, Scope: access.SchedulesRead, Summary: summary, About: about}
 	}
 	api.Register(a, get("schedule-list", "/schedules", "List schedules", "By name."), list)
-	api.Register(a, get("schedule-get", "/schedules/{schedule}", "Get a schedule",
+	api.RegisterFull(a, get("schedule-get", "/schedules/{schedule}", "Get a schedule",
 		"With its next times, its last runs, the next change of the clock that affects it, and what differs from what code declares."), getSchedule)
 	api.Register(a, get("schedule-runs", "/schedules/{schedule}/runs", "List what became of the times of a schedule",
 		"The last one first. At least the last 200 are kept."), runs)

@@ -1,0 +1,112 @@
+package server_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/server"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+)
+
+const operatorsToken = "a-token-of-more-than-20-letters"
+
+// pages is a dashboard, which only says so.
+var pages = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a page")) })
+
+func withPages(t *testing.T, o server.Options) http.Handler {
+	t.Helper()
+	client, err := holdfast.Open(t.Context(), sqlite.File(t.TempDir()+"/pages.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close(t.Context()) })
+	o.Authenticate, o.Dashboard = access.Token("ops", operatorsToken), pages
+	handler, err := server.Handler(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+// TestDashboardPaths: pages are what is not below /api, for anybody; all else is as without them.
+func TestDashboardPaths(t *testing.T) {
+	t.Parallel()
+	handler := withPages(t, server.Options{})
+	for _, c := range []struct {
+		method, path, accept string
+		status               int
+		isPage               bool
+	}{
+		{"GET", "/", "text/html", 200, true},
+		{"GET", "/jobs", "text/html", 200, true},
+		{"GET", "/jobs/x?q=state:failed", "text/html,*/*", 200, true},
+		{"GET", "/jobs", "*/*", 401, false},
+		{"HEAD", "/assets/app.js", "", 200, true},
+		{"GET", "/", "*/*", 401, false},
+		{"GET", "/openapi.json", "text/html", 401, false},
+		{"GET", "/api/v1/jobs", "text/html", 401, false},
+		{"GET", "/api/v1/nothing", "text/html", 401, false},
+		{"GET", "/api", "text/html", 401, false},
+		{"POST", "/jobs", "", 401, false},
+	} {
+		r := httptest.NewRequest(c.method, "http://localhost"+c.path, nil)
+		r.Header.Set("Accept", c.accept)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != c.status || (w.Body.String() == "a page") != c.isPage {
+			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
+		}
+	}
+}
+
+// TestSession: a page signs in with a credential and gets a cookie that lets it in, also where the
+// server only reads; a wrong one, a form, and a page of another site get none.
+func TestSession(t *testing.T) {
+	t.Parallel()
+	handler := withPages(t, server.Options{ReadOnly: true})
+	do := func(method, path, body string, header ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	right := `{"token":"` + operatorsToken + `"}`
+	for body, status := range map[string]int{
+		`{"token":"wrong-wrong-wrong-wrong"}`: 401, `{}`: 422, `{"token":"a b"}`: 422, `[]`: 422, ``: 422, right: 204,
+	} {
+		w := do("POST", "/session", body)
+		if w.Code != status || (w.Header().Get("Set-Cookie") != "") != (status == 204) {
+			t.Errorf("sign in with %s: %d %v", body, w.Code, w.Header())
+		}
+	}
+	// A valid cookie beside a wrong token does not make that right.
+	if w := do("POST", "/session", `{"token":"wrong-wrong-wrong-wrong"}`, "Cookie", access.Cookie+"="+operatorsToken); w.Code != 401 {
+		t.Errorf("a wrong token with a cookie: %d", w.Code)
+	}
+	if w := do("POST", "/session", right, "Content-Type", "text/plain"); w.Code != 415 {
+		t.Errorf("a form: %d", w.Code)
+	}
+	if w := do("POST", "/session", right, "Sec-Fetch-Site", "cross-site"); w.Code != 403 {
+		t.Errorf("another site: %d", w.Code)
+	}
+	cookie := do("POST", "/session", right).Result().Cookies()[0]
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode {
+		t.Errorf("scripts or other sites have the cookie: %v", cookie)
+	}
+	w := do("GET", "/api/v1/whoami", "", "Cookie", cookie.Name+"="+cookie.Value)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `"read_only":true`) {
+		t.Errorf("with the cookie: %d %s", w.Code, w.Body)
+	}
+	if gone := do("DELETE", "/session", "").Result().Cookies(); len(gone) != 1 || gone[0].MaxAge != -1 {
+		t.Errorf("sign out: %v", gone)
+	}
+}

@@ -1,0 +1,78 @@
+// The bed of the tests: the real binary, data made through its API, and a real browser.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+export const browserPath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => p && existsSync(p));
+
+/** Starts the program on a database; url is that of the API, and token a credential that may do everything. */
+export async function serve(database, { args = [] } = {}) {
+  const dir = mkdtempSync(join(tmpdir(), "holdfast-e2e-"));
+  const program = process.env.HOLDFAST_BINARY ?? build(dir);
+  const token = "e2e-token-of-more-than-twenty-letters";
+  const child = spawn(program, ["server", "--listen", "127.0.0.1:0", "--database", database ?? join(dir, "e2e.db"), ...args], {
+    cwd: dir, env: { ...process.env, HOLDFAST_TOKEN: token }, stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  const url = await new Promise((found, failed) => {
+    const timer = setTimeout(() => failed(new Error("the server does not start: " + said)), 30_000);
+    child.stderr.on("data", (data) => {
+      said += data;
+      const at = /Serving the API on (http:\S+?)\.?\s/.exec(said);
+      if (at) {
+        clearTimeout(timer);
+        found(at[1]);
+      }
+    });
+    child.on("exit", (code) => failed(new Error(`the server has ended with ${code}: ${said}`)));
+  });
+  return {
+    url, token,
+    log: () => said,
+    stop: async () => {
+      child.removeAllListeners("exit");
+      const ended = new Promise((end) => child.on("exit", end));
+      child.kill("SIGTERM");
+      await ended;
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function build(dir) {
+  const to = join(dir, "holdfast");
+  const made = spawnSync("go", ["build", "-o", to, "./cmd/holdfast"], { cwd: new URL("../..", import.meta.url).pathname, encoding: "utf8" });
+  if (made.status !== 0) throw new Error("go build: " + made.stderr);
+  return to;
+}
+
+export const launch = () =>
+  chromium.launch({ executablePath: browserPath, args: [...(process.getuid?.() === 0 ? ["--no-sandbox"] : []), "--disable-dev-shm-usage"] });
+
+/** A page that is signed in, and that keeps what went wrong in it. */
+export async function open(browser, server, { width = 1280, height = 900, dark = false, token = server.token } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce", baseURL: server.url });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("pageerror", (e) => wrong.push(String(e)));
+  page.on("console", (m) => m.type() === "error" && !/status of (401|404|409|412|422|428)/.test(m.text()) && wrong.push(m.text()));
+  if (token) await page.goto("/?token=" + token);
+  return { page, wrong, close: () => context.close() };
+}
+
+/** Waits until a page shows what it is about, and reads no more. */
+export async function settled(page) {
+  await page.waitForSelector("main h1, main .trouble, .sign-in h1");
+  await page.waitForFunction(() => !document.querySelector(".skeleton"));
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+/** Where pictures go; "": none are kept. */
+export const pictures = process.env.HOLDFAST_PICTURES ?? "";
+export async function picture(page, name) {
+  if (!pictures) return;
+  mkdirSync(pictures, { recursive: true });
+  await page.screenshot({ path: join(pictures, name + ".png"), fullPage: true });
+}

@@ -1,0 +1,112 @@
+// Data of the API for components: read once for all who show it, and read again when something has
+// happened, at most four times a second.
+import { signal, type Signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { Failure, request, urlOf, type Params } from "./http";
+import { changes } from "./live";
+import { namespace, trouble } from "../state/session";
+
+export interface Data<T> {
+  value?: T;
+  etag: string;
+  error?: Failure;
+  loading: boolean;
+}
+
+/** When to read again: at changes of jobs, each so many seconds, or only when told to. */
+export type Refresh = "live" | "slow" | "never";
+
+/** At least this long from one read to the next, in milliseconds, and while nothing is known to change. */
+const gap = { live: 250, slow: 4000, never: Infinity };
+const idle = { live: 15_000, slow: 10_000, never: Infinity };
+
+export class Source<T> {
+  readonly data: Signal<Data<T>> = signal({ etag: "", loading: true });
+  private abort?: AbortController;
+  private timer?: ReturnType<typeof setTimeout>;
+  private readAt = 0;
+  private took = 0;
+  private ended = false;
+  private busy = false;
+  private dirty = false; // something has changed since the read that is under way began
+
+  constructor(
+    private readonly url: () => string,
+    private readonly refresh: Refresh,
+  ) {}
+
+  /** Reads until the returned function is called. */
+  start(): () => void {
+    this.ended = false;
+    void this.read();
+    let first = true;
+    const off = changes.subscribe(() => {
+      if (!first) this.due();
+      first = false;
+    });
+    return () => {
+      this.ended = true;
+      off();
+      clearTimeout(this.timer);
+      this.abort?.abort();
+    };
+  }
+
+  /** Something has changed: reads again, not too soon after the last time. A server that is slow is asked less often. */
+  private due(): void {
+    if (this.ended || this.refresh === "never") return;
+    if (this.busy || document.hidden || paused.value || selecting.value) {
+      this.dirty = true;
+      return;
+    }
+    const left = this.readAt + Math.max(gap[this.refresh], 4 * this.took) - Date.now();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.read(), Math.max(0, left));
+  }
+
+  async read(): Promise<void> {
+    this.abort?.abort();
+    clearTimeout(this.timer);
+    const abort = (this.abort = new AbortController());
+    const began = Date.now();
+    this.busy = true;
+    this.dirty = false;
+    try {
+      const { body, etag } = await request<T>("GET", this.url(), undefined, { signal: abort.signal });
+      if (abort.signal.aborted) return;
+      this.data.value = { value: body, etag, loading: false };
+    } catch (error) {
+      if (abort.signal.aborted) return;
+      const failure = error instanceof Failure ? error : new Failure(0, "unknown", String(error));
+      if (failure.status === 401) trouble.value = "sign in";
+      this.data.value = { ...this.data.value, error: failure, loading: false };
+    }
+    this.busy = false;
+    this.readAt = Date.now();
+    this.took = this.readAt - began;
+    if (this.ended || this.refresh === "never") return;
+    if (this.dirty) this.due();
+    else this.timer = setTimeout(() => this.due(), idle[this.refresh]);
+  }
+}
+
+/** While true nothing is read again by itself: a person selects rows, or has said so. */
+export const paused = signal(false);
+export const selecting = signal(false);
+
+/** Reads a path of the API while the component is shown. null: nothing is read. */
+export function useData<T>(path: string | null, params: Params = {}, refresh: Refresh = "live"): Data<T> & { reload: () => void } {
+  const all = { namespace: namespace.value, ...params };
+  const known = Object.fromEntries(Object.entries(all).filter(([, value]) => typeof value !== "function"));
+  const key = path === null ? "" : urlOf(path, known as Params);
+  const source = useMemo(() => new Source<T>(() => urlOf(path ?? "", all), refresh), [key, refresh]);
+  useEffect(() => (key ? source.start() : undefined), [source]);
+  return { ...source.data.value, reload: () => void source.read() };
+}
+
+/** Calls the API to change something, and has what is shown read again. */
+export async function change<T>(method: string, path: string, body: unknown = {}, o: { params?: Params; etag?: string } = {}): Promise<T> {
+  const { body: answer } = await request<T>(method, urlOf(path, { namespace: namespace.value, ...o.params }), body, { etag: o.etag });
+  changes.value++;
+  return answer;
+}

@@ -1,0 +1,110 @@
+// The dashboard: a page for each path.
+import { effect } from "@preact/signals";
+import { Component, render, type ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { paused } from "./api/data";
+import { watch } from "./api/live";
+import { Audit } from "./pages/audit";
+import { Dead, DeadPage } from "./pages/dead";
+import { JobPage } from "./pages/job";
+import { Jobs } from "./pages/jobs";
+import { Keys } from "./pages/keys";
+import { LimitPage, Limits } from "./pages/limits";
+import { NodePage, Nodes } from "./pages/nodes";
+import { OperationPage, Operations } from "./pages/operations";
+import { Overview } from "./pages/overview";
+import { QueuePage, Queues } from "./pages/queues";
+import { NewSchedule, SchedulePage, Schedules } from "./pages/schedules";
+import { Settings } from "./pages/settings";
+import { listenToKeys } from "./shell/keys";
+import { Palette } from "./shell/palette";
+import { Shell } from "./shell/shell";
+import { SignIn } from "./shell/signin";
+import { tick } from "./state/clock";
+import { dress, look } from "./state/look";
+import { href, listen, path, place } from "./state/route";
+import { caller, identify, trouble } from "./state/session";
+import { Dialog } from "./ui/action";
+import { Empty, Page } from "./ui/basics";
+import { Toasts } from "./ui/toast";
+
+function pageOf(path: string): ComponentChildren {
+  const [first = "", second, ...rest] = path.slice(1).split("/").map(decodeURIComponent);
+  if (rest.length === 0 && second !== undefined) {
+    switch (first) {
+      case "jobs": return <JobPage key={second} id={second} />;
+      case "queues": return <QueuePage key={second} name={second} />;
+      case "schedules": return second === "new" ? <NewSchedule /> : <SchedulePage key={second} name={second} />;
+      case "limits": return <LimitPage key={second} name={second} />;
+      case "nodes": return <NodePage key={second} id={second} />;
+      case "dead": return <DeadPage key={second} fingerprint={second} />;
+      case "operations": return <OperationPage key={second} id={second} />;
+    }
+  }
+  if (second === undefined) {
+    switch (first) {
+      case "": return <Overview />;
+      case "jobs": return <Jobs />;
+      case "queues": return <Queues />;
+      case "schedules": return <Schedules />;
+      case "limits": return <Limits />;
+      case "nodes": return <Nodes />;
+      case "dead": return <Dead />;
+      case "operations": return <Operations />;
+      case "audit": return <Audit />;
+      case "keys": return <Keys />;
+      case "settings": return <Settings />;
+    }
+  }
+  return <Page title="There is no such page"><Empty title={path}><a href={href("/")}>Go to the overview</a></Empty></Page>;
+}
+
+/** A page that fails says so, and leaves the rest to be used. */
+class Fence extends Component<{ children: ComponentChildren }, { error: Error | null }> {
+  override state = { error: null as Error | null };
+  static override getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+  override render() {
+    if (!this.state.error) return this.props.children;
+    return <div class="trouble" role="alert"><strong>The page has failed</strong><p>{this.state.error.message}</p><button onClick={() => location.reload()}>Load it anew</button></div>;
+  }
+}
+
+function App() {
+  const c = caller.value;
+  const at = path.value;
+  useEffect(() => {
+    document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+  }, [at]);
+  if (!c) return <>{trouble.value ? <SignIn /> : null}<Toasts /></>;
+  return (
+    <>
+      <Shell><Fence key={at}>{pageOf(at)}</Fence></Shell>
+      <Dialog />
+      <Palette />
+      <Toasts />
+    </>
+  );
+}
+
+const names: Record<string, string> = { "": "Overview", dead: "Dead letters", keys: "API keys" };
+
+listen();
+dress();
+tick();
+listenToKeys();
+effect(() => {
+  const [first = "", second] = path.value.slice(1).split("/");
+  const name = names[first] ?? first.charAt(0).toUpperCase() + first.slice(1);
+  document.title = `${second ? decodeURIComponent(second) + " · " : ""}${name} · ${look.title}`;
+});
+let namespace: string | null | undefined;
+effect(() => {
+  const now = place.value.query.get("namespace");
+  if (now === namespace) return;
+  namespace = now;
+  void identify();
+});
+watch(() => paused.value);
+render(<App />, document.getElementById("app") as HTMLElement);

@@ -1,0 +1,175 @@
+// The jobs that a query selects, and what can be done with them.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { change, useData } from "../api/data";
+import { queryOf } from "../api/http";
+import type { Job, OperationStarted, PageKind, PageQueue } from "../api/schema";
+import { go, href, param, set } from "../state/route";
+import { may, namespace } from "../state/session";
+import { Action, ask } from "../ui/action";
+import { CopyAs, Empty, JobLink, Page, QueueLink, State, Time } from "../ui/basics";
+import { duration, number } from "../ui/format";
+import { List, type Column } from "../ui/table";
+import { enqueue } from "./enqueue";
+import { completions, conditions, states } from "./query";
+
+/** The time of a job that matters in its state. */
+export function Moment({ job: j }: { job: Job }) {
+  switch (j.state) {
+    case "running": return <>started <Time at={j.started_at ?? j.claimed_at} /></>;
+    case "scheduled": case "retryable": return <>due <Time at={j.run_at} /></>;
+    case "available": return <>due since <Time at={j.run_at} /></>;
+    case "waiting": return j.wait?.until ? <>until <Time at={j.wait.until} /></> : <>since <Time at={j.wait?.since ?? j.created_at} /></>;
+    default: return <>ended <Time at={j.finished_at} /></>;
+  }
+}
+
+export function tookOf(j: Job): string {
+  if (!j.started_at || !j.finished_at) return "–";
+  return duration(Date.parse(j.finished_at) - Date.parse(j.started_at));
+}
+
+export const columns: Column<Job>[] = [
+  { name: "Kind", cell: (j) => <JobLink id={j.id}>{j.kind}</JobLink> },
+  { name: "ID", wide: true, cell: (j) => <JobLink id={j.id} /> },
+  { name: "State", cell: (j) => <State state={j.state} text={j.pause_requested || j.wait?.held ? j.state + " (held)" : undefined} /> },
+  { name: "Queue", cell: (j) => <QueueLink name={j.queue} /> },
+  { name: "Attempt", num: true, cell: (j) => `${j.attempt}${j.max_attempts ? "/" + j.max_attempts : ""}` },
+  { name: "Time", cell: (j) => <span class="whole"><Moment job={j} /></span> },
+  { name: "Ran", num: true, wide: true, cell: tookOf },
+  { name: "Tags", wide: true, cell: (j) => j.tags?.map((t) => <span key={t} class="tag">{t}</span>) },
+  { name: "Error", wide: true, cell: (j) => <span class="clip" title={j.error ?? ""}>{j.error}</span> },
+];
+
+/** The filter of the place: the query, and a state of its own, which the tabs set. */
+const filter = () => ({ q: param("q"), state: param("state"), sort: param("sort") });
+
+export function Jobs() {
+  const f = filter();
+  const parts = [f.state && `--state ${f.state}`, f.q && `--query '${f.q.replace(/'/g, `'\\''`)}'`].filter(Boolean).join(" ");
+  return (
+    <Page title="Jobs" actions={
+      <>
+        {may("jobs:write") && <Action ask={enqueue()}>Enqueue a job</Action>}
+        <CopyAs of={{
+          "command": `holdfast job list ${parts}`.trim(),
+          curl: `curl -H "Authorization: Bearer $HOLDFAST_TOKEN" '${new URL("api/v1/jobs" + queryOf({ namespace: namespace.value, ...f }), document.baseURI).href}'`,
+        }} />
+      </>
+    }>
+      <Tabs />
+      <Query />
+      <List<Job> caption="Jobs" path="/jobs" params={f} columns={columns} id={(j) => j.id} size={Number(param("size")) || 50}
+        select={may("jobs:write") ? (ids, clear) => <Bulk ids={ids} clear={clear} /> : undefined}
+        empty={f.q || f.state ? (
+          <Empty title="No job is as asked"><button onClick={() => set({ q: "", state: "", cursor: "" })}>Show all jobs</button></Empty>
+        ) : (
+          <Empty title="There are no jobs yet" command={`holdfast job enqueue exec '{"command":["echo","hello"]}'`}>Enqueue the first one:</Empty>
+        )} />
+    </Page>
+  );
+}
+
+/** The states, with counts of those that are not over: what is over is not counted, however much that is. */
+function Tabs() {
+  const queues = useData<PageQueue>(may("queues:read") ? "/queues" : null, { limit: 200 });
+  const state = param("state");
+  const counts: Record<string, { n: number; exact: boolean }> = {};
+  for (const q of queues.value?.items ?? []) {
+    for (const [name, c] of Object.entries(q.counts)) {
+      const sum = (counts[name] ??= { n: 0, exact: true });
+      sum.n += c.jobs;
+      sum.exact &&= c.exact;
+    }
+  }
+  const tab = (name: string) => {
+    const c = counts[name];
+    return (
+      <a key={name} href={href("/jobs", { q: param("q"), state: name, sort: ["completed", "failed", "cancelled"].includes(name) ? "finished" : "" })} aria-current={state === name ? "page" : undefined}>
+        {name || "all"} {c && c.n > 0 && <span class="num faint">{number(c.n)}{c.exact ? "" : "+"}</span>}
+      </a>
+    );
+  };
+  return <nav class="tabs" aria-label="States">{["", ...states].map(tab)}</nav>;
+}
+
+function Query() {
+  const q = param("q");
+  const [text, setText] = useState(q);
+  const input = useRef<HTMLInputElement>(null);
+  const queues = useData<PageQueue>(may("queues:read") ? "/queues" : null, { limit: 200 }, "never");
+  const kinds = useData<PageKind>(may("queues:read") ? "/kinds" : null, { limit: 200 }, "never");
+  useEffect(() => setText(q), [q]);
+  const known = { queue: queues.value?.items.map((i) => i.name) ?? [], kind: kinds.value?.items.map((i) => i.name) ?? [] };
+  const list = completions(text, known);
+  return (
+    <>
+      <form class="query" role="search" onSubmit={(e) => { e.preventDefault(); set({ q: text.trim(), cursor: "" }); }}>
+        <input ref={input} id="query" type="search" value={text} list="query-words" placeholder="kind:mail queue:letters tag:urgent since:24h   ( / )" aria-label="Query"
+          spellcheck={false} autocomplete="off" onInput={(e) => setText(e.currentTarget.value)} />
+        <datalist id="query-words">{list.map((one) => <option key={one} value={one} />)}</datalist>
+        <button type="submit">Search</button>
+        <label>
+          <span class="hidden">Order</span>
+          <select value={param("sort")} onChange={(e) => set({ sort: e.currentTarget.value, cursor: "" })}>
+            {[["", "newest first"], ["oldest", "oldest first"], ["run_at", "due first"], ["finished", "ended last"]].map(([v, n]) => <option key={v} value={v}>{n}</option>)}
+          </select>
+        </label>
+      </form>
+      {q && (
+        <p class="conditions">
+          {conditions(q).map((c) => (
+            <button key={c} class="tag" title="Remove this condition" onClick={() => set({ q: conditions(q).filter((one) => one !== c).join(" "), cursor: "" })}>{c} ×</button>
+          ))}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** How many jobs are changed without being typed. */
+const many = 100;
+
+const verbs: { action: string; name: string; danger?: boolean }[] = [
+  { action: "retry", name: "Retry" }, { action: "cancel", name: "Cancel", danger: true }, { action: "pause", name: "Pause" },
+  { action: "resume", name: "Resume" }, { action: "move", name: "Move" }, { action: "delete", name: "Delete", danger: true },
+];
+
+/** What is done with selected jobs, or with all that the query selects: as an operation, which is counted first. */
+function Bulk({ ids, clear }: { ids: string[]; clear: () => void }) {
+  const f = filter();
+  const isFiltered = !!(f.q || f.state);
+  const start = async (verb: (typeof verbs)[number], all: boolean) => {
+    const what = all ? { filter: { q: f.q, ...(f.state ? { state: [f.state] } : {}) }, all: !isFiltered } : { ids };
+    const found = all ? (await change<OperationStarted>("POST", "/operations", { action: verb.action, ...what, ...(verb.action === "move" ? { queue: "default" } : {}), dry_run: true })).found : null;
+    const n = found?.count ?? ids.length;
+    const total = number(n) + (found?.more ? "+" : "");
+    ask({
+      title: `${verb.name} ${total} ${n === 1 ? "job" : "jobs"}`,
+      text: all ? "These are all that the query selects. Jobs that cannot be changed so are left as they are." : "These are the selected jobs.",
+      yes: verb.name, danger: verb.danger, typed: n > many ? String(n) : undefined,
+      fields: [
+        ...(verb.action === "move" ? [{ name: "queue", label: "To the queue", required: true }] : []),
+        { name: "reason", label: "Reason, which is recorded" },
+      ],
+      run: async (v) => {
+        const done = await change<OperationStarted>("POST", "/operations", { action: verb.action, ...what, reason: v.reason || undefined, queue: v.queue || undefined });
+        clear();
+        if (done.operation) go(href("/operations/" + done.operation.id));
+        return `The operation has begun: ${verb.name.toLowerCase()} ${total} jobs`;
+      },
+    });
+  };
+  const [all, setAll] = useState(false);
+  useEffect(() => { if (ids.length > 0) setAll(false); }, [ids.length]);
+  if (!may("operations:write")) return null;
+  return (
+    <div class="bulk" role="toolbar" aria-label="Change many jobs">
+      <span aria-live="polite">{ids.length > 0 ? `${ids.length} selected; updates are paused` : ""}</span>
+      <label class="check"><input type="checkbox" checked={all && ids.length === 0} disabled={ids.length > 0} onChange={(e) => setAll(e.currentTarget.checked)} /> All that the query selects</label>
+      {verbs.map((v) => (
+        <Action key={v.action} danger={v.danger} disabled={ids.length === 0 && !all} prepare={() => start(v, ids.length === 0)}>{v.name}</Action>
+      ))}
+      {ids.length > 0 && <button class="quiet" onClick={clear}>Clear</button>}
+    </div>
+  );
+}

@@ -1,0 +1,143 @@
+// The page that is kept open: whether all is well, and what needs a person.
+import { useData } from "../api/data";
+import type { DeadGroups, PageJob, PageNode, PageQueue, PageSchedule, Queue } from "../api/schema";
+import { now } from "../state/clock";
+import { href } from "../state/route";
+import { caller, may } from "../state/session";
+import { Card, Command, Empty, JobLink, Page, QueueLink, Skeleton, State, Time } from "../ui/basics";
+import { count, duration, number } from "../ui/format";
+import { Table } from "../ui/table";
+import { Charts, Spans } from "./stats";
+
+/** Sums of the counts of queues, in the states that are not final. */
+export function sums(queues: Queue[]): Record<string, { jobs: number; exact: boolean }> {
+  const all: Record<string, { jobs: number; exact: boolean }> = {};
+  for (const q of queues) {
+    for (const [state, c] of Object.entries(q.counts)) {
+      const sum = (all[state] ??= { jobs: 0, exact: true });
+      sum.jobs += c.jobs;
+      sum.exact &&= c.exact;
+    }
+  }
+  return all;
+}
+
+/** How many milliseconds the oldest due job of a queue waits. */
+export const lag = (q: Queue, at: number) => (q.oldest_due ? Math.max(0, at - Date.parse(q.oldest_due)) : 0);
+
+export interface Attention {
+  text: string;
+  to: string;
+}
+
+/** What needs a person, the worst first. */
+export function attention(o: { queues: Queue[]; nodes: PageNode["items"]; schedules: PageSchedule["items"]; dead: DeadGroups["items"]; at: number }): Attention[] {
+  const all: Attention[] = [];
+  const alive = o.nodes.filter((n) => n.alive);
+  const waiting = o.queues.filter((q) => (q.counts.available?.jobs ?? 0) > 0);
+  if (waiting.length > 0 && !alive.some((n) => n.slots > 0 && n.mode === "running")) all.push({ text: "Jobs are due, and no node runs any", to: "/nodes" });
+  if (alive.length > 0 && !alive.some((n) => n.leader)) all.push({ text: "No node leads: nothing is rescued, scheduled or removed", to: "/nodes" });
+  for (const n of alive) {
+    if (n.silent) all.push({ text: `Node ${n.name} has been silent for ${duration(o.at - Date.parse(n.beat_at ?? ""))}`, to: "/nodes/" + n.id });
+    for (const part of n.unwell ?? []) all.push({ text: `Node ${n.name} is unwell: ${part}`, to: "/nodes/" + n.id });
+  }
+  for (const q of waiting) {
+    const to = "/queues/" + encodeURIComponent(q.name);
+    if (q.paused) all.push({ text: `Queue ${q.name} is paused, and has ${count(q.counts.available)} due jobs`, to });
+    else if (lag(q, o.at) > 60_000) all.push({ text: `The oldest due job of queue ${q.name} has waited for ${duration(lag(q, o.at))}`, to });
+  }
+  for (const s of o.schedules) {
+    if (!s.paused && s.next && o.at - Date.parse(s.next) > 60_000) all.push({ text: `Schedule ${s.name} should have fired`, to: "/schedules/" + encodeURIComponent(s.name) });
+  }
+  const recent = o.dead.filter((g) => g.last_seen && o.at - Date.parse(g.last_seen) < 3_600_000);
+  if (recent.length > 0) all.push({ text: `${recent.length === 1 ? "One kind of failure" : recent.length + " kinds of failures"} in the last hour`, to: "/dead" });
+  return all;
+}
+
+const cards: [string, string][] = [
+  ["running", "Running"], ["available", "Due now"], ["scheduled", "Scheduled"], ["retryable", "To be retried"], ["waiting", "Waiting"],
+];
+
+export function Overview() {
+  const queues = useData<PageQueue>(may("queues:read") ? "/queues" : null, { limit: 200 });
+  const nodes = useData<PageNode>(may("nodes:read") ? "/nodes" : null, { limit: 200, alive: true }, "slow");
+  const schedules = useData<PageSchedule>(may("schedules:read") ? "/schedules" : null, { limit: 200 }, "slow");
+  const dead = useData<DeadGroups>(may("dead:read") ? "/dead" : null, { limit: 20 }, "slow");
+  const failures = useData<PageJob>(may("jobs:read") ? "/jobs" : null, { state: "failed", sort: "finished", limit: 8 });
+  const all = queues.value?.items ?? [];
+  const of = sums(all);
+  const alive = nodes.value?.items.filter((n) => n.alive) ?? [];
+  const known = !!queues.value && (!!nodes.value || !may("nodes:read"));
+  const needs = known ? attention({ queues: all, nodes: nodes.value?.items ?? [], schedules: schedules.value?.items ?? [], dead: dead.value?.items ?? [], at: now.value }) : [];
+  const top = [...all].sort((a, b) => (b.counts.available?.jobs ?? 0) - (a.counts.available?.jobs ?? 0) || a.name.localeCompare(b.name)).slice(0, 10);
+  const oldest = Math.max(0, ...all.map((q) => lag(q, now.value)));
+  return (
+    <Page title="Overview" actions={<Spans />}>
+      <ul class="tiles">
+        {cards.map(([state, name]) => (
+          <li key={state}>
+            <a href={href("/jobs", { state })}>
+              <span>{name}</span>
+              <b class="num">{queues.value ? count(of[state]) : "…"}</b>
+            </a>
+          </li>
+        ))}
+        <li>
+          <a href={href("/dead")}>
+            <span>Kinds of failures</span>
+            <b class="num">{dead.value ? number(dead.value.items.length) + (dead.value.more ? "+" : "") : "…"}</b>
+          </a>
+        </li>
+        <li>
+          <a href={href("/nodes")}>
+            <span>Nodes</span>
+            <b class="num">{nodes.value ? number(alive.length) : "…"}</b>
+          </a>
+        </li>
+      </ul>
+      <section class={needs.length > 0 ? "card attention" : "card well"} aria-label="Needs attention">
+        {needs.length > 0 ? (
+          <>
+            <h2>Needs attention</h2>
+            <ul>{needs.slice(0, 12).map((a) => <li key={a.text}><a href={href(a.to)}>{a.text}</a></li>)}</ul>
+          </>
+        ) : (
+          <p>
+            <State state="ok" text={known ? "Nothing needs you" : "Looking…"} />{" "}
+            <span class="faint">
+              {caller.value?.store} · leader {alive.find((n) => n.leader)?.name ?? "none"} · oldest due job {oldest > 0 ? duration(oldest) : "none"}
+            </span>
+          </p>
+        )}
+      </section>
+      {may("stats:read") && <Charts />}
+      <div class="columns">
+        <Card title="Queues" flush extra={<a href={href("/queues")}>All queues</a>}>
+          {!queues.value ? <Skeleton /> : top.length === 0 ? (
+            <Empty title="No queue has had a job yet" command={`holdfast job enqueue exec '{"command":["echo","hello"]}'`} />
+          ) : (
+            <Table caption="Queues" rows={top} id={(q) => q.name} columns={[
+              { name: "Queue", cell: (q) => <QueueLink name={q.name} /> },
+              { name: "Due", num: true, cell: (q) => count(q.counts.available) },
+              { name: "Running", num: true, cell: (q) => count(q.counts.running) },
+              { name: "Oldest", num: true, cell: (q) => (lag(q, now.value) ? duration(lag(q, now.value)) : "–") },
+              { name: "", cell: (q) => (q.paused ? <State state="paused" /> : null) },
+            ]} />
+          )}
+        </Card>
+        <Card title="Recent failures" flush extra={<a href={href("/jobs", { state: "failed", sort: "finished" })}>All</a>}>
+          {!failures.value ? <Skeleton /> : failures.value.items.length === 0 ? <Empty title="No job has failed" /> : (
+            <Table caption="Recent failures" rows={failures.value.items} id={(j) => j.id} columns={[
+              { name: "When", cell: (j) => <Time at={j.finished_at} /> },
+              { name: "Job", cell: (j) => <JobLink id={j.id}>{j.kind}</JobLink> },
+              { name: "Error", cell: (j) => <span class="clip" title={j.error ?? ""}>{j.error}</span> },
+            ]} />
+          )}
+        </Card>
+      </div>
+      {alive.length === 0 && nodes.value && (
+        <Card title="No node is here"><p>Jobs run on nodes: your own program, or this command for the kinds that are built in.</p><Command text="holdfast worker" /></Card>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,67 @@
+// Keys that do something, unless a person types, or has switched them off.
+import { paused } from "../api/data";
+import { shortcuts, theme } from "../state/prefs";
+import { go, href, path } from "../state/route";
+import { isAsking } from "../ui/action";
+import { palette } from "./palette";
+
+/** Where g and a letter go. */
+export const places: Record<string, [string, string]> = {
+  o: ["/", "Overview"], j: ["/jobs", "Jobs"], q: ["/queues", "Queues"], s: ["/schedules", "Schedules"], l: ["/limits", "Limits"], n: ["/nodes", "Nodes"],
+  d: ["/dead", "Dead letters"], p: ["/operations", "Operations"], a: ["/audit", "Audit"], k: ["/keys", "API keys"], ",": ["/settings", "Settings"],
+};
+
+export const keys: [string, string][] = [
+  ["Ctrl K", "Go to anything"], ["/", "Search jobs"], ["j k", "Next and previous row"], ["Enter", "Open the row"], ["x", "Select the row"], [".", "Pause updates"], ["t", "Light or dark"], ["?", "This list"],
+  ...Object.entries(places).map(([key, [, name]]): [string, string] => ["g " + key, name]),
+];
+
+let row = -1;
+let began = 0; // when g was pressed
+
+function step(by: number): void {
+  const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr")];
+  if (rows.length === 0) return;
+  rows[row]?.classList.remove("current");
+  row = Math.min(rows.length - 1, Math.max(0, row + by));
+  rows[row]?.classList.add("current");
+  rows[row]?.scrollIntoView({ block: "nearest" });
+}
+
+export function listenToKeys(): void {
+  path.subscribe(() => (row = -1));
+  addEventListener("keydown", (e) => {
+    if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
+      e.preventDefault();
+      palette.value = true;
+      return;
+    }
+    const target = e.target as HTMLElement;
+    if (e.ctrlKey || e.metaKey || e.altKey || shortcuts.value === "off" || isAsking() || palette.value) return;
+    if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && (target as HTMLInputElement).type !== "checkbox") return;
+    if (Date.now() - began < 1500) {
+      began = 0;
+      const place = places[e.key];
+      if (place) go(href(place[0]));
+      return;
+    }
+    const rowLink = () => document.querySelectorAll<HTMLElement>("main tbody tr")[row];
+    switch (e.key) {
+      case "g": began = Date.now(); break;
+      case "/":
+        e.preventDefault();
+        if (path.value !== "/jobs") go(href("/jobs"));
+        requestAnimationFrame(() => document.getElementById("query")?.focus());
+        break;
+      case "j": step(1); break;
+      case "k": step(-1); break;
+      case "x": rowLink()?.querySelector<HTMLInputElement>("input[type=checkbox]")?.click(); break;
+      case "Enter": if (target === document.body) rowLink()?.querySelector<HTMLAnchorElement>("a[href]")?.click(); break;
+      case ".": paused.value = !paused.value; break;
+      case "t": theme.value = isDark() ? "light" : "dark"; break;
+      case "?": go(href("/settings")); break;
+    }
+  });
+}
+
+export const isDark = () => theme.value === "dark" || (theme.value === "system" && matchMedia("(prefers-color-scheme: dark)").matches);

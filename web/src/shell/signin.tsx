@@ -1,0 +1,40 @@
+// The page of who is not signed in.
+import { useState } from "preact/hooks";
+import { look } from "../state/look";
+import { identify, signIn, trouble } from "../state/session";
+import { Logo } from "./logo";
+
+export function SignIn() {
+  const [token, setToken] = useState("");
+  const [error, setError] = useState("");
+  if (trouble.value !== "sign in") {
+    return (
+      <main class="sign-in">
+        <h1><Logo /> {look.title}</h1>
+        <div class="trouble" role="alert"><p>{trouble.value}</p><button onClick={() => void identify()}>Try again</button></div>
+      </main>
+    );
+  }
+  const submit = async (e: Event) => {
+    e.preventDefault();
+    try {
+      await signIn(token.trim());
+    } catch (problem) {
+      setError((problem as Error).message);
+    }
+  };
+  return (
+    <main class="sign-in">
+      <h1><Logo /> {look.title}</h1>
+      <form class="card form" onSubmit={(e) => void submit(e)}>
+        <label>
+          Token or API key
+          <input type="password" value={token} required autocomplete="current-password" onInput={(e) => setToken(e.currentTarget.value)} />
+          <small>The token of the server (HOLDFAST_TOKEN), an API key, or a token of your identity provider. <code>holdfast dev</code> prints a link that signs you in.</small>
+        </label>
+        {error && <p class="bad" role="alert">{error}</p>}
+        <button class="solid" type="submit">Sign in</button>
+      </form>
+    </main>
+  );
+}

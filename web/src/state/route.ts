@@ -1,0 +1,63 @@
+// The URL is the state of the page: what is shown, filtered and selected can be reloaded, sent to
+// others, and gone back from.
+import { computed, signal } from "@preact/signals";
+
+export interface Place {
+  path: string; // without the base, and with a slash before it
+  query: URLSearchParams;
+}
+
+/** Takes a URL below the base apart. */
+export function placeOf(url: string, base: string): Place {
+  const u = new URL(url);
+  const root = new URL(base).pathname;
+  const path = u.pathname.startsWith(root) ? u.pathname.slice(root.length - 1) : u.pathname;
+  return { path: path.replace(/(.)\/$/, "$1"), query: u.searchParams };
+}
+
+const here = () => placeOf(location.href, document.baseURI);
+
+export const place = signal<Place>({ path: "/", query: new URLSearchParams() });
+export const path = computed(() => place.value.path);
+
+/** The value of a parameter of the URL; "" if it has none. */
+export function param(name: string): string {
+  return place.value.query.get(name) ?? "";
+}
+
+/** The URL of a place: its path, and parameters, of which the empty ones are left out. The namespace stays. */
+export function href(to: string, params: Record<string, string | undefined> = {}): string {
+  const query = new URLSearchParams();
+  const namespace = param("namespace");
+  if (namespace && !("namespace" in params)) query.set("namespace", namespace);
+  for (const [name, value] of Object.entries(params)) if (value) query.set(name, value);
+  const text = query.toString();
+  return new URL(to.replace(/^\//, "") + (text && "?" + text), document.baseURI).href;
+}
+
+/** Goes to a URL. With replace the one before is not kept. */
+export function go(url: string, replace = false): void {
+  history[replace ? "replaceState" : "pushState"](null, "", url);
+  place.value = here();
+  if (!replace) scrollTo(0, 0);
+}
+
+/** Changes parameters of the place, and goes to it. An empty value removes one. */
+export function set(params: Record<string, string>, replace = false): void {
+  const all = Object.fromEntries(place.value.query);
+  go(href(place.value.path, { ...all, ...params }), replace);
+}
+
+/** Lets links within the page, and the buttons of the browser, go without loading it anew. */
+export function listen(): void {
+  place.value = here();
+  addEventListener("popstate", () => (place.value = here()));
+  addEventListener("click", (event) => {
+    const link = (event.target as Element | null)?.closest?.("a[href]") as HTMLAnchorElement | null;
+    if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
+    if (!link.href.startsWith(document.baseURI) || link.getAttribute("href")?.startsWith("#")) return;
+    event.preventDefault();
+    go(link.href);
+  });
+}

@@ -1,0 +1,183 @@
+// The small parts that all pages are made of.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Failure } from "../api/http";
+import { now } from "../state/clock";
+import { zone } from "../state/prefs";
+import { href } from "../state/route";
+import { relative, shortID, time } from "./format";
+import { toast } from "./toast";
+
+/** A time, as how long ago it is; its title says when that was. */
+export function Time({ at, precise }: { at: string | null | undefined; precise?: boolean }) {
+  if (!at) return <span class="faint">–</span>;
+  const ms = Date.parse(at);
+  const full = time(ms, zone.value === "utc", true);
+  return (
+    <time dateTime={at} title={full}>
+      {precise ? full : relative(ms, now.value)}
+    </time>
+  );
+}
+
+/** How a state looks: a sign and a word, so that nobody needs the colour. */
+const signs: Record<string, string> = {
+  scheduled: "◷", available: "●", running: "▶", retryable: "↻", waiting: "‖", completed: "✓", failed: "✕", cancelled: "⊘",
+  paused: "‖", ok: "✓", quiet: "☾", draining: "⇣", dead: "✕",
+};
+
+export function State({ state, text }: { state: string | null | undefined; text?: string }) {
+  return (
+    <span class={"state " + (state ?? "")}>
+      <span aria-hidden="true">{signs[state ?? ""] ?? "·"}</span> {text ?? state ?? "gone"}
+    </span>
+  );
+}
+
+export function JobLink({ id, children }: { id: string | null | undefined; children?: ComponentChildren }) {
+  if (!id) return <span class="faint">–</span>;
+  return (
+    <a class={children ? "" : "mono id"} href={href("/jobs/" + id)} title={id}>
+      {children ?? shortID(id)}
+    </a>
+  );
+}
+
+export const QueueLink = ({ name }: { name: string | null | undefined }) =>
+  name ? <a href={href("/queues/" + encodeURIComponent(name))}>{name}</a> : <span class="faint">–</span>;
+
+export function Page({ title, actions, children, crumbs }: {
+  title: ComponentChildren;
+  actions?: ComponentChildren;
+  crumbs?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  return (
+    <>
+      <header class="page-head">
+        <div>
+          {crumbs && <p class="crumbs">{crumbs}</p>}
+          <h1 tabIndex={-1}>{title}</h1>
+        </div>
+        <div class="actions">{actions}</div>
+      </header>
+      {children}
+    </>
+  );
+}
+
+export function Card({ title, children, extra, flush }: { title?: ComponentChildren; extra?: ComponentChildren; children: ComponentChildren; flush?: boolean }) {
+  return (
+    <section class={flush ? "card flush" : "card"}>
+      {(title || extra) && (
+        <header>
+          {title && <h2>{title}</h2>}
+          {extra}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** What is known of a thing, as terms and their values; those without one are left out. */
+export function Facts({ of }: { of: [string, ComponentChildren][] }) {
+  return (
+    <dl class="facts">
+      {of
+        .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** What went wrong, and what to do. */
+export function Trouble({ error, retry }: { error: Failure; retry?: () => void }) {
+  const rights = error.status === 403 ? "Ask for a key with this scope, or sign in with another one." : "";
+  return (
+    <div class="trouble" role="alert">
+      <strong>{error.status === 404 ? "It is not there" : "That did not work"}</strong>
+      <p>{error.message} {rights}</p>
+      <p class="faint">
+        {error.code}
+        {error.request && <> · request {error.request}, which the log of the server has, too</>}
+      </p>
+      {retry && <button onClick={retry}>Try again</button>}
+    </div>
+  );
+}
+
+/** What is shown where there is nothing yet: what that means, and the command that changes it. */
+export function Empty({ title, children, command }: { title: string; children?: ComponentChildren; command?: string }) {
+  return (
+    <div class="empty">
+      <p><strong>{title}</strong></p>
+      {children && <p>{children}</p>}
+      {command && <Command text={command} />}
+    </div>
+  );
+}
+
+export const Skeleton = ({ rows = 5 }: { rows?: number }) => (
+  <div class="skeleton" aria-label="Loading">
+    {Array.from({ length: rows }, (_, i) => <div key={i} />)}
+  </div>
+);
+
+/** Puts a text into the clipboard, also where browsers have none for pages without TLS. */
+export async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  toast("Copied");
+}
+
+export function Command({ text }: { text: string }) {
+  return (
+    <div class="command">
+      <code>{text}</code>
+      <button class="quiet" onClick={() => void copy(text)}>Copy</button>
+    </div>
+  );
+}
+
+/** A menu with a thing as the command line, curl and Go have it. */
+export function CopyAs({ of }: { of: Record<string, string> }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="menu" open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>Copy as</summary>
+      <div>
+        {Object.entries(of).map(([name, text]) => (
+          <button key={name} onClick={() => { setOpen(false); void copy(text); }}>{name}</button>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+/** A share of a whole, with its numbers beside it. */
+export function Meter({ value, of, label }: { value: number; of: number; label: string }) {
+  const share = of > 0 ? Math.min(1, value / of) : 0;
+  return (
+    <span class="meter" title={label}>
+      <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+        <rect width="100" height="8" class="rail" />
+        <rect width={share * 100} height="8" class={share >= 1 ? "full" : "fill"} />
+      </svg>
+      <span class="num">{label}</span>
+    </span>
+  );
+}

@@ -1,0 +1,20 @@
+// Payloads: JSON as the server has it. Large ones are cut, and hidden ones say which scope shows them.
+import { copy } from "./basics";
+
+const most = 64 * 1024;
+
+/** Whether the server has left a payload out, since the caller may not see it. */
+export const isHidden = (value: unknown): value is { hidden: string } =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 1 && typeof (value as { hidden?: unknown }).hidden === "string";
+
+export function Payload({ value, name }: { value: unknown; name: string }) {
+  if (value === undefined || value === null) return <p class="faint">There is no {name}.</p>;
+  if (isHidden(value)) return <p class="faint">Hidden: it needs the scope {value.hidden}.</p>;
+  const text = JSON.stringify(value, null, 2);
+  return (
+    <figure class="payload">
+      <pre tabIndex={0} aria-label={name}>{text.length > most ? text.slice(0, most) + "\n…" : text}</pre>
+      <button class="quiet" onClick={() => void copy(text)}>Copy{text.length > most ? ` all ${Math.round(text.length / 1024)} KiB` : ""}</button>
+    </figure>
+  );
+}
