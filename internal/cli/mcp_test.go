@@ -224,22 +224,57 @@ func TestAssistantAndAServer(t *testing.T) {
 	b.end()
 }
 
-// TestAssistantThatSpeaksNonsense: lines that are no requests end nothing but themselves, or the
-// command, with an error that says so; it never hangs.
+// TestAssistantThatSpeaksNonsense: lines that are no requests are answered with errors, and end
+// nothing but themselves.
 func TestAssistantThatSpeaksNonsense(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
-	for _, line := range []string{
-		"hello", "{}", "[]", "null", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"job-list","arguments":[1]}}`,
-		`{"jsonrpc":"1.0","id":1,"method":"x"}`, `{"jsonrpc":"2.0","id":{},"method":"tools/list"}`, strings.Repeat("[", 100_000), "\x00\xff",
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + strings.Repeat("x", 1<<20) + `"}}`,
+	a := assist(t, nil, "--database", s.db)
+	a.begin("2025-06-18")
+	for line, code := range map[string]int{
+		"hello": -32700, "\x00\xff": -32700, strings.Repeat("[", 100_000): -32700, "{}": -32600, "[]": -32600, "null": -32600,
+		`{"jsonrpc":"1.0","id":1,"method":"x"}`: -32600, `{"jsonrpc":"2.0","id":{},"method":"tools/list"}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + strings.Repeat("x", 1<<20) + `"}}`: -32602,
 	} {
-		cmd := exec.Command(binary(t), "mcp", "--database", s.db)
-		cmd.Stdin = strings.NewReader(line + "\n" + line + "\n")
-		out, err := cmd.CombinedOutput()
-		if strings.Contains(string(out), "panic") || strings.Contains(string(out), "goroutine ") {
-			t.Errorf("%.60q: %v, %s", line, err, out)
+		a.say(line)
+		var got answered
+		if !a.lines.Scan() || json.Unmarshal(a.lines.Bytes(), &got) != nil || got.Error == nil || got.Error.Code != code {
+			t.Errorf("%.60q: %s, want the code %d", line, a.lines.Bytes(), code)
 		}
+		a.call("queue-list", `{}`, false, `"items"`)
+	}
+	a.call("job-list", `[1]`, true, "arguments")
+	a.end()
+}
+
+// TestAssistantWhoseInputEnds: a script may give all of its requests at once, and has all answers.
+func TestAssistantWhoseInputEnds(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	var job struct{ ID string }
+	s.decode(s.ok("job", "enqueue", "mail", "-o", "json"), &job)
+	cmd := exec.Command(binary(t), "mcp", "--database", s.db, "--payloads")
+	cmd.Stdin = strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+			`"clientInfo":{"name":"test","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"job-result","arguments":{"id":"` + job.ID + `","wait":"1s"}}}` + "\n" +
+			`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []int
+	for line := range strings.Lines(string(out)) {
+		var got answered
+		if err := json.Unmarshal([]byte(line), &got); err != nil || got.Error != nil {
+			t.Errorf("%v: %.200s", err, line)
+		}
+		if ids = append(ids, got.ID); got.ID == 2 && (len(got.Result.Content) != 1 || !strings.Contains(got.Result.Content[0].Text, job.ID)) {
+			t.Errorf("the job that was waited for: %s", line)
+		}
+	}
+	if want := []int{1, 3, 2}; !cmp.Equal(ids, want) { // the list does not wait for the job
+		t.Errorf("answered were %v, want %v", ids, want)
 	}
 }
 

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -33,8 +32,9 @@ func Command(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Give assistants tools that look after jobs",
-		Long: `Serve the API as tools of the Model Context Protocol, over standard input and output, until that
-ends. A client of the protocol, such as an assistant, starts this command.
+		Long: `Serve the API as tools of the Model Context Protocol, over standard input and output, until the
+input ends and what was asked is answered. A client of the protocol, such as an assistant, starts
+this command.
 
 Without --` + app.FlagAllowWrites + ` the tools change nothing, and without --` + flagPayloads + ` they show no args, results
 and what else jobs carry. With --server the token says what they may do and see, and --` + flagPayloads + `
@@ -102,7 +102,7 @@ func (v *verb) scopes() (scopes []access.Scope) {
 const instructions = "Tools of Holdfast, which runs durable jobs. job-list finds jobs, job-why says why one does not start, " +
 	"go on or end, and queue-list says what waits. Lists have pages: give next_cursor as cursor. Payloads may be left out or hidden."
 
-// serve serves the tools until standard input ends.
+// serve serves the tools until standard input ends, and all requests are answered.
 func (v *verb) serve(ctx context.Context, c *caller) error {
 	found, schemas, err := operations(v.writes)
 	if err != nil {
@@ -118,7 +118,7 @@ func (v *verb) serve(ctx context.Context, c *caller) error {
 	if v.Env.Terminal(v.Env.Stdin) {
 		v.Notef("A client of the Model Context Protocol is to start this command; it reads JSON-RPC from standard input. Ctrl-C ends it.")
 	}
-	err = s.Run(ctx, &mcp.IOTransport{Reader: input{v.Env.Stdin}, Writer: outputTo{v.Env.Stdout}})
+	err = s.Run(ctx, &transport{in: v.Env.Stdin, out: v.Env.Stdout})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -135,15 +135,3 @@ func version() string {
 	}
 	return "unknown"
 }
-
-// input is standard input, which ends by itself.
-type input struct{ io.Reader }
-
-// Close leaves it open.
-func (input) Close() error { return nil }
-
-// outputTo is standard output, which stays open.
-type outputTo struct{ io.Writer }
-
-// Close leaves it open.
-func (outputTo) Close() error { return nil }
