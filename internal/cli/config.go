@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/config"
-	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
@@ -47,8 +45,9 @@ func (a verbs) checkConfigCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check PATH",
 		Short: "Check a file of settings",
-		Long: `Check a file of settings: unknown settings and wrong values, by line. With problems the exit code
-is 1. What only the start of a verb can tell, such as whether an address is in use, is not looked at.`,
+		Long: `Check a file of settings: unknown settings, wrong values, and what a verb refuses together, by line.
+With problems the exit code is 1. Variables count where the file says nothing, and flags do not.
+What only the start of a verb can tell, such as whether an address is in use, is not looked at.`,
 		Example: "  holdfast config check holdfast.toml", Args: arg.Takes(1, 1), Annotations: app.Uses(app.FlagOutput, app.FlagQuiet),
 		RunE: a.Do(func(_ context.Context, _ *cobra.Command, args []string) error {
 			data, err := os.ReadFile(args[0])
@@ -56,7 +55,7 @@ is 1. What only the start of a verb can tell, such as whether an address is in u
 				return err
 			}
 			v := checkedConfig{File: args[0], Problems: []configError{}}
-			for _, wrong := range checkSettings(verbs{app.New(a.Env)}.rootCommand(), string(data)) {
+			for _, wrong := range checkSettings(&a.Env, string(data)) {
 				v.Problems = append(v.Problems, configError{wrong.Line, app.Explain(errors.New(wrong.Text))})
 			}
 			v.OK = len(v.Problems) == 0
@@ -76,33 +75,18 @@ is 1. What only the start of a verb can tell, such as whether an address is in u
 	}
 }
 
-// checkSettings returns what is wrong with a file of settings, by line. The flags of the root's
-// verbs are changed.
-func checkSettings(root *cobra.Command, text string) []*config.Error {
+// checkSettings returns what is wrong with a file of settings, by line.
+func checkSettings(env *app.Env, text string) []*config.Error {
 	f, err := config.Parse(text)
 	if wrong, ok := errors.AsType[*config.Error](err); ok {
 		return []*config.Error{wrong}
 	}
-	found := app.CheckConfig(root, f)
-	for i := range f.Entries {
-		e := &f.Entries[i]
-		for table, cmd := range app.Configured(root) {
-			flag := app.Setting(cmd, e.Key)
-			if flag == nil || e.Table != "" && e.Table != table {
-				continue
-			}
-			err := app.TakeSetting(flag, e, e.Key)
-			if err == nil {
-				if err = nodes.CheckSetting(flag); err != nil {
-					err = fmt.Errorf("%s: %w", e.Key, err)
-				}
-			}
-			if err != nil {
-				found = append(found, &config.Error{Line: e.Line, Text: err.Error()})
-				break // the others say the same
-			}
-		}
+	fresh := func() (*app.App, *cobra.Command) {
+		a := app.New(*env)
+		return a, verbs{a}.rootCommand()
 	}
+	_, root := fresh()
+	found := append(app.CheckConfig(root, f), app.RefusedSettings(fresh, f)...)
 	slices.SortStableFunc(found, func(x, y *config.Error) int { return x.Line - y.Line })
 	return found
 }

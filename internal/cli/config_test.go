@@ -157,3 +157,74 @@ func TestConfigCheck(t *testing.T) {
 	writeText(t, file, "a = [")
 	s.holds(s.run("config", "check", file, "-o", "table").stdout, file+":1: a list has no end")
 }
+
+// TestConfigCheckOfCombinations: what a verb refuses together at its start is told, in the line
+// that is to be changed, and the start says the same.
+func TestConfigCheckOfCombinations(t *testing.T) {
+	t.Parallel()
+	racing.Off(t) // one command after the other
+	s := newShell(t)
+	s.env[app.EnvToken] = "let-me-in-for-this-test-0123456789"
+	file := filepath.Join(s.dir, "holdfast.toml")
+	const oidc = "auth = \"oidc\"\n"
+	for _, c := range []struct {
+		verb, text string
+		line       int
+		says       string
+	}{
+		{"server", "[server]\ntls-cert = \"cert.pem\"", 2, "needs --tls-key"},
+		{"server", "[server]\ntls-key = \"key.pem\"", 2, "needs --tls-cert"},
+		{"server", "tls-key = \"key.pem\"", 1, "needs --tls-cert"}, // it is of one verb
+		{"server", "[server]\nlisten = \"0.0.0.0:8233\"\nauth = \"none\"", 3, "is reached from elsewhere"},
+		{"server", "auth = \"none\"\n[server]\nlisten = \"0.0.0.0:8233\"", 1, "is reached from elsewhere"},
+		{"server", "[server]\nauth = \"none\"\nhost = \"*\"", 2, "any web page"},
+		{"server", "[server]\n" + oidc, 2, "needs --oidc-issuer"},
+		{"server", "[server]\n" + oidc + "oidc-issuer = \"https://id.example.com\"", 2, "needs --oidc-audience"},
+		{"server", "[server]\n" + oidc + "oidc-issuer = \"https://id.example.com\"\noidc-audience = \"a\"", 2, "needs --oidc-role"},
+		{
+			"server", "[server]\n" + oidc + "oidc-issuer = \"http://id.example.com\"\noidc-audience = \"a\"\noidc-role = \"*=viewer\"", 3,
+			"the issuer",
+		},
+		{"server", "[server]\noidc-issuer = \"https://id.example.com\"", 2, "is about an identity provider"},
+		{"server", "[server]\nonly = \"callbacks\"\nread-only = true", 3, "leaves nothing to do"},
+		{"server", "[server]\nonly = \"jobs\"", 2, "is not callbacks"},
+		{"server", "[server]\nrate-burst = 5", 2, "needs --rate-limit"},
+		{"server", "[server]\nlisten = \"none\"", 2, "HOST:PORT"}, // which is for dev
+		{"server", "listen = \"none\"\n[server]\nfeed = true", 1, "HOST:PORT"},
+		{"server", "[server]\npublic-url = \"jobs\"", 2, "is no URL"},
+		{"worker", "[worker]\nbeat = \"10s\"", 2, "less than three times"},
+		{"worker", "beat = \"1m\"\n[worker]\ndead-after = \"2m\"", 3, "less than three times"},
+		{"worker", "[worker]\narchive-stubs = \"8760h\"", 2, "needs --archive"},
+		{"worker", "[worker]\narchive-without-journals = true", 2, "needs --archive"},
+		{"worker", "[worker]\nnamespace = \"a,a\"", 2, "twice"},
+		{"worker", "[worker]\nsubprocess = [\"a=b\", \"a=c\"]", 2, "twice"},
+		{"maintain-node", "[maintain-node]\ncompleted = \"-1h\"", 2, "must be positive"},
+	} {
+		writeText(t, file, c.text)
+		var checked checkedConfig
+		s.decode(s.run("config", "check", file, "-o", "json").stdout, &checked)
+		if len(checked.Problems) != 1 || checked.Problems[0].Line != c.line || !strings.Contains(checked.Problems[0].Text, c.says) {
+			t.Errorf("%q: %+v, want %q in line %d", c.text, checked.Problems, c.says, c.line)
+		}
+		verb := strings.Split(c.verb, "-")
+		s.expect(s.run(append(verb, "--config", file)...), app.ExitUsage, c.says)
+	}
+	for _, text := range []string{
+		"[server]\nonly = \"callbacks\"\nauth = \"none\"\nlisten = \"0.0.0.0:8234\"\nrate-burst = 5", // it needs no --auth
+		"[server]\nlisten = \"0.0.0.0:8233\"\nauth = \"keys\"",
+		"[server]\ntls-cert = \"is-not-there.pem\"\ntls-key = \"is-not-there.pem\"",
+		"listen = \"none\"", // for dev
+		"listen = \"none\"\n[dev]\nslots = 4",
+		"archive-stubs = \"8760h\"\n[worker]\narchive = \"is-not-there\"",
+	} {
+		writeText(t, file, text)
+		if got := s.run("config", "check", file, "-o", "table"); got.code != app.ExitOK {
+			t.Errorf("%q: %s", text, got.stdout)
+		}
+	}
+	writeText(t, file, "[server]\n"+oidc)
+	s.env[nodes.EnvOIDCIssuer], s.env[nodes.EnvOIDCAudience], s.env[nodes.EnvOIDCRole] = "https://id.example.com", "jobs", "ops=admin"
+	s.ok("config", "check", file)
+	s.env[nodes.EnvAuth] = "none" // of which the file says something else
+	s.ok("config", "check", file)
+}

@@ -98,7 +98,10 @@ func TestDeploy(t *testing.T) {
 			t.Errorf("%s: the binary is not static, or its user is root", name)
 		}
 		if name == "holdfast.toml" {
-			for _, wrong := range checkSettings(verbs{&app.App{}}.rootCommand(), text) {
+			env := &app.Env{
+				LookupEnv: func(string) (string, bool) { return "", false }, Terminal: func(any) bool { return false }, Stdin: strings.NewReader(""),
+			}
+			for _, wrong := range checkSettings(env, text) {
 				t.Errorf("%s: %v", name, wrong)
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/config"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
@@ -85,14 +87,15 @@ type App struct {
 	CodecKeys  string // a file; "": none
 	RedactRule string // rules; "": those of redact.Default
 
-	configFile    string            // of --config; "": none
-	variables     map[string]string // that have set a flag, by its name; also places in that file
-	used          *config.Context   // which says where the command goes; nil: none does
-	rules         *redact.Rules     // what is hidden
-	kept          *holdfast.Client  // that is open already, for WithClient; nil: none
-	opts          []holdfast.Option // of the client that the verb opens
-	tokenVariable string            // has the token, in the place of EnvToken; "": none of its own
-	transport     *http.Transport   // to a server that TLSCA vouches for; nil: none was made
+	configFile    string                                   // of --config; "": none
+	rulesOf       map[*cobra.Command]func() []func() error // of those that read settings from a file, see AddConfigFlag
+	variables     map[string]string                        // that have set a flag, by its name; also places in that file
+	used          *config.Context                          // which says where the command goes; nil: none does
+	rules         *redact.Rules                            // what is hidden
+	kept          *holdfast.Client                         // that is open already, for WithClient; nil: none
+	opts          []holdfast.Option                        // of the client that the verb opens
+	tokenVariable string                                   // has the token, in the place of EnvToken; "": none of its own
+	transport     *http.Transport                          // to a server that TLSCA vouches for; nil: none was made
 }
 
 // New returns an App.

@@ -42,9 +42,15 @@ func Configured(root *cobra.Command) map[string]*cobra.Command {
 const configKey = "config"
 
 // AddConfigFlag lets a verb read settings from a file. All of its flags that have a variable are
-// settings, under their own names; so one that is added is a flag, a variable and a setting.
-func (a *App) AddConfigFlag(cmd *cobra.Command) {
+// settings, under their own names; so one that is added is a flag, a variable and a setting. The
+// rules are those by which the verb refuses settings at its start, as arg.SettingsError; they look
+// at these alone.
+func (a *App) AddConfigFlag(cmd *cobra.Command, rules func() []func() error) {
 	cmd.Annotations[configKey] = "yes"
+	if a.rulesOf == nil {
+		a.rulesOf = map[*cobra.Command]func() []func() error{}
+	}
+	a.rulesOf[cmd] = rules
 	cmd.Flags().StringVar(&a.configFile, FlagConfig, "", "read settings from `FILE`, see \"holdfast config\"; flags and variables count more")
 	Variable(cmd.Flags(), FlagConfig, EnvConfig)
 }
@@ -143,10 +149,7 @@ func (a *App) readConfig(cmd *cobra.Command) error {
 	placed := a.Database != "" || a.Server != "" || a.Context != ""
 	var errs []error
 	VisitSettings(cmd, func(flag *pflag.Flag) {
-		e := f.Find(ConfigTable(cmd), flag.Name)
-		if e == nil {
-			e = f.Find("", flag.Name)
-		}
+		e := settingOf(cmd, f, flag.Name)
 		isPlace := flag.Name == FlagDatabase || flag.Name == FlagServer || flag.Name == FlagNamespace && a.Context != ""
 		if e == nil || flag.Changed || a.variables[flag.Name] != "" || placed && isPlace {
 			return

@@ -62,14 +62,14 @@ func (a *App) LogSettings(f *LogFlags) (s LogSettings, err error) {
 	case "error":
 		s.level = slog.LevelError
 	default:
-		return s, arg.Usagef("%s %q: must be debug, info, warn or error", a.NameOf(FlagLogLevel), level)
+		return s, arg.About(arg.Usagef("%s %q: must be debug, info, warn or error", a.NameOf(FlagLogLevel), level), FlagLogLevel)
 	}
 	s.Format = f.format
 	switch s.Format {
 	case LogShort, LogText, LogJSON:
 		return s, nil
 	default:
-		return s, arg.Usagef("%s %q: must be short, text or json", a.NameOf(FlagLogFormat), s.Format)
+		return s, arg.About(arg.Usagef("%s %q: must be short, text or json", a.NameOf(FlagLogFormat), s.Format), FlagLogFormat)
 	}
 }
 

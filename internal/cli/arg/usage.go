@@ -23,6 +23,24 @@ func Usage(err error) error { return &UsageError{err} }
 // Usagef returns a formatted usage error.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
+// SettingsError is a mistake in what flags say together, or in what one of them says.
+type SettingsError struct {
+	Flags []string // by name; the first one is that which is to be changed
+	err   error
+}
+
+func (e *SettingsError) Error() string { return e.err.Error() }
+
+func (e *SettingsError) Unwrap() error { return e.err }
+
+// About says of an error, or nil, of which flags it is.
+func About(err error, flags ...string) error {
+	if err == nil {
+		return nil
+	}
+	return &SettingsError{flags, err}
+}
+
 // InvalidIsUsage turns ErrInvalid of the library into a usage error, where only the command line
 // can have caused it.
 func InvalidIsUsage(err error) error {

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -72,6 +69,7 @@ type apiFlags struct {
 	burst    int
 
 	token  string                        // what is made for dev
+	limit  requestRate                   // of rate and burst
 	cert   *listen.Certificate           // of tlsCert and tlsKey; nil: there is none
 	joined chan struct{}                 // closed once the node has joined
 	ends   []func(context.Context) error // of what mount has begun
@@ -123,20 +121,38 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 	}
 }
 
-// apiOptions are those of the API that listens on an address; nil: there is none.
-func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
+// rules are why the flags of the API, which listens on an address, cannot be.
+func (f *apiFlags) rules(a verbs, address *string) []func() error {
+	rules := []func() error{
+		func() error { return a.readPush(&f.pushFlags) },
+		func() error { return a.checkOrigins(f) },
+	}
+	if f.dev {
+		return rules
+	}
+	return append(rules,
+		func() error { return a.checkPart(f) },
+		func() error { return a.checkCertificate(f) },
+		func() error { return a.readRate(f) },
+		func() error {
+			if f.only != "" {
+				return nil // tokens of callbacks let in
+			}
+			return a.readAuth(&f.authFlags, *address, split(f.hosts))
+		},
+	)
+}
+
+// apiOptions are those of the API, once its rules were kept; api nil: there is none. It reads what
+// is not in flags: the token and the certificate.
+func (a verbs) apiOptions(f *apiFlags) (server.Options, error) {
 	if f == nil {
 		return server.Options{}, nil
 	}
 	f.joined = make(chan struct{})
-	if err := a.readPush(&f.pushFlags); err != nil {
-		return server.Options{}, err
-	}
-	o := server.Options{ReadOnly: f.readOnly, Hosts: split(f.hosts), Origins: split(f.origins)}
-	for _, origin := range o.Origins {
-		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
-			return o, arg.Usagef("%s: %w", a.NameOf(flagOrigin), err)
-		}
+	o := server.Options{
+		ReadOnly: f.readOnly, Hosts: split(f.hosts), Origins: split(f.origins), OnlyCallbacks: f.only != "",
+		RateLimit: f.limit.perSecond, RateBurst: f.limit.burst,
 	}
 	if f.only == "" {
 		if err := a.readDashboard(&f.dashboardFlags, &o); err != nil {
@@ -148,14 +164,16 @@ func (a verbs) apiOptions(f *apiFlags, address string) (server.Options, error) {
 		f.static = []access.Authenticator{access.Token("dev", f.token)}
 		return o, nil
 	}
-	if f.only != "" {
-		return o, a.readOnlyCallbacks(f, &o)
+	return o, errors.Join(a.readCertificate(f), a.readToken(&f.authFlags))
+}
+
+func (a verbs) checkOrigins(f *apiFlags) error {
+	for _, origin := range split(f.origins) {
+		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
+			return arg.About(arg.Usagef("%s: %w", a.NameOf(flagOrigin), err), flagOrigin)
+		}
 	}
-	if slices.Contains(split([]string{f.auth}), authNone) && slices.Contains(o.Hosts, "*") {
-		return o, arg.Usagef("%s none with %s *: any web page could give itself the name of this machine and do everything; "+
-			"name the hosts, or let callers in by a token", a.NameOf(flagAuth), a.NameOf(flagHost))
-	}
-	return o, errors.Join(a.readCertificate(f), a.readRate(f, &o), a.readAuth(&f.authFlags, address))
+	return nil
 }
 
 // partCallbacks is what --only may say.
@@ -165,29 +183,38 @@ const partCallbacks = "callbacks"
 // callbacks, if nothing else is said: tokens are not to be tried as fast as can be.
 const callbackRate = "100/s"
 
-// readOnlyCallbacks sets the options of a server that has only callbacks.
-func (a verbs) readOnlyCallbacks(f *apiFlags, o *server.Options) error {
+// checkPart checks what is said of a server that has only callbacks.
+func (a verbs) checkPart(f *apiFlags) error {
 	switch {
+	case f.only == "":
+		return nil
 	case f.only != partCallbacks:
-		return arg.Usagef("%s %q is not %s", a.NameOf(flagOnly), f.only, partCallbacks)
+		return arg.About(arg.Usagef("%s %q is not %s", a.NameOf(flagOnly), f.only, partCallbacks), flagOnly)
 	case f.readOnly:
-		return arg.Usagef("%s leaves nothing to do for --%s %s", a.NameOf(flagReadOnly), flagOnly, partCallbacks)
-	case f.rate == "":
-		f.rate = callbackRate
+		return arg.About(arg.Usagef("%s leaves nothing to do for %s %s", a.NameOf(flagReadOnly), a.NameOf(flagOnly), partCallbacks),
+			flagReadOnly, flagOnly)
 	}
-	o.OnlyCallbacks = true
-	return errors.Join(a.readCertificate(f), a.readRate(f, o))
+	return nil
+}
+
+// checkCertificate checks that a certificate has its key, and a key its certificate.
+func (a verbs) checkCertificate(f *apiFlags) error {
+	switch {
+	case (f.tlsCert == "") == (f.tlsKey == ""):
+		return nil
+	case f.tlsKey == "":
+		return arg.About(arg.Usagef("%s needs --%s, the file with the key of the certificate", a.NameOf(flagTLSCert), flagTLSKey),
+			flagTLSCert, flagTLSKey)
+	default:
+		return arg.About(arg.Usagef("%s needs --%s, the file with the certificate", a.NameOf(flagTLSKey), flagTLSCert),
+			flagTLSKey, flagTLSCert)
+	}
 }
 
 // readCertificate reads the certificate that the flags name, if they do.
 func (a verbs) readCertificate(f *apiFlags) (err error) {
-	switch {
-	case f.tlsCert == "" && f.tlsKey == "":
+	if f.tlsCert == "" {
 		return nil
-	case f.tlsKey == "":
-		return arg.Usagef("%s needs --%s, the file with the key of the certificate", a.NameOf(flagTLSCert), flagTLSKey)
-	case f.tlsCert == "":
-		return arg.Usagef("%s needs --%s, the file with the certificate", a.NameOf(flagTLSKey), flagTLSCert)
 	}
 	if f.cert, err = listen.ReadCertificate(f.tlsCert, f.tlsKey); err != nil {
 		return arg.Usagef("%s: %w", a.NameOf(flagTLSCert), err)
@@ -196,35 +223,26 @@ func (a verbs) readCertificate(f *apiFlags) (err error) {
 }
 
 // readRate reads the limit on the requests of each caller.
-func (a verbs) readRate(f *apiFlags, o *server.Options) error {
+func (a verbs) readRate(f *apiFlags) error {
+	text := f.rate
 	switch {
-	case f.rate == "" && f.burst != 0:
-		return arg.Usagef("%s needs --%s", a.NameOf(flagBurst), flagRate)
-	case f.rate == "":
+	case text == "" && f.only != "":
+		text = callbackRate
+	case text == "" && f.burst != 0:
+		return arg.About(arg.Usagef("%s needs --%s", a.NameOf(flagBurst), flagRate), flagBurst, flagRate)
+	case text == "":
 		return nil
-	case f.burst < 0 || f.burst > maxBurst:
-		return arg.Usagef("%s %d must be from 1 to %d", a.NameOf(flagBurst), f.burst, maxBurst)
 	}
-	rate, ok := parseRate(f.rate)
+	if f.burst < 0 || f.burst > maxBurst {
+		return arg.About(arg.Usagef("%s %d must be from 1 to %d", a.NameOf(flagBurst), f.burst, maxBurst), flagBurst)
+	}
+	rate, ok := parseRate(text)
 	if !ok {
-		return arg.Usagef("%s %q must be a number of requests in a time, such as 100/s, 600/m or 5000/h: from one a day to %d/s",
-			a.NameOf(flagRate), f.rate, maxRate)
+		return arg.About(arg.Usagef("%s %q must be a number of requests in a time, such as 100/s, 600/m or 5000/h: from one a day to %d/s",
+			a.NameOf(flagRate), text, maxRate), flagRate)
 	}
-	o.RateLimit, o.RateBurst = rate, f.burst
+	f.limit = requestRate{rate, f.burst}
 	return nil
-}
-
-// isLoopback reports whether an address, HOST:PORT, is reached from this machine alone.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // listenForAPI listens for the API.
@@ -296,8 +314,7 @@ func (a verbs) saysAPI(s *listen.Server, f *apiFlags) {
 }
 
 func (a verbs) serverCommand() *cobra.Command {
-	f := settings{api: &apiFlags{}}
-	var k kept
+	f := settings{api: &apiFlags{}, keeps: &kept{}}
 	cmd := &cobra.Command{
 		Use:   "server",
 		Short: "Serve the API",
@@ -328,16 +345,12 @@ On SIGTERM, SIGHUP or Ctrl-C it lets requests end, and leaves.`,
 			"it is what serves a database"),
 		RunE: a.doServe(&f, func() (*serving, error) {
 			keepSmall()
-			keeps, err := k.option()
-			if err != nil {
-				return nil, err
-			}
+			keeps := f.keeps.option()
 			source, err := a.Source()
 			f.api.nodes = append(f.api.nodes, keeps)
 			return &serving{source: source, opts: []holdfast.Option{maintainOnly, keeps}, register: noHandlers}, err
 		}),
 	}
-	f.addOfNode(a.App, cmd, app.LogText)
-	k.add(cmd)
+	f.addOfNode(a, cmd, app.LogText)
 	return cmd
 }

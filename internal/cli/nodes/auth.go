@@ -3,6 +3,7 @@ package nodes
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 
@@ -59,9 +60,8 @@ type authFlags struct {
 	oidc   oidc.Config
 	groups []string // that have roles
 
-	static       []access.Authenticator // those that need no database
-	withKeys     bool
-	withProvider bool
+	ways   []string               // of auth
+	static []access.Authenticator // those that need no database
 }
 
 func (f *authFlags) add(cmd *cobra.Command) {
@@ -105,41 +105,60 @@ func waysOf(text string) ([]string, error) {
 	return ways, nil
 }
 
-// readAuth reads who gets in.
-func (a verbs) readAuth(f *authFlags, address string) error {
+// readAuth reads who gets in at an address and under the names of hosts. The token is read later.
+func (a verbs) readAuth(f *authFlags, address string, hosts []string) error {
 	ways, err := waysOf(f.auth)
 	if err != nil {
-		return arg.Usagef("%s %q: %w", a.NameOf(flagAuth), f.auth, err)
+		return arg.About(arg.Usagef("%s %q: %w", a.NameOf(flagAuth), f.auth, err), flagAuth)
 	}
+	f.ways = ways
 	if flag := f.saysOfProvider(); flag != "" && !slices.Contains(ways, authOIDC) {
-		return arg.Usagef("%s is about an identity provider, and %s is %s; let callers in by oidc, too",
-			a.NameOf(flag), a.NameOf(flagAuth), f.auth)
+		return arg.About(arg.Usagef("%s is about an identity provider, and %s is %s; let callers in by oidc, too",
+			a.NameOf(flag), a.NameOf(flagAuth), f.auth), flag, flagAuth)
 	}
-	for _, way := range ways {
-		switch way {
-		case authNone:
-			if !isLoopback(address) {
-				return arg.Usagef("%s none lets everybody do everything, and %s %s is reached from elsewhere; use %s token, or listen on 127.0.0.1",
-					a.NameOf(flagAuth), a.NameOf(flagListen), address, a.NameOf(flagAuth))
-			}
-			f.static = append(f.static, access.Anyone("anyone"))
-		case authToken:
-			token, _ := a.Env.LookupEnv(EnvToken)
-			token = strings.TrimSpace(token) // what files have at their end no header carries
-			if len(token) < minToken {
-				return arg.Usagef("set $%s to a random text of at least %d letters, such as that of \"openssl rand -hex 32\"; "+
-					"or use --auth none on a loopback address", EnvToken, minToken)
-			}
-			f.static = append(f.static, access.Token("token", token))
-		case authKeys:
-			f.withKeys = true
-		case authOIDC:
-			if err := a.readProvider(f); err != nil {
-				return err
-			}
-		}
+	switch {
+	case ways[0] != authNone:
+	case slices.Contains(hosts, "*"):
+		return arg.About(arg.Usagef("%s none with %s *: any web page could give itself the name of this machine and do everything; "+
+			"name the hosts, or let callers in by a token", a.NameOf(flagAuth), a.NameOf(flagHost)), flagAuth, flagHost)
+	case !isLoopback(address):
+		return arg.About(arg.Usagef("%s none lets everybody do everything, and %s %s is reached from elsewhere; use %s token, "+
+			"or listen on 127.0.0.1", a.NameOf(flagAuth), a.NameOf(flagListen), address, a.NameOf(flagAuth)), flagAuth, flagListen)
+	}
+	if slices.Contains(ways, authOIDC) {
+		return a.readProvider(f)
 	}
 	return nil
+}
+
+// readToken reads the token of those who get in by one, and makes what needs no database.
+func (a verbs) readToken(f *authFlags) error {
+	switch {
+	case slices.Contains(f.ways, authNone):
+		f.static = append(f.static, access.Anyone("anyone"))
+	case slices.Contains(f.ways, authToken):
+		token, _ := a.Env.LookupEnv(EnvToken)
+		token = strings.TrimSpace(token) // what files have at their end no header carries
+		if len(token) < minToken {
+			return arg.Usagef("set $%s to a random text of at least %d letters, such as that of \"openssl rand -hex 32\"; "+
+				"or use --auth none on a loopback address", EnvToken, minToken)
+		}
+		f.static = append(f.static, access.Token("token", token))
+	}
+	return nil
+}
+
+// isLoopback reports whether an address, HOST:PORT, is reached from this machine alone.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
 }
 
 // saysOfProvider is a flag that says something of an identity provider; "": none does.
@@ -175,27 +194,29 @@ func rulesOf(texts []string) (rules []oidc.Rule, err error) {
 func (a verbs) readProvider(f *authFlags) error {
 	rules, err := rulesOf(f.groups)
 	if err != nil {
-		return arg.Usagef("%s: %w", a.NameOf(flagOIDCRole), err)
+		return arg.About(arg.Usagef("%s: %w", a.NameOf(flagOIDCRole), err), flagOIDCRole)
 	}
 	f.oidc.Roles = rules
+	needs := func(flag, why string) error {
+		return arg.About(arg.Usagef("%s %s needs --%s, %s", a.NameOf(flagAuth), f.auth, flag, why), flagAuth, flag)
+	}
 	switch {
 	case f.oidc.Issuer == "":
-		return arg.Usagef("--%s oidc needs --%s, the URL of the identity provider", flagAuth, flagOIDCIssuer)
+		return needs(flagOIDCIssuer, "the URL of the identity provider")
 	case f.oidc.Audience == "":
-		return arg.Usagef("--%s oidc needs --%s, the name by which the provider knows this server", flagAuth, flagOIDCAudience)
+		return needs(flagOIDCAudience, "the name by which the provider knows this server")
 	case len(f.oidc.Roles) == 0:
-		return arg.Usagef("--%s oidc needs --%s, such as ops=admin: without any, no token lets anyone in", flagAuth, flagOIDCRole)
+		return needs(flagOIDCRole, "such as ops=admin: without any, no token lets anyone in")
 	}
-	f.withProvider = true
 	_, err = oidc.New(f.oidc)
-	return arg.InvalidIsUsage(err)
+	return arg.About(arg.InvalidIsUsage(err), flagOIDCIssuer, flagOIDCKeys, flagOIDCAudience, flagOIDCRole)
 }
 
 // authenticator finds out who makes a request, with the API keys of the database of a client. What
 // must be done in the end is added to ends.
 func (f *apiFlags) authenticator(client *holdfast.Client, log *slog.Logger) (access.Authenticator, error) {
 	ways := f.static
-	if f.withProvider {
+	if slices.Contains(f.ways, authOIDC) {
 		f.oidc.Log = log
 		v, err := oidc.New(f.oidc)
 		if err != nil {
@@ -203,7 +224,7 @@ func (f *apiFlags) authenticator(client *holdfast.Client, log *slog.Logger) (acc
 		}
 		ways = append(ways, v.Authenticate)
 	}
-	if f.withKeys {
+	if slices.Contains(f.ways, authKeys) {
 		keys, end := server.APIKeys(client)
 		ways, f.ends = append([]access.Authenticator{access.Keys(keys)}, ways...), append(f.ends, end)
 	}

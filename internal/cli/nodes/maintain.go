@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,41 +16,8 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/maintain"
-	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
-
-// kept are the flags that say how long finished jobs are kept. What no flag says is kept: this
-// program does not know what the others were told.
-type kept store.Retention
-
-func (k *kept) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.DurationVar(&k.Completed, "completed", 0, "remove completed jobs after this `DURATION`, such as 24h or 30d (default: never)")
-	flags.DurationVar(&k.Failed, "failed", 0, "remove failed jobs after this `DURATION` (default: never)")
-	flags.DurationVar(&k.Cancelled, "cancelled", 0, "remove cancelled jobs after this `DURATION` (default: never)")
-	flags.DurationVar(&k.Audit, "audit", 0, "forget after this `DURATION` what people did (default: never)")
-	for _, flag := range []string{"completed", "failed", "cancelled", "audit"} {
-		app.Variable(flags, flag, "HOLDFAST_"+strings.ToUpper(flag))
-	}
-}
-
-// isEmpty reports whether no flag was given.
-func (k *kept) isEmpty() bool { return *k == kept{Stubs: k.Stubs} }
-
-// option is what the flags say, for Open.
-func (k *kept) option() (holdfast.Option, error) {
-	r := store.Retention(*k)
-	for _, keep := range []*time.Duration{&r.Completed, &r.Failed, &r.Cancelled, &r.Audit} {
-		switch {
-		case *keep < 0:
-			return nil, arg.Usagef("a duration of what is to be removed must be positive, not %v", *keep)
-		case *keep == 0:
-			*keep = -1 // for ever
-		}
-	}
-	return holdfast.WithRetention(r), nil
-}
 
 // round is one of the verbs that do maintenance once.
 type round struct {
@@ -126,10 +94,10 @@ func (a verbs) roundCommand(r round) *cobra.Command {
 		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			k.Stubs = files.stubs
-			keeps, err := k.option()
-			switch {
-			case err != nil:
+			if err := cmp.Or(k.check(a), files.check(a)); err != nil {
 				return err
+			}
+			switch {
 			case budget <= 0:
 				return arg.Usagef("--budget must be more than 0")
 			case r.verb == "retain" && k.isEmpty():
@@ -139,7 +107,7 @@ func (a verbs) roundCommand(r round) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.maintainOnce(ctx, r, budget, append(opts, keeps))
+			return a.maintainOnce(ctx, r, budget, append(opts, k.option()))
 		}),
 	}
 	cmd.Flags().DurationVar(&budget, "budget", r.budget, "stop after this `DURATION`, whatever is left to do")
@@ -221,8 +189,7 @@ var maintainOnly = maintain.Only()
 func noHandlers(*holdfast.Client) error { return nil }
 
 func (a verbs) maintainNodeCommand() *cobra.Command {
-	var f settings
-	var k kept
+	f := settings{keeps: &kept{}}
 	cmd := &cobra.Command{
 		Use:   "node",
 		Short: "Start a node that only maintains",
@@ -236,17 +203,12 @@ On SIGTERM, SIGHUP or Ctrl-C it leaves.`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.OwnPlace(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet))),
 		RunE: a.doServe(&f, func() (*serving, error) {
-			keeps, err := k.option()
-			if err != nil {
-				return nil, err
-			}
 			source, err := a.Source(dsn.NoMigrate())
 			return &serving{
-				source: source, opts: []holdfast.Option{maintainOnly, keeps}, register: noHandlers,
+				source: source, opts: []holdfast.Option{maintainOnly, f.keeps.option()}, register: noHandlers,
 			}, err
 		}),
 	}
-	f.addOfNode(a.App, cmd, app.LogText)
-	k.add(cmd)
+	f.addOfNode(a, cmd, app.LogText)
 	return cmd
 }

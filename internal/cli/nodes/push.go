@@ -67,16 +67,17 @@ func (a verbs) readPush(f *pushFlags) error {
 	for _, text := range split(f.allow) {
 		p, err := parsePrefix(text)
 		if err != nil {
-			return arg.Usagef("%s %q is no address, such as 10.1.2.3, and no network, such as 10.0.0.0/8", a.NameOf(flagPushAllow), text)
+			return arg.About(arg.Usagef("%s %q is no address, such as 10.1.2.3, and no network, such as 10.0.0.0/8",
+				a.NameOf(flagPushAllow), text), flagPushAllow)
 		}
 		f.prefixes = append(f.prefixes, p)
 	}
 	if f.pushSlots < 1 {
-		return arg.Usagef("%s %d is not positive", a.NameOf(flagPushSlots), f.pushSlots)
+		return arg.About(arg.Usagef("%s %d is not positive", a.NameOf(flagPushSlots), f.pushSlots), flagPushSlots)
 	}
 	u, err := url.Parse(f.publicURL)
 	if f.publicURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.User != nil) {
-		return arg.Usagef("%s %q is no URL, such as https://jobs.example.com", a.NameOf(flagPublicURL), f.publicURL)
+		return arg.About(arg.Usagef("%s %q is no URL, such as https://jobs.example.com", a.NameOf(flagPublicURL), f.publicURL), flagPublicURL)
 	}
 	return nil
 }

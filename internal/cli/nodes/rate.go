@@ -23,3 +23,9 @@ func parseRate(text string) (perSecond float64, ok bool) {
 	n /= seconds
 	return n, n >= leastDay && n <= maxRate // no number is not
 }
+
+// requestRate is the limit on the requests of each caller; the zero value: there is none.
+type requestRate struct {
+	perSecond float64
+	burst     int
+}

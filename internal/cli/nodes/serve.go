@@ -18,7 +18,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/systemd"
 	"github.com/holdfastdev/holdfast/server"
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
 const nodeHelp = `
@@ -45,7 +44,7 @@ each job that starts, completes or fails. The database is created if it does not
 			"it serves a database itself, and makes it if need be"),
 		RunE: a.doServe(&f, a.works(&f, true)),
 	}
-	f.add(a.App, cmd, true, app.LogShort)
+	f.add(a, cmd, true, app.LogShort)
 	return cmd
 }
 
@@ -63,7 +62,7 @@ upgraded first.` + nodeHelp,
 		Annotations: app.OwnPlace(app.ManyNamespaces(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet))),
 		RunE:        a.doServe(&f, a.works(&f, false)),
 	}
-	f.add(a.App, cmd, false, app.LogText)
+	f.add(a, cmd, false, app.LogText)
 	return cmd
 }
 
@@ -78,12 +77,6 @@ type serving struct {
 // works is that of the verbs whose nodes run jobs.
 func (a verbs) works(f *settings, hints bool) func() (*serving, error) {
 	return func() (*serving, error) {
-		if a.Database == dsn.Memory {
-			return nil, arg.Usagef("no other process can see a database in memory; name a file")
-		}
-		if err := f.outside.read(a); err != nil {
-			return nil, err
-		}
 		source, err := a.Source()
 		return &serving{source: source, hints: hints, register: func(c *holdfast.Client) error { return register(c, f) }}, err
 	}
@@ -129,7 +122,7 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 			}
 		},
 	}
-	api, err := a.apiOptions(f.api, f.listen)
+	api, err := a.apiOptions(f.api)
 	if err != nil {
 		return err
 	}
@@ -219,9 +212,6 @@ func checkAddress(address string) error {
 }
 
 func (a verbs) listenOn(ctx context.Context, address string) (*listen.Server, error) {
-	if err := checkAddress(address); err != nil {
-		return nil, arg.Usagef("%s %w", a.NameOf(flagListen), err)
-	}
 	s, err := listen.On(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.NameOf(flagListen), err)

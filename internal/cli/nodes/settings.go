@@ -64,11 +64,18 @@ type settings struct {
 	listen      string
 	api         *apiFlags // nil: it does not serve the API
 	archive     archiving
+	works       bool // it runs jobs
 	outside     subprocesses
+	keeps       *kept // nil: the library's defaults count
 	log         app.LogFlags
+
+	name   string            // of nodeName
+	served []holdfast.Option // of queues
 }
 
-func (f *settings) add(a *app.App, cmd *cobra.Command, allowExec bool, format string) {
+// add adds the flags of nodes that run jobs.
+func (f *settings) add(a verbs, cmd *cobra.Command, allowExec bool, format string) {
+	f.works = true
 	f.addOfNode(a, cmd, format)
 	f.outside.add(cmd)
 	flags := cmd.Flags()
@@ -83,7 +90,7 @@ func (f *settings) add(a *app.App, cmd *cobra.Command, allowExec bool, format st
 }
 
 // addOfNode adds the flags that every node has.
-func (f *settings) addOfNode(a *app.App, cmd *cobra.Command, format string) {
+func (f *settings) addOfNode(a verbs, cmd *cobra.Command, format string) {
 	f.slots = 100
 	flags := cmd.Flags()
 	flags.StringVar(&f.nodeName, flagNodeName, defaultNodeName,
@@ -99,7 +106,10 @@ func (f *settings) addOfNode(a *app.App, cmd *cobra.Command, format string) {
 	}
 	f.archive.add(cmd, "keep finished jobs in files in `DIR` before they are removed; give it to all nodes, any of which may lead")
 	f.log.Add(flags, "info", format)
-	a.AddConfigFlag(cmd)
+	if f.keeps != nil {
+		f.keeps.add(cmd)
+	}
+	a.AddConfigFlag(cmd, func() []func() error { return a.rules(f) })
 	for flag, variable := range map[string]string{
 		flagNodeName: EnvNodeName, flagBeat: EnvBeat, flagDeadAfter: EnvDeadAfter, flagStopTimeout: EnvStopTimeout,
 		flagListen: EnvListen, flagArchive: EnvArchive, flagStubs: EnvStubs, flagNoJournals: EnvNoJournals,
@@ -108,33 +118,16 @@ func (f *settings) addOfNode(a *app.App, cmd *cobra.Command, format string) {
 	}
 }
 
-// nodeOptions turns settings into options of the library.
+// nodeOptions checks settings by their rules, and turns them into options of the library. A
+// directory for archives in which no file can be made is refused now, and not when the first job is
+// old enough.
 func (a verbs) nodeOptions(ctx context.Context, f *settings) ([]holdfast.Option, error) {
-	switch {
-	case f.slots < 1:
-		return nil, arg.Usagef("%s %d is not positive", a.NameOf(flagSlots), f.slots)
-	case f.stopTimeout < 0:
-		return nil, arg.Usagef("%s %v is negative", a.NameOf(flagStopTimeout), f.stopTimeout)
-	case f.beat <= 0:
-		return nil, arg.Usagef("%s %v is not positive", a.NameOf(flagBeat), f.beat)
-	case f.deadAfter/3 < f.beat:
-		return nil, arg.Usagef("%s %v is less than three times %s %v", a.NameOf(flagDeadAfter), f.deadAfter, a.NameOf(flagBeat), f.beat)
+	if err := a.check(f); err != nil {
+		return nil, err
 	}
 	opts := []holdfast.Option{
 		holdfast.WithSlots(f.slots), holdfast.WithStopTimeout(f.stopTimeout), holdfast.WithLeases(f.beat, f.deadAfter),
-	}
-	for _, namespace := range a.Namespaces {
-		if err := a.TryOptions(ctx, holdfast.WithNamespace(namespace)); err != nil {
-			return nil, arg.Usagef("%s: %w", a.NameOf(app.FlagNamespace), err)
-		}
-	}
-	name, err := expand(f.nodeName, placeholders())
-	if err == nil {
-		opts = append(opts, holdfast.WithNodeName(name))
-		err = a.TryOptions(ctx, opts...)
-	}
-	if err != nil {
-		return nil, arg.Usagef("%s: %w", a.NameOf(flagNodeName), err)
+		holdfast.WithNodeName(f.name),
 	}
 	kept, err := a.archiveTo(ctx, &f.archive)
 	if err != nil {
@@ -150,15 +143,7 @@ func (a verbs) nodeOptions(ctx context.Context, f *settings) ([]holdfast.Option,
 			f.api.nodes = append(f.api.nodes, holdfast.WithRetention(store.Retention{Stubs: f.archive.stubs}))
 		}
 	}
-	queues, err := queuesOf(f.queues)
-	if err == nil {
-		opts = append(opts, queues...)
-		err = a.TryOptions(ctx, opts...)
-	}
-	if err != nil {
-		return nil, arg.Usagef("%s: %w", a.NameOf(flagQueue), err)
-	}
-	return opts, nil
+	return append(opts, f.served...), nil
 }
 
 // queuesOf parses lists of queues, each NAME or NAME=SLOTS.
@@ -240,17 +225,25 @@ func (f *archiving) add(cmd *cobra.Command, usage string) {
 	flags.BoolVar(&f.noJournals, flagNoJournals, false, "archive jobs without what they remember and were sent")
 }
 
-// archiveTo is the option of --archive, none without it. A directory in which no file can be made
-// is refused now, and not when the first job is old enough.
-func (a verbs) archiveTo(ctx context.Context, f *archiving) ([]holdfast.Option, error) {
+// check is why the flags cannot be.
+func (f *archiving) check(a verbs) error {
+	needs := func(flag string) error {
+		return arg.About(arg.Usagef("%s needs --%s", a.NameOf(flag), flagArchive), flag, flagArchive)
+	}
 	switch {
 	case f.stubs < 0:
-		return nil, arg.Usagef("%s %v is negative", a.NameOf(flagStubs), f.stubs)
+		return arg.About(arg.Usagef("%s %v is negative", a.NameOf(flagStubs), f.stubs), flagStubs)
 	case f.dir == "" && f.stubs > 0:
-		return nil, arg.Usagef("%s needs %s", a.NameOf(flagStubs), a.NameOf(flagArchive))
+		return needs(flagStubs)
 	case f.dir == "" && f.noJournals:
-		return nil, arg.Usagef("%s needs %s", a.NameOf(flagNoJournals), a.NameOf(flagArchive))
-	case f.dir == "":
+		return needs(flagNoJournals)
+	}
+	return nil
+}
+
+// archiveTo is the option of --archive, none without it.
+func (a verbs) archiveTo(ctx context.Context, f *archiving) ([]holdfast.Option, error) {
+	if f.dir == "" {
 		return nil, nil
 	}
 	to := archive.Dir(f.dir)

@@ -55,11 +55,11 @@ func (s *subprocesses) add(cmd *cobra.Command) {
 func (s *subprocesses) read(a verbs) error {
 	for flag, n := range map[string]int{flagRuns: s.runs, flagMemory: s.memory} {
 		if n < 0 {
-			return arg.Usagef("%s %d is negative", a.NameOf(flag), n)
+			return arg.About(arg.Usagef("%s %d is negative", a.NameOf(flag), n), flag)
 		}
 	}
 	if s.count < 1 {
-		return arg.Usagef("%s %d is not positive", a.NameOf(flagCount), s.count)
+		return arg.About(arg.Usagef("%s %d is not positive", a.NameOf(flagCount), s.count), flagCount)
 	}
 	seen := map[string]bool{}
 	for _, text := range s.commands {
@@ -76,7 +76,7 @@ func (s *subprocesses) read(a verbs) error {
 				err = c.Check()
 			}
 			if err != nil {
-				return arg.Usagef("%s: %w", a.NameOf(flagSubprocess), err)
+				return arg.About(arg.Usagef("%s: %w", a.NameOf(flagSubprocess), err), flagSubprocess)
 			}
 			seen[c.Kind] = true
 			s.configs = append(s.configs, c)
