@@ -21,7 +21,7 @@ func onlyCallbacks(mux *http.ServeMux, client *holdfast.Client, c guard.Config) 
 	messages.RegisterCallbacks(api.New(mux, client, c.Log))
 	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" {
-			problem.Write(w, r, problem.New(problem.NotFound, "this server answers callbacks, and nothing else"))
+			guard.Refuse(w, r, problem.New(problem.NotFound, "this server answers callbacks, and nothing else"))
 			return
 		}
 		mux.ServeHTTP(w, r)

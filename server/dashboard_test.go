@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server"
@@ -108,5 +109,41 @@ func TestSession(t *testing.T) {
 	}
 	if gone := do("DELETE", "/session", "").Result().Cookies(); len(gone) != 1 || gone[0].MaxAge != -1 {
 		t.Errorf("sign out: %v", gone)
+	}
+}
+
+// deadlines is a writer that knows until when its connection reads.
+type deadlines struct {
+	*httptest.ResponseRecorder
+
+	read time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.read = t
+	return nil
+}
+
+// TestBodiesThatDoNotCome: the server waits for what is left of a body before it answers, so each
+// answer has a time by which that has to come; a request to get something has none to wait for.
+func TestBodiesThatDoNotCome(t *testing.T) {
+	t.Parallel()
+	handler := withPages(t, server.Options{})
+	do := func(method, path string) *deadlines {
+		r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader("{}"))
+		r.ContentLength = 100
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+operatorsToken)
+		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	for method, path := range map[string]string{"POST": "/api/v1/queues/mail/pause", "PUT": "/session", "DELETE": "/session"} {
+		if w := do(method, path); w.read.IsZero() {
+			t.Errorf("%s %s: %d, and waits for the body for ever", method, path, w.Code)
+		}
+	}
+	if w := do("GET", "/api/v1/jobs"); w.Code != 422 || w.read.IsZero() {
+		t.Errorf("GET with a body: %d, read until %v", w.Code, w.read)
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/internal/guard"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 )
 
@@ -74,8 +76,12 @@ const session = "/session"
 // isSession reports whether a request signs in or out. It needs no credential but the one in it.
 func isSession(r *http.Request) bool { return r.URL.Path == session }
 
-// maxSignIn is how many bytes a request to sign in has at the most.
-const maxSignIn = 64 << 10
+// maxSignIn is how many bytes a request to sign in has at the most, and signInTimeout how long it
+// takes to arrive.
+const (
+	maxSignIn     = 64 << 10
+	signInTimeout = 10 * time.Second
+)
 
 // signIn sets the cookie if the token of the request is a valid credential.
 func signIn(authenticate access.Authenticator) http.HandlerFunc {
@@ -83,9 +89,11 @@ func signIn(authenticate access.Authenticator) http.HandlerFunc {
 		var in struct {
 			Token string `json:"token"`
 		}
+		c := http.NewResponseController(w)
+		_ = c.SetReadDeadline(time.Now().Add(signInTimeout)) // a writer that has none needs none
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSignIn)).Decode(&in)
 		if err != nil || in.Token == "" || strings.ContainsFunc(in.Token, isOutsideOfCookies) {
-			problem.Write(w, r, problem.Invalid("/token", "send {\"token\": …}: an API key, or the token of the server"))
+			guard.Refuse(w, r, problem.Invalid("/token", "send {\"token\": …}: an API key, or the token of the server"))
 			return
 		}
 		try := r.Clone(r.Context())
@@ -109,6 +117,7 @@ func isOutsideOfCookies(c rune) bool {
 }
 
 func signOut(w http.ResponseWriter, r *http.Request) {
+	guard.Leave(w, r)
 	setCookie(w, r, "")
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -209,9 +209,9 @@ func unknownPaths(mux *http.ServeMux, dashboard http.Handler) http.Handler {
 		switch said.status {
 		case http.StatusMethodNotAllowed:
 			w.Header().Set("Allow", said.header.Get("Allow"))
-			problem.Write(w, r, problem.New(problem.MethodNotAllowed, "the path has only "+said.header.Get("Allow")))
+			guard.Refuse(w, r, problem.New(problem.MethodNotAllowed, "the path has only "+said.header.Get("Allow")))
 		default:
-			problem.Write(w, r, problem.New(problem.NotFound, "there is no such path; /openapi.json has all"))
+			guard.Refuse(w, r, problem.New(problem.NotFound, "there is no such path; /openapi.json has all"))
 		}
 	})
 }

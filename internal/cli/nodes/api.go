@@ -126,6 +126,7 @@ func (f *apiFlags) rules(a verbs, address *string) []func() error {
 	rules := []func() error{
 		func() error { return a.readPush(&f.pushFlags) },
 		func() error { return a.checkOrigins(f) },
+		func() error { return a.checkLook(&f.dashboardFlags) },
 	}
 	if f.dev {
 		return rules

@@ -49,25 +49,33 @@ func (f *dashboardFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// readDashboard reads what the flags say.
+// checkLook checks what the dashboard is to look like, but for the picture.
+func (a verbs) checkLook(f *dashboardFlags) error {
+	look := f.look
+	for flag, o := range map[string]web.Options{flagTitle: {Title: look.Title}, flagAccent: {Accent: look.Accent}} {
+		if _, err := web.Handler(o); err != nil {
+			return arg.About(arg.Usagef("%s: %w", a.NameOf(flag), err), flag)
+		}
+	}
+	return nil
+}
+
+// readDashboard reads the picture, and makes the dashboard.
 func (a verbs) readDashboard(f *dashboardFlags, o *server.Options) error {
 	if !f.dashboard {
 		return nil
 	}
+	var err error
 	if f.logo != "" {
-		logo, err := os.ReadFile(f.logo)
-		if err != nil {
-			return arg.Usagef("%s: %w", a.NameOf(flagLogo), err)
+		if f.look.Logo, err = os.ReadFile(f.logo); err != nil {
+			return arg.About(arg.Usagef("%s: %w", a.NameOf(flagLogo), err), flagLogo)
 		}
-		f.look.Logo = logo
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		f.look.Version = info.Main.Version
 	}
-	pages, err := web.Handler(f.look)
-	if err != nil {
-		return arg.Usagef("%w", err)
+	if o.Dashboard, err = web.Handler(f.look); err != nil {
+		return arg.About(arg.Usagef("%s: %w", a.NameOf(flagLogo), err), flagLogo)
 	}
-	o.Dashboard = pages
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/holdfastdev/holdfast/server/internal/guard"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 )
 
@@ -44,7 +45,7 @@ func Keys(next http.Handler) http.Handler {
 		}
 		key := unquoted(said[0])
 		if len(said) > 1 || !isKey(key) {
-			problem.Write(w, r, problem.Invalid("header/"+keyHeader, "a key is 1 to 255 letters of ASCII that can be seen, given once"))
+			guard.Refuse(w, r, problem.Invalid("header/"+keyHeader, "a key is 1 to 255 letters of ASCII that can be seen, given once"))
 			return
 		}
 		k := &requestKey{key: key, path: r.URL.Path, query: r.URL.RawQuery, body: sha256.New(), header: w.Header()}

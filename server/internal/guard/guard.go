@@ -27,6 +27,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"mime"
 	"net"
@@ -114,8 +115,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, r, problem.New(problem.ReadOnly, "this server was started with --read-only; ask one that was not"))
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, g.MaxBody)
-	ctx := context.WithValue(access.With(r.Context(), &p), connectionKey{}, http.NewResponseController(w))
+	body := &arriving{ReadCloser: http.MaxBytesReader(w, r.Body, g.MaxBody), is: r.ContentLength == 0}
+	r.Body = body
+	ctx := context.WithValue(access.With(r.Context(), &p), connectionKey{}, &connection{ResponseController: http.NewResponseController(w), body: body})
 	if !isAnybody {
 		ctx = access.WithCheck(ctx, func() error {
 			_, err := g.Authenticate(r)
@@ -128,11 +130,32 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Refuse answers a request whose body nothing has read. Who sends it slowly, or not at all, is not
 // waited for, as the server would to keep the connection.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	Leave(w, r)
+	problem.Write(w, r, err)
+}
+
+// Leave has the server not wait for the body of a request that nothing reads, before it is
+// answered.
+func Leave(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a writer that has none needs none
 	}
-	problem.Write(w, r, err)
+}
+
+// arriving is the body of a request, which notes when all of it is here.
+type arriving struct {
+	io.ReadCloser
+
+	is bool
+}
+
+func (a *arriving) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if err == io.EOF { //nolint:errorlint // readers return it as it is
+		a.is = true
+	}
+	return n, err
 }
 
 // anybody makes the requests that need no credential.
@@ -163,10 +186,21 @@ func (g *guard) tooMany(p *access.Principal, isAnybody bool, r *http.Request) er
 
 type connectionKey struct{}
 
+// connection is the connection of a request, for its deadlines.
+type connection struct {
+	*http.ResponseController
+
+	body *arriving
+}
+
+// Arrived reports whether all of the body is here. What is not may never come, and the server waits
+// for it before it answers.
+func (c *connection) Arrived() bool { return c.body.is }
+
 // Connection is the connection of a request, for its deadlines; nil: the request did not come
 // through a guard.
-func Connection(ctx context.Context) *http.ResponseController {
-	c, _ := ctx.Value(connectionKey{}).(*http.ResponseController)
+func Connection(ctx context.Context) *connection { //nolint:revive // for its methods alone
+	c, _ := ctx.Value(connectionKey{}).(*connection)
 	return c
 }
 
@@ -190,6 +224,9 @@ func (g *guard) check(r *http.Request) error {
 		return err
 	}
 	if isSafe(r.Method) {
+		if r.ContentLength != 0 {
+			return problem.Invalid("", "a request with "+r.Method+" has no body; send one without")
+		}
 		return nil
 	}
 	if err := g.cross.Check(r); err != nil {
