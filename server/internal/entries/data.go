@@ -1,6 +1,7 @@
 package entries
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func (e *RunEntry) data(at string, kind store.EntryKind, now time.Time) ([]byte,
 		}
 	case store.EntryCallback:
 		var d journal.Callback
-		if err := e.into(at, &d); err != nil {
+		if err := e.exactly(at, &d); err != nil {
 			return nil, err
 		}
 		if err := valid.Name("callback", d.Name); err != nil {
@@ -90,6 +91,20 @@ func (e *RunEntry) into(at string, d any) error {
 		return problem.Invalid(at, "it is missing, or no object")
 	}
 	if err := json.Unmarshal(e.Data, d); err != nil {
+		return problem.Invalid(at, fmt.Sprintf("it does not fit an entry of the kind %s: %v", e.Kind, err))
+	}
+	return nil
+}
+
+// exactly reads the data as an object of which each field is known. A rule whose name is misspelt
+// would decide nothing, and a callback without rules is completed by whatever is posted.
+func (e *RunEntry) exactly(at string, d any) error {
+	if err := e.into(at, d); err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(e.Data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(d); err != nil {
 		return problem.Invalid(at, fmt.Sprintf("it does not fit an entry of the kind %s: %v", e.Kind, err))
 	}
 	return nil

@@ -217,8 +217,10 @@ func TestRulesOfCallbacks(t *testing.T) {
 				s.Errorf("%v are refused at %s", rules, at)
 			}
 		}
-		s.Refused(422, "invalid", post, run(r.job, "journal"), job{"after": 0, "entries": []job{callback("payload")}})
-		made := r.appends(s, false, callback(job{"on_complete": "payload.paid", "transform": "payload.id", "unknown": 1}))
+		for _, rules := range []any{"payload", job{"on_complete": "payload.paid", "onfail": "payload.refused"}} {
+			s.Refused(422, "invalid", post, run(r.job, "journal"), job{"after": 0, "entries": []job{callback(rules)}})
+		}
+		made := r.appends(s, false, callback(job{"on_complete": "payload.paid", "transform": "payload.id"}))
 		data, _ := made[0]["data"].(job)
 		kept, _ := data["rules"].(job)
 		if len(kept) != 2 || kept["on_complete"] != "payload.paid" || kept["transform"] != "payload.id" {
