@@ -95,15 +95,21 @@ func alias(r huma.Registry) {
 
 // readFailuresAreTheClients lets a body that cannot be read, such as one in bad chunks, be a bad
 // request. huma calls it a failure of the server, as nothing else of ours, since operations answer
-// with problems; it can be told for the process alone, in which there may be other operations.
+// with problems; it can be told for the process alone, in which there may be other operations. One
+// that does not arrive in time has the status of its code, which huma does not know.
 var readFailuresAreTheClients = sync.OnceFunc(func() {
 	of := huma.NewErrorWithContext
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, text string, errs ...error) huma.StatusError {
-		if status != http.StatusInternalServerError || ctx == nil {
+		if ctx == nil || ctx.Operation() == nil || ctx.Operation().Extensions[scopeKey] == nil {
 			return of(ctx, status, text, errs...)
 		}
-		if op := ctx.Operation(); op != nil && op.Extensions[scopeKey] != nil {
+		switch status {
+		case http.StatusInternalServerError:
 			status = http.StatusBadRequest
+		case http.StatusRequestTimeout:
+			p := problem.New(problem.TimedOut, "the body did not arrive in time").In(time.Second)
+			ctx.SetHeader("Retry-After", p.GetHeaders().Get("Retry-After"))
+			return p
 		}
 		return of(ctx, status, text, errs...)
 	}
@@ -157,8 +163,6 @@ func codeOf(status int) problem.Code {
 		return problem.TooLarge
 	case http.StatusUnsupportedMediaType:
 		return problem.MediaType
-	case http.StatusRequestTimeout:
-		return problem.TimedOut
 	case http.StatusUnprocessableEntity:
 		return problem.InvalidRequest
 	default:
