@@ -20,7 +20,7 @@ func onlyCallbacks(mux *http.ServeMux, client *holdfast.Client, c guard.Config) 
 	}
 	messages.RegisterCallbacks(api.New(mux, client, c.Log))
 	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, pattern := mux.Handler(r); pattern == "" {
+		if _, pattern := find(mux, r); pattern == "" {
 			guard.Refuse(w, r, problem.New(problem.NotFound, "this server answers callbacks, and nothing else"))
 			return
 		}

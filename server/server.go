@@ -3,10 +3,8 @@ package server
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server/access"
@@ -125,7 +123,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 		Hosts: o.Hosts, Origins: o.Origins, Authenticate: authenticate, ReadOnly: o.ReadOnly, MaxBody: maxBody, Log: o.Log,
 		Knows: func(r *http.Request) bool { return gateway.Is(r) || schedules.Reads(r) || isSession(r) }, Rate: rate,
 		Public: func(r *http.Request) bool {
-			_, pattern := mux.Handler(r)
+			_, pattern := find(mux, r)
 			return a.IsPublic(pattern) || o.Dashboard != nil && (isSession(r) || isPage(r, pattern))
 		},
 	})
@@ -174,54 +172,3 @@ func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API 
 func Document() ([]byte, error) {
 	return register(http.NewServeMux(), nil, &Options{Log: slog.New(slog.DiscardHandler)}).Document()
 }
-
-// isPage reports whether a request is one for the dashboard: a browser opens a page, or loads what
-// that needs. Programs are told of paths that are not there. pattern is that of the mux for it.
-func isPage(r *http.Request, pattern string) bool {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return false
-	}
-	if r.URL.Path == "/" {
-		return tokenOf(r) == "" && wantsPage(r)
-	}
-	if strings.HasPrefix(r.URL.Path, "/assets/") {
-		return true
-	}
-	return pattern == "" && wantsPage(r) && r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/")
-}
-
-// unknownPaths has the dashboard answer what the mux has no pattern for, if there is one, and
-// answers the rest with problems.
-func unknownPaths(mux *http.ServeMux, dashboard http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler, pattern := mux.Handler(r)
-		if pattern != "" {
-			mux.ServeHTTP(w, r)
-			return
-		}
-		if dashboard != nil && isPage(r, pattern) {
-			dashboard.ServeHTTP(w, r)
-			return
-		}
-		// The mux says whether there is another method, or another spelling of the path.
-		said := &answer{header: http.Header{}}
-		handler.ServeHTTP(said, r)
-		switch said.status {
-		case http.StatusMethodNotAllowed:
-			w.Header().Set("Allow", said.header.Get("Allow"))
-			guard.Refuse(w, r, problem.New(problem.MethodNotAllowed, "the path has only "+said.header.Get("Allow")))
-		default:
-			guard.Refuse(w, r, problem.New(problem.NotFound, "there is no such path; /openapi.json has all"))
-		}
-	})
-}
-
-// answer keeps the head of an answer.
-type answer struct {
-	header http.Header
-	status int
-}
-
-func (a *answer) Header() http.Header         { return a.header }
-func (a *answer) WriteHeader(status int)      { a.status = status }
-func (a *answer) Write(p []byte) (int, error) { return io.Discard.Write(p) }

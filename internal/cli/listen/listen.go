@@ -94,19 +94,33 @@ func (s *Server) init() error {
 			return err
 		}
 	}
-	mux := http.NewServeMux()
 	s.metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: atOnce, Timeout: scrapeTimeout,
 	})
-	mux.HandleFunc("GET /metrics", s.serveMetrics)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, s.ready(r.Context())) })
-	mux.HandleFunc("/", s.serveAPI)
 	s.server = http.Server{
-		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: 1 << 14, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // of what clients do wrong
+		Handler: http.HandlerFunc(s.route), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 1 << 14, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // of what clients do wrong
 	}
 	return nil
+}
+
+// route is no http.ServeMux: one sends who asks for a path in another spelling, such as
+// //api/v1/jobs, to the right one, before the API has looked at who asks and under which name.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		path = "" // the API answers for these
+	}
+	switch path {
+	case "/metrics":
+		s.serveMetrics(w, r)
+	case "/healthz":
+		answer(w, nil)
+	case "/readyz":
+		answer(w, s.ready(r.Context()))
+	default:
+		s.serveAPI(w, r)
+	}
 }
 
 // Metrics answers with the metrics of the process.

@@ -322,6 +322,7 @@ func TestPaths(t *testing.T) {
 		}
 		for _, path := range []string{
 			"/api/v1/../../etc/passwd", "/api/v2/jobs", "/api/v1/jobs/", "/API/V1/jobs", "/api/v1/%6a%6fbs/x/y/z", "/.git/config", "/%2e%2e/",
+			"//api/v1/jobs", "/api/v1/../v1/jobs", "/api/v1/./jobs", "/api//v1/callbacks/hfc_a/complete",
 		} {
 			s.refused("no path", &request{method: http.MethodGet, path: path, secret: admin}, "not_found")
 		}
