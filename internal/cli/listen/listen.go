@@ -99,7 +99,8 @@ func (s *Server) init() error {
 	})
 	s.server = http.Server{
 		Handler: http.HandlerFunc(s.route), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 1 << 14, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // of what clients do wrong
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 1 << 14,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // of what clients do wrong
 	}
 	return nil
 }
@@ -126,12 +127,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 // Metrics answers with the metrics of the process.
 func (s *Server) Metrics() http.Handler { return s.metrics }
 
-// WithAPI says, before Serve, that there will be an API: until it is mounted its paths are told
-// that the process is starting, and /metrics is one of its paths.
-func (s *Server) WithAPI() {
-	var starting http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, errStarting) })
-	s.api.Store(&starting)
-}
+// WithAPI says, before Serve, that there will be an API: until it is mounted another handler
+// answers at its paths, and /metrics is one of these.
+func (s *Server) WithAPI(starting http.Handler) { s.api.Store(&starting) }
 
 // Mount serves an API at all paths but those of the probes.
 func (s *Server) Mount(api http.Handler) { s.api.Store(&api) }

@@ -258,7 +258,7 @@ func (a verbs) listenForAPI(ctx context.Context, f *settings, said bool) (*liste
 	if err != nil {
 		return nil, err
 	}
-	s.WithAPI()
+	s.WithAPI(server.Starting())
 	if f.api.cert != nil {
 		s.WithTLS(f.api.cert)
 	}
