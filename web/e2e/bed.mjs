@@ -12,7 +12,8 @@ export async function serve(database, { args = [] } = {}) {
   const dir = mkdtempSync(join(tmpdir(), "holdfast-e2e-"));
   const program = process.env.HOLDFAST_BINARY ?? build(dir);
   const token = "e2e-token-of-more-than-twenty-letters";
-  const child = spawn(program, ["server", "--listen", "127.0.0.1:0", "--database", database ?? join(dir, "e2e.db"), ...args], {
+  database ??= join(dir, "e2e.db");
+  const child = spawn(program, ["server", "--listen", "127.0.0.1:0", "--database", database, ...args], {
     cwd: dir, env: { ...process.env, HOLDFAST_TOKEN: token }, stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
@@ -29,7 +30,7 @@ export async function serve(database, { args = [] } = {}) {
     child.on("exit", (code) => failed(new Error(`the server has ended with ${code}: ${said}`)));
   });
   return {
-    url, token,
+    url, token, database,
     log: () => said,
     stop: async () => {
       child.removeAllListeners("exit");

@@ -21,6 +21,7 @@ import { Palette } from "./shell/palette";
 import { Shell } from "./shell/shell";
 import { SignIn } from "./shell/signin";
 import { tick } from "./state/clock";
+import { focusPage } from "./state/focus";
 import { dress, look } from "./state/look";
 import { href, listen, path, place } from "./state/route";
 import { caller, identify, trouble } from "./state/session";
@@ -75,7 +76,7 @@ function App() {
   const c = caller.value;
   const at = path.value;
   useEffect(() => {
-    document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+    focusPage();
   }, [at]);
   if (!c) return <>{trouble.value ? <SignIn /> : null}<Toasts /></>;
   return (

@@ -10,6 +10,7 @@ import { Action, json, type Ask, type Field } from "../ui/action";
 import { Card, CopyAs, Facts, JobLink, Meter, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
 import { duration } from "../ui/format";
 import { Payload } from "../ui/json";
+import { Menu } from "../ui/menu";
 import { Table } from "../ui/table";
 import { enqueue } from "./enqueue";
 import { columns } from "./jobs";
@@ -21,7 +22,7 @@ const final = ["completed", "failed", "cancelled"];
 export function JobPage({ id }: { id: string }) {
   const data = useData<Job>(path`/jobs/${id}`);
   const j = data.value;
-  if (!j) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={8} />;
+  if (!j) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={8} />;
   const tabs: [string, string, () => ComponentChildren][] = [
     ["", "Run", () => <RunPart job={j} />],
     ["payload", "Input and output", () => <Payloads job={j} />],
@@ -253,18 +254,15 @@ function Actions({ job: j }: { job: Job }) {
       {write && !over && (isHeld ? <Action ask={verb(id, "resume", "Resume")}>Resume</Action> : <Action ask={verb(id, "pause", "Pause")}>Pause</Action>)}
       {write && !over && <Action ask={signalForm(j)}>Send a signal</Action>}
       {write && !over && <Action danger ask={verb(id, "cancel", "Cancel", { danger: true })}>Cancel</Action>}
-      <details class="menu">
-        <summary>More</summary>
-        <div>
-          {write && !over && <Action ask={edit(j)}>Edit…</Action>}
-          {write && <Action ask={enqueue({ kind: j.kind, queue: j.queue, args: may("payloads:read") ? JSON.stringify(j.args, null, 2) : "" })}>Enqueue a copy…</Action>}
-          {write && (j.journal ?? 0) > 0 && <Action ask={fork}>Fork…</Action>}
-          {write && !over && <Action danger ask={verb(id, "terminate", "Terminate", { danger: true, text: "It ends at once: what it has done is not undone, and its handler is not asked." })}>Terminate…</Action>}
-          {write && j.keep_turn && <Action ask={verb(id, "skip", "Let the next of its key go on")}>Skip…</Action>}
-          {write && over && <Action danger ask={remove}>Delete…</Action>}
-          {!write && <span class="pad faint">You may only look.</span>}
-        </div>
-      </details>
+      <Menu name="More">
+        {write && !over && <Action ask={edit(j)}>Edit…</Action>}
+        {write && <Action ask={enqueue({ kind: j.kind, queue: j.queue, args: may("payloads:read") ? JSON.stringify(j.args, null, 2) : "" })}>Enqueue a copy…</Action>}
+        {write && (j.journal ?? 0) > 0 && <Action ask={fork}>Fork…</Action>}
+        {write && !over && <Action danger ask={verb(id, "terminate", "Terminate", { danger: true, text: "It ends at once: what it has done is not undone, and its handler is not asked." })}>Terminate…</Action>}
+        {write && j.keep_turn && <Action ask={verb(id, "skip", "Let the next of its key go on")}>Skip…</Action>}
+        {write && over && <Action danger ask={remove}>Delete…</Action>}
+        {!write && <span class="pad faint">You may only look.</span>}
+      </Menu>
       <CopyAs of={{
         "command": `holdfast job get ${id}`,
         curl: `curl -H "Authorization: Bearer $HOLDFAST_TOKEN" '${new URL("api/v1/jobs/" + id, document.baseURI).href}'`,

@@ -10,7 +10,7 @@ import { CopyAs, Empty, JobLink, Page, QueueLink, State, Time } from "../ui/basi
 import { duration, number } from "../ui/format";
 import { List, type Column } from "../ui/table";
 import { enqueue } from "./enqueue";
-import { completions, conditions, states } from "./query";
+import { completions, conditions, states, withValue } from "./query";
 
 /** The time of a job that matters in its state. */
 export function Moment({ job: j }: { job: Job }) {
@@ -40,12 +40,13 @@ export const columns: Column<Job>[] = [
   { name: "Error", wide: true, cell: (j) => <span class="clip" title={j.error ?? ""}>{j.error}</span> },
 ];
 
-/** The filter of the place: the query, and a state of its own, which the tabs set. */
-const filter = () => ({ q: param("q"), state: param("state"), sort: param("sort") });
+/** The query of the place, with the state of its own, which the tabs set. */
+const query = () => (param("state") ? withValue(param("q"), "state", param("state")) : param("q"));
 
 export function Jobs() {
-  const f = filter();
-  const parts = [f.state && `--state ${f.state}`, f.q && `--query '${f.q.replace(/'/g, `'\\''`)}'`].filter(Boolean).join(" ");
+  const q = query();
+  const f = { q, sort: param("sort") };
+  const parts = q && `--query '${q.replace(/'/g, `'\\''`)}'`;
   return (
     <Page title="Jobs" actions={
       <>
@@ -60,7 +61,7 @@ export function Jobs() {
       <Query />
       <List<Job> caption="Jobs" path="/jobs" params={f} columns={columns} id={(j) => j.id} size={Number(param("size")) || 50}
         select={may("jobs:write") ? (ids, clear) => <Bulk ids={ids} clear={clear} /> : undefined}
-        empty={f.q || f.state ? (
+        empty={q ? (
           <Empty title="No job is as asked"><button onClick={() => set({ q: "", state: "", cursor: "" })}>Show all jobs</button></Empty>
         ) : (
           <Empty title="There are no jobs yet" command={`holdfast job enqueue exec '{"command":["echo","hello"]}'`}>Enqueue the first one:</Empty>
@@ -136,10 +137,9 @@ const verbs: { action: string; name: string; danger?: boolean }[] = [
 
 /** What is done with selected jobs, or with all that the query selects: as an operation, which is counted first. */
 function Bulk({ ids, clear }: { ids: string[]; clear: () => void }) {
-  const f = filter();
-  const isFiltered = !!(f.q || f.state);
+  const q = query();
   const start = async (verb: (typeof verbs)[number], all: boolean) => {
-    const what = all ? { filter: { q: f.q, ...(f.state ? { state: [f.state] } : {}) }, all: !isFiltered } : { ids };
+    const what = all ? { filter: { q }, all: !q } : { ids };
     const found = all ? (await change<OperationStarted>("POST", "/operations", { action: verb.action, ...what, ...(verb.action === "move" ? { queue: "default" } : {}), dry_run: true })).found : null;
     const n = found?.count ?? ids.length;
     const total = number(n) + (found?.more ? "+" : "");

@@ -59,7 +59,7 @@ export function Limits() {
 export function LimitPage({ name }: { name: string }) {
   const data = useData<Limit>(path`/limits/${name}`, {}, "live");
   const l = data.value;
-  if (!l) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
+  if (!l) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
   const drain: Ask = {
     title: `Drain ${l.name}`, yes: "Drain", text: "Nothing starts under it for a while, as after an answer of 429.", fields: [{ name: "for", label: "For", required: true, value: "30s" }],
     run: async (v) => { await change("POST", path`/limits/${name}/drain`, { for: v.for }); return "It is drained"; },

@@ -86,7 +86,7 @@ export function NodePage({ id }: { id: string }) {
   const data = useData<Node>(path`/nodes/${id}`, {}, "slow");
   const n = data.value;
   const jobs = useData<PageJob>(may("jobs:read") ? "/jobs" : null, { state: "running", limit: 200 });
-  if (!n) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
+  if (!n) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
   const running = jobs.value?.items.filter((j) => j.node === id) ?? [];
   return (
     <Page title={<>{n.name} <Health node={n} /></>} crumbs={<a href={href("/nodes")}>Nodes</a>} actions={<Actions node={n} />}>

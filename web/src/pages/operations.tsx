@@ -41,7 +41,7 @@ export function Operations() {
 export function OperationPage({ id }: { id: string }) {
   const data = useData<Operation>(path`/operations/${id}`);
   const o = data.value;
-  if (!o) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
+  if (!o) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
   return (
     <Page title={<>{o.action} <State state={o.state} /></>} crumbs={<a href={href("/operations")}>Operations</a>}
       actions={!o.finished_at && may("operations:write") && <Action danger run={stop(o)}>Stop</Action>}>

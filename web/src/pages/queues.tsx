@@ -8,6 +8,7 @@ import { may } from "../state/session";
 import { Action, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, Facts, Meter, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
 import { count, duration } from "../ui/format";
+import { Menu } from "../ui/menu";
 import { List, Table } from "../ui/table";
 import { columns } from "./jobs";
 import { lag } from "./overview";
@@ -48,7 +49,7 @@ export function QueuePage({ name }: { name: string }) {
   const data = useData<WholeQueue>(path`/queues/${name}`);
   const nodes = useData<PageNode>(may("nodes:read") ? "/nodes" : null, { alive: true, limit: 200 }, "slow");
   const q = data.value;
-  if (!q) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={8} />;
+  if (!q) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={8} />;
   const running = q.counts.running?.jobs ?? 0;
   const cap = q.limit?.capacity ?? (nodes.value?.items.filter((n) => n.alive && (n.queues === null || n.queues?.includes(name))).reduce((sum, n) => sum + n.slots, 0) || 0);
   return (
@@ -196,11 +197,11 @@ function QueueActions({ queue: q, etag }: { queue: WholeQueue; etag: string }) {
       {may("queues:write") && <Action ask={settings}>Settings…</Action>}
       {may("limits:write") && <Action ask={limit}>Limit…</Action>}
       {may("queues:write") && (
-        <details class="menu"><summary>More</summary><div>
+        <Menu name="More">
           <Action ask={rest}>Rest…</Action>
           {may("operations:write") && <Action danger ask={drain}>Cancel all jobs…</Action>}
           <Action danger ask={remove}>Delete…</Action>
-        </div></details>
+        </Menu>
       )}
       <CopyAs of={{ command: `holdfast queue get ${q.name}` }} />
     </>

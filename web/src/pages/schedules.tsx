@@ -8,6 +8,7 @@ import { may } from "../state/session";
 import { Action, json, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, Facts, JobLink, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
 import { Payload } from "../ui/json";
+import { Menu } from "../ui/menu";
 import { List, Table } from "../ui/table";
 
 const overlaps = ["skip", "allow", "buffer-one", "buffer-all", "cancel-other", "terminate-other"];
@@ -40,7 +41,7 @@ export function SchedulePage({ name }: { name: string }) {
   const data = useData<WholeSchedule>(path`/schedules/${name}`, { next: 20 }, "slow");
   const queues = useData<PageQueue>(may("queues:read") ? "/queues" : null, { limit: 200 }, "slow");
   const s = data.value;
-  if (!s) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={8} />;
+  if (!s) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={8} />;
   const queue = queues.value?.items.find((q) => q.name === s.job.queue);
   return (
     <Page title={<>{s.name} {s.paused && <State state="paused" />}</>} crumbs={<a href={href("/schedules")}>Schedules</a>} actions={<Actions schedule={s} etag={data.etag} />}>
@@ -120,7 +121,7 @@ function Actions({ schedule: s, etag }: { schedule: WholeSchedule; etag: string 
           <Action run={trigger(s.name)}>Trigger now</Action>
           {s.paused ? <Action run={async () => { await change("POST", path`/schedules/${s.name}/resume`, {}, { etag: "*" }); return "It goes on"; }}>Resume</Action> : <Action ask={pause}>Pause…</Action>}
           <Action ask={edit}>Change…</Action>
-          <details class="menu"><summary>More</summary><div><Action ask={backfill}>Backfill…</Action><Action danger ask={remove}>Delete…</Action></div></details>
+          <Menu name="More"><Action ask={backfill}>Backfill…</Action><Action danger ask={remove}>Delete…</Action></Menu>
         </>
       )}
       <CopyAs of={{ command: `holdfast schedule get ${s.name}` }} />

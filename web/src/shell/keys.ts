@@ -1,5 +1,6 @@
 // Keys that do something, unless a person types, or has switched them off.
 import { paused } from "../api/data";
+import { focusOnNextPage } from "../state/focus";
 import { shortcuts, theme } from "../state/prefs";
 import { go, href, path } from "../state/route";
 import { isAsking } from "../ui/action";
@@ -50,8 +51,11 @@ export function listenToKeys(): void {
       case "g": began = Date.now(); break;
       case "/":
         e.preventDefault();
-        if (path.value !== "/jobs") go(href("/jobs"));
-        requestAnimationFrame(() => document.getElementById("query")?.focus());
+        if (path.value === "/jobs") document.getElementById("query")?.focus();
+        else {
+          focusOnNextPage("#query");
+          go(href("/jobs"));
+        }
         break;
       case "j": step(1); break;
       case "k": step(-1); break;

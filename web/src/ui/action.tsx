@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Failure } from "../api/http";
+import { Failure, parse } from "../api/http";
 import { toast } from "./toast";
 
 export interface Field {
@@ -49,7 +49,7 @@ export async function attempt(run: () => Promise<string>): Promise<void> {
 export function json(text: string | undefined): unknown {
   if (!text?.trim()) return undefined;
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch (error) {
     throw new Error("That is no JSON: " + (error as Error).message);
   }

@@ -1,11 +1,11 @@
 // The small parts that all pages are made of.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import type { Failure } from "../api/http";
 import { now } from "../state/clock";
 import { zone } from "../state/prefs";
 import { href } from "../state/route";
 import { relative, shortID, time } from "./format";
+import { Menu } from "./menu";
 import { toast } from "./toast";
 
 /** A time, as how long ago it is; its title says when that was. */
@@ -97,11 +97,12 @@ export function Facts({ of }: { of: [string, ComponentChildren][] }) {
 }
 
 /** What went wrong, and what to do. */
-export function Trouble({ error, retry }: { error: Failure; retry?: () => void }) {
+export function Trouble({ error, retry, page }: { error: Failure; retry?: () => void; /** It stands in place of the page. */ page?: boolean }) {
+  const title = error.status === 404 ? "It is not there" : "That did not work";
   const rights = error.status === 403 ? "Ask for a key with this scope, or sign in with another one." : "";
   return (
     <div class="trouble" role="alert">
-      <strong>{error.status === 404 ? "It is not there" : "That did not work"}</strong>
+      {page ? <h1 tabIndex={-1}>{title}</h1> : <strong>{title}</strong>}
       <p>{error.message} {rights}</p>
       <p class="faint">
         {error.code}
@@ -155,16 +156,10 @@ export function Command({ text }: { text: string }) {
 
 /** A menu with a thing as the command line, curl and Go have it. */
 export function CopyAs({ of }: { of: Record<string, string> }) {
-  const [open, setOpen] = useState(false);
   return (
-    <details class="menu" open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>Copy as</summary>
-      <div>
-        {Object.entries(of).map(([name, text]) => (
-          <button key={name} onClick={() => { setOpen(false); void copy(text); }}>{name}</button>
-        ))}
-      </div>
-    </details>
+    <Menu name="Copy as">
+      {Object.entries(of).map(([name, text]) => <button key={name} onClick={() => void copy(text)}>{name}</button>)}
+    </Menu>
   );
 }
 

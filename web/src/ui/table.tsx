@@ -46,7 +46,7 @@ export function Table<T>({ caption, columns, rows, id, selection, current }: {
                   onChange={(e) => selection.toggle(rows.map(id), e.currentTarget.checked)} />
               </th>
             )}
-            {columns.map((c) => <th key={c.name} scope="col" class={kindOf(c)}>{c.name}</th>)}
+            {columns.map((c) => <th key={c.name} scope="col" class={kindOf(c)}>{c.name || <span class="hidden">Actions</span>}</th>)}
           </tr>
         </thead>
         <tbody>

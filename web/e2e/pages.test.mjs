@@ -1,0 +1,320 @@
+// Each page and each action of the dashboard, in a real browser, against the real program with data
+// made through the API. HOLDFAST_DATABASE names the database; without it a new SQLite file is made.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { browserPath, launch, open, picture, serve, settled } from "./bed.mjs";
+import { seed } from "./seed.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+let server, data, browser;
+
+before(async () => {
+  assert.ok(browserPath, "there is no Chromium; install it, or name it in CHROMIUM");
+  server = await serve(process.env.HOLDFAST_DATABASE);
+  data = await seed(server.url, server.token);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await data?.stop();
+  await server?.stop();
+});
+
+const pages = () => ({
+  overview: "/", jobs: "/jobs", failed: "/jobs?state=failed&sort=finished&q=queue%3Aletters", job: "/jobs/" + data.jobs.ends, waiting: "/jobs/" + data.jobs.waits, retried: "/jobs/" + data.jobs.retries,
+  table: `/jobs/${data.jobs.ends}?as=table&history=feed`, opened: `/jobs/${data.jobs.ends}?at=1&history=json`, payload: `/jobs/${data.jobs.ends}?tab=payload`, attempts: `/jobs/${data.jobs.fails}?tab=attempts`, logs: `/jobs/${data.jobs.ends}?tab=logs`,
+  children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules/new",
+  limits: "/limits", limit: "/limits/mail-server", nodes: "/nodes", dead: "/dead", operations: "/operations", audit: "/audit", keys: "/keys", settings: "/settings", nothing: "/no/such/page", gone: "/jobs/01a20000-0000-7000-8000-000000000000",
+});
+
+for (const [look, o] of Object.entries({ light: {}, dark: { dark: true }, phone: { width: 390, height: 844 } })) {
+  test(`all pages, ${look}: nothing fails, axe finds nothing, nothing is wider than the window`, async () => {
+    const { page, wrong, close } = await open(browser, server, o);
+    await page.evaluate(axe);
+    for (const [name, path] of Object.entries(pages())) {
+      await page.goto(path);
+      await settled(page);
+      await page.evaluate(axe);
+      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+      const told = found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`);
+      assert.deepEqual(told, [], `${name}, ${look}`);
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(over <= 0, `${name}, ${look}: ${over} pixels wider than the window`);
+      await picture(page, `${name}-${look}`);
+    }
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+}
+
+/** A page that is open at a path. */
+async function at(path, o) {
+  const opened = await open(browser, server, o);
+  await opened.page.goto(path);
+  await settled(opened.page);
+  return opened;
+}
+
+const says = (page, text) => page.getByText(text).first().waitFor({ timeout: 10_000 });
+const button = (page, name) => page.getByRole("button", { name, exact: true }).first();
+/** Opens a menu, and picks of it. */
+async function pick(page, menu, item) {
+  await page.locator("summary", { hasText: menu }).first().click();
+  await button(page, item).click();
+}
+
+test("sign in and out", async () => {
+  const { page, wrong, close } = await open(browser, server, { token: "" });
+  await page.goto("/queues");
+  await page.getByLabel("Token or API key").fill("wrong-wrong-wrong-wrong");
+  await button(page, "Sign in").click();
+  await page.getByRole("alert").waitFor();
+  await page.getByLabel("Token or API key").fill(server.token);
+  await button(page, "Sign in").click();
+  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  await page.goto("/settings");
+  await button(page, "Sign out").click();
+  await page.getByLabel("Token or API key").waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("an approval: the run that waits goes on, and the page follows it live", async () => {
+  const id = (await data.client.enqueue("order", { id: 9, cents: 5 }, { queue: "orders" })).id;
+  const { page, wrong, close } = await at("/jobs/" + id);
+  await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await says(page, "The signal approved is sent");
+  await page.locator("h1 .state.completed").waitFor({ timeout: 10_000 });
+  await page.getByRole("button", { name: /^say thanks done/ }).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("a signal by its form; wrong JSON is told, and nothing is sent", async () => {
+  const id = (await data.client.enqueue("order", { id: 10, cents: 5 }, { queue: "orders" })).id;
+  const { page, close } = await at("/jobs/" + id);
+  await button(page, "Answer approved…").click();
+  await page.getByLabel("Payload, as JSON").fill("{oops");
+  await button(page, "Send").click();
+  await says(page, "That is no JSON");
+  await page.getByLabel("Payload, as JSON").fill('{"by":"eve"}');
+  await button(page, "Send").click();
+  await page.locator("h1 .state.completed").waitFor({ timeout: 10_000 });
+  assert.equal((await data.client.job(id).get()).state, "completed");
+  await close();
+});
+
+test("a job: pause, resume, edit, cancel, retry, copy, delete", async () => {
+  const { page, wrong, close } = await at("/jobs");
+  await button(page, "Enqueue a job").click();
+  await page.getByLabel("Kind", { exact: true }).fill("later");
+  await page.getByLabel("Args, as JSON").fill('{"n":1234567890123456789}');
+  await page.getByLabel("Not before").fill("3h");
+  await button(page, "Enqueue").click();
+  await page.locator("h1 .state.scheduled").waitFor();
+  const id = new URL(page.url()).pathname.split("/").pop();
+  await page.getByRole("link", { name: "Input and output" }).click();
+  await says(page, "1234567890123456789");
+  await button(page, "Pause").click();
+  await page.getByLabel("Reason, which is recorded").fill("wait for it");
+  await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+  await button(page, "Resume").click();
+  await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
+  await button(page, "Pause").waitFor();
+  await pick(page, "More", "Edit…");
+  await page.getByLabel("Queue", { exact: true }).fill("elsewhere");
+  await button(page, "Save").click();
+  await page.getByRole("link", { name: "elsewhere" }).waitFor();
+  await button(page, "Cancel").click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).last().click();
+  await page.locator("h1 .state.cancelled").waitFor();
+  await button(page, "Retry").click();
+  await page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
+  await page.locator("h1 .state.available").waitFor();
+  await button(page, "Cancel").click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).last().click();
+  await page.locator("h1 .state.cancelled").waitFor();
+  await pick(page, "More", "Delete…");
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("heading", { name: "Jobs" }).waitFor();
+  assert.deepEqual(wrong, []);
+  const gone = await fetch(`${server.url}/api/v1/jobs/${id}`, { headers: { Authorization: "Bearer " + server.token } });
+  assert.equal(gone.status, 404);
+  await close();
+});
+
+test("many jobs: those selected, and all that a query selects, after a preview", async () => {
+  for (let i = 0; i < 5; i++) await data.client.enqueue("many", { i }, { queue: "many", delay: "5h" });
+  const { page, wrong, close } = await at("/jobs?q=queue%3Amany");
+  const rows = page.locator("tbody tr");
+  await rows.nth(0).getByRole("checkbox").check();
+  await rows.nth(2).getByRole("checkbox").click({ modifiers: ["Shift"] });
+  await says(page, "3 selected; updates are paused");
+  await button(page, "Pause").click();
+  await page.getByRole("dialog").getByRole("heading", { name: "Pause 3 jobs" }).waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+  await page.locator("h1 .state.completed").waitFor({ timeout: 15_000 });
+  await page.goto("/jobs?q=queue%3Amany");
+  await settled(page);
+  await page.getByLabel("All that the query selects").check();
+  await button(page, "Cancel").click();
+  await page.getByRole("dialog").getByRole("heading", { name: "Cancel 5 jobs" }).waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).last().click();
+  await page.locator("h1 .state.completed").waitFor({ timeout: 15_000 });
+  await page.goto("/jobs?state=cancelled&q=queue%3Amany");
+  await page.locator("tbody tr").nth(4).waitFor();
+  assert.equal(await page.locator("tbody tr").count(), 5);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("queues: pause, settings, a limit", async () => {
+  const { page, wrong, close } = await at("/queues/reports");
+  await button(page, "Pause").click();
+  await page.locator("h1 .state.paused").waitFor();
+  await button(page, "Resume").click();
+  await page.locator("h1 .state.ok").waitFor();
+  await button(page, "Settings…").click();
+  await page.getByLabel("Attempts at most").fill("7");
+  await page.getByLabel("Backoff: first").fill("5s");
+  await page.getByLabel("Backoff: at most").fill("1h");
+  await button(page, "Save").click();
+  await says(page, "The settings are saved");
+  await button(page, "Limit…").click();
+  await page.getByLabel("Jobs at once").fill("2");
+  await button(page, "Save").click();
+  await says(page, "The limit is set");
+  const q = await data.api("GET", "/queues/reports");
+  assert.equal(q.attempts.max_attempts, 7);
+  assert.equal(q.limit.capacity, 2);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("schedules: a new one with its next times, trigger, pause, delete", async () => {
+  const { page, wrong, close } = await at("/schedules/new");
+  await page.getByLabel("Name", { exact: true }).fill("weekly");
+  await page.getByLabel("Kind", { exact: true }).fill("report");
+  await page.getByLabel("Cron", { exact: false }).first().fill("99 * * * *");
+  await page.locator("p.bad").waitFor();
+  await page.getByLabel("Cron", { exact: false }).first().fill("0 8 * * 1");
+  await says(page, /every Monday|on Monday|Monday/);
+  await button(page, "Create").click();
+  await page.getByRole("heading", { name: "weekly" }).waitFor();
+  await button(page, "Trigger now").click();
+  await says(page, "has fired");
+  await button(page, "Pause…").click();
+  await page.getByLabel("Why, for others").fill("holidays");
+  await button(page, "Pause").click();
+  await says(page, "holidays");
+  await button(page, "Resume").click();
+  await button(page, "Pause…").waitFor();
+  await pick(page, "More", "Delete…");
+  await button(page, "Delete").click();
+  await page.getByRole("heading", { name: "Schedules" }).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("limits, dead letters, nodes, keys, audit", async () => {
+  const { page, wrong, close } = await at("/limits");
+  await button(page, "New limit…").click();
+  await page.getByLabel("Name", { exact: true }).fill("sms");
+  await page.getByLabel("Jobs at once").fill("4");
+  await page.getByLabel("Rate").fill("5/s");
+  await button(page, "Save").click();
+  await page.getByRole("link", { name: "sms" }).click();
+  await button(page, "Drain…").click();
+  await button(page, "Drain").click();
+  await says(page, "Drained until");
+  await button(page, "Resume").click();
+  await button(page, "Delete…").click();
+  await button(page, "Delete").click();
+  await page.getByRole("heading", { name: "Limits" }).waitFor();
+
+  await page.goto("/dead");
+  await settled(page);
+  await page.getByRole("link", { name: "mail" }).first().click();
+  await page.getByRole("heading", { name: /mail/ }).waitFor();
+  await button(page, "Purge…").click();
+  await page.getByRole("dialog").getByRole("textbox").last().fill("4");
+  await button(page, "Purge").click();
+  await says(page, "4 jobs are done");
+
+  await page.goto("/nodes");
+  await settled(page);
+  const node = page.locator("tr", { hasText: "shop-1" });
+  await node.getByRole("button", { name: "Quiet" }).click();
+  await node.locator(".state.quiet").waitFor({ timeout: 10_000 });
+  await node.getByRole("button", { name: "Resume" }).click();
+  await node.locator(".state.ok").waitFor({ timeout: 10_000 });
+
+  await page.goto("/keys");
+  await settled(page);
+  await button(page, "New key…").click();
+  await page.getByRole("dialog").getByRole("textbox").first().fill("robot");
+  await button(page, "Create").click();
+  await says(page, "The secret of robot");
+  await button(page, "I have it").click();
+  await page.locator("tr", { hasText: "robot" }).getByRole("button", { name: "Revoke…" }).click();
+  await button(page, "Revoke").click();
+  await page.locator("tr", { hasText: "robot" }).getByText("revoked").waitFor();
+
+  await page.goto("/audit?kind=limit");
+  await settled(page);
+  await says(page, "sms");
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("keys of the keyboard, the palette, and the URL as the state", async () => {
+  const { page, wrong, close } = await at("/");
+  await page.locator("body").press("g");
+  await page.locator("body").press("q");
+  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  await page.locator("body").press("/");
+  await page.waitForFunction(() => document.activeElement?.id === "query");
+  await page.keyboard.type("queue:letters state:completed");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => new URL(location.href).searchParams.get("q") === "queue:letters state:completed");
+  await settled(page);
+  await page.reload();
+  await settled(page);
+  assert.equal(await page.locator("#query").inputValue(), "queue:letters state:completed");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").getByRole("textbox").fill("nightly");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "nightly-report" }).waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "Jobs" }).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("who may only look is offered nothing else, and payloads stay hidden", async () => {
+  const key = await data.api("POST", "/keys", { name: "onlooker", scopes: ["jobs:read", "queues:read", "events:read"], namespace: "default" });
+  const own = await serve(server.database, { args: ["--auth", "keys"] });
+  const { page, wrong, close } = await open(browser, own, { token: key.secret });
+  await page.goto("/jobs/" + data.jobs.ends + "?tab=payload");
+  await settled(page);
+  await says(page, "it needs the scope payloads:read");
+  assert.equal(await button(page, "Retry").count(), 0);
+  assert.equal(await page.getByRole("link", { name: "Audit" }).count(), 0);
+  assert.deepEqual(wrong, []);
+  await close();
+  await own.stop();
+});
+
+test("a server that is away is told of, and come back to", async () => {
+  const { page, close } = await at("/queues");
+  await page.route("**/api/v1/**", (route) => route.abort());
+  await page.goto("/nodes").catch(() => {});
+  await says(page, "the server does not answer");
+  await page.unroute("**/api/v1/**");
+  await button(page, "Try again").click();
+  await page.getByRole("heading", { name: "Nodes" }).waitFor();
+  await close();
+});
