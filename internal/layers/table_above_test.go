@@ -14,7 +14,7 @@ var servers = slices.Concat(support, []string{".", "server/access", "server/inte
 // above are the layers of the server and of the command line.
 var above = []layer{
 	{pattern: "server/access", imports: []string{"apikey"}, tests: support},
-	{pattern: "web", tests: support},
+	{pattern: "web", tests: []string{"internal/pgtest", "internal/racing"}},
 	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
 	{pattern: "server/internal/problem", imports: []string{"store"}},
 	{pattern: "server/internal/guard", imports: []string{"internal/gcra", "server/access", "server/internal/problem"}},

@@ -148,7 +148,7 @@ function History({ entries, messages, began }: { entries: JournalEntry[]; messag
     const of = only ? entries.filter((e) => categories[only]?.includes(e.kind)) : entries;
     if (form !== "compact") return of;
     const last = new Map<string, JournalEntry>();
-    for (const e of of) last.set(e.path ?? "seq " + e.seq, e);
+    for (const e of of) last.set(e.path || "seq " + e.seq, e);
     return [...last.values()];
   }, [entries, only, form]);
   useEffect(() => setFrom(0), [only, form]);

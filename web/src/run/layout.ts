@@ -48,10 +48,10 @@ export function lanes(entries: JournalEntry[], messages: JournalMessage[], now: 
   for (const e of entries) {
     const kind = kinds[e.kind] ?? "other";
     // What clients are told has a lane for each key, however often it is told.
-    const key = kind === "published" ? `${e.kind} ${e.name}` : (e.path ?? `${e.kind} ${e.seq}`);
+    const key = kind === "published" ? `${e.kind} ${e.name}` : (e.path || `${e.kind} ${e.seq}`);
     let lane = all.get(key);
     if (!lane) {
-      lane = { path: e.path ?? "", name: e.name ?? e.kind, kind, bars: [], entries: [] };
+      lane = { path: e.path, name: e.name ?? e.kind, kind, bars: [], entries: [] };
       all.set(key, lane);
     }
     if (kind === "signal" && lane.kind === "timer") lane.kind = "signal"; // its time limit came first
@@ -76,7 +76,7 @@ function add(lane: Lane, e: JournalEntry, k: Known): void {
   const from = Number.isNaN(took) ? at : at - took;
   const data = dataOf(e);
   const last = lane.bars.at(-1);
-  const bar = (look: Look, label: string, a = from, b = at) => lane.bars.push({ from: a, to: Math.max(a, b), look, label });
+  const bar = (look: Look, label: string, a = from, b = at) => lane.bars.push({ from: a, to: b >= a ? b : a, look, label }); // b is NaN where data is hidden
   switch (e.kind) {
     case "step":
       bar("done", `${lane.name} done`);

@@ -1,0 +1,101 @@
+package web_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/racing"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// installed installs the packages of the tests once.
+var installed = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("npm", "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund").CombinedOutput()
+})
+
+// needsPackages skips a test where the packages cannot be installed.
+func needsPackages(t *testing.T) {
+	t.Helper()
+	racing.Off(t) // what runs is another process
+	if testing.Short() {
+		t.Skip("it starts servers and browsers")
+	}
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("NOT TESTED: " + err.Error())
+		}
+	}
+	if out, err := installed(); bytes.Contains(out, []byte("EUSAGE")) {
+		t.Fatalf("package-lock.json is not that of package.json: %s", out)
+	} else if err != nil {
+		t.Skipf("NOT TESTED, because npm cannot install packages: %v: %s", err, out)
+	}
+}
+
+func runs(t *testing.T, env []string, name string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// TestTypes: the compiler finds nothing in the source of the pages, nor in its tests.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	needsPackages(t)
+	runs(t, nil, "npm", "run", "--silent", "types")
+}
+
+// TestPure runs the tests of what needs no browser.
+func TestPure(t *testing.T) {
+	t.Parallel()
+	needsPackages(t)
+	dir := t.TempDir()
+	runs(t, nil, "go", "-C", "build", "run", ".", "-tests", dir)
+	runs(t, nil, "node", "--test", "--test-reporter=tap", dir)
+}
+
+// TestPages opens all pages, and does what they offer, in a real browser, on SQLite.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	inBrowser(t)
+}
+
+// TestPagesPostgres does the same on PostgreSQL.
+func TestPagesPostgres(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it starts servers and browsers")
+	}
+	inBrowser(t, "HOLDFAST_DATABASE="+pgtest.Shared(t).Database(t))
+}
+
+// one lets one browser run at a time: two would make each other's pages slow.
+var one sync.Mutex
+
+func inBrowser(t *testing.T, env ...string) {
+	t.Helper()
+	needsPackages(t)
+	browser := os.Getenv("CHROMIUM")
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); browser == "" && err == nil {
+			browser = found
+		}
+	}
+	if browser == "" {
+		t.Skip("NOT TESTED: there is no Chromium")
+	}
+	one.Lock()
+	defer one.Unlock()
+	binary := filepath.Join(t.TempDir(), "holdfast")
+	runs(t, nil, "go", "build", "-o", binary, "../cmd/holdfast")
+	runs(t, append(env, "CHROMIUM="+browser, "HOLDFAST_BINARY="+binary), "node", "--test", "--test-reporter=tap", "e2e/")
+}
