@@ -18,7 +18,7 @@ function What({ entry: e }: { entry: AuditEntry }) {
     <>
       {e.detail && <span>{e.detail}</span>}
       {all.length > 0 && (
-        <ul class="plain">{all.map(([name, was, is]) => <li key={name}><b>{name}</b> <del>{written(was)}</del> → <ins>{written(is)}</ins></li>)}</ul>
+        <ul class="plain">{all.map(([name, was, is]) => <li key={name}><b>{name}</b> {e.before && <><del>{written(was)}</del> → </>}<ins>{written(is)}</ins></li>)}</ul>
       )}
     </>
   );

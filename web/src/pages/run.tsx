@@ -152,7 +152,7 @@ function History({ entries, messages, began }: { entries: JournalEntry[]; messag
     return [...last.values()];
   }, [entries, only, form]);
   useEffect(() => setFrom(0), [only, form]);
-  const size = 200;
+  const size = 50;
   const download = () => {
     const url = URL.createObjectURL(new Blob([JSON.stringify({ entries, messages }, null, 2)], { type: "application/json" }));
     const link = Object.assign(document.createElement("a"), { href: url, download: "journal.json" });

@@ -78,7 +78,7 @@ function Lanes({ all, from, to, collapse, selected }: { all: Lane[]; from: numbe
       <div class="time-axis" aria-hidden="true">
         <span class="lane-name" />
         <span class="track">
-          {ticks(from, to, idle).map((t) => <span key={t} class="tick" style={{ left: x(t) * 100 + "%" }}>{t === from ? "0" : duration(t - from)}</span>)}
+          {ticks(from, to, idle, innerWidth < 640 ? 3 : 8).map((t) => <span key={t} class="tick" style={{ left: x(t) * 100 + "%" }}>{t === from ? "0" : duration(t - from)}</span>)}
         </span>
       </div>
       <div class="lanes-all" style={{ height: all.length * row + "px" }}>
