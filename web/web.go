@@ -40,8 +40,11 @@ var ErrOptions = errors.New("options of the dashboard cannot be")
 //go:embed dist/app.js.gz dist/app.css.gz page.html
 var files embed.FS
 
-// maxLogo is how large a picture may be.
-const maxLogo = 64 << 10
+// maxLogo is how large a picture may be, and maxTitle how long a title, in bytes.
+const (
+	maxLogo  = 64 << 10
+	maxTitle = 100
+)
 
 var colour = regexp.MustCompile(`^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`)
 
@@ -61,7 +64,7 @@ type asset struct {
 // errors are ErrOptions.
 func Handler(o Options) (http.Handler, error) {
 	if err := check(&o); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
+		return nil, err
 	}
 	h := &handler{assets: map[string]*asset{}}
 	script, err := h.addZipped("app.js")
@@ -73,7 +76,8 @@ func Handler(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	h.page, err = fill(map[string]string{
-		"BASE": o.BasePath, "TITLE": o.Title, "ACCENT": o.Accent, "VERSION": o.Version, "SCRIPT": script, "STYLE": style, "LOGO": h.addLogo(o.Logo),
+		"BASE": o.BasePath, "TITLE": o.Title, "ACCENT": o.Accent, "LOGO": h.addLogo(o.Logo), "VERSION": o.Version,
+		"SCRIPT": script, "STYLE": style,
 	})
 	if err != nil {
 		return nil, err
@@ -88,17 +92,18 @@ func check(o *Options) error {
 	if o.Title == "" {
 		o.Title = "Holdfast"
 	}
+	base := o.BasePath
 	switch {
-	case !strings.HasPrefix(o.BasePath, "/") || !strings.HasSuffix(o.BasePath, "/") || path.Clean(o.BasePath)+"/" != o.BasePath && o.BasePath != "/":
-		return fmt.Errorf("the path %q is not one with a slash at both ends, such as /jobs/", o.BasePath)
-	case len(o.Title) > 100:
-		return errors.New("the title is longer than 100 bytes")
+	case base != "/" && (!strings.HasPrefix(base, "/") || path.Clean(base)+"/" != base):
+		return fmt.Errorf("%w: the path %q is not one with a slash at both ends, such as /jobs/", ErrOptions, base)
+	case len(o.Title) > maxTitle:
+		return fmt.Errorf("%w: the title has %d bytes, more than %d", ErrOptions, len(o.Title), maxTitle)
 	case o.Accent != "" && !colour.MatchString(o.Accent):
-		return fmt.Errorf("%q is no colour, such as #0a7 or #00aa77", o.Accent)
+		return fmt.Errorf("%w: %q is no colour, such as #0a7 or #00aa77", ErrOptions, o.Accent)
 	case len(o.Logo) > maxLogo:
-		return fmt.Errorf("the logo has %d bytes, more than %d", len(o.Logo), maxLogo)
+		return fmt.Errorf("%w: the logo has %d bytes, more than %d", ErrOptions, len(o.Logo), maxLogo)
 	case o.Logo != nil && kindOfLogo(o.Logo) == "":
-		return errors.New("the logo is neither SVG nor PNG")
+		return fmt.Errorf("%w: the logo is neither SVG nor PNG", ErrOptions)
 	}
 	return nil
 }
@@ -217,7 +222,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, a *asset) {
 }
 
 func takesGzip(r *http.Request) bool {
-	for _, coding := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, quality, _ := strings.Cut(strings.TrimSpace(coding), ";")
 		if (name == "gzip" || name == "*") && strings.TrimSpace(quality) != "q=0" {
 			return true

@@ -102,8 +102,16 @@ func TestPage(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []web.Options{
-		{BasePath: "jobs/"}, {BasePath: "/jobs"}, {BasePath: "//evil/"}, {BasePath: "/a/../b/"}, {Accent: "red"}, {Accent: "#12345"},
-		{Title: strings.Repeat("x", 101)}, {Logo: []byte("GIF89a")}, {Logo: make([]byte, 65<<10)}, {Logo: []byte{}},
+		{BasePath: "jobs/"},
+		{BasePath: "/jobs"},
+		{BasePath: "//evil/"},
+		{BasePath: "/a/../b/"},
+		{Accent: "red"},
+		{Accent: "#12345"},
+		{Title: strings.Repeat("x", 101)},
+		{Logo: []byte("GIF89a")},
+		{Logo: make([]byte, 65<<10)},
+		{Logo: []byte{}},
 	} {
 		if _, err := web.Handler(o); !errors.Is(err, web.ErrOptions) {
 			t.Errorf("%+v: %v", o, err)

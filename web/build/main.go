@@ -23,6 +23,11 @@ var vendored = map[string]string{
 	"@preact/signals": "signals.mjs", "@preact/signals-core": "signals-core.mjs",
 }
 
+var (
+	errStale  = errors.New("out of date: run go generate ./web")
+	errSource = errors.New("the source has errors")
+)
+
 func main() {
 	check := flag.Bool("check", false, "write nothing, and fail if something is out of date")
 	tests := flag.String("tests", "", "bundle the tests into this `directory`, and do nothing else")
@@ -62,7 +67,7 @@ func run(web string, check bool, tests string) error {
 		if err := put(filepath.Join(web, "dist", name), zipped, content, check); err != nil {
 			return err
 		}
-		fmt.Printf("%s: %d bytes, %d compressed\n", name, len(content), len(zipped))
+		fmt.Fprintf(os.Stderr, "%s: %d bytes, %d compressed\n", name, len(content), len(zipped))
 	}
 	return nil
 }
@@ -78,9 +83,9 @@ func put(path string, data, holds []byte, check bool) error {
 		return nil
 	}
 	if check {
-		return fmt.Errorf("%s is out of date: run go generate ./web", path)
+		return fmt.Errorf("%s: %w", path, errStale)
 	}
-	return os.WriteFile(path, data, 0o644)
+	return os.WriteFile(path, data, 0o644) //nolint:gosec // a file of the source, which all may read
 }
 
 func zip(content []byte) ([]byte, error) {
@@ -125,7 +130,7 @@ func bundle(web, entry string) ([]byte, error) {
 	}
 	result := api.Build(o)
 	if len(result.Errors) > 0 {
-		return nil, fmt.Errorf("%s has %d errors", entry, len(result.Errors))
+		return nil, fmt.Errorf("%s: %w", entry, errSource)
 	}
 	return result.OutputFiles[0].Contents, nil
 }
@@ -143,7 +148,7 @@ func bundleTests(web, to string) error {
 	o.Platform, o.Format, o.Outdir, o.Write = api.PlatformNode, api.FormatESModule, to, true
 	o.OutExtension = map[string]string{".js": ".mjs"}
 	if result := api.Build(o); len(result.Errors) > 0 {
-		return fmt.Errorf("the tests have %d errors", len(result.Errors))
+		return fmt.Errorf("the tests: %w", errSource)
 	}
 	return nil
 }

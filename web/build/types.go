@@ -10,6 +10,8 @@ import (
 	"strings"
 )
 
+var errNoSchemas = errors.New("the document has no schemas")
+
 // schema is what of a JSON schema the types are made of.
 type schema struct {
 	Ref        string             `json:"$ref"`
@@ -18,9 +20,9 @@ type schema struct {
 	Items      *schema            `json:"items"`
 	Properties map[string]*schema `json:"properties"`
 	Required   []string           `json:"required"`
-	Additional json.RawMessage    `json:"additionalProperties"`
-	OneOf      []*schema          `json:"oneOf"`
-	AnyOf      []*schema          `json:"anyOf"`
+	Additional json.RawMessage    `json:"additionalProperties"` //nolint:tagliatelle // as OpenAPI has it
+	OneOf      []*schema          `json:"oneOf"`                //nolint:tagliatelle // as OpenAPI has it
+	AnyOf      []*schema          `json:"anyOf"`                //nolint:tagliatelle // as OpenAPI has it
 }
 
 // typesOf returns the TypeScript of the schemas of an OpenAPI document.
@@ -34,7 +36,7 @@ func typesOf(document []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(d.Components.Schemas) == 0 {
-		return nil, errors.New("the document has no schemas")
+		return nil, errNoSchemas
 	}
 	var b bytes.Buffer
 	b.WriteString("// Made by web/build of server/openapi.json; do not edit.\n")
@@ -64,8 +66,7 @@ func (s *schema) typescript() string {
 	if len(s.Enum) > 0 {
 		var all []string
 		for _, value := range s.Enum {
-			text, _ := json.Marshal(value)
-			all = append(all, string(text))
+			all = append(all, fmt.Sprintf("%q", value))
 		}
 		return strings.Join(all, " | ")
 	}
@@ -96,11 +97,11 @@ func (s *schema) named(name string) string {
 	case "string", "boolean", "null":
 		return name
 	case "array":
-		if one := s.Items.typescript(); !strings.Contains(one, " ") {
-			return one + "[]"
-		} else {
-			return "(" + one + ")[]"
+		one := s.Items.typescript()
+		if strings.Contains(one, " ") {
+			one = "(" + one + ")"
 		}
+		return one + "[]"
 	case "object":
 		var of schema
 		if json.Unmarshal(s.Additional, &of) == nil && (of.Type != nil || of.Ref != "") {

@@ -41,7 +41,8 @@ func (f *dashboardFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.look.Title, flagTitle, "", "call the dashboard `TITLE`, such as the name of what is run here (default: Holdfast)")
 	flags.StringVar(&f.look.Accent, flagAccent, "",
 		"give the dashboard the `COLOUR`, such as #0a7, by which people tell servers apart (default: that of the design)")
-	flags.StringVar(&f.logo, flagLogo, "", "show the picture of `FILE` beside the title: SVG or PNG, at most 64 KiB (default: that of Holdfast)")
+	flags.StringVar(&f.logo, flagLogo, "",
+		"show the picture of `FILE` beside the title: SVG or PNG, at most 64 KiB (default: that of Holdfast)")
 	for flag, variable := range map[string]string{
 		flagDashboard: EnvDashboard, flagTitle: EnvTitle, flagAccent: EnvAccent, flagLogo: EnvLogo,
 	} {

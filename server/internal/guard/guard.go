@@ -152,7 +152,7 @@ type arriving struct {
 
 func (a *arriving) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
-	if err == io.EOF { //nolint:errorlint // readers return it as it is
+	if err == io.EOF {
 		a.is = true
 	}
 	return n, err
