@@ -318,3 +318,27 @@ test("a server that is away is told of, and come back to", async () => {
   await page.getByRole("heading", { name: "Nodes" }).waitFor();
   await close();
 });
+
+test("a run is followed live, step by step, while it runs", async () => {
+  const job = await data.client.enqueue("slow", {}, { queue: "batch" });
+  const { page, wrong, close } = await at("/jobs/" + job.id);
+  for (const step of ["one", "two", "three"]) await page.getByRole("button", { name: new RegExp(`^${step} done`) }).waitFor({ timeout: 10_000 });
+  await page.locator("h1 .state.completed").waitFor({ timeout: 10_000 });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("a busy database asks no more of the browser: at most four reads a second of each thing shown", async () => {
+  const { page, wrong, close } = await at("/jobs");
+  let lists = 0;
+  page.on("request", (r) => new URL(r.url()).pathname === "/api/v1/jobs" && r.method() === "GET" && lists++);
+  const began = Date.now();
+  for (let i = 0; i < 20; i++) {
+    await data.client.enqueueMany(Array.from({ length: 200 }, (_, n) => ({ kind: "mail", args: { to: `busy+${n}@example.com` }, queue: "letters" })));
+  }
+  const seconds = (Date.now() - began) / 1000;
+  assert.ok(lists > 0, "the page follows nothing");
+  assert.ok(lists <= 4 * seconds + 3, `${lists} reads in ${seconds} s`);
+  assert.deepEqual(wrong, []);
+  await close();
+});

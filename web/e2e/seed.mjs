@@ -36,6 +36,9 @@ export async function seed(url, token) {
     for (let i = 0; i < args.steps; i++) await ctx.step(`part ${i + 1}`, () => i);
     return args.steps;
   });
+  worker.function("slow", async (ctx) => {
+    for (const name of ["one", "two", "three"]) await ctx.step(name, () => wait(700));
+  });
   worker.handle("ship", async (run) => {
     await run.progress({ percent: 50, message: "in the van" });
     await wait(80);

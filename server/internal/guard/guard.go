@@ -6,6 +6,7 @@
 //     has its own name resolved to 127.0.0.1 (DNS rebinding) reaches nothing;
 //   - one whose query cannot be parsed: 400, and one whose path or query is not UTF-8 without NUL:
 //     422. So no condition is left out, and no database sees what it cannot keep;
+//   - one that only gets something and has a body: 422, as nothing would read it;
 //   - one that changes something and comes from another web site, as Sec-Fetch-Site or Origin say:
 //     403, and one that is not application/json: 415. So no form and no simple request of a browser
 //     gets through;

@@ -1,8 +1,8 @@
 // Data of the API for components: read once for all who show it, and read again when something has
 // happened, at most four times a second.
 import { signal, type Signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
-import { Failure, request, urlOf, type Params } from "./http";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Failure, request, urlOf, type Answer, type Params } from "./http";
 import { changes } from "./live";
 import { namespace, trouble } from "../state/session";
 
@@ -31,7 +31,7 @@ export class Source<T> {
   private dirty = false; // something has changed since the read that is under way began
 
   constructor(
-    private readonly url: () => string,
+    private readonly get: (signal: AbortSignal) => Promise<Answer<T>>,
     private readonly refresh: Refresh,
   ) {}
 
@@ -53,7 +53,7 @@ export class Source<T> {
   }
 
   /** Something has changed: reads again, not too soon after the last time. A server that is slow is asked less often. */
-  private due(): void {
+  due(): void {
     if (this.ended || this.refresh === "never") return;
     if (this.busy || document.hidden || paused.value || selecting.value) {
       this.dirty = true;
@@ -72,7 +72,7 @@ export class Source<T> {
     this.busy = true;
     this.dirty = false;
     try {
-      const { body, etag } = await request<T>("GET", this.url(), undefined, { signal: abort.signal });
+      const { body, etag } = await this.get(abort.signal);
       if (abort.signal.aborted) return;
       this.data.value = { value: body, etag, loading: false };
     } catch (error) {
@@ -99,9 +99,22 @@ export function useData<T>(path: string | null, params: Params = {}, refresh: Re
   const all = { namespace: namespace.value, ...params };
   const known = Object.fromEntries(Object.entries(all).filter(([, value]) => typeof value !== "function"));
   const key = path === null ? "" : urlOf(path, known as Params);
-  const source = useMemo(() => new Source<T>(() => urlOf(path ?? "", all), refresh), [key, refresh]);
-  useEffect(() => (key ? source.start() : undefined), [source]);
+  const get = (signal: AbortSignal) => request<T>("GET", urlOf(path ?? "", all), undefined, { signal });
+  const source = useSource(key, get, refresh);
   return { ...source.data.value, reload: () => void source.read() };
+}
+
+/** A source of what get reads, while the component is shown and the key the same. Without a key nothing is read. */
+export function useSource<T>(key: string, get: (signal: AbortSignal) => Promise<Answer<T>>, refresh: Refresh): Source<T> {
+  const last = useRef<{ key: string; source: Source<T> } | undefined>(undefined);
+  const source = useMemo(() => {
+    const made = new Source<T>(get, refresh);
+    if (last.current?.key === key) made.data.value = last.current.source.data.peek(); // shown until it is read again
+    last.current = { key, source: made };
+    return made;
+  }, [key, refresh]);
+  useEffect(() => (key ? source.start() : undefined), [source]);
+  return source;
 }
 
 /** Calls the API to change something, and has what is shown read again. */

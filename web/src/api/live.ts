@@ -6,8 +6,19 @@ import { follow } from "./events";
 import { urlOf } from "./http";
 import { caller, may, namespace } from "../state/session";
 
-/** Grows with each change. */
+/** Grows as something changes, at most ten times a second, however much does. */
 export const changes = signal(0);
+
+/** Calls f soon, once for all calls in a time, in milliseconds. */
+export function soon(f: () => void, within = 100): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      f();
+    }, within);
+  };
+}
 
 export type Live = "live" | "paused" | "connecting" | "asking";
 /** asking: there is no stream for this caller, so what is shown is asked for every few seconds. */
@@ -15,6 +26,7 @@ export const live = signal<Live>("connecting");
 
 /** Follows the stream while the page is seen. */
 export function watch(isPaused: () => boolean): void {
+  const changed = soon(() => changes.value++);
   const seen = signal(!document.hidden);
   document.addEventListener("visibilitychange", () => (seen.value = !document.hidden));
   effect(() => {
@@ -34,10 +46,10 @@ export function watch(isPaused: () => boolean): void {
     void follow({
       url: urlOf("/events", { namespace: namespace.value }),
       signal: abort.signal,
-      onFrame: () => changes.value++,
+      onFrame: changed,
       onState: (connected, status) => {
         live.value = connected ? "live" : status >= 400 && status < 500 ? "asking" : "connecting";
-        if (connected) changes.value++;
+        if (connected) changed();
       },
     });
     return () => abort.abort();

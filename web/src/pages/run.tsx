@@ -1,8 +1,9 @@
 // What a durable function has done: steps that it tells, what it waits for, its timeline and journal.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { change, useData } from "../api/data";
-import { path, request, urlOf } from "../api/http";
-import { changes } from "../api/live";
+import { change, paused, useData, useSource, type Data } from "../api/data";
+import { follow } from "../api/events";
+import { path, request, urlOf, type Answer } from "../api/http";
+import { soon } from "../api/live";
 import type { Job, JournalEntry, JournalMessage, MessageItem, WholeKind } from "../api/schema";
 import { param, set } from "../state/route";
 import { may, namespace } from "../state/session";
@@ -11,7 +12,6 @@ import { Action } from "../ui/action";
 import { Card, Skeleton, State, Time, Trouble } from "../ui/basics";
 import { Payload } from "../ui/json";
 import { Table } from "../ui/table";
-import { Failure } from "../api/http";
 import { awaited, signalForm, updateForm } from "./signals";
 
 interface PageOf<T> {
@@ -22,55 +22,63 @@ interface PageOf<T> {
 /** How many entries are read of a journal: beyond that the page says so. */
 const most = 10_000;
 
-/** All of a journal or inbox. It only grows, so once read the rest is read from its end on. */
-function useAll<T>(to: string): { items: T[]; error?: Failure; loading: boolean; cut: boolean } {
-  const [state, setState] = useState<{ items: T[]; error?: Failure; loading: boolean; cut: boolean }>({ items: [], loading: true, cut: false });
-  const tick = changes.value;
-  useEffect(() => {
-    const abort = new AbortController();
-    const timer = setTimeout(() => void read(), state.loading ? 0 : 300);
-    const read = async () => {
-      const items: T[] = [];
-      let cursor: string | null = "";
-      try {
-        while (cursor !== null && items.length < most) {
-          const { body }: { body: PageOf<T> } = await request<PageOf<T>>("GET", urlOf(to, { namespace: namespace.value, cursor, limit: 1000 }), undefined, { signal: abort.signal });
-          items.push(...body.items);
-          cursor = body.next_cursor;
-        }
-        setState({ items, loading: false, cut: cursor !== null });
-      } catch (error) {
-        if (!abort.signal.aborted) setState((s) => ({ ...s, error: error as Failure, loading: false }));
-      }
-    };
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [to, tick]);
-  return state;
+interface All<T> {
+  items: T[];
+  cut: boolean; // there are more
 }
 
-export function RunPart({ job: j }: { job: Job }) {
-  const journal = useAll<JournalEntry>(path`/jobs/${j.id}/journal`);
-  const inbox = useAll<JournalMessage>(path`/jobs/${j.id}/messages`);
+/** Reads all pages of a journal or inbox. */
+async function readAll<T>(to: string, signal: AbortSignal): Promise<Answer<All<T>>> {
+  const items: T[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null && items.length < most) {
+    const { body }: Answer<PageOf<T>> = await request<PageOf<T>>("GET", urlOf(to, { namespace: namespace.value, cursor, limit: 1000 }), undefined, { signal });
+    items.push(...body.items);
+    cursor = body.next_cursor;
+  }
+  return { body: { items, cut: cursor !== null }, etag: "" };
+}
+
+/** The journal and the inbox of a job. Its own stream tells of what the feed does not, such as steps. */
+function useRun(j: Job): [Data<All<JournalEntry>>, Data<All<JournalMessage>>] {
   const over = !!j.finished_at;
-  if (journal.loading) return <Skeleton rows={6} />;
-  if (journal.error) return <Trouble error={journal.error} />;
-  const isTold = journal.items.some((e) => e.kind === "published" && e.name === "steps");
+  const journal = useSource<All<JournalEntry>>("journal " + j.id, (signal) => readAll(path`/jobs/${j.id}/journal`, signal), over ? "never" : "live");
+  const inbox = useSource<All<JournalMessage>>("inbox " + j.id, (signal) => readAll(path`/jobs/${j.id}/messages`, signal), over ? "never" : "live");
+  useEffect(() => {
+    if (over || paused.value || !may("events:read")) return;
+    const abort = new AbortController();
+    const changed = soon(() => {
+      journal.due();
+      inbox.due();
+    });
+    void follow({ url: urlOf(path`/jobs/${j.id}/events`, { namespace: namespace.value }), signal: abort.signal, onFrame: changed, onState: () => {} });
+    return () => abort.abort();
+  }, [journal, inbox, over, paused.value]);
+  return [journal.data.value, inbox.data.value];
+}
+
+const none: never[] = [];
+
+export function RunPart({ job: j }: { job: Job }) {
+  const over = !!j.finished_at;
+  const [journal, inbox] = useRun(j);
+  if (!journal.value) return journal.error ? <Trouble error={journal.error} /> : <Skeleton rows={6} />;
+  const entries = journal.value.items;
+  const messages = inbox.value?.items ?? none;
+  const isTold = entries.some((e) => e.kind === "published" && e.name === "steps");
   return (
     <>
       {!over && j.state === "waiting" && <Approval job={j} />}
       {isTold && <Told job={j} />}
-      {journal.items.length === 0 && inbox.items.length === 0 ? (
+      {entries.length === 0 && messages.length === 0 ? (
         <Card title="A plain job"><p class="faint">It remembers nothing: it has no steps, so it has no timeline. Attempts and logs tell what happened.</p></Card>
       ) : (
         <>
           <Card title="Timeline" flush>
-            <Timeline run={{ entries: journal.items, messages: inbox.items, began: Date.parse(j.created_at ?? ""), ended: over ? Date.parse(j.finished_at ?? "") : null }} />
+            <Timeline run={{ entries, messages, began: Date.parse(j.created_at ?? ""), ended: over ? Date.parse(j.finished_at ?? "") : null }} />
           </Card>
-          <History entries={journal.items} messages={inbox.items} began={Date.parse(j.created_at ?? "")} />
-          {journal.cut && <p class="faint pad">Only the first {most} entries are shown. The command has all: holdfast job journal {j.id}</p>}
+          <History entries={entries} messages={messages} began={Date.parse(j.created_at ?? "")} />
+          {journal.value.cut && <p class="faint pad">Only the first {most} entries are shown. The command has all: holdfast job journal {j.id}</p>}
         </>
       )}
     </>
