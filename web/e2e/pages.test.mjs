@@ -26,7 +26,7 @@ after(async () => {
 const pages = () => ({
   overview: "/", jobs: "/jobs", failed: "/jobs?state=failed&sort=finished&q=queue%3Aletters", job: "/jobs/" + data.jobs.ends, waiting: "/jobs/" + data.jobs.waits, retried: "/jobs/" + data.jobs.retries,
   table: `/jobs/${data.jobs.ends}?as=table&history=feed`, opened: `/jobs/${data.jobs.ends}?at=1&history=json`, payload: `/jobs/${data.jobs.ends}?tab=payload`, attempts: `/jobs/${data.jobs.fails}?tab=attempts`, logs: `/jobs/${data.jobs.ends}?tab=logs`,
-  children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules/new",
+  children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, payout: "/jobs/" + data.jobs.payout, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules/new",
   limits: "/limits", limit: "/limits/mail-server", nodes: "/nodes", dead: "/dead", operations: "/operations", audit: "/audit", keys: "/keys", settings: "/settings", nothing: "/no/such/page", gone: "/jobs/01a20000-0000-7000-8000-000000000000",
 });
 
@@ -104,6 +104,19 @@ test("a signal by its form; wrong JSON is told, and nothing is sent", async () =
   await button(page, "Send").click();
   await page.locator("h1 .state.completed").waitFor({ timeout: 10_000 });
   assert.equal((await data.client.job(id).get()).state, "completed");
+  await close();
+});
+
+test("a callback is completed in place of the system outside", async () => {
+  const { page, wrong, close } = await at("/jobs/" + data.jobs.payout);
+  await says(page, "It waits for bank");
+  await button(page, "Complete bank…").click();
+  await page.getByLabel("Payload, as JSON").fill('{"paid":true}');
+  await button(page, "Complete").click();
+  await says(page, "The callback bank is answered");
+  const messages = await data.api("GET", `/jobs/${data.jobs.payout}/messages`);
+  assert.deepEqual(messages.items.map((m) => [m.kind, m.data]), [["callback", { paid: true }]]);
+  assert.deepEqual(wrong, []);
   await close();
 });
 

@@ -82,6 +82,7 @@ export async function seed(url, token) {
   await api("PUT", "/limits/bank", { rate: "50/s", queues: ["orders"] });
   await api("POST", "/operations", { action: "pause", ids: [jobs.scheduled], reason: "the month is not over" });
   await api("POST", "/keys", { name: "ci", role: "viewer", namespace: "default" });
+  jobs.payout = await waitsForACallback(client, api);
   return {
     client, jobs, api,
     stop: async () => {
@@ -89,4 +90,16 @@ export async function seed(url, token) {
       await running;
     },
   };
+}
+
+/** A run that waits for the callback of an outside system, made by the protocol of workers. It returns the job. */
+async function waitsForACallback(client, api) {
+  const { worker } = await api("POST", "/workers", { name: "bank-1", kinds: ["payout"], slots: 1, journal: 1 });
+  const { id } = await client.enqueue("payout", { cents: 100 }, { queue: "orders" });
+  const { jobs } = await api("POST", `/workers/${worker}/poll?wait=10s`, { want: 1, seq: 1 });
+  const run = `/runs/${jobs[0].lease}`;
+  await api("POST", run + "/journal", { after: 0, entries: [{ kind: "callback", path: "1", data: { name: "bank" } }] });
+  await api("POST", run + "/park", { messages: ["callback", "callback failed"], seen: 0, waits_for: ["callback bank"], for: "24h" });
+  await api("POST", `/workers/${worker}/leave`);
+  return id;
 }

@@ -8,7 +8,7 @@ import { differences } from "../src/pages/audit";
 import { attention, sums } from "../src/pages/overview";
 import { completions, conditions, valueOf, withValue } from "../src/pages/query";
 import { stepsOf } from "../src/pages/run";
-import { awaited } from "../src/pages/signals";
+import { awaited, openCallbacks } from "../src/pages/signals";
 import { placeOf } from "../src/state/route";
 import { linePath, nice, steps, top } from "../src/ui/chart";
 import { duration, parseDuration, relative, shortID, time } from "../src/ui/format";
@@ -111,4 +111,6 @@ test("steps that a run tells, and signals that it waits for", () => {
   assert.deepEqual(stepsOf("nonsense"), []);
   assert.deepEqual(awaited({ wait: { for: { waits_for: ["signal approved", "child x", 7] } } } as never), ["approved"]);
   assert.deepEqual(awaited({ wait: null } as never), []);
+  const entries = [{ kind: "callback", name: "hfc_1", data: { name: "bank" } }, { kind: "callback", name: "hfc_2", data: { hidden: "payloads:read" } }, { kind: "step", name: "x" }];
+  assert.deepEqual(openCallbacks(entries as never, [{ kind: "callback", name: "hfc_1" }] as never), [{ name: "callback", token: "hfc_2" }]);
 });

@@ -12,7 +12,7 @@ import { Action } from "../ui/action";
 import { Card, Skeleton, State, Time, Trouble } from "../ui/basics";
 import { Payload } from "../ui/json";
 import { Table } from "../ui/table";
-import { awaited, signalForm, updateForm } from "./signals";
+import { awaited, callbackForm, openCallbacks, signalForm, updateForm } from "./signals";
 
 interface PageOf<T> {
   items: T[];
@@ -68,7 +68,7 @@ export function RunPart({ job: j }: { job: Job }) {
   const isTold = entries.some((e) => e.kind === "published" && e.name === "steps");
   return (
     <>
-      {!over && j.state === "waiting" && <Approval job={j} />}
+      {!over && j.state === "waiting" && <Approval job={j} callbacks={openCallbacks(entries, messages)} />}
       {isTold && <Told job={j} />}
       {entries.length === 0 && messages.length === 0 ? (
         <Card title="A plain job"><p class="faint">It remembers nothing: it has no steps, so it has no timeline. Attempts and logs tell what happened.</p></Card>
@@ -86,19 +86,27 @@ export function RunPart({ job: j }: { job: Job }) {
 }
 
 /** The forms of a run that waits for a person. */
-function Approval({ job: j }: { job: Job }) {
+function Approval({ job: j, callbacks }: { job: Job; callbacks: { name: string; token: string }[] }) {
   const kind = useData<WholeKind>(may("queues:read") ? path`/kinds/${j.kind}` : null, {}, "never");
   if (!may("jobs:write")) return null;
   const names = awaited(j);
+  const called = callbacks.filter((c) => awaited(j, "callback").includes(c.name));
   const updates = kind.value?.descriptor?.updates ?? [];
   const known = kind.value?.descriptor?.signals ?? [];
-  const all = names.length > 0 ? names : known;
-  if (all.length === 0 && updates.length === 0) return null;
+  const all = names.length > 0 || called.length > 0 ? names : known;
+  if (all.length === 0 && called.length === 0 && updates.length === 0) return null;
+  const waits = [...names, ...called.map((c) => c.name)];
   return (
     <section class="card approval" aria-label="It waits for you">
-      <h2>{names.length > 0 ? `It waits for ${names.join(", ")}` : "It may be told"}</h2>
+      <h2>{waits.length > 0 ? `It waits for ${waits.join(", ")}` : "It may be told"}</h2>
       <div class="actions">
         {all.map((name) => <Action key={name} ask={signalForm(j, name, "true")}>Answer {name}…</Action>)}
+        {called.map((c) => (
+          <>
+            <Action ask={callbackForm(c)}>Complete {c.name}…</Action>
+            <Action danger ask={callbackForm(c, true)}>Let {c.name} fail…</Action>
+          </>
+        ))}
         {updates.length > 0 && <Action ask={updateForm(j, updates)}>Make a request…</Action>}
       </div>
     </section>
