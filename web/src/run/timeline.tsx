@@ -19,6 +19,11 @@ export interface Run {
   ended: number | null;
 }
 
+/** How many times as wide as the box the timeline is: a power of two. */
+const mostZoom = 64;
+const zoom = () => Math.min(mostZoom, Math.max(1, Number(param("zoom")) || 1));
+const zoomTo = (to: number) => set({ zoom: to <= 1 ? "" : String(Math.min(mostZoom, to)) }, true);
+
 const lengthOf = (l: Lane) => (l.bars.at(-1)?.to ?? 0) - (l.bars[0]?.from ?? 0);
 
 export function Timeline({ run }: { run: Run }) {
@@ -34,6 +39,13 @@ export function Timeline({ run }: { run: Run }) {
       <div class="toolbar">
         <label class="check"><input type="checkbox" checked={collapse} onChange={(e) => set({ idle: e.currentTarget.checked ? "" : "show" }, true)} /> Collapse idle time</label>
         <label class="check"><input type="checkbox" checked={asTable} onChange={(e) => set({ as: e.currentTarget.checked ? "table" : "" }, true)} /> As a table</label>
+        {!asTable && (
+          <div class="segments" role="group" aria-label="Zoom">
+            <button aria-label="Zoom out" disabled={zoom() === 1} onClick={() => zoomTo(zoom() / 2)}>−</button>
+            <button disabled={zoom() === 1} onClick={() => zoomTo(1)}>Fit</button>
+            <button aria-label="Zoom in" disabled={zoom() === mostZoom} onClick={() => zoomTo(zoom() * 2)}>+</button>
+          </div>
+        )}
         <span class="faint">{all.length} lanes · {duration(at - run.began)}</span>
         <Legend />
       </div>
@@ -64,6 +76,8 @@ function Lanes({ all, from, to, collapse, selected }: { all: Lane[]; from: numbe
     const i = all.findIndex((l) => keyOf(l) === selected);
     const to = e.key === "ArrowDown" ? i + 1 : e.key === "ArrowUp" ? i - 1 : e.key === "Home" ? 0 : e.key === "End" ? all.length - 1 : -1;
     if (e.key === "Escape") return set({ at: "" }, true);
+    if (e.key === "+") return zoomTo(zoom() * 2);
+    if (e.key === "-") return zoomTo(zoom() / 2);
     const lane = all[to];
     if (!lane) return;
     e.preventDefault();
@@ -73,15 +87,15 @@ function Lanes({ all, from, to, collapse, selected }: { all: Lane[]; from: numbe
     if (b && (y < b.scrollTop || y + row > b.scrollTop + b.clientHeight - 24)) b.scrollTop = y - b.clientHeight / 2;
   };
   return (
-    <div class="lanes" ref={box} tabIndex={0} role="group" aria-label="Timeline; the arrow keys go from lane to lane" onKeyDown={keys}
+    <div class="lanes" ref={box} tabIndex={0} role="group" aria-label="Timeline; up and down go from lane to lane, plus and minus zoom" onKeyDown={keys}
       onScroll={(e) => setScroll(e.currentTarget.scrollTop)}>
-      <div class="time-axis" aria-hidden="true">
+      <div class="time-axis" aria-hidden="true" style={{ width: zoom() * 100 + "%" }}>
         <span class="lane-name" />
         <span class="track">
-          {ticks(from, to, idle, innerWidth < 640 ? 3 : 8).map((t) => <span key={t} class="tick" style={{ left: x(t) * 100 + "%" }}>{t === from ? "0" : duration(t - from)}</span>)}
+          {ticks(from, to, idle, (innerWidth < 640 ? 3 : 8) * zoom()).map((t) => <span key={t} class="tick" style={{ left: x(t) * 100 + "%" }}>{t === from ? "0" : duration(t - from)}</span>)}
         </span>
       </div>
-      <div class="lanes-all" style={{ height: all.length * row + "px" }}>
+      <div class="lanes-all" style={{ height: all.length * row + "px", width: zoom() * 100 + "%" }}>
         <div class="idle-all" aria-hidden="true">
           <span class="lane-name" />
           <span class="track">

@@ -60,7 +60,7 @@ function Namespaces() {
 }
 
 const words = {
-  live: "Live", paused: "Paused", connecting: "Connecting…", asking: "Each few seconds",
+  live: "Live", paused: "Paused", connecting: "Connecting…", asking: "Every 15 s",
 };
 
 function Live() {

@@ -1,6 +1,7 @@
 // The page of who is not signed in.
 import { useState } from "preact/hooks";
 import { look } from "../state/look";
+import { href, param } from "../state/route";
 import { identify, signIn, trouble } from "../state/session";
 import { Logo } from "./logo";
 
@@ -11,7 +12,7 @@ export function SignIn() {
     return (
       <main class="sign-in">
         <h1><Logo /> {look.title}</h1>
-        <div class="trouble" role="alert"><p>{trouble.value}</p><button onClick={() => void identify()}>Try again</button></div>
+        <div class="trouble" role="alert"><p>{trouble.value}</p><p class="actions"><button onClick={() => void identify()}>Try again</button>{param("namespace") && <a href={href("/", { namespace: undefined })}>Go to your own namespace</a>}</p></div>
       </main>
     );
   }
