@@ -47,7 +47,11 @@ func TestKeys(t *testing.T) {
 			{"an unknown one", "GET", url, "hf_x", http.StatusUnauthorized},
 			{"none", "GET", url, "", http.StatusUnauthorized},
 		} {
-			if a := ask(t, c, test.method, test.url, test.token, `{"kind":"mail"}`); a.status != test.status {
+			body := ""
+			if test.method == http.MethodPost {
+				body = `{"kind":"mail"}`
+			}
+			if a := ask(t, c, test.method, test.url, test.token, body); a.status != test.status {
 				s.Errorf("%s is answered %d: %s", test.what, a.status, a.text)
 			}
 		}

@@ -153,7 +153,11 @@ func TestPublic(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := func(method, path string) int {
-		r := httptest.NewRequest(method, "http://localhost/api/v1"+path, strings.NewReader(`{"message":"no"}`))
+		body := `{"message":"no"}`
+		if method == get {
+			body = ""
+		}
+		r := httptest.NewRequest(method, "http://localhost/api/v1"+path, strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
