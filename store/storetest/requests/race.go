@@ -12,13 +12,17 @@ import (
 
 const racers = 8
 
-// together applies units at once, and counts those that were not refused.
+// together applies units at once, and counts those that were not refused. One that is busy comes
+// again, as for crossing.
 func together(e *env.Env, units []*store.Unit) (happened int) {
 	e.Competes()
 	var all sync.WaitGroup
 	for _, u := range units {
 		all.Go(func() {
-			_ = e.Store.Apply(e.Ctx, env.Batched(u)) // the unit tells
+			for again := true; again; again = errors.Is(u.Err(), store.ErrBusy) {
+				u.Request.Err = nil
+				_ = e.Store.Apply(e.Ctx, env.Batched(u)) // the unit tells
+			}
 		})
 	}
 	all.Wait()
