@@ -77,7 +77,9 @@ func TestWrongVariables(t *testing.T) {
 	for _, verb := range []string{"dev", "worker"} {
 		variables, wrongValues := variablesOf(verb), maps.Clone(wrongValues)
 		if verb == "dev" {
-			wrongValues[nodes.EnvFeed] = []string{"maybe", "yes"}
+			wrongValues[nodes.EnvFeed], wrongValues[nodes.EnvDashboard] = []string{"maybe", "yes"}, []string{"maybe"}
+			wrongValues[nodes.EnvTitle], wrongValues[nodes.EnvAccent] = []string{strings.Repeat("x", 101)}, []string{"red", "#12"}
+			wrongValues[nodes.EnvLogo] = []string{"/no/such/file", "settings_test.go"}
 			wrongValues[nodes.EnvPush], wrongValues[nodes.EnvPushSlots] = []string{"maybe"}, []string{"x", "0"}
 			wrongValues[nodes.EnvPushAllow], wrongValues[nodes.EnvPublicURL] = []string{"localhost", "10.0.0.0/99"}, []string{"jobs.example.com"}
 		}
