@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server"
 	"github.com/holdfastdev/holdfast/server/access"
-	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
 const operatorsToken = "a-token-of-more-than-20-letters"
@@ -20,17 +18,8 @@ var pages = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _
 
 func withPages(t *testing.T, o server.Options) http.Handler {
 	t.Helper()
-	client, err := holdfast.Open(t.Context(), sqlite.File(t.TempDir()+"/pages.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close(t.Context()) })
 	o.Authenticate, o.Dashboard = access.Token("ops", operatorsToken), pages
-	handler, err := server.Handler(client, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return handler
+	return served(t, o)
 }
 
 // TestDashboardPaths: pages are what is not below /api, for anybody; all else is as without them.

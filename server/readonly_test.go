@@ -1,38 +1,20 @@
 package server_test
 
 import (
-	"context"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server"
 	"github.com/holdfastdev/holdfast/server/access"
-	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
 // TestReadOnly: a server that only reads answers what reads, also where that is a POST, and refuses
 // what changes something.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
-	source := sqlite.File(filepath.Join(t.TempDir(), "jobs.db"))
-	client, err := holdfast.Open(t.Context(), source, holdfast.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	handler, err := server.Handler(client, server.Options{Authenticate: access.Anyone("anyone"), ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := served(t, server.Options{Authenticate: access.Anyone("anyone"), ReadOnly: true})
 	const schedule = `{"name":"nightly","kind":"report","cron":"0 3 * * *"}`
 	for _, c := range []struct {
 		method, path, body string

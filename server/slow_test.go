@@ -2,37 +2,22 @@ package server_test
 
 import (
 	"bufio"
-	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server"
-	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
 // TestSlowBodies: who is refused before the body is read is answered at once, also without a body
 // that comes: neither the answer nor the connection waits for it.
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
-	source := sqlite.File(filepath.Join(t.TempDir(), "jobs.db"))
-	client, err := holdfast.Open(t.Context(), source, holdfast.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close(context.WithoutCancel(t.Context())) })
-	handler, err := server.Handler(client, server.Options{OnlyCallbacks: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(handler)
+	s := httptest.NewServer(served(t, server.Options{OnlyCallbacks: true}))
 	t.Cleanup(s.CloseClientConnections)
 	for _, head := range []string{
 		"POST /nothing HTTP/1.1\r\n",

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
@@ -63,9 +64,10 @@ type asset struct {
 // Handler returns the pages and what they load. Each path without an extension is a page. The
 // errors are ErrOptions.
 func Handler(o Options) (http.Handler, error) {
-	if err := check(&o); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
+	o.BasePath, o.Title = cmp.Or(o.BasePath, "/"), cmp.Or(o.Title, "Holdfast")
 	h := &handler{assets: map[string]*asset{}}
 	script, err := h.addZipped("app.js")
 	if err != nil {
@@ -85,14 +87,9 @@ func Handler(o Options) (http.Handler, error) {
 	return h, nil
 }
 
-func check(o *Options) error {
-	if o.BasePath == "" {
-		o.BasePath = "/"
-	}
-	if o.Title == "" {
-		o.Title = "Holdfast"
-	}
-	base := o.BasePath
+// Check returns what Handler would refuse.
+func (o *Options) Check() error {
+	base := cmp.Or(o.BasePath, "/")
 	switch {
 	case base != "/" && (!strings.HasPrefix(base, "/") || path.Clean(base)+"/" != base):
 		return fmt.Errorf("%w: the path %q is not one with a slash at both ends, such as /jobs/", ErrOptions, base)

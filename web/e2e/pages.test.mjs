@@ -184,6 +184,35 @@ test("many jobs: those selected, and all that a query selects, after a preview",
   await close();
 });
 
+test("what changes while rows are selected is there once they are not", async () => {
+  const job = await data.client.enqueue("held", {}, { queue: "held", delay: "5h" });
+  const { page, wrong, close } = await at("/jobs?q=queue%3Aheld");
+  await page.locator("tbody tr").getByRole("checkbox").check();
+  await says(page, "updates are paused");
+  await data.client.job(job.id).cancel("while nobody looks");
+  await page.waitForTimeout(1500); // an update would have come by now
+  assert.equal(await page.locator("tbody .state.scheduled").count(), 1);
+  await button(page, "Clear").click();
+  await page.locator("tbody .state.cancelled").waitFor({ timeout: 5000 });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("who has no stream asks again once updates go on", async () => {
+  const key = await data.api("POST", "/keys", { name: "asker", scopes: ["jobs:read"], namespace: "default" });
+  const own = await serve(server.database, { args: ["--auth", "keys"] });
+  const { page, close } = await open(browser, own, { token: key.secret });
+  await page.goto("/jobs?q=queue%3Aasked");
+  await settled(page);
+  await page.locator("button.live.asking").click();
+  await page.locator("button.live.paused").waitFor();
+  await data.client.enqueue("asked", {}, { queue: "asked", delay: "5h" });
+  await page.locator("button.live.paused").click();
+  await page.locator("tbody .state.scheduled").waitFor({ timeout: 5000 });
+  await close();
+  await own.stop();
+});
+
 test("queues: pause, settings, a limit", async () => {
   const { page, wrong, close } = await at("/queues/reports");
   await button(page, "Pause").click();

@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import { Component, render, type ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { paused } from "./api/data";
+import { paused, selecting } from "./api/data";
 import { watch } from "./api/live";
 import { Audit } from "./pages/audit";
 import { Dead, DeadPage } from "./pages/dead";
@@ -107,5 +107,5 @@ effect(() => {
   namespace = now;
   void identify();
 });
-watch(() => paused.value);
+watch(() => paused.value, () => selecting.value);
 render(<App />, document.getElementById("app") as HTMLElement);

@@ -52,10 +52,12 @@ func (f *dashboardFlags) add(cmd *cobra.Command) {
 
 // checkLook checks what the dashboard is to look like, but for the picture.
 func (a verbs) checkLook(f *dashboardFlags) error {
-	look := f.look
-	for flag, o := range map[string]web.Options{flagTitle: {Title: look.Title}, flagAccent: {Accent: look.Accent}} {
-		if _, err := web.Handler(o); err != nil {
-			return arg.About(arg.Usagef("%s: %w", a.NameOf(flag), err), flag)
+	for _, part := range []struct {
+		flag string
+		look web.Options
+	}{{flagTitle, web.Options{Title: f.look.Title}}, {flagAccent, web.Options{Accent: f.look.Accent}}} {
+		if err := part.look.Check(); err != nil {
+			return arg.About(arg.Usagef("%s: %w", a.NameOf(part.flag), err), part.flag)
 		}
 	}
 	return nil

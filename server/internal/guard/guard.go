@@ -118,7 +118,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body := &arriving{ReadCloser: http.MaxBytesReader(w, r.Body, g.MaxBody), is: r.ContentLength == 0}
 	r.Body = body
-	ctx := context.WithValue(access.With(r.Context(), &p), connectionKey{}, &connection{ResponseController: http.NewResponseController(w), body: body})
+	ctx := context.WithValue(access.With(r.Context(), &p), connectionKey{}, &Conn{ResponseController: http.NewResponseController(w), body: body})
 	if !isAnybody {
 		ctx = access.WithCheck(ctx, func() error {
 			_, err := g.Authenticate(r)
@@ -187,8 +187,8 @@ func (g *guard) tooMany(p *access.Principal, isAnybody bool, r *http.Request) er
 
 type connectionKey struct{}
 
-// connection is the connection of a request, for its deadlines.
-type connection struct {
+// Conn is the connection of a request, for its deadlines.
+type Conn struct {
 	*http.ResponseController
 
 	body *arriving
@@ -196,12 +196,12 @@ type connection struct {
 
 // Arrived reports whether all of the body is here. What is not may never come, and the server waits
 // for it before it answers.
-func (c *connection) Arrived() bool { return c.body.is }
+func (c *Conn) Arrived() bool { return c.body.is }
 
 // Connection is the connection of a request, for its deadlines; nil: the request did not come
 // through a guard.
-func Connection(ctx context.Context) *connection { //nolint:revive // for its methods alone
-	c, _ := ctx.Value(connectionKey{}).(*connection)
+func Connection(ctx context.Context) *Conn {
+	c, _ := ctx.Value(connectionKey{}).(*Conn)
 	return c
 }
 

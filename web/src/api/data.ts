@@ -55,13 +55,16 @@ export class Source<T> {
   /** Something has changed: reads again, not too soon after the last time. A server that is slow is asked less often. */
   due(): void {
     if (this.ended || this.refresh === "never") return;
-    if (this.busy || document.hidden || paused.value || selecting.value) {
+    if (this.busy || isHeld()) {
       this.dirty = true;
       return;
     }
     const left = this.readAt + Math.max(gap[this.refresh], 4 * this.took) - Date.now();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.read(), Math.max(0, left));
+    this.timer = setTimeout(() => {
+      if (isHeld()) this.dirty = true; // since this was planned
+      else void this.read();
+    }, Math.max(0, left));
   }
 
   async read(): Promise<void> {
@@ -93,6 +96,8 @@ export class Source<T> {
 /** While true nothing is read again by itself: a person selects rows, or has said so. */
 export const paused = signal(false);
 export const selecting = signal(false);
+
+const isHeld = () => document.hidden || paused.value || selecting.value;
 
 /** Reads a path of the API while the component is shown. null: nothing is read. */
 export function useData<T>(path: string | null, params: Params = {}, refresh: Refresh = "live"): Data<T> & { reload: () => void } {

@@ -24,11 +24,15 @@ export type Live = "live" | "paused" | "connecting" | "asking";
 /** asking: there is no stream for this caller, so what is shown is asked for every few seconds. */
 export const live = signal<Live>("connecting");
 
-/** Follows the stream while the page is seen. */
-export function watch(isPaused: () => boolean): void {
+/** Follows the stream while the page is seen, and not paused. What holds updates otherwise is said by isHeld. */
+export function watch(isPaused: () => boolean, isHeld: () => boolean): void {
   const changed = soon(() => changes.value++);
   const seen = signal(!document.hidden);
   document.addEventListener("visibilitychange", () => (seen.value = !document.hidden));
+  // What has changed meanwhile is caught up with, also by those who have no stream.
+  effect(() => {
+    if (seen.value && !isPaused() && !isHeld()) changes.value = changes.peek() + 1;
+  });
   effect(() => {
     if (!caller.value) return;
     if (isPaused()) {
@@ -40,7 +44,6 @@ export function watch(isPaused: () => boolean): void {
       return;
     }
     if (!seen.value) return;
-    changes.value = changes.peek() + 1;
     const abort = new AbortController();
     live.value = "connecting";
     void follow({

@@ -7,9 +7,10 @@ import { go, href, param, set } from "../state/route";
 import { may, namespace } from "../state/session";
 import { Action, ask } from "../ui/action";
 import { CopyAs, Empty, JobLink, Page, QueueLink, State, Time } from "../ui/basics";
-import { duration, number } from "../ui/format";
+import { count, duration, number } from "../ui/format";
 import { List, type Column } from "../ui/table";
 import { enqueue } from "./enqueue";
+import { sums } from "./overview";
 import { completions, conditions, states, withValue } from "./query";
 
 /** The time of a job that matters in its state. */
@@ -74,19 +75,12 @@ export function Jobs() {
 function Tabs() {
   const queues = useData<PageQueue>(may("queues:read") ? "/queues" : null, { limit: 200 });
   const state = param("state");
-  const counts: Record<string, { n: number; exact: boolean }> = {};
-  for (const q of queues.value?.items ?? []) {
-    for (const [name, c] of Object.entries(q.counts)) {
-      const sum = (counts[name] ??= { n: 0, exact: true });
-      sum.n += c.jobs;
-      sum.exact &&= c.exact;
-    }
-  }
+  const counts = sums(queues.value?.items ?? []);
   const tab = (name: string) => {
     const c = counts[name];
     return (
       <a key={name} href={href("/jobs", { q: param("q"), state: name, sort: ["completed", "failed", "cancelled"].includes(name) ? "finished" : "" })} aria-current={state === name ? "page" : undefined}>
-        {name || "all"} {c && c.n > 0 && <span class="num faint">{number(c.n)}{c.exact ? "" : "+"}</span>}
+        {name || "all"} {c && c.jobs > 0 && <span class="num faint">{count(c)}</span>}
       </a>
     );
   };

@@ -1,10 +1,10 @@
 // The schedules, and one of them with the times at which it fires.
 import { useEffect, useState } from "preact/hooks";
 import { change, useData } from "../api/data";
-import { path } from "../api/http";
+import { path, request, urlOf } from "../api/http";
 import type { Backfill, PageQueue, Schedule, SchedulePreview, ScheduleRun, WholeSchedule } from "../api/schema";
 import { go, href } from "../state/route";
-import { may } from "../state/session";
+import { may, namespace } from "../state/session";
 import { Action, json, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, Facts, JobLink, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
 import { Payload } from "../ui/json";
@@ -137,8 +137,8 @@ export function NewSchedule() {
   const times = v.every ? { every: v.every } : { cron: v.cron, tz: v.tz };
   useEffect(() => {
     const timer = setTimeout(() => {
-      change<SchedulePreview>("POST", "/schedules/preview", { ...times, limit: 5 }).then(
-        (p) => { setPreview(p); setProblem(""); },
+      request<SchedulePreview>("POST", urlOf("/schedules/preview", { namespace: namespace.value }), { ...times, limit: 5 }).then(
+        (p) => { setPreview(p.body); setProblem(""); },
         (e: Error) => { setPreview(null); setProblem(e.message); },
       );
     }, 250);

@@ -92,8 +92,8 @@ export function List<T>({ caption, path, params = {}, columns, id, empty, refres
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {
     selecting.value = picked.size > 0;
-    return () => (selecting.value = false);
   }, [picked.size]);
+  useEffect(() => () => { selecting.value = false; }, []);
   if (!data.value) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton />;
   const { items, next_cursor } = data.value;
   const toggle = (ids: string[], on: boolean) => {
