@@ -101,6 +101,25 @@ func TestSession(t *testing.T) {
 	}
 }
 
+// TestSignInAnew: what signs in is the token of the request, also where the authenticator would look
+// at the cookie first.
+func TestSignInAnew(t *testing.T) {
+	t.Parallel()
+	handler := served(t, server.Options{Dashboard: pages, Authenticate: func(r *http.Request) (access.Principal, error) {
+		if _, err := r.Cookie(access.Cookie); err == nil || access.Bearer(r) == operatorsToken {
+			return access.Everything("ops"), nil
+		}
+		return access.Principal{}, access.ErrUnauthenticated
+	}})
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/session", strings.NewReader(`{"token":"wrong"}`))
+	r.Header.Set("Content-Type", "application/json")
+	r.AddCookie(&http.Cookie{Name: access.Cookie, Value: operatorsToken})
+	w := httptest.NewRecorder()
+	if handler.ServeHTTP(w, r); w.Code != http.StatusUnauthorized {
+		t.Errorf("a wrong token beside a cookie: %d", w.Code)
+	}
+}
+
 // deadlines is a writer that knows until when its connection reads.
 type deadlines struct {
 	*httptest.ResponseRecorder

@@ -25,7 +25,7 @@ func TestWhoami(t *testing.T) {
 	})
 	for namespace, scopes := range map[string][]any{"shop": {"jobs:read"}, "billing": {"jobs:read", "jobs:write"}} {
 		a := s.OK(http.StatusOK, http.MethodGet, "/whoami?namespace="+namespace, nil).JSON
-		if a["name"] != "ann" || a["namespace"] != namespace || !reflect.DeepEqual(a["scopes"], scopes) {
+		if a["name"] != "ann" || a["namespace"] != namespace || !reflect.DeepEqual(a["scopes"], scopes) || a["namespaces"] == nil {
 			t.Errorf("in %s ann is told %v", namespace, a)
 		}
 	}
