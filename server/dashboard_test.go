@@ -101,8 +101,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestSignInAnew: what signs in is the token of the request, also where the authenticator would look
-// at the cookie first.
+// TestSignInAnew: what signs in is the token of the request, also where the authenticator would
+// look at the cookie first.
 func TestSignInAnew(t *testing.T) {
 	t.Parallel()
 	handler := served(t, server.Options{Dashboard: pages, Authenticate: func(r *http.Request) (access.Principal, error) {
