@@ -130,8 +130,10 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 	supervise.Signal(n.beatNow) // which tells whether it may claim
 }
 
-// errNotSignedOff is what Run returns when the node has stopped but could not leave the cluster.
-var errNotSignedOff = errors.New("could not sign off; its jobs are rescued when it is declared dead")
+// notSignedOff is what Run returns when the node has stopped but could not leave the cluster.
+func (n *node) notSignedOff(err error) error {
+	return fmt.Errorf("node %d could not sign off; its jobs are rescued when it is declared dead: %w", n.id.Load(), err)
+}
 
 // errStopped is the cause with which a node's own loops end.
 var errStopped = errors.New("holdfast: node stopped")

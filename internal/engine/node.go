@@ -82,7 +82,9 @@ func (n *node) prepare(ctx context.Context, stop Stop) error {
 		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), store.CallTimeout)
 		defer cancel()
 		defer context.AfterFunc(stop.Hard, cancel)()
-		_, _ = n.store.Leave(leaving, n.id.Load()) // if it cannot it is declared dead
+		if _, left := n.store.Leave(leaving, n.id.Load()); left != nil {
+			err = errors.Join(err, n.notSignedOff(left))
+		}
 	}
 	return err
 }
@@ -298,7 +300,7 @@ func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (e
 		return fmt.Errorf("node %d stopped: %w", n.id.Load(), gone)
 	}
 	if err != nil {
-		return fmt.Errorf("node %d %w: %w", n.id.Load(), errNotSignedOff, err)
+		return n.notSignedOff(err)
 	}
 	n.lines.Flush()
 	n.log.Info("node stopped")

@@ -73,6 +73,7 @@ func TestNodeStoppedInAHurry(t *testing.T) {
 		"cannot join":               {stuck{join: true}, 1, ""},
 		"cannot begin":              {stuck{begin: true}, 1, ""},
 		"cannot leave, two signals": {stuck{leave: true}, 2, "could not sign off"},
+		"cannot begin, nor leave":   {stuck{begin: true, leave: true}, 2, "could not sign off"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
