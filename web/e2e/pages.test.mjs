@@ -27,10 +27,10 @@ const pages = () => ({
   overview: "/", jobs: "/jobs", failed: "/jobs?state=failed&sort=finished&q=queue%3Aletters", job: "/jobs/" + data.jobs.ends, waiting: "/jobs/" + data.jobs.waits, retried: "/jobs/" + data.jobs.retries,
   table: `/jobs/${data.jobs.ends}?as=table&history=feed`, opened: `/jobs/${data.jobs.ends}?at=1&history=json`, zoomed: `/jobs/${data.jobs.ends}?zoom=4&idle=show`, payload: `/jobs/${data.jobs.ends}?tab=payload`, attempts: `/jobs/${data.jobs.fails}?tab=attempts`, logs: `/jobs/${data.jobs.ends}?tab=logs`,
   children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, payout: "/jobs/" + data.jobs.payout, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules/new",
-  limits: "/limits", limit: "/limits/mail-server", nodes: "/nodes", dead: "/dead", operations: "/operations", audit: "/audit", keys: "/keys", settings: "/settings", nothing: "/no/such/page", gone: "/jobs/01a20000-0000-7000-8000-000000000000",
+  limits: "/limits", limit: "/limits/mail-server", nodes: "/nodes", dead: "/dead", operations: "/operations", audit: "/audit", keys: "/keys", settings: "/settings", history: "/history", nothing: "/no/such/page", gone: "/jobs/01a20000-0000-7000-8000-000000000000",
 });
 
-for (const [look, o] of Object.entries({ light: {}, dark: { dark: true }, phone: { width: 390, height: 844 } })) {
+for (const [look, o] of Object.entries({ light: {}, dark: { dark: true }, phone: { width: 390, height: 844 }, "dark phone": { dark: true, width: 390, height: 844 } })) {
   test(`all pages, ${look}: nothing fails, axe finds nothing, nothing is wider than the window`, async () => {
     const { page, wrong, close } = await open(browser, server, o);
     await page.evaluate(axe);
@@ -43,7 +43,7 @@ for (const [look, o] of Object.entries({ light: {}, dark: { dark: true }, phone:
       assert.deepEqual(told, [], `${name}, ${look}`);
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.ok(over <= 0, `${name}, ${look}: ${over} pixels wider than the window`);
-      await picture(page, `${name}-${look}`);
+      await picture(page, `${name}-${look.replace(" ", "-")}`);
     }
     assert.deepEqual(wrong, []);
     await close();
@@ -198,6 +198,83 @@ test("what changes while rows are selected is there once they are not", async ()
   await close();
 });
 
+test("nothing moves under the pointer: new rows wait until they are asked for, and those in sight stay true", async () => {
+  const one = await data.client.enqueue("still", { n: 1 }, { queue: "still", delay: "5h" });
+  const { page, wrong, close } = await at("/jobs?q=queue%3Astill%20state%3Ascheduled");
+  const ids = () => page.locator("tbody tr").evaluateAll((rows) => rows.map((r) => r.dataset.row));
+  assert.deepEqual(await ids(), [one.id]);
+  await page.locator("tbody tr").first().hover();
+  const two = await data.client.enqueue("still", { n: 2 }, { queue: "still", delay: "5h" });
+  await button(page, "1 new: show").waitFor();
+  assert.deepEqual(await ids(), [one.id]);
+  await data.client.job(one.id).cancel("it is not of the list any more");
+  await page.locator("tbody tr.gone .state.cancelled").waitFor(); // it stays, and is true
+  await button(page, "1 new: show").click();
+  await page.locator(`tr[data-row="${two.id}"]`).waitFor();
+  assert.deepEqual(await ids(), [two.id]);
+  await page.locator("h1").hover();
+  const three = await data.client.enqueue("still", { n: 3 }, { queue: "still", delay: "5h" });
+  await page.locator(`tr[data-row="${three.id}"]`).waitFor(); // nobody points at a row
+  await page.locator("body").press("j");
+  await page.locator(`tr.current[data-row="${three.id}"]`).waitFor();
+  await data.client.enqueue("still", { n: 4 }, { queue: "still", delay: "5h" });
+  await button(page, "1 new: show").waitFor();
+  await page.locator("body").press("Enter");
+  await page.waitForURL("**/jobs/" + three.id); // the row that was gone to, wherever it stands
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("views and columns are those of a person, and stay", async () => {
+  const { page, wrong, close } = await at("/jobs?state=failed&q=queue%3Aletters&sort=finished");
+  const headings = () => page.locator("main th").allInnerTexts();
+  await pick(page, "Views", "Save this view…");
+  await page.getByLabel("Name", { exact: true }).fill("lost letters");
+  await button(page, "Save").click();
+  await says(page, "The view lost letters is saved");
+  await page.locator("summary", { hasText: "Columns" }).click();
+  await page.getByLabel("Queue", { exact: true }).uncheck();
+  await page.getByLabel("Priority", { exact: true }).check();
+  await button(page, "Move State to the front").click();
+  await page.keyboard.press("Escape");
+  const names = (await headings()).filter(Boolean).map((n) => n.trim());
+  assert.ok(names.includes("Priority") && !names.includes("Queue") && names.indexOf("State") < names.indexOf("ID"), names.join());
+  await page.goto("/jobs");
+  await settled(page);
+  assert.deepEqual((await headings()).filter(Boolean).map((n) => n.trim()), names);
+  await pick(page, "Views", "lost letters");
+  await page.waitForURL(/state=failed/);
+  assert.equal(new URL(page.url()).searchParams.get("q"), "queue:letters");
+  await pick(page, "Views", "Forget the view lost letters");
+  await page.locator("summary", { hasText: "Columns" }).click();
+  await button(page, "As they were").click();
+  await page.getByRole("columnheader", { name: "Queue" }).waitFor();
+  await page.keyboard.press("Escape");
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("a history is downloaded, and opened from its file; one that is none says why", async () => {
+  const { page, wrong, close } = await at("/jobs/" + data.jobs.ends);
+  const comes = page.waitForEvent("download");
+  await button(page, "Download").click();
+  const file = await (await comes).path();
+  const journal = JSON.parse(readFileSync(file, "utf8"));
+  assert.equal(journal.job, data.jobs.ends);
+  assert.deepEqual(journal.entries.slice(0, 2).map((e) => [e.seq, e.kind, e.name, typeof e.took_ns]), [[1, "step", "charge", "number"], [2, "step", "reserve", "number"]]);
+  await page.goto("/history");
+  await page.getByLabel("File").setInputFiles(file);
+  await says(page, data.jobs.ends);
+  await page.getByRole("button", { name: /^charge done/ }).click();
+  await page.getByRole("heading", { name: "charge" }).waitFor();
+  await page.getByLabel("File").setInputFiles({ name: "exact.json", mimeType: "application/json", buffer: Buffer.from('{"entries":[{"kind":"step","name":"sum","path":"1","at":"2026-11-28T12:00:00Z","data":12345678901234567890}]}') });
+  await says(page, "12345678901234567890");
+  await page.getByLabel("File").setInputFiles({ name: "mail.txt", mimeType: "text/plain", buffer: Buffer.from("hello") });
+  await says(page, "That is no JSON");
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test("who has no stream asks again once updates go on", async () => {
   const key = await data.api("POST", "/keys", { name: "asker", scopes: ["jobs:read"], namespace: "default" });
   const own = await serve(server.database, { args: ["--auth", "keys"] });
@@ -232,6 +309,21 @@ test("queues: pause, settings, a limit", async () => {
   const q = await data.api("GET", "/queues/reports");
   assert.equal(q.attempts.max_attempts, 7);
   assert.equal(q.limit.capacity, 2);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("queues: many at once", async () => {
+  const { page, wrong, close } = await at("/queues");
+  for (const name of ["letters", "batch"]) await page.getByRole("checkbox", { name: "Select " + name }).check();
+  await says(page, "2 selected; updates are paused");
+  await page.getByRole("toolbar").getByRole("button", { name: "Pause", exact: true }).click();
+  await says(page, "2 queues paused");
+  for (const name of ["letters", "batch"]) assert.equal((await data.api("GET", "/queues/" + name)).paused, true);
+  for (const name of ["letters", "batch"]) await page.getByRole("checkbox", { name: "Select " + name }).check();
+  await page.getByRole("toolbar").getByRole("button", { name: "Resume", exact: true }).click();
+  await says(page, "2 queues resumed");
+  for (const name of ["letters", "batch"]) assert.equal((await data.api("GET", "/queues/" + name)).paused, false);
   assert.deepEqual(wrong, []);
   await close();
 });

@@ -6,6 +6,7 @@ import { paused, selecting } from "./api/data";
 import { watch } from "./api/live";
 import { Audit } from "./pages/audit";
 import { Dead, DeadPage } from "./pages/dead";
+import { FilePage } from "./pages/file";
 import { JobPage } from "./pages/job";
 import { Jobs } from "./pages/jobs";
 import { Keys } from "./pages/keys";
@@ -55,6 +56,7 @@ function pageOf(path: string): ComponentChildren {
       case "audit": return <Audit />;
       case "keys": return <Keys />;
       case "settings": return <Settings />;
+      case "history": return <FilePage />;
     }
   }
   return <Page title="There is no such page"><Empty title={path}><a href={href("/")}>Go to the overview</a></Empty></Page>;

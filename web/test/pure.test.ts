@@ -3,13 +3,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Frames, pause } from "../src/api/events";
 import { parse, path, queryOf } from "../src/api/http";
-import type { Queue } from "../src/api/schema";
+import type { Queue, StatsPoint } from "../src/api/schema";
 import { differences } from "../src/pages/audit";
 import { attention, sums } from "../src/pages/overview";
 import { completions, conditions, valueOf, withValue } from "../src/pages/query";
 import { stepsOf } from "../src/pages/run";
 import { awaited, openCallbacks } from "../src/pages/signals";
+import { endedOf } from "../src/pages/stats";
+import { aheadBy } from "../src/state/clock";
 import { placeOf } from "../src/state/route";
+import { pickColumns } from "../src/ui/columns";
+import { hold } from "../src/ui/hold";
 import { linePath, nice, steps, top } from "../src/ui/chart";
 import { duration, parseDuration, relative, shortID, time } from "../src/ui/format";
 
@@ -113,4 +117,48 @@ test("steps that a run tells, and signals that it waits for", () => {
   assert.deepEqual(awaited({ wait: null } as never), []);
   const entries = [{ kind: "callback", name: "hfc_1", data: { name: "bank" } }, { kind: "callback", name: "hfc_2", data: { hidden: "payloads:read" } }, { kind: "step", name: "x" }];
   assert.deepEqual(openCallbacks(entries as never, [{ kind: "callback", name: "hfc_1" }] as never), [{ name: "callback", token: "hfc_2" }]);
+});
+
+test("rows that are held stay in their order; what has changed in them is shown", () => {
+  const row = (id: string, n = 0) => ({ id, n });
+  const id = (r: { id: string }) => r.id;
+  const held = hold([row("a"), row("b"), row("c")], [row("x"), row("c", 2), row("a", 1)], id);
+  assert.deepEqual(held.rows, [row("a", 1), row("b"), row("c", 2)]);
+  assert.deepEqual([...held.gone], ["b"]);
+  assert.equal(held.more, 1);
+  assert.deepEqual(hold([], [row("a")], id), { rows: [row("a")], gone: new Set(), more: 0 });
+  assert.deepEqual(hold([row("a")], [], id), { rows: [row("a")], gone: new Set(["a"]), more: 0 });
+});
+
+test("columns as they were chosen; names that are not known are passed over", () => {
+  const all = [{ name: "Kind" }, { name: "State" }, { name: "Key", off: true }];
+  const names = (chosen?: string[]) => pickColumns(all, chosen).map((c) => c.name);
+  assert.deepEqual(names(), ["Kind", "State"]);
+  assert.deepEqual(names(["Key", "Kind"]), ["Key", "Kind"]);
+  assert.deepEqual(names(["Gone", "State"]), ["State"]);
+  assert.deepEqual(names(["Gone"]), ["Kind", "State"]);
+  assert.deepEqual(names([]), ["Kind", "State"]);
+});
+
+test("the clock of the server, by the dates of its answers", () => {
+  const date = (ms: number) => new Date(Math.floor(ms / 1000) * 1000).toUTCString();
+  const t = Date.parse("2026-11-28T12:00:00.700Z");
+  assert.equal(aheadBy(0, date(t), t - 20, t + 20), 0); // they agree
+  const off = aheadBy(0, date(t + 300_000), t - 20, t + 20);
+  assert.ok(off > 298_900 && off <= 300_020, String(off));
+  assert.equal(aheadBy(off, date(t + 300_000), t - 9000, t + 9000), off); // a slow answer tells less
+  const behind = aheadBy(0, date(t - 300_000), t - 20, t + 20);
+  assert.ok(behind >= -300_020 - 1000 && behind < -298_900, String(behind));
+  for (const wrong of [null, "", "yesterday"]) assert.equal(aheadBy(7, wrong, t, t), 7);
+});
+
+test("what has ended in queues: sums, and a value for each part of the hour", () => {
+  const now = Date.parse("2026-11-28T12:02:00Z");
+  const point = (queue: string | null, ago: number, completed: string, failed: string, other = false) =>
+    ({ at: new Date(now - ago).toISOString(), queue, completed, failed, other }) as StatsPoint;
+  const all = endedOf([point("a", 0, "5", "1"), point("a", 600_000, "10", "0"), point("b", 0, "0", "2"), point(null, 0, "9", "9", true)], now);
+  assert.deepEqual([...all.keys()], ["a", "b"]);
+  assert.deepEqual([all.get("a")?.total, all.get("a")?.failed, all.get("b")?.total], [16, 1, 2]);
+  assert.equal(all.get("a")?.of.length, 13);
+  assert.deepEqual(all.get("a")?.of.filter(Boolean).map((p) => p?.completed), ["10", "5"]);
 });

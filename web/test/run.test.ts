@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JournalEntry, JournalMessage } from "../src/api/schema";
+import { fileOf, historyOf, spanOf } from "../src/run/file";
+import { most, readOn, type All } from "../src/run/read";
 import { gaps, lanes, scale, ticks, visible } from "../src/run/layout";
 
 const t0 = Date.parse("2026-11-28T12:00:00Z");
@@ -102,4 +104,58 @@ test("of ten thousand lanes only those are drawn that are seen", () => {
   const all = lanes(many, [], null);
   assert.equal(all.length, 10_000);
   assert.deepEqual(gaps(all, t0, t0 + 100_000), []);
+});
+
+test("a history as a file is read as it was written, by the names that the command has", () => {
+  const history = {
+    job: { id: "01a", kind: "order", args: { n: 1 }, state: "completed", created_at: at(0), finished_at: at(900) },
+    entries: [entry({ path: "1", name: "charge", seq: "1", lease: "3", took: "200ms", data: { a: null } }), entry({ path: "2", kind: "received", seq: "2", message: "1" })],
+    messages: [message({ name: "approved", unread: true })],
+  };
+  const text = fileOf(history);
+  assert.deepEqual(historyOf(text), history);
+  const raw = JSON.parse(text);
+  assert.equal(raw.job, "01a");
+  assert.deepEqual(raw.entries[0], { at: at(0), data: { a: null }, kind: "step", lease: 3, name: "charge", path: "1", seq: 1, took_ns: 200_000_000 });
+  assert.deepEqual(spanOf(history), { began: t0, ended: t0 + 900 });
+  assert.deepEqual(spanOf({ entries: [entry({ at: at(50) }), entry({ at: at(20) })], messages: [] }), { began: t0 + 20, ended: t0 + 50 });
+  assert.deepEqual(spanOf({ entries: [], messages: [] }), { began: 0, ended: 0 });
+});
+
+test("a file that is no history says why", () => {
+  for (const [text, says] of [["", "no JSON"], ["{", "no JSON"], ["7", "no list of entries"], ["null", "no list of entries"], ['{"entries":{}}', "no list of entries"], ['{"entries":[{"path":"1"}]}', "Entry 1 has no kind"], ['[null]', "Entry 1 has no kind"], ['{"entries":[],"messages":[1]}', "Message 1 has no kind"]] as const) {
+    assert.throws(() => historyOf(text), (e: Error) => e.message.includes(says), text);
+  }
+});
+
+test("a journal is read on from where it was, and anew after a run has started over", async () => {
+  let journal = Array.from({ length: 2500 }, (_, i) => entry({ seq: String(i + 1), path: String(i + 1) }));
+  let asked: string[] = [];
+  const page = async (after: string) => {
+    asked.push(after);
+    const items = journal.filter((e) => Number(e.seq) > Number(after || 0)).slice(0, 1000);
+    const last = items.at(-1)?.seq ?? null;
+    return { items, next_cursor: items.length === 1000 && last !== journal.at(-1)?.seq ? last : null };
+  };
+  const read = async (known: All<JournalEntry>) => {
+    asked = [];
+    const all = await readOn(known, page);
+    assert.deepEqual(all.items, journal.slice(0, all.items.length));
+    return all;
+  };
+  const all = await read({ items: [], cut: false });
+  assert.equal(all.items.length, 2500);
+  assert.deepEqual(asked, ["", "1000", "2000"]);
+  assert.equal(await read(all), all); // the same: nothing has to be drawn again
+  assert.deepEqual(asked, ["2499"]);
+  journal = [...journal, entry({ seq: "2501", path: "2501" })];
+  const more = await read(all);
+  assert.deepEqual([more.items.length, asked], [2501, ["2499"]]);
+  journal = journal.map((e) => ({ ...e, at: at(7) })).slice(0, 2); // it has started over, and its numbers with it
+  assert.equal((await read(more)).items.length, 2);
+  journal = [];
+  assert.equal((await read(more)).items.length, 0);
+  journal = Array.from({ length: most + 2000 }, (_, i) => entry({ seq: String(i + 1) }));
+  const cut = await read({ items: [], cut: false });
+  assert.deepEqual([cut.items.length, cut.cut], [most, true]);
 });

@@ -28,7 +28,7 @@ export class Source<T> {
   private took = 0;
   private ended = false;
   private busy = false;
-  private dirty = false; // something has changed since the read that is under way began
+  private missed: number | undefined; // something has changed meanwhile, and is to be read after so long at least
 
   constructor(
     private readonly get: (signal: AbortSignal) => Promise<Answer<T>>,
@@ -39,30 +39,26 @@ export class Source<T> {
   start(): () => void {
     this.ended = false;
     void this.read();
-    let first = true;
-    const off = changes.subscribe(() => {
-      if (!first) this.due();
-      first = false;
-    });
+    const off = [changes.subscribe(later(() => this.due())), own.subscribe(later(() => this.due(0)))];
     return () => {
       this.ended = true;
-      off();
+      for (const one of off) one();
       clearTimeout(this.timer);
       this.abort?.abort();
     };
   }
 
   /** Something has changed: reads again, not too soon after the last time. A server that is slow is asked less often. */
-  due(): void {
+  due(least = gap[this.refresh]): void {
     if (this.ended || this.refresh === "never") return;
     if (this.busy || isHeld()) {
-      this.dirty = true;
+      this.missed = Math.min(this.missed ?? least, least);
       return;
     }
-    const left = this.readAt + Math.max(gap[this.refresh], 4 * this.took) - Date.now();
+    const left = this.readAt + Math.max(least, least && 4 * this.took) - Date.now();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      if (isHeld()) this.dirty = true; // since this was planned
+      if (isHeld()) this.missed = least; // since this was planned
       else void this.read();
     }, Math.max(0, left));
   }
@@ -73,7 +69,7 @@ export class Source<T> {
     const abort = (this.abort = new AbortController());
     const began = Date.now();
     this.busy = true;
-    this.dirty = false;
+    this.missed = undefined;
     try {
       const { body, etag } = await this.get(abort.signal);
       if (abort.signal.aborted) return;
@@ -88,10 +84,22 @@ export class Source<T> {
     this.readAt = Date.now();
     this.took = this.readAt - began;
     if (this.ended || this.refresh === "never") return;
-    if (this.dirty) this.due();
+    if (this.missed !== undefined) this.due(this.missed);
     else this.timer = setTimeout(() => this.due(), idle[this.refresh]);
   }
 }
+
+/** Calls f for each value but the first, which a subscriber is told at once. */
+function later(f: () => void): () => void {
+  let told = false;
+  return () => {
+    if (told) f();
+    told = true;
+  };
+}
+
+/** Grows with each change that is made here: who has made it wants to see it. */
+const own = signal(0);
 
 /** While true nothing is read again by itself: a person selects rows, or has said so. */
 export const paused = signal(false);
@@ -125,6 +133,6 @@ export function useSource<T>(key: string, get: (signal: AbortSignal) => Promise<
 /** Calls the API to change something, and has what is shown read again. */
 export async function change<T>(method: string, path: string, body: unknown = {}, o: { params?: Params; etag?: string } = {}): Promise<T> {
   const { body: answer } = await request<T>(method, urlOf(path, { namespace: namespace.value, ...o.params }), body, { etag: o.etag });
-  changes.value++;
+  own.value++;
   return answer;
 }

@@ -1,5 +1,6 @@
 // Requests to the API. The page's base says where that is.
 import type { Problem } from "./schema";
+import { noteDate } from "../state/clock";
 
 /** An answer that is no success, as the server says it, or that none came. */
 export class Failure extends Error {
@@ -79,6 +80,7 @@ export async function request<T>(method: string, url: string, body?: unknown, o:
   if (method !== "GET") headers["Content-Type"] = "application/json";
   if (o.etag) headers["If-Match"] = o.etag;
   let response: Response;
+  const asked = Date.now();
   try {
     response = await fetch(url, {
       method,
@@ -91,5 +93,6 @@ export async function request<T>(method: string, url: string, body?: unknown, o:
     if (o.signal?.aborted) throw error;
     throw new Failure(0, "no_answer", "the server does not answer; is it running, and reached from here?");
   }
+  noteDate(response.headers.get("Date"), asked, Date.now());
   return { body: (await read(response)) as T, etag: response.headers.get("ETag") ?? "" };
 }

@@ -8,7 +8,7 @@ import { Action, ask, json, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, JobLink, Page, Skeleton, Time, Trouble } from "../ui/basics";
 import { count, number } from "../ui/format";
 import { List, Table } from "../ui/table";
-import { columns } from "./jobs";
+import { plainColumns } from "./jobs";
 
 type Verb = "redrive" | "purge" | "move";
 
@@ -82,7 +82,7 @@ export function DeadPage({ fingerprint }: { fingerprint: string }) {
   return (
     <Page title={g ? <>{g.kind} <span class="faint num">{count(g.count)}</span></> : "Dead letters"} crumbs={<a href={href("/dead")}>Dead letters</a>} actions={<><Changes of={[fingerprint]} /><CopyAs of={{ command: `holdfast dead get ${fingerprint}` }} /></>}>
       {g?.error && <Card title="Failure"><pre class="wrap">{g.error}</pre></Card>}
-      <List<Job> caption="Failed jobs" path={path`/dead/${fingerprint}`} columns={columns} id={(j) => j.id} empty={<Empty title="There are none any more" />} />
+      <List<Job> caption="Failed jobs" path={path`/dead/${fingerprint}`} columns={plainColumns} id={(j) => j.id} empty={<Empty title="There are none any more" />} />
     </Page>
   );
 }

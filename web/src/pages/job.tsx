@@ -13,7 +13,7 @@ import { Payload } from "../ui/json";
 import { Menu } from "../ui/menu";
 import { Table } from "../ui/table";
 import { enqueue } from "./enqueue";
-import { columns } from "./jobs";
+import { plainColumns } from "./jobs";
 import { RunPart } from "./run";
 import { signalForm } from "./signals";
 
@@ -181,7 +181,7 @@ function Children({ id }: { id: string }) {
   if (data.value.items.length === 0) return <p class="faint pad">It has started no children.</p>;
   return (
     <>
-      <Table caption="Children" rows={data.value.items} id={(j) => j.id} columns={columns} />
+      <Table caption="Children" rows={data.value.items} id={(j) => j.id} columns={plainColumns} />
       {data.value.next_cursor && <p class="pad"><a href={href("/jobs", { q: "parent:" + id, sort: "oldest" })}>All of them</a></p>}
     </>
   );

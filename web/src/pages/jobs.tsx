@@ -4,10 +4,13 @@ import { change, useData } from "../api/data";
 import { queryOf } from "../api/http";
 import type { Job, OperationStarted, PageKind, PageQueue } from "../api/schema";
 import { go, href, param, set } from "../state/route";
+import { chosen, views } from "../state/prefs";
 import { may, namespace } from "../state/session";
 import { Action, ask } from "../ui/action";
 import { CopyAs, Empty, JobLink, Page, QueueLink, State, Time } from "../ui/basics";
 import { count, duration, number } from "../ui/format";
+import { ColumnMenu, pickColumns } from "../ui/columns";
+import { Menu } from "../ui/menu";
 import { List, type Column } from "../ui/table";
 import { enqueue } from "./enqueue";
 import { sums } from "./overview";
@@ -39,7 +42,21 @@ export const columns: Column<Job>[] = [
   { name: "Ran", num: true, wide: true, cell: tookOf },
   { name: "Tags", wide: true, cell: (j) => j.tags?.map((t) => <span key={t} class="tag">{t}</span>) },
   { name: "Error", wide: true, cell: (j) => <span class="clip" title={j.error ?? ""}>{j.error}</span> },
+  { name: "Priority", num: true, off: true, cell: (j) => j.priority },
+  { name: "Key", off: true, cell: (j) => j.key },
+  { name: "Created", off: true, cell: (j) => <Time at={j.created_at} /> },
+  { name: "Node", off: true, cell: (j) => j.node && <a href={href("/nodes/" + j.node)}>{j.node}</a> },
+  { name: "Progress", off: true, num: true, cell: (j) => j.checkpoint && `${j.checkpoint.percent}%` },
+  { name: "Parent", off: true, cell: (j) => <JobLink id={j.parent} /> },
+  { name: "Version", off: true, cell: (j) => j.version },
+  { name: "Attributes", off: true, cell: (j) => attributes(j) },
 ];
+
+const attributes = (j: Job) =>
+  typeof j.attributes === "object" && j.attributes !== null && Object.entries(j.attributes).map(([k, v]) => <span key={k} class="tag">{k}: {String(v)}</span>);
+
+/** The columns of lists of jobs on other pages. */
+export const plainColumns = columns.filter((c) => !c.off);
 
 /** The query of the place, with the state of its own, which the tabs set. */
 const query = () => (param("state") ? withValue(param("q"), "state", param("state")) : param("q"));
@@ -58,9 +75,14 @@ export function Jobs() {
         }} />
       </>
     }>
-      <Tabs />
+      <div class="tabs-and-more">
+        <Tabs />
+        <Views />
+        <ColumnMenu list="jobs" all={columns} />
+      </div>
       <Query />
-      <List<Job> caption="Jobs" path="/jobs" params={f} columns={columns} id={(j) => j.id} size={Number(param("size")) || 50}
+      <List<Job> caption="Jobs" path="/jobs" params={f} columns={pickColumns(columns, chosen.value.jobs)} id={(j) => j.id} size={Number(param("size")) || 50}
+        again={(ids) => ({ q: "id:" + ids.join(","), limit: ids.length })}
         select={may("jobs:write") ? (ids, clear) => <Bulk ids={ids} clear={clear} /> : undefined}
         empty={q ? (
           <Empty title="No job is as asked"><button onClick={() => set({ q: "", state: "", cursor: "" })}>Show all jobs</button></Empty>
@@ -85,6 +107,30 @@ function Tabs() {
     );
   };
   return <nav class="tabs" aria-label="States">{["", ...states].map(tab)}</nav>;
+}
+
+/** The views that were saved in this browser, and the one that is shown, to be saved. */
+function Views() {
+  const here = { q: param("q"), state: param("state"), sort: param("sort") };
+  const save = {
+    title: "Save this view", yes: "Save", text: "It is kept in this browser. To share it, send the address of the page.", fields: [{ name: "name", label: "Name", required: true }],
+    run: async (v: Record<string, string>) => {
+      const name = v.name?.trim() ?? "";
+      views.value = [...views.value.filter((one) => one.name !== name), { name, ...here }].sort((a, b) => a.name.localeCompare(b.name));
+      return `The view ${name} is saved`;
+    },
+  };
+  return (
+    <Menu name="Views">
+      {views.value.map(({ name, ...of }) => (
+        <span key={name} class="item">
+          <button onClick={() => go(href("/jobs", of))}>{name}</button>
+          <button class="quiet" aria-label={`Forget the view ${name}`} onClick={() => (views.value = views.value.filter((v) => v.name !== name))}>×</button>
+        </span>
+      ))}
+      <Action ask={save}>Save this view…</Action>
+    </Menu>
+  );
 }
 
 function Query() {

@@ -4,7 +4,7 @@ import { change } from "../api/data";
 import { path } from "../api/http";
 import type { APIKey, CreatedAPIKey } from "../api/schema";
 import { may, namespace } from "../state/session";
-import { now } from "../state/clock";
+import { now, serverNow } from "../state/clock";
 import { Action, type Ask } from "../ui/action";
 import { Command, CopyAs, Empty, Page, State, Time } from "../ui/basics";
 import { List } from "../ui/table";
@@ -24,7 +24,7 @@ export function Keys() {
     ],
     run: async (v) => {
       const key = await change<CreatedAPIKey>("POST", "/keys", {
-        name: v.name, role: v.role, namespace: v.here === "true" ? namespace.value : undefined, expires_at: v.days ? new Date(Date.now() + Number(v.days) * 86_400_000).toISOString() : undefined,
+        name: v.name, role: v.role, namespace: v.here === "true" ? namespace.value : undefined, expires_at: v.days ? new Date(serverNow() + Number(v.days) * 86_400_000).toISOString() : undefined,
       });
       setMade(key);
       return "The key is made";

@@ -2,7 +2,7 @@
 import { change, useData } from "../api/data";
 import { path } from "../api/http";
 import type { Node, PageJob, StatsSamples } from "../api/schema";
-import { now } from "../state/clock";
+import { now, serverNow } from "../state/clock";
 import { href, param, set } from "../state/route";
 import { may } from "../state/session";
 import { Action, type Ask } from "../ui/action";
@@ -10,7 +10,7 @@ import { Card, CopyAs, Empty, Facts, Meter, Page, QueueLink, Skeleton, State, Ti
 import { Chart, steps } from "../ui/chart";
 import { short } from "../ui/format";
 import { List, Table } from "../ui/table";
-import { columns } from "./jobs";
+import { plainColumns } from "./jobs";
 
 function Health({ node: n }: { node: Node }) {
   if (!n.alive) return <State state="dead" text={n.ended ?? "gone"} />;
@@ -67,7 +67,7 @@ const gauges: [string, string, (n: number) => string][] = [
 ];
 
 function Gauges({ node: n }: { node: Node }) {
-  const data = useData<StatsSamples>("/stats/nodes", { since: () => new Date(Date.now() - 3_600_000).toISOString(), step: "1m" }, "slow");
+  const data = useData<StatsSamples>("/stats/nodes", { since: () => new Date(serverNow() - 3_600_000).toISOString(), step: "1m" }, "slow");
   if (!data.value) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={4} />;
   const { at, of } = steps(data.value.items.filter((s) => s.node === n.id), now.value - 3_600_000, now.value, 60_000);
   const names = [...new Set(of.flatMap((s) => Object.keys(s?.values ?? {})))].sort();
@@ -108,7 +108,7 @@ export function NodePage({ id }: { id: string }) {
       </div>
       {may("stats:read") && <Card title="The last hour"><Gauges node={n} /></Card>}
       <Card title="What it runs" flush>
-        {running.length === 0 ? <p class="pad faint">It runs no job{(jobs.value?.next_cursor && " among the newest 200 that run") || ""}.</p> : <Table caption="What it runs" rows={running} id={(j) => j.id} columns={columns} />}
+        {running.length === 0 ? <p class="pad faint">It runs no job{(jobs.value?.next_cursor && " among the newest 200 that run") || ""}.</p> : <Table caption="What it runs" rows={running} id={(j) => j.id} columns={plainColumns} />}
       </Card>
     </Page>
   );

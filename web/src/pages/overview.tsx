@@ -1,7 +1,7 @@
 // The page that is kept open: whether all is well, and what needs a person.
 import { useData } from "../api/data";
 import type { DeadGroups, PageJob, PageNode, PageQueue, PageSchedule, Queue } from "../api/schema";
-import { now } from "../state/clock";
+import { ahead, now } from "../state/clock";
 import { href } from "../state/route";
 import { caller, may } from "../state/session";
 import { Card, Command, Empty, JobLink, Page, QueueLink, Skeleton, State, Time } from "../ui/basics";
@@ -110,6 +110,9 @@ export function Overview() {
           </p>
         )}
       </section>
+      {Math.abs(ahead.value) > 5000 && (
+        <p class="faint pad">The clock of this browser is {duration(Math.abs(ahead.value))} {ahead.value > 0 ? "behind" : "ahead of"} that of the server. Times are shown by the server's.</p>
+      )}
       {may("stats:read") && <Charts />}
       <div class="columns">
         <Card title="Queues" flush extra={<a href={href("/queues")}>All queues</a>}>

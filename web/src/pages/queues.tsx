@@ -10,9 +10,9 @@ import { Card, CopyAs, Empty, Facts, Meter, Page, QueueLink, Skeleton, State, Ti
 import { count, duration } from "../ui/format";
 import { Menu } from "../ui/menu";
 import { List, Table } from "../ui/table";
-import { columns } from "./jobs";
+import { plainColumns } from "./jobs";
 import { lag } from "./overview";
-import { Charts, Spans } from "./stats";
+import { Charts, EndedSpark, Spans, useEnded, type Ended } from "./stats";
 
 export function QueueState({ queue: q }: { queue: Pick<Queue, "paused" | "rest_until"> }) {
   if (q.paused) return <State state="paused" />;
@@ -25,10 +25,32 @@ const toggle = (q: { name: string; paused: boolean }) => async () => {
   return q.paused ? `Queue ${q.name} goes on` : `Queue ${q.name} is paused: no job of it starts`;
 };
 
+/** Which share of what has ended has failed. */
+const share = (e: Ended | undefined) => (e && e.total > 0 ? (e.failed === 0 ? "0%" : Math.max(0.1, Math.round((e.failed / e.total) * 1000) / 10) + "%") : "–");
+
+/** Pauses or resumes the queues that were selected, one after the other. */
+function Bulk({ ids, clear }: { ids: string[]; clear: () => void }) {
+  if (ids.length === 0) return null;
+  const all = (verb: "pause" | "resume", done: string) => async () => {
+    for (const name of ids) await change("POST", path`/queues/${name}/${verb}`);
+    clear();
+    return `${ids.length === 1 ? "One queue" : ids.length + " queues"} ${done}`;
+  };
+  return (
+    <div class="bulk" role="toolbar" aria-label="Change many queues">
+      <span aria-live="polite">{ids.length} selected; updates are paused</span>
+      <Action run={all("pause", "paused")}>Pause</Action>
+      <Action run={all("resume", "resumed")}>Resume</Action>
+      <button class="quiet" onClick={clear}>Clear</button>
+    </div>
+  );
+}
+
 export function Queues() {
+  const ended = useEnded();
   return (
     <Page title="Queues" actions={<CopyAs of={{ command: "holdfast queue list" }} />}>
-      <List<Queue> caption="Queues" path="/queues" id={(q) => q.name}
+      <List<Queue> caption="Queues" path="/queues" id={(q) => q.name} select={may("queues:write") ? (ids, clear) => <Bulk ids={ids} clear={clear} /> : undefined}
         empty={<Empty title="No queue has had a job yet" command={`holdfast job enqueue exec '{"command":["echo","hello"]}'`}>A queue is there with its first job:</Empty>}
         columns={[
           { name: "Queue", cell: (q) => <QueueLink name={q.name} /> },
@@ -39,6 +61,8 @@ export function Queues() {
           { name: "Retryable", num: true, wide: true, cell: (q) => count(q.counts.retryable) },
           { name: "Waiting", num: true, wide: true, cell: (q) => count(q.counts.waiting) },
           { name: "Oldest due", num: true, cell: (q) => (lag(q, now.value) > 0 ? duration(lag(q, now.value)) : "–") },
+          { name: "Last hour", wide: true, cell: (q) => <EndedSpark of={ended.get(q.name)} /> },
+          { name: "Failed", num: true, wide: true, cell: (q) => share(ended.get(q.name)) },
           { name: "", cell: (q) => may("queues:write") && <Action quiet run={toggle(q)}>{q.paused ? "Resume" : "Pause"}</Action> },
         ]} />
     </Page>
@@ -122,7 +146,7 @@ function Recent({ queue }: { queue: string }) {
   const jobs = useData<PageJob>(may("jobs:read") ? "/jobs" : null, { queue, limit: 20 });
   return (
     <Card title="Newest jobs" flush extra={<a href={href("/jobs", { q: "queue:" + queue })}>All</a>}>
-      {jobs.value ? <Table<Job> caption="Newest jobs" rows={jobs.value.items} id={(j) => j.id} columns={columns.filter((c) => c.name !== "Queue")} /> : <Skeleton />}
+      {jobs.value ? <Table<Job> caption="Newest jobs" rows={jobs.value.items} id={(j) => j.id} columns={plainColumns.filter((c) => c.name !== "Queue")} /> : <Skeleton />}
     </Card>
   );
 }

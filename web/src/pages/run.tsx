@@ -1,49 +1,34 @@
 // What a durable function has done: steps that it tells, what it waits for, its timeline and journal.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { change, paused, useData, useSource, type Data } from "../api/data";
 import { follow } from "../api/events";
-import { path, request, urlOf, type Answer } from "../api/http";
+import { path, request, urlOf } from "../api/http";
 import { soon } from "../api/live";
 import type { Job, JournalEntry, JournalMessage, MessageItem, WholeKind } from "../api/schema";
-import { param, set } from "../state/route";
 import { may, namespace } from "../state/session";
+import { runOf } from "../run/file";
+import { History } from "../run/history";
+import { most, readOn, type All, type PageOf } from "../run/read";
 import { Timeline } from "../run/timeline";
 import { Action } from "../ui/action";
 import { Card, Skeleton, State, Time, Trouble } from "../ui/basics";
-import { Payload } from "../ui/json";
-import { Table } from "../ui/table";
 import { awaited, callbackForm, openCallbacks, signalForm, updateForm } from "./signals";
 
-interface PageOf<T> {
-  items: T[];
-  next_cursor: string | null;
-}
-
-/** How many entries are read of a journal: beyond that the page says so. */
-const most = 10_000;
-
-interface All<T> {
-  items: T[];
-  cut: boolean; // there are more
-}
-
-/** Reads all pages of a journal or inbox. */
-async function readAll<T>(to: string, signal: AbortSignal): Promise<Answer<All<T>>> {
-  const items: T[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null && items.length < most) {
-    const { body }: Answer<PageOf<T>> = await request<PageOf<T>>("GET", urlOf(to, { namespace: namespace.value, cursor, limit: 1000 }), undefined, { signal });
-    items.push(...body.items);
-    cursor = body.next_cursor;
-  }
-  return { body: { items, cut: cursor !== null }, etag: "" };
-}
+/** The pages of a journal or an inbox of a job, after a number. */
+const pagesOf = <T,>(to: string, signal: AbortSignal) => async (cursor: string) =>
+  (await request<PageOf<T>>("GET", urlOf(to, { namespace: namespace.value, cursor, limit: 1000 }), undefined, { signal })).body;
 
 /** The journal and the inbox of a job. Its own stream tells of what the feed does not, such as steps. */
 function useRun(j: Job): [Data<All<JournalEntry>>, Data<All<JournalMessage>>] {
   const over = !!j.finished_at;
-  const journal = useSource<All<JournalEntry>>("journal " + j.id, (signal) => readAll(path`/jobs/${j.id}/journal`, signal), over ? "never" : "live");
-  const inbox = useSource<All<JournalMessage>>("inbox " + j.id, (signal) => readAll(path`/jobs/${j.id}/messages`, signal), over ? "never" : "live");
+  const known = useRef<All<JournalEntry>>({ items: [], cut: false });
+  const journal = useSource<All<JournalEntry>>("journal " + j.id, async (signal) => {
+    known.current = await readOn(known.current, pagesOf<JournalEntry>(path`/jobs/${j.id}/journal`, signal));
+    return { body: known.current, etag: "" };
+  }, over ? "never" : "live");
+  const inbox = useSource<All<JournalMessage>>("inbox " + j.id, async (signal) => ({
+    body: await readOn({ items: [], cut: false }, pagesOf<JournalMessage>(path`/jobs/${j.id}/messages`, signal)), etag: "",
+  }), over ? "never" : "live");
   useEffect(() => {
     if (over || paused.value || !may("events:read")) return;
     const abort = new AbortController();
@@ -77,7 +62,7 @@ export function RunPart({ job: j }: { job: Job }) {
           <Card title="Timeline" flush>
             <Timeline run={{ entries, messages, began: Date.parse(j.created_at ?? ""), ended: over ? Date.parse(j.finished_at ?? "") : null }} />
           </Card>
-          <History entries={entries} messages={messages} began={Date.parse(j.created_at ?? "")} />
+          <History of={{ job: runOf(j), entries, messages }} began={Date.parse(j.created_at ?? "")} />
           {journal.value.cut && <p class="faint pad">Only the first {most} entries are shown. The command has all: holdfast job journal {j.id}</p>}
         </>
       )}
@@ -147,64 +132,6 @@ function Told({ job: j }: { job: Job }) {
           </li>
         ))}
       </ol>
-    </Card>
-  );
-}
-
-const categories: Record<string, string[]> = {
-  steps: ["step", "step retry", "step failed"], waits: ["timer", "timeout", "received", "callback", "awaited"], children: ["child"], told: ["published", "streamed"],
-};
-
-/** The journal as it is: each entry, or the last of each place, or JSON. */
-function History({ entries, messages, began }: { entries: JournalEntry[]; messages: JournalMessage[]; began: number }) {
-  const form = param("history") || "compact";
-  const only = param("only");
-  const [from, setFrom] = useState(0);
-  const shown = useMemo(() => {
-    const of = only ? entries.filter((e) => categories[only]?.includes(e.kind)) : entries;
-    if (form !== "compact") return of;
-    const last = new Map<string, JournalEntry>();
-    for (const e of of) last.set(e.path || "seq " + e.seq, e);
-    return [...last.values()];
-  }, [entries, only, form]);
-  useEffect(() => setFrom(0), [only, form]);
-  const size = 50;
-  const download = () => {
-    const url = URL.createObjectURL(new Blob([JSON.stringify({ entries, messages }, null, 2)], { type: "application/json" }));
-    const link = Object.assign(document.createElement("a"), { href: url, download: "journal.json" });
-    link.click();
-    URL.revokeObjectURL(url);
-  };
-  return (
-    <Card title="History" flush extra={
-      <div class="toolbar">
-        <div class="segments" role="group" aria-label="Form of the history">
-          {["compact", "feed", "json"].map((f) => <button key={f} aria-pressed={form === f} onClick={() => set({ history: f === "compact" ? "" : f }, true)}>{f}</button>)}
-        </div>
-        <label><span class="hidden">Only</span><select value={only} onChange={(e) => set({ only: e.currentTarget.value }, true)}>{["", ...Object.keys(categories)].map((c) => <option key={c} value={c}>{c || "all"}</option>)}</select></label>
-        <button onClick={download}>Download</button>
-      </div>
-    }>
-      {form === "json" ? <Payload value={shown.slice(0, 2000)} name="history" /> : (
-        <>
-          <Table<JournalEntry> caption="History" rows={shown.slice(from, from + size)} id={(e) => e.seq ?? ""} columns={[
-            { name: "#", num: true, cell: (e) => e.seq },
-            { name: "After", num: true, cell: (e) => <span title={e.at ?? ""}>{e.at ? ((Date.parse(e.at) - began) / 1000).toFixed(3) + "s" : "–"}</span> },
-            { name: "Place", cell: (e) => <span class="mono">{e.path}</span> },
-            { name: "What", cell: (e) => e.kind },
-            { name: "Name", cell: (e) => e.name },
-            { name: "Took", num: true, cell: (e) => e.took ?? "" },
-            { name: "Data", wide: true, cell: (e) => <code class="clip">{e.data === null || e.data === undefined ? "" : JSON.stringify(e.data).slice(0, 200)}</code> },
-          ]} />
-          {shown.length > size && (
-            <nav class="pages" aria-label="Pages of the history">
-              <button disabled={from === 0} onClick={() => setFrom(from - size)}>← Earlier</button>
-              <span class="faint">{from + 1} to {Math.min(from + size, shown.length)} of {shown.length}</span>
-              <button disabled={from + size >= shown.length} onClick={() => setFrom(from + size)}>Later →</button>
-            </nav>
-          )}
-        </>
-      )}
     </Card>
   );
 }

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { change, useData } from "../api/data";
 import { path, request, urlOf } from "../api/http";
-import type { Backfill, PageQueue, Schedule, SchedulePreview, ScheduleRun, WholeSchedule } from "../api/schema";
+import type { Backfill, Job, PageJob, PageQueue, Schedule, SchedulePreview, ScheduleRun, WholeSchedule } from "../api/schema";
 import { go, href } from "../state/route";
 import { may, namespace } from "../state/session";
 import { Action, json, type Ask } from "../ui/action";
@@ -13,10 +13,18 @@ import { List, Table } from "../ui/table";
 
 const overlaps = ["skip", "allow", "buffer-one", "buffer-all", "cancel-other", "terminate-other"];
 
+/** The jobs with ids, in one request. */
+function useJobs(ids: string[]): Map<string, Job> {
+  const jobs = useData<PageJob>(may("jobs:read") && ids.length > 0 ? "/jobs" : null, { q: "id:" + ids.join(","), limit: ids.length }, "slow");
+  return new Map(jobs.value?.items.map((j) => [j.id, j]));
+}
+
 export function Schedules() {
+  const [last, setLast] = useState<string[]>([]);
+  const jobs = useJobs(last);
   return (
     <Page title="Schedules" actions={<>{may("schedules:write") && <a class="button" href={href("/schedules/new")}>New schedule</a>}<CopyAs of={{ command: "holdfast schedule list" }} /></>}>
-      <List<Schedule> caption="Schedules" path="/schedules" refresh="slow" id={(s) => s.name}
+      <List<Schedule> caption="Schedules" path="/schedules" refresh="slow" id={(s) => s.name} seen={(rows) => setLast(rows.flatMap((s) => s.last_job ?? []))}
         empty={<Empty title="There are no schedules" command={`holdfast schedule create nightly --cron '0 3 * * *' --tz Europe/Berlin report`}>One enqueues a job at each of its times:</Empty>}
         columns={[
           { name: "Schedule", cell: (s) => <a href={href("/schedules/" + encodeURIComponent(s.name))}>{s.name}</a> },
@@ -24,12 +32,17 @@ export function Schedules() {
           { name: "Kind", cell: (s) => s.job.kind },
           { name: "Queue", wide: true, cell: (s) => <QueueLink name={s.job.queue} /> },
           { name: "Next", cell: (s) => (s.paused ? <State state="paused" /> : <Time at={s.next} />) },
-          { name: "Last job", cell: (s) => <JobLink id={s.last_job} /> },
+          { name: "Last job", cell: (s) => <LastJob id={s.last_job} job={jobs.get(s.last_job ?? "")} /> },
           { name: "Fired", num: true, wide: true, cell: (s) => s.fired },
           { name: "", cell: (s) => may("schedules:write") && <Action quiet run={trigger(s.name)}>Trigger</Action> },
         ]} />
     </Page>
   );
+}
+
+function LastJob({ id, job }: { id: string | null; job: Job | undefined }) {
+  if (!id) return <span class="faint">–</span>;
+  return job ? <><a href={href("/jobs/" + id)}><State state={job.state} /></a> <Time at={job.created_at} /></> : <JobLink id={id} />;
 }
 
 const trigger = (name: string) => async () => {

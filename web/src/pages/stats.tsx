@@ -1,9 +1,10 @@
 // The charts of counts and latencies, for all jobs or those of a queue.
 import { useData } from "../api/data";
 import type { StatsPoint, StatsPoints } from "../api/schema";
-import { now } from "../state/clock";
+import { now, serverNow } from "../state/clock";
 import { param, set } from "../state/route";
-import { Chart, steps } from "../ui/chart";
+import { may } from "../state/session";
+import { Chart, Spark, steps } from "../ui/chart";
 import { duration, short } from "../ui/format";
 import { Skeleton, Trouble } from "../ui/basics";
 
@@ -26,12 +27,46 @@ export function Spans() {
   );
 }
 
+/** What has ended in each queue in the last hour. */
+export interface Ended {
+  total: number;
+  failed: number;
+  of: (StatsPoint | undefined)[];
+}
+
+const hour = 3_600_000;
+const part = 300_000;
+
+/** Points of queues, as what has ended in each of them. Those of the queues that have none of their own are not of one queue. */
+export function endedOf(points: StatsPoint[], at: number): Map<string, Ended> {
+  const of = new Map<string, StatsPoint[]>();
+  for (const p of points) if (p.queue !== null && !p.other) of.set(p.queue, [...(of.get(p.queue) ?? []), p]);
+  return new Map([...of].map(([queue, all]) => {
+    const failed = all.reduce((sum, p) => sum + n(p, "failed"), 0);
+    return [queue, { total: failed + all.reduce((sum, p) => sum + n(p, "completed"), 0), failed, of: steps(all, at - hour, at, part).of }];
+  }));
+}
+
+export function useEnded(): Map<string, Ended> {
+  const data = useData<StatsPoints>(may("stats:read") ? "/stats/jobs" : null, { since: () => new Date(serverNow() - hour).toISOString(), step: "5m", by: "queue" }, "slow");
+  return endedOf(data.value?.items ?? [], now.peek());
+}
+
+export function EndedSpark({ of: e }: { of: Ended | undefined }) {
+  if (!e) return <span class="faint">–</span>;
+  return (
+    <Spark title={`${short(e.total)} ended in the last hour, ${short(e.failed)} of them failed`} series={[
+      { name: "completed", look: "good", values: e.of.map((p) => n(p, "completed")) }, { name: "failed", look: "bad", values: e.of.map((p) => n(p, "failed")) },
+    ]} />
+  );
+}
+
 const n = (p: StatsPoint | undefined, f: "completed" | "failed" | "retried" | "cancelled") => Number(p?.[f] ?? 0);
 const ms = (seconds: number | undefined) => (seconds === undefined ? null : seconds * 1000);
 
 export function Charts({ queue }: { queue?: string }) {
   const s = spans[span()] as (typeof spans)[string];
-  const data = useData<StatsPoints>("/stats/jobs", { since: () => new Date(Date.now() - s.ms).toISOString(), step: s.step, queue }, "slow");
+  const data = useData<StatsPoints>("/stats/jobs", { since: () => new Date(serverNow() - s.ms).toISOString(), step: s.step, queue }, "slow");
   if (!data.value) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={4} />;
   const { at, of } = steps(data.value.items, now.value - s.ms, now.value, s.stepMS);
   const per = s.step === "1m" ? "a minute" : "in " + s.step;

@@ -3,6 +3,7 @@ import { paused } from "../api/data";
 import { focusOnNextPage } from "../state/focus";
 import { shortcuts, theme } from "../state/prefs";
 import { go, href, path } from "../state/route";
+import { row } from "../state/row";
 import { isAsking } from "../ui/action";
 import { palette } from "./palette";
 
@@ -17,20 +18,21 @@ export const keys: [string, string][] = [
   ...Object.entries(places).map(([key, [, name]]): [string, string] => ["g " + key, name]),
 ];
 
-let row = -1;
 let began = 0; // when g was pressed
 
+const rows = () => [...document.querySelectorAll<HTMLElement>("main tr[data-row]")];
+const rowElement = () => rows().find((r) => r.dataset.row === row.value);
+
 function step(by: number): void {
-  const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr")];
-  if (rows.length === 0) return;
-  rows[row]?.classList.remove("current");
-  row = Math.min(rows.length - 1, Math.max(0, row + by));
-  rows[row]?.classList.add("current");
-  rows[row]?.scrollIntoView({ block: "nearest" });
+  const all = rows();
+  const at = all.findIndex((r) => r.dataset.row === row.value);
+  const next = all[Math.min(all.length - 1, Math.max(0, at + by))];
+  row.value = next?.dataset.row ?? "";
+  next?.scrollIntoView({ block: "nearest" });
 }
 
 export function listenToKeys(): void {
-  path.subscribe(() => (row = -1));
+  path.subscribe(() => (row.value = ""));
   addEventListener("keydown", (e) => {
     if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
       e.preventDefault();
@@ -46,7 +48,6 @@ export function listenToKeys(): void {
       if (place) go(href(place[0]));
       return;
     }
-    const rowLink = () => document.querySelectorAll<HTMLElement>("main tbody tr")[row];
     switch (e.key) {
       case "g": began = Date.now(); break;
       case "/":
@@ -59,8 +60,9 @@ export function listenToKeys(): void {
         break;
       case "j": step(1); break;
       case "k": step(-1); break;
-      case "x": rowLink()?.querySelector<HTMLInputElement>("input[type=checkbox]")?.click(); break;
-      case "Enter": if (target === document.body) rowLink()?.querySelector<HTMLAnchorElement>("a[href]")?.click(); break;
+      case "x": rowElement()?.querySelector<HTMLInputElement>("input[type=checkbox]")?.click(); break;
+      case "Enter": if (target === document.body) rowElement()?.querySelector<HTMLAnchorElement>("a[href]")?.click(); break;
+      case "Escape": row.value = ""; break;
       case ".": paused.value = !paused.value; break;
       case "t": theme.value = isDark() ? "light" : "dark"; break;
       case "?": go(href("/settings")); break;

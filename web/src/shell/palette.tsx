@@ -24,6 +24,7 @@ function Open() {
   useEffect(() => dialog.current?.showModal(), []);
   const all: [string, string][] = [
     ...Object.values(places).map(([to, name]): [string, string] => [name, to]),
+    ["Open a history file", "/history"],
     ...(queues.value?.items ?? []).map((q): [string, string] => ["Queue " + q.name, "/queues/" + encodeURIComponent(q.name)]),
     ...(schedules.value?.items ?? []).map((s): [string, string] => ["Schedule " + s.name, "/schedules/" + encodeURIComponent(s.name)]),
   ];

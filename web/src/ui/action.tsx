@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Failure, parse } from "../api/http";
+import { freeRows } from "./hold";
 import { toast } from "./toast";
 
 export interface Field {
@@ -104,6 +105,7 @@ function Open({ ask: a }: { ask: Ask }) {
     setBusy(true);
     try {
       toast(await a.run(values));
+      freeRows();
       close();
     } catch (e) {
       setError(e as Error);

@@ -86,6 +86,17 @@ export function Chart({ title, at, series, unit = short, stacked = false }: {
   );
 }
 
+/** A chart as small as a word: its numbers are in its title, and in the chart of the page that its row leads to. */
+export function Spark({ series, title }: { series: Series[]; title: string }) {
+  const n = Math.max(0, ...series.map((s) => s.values.length));
+  return (
+    <svg class="spark" viewBox={`0 0 ${W} ${H}`} preserveAspectRatio="none" role="img" aria-label={title}>
+      <title>{title}</title>
+      {bars(series, n, W / Math.max(1, n), top(series, true))}
+    </svg>
+  );
+}
+
 function bars(series: Series[], n: number, width: number, most: number) {
   const all = [];
   for (let i = 0; i < n; i++) {

@@ -2,13 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-export function Menu({ name, children }: { name: string; children: ComponentChildren }) {
+export function Menu({ name, children, stays }: { name: string; children: ComponentChildren; /** It stays open when something in it is used. */ stays?: boolean }) {
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     if (!open) return;
     const outside = (e: Event) => {
-      if (!box.current?.contains(e.target as Node)) setOpen(false);
+      if (!e.composedPath().includes(box.current as Node)) setOpen(false); // also where it is gone by now
     };
     const escape = (e: KeyboardEvent) => {
       if (e.key !== "Escape") return;
@@ -25,7 +25,7 @@ export function Menu({ name, children }: { name: string; children: ComponentChil
   return (
     <details class="menu" ref={box} open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary>{name}</summary>
-      <div onClick={() => setOpen(false)}>{children}</div>
+      <div onClick={() => !stays && setOpen(false)}>{children}</div>
     </details>
   );
 }

@@ -1,10 +1,12 @@
 // Tables of rows, and lists of the API by pages.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { selecting, useData, type Refresh } from "../api/data";
 import type { Params } from "../api/http";
 import { param, set } from "../state/route";
+import { row as keyed } from "../state/row";
 import { Skeleton, Trouble } from "./basics";
+import { areFree, hold, type Held } from "./hold";
 
 export interface Column<T> {
   name: string;
@@ -13,69 +15,107 @@ export interface Column<T> {
   num?: boolean;
   /** Left out where there is little room. */
   wide?: boolean;
+  /** Left out until somebody chooses it. */
+  off?: boolean;
 }
 
 export interface Selection {
+  any: boolean;
   has: (id: string) => boolean;
   toggle: (ids: string[], on: boolean) => void;
 }
 
-export function Table<T>({ caption, columns, rows, id, selection, current }: {
+/** The rows to show: as given, or where they were while somebody is at one of them. of says what is listed: another list is shown at once. */
+function useHeld<T>(given: T[], id: (row: T) => string, of: string) {
+  const [over, setOver] = useState(false);
+  const [, renew] = useState(0);
+  const shown = useRef<{ of: string; rows: T[] }>({ of, rows: [] });
+  const before = shown.current.of === of && shown.current.rows.length > 0 ? shown.current.rows : given;
+  const isHeld = (over || before.some((r) => id(r) === keyed.value)) && !areFree();
+  const held: Held<T> = hold(isHeld ? before : given, given, id);
+  shown.current = { of, rows: held.rows };
+  return {
+    held, setOver,
+    renew: () => {
+      shown.current.rows = [];
+      renew((n) => n + 1);
+    },
+  };
+}
+
+export function Table<T>({ caption, columns, rows: given, id, selection, of = "", cut = false, useLate }: {
   caption: string;
   columns: Column<T>[];
   rows: T[];
   id: (row: T) => string;
   selection?: Selection;
-  current?: string;
+  /** Whether the list has more than these rows. */
+  cut?: boolean;
+  /** Tells one list from another in the same place. */
+  of?: string;
+  /** A hook that reads those that are shown, and not of the list any more. */
+  useLate?: (ids: string[]) => T[];
 }) {
-  const [from, setFrom] = useState(-1);
-  const pick = (i: number, on: boolean, range: boolean) => {
-    const [a, b] = range && from >= 0 ? [Math.min(from, i), Math.max(from, i)] : [i, i];
-    selection?.toggle(rows.slice(a, b + 1).map(id), on);
-    setFrom(i);
+  const [from, setFrom] = useState("");
+  const { held, setOver, renew } = useHeld(given, id, of);
+  const late = new Map(useLate?.([...held.gone]).map((r) => [id(r), r]));
+  const rows = held.rows.map((r) => late.get(id(r)) ?? r);
+  const pick = (one: string, on: boolean, range: boolean) => {
+    const ids = rows.map(id);
+    const [a, b] = [ids.indexOf(one), range && ids.includes(from) ? ids.indexOf(from) : ids.indexOf(one)];
+    selection?.toggle(ids.slice(Math.min(a, b), Math.max(a, b) + 1), on);
+    setFrom(one);
   };
   return (
-    <div class="table" tabIndex={0} role="region" aria-label={caption}>
-      <table>
-        <caption class="hidden">{caption}</caption>
-        <thead>
-          <tr>
-            {selection && (
-              <th scope="col" class="pick">
-                <input type="checkbox" aria-label="Select all rows" checked={rows.length > 0 && rows.every((r) => selection.has(id(r)))}
-                  onChange={(e) => selection.toggle(rows.map(id), e.currentTarget.checked)} />
-              </th>
-            )}
-            {columns.map((c) => <th key={c.name} scope="col" class={kindOf(c)}>{c.name || <span class="hidden">Actions</span>}</th>)}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, i) => (
-            <tr key={id(row)} data-row={id(row)} class={current === id(row) ? "current" : ""}>
+    <div class="held" onPointerEnter={() => setOver(true)} onPointerLeave={() => setOver(false)}>
+      <p class="news" role="status">{held.more + held.gone.size > 0 && !selection?.any && <button class="solid" onClick={renew}>{newsOf(held, cut && held.more === given.length)}</button>}</p>
+      <div class="table" tabIndex={0} role="region" aria-label={caption}>
+        <table>
+          <caption class="hidden">{caption}</caption>
+          <thead>
+            <tr>
               {selection && (
-                <td class="pick">
-                  <input type="checkbox" aria-label={"Select " + id(row)} checked={selection.has(id(row))}
-                    onClick={(e) => pick(i, e.currentTarget.checked, e.shiftKey)} />
-                </td>
+                <th scope="col" class="pick">
+                  <input type="checkbox" aria-label="Select all rows" checked={rows.length > 0 && rows.every((r) => selection.has(id(r)))}
+                    onChange={(e) => selection.toggle(rows.map(id), e.currentTarget.checked)} />
+                </th>
               )}
-              {columns.map((c) => <td key={c.name} class={kindOf(c)}>{c.cell(row)}</td>)}
+              {columns.map((c) => <th key={c.name} scope="col" class={kindOf(c)}>{c.name || <span class="hidden">Actions</span>}</th>)}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={id(row)} data-row={id(row)} class={(keyed.value === id(row) ? "current " : "") + (held.gone.has(id(row)) ? "gone" : "")}>
+                {selection && (
+                  <td class="pick">
+                    <input type="checkbox" aria-label={"Select " + id(row)} checked={selection.has(id(row))}
+                      onClick={(e) => pick(id(row), e.currentTarget.checked, e.shiftKey)} />
+                  </td>
+                )}
+                {columns.map((c) => <td key={c.name} class={kindOf(c)}>{c.cell(row)}</td>)}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </div>
   );
 }
 
+const newsOf = <T,>(h: Held<T>, orMore: boolean) => (h.more === 0 ? `${h.gone.size} gone: update` : `${h.more}${orMore ? " or more" : ""} new: show`);
+
 const kindOf = <T,>(c: Column<T>) => (c.num ? "num " : "") + (c.wide ? "wide" : "");
+
+/** How many rows that are not of the list any more are read again: their ids are in the URL. */
+const mostLate = 100;
 
 interface PageOf<T> {
   items: T[];
   next_cursor: string | null;
 }
 
-/** A list of the API. The place in it is in the URL; rows change in place, and new ones come only to the first page. */
-export function List<T>({ caption, path, params = {}, columns, id, empty, refresh = "live", select, size = 50 }: {
+/** A list of the API. The place in it is in the URL; rows change in place. */
+export function List<T>({ caption, path, params = {}, columns, id, empty, refresh = "live", select, size = 50, again, seen }: {
   caption: string;
   path: string;
   params?: Params;
@@ -86,9 +126,17 @@ export function List<T>({ caption, path, params = {}, columns, id, empty, refres
   /** Shown above the rows, of which it is told which are selected. */
   select?: (ids: string[], clear: () => void) => ComponentChildren;
   size?: number;
+  /** What asks for certain rows, which stay in sight though the list has others by now. */
+  again?: (ids: string[]) => Params;
+  /** Is told the rows as they are read. */
+  seen?: (rows: T[]) => void;
 }) {
   const cursor = param("cursor");
   const data = useData<PageOf<T>>(path, { ...params, limit: size, cursor }, refresh);
+  const useLate = (ids: string[]) => useData<PageOf<T>>(ids.length > 0 ? path : null, again?.(ids.slice(0, mostLate)) ?? {}, refresh).value?.items ?? [];
+  useEffect(() => {
+    if (data.value) seen?.(data.value.items);
+  }, [data.value]);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {
     selecting.value = picked.size > 0;
@@ -106,7 +154,8 @@ export function List<T>({ caption, path, params = {}, columns, id, empty, refres
       {data.error && <Trouble error={data.error} retry={data.reload} />}
       {select?.([...picked], () => setPicked(new Set()))}
       {items.length === 0 ? (cursor ? <p class="faint pad">There is nothing more.</p> : empty) : (
-        <Table caption={caption} columns={columns} rows={items} id={id} selection={select && { has: (one) => picked.has(one), toggle }} />
+        <Table caption={caption} columns={columns} rows={items} id={id} selection={select && { any: picked.size > 0, has: (one) => picked.has(one), toggle }}
+          of={JSON.stringify([params, cursor])} cut={next_cursor !== null} useLate={again && useLate} />
       )}
       {(cursor || next_cursor) && (
         <nav class="pages" aria-label={"Pages of " + caption}>
