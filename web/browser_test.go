@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,10 +64,11 @@ func TestPure(t *testing.T) {
 	runs(t, nil, "node", "--test", "--test-reporter=tap", dir)
 }
 
-// TestPages opens all pages, and does what they offer, in a real browser, on SQLite.
+// TestPages opens all pages, and does what they offer, in a real browser, on SQLite. Pictures of the
+// pages, and of those of a test that fails, are in the folder pictures afterwards.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	inBrowser(t)
+	inBrowser(t, "HOLDFAST_PICTURES="+pictures(t, ""))
 }
 
 // TestPagesPostgres does the same on PostgreSQL.
@@ -75,7 +77,23 @@ func TestPagesPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts servers and browsers")
 	}
-	inBrowser(t, "HOLDFAST_DATABASE="+pgtest.Shared(t).Database(t))
+	inBrowser(t, "HOLDFAST_DATABASE="+pgtest.Shared(t).Database(t), "HOLDFAST_FAILURES="+pictures(t, "postgres"))
+}
+
+// pictures returns a folder for pictures, without those of the last time.
+func pictures(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("pictures", name))
+	if err == nil {
+		old, _ := filepath.Glob(filepath.Join(dir, "*.png"))
+		for _, file := range old {
+			err = errors.Join(err, os.Remove(file))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // one lets one browser run at a time: two would make each other's pages slow.

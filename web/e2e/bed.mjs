@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { test } from "node:test";
 import { chromium } from "playwright-core";
 
 export const browserPath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => p && existsSync(p));
@@ -60,7 +61,8 @@ export async function open(browser, server, { width = 1280, height = 900, dark =
   page.on("pageerror", (e) => wrong.push(String(e)));
   page.on("console", (m) => m.type() === "error" && !/status of (401|404|409|412|422|428)/.test(m.text()) && wrong.push(m.text()));
   if (token) await page.goto("/?token=" + token);
-  return { page, wrong, close: () => context.close() };
+  opened.add(page);
+  return { page, wrong, close: () => (opened.delete(page), context.close()) };
 }
 
 /** Waits until a page shows what it is about, and reads no more. */
@@ -70,10 +72,30 @@ export async function settled(page) {
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }
 
-/** Where pictures go; "": none are kept. */
-export const pictures = process.env.HOLDFAST_PICTURES ?? "";
-export async function picture(page, name) {
-  if (!pictures) return;
-  mkdirSync(pictures, { recursive: true });
-  await page.screenshot({ path: join(pictures, name + ".png"), fullPage: true });
+/** Where pictures of all pages go, and those of tests that fail; "": none are kept. */
+const pictures = process.env.HOLDFAST_PICTURES ?? "";
+const failures = process.env.HOLDFAST_FAILURES ?? pictures;
+
+export async function picture(page, name, dir = pictures) {
+  if (!dir) return;
+  mkdirSync(dir, { recursive: true });
+  await page.screenshot({ path: join(dir, name + ".png"), fullPage: true });
+}
+
+/** The pages that are open. */
+const opened = new Set();
+
+/** A test that, if it fails, leaves pictures of the pages that it has open. */
+export function check(name, run) {
+  test(name, async () => {
+    try {
+      await run();
+    } catch (error) {
+      for (const page of opened) await picture(page, `failed-${name.replace(/[^a-z0-9]+/gi, "-")}-${[...opened].indexOf(page)}`, failures).catch(() => {});
+      throw error;
+    } finally {
+      for (const page of opened) await page.context().close();
+      opened.clear();
+    }
+  });
 }

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
-import { browserPath, launch, open, picture, serve, settled } from "./bed.mjs";
+import { after, before } from "node:test";
+import { browserPath, check, launch, open, picture, serve, settled } from "./bed.mjs";
 import { seed } from "./seed.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -31,7 +31,7 @@ const pages = () => ({
 });
 
 for (const [look, o] of Object.entries({ light: {}, dark: { dark: true }, phone: { width: 390, height: 844 }, "dark phone": { dark: true, width: 390, height: 844 } })) {
-  test(`all pages, ${look}: nothing fails, axe finds nothing, nothing is wider than the window`, async () => {
+  check(`all pages, ${look}: nothing fails, axe finds nothing, nothing is wider than the window`, async () => {
     const { page, wrong, close } = await open(browser, server, o);
     await page.evaluate(axe);
     for (const [name, path] of Object.entries(pages())) {
@@ -66,7 +66,7 @@ async function pick(page, menu, item) {
   await button(page, item).click();
 }
 
-test("sign in and out", async () => {
+check("sign in and out", async () => {
   const { page, wrong, close } = await open(browser, server, { token: "" });
   await page.goto("/queues");
   await page.getByLabel("Token or API key").fill("wrong-wrong-wrong-wrong");
@@ -82,7 +82,7 @@ test("sign in and out", async () => {
   await close();
 });
 
-test("an approval: the run that waits goes on, and the page follows it live", async () => {
+check("an approval: the run that waits goes on, and the page follows it live", async () => {
   const id = (await data.client.enqueue("order", { id: 9, cents: 5 }, { queue: "orders" })).id;
   const { page, wrong, close } = await at("/jobs/" + id);
   await page.getByRole("button", { name: "Approve", exact: true }).click();
@@ -93,7 +93,7 @@ test("an approval: the run that waits goes on, and the page follows it live", as
   await close();
 });
 
-test("a signal by its form; wrong JSON is told, and nothing is sent", async () => {
+check("a signal by its form; wrong JSON is told, and nothing is sent", async () => {
   const id = (await data.client.enqueue("order", { id: 10, cents: 5 }, { queue: "orders" })).id;
   const { page, close } = await at("/jobs/" + id);
   await button(page, "Answer approved…").click();
@@ -107,7 +107,7 @@ test("a signal by its form; wrong JSON is told, and nothing is sent", async () =
   await close();
 });
 
-test("a callback is completed in place of the system outside", async () => {
+check("a callback is completed in place of the system outside", async () => {
   const { page, wrong, close } = await at("/jobs/" + data.jobs.payout);
   await says(page, "It waits for bank");
   await button(page, "Complete bank…").click();
@@ -120,7 +120,7 @@ test("a callback is completed in place of the system outside", async () => {
   await close();
 });
 
-test("a job: pause, resume, edit, cancel, retry, copy, delete", async () => {
+check("a job: pause, resume, edit, cancel, retry, copy, delete", async () => {
   const { page, wrong, close } = await at("/jobs");
   await button(page, "Enqueue a job").click();
   await page.getByLabel("Kind", { exact: true }).fill("later");
@@ -159,7 +159,7 @@ test("a job: pause, resume, edit, cancel, retry, copy, delete", async () => {
   await close();
 });
 
-test("many jobs: those selected, and all that a query selects, after a preview", async () => {
+check("many jobs: those selected, and all that a query selects, after a preview", async () => {
   for (let i = 0; i < 5; i++) await data.client.enqueue("many", { i }, { queue: "many", delay: "5h" });
   const { page, wrong, close } = await at("/jobs?q=queue%3Amany");
   const rows = page.locator("tbody tr");
@@ -184,7 +184,7 @@ test("many jobs: those selected, and all that a query selects, after a preview",
   await close();
 });
 
-test("what changes while rows are selected is there once they are not", async () => {
+check("what changes while rows are selected is there once they are not", async () => {
   const job = await data.client.enqueue("held", {}, { queue: "held", delay: "5h" });
   const { page, wrong, close } = await at("/jobs?q=queue%3Aheld");
   await page.locator("tbody tr").getByRole("checkbox").check();
@@ -198,7 +198,7 @@ test("what changes while rows are selected is there once they are not", async ()
   await close();
 });
 
-test("nothing moves under the pointer: new rows wait until they are asked for, and those in sight stay true", async () => {
+check("nothing moves under the pointer: new rows wait until they are asked for, and those in sight stay true", async () => {
   const one = await data.client.enqueue("still", { n: 1 }, { queue: "still", delay: "5h" });
   const { page, wrong, close } = await at("/jobs?q=queue%3Astill%20state%3Ascheduled");
   const ids = () => page.locator("tbody tr").evaluateAll((rows) => rows.map((r) => r.dataset.row));
@@ -225,7 +225,7 @@ test("nothing moves under the pointer: new rows wait until they are asked for, a
   await close();
 });
 
-test("views and columns are those of a person, and stay", async () => {
+check("views and columns are those of a person, and stay", async () => {
   const { page, wrong, close } = await at("/jobs?state=failed&q=queue%3Aletters&sort=finished");
   const headings = () => page.locator("main th").allInnerTexts();
   await pick(page, "Views", "Save this view…");
@@ -254,7 +254,7 @@ test("views and columns are those of a person, and stay", async () => {
   await close();
 });
 
-test("a history is downloaded, and opened from its file; one that is none says why", async () => {
+check("a history is downloaded, and opened from its file; one that is none says why", async () => {
   const { page, wrong, close } = await at("/jobs/" + data.jobs.ends);
   const comes = page.waitForEvent("download");
   await button(page, "Download").click();
@@ -275,7 +275,7 @@ test("a history is downloaded, and opened from its file; one that is none says w
   await close();
 });
 
-test("who has no stream asks again once updates go on", async () => {
+check("who has no stream asks again once updates go on", async () => {
   const key = await data.api("POST", "/keys", { name: "asker", scopes: ["jobs:read"], namespace: "default" });
   const own = await serve(server.database, { args: ["--auth", "keys"] });
   const { page, close } = await open(browser, own, { token: key.secret });
@@ -290,7 +290,7 @@ test("who has no stream asks again once updates go on", async () => {
   await own.stop();
 });
 
-test("queues: pause, settings, a limit", async () => {
+check("queues: pause, settings, a limit", async () => {
   const { page, wrong, close } = await at("/queues/reports");
   await button(page, "Pause").click();
   await page.locator("h1 .state.paused").waitFor();
@@ -313,7 +313,7 @@ test("queues: pause, settings, a limit", async () => {
   await close();
 });
 
-test("queues: many at once", async () => {
+check("queues: many at once", async () => {
   const { page, wrong, close } = await at("/queues");
   for (const name of ["letters", "batch"]) await page.getByRole("checkbox", { name: "Select " + name }).check();
   await says(page, "2 selected; updates are paused");
@@ -328,7 +328,7 @@ test("queues: many at once", async () => {
   await close();
 });
 
-test("schedules: a new one with its next times, trigger, pause, delete", async () => {
+check("schedules: a new one with its next times, trigger, pause, delete", async () => {
   const { page, wrong, close } = await at("/schedules/new");
   await page.getByLabel("Name", { exact: true }).fill("weekly");
   await page.getByLabel("Kind", { exact: true }).fill("report");
@@ -353,7 +353,7 @@ test("schedules: a new one with its next times, trigger, pause, delete", async (
   await close();
 });
 
-test("limits, dead letters, nodes, keys, audit", async () => {
+check("limits, dead letters, nodes, keys, audit", async () => {
   const { page, wrong, close } = await at("/limits");
   await button(page, "New limit…").click();
   await page.getByLabel("Name", { exact: true }).fill("sms");
@@ -404,7 +404,7 @@ test("limits, dead letters, nodes, keys, audit", async () => {
   await close();
 });
 
-test("keys of the keyboard, the palette, and the URL as the state", async () => {
+check("keys of the keyboard, the palette, and the URL as the state", async () => {
   const { page, wrong, close } = await at("/");
   await page.locator("body").press("g");
   await page.locator("body").press("q");
@@ -428,7 +428,7 @@ test("keys of the keyboard, the palette, and the URL as the state", async () => 
   await close();
 });
 
-test("who may only look is offered nothing else, and payloads stay hidden", async () => {
+check("who may only look is offered nothing else, and payloads stay hidden", async () => {
   const key = await data.api("POST", "/keys", { name: "onlooker", scopes: ["jobs:read", "queues:read", "events:read"], namespace: "default" });
   const own = await serve(server.database, { args: ["--auth", "keys"] });
   const { page, wrong, close } = await open(browser, own, { token: key.secret });
@@ -442,7 +442,7 @@ test("who may only look is offered nothing else, and payloads stay hidden", asyn
   await own.stop();
 });
 
-test("a server that is away is told of, and come back to", async () => {
+check("a server that is away is told of, and come back to", async () => {
   const { page, close } = await at("/queues");
   await page.route("**/api/v1/**", (route) => route.abort());
   await page.goto("/nodes").catch(() => {});
@@ -453,7 +453,7 @@ test("a server that is away is told of, and come back to", async () => {
   await close();
 });
 
-test("a run is followed live, step by step, while it runs", async () => {
+check("a run is followed live, step by step, while it runs", async () => {
   const job = await data.client.enqueue("slow", {}, { queue: "batch" });
   const { page, wrong, close } = await at("/jobs/" + job.id);
   for (const step of ["one", "two", "three"]) await page.getByRole("button", { name: new RegExp(`^${step} done`) }).waitFor({ timeout: 10_000 });
@@ -462,7 +462,7 @@ test("a run is followed live, step by step, while it runs", async () => {
   await close();
 });
 
-test("a busy database asks no more of the browser: at most four reads a second of each thing shown", async () => {
+check("a busy database asks no more of the browser: at most four reads a second of each thing shown", async () => {
   const { page, wrong, close } = await at("/jobs");
   let lists = 0;
   page.on("request", (r) => new URL(r.url()).pathname === "/api/v1/jobs" && r.method() === "GET" && lists++);
