@@ -129,6 +129,31 @@ func TestSetAndTag(t *testing.T) {
 
 // TestDeleteJobs: finished jobs are deleted by id and by filters; above a hundred a person is
 // asked.
+// TestQuery: one text selects jobs in the place of flags, and never all of them by chance.
+func TestQuery(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(_ *testing.T, s *shell) {
+		s.Helper()
+		mail, report := s.enqueue("mail", "--queue", "a b"), s.enqueue("report")
+		s.ok("job", "cancel", report)
+		for query, want := range map[string]string{
+			`queue:"a b"`: mail, "state:cancelled kind:report": report, "kind:nothing": "", mail: mail,
+		} {
+			if got := strings.TrimSpace(s.ok("job", "list", "--query", query, "-o", "id")); got != want {
+				s.Errorf("%s selects %q, want %q", query, got, want)
+			}
+		}
+		s.expect(s.run("job", "list", "--query", "stat:failed"), app.ExitUsage, `there is no "stat"`)
+		s.expect(s.run("job", "list", "--query", "kind:a", "--queue", "b"), app.ExitUsage, "cannot be used together")
+		s.expect(s.run("job", "cancel", "--query", " "), app.ExitUsage, "--query is empty")
+		s.expect(s.run("job", "retry", "--query", "kind:report"), app.ExitUsage, "has to say which states")
+		s.ok("job", "retry", "--query", "state:cancelled")
+		if n := strings.TrimSpace(s.ok("job", "count", "--query", "state:available", "-o", "table")); n != "2" {
+			s.Errorf("%s jobs are available", n)
+		}
+	})
+}
+
 func TestDeleteJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(_ *testing.T, s *shell) {

@@ -15,6 +15,7 @@ var servers = slices.Concat(support, []string{".", "server/access", "server/inte
 var above = []layer{
 	{pattern: "server/access", imports: []string{"apikey"}, tests: support},
 	{pattern: "web", tests: []string{"internal/pgtest", "internal/racing"}},
+	{pattern: "web/e2e/shop", imports: []string{".", "describe", "limit", "store/dsn"}},
 	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
 	{pattern: "server/internal/problem", imports: []string{"store"}},
 	{pattern: "server/internal/guard", imports: []string{"internal/gcra", "server/access", "server/internal/problem"}},
@@ -131,7 +132,7 @@ var above = []layer{
 		pattern: "internal/cli/jobs",
 		imports: slices.Concat(ofVerbs, []string{
 			".", "after", "batch", "events", "fair", "internal/builtin", "internal/cli/joblogs", "internal/cli/operations",
-			"limit", "operation", "rules", "store", "why",
+			"internal/query", "limit", "operation", "rules", "store", "why",
 		}),
 		tests: support,
 	},

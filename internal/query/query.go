@@ -28,6 +28,7 @@
 package query
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -184,14 +185,28 @@ func parseNode(text string) (int64, error) {
 	return n, nil
 }
 
+// mostDays keeps a duration in range.
+const mostDays = 100_000
+
+// duration reads one as Go writes it, and with days of 24 hours in front, such as 7d or 1d12h.
+func duration(text string) (time.Duration, error) {
+	days, rest, _ := strings.Cut(text, "d")
+	n, err := strconv.ParseUint(days, 10, 64)
+	if err != nil || n > mostDays || len(days) == len(text) {
+		return time.ParseDuration(text)
+	}
+	d, err := time.ParseDuration(cmp.Or(rest, "0s"))
+	return time.Duration(n)*24*time.Hour + d, err //nolint:gosec // bounded
+}
+
 // time reads a time, or how long ago it was.
 func (p *parser) time(text string) (time.Time, error) {
-	if d, err := time.ParseDuration(text); err == nil {
+	if d, err := duration(text); err == nil {
 		return p.now.Add(-d), nil
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, fmt.Errorf("%w: %q is neither a time such as 2026-01-31T17:30:00Z nor a duration such as 24h", store.ErrInvalid, text)
+		return t, fmt.Errorf("%w: %q is neither a time such as 2026-01-31T17:30:00Z nor a duration such as 24h or 7d", store.ErrInvalid, text)
 	}
 	return t, nil
 }

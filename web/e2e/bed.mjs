@@ -43,11 +43,33 @@ export async function serve(database, { args = [] } = {}) {
   };
 }
 
-function build(dir) {
-  const to = join(dir, "holdfast");
-  const made = spawnSync("go", ["build", "-o", to, "./cmd/holdfast"], { cwd: new URL("../..", import.meta.url).pathname, encoding: "utf8" });
+/** The root of the module. */
+export const root = new URL("../..", import.meta.url).pathname;
+
+function build(dir, name = "holdfast", of = "./cmd/holdfast") {
+  const to = join(dir, name);
+  const made = spawnSync("go", ["build", "-o", to, of], { cwd: root, encoding: "utf8", env: { ...process.env, CGO_ENABLED: "0" } });
   if (made.status !== 0) throw new Error("go build: " + made.stderr);
   return to;
+}
+
+/** Starts a node in Go on a database, which describes and declares what only code can. It returns what stops it. */
+export async function startShop(database) {
+  const dir = mkdtempSync(join(tmpdir(), "holdfast-shop-"));
+  const child = spawn(build(dir, "shop", "./web/e2e/shop"), [database], { stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  await new Promise((serves, failed) => {
+    child.stderr.on("data", (data) => (said += data));
+    child.stdout.on("data", serves);
+    child.on("exit", (code) => failed(new Error(`the shop has ended with ${code}: ${said}`)));
+  });
+  return async () => {
+    child.removeAllListeners("exit");
+    const ended = new Promise((end) => child.on("exit", end));
+    child.kill("SIGTERM");
+    await ended;
+    rmSync(dir, { recursive: true, force: true });
+  };
 }
 
 export const launch = () =>

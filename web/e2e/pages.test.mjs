@@ -1,24 +1,30 @@
 // Each page and each action of the dashboard, in a real browser, against the real program with data
 // made through the API. HOLDFAST_DATABASE names the database; without it a new SQLite file is made.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before } from "node:test";
-import { browserPath, check, launch, open, picture, serve, settled } from "./bed.mjs";
+import { browserPath, check, launch, open, picture, root, serve, settled, startShop } from "./bed.mjs";
 import { seed } from "./seed.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-let server, data, browser;
+let server, data, browser, stopShop;
 
 before(async () => {
   assert.ok(browserPath, "there is no Chromium; install it, or name it in CHROMIUM");
   server = await serve(process.env.HOLDFAST_DATABASE);
   data = await seed(server.url, server.token);
+  stopShop = await startShop(server.database);
+  data.jobs.cart = (await data.client.enqueue("cart", "ann", { queue: "carts" })).id;
   browser = await launch();
 });
 
 after(async () => {
   await browser?.close();
+  await stopShop?.();
   await data?.stop();
   await server?.stop();
 });
@@ -26,7 +32,7 @@ after(async () => {
 const pages = () => ({
   overview: "/", jobs: "/jobs", failed: "/jobs?state=failed&sort=finished&q=queue%3Aletters", job: "/jobs/" + data.jobs.ends, waiting: "/jobs/" + data.jobs.waits, retried: "/jobs/" + data.jobs.retries,
   table: `/jobs/${data.jobs.ends}?as=table&history=feed`, opened: `/jobs/${data.jobs.ends}?at=1&history=json`, zoomed: `/jobs/${data.jobs.ends}?zoom=4&idle=show`, payload: `/jobs/${data.jobs.ends}?tab=payload`, attempts: `/jobs/${data.jobs.fails}?tab=attempts`, logs: `/jobs/${data.jobs.ends}?tab=logs`,
-  children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, payout: "/jobs/" + data.jobs.payout, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules/new",
+  children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, payout: "/jobs/" + data.jobs.payout, cart: "/jobs/" + data.jobs.cart, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules/new",
   limits: "/limits", limit: "/limits/mail-server", nodes: "/nodes", dead: "/dead", operations: "/operations", audit: "/audit", keys: "/keys", settings: "/settings", history: "/history", nothing: "/no/such/page", gone: "/jobs/01a20000-0000-7000-8000-000000000000",
 });
 
@@ -427,6 +433,230 @@ check("keys of the keyboard, the palette, and the URL as the state", async () =>
   assert.deepEqual(wrong, []);
   await close();
 });
+
+check("a job: sooner, a signal by its name, a copy, a fork, an end, and its turn for the next", async () => {
+  const { page, wrong, close } = await at("/jobs");
+  const later = await data.client.enqueue("mail", { to: "ann" }, { queue: "letters", delay: "4h" });
+  await page.goto("/jobs/" + later.id);
+  await button(page, "Run now").click();
+  await page.locator("h1 .state.completed").waitFor({ timeout: 10_000 });
+  const fails = await data.api("POST", "/jobs", { kind: "unlucky", queue: "orders", backoff: { base: "2h", cap: "2h" } });
+  await page.goto("/jobs/" + fails.id);
+  await page.locator("h1 .state.retryable").waitFor({ timeout: 10_000 });
+  await button(page, "Retry now").click();
+  await says(page, "attempt 2: retryable");
+
+  const waits = (await data.client.enqueue("order", { id: 12, cents: 1 }, { queue: "orders" })).id;
+  await page.goto("/jobs/" + waits);
+  await button(page, "Answer approved…").waitFor();
+  await button(page, "Send a signal").click();
+  await page.getByLabel("Signal", { exact: true }).fill("weather");
+  await button(page, "Send").click();
+  await says(page, "The signal weather is sent");
+  await pick(page, "More", "Fork…");
+  await page.getByLabel("From the place").fill("2");
+  await button(page, "Fork").click();
+  await page.waitForURL((u) => !u.pathname.endsWith(waits));
+  await button(page, "Answer approved…").waitFor({ timeout: 10_000 }); // the fork goes its own way
+  await pick(page, "More", "Terminate…");
+  await page.getByRole("dialog").getByRole("button", { name: "Terminate" }).click();
+  await page.locator("h1 .state.cancelled").waitFor();
+  assert.equal((await data.client.job(waits).get()).state, "waiting");
+  await pick(page, "More", "Enqueue a copy…");
+  await page.getByLabel("Not before").fill("9h");
+  await button(page, "Enqueue").click();
+  await page.locator("h1 .state.scheduled").waitFor();
+  await page.getByRole("link", { name: "Input and output" }).click();
+  await says(page, '"cents": 1');
+
+  const first = await data.api("POST", "/jobs", { kind: "mail", queue: "letters", args: { to: "nobody" }, ordering_key: "ann", keep_turn: true });
+  const next = await data.api("POST", "/jobs", { kind: "mail", queue: "letters", args: { to: "ann" }, ordering_key: "ann" });
+  await page.goto("/jobs/" + first.id);
+  await page.locator("h1 .state.failed").waitFor({ timeout: 10_000 });
+  await pick(page, "More", "Skip…");
+  await page.getByRole("dialog").getByRole("button", { name: "Let the next of its key go on" }).click();
+  await page.goto("/jobs/" + next.id);
+  await page.locator("h1 .state.completed").waitFor({ timeout: 10_000 });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+check("a request to a run is answered, or refused; a callback is let fail", async () => {
+  const { page, wrong, close } = await at("/jobs/" + data.jobs.cart);
+  const ask = async (payload) => {
+    await button(page, "Make a request…").click();
+    await page.getByLabel("Payload, as JSON").fill(payload);
+    await button(page, "Send").click();
+  };
+  await ask("250");
+  await says(page, "It answered 250");
+  await ask("-1");
+  await says(page, "-1 cents are no price");
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await page.goto("/queues/carts");
+  await says(page, "Carts of customers.");
+  await page.goto("/jobs/" + (await data.callback()));
+  await button(page, "Let bank fail…").click();
+  await page.getByLabel("Why", { exact: true }).fill("no such account");
+  await button(page, "Let it fail").click();
+  await says(page, "The callback bank is answered");
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+check("many jobs: retry, resume, move, delete; an operation is stopped", async () => {
+  for (let i = 0; i < 3; i++) await data.client.enqueue("crowd", { i }, { queue: "crowd", delay: "5h" });
+  const { page, wrong, close } = await at("/jobs");
+  const all = async (verb, fill) => {
+    await page.goto("/jobs?q=kind%3Acrowd");
+    await settled(page);
+    await page.getByLabel("All that the query selects").check();
+    await page.getByRole("toolbar").getByRole("button", { name: verb, exact: true }).click();
+    await page.getByRole("dialog").getByRole("heading", { name: `${verb} 3 jobs` }).waitFor();
+    await fill?.();
+    await page.getByRole("dialog").getByRole("button", { name: verb }).last().click();
+    await page.locator("h1 .state.completed").waitFor({ timeout: 15_000 });
+  };
+  const states = async () => (await data.api("GET", "/jobs?q=kind%3Acrowd")).items.map((j) => [j.state, j.queue].join(" "));
+  await all("Pause");
+  await all("Resume");
+  assert.deepEqual(await states(), Array(3).fill("scheduled crowd"));
+  await all("Move", () => page.getByLabel("To the queue").fill("elsewhere"));
+  assert.deepEqual(await states(), Array(3).fill("scheduled elsewhere"));
+  await all("Cancel");
+  await all("Retry");
+  assert.deepEqual(await states(), Array(3).fill("available elsewhere"));
+  await all("Cancel");
+  await all("Delete");
+  assert.deepEqual(await states(), []);
+
+  await data.api("POST", "/queues/holdfast/pause");
+  const { operation } = await data.api("POST", "/operations", { action: "pause", filter: { q: "kind:report" } });
+  await page.goto("/operations/" + operation.id);
+  await button(page, "Stop").click();
+  await says(page, "It stops after the piece that is under way");
+  await data.api("POST", "/queues/holdfast/resume");
+  await page.locator("h1 .state.cancelled").waitFor({ timeout: 15_000 });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+check("queues: a rest, all cancelled, deleted; limits: changed, and as code declares again", async () => {
+  for (let i = 0; i < 3; i++) await data.client.enqueue("crowd", { i }, { queue: "old one", delay: "5h" });
+  const { page, wrong, close } = await at("/queues/old%20one");
+  await pick(page, "More", "Rest…");
+  await button(page, "Rest").click();
+  await says(page, /rests \d/);
+  await pick(page, "More", "Cancel all jobs…");
+  await page.getByLabel("Type old one to go on").fill("old one");
+  await button(page, "Cancel them").click();
+  await page.locator("h1 .state.completed").waitFor({ timeout: 15_000 });
+  await page.goto("/jobs?q=queue%3A%22old%20one%22");
+  await settled(page);
+  await page.getByLabel("All that the query selects").check();
+  await button(page, "Delete").click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.locator("h1 .state.completed").waitFor({ timeout: 15_000 });
+  await page.goto("/queues/old%20one");
+  await pick(page, "More", "Delete…");
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("heading", { name: "Queues" }).waitFor();
+
+  await page.goto("/limits/vans");
+  await button(page, "Change…").click();
+  await page.getByLabel("Jobs at once").fill("9");
+  await button(page, "Save").click();
+  await says(page, "Limit vans is set");
+  await button(page, "Reset to code").click();
+  await says(page, "It is as code declares");
+  assert.equal((await data.api("GET", "/limits/vans")).capacity, 2);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+check("schedules: a change, a backfill; dead letters: redriven, moved; a node is drained", async () => {
+  const { page, wrong, close } = await at("/schedules/nightly-report");
+  await button(page, "Change…").click();
+  await page.getByLabel("Cron").fill("45 4 * * *");
+  await page.getByLabel("Time zone").fill("Europe/Berlin");
+  await button(page, "Save").click();
+  await says(page, "It is changed");
+  await page.getByText("04:45").first().waitFor();
+  await pick(page, "More", "Backfill…");
+  await page.getByLabel("From").fill("2026-11-01T00:00:00");
+  await page.getByLabel("To", { exact: true }).fill("2026-11-04T00:00:00");
+  await button(page, "Count").click();
+  await page.getByRole("dialog").getByRole("heading", { name: "Enqueue 3 jobs" }).waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Enqueue" }).click();
+  await says(page, "3 jobs are enqueued");
+
+  for (let i = 0; i < 2; i++) await data.api("POST", "/jobs", { kind: "parcel", queue: "letters", args: { i } });
+  for (let i = 0; i < 100 && (await data.api("GET", "/jobs?q=kind%3Aparcel%20state%3Afailed")).items.length < 2; i++) await page.waitForTimeout(50);
+  await page.goto("/dead?kind=parcel");
+  await settled(page);
+  await page.getByRole("link", { name: "parcel" }).first().click();
+  await page.getByRole("heading", { name: /parcel/ }).waitFor();
+  await button(page, "Move…").click();
+  await page.getByLabel("To the queue").fill("lost");
+  await page.getByRole("dialog").getByRole("button", { name: "Move" }).click();
+  await says(page, "2 jobs are done");
+  await button(page, "Redrive…").click();
+  await page.getByLabel("With these args, as JSON").fill('{"right":true}');
+  await page.getByRole("dialog").getByRole("button", { name: "Redrive" }).click();
+  await says(page, "2 jobs are done");
+  const parcels = (await data.api("GET", "/jobs?q=kind%3Aparcel")).items;
+  assert.deepEqual(parcels.map((j) => j.queue), ["lost", "lost"]);
+  assert.deepEqual((await data.api("GET", "/jobs/" + parcels[0].id)).args, { right: true });
+
+  const { worker } = await data.api("POST", "/workers", { name: "drained-1", kinds: ["nothing"], slots: 1 });
+  await page.goto("/nodes");
+  await page.getByRole("link", { name: "drained-1" }).click();
+  await button(page, "Drain…").click();
+  await page.getByRole("dialog").getByRole("button", { name: "Drain" }).click();
+  await says(page, "drained-1 ends what it runs, and leaves");
+  await page.locator("h1 .state.draining").waitFor({ timeout: 10_000 });
+  await data.api("POST", `/workers/${worker}/leave`);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+check("what is copied does what it says: commands and curl run, Go is code", async () => {
+  const { page, wrong, close } = await at("/");
+  await data.client.enqueue("mail", { to: "ann" }, { queue: "it's $HOME", delay: "5h" });
+  const all = { command: new Map(), curl: new Map(), Go: new Map() };
+  const more = { odd: "/queues/" + encodeURIComponent("it's $HOME"), query: "/jobs?q=" + encodeURIComponent(`queue:"it's $HOME" state:scheduled`), node: "/nodes/" + (await data.api("GET", "/nodes?alive=true")).items[0].id };
+  for (const path of Object.values({ ...pages(), ...more })) {
+    await page.goto(path);
+    await settled(page);
+    for (const [name, text] of await page.locator("[data-copy]").evaluateAll((list) => list.map((b) => [b.textContent, b.dataset.copy]))) all[name]?.set(text, path);
+  }
+  assert.ok(all.command.size > 20 && all.curl.size > 20 && all.Go.size > 8, `${all.command.size} commands, ${all.curl.size} of curl, ${all.Go.size} of Go`);
+  const dir = mkdtempSync(join(tmpdir(), "holdfast-copied-"));
+  const program = process.env.HOLDFAST_BINARY;
+  const env = { ...process.env, HOLDFAST_SERVER: server.url, HOLDFAST_TOKEN: server.token, HOME: dir };
+  delete env.HOLDFAST_DATABASE;
+  const script = ["set -eu", `holdfast() { "${program}" "$@" >/dev/null; }`, `curl() { command curl -fsS -o /dev/null "$@"; }`,
+    ...[...all.command, ...(spawnSync("curl", ["--version"]).status === 0 ? all.curl : [])].map(([text, path]) => `${text} || { echo ${JSON.stringify(path)} >&2; false; }`)];
+  const ran = program ? spawnSync("bash", ["-c", script.join("\n")], { env, encoding: "utf8", cwd: dir }) : { status: 0 };
+  assert.equal(ran.status, 0, ran.stderr);
+  const file = join(dir, "main.go");
+  writeFileSync(file, goOf([...all.Go.keys()]));
+  const vetted = spawnSync("go", ["vet", file], { cwd: root, encoding: "utf8", env: { ...process.env, CGO_ENABLED: "0" } });
+  assert.equal(vetted.status, 0, vetted.stderr);
+  rmSync(dir, { recursive: true, force: true });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+/** A program of pieces of code, each in a function of its own that uses what it declares. */
+function goOf(pieces) {
+  const used = (text) => [...new Set([...text.matchAll(/(\w+), err :=/g)].map((m) => m[1]))].map((v) => `_ = ${v}`).join("\n");
+  const body = pieces.map((p, i) => `func piece${i}(ctx context.Context, hf *holdfast.Client) {\n${p}\n_ = err\n${used(p)}\n}`).join("\n");
+  const ours = (name) => `"github.com/holdfastdev/holdfast${name}"`;
+  const known = Object.fromEntries(["apikey", "audit", "dead", "limit", "operation", "schedule", "store"].map((name) => [name, ours("/" + name)]));
+  const imports = [ours(""), ...Object.entries({ ...known, uuid: '"github.com/google/uuid"' }).filter(([name]) => new RegExp(`\\b${name}\\.`).test(body)).map(([, line]) => line)];
+  return `package main\nimport (\n"context"\n${imports.join("\n")}\n)\n${body}\nfunc main() {}\n`;
+}
 
 check("who may only look is offered nothing else, and payloads stay hidden", async () => {
   const key = await data.api("POST", "/keys", { name: "onlooker", scopes: ["jobs:read", "queues:read", "events:read"], namespace: "default" });

@@ -49,6 +49,12 @@ export async function seed(url, token) {
     await wait(5);
     return { sent: true };
   });
+  worker.handle("unlucky", async () => {
+    throw new Error("not today");
+  });
+  worker.handle("parcel", async (run, args) => {
+    if (!args.right) throw new Permanent("no such address");
+  });
   const running = worker.run();
 
   const jobs = {};
@@ -84,7 +90,7 @@ export async function seed(url, token) {
   await api("POST", "/keys", { name: "ci", role: "viewer", namespace: "default" });
   jobs.payout = await waitsForACallback(client, api);
   return {
-    client, jobs, api,
+    client, jobs, api, callback: () => waitsForACallback(client, api),
     stop: async () => {
       worker.stop();
       await running;

@@ -57,7 +57,7 @@ func (b *bulk) asked(cmd *cobra.Command, ids []string) (bool, error) {
 		return false, arg.Usagef("%s takes job ids or filters, not both", arg.Verb(cmd))
 	case len(ids) > 0 && b.dryRun:
 		return false, arg.Usagef("--dry-run requires a filter, such as --state failed")
-	case filtered && len(b.otherwise) == 0 && !cmd.Flags().Changed("state") && !b.byKey(cmd):
+	case filtered && len(b.otherwise) == 0 && !cmd.Flags().Changed("state") && !b.byQuery.Changed && !b.byKey(cmd):
 		return false, arg.Usagef("--state is required to select jobs, such as --state failed")
 	}
 	return filtered, b.place.Check(filtered, b.dryRun)
@@ -94,6 +94,9 @@ func (a verbs) changeSome(ctx context.Context, cmd *cobra.Command, ids []string,
 		return err
 	}
 	if len(filter.States) == 0 && !b.byKey(cmd) {
+		if len(b.otherwise) == 0 {
+			return arg.Usagef("--query has to say which states, such as state:failed")
+		}
 		filter.States = b.otherwise
 	}
 	return a.WithClient(ctx, func(client *holdfast.Client) error { return a.changeAll(ctx, client, filter, b) })

@@ -9,16 +9,20 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/query"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // filterFlags are the flags that select jobs.
 type filterFlags struct {
 	filter         store.Filter
+	query          string
+	byQuery        *pflag.Flag
 	states         []string
 	ids            []string
 	parent, root   string
@@ -33,6 +37,8 @@ type filterFlags struct {
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	flags.StringVar(&f.query, flagQuery, "", "only jobs that `QUERY` selects, such as \"state:failed tag:urgent\"; instead of the other filters")
+	f.byQuery = flags.Lookup(flagQuery)
 	flags.StringArrayVar(&f.states, "state", nil, "only jobs in `STATE`; repeatable, or a list with commas")
 	flags.StringArrayVar(&f.filter.Queues, "queue", nil, "only jobs in `QUEUE`; repeatable")
 	flags.StringArrayVar(&f.filter.Kinds, "kind", nil, "only jobs of `KIND`; repeatable")
@@ -54,16 +60,26 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	for _, name := range []string{"parent", "root", "id"} {
 		app.TakesID(flags, name)
 	}
+	for _, name := range filterNames {
+		if name != flagQuery {
+			cmd.MarkFlagsMutuallyExclusive(flagQuery, name)
+		}
+	}
 }
 
+const flagQuery = "query"
+
 var filterNames = []string{
-	"state", "queue", "kind", "tag", "key", "parent", "root", "batch", "id", "lost-from", "since", "before",
+	flagQuery, "state", "queue", "kind", "tag", "key", "parent", "root", "batch", "id", "lost-from", "since", "before",
 	"finished-since", "finished-before",
 	"metadata", "args", "attr",
 }
 
 // parse returns the filter of the flags, as it is now.
 func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
+	if f.byQuery.Changed {
+		return parseQuery(f.query, now)
+	}
 	var err error
 	if f.filter.States, err = arg.ParseStates("state", splitList(f.states)); err != nil {
 		return f.filter, err
@@ -86,6 +102,17 @@ func (f *filterFlags) parse(now time.Time) (store.Filter, error) {
 	}
 	f.filter.Attributes, err = arg.ParseAttributes(f.attributes)
 	return f.filter, err
+}
+
+func parseQuery(text string, now time.Time) (store.Filter, error) {
+	if strings.TrimSpace(text) == "" { // would select all jobs
+		return store.Filter{}, arg.Usagef("--query is empty")
+	}
+	filter, err := query.Parse(text, now)
+	if err != nil {
+		return filter, arg.Usagef("--query: %v", err)
+	}
+	return filter, nil
 }
 
 func (f *filterFlags) parseIDs() (err error) {

@@ -46,6 +46,10 @@ func TestFilterFlags(t *testing.T) {
 		{[]string{"--finished-since", "1d", "--finished-before", "1h"}, store.Filter{FinishedAfter: day, FinishedBefore: hour}},
 		{[]string{"--metadata", "a.b=7"}, store.Filter{Metadata: match("a.b", "7")}},
 		{[]string{"--args", "a.0=x y"}, store.Filter{Args: match("a.0", `"x y"`)}},
+		{
+			[]string{"--query", `state:failed,running queue:"a b" since:1d args.a.0:7`},
+			store.Filter{States: []store.State{store.Failed, store.Running}, Queues: []string{"a b"}, CreatedAfter: day, Args: match("a.0", "7")},
+		},
 	} {
 		var f filterFlags
 		cmd := &cobra.Command{}

@@ -21,7 +21,8 @@ func (a verbs) jobListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List jobs, newest first",
 		Long: `List jobs, newest first. Filters combine: a job must match one of the values of --state, of --queue,
-of --kind and of --id, and all values of --tag, --metadata and --args.
+of --kind and of --id, and all values of --tag, --metadata and --args. --query says all of that in
+one text, as the dashboard and the API do.
 
 A PATH is names of fields and numbers of elements, joined by dots, such as items.0.sku; a VALUE is
 JSON, or else a text. --metadata and --args look at each job that the other filters select.
@@ -33,6 +34,7 @@ elsewhere below it. It goes on while the database is away; Ctrl-C ends it with e
 		Example: `  holdfast job list
   holdfast job list --state failed --state cancelled --queue mail --limit 20
   holdfast job list --state failed --since 24h --args customer.id=7
+  holdfast job list --query 'state:failed tag:urgent args.customer.id:7'
   holdfast job list --columns id,state,tags,created_at
   holdfast job list --state running --watch --interval 5s
   holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,

@@ -29,7 +29,7 @@ export function Audit() {
     <label>{label} <input value={param(name)} onChange={(e) => set({ [name]: e.currentTarget.value.trim(), cursor: "" })} /></label>
   );
   return (
-    <Page title="Audit" actions={<CopyAs of={{ command: "holdfast audit list" }} />}>
+    <Page title="Audit" actions={<CopyAs command="audit list" get="/audit" go={`entries, err := audit.List(ctx, hf, audit.Filter{}, "", 100)`} />}>
       <div class="toolbar">{field("actor", "Actor")}{field("action", "Action")}{field("kind", "Of")}{field("name", "Name")}</div>
       <List<AuditEntry> caption="Audit" path="/audit" refresh="slow" params={{ actor: param("actor"), action: param("action"), kind: param("kind"), name: param("name") }} id={(e) => e.id}
         empty={<Empty title="Nothing has been changed, as asked">What people change is recorded here: settings, schedules, limits, keys, and what they do with jobs.</Empty>}

@@ -6,7 +6,7 @@ import { href, param, set } from "../state/route";
 import { may } from "../state/session";
 import { Action, ask, json, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, JobLink, Page, Skeleton, Time, Trouble } from "../ui/basics";
-import { count, number } from "../ui/format";
+import { count, number, sh } from "../ui/format";
 import { List, Table } from "../ui/table";
 import { plainColumns } from "./jobs";
 
@@ -53,7 +53,7 @@ export function Dead() {
   const cursor = param("cursor");
   const data = useData<DeadGroups>("/dead", { limit: 50, cursor, queue: param("queue"), kind: param("kind") }, "slow");
   return (
-    <Page title="Dead letters" actions={<CopyAs of={{ command: "holdfast dead list" }} />}>
+    <Page title="Dead letters" actions={<CopyAs command="dead list" get="/dead" go="page, err := dead.Groups(ctx, hf, store.DeadParams{})" />}>
       <p class="faint">Failed jobs, in groups of the same kind and failure. A group can be tried again as a whole, once its cause is mended.</p>
       {!data.value ? (data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton />) : data.value.items.length === 0 ? (
         <Empty title="No job has failed for good">Nothing has to be mended.</Empty>
@@ -80,7 +80,7 @@ export function DeadPage({ fingerprint }: { fingerprint: string }) {
   const group = useData<DeadGroups>("/dead", { fingerprint, limit: 1 }, "slow");
   const g = group.value?.items[0];
   return (
-    <Page title={g ? <>{g.kind} <span class="faint num">{count(g.count)}</span></> : "Dead letters"} crumbs={<a href={href("/dead")}>Dead letters</a>} actions={<><Changes of={[fingerprint]} /><CopyAs of={{ command: `holdfast dead get ${fingerprint}` }} /></>}>
+    <Page title={g ? <>{g.kind} <span class="faint num">{count(g.count)}</span></> : "Dead letters"} crumbs={<a href={href("/dead")}>Dead letters</a>} actions={<><Changes of={[fingerprint]} /><CopyAs command={sh`dead get ${fingerprint}`} get={path`/dead/${fingerprint}`} /></>}>
       {g?.error && <Card title="Failure"><pre class="wrap">{g.error}</pre></Card>}
       <List<Job> caption="Failed jobs" path={path`/dead/${fingerprint}`} columns={plainColumns} id={(j) => j.id} empty={<Empty title="There are none any more" />} />
     </Page>

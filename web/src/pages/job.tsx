@@ -263,12 +263,7 @@ function Actions({ job: j }: { job: Job }) {
         {write && over && <Action danger ask={remove}>Delete…</Action>}
         {!write && <span class="pad faint">You may only look.</span>}
       </Menu>
-      <CopyAs of={{
-        "command": `holdfast job get ${id}`,
-        curl: `curl -H "Authorization: Bearer $HOLDFAST_TOKEN" '${new URL("api/v1/jobs/" + id, document.baseURI).href}'`,
-        Go: `id, err := holdfast.ParseID("${id}")\nrecord, err := hf.Get(ctx, id)`,
-        ID: id,
-      }} />
+      <CopyAs command={`job get ${id}`} get={path`/jobs/${id}`} go={`id, err := uuid.Parse("${id}")\nrecord, err := hf.Get(ctx, id)`} id={id} />
     </>
   );
 }

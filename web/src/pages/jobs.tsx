@@ -1,14 +1,13 @@
 // The jobs that a query selects, and what can be done with them.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { change, useData } from "../api/data";
-import { queryOf } from "../api/http";
 import type { Job, OperationStarted, PageKind, PageQueue } from "../api/schema";
 import { go, href, param, set } from "../state/route";
 import { chosen, views } from "../state/prefs";
-import { may, namespace } from "../state/session";
+import { may } from "../state/session";
 import { Action, ask } from "../ui/action";
 import { CopyAs, Empty, JobLink, Page, QueueLink, State, Time } from "../ui/basics";
-import { count, duration, number } from "../ui/format";
+import { count, duration, number, sh } from "../ui/format";
 import { ColumnMenu, pickColumns } from "../ui/columns";
 import { Menu } from "../ui/menu";
 import { List, type Column } from "../ui/table";
@@ -64,15 +63,11 @@ const query = () => (param("state") ? withValue(param("q"), "state", param("stat
 export function Jobs() {
   const q = query();
   const f = { q, sort: param("sort") };
-  const parts = q && `--query '${q.replace(/'/g, `'\\''`)}'`;
   return (
     <Page title="Jobs" actions={
       <>
         {may("jobs:write") && <Action ask={enqueue()}>Enqueue a job</Action>}
-        <CopyAs of={{
-          "command": `holdfast job list ${parts}`.trim(),
-          curl: `curl -H "Authorization: Bearer $HOLDFAST_TOKEN" '${new URL("api/v1/jobs" + queryOf({ namespace: namespace.value, ...f }), document.baseURI).href}'`,
-        }} />
+<CopyAs command={"job list" + (q && sh` --query ${q}`) + (f.sort && sh` --sort ${f.sort}`)} get="/jobs" params={f} />
       </>
     }>
       <div class="tabs-and-more">

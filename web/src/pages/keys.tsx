@@ -31,7 +31,7 @@ export function Keys() {
     },
   };
   return (
-    <Page title="API keys" actions={<>{may("keys:admin") && <Action ask={create}>New key…</Action>}<CopyAs of={{ command: "holdfast key list" }} /></>}>
+    <Page title="API keys" actions={<>{may("keys:admin") && <Action ask={create}>New key…</Action>}<CopyAs command="key list" get="/keys" go={`keys, err := apikey.List(ctx, hf, "", "", 100)`} /></>}>
       {made && (
         <div class="note" role="alert">
           <p><strong>The secret of {made.name}</strong>: it cannot be shown again.</p>

@@ -6,6 +6,7 @@ import { go, href } from "../state/route";
 import { may } from "../state/session";
 import { Action, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, Facts, Meter, Page, Skeleton, State, Time, Trouble } from "../ui/basics";
+import { sh } from "../ui/format";
 import { List, Table } from "../ui/table";
 
 const bound = (l: Limit) => [l.capacity !== null && `${l.capacity} at once`, l.rate, l.per_key && "for each key"].filter(Boolean).join(", ");
@@ -41,7 +42,7 @@ function form(l?: Limit, etag?: string): Ask {
 
 export function Limits() {
   return (
-    <Page title="Limits" actions={<>{may("limits:write") && <Action ask={form()}>New limit…</Action>}<CopyAs of={{ command: "holdfast limit list" }} /></>}>
+    <Page title="Limits" actions={<>{may("limits:write") && <Action ask={form()}>New limit…</Action>}<CopyAs command="limit list" get="/limits" go="limits, err := limit.List(ctx, hf)" /></>}>
       <List<Limit> caption="Limits" path="/limits" refresh="slow" id={(l) => l.name}
         empty={<Empty title="There are no limits" command="holdfast limit set slack --capacity 5 --kind notify">One bounds what runs at once, or starts in a time, over all nodes:</Empty>}
         columns={[
@@ -56,10 +57,8 @@ export function Limits() {
   );
 }
 
-export function LimitPage({ name }: { name: string }) {
-  const data = useData<Limit>(path`/limits/${name}`, {}, "live");
-  const l = data.value;
-  if (!l) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
+function Changes({ limit: l, etag }: { limit: Limit; etag: string }) {
+  const { name } = l;
   const drain: Ask = {
     title: `Drain ${l.name}`, yes: "Drain", text: "Nothing starts under it for a while, as after an answer of 429.", fields: [{ name: "for", label: "For", required: true, value: "30s" }],
     run: async (v) => { await change("POST", path`/limits/${name}/drain`, { for: v.for }); return "It is drained"; },
@@ -68,16 +67,28 @@ export function LimitPage({ name }: { name: string }) {
     title: `Delete ${l.name}`, yes: "Delete", danger: true, text: "It is refused while jobs run under it, unless it is forced.", fields: [{ name: "force", label: "Also while jobs run under it", type: "checkbox" }],
     run: async (v) => { await change("DELETE", path`/limits/${name}`, undefined, { params: { force: v.force === "true" ? true : undefined } }); go(href("/limits")); return "It is deleted"; },
   };
+  return (
+    <>
+      <Action ask={form(l, etag)}>Change…</Action>
+      {l.drained_until ? <Action run={async () => { await change("POST", path`/limits/${name}/resume`); return "It goes on"; }}>Resume</Action> : <Action ask={drain}>Drain…</Action>}
+      {l.drift && <Action run={async () => { await change("POST", path`/limits/${name}/reset`); return "It is as code declares"; }}>Reset to code</Action>}
+      <Action danger ask={remove}>Delete…</Action>
+    </>
+  );
+}
+
+export function LimitPage({ name }: { name: string }) {
+  const data = useData<Limit>(path`/limits/${name}`, {}, "live");
+  const l = data.value;
+  if (!l) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
   const holders = (l.holders ?? []).map((h) => ({ ...h, wants: l.wishes?.find((w) => w.node === h.node)?.slots ?? 0 }));
   return (
-    <Page title={l.name} crumbs={<a href={href("/limits")}>Limits</a>} actions={may("limits:write") && (
+    <Page title={l.name} crumbs={<a href={href("/limits")}>Limits</a>} actions={
       <>
-        <Action ask={form(l, data.etag)}>Change…</Action>
-        {l.drained_until ? <Action run={async () => { await change("POST", path`/limits/${name}/resume`); return "It goes on"; }}>Resume</Action> : <Action ask={drain}>Drain…</Action>}
-        {l.drift && <Action run={async () => { await change("POST", path`/limits/${name}/reset`); return "It is as code declares"; }}>Reset to code</Action>}
-        <Action danger ask={remove}>Delete…</Action>
+        {may("limits:write") && <Changes limit={l} etag={data.etag} />}
+        <CopyAs command={sh`limit get ${name}`} get={path`/limits/${name}`} go={`l, err := limit.Get(ctx, hf, ${JSON.stringify(name)})`} />
       </>
-    )}>
+    }>
       {l.drained_until && <div class="note">Drained until <Time at={l.drained_until} precise /></div>}
       <div class="columns">
         <Card title="Facts">

@@ -41,7 +41,7 @@ export function Nodes() {
     <Page title="Nodes" actions={
       <>
         <label class="check"><input type="checkbox" checked={all} onChange={(e) => set({ all: e.currentTarget.checked ? "1" : "" })} /> Also those that are gone</label>
-        <CopyAs of={{ command: "holdfast node list" }} />
+        <CopyAs command="node list" get="/nodes" go="nodes, err := hf.Nodes(ctx)" />
       </>
     }>
       <List<Node> caption="Nodes" path="/nodes" params={{ alive: all ? undefined : true }} refresh="slow" id={(n) => n.id ?? n.name}
@@ -89,7 +89,7 @@ export function NodePage({ id }: { id: string }) {
   if (!n) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
   const running = jobs.value?.items.filter((j) => j.node === id) ?? [];
   return (
-    <Page title={<>{n.name} <Health node={n} /></>} crumbs={<a href={href("/nodes")}>Nodes</a>} actions={<Actions node={n} />}>
+    <Page title={<>{n.name} <Health node={n} /></>} crumbs={<a href={href("/nodes")}>Nodes</a>} actions={<><Actions node={n} /><CopyAs command="node list" get={path`/nodes/${id}`} /></>}>
       {n.unwell && n.unwell.length > 0 && <div class="trouble" role="alert"><ul>{n.unwell.map((u) => <li key={u}>{u}</li>)}</ul></div>}
       <div class="columns">
         <Card title="Facts">

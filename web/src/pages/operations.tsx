@@ -23,7 +23,7 @@ const stop = (o: Operation) => async () => {
 
 export function Operations() {
   return (
-    <Page title="Operations" actions={<CopyAs of={{ command: "holdfast operation list" }} />}>
+    <Page title="Operations" actions={<CopyAs command="operation list" get="/operations" go={`page, err := operation.List(ctx, hf, "", 100)`} />}>
       <List<Operation> caption="Operations" path="/operations" refresh="slow" id={(o) => o.id}
         empty={<Empty title="There are no operations">Select jobs by a query, on the page of <a href={href("/jobs")}>jobs</a>, to change them all.</Empty>}
         columns={[
@@ -44,7 +44,12 @@ export function OperationPage({ id }: { id: string }) {
   if (!o) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
   return (
     <Page title={<>{o.action} <State state={o.state} /></>} crumbs={<a href={href("/operations")}>Operations</a>}
-      actions={!o.finished_at && may("operations:write") && <Action danger run={stop(o)}>Stop</Action>}>
+      actions={
+        <>
+          {!o.finished_at && may("operations:write") && <Action danger run={stop(o)}>Stop</Action>}
+          <CopyAs command={`operation get ${id}`} get={path`/operations/${id}`} go={`id, err := uuid.Parse("${id}")\ninfo, err := operation.Get(ctx, hf, id)`} id={id} />
+        </>
+      }>
       <Card>
         {progress(o)}
         <Facts of={[

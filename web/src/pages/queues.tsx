@@ -7,7 +7,7 @@ import { go, href } from "../state/route";
 import { may } from "../state/session";
 import { Action, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, Facts, Meter, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
-import { count, duration } from "../ui/format";
+import { count, duration, sh } from "../ui/format";
 import { Menu } from "../ui/menu";
 import { List, Table } from "../ui/table";
 import { plainColumns } from "./jobs";
@@ -49,7 +49,7 @@ function Bulk({ ids, clear }: { ids: string[]; clear: () => void }) {
 export function Queues() {
   const ended = useEnded();
   return (
-    <Page title="Queues" actions={<CopyAs of={{ command: "holdfast queue list" }} />}>
+    <Page title="Queues" actions={<CopyAs command="queue list" get="/queues" go="queues, err := hf.Queues(ctx)" />}>
       <List<Queue> caption="Queues" path="/queues" id={(q) => q.name} select={may("queues:write") ? (ids, clear) => <Bulk ids={ids} clear={clear} /> : undefined}
         empty={<Empty title="No queue has had a job yet" command={`holdfast job enqueue exec '{"command":["echo","hello"]}'`}>A queue is there with its first job:</Empty>}
         columns={[
@@ -98,7 +98,7 @@ export function QueuePage({ name }: { name: string }) {
               { name: "Slots", num: true, cell: (n) => n.slots },
               { name: "Kinds", cell: (n) => (n.kinds ?? []).join(", ") },
             ]} />
-          ) : <Empty title="No node serves this queue" command={`holdfast worker --queue ${q.name}`} />}
+          ) : <Empty title="No node serves this queue" command={sh`holdfast worker --queue ${q.name}`} />}
         </Card>
       </div>
       {q.kinds && q.kinds.length > 0 && <Card title="What holds for each kind" flush><Effective kinds={q.kinds} /></Card>}
@@ -227,7 +227,7 @@ function QueueActions({ queue: q, etag }: { queue: WholeQueue; etag: string }) {
           <Action danger ask={remove}>Delete…</Action>
         </Menu>
       )}
-      <CopyAs of={{ command: `holdfast queue get ${q.name}` }} />
+      <CopyAs command={sh`queue get ${q.name}`} get={path`/queues/${q.name}`} />
     </>
   );
 }

@@ -7,6 +7,7 @@ import { go, href } from "../state/route";
 import { may, namespace } from "../state/session";
 import { Action, json, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, Facts, JobLink, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
+import { sh } from "../ui/format";
 import { Payload } from "../ui/json";
 import { Menu } from "../ui/menu";
 import { List, Table } from "../ui/table";
@@ -23,7 +24,7 @@ export function Schedules() {
   const [last, setLast] = useState<string[]>([]);
   const jobs = useJobs(last);
   return (
-    <Page title="Schedules" actions={<>{may("schedules:write") && <a class="button" href={href("/schedules/new")}>New schedule</a>}<CopyAs of={{ command: "holdfast schedule list" }} /></>}>
+    <Page title="Schedules" actions={<>{may("schedules:write") && <a class="button" href={href("/schedules/new")}>New schedule</a>}<CopyAs command="schedule list" get="/schedules" go={`schedules, err := schedule.List(ctx, hf, "", 100)`} /></>}>
       <List<Schedule> caption="Schedules" path="/schedules" refresh="slow" id={(s) => s.name} seen={(rows) => setLast(rows.flatMap((s) => s.last_job ?? []))}
         empty={<Empty title="There are no schedules" command={`holdfast schedule create nightly --cron '0 3 * * *' --tz Europe/Berlin report`}>One enqueues a job at each of its times:</Empty>}
         columns={[
@@ -103,9 +104,14 @@ function Actions({ schedule: s, etag }: { schedule: WholeSchedule; etag: string 
     run: async (v) => {
       const range = { from: new Date(v.from ?? "").toISOString(), to: new Date(v.to ?? "").toISOString() };
       const found = await change<Backfill>("POST", path`/schedules/${s.name}/backfill`, { ...range, dry_run: true });
-      if (!confirm(`${found.times}${found.exact ? "" : " or more"} times are in this range. Enqueue them?`)) return "Nothing was enqueued";
-      const done = await change<Backfill>("POST", path`/schedules/${s.name}/backfill`, range);
-      return `${done.enqueued} jobs are enqueued, ${done.skipped} were there`;
+      const n = `${found.times}${found.exact ? "" : " or more"}`;
+      return {
+        title: `Enqueue ${n} jobs`, yes: "Enqueue", text: `So many times of ${s.name} are in the range.`,
+        run: async () => {
+          const done = await change<Backfill>("POST", path`/schedules/${s.name}/backfill`, range);
+          return `${done.enqueued} jobs are enqueued, ${done.skipped} were there`;
+        },
+      };
     },
   };
   const edit: Ask = {
@@ -137,7 +143,7 @@ function Actions({ schedule: s, etag }: { schedule: WholeSchedule; etag: string 
           <Menu name="More"><Action ask={backfill}>Backfill…</Action><Action danger ask={remove}>Delete…</Action></Menu>
         </>
       )}
-      <CopyAs of={{ command: `holdfast schedule get ${s.name}` }} />
+      <CopyAs command={sh`schedule get ${s.name}`} get={path`/schedules/${s.name}`} go={`s, err := schedule.Get(ctx, hf, ${JSON.stringify(s.name)})`} />
     </>
   );
 }

@@ -58,7 +58,7 @@ export function updateForm(j: Job, names: string[] = []): Ask {
     run: async (v) => {
       const done = await change<MessageAnswer>("POST", path`/jobs/${j.id}/updates/${v.name ?? ""}`, { payload: json(v.payload) }, { params: { wait: "5s" } });
       if (done.error) throw new Error(done.error);
-      return done.state === "completed" ? `It answered ${JSON.stringify(done.answer)}` : "It is sent; the run has not answered yet";
+      return done.state === "waiting" ? "It is sent; the run has not answered yet" : `It answered ${JSON.stringify(done.answer)}`;
     },
   };
 }

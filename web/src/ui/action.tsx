@@ -28,8 +28,8 @@ export interface Ask {
   danger?: boolean;
   /** What has to be typed before the button works, where much is at stake. */
   typed?: string;
-  /** Does it, and says what was done. */
-  run(values: Values): Promise<string>;
+  /** Does it, and says what was done, or asks what is to be asked then. */
+  run(values: Values): Promise<string | Ask>;
 }
 
 const asked = signal<Ask | null>(null);
@@ -104,8 +104,10 @@ function Open({ ask: a }: { ask: Ask }) {
     event.preventDefault();
     setBusy(true);
     try {
-      toast(await a.run(values));
+      const done = await a.run(values);
       freeRows();
+      if (typeof done !== "string") return void ask(done);
+      toast(done);
       close();
     } catch (e) {
       setError(e as Error);

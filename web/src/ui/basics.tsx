@@ -1,10 +1,11 @@
 // The small parts that all pages are made of.
 import type { ComponentChildren } from "preact";
-import type { Failure } from "../api/http";
+import { urlOf, type Failure, type Params } from "../api/http";
 import { now } from "../state/clock";
 import { zone } from "../state/prefs";
 import { href } from "../state/route";
-import { relative, shortID, time } from "./format";
+import { namespace } from "../state/session";
+import { relative, sh, shortID, time } from "./format";
 import { Menu } from "./menu";
 import { toast } from "./toast";
 
@@ -154,11 +155,21 @@ export function Command({ text }: { text: string }) {
   );
 }
 
-/** A menu with a thing as the command line, curl and Go have it. */
-export function CopyAs({ of }: { of: Record<string, string> }) {
+/**
+ * A menu with a thing as the command line, curl and Go have it. command is that of "holdfast", without the namespace; get is the path
+ * of the API. A namespace that is not the one of the command's own accord is named.
+ */
+export function CopyAs({ command, get, params, go, id }: { command: string; get: string; params?: Params; go?: string; id?: string }) {
+  const n = namespace.value;
+  const of: Record<string, string | undefined> = {
+    command: "holdfast " + command + (n === "default" ? "" : sh` --namespace ${n}`),
+    curl: sh`curl -H "Authorization: Bearer $HOLDFAST_TOKEN" ${urlOf(get, { namespace: n, ...params })}`,
+    Go: go,
+    ID: id,
+  };
   return (
     <Menu name="Copy as">
-      {Object.entries(of).map(([name, text]) => <button key={name} onClick={() => void copy(text)}>{name}</button>)}
+      {Object.entries(of).map(([name, text]) => text && <button key={name} data-copy={text} title={text} onClick={() => void copy(text)}>{name}</button>)}
     </Menu>
   );
 }

@@ -73,3 +73,9 @@ export function time(at: number, utc: boolean, precise = false): string {
 
 /** The beginning of an id that tells it from others; those made at one time begin alike. */
 export const shortID = (id: string) => (id.length > 13 ? id.slice(0, 8) + "…" + id.slice(-4) : id);
+
+/** Text of a shell, in which values are words as they are, whatever they have in them. */
+export function sh(parts: TemplateStringsArray, ...values: string[]): string {
+  const word = (v: string) => (/^[\w./:=@%+,-]+$/.test(v) && !v.startsWith("-") ? v : "'" + v.replace(/'/g, "'\\''") + "'");
+  return parts.reduce((all, part, i) => all + part + (i < values.length ? word(values[i] as string) : ""), "");
+}
