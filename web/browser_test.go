@@ -64,8 +64,8 @@ func TestPure(t *testing.T) {
 	runs(t, nil, "node", "--test", "--test-reporter=tap", dir)
 }
 
-// TestPages opens all pages, and does what they offer, in a real browser, on SQLite. Pictures of the
-// pages, and of those of a test that fails, are in the folder pictures afterwards.
+// TestPages opens all pages, and does what they offer, in a real browser, on SQLite. Pictures of
+// the pages, and of those of a test that fails, are in the folder pictures afterwards.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	inBrowser(t, "HOLDFAST_PICTURES="+pictures(t, ""))

@@ -196,7 +196,7 @@ func duration(text string) (time.Duration, error) {
 		return time.ParseDuration(text)
 	}
 	d, err := time.ParseDuration(cmp.Or(rest, "0s"))
-	return time.Duration(n)*24*time.Hour + d, err //nolint:gosec // bounded
+	return time.Duration(n)*24*time.Hour + d, err
 }
 
 // time reads a time, or how long ago it was.

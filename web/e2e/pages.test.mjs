@@ -491,7 +491,7 @@ check("a request to a run is answered, or refused; a callback is let fail", asyn
   await ask("250");
   await says(page, "It answered 250");
   await ask("-1");
-  await says(page, "-1 cents are no price");
+  await says(page, "that is no price: -1 cents");
   await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
   await page.goto("/queues/carts");
   await says(page, "Carts of customers.");

@@ -37,7 +37,8 @@ type filterFlags struct {
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.query, flagQuery, "", "only jobs that `QUERY` selects, such as \"state:failed tag:urgent\"; instead of the other filters")
+	flags.StringVar(&f.query, flagQuery, "",
+		"only jobs that `QUERY` selects, such as \"state:failed tag:urgent\"; instead of the other filters")
 	f.byQuery = flags.Lookup(flagQuery)
 	flags.StringArrayVar(&f.states, "state", nil, "only jobs in `STATE`; repeatable, or a list with commas")
 	flags.StringArrayVar(&f.filter.Queues, "queue", nil, "only jobs in `QUEUE`; repeatable")

@@ -1,5 +1,5 @@
-// Command shop is a node of a shop for the tests of the dashboard: what code alone can say is in the
-// database while it runs. It prints a line when it serves, and ends on SIGTERM.
+// Command shop is a node of a shop for the tests of the dashboard: what code alone can say is in
+// the database while it runs. It prints a line when it serves, and ends on SIGTERM.
 //
 // # Imports
 //
@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -25,6 +26,8 @@ var (
 	addCents = holdfast.NewUpdate[int, int]("add cents")
 	checkOut = holdfast.NewSignal[struct{}]("check out")
 )
+
+var errNoPrice = errors.New("that is no price")
 
 func main() {
 	if err := serve(); err != nil {
@@ -58,7 +61,7 @@ func serve() error {
 	if err := hf.Start(ctx); err != nil {
 		return err
 	}
-	fmt.Println("serves")
+	fmt.Fprintln(os.Stdout, "serves")
 	<-ctx.Done()
 	return nil
 }
@@ -68,7 +71,7 @@ func fill(run *holdfast.Run, _ string) (int, error) {
 	total := 0
 	err := addCents.Handle(run, func(cents int) error {
 		if cents <= 0 {
-			return fmt.Errorf("%d cents are no price", cents)
+			return fmt.Errorf("%w: %d cents", errNoPrice, cents)
 		}
 		return nil
 	}, func(_ *holdfast.Run, cents int) (int, error) {
