@@ -4,9 +4,9 @@ import type { JournalEntry, JournalMessage } from "../api/schema";
 import { now } from "../state/clock";
 import { param, set } from "../state/route";
 import { Facts, JobLink, Time } from "../ui/basics";
-import { duration } from "../ui/format";
+import { duration, number } from "../ui/format";
 import { Payload } from "../ui/json";
-import { Table } from "../ui/table";
+import { Paged } from "../ui/table";
 import { gaps, lanes, scale, ticks, visible, type Bar, type Lane } from "./layout";
 
 const row = 28;
@@ -46,7 +46,7 @@ export function Timeline({ run }: { run: Run }) {
             <button aria-label="Zoom in" disabled={zoom() === mostZoom} onClick={() => zoomTo(zoom() * 2)}>+</button>
           </div>
         )}
-        <span class="faint">{all.length} lanes · {duration(at - run.began)}</span>
+        <span class="faint">{all.length === 1 ? "1 lane" : number(all.length) + " lanes"} · {duration(at - run.began)}</span>
         <Legend />
       </div>
       {asTable ? <AsTable all={all} /> : <Lanes all={all} from={run.began} to={at} collapse={collapse} selected={open} />}
@@ -58,7 +58,7 @@ export function Timeline({ run }: { run: Run }) {
 const keyOf = (l: Lane) => l.path || l.entries[0]?.seq || l.name;
 
 function Legend() {
-  const looks: [string, string][] = [["done", "done"], ["failed", "failed"], ["retry", "failed, tried again"], ["wait", "waited"], ["open", "under way"]];
+  const looks: [string, string][] = [["done", "done"], ["failed", "failed"], ["retry", "failed, tried again"], ["wait", "waited"], ["open", "under way"], ["mark", "happened"]];
   return <span class="looks">{looks.map(([look, name]) => <span key={look}><i class={"swatch bar-" + look} aria-hidden="true" /> {name}</span>)}</span>;
 }
 
@@ -144,7 +144,7 @@ function Details({ lane }: { lane: Lane }) {
 
 function AsTable({ all }: { all: Lane[] }) {
   return (
-    <Table caption="What the run has done" rows={all.slice(0, 1000)} id={keyOf} columns={[
+    <Paged caption="What the run has done" rows={all} size={200} id={keyOf} columns={[
       { name: "Place", cell: (l) => <span class="mono">{l.path}</span> },
       { name: "Name", cell: (l) => l.name },
       { name: "Kind", cell: (l) => l.kind },

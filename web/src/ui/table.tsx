@@ -6,6 +6,7 @@ import type { Params } from "../api/http";
 import { param, set } from "../state/route";
 import { row as keyed } from "../state/row";
 import { Skeleton, Trouble } from "./basics";
+import { number } from "./format";
 import { areFree, hold, type Held } from "./hold";
 
 export interface Column<T> {
@@ -106,8 +107,30 @@ const newsOf = <T,>(h: Held<T>, orMore: boolean) => (h.more === 0 ? `${h.gone.si
 
 const kindOf = <T,>(c: Column<T>) => (c.num ? "num " : "") + (c.wide ? "wide" : "");
 
+/** A table of rows that are all here, in pages. */
+export function Paged<T>({ size, ...table }: { size: number } & Parameters<typeof Table<T>>[0]) {
+  const [at, setAt] = useState(0);
+  const n = table.rows.length;
+  const from = Math.min(at, Math.floor(Math.max(0, n - 1) / size) * size);
+  return (
+    <>
+      <Table<T> {...table} rows={table.rows.slice(from, from + size)} of={`${table.of ?? ""} ${from}`} />
+      {n > size && (
+        <nav class="pages" aria-label={"Pages of " + table.caption}>
+          <button disabled={from === 0} onClick={() => setAt(from - size)}>← Earlier</button>
+          <span class="faint">{number(from + 1)} to {number(Math.min(from + size, n))} of {number(n)}</span>
+          <button disabled={from + size >= n} onClick={() => setAt(from + size)}>Later →</button>
+        </nav>
+      )}
+    </>
+  );
+}
+
 /** How many rows that are not of the list any more are read again: their ids are in the URL. */
 const mostLate = 100;
+
+/** A page without rows, and with others after it: the server has looked at many, and found none so far. */
+const Further = () => <p class="faint pad">None of those looked at so far is as asked. The next page looks further.</p>;
 
 interface PageOf<T> {
   items: T[];
@@ -153,7 +176,7 @@ export function List<T>({ caption, path, params = {}, columns, id, empty, refres
     <>
       {data.error && <Trouble error={data.error} retry={data.reload} />}
       {select?.([...picked], () => setPicked(new Set()))}
-      {items.length === 0 ? (cursor ? <p class="faint pad">There is nothing more.</p> : empty) : (
+      {items.length === 0 ? (next_cursor ? <Further /> : cursor ? <p class="faint pad">There is nothing more.</p> : empty) : (
         <Table caption={caption} columns={columns} rows={items} id={id} selection={select && { any: picked.size > 0, has: (one) => picked.has(one), toggle }}
           of={JSON.stringify([params, cursor])} cut={next_cursor !== null} useLate={again && useLate} />
       )}
