@@ -410,6 +410,28 @@ check("limits, dead letters, nodes, keys, audit", async () => {
   await close();
 });
 
+check("charts have the sums of what the counts tell apart", async () => {
+  const sums = async (more = "") => {
+    const { items } = await data.api("GET", `/stats/jobs?step=1m&since=${new Date(Date.now() - 3_000_000).toISOString()}${more}`);
+    const of = {};
+    for (const p of items) of[p.at] = (of[p.at] ?? 0) + Number(p.completed);
+    return Math.max(0, ...Object.values(of));
+  };
+  for (let i = 0; i < 200 && (await sums("&queue=letters")) < 30; i++) await new Promise((wake) => setTimeout(wake, 100)); // nodes write counts every few seconds
+  const { page, wrong, close } = await at("/");
+  const most = async () => Number(/completed at most (\d+)/.exec(await page.getByRole("img", { name: /^Ended a minute/ }).getAttribute("aria-label"))[1]);
+  for (const [path, more] of [["/", ""], ["/queues/letters", "&queue=letters"]]) {
+    await page.goto(path);
+    await settled(page);
+    const [before, shown, after] = [await sums(more), await most(), await sums(more)];
+    assert.ok(shown >= 30 && before <= shown && shown <= after, `${path}: ${before} <= ${shown} <= ${after}`);
+  }
+  await page.goto("/queues");
+  await page.locator("tr", { hasText: "letters" }).getByRole("img", { name: /\d+ ended in the last hour, [1-9]\d* of them failed/ }).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 check("keys of the keyboard, the palette, and the URL as the state", async () => {
   const { page, wrong, close } = await at("/");
   await page.locator("body").press("g");

@@ -40,7 +40,7 @@ export const columns: Column<Job>[] = [
   { name: "Time", cell: (j) => <span class="whole"><Moment job={j} /></span> },
   { name: "Ran", num: true, wide: true, cell: tookOf },
   { name: "Tags", wide: true, cell: (j) => j.tags?.map((t) => <span key={t} class="tag">{t}</span>) },
-  { name: "Error", wide: true, cell: (j) => <span class="clip" title={j.error ?? ""}>{j.error}</span> },
+  { name: "Error", wide: true, cell: (j) => <span class="clip short" title={j.error ?? ""}>{j.error}</span> },
   { name: "Priority", num: true, off: true, cell: (j) => j.priority },
   { name: "Key", off: true, cell: (j) => j.key },
   { name: "Created", off: true, cell: (j) => <Time at={j.created_at} /> },

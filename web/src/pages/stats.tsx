@@ -66,7 +66,7 @@ const ms = (seconds: number | undefined) => (seconds === undefined ? null : seco
 
 export function Charts({ queue }: { queue?: string }) {
   const s = spans[span()] as (typeof spans)[string];
-  const data = useData<StatsPoints>("/stats/jobs", { since: () => new Date(serverNow() - s.ms).toISOString(), step: s.step, queue }, "slow");
+  const data = useData<StatsPoints>("/stats/jobs", { since: () => new Date(serverNow() - s.ms).toISOString(), step: s.step, by: "none", queue }, "slow");
   if (!data.value) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={4} />;
   const { at, of } = steps(data.value.items, now.value - s.ms, now.value, s.stepMS);
   const per = s.step === "1m" ? "a minute" : "in " + s.step;
