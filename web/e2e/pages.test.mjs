@@ -129,7 +129,7 @@ check("a callback is completed in place of the system outside", async () => {
 check("a job: pause, resume, edit, cancel, retry, copy, delete", async () => {
   const { page, wrong, close } = await at("/jobs");
   await button(page, "Enqueue a job").click();
-  await page.getByLabel("Kind", { exact: true }).fill("later");
+  await page.getByRole("dialog").getByLabel("Kind", { exact: true }).fill("later");
   await page.getByLabel("Args, as JSON").fill('{"n":1234567890123456789}');
   await page.getByLabel("Not before").fill("3h");
   await button(page, "Enqueue").click();
@@ -447,7 +447,7 @@ check("keys of the keyboard, the palette, and the URL as the state", async () =>
   await settled(page);
   assert.equal(await page.locator("#query").inputValue(), "queue:letters state:completed");
   await page.keyboard.press("Control+k");
-  await page.getByRole("dialog").getByRole("textbox").fill("nightly");
+  await page.getByRole("dialog").getByRole("combobox").fill("nightly");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "nightly-report" }).waitFor();
   await page.goBack();
@@ -679,6 +679,86 @@ function goOf(pieces) {
   const imports = [ours(""), ...Object.entries({ ...known, uuid: '"github.com/google/uuid"' }).filter(([name]) => new RegExp(`\\b${name}\\.`).test(body)).map(([, line]) => line)];
   return `package main\nimport (\n"context"\n${imports.join("\n")}\n)\n${body}\nfunc main() {}\n`;
 }
+
+check("what is selected or asked is of the place that it was begun in", async () => {
+  await data.api("POST", "/namespaces", { name: "two" });
+  for (const namespace of ["default", "two"]) await data.api("POST", "/jobs?namespace=" + namespace, { kind: "twin", queue: "twins", delay: "5h" });
+  const { page, wrong, close } = await at("/queues");
+  await page.getByRole("checkbox", { name: "Select twins" }).check();
+  await page.getByLabel("Namespace").selectOption("two");
+  await page.getByRole("checkbox", { name: "Select twins" }).waitFor();
+  assert.equal(await page.getByRole("toolbar").count(), 0); // nothing is selected there
+  await page.goto("/jobs?q=kind%3Atwin");
+  await settled(page);
+  await page.locator("tbody tr").getByRole("checkbox").check();
+  await page.getByRole("navigation", { name: "States" }).getByRole("link", { name: "failed" }).click();
+  await page.waitForURL(/state=failed/);
+  assert.ok(await page.getByRole("toolbar").getByRole("button", { name: "Delete" }).isDisabled());
+
+  await page.goto("/queues/twins");
+  await settled(page);
+  await page.goto("/queues/twins?namespace=two");
+  await button(page, "Settings…").click();
+  await page.getByLabel("Attempts at most").fill("9");
+  await page.goBack();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.equal((await data.api("GET", "/queues/twins")).attempts.max_attempts, null);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").waitFor();
+  await page.goBack();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+check("what cannot be read is told, and never said to be well; a key that is revoked signs out", async () => {
+  const { page, close } = await open(browser, server);
+  await page.route("**/api/v1/schedules*", (route) => route.fulfill({ status: 500, contentType: "text/html", body: "<h1>proxy</h1>" }));
+  await page.goto("/");
+  await says(page, "It is not known whether all is well");
+  assert.equal(await page.getByText("Nothing needs you").count(), 0);
+  await page.goto("/limits");
+  await settled(page);
+  await page.route("**/api/v1/**", (route) => route.abort());
+  await page.getByText(/Not up to date since/).waitFor({ timeout: 20_000 });
+  await page.unrouteAll();
+  await page.getByText(/Not up to date since/).waitFor({ state: "detached", timeout: 20_000 });
+  await close();
+
+  const key = await data.api("POST", "/keys", { name: "short-lived", role: "viewer", namespace: "default" });
+  const own = await serve(server.database, { args: ["--auth", "keys"] });
+  const other = await open(browser, own, { token: key.secret });
+  await other.page.goto("/jobs");
+  await settled(other.page);
+  await data.api("DELETE", "/keys/" + key.id);
+  await data.client.enqueue("mail", { to: "ann" }, { queue: "letters" }); // so that it reads
+  await other.page.getByLabel("Token or API key").waitFor({ timeout: 20_000 });
+  await other.close();
+  await own.stop();
+});
+
+check("odd values of the URL and of user code leave the page to be used", async () => {
+  const { page, wrong, close } = await at("/");
+  for (const path of [`/jobs/${data.jobs.ends}?only=constructor&history=__proto__&at=toString&zoom=NaN`, "/?span=constructor", "/jobs?size=100000", "/jobs?size=-1", "/jobs?state=nothing&sort=sideways", "/jobs?cursor=x", "/%E0%A4%A", "/queues/%E0%A4%A", `/jobs/${data.jobs.ends}?tab=constructor`]) {
+    await page.goto(path);
+    await settled(page);
+    assert.equal(await page.getByText("has failed").filter({ hasText: "part of the page" }).count(), 0, path);
+    await page.locator("main h1").first().waitFor();
+  }
+  await data.client.enqueue("odd", {}, { queue: "a,b", tags: ["x y", 'say "hi"'], delay: "5h" });
+  await data.client.enqueue("odd", {}, { queue: "a", delay: "5h" });
+  await page.goto("/queues/" + encodeURIComponent("a,b"));
+  await settled(page);
+  await page.locator(".tiles").getByRole("link", { name: /scheduled/ }).click();
+  await page.locator("tbody tr").first().waitFor();
+  assert.equal(await page.locator("tbody tr").count(), 1);
+  await page.getByRole("link", { name: "odd" }).first().click();
+  await page.getByRole("link", { name: 'say "hi"' }).click();
+  await page.locator("tbody tr").first().waitFor();
+  assert.equal(await page.locator("tbody tr").count(), 1);
+  assert.deepEqual(wrong, []);
+  await close();
+});
 
 check("who may only look is offered nothing else, and payloads stay hidden", async () => {
   const key = await data.api("POST", "/keys", { name: "onlooker", scopes: ["jobs:read", "queues:read", "events:read"], namespace: "default" });

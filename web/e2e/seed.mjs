@@ -90,7 +90,7 @@ export async function seed(url, token) {
   await api("POST", "/keys", { name: "ci", role: "viewer", namespace: "default" });
   jobs.payout = await waitsForACallback(client, api);
   return {
-    client, jobs, api, callback: () => waitsForACallback(client, api),
+    client, jobs, api, callback: () => waitsForACallback(client, api, "refund"),
     stop: async () => {
       worker.stop();
       await running;
@@ -99,9 +99,9 @@ export async function seed(url, token) {
 }
 
 /** A run that waits for the callback of an outside system, made by the protocol of workers. It returns the job. */
-async function waitsForACallback(client, api) {
-  const { worker } = await api("POST", "/workers", { name: "bank-1", kinds: ["payout"], slots: 1, journal: 1 });
-  const { id } = await client.enqueue("payout", { cents: 100 }, { queue: "orders" });
+async function waitsForACallback(client, api, kind = "payout") {
+  const { worker } = await api("POST", "/workers", { name: "bank-1", kinds: [kind], slots: 1, journal: 1 });
+  const { id } = await client.enqueue(kind, { cents: 100 }, { queue: "orders" });
   const { jobs } = await api("POST", `/workers/${worker}/poll?wait=10s`, { want: 1, seq: 1 });
   const run = `/runs/${jobs[0].lease}`;
   await api("POST", run + "/journal", { after: 0, entries: [{ kind: "callback", path: "1", data: { name: "bank" } }] });

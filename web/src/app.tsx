@@ -1,7 +1,6 @@
 // The dashboard: a page for each path.
 import { effect } from "@preact/signals";
-import { Component, render, type ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { render, type ComponentChildren } from "preact";
 import { paused, selecting } from "./api/data";
 import { watch } from "./api/live";
 import { Audit } from "./pages/audit";
@@ -22,16 +21,27 @@ import { Palette } from "./shell/palette";
 import { Shell } from "./shell/shell";
 import { SignIn } from "./shell/signin";
 import { tick } from "./state/clock";
-import { focusPage } from "./state/focus";
 import { dress, look } from "./state/look";
-import { href, listen, path, place } from "./state/route";
+import { href, listen, page, path, place } from "./state/route";
 import { caller, identify, trouble } from "./state/session";
 import { Dialog } from "./ui/action";
 import { Empty, Page } from "./ui/basics";
+import { Fence } from "./ui/fence";
 import { Toasts } from "./ui/toast";
 
+/** The parts of a path; one that is no text as it is stays so. */
+function partsOf(path: string): string[] {
+  return path.slice(1).split("/").map((part) => {
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      return part;
+    }
+  });
+}
+
 function pageOf(path: string): ComponentChildren {
-  const [first = "", second, ...rest] = path.slice(1).split("/").map(decodeURIComponent);
+  const [first = "", second, ...rest] = partsOf(path);
   if (rest.length === 0 && second !== undefined) {
     switch (first) {
       case "jobs": return <JobPage key={second} id={second} />;
@@ -62,28 +72,13 @@ function pageOf(path: string): ComponentChildren {
   return <Page title="There is no such page"><Empty title={path}><a href={href("/")}>Go to the overview</a></Empty></Page>;
 }
 
-/** A page that fails says so, and leaves the rest to be used. */
-class Fence extends Component<{ children: ComponentChildren }, { error: Error | null }> {
-  override state = { error: null as Error | null };
-  static override getDerivedStateFromError(error: Error) {
-    return { error };
-  }
-  override render() {
-    if (!this.state.error) return this.props.children;
-    return <div class="trouble" role="alert"><strong>The page has failed</strong><p>{this.state.error.message}</p><button onClick={() => location.reload()}>Load it anew</button></div>;
-  }
-}
-
 function App() {
   const c = caller.value;
   const at = path.value;
-  useEffect(() => {
-    focusPage();
-  }, [at]);
   if (!c) return <>{trouble.value ? <SignIn /> : null}<Toasts /></>;
   return (
     <>
-      <Shell><Fence key={at}>{pageOf(at)}</Fence></Shell>
+      <Shell><Fence key={page.value}>{pageOf(at)}</Fence></Shell>
       <Dialog />
       <Palette />
       <Toasts />
@@ -98,9 +93,9 @@ dress();
 tick();
 listenToKeys();
 effect(() => {
-  const [first = "", second] = path.value.slice(1).split("/");
+  const [first = "", second] = partsOf(path.value);
   const name = names[first] ?? first.charAt(0).toUpperCase() + first.slice(1);
-  document.title = `${second ? decodeURIComponent(second) + " · " : ""}${name} · ${look.title}`;
+  document.title = `${second ? second + " · " : ""}${name} · ${look.title}`;
 });
 let namespace: string | null | undefined;
 effect(() => {

@@ -111,7 +111,10 @@ test("differences of an entry of the audit", () => {
 });
 
 test("steps that a run tells, and signals that it waits for", () => {
-  assert.deepEqual(stepsOf({ steps: [{ name: "a" }, 7, null, { state: "x" }] }), [{ name: "a" }]);
+  assert.deepEqual(stepsOf({ steps: [{ name: "a" }, 7, null, { state: "x" }] }), [{ name: "a", state: "", at: null, actions: [] }]);
+  const odd = [{ name: "a", state: {}, finished_at: 7, actions: {} }, { name: {}, state: "x" }, { name: "b", actions: [null, 7, {}, { label: {}, signal: "go" }, { label: "Go", signal: "" }] }];
+  assert.deepEqual(stepsOf(odd), [{ name: "a", state: "", at: null, actions: [] }, { name: "b", state: "", at: null, actions: [{ label: "go", signal: "go", payload: undefined }] }]);
+  assert.equal(stepsOf(Array.from({ length: 5000 }, () => ({ name: "x" }))).length, 200);
   assert.deepEqual(stepsOf("nonsense"), []);
   assert.deepEqual(awaited({ wait: { for: { waits_for: ["signal approved", "child x", 7] } } } as never), ["approved"]);
   assert.deepEqual(awaited({ wait: null } as never), []);

@@ -4,7 +4,7 @@ import { signal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Failure, request, urlOf, type Answer, type Params } from "./http";
 import { changes } from "./live";
-import { namespace, trouble } from "../state/session";
+import { leave, namespace } from "../state/session";
 
 export interface Data<T> {
   value?: T;
@@ -18,13 +18,18 @@ export type Refresh = "live" | "slow" | "never";
 
 /** At least this long from one read to the next, in milliseconds, and while nothing is known to change. */
 const gap = { live: 250, slow: 4000, never: Infinity };
+const mostGap = 10_000; // also from a server that was slow once
 const idle = { live: 15_000, slow: 10_000, never: Infinity };
+
+/** What is shown as it was, since it could not be read again: why, and since when. */
+export const failing = signal<ReadonlyMap<object, { error: Failure; since: number }>>(new Map());
 
 export class Source<T> {
   readonly data: Signal<Data<T>> = signal({ etag: "", loading: true });
   private abort?: AbortController;
   private timer?: ReturnType<typeof setTimeout>;
   private readAt = 0;
+  private goodAt = 0;
   private took = 0;
   private ended = false;
   private busy = false;
@@ -45,7 +50,17 @@ export class Source<T> {
       for (const one of off) one();
       clearTimeout(this.timer);
       this.abort?.abort();
+      this.fails(null);
     };
+  }
+
+  /** Notes for the head of the page that what is shown of this is not what is. */
+  private fails(error: Failure | null): void {
+    if (!error && !failing.peek().has(this)) return;
+    const next = new Map(failing.peek());
+    if (error && this.data.peek().value !== undefined) next.set(this, { error, since: next.get(this)?.since ?? this.goodAt });
+    else next.delete(this);
+    failing.value = next;
   }
 
   /** Something has changed: reads again, not too soon after the last time. A server that is slow is asked less often. */
@@ -55,7 +70,7 @@ export class Source<T> {
       this.missed = Math.min(this.missed ?? least, least);
       return;
     }
-    const left = this.readAt + Math.max(least, least && 4 * this.took) - Date.now();
+    const left = this.readAt + Math.max(least, least && Math.min(4 * this.took, mostGap)) - Date.now();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       if (isHeld()) this.missed = least; // since this was planned
@@ -74,11 +89,15 @@ export class Source<T> {
       const { body, etag } = await this.get(abort.signal);
       if (abort.signal.aborted) return;
       this.data.value = { value: body, etag, loading: false };
+      this.goodAt = Date.now();
+      this.fails(null);
     } catch (error) {
       if (abort.signal.aborted) return;
       const failure = error instanceof Failure ? error : new Failure(0, "unknown", String(error));
-      if (failure.status === 401) trouble.value = "sign in";
-      this.data.value = { ...this.data.value, error: failure, loading: false };
+      if (failure.status === 401) leave();
+      // What is gone is not shown any more; what could not be read is, and the head of the page says so.
+      this.data.value = failure.status === 404 ? { error: failure, etag: "", loading: false } : { ...this.data.value, error: failure, loading: false };
+      this.fails(failure);
     }
     this.busy = false;
     this.readAt = Date.now();
@@ -131,8 +150,8 @@ export function useSource<T>(key: string, get: (signal: AbortSignal) => Promise<
 }
 
 /** Calls the API to change something, and has what is shown read again. */
-export async function change<T>(method: string, path: string, body: unknown = {}, o: { params?: Params; etag?: string } = {}): Promise<T> {
-  const { body: answer } = await request<T>(method, urlOf(path, { namespace: namespace.value, ...o.params }), body, { etag: o.etag });
+export async function change<T>(method: string, path: string, body: unknown = {}, o: { params?: Params; etag?: string; once?: string } = {}): Promise<T> {
+  const { body: answer } = await request<T>(method, urlOf(path, { namespace: namespace.value, ...o.params }), body, o);
   own.value++;
   return answer;
 }

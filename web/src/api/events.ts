@@ -50,6 +50,25 @@ export function pause(tries: number, random = Math.random()): number {
   return Math.min(15_000, 500 * 2 ** Math.min(tries, 6)) * (0.5 + random / 2);
 }
 
+/** How long a stream may be silent, in milliseconds: it has a heartbeat each 15 s. */
+const silence = 45_000;
+
+/** What is waited for, unless it takes too long; then it is let go of. */
+export async function within<T>(ms: number, what: Promise<T>, letGo: () => void): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, failed) => {
+    timer = setTimeout(() => {
+      letGo();
+      failed(new Error("nothing has come for long"));
+    }, ms);
+  });
+  try {
+    return await Promise.race([what, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 export interface Follower {
   url: string;
   signal: AbortSignal;
@@ -74,7 +93,7 @@ export async function follow(f: Follower): Promise<void> {
         const frames = new Frames();
         const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
         for (;;) {
-          const { done, value } = await reader.read();
+          const { done, value } = await within(silence, reader.read(), () => void reader.cancel());
           if (done) break;
           for (const frame of frames.push(value)) {
             if (frame.id) last = frame.id;
@@ -87,7 +106,8 @@ export async function follow(f: Follower): Promise<void> {
     }
     if (f.signal.aborted) return;
     f.onState(false, status);
-    if (status === 401 || status === 403 || status === 404) return; // it would be refused again
-    await new Promise((wake) => setTimeout(wake, pause(tries)));
+    if (status === 401) return; // who comes back is asked anew
+    const refused = status === 403 || status === 404; // for now: a right may be given, a feed begun
+    await new Promise((wake) => setTimeout(wake, refused ? 60_000 : pause(tries)));
   }
 }

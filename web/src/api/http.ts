@@ -50,9 +50,9 @@ export interface Answer<T> {
 /** JSON whose large integers stay exact, where the browser can: they are written as they came. */
 export function parse(text: string): unknown {
   const raw = (JSON as unknown as { rawJSON?: (text: string) => unknown }).rawJSON;
-  if (!raw || !/\d{16}/.test(text)) return JSON.parse(text);
+  if (!raw) return JSON.parse(text);
   const exact = (_key: string, value: unknown, context?: { source?: string }) =>
-    typeof value === "number" && context?.source && /^-?\d{16,}$/.test(context.source) ? raw(context.source) : value;
+    typeof value === "number" && context?.source && String(value) !== context.source ? raw(context.source) : value;
   return JSON.parse(text, exact as (key: string, value: unknown) => unknown);
 }
 
@@ -74,11 +74,15 @@ async function read(response: Response): Promise<unknown> {
   );
 }
 
-/** Makes a request. It throws a Failure. */
-export async function request<T>(method: string, url: string, body?: unknown, o: { signal?: AbortSignal; etag?: string } = {}): Promise<Answer<T>> {
+/** How long a read may take, in milliseconds. */
+const patience = 20_000;
+
+/** Makes a request. It throws a Failure. once lets it be repeated: the server does it one time. */
+export async function request<T>(method: string, url: string, body?: unknown, o: { signal?: AbortSignal; etag?: string; once?: string } = {}): Promise<Answer<T>> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (method !== "GET") headers["Content-Type"] = "application/json";
   if (o.etag) headers["If-Match"] = o.etag;
+  if (o.once) headers["Idempotency-Key"] = o.once;
   let response: Response;
   const asked = Date.now();
   try {
@@ -86,11 +90,12 @@ export async function request<T>(method: string, url: string, body?: unknown, o:
       method,
       headers,
       body: method === "GET" || body === undefined ? undefined : JSON.stringify(body),
-      signal: o.signal,
+      signal: method === "GET" ? AbortSignal.any([AbortSignal.timeout(patience), ...(o.signal ? [o.signal] : [])]) : o.signal,
       credentials: "same-origin",
     });
   } catch (error) {
     if (o.signal?.aborted) throw error;
+    if ((error as Error).name === "TimeoutError") throw new Failure(0, "no_answer", `the server has not answered for ${patience / 1000} s`);
     throw new Failure(0, "no_answer", "the server does not answer; is it running, and reached from here?");
   }
   noteDate(response.headers.get("Date"), asked, Date.now());

@@ -4,7 +4,7 @@
 import { effect, signal } from "@preact/signals";
 import { follow } from "./events";
 import { urlOf } from "./http";
-import { caller, may, namespace } from "../state/session";
+import { caller, identify, may, namespace } from "../state/session";
 
 /** Grows as something changes, at most ten times a second, however much does. */
 export const changes = signal(0);
@@ -20,6 +20,9 @@ export function soon(f: () => void, within = 100): () => void {
   };
 }
 
+/** Whether the page is seen. Others have no stream: browsers have few connections for all tabs. */
+export const seen = signal(typeof document === "undefined" || !document.hidden);
+
 export type Live = "live" | "paused" | "connecting" | "asking";
 /** asking: there is no stream for this caller, so what is shown is asked for every few seconds. */
 export const live = signal<Live>("connecting");
@@ -27,7 +30,6 @@ export const live = signal<Live>("connecting");
 /** Follows the stream while the page is seen, and not paused. What holds updates otherwise is said by isHeld. */
 export function watch(isPaused: () => boolean, isHeld: () => boolean): void {
   const changed = soon(() => changes.value++);
-  const seen = signal(!document.hidden);
   document.addEventListener("visibilitychange", () => (seen.value = !document.hidden));
   // What has changed meanwhile is caught up with, also by those who have no stream.
   effect(() => {
@@ -51,6 +53,7 @@ export function watch(isPaused: () => boolean, isHeld: () => boolean): void {
       signal: abort.signal,
       onFrame: changed,
       onState: (connected, status) => {
+        if (status === 401) void identify();
         live.value = connected ? "live" : status >= 400 && status < 500 ? "asking" : "connecting";
         if (connected) changed();
       },

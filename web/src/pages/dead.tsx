@@ -2,50 +2,51 @@
 import { change, useData } from "../api/data";
 import { path } from "../api/http";
 import type { DeadChanged, DeadGroup, DeadGroups, Job } from "../api/schema";
-import { href, param, set } from "../state/route";
-import { may } from "../state/session";
-import { Action, ask, json, type Ask } from "../ui/action";
-import { Card, CopyAs, Empty, JobLink, Page, Skeleton, Time, Trouble } from "../ui/basics";
+import { href, param } from "../state/route";
+import { may, namespace } from "../state/session";
+import { Action, json, type Ask } from "../ui/action";
+import { Card, CopyAs, Empty, JobLink, Page, Time, Waits } from "../ui/basics";
 import { count, number, sh } from "../ui/format";
-import { List, Table } from "../ui/table";
+import { List, Pages, Table } from "../ui/table";
 import { plainColumns } from "./jobs";
 
 type Verb = "redrive" | "purge" | "move";
 
-/** Asks for a change of all jobs of a group, with how many that are. */
-function changeOf(verb: Verb, of: string[], title: string): () => Promise<Ask> {
-  return async () => {
-    const body = { fingerprint: of };
-    const found = await change<DeadChanged>("POST", `/dead/${verb}`, { ...body, ...(verb === "move" ? { to_queue: "default" } : {}), dry_run: true });
-    const total = number(found.done) + (found.more ? "+" : "");
-    return {
-      title: `${title} ${total} ${found.done === 1 ? "job" : "jobs"}`, yes: title, danger: verb === "purge", typed: verb === "purge" ? String(found.done) : undefined,
-      text: verb === "purge" ? "They are gone for good." : "They run again, with their attempts counted anew.",
-      fields: [
-        ...(verb === "redrive" ? [{ name: "rate", label: "At most so many in a second", type: "number" as const }, { name: "args", label: "With these args, as JSON", type: "json" as const, hint: "with their own, if it is empty" }] : []),
-        ...(verb === "move" ? [{ name: "to_queue", label: "To the queue", required: true }] : []),
-        { name: "reason", label: "Reason, which is recorded" },
-      ],
-      run: async (v) => {
-        let done = 0;
-        let failed = 0;
-        for (;;) {
-          const part = await change<DeadChanged>("POST", `/dead/${verb}`, {
-            ...body, reason: v.reason || undefined, rate: v.rate ? Number(v.rate) : undefined, args: json(v.args), to_queue: v.to_queue || undefined,
-          });
-          done += part.done;
-          failed += part.failed;
-          if (part.complete || part.done === 0) break;
-        }
-        return `${number(done)} jobs are done` + (failed > 0 ? `, ${number(failed)} were refused` : "");
-      },
-    };
+/** Asks for a change of all jobs of a group as it is shown, with how many that are. What fails later is not of it. */
+async function changeOf(verb: Verb, g: Pick<DeadGroup, "fingerprint" | "last_seen">, title: string): Promise<Ask> {
+  const body = { fingerprint: [g.fingerprint], failed_before: g.last_seen ? new Date(Date.parse(g.last_seen) + 1).toISOString() : undefined };
+  const params = { namespace: namespace.peek() };
+  const found = await change<DeadChanged>("POST", `/dead/${verb}`, { ...body, ...(verb === "move" ? { to_queue: "default" } : {}), dry_run: true }, { params });
+  const total = number(found.done) + (found.more ? "+" : "");
+  return {
+    title: `${title} ${total} ${found.done === 1 ? "job" : "jobs"}`, yes: title, danger: verb === "purge", typed: verb === "purge" ? String(found.done) : undefined,
+    text: verb === "purge" ? "They are gone for good." : "They run again, with their attempts counted anew.",
+    fields: [
+      ...(verb === "redrive" ? [{ name: "rate", label: "At most so many in a second", type: "number" as const }, { name: "args", label: "With these args, as JSON", type: "json" as const, hint: "with their own, if it is empty" }] : []),
+      ...(verb === "move" ? [{ name: "to_queue", label: "To the queue", required: true }] : []),
+      { name: "reason", label: "Reason, which is recorded" },
+    ],
+    run: async (v, { isLeft }) => {
+      const sum = { done: 0, failed: 0, why: "" };
+      for (;;) {
+        const part = await change<DeadChanged>("POST", `/dead/${verb}`, {
+          ...body, reason: v.reason || undefined, rate: v.rate ? Number(v.rate) : undefined, args: json(v.args), to_queue: v.to_queue || undefined,
+        }, { params });
+        sum.done += part.done;
+        sum.failed += part.failed;
+        sum.why ||= part.refused?.[0]?.error ?? "";
+        if (part.complete || part.done === 0 || isLeft()) return told(sum, part.complete);
+      }
+    },
   };
 }
 
-function Changes({ of, quiet }: { of: string[]; quiet?: boolean }) {
+const told = (o: { done: number; failed: number; why: string }, isAll: boolean) =>
+  `${number(o.done)} jobs are done` + (o.failed > 0 ? `, ${number(o.failed)} were refused: ${o.why}` : "") + (isAll ? "" : "; not all, do it again for the rest");
+
+function Changes({ of, quiet }: { of: Pick<DeadGroup, "fingerprint" | "last_seen">; quiet?: boolean }) {
   if (!may("dead:write")) return null;
-  const button = (verb: Verb, title: string) => <Action quiet={quiet} danger={verb === "purge"} prepare={async () => void ask(await changeOf(verb, of, title)())}>{title}…</Action>;
+  const button = (verb: Verb, title: string) => <Action quiet={quiet} danger={verb === "purge"} prepare={() => changeOf(verb, of, title)}>{title}…</Action>;
   return <>{button("redrive", "Redrive")}{button("move", "Move")}{button("purge", "Purge")}</>;
 }
 
@@ -55,7 +56,7 @@ export function Dead() {
   return (
     <Page title="Dead letters" actions={<CopyAs command="dead list" get="/dead" go="page, err := dead.Groups(ctx, hf, store.DeadParams{})" />}>
       <p class="faint">Failed jobs, in groups of the same kind and failure. A group can be tried again as a whole, once its cause is mended.</p>
-      {!data.value ? (data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton />) : data.value.items.length === 0 ? (
+      {!data.value ? <Waits of={data} /> : data.value.items.length === 0 ? (
         <Empty title="No job has failed for good">Nothing has to be mended.</Empty>
       ) : (
         <>
@@ -67,9 +68,9 @@ export function Dead() {
             { name: "Last", cell: (g) => <Time at={g.last_seen} /> },
             { name: "Queues", wide: true, cell: (g) => g.queues?.join(", ") },
             { name: "Sample", wide: true, cell: (g) => <JobLink id={g.job} /> },
-            { name: "", cell: (g) => <Changes of={[g.fingerprint]} quiet /> },
+            { name: "", cell: (g) => <Changes of={g} quiet /> },
           ]} />
-          {data.value.next_cursor && <nav class="pages" aria-label="Pages"><button onClick={() => set({ cursor: data.value?.next_cursor ?? "" })}>Next page →</button></nav>}
+          <Pages of="groups" next={data.value.next_cursor} />
         </>
       )}
     </Page>
@@ -80,7 +81,7 @@ export function DeadPage({ fingerprint }: { fingerprint: string }) {
   const group = useData<DeadGroups>("/dead", { fingerprint, limit: 1 }, "slow");
   const g = group.value?.items[0];
   return (
-    <Page title={g ? <>{g.kind} <span class="faint num">{count(g.count)}</span></> : "Dead letters"} crumbs={<a href={href("/dead")}>Dead letters</a>} actions={<><Changes of={[fingerprint]} /><CopyAs command={sh`dead get ${fingerprint}`} get={path`/dead/${fingerprint}`} /></>}>
+    <Page title={g ? <>{g.kind} <span class="faint num">{count(g.count)}</span></> : "Dead letters"} crumbs={<a href={href("/dead")}>Dead letters</a>} actions={<><Changes of={g ?? { fingerprint, last_seen: null }} /><CopyAs command={sh`dead get ${fingerprint}`} get={path`/dead/${fingerprint}`} /></>}>
       {g?.error && <Card title="Failure"><pre class="wrap">{g.error}</pre></Card>}
       <List<Job> caption="Failed jobs" path={path`/dead/${fingerprint}`} columns={plainColumns} id={(j) => j.id} empty={<Empty title="There are none any more" />} />
     </Page>

@@ -15,11 +15,11 @@ export function enqueue(from: { kind?: string; queue?: string; args?: string } =
       { name: "key", label: "Key", hint: "by which signals find it" },
       { name: "tags", label: "Tags", hint: "with commas between them" },
     ],
-    async run(v) {
+    async run(v, { once }) {
       const tags = (v.tags ?? "").split(",").map((t) => t.trim()).filter(Boolean);
       const done = await change<Enqueued>("POST", "/jobs", {
         kind: v.kind, args: json(v.args), queue: v.queue || undefined, delay: v.delay || undefined, key: v.key || undefined, tags: tags.length > 0 ? tags : undefined,
-      });
+      }, { once });
       go(href("/jobs/" + done.id));
       return done.existing ? "The job was there already" : "The job is enqueued";
     },

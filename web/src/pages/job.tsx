@@ -7,13 +7,15 @@ import { now } from "../state/clock";
 import { go, href, param, set } from "../state/route";
 import { may } from "../state/session";
 import { Action, json, type Ask, type Field } from "../ui/action";
-import { Card, CopyAs, Facts, JobLink, Meter, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
+import { Card, CopyAs, Facts, JobLink, Meter, Page, QueueLink, State, Time, Waits } from "../ui/basics";
 import { duration } from "../ui/format";
 import { Payload } from "../ui/json";
+import { Fence } from "../ui/fence";
 import { Menu } from "../ui/menu";
 import { Table } from "../ui/table";
 import { enqueue } from "./enqueue";
 import { plainColumns } from "./jobs";
+import { by } from "./query";
 import { RunPart } from "./run";
 import { signalForm } from "./signals";
 
@@ -22,7 +24,7 @@ const final = ["completed", "failed", "cancelled"];
 export function JobPage({ id }: { id: string }) {
   const data = useData<Job>(path`/jobs/${id}`);
   const j = data.value;
-  if (!j) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={8} />;
+  if (!j) return <Waits page of={data} rows={8} />;
   const tabs: [string, string, () => ComponentChildren][] = [
     ["", "Run", () => <RunPart job={j} />],
     ["payload", "Input and output", () => <Payloads job={j} />],
@@ -34,7 +36,6 @@ export function JobPage({ id }: { id: string }) {
   const tab = tabs.find(([name]) => name === param("tab")) ?? (tabs[0] as (typeof tabs)[number]);
   return (
     <Page title={<>{j.kind} <State state={j.state} /></>} crumbs={<><a href={href("/jobs")}>Jobs</a> / <span class="mono">{j.id}</span></>} actions={<Actions job={j} />}>
-      {data.error && <Trouble error={data.error} />}
       {j.error && <div class={final.includes(j.state) && j.state !== "completed" ? "trouble" : "note"} role={j.state === "failed" ? "alert" : undefined}><strong>{j.reason ?? "error"}</strong><pre class="wrap">{j.error}</pre></div>}
       {!final.includes(j.state) && <WhyNot job={j} />}
       <div class="job">
@@ -46,7 +47,7 @@ export function JobPage({ id }: { id: string }) {
           <nav class="tabs" aria-label="Parts of the job">
             {tabs.map(([name, label]) => <a key={name} href={href("/jobs/" + j.id, { tab: name })} aria-current={tab[0] === name ? "page" : undefined}>{label}</a>)}
           </nav>
-          {tab[2]()}
+          <Fence key={tab[0]}>{tab[2]()}</Fence>
         </div>
       </div>
     </Page>
@@ -85,7 +86,7 @@ function FactsOf({ job: j }: { job: Job }) {
       ["Follows", j.follows && <JobLink id={j.follows} />],
       ["Predecessors", j.predecessors && j.predecessors.length > 0 && j.predecessors.map((p) => <div key={p.job}><JobLink id={p.job} /> <State state={p.state} /></div>)],
       ["Timeout", j.timeout], ["Deadline", j.deadline && <Time at={j.deadline} precise />],
-      ["Tags", j.tags && j.tags.length > 0 && j.tags.map((t) => <a key={t} class="tag" href={href("/jobs", { q: "tag:" + t })}>{t}</a>)],
+      ["Tags", j.tags && j.tags.length > 0 && j.tags.map((t) => <a key={t} class="tag" href={href("/jobs", { q: by("tag", t) })}>{t}</a>)],
       ["Attributes", j.attributes !== null && typeof j.attributes === "object" && Object.keys(j.attributes as object).length > 0 && <code>{JSON.stringify(j.attributes)}</code>],
       ["Fingerprint", j.fingerprint && <a class="mono" href={href("/dead/" + j.fingerprint)}>{j.fingerprint}</a>],
       ["Trace", j.traceparent && <span class="mono break">{j.traceparent}</span>],
@@ -136,7 +137,7 @@ function Payloads({ job: j }: { job: Job }) {
 
 function Attempts({ job: j }: { job: Job }) {
   const data = useData<AttemptList>(path`/jobs/${j.id}/attempts`);
-  if (!data.value) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton />;
+  if (!data.value) return <Waits of={data} />;
   const all = data.value.items;
   if (all.length === 0) return <p class="faint pad">No attempt has failed: only those that did not complete the job are kept.</p>;
   const ran = (a: Attempt) => (a.started_at && a.ended_at ? duration(Date.parse(a.ended_at) - Date.parse(a.started_at)) : "–");
@@ -156,7 +157,7 @@ function Attempts({ job: j }: { job: Job }) {
 function Logs({ id }: { id: string }) {
   const level = param("level");
   const data = useData<LogList>(path`/jobs/${id}/logs`, { level });
-  if (!data.value) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton />;
+  if (!data.value) return <Waits of={data} />;
   const all = data.value.items;
   return (
     <>
@@ -177,7 +178,7 @@ function Logs({ id }: { id: string }) {
 
 function Children({ id }: { id: string }) {
   const data = useData<PageJob>("/jobs", { parent: id, limit: 200, sort: "oldest" });
-  if (!data.value) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton />;
+  if (!data.value) return <Waits of={data} />;
   if (data.value.items.length === 0) return <p class="faint pad">It has started no children.</p>;
   return (
     <>
@@ -192,8 +193,8 @@ type Verb = "retry" | "cancel" | "pause" | "resume" | "terminate" | "skip";
 function verb(id: string, name: Verb, title: string, o: { text?: string; danger?: boolean } = {}): Ask {
   return {
     title, text: o.text, danger: o.danger, yes: title, fields: [{ name: "reason", label: "Reason, which is recorded" }],
-    run: async (v) => {
-      const done = await change<Changed>("POST", path`/jobs/${id}/${name}`, { reason: v.reason || undefined });
+    run: async (v, { once }) => {
+      const done = await change<Changed>("POST", path`/jobs/${id}/${name}`, { reason: v.reason || undefined }, { once });
       if (done.error) throw new Error(done.error);
       return `${title}: done`;
     },
@@ -232,8 +233,8 @@ function Actions({ job: j }: { job: Job }) {
   const fork: Ask = {
     title: "Fork the job", yes: "Fork", text: "A new job begins with what this one remembers, up to a place; this one stays as it is.",
     fields: [{ name: "from", label: "From the place", hint: "of the timeline, such as 3; from the beginning, if it is empty" }, { name: "reason", label: "Reason, which is recorded" }],
-    run: async (v) => {
-      const done = await change<Forked>("POST", path`/jobs/${id}/fork`, { from: v.from || undefined, reason: v.reason || undefined });
+    run: async (v, { once }) => {
+      const done = await change<Forked>("POST", path`/jobs/${id}/fork`, { from: v.from || undefined, reason: v.reason || undefined }, { once });
       go(href("/jobs/" + done.id));
       return "The fork is enqueued";
     },

@@ -5,7 +5,7 @@ import type { Job, OperationStarted, PageKind, PageQueue } from "../api/schema";
 import { go, href, param, set } from "../state/route";
 import { chosen, views } from "../state/prefs";
 import { may } from "../state/session";
-import { Action, ask } from "../ui/action";
+import { Action, type Ask } from "../ui/action";
 import { CopyAs, Empty, JobLink, Page, QueueLink, State, Time } from "../ui/basics";
 import { count, duration, number, sh } from "../ui/format";
 import { ColumnMenu, pickColumns } from "../ui/columns";
@@ -52,13 +52,16 @@ export const columns: Column<Job>[] = [
 ];
 
 const attributes = (j: Job) =>
-  typeof j.attributes === "object" && j.attributes !== null && Object.entries(j.attributes).map(([k, v]) => <span key={k} class="tag">{k}: {String(v)}</span>);
+  typeof j.attributes === "object" && j.attributes !== null && Object.entries(j.attributes).map(([k, v]) => <span key={k} class="tag">{k}: {typeof v === "string" ? v : JSON.stringify(v)}</span>);
 
 /** The columns of lists of jobs on other pages. */
 export const plainColumns = columns.filter((c) => !c.off);
 
 /** The query of the place, with the state of its own, which the tabs set. */
 const query = () => (param("state") ? withValue(param("q"), "state", param("state")) : param("q"));
+
+/** How many rows a page has: as the URL says, within what the API takes. */
+const sizeOf = (text: string) => Math.min(200, Math.max(1, Math.floor(Number(text)) || 50));
 
 export function Jobs() {
   const q = query();
@@ -76,9 +79,9 @@ export function Jobs() {
         <ColumnMenu list="jobs" all={columns} />
       </div>
       <Query />
-      <List<Job> caption="Jobs" path="/jobs" params={f} columns={pickColumns(columns, chosen.value.jobs)} id={(j) => j.id} size={Number(param("size")) || 50}
+      <List<Job> caption="Jobs" path="/jobs" params={f} columns={pickColumns(columns, chosen.value.jobs)} id={(j) => j.id} size={sizeOf(param("size"))}
         again={(ids) => ({ q: "id:" + ids.join(","), limit: ids.length })}
-        select={may("jobs:write") ? (ids, clear) => <Bulk ids={ids} clear={clear} /> : undefined}
+        select={may("jobs:write") ? (ids, clear) => <Bulk key={q} ids={ids} clear={clear} /> : undefined}
         empty={q ? (
           <Empty title="No job is as asked"><button onClick={() => set({ q: "", state: "", cursor: "" })}>Show all jobs</button></Empty>
         ) : (
@@ -92,7 +95,7 @@ export function Jobs() {
 function Tabs() {
   const queues = useData<PageQueue>(may("queues:read") ? "/queues" : null, { limit: 200 });
   const state = param("state");
-  const counts = sums(queues.value?.items ?? []);
+  const counts = sums(queues.value?.items ?? [], !queues.value?.next_cursor);
   const tab = (name: string) => {
     const c = counts[name];
     return (
@@ -173,12 +176,12 @@ const verbs: { action: string; name: string; danger?: boolean }[] = [
 /** What is done with selected jobs, or with all that the query selects: as an operation, which is counted first. */
 function Bulk({ ids, clear }: { ids: string[]; clear: () => void }) {
   const q = query();
-  const start = async (verb: (typeof verbs)[number], all: boolean) => {
+  const start = async (verb: (typeof verbs)[number], all: boolean): Promise<Ask> => {
     const what = all ? { filter: { q }, all: !q } : { ids };
     const found = all ? (await change<OperationStarted>("POST", "/operations", { action: verb.action, ...what, ...(verb.action === "move" ? { queue: "default" } : {}), dry_run: true })).found : null;
     const n = found?.count ?? ids.length;
     const total = number(n) + (found?.more ? "+" : "");
-    ask({
+    return {
       title: `${verb.name} ${total} ${n === 1 ? "job" : "jobs"}`,
       text: all ? "These are all that the query selects. Jobs that cannot be changed so are left as they are." : "These are the selected jobs.",
       yes: verb.name, danger: verb.danger, typed: n > many ? String(n) : undefined,
@@ -186,13 +189,13 @@ function Bulk({ ids, clear }: { ids: string[]; clear: () => void }) {
         ...(verb.action === "move" ? [{ name: "queue", label: "To the queue", required: true }] : []),
         { name: "reason", label: "Reason, which is recorded" },
       ],
-      run: async (v) => {
-        const done = await change<OperationStarted>("POST", "/operations", { action: verb.action, ...what, reason: v.reason || undefined, queue: v.queue || undefined });
+      run: async (v, { once }) => {
+        const done = await change<OperationStarted>("POST", "/operations", { action: verb.action, ...what, reason: v.reason || undefined, queue: v.queue || undefined }, { once });
         clear();
         if (done.operation) go(href("/operations/" + done.operation.id));
         return `The operation has begun: ${verb.name.toLowerCase()} ${total} jobs`;
       },
-    });
+    };
   };
   const [all, setAll] = useState(false);
   useEffect(() => { if (ids.length > 0) setAll(false); }, [ids.length]);

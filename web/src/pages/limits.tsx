@@ -5,7 +5,7 @@ import type { Limit } from "../api/schema";
 import { go, href } from "../state/route";
 import { may } from "../state/session";
 import { Action, type Ask } from "../ui/action";
-import { Card, CopyAs, Empty, Facts, Meter, Page, Skeleton, State, Time, Trouble } from "../ui/basics";
+import { Card, CopyAs, Empty, Facts, Meter, Page, State, Time, Waits } from "../ui/basics";
 import { sh } from "../ui/format";
 import { List, Table } from "../ui/table";
 
@@ -80,7 +80,7 @@ function Changes({ limit: l, etag }: { limit: Limit; etag: string }) {
 export function LimitPage({ name }: { name: string }) {
   const data = useData<Limit>(path`/limits/${name}`, {}, "live");
   const l = data.value;
-  if (!l) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
+  if (!l) return <Waits page of={data} rows={6} />;
   const holders = (l.holders ?? []).map((h) => ({ ...h, wants: l.wishes?.find((w) => w.node === h.node)?.slots ?? 0 }));
   return (
     <Page title={l.name} crumbs={<a href={href("/limits")}>Limits</a>} actions={

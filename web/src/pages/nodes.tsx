@@ -6,11 +6,12 @@ import { now, serverNow } from "../state/clock";
 import { href, param, set } from "../state/route";
 import { may } from "../state/session";
 import { Action, type Ask } from "../ui/action";
-import { Card, CopyAs, Empty, Facts, Meter, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
+import { Card, CopyAs, Empty, Facts, Meter, Page, QueueLink, State, Time, Waits } from "../ui/basics";
 import { Chart, steps } from "../ui/chart";
 import { short } from "../ui/format";
 import { List, Table } from "../ui/table";
 import { plainColumns } from "./jobs";
+import { by } from "./query";
 
 function Health({ node: n }: { node: Node }) {
   if (!n.alive) return <State state="dead" text={n.ended ?? "gone"} />;
@@ -68,7 +69,7 @@ const gauges: [string, string, (n: number) => string][] = [
 
 function Gauges({ node: n }: { node: Node }) {
   const data = useData<StatsSamples>("/stats/nodes", { since: () => new Date(serverNow() - 3_600_000).toISOString(), step: "1m" }, "slow");
-  if (!data.value) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={4} />;
+  if (!data.value) return <Waits of={data} rows={4} />;
   const { at, of } = steps(data.value.items.filter((s) => s.node === n.id), now.value - 3_600_000, now.value, 60_000);
   const names = [...new Set(of.flatMap((s) => Object.keys(s?.values ?? {})))].sort();
   if (names.length === 0) return <p class="faint pad">It has told nothing of itself in the last hour.</p>;
@@ -86,7 +87,7 @@ export function NodePage({ id }: { id: string }) {
   const data = useData<Node>(path`/nodes/${id}`, {}, "slow");
   const n = data.value;
   const jobs = useData<PageJob>(may("jobs:read") ? "/jobs" : null, { state: "running", limit: 200 });
-  if (!n) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
+  if (!n) return <Waits page of={data} rows={6} />;
   const running = jobs.value?.items.filter((j) => j.node === id) ?? [];
   return (
     <Page title={<>{n.name} <Health node={n} /></>} crumbs={<a href={href("/nodes")}>Nodes</a>} actions={<><Actions node={n} /><CopyAs command="node list" get={path`/nodes/${id}`} /></>}>
@@ -102,7 +103,7 @@ export function NodePage({ id }: { id: string }) {
         <Card title="What it serves">
           <Facts of={[
             ["Queues", n.queues && n.queues.length > 0 ? n.queues.map((q) => <div key={q}><QueueLink name={q} /> {n.queue_slots?.[q] !== undefined && <span class="faint">{n.queue_slots[q]} slots</span>}</div>) : "all"],
-            ["Kinds", n.kinds && n.kinds.length > 0 ? n.kinds.map((k) => <div key={k}><a href={href("/jobs", { q: "kind:" + k })}>{k}</a></div>) : "all"],
+            ["Kinds", n.kinds && n.kinds.length > 0 ? n.kinds.map((k) => <div key={k}><a href={href("/jobs", { q: by("kind", k) })}>{k}</a></div>) : "all"],
           ]} />
         </Card>
       </div>

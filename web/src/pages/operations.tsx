@@ -5,7 +5,7 @@ import type { Operation } from "../api/schema";
 import { href } from "../state/route";
 import { may } from "../state/session";
 import { Action } from "../ui/action";
-import { Card, CopyAs, Empty, Facts, JobLink, Meter, Page, Skeleton, State, Time, Trouble } from "../ui/basics";
+import { Card, CopyAs, Empty, Facts, JobLink, Meter, Page, State, Time, Waits } from "../ui/basics";
 import { number } from "../ui/format";
 import { Payload } from "../ui/json";
 import { List, Table } from "../ui/table";
@@ -41,7 +41,7 @@ export function Operations() {
 export function OperationPage({ id }: { id: string }) {
   const data = useData<Operation>(path`/operations/${id}`);
   const o = data.value;
-  if (!o) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={6} />;
+  if (!o) return <Waits page of={data} rows={6} />;
   return (
     <Page title={<>{o.action} <State state={o.state} /></>} crumbs={<a href={href("/operations")}>Operations</a>}
       actions={

@@ -4,17 +4,17 @@ import type { DeadGroups, PageJob, PageNode, PageQueue, PageSchedule, Queue } fr
 import { ahead, now } from "../state/clock";
 import { href } from "../state/route";
 import { caller, may } from "../state/session";
-import { Card, Command, Empty, JobLink, Page, QueueLink, Skeleton, State, Time } from "../ui/basics";
+import { Card, Command, Empty, JobLink, Page, QueueLink, State, Time, Waits } from "../ui/basics";
 import { count, duration, number } from "../ui/format";
 import { Table } from "../ui/table";
 import { Charts, Spans } from "./stats";
 
 /** Sums of the counts of queues, in the states that are not final. */
-export function sums(queues: Queue[]): Record<string, { jobs: number; exact: boolean }> {
+export function sums(queues: Queue[], isAll = true): Record<string, { jobs: number; exact: boolean }> {
   const all: Record<string, { jobs: number; exact: boolean }> = {};
   for (const q of queues) {
     for (const [state, c] of Object.entries(q.counts)) {
-      const sum = (all[state] ??= { jobs: 0, exact: true });
+      const sum = (all[state] ??= { jobs: 0, exact: isAll });
       sum.jobs += c.jobs;
       sum.exact &&= c.exact;
     }
@@ -31,11 +31,11 @@ export interface Attention {
 }
 
 /** What needs a person, the worst first. */
-export function attention(o: { queues: Queue[]; nodes: PageNode["items"]; schedules: PageSchedule["items"]; dead: DeadGroups["items"]; at: number }): Attention[] {
+export function attention(o: { queues: Queue[]; /** null: who looks may not know of them. */ nodes: PageNode["items"] | null; schedules: PageSchedule["items"]; dead: DeadGroups["items"]; at: number }): Attention[] {
   const all: Attention[] = [];
-  const alive = o.nodes.filter((n) => n.alive);
+  const alive = o.nodes?.filter((n) => n.alive) ?? [];
   const waiting = o.queues.filter((q) => (q.counts.available?.jobs ?? 0) > 0);
-  if (waiting.length > 0 && !alive.some((n) => n.slots > 0 && n.mode === "running")) all.push({ text: "Jobs are due, and no node runs any", to: "/nodes" });
+  if (o.nodes && waiting.length > 0 && !alive.some((n) => n.slots > 0 && n.mode === "running")) all.push({ text: "Jobs are due, and no node runs any", to: "/nodes" });
   if (alive.length > 0 && !alive.some((n) => n.leader)) all.push({ text: "No node leads: nothing is rescued, scheduled or removed", to: "/nodes" });
   for (const n of alive) {
     if (n.silent) all.push({ text: `Node ${n.name} has been silent for ${duration(o.at - Date.parse(n.beat_at ?? ""))}`, to: "/nodes/" + n.id });
@@ -54,6 +54,8 @@ export function attention(o: { queues: Queue[]; nodes: PageNode["items"]; schedu
   return all;
 }
 
+const unknown = "It is not known whether all is well";
+
 const cards: [string, string][] = [
   ["running", "Running"], ["available", "Due now"], ["scheduled", "Scheduled"], ["retryable", "To be retried"], ["waiting", "Waiting"],
 ];
@@ -65,10 +67,12 @@ export function Overview() {
   const dead = useData<DeadGroups>(may("dead:read") ? "/dead" : null, { limit: 20 }, "slow");
   const failures = useData<PageJob>(may("jobs:read") ? "/jobs" : null, { state: "failed", sort: "finished", limit: 8 });
   const all = queues.value?.items ?? [];
-  const of = sums(all);
+  const of = sums(all, !queues.value?.next_cursor);
   const alive = nodes.value?.items.filter((n) => n.alive) ?? [];
-  const known = !!queues.value && (!!nodes.value || !may("nodes:read"));
-  const needs = known ? attention({ queues: all, nodes: nodes.value?.items ?? [], schedules: schedules.value?.items ?? [], dead: dead.value?.items ?? [], at: now.value }) : [];
+  const asked = [queues, may("nodes:read") && nodes, may("schedules:read") && schedules, may("dead:read") && dead].filter((d) => d !== false);
+  const error = asked.find((d) => d.error)?.error;
+  const known = !error && asked.every((d) => d.value);
+  const needs = queues.value ? attention({ queues: all, nodes: may("nodes:read") ? (nodes.value?.items ?? null) : null, schedules: schedules.value?.items ?? [], dead: dead.value?.items ?? [], at: now.value }) : [];
   const top = [...all].sort((a, b) => (b.counts.available?.jobs ?? 0) - (a.counts.available?.jobs ?? 0) || a.name.localeCompare(b.name)).slice(0, 10);
   const oldest = Math.max(0, ...all.map((q) => lag(q, now.value)));
   return (
@@ -95,17 +99,18 @@ export function Overview() {
           </a>
         </li>
       </ul>
-      <section class={needs.length > 0 ? "card attention" : "card well"} aria-label="Needs attention">
+      <section class={needs.length > 0 ? "card attention" : known ? "card well" : "card"} aria-label="Needs attention">
         {needs.length > 0 ? (
           <>
             <h2>Needs attention</h2>
             <ul>{needs.slice(0, 12).map((a) => <li key={a.text}><a href={href(a.to)}>{a.text}</a></li>)}</ul>
+            {error && <p>{unknown}: {error.message}</p>}
           </>
         ) : (
           <p>
-            <State state="ok" text={known ? "Nothing needs you" : "Looking…"} />{" "}
+            {known ? <State state="ok" text="Nothing needs you" /> : <State state="" text={error ? unknown : "Looking…"} />}{" "}
             <span class="faint">
-              {caller.value?.store} · leader {alive.find((n) => n.leader)?.name ?? "none"} · oldest due job {oldest > 0 ? duration(oldest) : "none"}
+              {caller.value?.store} {nodes.value && <>· leader {alive.find((n) => n.leader)?.name ?? "none"}</>} · oldest due job {oldest > 0 ? duration(oldest) : "none"}
             </span>
           </p>
         )}
@@ -116,7 +121,7 @@ export function Overview() {
       {may("stats:read") && <Charts />}
       <div class="columns">
         <Card title="Queues" flush extra={<a href={href("/queues")}>All queues</a>}>
-          {!queues.value ? <Skeleton /> : top.length === 0 ? (
+          {!queues.value ? <Waits of={queues} /> : top.length === 0 ? (
             <Empty title="No queue has had a job yet" command={`holdfast job enqueue exec '{"command":["echo","hello"]}'`} />
           ) : (
             <Table caption="Queues" rows={top} id={(q) => q.name} columns={[
@@ -129,7 +134,7 @@ export function Overview() {
           )}
         </Card>
         <Card title="Recent failures" flush extra={<a href={href("/jobs", { state: "failed", sort: "finished" })}>All</a>}>
-          {!failures.value ? <Skeleton /> : failures.value.items.length === 0 ? <Empty title="No job has failed" /> : (
+          {!failures.value ? <Waits of={failures} /> : failures.value.items.length === 0 ? <Empty title="No job has failed" /> : (
             <Table caption="Recent failures" rows={failures.value.items} id={(j) => j.id} columns={[
               { name: "When", cell: (j) => <Time at={j.finished_at} /> },
               { name: "Job", cell: (j) => <JobLink id={j.id}>{j.kind}</JobLink> },

@@ -26,6 +26,9 @@ export function withValue(text: string, name: string, value: string): string {
   return [...rest, ...(value ? [`${name}:${quoted(value)}`] : [])].join(" ");
 }
 
+/** The query of one condition, whatever its value has in it. */
+export const by = (name: string, value: string) => withValue("", name, value);
+
 /** What may stand at the end of a query, as the whole queries that they would make. */
 export function completions(text: string, known: Record<string, string[]>): string[] {
   const at = /(\S*)$/.exec(text)?.[1] ?? "";

@@ -4,14 +4,15 @@ import { path } from "../api/http";
 import type { Job, KindAttempts, LimitSet, PageJob, PageNode, Queue, WholeQueue } from "../api/schema";
 import { now } from "../state/clock";
 import { go, href } from "../state/route";
-import { may } from "../state/session";
+import { may, namespace } from "../state/session";
 import { Action, type Ask } from "../ui/action";
-import { Card, CopyAs, Empty, Facts, Meter, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
+import { Card, CopyAs, Empty, Facts, Meter, OutLink, Page, QueueLink, State, Time, Waits } from "../ui/basics";
 import { count, duration, sh } from "../ui/format";
 import { Menu } from "../ui/menu";
 import { List, Table } from "../ui/table";
 import { plainColumns } from "./jobs";
 import { lag } from "./overview";
+import { by } from "./query";
 import { Charts, EndedSpark, Spans, useEnded, type Ended } from "./stats";
 
 export function QueueState({ queue: q }: { queue: Pick<Queue, "paused" | "rest_until"> }) {
@@ -32,7 +33,8 @@ const share = (e: Ended | undefined) => (e && e.total > 0 ? (e.failed === 0 ? "0
 function Bulk({ ids, clear }: { ids: string[]; clear: () => void }) {
   if (ids.length === 0) return null;
   const all = (verb: "pause" | "resume", done: string) => async () => {
-    for (const name of ids) await change("POST", path`/queues/${name}/${verb}`);
+    const params = { namespace: namespace.peek() }; // also if another one is gone to meanwhile
+    for (const name of ids) await change("POST", path`/queues/${name}/${verb}`, {}, { params });
     clear();
     return `${ids.length === 1 ? "One queue" : ids.length + " queues"} ${done}`;
   };
@@ -55,7 +57,7 @@ export function Queues() {
         columns={[
           { name: "Queue", cell: (q) => <QueueLink name={q.name} /> },
           { name: "State", cell: (q) => <QueueState queue={q} /> },
-          { name: "Due", num: true, cell: (q) => <a href={href("/jobs", { state: "available", q: "queue:" + q.name })}>{count(q.counts.available)}</a> },
+          { name: "Due", num: true, cell: (q) => <a href={href("/jobs", { state: "available", q: by("queue", q.name) })}>{count(q.counts.available)}</a> },
           { name: "Running", num: true, cell: (q) => count(q.counts.running) },
           { name: "Scheduled", num: true, wide: true, cell: (q) => count(q.counts.scheduled) },
           { name: "Retryable", num: true, wide: true, cell: (q) => count(q.counts.retryable) },
@@ -73,18 +75,18 @@ export function QueuePage({ name }: { name: string }) {
   const data = useData<WholeQueue>(path`/queues/${name}`);
   const nodes = useData<PageNode>(may("nodes:read") ? "/nodes" : null, { alive: true, limit: 200 }, "slow");
   const q = data.value;
-  if (!q) return data.error ? <Trouble page error={data.error} retry={data.reload} /> : <Skeleton rows={8} />;
+  if (!q) return <Waits page of={data} rows={8} />;
   const running = q.counts.running?.jobs ?? 0;
   const cap = q.limit?.capacity ?? (nodes.value?.items.filter((n) => n.alive && (n.queues === null || n.queues?.includes(name))).reduce((sum, n) => sum + n.slots, 0) || 0);
   return (
     <Page title={<>{q.name} <QueueState queue={q} /></>} crumbs={<a href={href("/queues")}>Queues</a>} actions={<><Spans /><QueueActions queue={q} etag={data.etag} /></>}>
-      {q.descriptor?.description && <p>{q.descriptor.description} {q.descriptor.owner && <span class="faint">· {q.descriptor.owner}</span>} {q.descriptor.link && <a href={q.descriptor.link} rel="noreferrer">more</a>}</p>}
+      {q.descriptor?.description && <p>{q.descriptor.description} {q.descriptor.owner && <span class="faint">· {q.descriptor.owner}</span>} {q.descriptor.link && <OutLink to={q.descriptor.link}>more</OutLink>}</p>}
       {q.unserved && q.unserved.length > 0 && (
         <div class="note" role="alert">{q.unserved.map((u) => <p key={u.kind + u.version}>No node runs jobs of kind <b>{u.kind}</b>{u.version && ` at version ${u.version}`}: the oldest is due since <Time at={u.oldest_due} />.</p>)}</div>
       )}
       <ul class="tiles">
         {["available", "running", "scheduled", "retryable", "waiting"].map((s) => (
-          <li key={s}><a href={href("/jobs", { state: s, q: "queue:" + q.name })}><span>{s === "available" ? "due now" : s}</span><b class="num">{count(q.counts[s])}</b></a></li>
+          <li key={s}><a href={href("/jobs", { state: s, q: by("queue", q.name) })}><span>{s === "available" ? "due now" : s}</span><b class="num">{count(q.counts[s])}</b></a></li>
         ))}
         <li><a href={href("/dead")}><span>oldest due</span><b class="num">{lag(q, now.value) > 0 ? duration(lag(q, now.value)) : "–"}</b></a></li>
       </ul>
@@ -129,8 +131,8 @@ function Settings({ queue: q, running, cap }: { queue: WholeQueue; running: numb
 
 /** What holds for a kind, and who has said it: the job's own options come before all. */
 function Effective({ kinds }: { kinds: KindAttempts[] }) {
-  const of = (effective: unknown, declared: unknown, by: string) => (
-    <span title={declared !== null && declared !== effective ? `declared: ${String(declared)}` : undefined}>{effective === null ? "none" : String(effective)} <span class="faint">{by}</span></span>
+  const of = (effective: unknown, declared: unknown, said: string) => (
+    <>{effective === null ? "none" : String(effective)} <span class="faint">{said}{declared !== null && declared !== effective && `; code says ${String(declared)}`}</span></>
   );
   return (
     <Table caption="What holds for each kind" rows={kinds} id={(k) => k.kind} columns={[
@@ -144,9 +146,10 @@ function Effective({ kinds }: { kinds: KindAttempts[] }) {
 
 function Recent({ queue }: { queue: string }) {
   const jobs = useData<PageJob>(may("jobs:read") ? "/jobs" : null, { queue, limit: 20 });
+  if (!may("jobs:read")) return null;
   return (
-    <Card title="Newest jobs" flush extra={<a href={href("/jobs", { q: "queue:" + queue })}>All</a>}>
-      {jobs.value ? <Table<Job> caption="Newest jobs" rows={jobs.value.items} id={(j) => j.id} columns={plainColumns.filter((c) => c.name !== "Queue")} /> : <Skeleton />}
+    <Card title="Newest jobs" flush extra={<a href={href("/jobs", { q: by("queue", queue) })}>All</a>}>
+      {jobs.value ? <Table<Job> caption="Newest jobs" rows={jobs.value.items} id={(j) => j.id} columns={plainColumns.filter((c) => c.name !== "Queue")} /> : <Waits of={jobs} />}
     </Card>
   );
 }
@@ -180,13 +183,16 @@ function QueueActions({ queue: q, etag }: { queue: WholeQueue; etag: string }) {
     run: async (v) => {
       const name = "queue:" + q.name;
       if (!v.capacity && !v.rate) {
-        if (q.limit) await change("DELETE", path`/limits/${name}`);
-        return "The queue has no limit";
+        if (!q.limit) return "The queue has no limit";
+        return {
+          title: `Delete the limit of ${q.name}`, yes: "Delete", danger: true, text: "Without jobs at once and without a rate it bounds nothing.",
+          run: async () => { await change("DELETE", path`/limits/${name}`); return "The queue has no limit"; },
+        };
       }
-      const body: LimitSet = { queues: [q.name], fair_share: v.fair === "true" };
-      if (v.capacity) body.capacity = Number(v.capacity);
-      if (v.rate) body.rate = v.rate;
-      if (v.burst) body.burst = Number(v.burst);
+      const body: LimitSet = {
+        queues: [q.name], fair_share: v.fair === "true", kinds: q.limit?.kinds && Object.keys(q.limit.kinds).length > 0 ? q.limit.kinds : undefined, per_key: q.limit?.per_key, no_jobs: q.limit?.no_jobs,
+        capacity: v.capacity ? Number(v.capacity) : undefined, rate: v.rate || undefined, burst: v.burst ? Number(v.burst) : undefined,
+      };
       await change("PUT", path`/limits/${name}`, body, { etag: q.limit ? "*" : undefined });
       return "The limit is set";
     },

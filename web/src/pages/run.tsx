@@ -1,9 +1,9 @@
 // What a durable function has done: steps that it tells, what it waits for, its timeline and journal.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { change, paused, useData, useSource, type Data } from "../api/data";
 import { follow } from "../api/events";
 import { path, request, urlOf } from "../api/http";
-import { soon } from "../api/live";
+import { seen, soon } from "../api/live";
 import type { Job, JournalEntry, JournalMessage, MessageItem, WholeKind } from "../api/schema";
 import { may, namespace } from "../state/session";
 import { runOf } from "../run/file";
@@ -26,11 +26,12 @@ function useRun(j: Job): [Data<All<JournalEntry>>, Data<All<JournalMessage>>] {
     known.current = await readOn(known.current, pagesOf<JournalEntry>(path`/jobs/${j.id}/journal`, signal));
     return { body: known.current, etag: "" };
   }, over ? "never" : "live");
+  // All of it each time: what was sent before changes when it is received.
   const inbox = useSource<All<JournalMessage>>("inbox " + j.id, async (signal) => ({
     body: await readOn({ items: [], cut: false }, pagesOf<JournalMessage>(path`/jobs/${j.id}/messages`, signal)), etag: "",
-  }), over ? "never" : "live");
+  }), over ? "never" : "slow");
   useEffect(() => {
-    if (over || paused.value || !may("events:read")) return;
+    if (over || paused.value || !seen.value || !may("events:read")) return;
     const abort = new AbortController();
     const changed = soon(() => {
       journal.due();
@@ -38,7 +39,7 @@ function useRun(j: Job): [Data<All<JournalEntry>>, Data<All<JournalMessage>>] {
     });
     void follow({ url: urlOf(path`/jobs/${j.id}/events`, { namespace: namespace.value }), signal: abort.signal, onFrame: changed, onState: () => {} });
     return () => abort.abort();
-  }, [journal, inbox, over, paused.value]);
+  }, [journal, inbox, over, paused.value, seen.value]);
   return [journal.data.value, inbox.data.value];
 }
 
@@ -56,7 +57,7 @@ export function RunPart({ job: j }: { job: Job }) {
       {!over && j.state === "waiting" && <Approval job={j} callbacks={openCallbacks(entries, messages)} />}
       {isTold && <Told job={j} />}
       {entries.length === 0 && messages.length === 0 ? (
-        <Card title="A plain job"><p class="faint">It remembers nothing: it has no steps, so it has no timeline. Attempts and logs tell what happened.</p></Card>
+        <Card title="Timeline"><p class="faint">{over || j.attempt > 0 ? "It remembers nothing: a plain job has no steps. Attempts and logs tell what happened." : "It has not begun."}</p></Card>
       ) : (
         <>
           <Card title="Timeline" flush>
@@ -86,49 +87,61 @@ function Approval({ job: j, callbacks }: { job: Job; callbacks: { name: string; 
       <h2>{waits.length > 0 ? `It waits for ${waits.join(", ")}` : "It may be told"}</h2>
       <div class="actions">
         {all.map((name) => <Action key={name} ask={signalForm(j, name, "true")}>Answer {name}…</Action>)}
-        {called.map((c) => (
-          <>
-            <Action ask={callbackForm(c)}>Complete {c.name}…</Action>
-            <Action danger ask={callbackForm(c, true)}>Let {c.name} fail…</Action>
-          </>
-        ))}
+        {called.map((c) => <Action key={c.token} ask={callbackForm(c)}>Complete {c.name}…</Action>)}
+        {called.map((c) => <Action key={c.token} danger ask={callbackForm(c, true)}>Let {c.name} fail…</Action>)}
         {updates.length > 0 && <Action ask={updateForm(j, updates)}>Make a request…</Action>}
       </div>
     </section>
   );
 }
 
-interface Step {
+export interface Step {
   name: string;
-  state?: string;
-  started_at?: string;
-  finished_at?: string;
-  actions?: { label: string; signal: string; payload?: unknown }[];
+  state: string;
+  at: string | null;
+  actions: { label: string; signal: string; payload?: unknown }[];
 }
 
-/** Steps that the run publishes under the key "steps": a list, or an object that has one. */
+/** How many steps are drawn. */
+const mostSteps = 200;
+
+type Loose = Record<string, unknown>;
+const isObject = (v: unknown): v is Loose => typeof v === "object" && v !== null && !Array.isArray(v);
+const text = (v: unknown) => (typeof v === "string" ? v.slice(0, 200) : "");
+
+function actionsOf(value: unknown): Step["actions"] {
+  const list = (Array.isArray(value) ? value : []).filter(isObject).filter((a) => text(a.signal));
+  return list.slice(0, 20).map((a) => ({ label: text(a.label) || text(a.signal), signal: text(a.signal), payload: a.payload }));
+}
+
+/** Steps that the run publishes under the key "steps": a list, or an object that has one. What is not as it should be is left out: user code has written it. */
 export function stepsOf(value: unknown): Step[] {
-  const list = Array.isArray(value) ? value : (value as { steps?: unknown } | null)?.steps;
+  const list = Array.isArray(value) ? value : isObject(value) ? value.steps : null;
   if (!Array.isArray(list)) return [];
-  return list.filter((s): s is Step => typeof s === "object" && s !== null && typeof (s as Step).name === "string");
+  return list.filter(isObject).filter((s) => text(s.name)).slice(0, mostSteps).map((s) => ({
+    name: text(s.name), state: text(s.state), at: text(s.finished_at) || text(s.started_at) || null, actions: actionsOf(s.actions),
+  }));
 }
 
 function Told({ job: j }: { job: Job }) {
   const data = useData<MessageItem>(path`/jobs/${j.id}/published/${"steps"}`);
+  const [sent, setSent] = useState(""); // the offset of the steps of which an action was sent
   const steps = stepsOf(data.value?.value);
   if (steps.length === 0) return null;
+  const offset = data.value?.offset ?? "";
+  // A second click on an action of the same steps is the same answer, and not one to what comes next.
+  const send = (a: Step["actions"][number], i: number) => async () => {
+    await change("POST", path`/jobs/${j.id}/signals`, { name: a.signal, payload: a.payload, dedup_key: `dashboard ${offset} ${i} ${a.signal}` });
+    setSent(offset);
+    return `The signal ${a.signal} is sent`;
+  };
   return (
     <Card title="Steps">
       <ol class="told">
-        {steps.map((s) => (
-          <li key={s.name}>
-            <State state={s.state ?? "waiting"} text={s.name} /> <span class="faint">{s.state} {s.started_at && <Time at={s.finished_at ?? s.started_at} />}</span>
-            {may("jobs:write") && !j.finished_at && s.actions?.map((a) => (
-              <Action key={a.label} run={async () => {
-                await change("POST", path`/jobs/${j.id}/signals`, { name: a.signal, payload: a.payload });
-                return `The signal ${a.signal} is sent`;
-              }}>{a.label}</Action>
-            ))}
+        {steps.map((s, i) => (
+          <li key={i}>
+            <State state={s.state || "waiting"} text={s.name} /> <span class="faint">{s.state} {s.at && <Time at={s.at} />}</span>
+            {may("jobs:write") && !j.finished_at && s.actions.map((a, n) => <Action key={n} disabled={sent === offset} run={send(a, i)}>{a.label}</Action>)}
           </li>
         ))}
       </ol>

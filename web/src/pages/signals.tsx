@@ -29,8 +29,8 @@ export function callbackForm(c: { name: string; token: string }, fails = false):
     title: fails ? `Let the callback ${c.name} fail` : `Complete the callback ${c.name}`, yes: fails ? "Let it fail" : "Complete", danger: fails,
     text: "In place of the system outside, which finds it answered when it comes.",
     fields: [fails ? { name: "message", label: "Why", required: true } : { name: "payload", label: "Payload, as JSON", type: "json" }],
-    run: async (v) => {
-      await change("POST", path`/callbacks/${c.token}/${fails ? "fail" : "complete"}`, fails ? { message: v.message } : { payload: json(v.payload) });
+    run: async (v, { once }) => {
+      await change("POST", path`/callbacks/${c.token}/${fails ? "fail" : "complete"}`, fails ? { message: v.message } : { payload: json(v.payload) }, { once });
       return `The callback ${c.name} is answered`;
     },
   };
@@ -40,8 +40,8 @@ export function signalForm(j: Job, name = awaited(j)[0] ?? "", payload = ""): As
   return {
     title: name ? `Send the signal ${name}` : "Send a signal", yes: "Send",
     fields: [{ name: "name", label: "Signal", required: true, value: name }, { name: "payload", label: "Payload, as JSON", type: "json", value: payload, hint: "such as true; none, if it is empty" }],
-    run: async (v) => {
-      await change("POST", path`/jobs/${j.id}/signals`, { name: v.name, payload: json(v.payload) });
+    run: async (v, { once }) => {
+      await change("POST", path`/jobs/${j.id}/signals`, { name: v.name, payload: json(v.payload), dedup_key: once });
       return `The signal ${v.name} is sent`;
     },
   };
@@ -55,8 +55,8 @@ export function updateForm(j: Job, names: string[] = []): Ask {
       names.length > 0 ? { name: "name", label: "Request", type: "select", options: names, value: names[0] } : { name: "name", label: "Request", required: true },
       { name: "payload", label: "Payload, as JSON", type: "json" },
     ],
-    run: async (v) => {
-      const done = await change<MessageAnswer>("POST", path`/jobs/${j.id}/updates/${v.name ?? ""}`, { payload: json(v.payload) }, { params: { wait: "5s" } });
+    run: async (v, { once }) => {
+      const done = await change<MessageAnswer>("POST", path`/jobs/${j.id}/updates/${v.name ?? ""}`, { payload: json(v.payload), dedup_key: once }, { params: { wait: "5s" } });
       if (done.error) throw new Error(done.error);
       return done.state === "waiting" ? "It is sent; the run has not answered yet" : `It answered ${JSON.stringify(done.answer)}`;
     },

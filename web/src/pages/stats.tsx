@@ -6,7 +6,7 @@ import { param, set } from "../state/route";
 import { may } from "../state/session";
 import { Chart, Spark, steps } from "../ui/chart";
 import { duration, short } from "../ui/format";
-import { Skeleton, Trouble } from "../ui/basics";
+import { Waits } from "../ui/basics";
 
 const spans: Record<string, { ms: number; step: string; stepMS: number }> = {
   "1h": { ms: 3_600_000, step: "1m", stepMS: 60_000 },
@@ -15,7 +15,7 @@ const spans: Record<string, { ms: number; step: string; stepMS: number }> = {
   "7d": { ms: 7 * 86_400_000, step: "2h", stepMS: 7_200_000 },
 };
 
-export const span = () => (param("span") in spans ? param("span") : "1h");
+export const span = () => (Object.hasOwn(spans, param("span")) ? param("span") : "1h");
 
 export function Spans() {
   return (
@@ -67,7 +67,7 @@ const ms = (seconds: number | undefined) => (seconds === undefined ? null : seco
 export function Charts({ queue }: { queue?: string }) {
   const s = spans[span()] as (typeof spans)[string];
   const data = useData<StatsPoints>("/stats/jobs", { since: () => new Date(serverNow() - s.ms).toISOString(), step: s.step, by: "none", queue }, "slow");
-  if (!data.value) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton rows={4} />;
+  if (!data.value) return <Waits of={data} rows={4} />;
   const { at, of } = steps(data.value.items, now.value - s.ms, now.value, s.stepMS);
   const per = s.step === "1m" ? "a minute" : "in " + s.step;
   return (

@@ -21,7 +21,7 @@ export function History({ of: file, began }: { of: HistoryFile; began: number })
   const form = param("history") || "compact";
   const only = param("only");
   const shown = useMemo(() => {
-    const of = only ? entries.filter((e) => categories[only]?.includes(e.kind)) : entries;
+    const of = Object.hasOwn(categories, only) ? entries.filter((e) => categories[only]?.includes(e.kind)) : entries;
     if (form !== "compact") return of;
     const last = new Map<string, JournalEntry>();
     for (const e of of) last.set(e.path || "seq " + e.seq, e);

@@ -2,7 +2,7 @@
 import { paused } from "../api/data";
 import { focusOnNextPage } from "../state/focus";
 import { shortcuts, theme } from "../state/prefs";
-import { go, href, path } from "../state/route";
+import { go, href, page, path } from "../state/route";
 import { row } from "../state/row";
 import { isAsking } from "../ui/action";
 import { palette } from "./palette";
@@ -29,13 +29,18 @@ function step(by: number): void {
   const next = all[Math.min(all.length - 1, Math.max(0, at + by))];
   row.value = next?.dataset.row ?? "";
   next?.scrollIntoView({ block: "nearest" });
+  next?.querySelector<HTMLElement>("a[href]")?.focus({ preventScroll: true }); // so it is read out, and Enter opens it
 }
 
 export function listenToKeys(): void {
-  path.subscribe(() => (row.value = ""));
+  page.subscribe(() => {
+    row.value = "";
+    palette.value = false;
+  });
   addEventListener("keydown", (e) => {
     if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
       e.preventDefault();
+      if (isAsking()) return;
       palette.value = true;
       return;
     }
@@ -61,8 +66,10 @@ export function listenToKeys(): void {
       case "j": step(1); break;
       case "k": step(-1); break;
       case "x": rowElement()?.querySelector<HTMLInputElement>("input[type=checkbox]")?.click(); break;
-      case "Enter": if (target === document.body) rowElement()?.querySelector<HTMLAnchorElement>("a[href]")?.click(); break;
-      case "Escape": row.value = ""; break;
+      case "Enter": if (!target.closest("a, button, summary, [tabindex=\"0\"]")) rowElement()?.querySelector<HTMLAnchorElement>("a[href]")?.click(); break;
+      case "Escape":
+        row.value = "";
+        break;
       case ".": paused.value = !paused.value; break;
       case "t": theme.value = isDark() ? "light" : "dark"; break;
       case "?": go(href("/settings")); break;

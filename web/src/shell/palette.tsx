@@ -39,7 +39,7 @@ function Open() {
   return (
     <dialog ref={dialog} class="palette" aria-label="Go to" onClose={close} onCancel={close}>
       <form method="dialog" onSubmit={(e) => { e.preventDefault(); pick(found[at]?.[1]); }}>
-        <input value={text} placeholder="A page, a queue, a schedule, the id of a job, or a query" aria-label="Go to" autocomplete="off" spellcheck={false}
+        <input value={text} role="combobox" aria-expanded="true" aria-controls="palette-found" aria-activedescendant={found[at] && "found-" + at} placeholder="A page, a queue, a schedule, the id of a job, or a query" aria-label="Go to" autocomplete="off" spellcheck={false}
           onInput={(e) => { setText(e.currentTarget.value); setAt(0); }}
           onKeyDown={(e) => {
             if (e.key === "ArrowDown") setAt(Math.min(found.length - 1, at + 1));
@@ -47,10 +47,10 @@ function Open() {
             else return;
             e.preventDefault();
           }} />
-        <ul>
-          {found.map(([name, to], i) => <li key={to}><button type="button" class={i === at ? "current" : ""} onClick={() => pick(to)}>{name}</button></li>)}
-          {found.length === 0 && <li class="faint pad">Enter searches jobs for it.</li>}
+        <ul id="palette-found" role="listbox" aria-label="Places">
+          {found.map(([name, to], i) => <li key={to} id={"found-" + i} role="option" aria-selected={i === at} class={i === at ? "current" : ""} onClick={() => pick(to)}>{name}</li>)}
         </ul>
+        {found.length === 0 && <p class="faint pad">Enter searches jobs for it.</p>}
       </form>
     </dialog>
   );

@@ -1,12 +1,14 @@
 // What is around each page: where one can go, in which namespace, and whether it is live.
 import type { ComponentChildren } from "preact";
-import { paused, selecting, useData } from "../api/data";
+import { failing, paused, selecting, useData } from "../api/data";
 import { live } from "../api/live";
 import type { PageNamespace } from "../api/schema";
+import { ahead } from "../state/clock";
 import { theme, zone } from "../state/prefs";
 import { go, href, path } from "../state/route";
 import { caller, namespace } from "../state/session";
 import { look } from "../state/look";
+import { time } from "../ui/format";
 import { isDark, places } from "./keys";
 import { Logo } from "./logo";
 import { palette } from "./palette";
@@ -33,6 +35,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <header class="top">
           <Namespaces />
           <span class="grow" />
+          <Stale />
           <Live />
           <button class="quiet" onClick={() => (palette.value = true)} title="Ctrl K">Go to…</button>
           <button class="quiet" onClick={() => (zone.value = zone.value === "utc" ? "local" : "utc")} title="Times of this place, or UTC">{zone.value === "utc" ? "UTC" : "Local"}</button>
@@ -56,6 +59,17 @@ function Namespaces() {
         {[...all].sort().map((n) => <option key={n} value={n}>{n}</option>)}
       </select>
     </label>
+  );
+}
+
+/** That what is shown is not all as it is now. */
+function Stale() {
+  const all = [...failing.value.values()];
+  const first = all.reduce<(typeof all)[number] | undefined>((a, b) => (a && a.since <= b.since ? a : b), undefined);
+  return (
+    <span role="status">
+      {first && <span class="tag stale" title={first.error.message}>Not up to date since {time(first.since + ahead.value, zone.value === "utc").slice(11, 19)}: {first.error.message}</span>}
+    </span>
   );
 }
 

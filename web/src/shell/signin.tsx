@@ -1,5 +1,5 @@
 // The page of who is not signed in.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { look } from "../state/look";
 import { href, param } from "../state/route";
 import { identify, signIn, trouble } from "../state/session";
@@ -8,7 +8,13 @@ import { Logo } from "./logo";
 export function SignIn() {
   const [token, setToken] = useState("");
   const [error, setError] = useState("");
-  if (trouble.value !== "sign in") {
+  const isAway = trouble.value !== "sign in";
+  useEffect(() => {
+    if (!isAway) return;
+    const timer = setInterval(() => void identify(), 5000);
+    return () => clearInterval(timer);
+  }, [isAway]);
+  if (isAway) {
     return (
       <main class="sign-in">
         <h1><Logo /> {look.title}</h1>

@@ -20,6 +20,9 @@ const here = () => placeOf(location.href, document.baseURI);
 export const place = signal<Place>({ path: "/", query: new URLSearchParams() });
 export const path = computed(() => place.value.path);
 
+/** The page that is shown, and of which namespace: not what is shown of it. */
+export const page = computed(() => place.value.path + " " + (place.value.query.get("namespace") ?? ""));
+
 /** The value of a parameter of the URL; "" if it has none. */
 export function param(name: string): string {
   return place.value.query.get(name) ?? "";
@@ -37,7 +40,8 @@ export function href(to: string, params: Record<string, string | undefined> = {}
 
 /** Goes to a URL. With replace the one before is not kept. */
 export function go(url: string, replace = false): void {
-  history[replace ? "replaceState" : "pushState"](null, "", url);
+  if (replace) history.replaceState(history.state, "", url);
+  else history.pushState({ within: true }, "", url);
   place.value = here();
   if (!replace) scrollTo(0, 0);
 }

@@ -8,7 +8,10 @@ export const caller = signal<Caller | null>(null);
 /** Why there is no caller: "": it is not known yet; "sign in": a credential is needed. */
 export const trouble = signal("");
 
-export const namespace = computed(() => param("namespace") || caller.value?.namespace || "default");
+/** The namespace that a caller has who names none. */
+const home = signal("");
+
+export const namespace = computed(() => param("namespace") || home.value || caller.value?.namespace || "default");
 
 /** Whether the caller may do something. A server that only reads lets it change nothing. */
 export function may(scope: string): boolean {
@@ -16,11 +19,19 @@ export function may(scope: string): boolean {
   return !!c && c.scopes.includes(scope) && !(c.read_only && !scope.endsWith(":read"));
 }
 
+let asking = 0;
+
 export async function identify(): Promise<void> {
+  const turn = ++asking;
+  if (!param("namespace") && !home.peek()) caller.value = null; // nobody knows yet which namespace that is
   try {
-    caller.value = (await request<Caller>("GET", urlOf("/whoami", { namespace: param("namespace") }))).body;
+    const { body } = await request<Caller>("GET", urlOf("/whoami", { namespace: param("namespace") }));
+    if (turn !== asking) return; // another namespace was gone to meanwhile
+    if (!param("namespace")) home.value = body.namespace;
+    caller.value = body;
     trouble.value = "";
   } catch (error) {
+    if (turn !== asking) return;
     caller.value = null;
     trouble.value = error instanceof Failure && error.status === 401 ? "sign in" : (error as Error).message;
   }
@@ -35,6 +46,11 @@ export async function signIn(token: string): Promise<void> {
 
 export async function signOut(): Promise<void> {
   await request("DELETE", sessionURL());
+  leave();
+}
+
+/** The credential is no good any more. */
+export function leave(): void {
   caller.value = null;
   trouble.value = "sign in";
 }

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Failure, parse } from "../api/http";
+import { page, place } from "../state/route";
 import { freeRows } from "./hold";
 import { toast } from "./toast";
 
@@ -29,7 +30,14 @@ export interface Ask {
   /** What has to be typed before the button works, where much is at stake. */
   typed?: string;
   /** Does it, and says what was done, or asks what is to be asked then. */
-  run(values: Values): Promise<string | Ask>;
+  run(values: Values, o: Doing): Promise<string | Ask>;
+}
+
+export interface Doing {
+  /** A key of this try: the same again if its answer was lost, another one for other values. */
+  once: string;
+  /** Whether the person has gone away from it: what has many pieces stops then. */
+  isLeft(): boolean;
 }
 
 const asked = signal<Ask | null>(null);
@@ -37,13 +45,23 @@ const asked = signal<Ask | null>(null);
 export const ask = (a: Ask) => (asked.value = a);
 export const isAsking = () => asked.value !== null;
 
-/** Does something without asking, and tells what came of it. */
-export async function attempt(run: () => Promise<string>): Promise<void> {
-  try {
-    toast(await run());
-  } catch (error) {
-    toast((error as Error).message, true);
-  }
+// What is asked is about the page and the namespace that are shown.
+let shown = "";
+page.subscribe((now) => {
+  if (now !== shown) asked.value = null;
+  shown = now;
+});
+
+/** A key that nothing else has, also where browsers have no randomUUID: on pages without TLS. */
+export function newKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
+}
+
+/** A number of a text, by which other texts are told from it (FNV-1a). */
+function hash(text: string): string {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
+  return (h >>> 0).toString(16);
 }
 
 /** A JSON value that a person has written; "": none. It throws an error that says where it is wrong. */
@@ -56,11 +74,15 @@ export function json(text: string | undefined): unknown {
   }
 }
 
+/** How long a button rests after a click, in milliseconds: the second one of two was not meant. */
+const doubleClick = 500;
+
 export function Action({ ask: a, run, prepare, children, danger, disabled, quiet, title }: {
   ask?: Ask;
-  run?: () => Promise<string>;
-  /** Finds out what to ask, and asks. */
-  prepare?: () => Promise<void>;
+  /** Does it. once is the same until it has come to an end. */
+  run?: (once: string) => Promise<string>;
+  /** Finds out what to ask. */
+  prepare?: () => Promise<Ask>;
   children: ComponentChildren;
   danger?: boolean;
   disabled?: boolean;
@@ -68,15 +90,24 @@ export function Action({ ask: a, run, prepare, children, danger, disabled, quiet
   title?: string;
 }) {
   const [busy, setBusy] = useState(false);
+  const once = useRef(newKey());
   const click = async () => {
     if (a) return void ask(a);
     setBusy(true);
+    const here = place.peek();
+    const rested = new Promise((wake) => setTimeout(wake, doubleClick));
     try {
-      if (run) await attempt(run);
-      await prepare?.();
+      if (run) {
+        toast(await run(once.current));
+        once.current = newKey();
+      }
+      const found = await prepare?.();
+      if (found && place.peek() === here) ask(found); // else it is of another list
     } catch (error) {
+      if (!(error instanceof Failure) || error.status > 0) once.current = newKey(); // it was answered
       toast((error as Error).message, true);
     }
+    await rested;
     setBusy(false);
   };
   return (
@@ -89,7 +120,15 @@ export function Action({ ask: a, run, prepare, children, danger, disabled, quiet
 /** The dialog of what is asked. */
 export function Dialog() {
   const a = asked.value;
-  return a ? <Open key={a.title} ask={a} /> : null;
+  return a ? <Open key={keyOf(a)} ask={a} /> : null;
+}
+
+const keysOf = new WeakMap<Ask, string>();
+
+function keyOf(a: Ask): string {
+  const key = keysOf.get(a) ?? newKey();
+  keysOf.set(a, key);
+  return key;
 }
 
 function Open({ ask: a }: { ask: Ask }) {
@@ -98,18 +137,27 @@ function Open({ ask: a }: { ask: Ask }) {
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  const close = () => (asked.value = null);
+  useEffect(() => {
+    const box = dialog.current;
+    box?.showModal();
+    return () => box?.close(); // gives the focus back
+  }, []);
+  const isLeft = () => asked.peek() !== a;
+  const close = () => {
+    if (!isLeft()) asked.value = null;
+  };
   const submit = async (event: Event) => {
     event.preventDefault();
+    if (busy) return;
     setBusy(true);
     try {
-      const done = await a.run(values);
+      const done = await a.run(values, { once: keyOf(a) + hash(JSON.stringify(values)), isLeft });
       freeRows();
-      if (typeof done !== "string") return void ask(done);
-      toast(done);
+      if (typeof done === "string") toast(done);
+      else if (!isLeft()) return void ask(done);
       close();
     } catch (e) {
+      if (isLeft()) toast(`${a.title}: ${(e as Error).message}`, true);
       setError(e as Error);
       setBusy(false);
     }

@@ -1,7 +1,9 @@
 // The small parts that all pages are made of.
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { urlOf, type Failure, type Params } from "../api/http";
 import { now } from "../state/clock";
+import { focusPage } from "../state/focus";
 import { zone } from "../state/prefs";
 import { href } from "../state/route";
 import { namespace } from "../state/session";
@@ -53,6 +55,7 @@ export function Page({ title, actions, children, crumbs }: {
   crumbs?: ComponentChildren;
   children: ComponentChildren;
 }) {
+  useEffect(focusPage, []);
   return (
     <>
       <header class="page-head">
@@ -112,6 +115,16 @@ export function Trouble({ error, retry, page }: { error: Failure; retry?: () => 
       {retry && <button onClick={retry}>Try again</button>}
     </div>
   );
+}
+
+/** In place of what is not there yet: lines, or why it does not come. */
+export function Waits({ of, rows, page }: { of: { error?: Failure; reload: () => void }; rows?: number; page?: boolean }) {
+  return of.error ? <Trouble page={page} error={of.error} retry={of.reload} /> : <Skeleton rows={rows} />;
+}
+
+/** A link that somebody has written into code, if it is one that a page may have. */
+export function OutLink({ to, children }: { to: string; children: ComponentChildren }) {
+  return /^(https?:\/\/|mailto:)/i.test(to) ? <a href={to} rel="noreferrer noopener" target="_blank">{children}</a> : <span class="mono break">{to}</span>;
 }
 
 /** What is shown where there is nothing yet: what that means, and the command that changes it. */

@@ -1,11 +1,14 @@
 // Payloads: JSON as the server has it. Large ones are cut, and hidden ones say which scope shows them.
+import { may } from "../state/session";
 import { copy } from "./basics";
 
 const most = 64 * 1024;
 
+const scope = "payloads:read";
+
 /** Whether the server has left a payload out, since the caller may not see it. */
 export const isHidden = (value: unknown): value is { hidden: string } =>
-  typeof value === "object" && value !== null && Object.keys(value).length === 1 && typeof (value as { hidden?: unknown }).hidden === "string";
+  !may(scope) && typeof value === "object" && value !== null && Object.keys(value).length === 1 && (value as { hidden?: unknown }).hidden === scope;
 
 export function Payload({ value, name }: { value: unknown; name: string }) {
   if (value === undefined || value === null) return <p class="faint">There is no {name}.</p>;

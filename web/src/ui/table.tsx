@@ -5,7 +5,8 @@ import { selecting, useData, type Refresh } from "../api/data";
 import type { Params } from "../api/http";
 import { param, set } from "../state/route";
 import { row as keyed } from "../state/row";
-import { Skeleton, Trouble } from "./basics";
+import { namespace } from "../state/session";
+import { Waits } from "./basics";
 import { number } from "./format";
 import { areFree, hold, type Held } from "./hold";
 
@@ -44,7 +45,7 @@ function useHeld<T>(given: T[], id: (row: T) => string, of: string) {
   };
 }
 
-export function Table<T>({ caption, columns, rows: given, id, selection, of = "", cut = false, useLate }: {
+export function Table<T>({ caption, columns, rows: given, id, selection, of = "", cut = false, useLate, empty }: {
   caption: string;
   columns: Column<T>[];
   rows: T[];
@@ -54,6 +55,8 @@ export function Table<T>({ caption, columns, rows: given, id, selection, of = ""
   cut?: boolean;
   /** Tells one list from another in the same place. */
   of?: string;
+  /** What is shown without rows. */
+  empty?: ComponentChildren;
   /** A hook that reads those that are shown, and not of the list any more. */
   useLate?: (ids: string[]) => T[];
 }) {
@@ -67,9 +70,10 @@ export function Table<T>({ caption, columns, rows: given, id, selection, of = ""
     selection?.toggle(ids.slice(Math.min(a, b), Math.max(a, b) + 1), on);
     setFrom(one);
   };
+  if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
     <div class="held" onPointerEnter={() => setOver(true)} onPointerLeave={() => setOver(false)}>
-      <p class="news" role="status">{held.more + held.gone.size > 0 && !selection?.any && <button class="solid" onClick={renew}>{newsOf(held, cut && held.more === given.length)}</button>}</p>
+      <p class="news">{held.more + held.gone.size > 0 && !selection?.any && <button class="solid" onClick={renew}>{newsOf(held, cut && held.more === given.length)}</button>}</p>
       <div class="table" tabIndex={0} role="region" aria-label={caption}>
         <table>
           <caption class="hidden">{caption}</caption>
@@ -126,6 +130,19 @@ export function Paged<T>({ size, ...table }: { size: number } & Parameters<typeo
   );
 }
 
+/** The way from page to page of a list of the API. */
+export function Pages({ of, next }: { of: string; next: string | null }) {
+  const cursor = param("cursor");
+  if (!cursor && !next) return null;
+  return (
+    <nav class="pages" aria-label={"Pages of " + of}>
+      {cursor && (history.state as { within?: boolean } | null)?.within && <button onClick={() => history.back()}>← Back</button>}
+      {cursor && <button onClick={() => set({ cursor: "" })}>First page</button>}
+      {next && <button onClick={() => set({ cursor: next })}>Next page →</button>}
+    </nav>
+  );
+}
+
 /** How many rows that are not of the list any more are read again: their ids are in the URL. */
 const mostLate = 100;
 
@@ -160,12 +177,15 @@ export function List<T>({ caption, path, params = {}, columns, id, empty, refres
   useEffect(() => {
     if (data.value) seen?.(data.value.items);
   }, [data.value]);
-  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const of = JSON.stringify([namespace.value, path, params, cursor]);
+  const [chosen, setChosen] = useState<{ of: string; ids: ReadonlySet<string> }>({ of, ids: new Set() });
+  const picked = chosen.of === of ? chosen.ids : new Set<string>(); // those of another list are not shown, nor changed
+  const setPicked = (ids: ReadonlySet<string>) => setChosen({ of, ids });
   useEffect(() => {
     selecting.value = picked.size > 0;
   }, [picked.size]);
   useEffect(() => () => { selecting.value = false; }, []);
-  if (!data.value) return data.error ? <Trouble error={data.error} retry={data.reload} /> : <Skeleton />;
+  if (!data.value) return <Waits of={data} />;
   const { items, next_cursor } = data.value;
   const toggle = (ids: string[], on: boolean) => {
     const next = new Set(picked);
@@ -174,19 +194,11 @@ export function List<T>({ caption, path, params = {}, columns, id, empty, refres
   };
   return (
     <>
-      {data.error && <Trouble error={data.error} retry={data.reload} />}
       {select?.([...picked], () => setPicked(new Set()))}
-      {items.length === 0 ? (next_cursor ? <Further /> : cursor ? <p class="faint pad">There is nothing more.</p> : empty) : (
-        <Table caption={caption} columns={columns} rows={items} id={id} selection={select && { any: picked.size > 0, has: (one) => picked.has(one), toggle }}
-          of={JSON.stringify([params, cursor])} cut={next_cursor !== null} useLate={again && useLate} />
-      )}
-      {(cursor || next_cursor) && (
-        <nav class="pages" aria-label={"Pages of " + caption}>
-          {cursor && <button onClick={() => history.back()}>← Back</button>}
-          {cursor && <button onClick={() => set({ cursor: "" })}>First page</button>}
-          {next_cursor && <button onClick={() => set({ cursor: next_cursor })}>Next page →</button>}
-        </nav>
-      )}
+      <Table caption={caption} columns={columns} rows={items} id={id} selection={select && { any: picked.size > 0, has: (one) => picked.has(one), toggle }}
+        of={of} cut={next_cursor !== null} useLate={again && useLate}
+        empty={next_cursor ? <Further /> : cursor ? <p class="faint pad">There is nothing more.</p> : empty} />
+      <Pages of={caption} next={next_cursor} />
     </>
   );
 }

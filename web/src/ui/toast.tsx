@@ -9,7 +9,7 @@ let last = 0;
 export function toast(text: string, bad = false): void {
   const id = ++last;
   notes.value = [...notes.value.slice(-3), { id, text, bad }];
-  setTimeout(() => drop(id), bad ? 12_000 : 5000);
+  if (!bad) setTimeout(() => drop(id), 5000); // what went wrong stays until it was seen
 }
 
 const drop = (id: number) => (notes.value = notes.value.filter((n) => n.id !== id));
