@@ -739,12 +739,17 @@ check("what cannot be read is told, and never said to be well; a key that is rev
 
 check("odd values of the URL and of user code leave the page to be used", async () => {
   const { page, wrong, close } = await at("/");
-  for (const path of [`/jobs/${data.jobs.ends}?only=constructor&history=__proto__&at=toString&zoom=NaN`, "/?span=constructor", "/jobs?size=100000", "/jobs?size=-1", "/jobs?state=nothing&sort=sideways", "/jobs?cursor=x", "/%E0%A4%A", "/queues/%E0%A4%A", `/jobs/${data.jobs.ends}?tab=constructor`]) {
+  for (const path of [`/jobs/${data.jobs.ends}?only=constructor&history=__proto__&at=toString&zoom=NaN`, "/?span=constructor", "/jobs?size=100000", "/jobs?size=-1", "/jobs?state=nothing&sort=sideways", "/jobs?cursor=x", `/jobs/${data.jobs.ends}?tab=constructor`]) {
     await page.goto(path);
     await settled(page);
     assert.equal(await page.getByText("has failed").filter({ hasText: "part of the page" }).count(), 0, path);
     await page.locator("main h1").first().waitFor();
   }
+  for (const path of ["/%E0%A4%A", "/queues/%E0%A4%A"]) {
+    await page.evaluate((to) => { history.pushState(null, "", to); dispatchEvent(new PopStateEvent("popstate")); }, path);
+    await page.locator("main h1", { hasText: /There is no such page|It is not there|That did not work/ }).waitFor();
+  }
+  await page.goto("/");
   await data.client.enqueue("odd", {}, { queue: "a,b", tags: ["x y", 'say "hi"'], delay: "5h" });
   await data.client.enqueue("odd", {}, { queue: "a", delay: "5h" });
   await page.goto("/queues/" + encodeURIComponent("a,b"));
