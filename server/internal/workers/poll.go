@@ -75,7 +75,8 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 		return nil, problem.Invalid("/want", "it is more than the slots that the worker has registered with")
 	}
 	session := s.sessions.of(w.Node)
-	own, end, err := session.begin(ctx, &turn{seq: in.Body.Seq, repeat: in.Body.Repeat})
+	mine := &turn{seq: in.Body.Seq, repeat: in.Body.Repeat}
+	own, end, err := session.begin(ctx, mine)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 	p := &poll{service: s, worker: w, session: session, want: session.fits(in.Body.Want), seq: in.Body.Seq}
 	jobs, err := p.serve(own, wait, in.Body.Repeat)
 	if own.Err() != nil && ctx.Err() == nil && len(jobs) == 0 { // whatever was cut off by that
-		err = overtaken()
+		err = session.overtaken(mine)
 	}
 	if err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ type turn struct {
 	over   chan struct{} // closed when it has ended
 	seq    int64         // the number of the poll; 0: it is something else
 	repeat bool
+	ender  *turn // that has ended it; nil: none has
 }
 
 // isAfter reports whether the worker has sent t after other, whichever came here first: a poll that
@@ -58,8 +59,12 @@ func (s *session) take(ctx context.Context) (end func()) {
 	return end
 }
 
-// overtaken is the answer to a poll if a later one of the worker has come.
-func overtaken() error {
+// overtaken is the answer to a poll that another one has ended. Of repeats of one poll it is not
+// known which the worker waits for, as they come in any order: that one is to be sent again.
+func (t *turn) overtaken(by *turn) error {
+	if by != nil && by.seq == t.seq && t.seq > 0 && t.repeat {
+		return problem.New(problem.Unavailable, "this poll was repeated, and another repeat has come").In(time.Second)
+	}
 	return problem.New(problem.Conflict, "another poll of this worker has come: a worker sends one after the other")
 }
 
@@ -85,8 +90,11 @@ func (s *session) begin(ctx context.Context, mine *turn) (context.Context, func(
 		s.mu.Unlock()
 		if mine.seq > 0 && before.isAfter(mine) {
 			stop()
-			return nil, nil, overtaken()
+			return nil, nil, mine.overtaken(before)
 		}
+		s.mu.Lock()
+		before.ender = mine
+		s.mu.Unlock()
 		before.stop()
 		select {
 		case <-before.over:
@@ -95,6 +103,13 @@ func (s *session) begin(ctx context.Context, mine *turn) (context.Context, func(
 			return nil, nil, context.Cause(ctx)
 		}
 	}
+}
+
+// overtaken is the answer to a poll that was ended.
+func (s *session) overtaken(mine *turn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return mine.overtaken(mine.ender)
 }
 
 // tryTake takes the turn if no poll is under way here, and returns what ends it; nil: one is. A

@@ -509,6 +509,30 @@ func TestLatePoll(t *testing.T) {
 	})
 }
 
+// TestRepeatsInAnyOrder: of repeats of one poll, such as come all at once from a server that was
+// frozen, the worker waits for one; whichever that is, it is told to send it again, and not to end.
+func TestRepeatsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, _ *apitest.Server) {
+		w := register(s, mail)
+		path := "/workers/" + w.token + "/poll?wait=30s"
+		repeat := job{"want": 1, "seq": 2, "repeat": true}
+		answers := make(chan apitest.Answer)
+		for range 4 {
+			go func() { answers <- s.Do(post, path, repeat) }()
+		}
+		for range 3 {
+			if a := <-answers; a.Status != 503 || a.JSON["retryable"] != true {
+				t.Errorf("a repeat that another one has ended is answered %d %v", a.Status, a.JSON)
+			}
+		}
+		s.Enqueue(job{"kind": "mail"})
+		if got, _ := (<-answers).JSON["jobs"].([]any); len(got) != 1 {
+			t.Errorf("the last repeat got %v", got)
+		}
+	})
+}
+
 // TestTokensFitIntoAPath: what would not is refused.
 func TestTokensFitIntoAPath(t *testing.T) {
 	t.Parallel()
