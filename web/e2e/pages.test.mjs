@@ -765,6 +765,93 @@ check("odd values of the URL and of user code leave the page to be used", async 
   await close();
 });
 
+check("the focus goes to what was opened, and back to what asked", async () => {
+  const { page, wrong, close } = await at("/jobs?q=kind%3Aorder");
+  const focused = () => page.evaluate(() => document.activeElement?.tagName + " " + document.activeElement?.textContent);
+  await page.locator("tbody tr").first().getByRole("link", { name: "order", exact: true }).click();
+  await page.waitForFunction(() => document.activeElement?.tagName === "H1");
+  await page.goto("/jobs/" + data.jobs.waits);
+  await settled(page);
+  for (const leave of [() => page.keyboard.press("Escape"), () => page.getByRole("dialog").getByRole("button", { name: "Cancel", exact: true }).first().click()]) {
+    await page.getByRole("button", { name: "Send a signal" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("t"); // typed, not a key of the page
+    await leave();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.equal(await focused(), "BUTTON Send a signal");
+  }
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("que");
+  await page.keyboard.press("ArrowDown");
+  const options = page.getByRole("dialog").getByRole("option");
+  assert.equal(await page.getByRole("dialog").getByRole("option", { selected: true }).innerText(), await options.nth(1).innerText());
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  const scripts = await page.evaluate(() => document.documentElement.dataset.theme);
+  await page.locator("body").press("t");
+  await page.waitForFunction((was) => document.documentElement.dataset.theme !== was, scripts);
+  await page.locator("body").press(".");
+  await page.locator("button.live.paused").waitFor();
+  await page.locator("body").press(".");
+  await page.locator("body").press("j");
+  await page.locator("body").press("j");
+  await page.locator("body").press("k");
+  await page.locator("body").press("x");
+  await page.locator("tr.current").getByRole("checkbox", { checked: true }).waitFor();
+  await page.locator("body").press("?");
+  await page.getByRole("heading", { name: "Settings" }).waitFor();
+  await page.getByLabel("they do not").check();
+  await page.locator("body").press("g");
+  await page.locator("body").press("q");
+  await page.waitForTimeout(200);
+  await page.getByRole("heading", { name: "Settings" }).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+check("dialogs, menus and the palette: axe finds nothing, in both looks and on a phone", async () => {
+  for (const o of [{}, { dark: true }, { width: 390, height: 844 }]) {
+    const { page, wrong, close } = await open(browser, server, o);
+    const clean = async (what) => {
+      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+      assert.deepEqual(found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`), [], `${what} ${JSON.stringify(o)}`);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)) <= 0, what);
+    };
+    await page.goto("/jobs");
+    await settled(page);
+    await page.evaluate(axe);
+    await page.locator("summary", { hasText: "Columns" }).click();
+    await clean("the menu of columns");
+    await page.keyboard.press("Escape");
+    await button(page, "Enqueue a job").click();
+    await page.getByRole("dialog").getByLabel("Kind", { exact: true }).fill("x");
+    await page.getByLabel("Args, as JSON").fill("{");
+    await button(page, "Enqueue").click();
+    await says(page, "That is no JSON");
+    await clean("a dialog with an error");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("option").first().waitFor();
+    await clean("the palette");
+    await page.keyboard.press("Escape");
+    await page.locator("tbody tr").first().hover();
+    await data.client.enqueue("mail", { to: "ann" }, { queue: "letters", delay: "5h" });
+    await page.locator(".news button").waitFor();
+    await clean("rows that are held");
+    const more = [`/dead/${(await data.api("GET", "/dead")).items[0].fingerprint}`, `/nodes/${(await data.api("GET", "/nodes?alive=true")).items[0].id}`, `/operations/${(await data.api("GET", "/operations")).items[0].id}`];
+    for (const path of more) {
+      await page.goto(path);
+      await settled(page);
+      await page.evaluate(axe);
+      await clean(path);
+    }
+    assert.deepEqual(wrong, []);
+    await close();
+  }
+});
+
 check("who may only look is offered nothing else, and payloads stay hidden", async () => {
   const key = await data.api("POST", "/keys", { name: "onlooker", scopes: ["jobs:read", "queues:read", "events:read"], namespace: "default" });
   const own = await serve(server.database, { args: ["--auth", "keys"] });

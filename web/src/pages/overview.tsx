@@ -72,6 +72,7 @@ export function Overview() {
   const asked = [queues, may("nodes:read") && nodes, may("schedules:read") && schedules, may("dead:read") && dead].filter((d) => d !== false);
   const error = asked.find((d) => d.error)?.error;
   const known = !error && asked.every((d) => d.value);
+  const isCut = [queues, nodes, schedules].some((d) => d.value?.next_cursor);
   const needs = queues.value ? attention({ queues: all, nodes: may("nodes:read") ? (nodes.value?.items ?? null) : null, schedules: schedules.value?.items ?? [], dead: dead.value?.items ?? [], at: now.value }) : [];
   const top = [...all].sort((a, b) => (b.counts.available?.jobs ?? 0) - (a.counts.available?.jobs ?? 0) || a.name.localeCompare(b.name)).slice(0, 10);
   const oldest = Math.max(0, ...all.map((q) => lag(q, now.value)));
@@ -95,7 +96,7 @@ export function Overview() {
         <li>
           <a href={href("/nodes")}>
             <span>Nodes</span>
-            <b class="num">{nodes.value ? number(alive.length) : "…"}</b>
+            <b class="num">{nodes.value ? number(alive.length) + (nodes.value.next_cursor ? "+" : "") : "…"}</b>
           </a>
         </li>
       </ul>
@@ -108,7 +109,7 @@ export function Overview() {
           </>
         ) : (
           <p>
-            {known ? <State state="ok" text="Nothing needs you" /> : <State state="" text={error ? unknown : "Looking…"} />}{" "}
+            {known ? <State state="ok" text={isCut ? "Nothing needs you among the first 200 queues, nodes and schedules" : "Nothing needs you"} /> : <State state="" text={error ? unknown : "Looking…"} />}{" "}
             <span class="faint">
               {caller.value?.store} {nodes.value && <>· leader {alive.find((n) => n.leader)?.name ?? "none"}</>} · oldest due job {oldest > 0 ? duration(oldest) : "none"}
             </span>
