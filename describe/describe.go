@@ -32,6 +32,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	"time"
 
@@ -73,8 +74,13 @@ type Option func(*Info) error
 // Owner is who to ask.
 func Owner(who string) Option { return func(i *Info) error { i.Owner = who; return nil } }
 
-// Link is where it is documented.
-func Link(url string) Option { return func(i *Info) error { i.Link = url; return nil } }
+// Link is where it is documented: a URL with http, https or mailto.
+func Link(to string) Option {
+	return func(i *Info) error {
+		i.Link = to
+		return checkLink(to)
+	}
+}
 
 // Text says what it is for.
 func Text(text string) Option { return func(i *Info) error { i.Description = text; return nil } }
@@ -100,6 +106,19 @@ func Example(args any) Option {
 		}
 		return nil
 	}
+}
+
+// checkLink returns what is wrong with a link that people follow from a page that they trust.
+func checkLink(to string) error {
+	if to == "" {
+		return nil
+	}
+	u, err := url.Parse(to)
+	if err == nil && ((u.Scheme == "http" || u.Scheme == "https") && u.Host != "" || u.Scheme == "mailto" && u.Opaque != "") {
+		return nil
+	}
+	return fmt.Errorf("%w: the link %.200q is no URL that begins with http://, https:// or mailto:; give it whole, such as https://wiki/mail",
+		store.ErrInvalid, to)
 }
 
 // Kind describes a kind, with the JSON Schemas of its args and its result.

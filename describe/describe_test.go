@@ -117,6 +117,44 @@ func TestWhatChanged(t *testing.T) {
 	}
 }
 
+// TestLinks: people follow links from pages that they trust, so only what a browser opens, or mails
+// to, is one.
+func TestLinks(t *testing.T) {
+	for link, fits := range map[string]bool{
+		"https://wiki/mail": true, "http://wiki:8080/mail?a=b#c": true, "HTTPS://wiki/mail": true, "mailto:mail@example.com": true, "": true,
+		"javascript:alert(1)": false, "\x01javascript:alert(1)": false, "java\tscript:alert(1)": false, "data:text/html,x": false,
+		"file:///etc/passwd": false, "wiki/mail": false, "//wiki/mail": false, "/jobs": false, "https:": false, "https:///mail": false,
+		"https:mail": false, "mailto:": false, "https://wiki/%zz": false,
+	} {
+		hf, err := holdfast.Open(t.Context(), sqlite.File(sqlite.Memory), quiet, describe.These(describe.Queue("mail", describe.Link(link))))
+		if fits != (err == nil) || !fits && (!errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "https://")) {
+			t.Errorf("%q: %v", link, err)
+		}
+		if err == nil {
+			_ = hf.Close(t.Context())
+		}
+	}
+}
+
+// TestStoredLinks: what is stored already is told as it is: who shows it looks at it again.
+func TestStoredLinks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "holdfast.db")
+	hf := start(t, file, "v1")
+	s, err := sqlite.File(file).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const link = "javascript:alert(1)"
+	told := store.Descriptor{Namespace: hf.Namespace(), Subject: store.SubjectQueue, Name: "mail", Data: []byte(`{"link":"` + link + `"}`)}
+	if _, err := s.Describe(t.Context(), []store.Descriptor{told}, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := describe.Get(t.Context(), hf, store.SubjectQueue, "mail"); err != nil || got.Info.Link != link {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestInvalid(t *testing.T) {
 	for what, tell := range map[string][]describe.Descriptor{
 		"an example that is no JSON": {describe.Kind(sendMail, describe.Example(func() {}))},

@@ -16,9 +16,12 @@ const operatorsToken = "a-token-of-more-than-20-letters"
 // pages is a dashboard, which only says so.
 var pages = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a page")) })
 
+// ops lets in who has the token.
+var ops = access.Token("ops", operatorsToken)
+
 func withPages(t *testing.T, o server.Options) http.Handler {
 	t.Helper()
-	o.Authenticate, o.Dashboard = access.Token("ops", operatorsToken), pages
+	o.Authenticate, o.Dashboard = ops, pages
 	return served(t, o)
 }
 
@@ -79,7 +82,7 @@ func TestSession(t *testing.T) {
 		}
 	}
 	// A valid cookie beside a wrong token does not make that right.
-	if w := do("POST", "/session", `{"token":"wrong-wrong-wrong-wrong"}`, "Cookie", access.Cookie+"="+operatorsToken); w.Code != 401 {
+	if w := do("POST", "/session", `{"token":"wrong-wrong-wrong-wrong"}`, "Cookie", "holdfast="+operatorsToken); w.Code != 401 {
 		t.Errorf("a wrong token with a cookie: %d", w.Code)
 	}
 	if w := do("POST", "/session", right, "Content-Type", "text/plain"); w.Code != 415 {
@@ -106,14 +109,14 @@ func TestSession(t *testing.T) {
 func TestSignInAnew(t *testing.T) {
 	t.Parallel()
 	handler := served(t, server.Options{Dashboard: pages, Authenticate: func(r *http.Request) (access.Principal, error) {
-		if _, err := r.Cookie(access.Cookie); err == nil || access.Bearer(r) == operatorsToken {
+		if _, err := r.Cookie(access.Cookie(r)); err == nil || access.Bearer(r) == operatorsToken {
 			return access.Everything("ops"), nil
 		}
 		return access.Principal{}, access.ErrUnauthenticated
 	}})
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/session", strings.NewReader(`{"token":"wrong"}`))
 	r.Header.Set("Content-Type", "application/json")
-	r.AddCookie(&http.Cookie{Name: access.Cookie, Value: operatorsToken})
+	r.AddCookie(&http.Cookie{Name: access.Cookie(r), Value: operatorsToken})
 	w := httptest.NewRecorder()
 	if handler.ServeHTTP(w, r); w.Code != http.StatusUnauthorized {
 		t.Errorf("a wrong token beside a cookie: %d", w.Code)

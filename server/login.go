@@ -14,7 +14,8 @@ import (
 
 // A browser comes in by a URL that carries a credential: /?token=TOKEN. The browser gets it as a
 // cookie, which scripts do not see and other sites cannot send along, and goes to the URL without
-// it.
+// it. A page of another site cannot send a browser there: it would choose under whose key that goes
+// on.
 
 // byURL takes the credential of such a URL for one of the request.
 func byURL(next access.Authenticator) access.Authenticator {
@@ -27,26 +28,35 @@ func byURL(next access.Authenticator) access.Authenticator {
 	}
 }
 
-// tokenOf is the credential in the URL of a request; "": there is none.
+// inURL is the name of the credential in a URL.
+const inURL = "token"
+
+// tokenOf is the credential in the URL of a request; "": there is none to be taken.
 func tokenOf(r *http.Request) string {
-	if r.URL.Path != "/" || r.Method != http.MethodGet {
+	if r.URL.Path != "/" || r.Method != http.MethodGet || isOfOthers(r) {
 		return ""
 	}
-	return r.URL.Query().Get("token")
+	return r.URL.Query().Get(inURL)
+}
+
+// isOfOthers reports whether a page of another site has a browser open a URL, as far as that says.
+// Programs say nothing, nor do browsers without TLS, except to their own machine.
+func isOfOthers(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site != "" && site != "none" && site != "same-origin"
 }
 
 // root answers at the root: who has come by a URL with a credential, which was found valid, gets
-// the cookie.
+// the cookie. A page is never at a URL with one: what was not taken would be if it is loaded again.
 func root(dashboard http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		token := tokenOf(r)
 		switch {
 		case token != "":
 			setCookie(w, r, token)
-			w.Header().Set("Cache-Control", "no-store")
-			w.Header().Set("Referrer-Policy", "no-referrer")
-			w.Header().Set("Location", "./") // also where the handler is mounted below a path
-			w.WriteHeader(http.StatusSeeOther)
+			leaveURL(w)
+		case dashboard != nil && wantsPage(r) && r.URL.Query().Has(inURL):
+			leaveURL(w)
 		case dashboard != nil && wantsPage(r):
 			dashboard.ServeHTTP(w, r)
 		default:
@@ -55,18 +65,35 @@ func root(dashboard http.Handler) http.HandlerFunc {
 	}
 }
 
+// leaveURL sends a browser to the URL without the credential.
+func leaveURL(w http.ResponseWriter) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Location", "./") // also where the handler is mounted below a path
+	w.WriteHeader(http.StatusSeeOther)
+}
+
 // wantsPage reports whether a browser opens the URL.
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
-// setCookie gives the browser a credential; "": takes it away.
+// setCookie gives the browser a credential; "": takes it away. It names no path: then browsers take
+// that of the URL that they have asked, up to its last slash. So the cookie goes to what is below
+// the path of the pages, which a proxy or a mux may have taken off before the request came here.
 func setCookie(w http.ResponseWriter, r *http.Request, token string) {
 	c := &http.Cookie{ //nolint:gosec // Secure wherever there is TLS; a loopback address has none
-		Name: access.Cookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		Name: access.Cookie(r), Value: token, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: isByTLS(r),
 	}
 	if token == "" {
 		c.MaxAge = -1
 	}
 	http.SetCookie(w, c)
+}
+
+// isByTLS reports whether a browser has come by TLS, also to a proxy that ends it. What headers say
+// needs no trust: who makes them up can only have the own browser keep the cookie to itself.
+func isByTLS(r *http.Request) bool {
+	first, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",") // the others are between proxies
+	return r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://") || strings.EqualFold(strings.TrimSpace(first), "https")
 }
 
 // session is the path at which a page signs in and out: it cannot set the cookie itself, which

@@ -14,8 +14,10 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/holdfastdev/holdfast/apikey"
@@ -149,8 +151,17 @@ func Token(name, token string) Authenticator {
 	}
 }
 
-// Cookie is the name of the cookie in which browsers keep a credential.
-const Cookie = "holdfast_token"
+// Cookie is the name of the cookie in which browsers keep the credential for the server that a
+// request is for. They send cookies to all ports of a host, so each port has a name of its own: or
+// who signs in to one server would be signed out of the others.
+func Cookie(r *http.Request) string {
+	const name = "holdfast"
+	_, port, err := net.SplitHostPort(r.Host)
+	if _, isNot := strconv.ParseUint(port, 10, 16); err != nil || isNot != nil {
+		return name
+	}
+	return name + "_" + port
+}
 
 // Keys lets callers in by API keys, with what each key may do.
 func Keys(keys *apikey.Cache) Authenticator {
@@ -185,7 +196,7 @@ func Bearer(r *http.Request) string {
 		}
 		return strings.TrimSpace(token)
 	}
-	if c, err := r.Cookie(Cookie); err == nil {
+	if c, err := r.Cookie(Cookie(r)); err == nil {
 		return c.Value
 	}
 	return ""

@@ -1,6 +1,8 @@
 package nodes
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 
@@ -70,7 +72,7 @@ func (a verbs) readDashboard(f *dashboardFlags, o *server.Options) error {
 	}
 	var err error
 	if f.logo != "" {
-		if f.look.Logo, err = os.ReadFile(f.logo); err != nil {
+		if f.look.Logo, err = readLogo(f.logo); err != nil {
 			return arg.About(arg.Usagef("%s: %w", a.NameOf(flagLogo), err), flagLogo)
 		}
 	}
@@ -81,4 +83,24 @@ func (a verbs) readDashboard(f *dashboardFlags, o *server.Options) error {
 		return arg.About(arg.Usagef("%s: %w", a.NameOf(flagLogo), err), flagLogo)
 	}
 	return nil
+}
+
+// mostLogo is how large a picture may be, in bytes, as web.Options say.
+const mostLogo = 64 << 10
+
+// readLogo reads a picture, and never more than one may have and a byte, by which it is refused.
+func readLogo(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > mostLogo && info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", name, info.Size(), mostLogo)
+	}
+	return io.ReadAll(io.LimitReader(file, mostLogo+1)) // what is no file says no size
 }

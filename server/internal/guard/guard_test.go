@@ -141,8 +141,19 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%q is answered %d, not %d", header, got, status)
 		}
 	}
-	if got, _ := ask(h, request(http.MethodGet, "localhost", "Cookie", access.Cookie+"=right")); got != 200 {
-		t.Errorf("the cookie is answered %d", got)
+	for host, cookies := range map[string]map[string]int{
+		"localhost":      {"holdfast": 200, "holdfast_8233": 401},
+		"localhost:8233": {"holdfast_8233": 200, "holdfast": 401, "holdfast_8234": 401},
+		"[::1]:8233":     {"holdfast_8233": 200},
+		"localhost:x;y":  {"holdfast": 200},
+	} {
+		for cookie, status := range cookies {
+			r := request(http.MethodGet, "localhost", "Cookie", cookie+"=right")
+			r.Host = host
+			if got, _ := ask(h, r); got != status {
+				t.Errorf("%s: the cookie %s is answered %d, not %d", host, cookie, got, status)
+			}
+		}
 	}
 	if got, _ := ask(around(t, guard.Config{Authenticate: access.Token("ops", "")}, fine), request(http.MethodGet, "localhost")); got != 401 {
 		t.Errorf("an empty token lets in: %d", got)
