@@ -782,7 +782,7 @@ check("the focus goes to what was opened, and back to what asked", async () => {
     assert.equal(await focused(), "BUTTON Send a signal");
   }
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox").fill("que");
+  await page.getByRole("dialog").getByRole("combobox").fill("que");
   await page.keyboard.press("ArrowDown");
   const options = page.getByRole("dialog").getByRole("option");
   assert.equal(await page.getByRole("dialog").getByRole("option", { selected: true }).innerText(), await options.nth(1).innerText());

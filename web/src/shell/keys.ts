@@ -4,7 +4,6 @@ import { focusOnNextPage } from "../state/focus";
 import { shortcuts, theme } from "../state/prefs";
 import { go, href, page, path } from "../state/route";
 import { row } from "../state/row";
-import { isAsking } from "../ui/action";
 import { palette } from "./palette";
 
 /** Where g and a letter go. */
@@ -17,6 +16,9 @@ export const keys: [string, string][] = [
   ["Ctrl K", "Go to anything"], ["/", "Search jobs"], ["j k", "Next and previous row"], ["Enter", "Open the row"], ["x", "Select the row"], [".", "Pause updates"], ["t", "Light or dark"], ["?", "This list"],
   ...Object.entries(places).map(([key, [, name]]): [string, string] => ["g " + key, name]),
 ];
+
+/** Whether a dialog is open: keys are for it then. */
+const isAsking = () => document.querySelector("dialog[open]") !== null;
 
 let began = 0; // when g was pressed
 
@@ -45,7 +47,7 @@ export function listenToKeys(): void {
       return;
     }
     const target = e.target as HTMLElement;
-    if (e.ctrlKey || e.metaKey || e.altKey || shortcuts.value === "off" || isAsking() || palette.value) return;
+    if (e.ctrlKey || e.metaKey || e.altKey || shortcuts.value === "off" || isAsking()) return;
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && (target as HTMLInputElement).type !== "checkbox") return;
     if (Date.now() - began < 1500) {
       began = 0;

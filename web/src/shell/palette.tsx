@@ -30,14 +30,13 @@ function Open() {
   ];
   const words = text.trim().toLowerCase();
   const found = (id.test(words) ? [["Job " + words, "/jobs/" + words] as [string, string]] : all.filter(([name]) => name.toLowerCase().includes(words))).slice(0, 12);
-  const close = () => (palette.value = false);
   const pick = (to: string | undefined) => {
-    close();
+    dialog.current?.close();
     if (to) go(href(to));
     else if (words) go(href("/jobs", { q: text.trim() }));
   };
   return (
-    <dialog ref={dialog} class="palette" aria-label="Go to" onClose={close} onCancel={close}>
+    <dialog ref={dialog} class="palette" aria-label="Go to" onClose={() => (palette.value = false)}>
       <form method="dialog" onSubmit={(e) => { e.preventDefault(); pick(found[at]?.[1]); }}>
         <input value={text} role="combobox" aria-expanded="true" aria-controls="palette-found" aria-activedescendant={found[at] && "found-" + at} placeholder="A page, a queue, a schedule, the id of a job, or a query" aria-label="Go to" autocomplete="off" spellcheck={false}
           onInput={(e) => { setText(e.currentTarget.value); setAt(0); }}

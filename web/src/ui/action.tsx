@@ -43,7 +43,6 @@ export interface Doing {
 const asked = signal<Ask | null>(null);
 
 export const ask = (a: Ask) => (asked.value = a);
-export const isAsking = () => asked.value !== null;
 
 // What is asked is about the page and the namespace that are shown.
 let shown = "";
@@ -137,15 +136,12 @@ function Open({ ask: a }: { ask: Ask }) {
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  useEffect(() => {
-    const box = dialog.current;
-    box?.showModal();
-    return () => box?.close(); // gives the focus back
-  }, []);
+  useEffect(() => dialog.current?.showModal(), []);
   const isLeft = () => asked.peek() !== a;
-  const close = () => {
+  const closed = () => {
     if (!isLeft()) asked.value = null;
   };
+  const close = () => dialog.current?.close(); // gives the focus back, and then tells closed
   const submit = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
@@ -163,7 +159,7 @@ function Open({ ask: a }: { ask: Ask }) {
     }
   };
   return (
-    <dialog ref={dialog} aria-labelledby="ask-title" onClose={close} onCancel={close}>
+    <dialog ref={dialog} aria-labelledby="ask-title" onClose={closed}>
       <form method="dialog" onSubmit={(e) => void submit(e)}>
         <h2 id="ask-title">{a.title}</h2>
         {a.text && <div class="text">{a.text}</div>}
