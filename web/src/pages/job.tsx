@@ -36,10 +36,12 @@ export function JobPage({ id }: { id: string }) {
   const tab = tabs.find(([name]) => name === param("tab")) ?? (tabs[0] as (typeof tabs)[number]);
   return (
     <Page title={<>{j.kind} <State state={j.state} /></>} crumbs={<><a href={href("/jobs")}>Jobs</a> / <span class="mono">{j.id}</span></>} actions={<Actions job={j} />}>
-      {j.error && <div class={final.includes(j.state) && j.state !== "completed" ? "trouble" : "note"} role={j.state === "failed" ? "alert" : undefined}><strong>{j.reason ?? "error"}</strong><pre class="wrap">{j.error}</pre></div>}
-      {!final.includes(j.state) && <WhyNot job={j} />}
       <div class="job">
         <aside>
+          <div class="notes">
+            {j.error && <div class={final.includes(j.state) && j.state !== "completed" ? "trouble" : "note"} role={j.state === "failed" ? "alert" : undefined}><strong>{j.reason ?? "error"}</strong><pre class="wrap">{j.error}</pre></div>}
+            {!final.includes(j.state) && <WhyNot job={j} />}
+          </div>
           <Card title="Facts"><FactsOf job={j} /></Card>
           <Card title="Lifecycle"><Lifecycle job={j} /></Card>
         </aside>

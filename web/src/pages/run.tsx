@@ -54,8 +54,8 @@ export function RunPart({ job: j }: { job: Job }) {
   const isTold = entries.some((e) => e.kind === "published" && e.name === "steps");
   return (
     <>
-      {!over && j.state === "waiting" && <Approval job={j} callbacks={openCallbacks(entries, messages)} />}
       {isTold && <Told job={j} />}
+      {!over && j.state === "waiting" && <Approval job={j} callbacks={openCallbacks(entries, messages)} />}
       {entries.length === 0 && messages.length === 0 ? (
         <Card title="Timeline"><p class="faint">{over || j.attempt > 0 ? "It remembers nothing: a plain job has no steps. Attempts and logs tell what happened." : "It has not begun."}</p></Card>
       ) : (
