@@ -99,6 +99,16 @@ func TestSession(t *testing.T) {
 	if w.Code != 200 || !strings.Contains(w.Body.String(), `"read_only":true`) {
 		t.Errorf("with the cookie: %d %s", w.Code, w.Body)
 	}
+	// A wrong credential in the URL leads to the form, and does not stay in the URL.
+	for _, token := range []string{operatorsToken, "wrong-wrong-wrong-wrong"} {
+		w := do("GET", "/?token="+token, "", "Accept", "text/html")
+		if w.Code != 303 || w.Header().Get("Location") != "./" || (w.Header().Get("Set-Cookie") != "") != (token == operatorsToken) {
+			t.Errorf("a page by a URL with %s: %d %v", token, w.Code, w.Header())
+		}
+	}
+	if w := do("GET", "/?token=wrong-wrong-wrong-wrong", ""); w.Code != 401 {
+		t.Errorf("a program by a URL with a wrong credential: %d", w.Code)
+	}
 	if gone := do("DELETE", "/session", "").Result().Cookies(); len(gone) != 1 || gone[0].MaxAge != -1 {
 		t.Errorf("sign out: %v", gone)
 	}

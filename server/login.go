@@ -46,14 +46,16 @@ func isOfOthers(r *http.Request) bool {
 	return site != "" && site != "none" && site != "same-origin"
 }
 
-// root answers at the root: who has come by a URL with a credential, which was found valid, gets
-// the cookie. A page is never at a URL with one: what was not taken would be if it is loaded again.
-func root(dashboard http.Handler) http.HandlerFunc {
+// root answers at the root: who has come by a URL with a valid credential gets the cookie. A page is never at a URL with one: what was not taken would be if it is loaded again.
+func root(dashboard http.Handler, authenticate access.Authenticator) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		token := tokenOf(r)
 		switch {
 		case token != "":
-			setCookie(w, r, token)
+			// A page needs no credential, so none was looked at: a wrong one gets the form.
+			if _, err := authenticate(r); err == nil {
+				setCookie(w, r, token)
+			}
 			leaveURL(w)
 		case dashboard != nil && wantsPage(r) && r.URL.Query().Has(inURL):
 			leaveURL(w)

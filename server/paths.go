@@ -17,7 +17,7 @@ func isPage(r *http.Request, pattern string) bool {
 		return false
 	}
 	if r.URL.Path == "/" {
-		return tokenOf(r) == "" && wantsPage(r)
+		return wantsPage(r) // root looks at the credential in the URL, if there is one
 	}
 	if strings.HasPrefix(r.URL.Path, "/assets/") {
 		return true

@@ -114,7 +114,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 		})
 	}
 	authenticate := byURL(o.Authenticate)
-	mux.HandleFunc("GET /{$}", root(o.Dashboard))
+	mux.HandleFunc("GET /{$}", root(o.Dashboard, authenticate))
 	if o.Dashboard != nil {
 		mux.HandleFunc("POST "+session, signIn(authenticate))
 		mux.HandleFunc("DELETE "+session, signOut)

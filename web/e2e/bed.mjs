@@ -31,7 +31,7 @@ export async function serve(database, { args = [] } = {}) {
     child.on("exit", (code) => failed(new Error(`the server has ended with ${code}: ${said}`)));
   });
   return {
-    url, token, database,
+    url, token, database, dir,
     log: () => said,
     stop: async () => {
       child.removeAllListeners("exit");
@@ -46,7 +46,8 @@ export async function serve(database, { args = [] } = {}) {
 /** The root of the module. */
 export const root = new URL("../..", import.meta.url).pathname;
 
-function build(dir, name = "holdfast", of = "./cmd/holdfast") {
+/** Builds a program of ours into a folder. */
+export function build(dir, name = "holdfast", of = "./cmd/holdfast") {
   const to = join(dir, name);
   const made = spawnSync("go", ["build", "-o", to, of], { cwd: root, encoding: "utf8", env: { ...process.env, CGO_ENABLED: "0" } });
   if (made.status !== 0) throw new Error("go build: " + made.stderr);
