@@ -46,7 +46,8 @@ func isOfOthers(r *http.Request) bool {
 	return site != "" && site != "none" && site != "same-origin"
 }
 
-// root answers at the root: who has come by a URL with a valid credential gets the cookie. A page is never at a URL with one: what was not taken would be if it is loaded again.
+// root answers at the root: who has come by a URL with a valid credential gets the cookie. A page
+// is never at a URL with one: what was not taken would be if it is loaded again.
 func root(dashboard http.Handler, authenticate access.Authenticator) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		token := tokenOf(r)

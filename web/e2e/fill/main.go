@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
@@ -22,7 +21,7 @@ import (
 )
 
 func main() {
-	var f filling
+	f := filling{room: make(chan struct{}, backlog)}
 	flag.IntVar(&f.jobs, "jobs", 0, "run `N` jobs, and leave fifty that wait")
 	flag.IntVar(&f.rate, "rate", 0, "or `N` jobs a second")
 	flag.DurationVar(&f.span, "for", time.Minute, "with -rate: for how long")
@@ -42,7 +41,7 @@ type filling struct {
 	hf    *holdfast.Client
 	kinds []holdfast.Kind[int, struct{}]
 	made  int
-	done  atomic.Int64
+	room  chan struct{} // has one for each job that is not over
 }
 
 const (
@@ -82,7 +81,10 @@ func (f *filling) run(database string) (err error) {
 }
 
 func (f *filling) handle(_ *holdfast.Run, n int) (struct{}, error) {
-	f.done.Add(1)
+	select {
+	case <-f.room:
+	default: // a job that was there before
+	}
 	if n%1000 == 7 {
 		return struct{}{}, holdfast.Fail(fmt.Errorf("%w: %d", errFails, n%5))
 	}
@@ -92,6 +94,7 @@ func (f *filling) handle(_ *holdfast.Run, n int) (struct{}, error) {
 func (f *filling) enqueue(ctx context.Context, n int) error {
 	part := make([]int, n)
 	for i := range part {
+		f.room <- struct{}{}
 		part[i] = f.made + i
 	}
 	f.made += n
@@ -106,21 +109,16 @@ func (f *filling) all(ctx context.Context) error {
 		if err := f.enqueue(ctx, min(batch, f.jobs-f.made)); err != nil {
 			return err
 		}
-		f.await(f.made - backlog)
 	}
-	f.await(f.made)
+	for range cap(f.room) { // until all are over
+		f.room <- struct{}{}
+	}
 	for i := range 50 {
 		if _, err := f.kinds[0].Enqueue(ctx, f.hf, i, holdfast.Queue("q1"), holdfast.Delay(24*time.Hour)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (f *filling) await(n int) {
-	for f.done.Load() < int64(n) {
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 // keepUp enqueues ten times a second.
