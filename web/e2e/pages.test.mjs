@@ -773,6 +773,7 @@ check("the focus goes to what was opened, and back to what asked", async () => {
   await page.goto("/jobs/" + data.jobs.waits);
   await settled(page);
   for (const leave of [() => page.keyboard.press("Escape"), () => page.getByRole("dialog").getByRole("button", { name: "Cancel", exact: true }).first().click()]) {
+    await page.waitForTimeout(600); // a second Enter is none that was meant for the button
     await page.getByRole("button", { name: "Send a signal" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
@@ -781,6 +782,16 @@ check("the focus goes to what was opened, and back to what asked", async () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     assert.equal(await focused(), "BUTTON Send a signal");
   }
+  const held = (await data.client.enqueue("later", {}, { delay: "5h" })).id;
+  await page.goto("/jobs/" + held);
+  await settled(page);
+  await button(page, "Pause").click();
+  await page.getByLabel("Reason, which is recorded").focus();
+  let asked = 0;
+  page.on("request", (r) => r.method() === "POST" && /\/(pause|resume)$/.test(new URL(r.url()).pathname) && asked++);
+  for (let i = 0; i < 8; i++) await page.keyboard.press("Enter");
+  await button(page, "Resume").waitFor();
+  assert.equal(asked, 1);
   await page.keyboard.press("Control+k");
   await page.getByRole("dialog").getByRole("combobox").fill("que");
   await page.keyboard.press("ArrowDown");
@@ -859,6 +870,10 @@ check("who may only look is offered nothing else, and payloads stay hidden", asy
   await page.goto("/jobs/" + data.jobs.ends + "?tab=payload");
   await settled(page);
   await says(page, "it needs the scope payloads:read");
+  assert.deepEqual(await page.locator("header.page-head button").allTextContents(), ["command", "curl", "Go", "ID"]); // Copy as, and nothing that changes
+  await page.goto("/");
+  await says(page, "Nothing needs you, as far as you may see");
+  await page.goto(`/jobs/${data.jobs.ends}?tab=payload`);
   assert.equal(await button(page, "Retry").count(), 0);
   assert.equal(await page.getByRole("link", { name: "Audit" }).count(), 0);
   assert.deepEqual(wrong, []);

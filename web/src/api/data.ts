@@ -18,6 +18,7 @@ export type Refresh = "live" | "slow" | "never";
 
 /** At least this long from one read to the next, in milliseconds, and while nothing is known to change. */
 const gap = { live: 250, slow: 4000, never: Infinity };
+const afterFailure = 500; // as if it had taken that long
 const mostGap = 10_000; // also from a server that was slow once
 const idle = { live: 15_000, slow: 10_000, never: Infinity };
 
@@ -101,7 +102,7 @@ export class Source<T> {
     }
     this.busy = false;
     this.readAt = Date.now();
-    this.took = this.readAt - began;
+    this.took = this.data.peek().error ? afterFailure : this.readAt - began;
     if (this.ended || this.refresh === "never") return;
     if (this.missed !== undefined) this.due(this.missed);
     else this.timer = setTimeout(() => this.due(), idle[this.refresh]);

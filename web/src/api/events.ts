@@ -77,16 +77,21 @@ export interface Follower {
   onState(connected: boolean, status: number): void;
 }
 
+/** Whether the server itself has answered, and no proxy before it. */
+const isOurs = (r: Response) => r.ok || (r.headers.get("Content-Type") ?? "").includes("problem+json");
+
 /** Follows a stream until the signal, and comes back with its place whenever it breaks off. */
 export async function follow(f: Follower): Promise<void> {
   let last: string | undefined;
   for (let tries = 0; !f.signal.aborted; tries++) {
     let status = 0;
+    const one = new AbortController();
     try {
       const headers: Record<string, string> = { Accept: "text/event-stream" };
       if (last) headers["Last-Event-ID"] = last;
-      const response = await fetch(f.url, { headers, signal: f.signal, credentials: "same-origin" });
-      status = response.status;
+      const signal = AbortSignal.any([f.signal, one.signal]);
+      const response = await within(silence, fetch(f.url, { headers, signal, credentials: "same-origin" }), () => one.abort());
+      status = isOurs(response) ? response.status : 0;
       if (response.ok && response.body) {
         tries = 0;
         f.onState(true, status);

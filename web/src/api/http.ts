@@ -75,7 +75,7 @@ async function read(response: Response): Promise<unknown> {
 }
 
 /** How long a read may take, in milliseconds. */
-const patience = 20_000;
+const patience = 15_000;
 
 /** Makes a request. It throws a Failure. once lets it be repeated: the server does it one time. */
 export async function request<T>(method: string, url: string, body?: unknown, o: { signal?: AbortSignal; etag?: string; once?: string } = {}): Promise<Answer<T>> {

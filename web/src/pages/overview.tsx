@@ -69,11 +69,11 @@ export function Overview() {
   const all = queues.value?.items ?? [];
   const of = sums(all, !queues.value?.next_cursor);
   const alive = nodes.value?.items.filter((n) => n.alive) ?? [];
-  const asked = [queues, may("nodes:read") && nodes, may("schedules:read") && schedules, may("dead:read") && dead].filter((d) => d !== false);
+  const asked = [may("queues:read") && queues, may("nodes:read") && nodes, may("schedules:read") && schedules, may("dead:read") && dead].filter((d) => d !== false);
   const error = asked.find((d) => d.error)?.error;
   const known = !error && asked.every((d) => d.value);
   const isCut = [queues, nodes, schedules].some((d) => d.value?.next_cursor);
-  const needs = queues.value ? attention({ queues: all, nodes: may("nodes:read") ? (nodes.value?.items ?? null) : null, schedules: schedules.value?.items ?? [], dead: dead.value?.items ?? [], at: now.value }) : [];
+  const needs = queues.value || !may("queues:read") ? attention({ queues: all, nodes: may("nodes:read") ? (nodes.value?.items ?? null) : null, schedules: schedules.value?.items ?? [], dead: dead.value?.items ?? [], at: now.value }) : [];
   const top = [...all].sort((a, b) => (b.counts.available?.jobs ?? 0) - (a.counts.available?.jobs ?? 0) || a.name.localeCompare(b.name)).slice(0, 10);
   const oldest = Math.max(0, ...all.map((q) => lag(q, now.value)));
   return (
@@ -83,20 +83,20 @@ export function Overview() {
           <li key={state}>
             <a href={href("/jobs", { state })}>
               <span>{name}</span>
-              <b class="num">{queues.value ? count(of[state]) : "…"}</b>
+              <b class="num">{queues.value ? count(of[state]) : may("queues:read") ? "…" : "–"}</b>
             </a>
           </li>
         ))}
         <li>
           <a href={href("/dead")}>
             <span>Kinds of failures</span>
-            <b class="num">{dead.value ? number(dead.value.items.length) + (dead.value.more ? "+" : "") : "…"}</b>
+            <b class="num">{dead.value ? number(dead.value.items.length) + (dead.value.more ? "+" : "") : may("dead:read") ? "…" : "–"}</b>
           </a>
         </li>
         <li>
           <a href={href("/nodes")}>
             <span>Nodes</span>
-            <b class="num">{nodes.value ? number(alive.length) + (nodes.value.next_cursor ? "+" : "") : "…"}</b>
+            <b class="num">{nodes.value ? number(alive.length) + (nodes.value.next_cursor ? "+" : "") : may("nodes:read") ? "…" : "–"}</b>
           </a>
         </li>
       </ul>
@@ -109,7 +109,7 @@ export function Overview() {
           </>
         ) : (
           <p>
-            {known ? <State state="ok" text={isCut ? "Nothing needs you among the first 200 queues, nodes and schedules" : "Nothing needs you"} /> : <State state="" text={error ? unknown : "Looking…"} />}{" "}
+            {known ? <State state="ok" text={!may("queues:read") || !may("nodes:read") ? "Nothing needs you, as far as you may see" : isCut ? "Nothing needs you among the first 200 queues, nodes and schedules" : "Nothing needs you"} /> : <State state="" text={error ? unknown : "Looking…"} />}{" "}
             <span class="faint">
               {caller.value?.store} {nodes.value && <>· leader {alive.find((n) => n.leader)?.name ?? "none"}</>} · oldest due job {oldest > 0 ? duration(oldest) : "none"}
             </span>
@@ -121,7 +121,7 @@ export function Overview() {
       )}
       {may("stats:read") && <Charts />}
       <div class="columns">
-        <Card title="Queues" flush extra={<a href={href("/queues")}>All queues</a>}>
+        {may("queues:read") && <Card title="Queues" flush extra={<a href={href("/queues")}>All queues</a>}>
           {!queues.value ? <Waits of={queues} /> : top.length === 0 ? (
             <Empty title="No queue has had a job yet" command={`holdfast job enqueue exec '{"command":["echo","hello"]}'`} />
           ) : (
@@ -133,8 +133,8 @@ export function Overview() {
               { name: "", cell: (q) => (q.paused ? <State state="paused" /> : null) },
             ]} />
           )}
-        </Card>
-        <Card title="Recent failures" flush extra={<a href={href("/jobs", { state: "failed", sort: "finished" })}>All</a>}>
+        </Card>}
+        {may("jobs:read") && <Card title="Recent failures" flush extra={<a href={href("/jobs", { state: "failed", sort: "finished" })}>All</a>}>
           {!failures.value ? <Waits of={failures} /> : failures.value.items.length === 0 ? <Empty title="No job has failed" /> : (
             <Table caption="Recent failures" rows={failures.value.items} id={(j) => j.id} columns={[
               { name: "When", cell: (j) => <Time at={j.finished_at} /> },
@@ -142,7 +142,7 @@ export function Overview() {
               { name: "Error", cell: (j) => <span class="clip" title={j.error ?? ""}>{j.error}</span> },
             ]} />
           )}
-        </Card>
+        </Card>}
       </div>
       {alive.length === 0 && nodes.value && (
         <Card title="No node is here"><p>Jobs run on nodes: your own program, or this command for the kinds that are built in.</p><Command text="holdfast worker" /></Card>

@@ -41,6 +41,7 @@ export interface Doing {
 }
 
 const asked = signal<Ask | null>(null);
+let closedAt = 0; // when a dialog was, and gave the focus back
 
 export const ask = (a: Ask) => (asked.value = a);
 
@@ -90,7 +91,8 @@ export function Action({ ask: a, run, prepare, children, danger, disabled, quiet
 }) {
   const [busy, setBusy] = useState(false);
   const once = useRef(newKey());
-  const click = async () => {
+  const click = async (event: MouseEvent) => {
+    if (event.detail === 0 && Date.now() - closedAt < doubleClick) return; // Enter was pressed in the dialog, and once more
     if (a) return void ask(a);
     setBusy(true);
     const here = place.peek();
@@ -110,7 +112,7 @@ export function Action({ ask: a, run, prepare, children, danger, disabled, quiet
     setBusy(false);
   };
   return (
-    <button class={(danger ? "danger " : "") + (quiet ? "quiet" : "")} disabled={disabled || busy} title={title} onClick={() => void click()}>
+    <button class={(danger ? "danger " : "") + (quiet ? "quiet" : "")} disabled={disabled || busy} title={title} onClick={(e) => void click(e)}>
       {children}
     </button>
   );
@@ -139,9 +141,13 @@ function Open({ ask: a }: { ask: Ask }) {
   useEffect(() => dialog.current?.showModal(), []);
   const isLeft = () => asked.peek() !== a;
   const closed = () => {
+    closedAt = Date.now();
     if (!isLeft()) asked.value = null;
   };
-  const close = () => dialog.current?.close(); // gives the focus back, and then tells closed
+  const close = () => {
+    closedAt = Date.now();
+    dialog.current?.close(); // gives the focus back, and then tells closed
+  };
   const submit = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
