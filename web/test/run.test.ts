@@ -214,6 +214,7 @@ test("bars of one look that share a place are drawn once", () => {
   const drawn = merged(lane?.bars ?? [], scale(t0, t0 + 3000, []), 300);
   assert.equal(drawn.length, 300);
   assert.deepEqual([drawn[0]?.from, drawn[0]?.to, drawn[0]?.label], [t0, t0 + 9, "published steps, and 9 more"]);
+  assert.equal(merged(lane?.bars ?? [], scale(t0, t0 + 2999, []), 300).length, 300); // the end belongs to the last part
   const two = [{ from: 0, to: 1, look: "done" as const, label: "a" }, { from: 0, to: 5, look: "wait" as const, label: "b" }];
   assert.deepEqual(merged(two, (t) => t / 10, 5), two);
 });

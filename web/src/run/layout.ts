@@ -169,7 +169,7 @@ export function caption(b: Bar, end: number): string {
 export function merged(bars: Bar[], x: (at: number) => number, parts: number): Bar[] {
   const all = new Map<string, { bar: Bar; n: number }>();
   for (const b of bars) {
-    const key = `${Math.floor(x(b.from) * parts)} ${b.look}`;
+    const key = `${Math.min(parts - 1, Math.floor(x(b.from) * parts))} ${b.look}`;
     const known = all.get(key);
     if (!known) {
       all.set(key, { bar: b, n: 1 });

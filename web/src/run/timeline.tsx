@@ -27,7 +27,7 @@ const zoom = () => Math.min(mostZoom, Math.max(1, Number(param("zoom")) || 1));
 const zoomTo = (to: number) => set({ zoom: to <= 1 ? "" : String(Math.min(mostZoom, to)) }, true);
 
 /** Into how many parts a track is divided, at no zoom: bars that begin in one part are drawn as one. */
-const parts = 300;
+const parts = 120;
 
 /** How many bars, and how many payloads, the details show at once. */
 const mostDetails = 20;
