@@ -32,7 +32,7 @@ after(async () => {
 const pages = () => ({
   overview: "/", jobs: "/jobs", failed: "/jobs?state=failed&sort=finished&q=queue%3Aletters", job: "/jobs/" + data.jobs.ends, waiting: "/jobs/" + data.jobs.waits, retried: "/jobs/" + data.jobs.retries,
   table: `/jobs/${data.jobs.ends}?as=table&history=feed`, opened: `/jobs/${data.jobs.ends}?at=1&history=json`, zoomed: `/jobs/${data.jobs.ends}?zoom=4&idle=show`, payload: `/jobs/${data.jobs.ends}?tab=payload`, attempts: `/jobs/${data.jobs.fails}?tab=attempts`, logs: `/jobs/${data.jobs.ends}?tab=logs`,
-  children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, payout: "/jobs/" + data.jobs.payout, cart: "/jobs/" + data.jobs.cart, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules/new",
+  children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, payout: "/jobs/" + data.jobs.payout, cart: "/jobs/" + data.jobs.cart, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules?new=1",
   limits: "/limits", limit: "/limits/mail-server", nodes: "/nodes", dead: "/dead", operations: "/operations", audit: "/audit", keys: "/keys", settings: "/settings", history: "/history", nothing: "/no/such/page", gone: "/jobs/01a20000-0000-7000-8000-000000000000",
 });
 
@@ -335,7 +335,7 @@ check("queues: many at once", async () => {
 });
 
 check("schedules: a new one with its next times, trigger, pause, delete", async () => {
-  const { page, wrong, close } = await at("/schedules/new");
+  const { page, wrong, close } = await at("/schedules?new=1");
   await page.getByLabel("Name", { exact: true }).fill("weekly");
   await page.getByLabel("Kind", { exact: true }).fill("report");
   await page.getByLabel("Cron", { exact: false }).first().fill("99 * * * *");
@@ -606,7 +606,7 @@ check("schedules: a change, a backfill; dead letters: redriven, moved; a node is
   await page.getByText("04:45").first().waitFor();
   await pick(page, "More", "Backfill…");
   await page.getByLabel("From").fill("2026-11-01T00:00:00");
-  await page.getByLabel("To", { exact: true }).fill("2026-11-04T00:00:00");
+  await page.getByLabel("To, in").fill("2026-11-04T00:00:00");
   await button(page, "Count").click();
   await page.getByRole("dialog").getByRole("heading", { name: "Enqueue 3 jobs" }).waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Enqueue" }).click();

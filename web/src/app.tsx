@@ -14,7 +14,7 @@ import { NodePage, Nodes } from "./pages/nodes";
 import { OperationPage, Operations } from "./pages/operations";
 import { Overview } from "./pages/overview";
 import { QueuePage, Queues } from "./pages/queues";
-import { NewSchedule, SchedulePage, Schedules } from "./pages/schedules";
+import { SchedulePage, Schedules } from "./pages/schedules";
 import { Settings } from "./pages/settings";
 import { listenToKeys } from "./shell/keys";
 import { Palette } from "./shell/palette";
@@ -46,7 +46,7 @@ function pageOf(path: string): ComponentChildren {
     switch (first) {
       case "jobs": return <JobPage key={second} id={second} />;
       case "queues": return <QueuePage key={second} name={second} />;
-      case "schedules": return second === "new" ? <NewSchedule /> : <SchedulePage key={second} name={second} />;
+      case "schedules": return <SchedulePage key={second} name={second} />;
       case "limits": return <LimitPage key={second} name={second} />;
       case "nodes": return <NodePage key={second} id={second} />;
       case "dead": return <DeadPage key={second} fingerprint={second} />;

@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JournalEntry, JournalMessage } from "../src/api/schema";
-import { fileOf, historyOf, spanOf } from "../src/run/file";
+import { categories, categoryOf, chosen } from "../src/run/category";
+import { fileOf, historyOf, nameOf, spanOf, withoutTokens } from "../src/run/file";
 import { most, readOn, type All } from "../src/run/read";
-import { gaps, lanes, scale, ticks, visible } from "../src/run/layout";
+import { caption, extent, gaps, lanes, lengthOf, merged, scale, ticks, visible } from "../src/run/layout";
+import { onClock, timeIn, zoneOf } from "../src/run/zone";
 
 const t0 = Date.parse("2026-11-28T12:00:00Z");
 const at = (ms: number) => new Date(t0 + ms).toISOString();
@@ -123,7 +125,7 @@ test("a history as a file is read as it was written, by the names that the comma
 });
 
 test("a file that is no history says why", () => {
-  for (const [text, says] of [["", "no JSON"], ["{", "no JSON"], ["7", "no list of entries"], ["null", "no list of entries"], ['{"entries":{}}', "no list of entries"], ['{"entries":[{"path":"1"}]}', "Entry 1 has no kind"], ['[null]', "Entry 1 has no kind"], ['{"entries":[],"messages":[1]}', "Message 1 has no kind"]] as const) {
+  for (const [text, says] of [["", "no JSON"], ["{", "no JSON"], ["7", "no list of entries"], ["null", "no list of entries"], ['{"entries":{}}', "no list of entries"], ['{"entries":[{"path":"1"}]}', "Entry 1 has no kind"], ['[null]', "Entry 1 has no kind"], ['{"entries":[{"kind":"step","at":"2026-11-28T12:00:00Z"},{"kind":"step"}]}', "Entry 2 (step) has no time"], ['[{"kind":"timer","at":"soon"}]', "Entry 1 (timer) has no time"], ['{"entries":[],"messages":[1]}', "Message 1 has no kind"]] as const) {
     assert.throws(() => historyOf(text), (e: Error) => e.message.includes(says), text);
   }
 });
@@ -158,4 +160,123 @@ test("a journal is read on from where it was, and anew after a run has started o
   journal = Array.from({ length: most + 2000 }, (_, i) => entry({ seq: String(i + 1) }));
   const cut = await read({ items: [], cut: false });
   assert.deepEqual([cut.items.length, cut.cut], [most, true]);
+  assert.equal(await read(cut), cut); // of the same run no more than one page is read again
+  assert.deepEqual(asked, [String(most - 1)]);
+  journal = [entry({ seq: "1", at: at(9) })]; // a run that has started over is read, also after one that was cut
+  const anew = await read(cut);
+  assert.deepEqual([anew.items.length, anew.cut], [1, false]);
+  journal = Array.from({ length: most + 1 }, (_, i) => entry({ seq: String(i + 1), at: at(11) }));
+  assert.equal((await read(cut)).items[0]?.at, at(11));
+});
+
+test("an entry or a message without a time is a lane without bars, and stops nothing else", () => {
+  const all = lanes([entry({ path: "1", at: null, took: "1s" }), entry({ path: "2", at: at(5) }), entry({ path: "3", kind: "received", name: "go", at: at(9), message: "1" }), entry({ path: "4", took: "99999999999h" })], [message({ at: null })], null);
+  assert.deepEqual(all.map((l) => [l.path, l.bars.length > 0]), [["2", true], ["3", true], ["1", false], ["4", false]]);
+  for (const b of all.flatMap((l) => l.bars)) assert.ok(Number.isFinite(b.from) && b.to >= b.from);
+  assert.ok(Number.isNaN(lengthOf(all[2] as (typeof all)[0], t0)));
+});
+
+test("a kind that an object has by itself is one that is not known", () => {
+  for (const kind of ["constructor", "__proto__", "toString"]) assert.equal(lanes([entry({ kind, path: "1" })], [], null)[0]?.kind, "other", kind);
+});
+
+test("a timeline goes to its last bar, whatever the clocks of the servers say, but not to what is planned", () => {
+  const all = lanes([entry({ path: "1", at: at(120_000) }), entry({ path: "2", kind: "timer", at: at(120_500), data: { until: at(9e6) } })], [], t0);
+  assert.deepEqual(extent(all, t0 + 110_000, t0), { from: t0 + 110_000, to: t0 + 120_500 });
+  assert.deepEqual(extent([], t0 + 5, t0), { from: t0 + 5, to: t0 + 5 });
+  assert.deepEqual(extent([], NaN, NaN), { from: 0, to: 0 });
+  assert.deepEqual(extent(all, NaN, NaN), { from: t0 + 120_000, to: t0 + 120_500 });
+});
+
+test("a timer beyond the end of the run is as long as the run waited", () => {
+  const [lane] = lanes([entry({ path: "1", kind: "timer", name: "approved", at: at(1000), data: { until: at(72 * 3_600_000) } })], [], null);
+  assert.ok(lane?.bars[0]);
+  assert.equal(lengthOf(lane, t0 + 61_000), 60_000);
+  assert.equal(caption(lane.bars[0], t0 + 61_000), "waits for approved, 1m of 2d 23h");
+  assert.equal(caption({ from: 0, to: 1000, look: "done", label: "a done" }, 5000), "a done, 1s");
+  assert.equal(caption({ from: 7, to: 7, look: "mark", label: "b" }, 5000), "b");
+});
+
+test("an awaited callback is open until its answer, and not once the run is over", () => {
+  const token = entry({ path: "1", kind: "callback", name: "hfc_secret", at: at(10), data: { name: "bank" } });
+  const looks = (messages: JournalMessage[], now: number | null) => lanes([token], messages, now)[0]?.bars.map((b) => [b.look, b.from - t0, b.to - t0, b.label]);
+  const mark = ["mark", 10, 10, "token for bank"];
+  assert.deepEqual(looks([], t0 + 99), [mark, ["open", 10, 99, "waits for bank"]]);
+  assert.deepEqual(looks([message({ kind: "callback", name: "hfc_secret", at: at(50) })], t0 + 99), [mark, ["wait", 10, 50, "bank was answered"]]);
+  assert.deepEqual(looks([message({ kind: "callback failed", name: "hfc_secret", at: at(50) })], null), [mark, ["wait", 10, 50, "bank failed"]]);
+  assert.deepEqual(looks([], null), [mark]);
+  assert.equal(lanes([{ ...token, data: null }], [], null)[0]?.name, "callback");
+});
+
+test("bars of one look that share a place are drawn once", () => {
+  const all = Array.from({ length: 3000 }, (_, i) => entry({ path: String(i), kind: "published", name: "steps", at: at(i) }));
+  const [lane] = lanes(all, [], null);
+  const drawn = merged(lane?.bars ?? [], scale(t0, t0 + 3000, []), 300);
+  assert.equal(drawn.length, 300);
+  assert.deepEqual([drawn[0]?.from, drawn[0]?.to, drawn[0]?.label], [t0, t0 + 9, "published steps, and 9 more"]);
+  assert.equal(merged(lane?.bars ?? [], scale(t0, t0 + 2999, []), 300).length, 300); // the end belongs to the last part
+  const two = [{ from: 0, to: 1, look: "done" as const, label: "a" }, { from: 0, to: 5, look: "wait" as const, label: "b" }];
+  assert.deepEqual(merged(two, (t) => t / 10, 5), two);
+});
+
+test("a history is of one category or all, and in both orders; other has each kind that is not named", () => {
+  const all = [entry({ path: "1", kind: "step retry" }), entry({ path: "1" }), entry({ path: "2", kind: "patched" }), entry({ path: "3", kind: "tomorrow" }), entry({ path: "4", kind: "constructor" })];
+  const kindsOf = (only: string, o = {}) => chosen(all, { only, last: false, newest: false, ...o }).map((e) => e.kind);
+  assert.deepEqual(kindsOf(""), ["step retry", "step", "patched", "tomorrow", "constructor"]);
+  assert.deepEqual(kindsOf("", { last: true, newest: true }), ["constructor", "tomorrow", "patched", "step"]);
+  assert.deepEqual(kindsOf("steps"), ["step retry", "step"]);
+  assert.deepEqual(kindsOf("other"), ["patched", "tomorrow", "constructor"]);
+  assert.equal(all[0]?.kind, "step retry"); // what was given stays as it is
+  assert.ok(categories.includes("other"));
+  for (const name of ["constructor", "__proto__", "toString", ""]) assert.equal(categoryOf(name), "");
+});
+
+test("a history without tokens has a stand-in for each, the same wherever it stood", () => {
+  const history = {
+    job: { id: "01a", kind: "pay", args: { n: 1 }, state: "waiting", created_at: at(0), finished_at: null },
+    entries: [
+      entry({ seq: "1", path: "1", kind: "callback", name: "hfc_one", data: { name: "bank" } }), entry({ seq: "2", path: "2", kind: "callback", name: "own-token", data: { hidden: "payloads:read" } }),
+      entry({ seq: "3", path: "3", name: "tell", data: { url: "https://example.com/callbacks/hfc_one?x=1", of: ["own-token", 7, null] } }), entry({ seq: "4", path: "4", kind: "published", name: "link", data: "hfc_other-1" }),
+    ],
+    messages: [message({ kind: "callback", name: "hfc_one", data: { paid: true } }), message({ kind: "callback failed", name: "own-token", error: "hfc_one" })],
+  };
+  assert.deepEqual(history.entries.map(nameOf), ["bank", "callback", "tell", "link"]);
+  const clean = withoutTokens(history);
+  const text = fileOf(clean);
+  assert.doesNotMatch(text, /hfc_|own-token/);
+  assert.equal(clean.messages[0]?.name, clean.entries[0]?.name);
+  assert.equal(clean.messages[1]?.name, clean.entries[1]?.name);
+  assert.notEqual(clean.entries[0]?.name, clean.entries[1]?.name);
+  assert.deepEqual([clean.job.args, (clean.entries[2]?.data as { of: unknown[] }).of.slice(1)], [{ n: 1 }, [7, null]]);
+  assert.match(fileOf(history), /hfc_one/); // what was given stays as it is
+  assert.deepEqual(lanes(clean.entries, clean.messages, t0)[0]?.bars.map((b) => b.look), ["mark", "wait"]);
+});
+
+test("numbers that are exact stay so without tokens", () => {
+  const [first] = withoutTokens(historyOf('[{"kind":"step","at":"2026-11-28T12:00:00Z","data":{"id":1234567890123456789}}]')).entries;
+  if ("rawJSON" in JSON) assert.equal(JSON.stringify(first?.data), '{"id":1234567890123456789}');
+  else assert.ok(first);
+});
+
+test("the zone of a schedule is that of its times", () => {
+  assert.equal(zoneOf("cron 30 2 * * * zone=Europe/Berlin"), "Europe/Berlin");
+  assert.equal(zoneOf("every 10m0s zone=UTC"), "UTC");
+  assert.equal(zoneOf("at 2026-11-28T12:00:00Z"), "UTC");
+});
+
+test("a text is a time on the clock of a zone, also where clocks change", () => {
+  const is = (text: string, zone: string, late = false) => new Date(timeIn(text, zone, late)).toISOString();
+  assert.equal(is("2026-11-28T12:00", "Europe/Berlin"), "2026-11-28T11:00:00.000Z");
+  assert.equal(is("2026-07-01T00:00:05", "America/New_York"), "2026-07-01T04:00:05.000Z");
+  assert.equal(is("2026-11-28T12:00", "Asia/Kathmandu"), "2026-11-28T06:15:00.000Z");
+  assert.equal(is("2026-11-28T12:00", "UTC"), "2026-11-28T12:00:00.000Z");
+  // In Berlin 02:30 comes twice on 2026-10-25, and not at all on 2026-03-29.
+  assert.equal(is("2026-10-25T02:30", "Europe/Berlin"), "2026-10-25T00:30:00.000Z");
+  assert.equal(is("2026-10-25T02:30", "Europe/Berlin", true), "2026-10-25T01:30:00.000Z");
+  for (const late of [false, true]) assert.equal(is("2026-03-29T02:30", "Europe/Berlin", late), "2026-03-29T01:30:00.000Z");
+  assert.equal(is("2026-03-29T01:59:59", "Europe/Berlin"), "2026-03-29T00:59:59.000Z");
+  assert.equal(is("2026-03-29T03:00", "Europe/Berlin"), "2026-03-29T01:00:00.000Z");
+  assert.equal(onClock(Date.parse("2026-03-29T01:30:00Z"), "Europe/Berlin"), "2026-03-29 03:30:00");
+  assert.equal(onClock(Date.parse("2026-11-28T00:00:00Z"), "UTC"), "2026-11-28 00:00:00");
+  assert.throws(() => timeIn("", "UTC"), /is no time/);
 });

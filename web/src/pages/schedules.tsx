@@ -3,11 +3,13 @@ import { useEffect, useState } from "preact/hooks";
 import { change, useData } from "../api/data";
 import { path, request, urlOf } from "../api/http";
 import type { Backfill, Job, PageJob, PageQueue, Schedule, SchedulePreview, ScheduleRun, WholeSchedule } from "../api/schema";
-import { go, href } from "../state/route";
+import { zone } from "../state/prefs";
+import { go, href, param } from "../state/route";
 import { may, namespace } from "../state/session";
 import { Action, json, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, Facts, JobLink, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
-import { sh } from "../ui/format";
+import { onClock, timeIn, zoneOf } from "../run/zone";
+import { sh, time } from "../ui/format";
 import { Payload } from "../ui/json";
 import { Menu } from "../ui/menu";
 import { List, Table } from "../ui/table";
@@ -20,11 +22,16 @@ function useJobs(ids: string[]): Map<string, Job> {
   return new Map(jobs.value?.items.map((j) => [j.id, j]));
 }
 
+/** All schedules, or the form for a new one: that is a parameter, since each path below is the name of a schedule. */
 export function Schedules() {
+  return param("new") ? <NewSchedule /> : <AllSchedules />;
+}
+
+function AllSchedules() {
   const [last, setLast] = useState<string[]>([]);
   const jobs = useJobs(last);
   return (
-    <Page title="Schedules" actions={<>{may("schedules:write") && <a class="button" href={href("/schedules/new")}>New schedule</a>}<CopyAs command="schedule list" get="/schedules" go={`schedules, err := schedule.List(ctx, hf, "", 100)`} /></>}>
+    <Page title="Schedules" actions={<>{may("schedules:write") && <a class="button" href={href("/schedules", { new: "1" })}>New schedule</a>}<CopyAs command="schedule list" get="/schedules" go={`schedules, err := schedule.List(ctx, hf, "", 100)`} /></>}>
       <List<Schedule> caption="Schedules" path="/schedules" refresh="slow" id={(s) => s.name} seen={(rows) => setLast(rows.flatMap((s) => s.last_job ?? []))}
         empty={<Empty title="There are no schedules" command={`holdfast schedule create nightly --cron '0 3 * * *' --tz Europe/Berlin report`}>One enqueues a job at each of its times:</Empty>}
         columns={[
@@ -93,26 +100,43 @@ export function SchedulePage({ name }: { name: string }) {
   );
 }
 
-function Actions({ schedule: s, etag }: { schedule: WholeSchedule; etag: string }) {
-  const pause: Ask = {
-    title: `Pause ${s.name}`, yes: "Pause", fields: [{ name: "note", label: "Why, for others" }],
-    run: async (v) => { await change("POST", path`/schedules/${s.name}/pause`, { note: v.note || undefined }, { etag: "*" }); return "It is paused"; },
-  };
-  const backfill: Ask = {
-    title: `Backfill ${s.name}`, yes: "Count", text: "Jobs for the times of a range, as if it had fired. They are counted first.",
-    fields: [{ name: "from", label: "From", type: "datetime-local", required: true }, { name: "to", label: "To", type: "datetime-local", required: true }],
+/** A range of times on the clock of the schedule, and on that of the page. */
+function Range({ from, to, there }: { from: number; to: number; there: string }) {
+  const utc = zone.value === "utc";
+  return (
+    <ul class="plain">
+      <li>{onClock(from, there)} to {onClock(to, there)} in {there}</li>
+      <li>{time(from, utc)} to {time(to, utc)} {utc ? "as this page has it" : `in ${Intl.DateTimeFormat().resolvedOptions().timeZone}, as this page has it`}</li>
+    </ul>
+  );
+}
+
+/** Asks for a range on the clock of the schedule. An hour that comes twice is in it as a whole. */
+function backfillOf(s: WholeSchedule): Ask {
+  const there = zoneOf(s.times);
+  return {
+    title: `Backfill ${s.name}`, yes: "Count", text: `Jobs for the times of a range, as if it had fired. They are counted first. The times are those of ${there}.`,
+    fields: [{ name: "from", label: `From, in ${there}`, type: "datetime-local", required: true }, { name: "to", label: `To, in ${there}`, type: "datetime-local", required: true }],
     run: async (v) => {
-      const range = { from: new Date(v.from ?? "").toISOString(), to: new Date(v.to ?? "").toISOString() };
+      const [from, to] = [timeIn(v.from ?? "", there), timeIn(v.to ?? "", there, true)];
+      const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
       const found = await change<Backfill>("POST", path`/schedules/${s.name}/backfill`, { ...range, dry_run: true });
       const n = `${found.times}${found.exact ? "" : " or more"}`;
       return {
-        title: `Enqueue ${n} jobs`, yes: "Enqueue", text: `So many times of ${s.name} are in the range.`,
+        title: `Enqueue ${n} jobs`, yes: "Enqueue", text: <>So many times of {s.name} are in the range:<Range from={from} to={to} there={there} /></>,
         run: async () => {
           const done = await change<Backfill>("POST", path`/schedules/${s.name}/backfill`, range);
           return `${done.enqueued} jobs are enqueued, ${done.skipped} were there`;
         },
       };
     },
+  };
+}
+
+function Actions({ schedule: s, etag }: { schedule: WholeSchedule; etag: string }) {
+  const pause: Ask = {
+    title: `Pause ${s.name}`, yes: "Pause", fields: [{ name: "note", label: "Why, for others" }],
+    run: async (v) => { await change("POST", path`/schedules/${s.name}/pause`, { note: v.note || undefined }, { etag: "*" }); return "It is paused"; },
   };
   const edit: Ask = {
     title: `Change ${s.name}`, yes: "Save",
@@ -140,7 +164,7 @@ function Actions({ schedule: s, etag }: { schedule: WholeSchedule; etag: string 
           <Action run={trigger(s.name)}>Trigger now</Action>
           {s.paused ? <Action run={async () => { await change("POST", path`/schedules/${s.name}/resume`, {}, { etag: "*" }); return "It goes on"; }}>Resume</Action> : <Action ask={pause}>Pause…</Action>}
           <Action ask={edit}>Change…</Action>
-          <Menu name="More"><Action ask={backfill}>Backfill…</Action><Action danger ask={remove}>Delete…</Action></Menu>
+          <Menu name="More"><Action ask={backfillOf(s)}>Backfill…</Action><Action danger ask={remove}>Delete…</Action></Menu>
         </>
       )}
       <CopyAs command={sh`schedule get ${s.name}`} get={path`/schedules/${s.name}`} go={`s, err := schedule.Get(ctx, hf, ${JSON.stringify(s.name)})`} />
@@ -149,19 +173,23 @@ function Actions({ schedule: s, etag }: { schedule: WholeSchedule; etag: string 
 }
 
 /** The form for a new schedule, with its next times as it is written. */
-export function NewSchedule() {
+function NewSchedule() {
   const [v, setV] = useState({ name: "", cron: "0 3 * * *", every: "", tz: Intl.DateTimeFormat().resolvedOptions().timeZone, kind: "", queue: "", args: "", overlap: "skip" });
   const [preview, setPreview] = useState<SchedulePreview | null>(null);
   const [problem, setProblem] = useState("");
   const times = v.every ? { every: v.every } : { cron: v.cron, tz: v.tz };
   useEffect(() => {
+    const abort = new AbortController(); // an answer to what the form said before does not count
     const timer = setTimeout(() => {
-      request<SchedulePreview>("POST", urlOf("/schedules/preview", { namespace: namespace.value }), { ...times, limit: 5 }).then(
-        (p) => { setPreview(p.body); setProblem(""); },
-        (e: Error) => { setPreview(null); setProblem(e.message); },
+      request<SchedulePreview>("POST", urlOf("/schedules/preview", { namespace: namespace.value }), { ...times, limit: 5 }, { signal: abort.signal }).then(
+        (p) => { if (!abort.signal.aborted) { setPreview(p.body); setProblem(""); } },
+        (e: Error) => { if (!abort.signal.aborted) { setPreview(null); setProblem(e.message); } },
       );
     }, 250);
-    return () => clearTimeout(timer);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
   }, [v.cron, v.every, v.tz]);
   const field = (name: keyof typeof v, label: string, hint?: string, required = false) => (
     <label>{label}<input value={v[name]} required={required} spellcheck={false} autocomplete="off" onInput={(e) => setV({ ...v, [name]: e.currentTarget.value })} />{hint && <small>{hint}</small>}</label>

@@ -34,6 +34,7 @@ const text = (v: unknown) => (typeof v === "string" ? v : typeof v === "number" 
 
 function entryOf(v: unknown, i: number): JournalEntry {
   if (!isObject(v) || typeof v.kind !== "string") throw new Error(`Entry ${i + 1} has no kind: that is no history.`);
+  if (Number.isNaN(Date.parse(text(v.at) ?? ""))) throw new Error(`Entry ${i + 1} (${v.kind}) has no time in “at”: that is no history.`);
   return {
     at: text(v.at), data: v.data ?? null, kind: v.kind, lease: text(v.lease), message: text(v.message), name: text(v.name), path: text(v.path) ?? "",
     seq: text(v.seq) ?? String(i + 1), took: typeof v.took_ns === "number" ? v.took_ns / 1e6 + "ms" : text(v.took),
@@ -61,6 +62,41 @@ export function historyOf(file: string): HistoryFile {
   const job = typeof o.job === "string"
     ? { id: o.job, kind: text(o.kind) ?? "", args: o.args ?? null, state: text(o.state) ?? "", created_at: text(o.created_at), finished_at: text(o.finished_at) } : undefined;
   return { job, entries: o.entries.map(entryOf), messages: Array.isArray(o.messages) ? o.messages.map(messageOf) : [] };
+}
+
+type Story = Pick<HistoryFile, "entries" | "messages">;
+
+const nameIn = (e: JournalEntry) => (isObject(e.data) && typeof e.data.name === "string" ? e.data.name : "callback");
+
+/** The name that a person reads: of a callback its own, and not its token. */
+export const nameOf = (e: JournalEntry): string | null => (e.kind === "callback" ? nameIn(e) : e.name);
+
+/**
+ * A history without the tokens of its callbacks, for those who may not answer them: a token is a credential. Each has a stand-in,
+ * the same in the entry, in the messages and wherever else it stands. So a file without tokens can be shown, and replayed: a replay
+ * takes the token from the entry, and looks for the answer under it. It cannot be used to answer a callback, nor by code whose
+ * steps depend on what a token is.
+ */
+export function withoutTokens<T extends Story>(of: T): T {
+  const standIns = new Map<string, string>();
+  for (const e of of.entries) if (e.kind === "callback" && e.name) standIns.set(e.name, `${nameIn(e)} (token hidden, entry ${e.seq})`);
+  const other = "(token hidden)";
+  const clean = (s: string) => standIns.get(s) ?? s.replace(/hfc_[\w-]+/g, (token) => standIns.get(token) ?? other);
+  const cleanName = (s: string | null) => s && clean(s);
+  return {
+    ...of,
+    entries: of.entries.map((e) => ({ ...e, name: cleanName(e.name), data: eachText(e.data, clean) })),
+    messages: of.messages.map((m) => ({ ...m, name: cleanName(m.name), data: eachText(m.data, clean), error: cleanName(m.error), reason: cleanName(m.reason) })),
+    ...("job" in of && of.job ? { job: { ...(of.job as RunFacts), args: eachText((of.job as RunFacts).args, clean) } } : {}),
+  };
+}
+
+/** A value with each text in it changed. Exact numbers, which have no prototype, stay what they are. */
+function eachText(v: unknown, change: (s: string) => string): unknown {
+  if (typeof v === "string") return change(v);
+  if (Array.isArray(v)) return v.map((one) => eachText(one, change));
+  if (!isObject(v) || Object.getPrototypeOf(v) === null) return v;
+  return Object.fromEntries(Object.entries(v).map(([name, one]) => [change(name), eachText(one, change)]));
 }
 
 /** From when to when the history is: of the job if that is known, else of its entries. */

@@ -1,6 +1,6 @@
 // What a run has done, as lanes of bars over time. Pure: from entries of the journal to numbers.
 import type { JournalEntry, JournalMessage } from "../api/schema";
-import { parseDuration } from "../ui/format";
+import { duration, parseDuration } from "../ui/format";
 
 export type Look = "done" | "failed" | "retry" | "wait" | "open" | "mark";
 
@@ -22,10 +22,10 @@ export interface Lane {
   job?: string;
 }
 
-const kinds: Record<string, Lane["kind"]> = {
+const kinds = new Map<string, Lane["kind"]>(Object.entries({
   step: "step", "step retry": "step", "step failed": "step", timer: "timer", timeout: "timer", received: "signal", child: "child",
   callback: "callback", value: "value", published: "published", streamed: "published", updated: "signal",
-};
+} as const));
 
 const ms = (text: string | null | undefined): number => Date.parse(text ?? "");
 
@@ -43,15 +43,19 @@ const dataOf = (e: JournalEntry): Data => (typeof e.data === "object" && e.data 
 export function lanes(entries: JournalEntry[], messages: JournalMessage[], now: number | null): Lane[] {
   const all = new Map<string, Lane>();
   const ends = new Map<string, JournalMessage>();
-  for (const m of messages) if (m.kind === "child" && m.from) ends.set(m.from, m);
+  for (const m of messages) {
+    if (m.kind === "child" && m.from) ends.set(m.from, m);
+    if ((m.kind === "callback" || m.kind === "callback failed") && m.name) ends.set(m.name, m);
+  }
   const sent = new Map(messages.map((m) => [m.seq, m]));
   for (const e of entries) {
-    const kind = kinds[e.kind] ?? "other";
+    const kind = kinds.get(e.kind) ?? "other";
     // What clients are told has a lane for each key, however often it is told.
     const key = kind === "published" ? `${e.kind} ${e.name}` : (e.path || `${e.kind} ${e.seq}`);
     let lane = all.get(key);
     if (!lane) {
-      lane = { path: e.path, name: e.name ?? e.kind, kind, bars: [], entries: [] };
+      lane = { path: e.path, name: kind === "callback" ? e.kind : (e.name ?? e.kind), // the name of a callback is its token
+        kind, bars: [], entries: [] };
       all.set(key, lane);
     }
     if (kind === "signal" && lane.kind === "timer") lane.kind = "signal"; // its time limit came first
@@ -59,13 +63,15 @@ export function lanes(entries: JournalEntry[], messages: JournalMessage[], now: 
     lane.entries.push(e);
     add(lane, e, { now, ends, sent });
   }
-  return [...all.values()].sort((a, b) => begin(a) - begin(b));
+  return [...all.values()].sort((a, b) => (begin(a) < begin(b) ? -1 : begin(a) > begin(b) ? 1 : 0));
 }
 
-const begin = (l: Lane) => l.bars[0]?.from ?? 0;
+/** A lane of which no time is known comes last. */
+const begin = (l: Lane) => l.bars[0]?.from ?? Infinity;
 
 interface Known {
   now: number | null;
+  /** The messages of ends, by the job of a child or the token of a callback. */
   ends: Map<string, JournalMessage>;
   sent: Map<string | null, JournalMessage>;
 }
@@ -76,7 +82,10 @@ function add(lane: Lane, e: JournalEntry, k: Known): void {
   const from = Number.isNaN(took) ? at : at - took;
   const data = dataOf(e);
   const last = lane.bars.at(-1);
-  const bar = (look: Look, label: string, a = from, b = at) => lane.bars.push({ from: a, to: b >= a ? b : a, look, label }); // b is NaN where data is hidden
+  const bar = (look: Look, label: string, a = from, b = at) => {
+    if (!(Math.abs(a) <= 8.64e15)) return; // no time, or none that a calendar has: that cannot be drawn
+    lane.bars.push({ from: a, to: b >= a ? b : a, look, label }); // b is NaN where data is hidden
+  };
   switch (e.kind) {
     case "step":
       bar("done", `${lane.name} done`);
@@ -113,10 +122,63 @@ function add(lane: Lane, e: JournalEntry, k: Known): void {
     case "callback":
       if (data.name) lane.name = data.name;
       bar("mark", `token for ${lane.name}`, at);
+      answer(e, at, bar, lane, k);
       break;
     default:
       bar("mark", `${e.kind} ${e.name ?? ""}`.trim(), from);
   }
+}
+
+/** The wait for the answer to a callback. When it ended without one is not recorded. */
+function answer(e: JournalEntry, at: number, bar: (look: Look, label: string, a: number, b: number) => void, lane: Lane, k: Known): void {
+  const end = k.ends.get(e.name ?? "");
+  if (!end) return k.now === null ? undefined : bar("open", `waits for ${lane.name}`, at, k.now);
+  bar("wait", `${lane.name} ${end.kind === "callback" ? "was answered" : "failed"}`, at, ms(end.at));
+}
+
+const isWait = (b: Bar) => b.look === "wait" || b.look === "open";
+
+/**
+ * From when to when a timeline is: of the job, and of all that has happened, since clocks of the
+ * database, of nodes and of the server differ. The end of a wait has not happened: it may be planned.
+ */
+export function extent(all: Lane[], began: number, ended: number): { from: number; to: number } {
+  let [from, to] = [Number.isFinite(began) ? began : Infinity, Number.isFinite(ended) ? ended : -Infinity];
+  for (const b of all.flatMap((l) => l.bars)) {
+    from = Math.min(from, b.from);
+    to = Math.max(to, isWait(b) ? b.from : b.to);
+  }
+  if (!Number.isFinite(from)) from = Number.isFinite(to) ? to : 0;
+  return { from, to: Math.max(from, to) };
+}
+
+/** How long a lane was at it, up to the end of the run, or to now: a timer may be set for later. */
+export function lengthOf(l: Lane, end: number): number {
+  const last = l.bars.reduce((to, b) => Math.max(to, b.to), -Infinity);
+  return l.bars[0] ? Math.max(0, Math.min(last, end) - l.bars[0].from) : NaN;
+}
+
+/** A bar in words, with its length; of a wait that ends after the end of what is shown, both. */
+export function caption(b: Bar, end: number): string {
+  if (b.to <= b.from) return b.label;
+  if (b.to <= end) return `${b.label}, ${duration(b.to - b.from)}`;
+  return `${b.label}, ${duration(Math.max(0, end - b.from))} of ${duration(b.to - b.from)}`;
+}
+
+/** The bars that are drawn: those of one look that begin in one of so many parts of the width are one. */
+export function merged(bars: Bar[], x: (at: number) => number, parts: number): Bar[] {
+  const all = new Map<string, { bar: Bar; n: number }>();
+  for (const b of bars) {
+    const key = `${Math.min(parts - 1, Math.floor(x(b.from) * parts))} ${b.look}`;
+    const known = all.get(key);
+    if (!known) {
+      all.set(key, { bar: b, n: 1 });
+      continue;
+    }
+    known.bar = { ...known.bar, from: Math.min(known.bar.from, b.from), to: Math.max(known.bar.to, b.to) };
+    known.n++;
+  }
+  return [...all.values()].map(({ bar, n }) => (n === 1 ? bar : { ...bar, label: `${bar.label}, and ${n - 1} more` }));
 }
 
 export interface Gap {
@@ -126,7 +188,7 @@ export interface Gap {
 
 /** The times in which nothing was at work, of at least a share of the whole, and at least of a length. */
 export function gaps(all: Lane[], from: number, to: number, share = 0.05, least = 30_000): Gap[] {
-  const busy = all.flatMap((l) => l.bars).filter((b) => b.look !== "wait" && b.look !== "open").sort((a, b) => a.from - b.from);
+  const busy = all.flatMap((l) => l.bars).filter((b) => !isWait(b)).sort((a, b) => a.from - b.from);
   const idle: Gap[] = [];
   let end = from;
   const min = Math.max(least, share * (to - from));

@@ -26,12 +26,12 @@ const same = (a: Numbered | undefined, b: Numbered | undefined) => a?.seq === b?
  * asked for by the number of the entry before it; "": the first one. What is known is given back as it is if nothing was added.
  */
 export async function readOn<T extends Numbered>(known: All<T>, page: (after: string) => Promise<PageOf<T>>): Promise<All<T>> {
-  if (known.cut) return known;
   const old = known.items;
   let from = old.length > 1 ? (old.at(-2)?.seq ?? "") : "";
   let next = await page(from);
   let kept = from ? old.slice(0, -1) : [];
   if (from && !same(next.items[0], old.at(-1))) [kept, from, next] = [[], "", await page("")];
+  else if (known.cut) return known; // its beginning, of the run that it was: more than that is not read
   const items = [...kept, ...next.items];
   while (next.next_cursor !== null && items.length < most) {
     next = await page(next.next_cursor);

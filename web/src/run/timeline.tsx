@@ -3,11 +3,13 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JournalEntry, JournalMessage } from "../api/schema";
 import { now } from "../state/clock";
 import { param, set } from "../state/route";
+import { may } from "../state/session";
 import { Facts, JobLink, Time } from "../ui/basics";
 import { duration, number } from "../ui/format";
 import { Payload } from "../ui/json";
 import { Paged } from "../ui/table";
-import { gaps, lanes, scale, ticks, visible, type Bar, type Lane } from "./layout";
+import { withoutTokens } from "./file";
+import { caption, extent, gaps, lanes, lengthOf, merged, scale, ticks, visible, type Bar, type Lane } from "./layout";
 
 const row = 28;
 
@@ -24,11 +26,21 @@ const mostZoom = 64;
 const zoom = () => Math.min(mostZoom, Math.max(1, Number(param("zoom")) || 1));
 const zoomTo = (to: number) => set({ zoom: to <= 1 ? "" : String(Math.min(mostZoom, to)) }, true);
 
-const lengthOf = (l: Lane) => (l.bars.at(-1)?.to ?? 0) - (l.bars[0]?.from ?? 0);
+/** Into how many parts a track is divided, at no zoom: bars that begin in one part are drawn as one. */
+const parts = 120;
+
+/** How many bars, and how many payloads, the details show at once. */
+const mostDetails = 20;
+
+/** When a lane began, if that is known. */
+const beganAt = (l: Lane) => (l.bars[0] ? new Date(l.bars[0].from).toISOString() : null);
 
 export function Timeline({ run }: { run: Run }) {
   const at = run.ended ?? now.value;
-  const all = useMemo(() => lanes(run.entries, run.messages, run.ended === null ? at : null), [run.entries, run.messages, run.ended, run.ended ?? Math.floor(at / 1000)]);
+  const mayAnswer = may("jobs:write");
+  const story = useMemo(() => (mayAnswer ? run : withoutTokens(run)), [run.entries, run.messages, mayAnswer]);
+  const all = useMemo(() => lanes(story.entries, story.messages, run.ended === null ? at : null), [story, run.entries, run.messages, run.ended, run.ended ?? Math.floor(at / 1000)]);
+  const { from, to } = extent(all, run.began, at);
   const collapse = param("idle") !== "show";
   const asTable = param("as") === "table";
   const open = param("at");
@@ -46,11 +58,11 @@ export function Timeline({ run }: { run: Run }) {
             <button aria-label="Zoom in" disabled={zoom() === mostZoom} onClick={() => zoomTo(zoom() * 2)}>+</button>
           </div>
         )}
-        <span class="faint">{all.length === 1 ? "1 lane" : number(all.length) + " lanes"} · {duration(at - run.began)}</span>
+        <span class="faint">{all.length === 1 ? "1 lane" : number(all.length) + " lanes"} · {duration(to - from)}</span>
         <Legend />
       </div>
-      {asTable ? <AsTable all={all} /> : <Lanes all={all} from={run.began} to={at} collapse={collapse} selected={open} />}
-      {selected && <Details lane={selected} />}
+      {asTable ? <AsTable all={all} end={to} /> : <Lanes all={all} from={from} to={to} collapse={collapse} selected={open} />}
+      {selected && <Details key={open} lane={selected} end={to} />}
     </div>
   );
 }
@@ -78,6 +90,10 @@ function Lanes({ all, from, to, collapse, selected }: { all: Lane[]; from: numbe
     if (e.key === "Escape") return set({ at: "" }, true);
     if (e.key === "+") return zoomTo(zoom() * 2);
     if (e.key === "-") return zoomTo(zoom() / 2);
+    if (e.key === "ArrowLeft" || e.key === "ArrowRight") {
+      e.preventDefault();
+      return box.current?.scrollBy({ left: (e.key === "ArrowLeft" ? -0.2 : 0.2) * box.current.clientWidth });
+    }
     const lane = all[to];
     if (!lane) return;
     e.preventDefault();
@@ -87,7 +103,7 @@ function Lanes({ all, from, to, collapse, selected }: { all: Lane[]; from: numbe
     if (b && (y < b.scrollTop || y + row > b.scrollTop + b.clientHeight - 24)) b.scrollTop = y - b.clientHeight / 2;
   };
   return (
-    <div class="lanes" ref={box} tabIndex={0} role="group" aria-label="Timeline; up and down go from lane to lane, plus and minus zoom" onKeyDown={keys}
+    <div class="lanes" ref={box} tabIndex={0} role="group" aria-label="Timeline; up and down go from lane to lane, left and right pan, plus and minus zoom" onKeyDown={keys} onPointerDown={drag}
       onScroll={(e) => setScroll(e.currentTarget.scrollTop)}>
       <div class="time-axis" aria-hidden="true" style={{ width: zoom() * 100 + "%" }}>
         <span class="lane-name" />
@@ -105,7 +121,7 @@ function Lanes({ all, from, to, collapse, selected }: { all: Lane[]; from: numbe
         {all.slice(first, end).map((l, i) => (
           <div key={keyOf(l)} class={"lane" + (keyOf(l) === selected ? " current" : "")} style={{ top: (first + i) * row + "px" }}>
             <span class="lane-name" title={l.name}><i class={"kind " + l.kind} aria-hidden="true" />{l.name}</span>
-            <span class="track">{l.bars.map((b, n) => <OneBar key={n} bar={b} x={x} pick={() => set({ at: keyOf(l) === selected ? "" : keyOf(l) }, true)} />)}</span>
+            <span class="track">{merged(l.bars, x, parts * zoom()).map((b, n) => <OneBar key={n} bar={b} x={x} end={to} pick={() => set({ at: keyOf(l) === selected ? "" : keyOf(l) }, true)} />)}</span>
           </div>
         ))}
       </div>
@@ -113,16 +129,43 @@ function Lanes({ all, from, to, collapse, selected }: { all: Lane[]; from: numbe
   );
 }
 
-function OneBar({ bar, x, pick }: { bar: Bar; x: (at: number) => number; pick: () => void }) {
+/** Moves what is seen with the mouse, from where it is pressed beside a bar. A finger does that by itself. */
+function drag(e: PointerEvent): void {
+  const box = e.currentTarget as HTMLElement;
+  const on = e.target as Element;
+  if (e.pointerType !== "mouse" || e.button !== 0 || on.closest("button, .lane-name") || !on.closest(".lane, .time-axis")) return;
+  const [x, left] = [e.clientX, box.scrollLeft];
+  const move = (m: PointerEvent) => { box.scrollLeft = left + x - m.clientX; };
+  const end = new AbortController();
+  addEventListener("pointermove", move, { signal: end.signal });
+  for (const over of ["pointerup", "pointercancel", "blur"]) addEventListener(over, () => end.abort(), { signal: end.signal });
+}
+
+function OneBar({ bar, x, end, pick }: { bar: Bar; x: (at: number) => number; end: number; pick: () => void }) {
   const left = x(bar.from);
-  const words = `${bar.label}${bar.to > bar.from ? ", " + duration(bar.to - bar.from) : ""}`;
+  const words = caption(bar, end);
   return (
     <button class={"bar-" + bar.look} style={{ left: left * 100 + "%", width: `max(6px, ${(x(bar.to) - left) * 100}%)` }} aria-label={words} title={words} tabIndex={-1}
       onClick={pick} />
   );
 }
 
-function Details({ lane }: { lane: Lane }) {
+/** Part of a list, and buttons for those before and after it. */
+function usePart<T>(of: T[], name: string) {
+  const [from, setFrom] = useState(0);
+  const nav = of.length > mostDetails && (
+    <nav class="pages" aria-label={"Pages of " + name}>
+      <button disabled={from === 0} onClick={() => setFrom(Math.max(0, from - mostDetails))}>← Earlier</button>
+      <span class="faint">{number(from + 1)} to {number(Math.min(from + mostDetails, of.length))} of {number(of.length)} {name}</span>
+      <button disabled={from + mostDetails >= of.length} onClick={() => setFrom(from + mostDetails)}>Later →</button>
+    </nav>
+  );
+  return { part: of.slice(from, from + mostDetails), nav };
+}
+
+function Details({ lane, end }: { lane: Lane; end: number }) {
+  const bars = usePart(lane.bars, "bars");
+  const data = usePart(lane.entries.filter((e) => e.data !== null && e.data !== undefined), "payloads");
   return (
     <section class="details" aria-label={"Details of " + lane.name}>
       <header>
@@ -130,26 +173,28 @@ function Details({ lane }: { lane: Lane }) {
         <button class="quiet" onClick={() => set({ at: "" }, true)}>Close</button>
       </header>
       <Facts of={[
-        ["Kind", lane.kind], ["Place", lane.path], ["Took", duration(lengthOf(lane))],
-        ["Began", <Time key="t" at={new Date(lane.bars[0]?.from ?? 0).toISOString()} precise />],
+        ["Kind", lane.kind], ["Place", lane.path], ["Took", duration(lengthOf(lane, end))],
+        ["Began", <Time key="t" at={beganAt(lane)} precise />],
         ["Job", lane.job && <JobLink id={lane.job} />],
       ]} />
-      <ol class="plain">{lane.bars.map((b, i) => <li key={i}><i class={"swatch bar-" + b.look} aria-hidden="true" /> {b.label} {b.to > b.from && <span class="faint">{duration(b.to - b.from)}</span>}</li>)}</ol>
-      {lane.entries.filter((e) => e.data !== null && e.data !== undefined).map((e) => (
+      <ol class="plain">{bars.part.map((b, i) => <li key={i}><i class={"swatch bar-" + b.look} aria-hidden="true" /> {caption(b, end)}</li>)}</ol>
+      {bars.nav}
+      {data.part.map((e) => (
         <div key={e.seq}><p class="faint">{e.seq} · {e.kind}</p><Payload value={e.data} name="data" /></div>
       ))}
+      {data.nav}
     </section>
   );
 }
 
-function AsTable({ all }: { all: Lane[] }) {
+function AsTable({ all, end }: { all: Lane[]; end: number }) {
   return (
     <Paged caption="What the run has done" rows={all} size={200} id={keyOf} columns={[
       { name: "Place", cell: (l) => <span class="mono">{l.path}</span> },
       { name: "Name", cell: (l) => l.name },
       { name: "Kind", cell: (l) => l.kind },
-      { name: "Began", cell: (l) => <Time at={new Date(l.bars[0]?.from ?? 0).toISOString()} precise /> },
-      { name: "Took", num: true, cell: (l) => duration(lengthOf(l)) },
+      { name: "Began", cell: (l) => <Time at={beganAt(l)} precise /> },
+      { name: "Took", num: true, cell: (l) => duration(lengthOf(l, end)) },
       { name: "What", cell: (l) => l.bars.at(-1)?.label },
     ]} />
   );
