@@ -68,7 +68,7 @@ func TestPure(t *testing.T) {
 // the pages, and of those of a test that fails, are in the folder pictures afterwards.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	inBrowser(t, "HOLDFAST_PICTURES="+pictures(t, ""))
+	inBrowser(t, "e2e/*.test.mjs", "HOLDFAST_PICTURES="+pictures(t, ""))
 }
 
 // TestPagesPostgres does the same on PostgreSQL.
@@ -77,7 +77,7 @@ func TestPagesPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts servers and browsers")
 	}
-	inBrowser(t, "HOLDFAST_DATABASE="+pgtest.Shared(t).Database(t), "HOLDFAST_FAILURES="+pictures(t, "postgres"))
+	inBrowser(t, "e2e/pages.test.mjs", "HOLDFAST_DATABASE="+pgtest.Shared(t).Database(t), "HOLDFAST_FAILURES="+pictures(t, "postgres"))
 }
 
 // pictures returns a folder for pictures, without those of the last time.
@@ -99,7 +99,7 @@ func pictures(t *testing.T, name string) string {
 // one lets one browser run at a time: two would make each other's pages slow.
 var one sync.Mutex
 
-func inBrowser(t *testing.T, env ...string) {
+func inBrowser(t *testing.T, which string, env ...string) {
 	t.Helper()
 	needsPackages(t)
 	browser := os.Getenv("CHROMIUM")
@@ -115,7 +115,7 @@ func inBrowser(t *testing.T, env ...string) {
 	defer one.Unlock()
 	binary := filepath.Join(t.TempDir(), "holdfast")
 	runs(t, nil, "go", "build", "-o", binary, "../cmd/holdfast")
-	files, err := filepath.Glob("e2e/*.test.mjs")
+	files, err := filepath.Glob(which)
 	if err != nil || len(files) == 0 {
 		t.Fatal("no tests", err)
 	}

@@ -108,6 +108,11 @@ export async function picture(page, name, dir = pictures) {
 /** The pages that are open. */
 const opened = new Set();
 
+/** A test of what is the same whatever the database: it is left out on the second one. */
+export function checkOnce(name, run) {
+  if (!process.env.HOLDFAST_DATABASE) check(name, run);
+}
+
 /** A test that, if it fails, leaves pictures of the pages that it has open. */
 export function check(name, run) {
   test(name, async () => {
