@@ -21,7 +21,7 @@ export function Moment({ job: j }: { job: Job }) {
     case "running": return <>started <Time at={j.started_at ?? j.claimed_at} /></>;
     case "scheduled": case "retryable": return <>due <Time at={j.run_at} /></>;
     case "available": return <>due since <Time at={j.run_at} /></>;
-    case "waiting": return j.wait?.until ? <>until <Time at={j.wait.until} /></> : <>since <Time at={j.wait?.since ?? j.created_at} /></>;
+    case "waiting": return j.wait?.until ? <>times out <Time at={j.wait.until} /></> : <>since <Time at={j.wait?.since ?? j.created_at} /></>;
     default: return <>ended <Time at={j.finished_at} /></>;
   }
 }

@@ -36,7 +36,8 @@ const mostDetails = 20;
 const beganAt = (l: Lane) => (l.bars[0] ? new Date(l.bars[0].from).toISOString() : null);
 
 export function Timeline({ run }: { run: Run }) {
-  const at = run.ended ?? now.value;
+  const [seenAt, look] = useState<number | null>(null); // while somebody points at it the scale stays
+  const at = run.ended ?? seenAt ?? now.value;
   const mayAnswer = may("jobs:write");
   const story = useMemo(() => (mayAnswer ? run : withoutTokens(run)), [run.entries, run.messages, mayAnswer]);
   const all = useMemo(() => lanes(story.entries, story.messages, run.ended === null ? at : null), [story, run.entries, run.messages, run.ended, run.ended ?? Math.floor(at / 1000)]);
@@ -61,7 +62,9 @@ export function Timeline({ run }: { run: Run }) {
         <span class="faint">{all.length === 1 ? "1 lane" : number(all.length) + " lanes"} · {duration(to - from)}</span>
         <Legend />
       </div>
-      {asTable ? <AsTable all={all} end={to} /> : <Lanes all={all} from={from} to={to} collapse={collapse} selected={open} />}
+      <div onPointerEnter={() => look(now.peek())} onPointerLeave={() => look(null)}>
+        {asTable ? <AsTable all={all} end={to} /> : <Lanes all={all} from={from} to={to} collapse={collapse} selected={open} />}
+      </div>
       {selected && <Details key={open} lane={selected} end={to} />}
     </div>
   );

@@ -20,8 +20,8 @@ const here = () => placeOf(location.href, document.baseURI);
 export const place = signal<Place>({ path: "/", query: new URLSearchParams() });
 export const path = computed(() => place.value.path);
 
-/** The page that is shown, and of which namespace: not what is shown of it. */
-export const page = computed(() => place.value.path + " " + (place.value.query.get("namespace") ?? ""));
+/** The page that is shown, and of which namespace: not what is shown of it. A form for something new is a page. */
+export const page = computed(() => [place.value.path, param("namespace"), param("new")].join(" "));
 
 /** The value of a parameter of the URL; "" if it has none. */
 export function param(name: string): string {
