@@ -407,8 +407,19 @@ check("limits, dead letters, nodes, keys, audit", async () => {
   await button(page, "Revoke").click();
   await page.locator("tr", { hasText: "robot" }).getByText("revoked").waitFor();
 
-  await page.goto("/audit?kind=limit");
+  await button(page, "New key…").click();
+  await page.getByRole("dialog").getByRole("textbox").first().fill("reader");
+  await page.getByLabel("Or these scopes").fill("jobs:read, queues:read");
+  await button(page, "Create").click();
+  await says(page, "The secret of reader");
+  const made = (await data.api("GET", "/keys")).items.find((k) => k.name === "reader");
+  assert.deepEqual(made.scopes, ["jobs:read", "queues:read"]);
+
+  await page.goto("/audit");
   await settled(page);
+  await page.getByLabel("Of", { exact: true }).fill("limit");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/kind=limit/);
   await says(page, "sms");
   assert.deepEqual(wrong, []);
   await close();
@@ -618,8 +629,12 @@ check("schedules: a change, a backfill; dead letters: redriven, moved; a node is
 
   for (let i = 0; i < 2; i++) await data.api("POST", "/jobs", { kind: "parcel", queue: "letters", args: { i } });
   for (let i = 0; i < 100 && (await data.api("GET", "/jobs?q=kind%3Aparcel%20state%3Afailed")).items.length < 2; i++) await page.waitForTimeout(50);
-  await page.goto("/dead?kind=parcel");
+  await page.goto("/dead");
   await settled(page);
+  await page.getByLabel("Kind", { exact: true }).fill("parcel");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/kind=parcel/);
+  await page.locator("tbody tr").first().getByText("parcel").waitFor();
   await page.getByRole("link", { name: "parcel" }).first().click();
   await page.getByRole("heading", { name: /parcel/ }).waitFor();
   await button(page, "Move…").click();

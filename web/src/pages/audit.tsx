@@ -1,8 +1,8 @@
 // The audit: who has changed what, and what it was before.
 import type { AuditEntry } from "../api/schema";
-import { param, set } from "../state/route";
+import { param } from "../state/route";
 import { CopyAs, Empty, JobLink, Page, Time } from "../ui/basics";
-import { List } from "../ui/table";
+import { List, Narrow } from "../ui/table";
 
 /** The settings that differ between before and after. */
 export function differences(before: Record<string, unknown> | null, after: Record<string, unknown> | null): [string, unknown, unknown][] {
@@ -25,12 +25,9 @@ function What({ entry: e }: { entry: AuditEntry }) {
 }
 
 export function Audit() {
-  const field = (name: string, label: string) => (
-    <label>{label} <input value={param(name)} onChange={(e) => set({ [name]: e.currentTarget.value.trim(), cursor: "" })} /></label>
-  );
   return (
     <Page title="Audit" actions={<CopyAs command="audit list" get="/audit" go={`entries, err := audit.List(ctx, hf, audit.Filter{}, "", 100)`} />}>
-      <div class="toolbar">{field("actor", "Actor")}{field("action", "Action")}{field("kind", "Of")}{field("name", "Name")}</div>
+      <div class="toolbar"><Narrow by="actor">Actor</Narrow><Narrow by="action">Action</Narrow><Narrow by="kind">Of</Narrow><Narrow by="name">Name</Narrow></div>
       <List<AuditEntry> caption="Audit" path="/audit" refresh="slow" params={{ actor: param("actor"), action: param("action"), kind: param("kind"), name: param("name") }} id={(e) => e.id}
         empty={<Empty title="Nothing has been changed, as asked">What people change is recorded here: settings, schedules, limits, keys, and what they do with jobs.</Empty>}
         columns={[

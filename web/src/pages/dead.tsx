@@ -7,7 +7,7 @@ import { may, namespace } from "../state/session";
 import { Action, json, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, JobLink, Page, Time, Waits } from "../ui/basics";
 import { count, number, sh } from "../ui/format";
-import { List, Pages, Table } from "../ui/table";
+import { List, Narrow, Pages, Table } from "../ui/table";
 import { plainColumns } from "./jobs";
 
 type Verb = "redrive" | "purge" | "move";
@@ -56,7 +56,10 @@ export function Dead() {
   return (
     <Page title="Dead letters" actions={<CopyAs command="dead list" get="/dead" go="page, err := dead.Groups(ctx, hf, store.DeadParams{})" />}>
       <p class="faint">Failed jobs, in groups of the same kind and failure. A group can be tried again as a whole, once its cause is mended.</p>
-      {!data.value ? <Waits of={data} /> : data.value.items.length === 0 ? (
+      <div class="toolbar"><Narrow by="kind">Kind</Narrow><Narrow by="queue">Queue</Narrow></div>
+      {!data.value ? <Waits of={data} /> : data.value.items.length === 0 && (param("kind") || param("queue")) ? (
+        <Empty title="No failed job is of these" />
+      ) : data.value.items.length === 0 ? (
         <Empty title="No job has failed for good">Nothing has to be mended.</Empty>
       ) : (
         <>

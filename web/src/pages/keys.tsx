@@ -19,12 +19,13 @@ export function Keys() {
     fields: [
       { name: "name", label: "Name", required: true, hint: "what changes are recorded with" },
       { name: "role", label: "Role", type: "select", options: ["viewer", "operator", "admin"], value: "viewer" },
+      { name: "scopes", label: "Or these scopes", hint: "such as jobs:read jobs:write; then the role does not count" },
       { name: "here", label: `Only in the namespace ${namespace.value}`, type: "checkbox", value: "true" },
       { name: "days", label: "Valid for so many days", type: "number", value: "90", hint: "for ever, if it is empty" },
     ],
     run: async (v) => {
       const key = await change<CreatedAPIKey>("POST", "/keys", {
-        name: v.name, role: v.role, namespace: v.here === "true" ? namespace.value : undefined, expires_at: v.days ? new Date(serverNow() + Number(v.days) * 86_400_000).toISOString() : undefined,
+        name: v.name, ...(v.scopes?.trim() ? { scopes: v.scopes.trim().split(/[\s,]+/) } : { role: v.role }), namespace: v.here === "true" ? namespace.value : undefined, expires_at: v.days ? new Date(serverNow() + Number(v.days) * 86_400_000).toISOString() : undefined,
       });
       setMade(key);
       return "The key is made";

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { JournalEntry } from "../api/schema";
 import { param, set } from "../state/route";
 import { may } from "../state/session";
-import { Card } from "../ui/basics";
+import { Card, save } from "../ui/basics";
 import { number } from "../ui/format";
 import { Payload } from "../ui/json";
 import { Paged } from "../ui/table";
@@ -25,12 +25,7 @@ export function History({ of, began }: { of: HistoryFile; began: number }) {
   const newest = param("order") === "newest";
   const shown = useMemo(() => chosen(entries, { only, last: form === "compact", newest }), [entries, only, form, newest]);
   const cut = entries.length >= most;
-  const download = () => {
-    const url = URL.createObjectURL(new Blob([fileOf(file)], { type: "application/json" }));
-    const link = Object.assign(document.createElement("a"), { href: url, download: `history${file.job ? "-" + file.job.id : ""}${cut ? "-first-" + entries.length : ""}.json` });
-    link.click();
-    URL.revokeObjectURL(url);
-  };
+  const download = () => save(`history${file.job ? "-" + file.job.id : ""}${cut ? "-first-" + entries.length : ""}.json`, fileOf(file));
   return (
     <Card title="History" flush extra={
       <div class="toolbar">

@@ -144,6 +144,13 @@ export const Skeleton = ({ rows = 5 }: { rows?: number }) => (
   </div>
 );
 
+/** Has the browser save a text as a file. */
+export function save(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  Object.assign(document.createElement("a"), { href: url, download: name }).click();
+  URL.revokeObjectURL(url);
+}
+
 /** Puts a text into the clipboard, also where browsers have none for pages without TLS. */
 export async function copy(text: string): Promise<void> {
   try {

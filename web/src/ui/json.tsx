@@ -1,6 +1,7 @@
 // Payloads: JSON as the server has it. Large ones are cut, and hidden ones say which scope shows them.
 import { may } from "../state/session";
-import { copy } from "./basics";
+import { copy, save } from "./basics";
+import { number } from "./format";
 
 const most = 64 * 1024;
 
@@ -17,7 +18,10 @@ export function Payload({ value, name }: { value: unknown; name: string }) {
   return (
     <figure class="payload">
       <pre tabIndex={0} aria-label={name}>{text.length > most ? text.slice(0, most) + "\n…" : text}</pre>
-      <button class="quiet" onClick={() => void copy(text)}>Copy{text.length > most ? ` all ${Math.round(text.length / 1024)} KiB` : ""}</button>
+      <span>
+        <button class="quiet" onClick={() => void copy(text)}>Copy</button>
+        {text.length > most && <button class="quiet" onClick={() => save(name + ".json", text)}>Download all {number(Math.round(text.length / 1024))} KiB</button>}
+      </span>
     </figure>
   );
 }

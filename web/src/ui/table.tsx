@@ -130,6 +130,11 @@ export function Paged<T>({ size, ...table }: { size: number } & Parameters<typeo
   );
 }
 
+/** A field by which a list is narrowed: its value is in the URL. */
+export function Narrow({ by, children }: { by: string; children: string }) {
+  return <label>{children} <input value={param(by)} spellcheck={false} onChange={(e) => set({ [by]: e.currentTarget.value.trim(), cursor: "" })} /></label>;
+}
+
 /** The way from page to page of a list of the API. */
 export function Pages({ of, next }: { of: string; next: string | null }) {
   const cursor = param("cursor");
