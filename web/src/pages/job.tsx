@@ -1,5 +1,6 @@
 // One job: what is known of it, why it does not run, what it has done, and what can be done with it.
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import { change, useData } from "../api/data";
 import { path } from "../api/http";
 import type { Attempt, AttemptList, Cause, Changed, Forked, Job, LogLine, LogList, PageJob, Why } from "../api/schema";
@@ -229,6 +230,8 @@ function edit(j: Job): Ask {
 
 function Actions({ job: j }: { job: Job }) {
   const over = final.includes(j.state);
+  const wasOver = useRef(over).current;
+  const shown = !over || !wasOver; // a job that ends while somebody points at a button leaves the buttons where they are
   const isHeld = !!j.wait?.held || j.pause_requested;
   const write = may("jobs:write");
   const id = j.id;
@@ -254,9 +257,9 @@ function Actions({ job: j }: { job: Job }) {
       {write && over && <Action ask={verb(id, "retry", "Retry", { text: j.state === "completed" ? "It has completed: it runs once more." : undefined })}>Retry</Action>}
       {write && !over && j.state === "retryable" && <Action run={async () => { await change("PATCH", path`/jobs/${id}`, { delay: "0s" }); return "It is due now"; }}>Retry now</Action>}
       {write && !over && j.state === "scheduled" && <Action run={async () => { await change("PATCH", path`/jobs/${id}`, { delay: "0s" }); return "It is due now"; }}>Run now</Action>}
-      {write && !over && (isHeld ? <Action ask={verb(id, "resume", "Resume")}>Resume</Action> : <Action ask={verb(id, "pause", "Pause")}>Pause</Action>)}
-      {write && !over && <Action ask={signalForm(j)}>Send a signal</Action>}
-      {write && !over && <Action danger ask={verb(id, "cancel", "Cancel", { danger: true })}>Cancel</Action>}
+      {write && shown && (isHeld ? <Action disabled={over} ask={verb(id, "resume", "Resume")}>Resume</Action> : <Action disabled={over} ask={verb(id, "pause", "Pause")}>Pause</Action>)}
+      {write && shown && <Action disabled={over} ask={signalForm(j)}>Send a signal</Action>}
+      {write && shown && <Action disabled={over} danger ask={verb(id, "cancel", "Cancel", { danger: true })}>Cancel</Action>}
       <Menu name="More">
         {write && !over && <Action ask={edit(j)}>Edit…</Action>}
         {write && <Action ask={enqueue({ kind: j.kind, queue: j.queue, args: may("payloads:read") ? JSON.stringify(j.args, null, 2) : "" })}>Enqueue a copy…</Action>}
