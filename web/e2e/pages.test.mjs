@@ -18,7 +18,12 @@ before(async () => {
   server = await serve(process.env.HOLDFAST_DATABASE);
   data = await seed(server.url, server.token);
   stopShop = await startShop(server.database);
+  data.jobs.refunded = (await data.client.enqueue("fulfil", "order-9", { queue: "readme", key: "order-9" })).id;
+  data.jobs.book = (await data.client.enqueue("book", Array(1000).fill(1), { queue: "readme" })).id;
   data.jobs.cart = (await data.client.enqueue("cart", "ann", { queue: "carts" })).id;
+  await data.client.job(data.jobs.refunded).signal("approved", false);
+  await data.client.job(data.jobs.book).result({ timeout: 30_000 });
+  for (let i = 0; i < 200 && (await data.client.job(data.jobs.refunded).get()).state !== "failed"; i++) await new Promise((wake) => setTimeout(wake, 50));
   browser = await launch();
 });
 
@@ -32,7 +37,7 @@ after(async () => {
 const pages = () => ({
   overview: "/", jobs: "/jobs", failed: "/jobs?state=failed&sort=finished&q=queue%3Aletters", job: "/jobs/" + data.jobs.ends, waiting: "/jobs/" + data.jobs.waits, retried: "/jobs/" + data.jobs.retries,
   table: `/jobs/${data.jobs.ends}?as=table&history=feed`, opened: `/jobs/${data.jobs.ends}?at=1&history=json`, zoomed: `/jobs/${data.jobs.ends}?zoom=4&idle=show`, payload: `/jobs/${data.jobs.ends}?tab=payload`, attempts: `/jobs/${data.jobs.fails}?tab=attempts`, logs: `/jobs/${data.jobs.ends}?tab=logs`,
-  children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, payout: "/jobs/" + data.jobs.payout, cart: "/jobs/" + data.jobs.cart, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules?new=1",
+  children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, payout: "/jobs/" + data.jobs.payout, cart: "/jobs/" + data.jobs.cart, refunded: "/jobs/" + data.jobs.refunded, book: "/jobs/" + data.jobs.book, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules?new=1",
   limits: "/limits", limit: "/limits/mail-server", nodes: "/nodes", dead: "/dead", operations: "/operations", audit: "/audit", keys: "/keys", settings: "/settings", history: "/history", nothing: "/no/such/page", gone: "/jobs/01a20000-0000-7000-8000-000000000000",
 });
 

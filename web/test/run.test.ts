@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JournalEntry, JournalMessage } from "../src/api/schema";
 import { categories, categoryOf, chosen } from "../src/run/category";
+import { folded, withWaits } from "../src/run/layout";
 import { fileOf, historyOf, nameOf, spanOf, withoutTokens } from "../src/run/file";
 import { most, readOn, type All } from "../src/run/read";
 import { caption, extent, gaps, lanes, lengthOf, merged, scale, ticks, visible } from "../src/run/layout";
@@ -279,4 +280,32 @@ test("a text is a time on the clock of a zone, also where clocks change", () => 
   assert.equal(onClock(Date.parse("2026-03-29T01:30:00Z"), "Europe/Berlin"), "2026-03-29 03:30:00");
   assert.equal(onClock(Date.parse("2026-11-28T00:00:00Z"), "UTC"), "2026-11-28 00:00:00");
   assert.throws(() => timeIn("", "UTC"), /is no time/);
+});
+
+test("a wait without a limit is drawn from the end of the operation before it, in its own strand", () => {
+  const journal = [entry({ path: "1", at: at(100) }), entry({ path: "2.1", at: at(300) }), entry({ path: "2", kind: "received", name: "go", message: "1", at: at(5000) }), entry({ path: "2.2", kind: "received", name: "stop", message: "2", at: at(6000) })];
+  const all = lanes(journal, [message({ name: "go", at: at(4990) }), message({ seq: "2", name: "stop", at: at(5990) })], null);
+  const wait = (name: string) => all.find((l) => l.name === name)?.bars.filter((b) => b.look === "wait").map((b) => [b.from - t0, b.to - t0]);
+  assert.deepEqual(wait("go"), [[100, 5000]]);
+  assert.deepEqual(wait("stop"), [[300, 6000]]);
+  const [first] = lanes([entry({ path: "1", kind: "received", name: "go", message: "1", at: at(50) })], [message({ at: at(40) })], null);
+  assert.deepEqual(first?.bars.map((b) => [b.look, b.from - t0]), [["wait", 40], ["mark", 50]]); // nothing was before it
+});
+
+test("what a run waits for now has a lane, and one only", () => {
+  const timer = entry({ path: "1", name: "approved", kind: "timer", at: at(100), data: { until: at(60_000) } });
+  const all = withWaits(lanes([timer], [], t0 + 5000), ["approved", "weather"], t0 + 200, t0 + 5000);
+  assert.deepEqual(all.map((l) => [l.name, l.bars.map((b) => [b.look, b.from - t0])]), [["approved", [["open", 100]]], ["weather", [["open", 200]]]]);
+  assert.deepEqual(withWaits([], ["x"], NaN, t0)[0]?.bars, []);
+});
+
+test("many children of one operation are one lane; few are not, nor those of others", () => {
+  const child = (path: string, name = "page") => entry({ path, kind: "child", name, data: { id: path } });
+  const many = Array.from({ length: 1000 }, (_, i) => child(`1.${i + 1}`));
+  const few = Array.from({ length: 9 }, (_, i) => child(`2.${i + 1}`));
+  const all = lanes([...many, ...few, child("3"), child("4", "other")], [], t0);
+  const less = folded(all);
+  assert.equal(all.length, 1011);
+  assert.equal(less.length, 12);
+  assert.deepEqual([less[0]?.name, less[0]?.path, less[0]?.bars.length, less[0]?.entries.length], ["page × 1,000", "1.*", 1000, 1000]);
 });

@@ -43,7 +43,7 @@ func serve() error {
 	if err != nil {
 		return err
 	}
-	hf, err := holdfast.Open(ctx, source, holdfast.WithNodeName("shop-go"), holdfast.WithSlots(2), holdfast.WithQueue("carts", 2),
+	hf, err := holdfast.Open(ctx, source, holdfast.WithNodeName("shop-go"), holdfast.WithSlots(20),
 		holdfast.WithLogger(slog.New(slog.DiscardHandler)), describe.These(
 			describe.Kind(cart, describe.Owner("shop team"), describe.Text("Collects what a customer buys."), describe.Updates("add cents")),
 			describe.Queue("carts", describe.Text("Carts of customers.")),
@@ -52,7 +52,7 @@ func serve() error {
 		return err
 	}
 	defer func() { _ = hf.Close(context.WithoutCancel(ctx)) }()
-	if err := cart.Handle(hf, fill); err != nil {
+	if err := errors.Join(cart.Handle(hf, fill), fulfilment.Handle(hf, fulfil), pages.Handle(hf, page), books.Handle(hf, book)); err != nil {
 		return err
 	}
 	if _, err := limit.Sync(ctx, hf, limit.New("vans", limit.Capacity(2), limit.Kinds("cart"))); err != nil {

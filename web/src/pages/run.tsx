@@ -45,6 +45,12 @@ function useRun(j: Job): [Data<All<JournalEntry>>, Data<All<JournalMessage>>] {
 
 const none: never[] = [];
 
+/** What a run that waits does so for, and since when. Callbacks have lanes of their own. */
+function waitsOf(j: Job): { names: string[]; since: number } | undefined {
+  if (j.state !== "waiting" || !j.wait?.since) return undefined;
+  return { names: [...awaited(j), ...awaited(j, "update")], since: Date.parse(j.wait.since) };
+}
+
 export function RunPart({ job: j }: { job: Job }) {
   const over = !!j.finished_at;
   const [journal, inbox] = useRun(j);
@@ -56,12 +62,12 @@ export function RunPart({ job: j }: { job: Job }) {
     <>
       {isTold && <Told job={j} />}
       {!over && j.state === "waiting" && <Approval job={j} callbacks={openCallbacks(entries, messages)} />}
-      {entries.length === 0 && messages.length === 0 ? (
+      {entries.length === 0 && messages.length === 0 && !waitsOf(j)?.names.length ? (
         <Card title="Timeline"><p class="faint">{over || j.attempt > 0 ? "It remembers nothing: a plain job has no steps. Attempts and logs tell what happened." : "It has not begun."}</p></Card>
       ) : (
         <>
           <Card title="Timeline" flush>
-            <Timeline run={{ entries, messages, began: Date.parse(j.created_at ?? ""), ended: over ? Date.parse(j.finished_at ?? "") : null }} />
+            <Timeline run={{ entries, messages, began: Date.parse(j.created_at ?? ""), ended: over ? Date.parse(j.finished_at ?? "") : null, waits: waitsOf(j) }} />
           </Card>
           <History of={{ job: runOf(j), entries, messages }} began={Date.parse(j.created_at ?? "")} />
           {journal.value.cut && <p class="faint pad">Only the first {most} entries are shown. The command has all: holdfast job journal {j.id}</p>}

@@ -1,6 +1,6 @@
 // What a run has done, as lanes of bars over time. Pure: from entries of the journal to numbers.
 import type { JournalEntry, JournalMessage } from "../api/schema";
-import { duration, parseDuration } from "../ui/format";
+import { duration, number, parseDuration } from "../ui/format";
 
 export type Look = "done" | "failed" | "retry" | "wait" | "open" | "mark";
 
@@ -48,6 +48,7 @@ export function lanes(entries: JournalEntry[], messages: JournalMessage[], now: 
     if ((m.kind === "callback" || m.kind === "callback failed") && m.name) ends.set(m.name, m);
   }
   const sent = new Map(messages.map((m) => [m.seq, m]));
+  const before = new Map<string, number>(); // when the operation before ended, of each strand
   for (const e of entries) {
     const kind = kinds.get(e.kind) ?? "other";
     // What clients are told has a lane for each key, however often it is told.
@@ -61,10 +62,15 @@ export function lanes(entries: JournalEntry[], messages: JournalMessage[], now: 
     if (kind === "signal" && lane.kind === "timer") lane.kind = "signal"; // its time limit came first
     if (e.name && lane.name === lane.entries[0]?.kind) lane.name = e.name;
     lane.entries.push(e);
-    add(lane, e, { now, ends, sent });
+    const strand = strandOf(e.path);
+    add(lane, e, { now, ends, sent, before: before.get(strand) ?? NaN });
+    before.set(strand, ms(e.at));
   }
   return [...all.values()].sort((a, b) => (begin(a) < begin(b) ? -1 : begin(a) > begin(b) ? 1 : 0));
 }
+
+/** The strand of a place: 2.1 is the first operation of the one that began at place 2. */
+const strandOf = (path: string) => path.replace(/[^.]*$/, "");
 
 /** A lane of which no time is known comes last. */
 const begin = (l: Lane) => l.bars[0]?.from ?? Infinity;
@@ -74,6 +80,8 @@ interface Known {
   /** The messages of ends, by the job of a child or the token of a callback. */
   ends: Map<string, JournalMessage>;
   sent: Map<string | null, JournalMessage>;
+  /** When the operation before it ended, in milliseconds; NaN: it is the first one. */
+  before: number;
 }
 
 function add(lane: Lane, e: JournalEntry, k: Known): void {
@@ -107,6 +115,8 @@ function add(lane: Lane, e: JournalEntry, k: Known): void {
     case "received": {
       const message = k.sent.get(e.message ?? null);
       if (last?.look === "wait" || last?.look === "open") Object.assign(last, { to: at, look: "wait" });
+      // When a wait without a limit began is not recorded: not before the end of the operation before it.
+      else if (k.before <= at) bar("wait", `waited for ${lane.name}, at most`, k.before, at);
       else if (message) bar("wait", `${lane.name} was sent`, Math.min(at, ms(message.at)), at);
       bar("mark", `received ${lane.name}`, at);
       break;
@@ -134,6 +144,41 @@ function answer(e: JournalEntry, at: number, bar: (look: Look, label: string, a:
   const end = k.ends.get(e.name ?? "");
   if (!end) return k.now === null ? undefined : bar("open", `waits for ${lane.name}`, at, k.now);
   bar("wait", `${lane.name} ${end.kind === "callback" ? "was answered" : "failed"}`, at, ms(end.at));
+}
+
+/** The lanes with one for each thing that the run waits for now, if none is there: a wait without a limit has no entry until it is over. */
+export function withWaits(all: Lane[], names: string[], since: number, now: number): Lane[] {
+  const known = new Set(all.filter((l) => l.bars.at(-1)?.look === "open").map((l) => l.name));
+  const more = names.filter((n) => !known.has(n)).map((name): Lane => ({
+    path: "", name, kind: "signal", entries: [], bars: Number.isFinite(since) ? [{ from: since, to: Math.max(since, now), look: "open", label: `waits for ${name}` }] : [],
+  }));
+  return [...all, ...more];
+}
+
+/** From how many on children that one operation started are one lane. */
+const crowd = 10;
+
+/** The lanes, with those of many children that one operation started as one. */
+export function folded(all: Lane[]): Lane[] {
+  const groups = new Map<string, Lane[]>();
+  for (const l of all) {
+    const key = l.kind === "child" && l.path.includes(".") ? `${strandOf(l.path)} ${l.name}` : "";
+    if (!key) continue;
+    const group = groups.get(key) ?? [];
+    group.push(l);
+    groups.set(key, group);
+  }
+  const heads = new Map<Lane, Lane[]>();
+  const gone = new Set<Lane>();
+  for (const group of groups.values()) {
+    if (group.length < crowd) continue;
+    heads.set(group[0] as Lane, group);
+    for (const l of group.slice(1)) gone.add(l);
+  }
+  return all.filter((l) => !gone.has(l)).map((l) => {
+    const group = heads.get(l);
+    return group ? { path: strandOf(l.path) + "*", name: `${l.name} × ${number(group.length)}`, kind: l.kind, bars: group.flatMap((one) => one.bars), entries: group.flatMap((one) => one.entries) } : l;
+  });
 }
 
 const isWait = (b: Bar) => b.look === "wait" || b.look === "open";

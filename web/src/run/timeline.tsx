@@ -9,7 +9,7 @@ import { duration, number } from "../ui/format";
 import { Payload } from "../ui/json";
 import { Paged } from "../ui/table";
 import { withoutTokens } from "./file";
-import { caption, extent, gaps, lanes, lengthOf, merged, scale, ticks, visible, type Bar, type Lane } from "./layout";
+import { caption, extent, folded, gaps, lanes, lengthOf, merged, scale, ticks, visible, withWaits, type Bar, type Lane } from "./layout";
 
 const row = 28;
 
@@ -19,6 +19,8 @@ export interface Run {
   began: number;
   /** When the job ended; null: it has not. */
   ended: number | null;
+  /** What it waits for now, and since when. */
+  waits?: { names: string[]; since: number };
 }
 
 /** How many times as wide as the box the timeline is: a power of two. */
@@ -40,7 +42,12 @@ export function Timeline({ run }: { run: Run }) {
   const at = run.ended ?? seenAt ?? now.value;
   const mayAnswer = may("jobs:write");
   const story = useMemo(() => (mayAnswer ? run : withoutTokens(run)), [run.entries, run.messages, mayAnswer]);
-  const all = useMemo(() => lanes(story.entries, story.messages, run.ended === null ? at : null), [story, run.entries, run.messages, run.ended, run.ended ?? Math.floor(at / 1000)]);
+  const each = useMemo(() => {
+    const of = lanes(story.entries, story.messages, run.ended === null ? at : null);
+    return run.waits ? withWaits(of, run.waits.names, run.waits.since, at) : of;
+  }, [story, run.waits?.since, run.waits?.names.join(), run.ended, run.ended ?? Math.floor(at / 1000)]);
+  const fewer = useMemo(() => folded(each), [each]);
+  const all = param("fold") === "no" ? each : fewer;
   const { from, to } = extent(all, run.began, at);
   const collapse = param("idle") !== "show";
   const asTable = param("as") === "table";
@@ -51,6 +58,7 @@ export function Timeline({ run }: { run: Run }) {
     <div class="timeline">
       <div class="toolbar">
         <label class="check"><input type="checkbox" checked={collapse} onChange={(e) => set({ idle: e.currentTarget.checked ? "" : "show" }, true)} /> Collapse idle time</label>
+        {fewer.length < each.length && <label class="check"><input type="checkbox" checked={all === fewer} onChange={(e) => set({ fold: e.currentTarget.checked ? "" : "no", at: "" }, true)} /> Fold what is alike</label>}
         <label class="check"><input type="checkbox" checked={asTable} onChange={(e) => set({ as: e.currentTarget.checked ? "table" : "" }, true)} /> As a table</label>
         {!asTable && (
           <div class="segments" role="group" aria-label="Zoom">
