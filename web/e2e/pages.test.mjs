@@ -41,10 +41,18 @@ const pages = () => ({
   limits: "/limits", limit: "/limits/mail-server", nodes: "/nodes", dead: "/dead", operations: "/operations", audit: "/audit", keys: "/keys", settings: "/settings", history: "/history", nothing: "/no/such/page", gone: "/jobs/01a20000-0000-7000-8000-000000000000",
 });
 
+/** What axe finds on a page. */
+async function violations(page, rules) {
+  await page.evaluate(axe);
+  const found = await page.evaluate((of) => globalThis.axe.run(document, { resultTypes: ["violations"], ...(of && { runOnly: of }) }), rules);
+  return found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`);
+}
+
 const phone = { width: 390, height: 844 };
 const two = { light: {}, "dark phone": { dark: true, ...phone } };
 // How pages look does not depend on the database: on the second one both colours and both widths are seen once.
-const looks = process.env.HOLDFAST_DATABASE ? two : { ...two, dark: { dark: true }, phone };
+const isSecond = !!process.env.HOLDFAST_DATABASE;
+const looks = isSecond ? two : { ...two, dark: { dark: true }, phone };
 
 for (const [look, o] of Object.entries(looks)) {
   check(`all pages, ${look}: nothing fails, axe finds nothing, nothing is wider than the window`, async () => {
@@ -52,13 +60,10 @@ for (const [look, o] of Object.entries(looks)) {
     for (const [name, path] of Object.entries(pages())) {
       await page.goto(path);
       await settled(page);
-      await page.evaluate(axe);
-      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-      const told = found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`);
-      assert.deepEqual(told, [], `${name}, ${look}`);
+      if (!isSecond) assert.deepEqual(await violations(page, look === "dark" ? ["color-contrast"] : undefined), [], `${name}, ${look}`);
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.ok(over <= 0, `${name}, ${look}: ${over} pixels wider than the window`);
-      await picture(page, `${name}-${look.replace(" ", "-")}`);
+      if (look in two) await picture(page, `${name}-${look.replace(" ", "-")}`);
     }
     assert.deepEqual(wrong, []);
     await close();
@@ -439,7 +444,7 @@ check("charts have the sums of what the counts tell apart", async () => {
   };
   for (let i = 0; i < 200 && (await sums("&queue=letters")) < 30; i++) await new Promise((wake) => setTimeout(wake, 100)); // nodes write counts every few seconds
   const { page, wrong, close } = await at("/");
-  const most = async () => Number(/completed at most (\d+)/.exec(await page.getByRole("img", { name: /^Ended a minute/ }).getAttribute("aria-label"))[1]);
+  const most = async () => Number(/completed at most ([\d,]+)/.exec(await page.getByRole("img", { name: /^Ended a minute/ }).getAttribute("aria-label"))[1].replaceAll(",", ""));
   for (const [path, more] of [["/", ""], ["/queues/letters", "&queue=letters"]]) {
     await page.goto(path);
     await settled(page);
@@ -646,6 +651,7 @@ check("schedules: a change, a backfill; dead letters: redriven, moved; a node is
   await page.getByLabel("To the queue").fill("lost");
   await page.getByRole("dialog").getByRole("button", { name: "Move" }).click();
   await says(page, "2 jobs are done");
+  await button(page, "Dismiss").click();
   await button(page, "Redrive…").click();
   await page.getByLabel("With these args, as JSON").fill('{"right":true}');
   await page.getByRole("dialog").getByRole("button", { name: "Redrive" }).click();
@@ -735,7 +741,7 @@ check("what is selected or asked is of the place that it was begun in", async ()
   await close();
 });
 
-checkOnce("what cannot be read is told, and never said to be well; a key that is revoked signs out", async () => {
+checkOnce("what cannot be read is told, and never said to be well; who signs out in one tab is out in all", async () => {
   const { page, close } = await open(browser, server);
   await page.route("**/api/v1/schedules*", (route) => route.fulfill({ status: 500, contentType: "text/html", body: "<h1>proxy</h1>" }));
   await page.goto("/");
@@ -752,16 +758,16 @@ checkOnce("what cannot be read is told, and never said to be well; a key that is
   await page.getByText(/Not up to date since/).waitFor({ state: "detached", timeout: 20_000 });
   await close();
 
-  const key = await data.api("POST", "/keys", { name: "short-lived", role: "viewer", namespace: "default" });
-  const own = await serve(server.database, { args: ["--auth", "keys"] });
-  const other = await open(browser, own, { token: key.secret });
-  await other.page.goto("/jobs");
-  await settled(other.page);
-  await data.api("DELETE", "/keys/" + key.id);
-  await data.client.enqueue("mail", { to: "ann" }, { queue: "letters" }); // so that it reads
-  await other.page.getByLabel("Token or API key").waitFor({ timeout: 20_000 });
-  await other.close();
-  await own.stop();
+  const one = await open(browser, server);
+  await one.page.goto("/jobs");
+  await settled(one.page);
+  const other = await one.page.context().newPage();
+  await other.goto("/settings");
+  await button(other, "Sign out").click();
+  await other.getByLabel("Token or API key").waitFor();
+  await data.client.enqueue("mail", { to: "ann" }, { queue: "letters" }); // so that the first one reads
+  await one.page.getByLabel("Token or API key").waitFor({ timeout: 20_000 });
+  await one.close();
 });
 
 checkOnce("odd values of the URL and of user code leave the page to be used", async () => {
@@ -853,13 +859,11 @@ checkOnce("dialogs, menus and the palette: axe finds nothing, wide in light and 
   for (const o of Object.values(two)) {
     const { page, wrong, close } = await open(browser, server, o);
     const clean = async (what) => {
-      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-      assert.deepEqual(found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`), [], `${what} ${JSON.stringify(o)}`);
+      assert.deepEqual(await violations(page), [], `${what} ${JSON.stringify(o)}`);
       assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)) <= 0, what);
     };
     await page.goto("/jobs");
     await settled(page);
-    await page.evaluate(axe);
     await page.locator("summary", { hasText: "Columns" }).click();
     await clean("the menu of columns");
     await page.keyboard.press("Escape");
@@ -882,7 +886,6 @@ checkOnce("dialogs, menus and the palette: axe finds nothing, wide in light and 
     for (const path of more) {
       await page.goto(path);
       await settled(page);
-      await page.evaluate(axe);
       await clean(path);
     }
     assert.deepEqual(wrong, []);
