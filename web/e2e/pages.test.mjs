@@ -657,11 +657,11 @@ check("schedules: a change, a backfill; dead letters: redriven, moved; a node is
   await page.getByLabel("To the queue").fill("lost");
   await page.getByRole("dialog").getByRole("button", { name: "Move" }).click();
   await says(page, "2 jobs are done");
-  await button(page, "Dismiss").click();
   await button(page, "Redrive…").click();
   await page.getByLabel("With these args, as JSON").fill('{"right":true}');
+  const redriven = page.waitForResponse((r) => r.url().includes("/dead/redrive") && r.request().method() === "POST");
   await page.getByRole("dialog").getByRole("button", { name: "Redrive" }).click();
-  await says(page, "2 jobs are done");
+  assert.equal((await (await redriven).json()).done, 2);
   const parcels = (await data.api("GET", "/jobs?q=kind%3Aparcel")).items;
   assert.deepEqual(parcels.map((j) => j.queue), ["lost", "lost"]);
   assert.deepEqual((await data.api("GET", "/jobs/" + parcels[0].id)).args, { right: true });
