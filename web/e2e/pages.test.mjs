@@ -339,6 +339,31 @@ check("queues: pause, settings, a limit", async () => {
   await close();
 });
 
+check("an answer that is lost: what is done again is done once", async () => {
+  const { page, close } = await at("/schedules/heartbeat");
+  const lose = (path) => page.route(path, async (route) => { await route.fetch(); await route.abort(); }, { times: 1 });
+  const fired = async () => Number((await data.api("GET", "/schedules/heartbeat")).fired);
+  const before = await fired();
+  await lose("**/schedules/heartbeat/trigger?*");
+  await button(page, "Trigger now").click();
+  await says(page, "the server does not answer");
+  await page.getByRole("button", { name: "Trigger now", disabled: false }).click();
+  await says(page, "has fired");
+  assert.equal(await fired(), before + 1);
+
+  await page.goto("/jobs");
+  await button(page, "Enqueue a job").click();
+  await page.getByRole("dialog").getByLabel("Kind", { exact: true }).fill("lost-once");
+  await page.getByLabel("Not before").fill("9h");
+  await lose("**/api/v1/jobs?*");
+  await button(page, "Enqueue").click();
+  await page.getByRole("dialog").getByText("the server does not answer").waitFor();
+  await button(page, "Enqueue").click();
+  await page.locator("h1 .state.scheduled").waitFor();
+  assert.equal((await data.api("GET", "/jobs?q=kind%3Alost-once")).items.length, 1);
+  await close();
+});
+
 check("queues: many at once", async () => {
   const { page, wrong, close } = await at("/queues");
   for (const name of ["letters", "batch"]) await page.getByRole("checkbox", { name: "Select " + name }).check();

@@ -19,7 +19,7 @@ func (p *Process) Freeze() error {
 		return err
 	}
 	for end := time.Now().Add(10 * time.Second); moves(p.cmd.Process.Pid) && time.Now().Before(end); {
-		time.Sleep(time.Millisecond) //nolint:forbidigo // nothing tells when a process stands still
+		time.Sleep(time.Millisecond) //nolint:forbidigo // /proc tells who asks; a wait for the stop would race with who reaps
 	}
 	return nil
 }

@@ -53,8 +53,8 @@ function LastJob({ id, job }: { id: string | null; job: Job | undefined }) {
   return job ? <><a href={href("/jobs/" + id)}><State state={job.state} /></a> <Time at={job.created_at} /></> : <JobLink id={id} />;
 }
 
-const trigger = (name: string) => async () => {
-  const run = await change<ScheduleRun>("POST", path`/schedules/${name}/trigger`);
+const trigger = (name: string) => async (once: string) => {
+  const run = await change<ScheduleRun>("POST", path`/schedules/${name}/trigger`, {}, { once });
   return run.job ? `Schedule ${name} has fired: job ${run.job}` : `Schedule ${name} has fired, and its overlap policy let no job begin`;
 };
 
