@@ -31,6 +31,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,7 +197,11 @@ func duration(text string) (time.Duration, error) {
 		return time.ParseDuration(text)
 	}
 	d, err := time.ParseDuration(cmp.Or(rest, "0s"))
-	return time.Duration(n)*24*time.Hour + d, err
+	whole := time.Duration(n) * 24 * time.Hour
+	if err == nil && d > math.MaxInt64-whole {
+		err = strconv.ErrRange
+	}
+	return whole + d, err
 }
 
 // time reads a time, or how long ago it was.

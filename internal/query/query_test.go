@@ -88,6 +88,7 @@ func TestParseRefuses(t *testing.T) {
 		"since:d":                         "neither a time",
 		"since:1dx":                       "neither a time",
 		"since:99999999999d":              "neither a time",
+		"since:100000d2500000h":           "neither a time",
 		"lost_from:0":                     "no node",
 		"args.:1":                         "PATH",
 		"args.a..b:1":                     "PATH",
