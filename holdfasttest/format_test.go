@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -285,17 +286,24 @@ func same(want, got json.RawMessage) error {
 }
 
 // plain is a journal as text, without what differs from one run to the next, and from one language
-// to the other.
+// to the other. Children that run side by side end in either order.
 func plain(t *testing.T, j *holdfast.Journal) string {
 	t.Helper()
 	var text strings.Builder
 	for _, e := range j.Entries {
 		fmt.Fprintf(&text, "%d %s %q %q %d %s\n", e.Seq, e.Kind, e.Path, e.Name, e.Message, masked(t, e.Kind, e.Data))
 	}
+	var children []string
 	for _, m := range j.Messages {
-		fmt.Fprintf(&text, "message %d %s %q %v %s\n", m.Seq, m.Kind, m.Name, m.State, masked(t, "", m.Data))
+		says := fmt.Sprintf("%s %q %v %s\n", m.Kind, m.Name, m.State, masked(t, "", m.Data))
+		if m.Kind == "child" {
+			children = append(children, says)
+		} else {
+			fmt.Fprintf(&text, "message %d %s", m.Seq, says)
+		}
 	}
-	return text.String()
+	slices.Sort(children)
+	return text.String() + strings.Join(children, "")
 }
 
 // masked hides times, ids, and types of errors.
