@@ -301,6 +301,20 @@ checkOnce("a history is downloaded, and opened from its file; one that is none s
   await close();
 });
 
+check("a limit: what runs under it, what is due, and of which key", async () => {
+  await data.api("PUT", "/limits/shut", { capacity: 0, queues: ["shut"], kinds: { "held-back": 1, other: 1 } });
+  await data.api("PUT", "/limits/each", { capacity: 0, per_key: true });
+  const one = await data.client.enqueue("held-back", {}, { queue: "shut" });
+  const of = await data.api("POST", "/jobs", { kind: "of-key", queue: "keyed", limit: "each", limit_key: "acme" });
+  const { page, wrong, close } = await at("/limits/shut");
+  await page.getByRole("region", { name: "What is due, and not started" }).locator(`tr[data-row="${one.id}"]`).waitFor();
+  await says(page, "No job that it counts runs");
+  await page.goto("/limits/each");
+  await page.getByRole("region", { name: "What is due, and not started" }).locator(`tr[data-row="${of.id}"]`).getByRole("cell", { name: "acme" }).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 check("who has no stream asks again once updates go on", async () => {
   const key = await data.api("POST", "/keys", { name: "asker", scopes: ["jobs:read"], namespace: "default" });
   const own = await serve(server.database, { args: ["--auth", "keys"] });

@@ -1,13 +1,15 @@
 // The limits: who holds their slots, and who waits.
 import { change, useData } from "../api/data";
 import { path } from "../api/http";
-import type { Limit } from "../api/schema";
+import type { Job, Limit, PageJob } from "../api/schema";
 import { go, href } from "../state/route";
 import { may } from "../state/session";
 import { Action, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, Facts, Meter, Page, State, Time, Waits } from "../ui/basics";
 import { sh } from "../ui/format";
 import { List, Table } from "../ui/table";
+import { plainColumns } from "./jobs";
+import { quoted } from "./query";
 
 const bound = (l: Limit) => [l.capacity !== null && `${l.capacity} at once`, l.rate, l.per_key && "for each key"].filter(Boolean).join(", ");
 
@@ -107,6 +109,33 @@ export function LimitPage({ name }: { name: string }) {
           )}
         </Card>
       </div>
+      {may("jobs:read") && !l.no_jobs && (
+        <>
+          <Counted limit={l} state="running" title="What runs under it" none="No job that it counts runs" />
+          <Counted limit={l} state="available" title="What is due, and not started" none="No job that it counts is due" />
+        </>
+      )}
     </Page>
+  );
+}
+
+/** How many jobs of a limit are shown, and of how many that may be its own they are picked if no query selects them. */
+const [shown, looked] = [20, 200];
+
+/** The jobs of a limit in a state, the oldest first. A limit per key counts those that name it, which no query selects. */
+function Counted({ limit: l, state, title, none }: { limit: Limit; state: string; title: string; none: string }) {
+  const kinds = Object.keys(l.kinds ?? {});
+  const jobs = useData<PageJob>("/jobs", { state, sort: "oldest", queue: l.queues ?? [], kind: kinds, limit: l.per_key ? looked : shown });
+  const all = jobs.value?.items ?? [];
+  const own = l.per_key ? all.filter((j) => j.limit === l.name) : all;
+  const more = jobs.value?.next_cursor;
+  const q = Object.entries({ queue: l.queues ?? [], kind: kinds }).flatMap(([name, of]) => (of.length > 0 ? `${name}:${of.map(quoted).join(",")}` : [])).join(" ");
+  const columns = l.per_key ? [{ name: "Key of the limit", cell: (j: Job) => j.limit_key }, ...plainColumns] : plainColumns;
+  return (
+    <Card title={title} flush extra={more && !l.per_key && <a href={href("/jobs", { state, q, sort: "oldest" })}>All</a>}>
+      {!jobs.value ? <Waits of={jobs} /> : own.length === 0 ? <p class="pad faint">{none}{more && ` among the oldest ${looked} that are ${state}`}.</p> : (
+        <Table<Job> caption={title} rows={own.slice(0, shown)} id={(j) => j.id} columns={columns} />
+      )}
+    </Card>
   );
 }
