@@ -77,9 +77,10 @@ func Handler(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	logo := h.addLogo(o.Logo)
 	h.page, err = fill(map[string]string{
-		"BASE": o.BasePath, "TITLE": o.Title, "ACCENT": o.Accent, "LOGO": h.addLogo(o.Logo), "VERSION": o.Version,
-		"SCRIPT": script, "STYLE": style,
+		"BASE": o.BasePath, "TITLE": o.Title, "ACCENT": o.Accent, "LOGO": logo, "VERSION": o.Version,
+		"SCRIPT": script, "STYLE": style, "ICON": cmp.Or(logo, h.addIcon(o.Accent)),
 	})
 	if err != nil {
 		return nil, err
@@ -171,6 +172,16 @@ func (h *handler) addLogo(logo []byte) string {
 	}
 	return h.add(name, &asset{kind: kindOfLogo(logo), content: logo})
 }
+
+// addIcon adds the icon of tabs: our logo, in the colour of the server, by which people tell tabs of
+// several servers apart.
+func (h *handler) addIcon(accent string) string {
+	svg := strings.ReplaceAll(icon, "currentColor", cmp.Or(accent, "#0b5cad"))
+	return h.add("icon.svg", &asset{kind: "image/svg+xml", content: []byte(svg)})
+}
+
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><g stroke="currentColor" stroke-width="3">` +
+	`<circle cx="12" cy="12" r="9" fill="none"/><path d="M12 3v7M12 14v7"/></g><circle cx="12" cy="12" r="2" fill="currentColor"/></svg>`
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -43,10 +43,13 @@ func TestAssets(t *testing.T) {
 	h := handler(t, web.Options{Logo: []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)})
 	page := get(h, "/jobs/01a2?tab=logs").Body.String()
 	found := loaded.FindAllStringSubmatch(page, -1)
-	if len(found) != 2 {
+	if len(found) != 3 {
 		t.Fatalf("the page loads %v", found)
 	}
 	for _, f := range found {
+		if strings.Contains(f[1], "logo.svg") { // the icon of the tab
+			continue
+		}
 		whole := get(h, "/"+f[1])
 		zipped := get(h, "/"+f[1], "Accept-Encoding", "br, gzip;q=0.5")
 		if whole.Header().Get("Content-Encoding") != "" || zipped.Header().Get("Content-Encoding") != "gzip" {
@@ -68,6 +71,11 @@ func TestAssets(t *testing.T) {
 	logo := regexp.MustCompile(`data-logo="(assets/[^"]+)"`).FindStringSubmatch(page)
 	if logo == nil || get(h, "/"+logo[1]).Header().Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("the logo is %v", logo)
+	}
+	plain := handler(t, web.Options{Accent: "#b3261e"})
+	icon := regexp.MustCompile(`rel="icon" href="(assets/[^"]+)"`).FindStringSubmatch(get(plain, "/").Body.String())
+	if icon == nil || !strings.Contains(get(plain, "/"+icon[1]).Body.String(), `"#b3261e"`) {
+		t.Errorf("the icon is %v", icon)
 	}
 	for _, path := range []string{"/assets/0000000000000000/app.js", "/assets/../web.go", "/favicon.ico"} {
 		if w := get(h, path); w.Code != http.StatusNotFound {

@@ -683,7 +683,10 @@ check("schedules: a change, a backfill; dead letters: redriven, moved; a node is
   await says(page, "3 jobs are enqueued");
 
   for (let i = 0; i < 2; i++) await data.api("POST", "/jobs", { kind: "parcel", queue: "letters", args: { i } });
-  for (let i = 0; i < 100 && (await data.api("GET", "/jobs?q=kind%3Aparcel%20state%3Afailed")).items.length < 2; i++) await page.waitForTimeout(50);
+  const fail = async (queue) => {
+    for (let i = 0; i < 200 && (await data.api("GET", `/jobs?kind=parcel&state=failed&queue=${queue}`)).items.length < 2; i++) await page.waitForTimeout(50);
+  };
+  await fail("letters");
   await page.goto("/dead");
   await settled(page);
   await page.getByLabel("Kind", { exact: true }).fill("parcel");
@@ -696,6 +699,8 @@ check("schedules: a change, a backfill; dead letters: redriven, moved; a node is
   await page.getByLabel("To the queue").fill("lost");
   await page.getByRole("dialog").getByRole("button", { name: "Move" }).click();
   await says(page, "2 jobs are done");
+  await fail("lost"); // they run there, and fail again
+  await page.reload();
   await button(page, "Redrive…").click();
   await page.getByLabel("With these args, as JSON").fill('{"right":true}');
   const redriven = page.waitForResponse((r) => r.url().includes("/dead/redrive") && r.request().method() === "POST");
