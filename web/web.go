@@ -173,8 +173,8 @@ func (h *handler) addLogo(logo []byte) string {
 	return h.add(name, &asset{kind: kindOfLogo(logo), content: logo})
 }
 
-// addIcon adds the icon of tabs: our logo, in the colour of the server, by which people tell tabs of
-// several servers apart.
+// addIcon adds the icon of tabs: our logo, in the colour of the server, by which people tell tabs
+// of several servers apart.
 func (h *handler) addIcon(accent string) string {
 	svg := strings.ReplaceAll(icon, "currentColor", cmp.Or(accent, "#0b5cad"))
 	return h.add("icon.svg", &asset{kind: "image/svg+xml", content: []byte(svg)})

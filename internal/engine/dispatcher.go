@@ -173,9 +173,9 @@ func (d *dispatcher) look(ctx context.Context) {
 		}
 		return
 	}
-	found = true
 	d.node.outage.Succeeded(logs.CallClaim)
 	d.node.slots.Found(queues, d.node.store.Now())
+	found = true
 }
 
 // gather waits up to claimGap if there is room for a few jobs only, so that a busy node claims in

@@ -155,6 +155,7 @@ func (s *Slots) rooms(now time.Time) (classes []*class, of func(c *class) int, m
 			supervise.Signal(s.asks)
 		}
 	}
+	s.doubt(classes)
 	return classes, func(c *class) int { return apart.rooms[c.place] }, most
 }
 

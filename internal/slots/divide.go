@@ -99,7 +99,7 @@ func (s *Slots) open(q *share, queue string) *group {
 		emptied = 0 // it is not known that it has jobs
 	}
 	for _, kind := range s.kindsApart(queue) {
-		c := &class{share: q, lane: lane{queue, kind}, emptied: emptied, sure: never}
+		c := &class{share: q, lane: lane{queue, kind}, emptied: emptied, sure: never, seen: never}
 		if q.opens {
 			c.turn = s.turn // it comes after those that wait
 		}

@@ -1,12 +1,19 @@
 package slots
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Whether the database has jobs of a class is found out by looking, and not by a claim, where a
 // claim cannot tell as there are no slots for them: of classes for which slots would be saved up;
 // and of those that may have jobs while there are too few slots for the nodes. So a node whose job
 // ends gives a slot that others want back at once, if it has no other job, and one that gets a slot
 // claims the job that waits for it: neither claims in vain first.
+//
+// It is found out, too, before a node asks for permits of a rate that it has last claimed with in
+// vain: wake-ups name the queue and not the kind, and permits that a node takes for jobs of kinds
+// which others handle are lost to these.
 
 // How often it is found out, at the most, whether there are jobs of classes for which slots are to
 // be saved up, and of those for which some are.
@@ -98,4 +105,28 @@ func (c *class) isContested(now time.Time) bool {
 		}
 	}
 	return false
+}
+
+// doubt has it found out which classes have jobs, of those that a limit counts whose permits were
+// of no use last, before more of them are asked for. s.mu is held.
+func (s *Slots) doubt(classes []*class) {
+	for _, l := range s.looked {
+		if l.meter == nil || !l.meter.vain || l.meter.wants == 0 || l.meter.room(s.at) > 0 {
+			continue
+		}
+		var some []*class
+		for _, c := range classes {
+			if c.mayHaveJobs() && c.countsIn(l) {
+				some = append(some, c)
+			}
+		}
+		if !slices.ContainsFunc(some, func(c *class) bool { return c.seen == c.news }) {
+			l.meter.wants = 0
+			s.contested = append(s.contested, some...)
+		}
+	}
+}
+
+func (c *class) countsIn(l *limit) bool {
+	return slices.ContainsFunc(c.counts, func(n count) bool { return n.limit == l })
 }

@@ -74,6 +74,9 @@ func (s *Slots) Found(queues []store.BusyQueue, now time.Time) {
 			s.noteHeard(g)
 		}
 	}
+	for c := range have {
+		c.seen = c.news
+	}
 	s.told(have)
 }
 

@@ -20,6 +20,7 @@ type meter struct {
 	wants  int  // for how many jobs there may be that could run, when that was last looked at
 	asking bool // an ask is under way
 	grain  int  // how many permits an ask is for at the most, if the node does not call often
+	vain   bool // the last claim that had permits used none: others may have the kinds of these jobs
 
 	notBefore time.Duration // the next ask: the last one has got all that there were
 	calls     time.Duration // when the node has made few calls again
@@ -112,6 +113,9 @@ func (m *meter) use(n int, at time.Duration) (used []taken) {
 // settle ends a claim that may have used permits. used is how many it has; the others may be used
 // by the next one, if none that come after them were used meanwhile.
 func (m *meter) settle(used int) {
+	if len(m.taken) > 0 {
+		m.vain = used == 0
+	}
 	for _, t := range m.taken {
 		some := min(used, t.n)
 		if used -= some; t.of.first == t.first+t.n {

@@ -158,7 +158,7 @@ func (w *rateWorld) ask(t *rapid.T) {
 	if rapid.Bool().Draw(t, "jobs come") {
 		n.Heard("", w.time())
 	}
-	n.Demand(w.time())
+	w.look(n, rapid.Bool().Draw(t, "there are some"))
 	asks, sent, _ := n.PermitAsks(w.time())
 	if asks == nil {
 		return
@@ -170,6 +170,19 @@ func (w *rateWorld) ask(t *rapid.T) {
 		return
 	}
 	n.answer = w.carryOut(asks)
+}
+
+// look finds out whether there are jobs of the node, if it wants to know.
+func (w *rateWorld) look(n *rateNode, some bool) {
+	if !n.Demand(w.time()).Look || !n.TakeLook() {
+		return
+	}
+	var found []store.BusyQueue
+	if some {
+		found = []store.BusyQueue{{Name: "q", Kind: "a"}}
+	}
+	n.Found(found, w.time())
+	n.Demand(w.time())
 }
 
 func (w *rateWorld) carryOut(asks []store.PermitAsk) (answer []store.Permits) {
@@ -229,6 +242,7 @@ func (w *rateWorld) settle(t *rapid.T) {
 		before, until := len(w.used), w.now+3*w.limit.Rate.Period()+time.Second
 		for len(w.used) == before {
 			n.Heard("", w.time())
+			w.look(n, true)
 			w.claimSome(n, 1)
 			asks, sent, again := n.PermitAsks(w.time())
 			if asks != nil {

@@ -92,6 +92,7 @@ type class struct {
 	news    int64     // counts wake-ups
 	emptied int64     // value of news at the last claim that left no job behind, or never
 	sure    int64     // value of news when a job was known to wait that no claim has taken since, or never
+	seen    int64     // value of news when a look found jobs of it, or never
 	turn    int       // the last claim that might take some of its jobs
 	saves   bool      // slots are saved up for it
 }

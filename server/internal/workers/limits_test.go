@@ -242,6 +242,31 @@ func TestRate(t *testing.T) {
 	})
 }
 
+// TestRateAfterOtherNews: a poll that waits for the next permit of a rate claims when that comes,
+// also if it hears of something else meanwhile, as of a run of its worker that ends.
+func TestRateAfterOtherNews(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s, _ *apitest.Server) {
+		s.OK(201, http.MethodPut, "/limits/r", `{"rate":"1/s","burst":2,"kinds":{"mail":1}}`)
+		w := register(s, three)
+		var first []job
+		for range 2 {
+			s.OK(201, post, "/jobs", job{"kind": "mail"})
+			first = append(first, w.one())
+		}
+		s.OK(201, post, "/jobs", job{"kind": "mail"})
+		got := make(chan []job)
+		go func() { got <- w.poll(1, "6s") }()
+		for _, j := range first {
+			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // for the poll to wait
+			s.OK(200, post, run(j, "complete"), `{}`)
+		}
+		if jobs := <-got; len(jobs) != 1 {
+			s.Error("its permit came, and the poll claims nothing")
+		}
+	})
+}
+
 // TestLimitsPerKey: claims see to limits per key.
 func TestLimitsPerKey(t *testing.T) {
 	t.Parallel()

@@ -210,8 +210,8 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 	defer waiter.leave()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	var due time.Time // when there may be something to claim, whatever is heard before; zero: not known
 	for look := true; ; {
-		var due time.Duration
 		if look && p.mayClaim(ctx) {
 			waiter.ready()
 			jobs, again, err := p.claim(ctx)
@@ -222,25 +222,25 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 				waiter.found(len(jobs) >= p.want)
 				return jobs, nil
 			}
-			due = again
+			if due = (time.Time{}); again > 0 {
+				due = time.Now().Add(again)
+			}
 		}
 		left := time.Until(deadline)
 		if left <= 0 || p.isStopping() || p.next >= p.end {
 			return nil, nil
 		}
 		timer.Reset(p.pause(left, due))
-		next, err := p.rest(ctx, waiter, timer.C, due > 0)
+		next, err := p.rest(ctx, waiter, timer.C, due)
 		if err != nil || next.over || len(next.jobs) > 0 {
 			return next.jobs, err
 		}
 		look = next.look
-		gives := next.gives
-		if time.Since(p.session.beatAt) >= p.worker.Beat/2 {
-			if _, err := p.beat(ctx, store.HeldParams{}); err != nil {
-				return nil, err
-			}
-			gives = true // of runs that have ended at another server
+		beat, err := p.beatIfDue(ctx)
+		if err != nil {
+			return nil, err
 		}
+		gives := next.gives || beat // of runs that have ended at another server
 		if p.session.mode != mode {
 			return nil, nil
 		}
@@ -250,6 +250,15 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 			}
 		}
 	}
+}
+
+// beatIfDue beats if the last beat is long ago, and reports whether it has.
+func (p *poll) beatIfDue(ctx context.Context) (beat bool, err error) {
+	if time.Since(p.session.beatAt) < p.worker.Beat/2 {
+		return false, nil
+	}
+	_, err = p.beat(ctx, store.HeldParams{})
+	return true, err
 }
 
 // rested is what ended a rest.
@@ -262,7 +271,7 @@ type rested struct {
 
 // rest waits for a wake-up, or until the time is over, which may be that at which there is
 // something to claim. Meanwhile jobs may start.
-func (p *poll) rest(ctx context.Context, w *waiter, timer <-chan time.Time, due bool) (r rested, err error) {
+func (p *poll) rest(ctx context.Context, w *waiter, timer <-chan time.Time, due time.Time) (r rested, err error) {
 	if p.mayClaim(ctx) && p.mayStart(p.worker) {
 		w.offers(&offer{want: p.want, seq: p.next})
 	}
@@ -278,7 +287,7 @@ func (p *poll) rest(ctx context.Context, w *waiter, timer <-chan time.Time, due 
 	case <-w.asked:
 		p.session.beatAt = time.Time{}
 	case <-timer:
-		r.look = due || w.isDue(p.every())
+		r.look = !due.IsZero() && !time.Now().Before(due) || w.isDue(p.every())
 	}
 	started, taken, err := w.withdraw(claimTimeout, func(late []store.Claimed) { _ = p.putBack(ctx, late) })
 	if taken {
@@ -297,10 +306,10 @@ func (p *poll) mayClaim(ctx context.Context) bool {
 }
 
 // pause is how long the poll waits for a wake-up before it looks whether there is something to do.
-func (p *poll) pause(left, due time.Duration) time.Duration {
+func (p *poll) pause(left time.Duration, due time.Time) time.Duration {
 	pause := min(left, p.worker.Beat/2, p.every())
-	if due > 0 {
-		pause = min(pause, due)
+	if !due.IsZero() {
+		pause = min(pause, time.Until(due))
 	}
 	return max(pause, time.Millisecond)
 }
