@@ -55,19 +55,19 @@ export function build(dir, name = "holdfast", of = "./cmd/holdfast") {
 }
 
 /** Starts a node in Go on a database, which describes and declares what only code can. It returns what stops it. */
-export async function startShop(database) {
+export async function startShop(database, { namespace = "default" } = {}) {
   const dir = mkdtempSync(join(tmpdir(), "holdfast-shop-"));
-  const child = spawn(build(dir, "shop", "./web/e2e/shop"), [database], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(build(dir, "shop", "./web/e2e/shop"), [database, namespace], { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   await new Promise((serves, failed) => {
     child.stderr.on("data", (data) => (said += data));
     child.stdout.on("data", serves);
     child.on("exit", (code) => failed(new Error(`the shop has ended with ${code}: ${said}`)));
   });
-  return async () => {
+  return async (signal = "SIGTERM") => {
     child.removeAllListeners("exit");
     const ended = new Promise((end) => child.on("exit", end));
-    child.kill("SIGTERM");
+    child.kill(signal);
     await ended;
     rmSync(dir, { recursive: true, force: true });
   };
@@ -79,6 +79,7 @@ export const launch = () =>
 /** A page that is signed in, and that keeps what went wrong in it. */
 export async function open(browser, server, { width = 1280, height = 900, dark = false, token = server.token } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce", baseURL: server.url });
+  context.setDefaultTimeout(15_000);
   const page = await context.newPage();
   const wrong = [];
   page.on("pageerror", (e) => wrong.push(String(e)));

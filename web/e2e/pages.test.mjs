@@ -38,7 +38,7 @@ const pages = () => ({
   overview: "/", jobs: "/jobs", failed: "/jobs?state=failed&sort=finished&q=queue%3Aletters", job: "/jobs/" + data.jobs.ends, waiting: "/jobs/" + data.jobs.waits, retried: "/jobs/" + data.jobs.retries,
   table: `/jobs/${data.jobs.ends}?as=table&history=feed`, opened: `/jobs/${data.jobs.ends}?at=1&history=json`, zoomed: `/jobs/${data.jobs.ends}?zoom=4&idle=show`, payload: `/jobs/${data.jobs.ends}?tab=payload`, attempts: `/jobs/${data.jobs.fails}?tab=attempts`, logs: `/jobs/${data.jobs.ends}?tab=logs`,
   children: `/jobs/${data.jobs.ends}?tab=children`, raw: `/jobs/${data.jobs.ends}?tab=raw`, long: "/jobs/" + data.jobs.long, unserved: "/jobs/" + data.jobs.unserved, payout: "/jobs/" + data.jobs.payout, cart: "/jobs/" + data.jobs.cart, refunded: "/jobs/" + data.jobs.refunded, book: "/jobs/" + data.jobs.book, queues: "/queues", queue: "/queues/letters", schedules: "/schedules", schedule: "/schedules/nightly-report", "new-schedule": "/schedules?new=1",
-  limits: "/limits", limit: "/limits/mail-server", nodes: "/nodes", dead: "/dead", operations: "/operations", audit: "/audit", keys: "/keys", settings: "/settings", history: "/history", nothing: "/no/such/page", gone: "/jobs/01a20000-0000-7000-8000-000000000000",
+  limits: "/limits", limit: "/limits/mail-server", batches: "/batches", batch: "/batches/" + data.batch, nodes: "/nodes", dead: "/dead", operations: "/operations", audit: "/audit", keys: "/keys", settings: "/settings", history: "/history", nothing: "/no/such/page", gone: "/jobs/01a20000-0000-7000-8000-000000000000",
 });
 
 /** What axe finds on a page. */
@@ -315,6 +315,102 @@ check("a limit: what runs under it, what is due, and of which key", async () => 
   await close();
 });
 
+check("a word alone finds what has that name; what is written comes before the tab", async () => {
+  const { page, wrong, close } = await at("/jobs?state=running");
+  await page.locator("#query").fill("flaky");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/q=kind%3Aflaky/);
+  await page.locator("#query").fill("kind:flaky state:completed");
+  await page.keyboard.press("Enter");
+  await page.locator("tbody .state.completed").waitFor();
+  await page.locator(".tabs a[aria-current]", { hasText: "completed" }).waitFor();
+  await page.getByRole("navigation", { name: "States" }).getByRole("link", { name: /^waiting/ }).click();
+  await page.waitForURL((url) => url.searchParams.get("q") === "kind:flaky" && url.searchParams.get("state") === "waiting");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Go to" }).fill("shop-1");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: /shop-1/ }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Go to" }).fill("urgent");
+  await page.keyboard.press("Enter");
+  await page.locator(`tr[data-row="${data.jobs.waits}"]`).waitFor(); // its tag
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Go to" }).fill("state:failed kind:mail");
+  await page.keyboard.press("Enter");
+  await page.waitForURL((url) => url.searchParams.get("q") === "state:failed kind:mail");
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+check("what a run was sent, and who is to answer it, can be seen; an attempt that failed is not an error of what completed", async () => {
+  const { page, wrong, close } = await at("/jobs/" + data.jobs.ends);
+  await page.getByRole("region", { name: "What was sent to it" }).getByText('{"by":"ann"}').waitFor();
+  await page.getByRole("region", { name: "History" }).getByRole("row", { name: /received approved/ }).getByText('{"by":"ann"}').waitFor();
+  await page.locator(".lane", { hasText: "approved" }).getByRole("button").first().click();
+  await page.getByRole("region", { name: "Details of approved" }).getByText('"ann"').waitFor();
+  const flaky = await data.client.enqueue("once-flaky", {}, { queue: "orders" });
+  await page.goto("/jobs/" + flaky.id);
+  await page.locator("h1 .state.completed").waitFor();
+  assert.equal(await page.locator(".notes .note, .notes .trouble").count(), 0);
+  await page.getByRole("link", { name: "Attempts" }).click();
+  await says(page, "the first one fails");
+  await page.goto("/jobs/" + data.jobs.fails); // opens with what a person wants to see
+  await page.locator("details[open] pre").first().getByText("no such mailbox").waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+check("the way back leads to where the list was left", async () => {
+  const { page, wrong, close } = await at("/jobs?size=200");
+  await page.evaluate(() => scrollTo(0, 700));
+  await page.locator("tbody tr").nth(25).getByRole("link").first().click();
+  await page.waitForURL(/jobs\/[0-9a-f-]{36}/);
+  await settled(page);
+  assert.equal(await page.evaluate(() => scrollY), 0);
+  await page.goBack();
+  await page.waitForFunction(() => Math.abs(scrollY - 700) < 2);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+checkOnce("long names leave room for the rest of a table", async () => {
+  const queue = "long-" + "q".repeat(180);
+  await data.client.enqueue("k".repeat(150), {}, { queue, delay: "9h" });
+  const { page, wrong, close } = await at("/queues");
+  for (const path of ["/queues", "/", "/jobs?q=" + encodeURIComponent("queue:" + queue)]) {
+    await page.goto(path);
+    await settled(page);
+    const over = await page.locator("main .table").evaluateAll((all) => all.filter((t) => t.scrollWidth > t.clientWidth).map((t) => t.getAttribute("aria-label")));
+    assert.deepEqual(over, [], path);
+  }
+  await data.api("POST", `/queues/${queue}/drain`, {});
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+checkOnce("a node that leads is of the whole database; one that died is told of", async () => {
+  const { page, wrong, close } = await at("/?namespace=elsewhere");
+  const needs = page.getByRole("region", { name: "Needs attention" });
+  const worker = await data.api("POST", "/workers?namespace=elsewhere", { name: "mortal", kinds: ["x"], slots: 1 });
+  await needs.getByText("leader of another namespace").waitFor();
+  assert.equal(await needs.getByText("No node leads").count(), 0);
+  await data.api("POST", `/workers/${worker.worker}/leave`);
+  const killed = await startShop(server.database, { namespace: "elsewhere" });
+  await killed("SIGKILL"); // it does not leave
+  await needs.getByText(/^Node .* died .* ago; what it ran is run by others$/).waitFor({ timeout: 30_000 });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+checkOnce("a job that no node runs is told of, with its kind", async () => {
+  await data.api("POST", "/jobs", { kind: "legacy.export", queue: "old", run_at: new Date(Date.now() - 120_000).toISOString() });
+  const { page, wrong, close } = await at("/");
+  await page.getByRole("region", { name: "Needs attention" }).getByRole("link", { name: "No node runs jobs of legacy.export, and queue old has due ones" }).click();
+  await page.getByRole("heading", { name: /^old/ }).waitFor();
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 check("who has no stream asks again once updates go on", async () => {
   const key = await data.api("POST", "/keys", { name: "asker", scopes: ["jobs:read"], namespace: "default" });
   const own = await serve(server.database, { args: ["--auth", "keys"] });
@@ -584,7 +680,7 @@ check("a request to a run is answered, or refused; a callback is let fail", asyn
   await says(page, "It answered 250");
   await ask("-1");
   await says(page, "that is no price: -1 cents");
-  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
   await page.goto("/queues/carts");
   await says(page, "Carts of customers.");
   await page.goto("/jobs/" + (await data.callback()));
@@ -855,7 +951,7 @@ checkOnce("the focus goes to what was opened, and back to what asked", async () 
   await page.waitForFunction(() => document.activeElement?.tagName === "H1");
   await page.goto("/jobs/" + data.jobs.waits);
   await settled(page);
-  for (const leave of [() => page.keyboard.press("Escape"), () => page.getByRole("dialog").getByRole("button", { name: "Cancel", exact: true }).first().click()]) {
+  for (const leave of [() => page.keyboard.press("Escape"), () => page.getByRole("dialog").getByRole("button", { name: "Close" }).first().click()]) {
     await page.waitForTimeout(600); // a second Enter is none that was meant for the button
     await page.getByRole("button", { name: "Send a signal" }).focus();
     await page.keyboard.press("Enter");
@@ -869,6 +965,7 @@ checkOnce("the focus goes to what was opened, and back to what asked", async () 
   await page.goto("/jobs/" + held);
   await settled(page);
   await button(page, "Pause").click();
+  await page.getByRole("dialog").waitFor(); // before, Enter is for the button
   await page.getByLabel("Reason, which is recorded").focus();
   let asked = 0;
   page.on("request", (r) => r.method() === "POST" && /\/(pause|resume)$/.test(new URL(r.url()).pathname) && asked++);

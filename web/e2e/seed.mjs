@@ -6,7 +6,6 @@ import { Client, Permanent, Worker } from "../../clients/typescript/src/index.js
 export async function seed(url, token) {
   const client = new Client({ url, token });
   const worker = new Worker(client, { slots: 8, name: "shop-1", version: "1.4.0" });
-  const wait = (ms) => new Promise((wake) => setTimeout(wake, ms));
 
   worker.function("order", async (ctx, args) => {
     const steps = (state) => [
@@ -52,11 +51,29 @@ export async function seed(url, token) {
   worker.handle("unlucky", async () => {
     throw new Error("not today");
   });
+  worker.handle("once-flaky", async (run) => {
+    if (run.attempt === 1) throw new Error("the first one fails");
+  });
   worker.handle("parcel", async (run, args) => {
     if (!args.right) throw new Permanent("no such address");
   });
   const running = worker.run();
+  const stop = async () => {
+    worker.stop();
+    await running;
+  };
+  try {
+    return { client, stop, ...(await fill(client, url, token)) };
+  } catch (error) {
+    await stop(); // else the process would go on
+    throw error;
+  }
+}
 
+const wait = (ms) => new Promise((wake) => setTimeout(wake, ms));
+
+/** Enqueues jobs, and makes all else that pages show. */
+async function fill(client, url, token) {
   const jobs = {};
   const keep = async (name, kind, args, options) => (jobs[name] = (await client.enqueue(kind, args, options)).id);
   await keep("waits", "order", { id: 7, cents: 1990 }, { queue: "orders", key: "order-7", tags: ["urgent"] });
@@ -88,14 +105,11 @@ export async function seed(url, token) {
   await api("PUT", "/limits/bank", { rate: "50/s", queues: ["orders"] });
   await api("POST", "/operations", { action: "pause", ids: [jobs.scheduled], reason: "the month is not over" });
   await api("POST", "/keys", { name: "ci", role: "viewer", namespace: "default" });
+  const batch = (await api("POST", "/batches", { name: "import of May", on_end: [{ kind: "mail", queue: "letters", args: { to: "ops@example.com" } }] })).id;
+  await api("POST", "/jobs/batch", { jobs: [1, 2].map((n) => ({ kind: "report", queue: "reports", args: { n }, delay: "9h", batch })) });
+  await api("POST", `/batches/${batch}/close`);
   jobs.payout = await waitsForACallback(client, api);
-  return {
-    client, jobs, api, callback: () => waitsForACallback(client, api, "refund"),
-    stop: async () => {
-      worker.stop();
-      await running;
-    },
-  };
+  return { jobs, api, batch, callback: () => waitsForACallback(client, api, "refund") };
 }
 
 /** A run that waits for the callback of an outside system, made by the protocol of workers. It returns the job. */

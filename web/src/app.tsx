@@ -4,6 +4,7 @@ import { render, type ComponentChildren } from "preact";
 import { paused, selecting } from "./api/data";
 import { watch } from "./api/live";
 import { Audit } from "./pages/audit";
+import { BatchPage, Batches } from "./pages/batches";
 import { Dead, DeadPage } from "./pages/dead";
 import { FilePage } from "./pages/file";
 import { JobPage } from "./pages/job";
@@ -45,6 +46,7 @@ function pageOf(path: string): ComponentChildren {
   if (rest.length === 0 && second !== undefined) {
     switch (first) {
       case "jobs": return <JobPage key={second} id={second} />;
+      case "batches": return <BatchPage key={second} id={second} />;
       case "queues": return <QueuePage key={second} name={second} />;
       case "schedules": return <SchedulePage key={second} name={second} />;
       case "limits": return <LimitPage key={second} name={second} />;
@@ -57,6 +59,7 @@ function pageOf(path: string): ComponentChildren {
     switch (first) {
       case "": return <Overview />;
       case "jobs": return <Jobs />;
+      case "batches": return <Batches />;
       case "queues": return <Queues />;
       case "schedules": return <Schedules />;
       case "limits": return <Limits />;

@@ -6,7 +6,8 @@ import { parse, path, queryOf } from "../src/api/http";
 import type { Queue, StatsPoint } from "../src/api/schema";
 import { differences } from "../src/pages/audit";
 import { attention, sums } from "../src/pages/overview";
-import { completions, conditions, valueOf, withValue } from "../src/pages/query";
+import { attributeText } from "../src/pages/jobs";
+import { completions, conditions, meant, valueOf, withValue } from "../src/pages/query";
 import { stepsOf } from "../src/pages/run";
 import { awaited, openCallbacks } from "../src/pages/signals";
 import { endedOf } from "../src/pages/stats";
@@ -26,12 +27,26 @@ test("conditions of a query", () => {
   assert.equal(withValue("", "queue", 'a "b"'), 'queue:"a \\"b\\""');
 });
 
+test("a word alone is a kind or a queue that there is", () => {
+  const known = { kind: ["crm.sync"], queue: ["letters", "crm.sync"] };
+  assert.equal(meant(" crm.sync ", known), "kind:crm.sync");
+  assert.equal(meant("letters", known), "queue:letters");
+  assert.equal(meant("acme", known), "acme");
+  assert.equal(meant("state:failed", known), "state:failed");
+  assert.equal(meant("01a21d58-2bd4-7e4e-a52f-7f2cf4ca2706", known), "id:01a21d58-2bd4-7e4e-a52f-7f2cf4ca2706");
+  assert.equal(attributeText({ type: "keyword", text: "acme" }), "acme");
+  assert.equal(attributeText({ type: "number", number: 10.5 }), "10.5");
+  assert.equal(attributeText("plain"), "plain");
+});
+
 test("completion of a query", () => {
   const known = { queue: ["letters", "late mails"], kind: ["mail"] };
   assert.deepEqual(completions("st", known), ["state:"]);
   assert.deepEqual(completions("state:failed,ca", known), ["state:failed,cancelled "]);
   assert.deepEqual(completions("kind:x queue:la", known), ['kind:x queue:"late mails" ']);
   assert.deepEqual(completions("nothing:", known), []);
+  assert.deepEqual(completions("attr.cu", { ...known, "attr.": ["customer", "amount"] }), ["attr.customer:"]);
+  assert.deepEqual(completions("state:failed acme", known), ["kind", "queue", "tag"].map((name) => `state:failed ${name}:acme`));
   assert.ok(completions("", known).includes("args."));
 });
 
@@ -96,8 +111,13 @@ test("what needs a person, and what does not", () => {
   const at = Date.parse("2026-01-01T01:00:00Z");
   const queue = (q: Partial<Queue>): Queue => ({ attempts: {} as never, counts: {}, created_at: null, name: "q", namespace: "default", oldest_due: null, paused: false, paused_at: null, paused_by: null, rest_level: 0, rest_until: null, ...q });
   const node = { alive: true, leader: true, mode: "running", slots: 5, name: "n", id: "1", unwell: null, silent: false } as never;
-  const calm = { queues: [queue({})], nodes: [node], schedules: [], dead: [], at };
+  const calm = { queues: [queue({})], nodes: [node], led: true, died: [], unserved: null, schedules: [], dead: [], at };
   assert.deepEqual(attention(calm), []);
+  assert.deepEqual(attention({ ...calm, nodes: [{ ...(node as object), leader: false } as never] }), []); // one of another namespace leads
+  assert.match(attention({ ...calm, led: false })[0]?.text ?? "", /No node leads/);
+  const died = (ago: number) => ({ name: "vm", id: "7", ended_at: new Date(at - ago).toISOString() }) as never;
+  assert.deepEqual(attention({ ...calm, died: [died(120_000), died(7_200_000)] }), [{ text: "Node vm died 2m ago; what it ran is run by others", to: "/nodes/7" }]);
+  assert.match(attention({ ...calm, unserved: { queue: "mail", kinds: ["a", "b"] } })[0]?.text ?? "", /No node runs jobs of a, b, and queue mail has due ones/);
   const due = queue({ name: "mail", counts: { available: { jobs: 3, exact: true } }, oldest_due: "2026-01-01T00:50:00Z" });
   assert.match(attention({ ...calm, queues: [due] })[0]?.text ?? "", /mail has waited for 10m/);
   assert.match(attention({ ...calm, queues: [{ ...due, paused: true }] })[0]?.text ?? "", /paused, and has 3 due/);

@@ -7,7 +7,7 @@ import { folded, withWaits } from "../src/run/layout";
 import { fileOf, historyOf, nameOf, spanOf, withoutTokens } from "../src/run/file";
 import { most, readOn, type All } from "../src/run/read";
 import { caption, extent, gaps, lanes, lengthOf, merged, scale, ticks, visible } from "../src/run/layout";
-import { onClock, timeIn, zoneOf } from "../src/run/zone";
+import { onClock, timeIn, writtenAs, zoneOf } from "../src/run/zone";
 
 const t0 = Date.parse("2026-11-28T12:00:00Z");
 const at = (ms: number) => new Date(t0 + ms).toISOString();
@@ -262,6 +262,10 @@ test("numbers that are exact stay so without tokens", () => {
 test("the zone of a schedule is that of its times", () => {
   assert.equal(zoneOf("cron 30 2 * * * zone=Europe/Berlin"), "Europe/Berlin");
   assert.equal(zoneOf("every 10m0s zone=UTC"), "UTC");
+  assert.deepEqual(writtenAs("cron 30 2 * * 1-5 zone=Europe/Berlin dst=skip"), { cron: "30 2 * * 1-5", every: "", zone: "Europe/Berlin", skips: true });
+  assert.deepEqual(writtenAs('cron H 2 * * * zone=UTC seed="the schedule\'s name"'), { cron: "H 2 * * *", every: "", zone: "UTC", skips: false });
+  assert.deepEqual(writtenAs("every 24h0m0s anchor=2026-03-01T08:00:00Z zone=Europe/Berlin"), { cron: "", every: "24h0m0s", zone: "Europe/Berlin", skips: false });
+  assert.deepEqual(writtenAs("at 2026-03-01T08:00:00.25Z zone=Europe/Berlin"), { cron: "", every: "", zone: "Europe/Berlin", skips: false });
   assert.equal(zoneOf("at 2026-11-28T12:00:00Z"), "UTC");
 });
 

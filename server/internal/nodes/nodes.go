@@ -58,20 +58,16 @@ Nodes of old programs do not say their namespace: only keys that have all namesp
 	}
 }
 
-// seen are the nodes that a call may see, in the order of their numbers.
-func seen(ctx context.Context, c *api.Call, namespace string) ([]store.Node, error) {
-	nodes, err := c.Client.Nodes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	nodes = slices.DeleteFunc(nodes, func(n store.Node) bool {
+// seen are those of all nodes that a call may see, in the order of their numbers.
+func seen(c *api.Call, all []store.Node, namespace string) []store.Node {
+	nodes := slices.DeleteFunc(all, func(n store.Node) bool {
 		if namespace != "" {
 			return n.Info.Namespace != namespace
 		}
 		return c.Principal.Namespaces != nil && !c.Principal.Has(n.Info.Namespace)
 	})
 	slices.SortFunc(nodes, func(a, b store.Node) int { return cmp.Compare(a.ID, b.ID) })
-	return nodes, nil
+	return nodes
 }
 
 type listIn struct {
@@ -79,9 +75,17 @@ type listIn struct {
 	api.Paged
 
 	Alive bool `query:"alive" doc:"Only nodes that live"`
+	Dead  bool `query:"dead" doc:"Only nodes that have ended without leaving, as when they were killed"`
 }
 
-func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[views.Node]], error) {
+// NodePage is a page of nodes.
+type NodePage struct {
+	api.Page[views.Node]
+
+	Led bool `json:"led" doc:"Whether a node leads: one for the whole database, which need not be among these"`
+}
+
+func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[NodePage], error) {
 	text, err := in.After()
 	if err != nil {
 		return nil, err
@@ -90,14 +94,16 @@ func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[view
 	if err != nil {
 		return nil, problem.Invalid("query/cursor", "it is no cursor of this list; use next_cursor of the page before")
 	}
-	nodes, err := seen(ctx, c, in.Namespace)
+	all, err := c.Client.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	items, now := []views.Node{}, time.Now()
+	now := time.Now()
+	led := slices.ContainsFunc(all, func(n store.Node) bool { v := views.NewNode(&n, now); return v.Alive && v.Leader })
+	nodes, items := seen(c, all, in.Namespace), []views.Node{}
 	for i := range nodes {
 		v := views.NewNode(&nodes[i], now)
-		if nodes[i].ID <= after || in.Alive && !v.Alive {
+		if nodes[i].ID <= after || in.Alive && !v.Alive || in.Dead && nodes[i].Ended != store.NodeDied {
 			continue
 		}
 		if items = append(items, v); len(items) > in.Limit {
@@ -105,7 +111,7 @@ func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[view
 		}
 	}
 	page := api.PageOf(items, &in.Paged, func(n *views.Node) string { return strconv.FormatInt(int64(n.ID), 10) })
-	return &api.Body[api.Page[views.Node]]{Body: page}, nil
+	return &api.Body[NodePage]{Body: NodePage{page, led}}, nil
 }
 
 type ofNode struct {
@@ -118,10 +124,11 @@ func (in *ofNode) number() int64 { return in.Node }
 
 // find is the node, if the call may see it.
 func (in *ofNode) find(ctx context.Context, c *api.Call) (*store.Node, error) {
-	nodes, err := seen(ctx, c, in.Namespace)
+	all, err := c.Client.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
+	nodes := seen(c, all, in.Namespace)
 	for i := range nodes {
 		if nodes[i].ID == in.number() {
 			return &nodes[i], nil

@@ -3,6 +3,7 @@ package nodes_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server/access"
@@ -60,6 +61,33 @@ func TestNodes(t *testing.T) {
 		// It drains, or has left meanwhile.
 		if a := s.Do(http.MethodPost, "/nodes/"+mine+"/quiet", nil); a.JSON["code"] != "conflict" && a.JSON["code"] != "worker_gone" {
 			s.Errorf("asked to be quiet, a node that drains answers %s", a.Text)
+		}
+	})
+}
+
+// TestNodesOfTheWholeDatabase: who sees the nodes of one namespace is told whether any node leads,
+// wherever; and those that died are told apart from those that left.
+func TestNodesOfTheWholeDatabase(t *testing.T) {
+	t.Parallel()
+	apitest.OnBoth(t, func(s *apitest.Server) {
+		if a := s.OK(http.StatusOK, http.MethodGet, "/nodes", nil); a.JSON["led"] != false {
+			s.Errorf("without a node one leads: %s", a.Text)
+		}
+		start(s, "default")
+		s.As(access.Principal{Name: "bounded", Namespaces: []string{"empty"}, Scopes: access.Scopes})
+		var a apitest.Answer
+		for range 500 {
+			if a = s.OK(http.StatusOK, http.MethodGet, "/nodes", nil); a.JSON["led"] == true {
+				break
+			}
+			time.Sleep(20 * time.Millisecond) //nolint:forbidigo // for the election
+		}
+		if a.JSON["led"] != true || len(a.Items()) != 0 {
+			s.Errorf("of the nodes of others it is told %s", a.Text)
+		}
+		s.As(access.Principal{Name: "all", Scopes: access.Scopes})
+		if a := s.OK(http.StatusOK, http.MethodGet, "/nodes?dead=true", nil); len(a.Items()) != 0 {
+			s.Errorf("a node that lives is dead: %s", a.Text)
 		}
 	})
 }

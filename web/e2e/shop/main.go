@@ -43,7 +43,7 @@ func serve() error {
 	if err != nil {
 		return err
 	}
-	hf, err := holdfast.Open(ctx, source, holdfast.WithNodeName("shop-go"), holdfast.WithSlots(20),
+	hf, err := holdfast.Open(ctx, source, holdfast.WithNamespace(os.Args[2]), holdfast.WithNodeName("shop-go"), holdfast.WithSlots(20),
 		holdfast.WithLogger(slog.New(slog.DiscardHandler)), describe.These(
 			describe.Kind(cart, describe.Owner("shop team"), describe.Text("Collects what a customer buys."), describe.Updates("add cents")),
 			describe.Queue("carts", describe.Text("Carts of customers.")),

@@ -838,6 +838,12 @@ export interface NodeAsked {
   node: string | null;
 }
 
+export interface NodePage {
+  items: Node[];
+  led: boolean;
+  next_cursor: string | null;
+}
+
 export interface Operation {
   action: string;
   actor: string | null;
@@ -958,11 +964,6 @@ export interface PageMessageItem {
 
 export interface PageNamespace {
   items: Namespace[];
-  next_cursor: string | null;
-}
-
-export interface PageNode {
-  items: Node[];
   next_cursor: string | null;
 }
 

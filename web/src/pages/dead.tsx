@@ -54,7 +54,7 @@ export function Dead() {
   const cursor = param("cursor");
   const data = useData<DeadGroups>("/dead", { limit: 50, cursor, queue: param("queue"), kind: param("kind") }, "slow");
   return (
-    <Page title="Dead letters" actions={<CopyAs command="dead list" get="/dead" go="page, err := dead.Groups(ctx, hf, store.DeadParams{})" />}>
+    <Page title="Dead letters" actions={<CopyAs command="dead list" get="/dead" go="page, err := dead.Groups(ctx, hf, store.DeadParams{Limit: 50})" />}>
       <p class="faint">Failed jobs, in groups of the same kind and failure. A group can be tried again as a whole, once its cause is mended.</p>
       <div class="toolbar"><Narrow by="kind">Kind</Narrow><Narrow by="queue">Queue</Narrow></div>
       {!data.value ? <Waits of={data} /> : data.value.items.length === 0 && (param("kind") || param("queue")) ? (

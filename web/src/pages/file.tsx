@@ -1,7 +1,7 @@
 // A history from a file, such as one that somebody has sent: shown as that of a run, without a server that has it.
 import { useState } from "preact/hooks";
 import { historyOf, spanOf, type HistoryFile } from "../run/file";
-import { History } from "../run/history";
+import { History, Inbox } from "../run/history";
 import { Timeline } from "../run/timeline";
 import { Card, Empty, Page } from "../ui/basics";
 
@@ -32,6 +32,7 @@ export function FilePage() {
           <p class="faint pad">{open.name}{job && <> · {job.kind} <span class="mono">{job.id}</span> {job.state}</>}</p>
           <Card title="Timeline" flush><Timeline run={{ entries: open.history.entries, messages: open.history.messages, ...span }} /></Card>
           <History of={open.history} began={span.began} />
+          <Inbox of={open.history} began={span.began} />
         </>
       ) : !error && (
         <Empty title="No file is open" command="holdfast job journal ID --output json > history.json">Choose one that “Download” in the history of a run has made, or one of the command:</Empty>

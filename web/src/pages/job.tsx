@@ -3,19 +3,19 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { change, useData } from "../api/data";
 import { path } from "../api/http";
-import type { Attempt, AttemptList, Cause, Changed, Forked, Job, LogLine, LogList, PageJob, Why } from "../api/schema";
+import type { Attempt, AttemptList, Cause, Changed, Forked, Job, LogLine, LogList, Node, PageJob, Why } from "../api/schema";
 import { now } from "../state/clock";
 import { go, href, param, set } from "../state/route";
 import { may } from "../state/session";
 import { Action, json, type Ask, type Field } from "../ui/action";
 import { Card, CopyAs, Facts, JobLink, Meter, Page, QueueLink, State, Time, Waits } from "../ui/basics";
-import { duration } from "../ui/format";
+import { duration, percent } from "../ui/format";
 import { Payload } from "../ui/json";
 import { Fence } from "../ui/fence";
 import { Menu } from "../ui/menu";
 import { Table } from "../ui/table";
 import { enqueue } from "./enqueue";
-import { plainColumns } from "./jobs";
+import { attributes, plainColumns, stateText } from "./jobs";
 import { by } from "./query";
 import { RunPart } from "./run";
 import { signalForm } from "./signals";
@@ -25,22 +25,32 @@ const final = ["completed", "failed", "cancelled"];
 export function JobPage({ id }: { id: string }) {
   const data = useData<Job>(path`/jobs/${id}`);
   const j = data.value;
-  if (!j) return <Waits page of={data} rows={8} />;
+  return j ? <Loaded key={j.id} job={j} /> : <Waits page of={data} rows={8} />;
+}
+
+/** The part that is opened first: what a person wants to see of such a job. */
+function usualTab(j: Job): string {
+  if (j.journal || j.messages || !final.includes(j.state)) return "run";
+  return j.state === "failed" ? "attempts" : "payload";
+}
+
+function Loaded({ job: j }: { job: Job }) {
+  const usual = useRef(usualTab(j)).current; // it stays if the job ends meanwhile
   const tabs: [string, string, () => ComponentChildren][] = [
-    ["", "Run", () => <RunPart job={j} />],
+    ["run", "Run", () => <RunPart job={j} />],
     ["payload", "Input and output", () => <Payloads job={j} />],
     ["attempts", "Attempts", () => <Attempts job={j} />],
     ["logs", "Logs", () => <Logs id={j.id} />],
     ["children", "Children", () => <Children id={j.id} />],
     ["raw", "Raw", () => <Card title="The job as the API has it"><Payload value={j} name="job" /></Card>],
   ];
-  const tab = tabs.find(([name]) => name === param("tab")) ?? (tabs[0] as (typeof tabs)[number]);
+  const tab = tabs.find(([name]) => name === (param("tab") || usual)) ?? (tabs[0] as (typeof tabs)[number]);
   return (
-    <Page title={<>{j.kind} <State state={j.state} /></>} crumbs={<><a href={href("/jobs")}>Jobs</a> / <span class="mono">{j.id}</span></>} actions={<Actions job={j} />}>
+    <Page title={<>{j.kind} <State state={j.state} text={stateText(j)} /></>} crumbs={<><a href={href("/jobs")}>Jobs</a> / <span class="mono">{j.id}</span></>} actions={<Actions job={j} />}>
       <div class="job">
         <aside>
           <div class="notes">
-            {j.error && <div class={final.includes(j.state) && j.state !== "completed" ? "trouble" : "note"} role={j.state === "failed" ? "alert" : undefined}><strong>{j.reason ?? "error"}</strong><pre class="wrap">{j.error}</pre></div>}
+            {j.error && j.state !== "completed" && <div class={final.includes(j.state) ? "trouble" : "note"} role={j.state === "failed" ? "alert" : undefined}><strong>{reasonOf(j)}</strong><pre class="wrap">{j.error}</pre></div>}
             {!final.includes(j.state) && <WhyNot job={j} />}
           </div>
           <Card title="Facts"><FactsOf job={j} /></Card>
@@ -57,6 +67,8 @@ export function JobPage({ id }: { id: string }) {
   );
 }
 
+const reasonOf = (j: Job) => (j.reason ? j.reason.replaceAll("_", " ") : final.includes(j.state) ? "error" : `error of attempt ${j.attempt}`);
+
 /** Why the job does not run, or has not finished. */
 function WhyNot({ job: j }: { job: Job }) {
   const data = useData<Why>(j.state === "running" && !j.journal ? null : path`/jobs/${j.id}/why`);
@@ -67,7 +79,7 @@ function WhyNot({ job: j }: { job: Job }) {
       <strong>Why it has not finished</strong>
       <ul>{all.map((c: Cause) => (
         <li key={c.code + c.text}>
-          {c.text} {c.until && <span class="faint">(<Time at={c.until} />)</span>} {c.job && c.job !== j.id && <JobLink id={c.job} />} {c.limit && <a href={href("/limits/" + encodeURIComponent(c.limit))}>{c.limit}</a>}
+          {c.text} {c.until && !c.text.includes("until") && <span class="faint">(<Time at={c.until} />)</span>} {c.job && c.job !== j.id && <JobLink id={c.job} />} {c.limit && <a href={href("/limits/" + encodeURIComponent(c.limit))}>{c.limit}</a>}
         </li>
       ))}</ul>
     </section>
@@ -82,20 +94,26 @@ function FactsOf({ job: j }: { job: Job }) {
       ["Attempt", `${j.attempt}${j.max_attempts ? " of " + j.max_attempts : ""}`],
       ["Key", j.key], ["Ordering key", j.ordering_key], ["Fair key", j.fair_key],
       ["Limit", j.limit && <a href={href("/limits/" + encodeURIComponent(j.limit))}>{j.limit}{j.limit_key && ": " + j.limit_key}</a>],
-      ["Node", j.node && <a href={href("/nodes/" + j.node)}>{j.node}</a>],
+      ["Node", j.node && <NodeLink id={j.node} />],
       ["Source", j.source], ["Version", j.version], ["Build", j.build?.program],
       ["Parent", j.parent && <JobLink id={j.parent} />],
-      ["Batch", j.batch && <a class="mono" href={href("/jobs", { q: "batch:" + j.batch })}>{j.batch.slice(0, 13)}…</a>],
+      ["Batch", j.batch && <a class="mono" href={href("/batches/" + j.batch)}>{j.batch.slice(0, 13)}…</a>],
       ["Follows", j.follows && <JobLink id={j.follows} />],
       ["Predecessors", j.predecessors && j.predecessors.length > 0 && j.predecessors.map((p) => <div key={p.job}><JobLink id={p.job} /> <State state={p.state} /></div>)],
       ["Timeout", j.timeout], ["Deadline", j.deadline && <Time at={j.deadline} precise />],
       ["Tags", j.tags && j.tags.length > 0 && j.tags.map((t) => <a key={t} class="tag" href={href("/jobs", { q: by("tag", t) })}>{t}</a>)],
-      ["Attributes", j.attributes !== null && typeof j.attributes === "object" && Object.keys(j.attributes as object).length > 0 && <code>{JSON.stringify(j.attributes)}</code>],
+      ["Attributes", attributes(j)],
       ["Fingerprint", j.fingerprint && <a class="mono" href={href("/dead/" + j.fingerprint)}>{j.fingerprint}</a>],
       ["Trace", j.traceparent && <span class="mono break">{j.traceparent}</span>],
-      ["Progress", j.checkpoint && <Meter value={j.checkpoint.percent} of={100} label={`${j.checkpoint.percent}% ${j.checkpoint.message ?? ""}`} />],
+      ["Progress", j.checkpoint && <Meter value={j.checkpoint.percent} of={100} label={`${percent(j.checkpoint.percent)} ${j.checkpoint.message ?? ""}`} />],
     ]} />
   );
+}
+
+/** A node by its name, which only its own page has: jobs have numbers. */
+function NodeLink({ id }: { id: string }) {
+  const node = useData<Node>(may("nodes:read") ? path`/nodes/${id}` : null, {}, "never");
+  return <a href={href("/nodes/" + id)}>{node.value?.name ?? id}</a>;
 }
 
 /** What was recorded of the job's way: these are times that are stored, not guessed. */
@@ -106,8 +124,9 @@ function Lifecycle({ job: j }: { job: Job }) {
     events.push({ at: a.ended_at, text: `attempt ${a.number}: ${a.outcome}`, state: a.outcome === "failed" ? "failed" : "retryable" });
   }
   for (const a of j.actions ?? []) events.push({ at: a.at, text: <>{a.action} by {a.actor ?? "unknown"}{a.reason && <span class="faint"> “{a.reason}”</span>}</> });
-  if (j.started_at && !final.includes(j.state)) events.push({ at: j.started_at, text: `attempt ${j.attempt} started`, state: "running" });
-  else if (j.started_at && j.state === "completed") events.push({ at: j.started_at, text: `last attempt started`, state: "running" });
+  const began = j.started_at ?? (j.state === "running" ? j.claimed_at : null);
+  if (began && !final.includes(j.state)) events.push({ at: began, text: `attempt ${Math.max(j.attempt, 1)} ${j.journal ? "went on" : "started"}`, state: "running" });
+  else if (began && j.state === "completed") events.push({ at: began, text: j.journal ? "went on for the last time" : "last attempt started", state: "running" });
   if (j.finished_at) events.push({ at: j.finished_at, text: j.state, state: j.state });
   const seen = events.filter((e) => e.at).sort((a, b) => Date.parse(a.at as string) - Date.parse(b.at as string));
   if (!j.finished_at && (j.state === "scheduled" || j.state === "retryable")) seen.push({ at: j.run_at, text: "due", state: "scheduled" });
@@ -234,6 +253,7 @@ function Actions({ job: j }: { job: Job }) {
   const shown = !over || !wasOver; // a job that ends while somebody points at a button leaves the buttons where they are
   const isHeld = !!j.wait?.held || j.pause_requested;
   const write = may("jobs:write");
+  const mayListen = !!j.journal || !!j.messages || j.attempt === 0; // a plain job that has begun hears nothing
   const id = j.id;
   const fork: Ask = {
     title: "Fork the job", yes: "Fork", text: "A new job begins with what this one remembers, up to a place; this one stays as it is.",
@@ -258,8 +278,8 @@ function Actions({ job: j }: { job: Job }) {
       {write && !over && j.state === "retryable" && <Action run={async () => { await change("PATCH", path`/jobs/${id}`, { delay: "0s" }); return "It is due now"; }}>Retry now</Action>}
       {write && !over && j.state === "scheduled" && <Action run={async () => { await change("PATCH", path`/jobs/${id}`, { delay: "0s" }); return "It is due now"; }}>Run now</Action>}
       {write && shown && (isHeld ? <Action disabled={over} ask={verb(id, "resume", "Resume")}>Resume</Action> : <Action disabled={over} ask={verb(id, "pause", "Pause")}>Pause</Action>)}
-      {write && shown && <Action disabled={over} ask={signalForm(j)}>Send a signal</Action>}
-      {write && shown && <Action disabled={over} danger ask={verb(id, "cancel", "Cancel", { danger: true })}>Cancel</Action>}
+      {write && shown && mayListen && <Action disabled={over} ask={signalForm(j)}>Send a signal</Action>}
+      {write && shown && <Action disabled={over || j.cancel_requested} danger ask={verb(id, "cancel", "Cancel", { danger: true, text: j.state === "running" ? "It is asked to stop." : undefined })}>Cancel</Action>}
       <Menu name="More">
         {write && !over && <Action ask={edit(j)}>Edit…</Action>}
         {write && <Action ask={enqueue({ kind: j.kind, queue: j.queue, args: may("payloads:read") ? JSON.stringify(j.args, null, 2) : "" })}>Enqueue a copy…</Action>}

@@ -1,19 +1,19 @@
 // The jobs that a query selects, and what can be done with them.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { change, useData } from "../api/data";
-import type { Job, OperationStarted, PageKind, PageQueue } from "../api/schema";
+import type { AttributeList, Job, OperationStarted, PageKind, PageQueue } from "../api/schema";
 import { go, href, param, set } from "../state/route";
 import { chosen, views } from "../state/prefs";
 import { may } from "../state/session";
 import { Action, type Ask } from "../ui/action";
 import { CopyAs, Empty, JobLink, Page, QueueLink, State, Time } from "../ui/basics";
-import { count, duration, number, sh } from "../ui/format";
+import { count, duration, number, percent, sh } from "../ui/format";
 import { ColumnMenu, pickColumns } from "../ui/columns";
 import { Menu } from "../ui/menu";
 import { List, type Column } from "../ui/table";
 import { enqueue } from "./enqueue";
 import { sums } from "./overview";
-import { completions, conditions, states, withValue } from "./query";
+import { by, completions, conditions, meant, states, valueOf, withValue } from "./query";
 
 /** The time of a job that matters in its state. */
 export function Moment({ job: j }: { job: Job }) {
@@ -26,6 +26,12 @@ export function Moment({ job: j }: { job: Job }) {
   }
 }
 
+/** The state in words, with what was asked of the job. */
+export function stateText(j: Job): string | undefined {
+  if (j.state === "running" && j.cancel_requested) return "running (stopping)";
+  return j.pause_requested || j.wait?.held ? j.state + " (held)" : undefined;
+}
+
 export function tookOf(j: Job): string {
   if (!j.started_at || !j.finished_at) return "–";
   return duration(Date.parse(j.finished_at) - Date.parse(j.started_at));
@@ -34,25 +40,39 @@ export function tookOf(j: Job): string {
 export const columns: Column<Job>[] = [
   { name: "Kind", cell: (j) => <JobLink id={j.id}>{j.kind}</JobLink> },
   { name: "ID", wide: true, cell: (j) => <JobLink id={j.id} /> },
-  { name: "State", cell: (j) => <State state={j.state} text={j.pause_requested || j.wait?.held ? j.state + " (held)" : undefined} /> },
+  { name: "State", cell: (j) => <State state={j.state} text={stateText(j)} /> },
   { name: "Queue", cell: (j) => <QueueLink name={j.queue} /> },
   { name: "Attempt", num: true, cell: (j) => `${j.attempt}${j.max_attempts ? "/" + j.max_attempts : ""}` },
   { name: "Time", cell: (j) => <span class="whole"><Moment job={j} /></span> },
   { name: "Ran", num: true, wide: true, cell: tookOf },
   { name: "Tags", wide: true, cell: (j) => j.tags?.map((t) => <span key={t} class="tag">{t}</span>) },
-  { name: "Error", wide: true, cell: (j) => <span class="clip short" title={j.error ?? ""}>{j.error}</span> },
+  { name: "Error", wide: true, cell: (j) => j.error && j.state !== "completed" && <span class="clip short" title={j.error ?? ""}>{j.error}</span> }, // of one that completed it is that of an earlier attempt
   { name: "Priority", num: true, off: true, cell: (j) => j.priority },
   { name: "Key", off: true, cell: (j) => j.key },
   { name: "Created", off: true, cell: (j) => <Time at={j.created_at} /> },
   { name: "Node", off: true, cell: (j) => j.node && <a href={href("/nodes/" + j.node)}>{j.node}</a> },
-  { name: "Progress", off: true, num: true, cell: (j) => j.checkpoint && `${j.checkpoint.percent}%` },
+  { name: "Progress", off: true, num: true, cell: (j) => j.checkpoint && percent(j.checkpoint.percent) },
   { name: "Parent", off: true, cell: (j) => <JobLink id={j.parent} /> },
   { name: "Version", off: true, cell: (j) => j.version },
   { name: "Attributes", off: true, cell: (j) => attributes(j) },
 ];
 
-const attributes = (j: Job) =>
-  typeof j.attributes === "object" && j.attributes !== null && Object.entries(j.attributes).map(([k, v]) => <span key={k} class="tag">{k}: {typeof v === "string" ? v : JSON.stringify(v)}</span>);
+/** The attributes of a job, each with the jobs that have the same. */
+export function attributes(j: Job) {
+  if (typeof j.attributes !== "object" || j.attributes === null || Object.keys(j.attributes).length === 0) return null;
+  return Object.entries(j.attributes).map(([k, v]) => {
+    const value = attributeText(v);
+    return <a key={k} class="tag" title={`${k}: ${value}`} href={href("/jobs", { q: by("attr." + k, value) })}>{k}: {value}</a>;
+  });
+}
+
+/** The value of an attribute as a query has it: the API tells its type, and has the value under that. */
+export function attributeText(v: unknown): string {
+  if (typeof v !== "object" || v === null) return String(v);
+  const { type: _, ...of } = v as Record<string, unknown>;
+  const value = Object.values(of)[0];
+  return typeof value === "object" ? JSON.stringify(value) : String(value ?? "");
+}
 
 /** The columns of lists of jobs on other pages. */
 export const plainColumns = columns.filter((c) => !c.off);
@@ -94,12 +114,12 @@ export function Jobs() {
 /** The states, with counts of those that are not over: what is over is not counted, however much that is. */
 function Tabs() {
   const queues = useData<PageQueue>(may("queues:read") ? "/queues" : null, { limit: 200 });
-  const state = param("state");
+  const state = param("state") || valueOf(param("q"), "state");
   const counts = sums(queues.value?.items ?? [], !queues.value?.next_cursor);
   const tab = (name: string) => {
     const c = counts[name];
     return (
-      <a key={name} href={href("/jobs", { q: param("q"), state: name, sort: ["completed", "failed", "cancelled"].includes(name) ? "finished" : "" })} aria-current={state === name ? "page" : undefined}>
+      <a key={name} href={href("/jobs", { q: withValue(param("q"), "state", ""), state: name, sort: ["completed", "failed", "cancelled"].includes(name) ? "finished" : "" })} aria-current={state === name ? "page" : undefined}>
         {name || "all"} {c && c.jobs > 0 && <span class="num faint">{count(c)}</span>}
       </a>
     );
@@ -137,12 +157,19 @@ function Query() {
   const input = useRef<HTMLInputElement>(null);
   const queues = useData<PageQueue>(may("queues:read") ? "/queues" : null, { limit: 200 }, "never");
   const kinds = useData<PageKind>(may("queues:read") ? "/kinds" : null, { limit: 200 }, "never");
+  const attrs = useData<AttributeList>(may("jobs:read") ? "/attributes" : null, {}, "never");
   useEffect(() => setText(q), [q]);
-  const known = { queue: queues.value?.items.map((i) => i.name) ?? [], kind: kinds.value?.items.map((i) => i.name) ?? [] };
+  const known = { queue: queues.value?.items.map((i) => i.name) ?? [], kind: kinds.value?.items.map((i) => i.name) ?? [], "attr.": attrs.value?.items.map((i) => i.name) ?? [] };
+  const search = (event: Event) => {
+    event.preventDefault();
+    const asked = meant(text, known);
+    setText(asked);
+    set({ q: asked, cursor: "", ...(valueOf(asked, "state") && { state: "" }) }); // what is written comes before the tab
+  };
   const list = completions(text, known);
   return (
     <>
-      <form class="query" role="search" onSubmit={(e) => { e.preventDefault(); set({ q: text.trim(), cursor: "" }); }}>
+      <form class="query" role="search" onSubmit={search}>
         <input ref={input} id="query" type="search" value={text} list="query-words" placeholder="kind:mail queue:letters tag:urgent since:24h   ( / )" aria-label="Query"
           spellcheck={false} autocomplete="off" onInput={(e) => setText(e.currentTarget.value)} />
         <datalist id="query-words">{list.map((one) => <option key={one} value={one} />)}</datalist>

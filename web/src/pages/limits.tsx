@@ -50,8 +50,8 @@ export function Limits() {
         columns={[
           { name: "Limit", cell: (l) => <a href={href("/limits/" + encodeURIComponent(l.name))}>{l.name}</a> },
           { name: "Lets", cell: bound },
-          { name: "Held", cell: used },
-          { name: "Waits", cell: (l) => (l.wanted_at ? <Time at={l.wanted_at} /> : <span class="faint">nobody</span>) },
+          { name: "Held by nodes", cell: used },
+          { name: "Last asked for in vain", cell: (l) => (l.wanted_at ? <Time at={l.wanted_at} /> : "–") },
           { name: "Of", wide: true, cell: (l) => [l.queues?.join(", "), Object.keys(l.kinds ?? {}).join(", ")].filter(Boolean).join("; ") || "all jobs" },
           { name: "", cell: (l) => <>{l.drained_until && <State state="waiting" text="drained" />}{l.drift && <span class="tag">differs from code</span>}</> },
         ]} />

@@ -8,7 +8,7 @@ import { may } from "../state/session";
 import { Action, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, Facts, Meter, Page, QueueLink, State, Time, Waits } from "../ui/basics";
 import { Chart, steps } from "../ui/chart";
-import { short } from "../ui/format";
+import { duration, short } from "../ui/format";
 import { List, Table } from "../ui/table";
 import { plainColumns } from "./jobs";
 import { by } from "./query";
@@ -62,21 +62,28 @@ export function Nodes() {
   );
 }
 
-/** The gauges that are drawn, and how their numbers are written. */
-const gauges: [string, string, (n: number) => string][] = [
-  ["running", "Running", short], ["cpu", "CPU", short], ["goroutines", "Goroutines", short], ["heap_bytes", "Heap", (n) => short(n / 2 ** 20) + " MiB"], ["rss_bytes", "Memory", (n) => short(n / 2 ** 20) + " MiB"],
-];
+const mib = (n: number) => short(n / 2 ** 20) + " MiB";
+const seconds = (n: number) => duration(n * 1000);
+
+/** The gauges that are drawn, and how their numbers are written. Those that are not here are those of the program's own. */
+const gauges: Record<string, [string, (n: number) => string]> = {
+  slots_used: ["Slots in use", short], cpu_share: ["Processors in use", short], goroutines: ["Goroutines", short], heap_bytes: ["Heap", mib], rss_bytes: ["Memory of the process", mib],
+  memory_bytes: ["Memory of the Go runtime", mib], beat_seconds: ["Time of a heartbeat", seconds],
+};
+
+/** Those that grow, or stay as they are: a line of them tells nothing. */
+const dull = ["cpu_seconds", "gc_pause_seconds", "cpus", "slots"];
 
 function Gauges({ node: n }: { node: Node }) {
   const data = useData<StatsSamples>("/stats/nodes", { since: () => new Date(serverNow() - 3_600_000).toISOString(), step: "1m" }, "slow");
   if (!data.value) return <Waits of={data} rows={4} />;
   const { at, of } = steps(data.value.items.filter((s) => s.node === n.id), now.value - 3_600_000, now.value, 60_000);
-  const names = [...new Set(of.flatMap((s) => Object.keys(s?.values ?? {})))].sort();
+  const names = [...new Set(of.flatMap((s) => Object.keys(s?.values ?? {})))].filter((name) => !dull.includes(name)).sort();
   if (names.length === 0) return <p class="faint pad">It has told nothing of itself in the last hour.</p>;
   return (
     <div class="charts small">
       {names.map((name) => {
-        const [, title, unit] = gauges.find(([key]) => key === name) ?? [name, name.replaceAll("_", " "), name.endsWith("bytes") ? (v: number) => short(v / 2 ** 20) + " MiB" : short];
+        const [title, unit] = gauges[name] ?? [name.replaceAll("_", " "), name.endsWith("bytes") ? mib : name.endsWith("seconds") ? seconds : short];
         return <Chart key={name} title={title} at={at} unit={unit} series={[{ name: "value", look: "one", values: of.map((s) => s?.values[name] ?? null) }]} />;
       })}
     </div>

@@ -1,6 +1,7 @@
 // The page that is kept open: whether all is well, and what needs a person.
 import { useData } from "../api/data";
-import type { DeadGroups, PageJob, PageNode, PageQueue, PageSchedule, Queue } from "../api/schema";
+import { path } from "../api/http";
+import type { DeadGroups, NodePage, PageJob, PageQueue, PageSchedule, Queue, WholeQueue } from "../api/schema";
 import { ahead, now } from "../state/clock";
 import { href } from "../state/route";
 import { caller, may } from "../state/session";
@@ -25,31 +26,54 @@ export function sums(queues: Queue[], isAll = true): Record<string, { jobs: numb
 /** How many milliseconds the oldest due job of a queue waits. */
 export const lag = (q: Queue, at: number) => (q.oldest_due ? Math.max(0, at - Date.parse(q.oldest_due)) : 0);
 
+const hour = 3_600_000;
+
 export interface Attention {
   text: string;
   to: string;
 }
 
+/** What the overview knows. What is null may not be seen by who looks, or is not known yet. */
+export interface Known {
+  queues: Queue[];
+  nodes: NodePage["items"] | null;
+  /** Whether a node leads: one for the database, which may be of another namespace. */
+  led: boolean | null;
+  /** Nodes that died in the last hour. */
+  died: NodePage["items"];
+  /** Kinds of which jobs are due, and which no node runs, of the queue that waits longest. */
+  unserved: { queue: string; kinds: string[] } | null;
+  schedules: PageSchedule["items"];
+  dead: DeadGroups["items"];
+  at: number;
+}
+
 /** What needs a person, the worst first. */
-export function attention(o: { queues: Queue[]; /** null: who looks may not know of them. */ nodes: PageNode["items"] | null; schedules: PageSchedule["items"]; dead: DeadGroups["items"]; at: number }): Attention[] {
+export function attention(o: Known): Attention[] {
   const all: Attention[] = [];
   const alive = o.nodes?.filter((n) => n.alive) ?? [];
   const waiting = o.queues.filter((q) => (q.counts.available?.jobs ?? 0) > 0);
   if (o.nodes && waiting.length > 0 && !alive.some((n) => n.slots > 0 && n.mode === "running")) all.push({ text: "Jobs are due, and no node runs any", to: "/nodes" });
-  if (alive.length > 0 && !alive.some((n) => n.leader)) all.push({ text: "No node leads: nothing is rescued, scheduled or removed", to: "/nodes" });
+  if (alive.length > 0 && o.led === false) all.push({ text: "No node leads: nothing is rescued, scheduled or removed", to: "/nodes" });
   for (const n of alive) {
     if (n.silent) all.push({ text: `Node ${n.name} has been silent for ${duration(o.at - Date.parse(n.beat_at ?? ""))}`, to: "/nodes/" + n.id });
     for (const part of n.unwell ?? []) all.push({ text: `Node ${n.name} is unwell: ${part}`, to: "/nodes/" + n.id });
   }
+  for (const n of o.died) {
+    if (n.ended_at && o.at - Date.parse(n.ended_at) < hour) all.push({ text: `Node ${n.name} died ${duration(o.at - Date.parse(n.ended_at))} ago; what it ran is run by others`, to: "/nodes/" + n.id });
+  }
+  if (o.nodes && o.unserved && o.unserved.kinds.length > 0) {
+    all.push({ text: `No node runs jobs of ${o.unserved.kinds.join(", ")}, and queue ${o.unserved.queue} has due ones`, to: "/queues/" + encodeURIComponent(o.unserved.queue) });
+  }
   for (const q of waiting) {
     const to = "/queues/" + encodeURIComponent(q.name);
-    if (q.paused) all.push({ text: `Queue ${q.name} is paused, and has ${count(q.counts.available)} due jobs`, to });
+    if (q.paused) all.push({ text: `Queue ${q.name} is paused, and has ${count(q.counts.available)} due ${q.counts.available?.jobs === 1 ? "job" : "jobs"}`, to });
     else if (lag(q, o.at) > 60_000) all.push({ text: `The oldest due job of queue ${q.name} has waited for ${duration(lag(q, o.at))}`, to });
   }
   for (const s of o.schedules) {
     if (!s.paused && s.next && o.at - Date.parse(s.next) > 60_000) all.push({ text: `Schedule ${s.name} should have fired`, to: "/schedules/" + encodeURIComponent(s.name) });
   }
-  const recent = o.dead.filter((g) => g.last_seen && o.at - Date.parse(g.last_seen) < 3_600_000);
+  const recent = o.dead.filter((g) => g.last_seen && o.at - Date.parse(g.last_seen) < hour);
   if (recent.length > 0) all.push({ text: `${recent.length === 1 ? "One kind of failure" : recent.length + " kinds of failures"} in the last hour`, to: "/dead" });
   return all;
 }
@@ -62,18 +86,25 @@ const cards: [string, string][] = [
 
 export function Overview() {
   const queues = useData<PageQueue>(may("queues:read") ? "/queues" : null, { limit: 200 });
-  const nodes = useData<PageNode>(may("nodes:read") ? "/nodes" : null, { limit: 200, alive: true }, "slow");
+  const nodes = useData<NodePage>(may("nodes:read") ? "/nodes" : null, { limit: 200, alive: true }, "slow");
+  const died = useData<NodePage>(may("nodes:read") ? "/nodes" : null, { limit: 200, dead: true }, "slow");
   const schedules = useData<PageSchedule>(may("schedules:read") ? "/schedules" : null, { limit: 200 }, "slow");
   const dead = useData<DeadGroups>(may("dead:read") ? "/dead" : null, { limit: 20 }, "slow");
   const failures = useData<PageJob>(may("jobs:read") ? "/jobs" : null, { state: "failed", sort: "finished", limit: 8 });
   const all = queues.value?.items ?? [];
+  const late = [...all].filter((q) => !q.paused && lag(q, now.value) > 60_000).sort((a, b) => lag(b, now.value) - lag(a, now.value))[0];
+  const latest = useData<WholeQueue>(late ? path`/queues/${late.name}` : null, {}, "slow").value;
   const of = sums(all, !queues.value?.next_cursor);
   const alive = nodes.value?.items.filter((n) => n.alive) ?? [];
   const asked = [may("queues:read") && queues, may("nodes:read") && nodes, may("schedules:read") && schedules, may("dead:read") && dead].filter((d) => d !== false);
   const error = asked.find((d) => d.error)?.error;
   const known = !error && asked.every((d) => d.value);
   const isCut = [queues, nodes, schedules].some((d) => d.value?.next_cursor);
-  const needs = queues.value || !may("queues:read") ? attention({ queues: all, nodes: may("nodes:read") ? (nodes.value?.items ?? null) : null, schedules: schedules.value?.items ?? [], dead: dead.value?.items ?? [], at: now.value }) : [];
+  const needs = queues.value || !may("queues:read") ? attention({
+    queues: all, nodes: may("nodes:read") ? (nodes.value?.items ?? null) : null, led: nodes.value?.led ?? null, died: died.value?.items ?? [],
+    unserved: late && latest ? { queue: late.name, kinds: [...new Set((latest.unserved ?? []).map((u) => u.kind))] } : null,
+    schedules: schedules.value?.items ?? [], dead: dead.value?.items ?? [], at: now.value,
+  }) : [];
   const top = [...all].sort((a, b) => (b.counts.available?.jobs ?? 0) - (a.counts.available?.jobs ?? 0) || a.name.localeCompare(b.name)).slice(0, 10);
   const oldest = Math.max(0, ...all.map((q) => lag(q, now.value)));
   return (
@@ -111,7 +142,7 @@ export function Overview() {
           <p>
             {known ? <State state="ok" text={!may("queues:read") || !may("nodes:read") ? "Nothing needs you, as far as you may see" : isCut ? "Nothing needs you among the first 200 queues, nodes and schedules" : "Nothing needs you"} /> : <State state="" text={error ? unknown : "Looking…"} />}{" "}
             <span class="faint">
-              {caller.value?.store} {nodes.value && <>· leader {alive.find((n) => n.leader)?.name ?? "none"}</>} · oldest due job {oldest > 0 ? duration(oldest) : "none"}
+              {caller.value?.store} {nodes.value && <>· leader {alive.find((n) => n.leader)?.name ?? (nodes.value.led ? "of another namespace" : "none")}</>} · oldest due job {oldest > 0 ? duration(oldest) : "none"}
             </span>
           </p>
         )}

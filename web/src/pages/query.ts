@@ -29,12 +29,24 @@ export function withValue(text: string, name: string, value: string): string {
 /** The query of one condition, whatever its value has in it. */
 export const by = (name: string, value: string) => withValue("", name, value);
 
+/** What a person means by a word alone: a kind or a queue that there is, or else a query as it is. */
+export function meant(text: string, known: Record<string, string[]>): string {
+  const word = text.trim();
+  if (word === "" || /[:\s]/.test(word)) return word;
+  for (const name of ["kind", "queue"]) if (known[name]?.includes(word)) return by(name, word);
+  return /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(word) ? "id:" + word : word;
+}
+
 /** What may stand at the end of a query, as the whole queries that they would make. */
 export function completions(text: string, known: Record<string, string[]>): string[] {
   const at = /(\S*)$/.exec(text)?.[1] ?? "";
   const before = text.slice(0, text.length - at.length);
   const colon = at.indexOf(":");
-  if (colon < 0) return words.filter((w) => w.startsWith(at) && w !== at).map((w) => before + w + (w.endsWith(".") ? "" : ":"));
+  if (colon < 0) {
+    const all = [...words, ...(known["attr."] ?? []).map((name) => "attr." + name)];
+    const found = all.filter((w) => w.startsWith(at) && w !== at).map((w) => before + w + (w.endsWith(".") ? "" : ":"));
+    return found.length > 0 ? found : ["kind", "queue", "tag"].map((name) => before + by(name, at)); // a word alone is no query
+  }
   const name = at.slice(0, colon);
   const list = at.slice(colon + 1);
   const begun = list.slice(list.lastIndexOf(",") + 1);

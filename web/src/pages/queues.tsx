@@ -1,7 +1,7 @@
 // The queues, and one of them with what is set and what holds.
 import { change, useData } from "../api/data";
 import { path } from "../api/http";
-import type { Job, KindAttempts, LimitSet, PageJob, PageNode, Queue, WholeQueue } from "../api/schema";
+import type { Job, KindAttempts, LimitSet, PageJob, NodePage, Queue, WholeQueue } from "../api/schema";
 import { now } from "../state/clock";
 import { go, href } from "../state/route";
 import { may, namespace } from "../state/session";
@@ -73,7 +73,7 @@ export function Queues() {
 
 export function QueuePage({ name }: { name: string }) {
   const data = useData<WholeQueue>(path`/queues/${name}`);
-  const nodes = useData<PageNode>(may("nodes:read") ? "/nodes" : null, { alive: true, limit: 200 }, "slow");
+  const nodes = useData<NodePage>(may("nodes:read") ? "/nodes" : null, { alive: true, limit: 200 }, "slow");
   const q = data.value;
   if (!q) return <Waits page of={data} rows={8} />;
   const running = q.counts.running?.jobs ?? 0;

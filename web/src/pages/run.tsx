@@ -7,7 +7,7 @@ import { seen, soon } from "../api/live";
 import type { Job, JournalEntry, JournalMessage, MessageItem, WholeKind } from "../api/schema";
 import { may, namespace } from "../state/session";
 import { runOf } from "../run/file";
-import { History } from "../run/history";
+import { History, Inbox } from "../run/history";
 import { most, readOn, type All, type PageOf } from "../run/read";
 import { Timeline } from "../run/timeline";
 import { Action } from "../ui/action";
@@ -70,6 +70,7 @@ export function RunPart({ job: j }: { job: Job }) {
             <Timeline run={{ entries, messages, began: Date.parse(j.created_at ?? ""), ended: over ? Date.parse(j.finished_at ?? "") : null, waits: waitsOf(j) }} />
           </Card>
           <History of={{ job: runOf(j), entries, messages }} began={Date.parse(j.created_at ?? "")} />
+          <Inbox of={{ job: runOf(j), entries, messages }} began={Date.parse(j.created_at ?? "")} />
           {journal.value.cut && <p class="faint pad">Only the first {most} entries are shown. The command has all: holdfast job journal {j.id}</p>}
         </>
       )}
@@ -83,7 +84,7 @@ function Approval({ job: j, callbacks }: { job: Job; callbacks: { name: string; 
   if (!may("jobs:write")) return null;
   const names = awaited(j);
   const called = callbacks.filter((c) => awaited(j, "callback").includes(c.name));
-  const updates = kind.value?.descriptor?.updates ?? [];
+  const updates = [...new Set([...awaited(j, "update"), ...(kind.value?.descriptor?.updates ?? [])])];
   const known = kind.value?.descriptor?.signals ?? [];
   const all = names.length > 0 || called.length > 0 ? names : known;
   if (all.length === 0 && called.length === 0 && updates.length === 0) return null;
@@ -92,7 +93,7 @@ function Approval({ job: j, callbacks }: { job: Job; callbacks: { name: string; 
     <section class="card approval" aria-label="It waits for you">
       <h2>{waits.length > 0 ? `It waits for ${waits.join(", ")}` : "It may be told"}</h2>
       <div class="actions">
-        {all.map((name) => <Action key={name} ask={signalForm(j, name, "true")}>Answer {name}…</Action>)}
+        {all.map((name) => <Action key={name} ask={signalForm(j, name)}>Answer {name}…</Action>)}
         {called.map((c) => <Action key={c.token} ask={callbackForm(c)}>Complete {c.name}…</Action>)}
         {called.map((c) => <Action key={c.token} danger ask={callbackForm(c, true)}>Let {c.name} fail…</Action>)}
         {updates.length > 0 && <Action ask={updateForm(j, updates)}>Make a request…</Action>}

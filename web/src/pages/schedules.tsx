@@ -8,7 +8,7 @@ import { go, href, param } from "../state/route";
 import { may, namespace } from "../state/session";
 import { Action, json, type Ask } from "../ui/action";
 import { Card, CopyAs, Empty, Facts, JobLink, Page, QueueLink, Skeleton, State, Time, Trouble } from "../ui/basics";
-import { onClock, timeIn, zoneOf } from "../run/zone";
+import { onClock, timeIn, writtenAs, zoneOf } from "../run/zone";
 import { sh, time } from "../ui/format";
 import { Payload } from "../ui/json";
 import { Menu } from "../ui/menu";
@@ -138,16 +138,18 @@ function Actions({ schedule: s, etag }: { schedule: WholeSchedule; etag: string 
     title: `Pause ${s.name}`, yes: "Pause", fields: [{ name: "note", label: "Why, for others" }],
     run: async (v) => { await change("POST", path`/schedules/${s.name}/pause`, { note: v.note || undefined }, { etag: "*" }); return "It is paused"; },
   };
+  const is = writtenAs(s.times);
   const edit: Ask = {
-    title: `Change ${s.name}`, yes: "Save",
+    title: `Change ${s.name}`, yes: "Save", text: <>It fires {s.words}. “New schedule” shows the next times as you write; here they follow once it is saved.</>,
     fields: [
-      { name: "cron", label: "Cron", hint: "as it is, if it is empty" }, { name: "every", label: "Or every", hint: "such as 15m" }, { name: "tz", label: "Time zone" },
+      { name: "cron", label: "Cron", value: is.cron }, { name: "every", label: "Or every", value: is.every, hint: "such as 15m" }, { name: "tz", label: "Time zone", value: is.zone },
       { name: "overlap", label: "If the last one still runs", type: "select", options: overlaps, value: s.overlap }, { name: "jitter", label: "Jitter", value: s.jitter ?? "" },
       { name: "args", label: "Args, as JSON", type: "json", hint: "as they are, if it is empty" },
     ],
     run: async (v) => {
+      const cron = v.cron && (v.cron !== is.cron || v.tz !== is.zone) ? v.cron : undefined; // with which its zone goes
       await change("PATCH", path`/schedules/${s.name}`, {
-        cron: v.cron || undefined, every: v.every || undefined, tz: v.tz || undefined, overlap: v.overlap !== s.overlap ? v.overlap : undefined,
+        cron, tz: cron && (v.tz || is.zone), skip_gaps: cron && is.skips ? true : undefined, every: v.every && v.every !== is.every ? v.every : undefined, overlap: v.overlap !== s.overlap ? v.overlap : undefined,
         jitter: v.jitter !== (s.jitter ?? "") ? v.jitter || "0s" : undefined, job: v.args ? { args: json(v.args) } : undefined,
       }, { etag });
       return "It is changed";
@@ -164,6 +166,7 @@ function Actions({ schedule: s, etag }: { schedule: WholeSchedule; etag: string 
           <Action run={trigger(s.name)}>Trigger now</Action>
           {s.paused ? <Action run={async () => { await change("POST", path`/schedules/${s.name}/resume`, {}, { etag: "*" }); return "It goes on"; }}>Resume</Action> : <Action ask={pause}>Pause…</Action>}
           <Action ask={edit}>Change…</Action>
+          {s.drift && <Action run={async () => { await change("PATCH", path`/schedules/${s.name}`, { reset: true }, { etag }); return "It is as code declares"; }}>Reset to code</Action>}
           <Menu name="More"><Action ask={backfillOf(s)}>Backfill…</Action><Action danger ask={remove}>Delete…</Action></Menu>
         </>
       )}
@@ -181,7 +184,7 @@ function NewSchedule() {
   useEffect(() => {
     const abort = new AbortController(); // an answer to what the form said before does not count
     const timer = setTimeout(() => {
-      request<SchedulePreview>("POST", urlOf("/schedules/preview", { namespace: namespace.value }), { ...times, limit: 5 }, { signal: abort.signal }).then(
+      request<SchedulePreview>("POST", urlOf("/schedules/preview", { namespace: namespace.value }), { name: v.name || undefined, ...times, limit: 5 }, { signal: abort.signal }).then(
         (p) => { if (!abort.signal.aborted) { setPreview(p.body); setProblem(""); } },
         (e: Error) => { if (!abort.signal.aborted) { setPreview(null); setProblem(e.message); } },
       );
@@ -190,7 +193,7 @@ function NewSchedule() {
       clearTimeout(timer);
       abort.abort();
     };
-  }, [v.cron, v.every, v.tz]);
+  }, [v.name, v.cron, v.every, v.tz]);
   const field = (name: keyof typeof v, label: string, hint?: string, required = false) => (
     <label>{label}<input value={v[name]} required={required} spellcheck={false} autocomplete="off" onInput={(e) => setV({ ...v, [name]: e.currentTarget.value })} />{hint && <small>{hint}</small>}</label>
   );

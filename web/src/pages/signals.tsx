@@ -36,10 +36,10 @@ export function callbackForm(c: { name: string; token: string }, fails = false):
   };
 }
 
-export function signalForm(j: Job, name = awaited(j)[0] ?? "", payload = ""): Ask {
+export function signalForm(j: Job, name = awaited(j)[0] ?? ""): Ask {
   return {
-    title: name ? `Send the signal ${name}` : "Send a signal", yes: "Send",
-    fields: [{ name: "name", label: "Signal", required: true, value: name }, { name: "payload", label: "Payload, as JSON", type: "json", value: payload, hint: "such as true; none, if it is empty" }],
+    title: name ? `Send the signal ${name}` : "Send a signal", yes: "Send", text: <>To {j.kind} <span class="mono">{j.id}</span>. What the payload has to be is said by the code that waits for it.</>,
+    fields: [{ name: "name", label: "Signal", required: true, value: name }, { name: "payload", label: "Payload, as JSON", type: "json", hint: 'such as true, or {"by": "ann"}; none, if it is empty' }],
     run: async (v, { once }) => {
       await change("POST", path`/jobs/${j.id}/signals`, { name: v.name, payload: json(v.payload), dedup_key: once });
       return `The signal ${v.name} is sent`;

@@ -71,6 +71,16 @@ const nameIn = (e: JournalEntry) => (isObject(e.data) && typeof e.data.name === 
 /** The name that a person reads: of a callback its own, and not its token. */
 export const nameOf = (e: JournalEntry): string | null => (e.kind === "callback" ? nameIn(e) : e.name);
 
+/** What an entry has with it: its own data, or that of the message that it has received. */
+export function dataOf(e: JournalEntry, messages: Map<string | null, JournalMessage>): unknown {
+  if (e.data !== null && e.data !== undefined) return e.data;
+  const m = e.message ? messages.get(e.message) : undefined;
+  return m?.error ?? m?.data;
+}
+
+/** Messages by their numbers. */
+export const bySeq = (messages: JournalMessage[]) => new Map(messages.map((m) => [m.seq, m]));
+
 /**
  * A history without the tokens of its callbacks, for those who may not answer them: a token is a credential. Each has a stand-in,
  * the same in the entry, in the messages and wherever else it stands. So a file without tokens can be shown, and replayed: a replay

@@ -8,7 +8,7 @@ import { Facts, JobLink, Time } from "../ui/basics";
 import { duration, number } from "../ui/format";
 import { Payload } from "../ui/json";
 import { Paged } from "../ui/table";
-import { withoutTokens } from "./file";
+import { bySeq, dataOf, withoutTokens } from "./file";
 import { caption, extent, folded, gaps, lanes, lengthOf, merged, scale, ticks, visible, withWaits, type Bar, type Lane } from "./layout";
 
 const row = 28;
@@ -73,7 +73,7 @@ export function Timeline({ run }: { run: Run }) {
       <div onPointerEnter={() => look(now.peek())} onPointerLeave={() => look(null)}>
         {asTable ? <AsTable all={all} end={to} /> : <Lanes all={all} from={from} to={to} collapse={collapse} selected={open} />}
       </div>
-      {selected && <Details key={open} lane={selected} end={to} />}
+      {selected && <Details key={open} lane={selected} end={to} messages={story.messages} />}
     </div>
   );
 }
@@ -174,9 +174,14 @@ function usePart<T>(of: T[], name: string) {
   return { part: of.slice(from, from + mostDetails), nav };
 }
 
-function Details({ lane, end }: { lane: Lane; end: number }) {
+/** The job that an entry has started. */
+const childOf = (e: JournalEntry) => (e.kind === "child" ? ((e.data as { id?: string } | null)?.id ?? null) : null);
+
+function Details({ lane, end, messages }: { lane: Lane; end: number; messages: JournalMessage[] }) {
   const bars = usePart(lane.bars, "bars");
-  const data = usePart(lane.entries.filter((e) => e.data !== null && e.data !== undefined), "payloads");
+  const sent = useMemo(() => bySeq(messages), [messages]);
+  const has = (e: JournalEntry) => dataOf(e, sent);
+  const data = usePart(lane.entries.filter((e) => has(e) !== null && has(e) !== undefined), "payloads");
   return (
     <section class="details" aria-label={"Details of " + lane.name}>
       <header>
@@ -191,7 +196,7 @@ function Details({ lane, end }: { lane: Lane; end: number }) {
       <ol class="plain">{bars.part.map((b, i) => <li key={i}><i class={"swatch bar-" + b.look} aria-hidden="true" /> {caption(b, end)}</li>)}</ol>
       {bars.nav}
       {data.part.map((e) => (
-        <div key={e.seq}><p class="faint">{e.seq} · {e.kind}</p><Payload value={e.data} name="data" /></div>
+        <div key={e.seq}><p class="faint">{e.seq} · {e.kind} <JobLink id={childOf(e)} /></p><Payload value={has(e)} name="data" /></div>
       ))}
       {data.nav}
     </section>

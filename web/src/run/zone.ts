@@ -3,6 +3,12 @@
 /** The zone of a schedule, from its times as they are written, such as "cron 0 3 * * * zone=Europe/Berlin"; "UTC" if they name none. */
 export const zoneOf = (times: string): string => /(?:^|\s)zone=(\S+)/.exec(times)?.[1] ?? "UTC";
 
+/** The parts of the times of a schedule, of which a form has fields; "" where they are something else. */
+export function writtenAs(times: string): { cron: string; every: string; zone: string; skips: boolean } {
+  const [, what = "", is = ""] = /^(cron|every) (.*?)(?:\s+[a-z]+=.*)?$/.exec(times) ?? [];
+  return { cron: what === "cron" ? is : "", every: what === "every" ? is : "", zone: zoneOf(times), skips: / dst=skip\b/.test(times) };
+}
+
 /** What the clock of a zone shows at a time, as milliseconds of a clock without zones. */
 function clock(at: number, zone: string): number {
   const parts = new Intl.DateTimeFormat("en-US", {

@@ -8,7 +8,7 @@ import { palette } from "./palette";
 
 /** Where g and a letter go. */
 export const places: Record<string, [string, string]> = {
-  o: ["/", "Overview"], j: ["/jobs", "Jobs"], q: ["/queues", "Queues"], s: ["/schedules", "Schedules"], l: ["/limits", "Limits"], n: ["/nodes", "Nodes"],
+  o: ["/", "Overview"], j: ["/jobs", "Jobs"], b: ["/batches", "Batches"], q: ["/queues", "Queues"], s: ["/schedules", "Schedules"], l: ["/limits", "Limits"], n: ["/nodes", "Nodes"],
   d: ["/dead", "Dead letters"], p: ["/operations", "Operations"], a: ["/audit", "Audit"], k: ["/keys", "API keys"], ",": ["/settings", "Settings"],
 };
 

@@ -1,5 +1,6 @@
 // What is around each page: where one can go, in which namespace, and whether it is live.
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { failing, paused, selecting, useData } from "../api/data";
 import { live } from "../api/live";
 import type { PageNamespace } from "../api/schema";
@@ -14,17 +15,22 @@ import { Logo } from "./logo";
 import { palette } from "./palette";
 
 const links: [string, string, string][] = [
-  ["/", "Overview", ""], ["/jobs", "Jobs", "jobs:read"], ["/queues", "Queues", "queues:read"], ["/schedules", "Schedules", "schedules:read"], ["/limits", "Limits", "limits:read"],
+  ["/", "Overview", ""], ["/jobs", "Jobs", "jobs:read"], ["/batches", "Batches", "jobs:read"], ["/queues", "Queues", "queues:read"], ["/schedules", "Schedules", "schedules:read"], ["/limits", "Limits", "limits:read"],
   ["/nodes", "Nodes", "nodes:read"], ["/dead", "Dead letters", "dead:read"], ["/operations", "Operations", "operations:read"], ["/audit", "Audit", "audit:read"], ["/keys", "API keys", "keys:admin"], ["/settings", "Settings", ""],
 ];
 
 const isOn = (to: string) => path.value === to || (to !== "/" && path.value.startsWith(to + "/"));
 
 export function Shell({ children }: { children: ComponentChildren }) {
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const on = nav.current?.querySelector<HTMLElement>("a[aria-current]");
+    if (nav.current && on) nav.current.scrollLeft = on.offsetLeft - nav.current.clientWidth / 2; // where it is a strip
+  }, [path.value]);
   return (
     <div class="shell">
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the page</a>
-      <nav class="side" aria-label="Main">
+      <nav class="side" aria-label="Main" ref={nav}>
         <a class="brand" href={href("/")}><Logo /> <span>{look.title}</span></a>
         {links.filter(([, , scope]) => !scope || caller.value?.scopes.includes(scope)).map(([to, name]) => (
           <a key={to} href={href(to)} aria-current={isOn(to) ? "page" : undefined} title={"g " + Object.entries(places).find(([, [p]]) => p === to)?.[0]}>{name}</a>

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { look } from "../state/look";
 import { href, param } from "../state/route";
-import { identify, signIn, trouble } from "../state/session";
+import { ended, identify, signIn, trouble } from "../state/session";
 import { Logo } from "./logo";
 
 export function SignIn() {
@@ -34,6 +34,7 @@ export function SignIn() {
     <main class="sign-in">
       <h1><Logo /> {look.title}</h1>
       <form class="card form" onSubmit={(e) => void submit(e)}>
+        {ended.value && <p class="note">You were signed in, and the server does not take that credential any more: it has ended, or was of another server, such as of “holdfast dev” before it was started again.</p>}
         <label>
           Token or API key
           <input type="password" value={token} required autocomplete="current-password" onInput={(e) => setToken(e.currentTarget.value)} />

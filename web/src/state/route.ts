@@ -41,9 +41,30 @@ export function href(to: string, params: Record<string, string | undefined> = {}
 /** Goes to a URL. With replace the one before is not kept. */
 export function go(url: string, replace = false): void {
   if (replace) history.replaceState(history.state, "", url);
-  else history.pushState({ within: true }, "", url);
+  else {
+    history.replaceState({ ...(history.state as object | null), y: scrollY }, ""); // for who comes back
+    history.pushState({ within: true }, "", url);
+  }
   place.value = here();
   if (!replace) scrollTo(0, 0);
+}
+
+/** How long a page that is come back to has to become as high as it was, in milliseconds. */
+const mostGrowth = 3000;
+
+/** Scrolls to where the page was left, once it is as high again, unless the person scrolls before. */
+function scrollBack(to: number): void {
+  const until = Date.now() + mostGrowth;
+  const over = new AbortController();
+  for (const own of ["wheel", "touchstart", "keydown", "pointerdown", "popstate"]) addEventListener(own, () => over.abort(), { signal: over.signal, passive: true });
+  const look = () => {
+    if (over.signal.aborted) return;
+    const isHigh = document.documentElement.scrollHeight - innerHeight >= to;
+    if (isHigh) scrollTo(0, to);
+    if (isHigh || Date.now() > until) over.abort();
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
 }
 
 /** Changes parameters of the place, and goes to it. An empty value removes one. */
@@ -55,7 +76,11 @@ export function set(params: Record<string, string>, replace = false): void {
 /** Lets links within the page, and the buttons of the browser, go without loading it anew. */
 export function listen(): void {
   place.value = here();
-  addEventListener("popstate", () => (place.value = here()));
+  history.scrollRestoration = "manual";
+  addEventListener("popstate", () => {
+    place.value = here();
+    scrollBack((history.state as { y?: number } | null)?.y ?? 0);
+  });
   addEventListener("click", (event) => {
     const link = (event.target as Element | null)?.closest?.("a[href]") as HTMLAnchorElement | null;
     if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

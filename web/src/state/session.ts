@@ -47,10 +47,15 @@ export async function signIn(token: string): Promise<void> {
 export async function signOut(): Promise<void> {
   await request("DELETE", sessionURL());
   leave();
+  ended.value = false;
 }
+
+/** Whether somebody was signed in whose credential is no good any more. */
+export const ended = signal(false);
 
 /** The credential is no good any more. */
 export function leave(): void {
+  ended.value = caller.peek() !== null;
   caller.value = null;
   trouble.value = "sign in";
 }

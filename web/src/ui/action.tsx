@@ -3,8 +3,10 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useData } from "../api/data";
 import { Failure, parse } from "../api/http";
 import { page, place } from "../state/route";
+import { may } from "../state/session";
 import { freeRows } from "./hold";
 import { toast } from "./toast";
 
@@ -16,6 +18,8 @@ export interface Field {
   options?: string[];
   required?: boolean;
   hint?: string;
+  /** A list of the API: the names of its things may be picked. */
+  known?: "/kinds" | "/queues";
 }
 
 export type Values = Record<string, string>;
@@ -176,9 +180,9 @@ function Open({ ask: a }: { ask: Ask }) {
             <input value={typed} onInput={(e) => setTyped(e.currentTarget.value)} autocomplete="off" spellcheck={false} />
           </label>
         )}
-        {error && <Refusal error={error} />}
+        {error && <Refusal error={error} fields={a.fields ?? []} />}
         <div class="buttons">
-          <button type="button" onClick={close}>Cancel</button>
+          <button type="button" onClick={close}>Close</button>
           <button type="submit" class={a.danger ? "danger solid" : "solid"} disabled={busy || (!!a.typed && typed !== a.typed)}>{a.yes}</button>
         </div>
       </form>
@@ -186,15 +190,22 @@ function Open({ ask: a }: { ask: Ask }) {
   );
 }
 
-function Refusal({ error }: { error: Error }) {
+/** Why it was refused. A field is told by the name that it has in the form. */
+function Refusal({ error, fields }: { error: Error; fields: Field[] }) {
+  const said = error instanceof Failure ? error.fields.map((f) => ({ ...f, label: fields.find((one) => f.pointer === "/" + one.name)?.label })) : [];
+  if (!said.some((f) => f.label) && said.length < 2) return <div class="trouble" role="alert"><p>{error.message}</p></div>;
   return (
     <div class="trouble" role="alert">
-      <p>{error.message}</p>
-      {error instanceof Failure && error.fields.length > 1 && (
-        <ul>{error.fields.map((f) => <li key={f.pointer}><code>{f.pointer}</code> {f.detail}</li>)}</ul>
-      )}
+      {said.length > 1 && <p>{error.message}</p>}
+      <ul>{said.map((f) => <li key={f.pointer}>{f.label ? <b>{f.label}:</b> : <code>{f.pointer}</code>} {f.detail}</li>)}</ul>
     </div>
   );
+}
+
+/** Names to pick from. */
+function Known({ id, of }: { id: string; of: "/kinds" | "/queues" }) {
+  const all = useData<{ items: { name: string }[] }>(may("queues:read") ? of : null, { limit: 200 }, "never");
+  return <datalist id={id}>{all.value?.items.map((one) => <option key={one.name} value={one.name} />)}</datalist>;
 }
 
 function Input({ field: f, value, set }: { field: Field; value: string; set: (v: string) => void }) {
@@ -217,8 +228,9 @@ function Input({ field: f, value, set }: { field: Field; value: string; set: (v:
         <textarea rows={6} spellcheck={false} class="mono" value={value} required={f.required} onInput={(e) => set(e.currentTarget.value)} />
       ) : (
         <input type={(f.type ?? "text") as "text"} step={f.type === "datetime-local" ? "1" : undefined} value={value} required={f.required} spellcheck={false}
-          autocomplete="off" onInput={(e) => set(e.currentTarget.value)} />
+          autocomplete="off" list={f.known && "known-" + f.name} onInput={(e) => set(e.currentTarget.value)} />
       )}
+      {f.known && <Known id={"known-" + f.name} of={f.known} />}
       {hint}
     </label>
   );

@@ -40,14 +40,14 @@ export function State({ state, text }: { state: string | null | undefined; text?
 export function JobLink({ id, children }: { id: string | null | undefined; children?: ComponentChildren }) {
   if (!id) return <span class="faint">–</span>;
   return (
-    <a class={children ? "" : "mono id"} href={href("/jobs/" + id)} title={id}>
+    <a class={children ? "" : "mono id"} href={href("/jobs/" + id)} title={typeof children === "string" ? `${children} ${id}` : id}>
       {children ?? shortID(id)}
     </a>
   );
 }
 
 export const QueueLink = ({ name }: { name: string | null | undefined }) =>
-  name ? <a href={href("/queues/" + encodeURIComponent(name))}>{name}</a> : <span class="faint">–</span>;
+  name ? <a href={href("/queues/" + encodeURIComponent(name))} title={name}>{name}</a> : <span class="faint">–</span>;
 
 export function Page({ title, actions, children, crumbs }: {
   title: ComponentChildren;
@@ -110,7 +110,7 @@ export function Trouble({ error, retry, page }: { error: Failure; retry?: () => 
       <p>{error.message} {rights}</p>
       <p class="faint">
         {error.code}
-        {error.request && <> · request {error.request}, which the log of the server has, too</>}
+        {error.request && <> · request {error.request}{error.status >= 500 && ", which the log of the server has, too"}</>}
       </p>
       {retry && <button onClick={retry}>Try again</button>}
     </div>

@@ -53,6 +53,9 @@ export function parseDuration(text: string | null | undefined): number {
 const plain = new Intl.NumberFormat("en");
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
+/** A share of a hundred, to one place. */
+export const percent = (n: number) => `${Math.round(n * 10) / 10}%`;
+
 export const number = (n: number) => plain.format(n);
 export const short = (n: number) => (Math.abs(n) < 10_000 ? plain.format(Math.round(n * 100) / 100) : compact.format(n));
 
