@@ -128,7 +128,7 @@ for (const width of [1280, 390]) {
     assert.ok(right > 50, String(right));
     await lanes.press("ArrowLeft");
     assert.equal(await left(), 0);
-    const box = await page.locator(".time-axis").evaluate((e) => ((r) => ({ x: Math.min(r.right, innerWidth) - 60, y: r.top + 12 }))(e.getBoundingClientRect()));
+    const box = await page.locator(".lane").first().evaluate((e) => ((r) => ({ x: Math.min(r.right, innerWidth) - 60, y: r.top + 3 }))(e.getBoundingClientRect()));
     await page.mouse.move(box.x, box.y);
     await page.mouse.down();
     await page.mouse.move(box.x - 80, box.y, { steps: 4 });
@@ -136,6 +136,19 @@ for (const width of [1280, 390]) {
     assert.equal(await left(), 80);
     await page.mouse.move(box.x - 20, box.y); // it is let go of
     assert.equal(await left(), 80);
+    await button(page, "Fit").click();
+    const axis = await page.locator(".time-axis .track").evaluate((e) => ((r) => ({ x: r.left, y: r.top + 12, width: r.width }))(e.getBoundingClientRect()));
+    await page.mouse.move(axis.x + axis.width * 0.5, axis.y);
+    await page.mouse.down();
+    await page.mouse.move(axis.x + axis.width * 0.7, axis.y, { steps: 4 });
+    await page.locator(".time-axis .part").waitFor();
+    await page.mouse.up();
+    await page.waitForURL(/zoom=4/); // a fifth of it
+    await page.waitForFunction(() => { // which begins where the part did
+      const [lanes, track] = [document.querySelector(".lanes"), document.querySelector(".time-axis .track")];
+      return Math.abs(lanes.scrollLeft - track.clientWidth / 2) < 4;
+    });
+    assert.equal(await page.locator(".time-axis .part").count(), 0);
     assert.deepEqual(wrong, []);
     await close();
   });

@@ -131,7 +131,7 @@ export function Overview() {
           </a>
         </li>
       </ul>
-      <section class={"card needs " + (needs.length > 0 ? "attention" : known ? "well" : "")} tabIndex={0} aria-label="Needs attention">
+      <section class={"card needs " + (needs.length > 0 ? "attention" : known ? "well" : "") + (needs.length > 3 ? " many" : "")} tabIndex={0} aria-label="Needs attention">
         {needs.length > 0 ? (
           <>
             <h2>Needs attention</h2>

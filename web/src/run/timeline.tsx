@@ -89,6 +89,7 @@ function Lanes({ all, from, to, collapse, selected }: { all: Lane[]; from: numbe
   const box = useRef<HTMLDivElement>(null);
   const [scroll, setScroll] = useState(0);
   const [height, setHeight] = useState(600);
+  const [part, setPart] = useState<Part | null>(null);
   useEffect(() => {
     if (box.current) setHeight(box.current.clientHeight);
   }, []);
@@ -118,7 +119,8 @@ function Lanes({ all, from, to, collapse, selected }: { all: Lane[]; from: numbe
       onScroll={(e) => setScroll(e.currentTarget.scrollTop)}>
       <div class="time-axis" aria-hidden="true" style={{ width: zoom() * 100 + "%" }}>
         <span class="lane-name" />
-        <span class="track">
+        <span class="track" title="Drag over a part to zoom into it" onPointerDown={(e) => brush(e, box.current, setPart)}>
+          {part && <span class="part" style={{ left: part[0] * 100 + "%", width: (part[1] - part[0]) * 100 + "%" }} />}
           {ticks(from, to, idle, (innerWidth < 640 ? 3 : 8) * zoom()).map((t) => <span key={t} class="tick" style={{ left: x(t) * 100 + "%" }}>{t === from ? "0" : duration(t - from)}</span>)}
         </span>
       </div>
@@ -140,11 +142,39 @@ function Lanes({ all, from, to, collapse, selected }: { all: Lane[]; from: numbe
   );
 }
 
+/** A part of the axis, from 0 to 1. */
+type Part = [from: number, to: number];
+
+/** How many pixels are dragged before a part is meant. */
+const leastDrag = 8;
+
+/** Zooms into the part of the axis over which the mouse is dragged, as far as zooming goes by halves. */
+function brush(e: PointerEvent, box: HTMLElement | null, show: (part: Part | null) => void): void {
+  if (e.pointerType !== "mouse" || e.button !== 0 || !box) return;
+  e.stopPropagation(); // the lanes are moved, the axis is not
+  e.preventDefault(); // its texts are not selected
+  const { left, width } = (e.currentTarget as HTMLElement).getBoundingClientRect();
+  const at = (x: number) => Math.min(1, Math.max(0, (x - left) / width));
+  const partTo = (x: number): Part => [at(Math.min(e.clientX, x)), at(Math.max(e.clientX, x))];
+  const end = new AbortController();
+  const over = (x: number | null) => {
+    end.abort();
+    show(null);
+    if (x === null || Math.abs(x - e.clientX) < leastDrag) return;
+    const [from, to] = partTo(x);
+    zoomTo(Math.max(zoom(), 2 ** Math.floor(Math.log2(1 / (to - from)))));
+    requestAnimationFrame(() => { box.scrollLeft = from * (box.querySelector(".time-axis .track")?.clientWidth ?? 0); });
+  };
+  addEventListener("pointermove", (m) => show(partTo(m.clientX)), { signal: end.signal });
+  addEventListener("pointerup", (u) => over(u.clientX), { signal: end.signal });
+  for (const lost of ["pointercancel", "blur"]) addEventListener(lost, () => over(null), { signal: end.signal });
+}
+
 /** Moves what is seen with the mouse, from where it is pressed beside a bar. A finger does that by itself. */
 function drag(e: PointerEvent): void {
   const box = e.currentTarget as HTMLElement;
   const on = e.target as Element;
-  if (e.pointerType !== "mouse" || e.button !== 0 || on.closest("button, .lane-name") || !on.closest(".lane, .time-axis")) return;
+  if (e.pointerType !== "mouse" || e.button !== 0 || on.closest("button, .lane-name") || !on.closest(".lane")) return;
   const [x, left] = [e.clientX, box.scrollLeft];
   const move = (m: PointerEvent) => { box.scrollLeft = left + x - m.clientX; };
   const end = new AbortController();
