@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +14,31 @@ import (
 	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m)
+	if programs != "" {
+		_ = os.RemoveAll(programs)
+	}
+	os.Exit(code)
+}
+
+// programs is the folder of the programs under test, once they are built.
+var programs string
+
+// built builds the programs once.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "holdfast-web-")
+	if err != nil {
+		return "", err
+	}
+	programs = dir
+	for name, of := range map[string]string{"holdfast": "../cmd/holdfast", "shop": "./e2e/shop"} {
+		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), of).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go build: %w: %s", err, out)
+		}
+	}
+	return dir, nil
+})
 
 // installed installs the packages of the tests once.
 var installed = sync.OnceValues(func() ([]byte, error) {
@@ -113,12 +138,14 @@ func inBrowser(t *testing.T, which string, env ...string) {
 	}
 	one.Lock()
 	defer one.Unlock()
-	binary := filepath.Join(t.TempDir(), "holdfast")
-	runs(t, nil, "go", "build", "-o", binary, "../cmd/holdfast")
+	programs, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
 	files, err := filepath.Glob(which)
 	if err != nil || len(files) == 0 {
 		t.Fatal("no tests", err)
 	}
-	env = append(env, "CHROMIUM="+browser, "HOLDFAST_BINARY="+binary)
+	env = append(env, "CHROMIUM="+browser, "HOLDFAST_BINARY="+filepath.Join(programs, "holdfast"), "HOLDFAST_SHOP="+filepath.Join(programs, "shop"))
 	runs(t, env, "node", append([]string{"--test", "--test-reporter=tap"}, files...)...)
 }

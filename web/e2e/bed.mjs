@@ -57,7 +57,7 @@ export function build(dir, name = "holdfast", of = "./cmd/holdfast") {
 /** Starts a node in Go on a database, which describes and declares what only code can. It returns what stops it. */
 export async function startShop(database, { namespace = "default" } = {}) {
   const dir = mkdtempSync(join(tmpdir(), "holdfast-shop-"));
-  const child = spawn(build(dir, "shop", "./web/e2e/shop"), [database, namespace], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.env.HOLDFAST_SHOP ?? build(dir, "shop", "./web/e2e/shop"), [database, namespace], { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   await new Promise((serves, failed) => {
     child.stderr.on("data", (data) => (said += data));

@@ -13,14 +13,14 @@ export interface Data<T> {
   loading: boolean;
 }
 
-/** When to read again: at changes of jobs, each so many seconds, or only when told to. */
-export type Refresh = "live" | "slow" | "never";
+/** When to read again: at changes of jobs, each so many seconds, both, or only when told to. */
+export type Refresh = "live" | "slow" | "watch" | "never";
 
 /** At least this long from one read to the next, in milliseconds, and while nothing is known to change. */
-const gap = { live: 250, slow: 4000, never: Infinity };
+const gap = { live: 250, slow: 4000, watch: 250, never: Infinity };
 const afterFailure = 500; // as if it had taken that long
 const mostGap = 10_000; // also from a server that was slow once
-const idle = { live: 15_000, slow: 10_000, never: Infinity };
+const idle = { live: 15_000, slow: 10_000, watch: 3000, never: Infinity };
 
 /** What is shown as it was, since it could not be read again: why, and since when. */
 export const failing = signal<ReadonlyMap<object, { error: Failure; since: number }>>(new Map());

@@ -1,9 +1,9 @@
 // One job: what is known of it, why it does not run, what it has done, and what can be done with it.
 import type { ComponentChildren } from "preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { change, useData } from "../api/data";
 import { path } from "../api/http";
-import type { Attempt, AttemptList, Cause, Changed, Forked, Job, LogLine, LogList, Node, PageJob, Why } from "../api/schema";
+import type { Attempt, AttemptList, Cause, Changed, Job, LogLine, LogList, Node, PageJob, Why } from "../api/schema";
 import { now } from "../state/clock";
 import { go, href, param, set } from "../state/route";
 import { may } from "../state/session";
@@ -16,6 +16,7 @@ import { Menu } from "../ui/menu";
 import { Table } from "../ui/table";
 import { enqueue } from "./enqueue";
 import { attributes, plainColumns, stateText } from "./jobs";
+import { forkForm } from "./fork";
 import { by } from "./query";
 import { RunPart } from "./run";
 import { signalForm } from "./signals";
@@ -23,8 +24,10 @@ import { signalForm } from "./signals";
 const final = ["completed", "failed", "cancelled"];
 
 export function JobPage({ id }: { id: string }) {
-  const data = useData<Job>(path`/jobs/${id}`);
+  const [runs, setRuns] = useState(false);
+  const data = useData<Job>(path`/jobs/${id}`, {}, runs ? "watch" : "live"); // of progress there are no events
   const j = data.value;
+  useEffect(() => setRuns(j?.state === "running"), [j?.state]);
   return j ? <Loaded key={j.id} job={j} /> : <Waits page of={data} rows={8} />;
 }
 
@@ -255,15 +258,6 @@ function Actions({ job: j }: { job: Job }) {
   const write = may("jobs:write");
   const mayListen = !!j.journal || !!j.messages || j.attempt === 0; // a plain job that has begun hears nothing
   const id = j.id;
-  const fork: Ask = {
-    title: "Fork the job", yes: "Fork", text: "A new job begins with what this one remembers, up to a place; this one stays as it is.",
-    fields: [{ name: "from", label: "From the place", hint: "of the timeline, such as 3; from the beginning, if it is empty" }, { name: "reason", label: "Reason, which is recorded" }],
-    run: async (v, { once }) => {
-      const done = await change<Forked>("POST", path`/jobs/${id}/fork`, { from: v.from || undefined, reason: v.reason || undefined }, { once });
-      go(href("/jobs/" + done.id));
-      return "The fork is enqueued";
-    },
-  };
   const remove: Ask = {
     title: "Delete the job", yes: "Delete", danger: true, text: "It is gone for good, with what it remembers.",
     run: async () => {
@@ -283,7 +277,7 @@ function Actions({ job: j }: { job: Job }) {
       <Menu name="More">
         {write && !over && <Action ask={edit(j)}>Edit…</Action>}
         {write && <Action ask={enqueue({ kind: j.kind, queue: j.queue, args: may("payloads:read") ? JSON.stringify(j.args, null, 2) : "" })}>Enqueue a copy…</Action>}
-        {write && (j.journal ?? 0) > 0 && <Action ask={fork}>Fork…</Action>}
+        {write && (j.journal ?? 0) > 0 && <Action ask={forkForm(id)}>Fork…</Action>}
         {write && !over && <Action danger ask={verb(id, "terminate", "Terminate", { danger: true, text: "It ends at once: what it has done is not undone, and its handler is not asked." })}>Terminate…</Action>}
         {write && j.keep_turn && <Action ask={verb(id, "skip", "Let the next of its key go on")}>Skip…</Action>}
         {write && over && <Action danger ask={remove}>Delete…</Action>}

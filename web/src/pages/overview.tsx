@@ -5,7 +5,7 @@ import type { DeadGroups, NodePage, PageJob, PageQueue, PageSchedule, Queue, Who
 import { ahead, now } from "../state/clock";
 import { href } from "../state/route";
 import { caller, may } from "../state/session";
-import { Card, Command, Empty, JobLink, Page, QueueLink, State, Time, Waits } from "../ui/basics";
+import { Card, Command, Empty, isOwn, JobLink, Page, QueueLink, State, Time, Waits } from "../ui/basics";
 import { count, duration, number } from "../ui/format";
 import { Table } from "../ui/table";
 import { Charts, Spans } from "./stats";
@@ -157,7 +157,7 @@ export function Overview() {
             <Empty title="No queue has had a job yet" command={`holdfast job enqueue exec '{"command":["echo","hello"]}'`} />
           ) : (
             <Table caption="Queues" rows={top} id={(q) => q.name} columns={[
-              { name: "Queue", cell: (q) => <QueueLink name={q.name} /> },
+              { name: "Queue", cell: (q) => <><QueueLink name={q.name} /> {isOwn(q.name) && <span class="tag">Holdfast’s own</span>}</> },
               { name: "Due", num: true, cell: (q) => count(q.counts.available) },
               { name: "Running", num: true, cell: (q) => count(q.counts.running) },
               { name: "Oldest", num: true, cell: (q) => (lag(q, now.value) ? duration(lag(q, now.value)) : "–") },

@@ -6,7 +6,7 @@ import { now } from "../state/clock";
 import { go, href } from "../state/route";
 import { may, namespace } from "../state/session";
 import { Action, type Ask } from "../ui/action";
-import { Card, CopyAs, Empty, Facts, Meter, OutLink, Page, QueueLink, State, Time, Waits } from "../ui/basics";
+import { Card, CopyAs, Empty, Facts, Meter, OutLink, isOwn, Page, QueueLink, State, Time, Waits } from "../ui/basics";
 import { count, duration, sh } from "../ui/format";
 import { Menu } from "../ui/menu";
 import { List, Table } from "../ui/table";
@@ -55,7 +55,7 @@ export function Queues() {
       <List<Queue> caption="Queues" path="/queues" id={(q) => q.name} select={may("queues:write") ? (ids, clear) => <Bulk ids={ids} clear={clear} /> : undefined}
         empty={<Empty title="No queue has had a job yet" command={`holdfast job enqueue exec '{"command":["echo","hello"]}'`}>A queue is there with its first job:</Empty>}
         columns={[
-          { name: "Queue", cell: (q) => <QueueLink name={q.name} /> },
+          { name: "Queue", cell: (q) => <><QueueLink name={q.name} /> {isOwn(q.name) && <span class="tag">Holdfast’s own</span>}</> },
           { name: "State", cell: (q) => <QueueState queue={q} /> },
           { name: "Due", num: true, cell: (q) => <a href={href("/jobs", { state: "available", q: by("queue", q.name) })}>{count(q.counts.available)}</a> },
           { name: "Running", num: true, cell: (q) => count(q.counts.running) },

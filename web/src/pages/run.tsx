@@ -12,6 +12,7 @@ import { most, readOn, type All, type PageOf } from "../run/read";
 import { Timeline } from "../run/timeline";
 import { Action } from "../ui/action";
 import { Card, Skeleton, State, Time, Trouble } from "../ui/basics";
+import { forkForm } from "./fork";
 import { awaited, callbackForm, openCallbacks, signalForm, updateForm } from "./signals";
 
 /** The pages of a journal or an inbox of a job, after a number. */
@@ -67,7 +68,7 @@ export function RunPart({ job: j }: { job: Job }) {
       ) : (
         <>
           <Card title="Timeline" flush>
-            <Timeline run={{ entries, messages, began: Date.parse(j.created_at ?? ""), ended: over ? Date.parse(j.finished_at ?? "") : null, waits: waitsOf(j) }} />
+            <Timeline fork={may("jobs:write") ? (place) => forkForm(j.id, place) : undefined} run={{ entries, messages, began: Date.parse(j.created_at ?? ""), ended: over ? Date.parse(j.finished_at ?? "") : null, waits: waitsOf(j) }} />
           </Card>
           <History of={{ job: runOf(j), entries, messages }} began={Date.parse(j.created_at ?? "")} />
           <Inbox of={{ job: runOf(j), entries, messages }} began={Date.parse(j.created_at ?? "")} />

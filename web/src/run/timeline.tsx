@@ -4,6 +4,7 @@ import type { JournalEntry, JournalMessage } from "../api/schema";
 import { now } from "../state/clock";
 import { param, set } from "../state/route";
 import { may } from "../state/session";
+import { Action, type Ask } from "../ui/action";
 import { Facts, JobLink, Time } from "../ui/basics";
 import { duration, number } from "../ui/format";
 import { Payload } from "../ui/json";
@@ -37,7 +38,7 @@ const mostDetails = 20;
 /** When a lane began, if that is known. */
 const beganAt = (l: Lane) => (l.bars[0] ? new Date(l.bars[0].from).toISOString() : null);
 
-export function Timeline({ run }: { run: Run }) {
+export function Timeline({ run, fork }: { run: Run; /** Asks for a new job that begins with what this one did before a place. */ fork?: (place: string) => Ask }) {
   const [seenAt, look] = useState<number | null>(null); // while somebody points at it the scale stays
   const at = run.ended ?? seenAt ?? now.value;
   const mayAnswer = may("jobs:write");
@@ -73,7 +74,7 @@ export function Timeline({ run }: { run: Run }) {
       <div onPointerEnter={() => look(now.peek())} onPointerLeave={() => look(null)}>
         {asTable ? <AsTable all={all} end={to} /> : <Lanes all={all} from={from} to={to} collapse={collapse} selected={open} />}
       </div>
-      {selected && <Details key={open} lane={selected} end={to} messages={story.messages} />}
+      {selected && <Details key={open} lane={selected} end={to} messages={story.messages} fork={fork} />}
     </div>
   );
 }
@@ -207,7 +208,7 @@ function usePart<T>(of: T[], name: string) {
 /** The job that an entry has started. */
 const childOf = (e: JournalEntry) => (e.kind === "child" ? ((e.data as { id?: string } | null)?.id ?? null) : null);
 
-function Details({ lane, end, messages }: { lane: Lane; end: number; messages: JournalMessage[] }) {
+function Details({ lane, end, messages, fork }: { lane: Lane; end: number; messages: JournalMessage[]; fork?: (place: string) => Ask }) {
   const bars = usePart(lane.bars, "bars");
   const sent = useMemo(() => bySeq(messages), [messages]);
   const has = (e: JournalEntry) => dataOf(e, sent);
@@ -216,6 +217,8 @@ function Details({ lane, end, messages }: { lane: Lane; end: number; messages: J
     <section class="details" aria-label={"Details of " + lane.name}>
       <header>
         <h3>{lane.name}</h3>
+        <span class="grow" />
+        {fork && lane.path && <Action quiet ask={fork(lane.path)}>Fork from here…</Action>}
         <button class="quiet" onClick={() => set({ at: "" }, true)}>Close</button>
       </header>
       <Facts of={[

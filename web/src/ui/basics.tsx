@@ -49,6 +49,9 @@ export function JobLink({ id, children }: { id: string | null | undefined; child
 export const QueueLink = ({ name }: { name: string | null | undefined }) =>
   name ? <a href={href("/queues/" + encodeURIComponent(name))} title={name}>{name}</a> : <span class="faint">–</span>;
 
+/** The queue of Holdfast's own jobs, such as changes of many jobs. */
+export const isOwn = (queue: string) => queue === "holdfast";
+
 export function Page({ title, actions, children, crumbs }: {
   title: ComponentChildren;
   actions?: ComponentChildren;
@@ -112,6 +115,7 @@ export function Trouble({ error, retry, page }: { error: Failure; retry?: () => 
         {error.code}
         {error.request && <> · request {error.request}{error.status >= 500 && ", which the log of the server has, too"}</>}
       </p>
+      {page && error.status === 404 && <p class="faint">It was looked for in the namespace {namespace.value}: it may be in another one, or was removed.</p>}
       {retry && <button onClick={retry}>Try again</button>}
     </div>
   );
