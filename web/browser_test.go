@@ -146,6 +146,7 @@ func inBrowser(t *testing.T, which string, env ...string) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no tests", err)
 	}
-	env = append(env, "CHROMIUM="+browser, "HOLDFAST_BINARY="+filepath.Join(programs, "holdfast"), "HOLDFAST_SHOP="+filepath.Join(programs, "shop"))
+	env = append(env, "CHROMIUM="+browser,
+		"HOLDFAST_BINARY="+filepath.Join(programs, "holdfast"), "HOLDFAST_SHOP="+filepath.Join(programs, "shop"))
 	runs(t, env, "node", append([]string{"--test", "--test-reporter=tap"}, files...)...)
 }
