@@ -229,7 +229,7 @@ function Details({ lane, end, messages, fork }: { lane: Lane; end: number; messa
       <ol class="plain">{bars.part.map((b, i) => <li key={i}><i class={"swatch bar-" + b.look} aria-hidden="true" /> {caption(b, end)}</li>)}</ol>
       {bars.nav}
       {data.part.map((e) => (
-        <div key={e.seq}><p class="faint">{e.seq} · {e.kind} <JobLink id={childOf(e)} /></p><Payload value={has(e)} name="data" /></div>
+        <div key={e.seq}><p class="faint">{e.seq} · {e.kind} {childOf(e) && <JobLink id={childOf(e)} />}</p><Payload value={has(e)} name="data" /></div>
       ))}
       {data.nav}
     </section>
