@@ -12,7 +12,8 @@
 //	count    which jobs count in limits, and how the limits are
 //	apportion  divides slots among classes
 //	save     slots that are saved up for jobs that take several
-//	inquire  whether classes have jobs, where slots are saved up for them or others want those that they use
+//	inquire  whether classes have jobs, where slots are saved up for them or others want those that they use,
+//	         or permits were of no use last
 //	permits  the account of a limit's rate: permits that were taken in advance, and when to ask for more
 //	fairshare  how many slots of a limit a node uses while others want some
 //	ask      what is asked of limits, and the answers
