@@ -56,12 +56,20 @@ func rated(t *testing.T, rate store.Rate, test func(st *counting, s *slots.Slots
 	})
 }
 
+// lookFor has it looked for jobs, of which there are some, where the node is in doubt.
+func lookFor(s *slots.Slots) {
+	if s.Demand(time.Now()).Look && s.TakeLook() {
+		s.Found([]store.BusyQueue{{Name: "q", Kind: "k"}}, time.Now())
+	}
+}
+
 // claimFor claims for some time all jobs that may be claimed, of which there are enough, and
 // returns how many.
 func claimFor(s *slots.Slots, d time.Duration) (n int) {
 	var last int64
 	for until := time.Now().Add(d); time.Now().Before(until); {
 		s.Heard("", time.Now())
+		lookFor(s)
 		want := s.Claim(time.Now())
 		var jobs []store.Claimed
 		for range want.Limit {
@@ -115,6 +123,7 @@ func TestPermitsComeBack(t *testing.T) {
 		}
 		room := func() int {
 			s.Heard("", time.Now())
+			lookFor(s)
 			s.Demand(time.Now())
 			synctest.Wait()
 			return s.Demand(time.Now()).Limit
