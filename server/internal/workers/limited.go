@@ -156,8 +156,7 @@ func (p *poll) claimClasses(ctx context.Context, b *bounds, classes []*class) (j
 	return jobs, nil
 }
 
-// count takes into account what was claimed, and says which classes have no more. It returns those
-// jobs whose permits have expired.
+// count notes what was claimed, and which classes have no more. It returns those that came late.
 func (b *bounds) count(classes []*class, taken []store.Claimed) (late []store.Lease) {
 	list := demands(classes)
 	got := make([]int, len(classes))
@@ -186,8 +185,7 @@ func (b *bounds) count(classes []*class, taken []store.Claimed) (late []store.Le
 	return late
 }
 
-// takePermits takes permits of the rates. It returns when there may be more; 0: that is not what
-// there is to wait for.
+// takePermits takes permits of the rates. again is when there may be more; 0: nothing waits for it.
 func (p *poll) takePermits(ctx context.Context, b *bounds, classes []*class) (again time.Duration, err error) {
 	b.permit = make([]permits, len(b.limits))
 	var asks []store.PermitAsk
