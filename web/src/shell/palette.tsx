@@ -40,7 +40,9 @@ function Open() {
   const typed = text.trim();
   const named = id.test(words) ? [["Job " + words, "/jobs/" + words] as [string, string]] : all.filter(([name]) => name.toLowerCase().includes(words)).slice(0, 12);
   const asked = typed.includes(":") ? [jobs("Jobs that are " + typed, typed)] : [jobs(`Jobs with the tag ${typed}`, by("tag", typed)), jobs(`Jobs of kind ${typed}`, by("kind", typed))];
-  const found = named.length > 0 || !typed ? named : asked;
+  const lists = [may("queues:read") && queues, may("schedules:read") && schedules, may("queues:read") && kinds, may("nodes:read") && nodes, may("limits:read") && limits];
+  const isKnown = typed.includes(":") || lists.every((d) => d === false || !d.loading); // else it may be a name that is not read yet
+  const found = named.length > 0 || !typed ? named : isKnown ? asked : [];
   const pick = (to: string | undefined) => {
     dialog.current?.close();
     if (!to) return;
@@ -61,6 +63,7 @@ function Open() {
         <ul id="palette-found" role="listbox" aria-label="Places">
           {found.map(([name, to], i) => <li key={to} id={"found-" + i} role="option" aria-selected={i === at} class={i === at ? "current" : ""} onClick={() => pick(to)}>{name}</li>)}
         </ul>
+        {found.length === 0 && <p class="faint pad">{isKnown ? "Nothing has that name." : "Looking…"}</p>}
       </form>
     </dialog>
   );
