@@ -99,7 +99,7 @@ func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[NodePage], er
 		return nil, err
 	}
 	now := time.Now()
-	led := slices.ContainsFunc(all, func(n store.Node) bool { v := views.NewNode(&n, now); return v.Alive && v.Leader })
+	led := slices.ContainsFunc(all, func(n store.Node) bool { return n.Leader && n.DeadAt.IsZero() && !n.IsSilent(now) })
 	nodes, items := seen(c, all, in.Namespace), []views.Node{}
 	for i := range nodes {
 		v := views.NewNode(&nodes[i], now)

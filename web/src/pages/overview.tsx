@@ -39,8 +39,10 @@ export interface Known {
   nodes: NodePage["items"] | null;
   /** Whether a node leads: one for the database, which may be of another namespace. */
   led: boolean | null;
-  /** Nodes that died in the last hour. */
+  /** Nodes that died. */
   died: NodePage["items"];
+  /** There are more than those, of the last day: the newest may be missing. */
+  diedMore: boolean;
   /** Kinds of which jobs are due, and which no node runs, of the queue that waits longest. */
   unserved: { queue: string; kinds: string[] } | null;
   schedules: PageSchedule["items"];
@@ -59,9 +61,9 @@ export function attention(o: Known): Attention[] {
     if (n.silent) all.push({ text: `Node ${n.name} has been silent for ${duration(o.at - Date.parse(n.beat_at ?? ""))}`, to: "/nodes/" + n.id });
     for (const part of n.unwell ?? []) all.push({ text: `Node ${n.name} is unwell: ${part}`, to: "/nodes/" + n.id });
   }
-  for (const n of o.died) {
-    if (n.ended_at && o.at - Date.parse(n.ended_at) < hour) all.push({ text: `Node ${n.name} died ${duration(o.at - Date.parse(n.ended_at))} ago; what it ran is run by others`, to: "/nodes/" + n.id });
-  }
+  const died = o.died.filter((n) => n.ended_at && o.at - Date.parse(n.ended_at) < hour);
+  if (died.length > 3 || o.diedMore) all.push({ text: o.diedMore ? "More than 200 nodes died in the last day" : `${died.length} nodes died in the last hour`, to: "/nodes" });
+  else for (const n of died) all.push({ text: `Node ${n.name} died ${duration(o.at - Date.parse(n.ended_at ?? ""))} ago; what it ran is run by others`, to: "/nodes/" + n.id });
   if (o.nodes && o.unserved && o.unserved.kinds.length > 0) {
     all.push({ text: `No node runs jobs of ${o.unserved.kinds.join(", ")}, and queue ${o.unserved.queue} has due ones`, to: "/queues/" + encodeURIComponent(o.unserved.queue) });
   }
@@ -96,12 +98,12 @@ export function Overview() {
   const latest = useData<WholeQueue>(late ? path`/queues/${late.name}` : null, {}, "slow").value;
   const of = sums(all, !queues.value?.next_cursor);
   const alive = nodes.value?.items.filter((n) => n.alive) ?? [];
-  const asked = [may("queues:read") && queues, may("nodes:read") && nodes, may("schedules:read") && schedules, may("dead:read") && dead].filter((d) => d !== false);
+  const asked = [may("queues:read") && queues, may("nodes:read") && nodes, may("nodes:read") && died, may("schedules:read") && schedules, may("dead:read") && dead].filter((d) => d !== false);
   const error = asked.find((d) => d.error)?.error;
   const known = !error && asked.every((d) => d.value);
   const isCut = [queues, nodes, schedules].some((d) => d.value?.next_cursor);
   const needs = queues.value || !may("queues:read") ? attention({
-    queues: all, nodes: may("nodes:read") ? (nodes.value?.items ?? null) : null, led: nodes.value?.led ?? null, died: died.value?.items ?? [],
+    queues: all, nodes: may("nodes:read") ? (nodes.value?.items ?? null) : null, led: nodes.value?.led ?? null, died: died.value?.items ?? [], diedMore: !!died.value?.next_cursor,
     unserved: late && latest ? { queue: late.name, kinds: [...new Set((latest.unserved ?? []).map((u) => u.kind))] } : null,
     schedules: schedules.value?.items ?? [], dead: dead.value?.items ?? [], at: now.value,
   }) : [];

@@ -1,12 +1,12 @@
 // The queues, and one of them with what is set and what holds.
 import { change, useData } from "../api/data";
 import { path } from "../api/http";
-import type { Job, KindAttempts, LimitSet, PageJob, NodePage, Queue, WholeQueue } from "../api/schema";
+import type { Job, KindAttempts, LimitSet, NodePage, PageJob, Queue, WholeQueue } from "../api/schema";
 import { now } from "../state/clock";
 import { go, href } from "../state/route";
 import { may, namespace } from "../state/session";
 import { Action, type Ask } from "../ui/action";
-import { Card, CopyAs, Empty, Facts, Meter, OutLink, isOwn, Page, QueueLink, State, Time, Waits } from "../ui/basics";
+import { Card, CopyAs, Empty, Facts, isOwn, Meter, OutLink, Page, QueueLink, State, Time, Waits } from "../ui/basics";
 import { count, duration, sh } from "../ui/format";
 import { Menu } from "../ui/menu";
 import { List, Table } from "../ui/table";

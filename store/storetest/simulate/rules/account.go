@@ -175,12 +175,26 @@ func (w *world) askPermits(d *play.Dice) {
 	}
 }
 
+// looks lets a node find out which queues have jobs, if it wants to know.
+func (w *world) looks(n *node) {
+	if !n.slots.Demand(w.clock.Now()).Look || !n.slots.TakeLook() {
+		return
+	}
+	busy, err := w.store.Busy(w.ctx, namespace)
+	if w.tellf("%v looks for jobs: %d queues and kinds: %s", n, len(busy), outcome(err)); err != nil {
+		n.slots.NotFound()
+		return
+	}
+	n.slots.Found(busy, w.clock.Now())
+}
+
 func (w *world) permits(n *node, late, again bool) {
 	if c := n.permits; c != nil {
 		n.permits = nil
 		n.slots.Permitted(c.asks, c.answer, c.sent)
 		return
 	}
+	w.looks(n)
 	n.slots.Demand(w.clock.Now())
 	asks, sent, _ := n.slots.PermitAsks(w.clock.Now())
 	if len(asks) == 0 {
