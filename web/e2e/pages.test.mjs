@@ -353,6 +353,52 @@ check("a limit: what runs under it, what is due, and of which key", async () => 
   await close();
 });
 
+check("a batch: its jobs are cancelled; a job enqueued by hand has its attempts, and a wrong field is told by its label", async () => {
+  const { page, wrong, close } = await at("/batches/" + data.batch);
+  await button(page, "Cancel its jobs…").click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel them" }).click();
+  await says(page, "Its jobs are cancelled");
+  await page.locator("h1 .state.done").waitFor();
+  assert.equal((await data.api("GET", "/batches/" + data.batch)).cancelled, "2");
+  await page.goto("/jobs");
+  await button(page, "Enqueue a job").click();
+  await page.getByRole("dialog").getByLabel("Kind", { exact: true }).fill("by-hand");
+  await page.getByLabel("Attempts at most").fill("3");
+  await page.getByLabel("Not before").fill("soon");
+  await button(page, "Enqueue").click();
+  await page.getByRole("alert").getByText("Not before:").waitFor();
+  await page.getByLabel("Not before").fill("9h");
+  await button(page, "Enqueue").click();
+  await page.locator("h1 .state.scheduled").waitFor();
+  assert.equal((await data.api("GET", "/jobs?kind=by-hand")).items[0].max_attempts, 3);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+check("a schedule: its preview with H is what it becomes; as code declares again", async () => {
+  const { page, wrong, close } = await at("/schedules?new=1");
+  await page.getByLabel("Name", { exact: true }).fill("büro");
+  await page.getByLabel("Cron").first().fill("H H * * *");
+  await page.getByLabel("Kind", { exact: true }).fill("report");
+  const { words } = await data.api("POST", "/schedules/preview", { name: "büro", cron: "H H * * *", tz: "UTC" });
+  await page.getByLabel("Time zone").fill("UTC");
+  await page.locator("strong", { hasText: words }).waitFor();
+  await button(page, "Create").click();
+  await page.getByRole("heading", { name: /büro/ }).waitFor();
+  await page.getByText(words).first().waitFor();
+  await page.goto("/schedules/stocktake");
+  await button(page, "Change…").click();
+  assert.equal(await page.getByLabel("Cron").inputValue(), "30 6 * * 1");
+  await page.getByLabel("Time zone").fill("Europe/Berlin"); // with which the expression goes
+  await button(page, "Save").click();
+  await page.getByText(/in Europe\/Berlin/).first().waitFor();
+  await button(page, "Reset to code").click();
+  await says(page, "It is as code declares");
+  assert.match((await data.api("GET", "/schedules/stocktake")).times, /^cron 30 6 \* \* 1 zone=UTC$/);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 check("a word alone finds what has that name; what is written comes before the tab", async () => {
   const { page, wrong, close } = await at("/jobs?state=running");
   await page.locator("#query").fill("flaky");

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/describe"
 	"github.com/holdfastdev/holdfast/limit"
+	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
@@ -56,6 +57,10 @@ func serve() error {
 		return err
 	}
 	if _, err := limit.Sync(ctx, hf, limit.New("vans", limit.Capacity(2), limit.Kinds("cart"))); err != nil {
+		return err
+	}
+	stocktake := schedule.New("stocktake", schedule.Cron("30 6 * * 1", "UTC"), cart.Item("the whole shop"))
+	if _, err := schedule.Sync(ctx, hf, stocktake); err != nil {
 		return err
 	}
 	if err := hf.Start(ctx); err != nil {
