@@ -32,7 +32,6 @@ type bounds struct {
 	used   []int // slots that runs take
 	slots  []int // that the worker holds
 	permit []permits
-	late   bool // jobs were claimed after their permits had expired, and given back
 }
 
 // permits are those of the rate of one limit; without a rate there are any number.
@@ -91,8 +90,6 @@ func (p *poll) claimWithin(ctx context.Context, bound []store.Limit) (jobs []sto
 		return jobs, soon, err
 	case lacks:
 		return nil, full, nil
-	case b.late:
-		return nil, soon, nil // they wait for the next permits
 	}
 	return nil, again, nil
 }
@@ -145,7 +142,7 @@ func (p *poll) claimClasses(ctx context.Context, b *bounds, classes []*class) (j
 			p.session.runs[taken[i].Lease] = place{taken[i].Job.Queue, taken[i].Job.Kind}
 		}
 		late := b.count(classes, taken)
-		if b.late = len(late) > 0; b.late { // they began after their permits had expired
+		if len(late) > 0 { // they began after their permits had expired
 			jobs = slices.DeleteFunc(jobs, func(c store.Claimed) bool { return slices.Contains(late, c.Lease) })
 			if err := p.putBack(ctx, slices.DeleteFunc(taken, func(c store.Claimed) bool { return !slices.Contains(late, c.Lease) })); err != nil {
 				return nil, err
