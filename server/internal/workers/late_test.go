@@ -47,11 +47,14 @@ func (s *slowStore) Claim(ctx context.Context, p store.ClaimParams) ([]store.Cla
 func TestLateClaim(t *testing.T) {
 	racing.Off(t) // a permit lives for 20 ms
 	t.Parallel()
-	for name, source := range map[string]func() store.Source{
-		"sqlite":   func() store.Source { return sqlite.File(filepath.Join(t.TempDir(), "api.db")) },
-		"postgres": func() store.Source { return postgres.URL(pgtest.Shared(t).Database(t)) },
+	for name, source := range map[string]func(*testing.T) store.Source{
+		"sqlite":   func(t *testing.T) store.Source { t.Helper(); return sqlite.File(filepath.Join(t.TempDir(), "api.db")) },
+		"postgres": func(t *testing.T) store.Source { t.Helper(); return postgres.URL(pgtest.Shared(t).Database(t)) },
 	} {
-		t.Run(name, func(t *testing.T) { lateClaim(t, &slowly{Source: source()}) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lateClaim(t, &slowly{Source: source(t)})
+		})
 	}
 }
 
