@@ -15,7 +15,7 @@ var servers = slices.Concat(support, []string{".", "server/access", "server/inte
 var above = []layer{
 	{pattern: "server/access", imports: []string{"apikey"}, tests: support},
 	{pattern: "web", tests: []string{"internal/pgtest", "internal/racing"}},
-	{pattern: "web/e2e/shop", imports: []string{".", "describe", "limit", "store/dsn"}},
+	{pattern: "web/e2e/shop", imports: []string{".", "describe", "limit", "schedule", "store/dsn"}},
 	{pattern: "web/e2e/fill", imports: []string{".", "store/dsn"}},
 	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
 	{pattern: "server/internal/problem", imports: []string{"store"}},
