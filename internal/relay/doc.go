@@ -7,7 +7,10 @@
 //	Watch   for this process: what other processes and remote clients say
 //	Listen  for a remote client: what this process, other processes and other clients say
 //
-// However many watch, the store is watched once, while anybody does.
+// However many watch, the store is watched once, while anybody does. Each listener hears in the
+// goroutine in which it watches, of the wake-ups that wait for it. Telling it takes no lock that it
+// holds, and does not wait for it. So a listener may say something as it hears, and two listeners
+// may do so to each other.
 //
 // # Imports
 //

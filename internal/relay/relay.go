@@ -23,19 +23,11 @@ func Wrap(inner store.Store) *Store { return &Store{Store: inner, listeners: map
 // Unwrap returns the store below.
 func (s *Store) Unwrap() store.Store { return s.Store }
 
-// listener is one who watches: this process, or a remote client.
+// listener is one who watches: this process, or a remote client. It hears in the goroutine that
+// watches, so that it may say something, and be told something, while it hears.
 type listener struct {
 	client string // "": this process
-	mu     sync.Mutex
-	wake   func(store.Wake)
-}
-
-func (l *listener) tell(wakes []store.Wake) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, w := range wakes {
-		l.wake(w)
-	}
+	*Pending
 }
 
 // watching is a watch of the store below, which all listeners share.
@@ -59,22 +51,17 @@ func (s *Store) Hear(client string, wakes ...store.Wake) {
 	s.tell(func(l *listener) bool { return l.client != client }, wakes)
 }
 
-// tell tells some of the listeners. Nothing is locked meanwhile but who is told: what hears of a
-// wake-up may say something itself.
+// tell tells some of the listeners. It does not wait until they have heard.
 func (s *Store) tell(whom func(*listener) bool, wakes []store.Wake) {
-	if len(wakes) == 0 {
-		return
-	}
 	s.mu.Lock()
-	var told []*listener
+	defer s.mu.Unlock()
 	for l := range s.listeners {
-		if whom(l) {
-			told = append(told, l)
+		if !whom(l) {
+			continue
 		}
-	}
-	s.mu.Unlock()
-	for _, l := range told {
-		l.tell(wakes)
+		for _, w := range wakes {
+			l.Add(w)
+		}
 	}
 }
 
@@ -89,21 +76,40 @@ func (s *Store) Listen(ctx context.Context, client string, wake func(store.Wake)
 }
 
 func (s *Store) watch(ctx context.Context, client string, wake func(store.Wake)) error {
-	l := &listener{client: client, wake: wake}
+	l := &listener{client, NewPending()}
+	w := s.join(ctx, l)
+	defer s.leave(l, w)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.over:
+			return w.end(ctx, client)
+		case <-l.More:
+		}
+		for _, one := range l.Take() {
+			if ctx.Err() != nil {
+				return nil
+			}
+			wake(one)
+		}
+	}
+}
+
+// join makes one of the listeners, and begins to watch the store for the first one.
+func (s *Store) join(ctx context.Context, l *listener) *watching {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.listeners[l] = true
-	w, joins := s.watching, true
-	if w == nil {
-		w, joins = s.begin(ctx), false
+	if s.watching == nil {
+		return s.begin(ctx)
 	}
-	s.mu.Unlock()
-	if joins {
-		l.tell([]store.Wake{{Kind: store.WakeAll}}) // what the store has told before is not known
-	}
-	select {
-	case <-ctx.Done():
-	case <-w.over:
-	}
+	l.Add(store.Wake{Kind: store.WakeAll}) // what the store has told before is not known
+	return s.watching
+}
+
+// leave undoes join. The last one waits until the store is not used any more.
+func (s *Store) leave(l *listener, w *watching) {
 	s.mu.Lock()
 	delete(s.listeners, l)
 	last := len(s.listeners) == 0 && s.watching == w
@@ -113,19 +119,12 @@ func (s *Store) watch(ctx context.Context, client string, wake func(store.Wake))
 	s.mu.Unlock()
 	if last {
 		w.stop()
-	}
-	// It is waited for: no function is called, and the store is not used, once the last has ended.
-	if last {
 		<-w.over
 	}
-	l.mu.Lock() // a call may be under way
-	defer l.mu.Unlock()
-	l.wake = func(store.Wake) {}
-	select {
-	case <-w.over:
-	default:
-		return nil
-	}
+}
+
+// end is with what the watch of a listener ends when that of the store has.
+func (w *watching) end(ctx context.Context, client string) error {
 	switch {
 	case w.panicked != nil && client == "":
 		panic(w.panicked)

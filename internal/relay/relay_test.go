@@ -3,10 +3,13 @@ package relay_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/holdfastdev/holdfast/internal/relay"
 	"github.com/holdfastdev/holdfast/store"
@@ -23,7 +26,25 @@ type below struct {
 	fails   chan error
 }
 
-func (b *below) Notify(wakes ...store.Wake) { b.said = append(b.said, wakes...) }
+func (b *below) Notify(wakes ...store.Wake) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.said = append(b.said, wakes...)
+}
+
+// tell tells who watches, once somebody does.
+func (b *below) tell(w store.Wake) {
+	for {
+		b.mu.Lock()
+		wake := b.wake
+		b.mu.Unlock()
+		if wake != nil {
+			wake(w)
+			return
+		}
+		runtime.Gosched()
+	}
+}
 
 func (b *below) Watch(ctx context.Context, wake func(store.Wake)) error {
 	b.mu.Lock()
@@ -163,6 +184,105 @@ func TestSaysMeanwhile(t *testing.T) {
 		stop()
 		one.stop()
 		if err := errors.Join(<-ended, <-one.ended); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAnswers: what one says as it hears is heard by others, who say something as they hear it, and
+// so on, while all are told something by the store besides. None waits for another.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	const rounds = 200
+	b := &below{fails: make(chan error)}
+	s := relay.Wrap(b)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 3)
+	joined, done := make(chan string, 3), make(chan string, 10*rounds)
+	for _, client := range []string{"", "one", "other"} {
+		say := func(w store.Wake) { s.Hear(client, w) }
+		if client == "" {
+			say = func(w store.Wake) { s.Notify(w) }
+		}
+		var once sync.Once
+		hear := func(w store.Wake) {
+			once.Do(func() { joined <- client })
+			switch left, _ := strconv.Atoi(w.Queue); {
+			case w.Kind == store.WakeAll:
+				say(store.Wake{Kind: store.WakeWatched})
+			case w.Kind == store.WakeNews && left > 0: // asked, it asks itself
+				say(store.Wake{Kind: store.WakeNews, Queue: strconv.Itoa(left - 1)})
+			case w.Kind == store.WakeNews:
+				done <- client
+			}
+		}
+		go func() {
+			if client == "" {
+				ended <- s.Watch(ctx, hear)
+			} else {
+				ended <- s.Listen(ctx, client, hear)
+			}
+		}()
+	}
+	b.tell(store.Wake{Kind: store.WakeAll})
+	for range 3 {
+		<-joined
+	}
+	over := time.After(time.Minute)
+	for n := range rounds {
+		go func() {
+			b.tell(store.Wake{Kind: store.WakeAll})
+			s.Hear("who asks", store.Wake{Kind: store.WakeNews, Queue: "2"})
+		}()
+		for range 3 * 2 * 2 { // each of three is asked, and asks two, and these two each
+			select {
+			case <-done:
+			case <-over:
+				t.Fatalf("round %d is not over: somebody waits for another", n)
+			}
+		}
+	}
+	stop()
+	for range 3 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSlow: who hears slowly holds up neither who tells nor who else hears, and hears of the rest
+// that all may have changed.
+func TestSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &below{fails: make(chan error)}
+		s := relay.Wrap(b)
+		quick := listen(t, s, "")
+		ctx, stop := context.WithCancel(t.Context())
+		goOn, ended := make(chan struct{}), make(chan error, 1)
+		var heard []store.Wake
+		go func() {
+			ended <- s.Listen(ctx, "slow", func(w store.Wake) {
+				<-goOn
+				heard = append(heard, w)
+			})
+		}()
+		synctest.Wait()
+		for range 5000 {
+			b.wake(store.Wake{Kind: store.WakeNews, Queue: "news"})
+			synctest.Wait()
+		}
+		if len(quick.heard) != 5000 {
+			t.Errorf("who is quick has heard %d", len(quick.heard))
+		}
+		close(goOn)
+		synctest.Wait()
+		if n := len(heard); n > 4098 || heard[n-1].Kind != store.WakeNews ||
+			!slices.ContainsFunc(heard[1:], func(w store.Wake) bool { return w.Kind == store.WakeAll }) {
+			t.Errorf("who is slow has heard %d", n)
+		}
+		stop()
+		quick.stop()
+		if err := errors.Join(<-ended, <-quick.ended); err != nil {
 			t.Error(err)
 		}
 	})

@@ -4,10 +4,10 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/relay"
 	"github.com/holdfastdev/holdfast/internal/wire"
 	who "github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	// maxPending is how many wake-ups wait for a client that does not read them. One that has
-	// missed some is told WakeAll.
-	maxPending = 4096
 	// eventTimeout is how long a client may take to read an event.
 	eventTimeout = 10 * time.Second
 	// lifetime is after how long a stream ends, so that who reads it has to come in again. The
@@ -74,12 +71,12 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	heard := &heard{more: make(chan struct{}, 1)}
+	heard := relay.NewPending()
 	over := make(chan error, 1)
 	var listening sync.WaitGroup
 	defer listening.Wait()
 	defer cancel()
-	listening.Go(func() { over <- g.store.Listen(ctx, name, heard.add) })
+	listening.Go(func() { over <- g.store.Listen(ctx, name, heard.Add) })
 
 	socket := http.NewResponseController(w)
 	_ = socket.SetReadDeadline(time.Time{}) // the request was read long before the stream ends
@@ -102,8 +99,8 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request) {
 	defer end.Stop()
 	for goesOn := send(wire.Event{}); goesOn; {
 		select {
-		case <-heard.more:
-			goesOn = send(wire.Event{Wakes: heard.take()})
+		case <-heard.More:
+			goesOn = send(wire.Event{Wakes: heard.Take()})
 		case <-beat.C:
 			goesOn = who.Lasts(ctx) && send(wire.Event{}) // else the next watch is refused with words
 		case err := <-over:
@@ -119,39 +116,4 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-}
-
-// heard are wake-ups on their way to a client.
-type heard struct {
-	more chan struct{} // has a value if there are some
-
-	mu      sync.Mutex
-	pending []store.Wake
-}
-
-// add does not block.
-func (h *heard) add(w store.Wake) {
-	h.mu.Lock()
-	switch {
-	case len(h.pending) >= maxPending:
-		h.pending = []store.Wake{{Kind: store.WakeAll}}
-	case w.Kind == store.WakeReady || w.Kind == store.WakeDeferred:
-		h.pending = store.AddWake(h.pending, w)
-	case w.Kind == store.WakeAll && slices.ContainsFunc(h.pending, func(k store.Wake) bool { return k.Kind == store.WakeAll }):
-	default:
-		h.pending = append(h.pending, w)
-	}
-	h.mu.Unlock()
-	select {
-	case h.more <- struct{}{}:
-	default:
-	}
-}
-
-func (h *heard) take() []store.Wake {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	pending := h.pending
-	h.pending = nil
-	return pending
 }
