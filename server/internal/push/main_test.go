@@ -173,9 +173,9 @@ func (s *server) enqueue(kind, args string, opts ...holdfast.EnqueueOption) *hol
 	return job
 }
 
-// within bounds how long a test waits.
+// within bounds how long a test waits: long, since machines that test have much to do.
 func (s *server) within() context.Context {
-	ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.Context(), 2*time.Minute)
 	s.Cleanup(cancel)
 	return ctx
 }
