@@ -35,6 +35,7 @@ var tests = env.Tests{
 	"what_people_did_is_paged_and_asked_for":          auditPaged,
 	"what_was_set_is_recorded_before_and_after":       settings,
 	"an_edit_says_what_the_job_was_before":            edited,
+	"what_was_done_to_a_job_says_what_became_of_it":   moved,
 	"what_was_done_to_jobs_that_are_gone_is_listed":   removed,
 	"what_is_no_endpoint_is_refused":                  noEndpoint,
 }

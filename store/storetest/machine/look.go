@@ -46,6 +46,7 @@ func (m *machine) check(*rapid.T) {
 		m.checkQueues(got)
 		m.checkJournals(got)
 		m.checkLogs()
+		m.checkAudit(got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
@@ -88,7 +89,7 @@ func (s *Store) finishOutside(params store.FinishParams, e *store.End, now time.
 		j.Closing, j.decided = true, j.lastEntry()
 		j.RunAt = now
 		s.enter(j, store.Available)
-		s.act(j, e.Action(), params.Actor, "", now)
+		s.act(j, audited.Ended(e, params.Actor, j.state), now)
 	default:
 		j.endedBy = store.Lease{}
 		if e.State == store.Completed {
@@ -100,7 +101,7 @@ func (s *Store) finishOutside(params store.FinishParams, e *store.End, now time.
 		}
 		s.close(j)
 		s.answer(j, now)
-		s.act(j, e.Action(), params.Actor, "", now)
+		s.act(j, audited.Ended(e, params.Actor, j.state), now)
 	}
 	if j != nil {
 		r.State, r.Ended = j.state, !over && j.state.Finished()

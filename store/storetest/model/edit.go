@@ -54,13 +54,14 @@ func (s *Store) editAgain(j *job, params *store.EditParams, now time.Time) (Stat
 	if err := edits.Allowed(&params.Edit, &j.Job, store.Available, durable, false); err != nil {
 		return 0, nil, err
 	}
+	was := j.state
 	if err := s.restart(j, now); err != nil {
 		return 0, nil, err
 	}
 	if params.Again.Keep >= 0 {
 		j.cut(params.Again.Keep)
 	}
-	s.act(j, store.ActionRetry, params.Actor, params.Reason, now)
+	s.act(j, audited.Retried(params.Actor, params.Reason, was), now)
 	return s.edit(j, params, now), s.woken, nil
 }
 
@@ -135,7 +136,7 @@ func (s *Store) Delete(ctx context.Context, params store.DeleteParams) (results 
 			}
 			delete(s.closed, id)
 			s.freeKey(j)
-			s.act(j, store.ActionDelete, params.Actor, params.Reason, now)
+			s.act(j, audited.Deleted(&params, j.state), now)
 			s.remove(j)
 			wakes = []store.Wake{{Kind: store.WakeAll}} // it may have kept a turn
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/storetest/model/copyof"
 )
@@ -122,7 +123,7 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake
 		return nil, err
 	}
 	j := s.jobs[params.Job.ID]
-	s.act(j, store.ActionFork, params.Actor, params.Reason, now)
+	s.act(j, audited.Forked(&params), now)
 	j.journal = copyof.Entries(from.upTo(params.Keep))
 	if len(j.journal) > 0 {
 		j.earlier = copyof.Entries(from.earlier)

@@ -47,7 +47,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/gcra"
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/storetest/model/known"
 )
 
@@ -395,8 +394,10 @@ func (s *Store) audit(now time.Time, e store.AuditEntry) {
 }
 
 // act records what a person does to a job.
-func (s *Store) act(j *job, kind store.ActionKind, actor, reason string, now time.Time) {
-	s.acted(j, audited.Job(j.ID, j.Namespace, actor, kind, reason), now)
+func (s *Store) act(j *job, e store.AuditEntry, now time.Time) {
+	e.Job, e.Namespace = j.ID, j.Namespace
+	e.Target = store.AuditTarget{Kind: store.AuditJob, Name: j.ID.String()}
+	s.acted(j, e, now)
 }
 
 func (s *Store) acted(j *job, e store.AuditEntry, now time.Time) {

@@ -25,7 +25,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 		}
 		result := s.cancelOne(params, id, now)
 		if j := s.jobs[id]; result.Err == nil && result.State == store.Failed && !params.Unrecorded && s.giveUpTurn(j) {
-			s.act(j, params.Action(), params.Actor, params.Reason, now)
+			s.act(j, audited.Skipped(&params), now)
 		}
 		results = append(results, result)
 	}
@@ -45,16 +45,20 @@ func (s *Store) cancelOne(params store.CancelParams, id store.ID, now time.Time)
 		return result
 	case params.Terminate:
 		if !j.state.Finished() && !params.Unrecorded {
-			s.act(j, store.ActionTerminate, params.Actor, params.Reason, now)
+			s.act(j, audited.Cancelled(store.ActionTerminate, params.Actor, params.Reason, j.state, store.Cancelled), now)
 		}
 		s.terminate(j, params.Reason, now)
 	default:
-		asked := j.cancel != nil
+		asked, was := j.cancel != nil, j.state
 		s.cancel(j, params.Reason, params.Actor, now)
 		// Where a request stands already another one changes nothing, unless the job has no journal
 		// any more: then it ends now.
 		if !over && (!asked || j.state.Finished()) && !params.Unrecorded {
-			s.act(j, store.ActionCancel, params.Actor, params.Reason, now)
+			is := j.state
+			if s.isKept(id) {
+				was, is = 0, 0
+			}
+			s.act(j, audited.Cancelled(store.ActionCancel, params.Actor, params.Reason, was, is), now)
 		}
 	}
 	result.State, result.Ended = j.state, !over && j.state.Finished()
@@ -69,7 +73,7 @@ func (s *Store) skipOne(params store.CancelParams, id store.ID, now time.Time) s
 	}
 	result := store.Result{Job: id, State: j.state}
 	if j.state == store.Failed && s.giveUpTurn(j) {
-		s.act(j, params.Action(), params.Actor, params.Reason, now)
+		s.act(j, audited.Skipped(&params), now)
 	} else {
 		result.Err = store.JobIs(id, j.state)
 	}
@@ -145,7 +149,7 @@ func (s *Store) retryOne(params store.RetryParams, id store.ID, now time.Time) s
 		return result
 	}
 	if result.Err = s.retry(j, params.Keep, now); result.Err == nil && was != store.Available {
-		s.act(j, store.ActionRetry, params.Actor, params.Reason, now)
+		s.act(j, audited.Retried(params.Actor, params.Reason, was), now)
 	}
 	result.State = j.state
 	return result

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
@@ -20,7 +21,11 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 		result := store.Result{Job: id}
 		j := s.in(params.Namespace, id)
 		if j != nil && !j.state.Finished() && j.pause == nil && (!j.held() || j.depends()) {
-			s.act(j, store.ActionPause, params.Actor, params.Reason, now)
+			was := j.state
+			if s.isKept(id) {
+				was = 0
+			}
+			s.act(j, audited.Paused(&params, was), now)
 		}
 		switch {
 		case j == nil:
@@ -71,10 +76,10 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 	}
 	if j.state == store.Running && j.pause != nil {
 		j.pause = nil
-		s.act(j, store.ActionResume, params.Actor, params.Reason, now)
+		s.act(j, audited.Resumed(&params, store.Running, false, store.Running), now)
 		return store.Running, nil, nil
 	}
-	held := j.held()
+	held, was, paused := j.held(), j.state, j.held() && !j.depends()
 	if !held && j.state != store.Failed && j.state != store.Cancelled {
 		return 0, nil, store.JobIs(j.ID, j.state)
 	}
@@ -94,7 +99,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, [
 	if params.Keep >= 0 {
 		j.cut(params.Keep)
 	}
-	s.act(j, store.ActionResume, params.Actor, params.Reason, now)
+	s.act(j, audited.Resumed(&params, was, paused, j.state), now)
 	return j.state, s.woken, nil
 }
 
@@ -108,6 +113,7 @@ func (s *Store) startOver(j *job, params *store.ResumeParams, now time.Time) (St
 	case params.Expect >= 0 && params.Expect != j.lastEntry():
 		return 0, nil, refusal.JournalMoved(j.ID, j.lastEntry())
 	}
+	was, paused := j.state, j.held() && !j.depends()
 	if j.state.Finished() {
 		if err := s.restart(j, now); err != nil {
 			return 0, nil, err
@@ -117,7 +123,7 @@ func (s *Store) startOver(j *job, params *store.ResumeParams, now time.Time) (St
 		s.enter(j, store.Available)
 	}
 	s.beginAnew(j, params.Continue, now)
-	s.act(j, store.ActionContinue, params.Actor, params.Reason, now)
+	s.act(j, audited.Resumed(params, was, paused, j.state), now)
 	return j.state, s.woken, nil
 }
 

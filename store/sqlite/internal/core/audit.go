@@ -5,29 +5,23 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// Audit records what a person did.
-func Audit(t *Tx, actor, action string, job *store.ID, queue int64, detail string) error {
+// AuditJob records what a person did to a job. Its namespace is looked up.
+func AuditJob(t *Tx, job store.ID, e store.AuditEntry) error {
 	s := t.Stmt("audit_insert")
 	s.BindInt(t.Now)
-	s.BindText(actor)
-	s.BindText(action)
-	if job != nil {
-		db.BindID(s, *job)
-	} else {
-		s.BindNull()
+	s.BindText(e.Actor)
+	s.BindText(e.Action)
+	db.BindID(s, job)
+	for _, text := range []string{e.Detail, e.Before, e.After} {
+		db.BindOptText(s, text)
 	}
-	if queue != 0 {
-		s.BindInt(queue)
-	} else {
-		s.BindNull()
-	}
-	db.BindOptText(s, detail)
-	if job != nil { // and once more, for its namespace
-		db.BindID(s, *job)
-	} else {
-		s.BindNull()
-	}
+	db.BindID(s, job) // for its namespace
 	return db.Exec(s)
+}
+
+// AuditQueue records what a person did to a queue, of which nothing is told but that.
+func AuditQueue(t *Tx, actor, action string, queue int64, detail string) error {
+	return AuditChange(t, queue, store.AuditEntry{Actor: actor, Action: action, Detail: detail})
 }
 
 // AuditChange records a change of what people have set: of a queue that has this number, or, for 0,

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 )
 
@@ -24,7 +25,7 @@ func giveUpTurn(t *core.Tx, params store.CancelParams, id store.ID) (had bool, e
 		return false, err
 	}
 	if had, err = t.GiveUpTurn(b); err == nil && had {
-		err = core.Audit(t, params.Actor, string(params.Action()), &id, 0, params.Reason)
+		err = core.AuditJob(t, id, audited.Skipped(&params))
 	}
 	return had, err
 }

@@ -223,8 +223,9 @@ func insertHistory(t *core.Tx, w *store.Whole, _ *core.Lane) error {
 		s.BindText(a.Actor)
 		s.BindText(string(a.Kind))
 		db.BindID(s, w.ID)
-		s.BindNull()
 		db.BindOptText(s, a.Reason)
+		s.BindNull() // nothing is known of before and after
+		s.BindNull()
 		db.BindID(s, w.ID)
 		if err := db.Exec(s); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -113,7 +114,7 @@ func deleteJob(t *core.Tx, result *store.Result, params store.DeleteParams, look
 		result.Err = store.HasChildren(id, looked.child)
 		return nil
 	}
-	if err := core.Audit(t, params.Actor, string(store.ActionDelete), &id, 0, params.Reason); err != nil {
+	if err := core.AuditJob(t, id, audited.Deleted(&params, f.State)); err != nil {
 		return err
 	}
 	s := t.Stmt("closed_delete") // no child is left to be closed

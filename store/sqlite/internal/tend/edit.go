@@ -51,7 +51,7 @@ func edit(t *core.Tx, params store.EditParams) (store.State, error) {
 		if err := work.Again(t, params.Job, *params.Again); err != nil {
 			return 0, err
 		}
-		if err := core.Audit(t, params.Actor, string(store.ActionRetry), &params.Job, 0, params.Reason); err != nil {
+		if err := core.AuditJob(t, params.Job, audited.Retried(params.Actor, params.Reason, store.Failed)); err != nil {
 			return 0, err
 		}
 	}

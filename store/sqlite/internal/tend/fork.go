@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -240,7 +241,7 @@ func Fork(t *core.Tx, params store.ForkParams, ahead *Copying) error {
 			return err
 		}
 	}
-	return core.Audit(t, params.Actor, "fork", &q.Job.ID, 0, params.Reason)
+	return core.AuditJob(t, q.Job.ID, audited.Forked(&params))
 }
 
 // isNext returns an error if the entry after those that the fork keeps is not the one that the

@@ -43,7 +43,7 @@ func (v Verbs) DeleteQueue(ctx context.Context, params store.DeleteQueueParams) 
 		if err := db.Exec(s); err != nil {
 			return err
 		}
-		return core.Audit(t, params.Actor, "delete", nil, id, "")
+		return core.AuditQueue(t, params.Actor, "delete", id, "")
 	})
 }
 

@@ -29,7 +29,7 @@ func (v Verbs) Rest(ctx context.Context, params store.RestParams) (rest store.Re
 		if err := db.Exec(s); err != nil || params.Actor == "" {
 			return err
 		}
-		return core.Audit(t, params.Actor, "rest", nil, queue, rest.String())
+		return core.AuditQueue(t, params.Actor, "rest", queue, rest.String())
 	})
 	return rest, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -97,11 +98,14 @@ func finishOutside(t *core.Tx, r *store.Result, e *store.End, actor string) erro
 	if r.Err != nil || err != nil {
 		return err
 	}
-	if err := core.Audit(t, actor, string(e.Action()), &b.ID, 0, ""); err != nil {
+	undoes := e.State == store.Failed && w.compensates
+	if r.State = e.State; undoes {
+		r.State = store.Available
+	}
+	if err := core.AuditJob(t, b.ID, audited.Ended(e, actor, r.State)); err != nil {
 		return err
 	}
-	if r.State = e.State; e.State == store.Failed && w.compensates {
-		r.State = store.Available
+	if undoes {
 		return compensateFirst(t, b, e)
 	}
 	if err := t.DeletePointer(b, store.Waiting, false); err != nil {

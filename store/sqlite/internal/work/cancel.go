@@ -1,10 +1,12 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/keys"
@@ -14,7 +16,7 @@ import (
 type cancelling struct {
 	reason, actor string
 	terminate     bool
-	audit         string // what is recorded; "": nothing, since no person asked
+	audit         store.ActionKind // what is recorded; "": nothing, since no person asked
 }
 
 // Cancel implements store.Operators.
@@ -37,12 +39,12 @@ func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.R
 }
 
 func cancelEach(t *core.Tx, params store.CancelParams) ([]store.Result, error) {
-	how := cancelling{reason: params.Reason, actor: params.Actor, terminate: params.Terminate, audit: "cancel"}
+	how := cancelling{reason: params.Reason, actor: params.Actor, terminate: params.Terminate, audit: store.ActionCancel}
 	switch {
 	case params.Unrecorded:
 		how.audit = ""
 	case params.Terminate:
-		how.audit = "terminate"
+		how.audit = store.ActionTerminate
 	}
 	return t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) (err error) {
 		if r.State, r.Ended, err = cancel(t, r.Job, how); r.State == 0 {
@@ -78,12 +80,12 @@ func cancel(t *core.Tx, id store.ID, how cancelling) (state store.State, ended b
 		if err := t.DeletePointer(b, waits, blocked); err != nil {
 			return 0, false, err
 		}
-		if err := auditCancel(t, id, how); err != nil {
+		if err := auditCancel(t, id, how, waits, store.Cancelled); err != nil {
 			return 0, false, err
 		}
 		return store.Cancelled, true, finishWaiting(t, b, store.ReasonCancelled, how.reason)
 	}
-	if err := requestCancel(t, id, how); err != nil {
+	if err := requestCancel(t, id, how, waits); err != nil {
 		return 0, false, err
 	}
 	switch waits {
@@ -112,8 +114,9 @@ func makeReady(t *core.Tx, b *core.Body, waits store.State) error {
 	return t.MakeAvailable(p)
 }
 
-// requestCancel asks a job to end itself. The first request stands.
-func requestCancel(t *core.Tx, id store.ID, how cancelling) error {
+// requestCancel asks a job to end itself that waits in a state, or, for 0, runs. The first request
+// stands.
+func requestCancel(t *core.Tx, id store.ID, how cancelling, waits store.State) error {
 	s := t.Stmt("cancel_request_put")
 	db.BindID(s, id)
 	s.BindInt(t.Now)
@@ -123,22 +126,25 @@ func requestCancel(t *core.Tx, id store.ID, how cancelling) error {
 	if err != nil || asked == 0 {
 		return err
 	}
-	return auditCancel(t, id, how)
+	if waits == 0 {
+		return auditCancel(t, id, how, store.Running, store.Running)
+	}
+	return auditCancel(t, id, how, waits, store.Available)
 }
 
-func auditCancel(t *core.Tx, id store.ID, how cancelling) error {
+func auditCancel(t *core.Tx, id store.ID, how cancelling, from, to store.State) error {
 	if how.audit == "" {
 		return nil
 	}
-	return core.Audit(t, how.actor, how.audit, &id, 0, how.reason)
+	return core.AuditJob(t, id, audited.Cancelled(how.audit, how.actor, how.reason, from, to))
 }
 
 // terminate ends a job at once, wherever it is. A run of it finds its lease lost.
 func terminate(t *core.Tx, b *core.Body, how cancelling) error {
-	if err := auditCancel(t, b.ID, how); err != nil {
-		return err
-	}
 	waited, err := t.RemovePointer(b)
+	if err == nil {
+		err = auditCancel(t, b.ID, how, cmp.Or(waited, store.Running), store.Cancelled)
+	}
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
@@ -60,7 +61,7 @@ func pauseDependent(t *core.Tx, b *core.Body, params store.PauseJobsParams) erro
 	if err := relabel(t, b, storedWait{Since: t.Now, Reason: store.ReasonPaused, Error: params.Reason}); err != nil {
 		return err
 	}
-	return core.Audit(t, params.Actor, "pause", &b.ID, 0, params.Reason)
+	return core.AuditJob(t, b.ID, audited.Paused(&params, store.Waiting))
 }
 
 // awaitAgain lets a job that a person had paused wait for others again, if there are any.

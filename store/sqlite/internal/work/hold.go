@@ -1,9 +1,11 @@
 package work
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/audited"
 	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
@@ -51,6 +53,7 @@ func pauseJob(t *core.Tx, result *store.Result, params store.PauseJobsParams) er
 		return requestPause(t, b.ID, params)
 	}
 	result.State = store.Waiting
+	entry := audited.Paused(&params, state)
 	was, held := before{state, b.RunMicros}, store.Wait{Held: true}
 	if state == store.Waiting {
 		w, err := WaiterOf(t, b)
@@ -70,7 +73,7 @@ func pauseJob(t *core.Tx, result *store.Result, params store.PauseJobsParams) er
 	if err := putWaiting(t, b, db.Never, held, was, about); err != nil {
 		return err
 	}
-	return core.Audit(t, params.Actor, "pause", &b.ID, 0, params.Reason)
+	return core.AuditJob(t, b.ID, entry)
 }
 
 // requestPause asks a running job to stop when it is put back. The first request stands.
@@ -84,7 +87,7 @@ func requestPause(t *core.Tx, id store.ID, params store.PauseJobsParams) error {
 	if err != nil || asked == 0 {
 		return err
 	}
-	return core.Audit(t, params.Actor, "pause", &id, 0, params.Reason)
+	return core.AuditJob(t, id, audited.Paused(&params, store.Running))
 }
 
 // Resume implements store.Operators.
@@ -96,14 +99,14 @@ func (v Verbs) Resume(ctx context.Context, params store.ResumeParams) (store.Sta
 		} else if !own {
 			return store.NoJob(params.Job)
 		}
-		if state, err = resume(t, params); err != nil {
+		was, err := lookAtResumed(t, params.Job)
+		if err != nil {
 			return err
 		}
-		action := store.ActionResume
-		if params.Continue != nil {
-			action = store.ActionContinue
+		if state, err = resume(t, params, was); err != nil {
+			return err
 		}
-		return core.Audit(t, params.Actor, string(action), &params.Job, 0, params.Reason)
+		return core.AuditJob(t, params.Job, audited.Resumed(&params, cmp.Or(was.state, store.Running), was.Held && !was.depends(), state))
 	})
 	if err != nil {
 		return 0, nil, err
@@ -111,26 +114,37 @@ func (v Verbs) Resume(ctx context.Context, params store.ResumeParams) (store.Sta
 	return state, wakes, nil
 }
 
-func resume(t *core.Tx, params store.ResumeParams) (store.State, error) {
-	b, found, err := t.Body(params.Job)
+// resumed is a job that is to go on, as it is before that.
+type resumed struct {
+	Waiter // of one that waits
+
+	body  *core.Body
+	state store.State // 0: it runs
+	over  core.Finished
+}
+
+func lookAtResumed(t *core.Tx, id store.ID) (was resumed, err error) {
+	b, found, err := t.Body(id)
 	if err != nil {
-		return 0, err
+		return was, err
 	}
 	if !found {
-		return 0, store.NoJob(params.Job)
+		return was, store.NoJob(id)
 	}
-	f, finished, err := t.Finished(b.ID)
-	if err != nil {
-		return 0, err
+	was.body = b
+	over, finished, err := t.Finished(id)
+	if was.over = over; err != nil || finished {
+		was.state = over.State
+		return was, err
 	}
-	state, held := f.State, Waiter{}
-	if !finished {
-		if state, held, err = heldState(t, b); err != nil {
-			return 0, err
-		}
-		if state == 0 && params.Continue == nil {
-			return store.Running, resumeRunning(t, b)
-		}
+	was.state, was.Waiter, err = heldState(t, b)
+	return was, err
+}
+
+func resume(t *core.Tx, params store.ResumeParams, was resumed) (store.State, error) {
+	b, f, state, held := was.body, was.over, was.state, was.Waiter
+	if state == 0 && params.Continue == nil {
+		return store.Running, resumeRunning(t, b)
 	}
 	if params.Continue != nil {
 		return store.Available, startOver(t, params, b, f, state)

@@ -49,6 +49,7 @@ func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
 		result.Err = store.JobIs(result.Job, result.State)
 		return err
 	}
+	was := f.State
 	if finished {
 		result.State = f.State
 		if result.Err, err = retryFinished(t, b, f, params.Keep); result.Err != nil || err != nil {
@@ -59,7 +60,7 @@ func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
 		if result.State, blocked, err = t.PointerState(b); err != nil {
 			return err
 		}
-		switch result.State {
+		switch was = result.State; was {
 		case store.Available:
 			return nil
 		case store.Scheduled, store.Retryable:
@@ -81,7 +82,7 @@ func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
 		return err
 	}
 	result.State = store.Available
-	return core.Audit(t, params.Actor, "retry", &result.Job, 0, params.Reason)
+	return core.AuditJob(t, result.Job, audited.Retried(params.Actor, params.Reason, was))
 }
 
 // retryFinished undoes the end of a job that is to run again, or tells why it is not.

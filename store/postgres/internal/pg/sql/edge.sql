@@ -250,6 +250,7 @@ WITH again AS (
     AND EXISTS (SELECT 1 FROM {schema}.edge e WHERE e.successor = @job OFFSET 0)
   RETURNING d.id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'resume', id, @reason FROM again
+  INSERT INTO {schema}.audit (at, actor, action, job, detail, before, after)
+  SELECT @now, @actor, 'resume', id, @reason, '{"state":"waiting","held":true}', '{"state":"waiting"}' FROM again
 )
 SELECT 1 FROM again;

@@ -125,3 +125,14 @@ SELECT b.run_at, (
 -- The columns of an entry, in the order in which Go scans them.
 -- fragment: entry
 seq, at, kind, codec, name, data, path, lease, ref, took
+
+-- What the audit says of the state of a job, as store/internal/audited does: of the number was, of
+-- the number becomes, and of a job that waits, and whether for a person, which is for_person.
+-- fragment: said_was
+'{"state":"' || (ARRAY['scheduled', 'available', 'running', 'retryable', 'waiting', 'completed', 'failed', 'cancelled'])[was] || '"}'
+
+-- fragment: said_becomes
+'{"state":"' || (ARRAY['scheduled', 'available', 'running', 'retryable', 'waiting', 'completed', 'failed', 'cancelled'])[becomes] || '"}'
+
+-- fragment: said_waits
+CASE WHEN for_person THEN '{"state":"waiting","held":true}' ELSE '{"state":"waiting"}' END

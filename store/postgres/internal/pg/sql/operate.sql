@@ -38,7 +38,7 @@ WITH body AS MATERIALIZED (
 ), ready_gone AS (
   DELETE FROM {schema}.ready r USING body b WHERE NOT b.durable AND r.lane = b.lane AND r.run_at = b.run_at AND r.id = b.id RETURNING r.id
 ), deferred_gone AS (
-  DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id RETURNING d.id, d.was_run_at
+  DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id RETURNING d.id, d.was_run_at, d.state
 ), keyed_gone AS (
   DELETE FROM {schema}.keyed k USING body b
   WHERE NOT b.durable AND k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at
@@ -114,9 +114,22 @@ WITH body AS MATERIALIZED (
   SELECT id, @now, @reason, @actor FROM (SELECT id FROM running WHERE NOT @terminate UNION ALL SELECT id FROM waiting) t
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail)
-  SELECT @now, @actor, CASE WHEN @terminate THEN 'terminate' ELSE 'cancel' END, id, @reason
-  FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t WHERE @audit
+  INSERT INTO {schema}.audit (at, actor, action, job, detail, before, after)
+  SELECT @now, @actor, CASE WHEN @terminate THEN 'terminate' ELSE 'cancel' END, id, @reason, {{said_was}}, CASE
+    WHEN NOT ends_itself THEN '{"state":"cancelled"}'
+    WHEN was = {running} THEN '{"state":"running","asked":"cancel"}'
+    ELSE '{"state":"available","asked":"cancel"}'
+  END
+  FROM (
+    SELECT id, was, (id IN (SELECT id FROM asked)) IS TRUE AS ends_itself FROM (
+      SELECT id, {available} AS was FROM ready_gone
+      UNION ALL SELECT id, {available} FROM keyed_gone
+      UNION ALL SELECT id, {available} FROM gated_gone
+      UNION ALL SELECT id, state FROM deferred_gone
+      UNION ALL SELECT id, {running} FROM running
+      UNION ALL SELECT id, {available} FROM waiting WHERE (id IN (SELECT id FROM roused)) IS NOT TRUE
+    ) t
+  ) t WHERE @audit AND (ends_itself OR (id IN (SELECT id FROM stopped)) IS TRUE)
 )
 SELECT b.id, CASE
   WHEN b.id IN (SELECT id FROM stopped) THEN {cancelled}
@@ -134,8 +147,8 @@ WITH asked AS (
   INSERT INTO {schema}.cancel_request (id, at, reason, actor) SELECT id, @now, @reason, @actor FROM unnest(@jobs) AS t (id)
   ON CONFLICT (id) DO NOTHING RETURNING id
 )
-INSERT INTO {schema}.audit (at, actor, action, job, detail)
-SELECT @now, @actor, @action, id, @reason FROM asked WHERE @action IS NOT NULL;
+INSERT INTO {schema}.audit (at, actor, action, job, detail, after)
+SELECT @now, @actor, @action, id, @reason, '{"asked":"cancel"}' FROM asked WHERE @action IS NOT NULL;
 
 -- Requests whose job does not run, with the words of who asked. Jobs with a journal keep theirs
 -- until they have finished: those that are available, held, or whose end is decided, and those that
@@ -176,7 +189,8 @@ WHERE k.ids && @jobs AND {{slot_open}} AND s.id = ANY (@jobs) ORDER BY k.node;
 -- What is recorded of jobs that were terminated while they ran.
 -- name: terminate_audit
 -- params: @jobs uuid[], @now bigint, @reason text, @actor text
-INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'terminate', id, @reason FROM unnest(@jobs) AS t (id);
+INSERT INTO {schema}.audit (at, actor, action, job, detail, before, after)
+SELECT @now, @actor, 'terminate', id, @reason, '{"state":"running"}', '{"state":"cancelled"}' FROM unnest(@jobs) AS t (id);
 
 -- Failed and cancelled jobs become available, if they get their unique keys, and have their
 -- business keys, which are taken before (keys_take). Their bodies are locked. @action is what is
@@ -246,7 +260,8 @@ WITH over AS MATERIALIZED (
 ), answered AS (
   DELETE FROM {schema}.cancel_request q USING again a WHERE q.id = a.id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, @action, id, @detail FROM again
+  INSERT INTO {schema}.audit (at, actor, action, job, detail, before, after)
+  SELECT @now, @actor, @action, id, @detail, {{said_was}}, '{"state":"available"}' FROM (SELECT id, state AS was FROM again) t
 )
 SELECT id, lane FROM again;
 
@@ -267,7 +282,8 @@ WITH over AS MATERIALIZED (
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM freed
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, @action, id, @detail FROM freed WHERE @action IS NOT NULL
+  INSERT INTO {schema}.audit (at, actor, action, job, detail, before, after)
+  SELECT @now, @actor, @action, id, @detail, '{"holds_turn":true}', '{"holds_turn":false}' FROM freed WHERE @action IS NOT NULL
 )
 SELECT id FROM freed;
 
@@ -275,13 +291,13 @@ SELECT id FROM freed;
 -- name: retry_deferred
 -- params: @jobs uuid[], @now bigint, @actor text, @detail text
 WITH early AS MATERIALIZED (
-  SELECT d.place, d.id, d.lane, d.ordering_key, l.queue, l.priority, d.ordering_key IS NULL OR EXISTS (
+  SELECT d.place, d.id, d.state AS was, d.lane, d.ordering_key, l.queue, l.priority, d.ordering_key IS NULL OR EXISTS (
     SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = d.ordering_key AND k.id = d.id
   ) AS free
   FROM (SELECT DISTINCT id FROM unnest(@jobs) AS t (id)) t
   CROSS JOIN LATERAL (SELECT b.run_at FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (
-    SELECT a.ctid AS place, a.id, a.lane, a.ordering_key FROM {schema}.deferred a
+    SELECT a.ctid AS place, a.id, a.lane, a.ordering_key, a.state FROM {schema}.deferred a
     WHERE a.due = j.run_at AND a.id = t.id AND a.state IN ({scheduled}, {retryable}) FOR UPDATE
   ) d
   CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = d.lane OFFSET 0) l
@@ -297,7 +313,8 @@ WITH early AS MATERIALIZED (
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM early WHERE NOT free
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'retry', id, @detail FROM early
+  INSERT INTO {schema}.audit (at, actor, action, job, detail, before, after)
+  SELECT @now, @actor, 'retry', id, @detail, {{said_was}}, '{"state":"available"}' FROM early
 )
 SELECT id, lane FROM early;
 

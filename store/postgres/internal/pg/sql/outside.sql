@@ -67,8 +67,9 @@ WITH body AS MATERIALIZED (
 ), succeeded AS (
   INSERT INTO {schema}.edge_check (predecessor) SELECT id FROM over WHERE has_successors
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job)
-  SELECT @now, @actor, CASE WHEN state = {completed} THEN 'complete' ELSE 'fail' END, id FROM over
+  INSERT INTO {schema}.audit (at, actor, action, job, before, after)
+  SELECT @now, @actor, CASE WHEN becomes = {completed} THEN 'complete' ELSE 'fail' END, id, '{"state":"waiting"}', {{said_becomes}}
+  FROM (SELECT id, state AS becomes FROM over) t
 )
 SELECT id FROM over;
 
@@ -103,7 +104,8 @@ WITH body AS MATERIALIZED (
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM going WHERE NOT free
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job) SELECT @now, @actor, 'fail', id FROM going
+  INSERT INTO {schema}.audit (at, actor, action, job, before, after)
+  SELECT @now, @actor, 'fail', id, '{"state":"waiting"}', '{"state":"available"}' FROM going
 )
 SELECT id, lane FROM going;
 

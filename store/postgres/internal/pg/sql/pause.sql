@@ -53,9 +53,12 @@ WITH body AS MATERIALIZED (
   INSERT INTO {schema}.pause_request (id, at, reason, actor) SELECT id, @now, @reason, @actor FROM running
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail)
-  SELECT @now, @actor, 'pause', id, @reason
-  FROM (SELECT id FROM stopped UNION ALL SELECT id FROM depending UNION ALL SELECT id FROM asked) t WHERE @audit
+  INSERT INTO {schema}.audit (at, actor, action, job, detail, before, after)
+  SELECT @now, @actor, 'pause', id, @reason, {{said_was}},
+    CASE WHEN was = {running} THEN '{"state":"running","asked":"pause"}' ELSE '{"state":"waiting","held":true}' END
+  FROM (
+    SELECT id, state AS was FROM stopped UNION ALL SELECT id, {waiting} FROM depending UNION ALL SELECT id, {running} FROM asked
+  ) t WHERE @audit
 )
 SELECT b.id, CASE
   WHEN b.id IN (SELECT id FROM stopped) THEN {waiting}
@@ -73,7 +76,8 @@ WITH asked AS (
   INSERT INTO {schema}.pause_request (id, at, reason, actor) SELECT id, @now, @reason, @actor FROM unnest(@jobs) AS t (id)
   ON CONFLICT (id) DO NOTHING RETURNING id
 )
-INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'pause', id, @reason FROM asked;
+INSERT INTO {schema}.audit (at, actor, action, job, detail, after)
+SELECT @now, @actor, 'pause', id, @reason, '{"asked":"pause"}' FROM asked;
 
 -- Requests whose job does not run.
 -- name: pause_requests_left
@@ -119,7 +123,8 @@ WHERE j.id = @job;
 WITH forgotten AS (
   DELETE FROM {schema}.pause_request WHERE id = @job RETURNING id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'resume', id, @reason FROM forgotten
+  INSERT INTO {schema}.audit (at, actor, action, job, detail, before, after)
+  SELECT @now, @actor, 'resume', id, @reason, '{"state":"running","asked":"pause"}', '{"state":"running"}' FROM forgotten
 )
 SELECT 1 FROM forgotten;
 
@@ -144,7 +149,8 @@ WITH gone AS (
   DELETE FROM {schema}.deferred d USING {schema}.job j
   WHERE j.id = @job AND d.due = j.run_at AND d.id = j.id AND d.state = {waiting} AND (d.held OR @over)
   RETURNING d.id, d.lane, d.ordering_key, j.unique_key, j.unique_states,
-    CASE WHEN NOT @over AND d.was_state IN ({scheduled}, {retryable}) AND d.was_due > @now THEN d.was_state ELSE {available} END AS state, d.was_due
+    CASE WHEN NOT @over AND d.was_state IN ({scheduled}, {retryable}) AND d.was_due > @now THEN d.was_state ELSE {available} END AS state, d.was_due,
+    (d.held AND d.reason <> 'dependency') IS TRUE AS for_person
 ), again AS MATERIALIZED (
   SELECT g.*, l.queue, l.priority, g.ordering_key IS NULL OR EXISTS (
     SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = g.ordering_key AND k.id = g.id
@@ -170,7 +176,8 @@ WITH gone AS (
 ), forgotten AS (
   DELETE FROM {schema}.pause_request q USING again a WHERE q.id = a.id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, @action, id, @reason FROM again
+  INSERT INTO {schema}.audit (at, actor, action, job, detail, before, after)
+  SELECT @now, @actor, @action, id, @reason, {{said_waits}}, {{said_becomes}} FROM (SELECT id, for_person, state AS becomes FROM again) t
 )
 SELECT state, lane, id, was_due FROM again;
 
@@ -209,6 +216,7 @@ WITH first AS MATERIALIZED (
   UPDATE {schema}.job j SET remembers = true FROM old o
   WHERE j.id = @copy AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = o.id AND a.seq >= o.first AND a.seq <= @last OFFSET 0)
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'fork', @copy, @reason FROM old
+  INSERT INTO {schema}.audit (at, actor, action, job, detail, after)
+  SELECT @now, @actor, 'fork', @copy, @reason, '{"from":"' || id || '"}' FROM old
 )
 SELECT same FROM asked;

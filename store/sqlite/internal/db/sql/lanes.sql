@@ -92,7 +92,7 @@ SELECT 1 FROM holdfast_lane l WHERE l.queue = @queue_1 AND (
 UNION ALL SELECT 1 FROM holdfast_keyed WHERE queue = @queue_2 LIMIT 1;
 
 -- name: audit_insert
-INSERT INTO holdfast_audit (at, actor, action, job, queue, detail, namespace) VALUES (?, ?, ?, ?, ?, ?, (
+INSERT INTO holdfast_audit (at, actor, action, job, detail, before, after, namespace) VALUES (?, ?, ?, ?, ?, ?, ?, (
   SELECT q.namespace FROM holdfast_job j JOIN holdfast_lane l ON l.id = j.lane JOIN holdfast_queue q ON q.id = l.queue WHERE j.id = ?
 ));
 
