@@ -54,14 +54,13 @@ func (s *Store) editAgain(j *job, params *store.EditParams, now time.Time) (Stat
 	if err := edits.Allowed(&params.Edit, &j.Job, store.Available, durable, false); err != nil {
 		return 0, nil, err
 	}
-	was := j.state
 	if err := s.restart(j, now); err != nil {
 		return 0, nil, err
 	}
 	if params.Again.Keep >= 0 {
 		j.cut(params.Again.Keep)
 	}
-	s.act(j, audited.Retried(params.Actor, params.Reason, was), now)
+	s.act(j, audited.Retried(params.Actor, params.Reason, store.Failed), now)
 	return s.edit(j, params, now), s.woken, nil
 }
 

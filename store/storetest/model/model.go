@@ -395,8 +395,7 @@ func (s *Store) audit(now time.Time, e store.AuditEntry) {
 
 // act records what a person does to a job.
 func (s *Store) act(j *job, e store.AuditEntry, now time.Time) {
-	e.Job, e.Namespace = j.ID, j.Namespace
-	e.Target = store.AuditTarget{Kind: store.AuditJob, Name: j.ID.String()}
+	e.Job, e.Namespace, e.Target = j.ID, j.Namespace, store.AuditTarget{Kind: store.AuditJob, Name: j.ID.String()}
 	s.acted(j, e, now)
 }
 

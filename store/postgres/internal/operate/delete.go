@@ -147,11 +147,7 @@ func (s *Store) deleteOnce(
 			return nil, now, err
 		}
 		now.turns = len(had) > 0
-		states := make([]int16, len(over))
-		for i, id := range over {
-			states[i] = int16(now.states[id.Bytes])
-		}
-		err = t.Run(ctx, "delete_audit", nil, over, states, s.Micros(), pg.CleanText(params.Actor), pg.OptText(params.Reason))
+		err = t.Run(ctx, "delete_audit", nil, over, s.Micros(), pg.CleanText(params.Actor), pg.OptText(params.Reason))
 		if err == nil {
 			err = s.removeJobs(ctx, t, over)
 		}

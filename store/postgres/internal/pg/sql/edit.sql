@@ -99,7 +99,7 @@ LEFT JOIN LATERAL (
 -- Jobs that are deleted have no children to be closed, and free their business keys, also those
 -- that are kept; but for one that another transaction is taking. Who deleted them stays recorded.
 -- name: delete_audit
--- params: @jobs uuid[], @states smallint[], @now bigint, @actor text, @reason text
+-- params: @jobs uuid[], @now bigint, @actor text, @reason text
 WITH closed AS (
   DELETE FROM {schema}.closed_parent WHERE id = ANY (@jobs)
 ), own AS MATERIALIZED (
@@ -118,4 +118,5 @@ WITH closed AS (
   DELETE FROM {schema}.job_key k USING own o WHERE k.namespace = o.namespace AND k.kind = o.kind AND k.key = o.key
 )
 INSERT INTO {schema}.audit (at, actor, action, job, detail, before)
-SELECT @now, @actor, 'delete', id, @reason, {{said_was}} FROM unnest(@jobs, @states) AS t (id, was);
+SELECT @now, @actor, 'delete', id, @reason, {{said_was}} FROM unnest(@jobs) AS t (id)
+CROSS JOIN LATERAL (SELECT a.state AS was FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f;

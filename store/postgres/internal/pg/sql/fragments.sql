@@ -136,3 +136,7 @@ seq, at, kind, codec, name, data, path, lease, ref, took
 
 -- fragment: said_waits
 CASE WHEN for_person THEN '{"state":"waiting","held":true}' ELSE '{"state":"waiting"}' END
+
+-- The same of a job that was paused, or asked to if it runs.
+-- fragment: said_paused
+CASE WHEN was = {running} THEN '{"state":"running","asked":"pause"}' ELSE '{"state":"waiting","held":true}' END

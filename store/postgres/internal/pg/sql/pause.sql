@@ -24,8 +24,7 @@ WITH body AS MATERIALIZED (
 ), stopped AS MATERIALIZED (
   SELECT t.* FROM (
     SELECT *, {available} AS state, NULL::bigint AS due, NULL::smallint AS handed_over FROM ready_gone
-    UNION ALL SELECT *, {available}, NULL, NULL FROM keyed_gone
-    UNION ALL SELECT *, {available}, NULL, NULL FROM gated_gone
+    UNION ALL SELECT *, {available}, NULL, NULL FROM keyed_gone UNION ALL SELECT *, {available}, NULL, NULL FROM gated_gone
     UNION ALL SELECT * FROM deferred_gone
   ) t ORDER BY t.id
 ), depending AS (
@@ -54,11 +53,9 @@ WITH body AS MATERIALIZED (
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail, before, after)
-  SELECT @now, @actor, 'pause', id, @reason, {{said_was}},
-    CASE WHEN was = {running} THEN '{"state":"running","asked":"pause"}' ELSE '{"state":"waiting","held":true}' END
-  FROM (
-    SELECT id, state AS was FROM stopped UNION ALL SELECT id, {waiting} FROM depending UNION ALL SELECT id, {running} FROM asked
-  ) t WHERE @audit
+  SELECT @now, @actor, 'pause', id, @reason, {{said_was}}, {{said_paused}}
+  FROM (SELECT id, state AS was FROM stopped UNION ALL SELECT id, {waiting} FROM depending UNION ALL SELECT id, {running} FROM asked) t
+  WHERE @audit
 )
 SELECT b.id, CASE
   WHEN b.id IN (SELECT id FROM stopped) THEN {waiting}
