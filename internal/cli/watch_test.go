@@ -88,7 +88,7 @@ func TestWatchIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	for _, test := range []struct{ args, words string }{
-		{"--watch -o json", "--watch cannot write json; use --output table"},
+		{"--watch -o jsonl", "--watch cannot write jsonl; use --output table or json"},
 		{"--watch -o yaml", "--watch cannot write yaml"},
 		{"--watch -q", "--watch cannot write id"},
 		{"--watch --all", "--all and --watch cannot be used together"},

@@ -95,6 +95,7 @@ type App struct {
 	kept          *holdfast.Client                         // that is open already, for WithClient; nil: none
 	opts          []holdfast.Option                        // of the client that the verb opens
 	tokenVariable string                                   // has the token, in the place of EnvToken; "": none of its own
+	notes         io.Writer                                // takes notes in the place of Env.Stderr; nil: none does
 	transport     *http.Transport                          // to a server that TLSCA vouches for; nil: none was made
 }
 
@@ -121,9 +122,14 @@ func (a *App) Complain(err error) {
 
 // Notef prints a note for the user, which is not data.
 func (a *App) Notef(format string, args ...any) {
-	if !a.Quiet {
-		fmt.Fprintf(a.Env.Stderr, format+"\n", args...)
+	if a.Quiet {
+		return
 	}
+	to := a.Env.Stderr
+	if a.notes != nil {
+		to = a.notes
+	}
+	fmt.Fprintf(to, format+"\n", args...)
 }
 
 // Interruptible returns a context that ends with ErrInterrupted at the first signal; the second one

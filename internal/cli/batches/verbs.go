@@ -104,23 +104,33 @@ has have finished; at once, if there is none. A batch that is closed stays so.`,
 }
 
 func (a verbs) getCommand() *cobra.Command {
-	return &cobra.Command{
+	var watch app.WatchFlags
+	cmd := &cobra.Command{
 		Use:   "get BATCH",
 		Short: "Show a batch",
 		Long: `Show a batch: whether it takes members, how those have ended that are counted, and the jobs for its
 end. Members are counted once it is closed. "job list --batch" lists them.`,
 		Example: `  holdfast batch get ` + arg.ExampleID + `
+  holdfast batch get ` + arg.ExampleID + ` --watch
   holdfast job list --batch ` + arg.ExampleID + ` --state failed`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
-		RunE: a.with(func(ctx context.Context, client *holdfast.Client, id holdfast.ID) error {
-			b, err := batch.Get(ctx, client, id)
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			id, err := arg.ParseBatchID(args[0])
 			if err != nil {
 				return err
 			}
-			return a.Object(views.NewBatch(&b), func() { views.PrintBatch(&a.Printer, a.Env.Now(), &b) })
+			return a.ShowUntil(ctx, &watch, func(client *holdfast.Client) (ended bool, err error) {
+				b, err := batch.Get(ctx, client, id)
+				if err != nil {
+					return false, explain(client, id, err)
+				}
+				return !b.DoneAt.IsZero(), a.Object(views.NewBatch(&b), func() { views.PrintBatch(&a.Printer, a.Env.Now(), &b) })
+			})
 		}),
 	}
+	watch.AddUntil(a.App, cmd, "the batch is done")
+	return cmd
 }
 
 func (a verbs) cancelCommand() *cobra.Command {
@@ -148,6 +158,7 @@ jobs for its end are enqueued when all of them have ended.`,
 
 func (a verbs) listCommand() *cobra.Command {
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	var undone bool
 	var limit int
 	cmd := &cobra.Command{
@@ -163,11 +174,7 @@ members have ended that were counted.`,
 			if limit < 1 {
 				return arg.Usagef("--limit must be at least 1")
 			}
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
 				found, err := batch.List(ctx, client, store.BatchFilter{Undone: undone, Limit: limit})
 				if err != nil {
 					return out.BreakOff(err)
@@ -188,6 +195,7 @@ members have ended that were counted.`,
 	cmd.Flags().BoolVar(&undone, "undone", false, "only batches that are open, or closed with members that have not finished")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most `N` batches")
 	columns.Add(cmd, views.Batch{}, views.BatchHeader...)
+	watch.Add(a.App, cmd)
 	return cmd
 }
 

@@ -61,6 +61,7 @@ func (a verbs) jobsCommand() *cobra.Command {
 	var by string
 	var q stats.Query
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	cmd := &cobra.Command{
 		Use:   "jobs",
 		Short: "Show how many runs started and ended, and how long that took",
@@ -78,16 +79,15 @@ write with their heartbeats.`,
 			if !known {
 				return arg.Usagef("--by %q is none of queue, kind, both and none", by)
 			}
-			window, err := w.parse(a.Env.Now())
-			if err != nil {
+			if _, err := w.parse(a.Env.Now()); err != nil {
 				return err
 			}
-			q.By, q.From, q.To, q.Step = apart, window.From, window.To, window.Step
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
+				window, err := w.parse(a.Env.Now()) // each time, so that "24h ago" moves on
+				if err != nil {
+					return err
+				}
+				q.By, q.From, q.To, q.Step = apart, window.From, window.To, window.Step
 				points, err := stats.Jobs(ctx, client, q)
 				if err != nil {
 					return arg.InvalidIsUsage(err)
@@ -107,6 +107,7 @@ write with their heartbeats.`,
 	cmd.Flags().StringVar(&q.Queue, "queue", "", "only jobs of `QUEUE`")
 	cmd.Flags().StringVar(&q.Kind, "kind", "", "only jobs of `KIND`")
 	columns.Add(cmd, views.Point{}, views.PointHeader...)
+	watch.Add(a.App, cmd)
 	return cmd
 }
 
@@ -154,19 +155,19 @@ type measured struct {
 func (a verbs) samples(m measured) *cobra.Command {
 	var w window
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	cmd := &cobra.Command{
 		Use: m.use, Short: m.short, Long: m.long, Example: m.example, Args: arg.Takes(0, 0),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			window, err := w.parse(a.Env.Now())
-			if err != nil {
+			if _, err := w.parse(a.Env.Now()); err != nil {
 				return err
 			}
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
+				window, err := w.parse(a.Env.Now()) // each time, so that "24h ago" moves on
+				if err != nil {
+					return err
+				}
 				samples, err := m.read(ctx, client, window)
 				if err != nil {
 					return arg.InvalidIsUsage(err)
@@ -183,5 +184,6 @@ func (a verbs) samples(m measured) *cobra.Command {
 	}
 	w.add(cmd)
 	columns.Add(cmd, views.Sample{}, m.header...)
+	watch.Add(a.App, cmd)
 	return cmd
 }

@@ -28,6 +28,7 @@ func Command(to *app.App) *cobra.Command {
 func (a verbs) listCommand() *cobra.Command {
 	var flags filterFlags
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -44,16 +45,15 @@ whose failure no run has reported have no fingerprint; theirs is "none".`,
 			if limit < 1 || limit > 10_000 {
 				return arg.Usagef("--limit is %d, which is not between 1 and 10000", limit)
 			}
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error { return a.list(ctx, client, out, flags.filter, limit) })
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
+				return a.list(ctx, client, out, flags.filter, limit)
+			})
 		}),
 	}
 	flags.addGroups(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most `N` groups")
 	columns.Add(cmd, views.DeadGroup{}, views.DeadHeader...)
+	watch.Add(a.App, cmd)
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 
 func (a verbs) jobCountCommand() *cobra.Command {
 	var f filterFlags
+	var watch app.WatchFlags
 	cmd := &cobra.Command{
 		Use:   "count",
 		Short: "Count jobs",
@@ -23,11 +24,14 @@ func (a verbs) jobCountCommand() *cobra.Command {
 		Args:        arg.Takes(0, 0),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			filter, err := f.parse(a.Env.Now())
-			if err != nil {
+			if _, err := f.parse(a.Env.Now()); err != nil {
 				return err
 			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.Show(ctx, &watch, func(client *holdfast.Client) error {
+				filter, err := f.parse(a.Env.Now()) // each time, so that "24h ago" moves on
+				if err != nil {
+					return err
+				}
 				count, err := client.Count(ctx, filter)
 				if err != nil {
 					return arg.InvalidIsUsage(err)
@@ -37,5 +41,6 @@ func (a verbs) jobCountCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd)
+	watch.Add(a.App, cmd)
 	return cmd
 }

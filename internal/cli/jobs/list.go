@@ -27,10 +27,7 @@ one text, as the dashboard and the API do.
 A PATH is names of fields and numbers of elements, joined by dots, such as items.0.sku; a VALUE is
 JSON, or else a text. --metadata and --args look at each job that the other filters select.
 
-The list omits results, attempts and actions; "job get" shows them.
-
-With --watch the table is printed again every --interval: on a terminal instead of the one before,
-elsewhere below it. It goes on while the database is away; Ctrl-C ends it with exit code 0.`,
+The list omits results, attempts and actions; "job get" shows them.`,
 		Example: `  holdfast job list
   holdfast job list --state failed --state cancelled --queue mail --limit 20
   holdfast job list --state failed --since 24h --args customer.id=7
@@ -40,27 +37,20 @@ elsewhere below it. It goes on while the database is away; Ctrl-C ends it with e
   holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
-		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			if err := f.check(a.App, cmd); err != nil {
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			if _, _, err := f.parse(a.Env.Now()); err != nil {
 				return err
 			}
-			filter, sort, err := f.parse(a.Env.Now())
-			if err != nil {
-				return err
-			}
-			out, err := a.List(&f.columns)
-			if err != nil {
-				return err
-			}
-			if f.watch {
-				return a.watchJobs(ctx, &f)
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowList(ctx, &f.watch, &f.columns, func(client *holdfast.Client, out *output.List) error {
+				filter, sort, err := f.parse(a.Env.Now()) // each time, so that "24h ago" moves on
+				if err != nil {
+					return err
+				}
 				return a.listJobs(ctx, client, out, listing{filter, sort, f.most()})
 			})
 		}),
 	}
-	f.add(cmd)
+	f.add(a.App, cmd)
 	return cmd
 }
 
@@ -143,7 +133,8 @@ var firstWords = map[store.Sort]string{
 }
 
 func (a verbs) jobGetCommand() *cobra.Command {
-	return arg.ByKey(&cobra.Command{
+	var watch app.WatchFlags
+	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show a job",
 		Long: `Show a job: its state, why it is not running, or that it has failed and keeps others waiting, its
@@ -151,6 +142,7 @@ args and result, its failed attempts with their errors and stacks, and what peop
 when and why.`,
 		Example: `  holdfast job get ` + arg.ExampleID + `
   holdfast job get --kind order --key order-42
+  holdfast job get ` + arg.ExampleID + ` --watch
   holdfast job get ` + arg.ExampleID + ` --output json | jq .attempts`,
 		Args:        arg.Takes(1, 1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
@@ -159,22 +151,29 @@ when and why.`,
 			if err != nil {
 				return err
 			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowUntil(ctx, &watch, func(client *holdfast.Client) (ended bool, err error) {
 				r, err := a.Find(ctx, client, id)
 				if err != nil {
-					return err
+					return false, err
 				}
-				why, err := client.Why(ctx, id)
-				if errors.Is(err, holdfast.ErrNotFound) {
-					return fmt.Errorf("no such job: %s; it has just been removed", id)
-				} else if err != nil {
-					return err
-				}
-				a.HideRecord(&r)
-				return a.Object(views.NewWholeJob(&r, why.Causes), func() { views.PrintJob(&a.Printer, a.Env.Now(), &r, why.Causes) })
+				return r.State.Finished(), a.printJob(ctx, client, &r)
 			})
 		}),
-	})
+	}
+	watch.AddUntil(a.App, cmd, "the job has finished")
+	return arg.ByKey(cmd)
+}
+
+// printJob prints all of a job, and why it does not start, continue or end.
+func (a verbs) printJob(ctx context.Context, client *holdfast.Client, r *store.Record) error {
+	why, err := client.Why(ctx, r.ID)
+	if errors.Is(err, holdfast.ErrNotFound) {
+		return fmt.Errorf("no such job: %s; it has just been removed", r.ID)
+	} else if err != nil {
+		return err
+	}
+	a.HideRecord(r)
+	return a.Object(views.NewWholeJob(r, why.Causes), func() { views.PrintJob(&a.Printer, a.Env.Now(), r, why.Causes) })
 }
 
 func (a verbs) jobWhyCommand() *cobra.Command {

@@ -14,17 +14,17 @@ import (
 // listFlags are the flags of "job list": which jobs, how many, and what is printed of each.
 type listFlags struct {
 	filterFlags
-	watchFlags
 
+	watch   app.WatchFlags
 	columns app.ColumnsFlag
 	sort    string
 	limit   int
 	all     bool
 }
 
-func (f *listFlags) add(cmd *cobra.Command) {
+func (f *listFlags) add(a *app.App, cmd *cobra.Command) {
 	f.filterFlags.add(cmd)
-	f.watchFlags.add(cmd)
+	f.watch.Add(a, cmd)
 	f.columns.Add(cmd, views.Job{}, views.JobHeader...)
 	flags := cmd.Flags()
 	flags.StringVar(&f.sort, "sort", store.SortNewest.String(),

@@ -44,6 +44,7 @@ func Names(ctx context.Context, client *holdfast.Client, args []string) (found [
 
 func (a verbs) listCommand() *cobra.Command {
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List limits",
@@ -55,11 +56,7 @@ differs from what code declares. A node may hold slots that it does not use at t
 		Args:        arg.Takes(0, 0),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
 				limits, err := limit.List(ctx, client)
 				if err != nil {
 					return out.BreakOff(err)
@@ -78,11 +75,13 @@ differs from what code declares. A node may hold slots that it does not use at t
 		}),
 	}
 	columns.Add(cmd, views.Limit{}, views.LimitHeader...)
+	watch.Add(a.App, cmd)
 	return cmd
 }
 
 func (a verbs) getCommand() *cobra.Command {
-	return &cobra.Command{
+	var watch app.WatchFlags
+	cmd := &cobra.Command{
 		Use:   "get LIMIT",
 		Short: "Show a limit",
 		Long: `Show a limit: how many slots it has, its rate and when the next job may start by it, which jobs
@@ -94,7 +93,7 @@ waits says what runs of its key.`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.Show(ctx, &watch, func(client *holdfast.Client) error {
 				l, err := limit.Get(ctx, client, args[0])
 				if err != nil {
 					return explain(client, args[0], err)
@@ -103,4 +102,6 @@ waits says what runs of its key.`,
 			})
 		}),
 	}
+	watch.Add(a.App, cmd)
+	return cmd
 }

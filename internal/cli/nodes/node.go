@@ -45,21 +45,19 @@ draining stops all the same, which is an error.`
 
 func (a verbs) nodeListCommand() *cobra.Command {
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List nodes",
 		Long: `List the nodes of all namespaces: those that are alive, and those that ended within the last day.
 The leader does the maintenance.`,
 		Example: `  holdfast node list
+  holdfast node list --watch
   holdfast node list --output json | jq '.[] | select(.alive).name'`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
 				nodes, err := client.Nodes(ctx)
 				if err != nil {
 					return err
@@ -78,5 +76,6 @@ The leader does the maintenance.`,
 		}),
 	}
 	columns.Add(cmd, views.Node{}, views.NodeHeader...)
+	watch.Add(a.App, cmd)
 	return cmd
 }

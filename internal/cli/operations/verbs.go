@@ -58,35 +58,49 @@ func (a verbs) with(work func(ctx context.Context, client *holdfast.Client, id h
 			return err
 		}
 		return a.WithClient(ctx, func(client *holdfast.Client) error {
-			err := work(ctx, client, id)
-			switch {
-			case errors.Is(err, holdfast.ErrNotFound):
-				return fmt.Errorf("no such operation in namespace %q: %s; \"holdfast operation list\" lists them", client.Namespace(), id)
-			case errors.Is(err, holdfast.ErrConflict):
-				return fmt.Errorf("job %s is no operation; \"holdfast operation list\" lists them", id)
-			}
-			return err
+			return explain(client, id, work(ctx, client, id))
 		})
 	})
 }
 
+// explain says what to do about an error of the library about an operation.
+func explain(client *holdfast.Client, id holdfast.ID, err error) error {
+	switch {
+	case errors.Is(err, holdfast.ErrNotFound):
+		return fmt.Errorf("no such operation in namespace %q: %s; \"holdfast operation list\" lists them", client.Namespace(), id)
+	case errors.Is(err, holdfast.ErrConflict):
+		return fmt.Errorf("job %s is no operation; \"holdfast operation list\" lists them", id)
+	}
+	return err
+}
+
 func (a verbs) getCommand() *cobra.Command {
-	return &cobra.Command{
+	var watch app.WatchFlags
+	cmd := &cobra.Command{
 		Use:   "get OPERATION",
 		Short: "Show an operation",
 		Long: `Show an operation: what it does to which jobs, how far it is, and the first 20 jobs that it could
 not change. "job why" says why it has not begun.`,
-		Example:     `  holdfast operation get ` + arg.ExampleID,
+		Example: `  holdfast operation get ` + arg.ExampleID + `
+  holdfast operation get ` + arg.ExampleID + ` --watch`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
-		RunE: a.with(func(ctx context.Context, client *holdfast.Client, id holdfast.ID) error {
-			o, err := operation.Get(ctx, client, id)
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			id, err := arg.ParseOperationID(args[0])
 			if err != nil {
 				return err
 			}
-			return a.Object(views.NewOperation(&o), func() { views.PrintOperation(&a.Printer, a.Env.Now(), &o) })
+			return a.ShowUntil(ctx, &watch, func(client *holdfast.Client) (ended bool, err error) {
+				o, err := operation.Get(ctx, client, id)
+				if err != nil {
+					return false, explain(client, id, err)
+				}
+				return o.State.Finished(), a.Object(views.NewOperation(&o), func() { views.PrintOperation(&a.Printer, a.Env.Now(), &o) })
+			})
 		}),
 	}
+	watch.AddUntil(a.App, cmd, "the operation has ended")
+	return cmd
 }
 
 func (a verbs) followCommand() *cobra.Command {
@@ -197,6 +211,7 @@ What it has changed stays changed; "operation get" says how far it came.`,
 
 func (a verbs) listCommand() *cobra.Command {
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	var states []string
 	var limit int
 	cmd := &cobra.Command{
@@ -216,11 +231,7 @@ as other jobs are.`,
 			if err != nil {
 				return err
 			}
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
 				for after := ""; out.Count < limit; {
 					page, err := operation.List(ctx, client, after, min(limit-out.Count, 500), of...)
 					if err != nil {
@@ -246,5 +257,6 @@ as other jobs are.`,
 	cmd.Flags().StringArrayVar(&states, "state", nil, "only operations in `STATE`, such as running; repeatable")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most `N` operations")
 	columns.Add(cmd, views.Operation{}, views.OperationHeader...)
+	watch.Add(a.App, cmd)
 	return cmd
 }

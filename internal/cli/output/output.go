@@ -76,6 +76,19 @@ func (p *Printer) Write(data []byte) (int, error) { return p.out.Write(data) }
 // Flush writes the buffered output.
 func (p *Printer) Flush() error { return p.out.Flush() }
 
+// Hold returns what print writes, in the place of writing it.
+func (p *Printer) Hold(print func() error) ([]byte, error) {
+	var held bytes.Buffer
+	out := p.out
+	p.out = bufio.NewWriter(&held)
+	defer func() { p.out = out }()
+	if err := print(); err != nil {
+		return nil, err
+	}
+	err := p.out.Flush()
+	return held.Bytes(), err
+}
+
 // List writes a list element by element: an array, lines, or a table. A table is written in chunks
 // of a thousand rows, which bounds the memory.
 type List struct {

@@ -27,6 +27,7 @@ func (a verbs) kindCommand() *cobra.Command {
 
 func (a verbs) kindListCommand() *cobra.Command {
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List kinds of jobs",
@@ -38,11 +39,7 @@ not known; "job list --kind" finds their jobs.`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
 				nodes, err := client.Nodes(ctx)
 				if err != nil {
 					return err
@@ -70,6 +67,7 @@ not known; "job list --kind" finds their jobs.`,
 		}),
 	}
 	columns.Add(cmd, views.Kind{}, views.KindHeader...)
+	watch.Add(a.App, cmd)
 	return cmd
 }
 

@@ -49,21 +49,19 @@ func Commands(a *app.App, more ...*cobra.Command) []*cobra.Command {
 
 func (a verbs) queueListCommand() *cobra.Command {
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List queues with job counts",
 		Long: `List the queues of the namespace with the number of unfinished jobs in each state. Counting stops at
 10000, shown as 10000+.`,
 		Example: `  holdfast queue list
+  holdfast queue list --watch
   holdfast queue list --output json | jq -r '.[] | select(.paused).name'`,
 		Args:        arg.Takes(0, 0),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
 				queues, err := client.Queues(ctx)
 				if err != nil {
 					return err
@@ -82,52 +80,60 @@ func (a verbs) queueListCommand() *cobra.Command {
 		}),
 	}
 	columns.Add(cmd, views.Queue{}, views.QueueHeader...)
+	watch.Add(a.App, cmd)
 	return cmd
 }
 
 func (a verbs) queueGetCommand() *cobra.Command {
-	return &cobra.Command{
+	var watch app.WatchFlags
+	cmd := &cobra.Command{
 		Use:   "get QUEUE",
 		Short: "Show a queue",
 		Long: `Show a queue: how many unfinished jobs it has in each state, since when it is paused and by whom,
 or until when it rests, what is set of it, its limit, what code tells of it, which live nodes serve
 it, and which kinds of its jobs no live node claims.`,
 		Example: `  holdfast queue get mail
+  holdfast queue get mail --watch
   holdfast queue get mail --output json | jq .counts.available.jobs`,
 		Args:        arg.Takes(1, 1),
 		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
-				told, err := a.toldOf(ctx, client, store.SubjectQueue, args[0])
-				if err != nil {
-					return err
-				}
-				q, err := app.FindQueue(ctx, client, args[0])
-				if errors.Is(err, holdfast.ErrNotFound) && told != nil {
-					q, err = store.Queue{Name: told.Name}, nil // it has had no job yet
-				}
-				if err != nil {
-					return err
-				}
-				var of *store.Limit
-				switch l, err := limit.Get(ctx, client, limit.QueueName(q.Name)); {
-				case err == nil:
-					of = &l
-				case !errors.Is(err, store.ErrNotFound):
-					return err
-				}
-				nodes, err := client.Nodes(ctx)
-				if err != nil {
-					return err
-				}
-				unserved, err := client.Unserved(ctx)
-				if err != nil {
-					return err
-				}
-				view := views.NewWholeQueue(&q, of, nodes, unserved, a.Env.Now())
-				view.Descriptor = views.NewDescriptor(told)
-				return a.Object(view, func() { views.PrintQueue(&a.Printer, a.Env.Now(), &q, of, &view, told) })
-			})
+			return a.Show(ctx, &watch, func(client *holdfast.Client) error { return a.printQueue(ctx, client, args[0]) })
 		}),
 	}
+	watch.Add(a.App, cmd)
+	return cmd
+}
+
+// printQueue prints all of a queue.
+func (a verbs) printQueue(ctx context.Context, client *holdfast.Client, name string) error {
+	told, err := a.toldOf(ctx, client, store.SubjectQueue, name)
+	if err != nil {
+		return err
+	}
+	q, err := app.FindQueue(ctx, client, name)
+	if errors.Is(err, holdfast.ErrNotFound) && told != nil {
+		q, err = store.Queue{Name: told.Name}, nil // it has had no job yet
+	}
+	if err != nil {
+		return err
+	}
+	var of *store.Limit
+	switch l, err := limit.Get(ctx, client, limit.QueueName(q.Name)); {
+	case err == nil:
+		of = &l
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	nodes, err := client.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	unserved, err := client.Unserved(ctx)
+	if err != nil {
+		return err
+	}
+	view := views.NewWholeQueue(&q, of, nodes, unserved, a.Env.Now())
+	view.Descriptor = views.NewDescriptor(told)
+	return a.Object(view, func() { views.PrintQueue(&a.Printer, a.Env.Now(), &q, of, &view, told) })
 }

@@ -18,6 +18,7 @@ import (
 
 func (a verbs) stuckCommand() *cobra.Command {
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	cmd := &cobra.Command{
 		Use:   "stuck [QUEUE...]",
 		Short: "List the ordering keys that a failed job holds up",
@@ -31,11 +32,7 @@ the queues does not exist, nothing is listed.`,
 		Args:        arg.Takes(0, -1),
 		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, names []string) error {
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
 				known, err := Names(ctx, client, nil)
 				if err != nil {
 					return err
@@ -45,11 +42,12 @@ the queues does not exist, nothing is listed.`,
 						return app.NoQueue(client, name)
 					}
 				}
+				of := names
 				if len(names) == 0 {
-					names = known
+					of = known
 				}
 				found := 0
-				for _, name := range names {
+				for _, name := range of {
 					n, err := a.listStuck(ctx, client, out, name)
 					if found += n; err != nil {
 						return errors.Join(err, out.End())
@@ -63,6 +61,7 @@ the queues does not exist, nothing is listed.`,
 		}),
 	}
 	columns.Add(cmd, views.StuckKey{}, views.StuckHeader...)
+	watch.Add(a.App, cmd)
 	return cmd
 }
 

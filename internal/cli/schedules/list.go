@@ -16,6 +16,7 @@ import (
 
 func (a verbs) listCommand() *cobra.Command {
 	var columns app.ColumnsFlag
+	var watch app.WatchFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List schedules",
@@ -26,14 +27,13 @@ has enqueued last, whether it is paused, and whether it differs from what code d
 		Args:        arg.Takes(0, 0),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			out, err := a.List(&columns)
-			if err != nil {
-				return err
-			}
-			return a.WithClient(ctx, func(client *holdfast.Client) error { return a.list(ctx, client, out) })
+			return a.ShowList(ctx, &watch, &columns, func(client *holdfast.Client, out *output.List) error {
+				return a.list(ctx, client, out)
+			})
 		}),
 	}
 	columns.Add(cmd, views.Schedule{}, views.ScheduleHeader...)
+	watch.Add(a.App, cmd)
 	return cmd
 }
 
@@ -68,7 +68,8 @@ const (
 )
 
 func (a verbs) getCommand() *cobra.Command {
-	return &cobra.Command{
+	var watch app.WatchFlags
+	cmd := &cobra.Command{
 		Use:   "get SCHEDULE",
 		Short: "Show a schedule",
 		Long: `Show a schedule: its settings, when it fires, in words and as the next five times in its zone, the
@@ -79,7 +80,7 @@ declares.`,
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.WithClient(ctx, func(client *holdfast.Client) error {
+			return a.Show(ctx, &watch, func(client *holdfast.Client) error {
 				s, err := schedule.Get(ctx, client, args[0])
 				if err != nil {
 					return explain(client, args[0], err)
@@ -97,6 +98,8 @@ declares.`,
 			})
 		}),
 	}
+	watch.Add(a.App, cmd)
+	return cmd
 }
 
 // runsFlags are the flags of "schedule runs".
