@@ -44,7 +44,7 @@ func TestListIsWatched(t *testing.T) {
 }
 
 // TestWatchClearsTheTerminal: each table takes the place of the one before, and the notes are there
-// again.
+// again; lines of JSON follow each other.
 func TestWatchClearsTheTerminal(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -60,6 +60,11 @@ func TestWatchClearsTheTerminal(t *testing.T) {
 	out := list.stdout.String()
 	if !strings.HasPrefix(out, wipe) || strings.Count(out, wipe) < 3 || strings.Contains(out, "\n\n") {
 		t.Errorf("%q", out)
+	}
+	lines := s.begin("job", "list", "--watch", "--interval", "100ms", "-o", "json", "--columns", "kind")
+	lines.says(t, "[{\"kind\":\"mail\"}]\n[{\"kind\":\"mail\"}]\n")
+	if code := lines.interrupted(); code != app.ExitOK || strings.Contains(lines.stdout.String(), "\x1b") {
+		t.Errorf("exit code %d, %q", code, lines.stdout)
 	}
 }
 

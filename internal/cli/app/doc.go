@@ -10,6 +10,9 @@
 // a verb gives up after half a minute; verbs that wait retry until it does (Outage). Mistakes that
 // the command line alone can have made are found before a database is opened (Rehearse).
 //
+// What changes can be watched (WatchFlags): a verb that shows it does its ordinary work again and
+// again, and what that prints is held back until it has come to its end.
+//
 // This package imports the root package, store and store/dsn, and of internal/cli arg, output and
 // shortlog.
 package app

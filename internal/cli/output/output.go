@@ -76,13 +76,13 @@ func (p *Printer) Write(data []byte) (int, error) { return p.out.Write(data) }
 // Flush writes the buffered output.
 func (p *Printer) Flush() error { return p.out.Flush() }
 
-// Hold returns what print writes, in the place of writing it.
-func (p *Printer) Hold(print func() error) ([]byte, error) {
+// Hold returns what write writes, in the place of writing it.
+func (p *Printer) Hold(write func() error) ([]byte, error) {
 	var held bytes.Buffer
 	out := p.out
 	p.out = bufio.NewWriter(&held)
 	defer func() { p.out = out }()
-	if err := print(); err != nil {
+	if err := write(); err != nil {
 		return nil, err
 	}
 	err := p.out.Flush()
