@@ -1,6 +1,7 @@
 package apikey
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
@@ -16,7 +17,12 @@ const (
 	// idLength and checkLength are in digits; secretBytes are the random bytes of a secret, which
 	// are secretLength digits.
 	idLength, checkLength, secretBytes, secretLength = 12, 6, 32, 43
+	whole                                            = len(prefix) + idLength + 1 + secretLength + 1 + checkLength
 )
+
+// most are the digits of the largest number of secretBytes bytes. Digits are in the order of their
+// characters, so that numbers of as many digits compare as texts.
+var most = base62(new(big.Int).SetBytes(bytes.Repeat([]byte{0xff}, secretBytes)), secretLength)
 
 // ErrMalformed is that of a text that cannot be a secret, which is found without a database.
 var ErrMalformed = errors.New("this is no API key")
@@ -35,6 +41,11 @@ func (e *MalformedError) Is(target error) bool { return target == ErrMalformed }
 func newSecret() (id, secret string) {
 	random := make([]byte, idLength+secretBytes)
 	_, _ = rand.Read(random) // it never fails
+	return secretOf(random)
+}
+
+// secretOf is the secret of random bytes.
+func secretOf(random []byte) (id, secret string) {
 	id = base62(new(big.Int).SetBytes(random[:idLength]), idLength)
 	body := prefix + id + "_" + base62(new(big.Int).SetBytes(random[idLength:]), secretLength)
 	return id, body + "_" + check(body)
@@ -55,20 +66,26 @@ func check(body string) string {
 }
 
 // Parse returns the id in a secret. The error is a *MalformedError for what no New has made: a
-// mistyped or cut secret is found by its checksum, without a look into a database.
+// mistyped or cut secret is found by its checksum, without a look into a database. Nothing is done
+// with a text that is too long.
 func Parse(secret string) (id string, err error) {
-	rest, found := strings.CutPrefix(secret, prefix)
-	parts := strings.Split(rest, "_")
-	switch {
-	case !found:
+	if !strings.HasPrefix(secret, prefix) {
 		return "", &MalformedError{"it does not begin with " + prefix}
-	case len(parts) != 3 || len(parts[0]) != idLength || len(parts[1]) != secretLength || len(parts[2]) != checkLength:
-		return "", &MalformedError{fmt.Sprintf("it has %d characters in %d parts; a whole one has %d in 4", len(secret), len(parts)+1,
-			len(prefix)+idLength+secretLength+checkLength+2)}
-	case check(secret[:len(secret)-checkLength-1]) != parts[2]:
-		return "", &MalformedError{"its checksum is wrong; a character of it was changed"}
 	}
-	return parts[0], nil
+	if len(secret) != whole {
+		return "", &MalformedError{fmt.Sprintf("it has %d characters; a whole one has %d", len(secret), whole)}
+	}
+	rest := secret[len(prefix):]
+	id, random, sum := rest[:idLength], rest[idLength+1:idLength+1+secretLength], rest[len(rest)-checkLength:]
+	switch {
+	case rest != id+"_"+random+"_"+sum || strings.Trim(id+random+sum, digits) != "":
+		return "", &MalformedError{"it is not made of letters and digits, in three parts with _ between them"}
+	case check(secret[:whole-checkLength-1]) != sum:
+		return "", &MalformedError{"its checksum is wrong; a character of it was changed"}
+	case random > most:
+		return "", &MalformedError{"it is none that a key can have"}
+	}
+	return id, nil
 }
 
 // hashOf is what is kept of a secret. Its 32 random bytes cannot be guessed, however fast hashes

@@ -22,17 +22,24 @@ const (
 func NewToken(job store.ID) string {
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret) // never fails
+	return tokenOf(job, secret)
+}
+
+func tokenOf(job store.ID, secret []byte) string {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(job[:], secret...))
 }
 
 // JobOfToken returns the job that a callback's token belongs to, or ErrInvalid for what is no
 // token.
 func JobOfToken(token string) (store.ID, error) {
+	invalid := fmt.Errorf("%w: not a callback token: tokens begin with %s and have %d characters", store.ErrInvalid, tokenPrefix, tokenLength)
 	text, ok := strings.CutPrefix(token, tokenPrefix)
+	if !ok || len(token) != tokenLength {
+		return store.ID{}, invalid
+	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if !ok || err != nil || len(raw) != tokenBytes || len(token) != tokenLength { // what decodes ignores line breaks
-		return store.ID{}, fmt.Errorf("%w: not a callback token: tokens begin with %s and have %d characters", store.ErrInvalid,
-			tokenPrefix, tokenLength)
+	if err != nil || len(raw) != tokenBytes { // what decodes ignores line breaks, so that it may have fewer
+		return store.ID{}, invalid
 	}
 	return uuid.FromBytes(raw[:16])
 }

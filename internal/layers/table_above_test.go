@@ -84,11 +84,12 @@ var above = []layer{
 		}),
 		tests: servers,
 	},
+	{pattern: "server/internal/tokens", imports: []string{"store"}},
 	{
 		pattern: "server/internal/workers",
 		imports: slices.Concat(ofServer, []string{
 			"internal/access", "internal/blocked", "internal/commit", "internal/engine", "internal/journal", "internal/outcome",
-			"internal/usercode", "internal/valid", "server/internal/entries",
+			"internal/usercode", "internal/valid", "server/internal/entries", "server/internal/tokens",
 		}),
 		tests: slices.Concat(servers, []string{"maintain", "server", "store/sqlite", "store/postgres"}),
 	},

@@ -6,7 +6,7 @@
 // lack, and takes no worker with it when it dies. What is kept here of a worker (session) only
 // saves work, and is made again by whichever server its next request comes to.
 //
-//	signer    the key of the database by which tokens are signed, and the tokens
+//	token     what the tokens carry (tokens has the key of the database by which they are signed)
 //	poll      claims: repeatable, as the worker numbers its polls, and the claims of each poll have
 //	          numbers of their own
 //	hub       polls that wait for jobs
@@ -20,5 +20,5 @@
 //
 // Of ours, the root package for a client, internal/access, internal/blocked, internal/cli/views,
 // internal/engine, internal/journal, internal/outcome, internal/usercode, internal/valid,
-// server/access, store, server/internal/entries, and server/internal/api with what that stands on.
+// server/access, store, server/internal/entries, server/internal/tokens, and server/internal/api with what that stands on.
 package workers

@@ -12,16 +12,12 @@ import (
 	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
+	"github.com/holdfastdev/holdfast/server/internal/tokens"
 	"github.com/holdfastdev/holdfast/store"
 )
 
-const (
-	// beats is how often a worker beats in the time after which it is dead.
-	beats = 4
-	// maxToken is how long a token may be, in bytes: it is in the path of requests, and proxies let
-	// those have 8 KiB.
-	maxToken = 6 << 10
-)
+// beats is how often a worker beats in the time after which it is dead.
+const beats = 4
 
 // NewWorker is a worker to register.
 type NewWorker struct {
@@ -82,7 +78,7 @@ func (s *service) register(ctx context.Context, c *api.Call, in *registerIn) (*a
 	beat := min(silent, s.engine.Settings().DeadAfter) / beats
 	w := &worker{Node: node, Namespace: namespace, Kinds: n.Kinds, Queues: n.Queues, Slots: n.Slots, Journal: n.Journal, Beat: beat}
 	token, err := s.token(ctx, w)
-	if err == nil && len(token) > maxToken {
+	if err == nil && len(token) > tokens.MaxLength {
 		err = problem.Invalid("/kinds", "the kinds and queues are too many or too long for the token of a worker; let several workers share them")
 	}
 	if err != nil {

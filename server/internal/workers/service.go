@@ -11,6 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
+	"github.com/holdfastdev/holdfast/server/internal/tokens"
 )
 
 // Config is what the resource needs to know.
@@ -26,7 +27,7 @@ type service struct {
 
 	once     sync.Once
 	engine   *engine.Engine
-	signer   *signer
+	signer   *tokens.Signer
 	hub      *hub
 	sessions sessions
 	settings settings
@@ -38,7 +39,7 @@ type service struct {
 func (s *service) on(c *holdfast.Client) *service {
 	s.once.Do(func() {
 		s.engine, _ = internal.Engine(c)
-		s.signer = &signer{store: s.engine.Store}
+		s.signer = tokens.New(s.engine.Store)
 		s.hub = newHub(internal.Relay(c).Listen, s.engine.Store.Now, s.limits.changed, s.mayStart)
 		s.engine.StartElsewhere(s.hub.reserve)
 		s.settings.store, s.limits.store = s.engine.Store, s.engine.Store
@@ -59,20 +60,20 @@ func (s *service) token(ctx context.Context, w *worker) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.signer.sign(ctx, ofWorker, data)
+	return s.signer.Sign(ctx, tokens.Worker, data)
 }
 
 // worker returns the worker that a token is of, if the caller may see it.
 func (s *service) worker(ctx context.Context, c *api.Call, in *OfWorker) (*worker, error) {
-	data, err := s.signer.open(ctx, ofWorker, in.Worker)
+	data, err := s.signer.Open(ctx, tokens.Worker, in.Worker)
 	w := &worker{}
 	if err == nil {
 		err = json.Unmarshal(data, w)
 	}
 	if err == nil && !in.sees(c, w.Namespace) {
-		err = errForged
+		err = tokens.ErrForged
 	}
-	if errors.Is(err, errForged) {
+	if errors.Is(err, tokens.ErrForged) {
 		return nil, problem.New(problem.NotFound, "there is no such worker; register it with POST /workers")
 	}
 	if err != nil {
@@ -85,20 +86,20 @@ func (s *service) worker(ctx context.Context, c *api.Call, in *OfWorker) (*worke
 
 // lease returns the token of a run.
 func (s *service) lease(ctx context.Context, r *run) (string, error) {
-	return s.signer.sign(ctx, ofRun, r.bytes())
+	return s.signer.Sign(ctx, tokens.Run, r.bytes())
 }
 
 // run returns the run that a token is of, if the caller may see it.
 func (s *service) run(ctx context.Context, c *api.Call, in *api.In, token string) (*run, error) {
-	data, err := s.signer.open(ctx, ofRun, token)
+	data, err := s.signer.Open(ctx, tokens.Run, token)
 	var r *run
 	if err == nil {
 		r, err = parseRun(data)
 	}
 	if err == nil && !sees(c, in, r.Namespace) {
-		err = errForged
+		err = tokens.ErrForged
 	}
-	if errors.Is(err, errForged) {
+	if errors.Is(err, tokens.ErrForged) {
 		return nil, problem.New(problem.NotFound, "there is no such lease")
 	}
 	return r, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/server/internal/tokens"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -89,7 +90,7 @@ func (r *run) bytes() []byte {
 func parseRun(b []byte) (*run, error) {
 	const ids = len(store.ID{})
 	if len(b) < 2+ids || b[0] != runForm {
-		return nil, errForged
+		return nil, tokens.ErrForged
 	}
 	r, flags := &run{}, b[1]
 	for i, f := range r.flags() {
@@ -101,20 +102,20 @@ func parseRun(b []byte) (*run, error) {
 	for _, n := range [...]*int64{&r.Number, &r.Node, &r.Claim, &slot, &attempt, &started, &r.Gate} {
 		v, size := binary.Varint(b)
 		if size <= 0 {
-			return nil, errForged
+			return nil, tokens.ErrForged
 		}
 		*n, b = v, b[size:]
 	}
 	r.Slot, r.Attempt, r.Started = int(slot), int(attempt), time.UnixMilli(started)
 	if len(b) < ids {
-		return nil, errForged
+		return nil, tokens.ErrForged
 	}
 	copy(r.Parent[:], b)
 	b = b[ids:]
 	for _, text := range [...]*string{&r.Namespace, &r.Queue, &r.Kind} {
 		n, size := binary.Uvarint(b)
 		if size <= 0 || n > uint64(len(b)-size) {
-			return nil, errForged
+			return nil, tokens.ErrForged
 		}
 		*text, b = string(b[size:size+int(n)]), b[size+int(n):]
 	}

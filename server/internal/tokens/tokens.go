@@ -1,4 +1,13 @@
-package workers
+// Package tokens signs what a caller is to send along later, so that no server has to keep it:
+// every server of the database reads it, and none reads what was made elsewhere, or changed.
+//
+// There is one text for each token: whatever Open takes is, to the last character, what Sign has
+// made. A text that is longer than MaxLength is refused before it is read.
+//
+// # Imports
+//
+// Of ours, store.
+package tokens
 
 import (
 	"context"
@@ -36,18 +45,25 @@ const (
 	macSize = 16
 )
 
-// What tokens are of. They are their prefixes, too.
+// MaxLength is how long a token may be, in bytes: it is in the path of requests, and proxies let
+// those have 8 KiB.
+const MaxLength = 6 << 10
+
+// Of is what tokens are of. It is their prefix, too.
+type Of string
+
+// What tokens are of.
 const (
-	ofWorker = "hfw_"
-	ofRun    = "hfr_"
+	Worker Of = "hfw_"
+	Run    Of = "hfr_"
 )
 
-// errForged is the error of what is no token of this database.
-var errForged = errors.New("it is no token of this database's workers")
+// ErrForged is the error of what is no token of this database.
+var ErrForged = errors.New("it is no token of this database's workers")
 
-// signer signs tokens, and checks them.
-type signer struct {
-	store store.Store
+// Signer signs tokens, and checks them.
+type Signer struct {
+	store store.APIKeys
 
 	mu     sync.Mutex
 	id     string
@@ -55,8 +71,11 @@ type signer struct {
 	looked time.Time
 }
 
+// New returns what signs with the key of a database.
+func New(keys store.APIKeys) *Signer { return &Signer{store: keys} }
+
 // current is the key. It is read again if that was longer ago than kept.
-func (s *signer) current(ctx context.Context, kept time.Duration) ([]byte, error) {
+func (s *Signer) current(ctx context.Context, kept time.Duration) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.key != nil && time.Since(s.looked) < kept {
@@ -82,7 +101,7 @@ func (s *signer) current(ctx context.Context, kept time.Duration) ([]byte, error
 
 // find returns the last key, or makes one if there is none or it was revoked. Of servers that do so
 // at once one makes it.
-func (s *signer) find(ctx context.Context) (store.APIKey, error) {
+func (s *Signer) find(ctx context.Context) (store.APIKey, error) {
 	for {
 		last, number, err := s.last(ctx)
 		if err != nil || number > 0 && last.RevokedAt.IsZero() {
@@ -102,7 +121,7 @@ func (s *signer) find(ctx context.Context) (store.APIKey, error) {
 
 // last is the key with the highest number; 0: there is none. It looks at all API keys, as databases
 // differ in the order of their ids.
-func (s *signer) last(ctx context.Context) (last store.APIKey, number int, err error) {
+func (s *Signer) last(ctx context.Context) (last store.APIKey, number int, err error) {
 	const page = 1000
 	params := store.APIKeyParams{Limit: page}
 	for {
@@ -123,8 +142,8 @@ func (s *signer) last(ctx context.Context) (last store.APIKey, number int, err e
 	}
 }
 
-// sign returns the token of what it is to carry.
-func (s *signer) sign(ctx context.Context, of string, data []byte) (string, error) {
+// Sign returns the token of what it is to carry.
+func (s *Signer) Sign(ctx context.Context, of Of, data []byte) (string, error) {
 	key, err := s.current(ctx, keyKept)
 	if err != nil {
 		return "", err
@@ -132,23 +151,26 @@ func (s *signer) sign(ctx context.Context, of string, data []byte) (string, erro
 	return seal(key, of, data), nil
 }
 
-func seal(key []byte, of string, data []byte) string {
-	return of + base64.RawURLEncoding.EncodeToString(append(mac(key, of, data), data...))
+func seal(key []byte, of Of, data []byte) string {
+	return string(of) + base64.RawURLEncoding.EncodeToString(append(mac(key, of, data), data...))
 }
 
-func mac(key []byte, of string, data []byte) []byte {
+func mac(key []byte, of Of, data []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(of))
 	h.Write(data)
 	return h.Sum(nil)[:macSize:macSize]
 }
 
-// open returns what a token carries. The error is errForged, or that of the database.
-func (s *signer) open(ctx context.Context, of, token string) ([]byte, error) {
-	text, is := strings.CutPrefix(token, of)
+// Open returns what a token carries. The error is ErrForged, or that of the database.
+func (s *Signer) Open(ctx context.Context, of Of, token string) ([]byte, error) {
+	text, is := strings.CutPrefix(token, string(of))
+	if !is || len(token) > MaxLength || strings.ContainsAny(text, "\r\n") { // which what decodes ignores
+		return nil, ErrForged
+	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if !is || err != nil || len(raw) < macSize {
-		return nil, errForged
+	if err != nil || len(raw) < macSize {
+		return nil, ErrForged
 	}
 	for _, kept := range [...]time.Duration{keyKept, keyAgain} {
 		key, err := s.current(ctx, kept)
@@ -159,5 +181,5 @@ func (s *signer) open(ctx context.Context, of, token string) ([]byte, error) {
 			return raw[macSize:], nil
 		}
 	}
-	return nil, errForged
+	return nil, ErrForged
 }
