@@ -1,7 +1,8 @@
 // Package asked carries a request that its caller has named by a key from the server that has got
 // it to what does it, in a context. The one enqueue, or the one send, that is called with that
 // context is its effect: both are stored in one transaction, or neither is. If it is known already
-// nothing happens, and the call returns what it returned the first time.
+// nothing happens, and the call returns what it returned the first time. What has an effect of
+// another kind keeps its answer beside it (Keep).
 //
 // # Imports
 //

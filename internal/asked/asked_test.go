@@ -118,3 +118,36 @@ func TestVeryManyRefused(t *testing.T) {
 		t.Errorf("repeated: %d items, %v", len(before), err)
 	}
 }
+
+// TestKeep: of answers to one request the first that is kept stays, and who asks something else is
+// refused.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	a := &asks{kept: map[string]*store.KeptRequest{}}
+	r := request()
+	if kept, err := r.Kept(t.Context(), a.ask); kept != nil || err != nil || r.Repeated || len(a.kept) > 0 {
+		t.Fatalf("before it: %q, %v", kept, err)
+	}
+	if kept, err := r.Keep(t.Context(), a.ask, []byte("first")); string(kept) != "first" || err != nil || r.Repeated {
+		t.Fatalf("the first time: %q, %v", kept, err)
+	}
+	r = request()
+	if kept, err := r.Keep(t.Context(), a.ask, []byte("second")); string(kept) != "first" || err != nil || !r.Repeated {
+		t.Errorf("the second one: %q, %v", kept, err)
+	}
+	r = request()
+	if kept, err := r.Kept(t.Context(), a.ask); string(kept) != "first" || err != nil || !r.Repeated {
+		t.Errorf("afterwards: %q, %v", kept, err)
+	}
+	for _, ask := range []func(r *Request) ([]byte, error){
+		func(r *Request) ([]byte, error) { return r.Kept(t.Context(), a.ask) },
+		func(r *Request) ([]byte, error) { return r.Keep(t.Context(), a.ask, []byte("other")) },
+	} {
+		r = request()
+		r.Print = []byte(strings.Repeat("q", 32))
+		kept, err := ask(r)
+		if e, is := errors.AsType[*store.RequestError](r.Refused); kept != nil || err == nil || !is || e.Same || r.Repeated {
+			t.Errorf("of another request: %q, %v, %v", kept, err, r.Refused)
+		}
+	}
+}

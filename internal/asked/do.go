@@ -75,14 +75,23 @@ func (r *Request) Enqueue(ctx context.Context, ask Ask, all Items) (before []Ite
 // look returns what a request was answered, or nothing if it is not known: one that ends and has
 // not begun leaves no trace.
 func (r *Request) look(ctx context.Context, ask Ask, count int) ([]Item, error) {
+	found, err := r.find(ctx, ask)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return r.known(found, count)
+}
+
+// find returns why a request is refused, or nil if it is not known.
+func (r *Request) find(ctx context.Context, ask Ask) (found, err error) {
 	keyed := r.keyed()
 	keyed.Phase, keyed.Owner = store.RequestEnds, make([]byte, 16)
 	_, _ = rand.Read(keyed.Owner) // it never fails
 	if err := ask(ctx, &store.Unit{Request: keyed}); err != nil {
 		return nil, err
 	}
-	if _, is := errors.AsType[*store.RequestError](keyed.Err); is {
-		return r.known(keyed.Err, count)
+	if e, is := errors.AsType[*store.RequestError](keyed.Err); is {
+		return e, nil
 	}
 	return nil, nil
 }

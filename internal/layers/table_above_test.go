@@ -88,8 +88,8 @@ var above = []layer{
 	{
 		pattern: "server/internal/workers",
 		imports: slices.Concat(ofServer, []string{
-			"internal/access", "internal/blocked", "internal/commit", "internal/engine", "internal/journal", "internal/outcome",
-			"internal/usercode", "internal/valid", "server/internal/entries", "server/internal/tokens",
+			"internal/access", "internal/asked", "internal/blocked", "internal/commit", "internal/engine", "internal/journal",
+			"internal/outcome", "internal/usercode", "internal/valid", "server/internal/entries", "server/internal/tokens",
 		}),
 		tests: slices.Concat(servers, []string{"maintain", "server", "store/sqlite", "store/postgres"}),
 	},

@@ -213,6 +213,9 @@ func (c *Call) RequestName() string {
 	return hex.EncodeToString(sum(c.Principal.Name, c.request.key))
 }
 
+// MayRepeat reports whether the request has an Idempotency-Key, and so may have been sent before.
+func (c *Call) MayRepeat() bool { return c.request != nil }
+
 // RequestNumber is a positive number for the request, which it has again when it is repeated, and
 // none that asks something else; 0: it has no Idempotency-Key.
 func (c *Call) RequestNumber() int64 {
@@ -309,7 +312,7 @@ func (r *registered) serve(ctx context.Context, namespace string, handle func(co
 	}
 	work := func(ctx context.Context) (any, error) { return handle(ctx, c) }
 	var out any
-	if k := keyOf(ctx); k == nil || r.repeat == OwnWay || r.repeat == Named {
+	if k := keyOf(ctx); k == nil || r.repeat == Marked || r.repeat == Named {
 		out, err = work(ctx)
 	} else {
 		e, _ := ours.Engine(c.Client)
@@ -353,8 +356,8 @@ func (a *API) operation(op *Op) huma.Operation {
 	if op.MaxBody > 0 {
 		o.MaxBodyBytes = op.MaxBody
 	}
-	if op.Method == http.MethodPost && repeatOf(op.ID, op.Scope) != OwnWay {
-		o.Parameters = []*huma.Param{keyParameter()}
+	if op.Method == http.MethodPost {
+		o.Parameters = []*huma.Param{keyParameter(repeatOf(op.ID, op.Scope))}
 	}
 	if op.Public {
 		o.Security = []map[string][]string{{}}

@@ -112,11 +112,12 @@ func sum(texts ...string) []byte {
 }
 
 // keyParameter documents the header.
-func keyParameter() *huma.Param {
+func keyParameter(repeat Repeat) *huma.Param {
 	most := maxKey
-	return &huma.Param{
-		Name: keyHeader, In: "header",
-		Description: "A name of your own for the request, such as a UUID: for 24 hours a repeated one does nothing, and is answered as the first one",
-		Schema:      &huma.Schema{Type: huma.TypeString, MaxLength: &most},
+	about := "A name of your own for the request, such as a UUID: for 24 hours a repeated one does nothing, and is answered as the first one"
+	if repeat == Marked {
+		about = "Not needed: the operation can be repeated without one. A request that has one is handled as one that may have been sent before " +
+			"(repeat, where the body has it); the key itself is not kept"
 	}
+	return &huma.Param{Name: keyHeader, In: "header", Description: about, Schema: &huma.Schema{Type: huma.TypeString, MaxLength: &most}}
 }

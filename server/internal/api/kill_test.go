@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -84,9 +85,12 @@ func (s *served) kill() {
 	s.http.CloseIdleConnections()
 }
 
-// ask enqueues a job under a key, and returns its id; "": there was no answer.
-func (s *served) ask(key string) (id string) {
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.url+"/api/v1/jobs", bytes.NewReader([]byte(`{"kind":"mail"}`)))
+// makes is a request that makes something, and the field of its answer by which that is known.
+type makes struct{ path, body, field string }
+
+// ask makes something under a key, and returns what it is; "": there was no answer.
+func (s *served) ask(what makes, key string) (id string) {
+	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.url+"/api/v1"+what.path, bytes.NewReader([]byte(what.body)))
 	if err != nil {
 		s.Error(err)
 		return ""
@@ -98,22 +102,58 @@ func (s *served) ask(key string) (id string) {
 		return "" // it was killed
 	}
 	defer response.Body.Close()
-	var answer struct {
-		ID string `json:"id"`
-	}
+	var answer map[string]any
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		return ""
 	}
 	if response.StatusCode != http.StatusCreated {
 		s.Errorf("%s: answered %d", key, response.StatusCode)
 	}
-	return answer.ID
+	id, _ = answer[what.field].(string)
+	return id
 }
 
 // TestKilledServersEnqueueOnce: servers are killed while they enqueue. Each request is repeated
 // until it is answered, and once more: it has one job, which is told each time.
 func TestKilledServersEnqueueOnce(t *testing.T) {
 	t.Parallel()
+	killedWhile(t, makes{"/jobs", `{"kind":"mail"}`, "id"}, func(t *testing.T, client *holdfast.Client, told map[string]string) {
+		t.Helper()
+		page, err := client.List(t.Context(), store.Filter{}, "", 1000)
+		if err != nil || len(page.Jobs) != len(told) {
+			t.Errorf("%d jobs of %d requests, %v", len(page.Jobs), len(told), err)
+		}
+	})
+}
+
+// TestKilledServersRegisterOnce: as TestKilledServersEnqueueOnce, of workers. A node that no answer
+// has told may be left, and does nothing.
+func TestKilledServersRegisterOnce(t *testing.T) {
+	t.Parallel()
+	body := `{"name":"w","kinds":["mail"],"slots":1,"dead_after":"1h"}`
+	killedWhile(t, makes{"/workers", body, "node"}, func(t *testing.T, client *holdfast.Client, told map[string]string) {
+		t.Helper()
+		nodes, err := client.Nodes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		live, workers := map[string]bool{}, map[string]bool{}
+		for i := range nodes {
+			live[strconv.FormatInt(nodes[i].ID, 10)] = nodes[i].DeadAt.IsZero()
+		}
+		for key, node := range told {
+			if !live[node] || workers[node] {
+				t.Errorf("%s: the node %s is gone, or has two workers", key, node)
+			}
+			workers[node] = true
+		}
+	})
+}
+
+// killedWhile kills servers while they are asked to make something. Each request is repeated until
+// it is answered, and once more, and told has what that was, by their keys.
+func killedWhile(t *testing.T, what makes, check func(t *testing.T, client *holdfast.Client, told map[string]string)) {
+	t.Helper()
 	for name, source := range map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { t.Helper(); return filepath.Join(t.TempDir(), "api.db") },
 		"postgres": func(t *testing.T) string { t.Helper(); return pgtest.Shared(t).Database(t) },
@@ -130,7 +170,7 @@ func TestKilledServersEnqueueOnce(t *testing.T) {
 				for i := range each {
 					go func() {
 						key := fmt.Sprint("k", round, "-", i)
-						answers <- [2]string{key, s.ask(key)}
+						answers <- [2]string{key, s.ask(what, key)}
 					}()
 				}
 				time.Sleep(time.Duration(round) * 2 * time.Millisecond) //nolint:forbidigo // kills at different moments of real processes
@@ -142,9 +182,9 @@ func TestKilledServersEnqueueOnce(t *testing.T) {
 				s.kill()
 				s.begin()
 				for key, before := range told {
-					id := s.ask(key)
+					id := s.ask(what, key)
 					if id == "" || before != "" && id != before {
-						t.Errorf("%s: job %q, and then %q", key, before, id)
+						t.Errorf("%s: made %q, and then %q", key, before, id)
 					}
 					told[key] = id
 				}
@@ -154,10 +194,10 @@ func TestKilledServersEnqueueOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close(context.WithoutCancel(t.Context()))
-			page, err := client.List(t.Context(), store.Filter{}, "", 1000)
-			if err != nil || len(page.Jobs) != rounds*each || len(told) != rounds*each {
-				t.Errorf("%d jobs of %d requests (%d told), %v", len(page.Jobs), rounds*each, len(told), err)
+			if len(told) != rounds*each {
+				t.Errorf("%d of %d requests", len(told), rounds*each)
 			}
+			check(t, client, told)
 		})
 	}
 }

@@ -21,11 +21,12 @@ const (
 	// request: a repeated one is done again then, and also if it has failed midway.
 	Again
 	// InCommit: what the request does is stored together with its answer. Its handler makes one
-	// enqueue, or sends one message.
+	// enqueue, or sends one message, or keeps its answer itself (internal/asked).
 	InCommit
-	// OwnWay: the operation has its own way to be repeated, and the key is not looked at.
-	OwnWay
-	// Named is OwnWay of what has names for requests, which may be that of the key.
+	// Marked: the operation has its own way to be repeated, which its body says (repeat), or can be
+	// repeated as it is. One with a key is handled as one that may have been sent before.
+	Marked
+	// Named: the operation has names for requests, which may be that of the key.
 	Named
 )
 
@@ -34,7 +35,7 @@ const (
 var repeats = map[Repeat][]string{
 	InCommit: {
 		"callback-answer", "callback-complete", "callback-fail", "callback-heartbeat", "job-enqueue", "job-enqueue-batch", "signal-send",
-		"signal-send-by-key",
+		"signal-send-by-key", "worker-register",
 	},
 	Again: {
 		"attribute-declare", "batch-cancel", "batch-close", "event-off", "event-on",
@@ -45,16 +46,16 @@ var repeats = map[Repeat][]string{
 	Named: {"update-call"},
 }
 
-// repeatOf is what an operation does with a repeated request. Those of workers say in their bodies
-// that they are repeated.
+// repeatOf is what an operation does with a repeated request. Those of workers and their runs say
+// in their bodies that they are repeated.
 func repeatOf(id string, scope access.Scope) Repeat {
-	if scope == access.Workers {
-		return OwnWay
-	}
 	for repeat, ids := range repeats {
 		if slices.Contains(ids, id) {
 			return repeat
 		}
+	}
+	if scope == access.Workers {
+		return Marked
 	}
 	return Once
 }

@@ -191,7 +191,8 @@ func (s *service) append(ctx context.Context, c *api.Call, in *appendIn) (*api.B
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.writes(ctx, c, "", r, &in.Body.RunWrites, in.Body.Repeat)
+	repeat := in.Body.Repeat || c.MayRepeat()
+	w, err := s.writes(ctx, c, "", r, &in.Body.RunWrites, repeat)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +210,7 @@ func (s *service) append(ctx context.Context, c *api.Call, in *appendIn) (*api.B
 		s.sizes.note(r.Lease, w.size)
 	}
 	list := w.append.Entries
-	if in.Body.Repeat {
+	if repeat {
 		if list, err = s.appended(ctx, r, w); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@
 // saves work, and is made again by whichever server its next request comes to.
 //
 //	token     what the tokens carry (tokens has the key of the database by which they are signed)
+//	register  makes it a node; registered: what is kept of that for a repeat
 //	poll      claims: repeatable, as the worker numbers its polls, and the claims of each poll have
 //	          numbers of their own
 //	hub       polls that wait for jobs
@@ -18,7 +19,8 @@
 //
 // # Imports
 //
-// Of ours, the root package for a client, internal/access, internal/blocked, internal/cli/views,
-// internal/engine, internal/journal, internal/outcome, internal/usercode, internal/valid,
-// server/access, store, server/internal/entries, server/internal/tokens, and server/internal/api with what that stands on.
+// Of ours, the root package for a client, internal/access, internal/asked, internal/blocked,
+// internal/cli/views, internal/engine, internal/journal, internal/outcome, internal/usercode,
+// internal/valid, server/access, store, server/internal/entries, server/internal/tokens, and
+// server/internal/api with what that stands on.
 package workers

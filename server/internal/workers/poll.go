@@ -75,14 +75,14 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 		return nil, problem.Invalid("/want", "it is more than the slots that the worker has registered with")
 	}
 	session := s.sessions.of(w.Node)
-	mine := &turn{seq: in.Body.Seq, repeat: in.Body.Repeat}
+	mine := &turn{seq: in.Body.Seq, repeat: in.Body.Repeat || c.MayRepeat()}
 	own, end, err := session.begin(ctx, mine)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
 	p := &poll{service: s, worker: w, session: session, want: session.fits(in.Body.Want), seq: in.Body.Seq}
-	jobs, err := p.serve(own, wait, in.Body.Repeat)
+	jobs, err := p.serve(own, wait, mine.repeat)
 	if own.Err() != nil && ctx.Err() == nil && len(jobs) == 0 { // whatever was cut off by that
 		err = session.overtaken(mine)
 	}

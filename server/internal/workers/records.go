@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -68,4 +69,23 @@ func (all records) of(l store.Lease) *store.Record {
 		return found
 	}
 	return nil
+}
+
+// runs reports whether the run still has its job.
+func (all records) runs(l store.Lease) bool {
+	found := all.of(l)
+	return found != nil && found.State == store.Running
+}
+
+// due is when the job of an outcome that was sent before runs again, whichever run has left it so;
+// zero: at no time, or it has gone on since.
+func (all records) due(o *store.Outcome) time.Time {
+	found := all[o.Lease.Job]
+	if found == nil || found.State != o.Final {
+		return time.Time{}
+	}
+	if found.State != store.Scheduled && found.State != store.Retryable && found.State != store.Waiting {
+		return time.Time{}
+	}
+	return found.RunAt
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/asked"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/server/internal/api"
@@ -64,6 +65,26 @@ func (s *service) register(ctx context.Context, c *api.Call, in *registerIn) (*a
 		return nil, err
 	}
 	s = s.on(c.Client)
+	r, ctx := asked.Take(ctx)
+	w, err := s.before(ctx, r)
+	if w == nil && err == nil {
+		w, err = s.join(ctx, r, namespace, n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	token, err := s.token(ctx, &w.Worker)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Body[WorkerRegistered]{Body: WorkerRegistered{
+		Worker: token, Node: views.Big(w.Worker.Node), DeadAfter: views.Span(w.Silent), BeatEvery: views.Span(w.Worker.Beat),
+	}}, nil
+}
+
+// join makes a node of a worker. It is not the one that is returned if another request with the
+// same key has made one meanwhile.
+func (s *service) join(ctx context.Context, r *asked.Request, namespace string, n *NewWorker) (*registered, error) {
 	silent := s.engine.Settings().DeadAfter
 	if n.DeadAfter != nil {
 		silent = time.Duration(*n.DeadAfter)
@@ -76,8 +97,10 @@ func (s *service) register(ctx context.Context, c *api.Call, in *registerIn) (*a
 	}
 	// The node that leads goes by its own setting, which most often is that of this server.
 	beat := min(silent, s.engine.Settings().DeadAfter) / beats
-	w := &worker{Node: node, Namespace: namespace, Kinds: n.Kinds, Queues: n.Queues, Slots: n.Slots, Journal: n.Journal, Beat: beat}
-	token, err := s.token(ctx, w)
+	w := &registered{Silent: silent, Worker: worker{
+		Node: node, Namespace: namespace, Kinds: n.Kinds, Queues: n.Queues, Slots: n.Slots, Journal: n.Journal, Beat: beat,
+	}}
+	token, err := s.token(ctx, &w.Worker)
 	if err == nil && len(token) > tokens.MaxLength {
 		err = problem.Invalid("/kinds", "the kinds and queues are too many or too long for the token of a worker; let several workers share them")
 	}
@@ -85,9 +108,7 @@ func (s *service) register(ctx context.Context, c *api.Call, in *registerIn) (*a
 		_ = s.engine.Leave(ctx, node) // no worker has its token; if that fails it is declared dead
 		return nil, err
 	}
-	return &api.Body[WorkerRegistered]{Body: WorkerRegistered{
-		Worker: token, Node: views.Big(node), DeadAfter: views.Span(silent), BeatEvery: views.Span(w.Beat),
-	}}, nil
+	return s.keep(ctx, r, w)
 }
 
 // check refuses what cannot be a worker.

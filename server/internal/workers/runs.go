@@ -110,6 +110,7 @@ func one[B any](s *service, as func(*B) *RunOutcome) func(context.Context, *api.
 			return nil, err
 		}
 		said := as(&in.Body)
+		said.Repeat = said.Repeat || c.MayRepeat()
 		if err := said.fits(""); err != nil {
 			return nil, err
 		}
@@ -155,7 +156,7 @@ func (s *service) settle(ctx context.Context, runs []*run, outcomes []*store.Out
 	for i, o := range outcomes {
 		units[i], repeats[i] = unit(appends[i], o), o.Repeat
 	}
-	fresh, err := s.freshRepeats(ctx, runs, repeats)
+	before, err := s.repeated(ctx, runs, repeats)
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +172,11 @@ func (s *service) settle(ctx context.Context, runs []*run, outcomes []*store.Out
 		if errs[i] == nil {
 			errs[i] = o.Err
 		}
-		if errs[i] == nil && (!repeats[i] || fresh[o.Lease.Job]) {
+		if errs[i] == nil && (!repeats[i] || before.runs(o.Lease)) {
 			s.engine.EndedElsewhere(o, runs[i].Kind, runs[i].Attempt)
+		}
+		if errs[i] == nil && o.Due.IsZero() {
+			o.Due = before.due(o)
 		}
 		nodes[o.Lease.Node] = true
 		if errs[i] == nil {
@@ -183,25 +187,16 @@ func (s *service) settle(ctx context.Context, runs []*run, outcomes []*store.Out
 	return errs, nil
 }
 
-// freshRepeats are the jobs of those runs that end now, although their outcomes were sent before:
-// they have not arrived, and are to be counted.
-func (s *service) freshRepeats(ctx context.Context, runs []*run, repeats []bool) (map[store.ID]bool, error) {
+// repeated are the jobs of those runs whose outcomes were sent before, as they are now. Those that
+// run have outcomes which have not arrived, and are to be counted.
+func (s *service) repeated(ctx context.Context, runs []*run, repeats []bool) (records, error) {
 	var asked []*run
 	for i, r := range runs {
 		if repeats[i] {
 			asked = append(asked, r)
 		}
 	}
-	jobs, err := s.records(ctx, asked)
-	if err != nil {
-		return nil, err
-	}
-	fresh := map[store.ID]bool{}
-	for _, r := range asked {
-		now := jobs.of(r.Lease)
-		fresh[r.Job] = now != nil && now.State == store.Running
-	}
-	return fresh, nil
+	return s.records(ctx, asked)
 }
 
 type runsIn struct {
@@ -235,6 +230,7 @@ func (s *service) runs(ctx context.Context, c *api.Call, in *runsIn) (*api.Body[
 	var asked []*run
 	for i := range in.Body.Outcomes {
 		said := &in.Body.Outcomes[i]
+		said.Repeat = said.Repeat || c.MayRepeat()
 		r, err := s.run(ctx, c, &in.In, said.Lease)
 		if err == nil && seen[r.Lease] {
 			err = problem.Invalid(fmt.Sprintf("/outcomes/%d/lease", i), "the run is there twice")

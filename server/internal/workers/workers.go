@@ -25,7 +25,8 @@ func (s *service) registerWorkers(a *api.API) {
 	register := op("register", "", "Register a worker",
 		`It becomes a node of the database. The answer has its token, which all servers of the database know: send it in the paths of
 the other operations. A worker that is silent for dead_after is declared dead, and its jobs run elsewhere; what it sends then is
-refused with worker_gone: it gives up what it runs, and registers again.`)
+refused with worker_gone: it gives up what it runs, and registers again. If the answer was lost send it again with the same
+Idempotency-Key: the same worker is answered, or worker_gone if that is gone meanwhile.`)
 	register.Status = http.StatusCreated
 	api.Register(a, register, s.register)
 	poll := op("poll", "/{worker}/poll", "Claim jobs",
