@@ -49,16 +49,20 @@ class Transport:
         query: dict[str, str] | None = None,
         wait: float = 0.0,
         timeout: float | None = None,
+        key: str = "",
     ) -> Any:
         """Make one request, and return its JSON; None if there is none.
 
         wait is for how long the server may wait before it answers; timeout is
-        another one than that of the client.
+        another one than that of the client. key is a name for the request, by
+        which the server knows it when it comes again.
         """
         target = self._prefix + path
         if query:
             target += "?" + urllib.parse.urlencode(query)
         headers = {"Accept": "application/json", "Authorization": "Bearer " + self._token}
+        if key:
+            headers["Idempotency-Key"] = key
         data = None
         if method != "GET":
             headers["Content-Type"] = "application/json"

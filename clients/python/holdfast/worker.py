@@ -16,6 +16,7 @@ import socket
 import threading
 import time
 import traceback
+import uuid
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -275,7 +276,17 @@ class Worker:
             body["version"] = self.version
         if self.dead_after is not None:
             body["dead_after"] = durations.text(self.dead_after)
-        answer = self.repeat(lambda _: self.call("/workers", body), until=self._stopping.is_set)
+        key = str(uuid.uuid4())
+
+        def register(_: bool) -> Any:
+            nonlocal key
+            try:
+                return self.call("/workers", body, key=key)
+            except WorkerGone:  # it has registered, and the answer has come too late
+                key = str(uuid.uuid4())
+                return self.call("/workers", body, key=key)
+
+        answer = self.repeat(register, until=self._stopping.is_set)
         with self._lock:
             self._token = answer["worker"]
             self._beat_every = durations.seconds(answer["beat_every"])

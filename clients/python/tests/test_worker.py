@@ -167,6 +167,40 @@ class TestWorker(ServerTest):
         self.assertEqual(self.client.wait(self.client.enqueue("once"), timeout=60), 1)
         self.assertTrue(all(o["repeat"] for body in sent[1:3] for o in body["outcomes"]))
 
+    def test_a_lost_registration_is_one_worker(self) -> None:
+        """What registers again, as the answer was lost, is the same; if that is gone meanwhile, another one."""
+        worker = holdfast.Worker(self.client)
+        keys: list[object] = []
+        nodes: list[str] = []
+        call = worker.call
+
+        def loses(path: str, body: dict | None = None, **how: object) -> object:
+            if path != "/workers":
+                return call(path, body, **how)
+            keys.append(how["key"])
+            answer = call(path, body, **how)
+            nodes.append(answer["node"])
+            if len(nodes) == 2:
+                call(f"/workers/{answer['worker']}/leave")
+            if len(nodes) <= 2:
+                raise holdfast.Unavailable("the answer is lost")
+            return answer
+
+        worker.call = loses  # type: ignore[method-assign]
+
+        @worker.handler("registered")
+        def registered(run: holdfast.Run, args: None) -> int:
+            return run.attempt
+
+        self.works(worker)
+        self.assertEqual(self.client.wait(self.client.enqueue("registered"), timeout=60), 1)
+        self.assertEqual(len(nodes), 3)
+        self.assertEqual(nodes[0], nodes[1])
+        self.assertNotEqual(nodes[1], nodes[2])
+        self.assertEqual(len(keys), 4)
+        self.assertEqual(keys[:3], keys[:1] * 3)
+        self.assertNotIn(keys[3], [*keys[:3], ""])
+
     def test_the_first_program(self) -> None:
         """It is in the README."""
         readme = pathlib.Path(__file__).parents[1] / "README.md"

@@ -10,8 +10,16 @@ const LONGEST_ASKED = 60_000; // what a server may ask for by Retry-After
 
 /**
  * How one request is made. wait is for how long the server may wait before it answers; timeout is
- * another time limit than that of the client.
- * @typedef {{ body?: unknown, query?: Record<string, string>, wait?: number, timeout?: number, signal?: AbortSignal }} How
+ * another time limit than that of the client. key is a name for the request, by which the server
+ * knows it when it comes again.
+ * @typedef {{
+ *   body?: unknown,
+ *   query?: Record<string, string>,
+ *   wait?: number,
+ *   timeout?: number,
+ *   signal?: AbortSignal,
+ *   key?: string,
+ * }} How
  */
 
 export class Transport {
@@ -48,7 +56,7 @@ export class Transport {
    * @param {How} [how]
    * @returns {Promise<any>}
    */
-  async call(method, path, { body, query, wait = 0, timeout = this.#timeout, signal } = {}) {
+  async call(method, path, { body, query, wait = 0, timeout = this.#timeout, signal, key } = {}) {
     const parameters = new URLSearchParams(query).toString();
     const target = this.#base + path + (parameters ? `?${parameters}` : "");
     const text = method === "GET" ? undefined : json(body ?? {});
@@ -56,6 +64,7 @@ export class Transport {
     /** @type {Record<string, string>} */
     const headers = { Accept: "application/json", Authorization: `Bearer ${token}` };
     if (text !== undefined) headers["Content-Type"] = "application/json";
+    if (key) headers["Idempotency-Key"] = key;
     const limit = new AbortController();
     const off = later(timeout + wait, () => limit.abort(new Error(`no answer within ${(timeout + wait) / 1000} s`)));
     const cut = () => limit.abort(signal?.reason);

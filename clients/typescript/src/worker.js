@@ -6,6 +6,7 @@
 
 /** @import { WorkerJob, WorkerOptions } from "holdfast" */
 
+import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { Bell, durationText, later, milliseconds, rest } from "./clock.js";
 import {
@@ -209,8 +210,18 @@ export class Worker {
       version: this.#version || undefined,
       dead_after: this.#deadAfter,
     };
+    let key = randomUUID();
+    const register = async () => {
+      try {
+        return await this.call("/workers", { body, key });
+      } catch (error) {
+        if (!(error instanceof WorkerGone)) throw error;
+        key = randomUUID(); // it has registered, and the answer has come too late
+        return this.call("/workers", { body, key });
+      }
+    };
     try {
-      const answer = await this.repeat(() => this.call("/workers", { body }), this.#stopping.signal);
+      const answer = await this.repeat(register, this.#stopping.signal);
       this.#registration = new Registration(answer);
       return this.#registration;
     } catch (error) {

@@ -189,6 +189,34 @@ test("a lost batch is sent again", async (t) => {
   );
 });
 
+test("a lost registration is one worker, and one that is gone meanwhile another", async (t) => {
+  const keys = /** @type {string[]} */ ([]);
+  const nodes = /** @type {any[]} */ ([]);
+  const through = async (/** @type {any} */ url, /** @type {any} */ init) => {
+    if (!url.endsWith("/workers")) return fetch(url, init);
+    keys.push(init.headers["Idempotency-Key"]);
+    const answer = await fetch(url, init);
+    const text = await answer.text();
+    const { node, worker } = JSON.parse(text);
+    nodes.push(node);
+    if (nodes.length === 2) {
+      const headers = { Authorization: init.headers.Authorization, "Content-Type": "application/json" };
+      await fetch(`${url}/${worker}/leave`, { method: "POST", headers, body: "{}" });
+    }
+    if (nodes.length <= 2) throw new TypeError("fetch failed", { cause: new Error("the answer is lost") });
+    return new Response(text, { status: answer.status });
+  };
+  const worker = new Worker(new Client({ url: server.url, token: TOKEN, fetch: /** @type {any} */ (through) }));
+  worker.handle("registered", (run) => run.attempt);
+  works(t, worker);
+  const job = await client.enqueue("registered");
+  assert.equal(await job.result({ timeout: "1m" }), 1);
+  assert.equal(nodes.length, 4);
+  assert.ok(nodes[0] && nodes[0] === nodes[1] && nodes[2] === undefined, `${nodes}`);
+  assert.ok(nodes[3] && nodes[3] !== nodes[0], `${nodes}`);
+  assert.ok(keys[0] && keys[0] === keys[1] && keys[1] === keys[2] && keys[3] !== keys[0], `${keys}`);
+});
+
 test("a lost poll is sent again, and a credential that is replaced is waited for", async (t) => {
   let polls = /** @type {any[]} */ ([]);
   const through = async (/** @type {any} */ url, /** @type {any} */ init) => {
