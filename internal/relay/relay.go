@@ -88,10 +88,9 @@ func (s *Store) watch(ctx context.Context, client string, wake func(store.Wake))
 		case <-l.More:
 		}
 		for _, one := range l.Take() {
-			if ctx.Err() != nil {
-				return nil
+			if ctx.Err() == nil {
+				wake(one)
 			}
-			wake(one)
 		}
 	}
 }
