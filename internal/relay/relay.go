@@ -129,10 +129,10 @@ func (w *watching) end(ctx context.Context, client string) error {
 		panic(w.panicked)
 	case w.panicked != nil:
 		return fmt.Errorf("%w: the watch has panicked: %v", store.ErrUnavailable, w.panicked)
-	case ctx.Err() != nil:
-		return nil
+	case ctx.Err() == nil:
+		return w.err
 	}
-	return w.err
+	return nil
 }
 
 // begin begins to watch the store. s.mu is held.
