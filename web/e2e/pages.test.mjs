@@ -1046,7 +1046,7 @@ checkOnce("the focus goes to what was opened, and back to what asked", async () 
   assert.equal(asked, 1);
   await page.keyboard.press("Control+k");
   await page.getByRole("dialog").getByRole("combobox").fill("que");
-  await page.getByRole("option").nth(2).waitFor(); // the queues are read
+  await page.getByRole("dialog").getByRole("option").nth(2).waitFor(); // the queues are read
   await page.keyboard.press("ArrowDown");
   const options = page.getByRole("dialog").getByRole("option");
   assert.equal(await page.getByRole("dialog").getByRole("option", { selected: true }).innerText(), await options.nth(1).innerText());
