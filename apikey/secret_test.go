@@ -28,7 +28,7 @@ func FuzzMade(f *testing.F) {
 	f.Add([]byte(strings.Repeat("k", idLength+secretBytes)), uint(70), byte(0xff), "_")
 	f.Fuzz(func(t *testing.T, random []byte, at uint, change byte, more string) {
 		if len(random) != idLength+secretBytes {
-			t.Skip()
+			return // no secret is made of so many
 		}
 		id, secret := secretOf(random)
 		if is, err := Parse(secret); err != nil || is != id {

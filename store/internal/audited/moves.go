@@ -48,10 +48,10 @@ func Resumed(p *store.ResumeParams, from store.State, wasHeld bool, to store.Sta
 		action = store.ActionContinue
 	}
 	e := moved(action, p.Actor, p.Reason, from, to)
-	switch from { //nolint:exhaustive // others say their state alone
-	case store.Running:
+	if from == store.Running {
 		e.Before = asked(from, "pause")
-	case store.Waiting:
+	}
+	if from == store.Waiting {
 		e.Before = held(wasHeld)
 	}
 	return e
