@@ -69,6 +69,10 @@ func beProcess() {
 	}
 }
 
+// hang does nothing, for longer than any test. Without cgo an empty select would be a deadlock,
+// at which the runtime ends the process.
+func hang() { time.Sleep(time.Hour) }
+
 func do(in *bufio.Reader, line, step string) {
 	name, rest, _ := strings.Cut(step, " ")
 	switch name {
@@ -94,15 +98,15 @@ func do(in *bufio.Reader, line, step string) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "!deaf": // to SIGTERM, too
 		signal.Ignore(syscall.SIGTERM)
-		select {}
+		hang()
 	case "!hang":
-		select {}
+		hang()
 	case "!close":
 		_ = os.Stdin.Close()
-		select {}
+		hang()
 	case "!close-stdout":
 		_ = os.Stdout.Close()
-		select {}
+		hang()
 	case "!await": // the next line, which is to be of this type
 		text, err := in.ReadString('\n')
 		var next struct {
