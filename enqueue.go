@@ -257,6 +257,9 @@ type EnqueueResult struct {
 func (c *Client) EnqueueBatch(ctx context.Context, items []BatchItem) ([]EnqueueResult, error) {
 	r, ctx := asked.Take(ctx)
 	return c.items(ctx, items, func(ctx context.Context, b *batch) (answered int, err error) {
+		if happens := store.RequestIn(ctx); happens != nil {
+			return c.enqueueFor(ctx, happens, b.enqueues)
+		}
 		if r == nil {
 			return c.enqueueAll(ctx, b.enqueues)
 		}
@@ -265,6 +268,18 @@ func (c *Client) EnqueueBatch(ctx context.Context, items []BatchItem) ([]Enqueue
 		}
 		return len(b.enqueues), nil
 	})
+}
+
+// enqueueFor enqueues all jobs or none, in the transaction that notes that a request has happened.
+func (c *Client) enqueueFor(ctx context.Context, r *store.KeyedRequest, enqueues []*store.Enqueue) (answered int, err error) {
+	u := store.Unit{Request: r, Enqueues: enqueues}
+	if err = c.engine.Ask(ctx, &u); err == nil {
+		err = u.Err()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("enqueueing %d jobs: %w", len(enqueues), err)
+	}
+	return len(enqueues), nil
 }
 
 // EnqueueBatchTx does the same as EnqueueBatch in the caller's transaction.

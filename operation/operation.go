@@ -154,9 +154,9 @@ func Start(ctx context.Context, c *holdfast.Client, op Operation) (holdfast.ID, 
 	if op.ID != (holdfast.ID{}) {
 		opts = append(opts, holdfast.JobID(op.ID))
 	}
-	job, err := kind.Enqueue(ctx, c, args, opts...)
+	made, err := c.EnqueueBatch(ctx, []holdfast.BatchItem{kind.Item(args, opts...)})
 	if err != nil {
-		return holdfast.ID{}, err
+		return holdfast.ID{}, made[0].Err
 	}
-	return job.ID, nil
+	return made[0].ID, nil
 }

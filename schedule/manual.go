@@ -65,6 +65,7 @@ func trigger(ctx context.Context, c *holdfast.Client, name string, now time.Time
 		return s, nil, err
 	}
 	u := firing.Manual(&s, []time.Time{now}, number, s.Overlap)
+	u.Request, ctx = store.RequestIn(ctx), store.WithRequest(ctx, nil) // it happens with the fire, not with the stop
 	u.Fire.Actor = c.Actor()
 	if parent, state := access.TraceOf(ctx); parent != "" {
 		for _, q := range u.Enqueues {

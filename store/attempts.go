@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -40,10 +39,11 @@ var settingNames = []string{"max-attempts", "backoff", "timeout", "heartbeat-tim
 
 // SettingNamed returns the setting of a name. The error is ErrInvalid, and lists the names.
 func SettingNamed(name string) (Setting, error) {
-	if i := slices.Index(settingNames, name); i >= 0 {
-		return 1 << i, nil
+	place, err := numberOf[uint8](settingNames, name, "setting")
+	if err != nil {
+		return 0, err
 	}
-	return 0, fmt.Errorf("%w: there is no setting %.60q; it is one of %s", ErrInvalid, name, strings.Join(settingNames, ", "))
+	return 1 << place, nil
 }
 
 // Names returns the names of the settings.

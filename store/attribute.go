@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -63,22 +62,15 @@ var AttributeTypes = []AttributeType{AttributeKeyword, AttributeInt, AttributeFl
 
 // String returns the name of the type, as users see it everywhere.
 func (t AttributeType) String() string {
-	if t > 0 && int(t) < len(attributeTypeNames) {
-		return attributeTypeNames[t]
-	}
 	if t == AttributeText {
 		return "text"
 	}
-	return fmt.Sprintf("type(%d)", uint8(t))
+	return nameOf(attributeTypeNames, uint8(t), "type")
 }
 
 // ParseAttributeType is the inverse of AttributeType.String.
 func ParseAttributeType(name string) (AttributeType, error) {
-	if i := slices.Index(attributeTypeNames, name); i > 0 {
-		return AttributeType(i), nil
-	}
-	return 0, fmt.Errorf("%w: unknown type %q of a search attribute; there are %s",
-		ErrInvalid, name, strings.Join(attributeTypeNames[1:], ", "))
+	return numberOf[AttributeType](attributeTypeNames, name, "type of a search attribute")
 }
 
 // Attribute is the value that a job has for a name, or is to have.

@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // FailurePolicy says what becomes of a job that comes after another one if that fails or is
@@ -27,18 +26,12 @@ var failurePolicies = []string{"cancel", "run", "hold", "only-failed", "only-can
 
 // String returns the name of the policy, as users see it everywhere.
 func (p FailurePolicy) String() string {
-	if int(p) < len(failurePolicies) {
-		return failurePolicies[p]
-	}
-	return fmt.Sprintf("policy(%d)", uint8(p))
+	return nameOf(failurePolicies, uint8(p), "policy")
 }
 
 // ParseFailurePolicy is the inverse of FailurePolicy.String. The error is an ErrInvalid.
 func ParseFailurePolicy(name string) (FailurePolicy, error) {
-	if i := slices.Index(failurePolicies, name); i >= 0 {
-		return FailurePolicy(i), nil
-	}
-	return 0, fmt.Errorf("%w: unknown policy %q; it is one of %s", ErrInvalid, name, strings.Join(failurePolicies, ", "))
+	return numberOf[FailurePolicy](failurePolicies, name, "policy")
 }
 
 // MarshalText makes the policy its name in JSON.

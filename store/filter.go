@@ -2,8 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 	"time"
 )
 
@@ -112,18 +110,12 @@ var Sorts = []Sort{SortNewest, SortOldest, SortRunAt, SortFinished}
 
 // String returns the name of the order, as users see it everywhere.
 func (s Sort) String() string {
-	if int(s) < len(sortNames) {
-		return sortNames[s]
-	}
-	return fmt.Sprintf("sort(%d)", uint8(s))
+	return nameOf(sortNames, uint8(s), "sort")
 }
 
 // ParseSort is the inverse of Sort.String.
 func ParseSort(name string) (Sort, error) {
-	if i := slices.Index(sortNames, name); i >= 0 {
-		return Sort(i), nil
-	}
-	return 0, fmt.Errorf("%w: unknown order %q", ErrInvalid, name)
+	return numberOf[Sort](sortNames, name, "order")
 }
 
 // States are those of the jobs that can be sorted like this.

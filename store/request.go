@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,8 +29,12 @@ const (
 	RequestBegins
 	// RequestEnds: its effect has happened, and is answered.
 	RequestEnds
-	// RequestDropped: it has begun, and nothing came of it. It is forgotten.
+	// RequestDropped: it has begun, and nothing came of it. It is forgotten, unless something has
+	// happened and it may not be done again.
 	RequestDropped
+	// RequestHappens: the batch, or the verb that is called in its context (WithRequest), does what
+	// a request asks for that has begun. Nothing happens if another one has taken it over.
+	RequestHappens
 )
 
 // KeyedRequest is a request of a caller who names it by a key, so that a repeated one does nothing
@@ -41,8 +46,9 @@ type KeyedRequest struct {
 	Phase RequestPhase
 	// Owner is who sees to a request that has begun, 16 random bytes: no other one ends it.
 	Owner []byte
-	// For is how long a request that begins may take. After that it is not known what became of it,
-	// and another one with Again may begin in its place.
+	// For is how long a request that begins may take. After that another one may begin in its
+	// place, if nothing has happened of it so far, or with Again. Of one that happens Judge sets
+	// what is left of that.
 	For   time.Duration
 	Again bool
 	// Answer is what is kept for a repeat, beside the results of Enqueues and Sends: at most
@@ -56,14 +62,37 @@ type KeyedRequest struct {
 	Err error
 }
 
+type requestKey struct{}
+
+// WithRequest returns a context in which what a request asks for is done that has begun
+// (RequestBegins). The transaction in which a verb that people ask for changes something (what
+// Audits tells of, and CreateBatch) notes that the request has happened. So it is known of a
+// program that dies whether it has: another one begins in its place, or learns that it is done. If
+// another one has begun in its place already, the verb changes nothing, and its error is a
+// *RequestError. In batches a request is told by Batch.Requests, not by the context.
+func WithRequest(ctx context.Context, r *KeyedRequest) context.Context {
+	return context.WithValue(ctx, requestKey{}, r)
+}
+
+// RequestIn returns the request of a context, as it is written when it happens, or nil. Each call
+// returns another one.
+func RequestIn(ctx context.Context) *KeyedRequest {
+	r, _ := ctx.Value(requestKey{}).(*KeyedRequest)
+	if r == nil {
+		return nil
+	}
+	return &KeyedRequest{Hash: r.Hash, Print: r.Print, Owner: r.Owner, Phase: RequestHappens}
+}
+
 // RequestError is that a request is known already. Nothing of the repeated one has happened. It is
 // an ErrConflict.
 type RequestError struct {
-	Same  bool      // it asked the same; otherwise the key was used for something else
-	Begun bool      // it is not known to have ended
-	Over  bool      // it has begun, and had longer than it may take
-	At    time.Time // when it was made
-	Kept  []byte    // its answer, for Results
+	Same     bool      // it asked the same; otherwise the key was used for something else
+	Begun    bool      // it is not known to have ended
+	Over     bool      // it has begun, and had longer than it may take
+	Happened bool      // it has begun, and what it asks for has happened, at least in part
+	At       time.Time // when it was made
+	Kept     []byte    // its answer, for Results
 }
 
 func (e *RequestError) Error() string {
@@ -72,7 +101,7 @@ func (e *RequestError) Error() string {
 	case !e.Same:
 		return fmt.Sprintf("%v: the key of the request was used at %s for another request; use a new key", ErrConflict, at)
 	case e.Over:
-		return fmt.Sprintf("%v: a request with this key has begun at %s, and it is not known what became of it", ErrConflict, at)
+		return fmt.Sprintf("%v: a request with this key has begun at %s, and its answer was not kept", ErrConflict, at)
 	case e.Begun:
 		return fmt.Sprintf("%v: a request with this key has begun at %s and is under way; repeat it in a moment", ErrConflict, at)
 	}
@@ -114,10 +143,15 @@ const keptEnqueue = len(ID{}) + 2
 
 // keptRequest is what is kept of the answer of a request.
 type keptRequest struct {
+	Stage    string     `json:"stage,omitempty"` // of one that has begun
 	Enqueues []byte     `json:"enqueues,omitempty"`
 	Sends    []keptSend `json:"sends,omitempty"`
 	Answer   []byte     `json:"answer,omitempty"`
 }
+
+// stages are those of a request that has begun. One without is of a program that did not note what
+// has happened: nothing is known of it.
+var stages = map[RequestPhase]string{RequestBegins: "begun", RequestHappens: "happened"}
 
 // keptSend is a SendResult.
 type keptSend struct {
@@ -137,7 +171,7 @@ func bytesOf(all []byte) func(yield func([]byte) bool) {
 
 // Kept is what a store keeps of the answer, once the results are set.
 func (r *KeyedRequest) Kept() []byte {
-	kept := keptRequest{Answer: r.Answer}
+	kept := keptRequest{Stage: stages[r.Phase], Answer: r.Answer}
 	for _, q := range r.Enqueues {
 		flags := byte(0)
 		for bit, is := range []bool{q.Result.Existing, q.Result.Replaced, q.Result.Differs} {
@@ -166,7 +200,7 @@ func (r *KeyedRequest) Check() error {
 	switch {
 	case len(r.Hash) != requestName || len(r.Print) != requestName:
 		return fmt.Errorf("%w: the names of a request have %d and %d bytes, not %d", ErrInvalid, len(r.Hash), len(r.Print), requestName)
-	case r.Phase > RequestDropped || len(r.Owner) != wants:
+	case r.Phase > RequestHappens || len(r.Owner) != wants:
 		return fmt.Errorf("%w: a request of the phase %d has an owner of %d bytes", ErrInvalid, r.Phase, len(r.Owner))
 	case r.Phase == RequestBegins && (r.For <= 0 || r.For > RequestsKept):
 		return fmt.Errorf("%w: a request that begins may take from 1ns to %v, not %v", ErrInvalid, RequestsKept, r.For)
@@ -183,6 +217,12 @@ type KeptRequest struct {
 	Until  time.Time // by when it has to end; zero: it has
 	Owner  []byte
 	Answer []byte // as Kept says
+}
+
+// is reports whether a request that has begun is in the stage of a phase.
+func (k *KeptRequest) is(phase RequestPhase) bool {
+	var kept keptRequest
+	return json.Unmarshal(k.Answer, &kept) == nil && kept.Stage == stages[phase]
 }
 
 // RequestStep is what a store does with a request.
@@ -206,8 +246,8 @@ func (r *KeyedRequest) Judge(kept *KeptRequest, now time.Time) (RequestStep, err
 		switch r.Phase {
 		case RequestWhole, RequestBegins:
 			return InsertRequest, nil
-		case RequestEnds:
-			return NoStep, fmt.Errorf("%w: a request has ended that is not known", ErrConflict)
+		case RequestEnds, RequestHappens:
+			return NoStep, fmt.Errorf("%w: a request goes on that is not known", ErrConflict)
 		default:
 			return NoStep, nil
 		}
@@ -215,20 +255,29 @@ func (r *KeyedRequest) Judge(kept *KeptRequest, now time.Time) (RequestStep, err
 	begun := !kept.Until.IsZero()
 	same, own := bytes.Equal(r.Print, kept.Print), len(r.Owner) > 0 && bytes.Equal(r.Owner, kept.Owner)
 	over := begun && !now.Before(kept.Until)
+	if r.Phase == RequestDropped {
+		if own && begun && (r.Again || !kept.is(RequestHappens)) {
+			return DeleteRequest, nil
+		}
+		return NoStep, nil // another one has taken over, or it cannot be undone
+	}
 	switch {
-	case own && r.Phase == RequestBegins, own && r.Phase == RequestEnds && !begun, r.Phase == RequestDropped && (!own || !begun):
-		return NoStep, nil // it is repeated, or another one has taken over
-	case own && r.Phase == RequestDropped:
-		return DeleteRequest, nil
-	case own, r.Phase == RequestBegins && r.Again && same && over:
+	case own && r.Phase == RequestBegins, own && r.Phase == RequestEnds && !begun:
+		return NoStep, nil // it is repeated
+	case own && begun:
+		r.For = kept.Until.Sub(now)
+		return UpdateRequest, nil
+	case r.Phase == RequestBegins && same && over && (r.Again || kept.is(RequestBegins)):
 		return UpdateRequest, nil
 	}
-	return NoStep, &RequestError{Same: same, Begun: begun, Over: over, At: kept.At, Kept: kept.Answer}
+	return NoStep, &RequestError{
+		Same: same, Begun: begun, Over: over, Happened: begun && kept.is(RequestHappens), At: kept.At, Kept: kept.Answer,
+	}
 }
 
-// Until is when a request that begins now is over; zero for others.
+// Until is when a request that begins now, or has begun, is over; zero for others.
 func (r *KeyedRequest) Until(now time.Time) time.Time {
-	if r.Phase != RequestBegins {
+	if r.Phase != RequestBegins && r.Phase != RequestHappens {
 		return time.Time{}
 	}
 	return now.Add(r.For)

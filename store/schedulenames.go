@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The names of what a schedule says and does, by their numbers, as users see them everywhere.
@@ -31,18 +32,21 @@ func nameOf(names []string, n uint8, what string) string {
 	return fmt.Sprintf("%s(%d)", what, n)
 }
 
+// numberOf is the inverse of nameOf. The error is an ErrInvalid, and lists the names.
+func numberOf[T ~uint8](names []string, name, what string) (T, error) {
+	if i := slices.Index(names, name); i >= 0 && name != "" {
+		return T(i), nil
+	}
+	known := strings.Join(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" }), ", ")
+	return 0, fmt.Errorf("%w: unknown %s %.60q; it is one of %s", ErrInvalid, what, name, known)
+}
+
 // ParseOverlap is the inverse of Overlap.String. The error is ErrInvalid.
 func ParseOverlap(name string) (Overlap, error) {
-	if i := slices.Index(overlapNames, name); i >= 0 {
-		return Overlap(i), nil
-	}
-	return 0, fmt.Errorf("%w: unknown overlap policy %q", ErrInvalid, name)
+	return numberOf[Overlap](overlapNames, name, "overlap policy")
 }
 
 // ParseMissed is the inverse of Missed.String. The error is ErrInvalid.
 func ParseMissed(name string) (Missed, error) {
-	if i := slices.Index(missedNames, name); i >= 0 {
-		return Missed(i), nil
-	}
-	return 0, fmt.Errorf("%w: unknown policy for missed times %q", ErrInvalid, name)
+	return numberOf[Missed](missedNames, name, "policy for missed times")
 }

@@ -27,6 +27,8 @@ const (
 	// ClientHeader is a random text for each store that is open, which is not told of what it has
 	// itself said with Notify.
 	ClientHeader = "Holdfast-Client"
+	// RequestHeader is the request in whose context the call is made (store.WithRequest).
+	RequestHeader = "Holdfast-Request"
 	// SchemaHeader is the version of the schema that the client knows.
 	SchemaHeader = "Holdfast-Schema"
 )

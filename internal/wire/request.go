@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"context"
+	"encoding/base64"
 	"fmt"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -74,4 +77,26 @@ func at[T any](operations []*T, numbers []int) (found []*T, err error) {
 		found = append(found, operations[n])
 	}
 	return found, nil
+}
+
+// RequestText is the request of a context as a header has it, or "".
+func RequestText(ctx context.Context) string {
+	r := store.RequestIn(ctx)
+	if r == nil || r.Check() != nil {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(slices.Concat(r.Hash, r.Print, r.Owner))
+}
+
+// WithRequest returns the context of the request that a header has; it is ctx if that is "".
+func WithRequest(ctx context.Context, text string) (context.Context, error) {
+	if text == "" {
+		return ctx, nil
+	}
+	const name, owner = 32, 16
+	all, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(all) != 2*name+owner {
+		return nil, fmt.Errorf("%w: the header %s is no request", store.ErrInvalid, RequestHeader)
+	}
+	return store.WithRequest(ctx, &store.KeyedRequest{Hash: all[:name], Print: all[name : 2*name], Owner: all[2*name:]}), nil
 }

@@ -129,6 +129,9 @@ func (s *Store) post(ctx context.Context, path string, body []byte) ([]byte, err
 	if until, bounded := ctx.Deadline(); bounded {
 		r.Header.Set(wire.TimeoutHeader, strconv.FormatInt(max(time.Until(until).Milliseconds(), 1), 10))
 	}
+	if text := wire.RequestText(ctx); text != "" {
+		r.Header.Set(wire.RequestHeader, text)
+	}
 	answer, err := s.http.Do(r)
 	if err != nil {
 		return nil, s.lost(err)

@@ -47,7 +47,7 @@ func byKey(ctx context.Context, k *keyedCall, handle func(context.Context) (any,
 		if r.Repeated {
 			k.header.Set(replayedHeader, "true")
 		}
-		return out, asProblem(cmp.Or(r.Refused, err))
+		return out, k.asProblem(cmp.Or(r.Refused, err))
 	}
 	k.owner = make([]byte, 16)
 	_, _ = rand.Read(k.owner) // it never fails
@@ -57,9 +57,13 @@ func byKey(ctx context.Context, k *keyedCall, handle func(context.Context) (any,
 	// A caller who has gone will ask again: what has begun goes on, so there is an answer then.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.timeout)
 	defer cancel()
-	out, err := handle(ctx)
+	doing := ctx
+	if k.repeat != Again {
+		doing = store.WithRequest(ctx, k.request(store.RequestHappens))
+	}
+	out, err := handle(doing)
 	k.end(ctx, out, err)
-	return out, err
+	return out, k.asProblem(err)
 }
 
 // request is a phase of the request.
@@ -83,7 +87,7 @@ func (k *keyedCall) begin(ctx context.Context) (known bool, err error) {
 	err = k.write(ctx, r)
 	found, is := store.IsRepeated(err)
 	if !is {
-		return false, asProblem(err)
+		return false, k.asProblem(err)
 	}
 	was, err := found.Results()
 	if err != nil {
@@ -104,48 +108,23 @@ func (k *keyedCall) begin(ctx context.Context) (known bool, err error) {
 	return true, answer
 }
 
-// end notes what the request was answered, or that nothing came of it. If it is not known whether
-// it has happened it stays begun, unless it may be done again.
+// end notes what the request was answered, or that it has failed: the store forgets it then, unless
+// something has happened that may not be done again. What still tries to do it is refused.
 func (k *keyedCall) end(ctx context.Context, out any, failed error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
 	defer cancel()
 	r := k.request(store.RequestEnds)
-	switch {
-	case failed == nil:
+	if failed == nil {
 		r.Answer = k.answer(reflect.ValueOf(out))
-	case k.repeat == Again || isRefusal(failed):
+	} else {
 		r = k.request(store.RequestDropped)
-	default:
-		return
+		r.Again = k.repeat == Again
 	}
 	if err := k.write(ctx, r); err != nil {
 		k.log.WarnContext(ctx, "cannot store what a request with a key was answered", "request", problem.RequestID(ctx),
 			"operation", k.id, "error", err.Error())
 	}
 }
-
-// isRefusal reports whether an error says that nothing has happened.
-func isRefusal(err error) bool {
-	if _, has := errors.AsType[*happenedError](err); has {
-		return false
-	}
-	p := problem.Of(err)
-	return p.Status < http.StatusInternalServerError || p.Code == problem.Busy || p.Code == problem.DatabaseReadOnly
-}
-
-// Happened says of an error, or nil, that it came after something of the request has happened. A
-// handler that does more than one transaction says so: otherwise a request with a key would be
-// forgotten, and its repeat would do again what was done.
-func Happened(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &happenedError{err}
-}
-
-type happenedError struct{ error }
-
-func (e *happenedError) Unwrap() error { return e.error }
 
 // answered is the answer of a request, as it is kept. As the error of a call it is what is answered
 // again.
@@ -207,13 +186,16 @@ func (a *answered) plain() any {
 }
 
 // asProblem is what the error of a request with a key is for its caller.
-func asProblem(err error) error {
+func (k *keyedCall) asProblem(err error) error {
 	e, is := errors.AsType[*store.RequestError](err)
 	switch {
 	case !is:
 		return err
 	case !e.Same:
 		return problem.New(problem.KeyReused, "the "+keyHeader+" was used for another request; use a new one for each request that is no repetition")
+	case e.Over && e.Happened && k.repeat != Parts:
+		return problem.New(problem.AnswerNotKept, "the request with this "+keyHeader+" was done at about "+e.At.UTC().Format(time.RFC3339)+
+			", and the server that did it has not kept its answer: look at what it has made")
 	case e.Over:
 		return problem.New(problem.UnknownOutcome, "a request with this "+keyHeader+" has begun at "+e.At.UTC().Format(time.RFC3339)+
 			", and the server that handled it has not said how it ended: look whether it has happened, and use a new key if it has not")

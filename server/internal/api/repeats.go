@@ -14,11 +14,15 @@ type Repeat int
 // What operations do. Those that answer with what an earlier request was answered do it for 24
 // hours.
 const (
-	// Once: it is noted that the request has begun, and what it was answered. If the server dies in
-	// between it is not known whether it has happened, and a repeated one is refused.
+	// Once: it is noted that the request has begun, that it has happened, in the transaction that
+	// does it (store.WithRequest), and what it was answered. If the server dies before it has
+	// happened, a repeated one is done; if it dies after that, its answer is lost.
 	Once Repeat = iota
-	// Again is Once for what does nothing the second time, or has a name for it that is that of the
-	// request: a repeated one is done again then, and also if it has failed midway.
+	// Parts is Once for what does many transactions: what has happened may be a part.
+	Parts
+	// Again is for what does nothing the second time, or has a name for it that is that of the
+	// request: it is noted that it has begun, and what it was answered, and a repeated one is done
+	// again if the server dies in between, or if it has failed midway.
 	Again
 	// InCommit: what the request does is stored together with its answer. Its handler makes one
 	// enqueue, or sends one message, or keeps its answer itself (internal/asked).
@@ -43,6 +47,7 @@ var repeats = map[Repeat][]string{
 		"node-drain", "node-quiet", "node-resume", "operation-cancel", "queue-pause", "queue-rest", "queue-resume",
 		"schedule-backfill", "schedule-pause", "schedule-preview", "schedule-resume",
 	},
+	Parts: {"dead-move", "dead-purge", "dead-redrive"},
 	Named: {"update-call"},
 }
 

@@ -147,8 +147,7 @@ func create(ctx context.Context, c *api.Call, in *batchCreateIn) (*api.Body[Batc
 	if err != nil {
 		return nil, problem.At("", err)
 	}
-	out, err := getBatch(ctx, c, &OfBatch{ID: api.ID(made.ID)})
-	return out, api.Happened(err)
+	return getBatch(ctx, c, &OfBatch{ID: api.ID(made.ID)})
 }
 
 func closeBatch(ctx context.Context, c *api.Call, in *OfBatch) (*api.Body[Batch], error) {

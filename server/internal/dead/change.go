@@ -69,10 +69,7 @@ func (d *DeadChange) run(
 	})
 	v.Done, v.Failed, v.Complete = report.Done, report.Failed, err == nil
 	if err != nil && (working.Err() == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
-		if err = problem.At("", err); report.Done > 0 {
-			err = api.Happened(err)
-		}
-		return nil, err
+		return nil, problem.At("", err)
 	}
 	return &api.Body[DeadChanged]{Body: v}, nil
 }

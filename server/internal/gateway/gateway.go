@@ -121,6 +121,10 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := g.bounded(w, r)
 	defer cancel()
+	if ctx, err = wire.WithRequest(ctx, r.Header.Get(wire.RequestHeader)); err != nil {
+		problem.Write(w, r, problem.New(problem.Malformed, err.Error()))
+		return
+	}
 	out, err := m.call(ctx, g.store, func(to any) error { return decode(body, to) })
 	if err != nil {
 		problem.Write(w, r, err)

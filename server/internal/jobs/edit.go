@@ -136,8 +136,7 @@ func startOver(ctx context.Context, c *api.Call, in *startOverIn) (*api.Body[vie
 	if err != nil {
 		return nil, err
 	}
-	out, err := getJob(ctx, c, &in.OfJob)
-	return out, api.Happened(err)
+	return getJob(ctx, c, &in.OfJob)
 }
 
 type completeIn struct {

@@ -181,7 +181,7 @@ func start(ctx context.Context, c *api.Call, in *startIn) (*startOut, error) {
 		return nil, problem.New(problem.Conflict, "the id is that of a job that is no operation")
 	}
 	if err != nil {
-		return nil, api.Happened(err)
+		return nil, err
 	}
 	v := views.NewOperation(&o)
 	return &startOut{Status: http.StatusAccepted, Location: api.Prefix + "/operations/" + v.ID, Body: OperationStarted{Operation: &v}}, nil

@@ -20,6 +20,7 @@ func (s *Store) CreateBatch(ctx context.Context, tx store.Tx, b store.JobBatch) 
 			s.batches[b.ID] = &store.JobBatch{
 				ID: b.ID, Namespace: b.Namespace, BatchSettings: b.BatchSettings, CreatedAt: s.clock().Truncate(time.Microsecond), Version: 1,
 			}
+			s.requests.Happens(s.asked, s.Now())
 		case old.Namespace != b.Namespace:
 			return store.TakenID(b.ID)
 		}

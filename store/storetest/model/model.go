@@ -35,6 +35,8 @@
 //   - What people did to a job is told as long as there is the job, whatever RetainParams.Audit is.
 //   - A node that was declared dead leads until its lease ends, unless it left before.
 //   - What people ask for meets a job that a caller's transaction holds without waiting for that, unless that has moved it.
+//   - What is called in the context of a request that another one has taken over is refused, whether it would change
+//     anything or not.
 //   - No end of a run goes past a transaction that has asked its job to end.
 package model
 
@@ -260,9 +262,10 @@ type Store struct {
 	facts     map[store.FactKey]store.Fact // the keys have the times of factKey
 	lastLimit int64
 
-	woken  []store.Wake  // by the operation that is under way
-	names  bool          // its answer names the jobs that its caller moves
-	heard  chan struct{} // holds something when a caller's transaction has committed
+	woken  []store.Wake        // by the operation that is under way
+	names  bool                // its answer names the jobs that its caller moves
+	asked  *store.KeyedRequest // in whose context it is called
+	heard  chan struct{}       // holds something when a caller's transaction has committed
 	leader struct {
 		node    int64
 		epoch   int64
@@ -326,16 +329,9 @@ func New(clock func() time.Time) *Store {
 		clock:  clock,
 		jobs:   map[store.ID]*job{},
 		queues: map[queueName]*queue{},
-		unique: map[string]store.ID{},
-		keys:   map[store.JobKey]businessKey{},
-		sent:   map[enqueueID]sentAlong{},
-		turns:  map[keyName]store.ID{},
-		nodes:  map[int64]*store.Node{},
-		gone:   map[int64]bool{},
-		blank:  map[int64]bool{},
-		claims: map[claimName]bool{},
-		closed: map[store.ID]bool{},
-		after:  map[store.ID]edges{},
+		unique: map[string]store.ID{}, keys: map[store.JobKey]businessKey{}, sent: map[enqueueID]sentAlong{}, turns: map[keyName]store.ID{},
+		nodes: map[int64]*store.Node{}, gone: map[int64]bool{}, blank: map[int64]bool{},
+		claims: map[claimName]bool{}, closed: map[store.ID]bool{}, after: map[store.ID]edges{},
 
 		attributes: map[attributeName]store.DeclaredAttribute{}, requests: known.Requests{},
 
@@ -347,10 +343,8 @@ func New(clock func() time.Time) *Store {
 		removed:     map[removedOf]*removedJobs{},
 		stubs:       map[store.ID]store.Stub{},
 		descriptors: map[described]store.Descriptor{},
-		namespaces:  map[string]store.Namespace{},
-		apiKeys:     map[string]store.APIKey{},
-		endpoints:   map[store.EndpointName]store.Endpoint{},
-		keyRates:    map[int64]keyRate{},
+		namespaces:  map[string]store.Namespace{}, apiKeys: map[string]store.APIKey{}, endpoints: map[store.EndpointName]store.Endpoint{},
+		keyRates: map[int64]keyRate{},
 
 		heard: make(chan struct{}, 1),
 	}
@@ -367,7 +361,11 @@ func (s *Store) begin(ctx context.Context) (time.Time, error) {
 		s.mu.Unlock()
 		return time.Time{}, store.ErrClosed
 	}
-	s.woken, s.names = nil, false
+	s.woken, s.names, s.asked = nil, false, store.RequestIn(ctx)
+	if err := s.requests.Refuses(s.asked, s.Now()); err != nil {
+		s.mu.Unlock()
+		return time.Time{}, err
+	}
 	return s.Now(), nil
 }
 
@@ -391,6 +389,7 @@ func (s *Store) Now() time.Time { return s.clock().Truncate(time.Microsecond) }
 func (s *Store) audit(now time.Time, e store.AuditEntry) {
 	e.At, e.Seq = now.UTC().Truncate(time.Microsecond), int64(len(s.audited)+1)
 	s.audited = append(s.audited, e)
+	s.requests.Happens(s.asked, now)
 }
 
 // act records what a person does to a job.

@@ -59,13 +59,30 @@ func takenOver(e *env.Env) {
 	e.Clock.Advance(time.Minute)
 	found := known(e, "a pause")
 	e.Equal("begun, over", []bool{found.Begun, found.Over}, []bool{true, true})
-	e.WantErr("begins, without again", phase(e, 2, store.RequestBegins), store.ErrConflict)
-	e.NoError("begins again", phase(e, 2, store.RequestBegins, again))
+	e.NoError("begins in its place, as nothing has happened", phase(e, 2, store.RequestBegins))
 	e.Equal("over", known(e, "a pause").Over, false)
 	e.WantErr("the first one ends", phase(e, 1, store.RequestEnds, answer("late")), store.ErrConflict)
 	e.NoError("the first one is dropped", phase(e, 1, store.RequestDropped))
 	e.NoError("ends", phase(e, 2, store.RequestEnds, answer("paused")))
 	e.Equal("answer", string(results(e, known(e, "a pause")).Answer), "paused")
+}
+
+// happenedBefore: what something has happened of is taken over only by one that may do it again.
+func happenedBefore(e *env.Env) {
+	e.NoError("begins", phase(e, 1, store.RequestBegins))
+	e.WantErr("happens by another one", phase(e, 2, store.RequestHappens), store.ErrConflict)
+	e.NoError("happens", phase(e, 1, store.RequestHappens))
+	e.NoError("happens, repeated", phase(e, 1, store.RequestHappens))
+	e.Clock.Advance(time.Minute)
+	e.WantErr("begins in its place", phase(e, 2, store.RequestBegins), store.ErrConflict)
+	found := known(e, "a pause")
+	e.Equal("begun, over, happened", []bool{found.Begun, found.Over, found.Happened}, []bool{true, true, true})
+	e.NoError("begins again", phase(e, 2, store.RequestBegins, again))
+	e.Equal("happened", known(e, "a pause").Happened, false)
+	e.WantErr("the first one happens", phase(e, 1, store.RequestHappens), store.ErrConflict)
+	e.NoError("happens", phase(e, 2, store.RequestHappens))
+	e.NoError("dropped, to be done again", phase(e, 2, store.RequestDropped, again))
+	e.WantErr("happens, after that", phase(e, 2, store.RequestHappens), store.ErrConflict)
 }
 
 func beginsAgain(e *env.Env) {

@@ -5,7 +5,7 @@ package requests
 import "github.com/holdfastdev/holdfast/store/storetest/env"
 
 // Groups are the tests of this package, by what they are about.
-var Groups = env.Groups{"Requests": tests, "RaceRequests": raceTests}
+var Groups = env.Groups{"Requests": ofVerbs(tests), "RaceRequests": raceTests}
 
 var tests = env.Tests{
 	"AtomicTransitions_a_request_is_there_if_its_effect_is": whole,
@@ -18,6 +18,7 @@ var tests = env.Tests{
 	"one_that_has_begun_is_under_way_until_it_ends":         begun,
 	"one_that_was_dropped_begins_anew":                      dropped,
 	"one_that_took_too_long_is_taken_over":                  takenOver,
+	"one_of_which_something_has_happened_stays":             happenedBefore,
 	"what_begins_twice_after_a_lost_answer_has_begun":       beginsAgain,
 	"requests_are_forgotten_after_a_day":                    forgotten,
 	"what_is_no_request_is_refused":                         invalid,

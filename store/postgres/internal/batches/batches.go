@@ -51,7 +51,7 @@ func (s *Store) Create(ctx context.Context, t pg.Runner, b *store.JobBatch) erro
 		return err
 	}
 	made := false
-	err = t.Run(ctx, "batch_insert", func(r pg.Row) error { return r.Scan(&made) }, pg.UUIDOf(b.ID), b.Namespace, settings, s.Micros())
+	err = t.Run(ctx, "batch_insert", func(pg.Row) error { made = true; return nil }, pg.UUIDOf(b.ID), b.Namespace, settings, s.Micros())
 	if err != nil || made {
 		return err
 	}

@@ -41,6 +41,8 @@ type Runner interface {
 type Session struct {
 	DB *DB
 	Tx transaction
+
+	asked *asked // nil: it was begun for no request
 }
 
 // transaction is what sessions need of one. Of the result of SendBatch only Close is called.
@@ -161,6 +163,9 @@ func (d *DB) sendOnce(ctx context.Context, list []Statement) error {
 	if d.IsClosed() {
 		return ErrClosed
 	}
+	if store.RequestIn(ctx) != nil && asksAny(list) {
+		return d.inOneTx(ctx, BeginHot, func(t Session) error { return t.Together(ctx, list...) })
+	}
 	return d.Conns.With(ctx, func(conn *pgx.Conn) error { return d.sendOn(ctx, conn, list) })
 }
 
@@ -267,14 +272,18 @@ func (t Session) RunAll(ctx context.Context, list []Statement) error {
 
 // Together runs statements one after the other, in one round trip.
 func (t Session) Together(ctx context.Context, list ...Statement) error {
-	return t.Tx.SendBatch(ctx, t.DB.batch(list)).Close()
+	batch := t.DB.batch(list)
+	if t.asked != nil {
+		t.asked.listen(batch, list)
+	}
+	return t.Tx.SendBatch(ctx, batch).Close()
 }
 
 // Last runs statements and commits, in one round trip where that is possible. Nothing may come
 // after it. An error does not say that nothing has happened: an Each of the statements may have
 // failed after the commit, or the answer to that was lost.
 func (t Session) Last(ctx context.Context, list ...Statement) error {
-	if hot, ok := t.Tx.(*hotTx); ok {
+	if hot, ok := t.Tx.(*hotTx); ok && t.asked == nil {
 		return hot.last(ctx, t.DB.batch(list))
 	}
 	return t.Together(ctx, list...)
@@ -303,7 +312,9 @@ func (t Session) Attempt(ctx context.Context, f func(Session) error) error {
 	if err := t.Exec(ctx, "SAVEPOINT attempt"); err != nil {
 		return err
 	}
+	before := t.asked.isDone()
 	if err := f(t); err != nil {
+		t.asked.undo(before)
 		return errors.Join(err, t.Exec(ctx, "ROLLBACK TO SAVEPOINT attempt; RELEASE SAVEPOINT attempt"))
 	}
 	return t.Exec(ctx, "RELEASE SAVEPOINT attempt")
@@ -334,17 +345,24 @@ func (d *DB) inOneTx(ctx context.Context, begin string, f func(Session) error) e
 	if d.IsClosed() {
 		return ErrClosed
 	}
+	within := func(tx transaction) error {
+		t := Session{DB: d, Tx: tx, asked: ofRequest(ctx)}
+		if err := f(t); err != nil {
+			return err
+		}
+		return t.happens(ctx)
+	}
 	return d.Conns.With(ctx, func(conn *pgx.Conn) error {
 		end, done := withGrace(ctx)
 		defer done()
 		if begin == BeginHot {
-			return inHotTx(end, d.newHotTx(conn), func(hot *hotTx) error { return f(Session{d, hot}) })
+			return inHotTx(end, d.newHotTx(conn), func(hot *hotTx) error { return within(hot) })
 		}
 		tx, err := conn.BeginTx(end, pgx.TxOptions{BeginQuery: begin})
 		if err != nil {
 			return err
 		}
-		if err := f(Session{d, tx}); err != nil {
+		if err := within(tx); err != nil {
 			// The first error is the one to tell. Nothing of the transaction happens, whatever the
 			// second one is.
 			_ = tx.Rollback(end)

@@ -57,7 +57,7 @@ func (a *Asked) insert(ctx context.Context, t pg.Session) (isNew []bool, err err
 			continue
 		}
 		hashes, prints, owners = append(hashes, r.Hash), append(prints, r.Print), append(owners, r.Owner)
-		until = append(until, optMicros(r.Until(pg.TimeOf(a.now))))
+		until = append(until, pg.OptMicros(r.Until(pg.TimeOf(a.now))))
 	}
 	if hashes == nil {
 		return isNew, nil
@@ -129,19 +129,9 @@ func look(ctx context.Context, t pg.Session, all []*store.KeyedRequest, isNew []
 	}
 	found := make(map[string]*store.KeptRequest, len(hashes))
 	return found, t.Run(ctx, "requests_lock", func(row pg.Row) error {
-		var hash []byte
-		var at int64
-		var until *int64
-		k := &store.KeptRequest{}
-		if err := row.Scan(&hash, &k.Print, &at, &until, &k.Owner, &k.Answer); err != nil {
-			return err
-		}
-		k.At = pg.TimeOf(at)
-		if until != nil {
-			k.Until = pg.TimeOf(*until)
-		}
-		found[string(hash)] = k
-		return nil
+		hash, kept, err := pg.ScanRequest(row)
+		found[string(hash)] = kept
+		return err
 	}, hashes)
 }
 
@@ -173,17 +163,9 @@ func (a *Asked) End(ctx context.Context, t pg.Session) error {
 	var until []*int64
 	for _, r := range a.answers {
 		hashes, owners, answers = append(hashes, r.Hash), append(owners, r.Owner), append(answers, r.Kept())
-		until = append(until, optMicros(r.Until(pg.TimeOf(a.now))))
+		until = append(until, pg.OptMicros(r.Until(pg.TimeOf(a.now))))
 	}
 	return t.Run(ctx, "requests_answer", nil, hashes, until, owners, answers)
-}
-
-func optMicros(at time.Time) *int64 {
-	if at.IsZero() {
-		return nil
-	}
-	micros := at.UnixMicro()
-	return &micros
 }
 
 // Forget removes up to limit requests that were kept long enough, and tells whether there may be

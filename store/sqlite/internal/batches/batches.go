@@ -68,6 +68,7 @@ func (v Verbs) CreateBatch(ctx context.Context, tx store.Tx, b store.JobBatch) e
 		s.BindText(settings)
 		s.BindInt(t.Now)
 		if n, err := s.Exec(); n > 0 || err != nil {
+			t.Changed = n > 0
 			return err
 		}
 		old, err := find(t, b.ID)

@@ -7,6 +7,7 @@ import (
 
 // AuditJob records what a person did to a job. Its namespace is looked up.
 func AuditJob(t *Tx, job store.ID, e store.AuditEntry) error {
+	t.Changed = true
 	s := t.Stmt("audit_insert")
 	s.BindInt(t.Now)
 	s.BindText(e.Actor)
@@ -27,6 +28,7 @@ func AuditQueue(t *Tx, actor, action string, queue int64, detail string) error {
 // AuditChange records a change of what people have set: of a queue that has this number, or, for 0,
 // of a job or something else.
 func AuditChange(t *Tx, queue int64, e store.AuditEntry) error {
+	t.Changed = true
 	s := t.Stmt("audit_change")
 	s.BindInt(t.Now)
 	s.BindText(e.Actor)

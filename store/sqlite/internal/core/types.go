@@ -67,6 +67,8 @@ type Tx struct {
 	Started         []store.Claimed                   // that do
 	OpenBatch       BatchName                         // to which it added last: it is open
 	told            told                              // for the feed
+	request         *store.KeyedRequest               // in whose context it was begun
+	Changed         bool                              // it does something that a person asks for
 }
 
 // BatchName is a batch of jobs, in its namespace.

@@ -49,7 +49,7 @@ func (s *Database) Move(
 		if err := c.BeginImmediate(); err != nil {
 			return err
 		}
-		wakes, err = s.commit(c, f)
+		wakes, err = s.commit(c, store.RequestIn(ctx), f)
 		return err
 	})
 	return wakes, db.Classify(op, s.OrGone(err))
@@ -86,9 +86,10 @@ func (s *Database) begun(c *Link) *Tx {
 
 // commit runs f in the transaction that is open on c, and commits it, or rolls it back. It returns
 // what nodes are to be told of.
-func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
+func (s *Database) commit(c *Link, r *store.KeyedRequest, f func(*Tx) error) ([]store.Wake, error) {
 	defer c.Rollback() // does nothing after the commit
 	t := s.begun(c)
+	t.request = r
 	defer func() {
 		clear(t.Tails)
 		c.tails = t.Tails
@@ -110,9 +111,13 @@ func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
 	return t.Woken, nil
 }
 
-// writeCollected writes what the transaction has collected: claim records whose slots are done,
-// gates that these free, ordering keys to hand on, and what the feed is to tell.
+// writeCollected writes what the transaction has collected: that the request has happened in whose
+// context it was begun, claim records whose slots are done, gates that these free, ordering keys to
+// hand on, and what the feed is to tell.
 func (t *Tx) writeCollected() error {
+	if err := t.writeRequest(); err != nil {
+		return err
+	}
 	if err := t.WriteRecords(); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func Judge(t *core.Tx, requests []*store.KeyedRequest) (Judged, error) {
 	var all Judged
 	now := db.TimeOf(t.Now)
 	for _, r := range store.CheckRequests(requests, now) {
-		kept, err := find(t, r.Hash)
+		kept, err := t.Request(r.Hash)
 		if err != nil {
 			return nil, err
 		}
@@ -40,54 +40,14 @@ func Judge(t *core.Tx, requests []*store.KeyedRequest) (Judged, error) {
 	return all, nil
 }
 
-// find returns a request that is known, or nil.
-func find(t *core.Tx, hash []byte) (kept *store.KeptRequest, err error) {
-	s := t.Stmt("request")
-	s.BindBlob(hash)
-	return kept, db.Each(s, func() error {
-		kept = &store.KeptRequest{
-			Print: db.ReadOptBlob(s), At: db.ReadTime(s), Until: db.ReadOptTime(s), Owner: db.ReadOptBlob(s), Answer: db.ReadOptBlob(s),
-		}
-		return nil
-	})
-}
-
 // Write does what was decided, once the results of what the requests do are known.
 func (all Judged) Write(t *core.Tx) error {
 	for _, r := range all {
-		if err := r.write(t); err != nil {
+		if err := t.WriteRequest(r.KeyedRequest, r.step); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (r judged) write(t *core.Tx) error {
-	var s db.Stmt
-	switch r.step {
-	case store.InsertRequest:
-		s = t.Stmt("request_insert")
-		s.BindBlob(r.Hash)
-		s.BindBlob(r.Print)
-		s.BindInt(t.Now)
-		r.bind(t, s)
-	case store.UpdateRequest:
-		s = t.Stmt("request_update")
-		r.bind(t, s)
-		s.BindBlob(r.Hash)
-	case store.DeleteRequest:
-		s = t.Stmt("request_delete")
-		s.BindBlob(r.Hash)
-	default:
-		return nil
-	}
-	return db.Exec(s)
-}
-
-func (r judged) bind(t *core.Tx, s db.Stmt) {
-	db.BindOptTime(s, r.Until(db.TimeOf(t.Now)))
-	db.BindOptBlob(s, r.Owner)
-	s.BindBlob(r.Kept())
 }
 
 // Forget removes up to limit requests that were kept long enough, and tells whether there may be

@@ -56,6 +56,22 @@ func (k Requests) Note(steps []Judged, now time.Time) {
 	}
 }
 
+// Refuses returns why a request, or nil, does not happen that has begun: another one has taken it
+// over.
+func (k Requests) Refuses(r *store.KeyedRequest, now time.Time) error {
+	if r == nil || len(k.Judge([]*store.KeyedRequest{r}, now)) > 0 {
+		return nil
+	}
+	return r.Err
+}
+
+// Happens notes that a request, or nil, has happened.
+func (k Requests) Happens(r *store.KeyedRequest, now time.Time) {
+	if r != nil {
+		k.Note(k.Judge([]*store.KeyedRequest{r}, now), now)
+	}
+}
+
 // Forget removes what is over.
 func (k Requests) Forget(now time.Time) {
 	maps.DeleteFunc(k, func(_ string, r store.KeptRequest) bool { return now.Sub(r.At) >= store.RequestsKept })

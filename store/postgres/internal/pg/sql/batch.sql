@@ -16,7 +16,7 @@ WITH made AS (
   INSERT INTO {schema}.batch (id, namespace, settings, created_at) VALUES (@batch, @namespace, @settings, @now)
   ON CONFLICT (id) DO NOTHING RETURNING id
 )
-SELECT EXISTS (SELECT 1 FROM made);
+SELECT 1 FROM made;
 
 -- name: batch_namespace_of
 -- params: @batch uuid
