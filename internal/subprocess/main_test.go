@@ -71,7 +71,7 @@ func beProcess() {
 
 // hang does nothing, for longer than any test. Without cgo an empty select would be a deadlock,
 // at which the runtime ends the process.
-func hang() { time.Sleep(time.Hour) }
+func hang() { time.Sleep(time.Hour) } //nolint:forbidigo // it is to outlast all that is waited for
 
 func do(in *bufio.Reader, line, step string) {
 	name, rest, _ := strings.Cut(step, " ")
