@@ -256,11 +256,15 @@ type EnqueueResult struct {
 // stored. If any job was not stored, the error is a *BatchError.
 func (c *Client) EnqueueBatch(ctx context.Context, items []BatchItem) ([]EnqueueResult, error) {
 	r, ctx := asked.Take(ctx)
+	happens := store.RequestIn(ctx)
+	if happens != nil {
+		ctx = store.WithRequest(ctx, nil) // what the middleware does is no effect of the request
+	}
 	return c.items(ctx, items, func(ctx context.Context, b *batch) (answered int, err error) {
-		if happens := store.RequestIn(ctx); happens != nil {
+		switch {
+		case happens != nil && len(b.enqueues) > 0:
 			return c.enqueueFor(ctx, happens, b.enqueues)
-		}
-		if r == nil {
+		case r == nil:
 			return c.enqueueAll(ctx, b.enqueues)
 		}
 		if b.before, err = r.Enqueue(ctx, c.engine.Ask, b.asked()); err != nil {

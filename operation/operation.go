@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -156,7 +157,7 @@ func Start(ctx context.Context, c *holdfast.Client, op Operation) (holdfast.ID, 
 	}
 	made, err := c.EnqueueBatch(ctx, []holdfast.BatchItem{kind.Item(args, opts...)})
 	if err != nil {
-		return holdfast.ID{}, made[0].Err
+		return holdfast.ID{}, cmp.Or(made[0].Err, err)
 	}
 	return made[0].ID, nil
 }

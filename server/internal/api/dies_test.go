@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"sync/atomic"
@@ -8,14 +9,21 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/server"
+	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// dies lets what requests were answered be lost, as if the server died at that moment. What they
-// may take is over at once.
-func (by *tampered) dies() {
+// dying makes what requests were answered be lost once dead is set, as if the server died at that
+// moment. What they may take is over at once.
+func (by *tampered) dying() (dead *atomic.Bool) {
+	dead = &atomic.Bool{}
 	by.apply = func(b *store.Batch) error {
+		if !dead.Load() {
+			return nil
+		}
 		for _, r := range b.Requests {
 			switch r.Phase {
 			case store.RequestBegins:
@@ -27,10 +35,14 @@ func (by *tampered) dies() {
 		}
 		return b.Refusal()
 	}
+	return dead
 }
 
-// doing are requests of which a second one would do something again, and their bodies.
-func doing(s *apitest.Server) map[string]string {
+// call is a request.
+type call struct{ path, body string }
+
+// doing are requests of which a second one would do something again, by their operations.
+func doing(s *apitest.Server) map[string]call {
 	s.Helper()
 	post := func(status int, path, body string) apitest.Answer { return s.OK(status, http.MethodPost, path, body) }
 	post(http.StatusOK, "/events/on", `{}`)
@@ -40,31 +52,69 @@ func doing(s *apitest.Server) map[string]string {
 	post(http.StatusCreated, "/schedules", `{"name":"nightly","cron":"0 3 * * *","job":{"kind":"report"}}`)
 	delivery, _ := post(http.StatusOK, "/webhooks/crm/test", `{}`).JSON["id"].(string)
 	stuck := s.Enqueue(map[string]any{"kind": "fails", "args": "ann", "ordering_key": "k", "keep_turn": true})
-	s.OK(http.StatusOK, http.MethodGet, "/jobs/"+stuck+"/result?wait=10s", nil) // until it has failed
+	reaches(s, stuck, store.Failed)
 	fails := func() string { return "/jobs/" + failed(s) }
-	waits := func() string { return "/jobs/" + ended(s, handsOver, store.Waiting) }
-	return map[string]string{
-		"/batches":                   `{"name":"import"}`,
-		"/endpoints":                 `{"kind":"other","url":"https://example.com/invoices"}`,
-		"/endpoints/invoice/rotate":  `{}`,
-		fails() + "/retry":           `{}`,
-		fails() + "/resume":          `{}`,
-		fails() + "/fork":            `{}`,
-		fails() + "/continue-as-new": `{"args":"bob"}`,
-		waits() + "/complete":        `{"result":"sent"}`,
-		waits() + "/fail":            `{"error":"it came back"}`,
-		"/keys":                      `{"name":"ci","role":"viewer"}`,
-		"/namespaces":                `{"name":"shop"}`,
-		"/operations":                `{"action":"cancel","filter":{"kind":["none"]}}`,
-		"/queues/letters/drain":      `{}`,
-		"/schedules":                 `{"name":"hourly","every":"1h","job":{"kind":"report"}}`,
-		"/schedules/nightly/trigger": `{}`,
-		"/webhooks":                  `{"name":"other","url":"https://example.com/events","events":["job.failed"]}`,
-		"/webhooks/crm/rotate":       `{}`,
-		"/webhooks/crm/test":         `{}`,
-		"/webhooks/crm/deliveries/" + delivery + "/redeliver": `{}`,
-		"/jobs/" + stuck + "/skip":                            `{}`,
+	waits := func() string {
+		return "/jobs/" + reaches(s, s.Enqueue(map[string]any{"kind": "hands over", "args": "ann"}), store.Waiting)
 	}
+	return map[string]call{
+		"batch-create":        {"/batches", `{"name":"import"}`},
+		"endpoint-create":     {"/endpoints", `{"kind":"other","url":"https://example.com/invoices"}`},
+		"endpoint-rotate":     {"/endpoints/invoice/rotate", `{}`},
+		"job-retry":           {fails() + "/retry", `{}`},
+		"job-resume":          {fails() + "/resume", `{}`},
+		"job-fork":            {fails() + "/fork", `{}`},
+		"job-continue-as-new": {fails() + "/continue-as-new", `{"args":"bob"}`},
+		"job-complete":        {waits() + "/complete", `{"result":"sent"}`},
+		"job-fail":            {waits() + "/fail", `{"error":"it came back"}`},
+		"job-skip":            {"/jobs/" + stuck + "/skip", `{}`},
+		"key-create":          {"/keys", `{"name":"ci","role":"viewer"}`},
+		"namespace-create":    {"/namespaces", `{"name":"shop"}`},
+		"operation-start":     {"/operations", `{"action":"cancel","filter":{"kind":["none"]}}`},
+		"queue-drain":         {"/queues/letters/drain", `{}`},
+		"schedule-create":     {"/schedules", `{"name":"hourly","every":"1h","job":{"kind":"report"}}`},
+		"schedule-trigger":    {"/schedules/nightly/trigger", `{}`},
+		"webhook-create":      {"/webhooks", `{"name":"other","url":"https://example.com/events","events":["job.failed"]}`},
+		"webhook-rotate":      {"/webhooks/crm/rotate", `{}`},
+		"webhook-test":        {"/webhooks/crm/test", `{}`},
+		"webhook-redeliver":   {"/webhooks/crm/deliveries/" + delivery + "/redeliver", `{}`},
+	}
+}
+
+// TestAllThatIsDoneOnce: each operation of which a second request would do something again is among
+// those of TestADeadServerHasDoneItOnce: what it does has to note that it has happened.
+func TestAllThatIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	onTampered(t, func(s *apitest.Server, _ *tampered) {
+		start(s)
+		known := doing(s)
+		data, err := server.Document()
+		var document struct {
+			Paths map[string]map[string]struct {
+				ID    string `json:"operationId"`
+				Scope string `json:"x-scope"`
+			} `json:"paths"`
+		}
+		if err == nil {
+			err = json.Unmarshal(data, &document)
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+		once := 0
+		for _, path := range document.Paths {
+			op, is := path["post"]
+			if !is || api.RepeatOf(op.ID, access.Scope(op.Scope)) != api.Once {
+				continue
+			}
+			if once++; known[op.ID] == (call{}) {
+				s.Errorf("%s is not tried", op.ID)
+			}
+		}
+		if once != len(known) {
+			s.Errorf("%d operations are done once, and %d are tried", once, len(known))
+		}
+	})
 }
 
 // TestADeadServerHasDoneItOnce: a server dies after it has done what was asked, and before that was
@@ -72,16 +122,17 @@ func doing(s *apitest.Server) map[string]string {
 func TestADeadServerHasDoneItOnce(t *testing.T) {
 	t.Parallel()
 	onTampered(t, func(s *apitest.Server, by *tampered) {
+		dead := by.dying()
 		start(s)
 		all := doing(s)
-		by.dies()
-		for path, body := range all {
-			a := s.Do(http.MethodPost, path, body, keyHeader, path)
+		dead.Store(true)
+		for id, c := range all {
+			a := s.Do(http.MethodPost, c.path, c.body, keyHeader, id)
 			if a.Status >= http.StatusMultipleChoices {
-				s.Errorf("%s: %d %s", path, a.Status, a.Text)
+				s.Errorf("%s: %d %s", id, a.Status, a.Text)
 				continue
 			}
-			s.Refused(http.StatusConflict, "answer_not_kept", http.MethodPost, path, body, keyHeader, path)
+			s.Refused(http.StatusConflict, "answer_not_kept", http.MethodPost, c.path, c.body, keyHeader, id)
 		}
 		failed(s)
 		s.OK(http.StatusOK, http.MethodPost, "/dead/redrive", `{"all":true}`, keyHeader, "redrive")
@@ -94,35 +145,30 @@ func TestADeadServerHasDoneItOnce(t *testing.T) {
 func TestADeadServerHasNotDoneIt(t *testing.T) {
 	t.Parallel()
 	onTampered(t, func(s *apitest.Server, by *tampered) {
-		start(s)
-		id := failed(s)
-		by.dies()
-		var dead atomic.Bool
-		dead.Store(true)
+		dead, away := by.dying(), atomic.Bool{}
 		by.retry = func(*store.RetryParams) error {
-			if dead.Load() {
+			if away.Load() {
 				return store.ErrUnavailable
 			}
 			return nil
 		}
+		start(s)
+		id := failed(s)
+		dead.Store(true)
+		away.Store(true)
 		s.Refused(http.StatusServiceUnavailable, "unavailable", http.MethodPost, "/jobs/"+id+"/retry", `{}`, keyHeader, "retry")
-		dead.Store(false)
+		away.Store(false)
 		s.OK(http.StatusOK, http.MethodPost, "/jobs/"+id+"/retry", `{}`, keyHeader, "retry")
 		s.Refused(http.StatusConflict, "answer_not_kept", http.MethodPost, "/jobs/"+id+"/retry", `{}`, keyHeader, "retry")
 	})
 }
 
-// The kinds of jobs whose handlers fail, and hand their jobs over.
-var (
-	fail      = holdfast.NewKind[string, string]("fails")
-	handsOver = holdfast.NewKind[string, string]("hands over")
-)
-
-// start starts a node that handles them.
+// start starts a node on which jobs fail, and hand themselves over.
 func start(s *apitest.Server) {
 	s.Helper()
+	fails, handsOver := holdfast.NewKind[string, string]("fails"), holdfast.NewKind[string, string]("hands over")
 	err := errors.Join(
-		fail.Handle(s.Client, func(*holdfast.Run, string) (string, error) { return "", holdfast.Fail(errors.New("no such mailbox")) }),
+		fails.Handle(s.Client, func(*holdfast.Run, string) (string, error) { return "", holdfast.Fail(errors.New("no such mailbox")) }),
 		handsOver.Handle(s.Client, func(*holdfast.Run, string) (string, error) { return "", holdfast.HandOver(0) }),
 		s.Client.Start(s.Context()),
 	)
@@ -134,20 +180,14 @@ func start(s *apitest.Server) {
 // failed makes a job that has failed.
 func failed(s *apitest.Server) string {
 	s.Helper()
-	return ended(s, fail, store.Failed)
+	return reaches(s, s.Enqueue(map[string]any{"kind": "fails", "args": "ann"}), store.Failed)
 }
 
-// ended makes a job whose run has ended, in a state.
-func ended(s *apitest.Server, kind holdfast.Kind[string, string], state store.State, opts ...holdfast.EnqueueOption) string {
+// reaches waits until a job is in a state, and returns its id.
+func reaches(s *apitest.Server, id string, state store.State) string {
 	s.Helper()
-	job, err := kind.Enqueue(s.Context(), s.Client, "ann", opts...)
-	for err == nil {
-		record, found := s.Client.Get(s.Context(), job.ID)
-		if err = found; err == nil && record.State == state {
-			return job.ID.String()
-		}
+	for s.OK(http.StatusOK, http.MethodGet, "/jobs/"+id, nil).JSON["state"] != state.String() {
 		time.Sleep(time.Millisecond) //nolint:forbidigo // a node of real time runs it
 	}
-	s.Fatal(err)
-	return ""
+	return id
 }

@@ -57,11 +57,7 @@ func byKey(ctx context.Context, k *keyedCall, handle func(context.Context) (any,
 	// A caller who has gone will ask again: what has begun goes on, so there is an answer then.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.timeout)
 	defer cancel()
-	doing := ctx
-	if k.repeat != Again {
-		doing = store.WithRequest(ctx, k.request(store.RequestHappens))
-	}
-	out, err := handle(doing)
+	out, err := handle(store.WithRequest(ctx, k.request(store.RequestHappens)))
 	k.end(ctx, out, err)
 	return out, k.asProblem(err)
 }

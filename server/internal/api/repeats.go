@@ -20,9 +20,9 @@ const (
 	Once Repeat = iota
 	// Parts is Once for what does many transactions: what has happened may be a part.
 	Parts
-	// Again is for what does nothing the second time, or has a name for it that is that of the
-	// request: it is noted that it has begun, and what it was answered, and a repeated one is done
-	// again if the server dies in between, or if it has failed midway.
+	// Again is Once for what does nothing the second time, or has a name for it that is that of the
+	// request: a repeated one is done again, too, if the server died after it had happened, or if it
+	// has failed midway.
 	Again
 	// InCommit: what the request does is stored together with its answer. Its handler makes one
 	// enqueue, or sends one message, or keeps its answer itself (internal/asked).

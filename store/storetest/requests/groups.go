@@ -5,7 +5,7 @@ package requests
 import "github.com/holdfastdev/holdfast/store/storetest/env"
 
 // Groups are the tests of this package, by what they are about.
-var Groups = env.Groups{"Requests": ofVerbs(tests), "RaceRequests": raceTests}
+var Groups = env.Groups{"Requests": env.Merged(tests, ofVerbs()), "RaceRequests": raceTests}
 
 var tests = env.Tests{
 	"AtomicTransitions_a_request_is_there_if_its_effect_is": whole,

@@ -154,8 +154,7 @@ func in(e *env.Env, n byte) context.Context {
 	return store.WithRequest(e.Ctx, r)
 }
 
-// happens: the transaction in which a verb does something notes it, and one that is refused does
-// not.
+// happens: the transaction in which a verb does something notes it.
 func happens(a asked) func(*env.Env) {
 	return func(e *env.Env) {
 		call := a.ready(e)
@@ -173,6 +172,7 @@ func happens(a asked) func(*env.Env) {
 	}
 }
 
+// happensNot: one in which a verb is refused does not.
 func happensNot(a asked) func(*env.Env) {
 	return func(e *env.Env) {
 		call := a.ready(e)
@@ -212,7 +212,8 @@ func audit(e *env.Env) int {
 }
 
 // ofVerbs are the tests of all verbs that people ask for.
-func ofVerbs(tests env.Tests) env.Tests {
+func ofVerbs() env.Tests {
+	tests := env.Tests{}
 	for _, a := range verbs {
 		tests["a_request_has_happened_if_it_did_something/"+a.name] = happens(a)
 		tests["a_request_has_not_happened_if_it_did_nothing/"+a.name] = happensNot(a)

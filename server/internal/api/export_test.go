@@ -1,0 +1,4 @@
+package api
+
+// RepeatOf is what an operation does with a repeated request.
+var RepeatOf = repeatOf
