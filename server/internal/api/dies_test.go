@@ -91,8 +91,8 @@ func TestAllThatIsDoneOnce(t *testing.T) {
 		data, err := server.Document()
 		var document struct {
 			Paths map[string]map[string]struct {
-				ID    string `json:"operationId"`
-				Scope string `json:"x-scope"`
+				ID    string `json:"operationId"` //nolint:tagliatelle // as OpenAPI has it
+				Scope string `json:"x-scope"`     //nolint:tagliatelle // the same
 			} `json:"paths"`
 		}
 		if err == nil {

@@ -21,8 +21,8 @@ const (
 	// Parts is Once for what does many transactions: what has happened may be a part.
 	Parts
 	// Again is Once for what does nothing the second time, or has a name for it that is that of the
-	// request: a repeated one is done again, too, if the server died after it had happened, or if it
-	// has failed midway.
+	// request: a repeated one is done again, too, if the server died after it had happened, or if
+	// it has failed midway.
 	Again
 	// InCommit: what the request does is stored together with its answer. Its handler makes one
 	// enqueue, or sends one message, or keeps its answer itself (internal/asked).
