@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -267,7 +267,7 @@ func TestCallersOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	t.Run("database/sql", func(t *testing.T) {
 		t.Parallel()
-		url := pgtest.Shared(t).Database(t)
+		url := ready.Database(t)
 		db, err := sql.Open("pgx", url)
 		if err != nil {
 			t.Fatal(err)
@@ -278,7 +278,7 @@ func TestCallersOnPostgreSQL(t *testing.T) {
 	})
 	t.Run("pgx", func(t *testing.T) {
 		t.Parallel()
-		url := pgtest.Shared(t).Database(t)
+		url := ready.Database(t)
 		pool, err := pgxpool.New(t.Context(), url)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -355,7 +355,7 @@ func TestMisuseOnPostgreSQL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is the same on SQLite")
 	}
-	url := pgtest.Shared(t).Database(t)
+	url := ready.Database(t)
 	db, err := sql.Open("pgx", url)
 	if err != nil {
 		t.Fatal(err)

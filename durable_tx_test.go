@@ -12,7 +12,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -204,7 +204,7 @@ func TestStepTxOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	t.Run("database/sql", func(t *testing.T) {
 		t.Parallel()
-		url := pgtest.Shared(t).Database(t)
+		url := ready.Database(t)
 		db, err := sql.Open("pgx", url)
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func TestStepTxOnPostgreSQL(t *testing.T) {
 	})
 	t.Run("pgx", func(t *testing.T) {
 		t.Parallel()
-		url := pgtest.Shared(t).Database(t)
+		url := ready.Database(t)
 		pool, err := pgxpool.New(t.Context(), url)
 		if err != nil {
 			t.Fatal(err)

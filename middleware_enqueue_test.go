@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -69,7 +69,7 @@ func onDatabasesWithTx(t *testing.T, test func(t *testing.T, source store.Source
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		url := pgtest.Shared(t).Database(t)
+		url := ready.Database(t)
 		db := openDB(t, "pgx", url)
 		test(t, postgres.URL(url), begin(db, postgres.SQLTx))
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -194,7 +194,7 @@ func sqliteTransacted(t *testing.T) transacted {
 
 func postgresTransacted(t *testing.T) transacted {
 	t.Helper()
-	url := pgtest.Shared(t).Database(t)
+	url := ready.Database(t)
 	pool, err := pgxpool.New(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/saidonce"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
@@ -222,7 +222,7 @@ func TestWords(t *testing.T) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		url := pgtest.Shared(t).Database(t)
+		url := ready.Database(t)
 		playWords(t, postgres.URL(url), func() (store.Tx, func()) {
 			db, err := sql.Open("pgx", url)
 			if err != nil {

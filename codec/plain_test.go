@@ -19,7 +19,7 @@ import (
 	"github.com/holdfastdev/holdfast/after"
 	"github.com/holdfastdev/holdfast/batch"
 	"github.com/holdfastdev/holdfast/codec"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
@@ -78,7 +78,7 @@ func fileOf(t *testing.T) (string, func() []byte) {
 
 // serverOf is a PostgreSQL database and what all its tables contain.
 func serverOf(t *testing.T) (string, func() []byte) {
-	url := pgtest.Shared(t).Database(t)
+	url := ready.Database(t)
 	return url, func() (all []byte) {
 		conn, err := pgx.Connect(t.Context(), url)
 		if err != nil {

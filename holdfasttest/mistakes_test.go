@@ -180,7 +180,7 @@ func TestMistakes(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	tests := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestMistakes$", "-test.v")
 	tests.Env = append(os.Environ(), inside+"=1")

@@ -16,7 +16,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -168,7 +168,8 @@ func TestBacklogHeedsContexts(t *testing.T) {
 func TestBacklogInTransactions(t *testing.T) {
 	t.Parallel()
 	test := func(t *testing.T, source store.Source, begin func(ctx context.Context) (*sql.Tx, store.Tx)) {
-		hf := open(t, source, limit.BacklogWait("default", 1))
+		g := &gates{Source: source}
+		hf := open(t, g, limit.BacklogWait("default", 1))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		stop := holdfast.NewSignal[int]("stop")
@@ -176,6 +177,7 @@ func TestBacklogInTransactions(t *testing.T) {
 		if _, err := light.EnqueueTx(ctx, hf, wrapped, 0); err != nil {
 			t.Fatal(err)
 		}
+		release := hold(&g.count) // the next count would not see what is not committed
 		for what, enqueue := range map[string]func() error{
 			"EnqueueTx": func() error { _, err := light.EnqueueTx(ctx, hf, wrapped, 0); return err },
 			"EnqueueBatchTx": func() error {
@@ -196,6 +198,7 @@ func TestBacklogInTransactions(t *testing.T) {
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
+		release()
 		gone, give := context.WithTimeout(t.Context(), time.Millisecond)
 		defer give()
 		if _, err := light.Enqueue(gone, hf, 0); !errors.Is(err, context.DeadlineExceeded) {
@@ -224,7 +227,7 @@ func TestBacklogInTransactions(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		url := pgtest.Shared(t).Database(t)
+		url := ready.Database(t)
 		test(t, postgres.URL(url), on(t, "pgx", url, postgres.SQLTx))
 	})
 }
@@ -233,7 +236,7 @@ func TestBacklogInTransactions(t *testing.T) {
 // that of the client as well, do not wait for a count, which would need one.
 func TestBacklogInTransactionsOfItsPool(t *testing.T) {
 	t.Parallel()
-	config, err := pgxpool.ParseConfig(pgtest.Shared(t).Database(t))
+	config, err := pgxpool.ParseConfig(ready.Database(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -36,7 +36,7 @@ func onDatabases(t *testing.T, test func(t *testing.T, source store.Source)) {
 		if testing.Short() {
 			t.Skip("the suite of the stores tells of most differences")
 		}
-		test(t, postgres.URL(pgtest.Shared(t).Database(t)))
+		test(t, postgres.URL(ready.Database(t)))
 	})
 }
 

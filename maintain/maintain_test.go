@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/maintain"
 	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store"
@@ -42,7 +43,7 @@ func onBoth(t *testing.T, test func(t *testing.T, open func(...holdfast.Option) 
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		test(t, opener(t, postgres.URL(pgtest.Shared(t).Database(t))))
+		test(t, opener(t, postgres.URL(ready.Database(t))))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/store"
@@ -24,7 +25,7 @@ func onEach(t *testing.T, story func(t *testing.T, c *holdfast.Client), opts ...
 	t.Helper()
 	for name, source := range map[string]func(t *testing.T) store.Source{
 		"sqlite":   func(t *testing.T) store.Source { return sqlite.File(sqlitetest.File(t)) },
-		"postgres": func(t *testing.T) store.Source { return postgres.URL(pgtest.Shared(t).Database(t)) },
+		"postgres": func(t *testing.T) store.Source { return postgres.URL(ready.Database(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

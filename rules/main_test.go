@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/rules"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -49,7 +50,7 @@ func onBoth(t *testing.T, test func(t *testing.T, database string)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		test(t, pgtest.Shared(t).Database(t))
+		test(t, ready.Database(t))
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfastdev/holdfast/holdfasttest"
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/firing"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -35,7 +35,7 @@ func onDatabases(t *testing.T, test func(t *testing.T, source store.Source)) {
 		if testing.Short() {
 			t.Skip("the suite of the stores tells of most differences")
 		}
-		test(t, postgres.URL(pgtest.Shared(t).Database(t)))
+		test(t, postgres.URL(ready.Database(t)))
 	})
 }
 

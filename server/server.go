@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server/access"
@@ -98,7 +99,7 @@ func Handler(client *holdfast.Client, o Options) (http.Handler, error) {
 	}
 	a := register(mux, client, &o)
 	gateway.Register(mux, client, gateway.Config{Stopping: o.Stopping, ReadOnly: o.ReadOnly, Log: o.Log})
-	document, err := a.Document()
+	document, err := documented(a)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +167,20 @@ func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API 
 	endpoints.Register(a)
 	workers.Register(a, workers.Config{Stopping: o.Stopping})
 	return a
+}
+
+// document is that of all handlers of the process: no option is in it, and to write it takes longer
+// than all else that makes a handler.
+var document struct {
+	once sync.Once
+	data []byte
+	err  error
+}
+
+// documented returns it, and writes it from the first API.
+func documented(a *api.API) ([]byte, error) {
+	document.once.Do(func() { document.data, document.err = a.Document() })
+	return document.data, document.err
 }
 
 // Document is the OpenAPI document of the API, as JSON.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/metrics"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -28,7 +28,7 @@ func onDatabases(t *testing.T, test func(t *testing.T, source store.Source)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		test(t, postgres.URL(pgtest.Shared(t).Database(t)))
+		test(t, postgres.URL(ready.Database(t)))
 	})
 }
 

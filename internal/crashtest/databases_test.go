@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 )
 
 // onEach runs a test on both databases at the same time, each of its own.
@@ -27,5 +27,5 @@ func newSQLite(t *testing.T) string {
 
 func newPostgres(t *testing.T) string {
 	t.Helper()
-	return pgtest.Shared(t).Database(t)
+	return ready.Database(t)
 }

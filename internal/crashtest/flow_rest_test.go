@@ -11,7 +11,7 @@ import (
 )
 
 // restLimit is how long a storm may take to come to rest. It is for tests that hang.
-const restLimit = 3 * time.Minute
+const restLimit = 8 * time.Minute
 
 // settle lets everything come to its end, once the faults are over. First nobody asks for anything
 // any more: then whatever has not finished must be held, or wait for what will not come, and the

@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -48,7 +48,7 @@ func onSQLite(t *testing.T) *database {
 
 func onPostgres(t *testing.T) *database {
 	t.Helper()
-	url := pgtest.Shared(t).Database(t)
+	url := ready.Database(t)
 	return &database{source: postgres.URL(url), dsn: url, url: url}
 }
 

@@ -20,11 +20,11 @@ import (
 
 // patience is how long a test waits for what must happen. It is for tests that hang: nothing passes
 // or fails by how long it took, but where a wait of seconds is the very fault.
-const patience = time.Minute
+const patience = 4 * time.Minute
 
 // toStop is how long a node may take to end, on a machine that is busy or with a database that
 // is gone.
-const toStop = time.Minute
+const toStop = 4 * time.Minute
 
 // open opens a client, which is closed at the end of the test. Its log is that of the test, shown
 // if that fails.

@@ -52,6 +52,12 @@ type Cluster struct {
 	env      []string        // extra variables of the server
 	run      func(*exec.Cmd) // makes a command run as the user of the server
 
+	model struct { // the database that Copy copies
+		once sync.Once
+		name string // "": there is none
+		err  error
+	}
+
 	mu       sync.Mutex // guards the fields below
 	server   *exec.Cmd
 	exited   chan struct{}

@@ -27,7 +27,12 @@ var shared struct {
 	once    sync.Once
 	cluster *Cluster
 	err     error
+	always  bool
 }
+
+// Always makes Shared serve short tests (go test -short) too. A package calls it before Main if its
+// tests are about PostgreSQL.
+func Always() { shared.always = true }
 
 // Main runs the tests of a package and then removes the shared cluster, if one was started. It
 // returns the exit code.
@@ -53,9 +58,13 @@ func runMore() {
 	}
 }
 
-// Shared returns the server that all tests of the binary use.
+// Shared returns the server that all tests of the binary use. It skips short tests, which run on
+// SQLite, except in packages that call Always.
 func Shared(tb testing.TB) *Cluster {
 	tb.Helper()
+	if _, bench := tb.(*testing.B); testing.Short() && !shared.always && !bench {
+		tb.Skip("short tests of this package run on SQLite alone")
+	}
 	shared.once.Do(func() { shared.cluster, shared.err = find() })
 	need(tb, shared.err)
 	return shared.cluster
@@ -146,6 +155,45 @@ func (c *Cluster) Database(tb testing.TB) string {
 		tb.Cleanup(func() { c.exec(tb, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
 	}
 	return c.URL(name)
+}
+
+// Copy returns the URL of a new database for the test: a copy of one that fill has filled, which is
+// done once for the server. What was created there outlives the test, so a server that is not ours,
+// or is older than PostgreSQL 15 and so slow at it, has each new database filled.
+func (c *Cluster) Copy(tb testing.TB, fill func(ctx context.Context, url string) error) string {
+	tb.Helper()
+	c.model.once.Do(func() {
+		if c.base == "" && c.copies(tb) {
+			c.model.name = "model_" + random()
+			c.exec(tb, "CREATE DATABASE "+c.model.name+" TEMPLATE template0")
+			c.model.err = fill(tb.Context(), c.URL(c.model.name))
+		}
+	})
+	if c.model.err != nil {
+		tb.Fatalf("fill the database that is copied: %v", c.model.err)
+	}
+	if c.model.name == "" {
+		url := c.Database(tb)
+		if err := fill(tb.Context(), url); err != nil {
+			tb.Fatalf("fill a database: %v", err)
+		}
+		return url
+	}
+	name := "test_" + random()
+	c.exec(tb, "CREATE DATABASE "+name+" TEMPLATE "+c.model.name+" STRATEGY file_copy")
+	return c.URL(name)
+}
+
+// copies reports whether the server copies databases file by file if it is asked to.
+func (c *Cluster) copies(tb testing.TB) bool {
+	conn, err := pgx.Connect(tb.Context(), c.URL(""))
+	if err != nil {
+		return false
+	}
+	defer conn.Close(tb.Context())
+	version := 0
+	err = conn.QueryRow(tb.Context(), "SELECT current_setting('server_version_num')::int").Scan(&version)
+	return err == nil && version >= 150000
 }
 
 // exec runs a statement in the default database.

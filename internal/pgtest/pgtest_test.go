@@ -9,7 +9,10 @@ import (
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	pgtest.Always()
+	os.Exit(pgtest.Main(m))
+}
 
 func TestDatabasesAreApart(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	lists.Dense = 0 // lists go by buckets where they can: what tests have is in no large history
+	pgtest.Always()
 	code := pgtest.Main(m)
 	if err := errors.Join(closeShelf(), goleak.Find()); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)

@@ -3,7 +3,7 @@ package remote_test
 import (
 	"testing"
 
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
@@ -22,6 +22,8 @@ var unlike = []string{"Large", "RaceContext", "Words"}
 func TestConformance(t *testing.T) {
 	without := unlike
 	switch {
+	case testing.Short(): // a selection, as on PostgreSQL
+		without = storetest.AllBut("Claim", "Enqueue", "Fence", "Fire", "Journal", "Leader", "Limit", "Namespace", "Outcome", "Read", "Requests", "Wait")
 	case racing.Less():
 		without = append(storetest.Steps(), "RaceContext") // the race detector is for what competes
 	case racing.Rest():
@@ -42,7 +44,7 @@ func TestConformanceOnPostgres(t *testing.T) {
 	}
 	racing.Off(t) // it is a part of the same suite once more
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
-		source := postgres.URL(pgtest.Shared(t).Database(t))
+		source := postgres.URL(ready.Database(t))
 		source.Clock = clock.Now
 		return open(t, serve(t, source), clock)
 	}, storetest.AllBut("Fire", "Rate", "Start", "Unit")...)

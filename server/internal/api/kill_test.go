@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/server"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/store"
@@ -156,7 +156,7 @@ func killedWhile(t *testing.T, what makes, check func(t *testing.T, client *hold
 	t.Helper()
 	for name, source := range map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { t.Helper(); return filepath.Join(t.TempDir(), "api.db") },
-		"postgres": func(t *testing.T) string { t.Helper(); return pgtest.Shared(t).Database(t) },
+		"postgres": func(t *testing.T) string { t.Helper(); return ready.Database(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,6 +23,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/server"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/store"
@@ -67,7 +68,7 @@ func OnBoth(t *testing.T, test func(s *Server), opts ...holdfast.Option) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		test(On(t, postgres.URL(pgtest.Shared(t).Database(t)), opts...))
+		test(On(t, postgres.URL(ready.Database(t)), opts...))
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/endpoint"
 	"github.com/holdfastdev/holdfast/internal/outbound"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/server/internal/push"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -75,7 +75,7 @@ func TestKilled(t *testing.T) {
 	}
 	for name, database := range map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { t.Helper(); return filepath.Join(t.TempDir(), "push.db") },
-		"postgres": func(t *testing.T) string { t.Helper(); return pgtest.Shared(t).Database(t) },
+		"postgres": func(t *testing.T) string { t.Helper(); return ready.Database(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfastdev/holdfast/endpoint"
 	"github.com/holdfastdev/holdfast/events"
 	"github.com/holdfastdev/holdfast/internal/outbound"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 	"github.com/holdfastdev/holdfast/server/internal/push"
 	"github.com/holdfastdev/holdfast/store"
@@ -50,7 +50,7 @@ func onBoth(t *testing.T, test func(t *testing.T, source store.Source)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		test(t, postgres.URL(pgtest.Shared(t).Database(t)))
+		test(t, postgres.URL(ready.Database(t)))
 	})
 }
 

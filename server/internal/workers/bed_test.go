@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -31,7 +31,7 @@ func onBoth(t *testing.T, test func(s, other *apitest.Server)) {
 		}
 	}
 	t.Run("sqlite", run(func(t *testing.T) store.Source { return sqlite.File(filepath.Join(t.TempDir(), "api.db")) }))
-	t.Run("postgres", run(func(t *testing.T) store.Source { return postgres.URL(pgtest.Shared(t).Database(t)) }))
+	t.Run("postgres", run(func(t *testing.T) store.Source { return postgres.URL(ready.Database(t)) }))
 }
 
 // worker is one in a test.

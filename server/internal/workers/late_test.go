@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 	"github.com/holdfastdev/holdfast/store"
@@ -49,7 +49,7 @@ func TestLateClaim(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]func(*testing.T) store.Source{
 		"sqlite":   func(t *testing.T) store.Source { t.Helper(); return sqlite.File(filepath.Join(t.TempDir(), "api.db")) },
-		"postgres": func(t *testing.T) store.Source { t.Helper(); return postgres.URL(pgtest.Shared(t).Database(t)) },
+		"postgres": func(t *testing.T) store.Source { t.Helper(); return postgres.URL(ready.Database(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -361,12 +361,13 @@ func (s *Store) begin(ctx context.Context) (time.Time, error) {
 		s.mu.Unlock()
 		return time.Time{}, store.ErrClosed
 	}
+	now := s.Now()
 	s.woken, s.names, s.asked = nil, false, store.RequestIn(ctx)
-	if err := s.requests.Refuses(s.asked, s.Now()); err != nil {
+	if err := s.requests.Refuses(s.asked, now); err != nil {
 		s.mu.Unlock()
 		return time.Time{}, err
 	}
-	return s.Now(), nil
+	return now, nil
 }
 
 // tell notes that a job became available, or that one is due, or may have its turn, at a time,
