@@ -242,8 +242,8 @@ func TestWaitTellsWhy(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	for _, args := range [][]string{
-		{"job", "enqueue", "nosuch", "--wait", "--wait-timeout", "3s"},
-		{"job", "wait", s.enqueue("mail"), "--wait-timeout", "3s"},
+		{"job", "enqueue", "nosuch", "--wait", "--wait-timeout", "6s"},
+		{"job", "wait", s.enqueue("mail"), "--wait-timeout", "6s"},
 	} {
 		got := s.run(args...)
 		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
@@ -254,7 +254,7 @@ func TestWaitTellsWhy(t *testing.T) {
 			lines = lines[1:]
 		}
 		if got.code != app.ExitTimeout || len(lines) != 2 || lines[0] != "available: no node is running" ||
-			!strings.HasSuffix(lines[1], " has not finished after 3s; it continues: no node is running") {
+			!strings.HasSuffix(lines[1], " has not finished after 6s; it continues: no node is running") {
 			t.Errorf("%v: exit code %d: %q", args, got.code, got.stderr)
 		}
 	}

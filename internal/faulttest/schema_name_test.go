@@ -78,7 +78,7 @@ func liveOn(t *testing.T, source store.Source) {
 		enqueue(t, producer, plain, 1).ID,
 		enqueue(t, producer, plain, 2, holdfast.Delay(20*time.Millisecond)).ID,
 		enqueue(t, producer, plain, 3, holdfast.OrderingKey("key")).ID,
-		enqueue(t, producer, plain, 4, holdfast.Unique{ByArgs: true}, holdfast.Delay(time.Second)).ID,
+		enqueue(t, producer, plain, 4, holdfast.Unique{ByArgs: true}, holdfast.Delay(time.Hour)).ID,
 	}
 	if same := enqueue(t, producer, plain, 4, holdfast.Unique{ByArgs: true}); same.ID != ids[3] {
 		t.Errorf("the unique key led to %s", same.ID)
@@ -88,6 +88,9 @@ func liveOn(t *testing.T, source store.Source) {
 		if same := enqueueBySQL(t, config, `'plain', 4, unique_by => '{args}'`); same != ids[3] {
 			t.Errorf("the unique key led to %s in SQL", same)
 		}
+	}
+	if results, err := producer.Retry(t.Context(), "", ids[3]); err != nil || results[0].Err != nil {
+		t.Errorf("the one that is due in an hour does not run at once: %v, %v", results, err)
 	}
 	waiting, cancelled := enqueue(t, producer, durable, 1), enqueue(t, producer, parked, 0)
 	if _, err := answer.Send(t.Context(), producer, waiting.ID, 2); err != nil {
