@@ -60,7 +60,7 @@ func (e *ear) forget() {
 	e.heard = nil
 }
 
-func ready(queue string) store.Wake {
+func due(queue string) store.Wake {
 	return store.Wake{Kind: store.WakeReady, Namespace: "default", Queue: queue}
 }
 
@@ -78,9 +78,9 @@ func TestWakes(t *testing.T) {
 	if !one.Traits().Wakeups {
 		t.Error("wake-ups arrive, and the traits do not say so")
 	}
-	one.Notify(ready("said"))
+	one.Notify(due("said"))
 	until(t, "what the other client has said", func() bool { return second.hears("said") })
-	other.Notify(ready("answered"))
+	other.Notify(due("answered"))
 	until(t, "the answer", func() bool { return first.hears("answered") })
 	if first.hears("said") || second.hears("answered") {
 		t.Error("a client is told what it has said itself")
@@ -105,7 +105,7 @@ func TestEverythingIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Notify(ready("last"))
+	s.Notify(due("last"))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestStreamBreaks(t *testing.T) {
 	e.forget()
 	a.start(t, source, server.Options{})
 	until(t, "the new stream", func() bool { return e.has(func(w store.Wake) bool { return w.Kind == store.WakeAll }) })
-	other.Notify(ready("again"))
+	other.Notify(due("again"))
 	until(t, "a wake-up", func() bool { return e.hears("again") })
 }
 
