@@ -3,7 +3,7 @@
 // # Imports
 //
 // Of ours, the root package and those beside it whose options jobs are enqueued with,
-// internal/cli/views, and server/internal/api with what that stands on.
+// internal/cli/views, internal/journal, store, and server/internal/api with what that stands on.
 package jobs
 
 import "github.com/holdfastdev/holdfast/server/internal/api"

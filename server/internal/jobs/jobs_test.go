@@ -358,7 +358,9 @@ func TestPayloadsNeedTheirScope(t *testing.T) {
 func TestExecNeedsItsScope(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t)
-	exec := s.Enqueue(map[string]any{"kind": "exec", "args": map[string]any{"command": []string{"true"}}, "delay": "1h"})
+	exec := s.Enqueue(map[string]any{
+		"kind": "exec", "args": map[string]any{"command": []string{"true"}}, "delay": "1h", "unique": map[string]any{"key": "backup"},
+	})
 	s.As(access.Principal{Name: "operator", Scopes: []access.Scope{access.JobsRead, access.JobsWrite, access.PayloadsRead}})
 	s.Refused(http.StatusForbidden, "forbidden", post, "/jobs", `{"kind":"exec"}`)
 	s.Refused(http.StatusForbidden, "forbidden", post, "/jobs/batch", `{"jobs":[{"kind":"a"},{"kind":"exec"}]}`)
@@ -366,6 +368,14 @@ func TestExecNeedsItsScope(t *testing.T) {
 	s.Refused(http.StatusForbidden, "forbidden", patch, "/jobs/"+exec, `{"args":{"command":["rm"]}}`)
 	s.Refused(http.StatusForbidden, "forbidden", post, "/jobs/"+exec+"/fork", `{"args":{"command":["rm"]}}`)
 	s.Refused(http.StatusForbidden, "forbidden", post, "/jobs/"+exec+"/continue-as-new", `{"args":{"command":["rm"]}}`)
+	// A unique key of its own is the same for all kinds.
+	replace := `{"kind":"mail","args":{"command":["rm"]},"unique":{"key":"backup","on_conflict":"replace"}}`
+	s.Refused(http.StatusForbidden, "forbidden", post, "/jobs", replace)
+	s.Refused(http.StatusForbidden, "forbidden", post, "/jobs/batch", `{"jobs":[`+replace+`]}`)
+	s.OK(http.StatusOK, post, "/jobs", strings.Replace(replace, "replace", "return", 1))
+	if job := s.OK(http.StatusOK, get, "/jobs/"+exec, nil); strings.Contains(job.Text, "rm") {
+		t.Errorf("what runs is changed: %s", job.Text)
+	}
 	s.OK(http.StatusOK, post, "/jobs/"+exec+"/cancel", nil)
 	if n := len(itemsOf(s, "/jobs")); n != 1 {
 		t.Errorf("%d jobs are there", n)

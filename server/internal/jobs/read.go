@@ -166,10 +166,7 @@ func journal(ctx context.Context, c *api.Call, in *PageOf) (*api.Body[api.Page[J
 	}
 	items := make([]JournalEntry, len(entries))
 	for i := range entries {
-		items[i] = viewEntry(&entries[i])
-		if !c.Principal.May(access.PayloadsRead) && items[i].Data != nil {
-			items[i].Data = api.Payload(hidden)
-		}
+		items[i] = ViewEntry(c, &entries[i])
 	}
 	next := ""
 	if len(items) == in.Limit {
@@ -188,10 +185,7 @@ func messages(ctx context.Context, c *api.Call, in *PageOf) (*api.Body[api.Page[
 	}
 	items := make([]JournalMessage, len(all))
 	for i := range all {
-		items[i] = viewMessage(&all[i])
-		if !c.Principal.May(access.PayloadsRead) && items[i].Data != nil {
-			items[i].Data = api.Payload(hidden)
-		}
+		items[i] = ViewMessage(c, &all[i])
 	}
 	next := ""
 	if len(items) == in.Limit {

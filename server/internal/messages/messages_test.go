@@ -178,3 +178,39 @@ func TestPublic(t *testing.T) {
 		t.Errorf("the token alone is answered %d", got)
 	}
 }
+
+// TestTokensNeedTheirScope: who may not change jobs sees no token of a callback, by which anybody
+// answers it, and still which answer belongs to which.
+func TestTokensNeedTheirScope(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t)
+	start(s)
+	id := s.Enqueue(map[string]any{"kind": "order"})
+	hfc := token(s, id)
+	s.OK(http.StatusOK, post, "/callbacks/"+hfc+"/heartbeat", nil)
+	nameOf := func(path, kind string) string {
+		a := s.OK(http.StatusOK, get, "/jobs/"+id+path, nil)
+		for _, item := range a.Items() {
+			if item["kind"] == kind {
+				name, _ := item["name"].(string)
+				return name
+			}
+		}
+		t.Fatalf("%s has no %s: %s", path, kind, a.Text)
+		return ""
+	}
+	s.As(access.Principal{Name: "writer", Scopes: []access.Scope{access.JobsRead, access.JobsWrite}})
+	if name := nameOf("/journal", "callback"); name != hfc {
+		t.Errorf("who may answer it sees %q", name)
+	}
+	s.As(access.Principal{Name: "viewer", Scopes: []access.Scope{access.JobsRead}})
+	name := nameOf("/journal", "callback")
+	if name == "" || strings.Contains(name, "hfc_") || nameOf("/messages", "heartbeat") != name {
+		t.Errorf("a viewer sees %q in the journal, and %q in the messages", name, nameOf("/messages", "heartbeat"))
+	}
+	for _, path := range []string{"", "/journal", "/messages", "/why", "/published/token", "/logs"} {
+		if a := s.OK(http.StatusOK, get, "/jobs/"+id+path, nil); strings.Contains(a.Text, hfc) {
+			t.Errorf("a viewer sees the token in %s: %s", path, a.Text)
+		}
+	}
+}
