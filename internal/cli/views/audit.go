@@ -22,8 +22,8 @@ type AuditEntry struct {
 	Target    AuditTarget `json:"target"`
 	Detail    Text        `json:"detail"`
 	// Before and After are what was set; null: there was none, or it is not recorded.
-	Before map[string]any `json:"before"`
-	After  map[string]any `json:"after"`
+	Before map[string]any `json:"before" nullable:"true"`
+	After  map[string]any `json:"after" nullable:"true"`
 }
 
 // AuditTarget is what it was done to.

@@ -189,6 +189,7 @@ type Op struct {
 	About   string // what it promises, its errors
 	Scope   access.Scope
 	Status  int           // of success; 0: 200, or 204 without a body
+	Also    int           // another status of success, with the same body; 0: there is none
 	MaxBody int64         // in bytes; 0: 1 MiB
 	Timeout time.Duration // 0: CallTimeout
 	// Public lets everybody call it: something in the request is the credential, such as a token.
@@ -261,9 +262,24 @@ type anyBody struct{ Body any }
 // answers documents the body of an operation's answer.
 func (a *API) answers(o *huma.Operation, body reflect.Type) {
 	status := cmp.Or(o.DefaultStatus, http.StatusOK)
-	o.Responses[strconv.Itoa(status)] = &huma.Response{
+	o.Responses[strconv.Itoa(status)] = a.response(o, status, body)
+}
+
+func (a *API) response(o *huma.Operation, status int, body reflect.Type) *huma.Response {
+	return &huma.Response{
 		Description: http.StatusText(status),
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(body, true, o.OperationID+"Response")}},
+	}
+}
+
+// also documents the other status of success of an operation whose output says the status of each
+// answer: huma knows one, and readers of the document would take the other for a refusal.
+func (a *API) also(o *huma.Operation, status int, output reflect.Type) {
+	if _, says := output.FieldByName("Status"); says != (status != 0) {
+		panic(o.OperationID + ": the output has a Status if the operation has another status of success (Also)")
+	}
+	if body, is := output.FieldByName("Body"); is && status != 0 {
+		o.Responses[strconv.Itoa(status)] = a.response(o, status, body.Type)
 	}
 }
 
@@ -273,7 +289,9 @@ func RegisterFull[I, O any, PI interface {
 	Namespaced
 }](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*O, error)) {
 	r := a.registered(&op, reflect.TypeFor[I]())
-	huma.Register(a.huma, a.operation(&op), func(ctx context.Context, in *I) (*O, error) {
+	o := a.operation(&op)
+	a.also(&o, op.Also, reflect.TypeFor[O]())
+	huma.Register(a.huma, o, func(ctx context.Context, in *I) (*O, error) {
 		out, err := r.serve(ctx, PI(in).namespace(), func(ctx context.Context, c *Call) (any, error) { return handle(ctx, c, PI(in)) })
 		if out == nil || err != nil {
 			return nil, err

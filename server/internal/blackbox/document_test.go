@@ -2,6 +2,7 @@ package blackbox
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,6 +25,11 @@ type operation struct {
 			Schema schema `json:"schema"`
 		} `json:"content"`
 	} `json:"requestBody"` //nolint:tagliatelle // the name is not ours
+	Responses map[string]struct {
+		Content map[string]struct {
+			Schema schema `json:"schema"`
+		} `json:"content"`
+	} `json:"responses"`
 }
 
 // schema is what a value must be like.
@@ -33,6 +39,7 @@ type schema struct {
 	Format     string            `json:"format"`
 	Enum       []any             `json:"enum"`
 	Properties map[string]schema `json:"properties"`
+	Items      *schema           `json:"items"`
 	Required   []string          `json:"required"`
 }
 
@@ -100,6 +107,60 @@ func (is *schema) resolved(doc *document) *schema {
 		is = &to
 	}
 	return is
+}
+
+// unfit is where a value is not as the schema has it: of another type, or an object without what it
+// must have, or with what it has not; "": it fits.
+func (is *schema) unfit(doc *document, at string, value any) string {
+	is = is.resolved(doc)
+	if types := is.types(); len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool { return isOf(t, value) }) {
+		return fmt.Sprintf("%s is %v, and not of %v", at, value, types)
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range is.Required {
+			if _, has := value[name]; !has {
+				return at + "/" + name + " is missing"
+			}
+		}
+		for name, one := range value {
+			of, has := is.Properties[name]
+			if !has && len(is.Properties) > 0 {
+				return at + "/" + name + " is not in the document"
+			}
+			if wrong := of.unfit(doc, at+"/"+name, one); has && wrong != "" {
+				return wrong
+			}
+		}
+	case []any:
+		for i, one := range value {
+			if is.Items == nil {
+				break
+			}
+			if wrong := is.Items.unfit(doc, fmt.Sprintf("%s/%d", at, i), one); wrong != "" {
+				return wrong
+			}
+		}
+	}
+	return ""
+}
+
+// isOf reports whether a value is of a type of JSON schemas.
+func isOf(name string, value any) bool {
+	switch value.(type) {
+	case nil:
+		return name == "null"
+	case string:
+		return name == "string"
+	case bool:
+		return name == "boolean"
+	case float64:
+		return name == "number" || name == "integer"
+	case []any:
+		return name == "array"
+	default:
+		return name == "object"
+	}
 }
 
 // types are those that a value may have; none: any.

@@ -16,7 +16,7 @@ func TestRight(t *testing.T) {
 	onBoth(t, func(s *server) {
 		admin, id := s.key("admin", "--role", "admin")
 		recorded := newRecorder(s, admin, "key "+id+" (admin)")
-		_, all := s.document(admin)
+		doc, all := s.document(admin)
 		known := map[string]*operation{}
 		for _, op := range all {
 			known[op.ID] = op
@@ -39,6 +39,8 @@ func TestRight(t *testing.T) {
 			}
 			if a.status >= 400 {
 				s.checkProblem(step.Op, &a, a.field("code"))
+			} else {
+				s.documented(&doc, op, &a)
 			}
 			s.keep(step, &a, kept)
 			recorded.look(op, a.status)
@@ -50,6 +52,23 @@ func TestRight(t *testing.T) {
 			}
 		}
 	})
+}
+
+// documented checks that the document has the status of an answer, and its body as it is.
+func (s *server) documented(doc *document, op *operation, a *answer) {
+	s.Helper()
+	of, has := op.Responses[strconv.Itoa(a.status)]
+	if !has {
+		s.Errorf("%s: the document has no answer %d, which its readers take for a problem then", op.ID, a.status)
+	}
+	body, has := of.Content["application/json"]
+	var value any
+	if !has || json.Unmarshal([]byte(a.text), &value) != nil {
+		return // it is a stream, or nothing
+	}
+	if wrong := body.Schema.unfit(doc, "", value); wrong != "" {
+		s.Errorf("%s: by the document, %s: %s", op.ID, wrong, cut(a.text))
+	}
 }
 
 // elsewhere are operations whose answers do not end, or that need a token of a function in Go, so

@@ -22,8 +22,8 @@ const (
 
 func registerEnqueue(a *api.API) {
 	api.RegisterFull(a, api.Op{
-		ID: "job-enqueue", Method: http.MethodPost, Path: "/jobs", Tag: tag, Scope: access.JobsWrite, Status: http.StatusCreated, MaxBody: maxJob,
-		Summary: "Enqueue a job",
+		ID: "job-enqueue", Method: http.MethodPost, Path: "/jobs", Tag: tag, Scope: access.JobsWrite, Status: http.StatusCreated, Also: http.StatusOK,
+		MaxBody: maxJob, Summary: "Enqueue a job",
 		About: `It answers when the job is stored: 201, or 200 if it was there already, by its id or by a key. If the answer was lost,
 repeat the request with the same id: it does nothing the second time. The kind exec needs the scope ` + "`exec`" + `, too.`,
 	}, enqueue)

@@ -31,7 +31,7 @@ func registerRead(a *api.API) {
 	api.Register(a, get("job-logs", "/jobs/{id}/logs", "What a job's handler has logged", ""), logs)
 	wait := get("job-result", "/jobs/{id}/result", "Wait for a job, and get its result",
 		`200 if it has ended, however it has: look at state. 202 if it has not within wait, with Retry-After: ask again.`)
-	wait.Timeout = maxWait + api.CallTimeout
+	wait.Timeout, wait.Also = maxWait+api.CallTimeout, http.StatusAccepted
 	api.RegisterFull(a, wait, result)
 }
 

@@ -35,9 +35,11 @@ func Register(a *api.API) {
 	api.Register(a, op(http.MethodGet, "limit-list", "", "List limits", "By name."), list)
 	api.RegisterFull(a, op(http.MethodGet, "limit-get", "/{limit}", "Get a limit",
 		"How much it lets, which jobs count, and which nodes hold its slots. The limit of a queue is called queue:QUEUE."), getLimit)
-	api.RegisterFull(a, op(http.MethodPut, "limit-set", "/{limit}", "Make or replace a limit",
+	making := op(http.MethodPut, "limit-set", "/{limit}", "Make or replace a limit",
 		`The limit is as the body says: what is left out is not bounded. Without If-Match it is only made: 201. One that is there is
-replaced by those who name its ETag, or *.`), set)
+replaced by those who name its ETag, or *.`)
+	making.Also = http.StatusCreated
+	api.RegisterFull(a, making, set)
 	api.RegisterFull(a, op(http.MethodPost, "limit-drain", "/{limit}/drain", "Let no job start by a rate before a time",
 		"And empty what was saved up. An earlier drain until a later time stays."), drain)
 	api.RegisterFull(a, op(http.MethodPost, "limit-resume", "/{limit}/resume", "Take a drain of a limit back", "One that is not drained is left alone."), resume)

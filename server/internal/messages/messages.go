@@ -40,7 +40,7 @@ safe to repeat: a job receives the first message with a key. A finished job is a
 	api.Register(a, signal, sendByKey)
 	api.RegisterFull(a, api.Op{
 		ID: "update-call", Method: http.MethodPost, Path: "/jobs/{id}/updates/{name}", Tag: "messages", Scope: access.JobsWrite, MaxBody: maxBody,
-		Timeout: maxWait + api.CallTimeout, Summary: "Send a request to a job, and wait for the answer",
+		Also: http.StatusAccepted, Timeout: maxWait + api.CallTimeout, Summary: "Send a request to a job, and wait for the answer",
 		About: `200 with the answer; or with what the job said if it refused the request, or failed in it. 202 if it has not answered within
 wait, with Retry-After: the request stays, and the same one with the same dedup_key waits for its answer.`,
 	}, callUpdate)

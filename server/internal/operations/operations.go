@@ -26,6 +26,7 @@ const tag = "operations"
 func Register(a *api.API) {
 	api.RegisterFull(a, api.Op{
 		ID: "operation-start", Method: http.MethodPost, Path: "/operations", Tag: tag, Scope: access.OperationsWrite, Status: http.StatusAccepted,
+		Also:    http.StatusOK,
 		Summary: "Change all jobs that a filter selects",
 		About: `A node does it, page by page, and goes on if it dies; the header Location says where to look. One runs at a time in a
 namespace. With dry_run nothing happens (200): the answer says how many jobs there are, and some of them. With the same id

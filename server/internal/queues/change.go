@@ -33,7 +33,7 @@ of jobs that were enqueued before; timeouts for those that begin. How many jobs 
 	drain := op(http.MethodPost, "queue-drain", "/queues/{queue}/drain", "Cancel all jobs of a queue that do not run",
 		`It starts an operation, which a node does: 202 with its id, or 200 with dry_run. Pause the queue before, so that no job starts
 meanwhile. It needs the scope jobs:write as well.`)
-	drain.Status = http.StatusAccepted
+	drain.Status, drain.Also = http.StatusAccepted, http.StatusOK
 	api.RegisterFull(a, drain, drainQueue)
 	api.RegisterFull(a, op(http.MethodDelete, "queue-delete", "/queues/{queue}", "Take a queue without unfinished jobs off the list",
 		"With its pause, what is set of it, and what code tells of it. One that has unfinished jobs is a conflict."), remove)

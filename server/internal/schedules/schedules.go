@@ -50,7 +50,7 @@ func Register(a *api.API) {
 type Schedule struct {
 	views.Schedule
 
-	FiresLeft *api.Int `json:"fires_left" doc:"null: without a bound"`
+	FiresLeft *api.Int `json:"fires_left" nullable:"true" doc:"null: without a bound"`
 	Fired     api.Int  `json:"fired"`
 }
 

@@ -69,9 +69,9 @@ export interface AttributeList {
 export interface AuditEntry {
   action: string;
   actor: string | null;
-  after: Record<string, unknown>;
+  after: Record<string, unknown> | null;
   at: string | null;
-  before: Record<string, unknown>;
+  before: Record<string, unknown> | null;
   detail: string | null;
   id: string;
   namespace: string | null;
@@ -1305,7 +1305,7 @@ export interface Schedule {
   drift: boolean;
   end: string | null;
   fired: string;
-  fires_left: string;
+  fires_left: string | null;
   jitter: string | null;
   job: ScheduledJob;
   last_job: string | null;
@@ -1607,7 +1607,7 @@ export interface WholeSchedule {
   drift: boolean;
   end: string | null;
   fired: string;
-  fires_left: string;
+  fires_left: string | null;
   jitter: string | null;
   job: ScheduledJob;
   last_job: string | null;
