@@ -228,6 +228,13 @@ func (c *Call) RequestNumber() int64 {
 	return 1 + int64(n%math.MaxInt64)
 }
 
+// Now is the time by the clock of the database, by which jobs run and limits let go. That of the
+// server's machine may differ.
+func (c *Call) Now() time.Time {
+	e, _ := ours.Engine(c.Client)
+	return e.Store.Now()
+}
+
 // Namespaced is an input that names a namespace. In is one.
 type Namespaced interface{ namespace() string }
 

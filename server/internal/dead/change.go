@@ -95,7 +95,7 @@ func redrive(ctx context.Context, c *api.Call, in *redriveIn) (*api.Body[DeadCha
 	}
 	o := dead.Options{Queue: b.Queue, Priority: b.Priority, Rate: b.Rate, Reason: b.Reason}
 	if b.Delay > 0 {
-		o.RunAt = time.Now().Add(time.Duration(b.Delay))
+		o.RunAt = c.Now().Add(time.Duration(b.Delay))
 	}
 	if len(b.Args) > 0 {
 		o.Args = func(r *store.Record) (json.RawMessage, error) {

@@ -41,16 +41,16 @@ type FilterIn struct {
 // filter returns the filter of the parameters. Who does not see payloads does not find by them
 // either: they could be guessed.
 func (in *FilterIn) filter(c *api.Call) (store.Filter, error) {
-	f, err := in.parse()
+	f, err := in.parse(c.Now())
 	if err == nil && len(f.Args)+len(f.Metadata)+len(f.Attributes) > 0 && !c.Principal.May(access.PayloadsRead) {
 		err = problem.New(problem.Forbidden, "finding jobs by their args, metadata or attributes needs the scope "+string(access.PayloadsRead))
 	}
 	return f, err
 }
 
-func (in *FilterIn) parse() (store.Filter, error) {
+func (in *FilterIn) parse(now time.Time) (store.Filter, error) {
 	if in.Query != "" {
-		f, err := query.Parse(in.Query, time.Now())
+		f, err := query.Parse(in.Query, now)
 		if err == nil && !reflect.DeepEqual(*in, FilterIn{Query: in.Query}) {
 			err = problem.Invalid("query/q", "q cannot be given together with other conditions")
 		}

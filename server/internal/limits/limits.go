@@ -193,7 +193,7 @@ type limitDrainIn struct {
 
 func drain(ctx context.Context, c *api.Call, in *limitDrainIn) (*api.Tagged[views.Limit], error) {
 	b := &in.Body
-	now := time.Now()
+	now := c.Now()
 	until := b.Until
 	switch {
 	case (b.For != 0) == !b.Until.IsZero():

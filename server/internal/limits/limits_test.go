@@ -2,10 +2,13 @@ package limits_test
 
 import (
 	"net/http"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
+	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -50,6 +53,22 @@ func TestLimits(t *testing.T) {
 		s.OK(204, remove, "/limits/slack", nil)
 		s.Refused(404, "not_found", get, "/limits/slack", nil)
 	})
+}
+
+// TestDrainByTheDatabasesClock: a limit is drained from now on by the clock by which it lets go,
+// whatever that of the server's machine says.
+func TestDrainByTheDatabasesClock(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
+		clock := func() time.Time { return time.Now().Add(ahead) }
+		s := apitest.On(t, sqlite.Config{Path: filepath.Join(t.TempDir(), "api.db"), Clock: clock})
+		s.OK(201, put, "/limits/slack", `{"rate":"50/s"}`)
+		said, _ := s.OK(200, post, "/limits/slack/drain", `{"for":"10m"}`).JSON["drained_until"].(string)
+		until, err := time.Parse(time.RFC3339Nano, said)
+		if left := until.Sub(clock()); err != nil || left < 5*time.Minute || left > 10*time.Minute {
+			s.Errorf("a clock that is %v ahead: it is drained until %q, which is in %v: %v", ahead, said, left, err)
+		}
+	}
 }
 
 // TestRefusals: what can never be right, and who may not.

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
@@ -98,7 +97,7 @@ func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[NodePage], er
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
+	now := c.Now()
 	led := slices.ContainsFunc(all, func(n store.Node) bool { return n.Leader && n.DeadAt.IsZero() && !n.IsSilent(now) })
 	nodes, items := seen(c, all, in.Namespace), []views.Node{}
 	for i := range nodes {
@@ -142,7 +141,7 @@ func get(ctx context.Context, c *api.Call, in *ofNode) (*api.Body[views.Node], e
 	if err != nil {
 		return nil, err
 	}
-	return &api.Body[views.Node]{Body: views.NewNode(n, time.Now())}, nil
+	return &api.Body[views.Node]{Body: views.NewNode(n, c.Now())}, nil
 }
 
 // NodeAsked is a node that was asked for something.

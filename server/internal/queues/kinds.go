@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/describe"
@@ -62,7 +61,7 @@ func listKinds(ctx context.Context, c *api.Call, in *queueListIn) (*api.Body[api
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := known(ctx, c.Client, described)
+	kinds, err := known(ctx, c, described)
 	if err != nil {
 		return nil, err
 	}
@@ -71,16 +70,16 @@ func listKinds(ctx context.Context, c *api.Call, in *queueListIn) (*api.Body[api
 }
 
 // known are the kinds that nodes serve, of jobs that wait in vain, and others.
-func known(ctx context.Context, client *holdfast.Client, others []string) ([]views.Kind, error) {
-	nodes, err := client.Nodes(ctx)
+func known(ctx context.Context, c *api.Call, others []string) ([]views.Kind, error) {
+	nodes, err := c.Client.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	unserved, err := client.Unserved(ctx)
+	unserved, err := c.Client.Unserved(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return views.KindsOf(client.Namespace(), nodes, unserved, others, time.Now()), nil
+	return views.KindsOf(c.Client.Namespace(), nodes, unserved, others, c.Now()), nil
 }
 
 // describedAtOnce is how many descriptors are read at once.
@@ -122,7 +121,7 @@ func getKind(ctx context.Context, c *api.Call, in *OfKind) (*api.Body[WholeKind]
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := known(ctx, c.Client, nil)
+	kinds, err := known(ctx, c, nil)
 	if err != nil {
 		return nil, err
 	}

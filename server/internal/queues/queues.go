@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/after"
@@ -103,7 +102,7 @@ func getQueue(ctx context.Context, c *api.Call, in *OfQueue) (*api.Tagged[WholeQ
 	if err != nil {
 		return nil, err
 	}
-	v := WholeQueue{WholeQueue: views.NewWholeQueue(&q, of, nodes, unserved, time.Now()), Descriptor: viewDescriptor(c, told)}
+	v := WholeQueue{WholeQueue: views.NewWholeQueue(&q, of, nodes, unserved, c.Now()), Descriptor: viewDescriptor(c, told)}
 	return &api.Tagged[WholeQueue]{ETag: versionOf(&q), Body: v}, nil
 }
 

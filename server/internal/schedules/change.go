@@ -218,7 +218,7 @@ func backfill(ctx context.Context, c *api.Call, in *scheduleBackfillIn) (*api.Bo
 	switch {
 	case !b.From.Before(b.To):
 		return nil, problem.Invalid("/to", "to is not later than from: the range is empty")
-	case b.To.After(time.Now()):
+	case b.To.After(c.Now()):
 		return nil, problem.Invalid("/to", "to is to come; a backfill is of times that have passed")
 	case b.Number < 0:
 		return nil, problem.Invalid("/number", "the number of a backfill is positive")

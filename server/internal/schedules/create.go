@@ -52,7 +52,7 @@ func create(ctx context.Context, c *api.Call, in *scheduleCreateIn) (*api.Tagged
 		return nil, err
 	case !given:
 		return nil, problem.Invalid("", "one of cron, every and at has to say when")
-	case !b.At.IsZero() && !b.At.After(time.Now()):
+	case !b.At.IsZero() && !b.At.After(c.Now()):
 		return nil, problem.Invalid("/at", "it has passed")
 	case b.Note != "" && !b.Paused:
 		return nil, problem.Invalid("/note", "note needs paused")
@@ -115,7 +115,7 @@ func preview(_ context.Context, c *api.Call, in *schedulePreviewIn) (*api.Body[S
 		n = 10
 	}
 	if after.IsZero() {
-		after = time.Now()
+		after = c.Now()
 	}
 	item := holdfast.NewKind[api.Payload, api.Payload]("kind").Item(rehearsed)
 	s, err := schedule.Rehearse(c.Client, schedule.New(name, times, item, schedule.Start(b.Start), schedule.End(b.End)))

@@ -55,7 +55,7 @@ type Schedule struct {
 }
 
 func view(c *api.Call, s *store.Schedule) Schedule {
-	v := Schedule{Schedule: views.NewSchedule(s, time.Now()), Fired: api.Int(s.Fired)}
+	v := Schedule{Schedule: views.NewSchedule(s, c.Now()), Fired: api.Int(s.Fired)}
 	if s.Left >= 0 {
 		v.FiresLeft = new(api.Int(s.Left))
 	}
@@ -134,7 +134,7 @@ func getSchedule(ctx context.Context, c *api.Call, in *scheduleGetIn) (*api.Tagg
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
+	now := c.Now()
 	of := views.NewWholeSchedule(&s, now, views.NextOf(&s, now, in.Next), last)
 	for i := range of.Differences {
 		if d := &of.Differences[i]; d.Setting == "job.args" || d.Setting == "job.metadata" || d.Setting == "job.attributes" {
