@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,5 +110,70 @@ func TestServerIsKilled(t *testing.T) {
 		if ran, err := os.ReadFile(filepath.Join(dir, "ran-"+job.ID.String())); err != nil || strings.Count(string(ran), "ran") != 1 {
 			t.Errorf("job %s ran %q, %v", job.ID, ran, err)
 		}
+	}
+}
+
+// TestServerEndsRequests: a request that was under way when the server was told to stop is served
+// to its end, and a poll that waits is answered without jobs.
+func TestServerEndsRequests(t *testing.T) {
+	t.Parallel()
+	racing.Off(t) // its processes have no detector
+	address := freeAddress(t)
+	server := startNode(t, t.TempDir(), exec.Command(binary(t), "server", "--database", "jobs.db", "--listen", address, "--auth", "none"))
+	until(t, "the node", func() bool { return strings.Contains(server.stderr.String(), "node started") })
+	begin := func(path, body string) net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+		head := fmt.Sprintf("POST /api/v1%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+			path, address, len(body))
+		if _, err := io.WriteString(c, head+body[:len(body)-1]); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	end := func(c net.Conn, rest string) (status int, body string) {
+		t.Helper()
+		if _, err := io.WriteString(c, rest); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+	_, text := end(begin("/workers", `{"name":"w","kinds":["mail"],"slots":1}`), "}")
+	var registered struct{ Worker string }
+	if err := json.Unmarshal([]byte(text), &registered); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	enqueue := begin("/jobs", `{"kind":"mail","delay":"1h"}`)
+	poll := begin("/workers/"+registered.Worker+"/poll?wait=30s", `{"want":1,"seq":1}`)
+	if _, err := io.WriteString(poll, "}"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond) //nolint:forbidigo // the poll is to wait by then
+	if err := server.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the end of the node", func() bool { return strings.Contains(server.stderr.String(), "node stopped") })
+	if status, text := end(poll, ""); status != http.StatusOK || !strings.Contains(text, `"jobs":[]`) {
+		t.Errorf("the poll is answered %d %s", status, text)
+	}
+	if status, text := end(enqueue, "}"); status != http.StatusCreated {
+		t.Errorf("the enqueue is answered %d %s", status, text)
+	}
+	if err := server.cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -43,10 +43,12 @@ const (
 	readTimeout   = 10 * time.Second
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 2 * time.Minute
+	// unreadTimeout bounds how long an answer of the API that has no limit of its own may take.
+	unreadTimeout = 2 * time.Minute
 	// scrapeTimeout bounds a scrape, and atOnce how many there are; it is told who is beyond.
 	scrapeTimeout = 10 * time.Second
 	atOnce        = 4
-	// closeTimeout is how long Close waits for answers.
+	// closeTimeout is how long Drain and Close wait for answers.
 	closeTimeout = 5 * time.Second
 )
 
@@ -72,11 +74,11 @@ func On(ctx context.Context, address string) (*Server, error) {
 		return nil, fmt.Errorf("cannot listen: %w; give another address, or port 0 for any that is free", err)
 	}
 	s := &Server{listener: listener, closing: make(chan struct{})}
-	s.server.RegisterOnShutdown(sync.OnceFunc(func() { close(s.closing) }))
 	if err := s.init(); err != nil {
 		listener.Close()
 		return nil, fmt.Errorf("cannot export metrics: %w", err)
 	}
+	s.server.RegisterOnShutdown(sync.OnceFunc(func() { close(s.closing) })) // of the server that init has made
 	return s, nil
 }
 
@@ -144,10 +146,11 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if api := s.api.Load(); api != nil {
-		// The API has limits of its own for the time of each request.
+		// The API has limits of its own for the time of each request. What it answers without any,
+		// such as a page, and what is not read, would be kept without an end.
 		c := http.NewResponseController(w)
 		_ = c.SetReadDeadline(time.Time{})
-		_ = c.SetWriteDeadline(time.Time{})
+		_ = c.SetWriteDeadline(time.Now().Add(unreadTimeout))
 		(*api).ServeHTTP(w, r)
 		return
 	}
@@ -173,7 +176,7 @@ func (s *Server) Option() holdfast.Option {
 	return telemetry.With(telemetry.Config{Meters: s.provider})
 }
 
-// Closing is closed when Close begins: answers that would last end then.
+// Closing is closed when Drain or Close begins: answers that would last end then.
 func (s *Server) Closing() <-chan struct{} { return s.closing }
 
 // Serve begins to answer. Close ends that.
@@ -233,6 +236,14 @@ func answer(w http.ResponseWriter, err error) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n") // the client may have gone
+}
+
+// Drain listens no longer, and waits a while for answers that are being given, while there is what
+// they need. Those that wait for something else end when that is closed, and before Close.
+func (s *Server) Drain(ctx context.Context) {
+	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer stop()
+	_ = s.server.Shutdown(ending) // Close sees to what has not ended
 }
 
 // Close lets answers that are being given end, and listens no longer.

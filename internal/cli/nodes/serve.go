@@ -149,7 +149,16 @@ func (a verbs) serve(cmd *cobra.Command, f *settings, of func() (*serving, error
 	if err != nil && !source.hasJoined() {
 		err = fmt.Errorf("cannot start a node on %s: %w", s.source, err)
 	}
-	err = errors.Join(err, f.api.end(ctx))
+	return errors.Join(err, closeAll(ctx, web, f.api, client))
+}
+
+// closeAll ends what there is beside the nodes: first the requests that are under way, which need
+// the client.
+func closeAll(ctx context.Context, web *listen.Server, api *apiFlags, client *holdfast.Client) error {
+	if web != nil {
+		web.Drain(ctx)
+	}
+	err := api.end(ctx)
 	return errors.Join(err, app.CloseClient(ctx, client))
 }
 
