@@ -24,9 +24,11 @@ type holdings struct {
 // whether it has happened.
 const claimTimeout = 10 * time.Second
 
-// late is how long after a claim with a higher number one with a lower one may happen: claims end
-// before that.
-const late = 3 * claimTimeout
+// late is how long after a claim with a higher number one with a lower one may happen. A poll whose
+// connection has died without a word goes on at its server for as long as it may wait, while its
+// worker is answered elsewhere: a minute, and half of one that any request may take. Then a claim
+// of it may still be under way, or a commit in which jobs start.
+const late = 90*time.Second + 3*claimTimeout
 
 // ask is what to ask about: what is listed, what had runs before, and what is new.
 func (h *holdings) ask(listed map[store.Lease]string) store.HeldParams {
