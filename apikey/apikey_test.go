@@ -218,3 +218,20 @@ func TestCache(t *testing.T) {
 		t.Errorf("after it: %v", err)
 	}
 }
+
+// TestCacheAsTheClockGoesBack: a revoked key is not let in for as long as the clock was set back.
+func TestCacheAsTheClockGoesBack(t *testing.T) {
+	t.Parallel()
+	m, key, secret := made(t, apikey.Params{Role: apikey.Viewer})
+	now := start
+	c := apikey.NewCache(m, func() time.Time { return now })
+	if _, err := c.Verify(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	key.RevokedAt = now
+	m.keys[key.ID] = key
+	now = now.Add(-time.Hour)
+	if _, err := c.Verify(t.Context(), secret); !errors.Is(err, apikey.ErrRevoked) {
+		t.Errorf("an hour before: %v", err)
+	}
+}

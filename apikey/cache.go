@@ -46,7 +46,7 @@ func (c *Cache) APIKey(ctx context.Context, id string) (store.APIKey, error) {
 	c.mu.Lock()
 	r, found := c.keys[id]
 	c.mu.Unlock()
-	if found && now.Before(r.until) {
+	if found && now.Before(r.until) && !now.Before(r.until.Add(-CacheFor)) { // the clock may have been set back
 		return r.key, r.err
 	}
 	key, err := c.store.APIKey(ctx, id)
