@@ -59,6 +59,7 @@ type API struct {
 	client *holdfast.Client
 	log    *slog.Logger
 	public map[string]bool // the patterns of the operations that need no credential
+	room   room            // of the large requests of these
 }
 
 // IsPublic reports whether a pattern of the mux is that of an operation that needs no credential.
@@ -390,6 +391,9 @@ func (a *API) operation(op *Op) huma.Operation {
 	}
 	o.Responses = map[string]*huma.Response{"default": a.refusal()}
 	o.Middlewares = huma.Middlewares{early(op.Scope, o.MaxBodyBytes)}
+	if op.Public {
+		o.Middlewares = append(o.Middlewares, a.room.middleware(o.MaxBodyBytes))
+	}
 	return o
 }
 

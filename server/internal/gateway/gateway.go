@@ -88,12 +88,22 @@ func fits(r *http.Request) error {
 	return nil
 }
 
+// refuse answers a request whose body nothing has read, and does not wait for that.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a writer that has none needs none
+	}
+	problem.Write(w, r, err)
+}
+
 // hello tells a client what it is connected to.
 func (g *gateway) hello(w http.ResponseWriter, r *http.Request) {
 	if err := enter(r); err != nil {
-		problem.Write(w, r, err)
+		refuse(w, r, err)
 		return
 	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // of the body, which says nothing new
 	g.answer(w, r, &wire.Out[wire.Welcome, wire.None]{
 		A: wire.Welcome{Schema: wire.Schema, Serves: wire.Serves, Traits: g.store.Traits()}, Now: g.store.Now(),
 	})
@@ -111,7 +121,7 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request) {
 		err = problem.New(problem.ReadOnly, "this server was started with --read-only; ask one that was not")
 	}
 	if err != nil {
-		problem.Write(w, r, err)
+		refuse(w, r, err)
 		return
 	}
 	body, err := read(w, r)

@@ -41,12 +41,14 @@ func (g *gateway) notify(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		name, err = clientOf(r)
 	}
+	if err != nil {
+		refuse(w, r, err)
+		return
+	}
 	var in wire.In[[]store.Wake, wire.None, wire.None, wire.None]
+	body, err := read(w, r)
 	if err == nil {
-		var body []byte
-		if body, err = read(w, r); err == nil {
-			err = decode(body, &in)
-		}
+		err = decode(body, &in)
 	}
 	if err != nil {
 		problem.Write(w, r, err)
