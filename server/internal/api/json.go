@@ -14,7 +14,8 @@ func marshal(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// unmarshal decodes a body, and nothing behind it.
+// unmarshal decodes a body, and nothing behind it. Names are those of the document to the letter,
+// and each is there once (exact).
 func unmarshal(data []byte, v any) error {
 	if !utf8.Valid(data) {
 		return errors.New("it is not valid UTF-8")
@@ -26,5 +27,5 @@ func unmarshal(data []byte, v any) error {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is something behind the JSON")
 	}
-	return nil
+	return exact(data, v)
 }

@@ -28,6 +28,9 @@ func (p *Patch[T]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &p.Value)
 }
 
+// carried is the type of the value, for exact.
+func (Patch[T]) carried() reflect.Type { return reflect.TypeFor[T]() }
+
 // Schema is how the document describes it.
 func (Patch[T]) Schema(r huma.Registry) *huma.Schema {
 	s := *r.Schema(reflect.TypeFor[T](), false, "")

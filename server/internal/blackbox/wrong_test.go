@@ -200,6 +200,7 @@ func TestBodies(t *testing.T) {
 			try("much nested", `{"args":`+strings.Repeat("[", 200_000), "malformed", "invalid", "too_large")
 			try("much too large", `{"x":"`+strings.Repeat("x", 70<<20)+`"}`, "too_large")
 			for name, is := range body.Properties {
+				try("the field "+name+" in another case", fmt.Sprintf("{%q:null}", strings.ToUpper(name)), "invalid")
 				for what, value := range wrongValues(is.resolved(&doc)) {
 					if what == withNUL && slices.Contains(forPeople, name) {
 						continue
