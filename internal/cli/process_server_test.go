@@ -153,7 +153,9 @@ func TestServerEndsRequests(t *testing.T) {
 		return answer.StatusCode, string(text)
 	}
 	_, text := end(begin("/workers", `{"name":"w","kinds":["mail"],"slots":1}`), "}")
-	var registered struct{ Worker string }
+	var registered struct {
+		Worker string `json:"worker"`
+	}
 	if err := json.Unmarshal([]byte(text), &registered); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}

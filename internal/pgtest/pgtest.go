@@ -186,6 +186,7 @@ func (c *Cluster) Copy(tb testing.TB, fill func(ctx context.Context, url string)
 
 // copies reports whether the server copies databases file by file if it is asked to.
 func (c *Cluster) copies(tb testing.TB) bool {
+	tb.Helper()
 	conn, err := pgx.Connect(tb.Context(), c.URL(""))
 	if err != nil {
 		return false

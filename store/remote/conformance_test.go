@@ -23,7 +23,8 @@ func TestConformance(t *testing.T) {
 	without := unlike
 	switch {
 	case testing.Short(): // a selection, as on PostgreSQL
-		without = storetest.AllBut("Claim", "Enqueue", "Fence", "Fire", "Journal", "Leader", "Limit", "Namespace", "Outcome", "Read", "Requests", "Wait")
+		without = storetest.AllBut("Claim", "Enqueue", "Fence", "Fire", "Journal", "Leader", "Limit",
+			"Namespace", "Outcome", "Read", "Requests", "Wait")
 	case racing.Less():
 		without = append(storetest.Steps(), "RaceContext") // the race detector is for what competes
 	case racing.Rest():

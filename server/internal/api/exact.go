@@ -53,7 +53,7 @@ func makeNames(t reflect.Type, underWay map[reflect.Type]*names) *names {
 	}
 	n := &names{}
 	underWay[t] = n
-	switch t.Kind() { //nolint:exhaustive // of others there is nothing to look at
+	switch t.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map:
 		if n.elem = makeNames(t.Elem(), underWay); n.elem == nil {
 			return nil

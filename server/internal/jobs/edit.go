@@ -206,6 +206,9 @@ func (e *JobEdit) options() ([]holdfast.EnqueueOption, error) {
 	}
 	opts, err := s.options("", 0)
 	opts = append(opts, gone...)
+	if e.Tags != nil && len(e.Tags) == 0 {
+		opts = append(opts, holdfast.Tags()) // none of them is left
+	}
 	if err == nil && e.Delay != nil {
 		opts = append(opts, holdfast.Delay(time.Duration(*e.Delay)))
 	}

@@ -259,6 +259,10 @@ func TestChanges(t *testing.T) {
 		if fmt.Sprint(tagged["tags"]) != "[x y]" {
 			s.Errorf("its tags are %v", tagged["tags"])
 		}
+		edited := s.OK(http.StatusOK, patch, "/jobs/"+id, `{"tags":[]}`).JSON
+		if edited["tags"] != nil && fmt.Sprint(edited["tags"]) != "[]" {
+			s.Errorf("all its tags were taken away, and there are %v", edited["tags"])
+		}
 		s.Refused(http.StatusConflict, "conflict", remove, "/jobs/"+id, nil)
 		step("/cancel", "", "cancelled")
 		var actors []any

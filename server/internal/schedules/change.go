@@ -62,7 +62,11 @@ func (e *ScheduleJobEdit) options() ([]holdfast.EnqueueOption, error) {
 		Queue: e.Queue, Priority: e.Priority, MaxAttempts: e.MaxAttempts, Timeout: e.Timeout, Heartbeat: e.Heartbeat, Backoff: e.Backoff,
 		Tags: e.Tags, Metadata: e.Metadata, Attributes: e.Attributes, OrderingKey: e.OrderingKey,
 	}
-	return job.Options("/job")
+	opts, err := job.Options("/job")
+	if e.Tags != nil && len(e.Tags) == 0 {
+		opts = append(opts, holdfast.Tags()) // none of them is left
+	}
+	return opts, err
 }
 
 // ScheduleUpdate is a change of a schedule.
@@ -167,6 +171,9 @@ func pause(ctx context.Context, c *api.Call, in *schedulePauseIn) (*api.Tagged[S
 }
 
 func resume(ctx context.Context, c *api.Call, in *OfSchedule) (*api.Tagged[Schedule], error) {
+	if err := mayFire(ctx, c, in.Schedule); err != nil {
+		return nil, err
+	}
 	s, err := schedule.Resume(ctx, c.Client, in.Schedule)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,11 @@ func TestSchedules(t *testing.T) {
 		}
 		etag := whole.Header.Get("ETag")
 		s.Refused(428, "precondition_required", patch, "/schedules/nightly", `{"jitter":"30s"}`)
+		s.OK(200, patch, "/schedules/often", `{"job":{"tags":["x"]}}`, "If-Match", "*")
+		untagged, _ := s.OK(200, patch, "/schedules/often", `{"job":{"tags":[]}}`, "If-Match", "*").JSON["job"].(map[string]any)
+		if tags, _ := untagged["tags"].([]any); untagged == nil || len(tags) > 0 {
+			s.Errorf("its job had its tags taken away: %v", untagged)
+		}
 		changed := s.OK(200, patch, "/schedules/nightly", `{"tz":"UTC","jitter":"30s","job":{"queue":"fast","args":{"to":"bob"}}}`, "If-Match", etag)
 		job, _ := changed.JSON["job"].(map[string]any)
 		if changed.JSON["words"] != "every day at 02:30 in UTC" || changed.JSON["jitter"] != "30s" || job["queue"] != "fast" {
@@ -139,6 +144,7 @@ func TestRefusals(t *testing.T) {
 	s.Refused(403, "forbidden", post, "/schedules", `{"name":"more","every":"1h","job":{"kind":"exec"}}`)
 	s.Refused(403, "forbidden", patch, "/schedules/run", `{"job":{"args":{"command":["rm"]}}}`, "If-Match", "*")
 	s.Refused(403, "forbidden", post, "/schedules/run/trigger", nil)
+	s.Refused(403, "forbidden", post, "/schedules/run/resume", nil)
 	s.Refused(403, "forbidden", post, "/schedules/run/backfill", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`)
 	shown, _ := s.OK(200, get, "/schedules/run", nil).JSON["job"].(map[string]any)
 	if args, _ := shown["args"].(map[string]any); args["hidden"] != "payloads:read" {

@@ -363,11 +363,11 @@ func (s *Store) begin(ctx context.Context) (time.Time, error) {
 	}
 	now := s.Now()
 	s.woken, s.names, s.asked = nil, false, store.RequestIn(ctx)
-	if err := s.requests.Refuses(s.asked, now); err != nil {
+	err := s.requests.Refuses(s.asked, now)
+	if err != nil {
 		s.mu.Unlock()
-		return time.Time{}, err
 	}
-	return now, nil
+	return now, err
 }
 
 // tell notes that a job became available, or that one is due, or may have its turn, at a time,
