@@ -326,8 +326,7 @@ type State = store.State
 // New returns an empty store that reads its time from clock.
 func New(clock func() time.Time) *Store {
 	return &Store{
-		clock:  clock,
-		jobs:   map[store.ID]*job{},
+		clock: clock, jobs: map[store.ID]*job{},
 		queues: map[queueName]*queue{},
 		unique: map[string]store.ID{}, keys: map[store.JobKey]businessKey{}, sent: map[enqueueID]sentAlong{}, turns: map[keyName]store.ID{},
 		nodes: map[int64]*store.Node{}, gone: map[int64]bool{}, blank: map[int64]bool{},
