@@ -104,7 +104,7 @@ func TestHooksAreToldOfEachEndOnce(t *testing.T) {
 				return how, nil
 			case "parks":
 				for range 3 {
-					if err := run.Sleep(60 * time.Millisecond); err != nil {
+					if err := run.Sleep(time.Second); err != nil {
 						return "", err
 					}
 				}

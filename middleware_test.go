@@ -197,7 +197,8 @@ func TestOnlyWhatGoesOnIsParked(t *testing.T) {
 	other := holdfast.NewKind[int, int]("other")
 	compensated := func(end func(*holdfast.Run) error) func(*holdfast.Run) error {
 		return func(run *holdfast.Run) error {
-			err := run.OnFailure("undo", func(run *holdfast.Run) error { return run.Sleep(60 * time.Millisecond) })
+			// A sleep that is over by the time that it is stored does not park.
+			err := run.OnFailure("undo", func(run *holdfast.Run) error { return run.Sleep(time.Second) })
 			if err != nil {
 				return err
 			}
@@ -536,7 +537,7 @@ func TestOperationsInMiddleware(t *testing.T) {
 			}
 			return errors.Join(err, step(run, "after"), run.Sleep(60*time.Millisecond))
 		}
-		err := kind.Handle(hf, func(run *holdfast.Run, n int) (int, error) { return n, run.Sleep(60 * time.Millisecond) },
+		err := kind.Handle(hf, func(run *holdfast.Run, n int) (int, error) { return n, run.Sleep(time.Second) },
 			holdfast.WithMiddleware(around))
 		if err != nil {
 			t.Fatal(err)
