@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -19,7 +20,11 @@ import (
 func TestStormOfUniqueKeys(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
-		const clients, writers, rounds, keys, most = 2, 64, 9, 48, 5
+		const clients, rounds, keys, most = 2, 9, 48, 5
+		writers := 64
+		if racing.Less() {
+			writers = 24 // so many more wait for each other's locks for longer than an enqueue waits
+		}
 		far := db
 		if db.url != "" {
 			far = db.slow(t, 2*time.Millisecond)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -119,7 +120,8 @@ type partly struct {
 	store.Store
 
 	denied string
-	begun  chan struct{} // closed: a job runs on another node
+	begun  chan struct{}  // closed: a job runs on another node
+	others sync.WaitGroup // nodes of other namespaces that are to join
 	left   atomic.Int64
 }
 
@@ -133,8 +135,10 @@ func (p *partly) Open(context.Context) (store.Store, error) {
 func (p *partly) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	if info.Namespace == p.denied {
 		<-p.begun
+		p.others.Wait() // one that has not joined has nothing to leave
 		return 0, errDenied
 	}
+	defer p.others.Done()
 	return p.Store.Join(ctx, info)
 }
 
@@ -164,6 +168,7 @@ func TestOneOfSeveralNodesFails(t *testing.T) {
 		Stdout: io.Discard, Stderr: stderr, Terminal: func(any) bool { return false }, Signals: make(chan os.Signal), Release: func() {},
 	})}
 	database := &partly{denied: "b", begun: make(chan struct{})}
+	database.others.Add(2)
 	source := &nodeSource{Source: database}
 	client, err := holdfast.Open(t.Context(), source, holdfast.WithLogger(app.Silent()))
 	if err != nil {
