@@ -54,6 +54,9 @@ func TestConformance(t *testing.T) {
 
 // TestConformanceOnSQLite is the same on a database.
 func TestConformanceOnSQLite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestConformance is the same on the model")
+	}
 	racing.Off(t) // TestConformance lets goroutines compete
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		source := sqlite.File(sqlitetest.File(t))
