@@ -121,36 +121,34 @@ func TestServerEndsRequests(t *testing.T) {
 	address := freeAddress(t)
 	server := startNode(t, t.TempDir(), exec.Command(binary(t), "server", "--database", "jobs.db", "--listen", address, "--auth", "none"))
 	until(t, "the node", func() bool { return strings.Contains(server.stderr.String(), "node started") })
-	begin := func(path, body string) net.Conn {
+	begin := func(path, body string) *underWay {
 		t.Helper()
 		c, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		_ = c.SetDeadline(time.Now().Add(30 * time.Second))
-		head := fmt.Sprintf("POST /api/v1%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
-			path, address, len(body))
-		if _, err := io.WriteString(c, head+body[:len(body)-1]); err != nil {
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		r := &underWay{c, bufio.NewReader(c)}
+		head := fmt.Sprintf("POST /api/v1%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"+
+			"Expect: 100-continue\r\n\r\n", path, address, len(body))
+		if _, err := io.WriteString(c, head); err != nil {
 			t.Fatal(err)
 		}
-		return c
+		if status, text := r.read(t); status != http.StatusContinue { // the server reads the body
+			t.Fatalf("%s is answered %d %s", path, status, text)
+		}
+		if _, err := io.WriteString(c, body[:len(body)-1]); err != nil {
+			t.Fatal(err)
+		}
+		return r
 	}
-	end := func(c net.Conn, rest string) (status int, body string) {
+	end := func(r *underWay, rest string) (status int, body string) {
 		t.Helper()
-		if _, err := io.WriteString(c, rest); err != nil {
+		if _, err := io.WriteString(r, rest); err != nil {
 			t.Fatal(err)
 		}
-		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.StatusCode, string(text)
+		return r.read(t)
 	}
 	_, text := end(begin("/workers", `{"name":"w","kinds":["mail"],"slots":1}`), "}")
 	var registered struct {
@@ -164,7 +162,6 @@ func TestServerEndsRequests(t *testing.T) {
 	if _, err := io.WriteString(poll, "}"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond) //nolint:forbidigo // the poll is to wait by then
 	if err := server.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -178,4 +175,26 @@ func TestServerEndsRequests(t *testing.T) {
 	if err := server.cmd.Wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// underWay is a request that has begun.
+type underWay struct {
+	net.Conn
+
+	answers *bufio.Reader
+}
+
+// read reads the next answer.
+func (r *underWay) read(t *testing.T) (status int, body string) {
+	t.Helper()
+	answer, err := http.ReadResponse(r.answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
 }
