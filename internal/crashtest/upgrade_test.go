@@ -44,14 +44,14 @@ func TestRollingUpgrade(t *testing.T) {
 	old := buildEarlier(t)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		weather(t, newSQLite(t), nil, &old)
+		rounds(t, func(t *testing.T) []string { return weather(t, newSQLite(t), nil, &old) })
 	})
 	for name, alone := range map[string]bool{"postgres, binary first": false, "postgres, migrated first": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, old := pgtest.Private(t), old
 			old.alone = alone
-			weather(t, server.Database(t), server, &old)
+			rounds(t, func(t *testing.T) []string { return weather(t, server.Database(t), server, &old) })
 		})
 	}
 }

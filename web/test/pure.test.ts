@@ -111,7 +111,7 @@ test("what needs a person, and what does not", () => {
   const at = Date.parse("2026-01-01T01:00:00Z");
   const queue = (q: Partial<Queue>): Queue => ({ attempts: {} as never, counts: {}, created_at: null, name: "q", namespace: "default", oldest_due: null, paused: false, paused_at: null, paused_by: null, rest_level: 0, rest_until: null, ...q });
   const node = { alive: true, leader: true, mode: "running", slots: 5, name: "n", id: "1", unwell: null, silent: false } as never;
-  const calm = { queues: [queue({})], nodes: [node], led: true, died: [], diedMore: false, unserved: null, schedules: [], dead: [], at };
+  const calm = { queues: [queue({})], nodes: [node], led: true, died: [], diedMore: false, unserved: [], schedules: [], dead: [], at };
   assert.deepEqual(attention(calm), []);
   assert.deepEqual(attention({ ...calm, nodes: [{ ...(node as object), leader: false } as never] }), []); // one of another namespace leads
   assert.match(attention({ ...calm, led: false })[0]?.text ?? "", /No node leads/);
@@ -119,7 +119,13 @@ test("what needs a person, and what does not", () => {
   assert.deepEqual(attention({ ...calm, died: [died(120_000), died(7_200_000)] }), [{ text: "Node vm died 2m ago; what it ran is run by others", to: "/nodes/7" }]);
   assert.deepEqual(attention({ ...calm, died: [1, 2, 3, 4].map((n) => died(n)) }).map((a) => a.text), ["4 nodes died in the last hour"]);
   assert.deepEqual(attention({ ...calm, diedMore: true }).map((a) => a.text), ["More than 200 nodes died in the last day"]);
-  assert.match(attention({ ...calm, unserved: { queue: "mail", kinds: ["a", "b"] } })[0]?.text ?? "", /No node runs jobs of a, b, and queue mail has due ones/);
+  const unserved = (queue: string, kind: string, ago: number) => ({ queue, kind, version: "", known: false, oldest_due: new Date(at - ago).toISOString() }) as never;
+  const lost = [unserved("mail", "b", 70_000), unserved("old", "c", 90_000), unserved("mail", "a", 80_000), unserved("new", "d", 1000)];
+  assert.deepEqual(attention({ ...calm, unserved: lost }), [
+    { text: "No node runs jobs of c, and queue old has due ones", to: "/queues/old" }, { text: "No node runs jobs of a, b, and queue mail has due ones", to: "/queues/mail" },
+  ]);
+  const many = attention({ ...calm, unserved: [1, 2, 3, 4, 5, 6].map((n) => unserved("q" + n, "k", 90_000)) });
+  assert.deepEqual([many.length, many[4]], [5, { text: "2 more queues have due jobs that no node runs", to: "/queues" }]);
   const due = queue({ name: "mail", counts: { available: { jobs: 3, exact: true } }, oldest_due: "2026-01-01T00:50:00Z" });
   assert.match(attention({ ...calm, queues: [due] })[0]?.text ?? "", /mail has waited for 10m/);
   assert.match(attention({ ...calm, queues: [{ ...due, paused: true }] })[0]?.text ?? "", /paused, and has 3 due/);

@@ -1,7 +1,6 @@
 // The page that is kept open: whether all is well, and what needs a person.
 import { useData } from "../api/data";
-import { path } from "../api/http";
-import type { DeadGroups, NodePage, PageJob, PageQueue, PageSchedule, Queue, WholeQueue } from "../api/schema";
+import type { DeadGroups, NodePage, PageJob, PageKind, PageQueue, PageSchedule, Queue, Unserved } from "../api/schema";
 import { ahead, now } from "../state/clock";
 import { href } from "../state/route";
 import { caller, may } from "../state/session";
@@ -43,11 +42,28 @@ export interface Known {
   died: NodePage["items"];
   /** There are more than those, of the last day: the newest may be missing. */
   diedMore: boolean;
-  /** Kinds of which jobs are due, and which no node runs, of the queue that waits longest. */
-  unserved: { queue: string; kinds: string[] } | null;
+  /** Jobs that are due, and which no node runs. */
+  unserved: Unserved[];
   schedules: PageSchedule["items"];
   dead: DeadGroups["items"];
   at: number;
+}
+
+/** How many queues are told of one by one whose jobs no node runs. */
+const mostQueues = 5;
+
+/** What no node runs, by queue, the one that waits longest first; a deployment may leave a minute. */
+function unserved(jobs: Unserved[], at: number): Attention[] {
+  const queues = new Map<string, Set<string>>();
+  const late = jobs.filter((u) => at - Date.parse(u.oldest_due ?? "") > 60_000);
+  for (const u of late.sort((a, b) => Date.parse(a.oldest_due ?? "") - Date.parse(b.oldest_due ?? ""))) {
+    queues.set(u.queue, (queues.get(u.queue) ?? new Set()).add(u.kind));
+  }
+  const all = [...queues].map(([queue, kinds]) => ({
+    text: `No node runs jobs of ${[...kinds].join(", ")}, and queue ${queue} has due ones`, to: "/queues/" + encodeURIComponent(queue),
+  }));
+  if (all.length <= mostQueues) return all;
+  return [...all.slice(0, mostQueues - 1), { text: `${all.length - mostQueues + 1} more queues have due jobs that no node runs`, to: "/queues" }];
 }
 
 /** What needs a person, the worst first. */
@@ -64,9 +80,7 @@ export function attention(o: Known): Attention[] {
   const died = o.died.filter((n) => n.ended_at && o.at - Date.parse(n.ended_at) < hour);
   if (died.length > 3 || o.diedMore) all.push({ text: o.diedMore ? "More than 200 nodes died in the last day" : `${died.length} nodes died in the last hour`, to: "/nodes" });
   else for (const n of died) all.push({ text: `Node ${n.name} died ${duration(o.at - Date.parse(n.ended_at ?? ""))} ago; what it ran is run by others`, to: "/nodes/" + n.id });
-  if (o.nodes && o.unserved && o.unserved.kinds.length > 0) {
-    all.push({ text: `No node runs jobs of ${o.unserved.kinds.join(", ")}, and queue ${o.unserved.queue} has due ones`, to: "/queues/" + encodeURIComponent(o.unserved.queue) });
-  }
+  if (o.nodes) all.push(...unserved(o.unserved, o.at));
   for (const q of waiting) {
     const to = "/queues/" + encodeURIComponent(q.name);
     if (q.paused) all.push({ text: `Queue ${q.name} is paused, and has ${count(q.counts.available)} due ${q.counts.available?.jobs === 1 ? "job" : "jobs"}`, to });
@@ -94,17 +108,17 @@ export function Overview() {
   const dead = useData<DeadGroups>(may("dead:read") ? "/dead" : null, { limit: 20 }, "slow");
   const failures = useData<PageJob>(may("jobs:read") ? "/jobs" : null, { state: "failed", sort: "finished", limit: 8 });
   const all = queues.value?.items ?? [];
-  const late = [...all].filter((q) => !q.paused && lag(q, now.value) > 60_000).sort((a, b) => lag(b, now.value) - lag(a, now.value))[0];
-  const latest = useData<WholeQueue>(late ? path`/queues/${late.name}` : null, {}, "slow").value;
+  const late = all.some((q) => !q.paused && lag(q, now.value) > 60_000);
+  const kinds = useData<PageKind>(late && may("queues:read") ? "/kinds" : null, { limit: 200 }, "slow").value;
   const of = sums(all, !queues.value?.next_cursor);
   const alive = nodes.value?.items.filter((n) => n.alive) ?? [];
   const asked = [may("queues:read") && queues, may("nodes:read") && nodes, may("nodes:read") && died, may("schedules:read") && schedules, may("dead:read") && dead].filter((d) => d !== false);
   const error = asked.find((d) => d.error)?.error;
   const known = !error && asked.every((d) => d.value);
-  const isCut = [queues, nodes, schedules].some((d) => d.value?.next_cursor);
+  const isCut = [queues.value, nodes.value, schedules.value, kinds].some((page) => page?.next_cursor);
   const needs = queues.value || !may("queues:read") ? attention({
     queues: all, nodes: may("nodes:read") ? (nodes.value?.items ?? null) : null, led: nodes.value?.led ?? null, died: died.value?.items ?? [], diedMore: !!died.value?.next_cursor,
-    unserved: late && latest ? { queue: late.name, kinds: [...new Set((latest.unserved ?? []).map((u) => u.kind))] } : null,
+    unserved: late ? (kinds?.items ?? []).flatMap((k) => k.unserved ?? []) : [],
     schedules: schedules.value?.items ?? [], dead: dead.value?.items ?? [], at: now.value,
   }) : [];
   const top = [...all].sort((a, b) => (b.counts.available?.jobs ?? 0) - (a.counts.available?.jobs ?? 0) || a.name.localeCompare(b.name)).slice(0, 10);
