@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
@@ -98,6 +99,16 @@ func TestReplaceInSQL(t *testing.T) {
 				t.Fatal(err)
 			}
 			return id
+		},
+		"with a fair key": func(_ *testing.T, holder func(...EnqueueOption) ID) ID {
+			return holder(access.FairKey("a").(EnqueueOption))
+		},
+		"of another kind": func(t *testing.T, _ func(...EnqueueOption) ID) ID {
+			job, err := NewKind[int, int]("other").Enqueue(ctx, b.client, 1, Unique{ByKey: t.Name()}, RunAt(future))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return job.ID
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ type Unique struct {
 	// OnConflict is the response to an enqueue whose key is taken: store.ReturnExisting, the
 	// default, returns the job that holds it; store.Reject returns a *store.UniqueError;
 	// store.Replace puts the new args, metadata and run time on the job that holds the key if it
-	// has not started, and otherwise returns that job.
+	// is of the same kind and has not started, and otherwise returns that job.
 	OnConflict store.OnConflict
 	// MaxDelay bounds how long the job that holds the key can be delayed by store.Replace: it runs
 	// at the latest this long after it was enqueued, however often its run time is replaced.

@@ -34,14 +34,18 @@ type Delivered struct {
 	Took   string `json:"took"`
 }
 
-// Deliveries are tried for about a day.
+// Deliveries are tried for 10 to 12 hours.
 var Deliveries = holdfast.NewKind[Delivery, Delivered](DeliveryKind, holdfast.Queue(DeliveryQueue),
 	holdfast.MaxAttempts(14), holdfast.Backoff(5*time.Second, 4*time.Hour))
+
+// MostAtOnce is how many requests to one webhook are under way at once, unless the limit AtOnce is
+// changed.
+const MostAtOnce = 20
 
 // AtOnce is the limit per key in which deliveries count, under the id of their webhook: one whose
 // receiver is slow does not hold up the others. Servers make it in each namespace that has
 // webhooks. What people set of it stays.
-var AtOnce = limit.New("holdfast.webhook", limit.PerKey(), limit.Capacity(20)) //nolint:gochecknoglobals // as kinds are
+var AtOnce = limit.New("holdfast.webhook", limit.PerKey(), limit.Capacity(MostAtOnce)) //nolint:gochecknoglobals // as kinds are
 
 // options are those of a delivery to a webhook.
 func options(webhook string) []holdfast.EnqueueOption {

@@ -14,8 +14,9 @@ const (
 	// Reject makes the enqueue fail with a *UniqueError.
 	Reject
 	// Replace puts the new args, codec, metadata and run time on the job that holds the key if it
-	// has not started (never claimed: a job that snoozed or was released has started); otherwise it
-	// behaves as ReturnExisting. Of search attributes it sets those that the enqueue has.
+	// is of the same kind and has not started (never claimed: a job that snoozed or was released
+	// has started); otherwise it behaves as ReturnExisting. Of search attributes it sets those that
+	// the enqueue has.
 	Replace
 )
 

@@ -160,6 +160,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{50, nil},
 	{49, nil},
 	{48, []string{
 		"DROP TRIGGER audit_of ON {schema}.audit", "DROP FUNCTION {schema}.audit_of",

@@ -244,6 +244,7 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{50, nil},
 	{49, nil},
 	{48, []string{
 		"DROP TRIGGER holdfast_audit_of_job", "DROP TRIGGER holdfast_audit_of_queue", "DROP TRIGGER holdfast_audit_of_node",

@@ -85,19 +85,15 @@ func viewEnqueued(r *holdfast.EnqueueResult) Enqueued {
 	return Enqueued{ID: r.ID.String(), Existing: r.Existing, Replaced: r.Replaced, Differs: r.Differs}
 }
 
-// mayEnqueue refuses jobs of the kind exec, and what could put other args on one, to those who must
-// not run commands, and to all those of Holdfast's own kinds: what makes these has looked at what
-// they do, and a webhook's secret signs what its deliveries say.
+// mayEnqueue refuses jobs of the kind exec to those who must not run commands, and to all those of
+// Holdfast's own kinds: what makes these has looked at what they do, and a webhook's secret signs
+// what its deliveries say.
 func mayEnqueue(c *api.Call, at string, s *NewJob) error {
 	if store.IsOwnKind(s.Kind) {
 		return problem.New(problem.Forbidden, "jobs of the kind "+s.Kind+" are Holdfast's own")
 	}
 	if s.Kind == "exec" && !c.Principal.May(access.Exec) {
 		return problem.New(problem.Forbidden, "enqueueing jobs of the kind exec needs the scope exec")
-	}
-	if u := s.Unique; u != nil && u.Key != "" && conflicts[u.Conflict] == store.Replace && !c.Principal.May(access.Exec) {
-		return problem.New(problem.Forbidden, "a unique key of its own with on_conflict replace puts the args on whichever job has the key, "+
-			"also on one of the kind exec: it needs the scope exec; without unique.key only jobs of the same kind are replaced")
 	}
 	for i := range s.FollowUps {
 		if err := mayEnqueue(c, fmt.Sprintf("%s/follow_ups/%d/job", at, i), &s.FollowUps[i].Job); err != nil {

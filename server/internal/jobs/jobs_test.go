@@ -372,11 +372,10 @@ func TestExecNeedsItsScope(t *testing.T) {
 	s.Refused(http.StatusForbidden, "forbidden", patch, "/jobs/"+exec, `{"args":{"command":["rm"]}}`)
 	s.Refused(http.StatusForbidden, "forbidden", post, "/jobs/"+exec+"/fork", `{"args":{"command":["rm"]}}`)
 	s.Refused(http.StatusForbidden, "forbidden", post, "/jobs/"+exec+"/continue-as-new", `{"args":{"command":["rm"]}}`)
-	// A unique key of its own is the same for all kinds.
+	// A unique key of its own is the same for all kinds; only jobs of the same kind are replaced.
 	replace := `{"kind":"mail","args":{"command":["rm"]},"unique":{"key":"backup","on_conflict":"replace"}}`
-	s.Refused(http.StatusForbidden, "forbidden", post, "/jobs", replace)
-	s.Refused(http.StatusForbidden, "forbidden", post, "/jobs/batch", `{"jobs":[`+replace+`]}`)
-	s.OK(http.StatusOK, post, "/jobs", strings.Replace(replace, "replace", "return", 1))
+	s.OK(http.StatusOK, post, "/jobs", replace)
+	s.OK(http.StatusOK, post, "/jobs/batch", `{"jobs":[`+replace+`]}`)
 	if job := s.OK(http.StatusOK, get, "/jobs/"+exec, nil); strings.Contains(job.Text, "rm") {
 		t.Errorf("what runs is changed: %s", job.Text)
 	}

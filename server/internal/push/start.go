@@ -19,6 +19,15 @@ import (
 // each new one needs another node.
 const spare = 8
 
+// mostDeliveries bounds the slots of deliveries: one takes little memory until it is used.
+const mostDeliveries = 10_000
+
+// deliveries is how many slots a node has for the deliveries of so many webhooks: as many as all of
+// them may have under way, so that those that hang hold up no others; n if that is more.
+func deliveries(webhooks, n int) int {
+	return max(n, min(webhooks*endpoint.MostAtOnce, mostDeliveries))
+}
+
 // maxPayload is that of the nodes: an answer of maxAnswer takes more as a text of JSON, in the
 // journal.
 const maxPayload = 8 * maxAnswer
@@ -50,7 +59,7 @@ func (p *starter) start(ctx context.Context, of part, s *settings) (*node, error
 		n.kinds = slices.Sorted(maps.Keys(s.pushes))
 	case store.EndpointWebhook:
 		n.webhooks = len(s.webhooks) + spare
-		slots += n.webhooks
+		slots = deliveries(n.webhooks, slots) + n.webhooks
 	}
 	n.now.Store(s)
 	p.started++

@@ -13,6 +13,7 @@ var uniqueTests = env.Tests{
 	"UniqueIsUnique_a_key_is_held_in_its_states_and_released_after_them": uniqueStates,
 	"UniqueIsUnique_a_repeated_enqueue_does_not_take_the_key_back":       uniqueRepeatedEnqueue,
 	"replace_changes_what_has_not_started":                               replaceChanges,
+	"replace_leaves_a_job_of_another_kind":                               replaceLeavesOtherKinds,
 	"replace_leaves_what_has_started_or_is_held":                         replaceLeavesStarted,
 	"replace_delays_a_job_no_longer_than_it_may":                         replaceAtTheLatest,
 	"replace_within_a_batch_changes_the_job_before_it":                   replaceWithinBatch,
@@ -112,7 +113,7 @@ func replaceChanges(e *env.Env) {
 	holder := e.Enqueue(e.Job(env.Unique("k"), env.Priority(3), func(q *store.Enqueue) { q.Job.Tags = []string{"old"} }))[0]
 	created := e.Clock.Now()
 	e.Clock.Advance(time.Second)
-	q := e.Try(env.Unique("k"), env.OnConflict(store.Replace), env.Priority(1), env.Queue("other"), env.Kind("push"), func(q *store.Enqueue) {
+	q := e.Try(env.Unique("k"), env.OnConflict(store.Replace), env.Priority(1), env.Queue("other"), func(q *store.Enqueue) {
 		q.Job.Args, q.Job.Codec, q.Job.Metadata = []byte("new"), 2, []byte(`{"v":2}`)
 		q.Job.Tags = []string{"new"}
 	})
@@ -125,6 +126,20 @@ func replaceChanges(e *env.Env) {
 	run := e.ClaimOne(e.Join(), holder.Job.ID)
 	want.Attempt, want.LeaseNumber = 1, 1
 	e.Equal("claimed body", run.Job, want)
+}
+
+// replaceLeavesOtherKinds: the args mean something else to the handler of another kind, so a key
+// that two kinds share has no more than kept the other job away.
+func replaceLeavesOtherKinds(e *env.Env) {
+	holder := e.Enqueue(e.Job(env.Unique("k"), env.Delay(time.Hour)))[0]
+	before := e.Get(holder.Job.ID)
+	q := e.Try(env.Unique("k"), env.OnConflict(store.Replace), env.Kind("push"), func(q *store.Enqueue) { q.Job.Args = []byte("new") })
+	e.NoError("enqueue", q.Err)
+	e.Equal("result", q.Result, store.EnqueueResult{ID: holder.Job.ID, Existing: true, RunAt: before.RunAt})
+	e.Equal("the job of another kind", e.Get(holder.Job.ID), before)
+	e.WantUnknown(q.Job.ID)
+	again := e.Try(env.Unique("k"), env.OnConflict(store.Replace))
+	e.Equal("the same kind", again.Result, store.EnqueueResult{ID: holder.Job.ID, Existing: true, Replaced: true, RunAt: e.Clock.Now()})
 }
 
 // replaceAtTheLatest: each replacement delays the job again, but not beyond the bound, which counts

@@ -105,7 +105,7 @@ func (s *Store) onConflict(q *store.Enqueue, holder *job, body store.Job, runAt,
 	// Reading: "has not started" is "was never claimed". A snoozed or released job counts no
 	// attempt, but its handler has seen the old args.
 	waits := holder.state == store.Available || holder.state == store.Scheduled
-	if rule == store.ReturnExisting || !waits || holder.LeaseNumber > 0 {
+	if rule == store.ReturnExisting || !waits || holder.LeaseNumber > 0 || holder.Kind != body.Kind {
 		return store.EnqueueResult{ID: holder.ID, Existing: true, RunAt: holder.RunAt}, nil
 	}
 	holder.Args, holder.Codec, holder.Metadata = body.Args, body.Codec, body.Metadata

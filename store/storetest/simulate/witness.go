@@ -277,7 +277,7 @@ func (w *witness) sawConflict(q *store.Enqueue, holder *job, runAt time.Time) {
 		return
 	}
 	fresh := (holder.state == store.Available || holder.state == store.Scheduled) && holder.body.LeaseNumber == 0
-	replaces := q.OnConflict == store.Replace && fresh
+	replaces := q.OnConflict == store.Replace && fresh && q.Job.Kind == holder.body.Kind
 	if q.Err != nil || !q.Result.Existing || q.Result.ID != holder.body.ID || q.Result.Replaced != replaces {
 		play.Brokenf("Unique", "%v holds the key, and an enqueue is answered with %+v, %v", holder, q.Result, q.Err)
 	}

@@ -347,12 +347,12 @@ func obstacles(entries []*Entry, now int64, strict bool, met []*keys.Obstacle) (
 	return slices.Concat(with, without), list
 }
 
-// replace puts the enqueue's payload and run time on the job that holds its unique key, if that has
-// not started.
+// replace puts the enqueue's payload and run time on the job that holds its unique key, if that is
+// of the same kind and has not started.
 func (s *Store) replace(ctx context.Context, t pg.Runner, e *Entry, now int64) error {
 	holder := e.Result.ID.String()
 	ok := false
-	if err := t.Run(ctx, "replace_lock", func(pg.Row) error { ok = true; return nil }, holder); err != nil || !ok {
+	if err := t.Run(ctx, "replace_lock", func(pg.Row) error { ok = true; return nil }, holder, e.Job.Kind); err != nil || !ok {
 		return err
 	}
 	e.replaced = 0

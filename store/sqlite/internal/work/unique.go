@@ -20,8 +20,8 @@ func onConflict(t *core.Tx, q *store.Enqueue, holder store.ID, runAt int64) erro
 	}
 	q.Result = store.EnqueueResult{ID: holder, Existing: true, RunAt: b.RunAt}
 	// A job with a lease number has started: even if it snoozed or was released, its handler may
-	// have seen the args.
-	if q.OnConflict != store.Replace || b.LeaseNumber > 0 {
+	// have seen the args. To the handler of another kind they mean something else.
+	if q.OnConflict != store.Replace || b.LeaseNumber > 0 || b.Kind != q.Job.Kind {
 		return nil
 	}
 	state, blocked, err := t.PointerState(b)

@@ -131,11 +131,13 @@ LEFT JOIN LATERAL (
 ) h ON true
 WHERE j.run_at IS NOT NULL OR h.id IS NOT NULL;
 
--- Replacing: the body is locked first, so that the statement after it sees where its pointer is
--- now.
+-- Replacing, of a job of the same kind: the body is locked first, so that the statement after it
+-- sees where its pointer is now.
 -- name: replace_lock
--- params: @job uuid
-SELECT 1 FROM {schema}.job WHERE id = @job AND lease = 0 FOR UPDATE;
+-- params: @job uuid, @kind text
+SELECT 1 FROM {schema}.job j
+WHERE j.id = @job AND j.lease = 0 AND EXISTS (SELECT 1 FROM {schema}.lane l WHERE l.id = j.lane AND {{kind_name}} = @kind)
+FOR UPDATE;
 
 -- A job that has no pointer has started, and stays. One that has the turn of its ordering key keeps
 -- it. @max_delay, if not 0, is how long after its creation it is to run at the latest. Answers its
