@@ -73,7 +73,7 @@ type Body[T any] struct {
 
 // Paged is what inputs of lists have.
 type Paged struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many there are on a page, at most"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many there are on a page, at most: one whose payloads have more than 8 MiB has fewer"`
 	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
 }
 

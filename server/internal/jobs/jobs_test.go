@@ -158,21 +158,13 @@ func TestListPages(t *testing.T) {
 			s.Enqueue(map[string]any{"kind": "other"})
 		}
 		for _, params := range []string{"kind=mail", "q=" + url.QueryEscape("kind:mail tag:t state:available"), "kind=mail&sort=oldest"} {
-			got, cursor := map[string]bool{}, ""
-			for {
-				a := s.OK(http.StatusOK, get, "/jobs?limit=3&"+params+"&cursor="+url.QueryEscape(cursor), nil)
-				for _, job := range a.Items() {
-					id, _ := job["id"].(string)
-					if got[id] {
-						s.Errorf("%s: %s comes twice", params, id)
-					}
-					got[id] = true
+			got := map[string]bool{}
+			ids, _ := pagesOf(s, "/jobs?limit=3&"+params, "id")
+			for _, id := range ids {
+				if got[id] {
+					s.Errorf("%s: %s comes twice", params, id)
 				}
-				next, ok := a.JSON["next_cursor"].(string)
-				if !ok {
-					break
-				}
-				cursor = next
+				got[id] = true
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				s.Errorf("%s: %v, not %v", params, got, want)

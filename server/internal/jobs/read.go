@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/joblog"
 	"github.com/holdfastdev/holdfast/server/access"
@@ -52,15 +53,29 @@ func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[view
 	if err != nil {
 		return nil, problem.At("query/sort", err)
 	}
-	page, err := c.Client.ListBy(ctx, sort, filter, in.Cursor, in.Limit)
+	next := in.Cursor
+	jobs, _, err := api.Fill(in.Limit, sizeOf, func(n int) ([]store.Record, bool, error) {
+		page, err := c.Client.ListBy(ctx, sort, filter, next, n)
+		next = page.Next
+		return page.Jobs, page.Next != "", err
+	})
 	if err != nil {
 		return nil, err
 	}
-	items := make([]views.Job, len(page.Jobs))
-	for i := range page.Jobs {
-		items[i] = visible(c, views.NewJob(&page.Jobs[i]))
+	items := make([]views.Job, len(jobs))
+	for i := range jobs {
+		items[i] = visible(c, views.NewJob(&jobs[i]))
 	}
-	return &api.Body[api.Page[views.Job]]{Body: api.NewPage(items, page.Next)}, nil
+	return &api.Body[api.Page[views.Job]]{Body: api.NewPage(items, next)}, nil
+}
+
+// sizeOf is how many bytes the payloads of a job in a list have.
+func sizeOf(r *store.Record) int {
+	n := len(r.Args) + len(r.Result) + len(r.Metadata) + len(r.Error)
+	if r.Checkpoint != nil {
+		n += len(r.Checkpoint.Value)
+	}
+	return n
 }
 
 // hidden stands for a payload that the caller must not see.
@@ -160,7 +175,15 @@ func journal(ctx context.Context, c *api.Call, in *PageOf) (*api.Body[api.Page[J
 	if _, err := c.Client.Get(ctx, in.id()); err != nil {
 		return nil, err
 	}
-	entries, err := c.Client.JournalEntries(ctx, in.id(), in.Cursor, in.Limit)
+	after := in.Cursor
+	size := func(e *holdfast.JournalEntry) int { return len(e.Data) }
+	entries, more, err := api.Fill(in.Limit, size, func(n int) ([]holdfast.JournalEntry, bool, error) {
+		part, err := c.Client.JournalEntries(ctx, in.id(), after, n)
+		if len(part) > 0 {
+			after = part[len(part)-1].Seq
+		}
+		return part, len(part) == n, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -168,18 +191,22 @@ func journal(ctx context.Context, c *api.Call, in *PageOf) (*api.Body[api.Page[J
 	for i := range entries {
 		items[i] = ViewEntry(c, &entries[i])
 	}
-	next := ""
-	if len(items) == in.Limit {
-		next = strconv.FormatInt(entries[len(entries)-1].Seq, 10)
-	}
-	return &api.Body[api.Page[JournalEntry]]{Body: api.NewPage(items, next)}, nil
+	return &api.Body[api.Page[JournalEntry]]{Body: api.NewPage(items, behind(after, more))}, nil
 }
 
 func messages(ctx context.Context, c *api.Call, in *PageOf) (*api.Body[api.Page[JournalMessage]], error) {
 	if _, err := c.Client.Get(ctx, in.id()); err != nil {
 		return nil, err
 	}
-	all, err := c.Client.JournalMessages(ctx, in.id(), in.Cursor, in.Limit)
+	after := in.Cursor
+	size := func(m *holdfast.JournalMessage) int { return len(m.Data) + len(m.Error) }
+	all, more, err := api.Fill(in.Limit, size, func(n int) ([]holdfast.JournalMessage, bool, error) {
+		part, err := c.Client.JournalMessages(ctx, in.id(), after, n)
+		if len(part) > 0 {
+			after = part[len(part)-1].Seq
+		}
+		return part, len(part) == n, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -187,11 +214,15 @@ func messages(ctx context.Context, c *api.Call, in *PageOf) (*api.Body[api.Page[
 	for i := range all {
 		items[i] = ViewMessage(c, &all[i])
 	}
-	next := ""
-	if len(items) == in.Limit {
-		next = strconv.FormatInt(all[len(all)-1].Seq, 10)
+	return &api.Body[api.Page[JournalMessage]]{Body: api.NewPage(items, behind(after, more))}, nil
+}
+
+// behind is the cursor behind a number, "" if there is nothing.
+func behind(number int64, more bool) string {
+	if !more {
+		return ""
 	}
-	return &api.Body[api.Page[JournalMessage]]{Body: api.NewPage(items, next)}, nil
+	return strconv.FormatInt(number, 10)
 }
 
 type logsIn struct {

@@ -98,7 +98,15 @@ func list(ctx context.Context, c *api.Call, in *scheduleListIn) (*api.Body[api.P
 	if err != nil {
 		return nil, err
 	}
-	all, err := schedule.List(ctx, c.Client, after, in.Limit+1)
+	size := func(s *store.Schedule) int { return len(s.Job.Args) }
+	all, more, err := api.Fill(in.Limit, size, func(n int) ([]store.Schedule, bool, error) {
+		part, err := schedule.List(ctx, c.Client, after, n+1)
+		more := len(part) > n
+		if part = part[:min(n, len(part))]; len(part) > 0 {
+			after = part[len(part)-1].Name
+		}
+		return part, more, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +114,11 @@ func list(ctx context.Context, c *api.Call, in *scheduleListIn) (*api.Body[api.P
 	for i := range all {
 		items[i] = view(c, &all[i])
 	}
-	return &api.Body[api.Page[Schedule]]{Body: api.PageOf(items, &in.Paged, func(s *Schedule) string { return s.Name })}, nil
+	next := ""
+	if more {
+		next = api.Cursor(after)
+	}
+	return &api.Body[api.Page[Schedule]]{Body: api.NewPage(items, next)}, nil
 }
 
 // OfSchedule is what inputs about one schedule have.
