@@ -101,7 +101,7 @@ func TestReplaceInSQL(t *testing.T) {
 			return id
 		},
 		"with a fair key": func(_ *testing.T, holder func(...EnqueueOption) ID) ID {
-			return holder(access.FairKey("a").(EnqueueOption))
+			return holder(access.FairKey("a").(EnqueueOption)) //nolint:errcheck // always one
 		},
 		"of another kind": func(t *testing.T, _ func(...EnqueueOption) ID) ID {
 			job, err := NewKind[int, int]("other").Enqueue(ctx, b.client, 1, Unique{ByKey: t.Name()}, RunAt(future))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestPagesOfLargePayloads(t *testing.T) {
 		for i := range n {
 			ids = append(ids, s.Enqueue(map[string]any{"kind": "mail", "args": large, "delay": "1h"}))
 			s.OK(http.StatusOK, post, "/jobs/"+ids[0]+"/signals", map[string]any{"name": "more", "payload": large})
-			numbers = append(numbers, fmt.Sprint(i+1))
+			numbers = append(numbers, strconv.Itoa(i+1))
 		}
 		for _, of := range []struct {
 			path, field string
