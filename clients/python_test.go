@@ -4,14 +4,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
-// TestPython runs the tests of the Python client against a server of its own, which they kill.
+// TestPython runs the tests of the Python client against servers of its own, which they kill.
 func TestPython(t *testing.T) {
 	t.Parallel()
+	runPython(t)
+}
+
+// TestPythonPostgres does the same with servers on PostgreSQL, of which each has a schema.
+func TestPythonPostgres(t *testing.T) {
+	t.Parallel()
+	racing.Off(t) // what runs is another process
+	runPython(t, "HOLDFAST_POSTGRES="+pgtest.Shared(t).Database(t))
+}
+
+func runPython(t *testing.T, env ...string) {
+	t.Helper()
 	racing.Off(t) // what runs is another process
 	if testing.Short() {
 		t.Skip("it kills processes")
@@ -31,7 +45,7 @@ func TestPython(t *testing.T) {
 	tests := exec.CommandContext(t.Context(), python,
 		"-B", "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
 	tests.Dir = "python"
-	tests.Env = append(os.Environ(), "HOLDFAST_BINARY="+binary)
+	tests.Env = slices.Concat(os.Environ(), env, []string{"HOLDFAST_BINARY=" + binary})
 	if out, err := tests.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

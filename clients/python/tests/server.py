@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import unittest
+import uuid
 
 import holdfast
 
@@ -17,10 +18,13 @@ TOKEN = "the token of the tests, which is long"
 
 
 class Server:
-    """A server process on a database file of its own."""
+    """A server process on a database of its own: a file, or a schema of HOLDFAST_POSTGRES."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
+        self.database = os.path.join(directory, "jobs.db")
+        if server := os.environ.get("HOLDFAST_POSTGRES"):
+            self.database = f"{server}{'&' if '?' in server else '?'}schema=t{uuid.uuid4().hex}"
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -31,7 +35,7 @@ class Server:
         """Start it, and return when it answers."""
         environment = {**os.environ, "HOLDFAST_TOKEN": TOKEN}
         command = [
-            os.environ["HOLDFAST_BINARY"], "server", "--database", os.path.join(self.directory, "jobs.db"),
+            os.environ["HOLDFAST_BINARY"], "server", "--database", self.database,
             "--listen", self.address, "--dead-after", "2s", "--beat", "500ms",
         ]  # fmt: skip
         with open(os.path.join(self.directory, "server.log"), "ab") as log:
