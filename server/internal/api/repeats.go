@@ -45,10 +45,11 @@ var repeats = map[Repeat][]string{
 		"attribute-declare", "batch-cancel", "batch-close", "event-off", "event-on",
 		"job-cancel", "job-pause", "job-tag", "job-terminate", "limit-drain", "limit-reset", "limit-resume",
 		"node-drain", "node-quiet", "node-resume", "operation-cancel", "queue-pause", "queue-rest", "queue-resume",
-		"schedule-backfill", "schedule-pause", "schedule-preview", "schedule-resume",
+		"schedule-backfill", "schedule-pause", "schedule-resume",
 	},
-	Parts: {"dead-move", "dead-purge", "dead-redrive"},
-	Named: {"update-call"},
+	Marked: {"schedule-preview"}, // it changes nothing, and stores nothing
+	Parts:  {"dead-move", "dead-purge", "dead-redrive"},
+	Named:  {"update-call"},
 }
 
 // repeatOf is what an operation does with a repeated request. Those of workers and their runs say

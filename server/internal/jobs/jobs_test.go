@@ -247,6 +247,16 @@ func TestChanges(t *testing.T) {
 		}
 		s.Refused(http.StatusUnprocessableEntity, "invalid", patch, "/jobs/"+id, `{}`)
 		s.Refused(http.StatusUnprocessableEntity, "invalid", patch, "/jobs/"+id, `{"delay":"1s","run_at":"2030-01-01T00:00:00Z"}`)
+		for _, nothing := range []string{"timeout", "heartbeat_timeout"} { // is not dropped
+			s.Refused(http.StatusUnprocessableEntity, "invalid", patch, "/jobs/"+id, `{"priority":3,"`+nothing+`":"0s"}`)
+		}
+		if job := s.OK(http.StatusOK, patch, "/jobs/"+id, `{"metadata":{"a":1},"timeout":"5s"}`).JSON; job["metadata"] == nil || job["timeout"] != "5s" {
+			s.Errorf("it is %v", job)
+		}
+		job = s.OK(http.StatusOK, patch, "/jobs/"+id, `{"metadata":{}}`).JSON
+		if m, _ := job["metadata"].(map[string]any); len(m) > 0 || job["priority"] != 4.0 {
+			s.Errorf("it is %v", job)
+		}
 		tagged := s.OK(http.StatusOK, post, "/jobs/"+id+"/tags", `{"add":["x","y"]}`).JSON
 		if fmt.Sprint(tagged["tags"]) != "[x y]" {
 			s.Errorf("its tags are %v", tagged["tags"])
