@@ -57,6 +57,13 @@ func raceRepeatedStart(e *env.Env) {
 	for round := range 10 {
 		node := e.Join()
 		name := fmt.Sprint("q", round)
+		// A store may refuse a job for a moment as another transaction makes its lane: these are
+		// there.
+		for priority := 1; priority <= 3; priority++ {
+			for _, kind := range []string{"send", "bill", "push"} {
+				e.Add(env.Queue(name), env.Kind(kind), env.Priority(priority), env.Delay(time.Hour))
+			}
+		}
 		var jobs []*store.Enqueue
 		for i := range 1 + round*8 {
 			jobs = append(jobs, e.Job(env.Queue(name), env.Priority(1+i%3)))
