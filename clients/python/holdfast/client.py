@@ -113,9 +113,9 @@ class Client:
 
     # Looks.
 
-    def get(self, job_id: str) -> dict[str, Any]:
+    def get(self, job: Job | str) -> dict[str, Any]:
         """Return a job as it is now. NotFound is raised if there is none."""
-        return self._do("GET", f"/jobs/{_quoted(job_id)}")
+        return self._do("GET", f"/jobs/{_quoted(_id(job))}")
 
     def list(self, query: str = "", *, limit: int = 0, **filters: str) -> Iterator[dict[str, Any]]:
         """Yield jobs, newest first, page by page; all of them unless limit says how many.
@@ -146,7 +146,7 @@ class Client:
         JobEnded is raised if it has failed or was cancelled, and TimeoutError
         if it has not finished within timeout seconds; None: it may take any time.
         """
-        job_id = job.id if isinstance(job, Job) else job
+        job_id = _id(job)
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             left = _LONGEST_WAIT if end is None else min(_LONGEST_WAIT, max(end - time.monotonic(), 0.0))
@@ -162,13 +162,13 @@ class Client:
 
     # Changes.
 
-    def cancel(self, job_id: str, reason: str = "") -> dict[str, Any]:
+    def cancel(self, job: Job | str, reason: str = "") -> dict[str, Any]:
         """Cancel a job: one that runs is asked to stop."""
-        return self._do("POST", f"/jobs/{_quoted(job_id)}/cancel", {"reason": reason} if reason else {})
+        return self._do("POST", f"/jobs/{_quoted(_id(job))}/cancel", {"reason": reason} if reason else {})
 
-    def retry(self, job_id: str) -> dict[str, Any]:
+    def retry(self, job: Job | str) -> dict[str, Any]:
         """Let a finished job, or one that waits for its next attempt, run now."""
-        path = f"/jobs/{_quoted(job_id)}/retry"
+        path = f"/jobs/{_quoted(_id(job))}/retry"
 
         def make(again: bool) -> Any:
             try:
@@ -176,18 +176,18 @@ class Client:
             except Conflict:
                 if not again:
                     raise
-                return self.get(job_id)  # the lost answer was that it runs
+                return self.get(job)  # the lost answer was that it runs
 
         return self.transport.repeat(make, within=self.patience)
 
-    def signal(self, job_id: str, name: str, payload: Any = None, *, key: str = "") -> Any:
+    def signal(self, job: Job | str, name: str, payload: Any = None, *, key: str = "") -> Any:
         """Send a signal to a durable job.
 
         Of signals with the same key one counts; without one it is made here, so
         that a lost answer does no harm.
         """
         body = {"name": name, "dedup_key": key or uuid.uuid4().hex, "payload": payload}
-        return self._do("POST", f"/jobs/{_quoted(job_id)}/signals", body)
+        return self._do("POST", f"/jobs/{_quoted(_id(job))}/signals", body)
 
     def _do(
         self, method: str, path: str, body: Any = None, *, query: dict[str, str] | None = None, wait: float = 0.0
@@ -228,6 +228,10 @@ def new_id() -> str:
     value = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
     value &= ~(0xF << 76) & ~(0x3 << 62)
     return str(uuid.UUID(int=value | 0x7 << 76 | 0x2 << 62))
+
+
+def _id(job: Job | str) -> str:
+    return job.id if isinstance(job, Job) else job
 
 
 def _quoted(text: str) -> str:

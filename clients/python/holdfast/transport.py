@@ -16,6 +16,7 @@ from .errors import HoldfastError, Unauthenticated, Unavailable, of_problem
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 5.0
+_SAID_AGAIN = 60.0  # seconds between two lines about what is repeated
 _MOST_KEPT = 16  # connections that nothing uses
 
 
@@ -91,15 +92,18 @@ class Transport:
         until: Callable[[], bool] | None = None,
         within: float | None = None,
         refused: float = 0.0,
+        say: Callable[[str], None] | None = None,
     ) -> Any:
         """Make a request again and again while no server answers.
 
         make is told whether it was made before; until ends it, and so does the
         time within, in seconds from the first failure on; then the last error
         is raised. refused is for how many seconds it is repeated while the
-        credential is not accepted, as while it is replaced.
+        credential is not accepted, as while it is replaced. say is told what is
+        wrong when it begins, and each minute.
         """
         pause, again, end, trust = _FIRST_PAUSE, False, None, None
+        said = -_SAID_AGAIN
         while True:
             try:
                 return make(again)
@@ -113,6 +117,9 @@ class Transport:
                 if not again and within is not None:
                     end = time.monotonic() + within
                 again = True
+                if say and time.monotonic() - said >= _SAID_AGAIN:
+                    said = time.monotonic()
+                    say(f"a request to the server has failed, and is repeated: {error}")
                 asked = getattr(error, "retry_after", None)
                 if (until and until()) or (end is not None and time.monotonic() >= end):
                     raise

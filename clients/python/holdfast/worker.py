@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import logging
 import os
 import queue
 import signal
@@ -44,6 +45,7 @@ _LARGEST_BATCH = 8 << 20
 _LONGEST_REASON = 1000
 _LONGEST_TEXT = 64 << 10  # of errors and stacks
 _MOST_JOBS = 240
+_log = logging.getLogger("holdfast")
 _TRUST = 60.0  # seconds for which a credential may not be accepted
 _OVER = ("lease_lost", "worker_gone", "not_found")  # what a run is refused with that is not its job's any more
 _JOURNAL = 1  # the version of the format in which journals are kept
@@ -199,7 +201,7 @@ class Worker:
 
     def repeat(self, make: Callable[[bool], Any], until: Callable[[], bool]) -> Any:
         """Make a request until a server answers it; a credential that is not accepted may be for a while."""
-        return self.client.transport.repeat(make, until=until, refused=_TRUST)
+        return self.client.transport.repeat(make, until=until, refused=_TRUST, say=_log.warning)
 
     @property
     def is_stopping(self) -> bool:

@@ -18,7 +18,9 @@ class TestRepeat(unittest.TestCase):
                 raise holdfast.Unauthenticated("no such key", status=401)
             return "done"
 
-        self.assertEqual(transport.repeat(make, refused=60.0), "done")
+        said: list[str] = []
+        self.assertEqual(transport.repeat(make, refused=60.0, say=said.append), "done")
+        self.assertEqual([text.endswith("no such key") for text in said], [True])  # once, and not each time
         self.assertEqual(made, [False, True, True])
         for refused in (0.0, 0.1):
 

@@ -5,6 +5,7 @@ import { ofProblem, Unauthenticated, Unavailable } from "./errors.js";
 import { json, words } from "./values.js";
 
 const FIRST_PAUSE = 50;
+const SAID_AGAIN = 60_000; // between two lines about what is repeated
 const LONGEST_PAUSE = 5000;
 const LONGEST_ASKED = 60_000; // what a server may ask for by Retry-After
 
@@ -118,13 +119,14 @@ export class Transport {
    * Makes a request again and again while no server answers. make is told whether it was made
    * before. until ends it, and so does the time within, from the first failure on; then the last
    * error is thrown. refused is for how long it is repeated while the credential is not accepted,
-   * as while it is replaced.
+   * as while it is replaced. say is told what is wrong when it begins, and each minute.
    * @template T
    * @param {(again: boolean) => Promise<T>} make
-   * @param {{ until?: AbortSignal, within?: number, refused?: number }} [limits]
+   * @param {{ until?: AbortSignal, within?: number, refused?: number, say?: (text: string) => void }} [limits]
    * @returns {Promise<T>}
    */
-  async repeat(make, { until, within = Infinity, refused = 0 } = {}) {
+  async repeat(make, { until, within = Infinity, refused = 0, say } = {}) {
+    let said = -Infinity;
     let pause = FIRST_PAUSE;
     let end = Infinity;
     /** @type {number | undefined} */
@@ -138,6 +140,10 @@ export class Transport {
         if (!again) end = now + within;
         trust = error instanceof Unavailable ? undefined : (trust ?? now + refused);
         if (until?.aborted || now >= end || (trust !== undefined && now >= trust)) throw error;
+        if (say && now - said >= SAID_AGAIN) {
+          said = now;
+          say(`a request to the server has failed, and is repeated: ${error.message}`);
+        }
         const asked = error instanceof Unavailable ? error.retryAfter : 0;
         await rest(Math.min(Math.max(asked, pause * (0.5 + Math.random() / 2)), end - now), until);
         pause = Math.min(pause * 2, LONGEST_PAUSE);

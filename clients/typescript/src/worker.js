@@ -130,7 +130,7 @@ export class Worker {
    * @param {AbortSignal} until
    */
   repeat(make, until) {
-    return this.client.transport.repeat(make, { until, refused: TRUST });
+    return this.client.transport.repeat(make, { until, refused: TRUST, say: (text) => console.warn(`holdfast: ${text}`) });
   }
 
   get isStopping() {

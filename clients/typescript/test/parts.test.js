@@ -177,7 +177,10 @@ test("a credential that is not accepted for a moment is no end for who waits for
     if (made < 3) throw new Unauthenticated("no such key", { status: 401 });
     return "done";
   };
-  assert.equal(await transport.repeat(make, { refused: 60_000 }), "done");
+  /** @type {string[]} */
+  const said = [];
+  assert.equal(await transport.repeat(make, { refused: 60_000, say: (text) => said.push(text) }), "done");
+  assert.deepEqual(said.map((text) => text.endsWith("no such key")), [true]); // once, and not each time
   for (const refused of [0, 100]) {
     made = -1000;
     await assert.rejects(transport.repeat(make, { refused }), Unauthenticated);

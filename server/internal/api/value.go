@@ -48,6 +48,29 @@ func (Duration) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
+// PositiveDuration is a duration of more than 0: where 0 would be no limit, or the default, it is
+// refused.
+type PositiveDuration time.Duration
+
+// UnmarshalText reads it.
+func (d *PositiveDuration) UnmarshalText(text []byte) error {
+	return (*Duration)(d).UnmarshalText(text)
+}
+
+// MarshalText writes it.
+func (d PositiveDuration) MarshalText() ([]byte, error) { return Duration(d).MarshalText() }
+
+// Schema is how the document describes it: one of its terms is not 0.
+func (PositiveDuration) Schema(huma.Registry) *huma.Schema {
+	const unit = `(ns|us|µs|ms|s|m|h)`
+	const zero, some, more = `0+(\.0*)?` + unit, `([0-9]*[1-9][0-9]*(\.[0-9]*)?|0+\.[0-9]*[1-9][0-9]*)` + unit, `[0-9]+(\.[0-9]*)?` + unit
+	return &huma.Schema{
+		Type: huma.TypeString, Pattern: `^[+]?(` + zero + `)*` + some + `(` + more + `)*$`,
+		PatternDescription: "a positive duration such as 90s or 1h30m",
+		Examples:           []any{"1m30s"},
+	}
+}
+
 // Page is a page of a list.
 type Page[T any] struct {
 	Items []T     `json:"items" nullable:"false"`

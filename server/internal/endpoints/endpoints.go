@@ -47,9 +47,9 @@ func opOf(tag, path string) func(method, id, rest, summary, about string) api.Op
 
 // Target is where something is sent.
 type Target struct {
-	URL     string            `json:"url" minLength:"1" maxLength:"2000" doc:"http or https" example:"https://example.com/jobs"`
-	Headers map[string]string `json:"headers,omitempty" doc:"Those that are sent besides, such as Authorization; only their names are shown"`
-	Timeout api.Duration      `json:"timeout,omitzero" doc:"How long the receiver may take to answer; 30s if it is left out"`
+	URL     string               `json:"url" minLength:"1" maxLength:"2000" doc:"http or https" example:"https://example.com/jobs"`
+	Headers map[string]string    `json:"headers,omitempty" doc:"Those that are sent besides, such as Authorization; only their names are shown"`
+	Timeout api.PositiveDuration `json:"timeout,omitzero" doc:"How long the receiver may take to answer; 30s if it is left out"`
 }
 
 func (t *Target) of() endpoint.Target {
@@ -58,9 +58,9 @@ func (t *Target) of() endpoint.Target {
 
 // TargetChange is a change of one.
 type TargetChange struct {
-	URL     api.Patch[string]            `json:"url,omitzero" doc:"http or https" example:"https://example.com/jobs"`
-	Headers api.Patch[map[string]string] `json:"headers,omitzero" doc:"All that are sent besides"`
-	Timeout api.Patch[api.Duration]      `json:"timeout,omitzero" doc:"How long the receiver may take to answer; null: 30s"`
+	URL     api.Patch[string]               `json:"url,omitzero" doc:"http or https" example:"https://example.com/jobs"`
+	Headers api.Patch[map[string]string]    `json:"headers,omitzero" doc:"All that are sent besides"`
+	Timeout api.Patch[api.PositiveDuration] `json:"timeout,omitzero" doc:"How long the receiver may take to answer; null: 30s"`
 }
 
 func (c *TargetChange) apply(t *endpoint.Target) {
@@ -125,7 +125,7 @@ type createIn struct {
 	Body struct {
 		Kind string `json:"kind" minLength:"1" maxLength:"200" doc:"Whose jobs are sent" example:"invoice"`
 		Target
-		Callback api.Duration `json:"callback,omitzero" doc:"Within which time a job that was answered 202 is called back; 24h if it is left out"`
+		Callback api.PositiveDuration `json:"callback,omitzero" doc:"Within which time a job that was answered 202 is called back; 24h if it is left out"`
 	}
 }
 
@@ -164,7 +164,7 @@ type updateIn struct {
 
 	Body struct {
 		TargetChange
-		Callback api.Patch[api.Duration] `json:"callback,omitzero" doc:"Within which time a job that was answered 202 is called back; null: 24h"`
+		Callback api.Patch[api.PositiveDuration] `json:"callback,omitzero" doc:"Within which time a job that was answered 202 is called back; null: 24h"`
 	}
 }
 

@@ -31,6 +31,10 @@ func TestEndpoints(t *testing.T) {
 			s.Errorf("changed %s", changed.Text)
 		}
 		s.Refused(412, "changed", "PATCH", "/endpoints/mail", `{"timeout":"6s"}`, "If-Match", tag)
+		for _, name := range []string{"timeout", "callback"} { // it is not the default
+			s.Refused(422, "invalid", "PATCH", "/endpoints/mail", `{"`+name+`":"0s"}`, "If-Match", "*")
+			s.Refused(422, "invalid", "POST", "/endpoints", `{"kind":"other","url":"https://example.com/a","`+name+`":"0s"}`)
+		}
 		if again := s.OK(200, "POST", "/endpoints/mail/rotate", `{"overlap":"0s"}`); again.JSON["secret"] == made.JSON["secret"] {
 			s.Errorf("rotated %s", again.Text)
 		}

@@ -177,8 +177,8 @@ type JobEdit struct {
 	Delay       *api.Duration              `json:"delay,omitempty" doc:"It runs after this, from now on; 0s: at once"`
 	Deadline    time.Time                  `json:"deadline,omitzero"`
 	MaxAttempts int                        `json:"max_attempts,omitempty" minimum:"1"`
-	Timeout     *api.Duration              `json:"timeout,omitempty"`
-	Heartbeat   *api.Duration              `json:"heartbeat_timeout,omitempty"`
+	Timeout     api.PositiveDuration       `json:"timeout,omitzero"`
+	Heartbeat   api.PositiveDuration       `json:"heartbeat_timeout,omitzero"`
 	Backoff     *NewBackoff                `json:"backoff,omitempty"`
 	Tags        []string                   `json:"tags,omitempty" nullable:"false" doc:"Instead of all its tags"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" doc:"Instead of its metadata"`
@@ -191,7 +191,7 @@ func (e *JobEdit) options() ([]holdfast.EnqueueOption, error) {
 	}
 	s := NewJob{
 		Queue: e.Queue, Priority: e.Priority, RunAt: e.RunAt, Deadline: e.Deadline, MaxAttempts: e.MaxAttempts,
-		Backoff: e.Backoff, Tags: e.Tags, Metadata: e.Metadata,
+		Timeout: e.Timeout, Heartbeat: e.Heartbeat, Backoff: e.Backoff, Tags: e.Tags, Metadata: e.Metadata,
 	}
 	var gone []holdfast.EnqueueOption
 	for name, raw := range e.Attributes {
@@ -209,17 +209,8 @@ func (e *JobEdit) options() ([]holdfast.EnqueueOption, error) {
 	if e.Tags != nil && len(e.Tags) == 0 {
 		opts = append(opts, holdfast.Tags()) // none of them is left
 	}
-	for _, d := range []struct {
-		given *api.Duration // also 0, which some of them refuse
-		by    func(time.Duration) holdfast.EnqueueOption
-	}{
-		{e.Delay, holdfast.Delay},
-		{e.Timeout, func(d time.Duration) holdfast.EnqueueOption { return holdfast.Timeout(d) }},
-		{e.Heartbeat, func(d time.Duration) holdfast.EnqueueOption { return holdfast.HeartbeatTimeout(d) }},
-	} {
-		if d.given != nil {
-			opts = append(opts, d.by(time.Duration(*d.given)))
-		}
+	if err == nil && e.Delay != nil {
+		opts = append(opts, holdfast.Delay(time.Duration(*e.Delay)))
 	}
 	return opts, err
 }

@@ -28,8 +28,8 @@ type NewJob struct {
 	Delay       api.Duration               `json:"delay,omitzero" doc:"It runs after this; not together with run_at"`
 	Deadline    time.Time                  `json:"deadline,omitzero" doc:"It fails if it has not finished then, even if attempts are left"`
 	MaxAttempts int                        `json:"max_attempts,omitempty" minimum:"1"`
-	Timeout     api.Duration               `json:"timeout,omitzero" doc:"Of one attempt"`
-	Heartbeat   api.Duration               `json:"heartbeat_timeout,omitzero" doc:"How long an attempt may go without progress"`
+	Timeout     api.PositiveDuration       `json:"timeout,omitzero" doc:"Of one attempt"`
+	Heartbeat   api.PositiveDuration       `json:"heartbeat_timeout,omitzero" doc:"How long an attempt may go without progress"`
 	Backoff     *NewBackoff                `json:"backoff,omitempty"`
 	Tags        []string                   `json:"tags,omitempty" nullable:"false"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
@@ -55,14 +55,14 @@ type NewBackoff struct {
 
 // NewUnique says when two jobs are duplicates.
 type NewUnique struct {
-	Args     bool         `json:"args,omitempty" doc:"If they have the same args"`
-	Fields   []string     `json:"fields,omitempty" nullable:"false" doc:"If these fields of their args are the same, such as address.city"`
-	Queue    bool         `json:"queue,omitempty" doc:"If they are in the same queue, too"`
-	Period   api.Duration `json:"period,omitzero" doc:"If they are due in the same period of this length, too"`
-	Key      string       `json:"key,omitempty" doc:"If they have this in common, whatever their kinds"`
-	While    []string     `json:"while,omitempty" nullable:"false" doc:"While the first is also in these states, such as completed"`
-	Conflict string       `json:"on_conflict,omitempty" enum:"return,reject,replace" doc:"What becomes of the second; return if it is left out: the answer is the first job"`
-	MaxDelay api.Duration `json:"max_delay,omitzero" doc:"With replace and delay: it runs at most this after it was enqueued first"`
+	Args     bool                 `json:"args,omitempty" doc:"If they have the same args"`
+	Fields   []string             `json:"fields,omitempty" nullable:"false" doc:"If these fields of their args are the same, such as address.city"`
+	Queue    bool                 `json:"queue,omitempty" doc:"If they are in the same queue, too"`
+	Period   api.PositiveDuration `json:"period,omitzero" doc:"If they are due in the same period of this length, too"`
+	Key      string               `json:"key,omitempty" doc:"If they have this in common, whatever their kinds"`
+	While    []string             `json:"while,omitempty" nullable:"false" doc:"While the first is also in these states, such as completed"`
+	Conflict string               `json:"on_conflict,omitempty" enum:"return,reject,replace" doc:"What becomes of the second; return if it is left out: the answer is the first job"`
+	MaxDelay api.PositiveDuration `json:"max_delay,omitzero" doc:"With replace and delay: it runs at most this after it was enqueued first"`
 }
 
 // NewDependency is a job that has to finish first.

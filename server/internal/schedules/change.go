@@ -48,8 +48,8 @@ type ScheduleJobEdit struct {
 	Queue       string                     `json:"queue,omitempty"`
 	Priority    int                        `json:"priority,omitempty" minimum:"1" maximum:"4"`
 	MaxAttempts int                        `json:"max_attempts,omitempty" minimum:"1"`
-	Timeout     api.Duration               `json:"timeout,omitzero"`
-	Heartbeat   api.Duration               `json:"heartbeat_timeout,omitzero"`
+	Timeout     api.PositiveDuration       `json:"timeout,omitzero"`
+	Heartbeat   api.PositiveDuration       `json:"heartbeat_timeout,omitzero"`
 	Backoff     *jobs.NewBackoff           `json:"backoff,omitempty"`
 	Tags        []string                   `json:"tags,omitempty" nullable:"false" doc:"Instead of all its tags"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" doc:"Instead of its metadata"`
