@@ -64,14 +64,22 @@ func TestFailoverThatLoses(t *testing.T) {
 	}
 	kept := l.put(make([]work, 20)...)
 	l.done(kept)
-	holders := l.put(work{Waits: true, Cancel: true, Delay: 3000}, work{Waits: true, Cancel: true, Delay: 3000})
-	again := l.put(work{Millis: 10, Delay: 1500})
+	const later = 3_600_000
+	holders := l.put(work{Waits: true, Cancel: true, Delay: later}, work{Waits: true, Cancel: true, Delay: later})
+	again := l.put(work{Delay: later})
+	ended := l.put(work{Waits: true, Cancel: true})[0]
+	c.until("it runs", func() bool { return l.begun(ended) > 0 })
 	l.falls()
 
-	// What happens now is not on the standby: jobs come and run, and both slots are taken.
+	// What happens now is not on the standby: jobs come and run, one ends that is running there,
+	// and both slots are taken.
 	lost := l.put(make([]work, 10)...)
+	l.runs(again...)
 	l.done(append(lost, again...))
+	l.cancelled(ended)
+	l.runs(holders...)
 	c.until("the slots are taken", func() bool { return l.begun(holders[0]) > 0 && l.begun(holders[1]) > 0 })
+	l.beats() // the node sees that one has ended
 	before, err := events.Look(t.Context(), c.client)
 	if err != nil {
 		t.Fatal(err)
@@ -81,20 +89,18 @@ func TestFailoverThatLoses(t *testing.T) {
 	l.feedIsRefused(before.Newest)
 
 	// The runs that hold both slots have lost their leases, or nothing would run any more.
+	l.runs(append(holders, again...)...)
 	c.until("the slots are taken again", func() bool { return l.begun(holders[0]) > 1 && l.begun(holders[1]) > 1 })
 	next := l.put(make([]work, 10)...)
-	if _, err := c.client.Cancel(t.Context(), "as planned", holders...); err != nil {
-		t.Fatal(err)
-	}
+	l.cancelled(holders...)
 	l.done(append(append(next, again...), kept...))
 	for _, id := range lost {
 		if _, err := c.client.Get(t.Context(), id); !errors.Is(err, holdfast.ErrNotFound) {
 			t.Errorf("job %s was not to be on the standby: %v", id, err)
 		}
 	}
-	for _, id := range holders {
-		c.until("it is cancelled", func() bool { return c.record(id).State == store.Cancelled })
-	}
+	c.until("what had ended runs again", func() bool { return l.begun(ended) > 1 })
+	l.cancelled(ended)
 	for _, id := range kept {
 		if n := l.begun(id); n != 1 {
 			t.Errorf("job %s, which had completed on both, has begun %d times", id, n)
@@ -110,6 +116,42 @@ func TestFailoverThatLoses(t *testing.T) {
 		}
 	}
 	t.Logf("the leases of the job whose end was lost: %v", leases)
+}
+
+// runs makes jobs run now that were to run later.
+func (l *lagging) runs(ids ...holdfast.ID) {
+	l.c.t.Helper()
+	var results []store.Result
+	l.c.insist(func() (err error) {
+		results, err = l.c.client.Retry(l.c.t.Context(), "as planned", ids...)
+		return err
+	})
+	for _, r := range results {
+		if r.Err != nil {
+			l.c.t.Fatal(r.Err)
+		}
+	}
+}
+
+// beats waits until the node has beaten twice: the first beat may be under way.
+func (l *lagging) beats() {
+	l.c.t.Helper()
+	for range 2 {
+		last := l.c.members()[0].BeatAt
+		l.c.until("the node beats", func() bool { return l.c.members()[0].BeatAt.After(last) })
+	}
+}
+
+// cancelled cancels jobs, and waits until they are.
+func (l *lagging) cancelled(ids ...holdfast.ID) {
+	l.c.t.Helper()
+	l.c.insist(func() error {
+		_, err := l.c.client.Cancel(l.c.t.Context(), "as planned", ids...)
+		return err
+	})
+	for _, id := range ids {
+		l.c.until("it is cancelled", func() bool { return l.c.record(id).State == store.Cancelled })
+	}
 }
 
 // done waits until jobs have completed.

@@ -148,6 +148,9 @@ var keyBites = []bite{
 	{oneHolder, "a job that was not to be started", func(s *flowSound) {
 		s.paid[2].sent = holdfast.SendResult{Job: s.ids[12], Message: 1}
 	}, "had it when it was to be started"},
+	{oneHolder, "a job that a repeated payment has not started", func(s *flowSound) {
+		s.paid[2].sent = holdfast.SendResult{Job: s.ids[12], Message: 1, Duplicate: true}
+	}, "had it when it was to be started"},
 	{oneHolder, "a payment that is lost", func(s *flowSound) { s.forget(12, 2) }, "payment 2 was sent as message 2, and has arrived as []"},
 	{oneHolder, "a payment that arrived twice", func(s *flowSound) {
 		s.deliver(13, s.journals[s.ids[12]].Messages[1])

@@ -37,6 +37,10 @@ type payment struct {
 	lost   bool      // nobody knows whether it was sent
 }
 
+// began reports whether it has started its job. An enqueue under an id that is known is told when
+// it is a repeated one, whatever the earlier try has done.
+func (p *payment) began() bool { return p.sent.Started || p.sent.Duplicate && p.sent.Job == p.item }
+
 // keepPaying sends payments for orders, each of which starts a job unless one has its key, until
 // ctx ends.
 func (l *flowLoad) keepPaying(ctx context.Context, planner *flowPlanner) {
@@ -52,7 +56,7 @@ func (l *flowLoad) keepPaying(ctx context.Context, planner *flowPlanner) {
 		if kept {
 			l.payments = append(l.payments, p)
 		}
-		if kept && p.sent.Started {
+		if kept && p.began() {
 			l.enqueued[p.item] = t.N
 			l.hear(p.item)
 		}

@@ -41,7 +41,7 @@ func (v *flowVerifier) started(j *flowJob, p *payment) {
 		v.wrongf(oneHolder, j.ID, "has the key %q, and nobody has started it", j.Options.Key)
 	case orderKey(p.order) != j.Options.Key || p.n != j.N:
 		v.wrongf(oneHolder, j.ID, "has the key %q, and was started as job %d for %q", j.Options.Key, p.n, orderKey(p.order))
-	case !p.lost && !p.sent.Started:
+	case !p.lost && !p.began():
 		v.wrongf(oneHolder, j.ID, "has the key %q, and job %s had it when it was to be started", j.Options.Key, p.sent.Job)
 	}
 }
@@ -96,8 +96,8 @@ func (v *flowVerifier) payments() {
 		case p.lost || p.undone:
 		case len(got) == 0 || got[0] != arrival{p.sent.Job, p.sent.Message}:
 			v.wrongf(oneHolder, p.sent.Job, "payment %d was sent as message %d, and has arrived as %v", p.number, p.sent.Message, got)
-		case p.sent.Started != (p.sent.Job == p.item):
-			v.wrongf(oneHolder, p.sent.Job, "payment %d has started it: %t, and was to start %s", p.number, p.sent.Started, p.item)
+		case p.began() != (p.sent.Job == p.item):
+			v.wrongf(oneHolder, p.sent.Job, "payment %d has started it: %t, and was to start %s", p.number, p.began(), p.item)
 		case v.jobs[p.sent.Job] == nil || v.jobs[p.sent.Job].Options.Key != orderKey(p.order) || v.jobs[p.sent.Job].Kind != v.kindOf(p):
 			v.wrongf(oneHolder, p.sent.Job, "was sent payment %d for %q", p.number, orderKey(p.order))
 		}

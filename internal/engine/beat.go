@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/duty"
+	"github.com/holdfastdev/holdfast/internal/holdings"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/pulse"
 	"github.com/holdfastdev/holdfast/internal/supervise"
@@ -17,7 +18,7 @@ import (
 
 func newHeart(n *node) *heart {
 	return &heart{
-		node: n, pulses: pulse.NewDetector(n.cfg.Beat, n.cfg.DeadAfter), holdings: holdings{patience: n.cfg.Beat / 2},
+		node: n, pulses: pulse.NewDetector(n.cfg.Beat, n.cfg.DeadAfter), holdings: holdings.New(n.cfg.Beat / 2),
 	}
 }
 
@@ -52,7 +53,11 @@ func (h *heart) loop(ctx context.Context) {
 func (h *heart) beat(ctx context.Context) bool {
 	n := h.node
 	id := n.id.Load()
-	asked := h.holdings.ask(id, n.numbers.settled(id))
+	if failures := n.outage.Failures(); failures != h.failures {
+		h.failures = failures
+		h.holdings.Doubt() // it may have failed over
+	}
+	asked := h.holdings.Ask(id, n.numbers.settled(id))
 	before, unwell := n.worksOn(), h.unwell()
 	// A beat that hangs is no use; the next one may find another connection.
 	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
@@ -92,11 +97,11 @@ func (h *heart) beat(ctx context.Context) bool {
 	}
 	after := n.worksOn()
 	known := func(job store.ID) bool { return before[job] || after[job] }
-	h.setLost(h.holdings.see(asked, beat.Held, known, now))
-	for _, run := range h.holdings.without(n.slots.Gone(id, asked.To, beat.Held), now) {
+	h.setLost(h.holdings.See(asked, beat.Held, known, now))
+	for _, run := range h.holdings.Without(n.slots.Gone(id, asked.To, beat.Held), now) {
 		run.Cancel(store.ErrLeaseLost)
 	}
-	if n.slots.Held(id, asked.To, beat.Held, len(h.holdings.suspects) == 0) {
+	if n.slots.Held(id, asked.To, beat.Held, h.holdings.AreSure()) {
 		n.dispatch.free()
 	}
 	return true

@@ -4,47 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/holdfastdev/holdfast/store"
 )
-
-func TestHoldingsSuspectBeforeTheyGiveUp(t *testing.T) {
-	h := holdings{patience: time.Second}
-	now := time.Unix(1_000, 0)
-	lease := func(claim int64) store.Lease {
-		return store.Lease{Job: uuid.Must(uuid.NewV7()), Number: 1, Node: 3, Claim: claim}
-	}
-	mine, lost := lease(1), lease(2)
-	known := func(job store.ID) bool { return job == mine.Job }
-	see := func(want ...store.Lease) {
-		t.Helper()
-		asked := h.ask(3, 10)
-		if got := h.see(asked, []store.Lease{mine, lost}, known, now); !slices.Equal(got, want) {
-			t.Fatalf("given up: %v, want %v", got, want)
-		}
-	}
-	if asked := h.ask(3, 5); asked.From != 1 || asked.To != 5 || asked.Claims != nil {
-		t.Fatalf("the first question: %+v", asked)
-	}
-	see()
-	if asked := h.ask(3, 10); asked.From != 10 || asked.To != 10 || !slices.Equal(asked.Claims, []int64{1, 2}) {
-		t.Fatalf("the second question: %+v", asked)
-	}
-	now = now.Add(time.Millisecond)
-	see() // a beat that follows at once proves nothing
-	now = now.Add(time.Second)
-	see(lost)
-	if asked := h.ask(4, 3); asked.From != 1 || asked.To != 3 || asked.Claims != nil {
-		t.Fatalf("a new membership: %+v", asked)
-	}
-}
 
 // TestLeaseThatNobodyWorksOnIsGivenUp: a leaked lease is given up, whatever the cause.
 func TestLeaseThatNobodyWorksOnIsGivenUp(t *testing.T) {

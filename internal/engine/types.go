@@ -9,6 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/internal/facts"
 	"github.com/holdfastdev/holdfast/internal/grants"
+	"github.com/holdfastdev/holdfast/internal/holdings"
 	"github.com/holdfastdev/holdfast/internal/hookqueue"
 	"github.com/holdfastdev/holdfast/internal/loader"
 	"github.com/holdfastdev/holdfast/internal/logs"
@@ -219,7 +220,8 @@ type asks struct {
 type heart struct {
 	node     *node
 	pulses   pulse.Detector
-	holdings holdings
+	holdings holdings.Holdings
+	failures int64     // of calls to the database, before the last beat
 	fullAt   time.Time // the last beat at which there was nothing to claim for
 
 	mu   sync.Mutex
@@ -227,24 +229,6 @@ type heart struct {
 	took time.Duration    // how long that beat took
 	dead []store.NodeBeat // nodes found dead, to be rescued
 	lost []store.Lease    // leaked leases, to be given up
-}
-
-// holdings finds leaked leases: with each beat it compares the leases that the node has in the
-// database with what it works on, and gives up a lease that it has not worked on for several beats.
-// So no job is stuck because its node has lost track of it: after a panic, an outcome or a claim
-// whose answer was lost for good, or an error taken for the loss of a lease. It is a safety net;
-// the causes are handled where they arise. A leaked lease is reported with each beat until it is
-// gone, so a failed call is retried.
-// The other way round, a run whose lease the database has not had for several beats has lost it.
-// Each beat asks only about claim records that are new since the last one, or had running jobs
-// then.
-type holdings struct {
-	patience time.Duration // how long a lease may look leaked: beats may follow each other at once
-	node     int64         // the membership that has the leases
-	claims   []int64
-	from     int64
-	suspects map[store.Lease]time.Time // when each was first seen without work
-	gone     map[store.Lease]time.Time // of runs; when each was first not in the database
 }
 
 // starts is the fast path of an enqueue: if the node has room for the job and knows of no other job

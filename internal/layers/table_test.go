@@ -310,6 +310,7 @@ var layers = slices.Concat([]layer{
 	},
 	{pattern: "internal/pulse", imports: []string{"store"}},
 	{pattern: "internal/ping", imports: []string{"internal/logs", "store"}},
+	{pattern: "internal/holdings", imports: []string{"internal/slots", "store"}},
 	{pattern: "internal/slots", imports: []string{"internal/supervise", "store"}, tests: []string{"internal/gcra"}},
 	{
 		pattern: "internal/grants", imports: []string{"internal/logs", "internal/slots", "internal/supervise", "store"},
@@ -361,7 +362,7 @@ var layers = slices.Concat([]layer{
 		pattern: "internal/engine/...",
 		imports: []string{
 			"hooks", "internal/batching", "internal/commit", "internal/duty", "internal/facts",
-			"internal/gauges", "internal/grants", "internal/hookqueue",
+			"internal/gauges", "internal/grants", "internal/holdings", "internal/hookqueue",
 			"internal/loader", "internal/logs", "internal/news", "internal/observer", "internal/outcome", "internal/ping", "internal/portion",
 			"internal/promoter", "internal/pulse", "internal/replay", "internal/runlog", "internal/searched", "internal/scheduler",
 			"internal/slots", "internal/stopwatch",

@@ -23,6 +23,7 @@ const givenUp = 10 * time.Second
 type Outage struct {
 	log     *slog.Logger
 	failing atomic.Int64 // number of failing calls
+	all     atomic.Int64 // number of calls that have failed
 
 	inFlight inFlight
 
@@ -67,6 +68,7 @@ func (o *Outage) note(call string, err error, lasts bool) {
 	if _, isCodec := errors.AsType[*store.EncodeError](err); isCodec {
 		lasts = false // it says nothing of the database
 	}
+	o.all.Add(1)
 	now := time.Now() //nolint:forbidigo // a duration, not the time of day
 	o.mu.Lock()
 	o.unlogged++
@@ -97,6 +99,9 @@ func (o *Outage) note(call string, err error, lasts bool) {
 	o.mu.Unlock()
 	o.log.Warn("a database call failed; it will be retried", attrs...)
 }
+
+// Failures is how many calls have failed so far.
+func (o *Outage) Failures() int64 { return o.all.Load() }
 
 // Succeeded records the success of a call. Without an outage it costs an atomic load.
 func (o *Outage) Succeeded(call string) {
