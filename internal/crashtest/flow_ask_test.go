@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -90,6 +91,18 @@ func (l *flowLoad) call(ctx context.Context, to asking) (r reply, ok bool) {
 	}
 	l.c.allow(err)
 	return reply{}, false
+}
+
+// hasAnswers reports whether a request was answered, and one was refused.
+func (l *flowLoad) hasAnswers() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	answered, refused := false, false
+	for to, told := range l.replies {
+		has := slices.ContainsFunc(told, func(r reply) bool { return !r.gone })
+		answered, refused = answered || has && !refuses(to.number), refused || has && refuses(to.number)
+	}
+	return answered && refused
 }
 
 // mostAsked is how many requests a job is sent, each again and again, and mostAtOnce how many wait

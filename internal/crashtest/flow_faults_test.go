@@ -47,6 +47,16 @@ func (s *storm) rage(d time.Duration) {
 	s.joined()
 }
 
+// calm lets the load go on until callers have had answers of each sort, but not for long: on a slow
+// machine a storm leaves no job the time for that.
+func (s *storm) calm() {
+	s.t.Helper()
+	const most = time.Minute
+	for end := time.Now().Add(most); time.Now().Before(end) && !s.load.hasAnswers(); {
+		s.pass(time.Second)
+	}
+}
+
 // pass lets some time pass.
 func (s *storm) pass(most time.Duration) {
 	s.t.Helper()

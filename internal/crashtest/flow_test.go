@@ -84,6 +84,7 @@ func weather(t *testing.T, database string, server *pgtest.Cluster, old *earlier
 		s.strike(s.leader())
 	}
 	s.rage(raging)
+	s.calm()
 	stop()
 	ended := s.settle()
 	h := s.history(ended)
