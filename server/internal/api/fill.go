@@ -4,9 +4,10 @@ const (
 	// pageBytes is from how many bytes of payloads on a page of a list ends early. A payload may
 	// have a megabyte, and a page of 200 jobs would have 200 of them.
 	pageBytes = 8 << 20
-	// firstPortion is how many items are read before it is known how large they are, and
-	// portionGrows how much larger the next portion can be, as what comes may not be like it.
-	firstPortion, portionGrows = 16, 4
+	// firstPortion is how many items are read before it is known how large they are: a page of the
+	// default limit, which one read fills. portionGrows is how much larger the next portion can be,
+	// as what comes may not be like it: two reads fill the largest page.
+	firstPortion, portionGrows = 50, 3
 )
 
 // Fill collects a page of items with payloads. read returns the next n items, or fewer, and whether
