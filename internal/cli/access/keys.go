@@ -94,7 +94,7 @@ but keys and namespaces; admin may do everything. The scopes:
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&role, "role", "", "give it the scopes of `ROLE`: "+roles)
-	flags.StringArrayVar(&scopes, "scope", nil, "give it `SCOPE` besides; repeatable")
+	arg.TextsVar(flags, &scopes, "scope", nil, "give it `SCOPE` besides; repeatable")
 	flags.StringVar(&params.Namespace, "in", "", "let it be used in `NAMESPACE` alone (default: in all)")
 	flags.StringVar(&expires, "expires", "", "let it expire at `TIME`, or after a duration such as 90d (default: never)")
 	return cmd

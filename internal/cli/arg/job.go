@@ -36,18 +36,18 @@ func (f *JobFlags) Add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "limit each attempt to `DURATION` (default: the handler's timeout, or none)")
 	flags.DurationVar(&f.heartbeat, "heartbeat-timeout", 0,
 		"fail an attempt that makes no progress for `DURATION` (default: the handler's, or no limit)")
-	flags.StringArrayVar(&f.tags, "tag", nil, "`TAG` to find the job by; repeatable")
+	TextsVar(flags, &f.tags, "tag", nil, "`TAG` to find the job by; repeatable")
 	flags.StringVar(&f.metadata, "metadata", "", "JSON `OBJECT` to store with the job")
 }
 
 // AddAttributes adds the flag that sets search attributes.
 func (f *JobFlags) AddAttributes(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.attributes, "attr", nil, "search attribute to find the job by, as `NAME=VALUE`; repeatable")
+	TextsVar(cmd.Flags(), &f.attributes, "attr", nil, "search attribute to find the job by, as `NAME=VALUE`; repeatable")
 }
 
 // AddRemovedAttributes adds the flag that takes search attributes away from a job that is there.
 func (f *JobFlags) AddRemovedAttributes(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.removed, "remove-attr", nil, "take its search attribute `NAME` away; repeatable")
+	TextsVar(cmd.Flags(), &f.removed, "remove-attr", nil, "take its search attribute `NAME` away; repeatable")
 }
 
 // Options turns the given flags into options of the library.

@@ -55,9 +55,9 @@ members have ended.`,
 	flags := cmd.Flags()
 	flags.StringVar(&name, "name", "", "`NAME` of the batch, for people")
 	flags.StringVar(&id, "id", "", "`ID` of the batch, a UUIDv7; making the same one again does nothing")
-	flags.StringArrayVar(&onEnd, "on-end", nil, "enqueue a job, `KIND[:ARGS]`, when all members have finished; repeatable")
-	flags.StringArrayVar(&onSuccess, "on-success", nil, "the same, if all have completed: `KIND[:ARGS]`; repeatable")
-	flags.StringArrayVar(&onFailure, "on-failure", nil, "the same, if not all have completed: `KIND[:ARGS]`; repeatable")
+	arg.TextsVar(flags, &onEnd, "on-end", nil, "enqueue a job, `KIND[:ARGS]`, when all members have finished; repeatable")
+	arg.TextsVar(flags, &onSuccess, "on-success", nil, "the same, if all have completed: `KIND[:ARGS]`; repeatable")
+	arg.TextsVar(flags, &onFailure, "on-failure", nil, "the same, if not all have completed: `KIND[:ARGS]`; repeatable")
 	return cmd
 }
 

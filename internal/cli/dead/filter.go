@@ -25,20 +25,20 @@ type filterFlags struct {
 
 // addGroups adds the flags that groups are selected by.
 func (f *filterFlags) addGroups(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.filter.Queues, "queue", nil, "only dead letters of `QUEUE`; repeatable")
-	cmd.Flags().StringArrayVar(&f.filter.Kinds, "kind", nil, "only dead letters of `KIND`; repeatable")
+	arg.TextsVar(cmd.Flags(), &f.filter.Queues, "queue", nil, "only dead letters of `QUEUE`; repeatable")
+	arg.TextsVar(cmd.Flags(), &f.filter.Kinds, "kind", nil, "only dead letters of `KIND`; repeatable")
 }
 
 // addAttributes adds the flag for search attributes, by which jobs are selected, and no groups.
 func (f *filterFlags) addAttributes(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.attributes, "attr", nil,
+	arg.TextsVar(cmd.Flags(), &f.attributes, "attr", nil,
 		"only dead letters whose search attribute has a value, as `NAME=VALUE`, or is compared, or is there, as in \"job list\"; repeatable")
 }
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	f.addGroups(cmd)
 	f.addAttributes(cmd)
-	cmd.Flags().StringArrayVar(&f.filter.Tags, "tag", nil, "only dead letters with `TAG`; repeatable")
+	arg.TextsVar(cmd.Flags(), &f.filter.Tags, "tag", nil, "only dead letters with `TAG`; repeatable")
 	cmd.Flags().StringVar(&f.since, "since", "", "only jobs that failed at `TIME` or later; a duration is how long ago, such as 24h")
 	cmd.Flags().StringVar(&f.before, "before", "", "only jobs that failed before `TIME`, or longer ago")
 	cmd.Flags().BoolVar(&f.all, "all", false, "all dead letters of the namespace")

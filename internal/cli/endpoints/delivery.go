@@ -57,7 +57,7 @@ it is kept as long as other jobs.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&states, "state", nil, "only those in `STATE`; repeatable, or a comma-separated list")
+	arg.TextsVar(flags, &states, "state", nil, "only those in `STATE`; repeatable, or a comma-separated list")
 	flags.IntVar(&limit, "limit", limit, "list at most `N`, up to 1000")
 	columns.Add(cmd, views.Delivery{}, views.DeliveryHeader...)
 	return cmd

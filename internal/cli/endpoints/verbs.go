@@ -87,7 +87,7 @@ type targetFlags struct {
 func (f *targetFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.url, "url", "", "send to this http or https `URL`")
-	flags.StringArrayVar(&f.headers, "header", nil,
+	arg.TextsVar(flags, &f.headers, "header", nil,
 		"send the header `NAME: VALUE` besides, or instead of an earlier one; repeatable; \"NAME:\" leaves it out")
 	flags.DurationVar(&f.timeout, "timeout", endpoint.DefaultTimeout, "wait for an answer for this `DURATION`")
 }

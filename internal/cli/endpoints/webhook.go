@@ -30,9 +30,9 @@ type filterFlags struct {
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.events, "event", nil, "tell it of `EVENT`, such as job.failed; repeatable (default: of jobs that have finished)")
-	flags.StringArrayVar(&f.queues, "queue", nil, "only of jobs in `QUEUE`; repeatable (default: in all)")
-	flags.StringArrayVar(&f.kinds, "kind", nil, "only of jobs of `KIND`; repeatable (default: of all)")
+	arg.TextsVar(flags, &f.events, "event", nil, "tell it of `EVENT`, such as job.failed; repeatable (default: of jobs that have finished)")
+	arg.TextsVar(flags, &f.queues, "queue", nil, "only of jobs in `QUEUE`; repeatable (default: in all)")
+	arg.TextsVar(flags, &f.kinds, "kind", nil, "only of jobs of `KIND`; repeatable (default: of all)")
 	flags.StringVar(&f.where, "filter", "", "only of events of which `EXPRESSION` is true, such as event.data.kind.startsWith('mail')")
 }
 

@@ -59,9 +59,9 @@ JSON. If changes after --from are not kept any more, that is an error.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&q.from, "from", "", "begin after this `POSITION` (default: the oldest change that is kept)")
-	flags.StringArrayVar(&q.filter.Queues, "queue", nil, "only of jobs of this `QUEUE`; repeatable")
-	flags.StringArrayVar(&q.filter.Kinds, "kind", nil, "only of jobs of this `KIND`; repeatable")
-	flags.StringArrayVar(&q.states, "state", nil, "only to this `STATE`; repeatable")
+	arg.TextsVar(flags, &q.filter.Queues, "queue", nil, "only of jobs of this `QUEUE`; repeatable")
+	arg.TextsVar(flags, &q.filter.Kinds, "kind", nil, "only of jobs of this `KIND`; repeatable")
+	arg.TextsVar(flags, &q.states, "state", nil, "only to this `STATE`; repeatable")
 	flags.IntVar(&q.limit, "limit", 100, "show at most `N` changes, unless they are followed")
 	flags.BoolVar(&q.follow, "follow", false, "print what happens from now on too")
 	return cmd

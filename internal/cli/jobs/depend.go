@@ -25,7 +25,7 @@ type dependFlags struct {
 // add adds them; name is that of the flag with the jobs.
 func (f *dependFlags) add(cmd *cobra.Command, name, usage string) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.ids, name, nil, usage)
+	arg.TextsVar(flags, &f.ids, name, nil, usage)
 	app.TakesID(flags, name)
 	flags.StringVar(&f.failure, "on-failure", "cancel",
 		"with --"+name+": `ACTION` if one of those jobs fails or is cancelled: cancel the job, run it anyway, or hold it for a person; "+

@@ -63,7 +63,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	f.trace.Add(cmd)
 	f.after.add(cmd, "after", "let the job wait until the job `ID` has finished; repeatable")
 	flags.StringVar(&f.batch, "batch", "", "add the job to the batch `ID`, which is open")
-	flags.StringArrayVar(&f.follow, "follow", nil,
+	arg.TextsVar(flags, &f.follow, "follow", nil,
 		"enqueue a follow-up, `END=KIND[:ARGS]`, that runs if the job's end is completed, failed, cancelled or any; repeatable")
 	cmd.MarkFlagsMutuallyExclusive("args", "file")
 	cmd.MarkFlagsMutuallyExclusive("id", "file")

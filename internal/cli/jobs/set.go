@@ -105,7 +105,7 @@ func (a verbs) jobTagCommand() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().StringArrayVar(&drop, "remove", nil, "remove `TAG`; repeatable")
+	arg.TextsVar(cmd.Flags(), &drop, "remove", nil, "remove `TAG`; repeatable")
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the job as the reason")
 	return arg.ByKey(cmd)
 }
@@ -268,7 +268,7 @@ func (a verbs) jobRetagCommand() *cobra.Command {
 		}
 		return nil
 	}, nil)
-	cmd.Flags().StringArrayVar(&add, "add", nil, "add `TAG`; repeatable")
-	cmd.Flags().StringArrayVar(&drop, "remove", nil, "remove `TAG`; repeatable")
+	arg.TextsVar(cmd.Flags(), &add, "add", nil, "add `TAG`; repeatable")
+	arg.TextsVar(cmd.Flags(), &drop, "remove", nil, "remove `TAG`; repeatable")
 	return cmd
 }

@@ -71,7 +71,7 @@ least once a second: a state that passes in between is missed.`,
 		}),
 	}
 	cmd.Flags().DurationVar(&timeout, "wait-timeout", 0, "stop waiting after `DURATION`, such as 30s (default: wait for ever)")
-	cmd.Flags().StringArrayVar(&wanted, "for", nil,
+	arg.TextsVar(cmd.Flags(), &wanted, "for", nil,
 		"wait until the job is in `STATE`; repeatable, or a list with commas (default: until it finishes)")
 	return arg.ByKey(cmd)
 }

@@ -31,7 +31,7 @@ func (f *attemptFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "limit each attempt to `DURATION`")
 	flags.DurationVar(&f.heartbeat, "heartbeat-timeout", 0, "fail an attempt that makes no progress for `DURATION`")
 	flags.StringVar(&f.retention, "retention", "", "keep finished jobs as this `CLASS` says; \"retention set\" makes one")
-	flags.StringArrayVar(&f.unset, "unset", nil,
+	arg.TextsVar(flags, &f.unset, "unset", nil,
 		"leave `SETTING` to the handler again: max-attempts, backoff, timeout, heartbeat-timeout or retention; "+
 			"repeatable, or a comma-separated list")
 }

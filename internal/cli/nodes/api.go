@@ -98,9 +98,9 @@ func (f *apiFlags) add(cmd *cobra.Command, address *string) {
 	}
 	flags.StringVar(address, flagListen, defaultListen, "serve the API, /metrics, /healthz and /readyz on `ADDRESS`")
 	f.authFlags.add(cmd)
-	flags.StringArrayVar(&f.hosts, flagHost, nil,
+	arg.TextsVar(flags, &f.hosts, flagHost, nil,
 		"answer to the host `NAME`, too, beside loopback names; * is any; repeatable, or a comma-separated list")
-	flags.StringArrayVar(&f.origins, flagOrigin, nil,
+	arg.TextsVar(flags, &f.origins, flagOrigin, nil,
 		"let pages of the web site `ORIGIN`, such as https://jobs.example.com, change something; repeatable")
 	flags.BoolVar(&f.readOnly, flagReadOnly, false, "refuse requests that change something")
 	flags.StringVar(&f.only, flagOnly, "",

@@ -71,7 +71,7 @@ func (f *authFlags) add(cmd *cobra.Command) {
 			"provider), several of these with commas between them, or none, on loopback addresses alone")
 	flags.StringVar(&f.oidc.Issuer, flagOIDCIssuer, "", "the `URL` of the identity provider, as its tokens have it in iss")
 	flags.StringVar(&f.oidc.Audience, flagOIDCAudience, "", "the `NAME` of this server, or of its client, that aud of a token must contain")
-	flags.StringArrayVar(&f.groups, flagOIDCRole, nil,
+	arg.TextsVar(flags, &f.groups, flagOIDCRole, nil,
 		fmt.Sprintf("`GROUP=ROLE` lets members of a group do what %s, %s or %s may; GROUP=ROLE:NAMESPACE: in one namespace; "+
 			"the group * is everyone with a token; repeatable, or with semicolons between several", apikey.Viewer, apikey.Operator, apikey.Admin))
 	flags.StringVar(&f.oidc.GroupsClaim, flagOIDCGroups, "groups", "the `CLAIM` of a token with the groups; dots lead into objects")

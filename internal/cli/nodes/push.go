@@ -50,7 +50,7 @@ func (f *pushFlags) add(cmd *cobra.Command, dev bool) {
 		allow = []string{"127.0.0.0/8", "::1"}
 	}
 	flags.BoolVar(&f.push, flagPush, true, "send jobs to push endpoints, and events to webhooks; =false: leave that to other servers")
-	flags.StringArrayVar(&f.allow, flagPushAllow, allow,
+	arg.TextsVar(flags, &f.allow, flagPushAllow, allow,
 		"send to `ADDRESS`, too, such as 10.1.2.3 or 10.0.0.0/8, which is not public; repeatable, or a comma-separated list")
 	flags.IntVar(&f.pushSlots, flagPushSlots, 100, "send at most `N` jobs at once, of each namespace")
 	flags.StringVar(&f.publicURL, flagPublicURL, "",

@@ -81,7 +81,7 @@ func (f *settings) add(a verbs, cmd *cobra.Command, allowExec bool, format strin
 	flags := cmd.Flags()
 	flags.BoolVar(&f.allowExec, flagAllowExec, allowExec, "run exec jobs: anyone who can enqueue can run commands as this user")
 	flags.IntVar(&f.slots, flagSlots, f.slots, "run at most `N` jobs at once, of each namespace")
-	flags.StringArrayVar(&f.queues, flagQueue, nil,
+	arg.TextsVar(flags, &f.queues, flagQueue, nil,
 		"serve queue `NAME[=SLOTS]`, with at most SLOTS of its jobs at once; NAME* is each queue that begins so; "+
 			"repeatable, or a comma-separated list (default: all queues)")
 	for flag, variable := range map[string]string{flagAllowExec: EnvAllowExec, flagSlots: EnvSlots, flagQueue: EnvQueues} {

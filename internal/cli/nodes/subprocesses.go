@@ -39,7 +39,7 @@ type subprocesses struct {
 
 func (s *subprocesses) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&s.commands, flagSubprocess, nil,
+	arg.TextsVar(flags, &s.commands, flagSubprocess, nil,
 		"run jobs of a kind in processes of a command that the node keeps, `KIND=COMMAND`; repeatable, or one a line")
 	flags.IntVar(&s.count, flagCount, 1, "keep `N` processes of each such command, which run as many jobs at once")
 	flags.IntVar(&s.runs, flagRuns, 0, "replace a process after `N` runs (default: never)")

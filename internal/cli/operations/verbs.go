@@ -254,7 +254,7 @@ as other jobs are.`,
 			})
 		}),
 	}
-	cmd.Flags().StringArrayVar(&states, "state", nil, "only operations in `STATE`, such as running; repeatable")
+	arg.TextsVar(cmd.Flags(), &states, "state", nil, "only operations in `STATE`, such as running; repeatable")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most `N` operations")
 	columns.Add(cmd, views.Operation{}, views.OperationHeader...)
 	watch.Add(a.App, cmd)
