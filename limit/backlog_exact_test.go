@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -222,11 +223,13 @@ func TestBacklogInTransactions(t *testing.T) {
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
+		racing.On(t)
 		file := filepath.Join(t.TempDir(), "jobs.db")
 		test(t, sqlite.File(file), on(t, "sqlite", "file:"+file+"?_txlock=immediate", func(tx *sql.Tx) store.Tx { return sqlite.Tx(tx) }))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		racing.Off(t) // as on SQLite
 		url := ready.Database(t)
 		test(t, postgres.URL(url), on(t, "pgx", url, postgres.SQLTx))
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/rules"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -46,10 +47,12 @@ func onBoth(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
+		racing.On(t)
 		test(t, filepath.Join(t.TempDir(), "rules.db"))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		racing.Off(t) // as on SQLite
 		test(t, ready.Database(t))
 	})
 }

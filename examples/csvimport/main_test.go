@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -21,10 +22,12 @@ func onBoth(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
+		racing.On(t)
 		test(t, filepath.Join(t.TempDir(), "csv-import.db"))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		racing.Off(t) // as on SQLite
 		test(t, pgtest.Shared(t).Database(t))
 	})
 }

@@ -96,7 +96,10 @@ var above = []layer{
 	{pattern: "server/internal/limits", imports: slices.Concat(ofServer, []string{"limit"}), tests: servers},
 	{
 		pattern: "server/internal/apitest",
-		imports: []string{".", "internal/pgtest", "internal/pgtest/ready", "server", "server/access", "store", "store/postgres", "store/sqlite"},
+		imports: []string{
+			".", "internal/pgtest", "internal/pgtest/ready", "internal/racing", "server", "server/access", "store", "store/postgres",
+			"store/sqlite",
+		},
 	},
 	{
 		pattern: "server/internal/push",

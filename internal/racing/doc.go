@@ -5,6 +5,10 @@
 // test under the detector has at work as well: the comment beside the call says which. What takes
 // its time in the database, or in other programs, finds no races in Go.
 //
+// A test that runs on both databases runs under the detector on SQLite (On), and without it on
+// PostgreSQL (Off): what is between the API and a store is the same, and the stores have tests of
+// their own.
+//
 // scripts/test runs the tests that say something once more without the detector, and finds them
 // itself: those that call Off or Less, or a function of their package that does.
 package racing

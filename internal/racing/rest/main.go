@@ -34,7 +34,7 @@ func run(out io.Writer, args []string) error {
 		}
 		switch without := tests.without(); {
 		case len(without) == 0:
-		case len(without) == len(tests):
+		case !tests.under():
 			fmt.Fprintln(out, "all", pkg)
 		default:
 			fmt.Fprintf(out, "some ^(%s)$ %s\n", strings.Join(without, "|"), pkg)

@@ -32,6 +32,8 @@ func TestRest(t *testing.T) {
 			func few() bool { return racing.Less() }`),
 		written(t, "everything", `func TestAnything(t *testing.T) {}
 			func TestMain(m *testing.M) { if racing.Less() { return } }`),
+		written(t, "halves", `func TestBoth(t *testing.T) { apitest.OnBoth(t, func() {}) }
+			func TestHalf(t *testing.T) { t.Run("a", racing.On); t.Run("b", racing.Off) }`),
 		written(t, "nothing", `func TestPlain(t *testing.T) {}`),
 		written(t, "empty", ``),
 	}
@@ -39,7 +41,8 @@ func TestRest(t *testing.T) {
 	if err := run(&out, dirs); err != nil {
 		t.Fatal(err)
 	}
-	want := "some ^(TestOff|TestPart)$ direct\nsome ^(TestAsValue|TestLess|TestMethod)$ throughFunctions\nall everything\n"
+	want := "some ^(TestOff|TestPart)$ direct\nsome ^(TestAsValue|TestLess|TestMethod)$ throughFunctions\nall everything\n" +
+		"some ^(TestBoth|TestHalf)$ halves\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
