@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
 // TestSQLEnqueueReadsIndexes: a session that has called the function when the tables were empty
@@ -20,8 +21,15 @@ func TestSQLEnqueueReadsIndexes(t *testing.T) {
 		t.Skip("it fills tables with very many rows")
 	}
 	config := fresh(t)
-	open(t, config)
+	if s, err := config.Open(t.Context()); err != nil || s.Close() != nil {
+		t.Fatal(err)
+	}
 	conn, watch := connect(t, config.URL), connect(t, config.URL)
+	// What a session has read is counted when it ends, or some seconds later.
+	eventually(t, "the sessions of the store have ended", func() bool {
+		name := pg.ApplicationName(config.SchemaName)
+		return value[int](t, watch, "SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1", name) == 0
+	})
 	for range 8 {
 		enqueued(t, conn, config.SchemaName, `'send', unique_by => '{args}', ordering_key => 'k'`)
 		enqueued(t, conn, config.SchemaName, `'send', key => 'k'`)
