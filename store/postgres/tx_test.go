@@ -1,9 +1,11 @@
 package postgres_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -16,7 +18,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
-// callers are the two kinds of transactions that a caller may have.
+// callers are the two kinds of transactions that a caller may have. When one commits it has the
+// settings with which it began.
 var callers = map[string]func(t *testing.T, url string) (tx store.Tx, commit, rollback func() error){
 	"pgx": func(t *testing.T, url string) (store.Tx, func() error, func() error) {
 		t.Helper()
@@ -25,7 +28,8 @@ var callers = map[string]func(t *testing.T, url string) (tx store.Tx, commit, ro
 			t.Fatal(err)
 		}
 		ctx := context.Background()
-		return postgres.Tx(tx), func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }
+		unchanged := unchanged(t, func(text *string) error { return tx.QueryRow(ctx, settings).Scan(text) })
+		return postgres.Tx(tx), func() error { return cmp.Or(unchanged(), tx.Commit(ctx)) }, func() error { return tx.Rollback(ctx) }
 	},
 	"database/sql": func(t *testing.T, url string) (store.Tx, func() error, func() error) {
 		t.Helper()
@@ -38,8 +42,30 @@ var callers = map[string]func(t *testing.T, url string) (tx store.Tx, commit, ro
 		if err != nil {
 			t.Fatal(err)
 		}
-		return postgres.SQLTx(tx), tx.Commit, tx.Rollback
+		unchanged := unchanged(t, func(text *string) error { return tx.QueryRowContext(context.Background(), settings).Scan(text) })
+		return postgres.SQLTx(tx), func() error { return cmp.Or(unchanged(), tx.Commit()) }, tx.Rollback
 	},
+}
+
+// settings are those of a transaction that are not those of its session, but for how long it may be
+// silent, which an append bounds.
+const settings = `SELECT coalesce(string_agg(name || ' = ' || setting, ', ' ORDER BY name), '') FROM pg_settings
+	WHERE source = 'session' AND setting IS DISTINCT FROM reset_val AND name <> 'idle_in_transaction_session_timeout'`
+
+// unchanged returns a check that the settings are those of now, which is the commit's error else.
+func unchanged(t *testing.T, look func(*string) error) func() error {
+	t.Helper()
+	var before string
+	if err := look(&before); err != nil {
+		t.Fatal(err)
+	}
+	return func() error {
+		var after string
+		if err := look(&after); err == nil && after != before {
+			return fmt.Errorf("the caller's transaction has the settings %q, and had %q", after, before)
+		}
+		return nil // a failed transaction cannot be asked, and its commit tells
+	}
 }
 
 func TestCallersTransactions(t *testing.T) {

@@ -362,7 +362,7 @@ func (n *Notifier) send(payloads []string) {
 
 func (s *Store) sendNotifications(ctx context.Context, payloads []string) error {
 	return s.Conns.With(ctx, func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, s.Text("notify"), s.Channel(), payloads)
+		_, err := conn.Exec(ctx, s.Text("notify_alone"), s.Channel(), payloads)
 		return err
 	})
 }

@@ -17,8 +17,14 @@ SELECT coalesce(max(version), 0) FROM {schema}.migration;
 -- params: @version integer
 SELECT CASE WHEN bool_or(serves IS NULL) THEN 0 ELSE max(serves) END FROM {schema}.migration WHERE version > @version;
 
--- What it tells of is durable; that it was told need not be.
+-- In a transaction that may be the caller's, whose settings are none of ours.
 -- name: notify
+-- params: @channel text, @payloads text[]
+SELECT pg_notify(@channel, t.payload) FROM unnest(@payloads) AS t (payload);
+
+-- In a transaction of its own, whose commit does not wait for the disk: what it tells of is
+-- durable, and that it was told need not be.
+-- name: notify_alone
 -- params: @channel text, @payloads text[]
 SELECT set_config('synchronous_commit', 'off', true), pg_notify(@channel, t.payload) FROM unnest(@payloads) AS t (payload);
 
