@@ -312,7 +312,7 @@ func JobID(id ID) EnqueueOption {
 
 func checkID(id ID) error {
 	if id.Version() != 7 {
-		return invalid("id", "%s is not a UUIDv7; make ids with NewID", id)
+		return invalid("id", "%s is not a UUIDv7; leave it out to have one made", id)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ var above = []layer{
 	},
 	{
 		pattern: "server/internal/jobs",
-		imports: slices.Concat(ofServer, []string{"after", "batch", "fair", "internal/journal", "internal/query", "joblog", "limit", "search"}),
+		imports: slices.Concat(ofServer, []string{"after", "batch", "fair", "internal/journal", "internal/query", "internal/valid", "joblog", "limit", "search"}),
 		tests:   servers,
 	},
 	{

@@ -26,9 +26,17 @@ const (
 	MaxMetadata = 64 << 10
 )
 
-// Error is an ErrInvalid about something.
+// Fault is an ErrInvalid about something.
+type Fault struct{ What, Text string }
+
+func (f *Fault) Error() string { return store.ErrInvalid.Error() + ": " + f.What + ": " + f.Text }
+
+// Unwrap returns ErrInvalid.
+func (f *Fault) Unwrap() error { return store.ErrInvalid }
+
+// Error is a Fault.
 func Error(what, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", store.ErrInvalid, what, fmt.Sprintf(format, args...))
+	return &Fault{What: what, Text: fmt.Sprintf(format, args...)}
 }
 
 // Encode encodes a payload. JSON stays unchanged; HTML characters are not escaped, which would make

@@ -140,6 +140,9 @@ func ofModel(e *huma.ErrorModel) *problem.Problem {
 	var fields []problem.Field
 	for _, d := range e.Errors {
 		field := problem.Field{Pointer: pointer(d.Location), Detail: d.Message}
+		if strings.HasPrefix(d.Message, "invalid date/time for format ") {
+			field.Detail = "it is no time such as 2026-01-31T08:00:00Z"
+		}
 		if m := missing.FindStringSubmatch(d.Message); m != nil {
 			field = problem.Field{Pointer: field.Pointer + "/" + m[1], Detail: "it is missing"}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
+	"github.com/holdfastdev/holdfast/internal/valid"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
@@ -64,7 +65,8 @@ func enqueue(ctx context.Context, c *api.Call, in *enqueueIn) (*enqueued, error)
 	}
 	results, err := c.Client.EnqueueBatch(ctx, []holdfast.BatchItem{item})
 	if err != nil {
-		return nil, problem.At("", reasonOf(results, err))
+		err = reasonOf(results, err)
+		return nil, problem.At(in.Body.fieldOf(err), err)
 	}
 	out := &enqueued{Status: http.StatusCreated, Body: viewEnqueued(&results[0])}
 	if results[0].Existing {
@@ -79,6 +81,20 @@ func reasonOf(results []holdfast.EnqueueResult, err error) error {
 		return results[0].Err
 	}
 	return err
+}
+
+// fields are the fields of a job by what is said to be wrong.
+var fields = map[string]string{
+	"args": "/args", "deadline": "/deadline", "fair key": "/fair_key", "id": "/id", "key": "/key", "kind": "/kind",
+	"limit key": "/limit_key", "metadata": "/metadata", "ordering key": "/ordering_key", "queue": "/queue", "tag": "/tags", "tags": "/tags",
+}
+
+// fieldOf is the field that an error is about, or none where it may be about that of a follow-up.
+func (n *NewJob) fieldOf(err error) string {
+	if fault, is := errors.AsType[*valid.Fault](err); is && len(n.FollowUps) == 0 {
+		return fields[fault.What]
+	}
+	return ""
 }
 
 func viewEnqueued(r *holdfast.EnqueueResult) Enqueued {

@@ -99,7 +99,15 @@ func TestEnqueueRefusals(t *testing.T) {
 		{`{"kind":"a","after":[{"job":"x"}]}`, "/after/0/job"},
 		{`{"kind":"a","follow_ups":[{"on":"failed","job":{"kind":"b","priority":9}}]}`, "/follow_ups/0/job/priority"},
 		{`{"kind":"a","follow_ups":[{"on":"failed","job":{"kind":"b","delay":"-1s"}}]}`, "/follow_ups/0/job/delay"},
-		{`{"kind":"a","queue":"a\u0000b"}`, ""},
+		{`{"kind":"a","queue":"a\u0000b"}`, "/queue"},
+		{`{"kind":"` + strings.Repeat("k", 201) + `"}`, "/kind"},
+		{`{"kind":"a","id":"0198c0de-7b1c-4d3a-9f00-0123456789ab"}`, "/id"},
+		{`{"kind":"a","args":{"a":"\u0000"}}`, "/args"},
+		{`{"kind":"a","metadata":{"a":"` + strings.Repeat("x", 70_000) + `"}}`, "/metadata"},
+		{`{"kind":"a","deadline":"2001-01-01T00:00:00Z"}`, "/deadline"},
+		{`{"kind":"a","tags":["a\nb"]}`, "/tags"},
+		{`{"kind":"a","ordering_key":"` + strings.Repeat("k", 300) + `"}`, "/ordering_key"},
+		{`{"kind":"a","follow_ups":[{"on":"failed","job":{"kind":"b","queue":"a\nb"}}]}`, ""},
 		{`[]`, ""},
 	} {
 		if pointer := s.Refused(http.StatusUnprocessableEntity, "invalid", post, "/jobs", test.body); pointer != test.pointer {
@@ -192,7 +200,7 @@ func TestListRefusals(t *testing.T) {
 		"stat=failed": "query/stat",
 		"sort=random": "query/sort", "id=x": "query/id", "parent=x": "query/parent", "key=k": "query/key", "args=x": "query/args",
 		"attribute=%3D": "query/attribute", "fingerprint=x": "query/fingerprint", "created_after=x": "query/created_after",
-		"q=foo:bar": "query/q", "q=state:failed&state=failed": "query/q", "cursor=nonsense": "", "namespace=a%00b": "query/namespace",
+		"q=foo:bar": "query/q", "q=state:failed&state=failed": "query/q", "cursor=nonsense": "query/cursor", "namespace=a%00b": "query/namespace",
 	} {
 		if got := s.Refused(http.StatusUnprocessableEntity, "invalid", get, "/jobs?"+params, nil); got != pointer {
 			t.Errorf("%s: it points to %q, not %q", params, got, pointer)

@@ -59,7 +59,10 @@ func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[view
 		next = page.Next
 		return page.Jobs, page.Next != "", err
 	})
-	if err != nil {
+	switch {
+	case err != nil && in.Cursor != "": // what is said of the rest was refused with the first page
+		return nil, problem.At("query/cursor", err)
+	case err != nil:
 		return nil, err
 	}
 	items := make([]views.Job, len(jobs))
