@@ -30,8 +30,10 @@ var above = []layer{
 	},
 	{
 		pattern: "server/internal/jobs",
-		imports: slices.Concat(ofServer, []string{"after", "batch", "fair", "internal/journal", "internal/query", "internal/valid", "joblog", "limit", "search"}),
-		tests:   servers,
+		imports: slices.Concat(ofServer, []string{
+			"after", "batch", "fair", "internal/journal", "internal/query", "internal/valid", "joblog", "limit", "search",
+		}),
+		tests: servers,
 	},
 	{
 		pattern: "server/internal/events", imports: slices.Concat(ofServer, []string{"events", "server/internal/jobs"}),

@@ -26,17 +26,17 @@ const (
 	MaxMetadata = 64 << 10
 )
 
-// Fault is an ErrInvalid about something.
-type Fault struct{ What, Text string }
+// FieldError is an ErrInvalid about something.
+type FieldError struct{ What, Text string }
 
-func (f *Fault) Error() string { return store.ErrInvalid.Error() + ": " + f.What + ": " + f.Text }
+func (e *FieldError) Error() string { return store.ErrInvalid.Error() + ": " + e.What + ": " + e.Text }
 
 // Unwrap returns ErrInvalid.
-func (f *Fault) Unwrap() error { return store.ErrInvalid }
+func (e *FieldError) Unwrap() error { return store.ErrInvalid }
 
-// Error is a Fault.
+// Error is a FieldError.
 func Error(what, format string, args ...any) error {
-	return &Fault{What: what, Text: fmt.Sprintf(format, args...)}
+	return &FieldError{What: what, Text: fmt.Sprintf(format, args...)}
 }
 
 // Encode encodes a payload. JSON stays unchanged; HTML characters are not escaped, which would make

@@ -91,7 +91,7 @@ var fields = map[string]string{
 
 // fieldOf is the field that an error is about, or none where it may be about that of a follow-up.
 func (n *NewJob) fieldOf(err error) string {
-	if fault, is := errors.AsType[*valid.Fault](err); is && len(n.FollowUps) == 0 {
+	if fault, is := errors.AsType[*valid.FieldError](err); is && len(n.FollowUps) == 0 {
 		return fields[fault.What]
 	}
 	return ""
