@@ -26,7 +26,7 @@ const (
 	MaxMetadata = 64 << 10
 )
 
-// FieldError is an ErrInvalid about something.
+// FieldError is an ErrInvalid about What, such as "args" or "ordering key".
 type FieldError struct{ What, Text string }
 
 func (e *FieldError) Error() string { return store.ErrInvalid.Error() + ": " + e.What + ": " + e.Text }
@@ -34,7 +34,7 @@ func (e *FieldError) Error() string { return store.ErrInvalid.Error() + ": " + e
 // Unwrap returns ErrInvalid.
 func (e *FieldError) Unwrap() error { return store.ErrInvalid }
 
-// Error is a FieldError.
+// Error returns a FieldError.
 func Error(what, format string, args ...any) error {
 	return &FieldError{What: what, Text: fmt.Sprintf(format, args...)}
 }
