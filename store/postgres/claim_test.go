@@ -278,14 +278,20 @@ func TestLooksThatAreExpensive(t *testing.T) {
 	c := newClaimer(t, config, 2)
 	old, late, jobs := newJob(), newJob(), several(40)
 	enqueue(t, c.store, old, late)
-	for _, run := range c.runs() { // both are behind from now on: one by an hour, one by a little
+	runs := c.runs()
+	enqueue(t, c.store, jobs...)
+	first, err := c.store.Get(t.Context(), "", jobs[0].Job.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range runs { // both are behind the others: one by an hour, one by a little
+		run.Job.RunAt = first.RunAt
 		if run.Job.ID == old.Job.ID {
 			c.putBack(run, time.Hour)
 		} else {
 			c.putBack(run, nearBy/4)
 		}
 	}
-	enqueue(t, c.store, jobs...)
 	next := func(n int) []*store.Enqueue { taken := jobs[:n]; jobs = jobs[n:]; return taken }
 	c.want("a claim from the floors", next(2)...)
 	for range 2 {
