@@ -99,8 +99,8 @@ func (v *flowVerifier) held(j *flowJob) string {
 	return fmt.Sprintf("is held (%s: %s)", j.Wait.Reason, j.Wait.Error)
 }
 
-// tripsAtItsEnd reports whether the end of the flow is decided, and its second attempt, which a dead
-// node may have left it, fails before it is where it had registered what is to be undone.
+// tripsAtItsEnd reports whether the end of the flow is decided, and its second attempt, which a
+// dead node may have left it, fails before it is where it had registered what is to be undone.
 func (j *flowJob) tripsAtItsEnd() bool {
 	return j.Trips && slices.ContainsFunc(j.journal.Entries, func(e holdfast.JournalEntry) bool { return e.Kind == "closing" })
 }
