@@ -7,8 +7,8 @@ import (
 )
 
 // TextsVar adds a flag that may be repeated, each time with one text, as pflag's StringArrayVar
-// does. That one writes its empty default as CSV, for which it allocates a buffer: with the flags
-// of all verbs this took a third of the time in which a command starts.
+// does. That one writes its empty default as CSV, for which it allocates a buffer: this was a third
+// of what it costs to make all verbs, which each command does.
 func TextsVar(flags *pflag.FlagSet, p *[]string, name string, value []string, usage string) {
 	*p = value
 	flags.Var(&texts{value: p}, name, usage)

@@ -91,8 +91,8 @@ var fields = map[string]string{
 
 // fieldOf is the field that an error is about, or none where it may be about that of a follow-up.
 func (n *NewJob) fieldOf(err error) string {
-	if fault, is := errors.AsType[*valid.FieldError](err); is && len(n.FollowUps) == 0 {
-		return fields[fault.What]
+	if wrong, is := errors.AsType[*valid.FieldError](err); is && len(n.FollowUps) == 0 {
+		return fields[wrong.What]
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -13,9 +14,9 @@ import (
 // the worker has not listed some.
 type holdings struct {
 	mu       sync.Mutex
-	claims   []int64 // that had runs which have not ended
-	from     int64   // new ones are from this number on
-	next     int64   // from is this one once recent is long enough ago
+	claims   map[int64]time.Time // when each last had runs which had not ended; for a while behind that
+	from     int64               // new ones are from this number on
+	next     int64               // from is this one once recent is long enough ago
 	recent   time.Time
 	suspects map[store.Lease]time.Time
 }
@@ -30,11 +31,12 @@ const claimTimeout = 10 * time.Second
 // of it may still be under way, or a commit in which jobs start.
 const late = 90*time.Second + 3*claimTimeout
 
-// ask is what to ask about: what is listed, what had runs before, and what is new.
+// ask is what to ask about: what is listed, what has had runs of late, and what is new. A run that
+// has ended may not have: its end is lost if the database fails over to a standby that lags.
 func (h *holdings) ask(listed map[store.Lease]string) store.HeldParams {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	claims := slices.Clone(h.claims)
+	claims := slices.Collect(maps.Keys(h.claims))
 	for l := range listed {
 		claims = append(claims, l.Claim)
 	}
@@ -74,14 +76,15 @@ func (h *holdings) learn(held []store.Lease) {
 
 // note notes which claims have runs. h.mu is held.
 func (h *holdings) note(held []store.Lease, now time.Time) {
-	h.claims = nil
+	if h.claims == nil {
+		h.claims = map[int64]time.Time{}
+	}
 	last := h.next
 	for _, l := range held {
-		h.claims = append(h.claims, l.Claim)
+		h.claims[l.Claim] = now
 		last = max(last, l.Claim+1)
 	}
-	slices.Sort(h.claims)
-	h.claims = slices.Compact(h.claims)
+	maps.DeleteFunc(h.claims, func(_ int64, ran time.Time) bool { return now.Sub(ran) > late })
 	if now.Sub(h.recent) > late {
 		h.from, h.next, h.recent = h.next, last, now
 	}
