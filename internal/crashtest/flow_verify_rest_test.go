@@ -103,7 +103,8 @@ func (v *flowVerifier) held(j *flowJob) string {
 // dead node may have left it, fails before it is where it had registered what is to be undone: a
 // run that is held is not counted.
 func (j *flowJob) tripsAtItsEnd() bool {
-	return j.Trips && j.Attempt == 1 && slices.ContainsFunc(j.journal.Entries, func(e holdfast.JournalEntry) bool { return e.Kind == "closing" })
+	isClosing := func(e holdfast.JournalEntry) bool { return e.Kind == "closing" }
+	return j.Trips && j.Attempt == 1 && slices.ContainsFunc(j.journal.Entries, isClosing)
 }
 
 // resumedAfter reports whether somebody let the job go on after it was asked to pause, and was told
