@@ -8,7 +8,10 @@
 /** A number of milliseconds, or a text such as "1m30s" or "72h". */
 export type Duration = number | string;
 
-/** A value that JSON has words for: it must not be a function, NaN or a BigInt. */
+/**
+ * A value that JSON has words for: it must not be a function, NaN or a BigInt. Its texts have no NUL
+ * and no half of a surrogate pair, and it is not nested more than 200 deep.
+ */
 export type PublishedValue = unknown;
 
 /** The kind of a job, with the types of its args and its result, which are not checked at run time. */
@@ -40,8 +43,11 @@ export type Call<Args, Options> = undefined extends Args
 
 export interface ClientOptions {
   /** Without it that of $HOLDFAST_SERVER, or http://127.0.0.1:8233. */
-  url?: string;
-  /** Without it that of $HOLDFAST_TOKEN. A function is asked before each request. */
+  url?: string | URL;
+  /**
+   * Without it that of $HOLDFAST_TOKEN. A function is asked before each request, within its time
+   * limit. If it throws, or gives no text, that is Unavailable, and the request is repeated as one.
+   */
   token?: string | (() => string | Promise<string>);
   /** Whose jobs it sees; without it, that of the credential if it has only one, and else "default". */
   namespace?: string;
@@ -416,6 +422,7 @@ export class HoldfastError extends Error {
   readonly status: number;
   /** The stable code of the problem, such as "not_found". */
   readonly code: string;
+  /** What is wrong where; the message has the first of them. */
   readonly errors: FieldError[];
 }
 
@@ -439,6 +446,8 @@ export class WorkerGone extends HoldfastError {}
 export class Unavailable extends HoldfastError {
   /** After how many milliseconds the server wants to be asked again. */
   retryAfter: number;
+  /** Something has answered that is not Holdfast: it stands before the server, or the URL is wrong. */
+  isForeign: boolean;
 }
 
 /** A job that was waited for has failed, or was cancelled. */

@@ -12,19 +12,20 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Iterator
 
 from . import durations
+from .durations import Duration
 from .errors import Conflict, JobEnded, NotAllEnqueued
-from .transport import Transport
+from .transport import Has, Token, Transport
 
+_ID: Has = {"id": str}  # what most answers have
 _LONGEST_WAIT = 30.0
 _FINISHED = {"completed", "failed", "cancelled"}
 
-# How an option of an enqueue is named here, and in the API; seconds tells that
-# it is a number of seconds here.
+# The options of an enqueue, by what they are written from.
 _OPTIONS = {
     "queue", "priority", "max_attempts", "key", "tags", "metadata", "attributes", "ordering_key", "fair_key",
     "limit", "limit_key", "after", "batch", "unique", "follow_ups", "keep_key", "keep_turn", "backoff",
 }  # fmt: skip
-_SECONDS = {"delay", "timeout", "heartbeat_timeout"}
+_DURATIONS = {"delay", "timeout", "heartbeat_timeout"}
 _TIMES = {"run_at", "deadline"}
 
 
@@ -45,27 +46,30 @@ class Client:
     """A client of a server.
 
     Without url it is that of $HOLDFAST_SERVER, or http://127.0.0.1:8233, and
-    without token that of $HOLDFAST_TOKEN. namespace is whose jobs it sees;
-    without it, that of the credential if it has only one, and else "default".
-    timeout is in seconds, for one request. It is safe for use by several
+    without token that of $HOLDFAST_TOKEN. A token may be a function, which is
+    called before each request, and so should return at once: for those that do
+    not last. While it raises, that is as if no server answered. namespace is
+    whose jobs it sees; without it, that of the credential if it has only one,
+    and else "default".
+    timeout is that of one request. It is safe for use by several
     threads.
     """
 
     def __init__(
         self,
         url: str | None = None,
-        token: str | None = None,
+        token: Token | None = None,
         *,
         namespace: str = "",
-        timeout: float = 30.0,
+        timeout: Duration = 30.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         url = url or os.environ.get("HOLDFAST_SERVER") or "http://127.0.0.1:8233"
         token = os.environ.get("HOLDFAST_TOKEN", "") if token is None else token
         self.namespace = namespace
-        self.patience = timeout
+        self.patience = durations.seconds(timeout, "timeout")
         """For how many seconds a call repeats itself while no server answers."""
-        self.transport = Transport(url, token, timeout=timeout, tls=tls)
+        self.transport = Transport(url, token, timeout=self.patience, tls=tls)
 
     def __enter__(self) -> Client:
         return self
@@ -84,11 +88,12 @@ class Client:
 
         options are those of the API (queue, priority, delay, run_at, key,
         unique, tags, max_attempts, timeout, deadline, ordering_key, …), with
-        numbers of seconds for durations, and datetimes for times. If an answer
-        is lost the request is repeated, and makes no second job.
+        numbers of seconds, timedeltas, or texts such as "1m30s" for durations,
+        and datetimes for times. If an answer is lost the request is repeated,
+        and makes no second job.
         """
         body = job_body(kind, args, options)
-        answer = self._do("POST", "/jobs", body)
+        answer = self._do("POST", "/jobs", body, has=_ID)
         return Job(answer["id"], bool(answer["existing"]))
 
     def enqueue_many(self, jobs: Iterable[tuple[str, Any] | dict[str, Any]]) -> list[Job]:
@@ -105,7 +110,7 @@ class Client:
                 bodies.append(job_body(options.pop("kind"), options.pop("args", None), options))
             else:
                 bodies.append(job_body(job[0], job[1], {}))
-        answer = self._do("POST", "/jobs/batch", {"jobs": bodies})
+        answer = self._do("POST", "/jobs/batch", {"jobs": bodies}, has={"jobs": list})
         made = [Job(i["id"], bool(i["existing"]), i["code"], i["error"]) for i in answer["jobs"]]
         if any(job.code for job in made):
             raise NotAllEnqueued(made)
@@ -115,7 +120,7 @@ class Client:
 
     def get(self, job: Job | str) -> dict[str, Any]:
         """Return a job as it is now. NotFound is raised if there is none."""
-        return self._do("GET", f"/jobs/{_quoted(_id(job))}")
+        return self._do("GET", f"/jobs/{_quoted(_id(job))}", has=_ID)
 
     def list(self, query: str = "", *, limit: int = 0, **filters: str) -> Iterator[dict[str, Any]]:
         """Yield jobs, newest first, page by page; all of them unless limit says how many.
@@ -129,7 +134,7 @@ class Client:
                 page["q"] = query
             if cursor:
                 page["cursor"] = cursor
-            answer = self._do("GET", "/jobs", query=page)
+            answer = self._do("GET", "/jobs", query=page, has={"items": list})
             for job in answer["items"]:
                 yield job
                 if left is not None:
@@ -140,43 +145,43 @@ class Client:
             if not cursor:
                 return
 
-    def wait(self, job: Job | str, timeout: float | None = None) -> Any:
+    def wait(self, job: Job | str, timeout: Duration | None = None) -> Any:
         """Wait until a job has finished, and return its result.
 
         JobEnded is raised if it has failed or was cancelled, and TimeoutError
-        if it has not finished within timeout seconds; None: it may take any time.
+        if it has not finished within timeout; None: it may take any time.
         """
         job_id = _id(job)
-        end = None if timeout is None else time.monotonic() + timeout
+        limit = None if timeout is None else durations.seconds(timeout, "timeout")
+        end = None if limit is None else time.monotonic() + limit
         while True:
             left = _LONGEST_WAIT if end is None else min(_LONGEST_WAIT, max(end - time.monotonic(), 0.0))
-            found = self._do(
-                "GET", f"/jobs/{_quoted(job_id)}/result", query={"wait": durations.text(left)}, wait=left
-            )
+            query, path = {"wait": durations.text(left)}, f"/jobs/{_quoted(job_id)}/result"
+            found = self._do("GET", path, query=query, wait=left, has={"state": str})
             if found["state"] == "completed":
                 return found["result"]
             if found["state"] in _FINISHED:
                 raise JobEnded(job_id, found["state"], found["reason"], found["error"])
             if end is not None and time.monotonic() >= end:
-                raise TimeoutError(f"job {job_id} is {found['state']} after {timeout} s")
+                raise TimeoutError(f"job {job_id} is {found['state']} after {limit} s")
 
     # Changes.
 
     def cancel(self, job: Job | str, reason: str = "") -> dict[str, Any]:
         """Cancel a job: one that runs is asked to stop."""
-        return self._do("POST", f"/jobs/{_quoted(_id(job))}/cancel", {"reason": reason} if reason else {})
+        return self._do("POST", f"/jobs/{_quoted(_id(job))}/cancel", {"reason": reason} if reason else {}, has=_ID)
 
     def retry(self, job: Job | str) -> dict[str, Any]:
         """Let a finished job, or one that waits for its next attempt, run now."""
-        path = f"/jobs/{_quoted(_id(job))}/retry"
+        path, key = f"/jobs/{_quoted(_id(job))}/retry", uuid.uuid4().hex
 
         def make(again: bool) -> Any:
             try:
-                return self.transport.call("POST", path, query=self.scoped({}))
+                return self.transport.call("POST", path, query=self.scoped({}), key=key, has=_ID)
             except Conflict:
                 if not again:
                     raise
-                return self.get(job)  # the lost answer was that it runs
+                return self.get(job)  # the lost answer was that it runs, or ran
 
         return self.transport.repeat(make, within=self.patience)
 
@@ -187,14 +192,21 @@ class Client:
         that a lost answer does no harm.
         """
         body = {"name": name, "dedup_key": key or uuid.uuid4().hex, "payload": payload}
-        return self._do("POST", f"/jobs/{_quoted(_id(job))}/signals", body)
+        return self._do("POST", f"/jobs/{_quoted(_id(job))}/signals", body, has={"duplicate": bool})
 
     def _do(
-        self, method: str, path: str, body: Any = None, *, query: dict[str, str] | None = None, wait: float = 0.0
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        has: Has,
+        query: dict[str, str] | None = None,
+        wait: float = 0.0,
     ) -> Any:
         scoped = self.scoped(query or {})
         return self.transport.repeat(
-            lambda _: self.transport.call(method, path, body, query=scoped, wait=wait), within=self.patience
+            lambda _: self.transport.call(method, path, body, query=scoped, wait=wait, has=has), within=self.patience
         )
 
     def scoped(self, query: dict[str, str]) -> dict[str, str]:
@@ -210,9 +222,11 @@ def job_body(kind: str, args: Any, options: dict[str, Any]) -> dict[str, Any]:
     for name, value in options.items():
         if value is None:
             continue
-        if name in _SECONDS:
-            body[name] = durations.text(value)
+        if name in _DURATIONS:
+            body[name] = durations.text(value, name)
         elif name in _TIMES:
+            if not isinstance(value, datetime.datetime):
+                raise TypeError(f"{name} is {value!r}; it takes a datetime with a zone")
             if value.tzinfo is None:
                 raise ValueError(f"{name} has no zone; use datetime.datetime.now(datetime.UTC)")
             body[name] = value.astimezone(datetime.UTC).isoformat()

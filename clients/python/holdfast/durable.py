@@ -11,13 +11,17 @@ from __future__ import annotations
 import datetime
 import json
 import random
+import re
 import threading
 import time
+import unicodedata
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from . import durations
 from .client import job_body
+from .durations import Duration
 from .errors import (
     Cancelled,
     Conflict,
@@ -34,6 +38,7 @@ from .errors import (
     WaitTimeout,
     WorkerGone,
 )
+from .firewall import Watch
 from .memory import STEP, Contradiction, Memory
 
 if TYPE_CHECKING:
@@ -44,6 +49,13 @@ _MOST_ENTRIES = 100  # of one request
 _MOST_BYTES = 2 << 20
 _LARGEST = 1 << 20  # of one value, in bytes
 _LONGEST_MESSAGE = 1 << 10
+_LONGEST_NAME = 200  # in bytes
+_SENDS = "signal "  # what the name of a step begins with that sends a signal
+_DEEPEST = 200  # how deep arrays and objects may be nested, as the server has it
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_JOINERS = "\u200c\u200d"  # they are invisible, and part of some scripts
+_SHOWN = 100  # characters of a name that is wrong
 
 Ready = Callable[[], dict[str, Any] | None]
 
@@ -108,20 +120,22 @@ class Context:
         function: Callable[..., Any],
         *args: Any,
         attempts: int = 1,
-        backoff: float = 1.0,
-        longest_backoff: float = 3600.0,
+        backoff: Duration = 1.0,
+        longest_backoff: Duration = 3600.0,
         retry_if: Callable[[Exception], bool] | None = None,
     ) -> Any:
         """Call a function, and remember what it returns, which is JSON.
 
         Once that is stored it is not called again; until then it may be called
         more than once. A failure is a StepFailed. attempts is how often it is
-        tried; backoff, in seconds, doubles with each. After Permanent it is not
-        tried again. A failure that the function catches is remembered; one that
-        it lets through fails the attempt of the job, and the step is tried again
-        with it.
+        tried; backoff is the first pause, and doubles with each. After Permanent
+        it is not tried again. A failure that the function catches is remembered;
+        one that it lets through fails the attempt of the job, and the step is
+        tried again with it.
         """
+        first, longest = durations.seconds(backoff, "backoff"), durations.seconds(longest_backoff, "longest_backoff")
         with self._operation(f"step {name!r}"):
+            check_name(name, "a step")
             path, entries = self._enter(name, STEP)
             attempt, until = 1, None
             for entry in entries:
@@ -147,7 +161,7 @@ class Context:
                     if not again:
                         self._memory.record("step failed", path, name, data=failure, took=took)
                         raise _step_failed(failure) from error
-                    pause = min(backoff * 2 ** (attempt - 1), longest_backoff) * random.uniform(0.8, 1.2)
+                    pause = min(first * 2 ** min(attempt - 1, 60), longest) * random.uniform(0.8, 1.2)
                     until = self._now() + datetime.timedelta(seconds=max(pause, 0.0))
                     retry = {"failure": failure, "until": _text(until)}
                     self._memory.record("step retry", path, name, data=retry, took=took)
@@ -159,9 +173,10 @@ class Context:
                 # As on every replay: what JSON makes of it.
                 return json.loads(json.dumps(result))
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: Duration) -> None:
         """Sleep, without a slot if it is long."""
-        self._sleep(lambda: self._now() + datetime.timedelta(seconds=max(seconds, 0.0)))
+        left = max(durations.seconds(seconds, "seconds"), 0.0)
+        self._sleep(lambda: self._now() + datetime.timedelta(seconds=left))
 
     def sleep_until(self, at: datetime.datetime) -> None:
         """Sleep until a time, which has a zone."""
@@ -182,14 +197,16 @@ class Context:
                 self._memory.record("timer", path, data={"until": _text(until)})
             self._until(until, f"timer until {_text(until)}")
 
-    def wait_signal(self, name: str, *, timeout: float | None = None, decode: Callable[[Any], Any] | None = None) -> Any:
+    def wait_signal(self, name: str, *, timeout: Duration | None = None, decode: Callable[[Any], Any] | None = None) -> Any:
         """Wait for the next signal of a name, and return its payload.
 
-        After timeout seconds it is a WaitTimeout. decode makes something else of
-        the payload; if it raises, the signal is received all the same, and the
-        error is MessageInvalid.
+        After timeout it is a WaitTimeout. decode makes something else of the
+        payload; if it raises, the signal is received all the same, and the error
+        is MessageInvalid.
         """
+        limit = None if timeout is None else durations.seconds(timeout, "timeout")
         with self._operation(f"the wait for signal {name!r}"):
+            check_name(name, "a signal")
             path, entries = self._enter(name, ("received", "timer", "timeout"))
             until = None
             for entry in entries:
@@ -206,8 +223,8 @@ class Context:
             self._look()
             if self._memory.signal(name) is None:
                 self._may_begin()
-                if timeout is not None and until is None:
-                    until = self._now() + datetime.timedelta(seconds=max(timeout, 0.0))
+                if limit is not None and until is None:
+                    until = self._now() + datetime.timedelta(seconds=max(limit, 0.0))
                     self._memory.record("timer", path, name, data={"until": _text(until)})
             message = self._await(
                 lambda: self._memory.signal(name), until, {"messages": ["signal"]}, f"signal {name}"
@@ -230,7 +247,7 @@ class Context:
         try:
             return decode(message["data"]), ""
         except Exception as error:
-            problem = (str(error) or type(error).__name__)[:_LONGEST_MESSAGE]
+            problem = plain(words(error), _LONGEST_MESSAGE) or "?"
             if first:
                 return None, problem
             raise MessageInvalid(name, message["seq"], problem) from error
@@ -244,6 +261,7 @@ class Context:
         if wrong := {"id", "key", "unique", "after", "follow_ups"} & set(options):
             raise TypeError(f"a child has no option {wrong.pop()}")
         with self._operation(f"child {kind!r}"):
+            check_name(kind, "a child")
             path, entries = self._enter(kind, ("child", "received"))
             for entry in entries:
                 if entry["kind"] == "child":
@@ -279,8 +297,9 @@ class Context:
     def signal(self, job: str, name: str, payload: Any = None) -> None:
         """Send a signal to another job, once. If that cannot be, the error is a StepFailed."""
         with self._operation(f"signal {name!r}"):
+            check_name(name, "a signal that is sent", _LONGEST_NAME - len(_SENDS))
             key = f"run {self.id} {self._memory.uuid()}"
-            step = "signal " + name
+            step = _SENDS + name
             path, entries = self._enter(step, STEP)
             for entry in entries:
                 if entry["kind"] == "step":
@@ -304,14 +323,15 @@ class Context:
 
     def publish(self, key: str, value: Any) -> None:
         """Set the value of a key that clients can read."""
-        self._publish("published", key, value)
+        self._publish("published", "a key", key, value)
 
     def append(self, stream: str, value: Any) -> None:
         """Add an item to a stream that clients can read."""
-        self._publish("streamed", stream, value)
+        self._publish("streamed", "a stream", stream, value)
 
-    def _publish(self, kind: str, name: str, value: Any) -> None:
+    def _publish(self, kind: str, what: str, name: str, value: Any) -> None:
         with self._operation(f"{kind} {name!r}"):
+            check_name(name, what)
             path, entries = self._enter(name, (kind,))
             if entries:
                 return
@@ -337,6 +357,7 @@ class Context:
     def patched(self, change: str) -> bool:
         """Whether the run takes part in a change of its code: it had not gone past this place before."""
         with self._operation(f"patched {change!r}"):
+            check_name(change, "a change")
             known = self._memory.patches.get(change)
             if known is not None:
                 return known
@@ -468,19 +489,35 @@ class Context:
         """Store what is pending, and return what the server has made of it."""
         made: list[dict[str, Any]] = []
         while self._memory.pending:
-            portion = _portion(self._memory.pending)
-            body = {"after": self._memory.last, "entries": portion}
             try:
-                answer = self._request(lambda again: self._run.request("POST", "journal", {**body, "repeat": again}))
+                made = self._store(_portion(self._memory.pending))
             except HoldfastError as error:
                 self._memory.pending.clear()
-                if not (refusable and isinstance(error, (NotFound, Conflict))) or isinstance(error, JournalFull):
-                    self._broken = error
+                if refusable and isinstance(error, (NotFound, Conflict)) and not isinstance(error, JournalFull):
+                    raise
+                self._broken = _refusal(error)
+                if self._broken is error:
+                    raise
+                raise self._broken from error
+        return made
+
+    def _store(self, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Store the first entries that are pending, and return what the server has made of them."""
+        watch = Watch(lambda: self._run.answered_beats)
+
+        def append(again: bool) -> Any:
+            try:
+                return self._run.request("POST", "journal", {"after": self._memory.last, "entries": entries, "repeat": again})
+            except Unavailable as error:
+                if error.is_foreign and watch.is_about():
+                    raise _TurnedAway(str(error), status=error.status) from error
                 raise
-            self._memory.pending = self._memory.pending[len(portion) :]
-            self._memory.last = answer["last"]
-            self._set_clock(answer["now"])
-            made = answer["entries"]
+
+        answer = self._request(append)
+        self._memory.pending = self._memory.pending[len(entries) :]
+        self._memory.last = answer["last"]
+        self._set_clock(answer["now"])
+        made: list[dict[str, Any]] = answer["entries"]
         return made
 
     def _request(self, make: Callable[[bool], Any]) -> Any:
@@ -525,8 +562,12 @@ class Context:
                 return self._outcome_left(left)
         if left := self._memory.unvisited():
             return {"do": "hold", "reason": left}
-        outcome = {"do": "complete", "result": result}
-        return self._with_rest(outcome)
+        try:
+            checked_size(result, "the result")
+        except Permanent as error:  # the job ends with it
+            error.journal = self._rest()  # type: ignore[attr-defined]
+            raise
+        return self._with_rest({"do": "complete", "result": result})
 
     def _outcome_left(self, left: Leave) -> dict[str, Any] | None:
         if left.outcome is None or left.outcome["do"] == "hold":
@@ -544,18 +585,22 @@ class Context:
 
     def _rest(self) -> dict[str, Any] | None:
         """Return what is stored together with the end; what does not fit into that is stored now."""
-        pending = self._memory.pending
-        if not pending:
+        if not self._memory.pending:
             return None
         try:
-            while len(portion := _portion(pending)) < len(pending):
-                body = {"after": self._memory.last, "entries": portion}
-                answer = self._request(lambda again: self._run.request("POST", "journal", {**body, "repeat": again}))
-                pending = self._memory.pending = pending[len(portion) :]
-                self._memory.last = answer["last"]
+            while len(portion := _portion(self._memory.pending)) < len(self._memory.pending):
+                self._store(portion)
         except Leave:
             return None
-        return {"after": self._memory.last, "entries": pending}
+        except HoldfastError as error:
+            if (refusal := _refusal(error)) is error:
+                raise
+            raise refusal from error
+        return {"after": self._memory.last, "entries": self._memory.pending}
+
+
+class _TurnedAway(HoldfastError):
+    """Something else than Holdfast refuses an append because of what is in it."""
 
 
 class _Operation:
@@ -583,19 +628,119 @@ def _portion(pending: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return pending[:_MOST_ENTRIES]
 
 
-def _checked(value: Any, what: str) -> Any:
-    """Return a value that is JSON, and not too large."""
+def _refusal(error: HoldfastError) -> Exception:
+    """Return what an append ends with that was refused.
+
+    What the server says about an entry, or a proxy about its size, it would say
+    again, and so would a firewall that refuses a text of it: that is Permanent,
+    so that no other attempt does again what the entry is about. What it says about the run, the credential or itself is as it is,
+    and so is that something else was appended, which the next attempt reads.
+    """
+    is_elsewhere = isinstance(error, (NotFound, Conflict)) and bool(error.errors)  # what an entry names
+    is_about = is_elsewhere or isinstance(error, _TurnedAway) or error.status in (400, 413, 422)
+    if isinstance(error, JournalFull) or not is_about:
+        return error
+    return Permanent(f"the server refuses to store what the function has done, and would refuse it again: {error}")
+
+
+def check_name(name: Any, what: str, most: int = _LONGEST_NAME) -> None:
+    """Raise Permanent if no server stores a name.
+
+    If the server were to say that, the next attempt would do again what was done
+    under it.
+    """
+    if wrong := _wrong_name(name, what, most):
+        raise Permanent(f"{what} cannot be named {_shown(name)}: no server stores a name that {wrong}")
+
+
+def _wrong_name(name: Any, what: str, most: int) -> str:
+    """Say what is wrong with a name, as the server has it; "": nothing."""
+    if not isinstance(name, str):
+        return "is no text"
+    if not name:
+        return "is empty"
     try:
-        size = len(json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False).encode())
-    except (TypeError, ValueError) as error:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        return "has half of a surrogate pair"
+    if size > most:
+        return f"has {size} bytes, of at most {most}"
+    if what == "a child" and "@" in name:
+        return "has an @, which is for versions"
+    return "" if name.isprintable() else _unseen(name, may_hide=what == "a key")
+
+
+def _unseen(name: str, *, may_hide: bool) -> str:
+    for c in name:
+        category = unicodedata.category(c)
+        if category == "Cc":
+            return f"has the control character U+{ord(c):04X}"
+        if category in ("Cf", "Zl", "Zp") and c not in _JOINERS and not may_hide:
+            return f"has the invisible character U+{ord(c):04X}"
+    return ""
+
+
+def _shown(name: Any) -> str:
+    if not isinstance(name, str):
+        return f"by what is of type {type(name).__name__}"
+    return repr(name if len(name) <= _SHOWN else name[:_SHOWN] + "…")
+
+
+def checked_size(value: Any, what: str) -> int:
+    """Return how many bytes a value has as JSON.
+
+    One that is none, or that no server stores, is not so for a moment only: that
+    is Permanent. If the server were to say it, the next attempt would do again
+    what has led to the value.
+    """
+    try:
+        text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise Permanent(f"{what} has a text with half of a surrogate pair, which no server stores") from error
+    except (TypeError, ValueError, RecursionError) as error:
         raise Permanent(f"{what} is not JSON: {error}") from error
     if size > _LARGEST:
         raise Permanent(f"{what} has {size} bytes, of at most {_LARGEST}")
+    if _NUL.search(text):
+        raise Permanent(f"{what} has a text with the NUL character, which no server stores")
+    if _is_deep(text):
+        raise Permanent(f"{what} is nested more than {_DEEPEST} deep, which no server stores")
+    return size
+
+
+def _is_deep(text: str) -> bool:
+    if text.count("[") + text.count("{") <= _DEEPEST:
+        return False
+    depth = 0
+    for c in _TEXT.sub("", text):
+        depth += (c in "[{") - (c in "]}")
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
+def _checked(value: Any, what: str) -> Any:
+    """Return a value that a server stores."""
+    checked_size(value, what)
     return value
 
 
+def words(error: BaseException) -> str:
+    """Return the text of an error, whose str may itself raise."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:
+        return f"a {type(error).__name__} without words"
+
+
+def plain(text: str, most: int) -> str:
+    """Return a text that every store takes: without NUL and halves of surrogate pairs, and not longer than it may be."""
+    return text[:most].encode("utf-8", "replace").decode().replace("\0", "")
+
+
 def _failure(step: str, error: Exception, attempts: int, permanent: bool) -> dict[str, Any]:
-    said = (str(error) or type(error).__name__)[: 32 << 10].encode("utf-8", "replace").decode().replace("\0", "")
+    said = plain(words(error), 32 << 10)
     failure: dict[str, Any] = {"step": step, "message": said or "?", "type": type(error).__name__, "attempts": attempts}
     if permanent:
         failure["permanent"] = True

@@ -4,21 +4,43 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
+from typing import Any
+
+from . import durations
+from .durations import Duration
+
+_MOST_TOLD = 5  # of what is wrong with a request; errors has all
 
 
 class HoldfastError(Exception):
     """A request that was refused, or has failed.
 
     status is that of HTTP, 0 if no server has answered; code is the stable
-    code of the problem, such as "not_found"; detail is for people.
+    code of the problem, such as "not_found"; detail is for people; errors says
+    what is wrong where, and the text of the error has the first of them.
     """
 
     def __init__(self, detail: str, *, status: int = 0, code: str = "", errors: list | None = None) -> None:
-        super().__init__(detail)
+        super().__init__(_told(detail, errors))
         self.detail = detail
         self.status = status
         self.code = code
         self.errors = errors or []
+
+
+def _told(detail: str, errors: Any) -> str:
+    """Return a detail with what is wrong where, as far as it does not say that itself."""
+    known = [one for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
+    parts = [
+        f"{one['pointer']}: {one['detail']}" if one.get("pointer") else str(one["detail"])
+        for one in known
+        if one.get("detail") and str(one["detail"]) not in detail
+    ]
+    if not parts:
+        return detail
+    more = [f"and {len(parts) - _MOST_TOLD} more"] if len(parts) > _MOST_TOLD else []
+    return f"{detail}: {'; '.join(parts[:_MOST_TOLD] + more)}"
 
 
 class Invalid(HoldfastError):
@@ -54,7 +76,13 @@ class WorkerGone(HoldfastError):
 
 
 class Unavailable(HoldfastError):
-    """No server has answered, or none could: try again later."""
+    """No server has answered, or none could: try again later.
+
+    is_foreign says that something has answered that is not Holdfast: it stands
+    before the server, or the URL is wrong.
+    """
+
+    is_foreign = False
 
 
 class JobEnded(Exception):
@@ -118,25 +146,47 @@ class Cancelled(Exception):
 class Snooze(Exception):
     """Raised by a handler: the job runs again later, and this attempt does not count.
 
-    after is in seconds (at once, if it is not positive), or until says when.
+    It does after a duration (at once, if that is not positive), or until says when.
     """
 
-    def __init__(self, after: float | None = None, *, until: datetime.datetime | None = None, reason: str = "") -> None:
+    def __init__(
+        self, after: Duration | None = None, *, until: datetime.datetime | None = None, reason: str = ""
+    ) -> None:
         super().__init__(reason)
         if (after is None) == (until is None):
             raise ValueError("a snooze has either after or until")
-        if after is not None and not math.isfinite(after):
+        if after is not None and not math.isfinite(after := durations.seconds(after, "after")):
             raise ValueError("after is no number of seconds")
         if until is not None and until.tzinfo is None:
             raise ValueError("until has no zone; use datetime.datetime.now(datetime.UTC)")
+        if after is not None:
+            durations.text(max(after, 0.0), "after")  # it may be longer than servers count
         self.after = None if after is None else max(after, 0.0)
         self.until = until
         self.reason = reason
 
 
-def of_problem(status: int, problem: dict) -> HoldfastError:
-    """Return the error of a problem document."""
-    code = str(problem.get("code", ""))
+# The code of a problem. What other programs call a code is a number, or is written otherwise.
+_CODE = re.compile(r"[a-z]+(_[a-z]+)*")
+
+
+def of_problem(
+    status: int, problem: dict, *, has_token: bool = True, at: str = "there", to: str | None = None
+) -> HoldfastError:
+    """Return the error of a problem document, which answers a request with a token, or without.
+
+    Holdfast says a code with each. Without one the answer is that of what stands
+    before the server, and says nothing about the request: as if there were no
+    answer. A 401 is about the credential in any case: who is refused by a gateway
+    is to be told, and the worker that has another token soon goes on. What a
+    proxy takes for too large would be so each time, and would keep all outcomes
+    that are sent behind it. at is where it was answered, and to where that has
+    sent the request.
+    """
+    said = problem.get("code")
+    code = said if isinstance(said, str) and _CODE.fullmatch(said) else ""
+    if not code and status not in (401, 413, 414, 429, 431) and status < 500:
+        return foreign(status, at, f"it answers {status}, and sends to {to}" if to else f"it answers {status}")
     detail = str(problem.get("detail") or problem.get("title") or f"the server answered {status}")
     if code == "worker_gone":
         kind: type[HoldfastError] = WorkerGone
@@ -146,6 +196,8 @@ def of_problem(status: int, problem: dict) -> HoldfastError:
         kind = JournalFull
     elif status == 401:
         kind = Unauthenticated
+        if not has_token:
+            detail = f"no token was given: HOLDFAST_TOKEN is not set, or the token that was passed is empty ({detail})"
     elif status == 403:
         kind = Forbidden
     elif status == 404:
@@ -157,3 +209,10 @@ def of_problem(status: int, problem: dict) -> HoldfastError:
     else:
         kind = Invalid
     return kind(detail, status=status, code=code, errors=problem.get("errors"))
+
+
+def foreign(status: int, at: str, why: str) -> Unavailable:
+    """Return the error of an answer that is not one of Holdfast."""
+    error = Unavailable(f"what answers {at} is not Holdfast: {why}", status=status)
+    error.is_foreign = True
+    return error

@@ -11,7 +11,6 @@ import datetime
 import json
 import logging
 import os
-import queue
 import signal
 import socket
 import threading
@@ -24,7 +23,8 @@ from typing import Any
 
 from . import durations
 from .client import Client
-from .durable import Context
+from .durations import Duration
+from .durable import Context, checked_size, plain, words
 from .errors import (
     Cancelled,
     HoldfastError,
@@ -37,18 +37,26 @@ from .errors import (
     Unavailable,
     WorkerGone,
 )
+from .sender import Sender
+from .transport import Cut, Has, Reminder
 
-_LONGEST_POLL = 3.0  # a worker that is to stop waits for the end of its poll
-_MOST_OUTCOMES = 100
-_LARGEST_RESULT = 1 << 20  # bytes
-_LARGEST_BATCH = 8 << 20
+_LONGEST_POLL = 3.0  # it counts as a beat: a worker that stands still is not found out before it ends
 _LONGEST_REASON = 1000
 _LONGEST_TEXT = 64 << 10  # of errors and stacks
 _MOST_JOBS = 240
 _log = logging.getLogger("holdfast")
 _TRUST = 60.0  # seconds for which a credential may not be accepted
-_OVER = ("lease_lost", "worker_gone", "not_found")  # what a run is refused with that is not its job's any more
 _JOURNAL = 1  # the version of the format in which journals are kept
+_FAREWELL = 5.0  # seconds
+_EARLY = 5.0  # seconds: a server that knows a worker does not give it up before
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 5.0
+# What answers about a run have.
+_RUN_HAS: dict[tuple[str, str], Has] = {
+    ("GET", "journal"): {"entries": list, "messages": list, "more": bool, "now": str},
+    ("POST", "journal"): {"entries": list, "last": int, "now": str},
+    ("POST", "progress"): {"job": str},
+}
 
 Handler = Callable[["Run", Any], Any]
 Function = Callable[[Context, Any], Any]
@@ -91,9 +99,9 @@ class Run:
         if self._why is not None:
             raise self._why
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: Duration) -> None:
         """Sleep, and raise what stops the run meanwhile. The slot stays taken; see Snooze."""
-        self._stop.wait(seconds)
+        self._stop.wait(durations.seconds(seconds, "seconds"))
         self.check()
 
     def progress(self, percent: float = 0.0, message: str = "", value: Any = None) -> None:
@@ -111,9 +119,15 @@ class Run:
         """Let a durable function leave at its next operation."""
         self._paused = True
 
+    @property
+    def answered_beats(self) -> int:
+        """How many beats of its worker Holdfast has answered."""
+        return self._worker.answered_beats
+
     def request(self, method: str, what: str, body: Any = None, *, query: dict[str, str] | None = None) -> Any:
         """Make a request about the run."""
-        return self._worker.call(f"/runs/{self.lease}/{what}", body, method=method, query=query or {})
+        has = _RUN_HAS.get((method, what))
+        return self._worker.call(f"/runs/{self.lease}/{what}", body, method=method, query=query or {}, has=has)
 
     def repeat(self, make: Callable[[bool], Any]) -> Any:
         """Make a request until a server answers, or the run is over here."""
@@ -131,10 +145,9 @@ class Worker:
     """Runs the jobs of its kinds.
 
     slots is how many it runs at once. Without queues it serves all of the
-    client's namespace. dead_after is for how many seconds it may be silent
-    before its jobs run elsewhere, as others are told. stop_timeout is for how
-    many seconds runs may go on once the worker is to stop; then they are given
-    back.
+    client's namespace. dead_after is for how long it may be silent before its
+    jobs run elsewhere, as others are told. stop_timeout is for how long runs may
+    go on once the worker is to stop; then they are given back.
     """
 
     def __init__(
@@ -145,15 +158,16 @@ class Worker:
         queues: list[str] | None = None,
         name: str | None = None,
         version: str = "",
-        dead_after: float | None = None,
-        stop_timeout: float = 30.0,
+        dead_after: Duration | None = None,
+        stop_timeout: Duration = 30.0,
     ) -> None:
         if not 1 <= slots <= 1000:
             raise ValueError("slots is not between 1 and 1000")
         self.client = client
         self.slots, self.queues, self.version = slots, queues, version
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
-        self.dead_after, self.stop_timeout = dead_after, stop_timeout
+        self.dead_after = None if dead_after is None else durations.seconds(dead_after, "dead_after")
+        self.stop_timeout = durations.seconds(stop_timeout, "stop_timeout")
         self._handlers: dict[str, Handler] = {}
         self._functions: dict[str, Function] = {}
         self._lock = threading.Lock()  # guards the fields below
@@ -161,11 +175,19 @@ class Worker:
         self._polling = 0
         self._token = ""
         self._free = threading.Semaphore(slots)
-        self._outcomes: queue.Queue[tuple[Run, dict[str, Any]] | None] = queue.Queue()
+        self._sender = Sender(self, self._answered)
+        self.answered_beats = 0
+        """How many beats Holdfast has answered."""
         self._beat_every = 5.0
         self._stopping = threading.Event()
         self._over = threading.Event()
+        self._cut_poll, self._cut_beat = Cut(), Cut()  # as the worker is to stop, and once it is over
         self._failure: BaseException | None = None
+        self._before: dict[int, Any] = {}  # what the signals have done
+        self._registered = 0.0
+        self._early = 0  # how many registrations, one after the other, were over as soon as they were made
+        self._reminder = Reminder()
+        self._distrusted: float | None = None  # since when beats are answered that the credential is not accepted
 
     def handler(self, kind: str) -> Callable[[Handler], Handler]:
         """Make a function the handler of a kind: it gets the run and the args, and returns the result."""
@@ -216,18 +238,25 @@ class Worker:
     def stop(self) -> None:
         """Let the worker stop, as SIGTERM does. run returns once it has."""
         self._stopping.set()
+        self._cut_poll.make()
+
+    def _end(self) -> None:
+        """Let nothing more be sent."""
+        self.stop()
+        self._over.set()
+        self._cut_beat.make()
 
     def run(self, *, signals: bool = True) -> None:
         """Run jobs until stop is called, or SIGTERM or SIGINT comes.
 
-        signals: listen to these, which only the main thread can.
+        signals: listen to these, which only the main thread can. A second one,
+        whichever it is, does what it does without a worker.
         """
         if not self._handlers and not self._functions:
             raise ValueError("a worker needs a handler; make one with @worker.handler(kind) or @worker.function(kind)")
-        before = {}
         if signals:
             for number in (signal.SIGTERM, signal.SIGINT):
-                before[number] = signal.signal(number, self._on_signal)
+                self._before[number] = signal.signal(number, self._on_signal)
         threads = []
         try:
             try:
@@ -236,33 +265,34 @@ class Worker:
                 if self._stopping.is_set():
                     return
                 raise
-            threads = [threading.Thread(target=self._guarded, args=(f,)) for f in (self._beats, self._sends)]
+            threads = [threading.Thread(target=self._guarded, args=(f,)) for f in (self._beats, self._sender.send)]
             for thread in threads:
                 thread.start()
             self._polls()
             self._end_runs()
         finally:
-            self._stopping.set()
-            self._over.set()
-            self._outcomes.put(None)
+            self._end()
+            self._sender.end()
             for thread in threads:
                 thread.join()
-            for number, old in before.items():
+            for number, old in self._before.items():
                 signal.signal(number, old)
         if self._failure is not None:
             raise self._failure
         self._leave()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        self._stopping.set()
+        for number, old in self._before.items():
+            # That of Python would wait for threads that wait for a server.
+            signal.signal(number, signal.SIG_DFL if old in (None, signal.default_int_handler) else old)
+        self.stop()
 
     def _guarded(self, loop: Callable[[], None]) -> None:
         try:
             loop()
         except BaseException as error:  # the worker ends with it
             self._failure = error
-            self._stopping.set()
-            self._over.set()
+            self._end()
 
     # Register, and again once the worker was declared dead.
 
@@ -279,18 +309,20 @@ class Worker:
         if self.dead_after is not None:
             body["dead_after"] = durations.text(self.dead_after)
         key = str(uuid.uuid4())
+        has: Has = {"worker": str, "beat_every": str}
 
         def register(_: bool) -> Any:
             nonlocal key
             try:
-                return self.call("/workers", body, key=key)
+                return self.call("/workers", body, key=key, has=has)
             except WorkerGone:  # it has registered, and the answer has come too late
                 key = str(uuid.uuid4())
-                return self.call("/workers", body, key=key)
+                return self.call("/workers", body, key=key, has=has)
 
         answer = self.repeat(register, until=self._stopping.is_set)
         with self._lock:
             self._token = answer["worker"]
+            self._registered = time.monotonic()
             self._beat_every = durations.seconds(answer["beat_every"])
 
     def _gone(self, token: str) -> None:
@@ -299,8 +331,11 @@ class Worker:
             if self._token != token:
                 return
             self._token = ""
+            self._early = self._early + 1 if time.monotonic() - self._registered < _EARLY else 0
             runs = list(self._runs.values())
             self._runs.clear()
+        if self._early > 1:
+            self._reminder.say("the server does not know the worker that has just registered: have all servers there one database?")
         for run in runs:
             run.stop(Cancelled("the worker was declared dead"), lost=True)
 
@@ -308,12 +343,20 @@ class Worker:
         with self._lock:
             return self._token
 
+    def _pause(self) -> float:
+        """Return for how long the worker waits before it registers again."""
+        with self._lock:
+            early = self._early
+        return min(_FIRST_PAUSE * 2 ** min(early - 1, 10), _LONGEST_PAUSE) if early else 0.0
+
     # Poll.
 
     def _polls(self) -> None:
         number, token = 0, self._current()
         while not self._stopping.is_set():
             if self._current() == "":
+                if self._stopping.wait(self._pause()):
+                    return
                 try:
                     self._register()
                 except Unavailable:
@@ -340,11 +383,7 @@ class Worker:
             self._polling = number
 
         def make(again: bool) -> Any:
-            wait = 0.0 if self._stopping.is_set() else _LONGEST_POLL
-            body = {"want": want, "seq": number, "repeat": again}
-            patience = max(self._beat_every * 2, 5.0)  # another server may answer where this one does not
-            query = {"wait": durations.text(wait)}
-            return self.call(f"/workers/{token}/poll", body, query=query, wait=wait, timeout=patience)
+            return self._asked(token, {"want": want, "seq": number, "repeat": again})
 
         try:
             answer = self.repeat(make, until=lambda: self._stopping.is_set() or self._current() != token)
@@ -352,6 +391,8 @@ class Worker:
             self._gone(token)
             return []
         except Unavailable:
+            with self._lock:
+                self._polling = 0
             return []  # the worker stops, or is gone: what was claimed is given up, since no beat lists it
         jobs: list[dict[str, Any]] = answer["jobs"]
         with self._lock:
@@ -361,8 +402,25 @@ class Worker:
             for job in jobs:
                 self._runs[job["lease"]] = Run(self, job)
         if answer["mode"] == "draining":
-            self._stopping.set()
+            self.stop()
         return jobs
+
+    def _asked(self, token: str, body: dict[str, Any]) -> Any:
+        """Ask for jobs once.
+
+        Where the worker is to stop meanwhile the request is cut off, and asked
+        again for what it may have claimed.
+        """
+        how: dict[str, Any] = {"has": {"jobs": list, "mode": str}}
+        patience = max(self._beat_every * 2, 5.0)  # another server may answer where this one does not
+        try:
+            query = {"wait": durations.text(_LONGEST_POLL)}
+            return self.call(f"/workers/{token}/poll", body, query=query, wait=_LONGEST_POLL, timeout=patience, cut=self._cut_poll, **how)
+        except Unavailable:
+            if not self._stopping.is_set() or self._current() != token:
+                raise
+        again = {**body, "repeat": True}
+        return self.call(f"/workers/{token}/poll", again, query={"wait": durations.text(0.0)}, timeout=_FAREWELL, **how)
 
     # Run.
 
@@ -384,14 +442,14 @@ class Worker:
         try:
             outcome = self._outcome(run)
         except BaseException as error:  # what was raised cannot be told as it is
-            outcome = {"do": "fail", "error": f"a handler has raised a {type(error).__name__}", "kind": type(error).__name__}
+            said = plain(f"what the handler has raised cannot be told: {words(error)}", _LONGEST_TEXT)
+            outcome = {"do": "fail", "error": said, "kind": plain(type(error).__name__, 200)}
         if timer is not None:
             timer.cancel()
         if run.lost:
-            self._forget(run)
-            self._free.release()
+            self._answered(run)
         else:  # the slot is free once the outcome is answered: the server counts the run until then
-            self._outcomes.put((run, {"lease": run.lease, **outcome}))
+            self._sender.add(run, outcome)
 
     def _outcome(self, run: Run) -> dict[str, Any]:
         version = run.job["version"]
@@ -404,19 +462,19 @@ class Worker:
             result = self._handlers[name](run, run.args)
             if isinstance(run._why, TimeoutError):
                 raise run._why
-            run.size = _checked_size(result)
+            run.size = checked_size(result, "the result")
             return {"do": "complete", "result": result}
         except Snooze as snooze:
             outcome: dict[str, Any] = {"do": "snooze"}
             if snooze.reason:
-                outcome["reason"] = snooze.reason[:_LONGEST_REASON]
+                outcome["reason"] = plain(snooze.reason, _LONGEST_REASON)
             if snooze.until is not None:
                 outcome["until"] = snooze.until.astimezone(datetime.UTC).isoformat()
             else:
                 outcome["for"] = durations.text(snooze.after or 0.0)
             return outcome
         except Cancelled as cancelled:
-            reason = str(cancelled)[:_LONGEST_REASON]
+            reason = plain(str(cancelled), _LONGEST_REASON)
             outcome = {"do": "cancel", "reason": reason} if reason else {"do": "cancel"}
             return _with_journal(outcome, cancelled)
         except (Permanent, JournalFull) as failed:
@@ -432,72 +490,17 @@ class Worker:
         if outcome is None:
             run.lost = True
             return {"do": "release"}  # which is not sent
-        if outcome["do"] == "complete":
-            run.size = _checked_size(outcome["result"])
-        run.size += len(json.dumps(outcome.get("journal")))
+        run.size = len(json.dumps(outcome))
         return outcome
 
     def _forget(self, run: Run) -> None:
         with self._lock:
             self._runs.pop(run.lease, None)
 
-    # Send outcomes, together where several wait.
-
-    def _sends(self) -> None:
-        while True:
-            first = self._outcomes.get()
-            if first is None:
-                return
-            batch, size = [first], first[0].size
-            while len(batch) < _MOST_OUTCOMES and size < _LARGEST_BATCH:
-                try:
-                    more = self._outcomes.get_nowait()
-                except queue.Empty:
-                    break
-                if more is None:
-                    self._outcomes.put(None)  # for the next round
-                    break
-                batch.append(more)
-                size += more[0].size
-            self._send(batch)
-
-    def _send(self, batch: list[tuple[Run, dict[str, Any]]]) -> None:
-        """Send outcomes until each has been answered, or the worker ends."""
-        again, pause = False, 0.05
-        while batch:
-            answers = self._sent(batch, again)
-            left = []
-            for (run, outcome), refused in zip(batch, answers, strict=True):
-                if refused is not None and refused.get("retryable") and not self._over.is_set():
-                    left.append((run, outcome))
-                    continue
-                if refused is not None and refused["code"] not in _OVER and outcome["do"] != "fail":
-                    said = f"the outcome ({outcome['do']}) was refused: {refused['detail']}"
-                    left.append((run, {"lease": run.lease, "do": "fail", "error": said[:_LONGEST_TEXT]}))
-                    continue
-                self._forget(run)
-                self._free.release()
-            batch, again = left, True
-            if batch:
-                time.sleep(pause)
-                pause = min(pause * 2, 5.0)
-
-    def _sent(self, batch: list[tuple[Run, dict[str, Any]]], again: bool) -> list[dict[str, Any] | None]:
-        """Send outcomes once, and return why each was refused; None: it was stored."""
-
-        def make(repeated: bool) -> Any:
-            outcomes = [{**outcome, "repeat": again or repeated} for _, outcome in batch]
-            return self.call("/runs", {"outcomes": outcomes})
-
-        try:
-            answer = self.repeat(make, until=self._over.is_set)
-        except Unavailable as error:
-            return [{"code": "not_found", "detail": str(error)}] * len(batch)  # the worker ends: the jobs run again
-        except Exception as error:
-            if len(batch) > 1:  # one of them cannot be sent
-                return [answer for one in batch for answer in self._sent([one], again)]
-            return [{"code": "invalid", "detail": str(error)}]
-        return [one["error"] for one in answer["runs"]]
+    def _answered(self, run: Run) -> None:
+        """Forget a run, and free its slot."""
+        self._forget(run)
+        self._free.release()
 
     # Beat.
 
@@ -512,13 +515,22 @@ class Worker:
             body: dict[str, Any] = {"running": list(self._runs)}
             if self._polling:
                 body["polling"] = self._polling
+        has: Has = {"cancel": list, "pause": list, "lost": list, "mode": str}
+        refusal = None
         try:
-            answer = self.call(f"/workers/{token}/beat", body, timeout=max(self._beat_every, 1.0))
+            answer = self.call(f"/workers/{token}/beat", body, timeout=max(self._beat_every, 1.0), has=has, cut=self._cut_beat)
+        except Unauthenticated as error:
+            refusal = error
         except (WorkerGone, NotFound):
             self._gone(token)
             return
-        except (Unavailable, Unauthenticated):
+        except Unavailable:
+            self._trust(None)
             return  # the next one may come through
+        self._trust(refusal)
+        if refusal is not None:
+            return
+        self.answered_beats += 1
         with self._lock:
             known = dict(self._runs)
         for cancel in answer["cancel"]:
@@ -532,7 +544,19 @@ class Worker:
                 run.stop(Cancelled("the run was lost"), lost=True)
                 self._forget(run)
         if answer["mode"] == "draining":
-            self._stopping.set()
+            self.stop()
+
+    def _trust(self, refusal: Unauthenticated | None) -> None:
+        """Count for how long beats are not accepted: while all slots are busy nothing else asks."""
+        if refusal is None:
+            self._distrusted = None
+            return
+        now = time.monotonic()
+        if self._distrusted is None:
+            self._distrusted = now
+        if now - self._distrusted >= _TRUST:
+            raise refusal
+        self._reminder.say(f"the server does not accept that the worker lives, and is told again: {refusal}")
 
     # Stop.
 
@@ -545,8 +569,8 @@ class Worker:
             left = list(self._runs.values())
         for run in left:
             run.stop(Cancelled("the worker stops"), lost=True)
-            self._outcomes.put((run, {"lease": run.lease, "do": "release"}))
-        end = time.monotonic() + 5.0
+            self._sender.add(run, {"do": "release"})
+        end = time.monotonic() + _FAREWELL
         while self._running() and time.monotonic() < end and self._failure is None:
             time.sleep(0.02)
 
@@ -555,21 +579,19 @@ class Worker:
             return bool(self._runs)
 
     def _leave(self) -> None:
+        """Say that the worker is gone, for as long as _FAREWELL in all: without that it is declared dead later."""
         token = self._current()
         if not token:
             return
-        transport = self.client.transport
+        end = time.monotonic() + _FAREWELL
+
+        def make(_: bool) -> Any:
+            return self.call(f"/workers/{token}/leave", timeout=max(end - time.monotonic(), 0.1))
+
         try:
-            transport.repeat(lambda _: self.call(f"/workers/{token}/leave"), within=5.0)
+            self.client.transport.repeat(make, until=lambda: time.monotonic() >= end)
         except HoldfastError:
             pass  # it is declared dead, and holds nothing
-
-
-def _checked_size(result: Any) -> int:
-    size = len(json.dumps(result, allow_nan=False))
-    if size > _LARGEST_RESULT:
-        raise Permanent(f"the result has {size} bytes; a result has {_LARGEST_RESULT} at the most")
-    return size
 
 
 def _with_journal(outcome: dict[str, Any], error: BaseException) -> dict[str, Any]:
@@ -581,5 +603,9 @@ def _with_journal(outcome: dict[str, Any], error: BaseException) -> dict[str, An
 def _failure(error: BaseException) -> dict[str, Any]:
     kind = type(error).__name__
     stack = "".join(traceback.format_exception(error))
-    said = {"do": "fail", "error": (str(error) or kind)[:_LONGEST_TEXT], "kind": kind[:200], "stack": stack[-_LONGEST_TEXT:]}
-    return {name: text.encode("utf-8", "replace").decode() for name, text in said.items()}
+    return {
+        "do": "fail",
+        "error": plain(words(error), _LONGEST_TEXT),
+        "kind": plain(kind, 200),
+        "stack": plain(stack[-_LONGEST_TEXT:], _LONGEST_TEXT),
+    }

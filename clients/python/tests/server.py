@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import http.server
 import os
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import uuid
@@ -15,6 +17,15 @@ import uuid
 import holdfast
 
 TOKEN = "the token of the tests, which is long"
+
+
+def serving(test: unittest.TestCase, answers: type[http.server.BaseHTTPRequestHandler]) -> str:
+    """Serve what is not Holdfast until the end of the test, and return its URL."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), answers)
+    test.addCleanup(server.server_close)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    test.addCleanup(server.shutdown)
+    return f"http://127.0.0.1:{server.server_address[1]}"
 
 
 class Server:

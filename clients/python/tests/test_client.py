@@ -8,7 +8,7 @@ import uuid
 
 import holdfast
 from holdfast import durations
-from holdfast.client import new_id
+from holdfast.client import job_body, new_id
 
 from .server import ServerTest
 
@@ -83,7 +83,9 @@ class TestClient(ServerTest):
 
     def test_a_server_that_is_away(self) -> None:
         self.server.kill()
-        threading.Timer(0.5, self.server.start).start()
+        starts = threading.Timer(0.5, self.server.start)
+        starts.start()
+        self.addCleanup(starts.join)
         job = self.client.enqueue("mail")
         self.assertEqual(self.state(job), "available")
         self.assertEqual(len(list(self.client.list())), 1)
@@ -97,6 +99,32 @@ class TestParts(unittest.TestCase):
         for text in ("", "5", "-1s", "1 s", "1d"):
             with self.assertRaises(ValueError):
                 durations.seconds(text)
+
+    def test_what_takes_durations(self) -> None:
+        """Each takes numbers, texts and timedeltas alike, and an error names what it is about."""
+        for thirty in (30, 30.0, "30s", datetime.timedelta(seconds=30)):
+            self.assertEqual(job_body("mail", None, {"delay": thirty})["delay"], "30000000us")
+            client = holdfast.Client("http://127.0.0.1:1", "t", timeout=thirty)
+            worker = holdfast.Worker(client, dead_after=thirty, stop_timeout=thirty)
+            self.assertEqual((client.patience, worker.dead_after, worker.stop_timeout), (30, 30, 30))
+            self.assertEqual(holdfast.Snooze(thirty).after, 30)
+        takes = {
+            "delay": lambda value: client.enqueue("mail", delay=value),
+            "heartbeat_timeout": lambda value: client.enqueue_many([{"kind": "mail", "heartbeat_timeout": value}]),
+            "timeout": lambda value: client.wait("j", timeout=value),
+            "dead_after": lambda value: holdfast.Worker(client, dead_after=value),
+            "stop_timeout": lambda value: holdfast.Worker(client, stop_timeout=value),
+            "after": holdfast.Snooze,
+        }
+        for name, take in takes.items():
+            for wrong, error in (("soon", ValueError), ([30], TypeError), (True, TypeError)):
+                with self.assertRaisesRegex(error, f"^{name} is .*; it takes a number of seconds, a timedelta, or a text"):
+                    take(wrong)
+        for endless in (-1, float("nan"), float("inf")):
+            with self.assertRaisesRegex(ValueError, "^delay is "):
+                client.enqueue("mail", delay=endless)
+        with self.assertRaisesRegex(TypeError, "^run_at is 'soon'; it takes a datetime with a zone"):
+            client.enqueue("mail", run_at="soon")
 
     def test_ids(self) -> None:
         before = new_id()

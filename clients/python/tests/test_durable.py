@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -8,10 +9,13 @@ import signal
 import threading
 import time
 import unittest
+from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import holdfast
 from holdfast.durable import Context, Leave
+from holdfast.errors import foreign, of_problem
 
 from .server import ServerTest, program
 
@@ -243,6 +247,82 @@ class TestFormat(unittest.TestCase):
         with self.assertRaises(holdfast.JournalFull):
             Context(full).outcome(signals)
 
+    def test_refused_appends(self) -> None:
+        """What the server would refuse again ends the job, whatever the function catches; else the attempt ends."""
+        about = [{"pointer": "/entries/0/name", "detail": "it is odd"}]
+        for status, code, errors, is_permanent in (
+            (422, "invalid", about, True),
+            (400, "malformed", [], True),
+            (413, "too_large", [], True),
+            (413, "", [], True),
+            (404, "not_found", about, True),
+            (409, "conflict", about, True),
+            (409, "conflict", [], False),
+            (409, "journal_full", [], False),
+            (401, "unauthenticated", [], False),
+            (403, "forbidden", [], False),
+            (421, "wrong_host", [], False),
+        ):
+            refusal = of_problem(status, {"code": code, "detail": "no such thing", "errors": errors})
+            effects: list[int] = []
+
+            class Refuses(Replayed):
+                def request(self, method: str, what: str, body: Any = None, *, query: dict[str, str] | None = None) -> Any:
+                    if method == "GET":
+                        return super().request(method, what, body, query=query)
+                    raise refusal
+
+            def charges(ctx: Context, _: Any) -> None:
+                for name in ("charge", "nothing", "text"):
+                    ctx.step(name, lambda: 1)
+                try:
+                    ctx.step("new", lambda: effects.append(1))
+                except Exception:
+                    pass
+
+            refuses: Any = Refuses(Function(FORMAT / "steps.json").told["journal"])
+            with self.subTest(status=status, code=code), self.assertRaises(Exception) as raised:
+                Context(refuses).outcome(charges)
+            self.assertEqual(effects, [1])
+            self.assertIn("no such thing", str(raised.exception))
+            if is_permanent:
+                self.assertIsInstance(raised.exception, holdfast.Permanent)
+                self.assertIs(raised.exception.__cause__, refusal)
+            else:
+                self.assertIs(raised.exception, refusal)
+
+
+    def test_appends_that_a_firewall_refuses(self) -> None:
+        """They end the job, once beats were answered meanwhile; until then they are repeated."""
+
+        class Firewall(Replayed):
+            answered_beats = 0
+            refused = 0
+
+            def request(self, method: str, what: str, body: Any = None, *, query: dict[str, str] | None = None) -> Any:
+                if method == "GET":
+                    return super().request(method, what, body, query=query)
+                self.refused += 1
+                if self.refused > 10:
+                    self.answered_beats += 1
+                raise foreign(403, "at 127.0.0.1:1", "it answers 403")
+
+            def repeat(self, make: Any) -> Any:
+                while True:
+                    try:
+                        return make(True)
+                    except holdfast.Unavailable:
+                        pass
+
+        def charges(ctx: Context, _: Any) -> None:
+            for name in ("charge", "nothing", "text", "new"):
+                ctx.step(name, lambda: 1)
+
+        run: Any = Firewall(Function(FORMAT / "steps.json").told["journal"])
+        with self.assertRaisesRegex(holdfast.Permanent, "would refuse it again: what answers at 127.0.0.1:1 is not Holdfast"):
+            Context(run).outcome(charges)
+        self.assertEqual(run.refused, 12)
+
 
 class TestDurable(ServerTest):
     def works(self, worker: holdfast.Worker) -> None:
@@ -383,6 +463,89 @@ class TestDurable(ServerTest):
         with self.assertRaises(holdfast.JobEnded) as ended:
             self.client.wait(self.client.enqueue("full"), timeout=60)
         self.assertIn("of at most", ended.exception.error or "")
+
+    def test_results_that_no_server_stores(self) -> None:
+        """The step has failed for good, and is not done again."""
+        worker = holdfast.Worker(self.client)
+        deep: Any = 0
+        for _ in range(200):
+            deep = [deep]
+        values = {"nul": "a\0b", "half": {"\ud800": 1}, "deep": {"a": deep}, "deeper": json.loads("[" * 900 + "]" * 900)}
+        effects: collections.Counter[str] = collections.Counter()
+
+        @worker.function("charges")
+        def charges(ctx: Context, args: str) -> Any:
+            def charge() -> Any:
+                effects[args] += 1
+                return values.get(args, deep)
+
+            return ctx.step("charge", charge)
+
+        @worker.function("returns")
+        def returns(ctx: Context, args: str) -> Any:
+            ctx.now()
+            effects["returns"] += 1
+            return "\0"
+
+        self.works(worker)
+        fast = {"base": "10ms", "cap": "10ms"}
+        for kind, args, what in [*(("charges", args, "of step charge ") for args in values), ("returns", None, "")]:
+            with self.assertRaisesRegex(holdfast.JobEnded, f"the result {what}.*which no server stores"):
+                self.client.wait(self.client.enqueue(kind, args, backoff=fast), timeout=60)
+        self.assertEqual(set(effects.values()), {1})
+        self.assertEqual(self.client.wait(self.client.enqueue("charges", "right"), timeout=60), deep)
+        wide = ["é" * (500 << 10), "[" * 300, "\\u0000", [[]] * 300]
+        values["wide"] = wide
+        self.assertEqual(self.client.wait(self.client.enqueue("charges", "wide"), timeout=60), wide)
+
+    def test_names_that_no_server_stores(self) -> None:
+        """They are refused before anything is done under them; and what the server alone refuses is done once."""
+        worker = holdfast.Worker(self.client, slots=1)
+        effects: list[str] = []
+        operations: dict[str, Callable[[Context, Any], Any]] = {
+            "step": lambda ctx, name: ctx.step(name, effects.append, "step"),
+            "wait_signal": lambda ctx, name: ctx.wait_signal(name, timeout=0),
+            "child": lambda ctx, name: ctx.child(name),
+            "signal": lambda ctx, name: ctx.signal(ctx.id, name),
+            "publish": lambda ctx, name: ctx.publish(name, 1),
+            "append": lambda ctx, name: ctx.append(name, 1),
+            "patched": lambda ctx, name: ctx.patched(name),
+        }
+        common = ["a\0b", "\ud800", "", "é" * 101, "a\x7f", 5]
+        wrong = {what: [*common, "a\u200bb"] for what in operations}
+        wrong["publish"] = common
+        wrong["child"].append("mail@2")
+        wrong["signal"].append("a" * 194)
+        most = "é" * 95 + "a\u200c"  # 194 bytes
+
+        @worker.function("names")
+        def names(ctx: Context, args: list) -> str:
+            what, number = args
+            effects.append("attempt")
+            name = most[1:] if number is None and what == "signal" else most + "a" * 6 if number is None else wrong[what][number]
+            with contextlib.suppress(holdfast.WaitTimeout):
+                operations[what](ctx, name)
+            ctx.step("after", effects.append, "after")
+            return "done"
+
+        self.works(worker)
+        fast = {"base": "10ms", "cap": "10ms"}
+        for what in operations:
+            job = self.client.enqueue("names", [what, None], backoff=fast)
+            self.assertEqual(self.client.wait(job, timeout=60), "done", what)
+            for number, name in enumerate(wrong[what]):
+                for is_checked in (True, False):
+                    if not is_checked and (what, name) in (("wait_signal", ""), ("signal", 5)):
+                        continue  # it waits for no signal of a name, and is no request
+                    effects.clear()
+                    checks = contextlib.nullcontext() if is_checked else mock.patch("holdfast.durable.check_name")
+                    with self.subTest(what=what, name=name, is_checked=is_checked), checks:
+                        job = self.client.enqueue("names", [what, number], backoff=fast, max_attempts=3)
+                        says = "no server stores a name that" if is_checked else "the server refuses to store what the function"
+                        with self.assertRaisesRegex(holdfast.JobEnded, says):
+                            self.client.wait(job, timeout=60)
+                        done = ["step"] if what == "step" and not is_checked else []
+                        self.assertEqual(effects, ["attempt", *done])
 
     def test_kills(self) -> None:
         """Server and worker are killed again and again: the function is done once, as its journal says."""

@@ -12,6 +12,28 @@ import holdfast
 from .server import TOKEN, ServerTest, program
 
 
+# A client whose requests to a path are refused, as without the scope.
+REFUSING = """
+import holdfast
+
+def refusing(refused):
+    client = holdfast.Client()
+    call = client.transport.call
+    def checked(method, path, *args, **how):
+        if path == refused:
+            raise holdfast.Forbidden("the key does not have the scope")
+        return call(method, path, *args, **how)
+    client.transport.call = checked
+    return client
+"""
+
+
+def first_program() -> str:
+    """Return the first program of the README."""
+    readme = pathlib.Path(__file__).parents[1] / "README.md"
+    return readme.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+
+
 class TestWorker(ServerTest):
     def works(self, worker: holdfast.Worker) -> None:
         """Let a worker work until the end of the test."""
@@ -100,12 +122,29 @@ class TestWorker(ServerTest):
                 case "wordy":
                     raise holdfast.Cancelled("x" * 5000)
                 case "words":
-                    raise RuntimeError("\ud800" * 100_000)
+                    raise RuntimeError("\ud800\0" * 100_000)
+                case "odd":
+                    raise holdfast.Cancelled("x\0\ud800")
+                case "later" if run.checkpoint is None:
+                    run.progress(value=1)
+                    raise holdfast.Snooze(0, reason="x\0\ud800")
+                case "long":
+                    raise holdfast.Snooze(1e300)
+                case "changed":
+                    snooze = holdfast.Snooze(1)
+                    snooze.after = "soon"  # type: ignore[assignment]
+                    raise snooze
+                case "nul":
+                    return "\0"
+                case "half":
+                    return ["\ud800"]
             return args
 
         self.works(worker)
         ends = {}
-        for args in ("negative", "untold", "deep", "large", "wordy", "words", "well"):
+        for args in (
+            "negative", "untold", "deep", "large", "wordy", "words", "odd", "later", "long", "changed", "nul", "half", "well",
+        ):  # fmt: skip
             job = self.client.enqueue("does", args, max_attempts=1)
             try:
                 ends[args] = self.client.wait(job, timeout=60)
@@ -113,6 +152,7 @@ class TestWorker(ServerTest):
                 ends[args] = ended.state
         self.assertEqual(ends, {
             "negative": "negative", "untold": "failed", "deep": "failed", "large": "failed", "wordy": "cancelled", "words": "failed",
+            "odd": "cancelled", "later": "later", "long": "failed", "changed": "failed", "nul": "failed", "half": "failed",
             "well": "well",
         })  # fmt: skip
         self.eventually("no run is left", lambda: not worker._runs)
@@ -203,13 +243,19 @@ class TestWorker(ServerTest):
 
     def test_the_first_program(self) -> None:
         """It is in the README."""
-        readme = pathlib.Path(__file__).parents[1] / "README.md"
-        source = readme.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-        first = program(source, self.server.url)
+        first = program(first_program(), self.server.url)
         self.addCleanup(first.kill)
         self.assertEqual(first.wait(60), 0)
         (job,) = [self.client.get(job["id"]) for job in self.client.list()]
         self.assertEqual((job["state"], job["queue"], job["result"]), ("completed", "mails", {"sent": True}))
+
+    def test_the_first_program_ends_when_it_fails(self) -> None:
+        """Whoever is refused, who asks or who works."""
+        for refused in ("/jobs", "/workers"):
+            source = REFUSING + first_program().replace("holdfast.Client()", f"refusing({refused!r})")
+            first = program(source, self.server.url)
+            self.addCleanup(first.kill)
+            self.assertEqual(first.wait(60) == 0, refused == "/jobs")  # the thread's error is printed alone
 
     def test_a_cancel_arrives(self) -> None:
         worker = holdfast.Worker(self.client, dead_after=2)

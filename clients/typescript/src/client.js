@@ -5,12 +5,16 @@
 import { randomUUID } from "node:crypto";
 import { durationText, milliseconds } from "./clock.js";
 import { Conflict, JobEnded, NotAllEnqueued, WaitTimeout } from "./errors.js";
-import { jobBody, nameOf } from "./jobs.js";
+import { jobBody, jobBodyInOne, nameOf } from "./jobs.js";
+import { call, filter, number, signal, span, taken, text, token, url } from "./options.js";
 import { Transport } from "./transport.js";
 
 const LONGEST_WAIT = 30_000;
 const LARGEST_PAGE = 200;
 const FINISHED = ["completed", "failed", "cancelled"];
+const OPTIONS = { url, token, namespace: text, timeout: span, fetch: call };
+const ID = /** @type {const} */ ({ id: "string" }); // what most answers have
+const WAIT = { timeout: span, signal };
 
 /** A job as an enqueue has made it, or found it; and by its id alone. */
 export class Job {
@@ -60,13 +64,14 @@ export class Job {
 /** A client of a server. */
 export class Client {
   /** @param {ClientOptions} [options] */
-  constructor({ url, token, namespace = "", timeout = 30_000, fetch } = {}) {
+  constructor(options = {}) {
+    const { url, token, namespace = "", timeout = 30_000, fetch } = taken(options, OPTIONS, "a Client");
     const env = process.env;
     this.namespace = namespace;
     /** For how long a call repeats itself while no server answers. */
     this.patience = milliseconds(timeout, "timeout");
     this.transport = new Transport(
-      url || env.HOLDFAST_SERVER || "http://127.0.0.1:8233",
+      String(url || env.HOLDFAST_SERVER || "http://127.0.0.1:8233"),
       token ?? env.HOLDFAST_TOKEN ?? "",
       this.patience,
       fetch,
@@ -81,14 +86,14 @@ export class Client {
    * @param {EnqueueOptions} [options]
    */
   async enqueue(kind, args, options) {
-    const answer = await this.#do("POST", "/jobs", { body: jobBody(kind, args, options) });
+    const answer = await this.#do("POST", "/jobs", { body: jobBody(kind, args, options), has: ID });
     return new Job(this, answer.id, answer);
   }
 
   /** @param {Iterable<NewJob>} jobs */
   async enqueueMany(jobs) {
-    const bodies = Array.from(jobs, ({ kind, args, ...options }) => jobBody(kind, args, options));
-    const answer = await this.#do("POST", "/jobs/batch", { body: { jobs: bodies } });
+    const bodies = [...jobs].map(jobBodyInOne);
+    const answer = await this.#do("POST", "/jobs/batch", { body: { jobs: bodies }, has: { jobs: "array" } });
     /** @type {Job[]} */
     const made = answer.jobs.map((/** @type {any} */ one) => new Job(this, one.id, one));
     if (made.some((job) => job.code !== null)) throw new NotAllEnqueued(made);
@@ -104,21 +109,28 @@ export class Client {
 
   /** @param {string} id */
   get(id) {
-    return this.#do("GET", `/jobs/${encodeURIComponent(id)}`);
+    return this.#do("GET", `/jobs/${encodeURIComponent(id)}`, { has: ID });
   }
 
   /**
    * @param {ListOptions} [options]
+   */
+  list(options = {}) {
+    return this.#pages(taken(options, { query: text, limit: number }, "list", filter));
+  }
+
+  /**
+   * @param {ListOptions} options
    * @returns {AsyncGenerator<any, void, undefined>}
    */
-  async *list({ query = "", limit = Infinity, ...filters } = {}) {
+  async *#pages({ query = "", limit = Infinity, ...filters }) {
     let cursor = "";
     for (let left = limit; left > 0; ) {
       /** @type {Record<string, string>} */
       const page = { ...filters, limit: String(Math.min(left, LARGEST_PAGE)) };
       if (query) page.q = query;
       if (cursor) page.cursor = cursor;
-      const answer = await this.#do("GET", "/jobs", { query: page });
+      const answer = await this.#do("GET", "/jobs", { query: page, has: { items: "array" } });
       yield* answer.items;
       left -= answer.items.length;
       cursor = answer.next_cursor ?? "";
@@ -130,14 +142,16 @@ export class Client {
    * @param {string | Job} job
    * @param {WaitOptions} [options]
    */
-  async result(job, { timeout, signal } = {}) {
+  async result(job, options = {}) {
+    const { timeout, signal } = taken(options, WAIT, "a wait for a result");
     const id = typeof job === "string" ? job : job.id;
     const limit = timeout === undefined ? Infinity : milliseconds(timeout, "timeout");
     const end = performance.now() + limit;
     for (;;) {
       const wait = Math.min(LONGEST_WAIT, Math.max(end - performance.now(), 0));
       const query = { wait: durationText(wait) };
-      const found = await this.#do("GET", `/jobs/${encodeURIComponent(id)}/result`, { query, wait, signal });
+      const how = /** @type {const} */ ({ query, wait, signal, has: { state: "string" } });
+      const found = await this.#do("GET", `/jobs/${encodeURIComponent(id)}/result`, how);
       if (found.state === "completed") return found.result;
       if (FINISHED.includes(found.state)) throw new JobEnded(id, found.state, found.reason, found.error);
       if (performance.now() >= end) throw new WaitTimeout(`job ${id} is ${found.state} after ${limit / 1000} s`);
@@ -151,18 +165,19 @@ export class Client {
    * @param {string} [reason]
    */
   cancel(id, reason) {
-    return this.#do("POST", `/jobs/${encodeURIComponent(id)}/cancel`, { body: reason ? { reason } : {} });
+    return this.#do("POST", `/jobs/${encodeURIComponent(id)}/cancel`, { body: reason ? { reason } : {}, has: ID });
   }
 
   /** @param {string} id */
   retry(id) {
     const path = `/jobs/${encodeURIComponent(id)}/retry`;
+    const key = randomUUID();
     /** @param {boolean} again */
     const make = async (again) => {
       try {
-        return await this.transport.call("POST", path, { query: this.scoped() });
+        return await this.transport.call("POST", path, { query: this.scoped(), key, has: ID });
       } catch (error) {
-        if (again && error instanceof Conflict) return this.get(id); // the lost answer was that it runs
+        if (again && error instanceof Conflict) return this.get(id); // the lost answer was that it runs, or ran
         throw error;
       }
     };
@@ -175,9 +190,10 @@ export class Client {
    * @param {any} [payload]
    * @param {{ key?: string }} [options] without a key one is made, so that a lost answer does no harm
    */
-  signal(id, name, payload, { key = randomUUID() } = {}) {
+  signal(id, name, payload, options = {}) {
+    const { key = randomUUID() } = taken(options, { key: text }, "a signal");
     const body = { name: nameOf(name), dedup_key: key, payload };
-    return this.#do("POST", `/jobs/${encodeURIComponent(id)}/signals`, { body });
+    return this.#do("POST", `/jobs/${encodeURIComponent(id)}/signals`, { body, has: { duplicate: "boolean" } });
   }
 
   /**

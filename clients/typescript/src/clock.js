@@ -10,6 +10,9 @@ const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|us|µs|ns|h|m|s))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)/g;
 const TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/;
 
+/** Servers count nanoseconds in 64 bits: 292 years. */
+const LONGEST_DURATION = 2 ** 63 / 1e6;
+
 /** A timer of Node fires at once if it is set to more. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -19,7 +22,7 @@ const LONGEST_TIMER = 2 ** 31 - 1;
  * @param {string} what names it in an error
  */
 export function milliseconds(duration, what = "the duration") {
-  if (typeof duration === "number" && Number.isFinite(duration) && duration >= 0) return duration;
+  if (typeof duration === "number" && duration >= 0) return bounded(duration, what);
   if (duration === "0") return 0;
   if (typeof duration !== "string" || !WHOLE.test(duration)) {
     throw new TypeError(`${what} is ${JSON.stringify(duration)}; it takes milliseconds, or a text such as "1m30s"`);
@@ -28,7 +31,16 @@ export function milliseconds(duration, what = "the duration") {
   for (const [, number, unit] of duration.matchAll(PART)) {
     sum += Number(number) * UNITS[/** @type {keyof typeof UNITS} */ (unit)];
   }
-  return sum;
+  return bounded(sum, what);
+}
+
+/**
+ * @param {number} ms
+ * @param {string} what
+ */
+function bounded(ms, what) {
+  if (ms <= LONGEST_DURATION) return ms;
+  throw new TypeError(`${what} is ${ms} ms; a duration has ${Math.floor(LONGEST_DURATION)} ms at the most`);
 }
 
 /**
@@ -73,11 +85,13 @@ export function dateText(at, what) {
 }
 
 /**
- * Calls a function after a while, however long, and returns what calls it off.
+ * Calls a function after a while, however long, and returns what calls it off. There is no timer for
+ * a while without an end: it would keep the process.
  * @param {number} ms
  * @param {() => void} call
  */
 export function later(ms, call) {
+  if (ms === Infinity) return () => {};
   /** @type {NodeJS.Timeout} */
   let timer;
   /** @param {number} left */

@@ -5,7 +5,7 @@
 
 import { parseTime, rest } from "./clock.js";
 import { Misuse } from "./errors.js";
-import { Leave } from "./journal.js";
+import { Leave, refusal } from "./journal.js";
 import { NonDeterminism } from "./memory.js";
 import { checked } from "./values.js";
 
@@ -93,10 +93,13 @@ export class Course {
     return (this.#broken ??= new Misuse(why));
   }
 
-  /** @param {unknown} error */
+  /**
+   * Returns what a request ends with that has failed, and the function with it.
+   * @param {unknown} error
+   */
   breaks(error) {
-    if (!(error instanceof Leave)) this.#broken ??= /** @type {Error} */ (error);
-    return error;
+    if (error instanceof Leave) return error;
+    return (this.#broken ??= /** @type {Error} */ (refusal(error)));
   }
 
   /**

@@ -14,13 +14,17 @@ import { dateText, milliseconds, parseTime, timeText } from "./clock.js";
 import { Cancelled, Conflict, HoldfastError, JobEnded, MessageInvalid, NotFound } from "./errors.js";
 import { Permanent, RetryAfter, Snooze, StepFailed, WaitTimeout } from "./errors.js";
 import { Course } from "./course.js";
-import { childBody, nameOf } from "./jobs.js";
+import { childBody } from "./jobs.js";
 import { Journal } from "./journal.js";
 import { STEP } from "./memory.js";
-import { checked, kindOf, plainText, words } from "./values.js";
+import { call, number, span, taken, text } from "./options.js";
+import { checked, checkName, kindOf, plainText, seen, SENDS, words } from "./values.js";
 
 const LONGEST_PROBLEM = 1 << 10;
 const LONGEST_FAILURE = 32 << 10;
+const STEP_OPTIONS = { attempts: number, backoff: span, longestBackoff: span, retryIf: call };
+const WAIT_OPTIONS = { timeout: span, decode: call };
+const PROGRESS = { percent: number, message: text };
 
 /** A job that a function has started. */
 class Child {
@@ -73,6 +77,8 @@ export class Context {
    * @param {StepOptions} [options]
    */
   step(name, act, options = {}) {
+    const told = taken(options, STEP_OPTIONS, "a step");
+    checkName(name, "a step");
     return this.#course.operation(`step ${JSON.stringify(name)}`, async () => {
       const { path, entries } = this.#course.enter(name, STEP);
       let attempt = 1;
@@ -86,7 +92,7 @@ export class Context {
       this.#run.check();
       for (; ; attempt++) {
         if (until) await this.#course.until(until, `step ${name}, attempt ${attempt}`);
-        const tried = await this.#tried(name, path, act, attempt, options);
+        const tried = await this.#tried(name, path, act, attempt, told);
         if ("result" in tried) return tried.result;
         until = tried.until;
       }
@@ -110,7 +116,8 @@ export class Context {
     let result;
     try {
       result = checked(await act(info), `the result of step ${name}`).value;
-    } catch (error) {
+    } catch (thrown) {
+      const error = seen(thrown);
       this.#interrupted(error);
       const { attempts = 1, retryIf } = options;
       const again = attempt < attempts && !(error instanceof Permanent) && (retryIf?.(error) ?? true);
@@ -175,8 +182,10 @@ export class Context {
    * @param {string | { name: string }} signal
    * @param {import("holdfast").WaitSignalOptions<any>} [options]
    */
-  waitSignal(signal, { timeout, decode = same } = {}) {
-    const name = nameOf(signal);
+  waitSignal(signal, options = {}) {
+    const { timeout, decode = same } = taken(options, WAIT_OPTIONS, "a wait for a signal");
+    const name = nameIn(signal);
+    checkName(name, "a signal");
     const limit = timeout === undefined ? undefined : milliseconds(timeout, "timeout");
     return this.#course.operation(`the wait for signal ${JSON.stringify(name)}`, async () => {
       const { path, entries } = this.#course.enter(name, ["received", "timer", "timeout"]);
@@ -245,20 +254,18 @@ export class Context {
    * @param {any} [args]
    * @param {ChildOptions} [options]
    */
-  child(kind, args, { onClose, ...options } = {}) {
-    const name = nameOf(kind);
+  child(kind, args, options = {}) {
+    const name = nameIn(kind);
+    checkName(name, "a child");
+    const { on_close, ...body } = childBody(name, options);
     return this.#course.operation(`child ${JSON.stringify(name)}`, async () => {
       const { path, entries } = this.#course.enter(name, ["child", "received"]);
       const known = entries.find((entry) => entry.kind === "child");
       if (known) return this.#child(known.data.id, name, path);
       this.#run.check();
       await this.#course.flush();
-      const job = childBody(
-        name,
-        args === undefined ? undefined : checked(args, `the args of child ${name}`).value,
-        options,
-      );
-      this.#memory.record({ kind: "child", path, name, job, on_close: onClose });
+      const job = args === undefined ? body : { ...body, args: checked(args, `the args of child ${name}`).value };
+      this.#memory.record({ kind: "child", path, name, job, on_close });
       const made = await this.#course.flush();
       return this.#child(made.at(-1)?.data.id, name, path);
     });
@@ -305,11 +312,12 @@ export class Context {
    * @param {any} [payload]
    */
   signal(job, signal, payload) {
-    const name = nameOf(signal);
+    const name = nameIn(signal);
+    checkName(name, "a signal that is sent");
     const to = typeof job === "string" ? job : job.id;
     return this.#course.operation(`signal ${JSON.stringify(name)}`, async () => {
       const key = `run ${this.id} ${this.#memory.uuid()}`;
-      const step = `signal ${name}`;
+      const step = SENDS + name;
       const { path, entries } = this.#course.enter(step, STEP);
       const [known] = entries;
       if (known?.kind === "step failed") throw new StepFailed(known.data);
@@ -342,6 +350,7 @@ export class Context {
    * @param {PublishedValue} value
    */
   publish(key, value) {
+    checkName(key, "a key");
     return this.#publish("published", key, value);
   }
 
@@ -350,6 +359,7 @@ export class Context {
    * @param {PublishedValue} value
    */
   append(stream, value) {
+    checkName(stream, "a stream");
     return this.#publish("streamed", stream, value);
   }
 
@@ -389,6 +399,7 @@ export class Context {
 
   /** @param {string} change */
   patched(change) {
+    checkName(change, "a change");
     this.#course.between(`patched ${JSON.stringify(change)}`);
     const known = this.#memory.patches.get(change);
     if (known !== undefined) return known;
@@ -416,8 +427,8 @@ export class Context {
   }
 
   /** @param {{ percent?: number, message?: string }} said */
-  progress({ percent, message }) {
-    return this.#run.progress({ percent, message });
+  progress(said) {
+    return this.#run.progress(taken(said, PROGRESS, "progress"));
   }
 
   // How the function ends.
@@ -434,6 +445,15 @@ export class Context {
   rest() {
     return this.#course.rest();
   }
+}
+
+/**
+ * Returns what a kind or signal is named.
+ * @param {string | { name: string }} named
+ * @returns {string}
+ */
+function nameIn(named) {
+  return typeof named === "string" ? named : named?.name;
 }
 
 /** @template T @param {T} value */
@@ -459,7 +479,8 @@ function stepFailure(step, error, attempts, permanent) {
  * @param {StepOptions} options
  */
 function pauseAfter(error, attempt, { backoff = 1000, longestBackoff = "1h" }) {
-  if (error instanceof RetryAfter) return error.after;
+  const asked = error instanceof RetryAfter ? error.after : NaN;
+  if (asked >= 0 && asked < Infinity) return asked; // it may have been changed since it was made
   const pause = milliseconds(backoff, "backoff") * 2 ** Math.min(attempt - 1, 60);
   return Math.min(pause, milliseconds(longestBackoff, "longestBackoff")) * (0.8 + Math.random() * 0.4);
 }

@@ -4,6 +4,8 @@
 
 import { dateText, milliseconds } from "./clock.js";
 
+const MOST_TOLD = 5; // of what is wrong with a request; errors has all
+
 /** A request that was refused, or has failed. */
 export class HoldfastError extends Error {
   /**
@@ -11,12 +13,26 @@ export class HoldfastError extends Error {
    * @param {{ status?: number, code?: string, errors?: FieldError[], cause?: unknown }} [about]
    */
   constructor(detail, about = {}) {
-    super(detail, about.cause === undefined ? undefined : { cause: about.cause });
+    super(told(detail, about.errors), about.cause === undefined ? undefined : { cause: about.cause });
     this.name = new.target.name;
     this.status = about.status ?? 0;
     this.code = about.code ?? "";
     this.errors = about.errors ?? [];
   }
+}
+
+/**
+ * Returns a detail with what is wrong where, as far as it does not say that itself.
+ * @param {string} detail
+ * @param {unknown} errors
+ */
+function told(detail, errors) {
+  const parts = (Array.isArray(errors) ? errors : [])
+    .filter((one) => one?.detail && !detail.includes(one.detail))
+    .map((one) => (one.pointer ? `${one.pointer}: ${one.detail}` : one.detail));
+  if (parts.length === 0) return detail;
+  const more = parts.length > MOST_TOLD ? [`and ${parts.length - MOST_TOLD} more`] : [];
+  return `${detail}: ${[...parts.slice(0, MOST_TOLD), ...more].join("; ")}`;
 }
 
 export class Invalid extends HoldfastError {}
@@ -31,6 +47,8 @@ export class WorkerGone extends HoldfastError {}
 export class Unavailable extends HoldfastError {
   /** After how many milliseconds the server wants to be asked again. */
   retryAfter = 0;
+  /** Something has answered that is not Holdfast: it stands before the server, or the URL is wrong. */
+  isForeign = false;
 }
 
 /** What is said about a job, and is no request. */
@@ -134,17 +152,42 @@ export class Snooze extends Said {
 
 const CODES = { worker_gone: WorkerGone, lease_lost: LeaseLost, journal_full: JournalFull };
 
+/** The code of a problem. What other programs call a code is a number, or is written otherwise. */
+const CODE = /^[a-z]+(_[a-z]+)*$/;
+
 /**
- * Returns the error of a problem document.
+ * Returns the error of a problem document. Holdfast says a code with each. Without one the answer
+ * is that of what stands before the server, and says nothing about the request: as if there were no
+ * answer. A 401 is about the credential in any case: who is refused by a gateway is to be told, and
+ * the worker that has another token soon goes on. What a proxy takes for too large would be so each
+ * time, and would keep all outcomes that are sent behind it.
  * @param {number} status
  * @param {Record<string, any>} problem
+ * @param {{ hasToken?: boolean, at?: string, to?: string | null }} [about] whether the request had a
+ *   token, where it was answered, and where that has sent it
  * @returns {HoldfastError}
  */
-export function ofProblem(status, problem) {
-  const code = String(problem.code ?? "");
+export function ofProblem(status, problem, { hasToken = true, at = "there", to } = {}) {
+  const code = typeof problem.code === "string" && CODE.test(problem.code) ? problem.code : "";
+  const isOfKnownClass = [401, 413, 414, 429, 431].includes(status) || status >= 500;
+  if (!code && !isOfKnownClass) return foreign(status, at, `it answers ${status}${to ? `, and sends to ${to}` : ""}`);
   const detail = String(problem.detail || problem.title || `the server answered ${status}`);
   const Kind = CODES[/** @type {keyof typeof CODES} */ (code)] ?? ofStatus(status);
-  return new Kind(detail, { status, code, errors: problem.errors ?? [] });
+  const none = "no token was given: HOLDFAST_TOKEN is not set, or the token that was passed is empty";
+  const said = Kind === Unauthenticated && !hasToken ? `${none} (${detail})` : detail;
+  return new Kind(said, { status, code, errors: problem.errors ?? [] });
+}
+
+/**
+ * Returns the error of an answer that is not one of Holdfast.
+ * @param {number} status
+ * @param {string} at where it came from
+ * @param {string} why
+ */
+export function foreign(status, at, why) {
+  const error = new Unavailable(`what answers ${at} is not Holdfast: ${why}`, { status });
+  error.isForeign = true;
+  return error;
 }
 
 /** @param {number} status */

@@ -1,72 +1,68 @@
 /** Jobs as an enqueue says them. */
 
-/** @import { EnqueueOptions, ChildOptions } from "holdfast" */
+/** @import { EnqueueOptions, ChildOptions, NewJob } from "holdfast" */
 
 import { randomBytes } from "node:crypto";
 import { dateText, durationText } from "./clock.js";
+import { anything, flag, list, number, record, taken, text, texts } from "./options.js";
 
-/** @typedef {(value: any, what: string) => unknown} Writer */
+/** @import { Reader } from "./options.js" */
 
-/** @type {Writer} */
-const same = (value) => value;
-/** @type {Writer} */
+/** @type {Reader} */
 const span = (value, what) => durationText(value, what);
-/** @type {Writer} */
+/** @type {Reader} */
 const time = (value, what) => dateText(value, what);
 
 /**
- * Returns the writer of an object whose fields are these.
- * @param {Record<string, Writer>} fields
- * @returns {Writer}
+ * Returns the reader of an object whose fields these read.
+ * @param {Record<string, Reader>} fields
+ * @returns {Reader}
  */
-const object = (fields) => (value, what) => {
-  if (value === null || typeof value !== "object") throw new TypeError(`${what} is no object`);
-  return written(value, fields, what);
-};
+const object = (fields) => (value, what) => written(value, fields, what);
 
-/**
- * @param {Writer} writer
- * @returns {Writer}
- */
-const list = (writer) => (value, what) => Array.from(value, (one, i) => writer(one, `${what}[${i}]`));
-
-/** @type {Record<string, Writer>} */
-const OPTIONS = {
-  queue: same,
-  priority: same,
+/** @type {Record<string, Reader>} */
+const COMMON = {
+  queue: text,
+  priority: number,
   delay: span,
   runAt: time,
   deadline: time,
   timeout: span,
   heartbeatTimeout: span,
-  maxAttempts: same,
+  maxAttempts: number,
   backoff: object({ base: span, cap: span }),
-  key: same,
-  keepKey: same,
-  keepTurn: same,
-  tags: same,
-  metadata: same,
-  attributes: same,
-  orderingKey: same,
-  fairKey: same,
-  limit: same,
-  limitKey: same,
-  batch: same,
-  unique: object({
-    key: same,
-    args: same,
-    queue: same,
-    fields: same,
-    period: span,
-    maxDelay: span,
-    onConflict: same,
-    while: same,
-  }),
-  after: list(object({ job: same, ifFailed: same })),
-  followUps: list(object({ on: same, job: (value, what) => body(value, what) })),
+  keepKey: text,
+  keepTurn: flag,
+  tags: texts,
+  metadata: record,
+  attributes: record,
+  orderingKey: text,
+  fairKey: text,
+  limit: text,
+  limitKey: text,
+  batch: text,
 };
 
-const NOT_OF_CHILDREN = ["id", "key", "unique", "after", "followUps"];
+/** @type {Record<string, Reader>} */
+const JOB = {
+  ...COMMON,
+  key: text,
+  unique: object({
+    key: text,
+    args: flag,
+    queue: flag,
+    fields: texts,
+    period: span,
+    maxDelay: span,
+    onConflict: text,
+    while: texts,
+  }),
+  after: list(object({ job: text, ifFailed: text })),
+  followUps: list(object({ on: text, job: (value, what) => body(inOne(value, what), JOB, what) })),
+};
+
+const ENQUEUE = { ...JOB, id: text };
+const CHILD = { ...COMMON, onClose: text };
 
 /**
  * Returns what the API takes as a job, with an id, by which a repeated request is known.
@@ -74,47 +70,60 @@ const NOT_OF_CHILDREN = ["id", "key", "unique", "after", "followUps"];
  * @param {unknown} args
  * @param {EnqueueOptions} [options]
  */
-export function jobBody(kind, args, { id = newId(), ...options } = {}) {
-  return { id, ...body({ kind, args, ...options }, "an enqueue") };
+export function jobBody(kind, args, options = {}) {
+  return { id: newId(), ...body({ kind, args, options }, ENQUEUE, "an enqueue") };
 }
 
 /**
- * Returns what the journal takes as a child. Its id is made with the entry.
- * @param {string | { name: string }} kind
- * @param {unknown} args
- * @param {ChildOptions} options
+ * Returns the same of a job that is told in one object.
+ * @param {NewJob} job
  */
-export function childBody(kind, args, options) {
-  const wrong = NOT_OF_CHILDREN.find((name) => name in options);
-  if (wrong) throw new TypeError(`a child has no option ${wrong}`);
-  return body({ kind, args, ...options }, "a child");
+export function jobBodyInOne(job) {
+  const what = "a job of enqueueMany";
+  return { id: newId(), ...body(inOne(job, what), ENQUEUE, what) };
 }
 
 /**
+ * Returns what the journal takes as a child without args, and what becomes of it if its parent ends
+ * first. Its id is made with the entry.
+ * @param {string | { name: string }} kind
+ * @param {ChildOptions} options
+ * @returns {{ kind: string, on_close?: string }}
+ */
+export function childBody(kind, options) {
+  return body({ kind, args: undefined, options }, CHILD, "a child");
+}
+
+/**
+ * Takes a job in one object apart.
  * @param {any} job
  * @param {string} what
  */
-function body({ kind, args, ...options }, what) {
-  /** @type {Record<string, unknown>} */
-  const made = { kind: nameOf(kind) };
-  if (args !== undefined) made.args = args;
-  return Object.assign(made, written(options, OPTIONS, what));
+function inOne(job, what) {
+  const { kind, args, ...options } = taken(job, { kind: anything }, what, anything);
+  return { kind, args, options };
+}
+
+/**
+ * @param {{ kind: string | { name: string }, args: unknown, options: object }} job
+ * @param {Record<string, Reader>} readers
+ * @param {string} what
+ */
+function body({ kind, args, options }, readers, what) {
+  const made = { kind: nameOf(kind), ...written(options, readers, what) };
+  return args === undefined ? made : { ...made, args };
 }
 
 /**
  * Writes the fields of an object as the API names them.
- * @param {Record<string, unknown>} value
- * @param {Record<string, Writer>} fields
+ * @param {object} value
+ * @param {Record<string, Reader>} fields
  * @param {string} what
+ * @returns {Record<string, unknown>}
  */
 function written(value, fields, what) {
-  /** @type {Record<string, unknown>} */
-  const made = {};
-  for (const [name, one] of Object.entries(value)) {
-    if (!Object.hasOwn(fields, name)) throw new TypeError(`${what} has no option ${name}`);
-    if (one !== undefined) made[snake(name)] = fields[name]?.(one, name);
-  }
-  return made;
+  const made = Object.entries(taken(value, fields, what));
+  return Object.fromEntries(made.map(([name, one]) => [snake(name), one]));
 }
 
 /** @param {string} name */

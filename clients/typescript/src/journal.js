@@ -1,7 +1,9 @@
 /** How the journal of a run is read, and appended. */
 
 import { parseTime } from "./clock.js";
-import { Cancelled, LeaseLost, NotFound, Unavailable, WorkerGone } from "./errors.js";
+import { Cancelled, Conflict, HoldfastError, JournalFull, LeaseLost, NotFound } from "./errors.js";
+import { Permanent, Unavailable, WorkerGone } from "./errors.js";
+import { TurnedAway, Watch } from "./firewall.js";
 import { Memory } from "./memory.js";
 import { json } from "./values.js";
 
@@ -9,6 +11,9 @@ import { json } from "./values.js";
 
 const MOST_ENTRIES = 100; // of one request
 const MOST_BYTES = 2 << 20;
+/** What answers of Holdfast have. */
+const PAGE = /** @type {const} */ ({ entries: "array", messages: "array", more: "boolean", now: "string" });
+const STORED = /** @type {const} */ ({ entries: "array", last: "number", now: "string" });
 
 /** Ends the run of a function that is parked, or over here. No function sees it. */
 export class Leave extends Error {
@@ -59,7 +64,7 @@ export class Journal {
     this.#isRead = true;
     for (let more = true; more; ) {
       const query = { after: String(this.memory.last), seen: String(this.memory.seen) };
-      const page = await this.#request(() => this.#run.request("GET", "journal", { query }));
+      const page = await this.#request(() => this.#run.request("GET", "journal", { query, has: PAGE }));
       this.memory.read(page);
       this.#setClock(page.now);
       more = page.more;
@@ -90,7 +95,9 @@ export class Journal {
     while (memory.pending.length > 0) {
       const entries = portion(memory.pending);
       if (entries.length === memory.pending.length) return { after: memory.last, entries };
-      await this.#store(entries);
+      await this.#store(entries).catch((error) => {
+        throw refusal(error);
+      });
     }
     return undefined;
   }
@@ -99,7 +106,12 @@ export class Journal {
   async #store(entries) {
     const { memory } = this;
     const body = { after: memory.last, entries };
-    const answer = await this.#request((repeat) => this.#run.request("POST", "journal", { body: { ...body, repeat } }));
+    const watch = new Watch(() => this.#run.answeredBeats);
+    const answer = await this.#request((repeat) =>
+      this.#run.request("POST", "journal", { body: { ...body, repeat }, has: STORED }).catch((error) => {
+        throw error instanceof Unavailable && error.isForeign && watch.isAbout() ? new TurnedAway(error) : error;
+      }),
+    );
     memory.pending = memory.pending.slice(entries.length);
     memory.last = answer.last;
     this.#setClock(answer.now);
@@ -118,6 +130,23 @@ export class Journal {
       throw new Leave(null);
     }
   }
+}
+
+/**
+ * Returns what an append ends with that was refused. What the server says about an entry, or a proxy
+ * about its size, it would say again, and so would a firewall that refuses a text of it: that is
+ * Permanent, so that no other attempt does again what the entry is about. What it says about the run,
+ * the credential or itself is as it is, and so is that something else was appended, which the next
+ * attempt reads.
+ * @param {unknown} error
+ */
+export function refusal(error) {
+  if (!(error instanceof HoldfastError) || error instanceof JournalFull) return error;
+  const isElsewhere = (error instanceof NotFound || error instanceof Conflict) && error.errors.length > 0; // what an entry names
+  const isAbout = isElsewhere || error instanceof TurnedAway || [400, 413, 422].includes(error.status);
+  if (!isAbout) return error;
+  const said = `the server refuses to store what the function has done, and would refuse it again: ${error.message}`;
+  return new Permanent(said, { cause: error });
 }
 
 /**

@@ -3,7 +3,7 @@
 import { durationText } from "./clock.js";
 import { Context } from "./durable.js";
 import { AttemptTimeout, Cancelled, JournalFull, Permanent, RetryAfter, Snooze, StepFailed } from "./errors.js";
-import { checked, kindOf, plainText, stackOf, words } from "./values.js";
+import { checked, kindOf, plainText, seen, stackOf, words } from "./values.js";
 
 const LONGEST_REASON = 1000;
 const LONGEST_TEXT = 64 << 10; // of errors and stacks
@@ -29,7 +29,23 @@ export async function outcomeOf(run, handler) {
     if (!handler) throw new Error(`this worker has no handler of ${run.kind}`);
     return await (handler.isDurable ? durable(run, handler) : plain(run, handler));
   } catch (error) {
-    return thrown(error, run.stoppedBy);
+    return told(error, run.stoppedBy);
+  }
+}
+
+/**
+ * Returns the outcome that was thrown. What cannot be told as it is, such as a Snooze whose Date was
+ * changed, is a failure of the attempt: nothing that a handler throws ends the process.
+ * @param {unknown} error
+ * @param {unknown} stoppedBy
+ * @returns {Outcome}
+ */
+function told(error, stoppedBy) {
+  try {
+    return thrown(seen(error), stoppedBy);
+  } catch (why) {
+    const said = `${words(error)} (it cannot be told as it was thrown: ${words(why)})`;
+    return { ...failure(error), error: plainText(said, LONGEST_TEXT) };
   }
 }
 
@@ -56,7 +72,7 @@ async function durable(run, handler) {
   try {
     return await context.outcome(handler.act);
   } catch (error) {
-    const outcome = thrown(error, run.stoppedBy);
+    const outcome = told(error, run.stoppedBy);
     if (outcome.do !== "cancel" && !outcome.permanent) return outcome; // another attempt decides again
     const journal = await context.rest();
     return journal === null ? null : { ...outcome, journal };
@@ -100,11 +116,21 @@ function failure(error) {
 }
 
 /**
- * Returns what is said instead of an outcome that the server has refused.
+ * Returns what is said instead of an outcome that was refused: a failure with nothing but words. A
+ * failure stays what it was. Where a firewall has refused it, that may be because of any text of it,
+ * and it is said without.
  * @param {Outcome} outcome
  * @param {string} detail
+ * @param {boolean} [isForeign]
  * @returns {Outcome}
  */
-export function refusedOutcome(outcome, detail) {
-  return { do: "fail", error: plainText(`the outcome (${outcome.do}) was refused: ${detail}`, LONGEST_TEXT) };
+export function refusedOutcome(outcome, detail, isForeign = false) {
+  const said = `the outcome (${outcome.do}) was refused: ${detail}`;
+  if (outcome.do !== "fail") return { do: "fail", error: plainText(said, LONGEST_TEXT) };
+  const { error = "", kind, permanent } = outcome;
+  if (isForeign) {
+    return { do: "fail", error: `${said}; what the error said is left out here, since that may be why`, permanent };
+  }
+  const own = error.slice(0, Math.max(LONGEST_TEXT - said.length - 2, 0)); // so that why it was refused has room
+  return { do: "fail", error: plainText(`${own}; ${said}`, LONGEST_TEXT), kind, permanent };
 }

@@ -1,6 +1,9 @@
 /** One attempt of a job, as its handler sees it. */
 
 import { Unavailable } from "./errors.js";
+import { anything, number, taken, text } from "./options.js";
+
+const PROGRESS = { percent: number, message: text, value: anything };
 
 export class Run {
   #worker;
@@ -45,11 +48,12 @@ export class Run {
   /**
    * @param {{ percent?: number, message?: string, value?: any }} said
    */
-  async progress({ percent = 0, message = "", value = null }) {
+  async progress(said) {
+    const { percent = 0, message = "", value = null } = taken(said, PROGRESS, "progress");
     this.check();
     try {
       await this.#worker.repeat(
-        () => this.request("POST", "progress", { body: { percent, message, value } }),
+        () => this.request("POST", "progress", { body: { percent, message, value }, has: { job: "string" } }),
         this.signal,
       );
     } catch (error) {
@@ -65,6 +69,11 @@ export class Run {
 
   pause() {
     this.#paused = true;
+  }
+
+  /** How many beats of its worker Holdfast has answered. */
+  get answeredBeats() {
+    return this.#worker.answeredBeats;
   }
 
   /**

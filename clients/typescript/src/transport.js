@@ -1,18 +1,19 @@
 /** Requests to the server. fetch keeps their connections. */
 
 import { later, rest } from "./clock.js";
-import { ofProblem, Unauthenticated, Unavailable } from "./errors.js";
+import { foreign, HoldfastError, ofProblem, Unauthenticated, Unavailable } from "./errors.js";
 import { json, words } from "./values.js";
 
 const FIRST_PAUSE = 50;
 const SAID_AGAIN = 60_000; // between two lines about what is repeated
 const LONGEST_PAUSE = 5000;
 const LONGEST_ASKED = 60_000; // what a server may ask for by Retry-After
+const NO_HEADER = /[^\t\x20-\x7e]/; // what no token has, and what fetch would throw a TypeError for
 
 /**
  * How one request is made. wait is for how long the server may wait before it answers; timeout is
  * another time limit than that of the client. key is a name for the request, by which the server
- * knows it when it comes again.
+ * knows it when it comes again. has is what an answer of Holdfast has: its fields, by their types.
  * @typedef {{
  *   body?: unknown,
  *   query?: Record<string, string>,
@@ -20,6 +21,7 @@ const LONGEST_ASKED = 60_000; // what a server may ask for by Retry-After
  *   timeout?: number,
  *   signal?: AbortSignal,
  *   key?: string,
+ *   has?: Record<string, "array" | "boolean" | "number" | "string">,
  * }} How
  */
 
@@ -28,6 +30,8 @@ export class Transport {
   #token;
   #timeout;
   #fetch;
+  /** Whether Holdfast has ever answered: until then the URL may be wrong. */
+  #hasMet = false;
 
   /**
    * @param {string} url
@@ -51,19 +55,18 @@ export class Transport {
   }
 
   /**
-   * Makes one request, and returns the JSON of its answer; null if it has none.
+   * Makes one request, and returns the JSON of its answer.
    * @param {string} method
    * @param {string} path
    * @param {How} [how]
    * @returns {Promise<any>}
    */
-  async call(method, path, { body, query, wait = 0, timeout = this.#timeout, signal, key } = {}) {
+  async call(method, path, { body, query, wait = 0, timeout = this.#timeout, signal, key, has = {} } = {}) {
     const parameters = new URLSearchParams(query).toString();
     const target = this.#base + path + (parameters ? `?${parameters}` : "");
     const text = method === "GET" ? undefined : json(body ?? {});
-    const token = typeof this.#token === "function" ? await this.#token() : this.#token;
     /** @type {Record<string, string>} */
-    const headers = { Accept: "application/json", Authorization: `Bearer ${token}` };
+    const headers = { Accept: "application/json" };
     if (text !== undefined) headers["Content-Type"] = "application/json";
     if (key) headers["Idempotency-Key"] = key;
     const limit = new AbortController();
@@ -72,6 +75,8 @@ export class Transport {
     signal?.addEventListener("abort", cut);
     if (signal?.aborted) cut();
     try {
+      const token = await this.#given(limit.signal);
+      headers.Authorization = `Bearer ${token}`;
       const answer = await this.#fetch(target, {
         method,
         headers,
@@ -79,11 +84,13 @@ export class Transport {
         redirect: "manual",
         signal: limit.signal,
       });
-      return this.#read(answer.status, answer.headers.get("Retry-After"), await answer.text());
+      return this.#read(answer, await answer.text(), token !== "", has);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      const why = limit.signal.aborted ? limit.signal.reason : error instanceof TypeError && error.cause;
-      if (!why) throw error; // fetch tells by its cause that the network is why
+      if (error instanceof HoldfastError) throw error;
+      // fetch tells by its cause that the network is why, and one of the program's own throws what it likes.
+      const why = limit.signal.aborted ? limit.signal.reason : error instanceof TypeError ? error.cause : error;
+      if (!why) throw error;
       throw new Unavailable(`the server at ${this.host} does not answer: ${words(why)}`, { cause: error });
     } finally {
       off();
@@ -92,23 +99,41 @@ export class Transport {
   }
 
   /**
-   * @param {number} status
-   * @param {string | null} retryAfter
-   * @param {string} text
+   * Returns the token. A function that gives it belongs to the request: that it fails, or takes too
+   * long, passes as the network does.
+   * @param {AbortSignal} limit
+   * @returns {Promise<string>}
    */
-  #read(status, retryAfter, text) {
-    let document = null;
-    let isJSON = true;
+  async #given(limit) {
+    const give = this.#token;
+    if (typeof give === "string") return give;
     try {
-      if (text) document = JSON.parse(text);
-    } catch {
-      isJSON = false;
+      const token = await Promise.race([(async () => give())(), aborts(limit)]);
+      if (typeof token === "string" && !NO_HEADER.test(token.trim())) return token;
+      throw new TypeError("it has given no text that a header takes");
+    } catch (error) {
+      throw new Unavailable(`the function that gives the token has failed: ${words(error)}`, { cause: error });
     }
+  }
+
+  /**
+   * @param {Response} answer
+   * @param {string} text
+   * @param {boolean} hasToken
+   * @param {Record<string, string>} has
+   */
+  #read({ status, headers }, text, hasToken, has) {
+    const document = parsed(text);
+    const at = `at ${this.host}`;
     if (status >= 200 && status < 300) {
-      if (isJSON) return document;
-      throw new Unavailable(`what answers at ${this.host} is no Holdfast server: it says no JSON`, { status });
+      const lacks = lacking(document, has);
+      if (lacks) throw foreign(status, at, `it answers ${status} ${lacks}`);
+      this.#hasMet = true;
+      return document;
     }
-    const error = ofProblem(status, document !== null && typeof document === "object" ? document : {});
+    const error = ofProblem(status, isObject(document) ? document : {}, { hasToken, at, to: headers.get("Location") });
+    if (error.code) this.#hasMet = true;
+    const retryAfter = headers.get("Retry-After");
     if (error instanceof Unavailable && retryAfter && /^\d+$/.test(retryAfter)) {
       error.retryAfter = Math.min(Number(retryAfter) * 1000, LONGEST_ASKED);
     }
@@ -119,7 +144,8 @@ export class Transport {
    * Makes a request again and again while no server answers. make is told whether it was made
    * before. until ends it, and so does the time within, from the first failure on; then the last
    * error is thrown. refused is for how long it is repeated while the credential is not accepted,
-   * as while it is replaced. say is told what is wrong when it begins, and each minute.
+   * as while it is replaced. say is told what is wrong when it begins, and each minute; without it
+   * only that the URL may be wrong is told, since something else has answered from the beginning.
    * @template T
    * @param {(again: boolean) => Promise<T>} make
    * @param {{ until?: AbortSignal, within?: number, refused?: number, say?: (text: string) => void }} [limits]
@@ -140,9 +166,10 @@ export class Transport {
         if (!again) end = now + within;
         trust = error instanceof Unavailable ? undefined : (trust ?? now + refused);
         if (until?.aborted || now >= end || (trust !== undefined && now >= trust)) throw error;
-        if (say && now - said >= SAID_AGAIN) {
+        const tell = say ?? (this.#isAtWrongURL(error) ? warn : undefined);
+        if (tell && now - said >= SAID_AGAIN) {
           said = now;
-          say(`a request to the server has failed, and is repeated: ${error.message}`);
+          tell(`a request to the server has failed, and is repeated: ${error.message}`);
         }
         const asked = error instanceof Unavailable ? error.retryAfter : 0;
         await rest(Math.min(Math.max(asked, pause * (0.5 + Math.random() / 2)), end - now), until);
@@ -150,4 +177,70 @@ export class Transport {
       }
     }
   }
+
+  /** @param {HoldfastError} error */
+  #isAtWrongURL(error) {
+    return !this.#hasMet && error instanceof Unavailable && error.isForeign;
+  }
+}
+
+/** Says what is wrong at once, and again each minute for as long as it is told so. */
+export class Reminder {
+  #said = -Infinity;
+
+  /** @param {string} text */
+  say(text) {
+    const now = performance.now();
+    if (now - this.#said < SAID_AGAIN) return;
+    this.#said = now;
+    warn(text);
+  }
+}
+
+/** @param {string} text */
+export function warn(text) {
+  console.warn(`holdfast: ${text}`);
+}
+
+/**
+ * Rejects when a signal aborts.
+ * @param {AbortSignal} signal
+ * @returns {Promise<never>}
+ */
+function aborts(signal) {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+}
+
+/**
+ * Returns what a JSON text says; undefined: it is none.
+ * @param {string} text
+ */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {unknown} document @returns {document is Record<string, unknown>} */
+function isObject(document) {
+  return document !== null && typeof document === "object";
+}
+
+/**
+ * Says what an answer lacks that Holdfast's own has; "": nothing.
+ * @param {unknown} document
+ * @param {Record<string, string>} has
+ */
+function lacking(document, has) {
+  if (!isObject(document)) return "without an object of JSON";
+  for (const [name, type] of Object.entries(has)) {
+    const value = document[name];
+    if ((Array.isArray(value) ? "array" : typeof value) !== type) return `without its ${name}`;
+  }
+  return "";
 }

@@ -19,9 +19,11 @@ import {
   WorkerGone,
 } from "./errors.js";
 import { nameOf } from "./jobs.js";
+import { flag, number, span, taken, text, texts } from "./options.js";
 import { outcomeOf } from "./outcome.js";
 import { Run } from "./run.js";
 import { Sender } from "./sender.js";
+import { Reminder, warn } from "./transport.js";
 
 const LONGEST_POLL = 3000; // it counts as a beat: a worker that stands still is not found out before it ends
 const SHORTEST_PATIENCE = 5000;
@@ -31,6 +33,11 @@ const MOST_SLOTS = 1000;
 const TRUST = 60_000; // for how long a credential may not be accepted
 const FAREWELL = 5000;
 const JOURNAL = 1; // the version of the format in which journals are kept
+const FIRST_PAUSE = 50;
+const LONGEST_PAUSE = 5000;
+const EARLY = 5000; // a server that knows a worker does not give it up before
+
+const OPTIONS = { slots: number, queues: texts, name: text, version: text, deadAfter: span, stopTimeout: span };
 
 /** The worker as the server knows it, until it is declared dead. */
 class Registration {
@@ -39,6 +46,7 @@ class Registration {
   /** The number of the last poll. */
   poll = 0;
   isPolling = false;
+  began = performance.now();
 
   /** @param {{ worker: string, beat_every: string }} answer */
   constructor(answer) {
@@ -61,6 +69,13 @@ export class Worker {
   #stopping = new AbortController();
   #over = new AbortController();
   #hasRun = false;
+  /** How many registrations, one after the other, were over as soon as they were made. */
+  #early = 0;
+  #reminder = new Reminder();
+  /** How many beats Holdfast has answered. */
+  answeredBeats = 0;
+  /** @type {number | undefined} since when beats are answered that the credential is not accepted */
+  #distrusted;
   /** @type {{ error: unknown } | undefined} */
   #failure;
   #queues;
@@ -72,7 +87,10 @@ export class Worker {
    * @param {import("./client.js").Client} client
    * @param {WorkerOptions} [options]
    */
-  constructor(client, { slots = 10, queues, name, version = "", deadAfter, stopTimeout = 30_000 } = {}) {
+  constructor(client, options = {}) {
+    if (!client?.transport) throw new TypeError("a Worker takes a Client first: new Worker(client, { slots: … })");
+    const told = taken(options, OPTIONS, "a Worker");
+    const { slots = 10, queues, name, version = "", deadAfter, stopTimeout = 30_000 } = told;
     if (!Number.isInteger(slots) || slots < 1 || slots > MOST_SLOTS) {
       throw new RangeError(`slots is ${slots}, and not between 1 and ${MOST_SLOTS}`);
     }
@@ -130,7 +148,7 @@ export class Worker {
    * @param {AbortSignal} until
    */
   repeat(make, until) {
-    return this.client.transport.repeat(make, { until, refused: TRUST, say: (text) => console.warn(`holdfast: ${text}`) });
+    return this.client.transport.repeat(make, { until, refused: TRUST, say: warn });
   }
 
   get isStopping() {
@@ -149,21 +167,32 @@ export class Worker {
   }
 
   /** @param {{ signals?: boolean }} [options] */
-  async run({ signals = true } = {}) {
+  async run(options = {}) {
+    const { signals = true } = taken(options, { signals: flag }, "run");
     if (this.#handlers.size === 0)
       throw new Error("a worker needs a handler; add one with handle(kind) or function(kind)");
     if (this.#hasRun) throw new Error("a worker runs once; make another one");
     this.#hasRun = true;
-    const stop = () => this.stop();
-    const names = signals ? /** @type {const} */ (["SIGTERM", "SIGINT"]) : [];
-    for (const name of names) process.once(name, stop);
+    const off = signals ? this.#onSignals() : () => {};
     try {
       await this.#work();
     } finally {
-      for (const name of names) process.off(name, stop);
+      off();
     }
     if (this.#failure) throw this.#failure.error;
     await this.#leave();
+  }
+
+  /** Stops at the first signal; the second one, whichever it is, does what it does without a worker. */
+  #onSignals() {
+    const names = /** @type {const} */ (["SIGTERM", "SIGINT"]);
+    const stop = () => {
+      off();
+      this.stop();
+    };
+    const off = () => names.forEach((name) => process.off(name, stop));
+    for (const name of names) process.on(name, stop);
+    return off;
   }
 
   async #work() {
@@ -211,15 +240,20 @@ export class Worker {
       dead_after: this.#deadAfter,
     };
     let key = randomUUID();
+    const has = /** @type {const} */ ({ worker: "string", beat_every: "string" });
     const register = async () => {
       try {
-        return await this.call("/workers", { body, key });
+        return await this.call("/workers", { body, key, has });
       } catch (error) {
         if (!(error instanceof WorkerGone)) throw error;
         key = randomUUID(); // it has registered, and the answer has come too late
-        return this.call("/workers", { body, key });
+        return this.call("/workers", { body, key, has });
       }
     };
+    if (this.#early > 0) {
+      await rest(Math.min(FIRST_PAUSE * 2 ** (this.#early - 1), LONGEST_PAUSE), this.#stopping.signal);
+      if (this.isStopping) return undefined;
+    }
     try {
       const answer = await this.repeat(register, this.#stopping.signal);
       this.#registration = new Registration(answer);
@@ -237,6 +271,11 @@ export class Worker {
   #gone(registration) {
     if (this.#registration !== registration) return;
     this.#registration = undefined;
+    this.#early = performance.now() - registration.began < EARLY ? this.#early + 1 : 0;
+    if (this.#early > 1) {
+      const where = `the server at ${this.client.transport.host}`;
+      this.#reminder.say(`${where} does not know the worker that has just registered: have all servers there one database?`);
+    }
     registration.ends.abort();
     const runs = [...this.#runs.values()];
     this.#runs.clear();
@@ -290,14 +329,15 @@ export class Worker {
    */
   async #asked(registration, body) {
     const path = `/workers/${registration.token}/poll`;
+    const has = /** @type {const} */ ({ jobs: "array", mode: "string" });
     const timeout = Math.max(registration.beatEvery * 2, SHORTEST_PATIENCE); // another server may answer
     const signal = registration.ends.signal;
     try {
       const query = { wait: durationText(LONGEST_POLL) };
-      return await this.call(path, { body, query, wait: LONGEST_POLL, timeout, signal });
+      return await this.call(path, { body, query, wait: LONGEST_POLL, timeout, signal, has });
     } catch (error) {
       if (!signal.aborted || this.#registration !== registration) throw error;
-      return this.call(path, { body: { ...body, repeat: true }, query: { wait: "0s" }, timeout });
+      return this.call(path, { body: { ...body, repeat: true }, query: { wait: "0s" }, timeout: FAREWELL, has });
     }
   }
 
@@ -317,6 +357,7 @@ export class Worker {
     const limit = timeout ? milliseconds(timeout) : Infinity;
     const late = () => run.stop(new AttemptTimeout(`the attempt took longer than ${limit / 1000} s`));
     const off = later(limit, late);
+    run.signal.addEventListener("abort", off); // a handler that never settles must not keep the process
     const outcome = await outcomeOf(run, this.#handlers.get(version ? `${kind}@${version}` : kind));
     off();
     if (run.lost || outcome === null) this.#end(run);
@@ -348,14 +389,45 @@ export class Worker {
 
   /** @param {Registration} registration */
   async #beat(registration) {
+    let refusal;
+    try {
+      await this.#said(registration);
+    } catch (error) {
+      if (this.over.aborted) return;
+      if (error instanceof Unauthenticated) refusal = error;
+      else if (error instanceof WorkerGone || error instanceof NotFound) this.#gone(registration);
+      else if (!(error instanceof Unavailable)) throw error; // the next one may come through
+    }
+    this.#trust(refusal);
+  }
+
+  /**
+   * Counts for how long beats are not accepted: while all slots are busy nothing else asks.
+   * @param {Unauthenticated | undefined} refusal
+   */
+  #trust(refusal) {
+    if (!refusal) {
+      this.#distrusted = undefined;
+      return;
+    }
+    const now = performance.now();
+    this.#distrusted ??= now;
+    if (now - this.#distrusted >= TRUST) throw refusal;
+    this.#reminder.say(`the server does not accept that the worker lives, and is told again: ${refusal.message}`);
+  }
+
+  /**
+   * Says what runs, and does what is answered.
+   * @param {Registration} registration
+   */
+  async #said(registration) {
     const body = { running: [...this.#runs.keys()], polling: registration.isPolling ? registration.poll : undefined };
     const timeout = Math.max(registration.beatEvery, SHORTEST_BEAT);
-    try {
-      this.#obey(await this.call(`/workers/${registration.token}/beat`, { body, timeout }));
-    } catch (error) {
-      if (error instanceof WorkerGone || error instanceof NotFound) this.#gone(registration);
-      else if (!(error instanceof Unavailable || error instanceof Unauthenticated)) throw error; // the next one may come through
-    }
+    const has = /** @type {const} */ ({ cancel: "array", pause: "array", lost: "array", mode: "string" });
+    const how = { body, timeout, signal: this.over, has };
+    const answer = await this.call(`/workers/${registration.token}/beat`, how);
+    this.answeredBeats += 1;
+    this.#obey(answer);
   }
 
   /**
@@ -396,14 +468,19 @@ export class Worker {
     }
   }
 
+  /** Says that the worker is gone, for as long as FAREWELL in all: without that it is declared dead later. */
   async #leave() {
     const registration = this.#registration;
     if (!registration) return;
+    const end = new AbortController();
+    const off = later(FAREWELL, () => end.abort());
     try {
-      const make = () => this.call(`/workers/${registration.token}/leave`, {});
-      await this.client.transport.repeat(make, { within: FAREWELL });
+      const make = () => this.call(`/workers/${registration.token}/leave`, { signal: end.signal });
+      await this.client.transport.repeat(make, { until: end.signal });
     } catch (error) {
-      if (!(error instanceof HoldfastError)) throw error; // it is declared dead, and holds nothing
+      if (!(error instanceof HoldfastError || end.signal.aborted)) throw error; // it is declared dead, and holds nothing
+    } finally {
+      off();
     }
   }
 }

@@ -158,6 +158,90 @@ test("a step that fails its attempt is tried again with it, and what came before
   );
 });
 
+test("a step whose result no server stores has failed for good, and is not done again", async (t) => {
+  const worker = new Worker(client, { slots: 5 });
+  const nested = (/** @type {number} */ depth) => JSON.parse("[".repeat(depth) + "]".repeat(depth));
+  /** @type {Record<string, unknown>} */
+  const values = { nul: "a\0b", half: { a: "😀".slice(0, 1) }, deep: nested(201) };
+  /** @type {Record<string, number>} */
+  const effects = {};
+  worker.function("charges", (ctx, args) =>
+    ctx.step("charge", () => {
+      effects[args] = (effects[args] ?? 0) + 1;
+      return values[args] ?? nested(200);
+    }),
+  );
+  works(t, worker);
+  for (const args of Object.keys(values)) {
+    const job = await client.enqueue("charges", args, { backoff: FAST });
+    await assert.rejects(job.result({ timeout: "1m" }), /the result of step charge .*which no server stores/);
+  }
+  assert.deepEqual(effects, { nul: 1, half: 1, deep: 1 });
+  assert.deepEqual(await (await client.enqueue("charges", "right")).result({ timeout: "1m" }), nested(200));
+});
+
+test("a name that no server stores is refused before anything is done under it", async (t) => {
+  const worker = new Worker(client, { slots: 1 });
+  /** @type {string[]} */
+  const effects = [];
+  /** @type {Record<string, (ctx: import("holdfast").Context, name: any) => any>} */
+  const operations = {
+    step: (ctx, name) => ctx.step(name, () => effects.push("step")),
+    waitSignal: (ctx, name) => ctx.waitSignal(name, { timeout: 0 }).catch(() => {}),
+    child: (ctx, name) => ctx.child(name),
+    signal: (ctx, name) => ctx.signal(ctx.id, name),
+    publish: (ctx, name) => ctx.publish(name, 1),
+    append: (ctx, name) => ctx.append(name, 1),
+    patched: (ctx, name) => ctx.patched(name),
+  };
+  const common = ["a\0b", "\ud800", "", "é".repeat(101), "a\x7f", 5];
+  /** @param {string} what */
+  const wrong = (what) => {
+    if (what === "publish") return common;
+    const more = what === "child" ? ["mail@2"] : what === "signal" ? ["a".repeat(194)] : [];
+    return [...common, "a\u200bb", ...more];
+  };
+  /** @param {string} what */
+  const longest = (what) => `a${"é".repeat(94)}\u200c${what === "signal" ? "a" : "a".repeat(8)}`;
+  worker.function("names", async (ctx, [what, number]) => {
+    effects.push("attempt");
+    await operations[what]?.(ctx, number === null ? longest(what) : wrong(what)[number]);
+    await ctx.step("after", () => effects.push("after"));
+    return "done";
+  });
+  works(t, worker);
+  for (const what of Object.keys(operations)) {
+    const right = await client.enqueue("names", [what, null], { backoff: FAST });
+    assert.equal(await right.result({ timeout: "1m" }), "done", what);
+    for (const [number, name] of wrong(what).entries()) {
+      effects.length = 0;
+      const job = await client.enqueue("names", [what, number], { backoff: FAST });
+      await assert.rejects(job.result({ timeout: "1m" }), /cannot be named .*: no server stores a name that /);
+      assert.deepEqual(effects, ["attempt"], `${what} ${JSON.stringify(name)}`);
+    }
+  }
+});
+
+test("a step that throws what cannot be looked at has failed", async (t) => {
+  const worker = new Worker(client);
+  worker.function("odd", async (ctx) => {
+    const step = ctx.step("odd", () => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      throw proxy;
+    });
+    return step.catch((error) => error instanceof StepFailed && error.detail);
+  });
+  worker.function("changed", async (ctx) =>
+    ctx.step("changed", ({ attempt }) => {
+      if (attempt === 1) throw Object.assign(new RetryAfter(10), { after: NaN });
+      return attempt;
+    }, { attempts: 2, backoff: 1 })); // prettier-ignore
+  works(t, worker);
+  assert.equal(await (await client.enqueue("odd")).result({ timeout: "1m" }), "a thrown object without words");
+  assert.equal(await (await client.enqueue("changed")).result({ timeout: "1m" }), 2);
+});
+
 test("signals, children and their failures are the same on every replay", async (t) => {
   const counted = signal("counted");
   const part = /** @type {import("holdfast").Kind<number, number>} */ (kind("part"));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Context } from "../src/durable.js";
+import { foreign, ofProblem, Unavailable } from "../src/errors.js";
 import { Memory } from "../src/memory.js";
 import { allTold, functionOf, replayed, told } from "../testing/format.js";
 
@@ -125,6 +126,68 @@ test("what was decided goes with the end, in order, and large steps in requests 
   assert.equal(outcome?.journal?.after, 5);
   assert.deepEqual(outcome?.journal?.entries.map(({ kind, path }) => [kind, path]), [["value", "5"], ["timer", "6"]]); // prettier-ignore
   assert.equal(outcome?.until, outcome?.journal?.entries[1]?.data.until);
+});
+
+test("what the server would refuse again ends the job, whatever the function catches; else the attempt ends", async () => {
+  const about = [{ pointer: "/entries/0/name", detail: "it is odd" }];
+  for (const [status, code, errors, isPermanent] of /** @type {const} */ ([
+    [422, "invalid", about, true],
+    [400, "malformed", [], true],
+    [413, "too_large", [], true],
+    [413, "", [], true],
+    [404, "not_found", about, true],
+    [409, "conflict", about, true],
+    [409, "conflict", [], false],
+    [409, "journal_full", [], false],
+    [401, "unauthenticated", [], false],
+    [403, "forbidden", [], false],
+    [421, "wrong_host", [], false],
+  ])) {
+    const refused = ofProblem(status, { code, detail: "no such thing", errors });
+    const run = steps();
+    const read = run.request;
+    run.request = async (/** @type {string} */ method, /** @type {string} */ what, /** @type {any} */ how) => {
+      if (method === "GET") return read(method, what, how);
+      throw refused;
+    };
+    let effects = 0;
+    const ended = new Context(run).outcome(async (ctx) => {
+      await past(ctx);
+      await ctx.step("new", () => (effects += 1)).catch(() => {});
+    });
+    const error = await ended.then(() => undefined, (why) => why); // prettier-ignore
+    assert.equal(effects, 1);
+    assert.match(error.message, /no such thing/);
+    assert.deepEqual([error.name === "Permanent", isPermanent ? error.cause : error], [isPermanent, refused], code);
+  }
+});
+
+test("an append that a firewall refuses ends the job once beats were answered meanwhile, and is repeated until then", async () => {
+  const run = steps();
+  const read = run.request;
+  let refused = 0;
+  run.request = async (/** @type {string} */ method, /** @type {string} */ what, /** @type {any} */ how) => {
+    if (method === "GET") return read(method, what, how);
+    refused += 1;
+    throw foreign(403, "at 127.0.0.1:1", "it answers 403");
+  };
+  run.repeat = async (/** @type {(again: boolean) => Promise<any>} */ make) => {
+    for (;;) {
+      try {
+        return await make(true);
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+      }
+    }
+  };
+  Object.defineProperty(run, "answeredBeats", { get: () => Math.max(refused - 10, 0) });
+  const ended = new Context(run).outcome(async (ctx) => {
+    await past(ctx);
+    await ctx.step("new", () => 1);
+  });
+  const says = /would refuse it again: what answers at 127.0.0.1:1 is not Holdfast/;
+  await assert.rejects(ended, (error) => error instanceof Error && error.name === "Permanent" && says.test(error.message));
+  assert.equal(refused, 12);
 });
 
 test("UUIDs are those of Python, and of Go", () => {

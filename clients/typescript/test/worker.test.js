@@ -116,16 +116,39 @@ test("what handlers must not say costs the job an attempt, and nothing else", as
     words: () => {
       throw new Error("\ud800\0".repeat(100_000));
     },
+    message: () => {
+      throw Object.assign(new Error("x"), { message: Object.create(null) });
+    },
+    revoked: () => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      throw proxy;
+    },
+    snooze: () => {
+      const snooze = new Snooze(new Date());
+      /** @type {Date} */ (snooze.when).setTime(NaN);
+      throw snooze;
+    },
+    after: () => {
+      throw Object.assign(new RetryAfter(1, "busy"), { after: "soon" });
+    },
+    refused: () => {
+      throw new RetryAfter(2 ** 63 / 1e6, "busy"); // in microseconds it is more than a server counts
+    },
+    nul: () => "\0",
     well: () => "well",
   };
   worker.handle("does", (_, args) => does[args]?.());
   works(t, worker);
   /** @type {Record<string, string>} */
   const ends = {};
+  /** @type {Record<string, string>} */
+  const errors = {};
   for (const args of Object.keys(does)) {
     const job = await client.enqueue("does", args, { maxAttempts: 1 });
     await job.result({ timeout: "1m" }).catch(() => {});
     ends[args] = await state(job.id);
+    errors[args] = (await job.get()).error ?? "";
   }
   const failed = {
     untold: "failed",
@@ -134,8 +157,18 @@ test("what handlers must not say costs the job an attempt, and nothing else", as
     deep: "failed",
     large: "failed",
     words: "failed",
+    message: "failed",
+    revoked: "failed",
+    snooze: "failed",
+    after: "failed",
+    refused: "failed",
+    nul: "failed",
   };
   assert.deepEqual(ends, { ...failed, wordy: "cancelled", well: "completed" });
+  assert.match(errors.snooze ?? "", /it cannot be told as it was thrown: Invalid time value/);
+  assert.match(errors.after ?? "", /busy .it cannot be told as it was thrown: the duration is "soon"/);
+  assert.match(errors.refused ?? "", /^RetryAfter: busy; the outcome \(fail\) was refused: /);
+  assert.match(errors.nul ?? "", /the result has a text with the NUL character/);
 });
 
 test("connections are used again", async (t) => {
